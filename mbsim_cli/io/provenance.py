@@ -1,0 +1,55 @@
+"""Where a result comes from: what a reader needs to make it again."""
+
+import hashlib
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib import metadata
+
+import mbsim_cli
+
+LIBRARIES = ("numpy", "scipy", "numba", "h5py")
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Origin of a run; texts are the model file and what it includes, as read."""
+
+    command: str
+    model_text: str
+    included: Mapping[str, str] = field(default_factory=dict)
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def model_sha256(self) -> str:
+        """Hash of the model file alone; included files stand beside it as text."""
+        return hashlib.sha256(self.model_text.encode()).hexdigest()
+
+
+def root_attributes(provenance: Provenance) -> dict[str, str]:
+    """Attributes that identify a result."""
+    return {
+        "mbsim_version": mbsim_cli.__version__,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": provenance.command,
+        "model_sha256": provenance.model_sha256,
+    }
+
+
+def platform_facts() -> dict[str, str]:
+    """Machine and library versions."""
+    facts = {
+        "system": platform.platform(),
+        "machine": platform.machine(),
+        "processors": str(os.cpu_count()),
+        "python": platform.python_version(),
+    }
+    for library in LIBRARIES:
+        try:
+            facts[library] = metadata.version(library)
+        except metadata.PackageNotFoundError:
+            facts[library] = "unknown"
+    return facts

@@ -1,0 +1,92 @@
+"""Reads what a result holds, for ``mbsim inspect``."""
+
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from mbsim_cli.errors import InputOutputError
+from mbsim_cli.io.target import FORMAT
+
+
+def summary(path: Path) -> dict[str, Any]:
+    """Return origin, size, objectives and datasets of a result; raise where the file is not one."""
+    try:
+        with h5py.File(path, "r", locking="best-effort") as file:
+            if file.attrs.get("format") != FORMAT:
+                raise InputOutputError(f"{path} is an HDF5 file, but not an mbsim result")
+            return _summary(path, file)
+    except FileNotFoundError as error:
+        raise InputOutputError(f"there is no file {path}") from error
+    except (OSError, KeyError, RuntimeError) as error:
+        raise InputOutputError(f"{path} is not an mbsim result, or is damaged: {error}") from error
+
+
+def _summary(path: Path, file: h5py.File) -> dict[str, Any]:
+    time = file["time"]
+    return {
+        "file": str(path),
+        "bytes": path.stat().st_size,
+        **{name: _plain(value) for name, value in file.attrs.items()},
+        "instants": len(time),
+        "start": float(time[0]) if len(time) else None,
+        "end": float(time[-1]) if len(time) else None,
+        "coordinates": _texts(file.get("coordinates/name")),
+        "constraints": _texts(file.get("constraint")),
+        "parameters": _parameters(file),
+        "overrides": _scalars(file.get("meta/parameters")),
+        "options": _scalars(file.get("meta/options")),
+        "timing": _scalars(file.get("meta/timing")),
+        "platform": _scalars(file.get("meta/platform")),
+        "warnings": _texts(file.get("meta/warnings")),
+        "objectives": _objectives(file),
+        "datasets": _datasets(file),
+    }
+
+
+def _parameters(file: h5py.File) -> dict[str, dict[str, Any]]:
+    if "parameters" not in file:
+        return {}
+    columns = zip(
+        _texts(file["parameters/name"]), file["parameters/value"][()], _texts(file["parameters/unit"]), strict=True
+    )
+    return {name: {"value": float(value), "unit": unit} for name, value, unit in columns}
+
+
+def _objectives(file: h5py.File) -> dict[str, dict[str, Any]]:
+    found = {}
+    for name, group in file.get("objectives", {}).items():
+        entry: dict[str, Any] = {"value": float(group["value"][()]), "unit": group["value"].attrs["unit"]}
+        entry["method"] = group.attrs["method"]
+        if "gradient" in group:
+            numbers = map(float, group["gradient"][()])
+            entry["gradient"] = dict(zip(_texts(file["parameters/name"]), numbers, strict=True))
+        found[name] = entry
+    return found
+
+
+def _datasets(file: h5py.File) -> dict[str, dict[str, Any]]:
+    found = {}
+
+    def visit(name: str, item: h5py.Dataset | h5py.Group) -> None:
+        if isinstance(item, h5py.Dataset) and not name.startswith("meta/"):
+            axes = [dimension.label or "" for dimension in item.dims]
+            found[name] = {"shape": list(item.shape), "axes": axes, "unit": item.attrs.get("unit", "")}
+
+    file.visititems(visit)
+    return found
+
+
+def _scalars(group: h5py.Group | None) -> dict[str, Any]:
+    return {name: _plain(item[()]) for name, item in group.items()} if group is not None else {}
+
+
+def _texts(dataset: h5py.Dataset | None) -> list[str]:
+    return [entry.decode() for entry in dataset[()]] if dataset is not None else []
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.decode()
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,92 @@
+"""The parts of a result file that do not grow: origin, axes, tables; and empty datasets for those that do."""
+
+from collections.abc import Mapping, Sequence
+
+import h5py
+import numpy as np
+
+from mbsim_cli.io.layout import Variable, axes
+from mbsim_cli.io.provenance import Provenance, platform_facts, root_attributes
+from mbsim_cli.io.target import FORMAT
+from mbsim_cli.model.names import Names
+
+FORMAT_VERSION = 1
+CHUNK_BYTES = 256 * 1024  # well inside HDF5's chunk cache, so that a chunk filled by several blocks is compressed once
+TEXT = h5py.string_dtype()
+
+
+def describe(file: h5py.File, provenance: Provenance) -> None:
+    """Write root attributes and ``/meta``."""
+    file.attrs.update({"format": FORMAT, "format_version": FORMAT_VERSION, "status": "partial"})
+    file.attrs.update(root_attributes(provenance))
+    meta = file.create_group("meta", track_order=True)
+    meta.create_dataset("model_yaml", data=provenance.model_text, dtype=TEXT)
+    tables = {
+        "included": provenance.included,
+        "parameters": provenance.overrides,
+        "options": provenance.options,
+        "platform": platform_facts(),
+    }
+    for name, entries in tables.items():
+        table(meta, name, entries)
+
+
+def table(parent: h5py.Group, name: str, entries: Mapping[str, object]) -> None:
+    """Write a group of scalars; a slash in a name would nest groups."""
+    group = parent.create_group(name, track_order=True)
+    for key, value in entries.items():
+        group[key.replace("/", "|")] = value
+
+
+def label(file: h5py.File, names: Names, sensors: Mapping[str, slice], parameter_values: Sequence[float]) -> None:
+    """Create the axes as dimension scales in the root, where netCDF readers find them for every group."""
+    time = file.create_dataset("time", (0,), "f8", maxshape=(None,), chunks=(CHUNK_BYTES // 8,))
+    set_unit(time, "s")
+    time.make_scale("time")
+    for name, entries in axes(names, sensors).items():
+        file.create_dataset(name, data=list(entries), dtype=TEXT).make_scale(name)
+    if names.coordinates:
+        _columns(file, "coordinates", "coordinate", name=names.coordinates, unit=names.coordinate_units)
+    if names.parameters:
+        _columns(
+            file, "parameters", "parameter", name=names.parameters, value=parameter_values, unit=names.parameter_units
+        )
+
+
+def _columns(file: h5py.File, group: str, axis: str, **columns: Sequence) -> None:
+    folder = file.create_group(group, track_order=True)
+    for name, entries in columns.items():
+        dtype = "f8" if name == "value" else TEXT
+        attach(folder.create_dataset(name, data=list(entries), dtype=dtype), (axis,))
+
+
+def attach(dataset: h5py.Dataset, names: Sequence[str]) -> None:
+    """Label each dimension of a dataset with a scale of the root."""
+    for dimension, name in zip(dataset.dims, names, strict=True):
+        dimension.attach_scale(dataset.file[name])
+        dimension.label = name
+
+
+def set_unit(dataset: h5py.Dataset, unit: str) -> None:
+    """State a unit under both names that readers look for: ours, and that of the netCDF conventions."""
+    dataset.attrs["unit"] = dataset.attrs["units"] = unit
+
+
+def growing(file: h5py.File, row: Variable) -> h5py.Dataset:
+    """Create an empty compressed dataset, chunked along time."""
+    widths = tuple(len(file[axis]) for axis in row.axes)
+    steps = max(1, min(16384, CHUNK_BYTES // (8 * int(np.prod(widths)))))
+    dataset = file.create_dataset(
+        row.path,
+        (0, *widths),
+        row.dtype,
+        maxshape=(None, *widths),
+        chunks=(steps, *widths),
+        compression="gzip",
+        compression_opts=1,
+        shuffle=True,
+    )
+    attach(dataset, ("time", *row.axes))
+    if row.unit:
+        set_unit(dataset, row.unit)
+    return dataset

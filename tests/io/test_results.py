@@ -1,0 +1,185 @@
+"""A result file is what the contract says, however the run ends."""
+
+import os
+
+import h5py
+import numpy as np
+import pytest
+import xarray
+
+from mbsim_cli.errors import InputOutputError
+from mbsim_cli.io import reader
+from mbsim_cli.io.provenance import Provenance
+from mbsim_cli.io.target import check_target, is_result, partial_name
+from mbsim_cli.io.writer import ObjectiveResult, ResultWriter
+
+from . import fakes
+
+PROVENANCE = Provenance(
+    command="mbsim run m.yaml", model_text="mbsim: 1\n", overrides={"a": "1.5"}, options={"step": 0.01}
+)
+
+
+def writer(path, n=2, m=3, p=2, every=1):
+    return ResultWriter(path, fakes.names(n, m, p), fakes.SENSORS, [1.0, 2.0][:p], PROVENANCE, every)
+
+
+@pytest.fixture
+def result(tmp_path):
+    run = writer(tmp_path / "r.h5")
+    run.append(fakes.block(0, 5))
+    run.append(fakes.block(5, 4))
+    run.objectives([ObjectiveResult("psi", 3.5, "m^2 s", np.array([1.0, -2.0]), "ddm")])
+    return run.finish({"load": 0.1, "solve": 0.2}, ["drift"])
+
+
+def test_layout_is_the_contract(result):
+    with h5py.File(result) as file:
+        assert file.attrs["format"] == "mbsim-result" and file.attrs["status"] == "complete"
+        assert {"format_version", "mbsim_version", "created", "command", "model_sha256"} <= set(file.attrs)
+        assert file["meta/model_yaml"][()].decode() == "mbsim: 1\n"
+        assert file["meta/parameters/a"][()].decode() == "1.5"
+        assert file["meta/timing/solve"][()] == 0.2 and "numpy" in file["meta/platform"]
+        shapes = {
+            "time": (9,),
+            "coordinates/velocity": (9, 2),
+            "multipliers/kappa": (9, 3),
+            "sensors/r2": (9, 3),
+            "sensors/theta": (9, 1),
+            "sensitivity/coordinates/acceleration": (9, 2, 2),
+            "sensitivity/multipliers/lambda": (9, 3, 2),
+            "sensitivity/sensors/r2": (9, 3, 2),
+            "objectives/psi/gradient": (2,),
+            "parameters/value": (2,),
+            "diagnostics/drift_position": (9,),
+        }
+        assert {name: file[name].shape for name in shapes} == shapes
+        assert file["sensors/r2"].attrs["unit"] == "m" and file["coordinates/position"].compression == "gzip"
+        np.testing.assert_array_equal(file["sensitivity/sensors/theta"][3], fakes.block(3, 1).d_sensors[0, 3:])
+
+
+def test_xarray_sees_labelled_axes(result):
+    with xarray.open_datatree(result, engine="h5netcdf") as tree:
+        value = tree["sensitivity/sensors/r2"].sel(time=0.03, component="z", parameter="L_1")
+        assert float(value) == pytest.approx(fakes.block(3, 1).d_sensors[0, 2, 1])
+        assert tree["coordinates/position"].dims == ("time", "coordinate")
+        assert list(tree["multipliers/lambda"].constraint.values) == ["cut.0", "cut.1", "cut.2"]
+        assert float(tree["objectives/psi/gradient"].sel(parameter="L_1")) == -2.0
+    with xarray.open_dataset(result, engine="h5netcdf", group="sensors") as group:
+        assert group["r2"].dims == ("time", "component")
+
+
+def test_a_system_without_constraints_and_parameters_leaves_those_groups_out(tmp_path):
+    run = writer(tmp_path / "r.h5", m=0, p=0)
+    run.append(fakes.block(0, 3, m=0, p=0))
+    path = run.finish({})
+    with h5py.File(path) as file:
+        assert file["coordinates/position"].shape == (3, 2)
+        assert not {"multipliers", "sensitivity", "parameters"} & set(file)
+    with xarray.open_datatree(path, engine="h5netcdf") as tree:
+        assert tree["sensors/r2"].shape == (3, 3)
+
+
+@pytest.mark.parametrize("sizes", [(11,), (4, 4, 3), (1,) * 11, (5, 0, 6)])
+def test_thinning_counts_from_the_first_instant_and_keeps_the_last(tmp_path, sizes):
+    run = writer(tmp_path / "r.h5", every=4)
+    first = 0
+    for size in sizes:
+        run.append(fakes.block(first, size))
+        first += size
+    with h5py.File(run.finish({})) as file:
+        np.testing.assert_allclose(file["time"][()], [0, 0.04, 0.08, 0.1])
+        np.testing.assert_allclose(file["coordinates/position"][:, 0], [0, 4, 8, 10])
+
+
+def test_only_the_temporary_name_exists_while_writing(tmp_path):
+    target = tmp_path / "r.h5"
+    run = writer(target)
+    run.append(fakes.block(0, 2))
+    assert not target.exists() and len(list(tmp_path.iterdir())) == 1
+    run.finish({})
+    assert [path.name for path in tmp_path.iterdir()] == ["r.h5"]
+
+
+def test_an_unfinished_result_is_kept_under_its_own_name(tmp_path):
+    run = writer(tmp_path / "r.h5", every=10)
+    run.append(fakes.block(0, 3))
+    kept = run.keep_partial("interrupted")
+    assert kept == partial_name(tmp_path / "r.h5") and [path.name for path in tmp_path.iterdir()] == ["r.h5.partial"]
+    found = reader.summary(kept)
+    assert found["status"] == "partial" and found["warnings"] == ["interrupted"] and found["end"] == 0.02
+
+
+def test_an_empty_result_is_dropped(tmp_path):
+    assert writer(tmp_path / "r.h5").keep_partial("interrupted") is None
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_result_may_be_overwritten_and_nothing_else(tmp_path, result):
+    other = tmp_path / "notes.txt"
+    other.write_text("mine")
+    foreign = tmp_path / "foreign.h5"
+    h5py.File(foreign, "w").close()
+    assert check_target(result, force=False) == result
+    for path in (other, foreign):
+        with pytest.raises(InputOutputError, match="not an mbsim result; --force"):
+            check_target(path, force=False)
+        assert check_target(path, force=True) == path
+
+
+def test_targets_that_cannot_be(tmp_path):
+    model = tmp_path / "m.yaml"
+    model.write_text("mbsim: 1")
+    with pytest.raises(InputOutputError, match="is a folder"):
+        check_target(tmp_path, force=True)
+    with pytest.raises(InputOutputError, match="no folder"):
+        check_target(tmp_path / "none" / "r.h5", force=True)
+    with pytest.raises(InputOutputError, match="the model itself"):
+        check_target(model, force=True, protected=(model,))
+    with pytest.raises(InputOutputError, match="not a regular file"):
+        check_target(tmp_path.__class__("/dev/null"), force=True)
+
+
+def test_a_link_is_written_through(tmp_path, result):
+    link = tmp_path / "link.h5"
+    link.symlink_to(result)
+    assert check_target(link, force=False) == result
+
+
+def test_permissions_are_those_of_a_new_file(tmp_path, result):
+    plain = tmp_path / "plain"
+    plain.touch()
+    assert os.stat(plain).st_mode == os.stat(result).st_mode
+
+
+def test_a_write_that_fails_is_a_sentence_and_leaves_nothing(tmp_path, monkeypatch):
+    run = writer(tmp_path / "r.h5")
+    monkeypatch.setattr(run, "_store", lambda block: (_ for _ in ()).throw(OSError("No space left on device")))
+    with pytest.raises(InputOutputError, match=r"cannot write .*r\.h5: No space left"):
+        run.append(fakes.block(0, 2))
+    assert not list(tmp_path.iterdir())
+
+
+def test_summary(result):
+    found = reader.summary(result)
+    assert found["instants"] == 9 and found["objectives"]["psi"]["gradient"] == {"L_0": 1.0, "L_1": -2.0}
+    assert found["datasets"]["sensitivity/sensors/r2"]["axes"] == ["time", "component", "parameter"]
+    assert found["parameters"]["L_1"] == {"value": 2.0, "unit": "m"}
+
+
+def test_summary_of_something_else(tmp_path):
+    text = tmp_path / "a.txt"
+    text.write_text("text")
+    foreign = tmp_path / "foreign.h5"
+    h5py.File(foreign, "w").close()
+    for path, sentence in ((text, "not an mbsim result"), (foreign, "not an mbsim"), (tmp_path / "no", "no file")):
+        assert not is_result(path)
+        with pytest.raises(InputOutputError, match=sentence):
+            reader.summary(path)
+
+
+def test_names_keep_the_order_of_the_file_beyond_eight(tmp_path):
+    run = writer(tmp_path / "r.h5")
+    run.append(fakes.block(0, 1))
+    run.objectives([ObjectiveResult(f"z{9 - i}", i, "", None) for i in range(10)])
+    assert list(reader.summary(run.finish({}))["objectives"]) == [f"z{9 - i}" for i in range(10)]
