@@ -1,0 +1,63 @@
+"""Exceptions that end a command, each with its exit code, and the issues of an invalid model."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True)
+class Issue:
+    """One thing that is wrong at one place of a model file; line and column count from 1, 0 where unknown."""
+
+    file: str
+    line: int
+    column: int
+    path: str
+    message: str
+    hint: str | None = None
+    excerpt: str = ""  # the source line
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}:{self.column}: " if self.line else f"{self.file}: "
+        path = f"{self.path}: " if self.path else ""
+        hint = f"; {self.hint}" if self.hint else ""
+        return f"{place}{path}{self.message}{hint}"
+
+    def as_dict(self) -> dict[str, str | int | None]:
+        """Return the issue as ``mbsim validate --json`` prints it."""
+        entries = asdict(self)
+        del entries["excerpt"]
+        return entries
+
+
+class MbsimError(Exception):
+    """Base of every error that a user can cause; its text is one sentence for the user."""
+
+    exit_code = 1
+
+
+class UsageError(MbsimError):
+    """A command was called with arguments that make no sense."""
+
+    exit_code = 2
+
+
+class ModelError(MbsimError):
+    """A model is invalid; ``issues`` holds everything that was found wrong, in file order."""
+
+    exit_code = 3
+
+    def __init__(self, issues: Iterable[Issue]):
+        self.issues: tuple[Issue, ...] = tuple(issues)
+        super().__init__("\n".join(map(str, self.issues)))
+
+
+class AnalysisError(MbsimError):
+    """An analysis of a valid model failed."""
+
+    exit_code = 4
+
+
+class InputOutputError(MbsimError):
+    """A file cannot be read or written."""
+
+    exit_code = 5

@@ -1,0 +1,74 @@
+"""What all sections share: the strict base class, common field types, unions told apart by kind or ``type``."""
+
+from typing import Annotated, Any, Union
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationInfo, model_validator
+
+from pydantic_core import PydanticCustomError
+
+from mbsim_cli.spec.number import Number
+
+
+class Spec(BaseModel):
+    """Base of everything that stands in a model file: unknown keys and wrong types are errors."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _remember_class(cls, data: Any, info: ValidationInfo) -> Any:
+        # the second, reporting pass asks which class read a mapping, to suggest its keys
+        if info.context is not None and isinstance(data, dict):
+            info.context[id(data)] = cls
+        return data
+
+
+def _kind(value: Any) -> str:
+    for kind, tag in ((bool, "<true or false>"), (str, "<text>"), (list, "<list>"), (dict, "<mapping>")):
+        if isinstance(value, kind):
+            return tag
+    return "<number>" if isinstance(value, int | float) else f"<{type(value).__name__}>"
+
+
+def _type_tag(value: Any) -> str:
+    kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
+    return f"type={kind}"
+
+
+def by_kind(**members: Any) -> Any:
+    """Return a union told apart by the YAML kind: ``text=``, ``list=``, ``mapping=``, ``true_or_false=``."""
+    tagged = tuple(Annotated[member, Tag(f"<{kind.replace('_', ' ')}>")] for kind, member in members.items())
+    return Annotated[Union[tagged], Discriminator(_kind)]  # noqa: UP007
+
+
+def by_type(*classes: type[Spec]) -> Any:
+    """Return a union told apart by the key ``type``; the tags cannot be mistaken for keys of the file."""
+    tagged = tuple(Annotated[c, Tag(f"type={c.model_fields['type'].annotation.__args__[0]}")] for c in classes)
+    return Annotated[Union[tagged], Discriminator(_type_tag)]  # noqa: UP007
+
+
+def field(description: str, *examples: Any, default: Any = ..., **limits: Any) -> Any:
+    """Return a field with its description and examples; required unless a default is given."""
+    return Field(default, description=description, examples=list(examples), **limits)
+
+
+def fixed_list(entry: Any, length: int) -> Any:
+    """Return a list of exactly ``length`` entries."""
+    return Annotated[list[entry], Field(min_length=length, max_length=length)]
+
+
+def description() -> Any:
+    """Return the field for free text that every concept has."""
+    return field("Free text for the reader.", "bar between the points A and P1", default=None)
+
+
+Vector = fixed_list(Number, 3)
+Matrix = fixed_list(Vector, 3)
+Pair = fixed_list(str, 2)
+NameOrPair = by_kind(text=str, list=Pair)
+
+
+def require_one(spec: Spec, what: str, wrong: bool) -> None:
+    """Raise "give ..." when a combination of keys makes no sense."""
+    if wrong:
+        raise PydanticCustomError("combination", "{text}", {"text": f"give {what}"})

@@ -1,0 +1,50 @@
+"""Bodies: mass properties and design pose."""
+
+from mbsim_cli.spec.base import Matrix, Spec, Vector, by_kind, description, field
+from mbsim_cli.spec.number import Number
+from mbsim_cli.spec.orientation import Orientation
+from mbsim_cli.spec.shapes import Shape
+
+
+class Inertia(Spec):
+    """Inertia tensor by its entries; what is not given is zero."""
+
+    xx: Number | None = field("Moment of inertia about x [kg m^2].", 0.1, default=None)
+    yy: Number | None = field("Moment of inertia about y [kg m^2].", 0.1, default=None)
+    zz: Number | None = field("Moment of inertia about z [kg m^2].", "m*L**2/12", default=None)
+    xy: Number | None = field("Entry xy of the tensor, minus the product of inertia [kg m^2].", 0.0, default=None)
+    xz: Number | None = field("Entry xz of the tensor, minus the product of inertia [kg m^2].", 0.0, default=None)
+    yz: Number | None = field("Entry yz of the tensor, minus the product of inertia [kg m^2].", 0.0, default=None)
+
+
+class Body(Spec):
+    """A rigid body; without a mass it is a massless link."""
+
+    mass: Number | None = field("Mass [kg]; default the shape's, or 0.", 1.5, "m_A1", default=None)
+    center_of_mass: by_kind(text=str, list=Vector) | None = field(
+        "Centre of mass in the body's axes [m], or the name of a point of the body; default the shape's, or the origin.",
+        [0.5, 0, 0],
+        "G",
+        default=None,
+    )
+    inertia: by_kind(mapping=Inertia, list=Matrix) | None = field(
+        "Inertia tensor in the body's axes [kg m^2]: entries by name, or three rows; default the shape's, or 0.",
+        {"zz": "1/6"},
+        default=None,
+    )
+    inertia_about: str = field(
+        "Point that the inertia is stated about: center_of_mass, origin, or a point of the body.",
+        "center_of_mass",
+        "origin",
+        default="center_of_mass",
+    )
+    shape: Shape | None = field(
+        "Uniform solid that gives what is not stated beside it.",
+        {"type": "rod", "length": 1, "mass": 1.5},
+        default=None,
+    )
+    position: Vector | None = field("Design position of the origin, global [m].", [0, 0, 0], default=None)
+    orientation: Orientation | None = field(
+        "Design orientation of the body's axes.", {"axis": [0, 0, 1], "angle": "45 deg"}, default=None
+    )
+    description: str | None = description()

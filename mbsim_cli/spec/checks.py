@@ -1,0 +1,47 @@
+"""Checks: reference values that ``mbsim check`` compares with."""
+
+from pydantic import model_validator
+
+from mbsim_cli.spec.base import Spec, by_kind, description, field, require_one
+from mbsim_cli.spec.number import Number
+
+
+class SensorValue(Spec):
+    """What a sensor shows at one time."""
+
+    time: Number = field("Time [s].", 1.0)
+    value: by_kind(number=Number, text=Number, list=list[Number]) = field(
+        "Value, or the components of a vector.", [0.81, -2.1, 0]
+    )
+
+
+class Check(Spec):
+    """One reference: of an objective, of a sensor over time, or of the mechanism's structure."""
+
+    objective: str | None = field("Objective that is compared.", "psi1", default=None)
+    value: Number | None = field("Reference of its value.", 0.72688, default=None)
+    gradient: dict[str, Number] = field("Reference of its gradient.", {"L_s1": -4.2288}, default={})
+    sensor: str | None = field("Sensor that is compared.", "r2", default=None)
+    values: list[SensorValue] = field("References of the sensor.", [{"time": 1, "value": 0.5}], default=[])
+    redundant_constraints: int | None = field("How many constraints are redundant.", 3, default=None, ge=0)
+    mobility: int | None = field("Degrees of freedom.", 1, default=None, ge=0)
+    relative_tolerance: Number = field("Relative tolerance.", 2e-4, default=Number(1e-6))
+    absolute_tolerance: Number = field("Absolute tolerance, added.", 1e-9, default=Number(0.0))
+    source: str | None = field("Where the reference comes from.", "Table 7", default=None)
+    description: str | None = description()
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> "Check":
+        kinds = (self.objective, self.sensor, self.redundant_constraints, self.mobility)
+        require_one(
+            self, "objective, sensor, redundant_constraints or mobility", sum(k is not None for k in kinds) != 1
+        )
+        stray = self.objective is None and (self.value is not None or self.gradient)
+        require_one(self, "objective beside value or gradient", stray)
+        require_one(
+            self,
+            "value or gradient beside objective",
+            self.objective is not None and not (self.value is not None or self.gradient),
+        )
+        require_one(self, "sensor and values together", (self.sensor is None) != (not self.values))
+        return self

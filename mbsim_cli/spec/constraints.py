@@ -1,0 +1,83 @@
+"""Constraints beyond joints. Points and vectors are written body.name."""
+
+from typing import Literal
+
+from mbsim_cli.spec.base import Pair, Spec, by_type, description, field
+from mbsim_cli.spec.laws import LawOrName
+from mbsim_cli.spec.number import AutoNumber, Number
+
+
+class _Constraint(Spec):
+    description: str | None = description()
+
+
+class Distance(_Constraint):
+    """The distance of two points is given."""
+
+    type: Literal["distance"] = field("Distance of two points.", "distance")
+    points: Pair = field("The two points.", ["ground.B", "A1.P1"])
+    distance: AutoNumber = field("Distance [m], or auto: as it is at the start.", 1.5, "auto", default="auto")
+    law: LawOrName | None = field("Law of time that is added [m].", "pull", default=None)
+
+
+class Angle(_Constraint):
+    """The angle between two vectors is given."""
+
+    type: Literal["angle"] = field("Angle between two vectors.", "angle")
+    vectors: Pair = field("From the first vector to the second.", ["ground.x", "A1.x"])
+    axis: str = field("Vector that the angle is positive about.", "ground.z")
+    angle: AutoNumber = field("Angle [rad], or auto: as it is at the start.", "30 deg", "auto", default="auto")
+    law: LawOrName | None = field("Law of time that is added [rad].", "swing", default=None)
+
+
+class Line(Spec):
+    """A line that a body carries."""
+
+    point: str = field("A point on it.", "ground.A")
+    direction: str = field("Vector along it, of the same body.", "ground.x")
+
+
+class Plane(Spec):
+    """A plane that a body carries."""
+
+    point: str = field("A point in it.", "ground.A")
+    normal: str = field("Vector across it, of the same body.", "ground.z")
+
+
+class PointOnLine(_Constraint):
+    """A point stays on a line."""
+
+    type: Literal["point_on_line"] = field("A point stays on a line.", "point_on_line")
+    point: str = field("The point.", "slider.P")
+    line: Line = field("The line.", {"point": "ground.A", "direction": "ground.x"})
+
+
+class PointOnPlane(_Constraint):
+    """A point stays in a plane."""
+
+    type: Literal["point_on_plane"] = field("A point stays in a plane.", "point_on_plane")
+    point: str = field("The point.", "slider.P")
+    plane: Plane = field("The plane.", {"point": "ground.A", "normal": "ground.z"})
+
+
+class Coupling(_Constraint):
+    """A weighted sum of joint coordinates is given: gears, racks, screws."""
+
+    type: Literal["coupling"] = field("A weighted sum of coordinates.", "coupling")
+    terms: dict[str, Number] = field(
+        "Coefficient of each coordinate, JOINT.coordinate.",
+        {"wheel.angle": 1, "rack.displacement": "-1/r"},
+        min_length=1,
+    )
+    offset: AutoNumber = field("What the sum equals, or auto: as it is at the start.", 0, "auto", default="auto")
+
+
+class Motion(_Constraint):
+    """A joint coordinate follows a law of time."""
+
+    type: Literal["motion"] = field("A coordinate follows a law.", "motion")
+    coordinate: str = field("The coordinate, JOINT.coordinate.", "crank.angle")
+    law: LawOrName = field("Law of time.", {"type": "polynomial", "coefficients": [0, 10]})
+
+
+Constraint = by_type(Distance, Angle, PointOnLine, PointOnPlane, Coupling, Motion)

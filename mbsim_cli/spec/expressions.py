@@ -1,0 +1,169 @@
+"""``Expressions``: the named numbers of a file, and the value and exact gradient of any number made of them.
+
+A parameter or constant may be an expression of other names. Gradients are total: a parameter defined by an
+expression of others passes their influence on, and has one of its own (a change beside what the expression gives).
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from mbsim_cli.spec.evaluate import BUILT_IN, Scalar, evaluate
+from mbsim_cli.spec.number import Number
+from mbsim_cli.spec.suggestions import suggest
+from mbsim_cli.spec.syntax import ExpressionError, names, parse
+
+if TYPE_CHECKING:
+    from mbsim_cli.spec.integrand import Integrand
+
+_KEPT_SCOPES = 16
+
+
+class Expressions:
+    """Environment of constants and parameters; ``errors`` names those that have no value, and why."""
+
+    def __init__(self, parameters: Mapping[str, Number], constants: Mapping[str, Number] | None = None):
+        self.parameters = tuple(parameters)
+        self._definitions = {**(constants or {}), **parameters}
+        self.errors: dict[str, ExpressionError] = {}
+        self._order: list[str] = []
+        self._base: dict[str, Scalar] = {}
+        self._scopes: dict[tuple, dict[str, Scalar]] = {}
+        self._name_gradients: dict[str, dict[str, float]] = {}
+        self._sort()
+        self._base = self._evaluate_all({})
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._definitions
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All constants and parameters."""
+        return tuple(self._definitions)
+
+    def value(self, number: Number, values: Mapping[str, Scalar] | None = None) -> Scalar:
+        """Return the value of a number; ``values`` replaces parameters or constants (complex allowed).
+
+        Raises ExpressionError.
+        """
+        if number.literal is not None:
+            return number.literal
+        self.check_names(number.text)
+        return evaluate(parse(number.text), self.scope(values))
+
+    def scope(self, values: Mapping[str, Scalar] | None = None) -> Mapping[str, Scalar]:
+        """Return the value of every name, with those in ``values`` replaced."""
+        if not values:
+            return self._base
+        key = tuple(values.items())
+        if key not in self._scopes:
+            if len(self._scopes) >= _KEPT_SCOPES:
+                self._scopes.clear()
+            self._scopes[key] = self._evaluate_all(values)
+        return self._scopes[key]
+
+    def gradient(self, number: Number, values: Mapping[str, Scalar] | None = None) -> dict[str, float]:
+        """Return the exact derivatives of a number by the parameters that it depends on.
+
+        A literal and a plain name cost nothing; anything else is differentiated by sympy, once per text.
+        """
+        if number.literal is not None:
+            return {}
+        self.check_names(number.text)
+        if (name := number.plain_name) is not None:
+            return dict(self.name_gradient(name, values)) if name not in BUILT_IN else {}
+        if not names(parse(number.text)):
+            return {}
+        from mbsim_cli.spec.symbolic import partials
+
+        used, function = partials(number.text)
+        scope = self.scope(values)
+        return self.chain(zip(used, function(*(scope[name] for name in used)), strict=True), values)
+
+    def chain(self, by_name: Iterable[tuple[str, Scalar]], values: Mapping[str, Scalar] | None = None) -> dict:
+        """Return derivatives by parameters from derivatives by any names (numbers or arrays)."""
+        total: dict = {}
+        for name, derivative in by_name:
+            for parameter, inner in self.name_gradient(name, values).items():
+                total[parameter] = total.get(parameter, 0.0) + derivative * inner
+        return total
+
+    def name_gradient(self, name: str, values: Mapping[str, Scalar] | None = None) -> dict[str, float]:
+        """Return the derivatives of a constant or parameter by the parameters."""
+        if not values and name in self._name_gradients:
+            return self._name_gradients[name]
+        replaced = values is not None and name in values
+        result = {} if replaced else self.gradient(self._definitions[name], values)
+        if name in self.parameters:
+            result = {**result, name: 1.0}
+        if not values:
+            self._name_gradients[name] = result
+        return result
+
+    def integrand(self, text: str, sensor_widths: Mapping[str, int]) -> "Integrand":
+        """Compile an expression of sensors, time ``t`` and names; numpy and sympy are loaded here."""
+        from mbsim_cli.spec.integrand import Integrand
+
+        return Integrand(self, text, sensor_widths)
+
+    def check_names(self, text: str) -> None:
+        """Raise ExpressionError when an expression reads a name that nothing defines, or that has no value."""
+        for name, offset in names(parse(text)).items():
+            if name not in self._definitions:
+                hint = suggest(name, self._definitions)
+                raise ExpressionError(f"unknown parameter or constant {name!r}", offset, hint, unknown=name)
+            if name in self.errors:
+                raise ExpressionError(f"{name!r} has no value", offset)
+
+    def _dependencies(self, name: str) -> list[str]:
+        number = self._definitions[name]
+        if number.literal is not None:
+            return []
+        return [used for used in names(parse(number.text)) if used in self._definitions]
+
+    def _sort(self) -> None:
+        # depth first without recursion; state 1 is on the path, 2 is done
+        state: dict[str, int] = {}
+        for root in self._definitions:
+            path: list[tuple[str, list[str]]] = [] if root in state else [(root, self._dependencies(root))]
+            state.setdefault(root, 1)
+            while path:
+                name, open_names = path[-1]
+                if not open_names:
+                    path.pop()
+                    state[name] = 2
+                    self._order.append(name)
+                    continue
+                used = open_names.pop(0)
+                if state.get(used) == 1:
+                    self._report_cycle([entry for entry, _ in path], used)
+                elif used not in state:
+                    state[used] = 1
+                    path.append((used, self._dependencies(used)))
+
+    def _report_cycle(self, path: list[str], again: str) -> None:
+        cycle = [*path[path.index(again) :], again]
+        text = " -> ".join(cycle[:12]) + (" -> ..." if len(cycle) > 12 else "")
+        first = next((name for name in cycle if name in self.errors), None)
+        if first is None:
+            self.errors[again] = ExpressionError(f"defined by itself: {text}", 0)
+        for name in cycle:
+            self.errors.setdefault(name, ExpressionError(f"has no value, see the cycle {text}"))
+
+    def _evaluate_all(self, values: Mapping[str, Scalar]) -> dict[str, Scalar]:
+        scope: dict[str, Scalar] = {}
+        for name in self._order:
+            if name in values:
+                scope[name] = values[name]
+            elif name not in self.errors:
+                try:
+                    scope[name] = self._evaluate(name, scope)
+                except ExpressionError as error:
+                    self.errors[name] = error
+        return scope
+
+    def _evaluate(self, name: str, scope: Mapping[str, Scalar]) -> Scalar:
+        number = self._definitions[name]
+        if number.literal is not None:
+            return number.literal
+        self.check_names(number.text)
+        return evaluate(parse(number.text), scope)

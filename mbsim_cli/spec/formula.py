@@ -1,0 +1,22 @@
+"""``Formula``: an expression of sensors (vectors allowed) as it stands in an objective."""
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from mbsim_cli.spec.number import expression_error
+from mbsim_cli.spec.syntax import ExpressionError, parse
+
+
+def _read(value: Any) -> Any:
+    if type(value) in (int, float):
+        value = repr(value)
+    if isinstance(value, str):
+        try:
+            parse(value, vectors=True)
+        except ExpressionError as error:
+            raise expression_error(error) from None
+    return value
+
+
+Formula = Annotated[str, BeforeValidator(_read), Field()]

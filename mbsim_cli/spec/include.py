@@ -1,0 +1,112 @@
+"""Reading a file and those that it includes, merged into one tree of nodes."""
+
+import os
+from pathlib import Path
+
+from mbsim_cli.errors import InputOutputError, Issue, ModelError
+from mbsim_cli.spec.nodes import Node, NodeError, read_nodes
+from mbsim_cli.spec.source import Source
+
+MAX_BYTES = 50_000_000
+MAX_FILES = 100
+
+
+def read_source(path: str | os.PathLike[str]) -> tuple[Source, list[Issue]]:
+    """Return the merged source of a model and what is wrong with it as YAML.
+
+    Raises InputOutputError when the file itself cannot be read, ModelError when nothing can be made of it.
+    """
+    reader = _Reader()
+    file = os.fspath(path)
+    try:
+        text = _bytes(Path(file))
+    except OSError as error:
+        raise InputOutputError(f"cannot read {file}: {error.strerror or error}") from None
+    root = reader.read(file, text, ())
+    source = Source(file, reader.texts, root)
+    if root is None or not isinstance(root.value, dict):
+        reader.issues or reader.issues.append(_bare(source, root))
+        raise ModelError(reader.issues)
+    return source, reader.issues
+
+
+def _bare(source: Source, root: Node | None) -> Issue:
+    line, column = (root.line, root.column) if root is not None else (1, 1)
+    message = "the file is empty" if root is None or root.value is None else "the file is not a mapping of sections"
+    return Issue(
+        source.file, line, column, "", message, "a model begins with 'mbsim: 1'", source.line(source.file, line)
+    )
+
+
+def _bytes(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(MAX_BYTES + 1)
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+        self.issues: list[Issue] = []
+
+    def read(self, file: str, text: bytes, above: tuple[str, ...]) -> Node | None:
+        self.texts[file] = text.decode("utf-8", errors="replace")
+        if len(text) > MAX_BYTES:
+            self._report(file, NodeError(f"file is larger than {MAX_BYTES // 1_000_000} MB", 1, 1))
+            return None
+        try:
+            root, errors = read_nodes(text, file)
+        except NodeError as error:
+            self._report(file, error)
+            return None
+        for error in errors:
+            self._report(file, error)
+        if root is None or not isinstance(root.value, dict) or "include" not in root.value:
+            return root
+        return self._with_includes(root, file, (*above, os.path.realpath(file)))
+
+    def _with_includes(self, root: Node, file: str, above: tuple[str, ...]) -> Node:
+        merged = Node({}, file, root.line, root.column)
+        entries = root.value["include"].value
+        for entry in entries if isinstance(entries, list) else []:
+            if isinstance(entry.value, str) and (included := self._included(entry, file, above)) is not None:
+                merge(merged, included)
+        return merge(merged, root)
+
+    def _included(self, entry: Node, file: str, above: tuple[str, ...]) -> Node | None:
+        target = os.path.normpath(os.path.join(os.path.dirname(file), entry.value))
+        if os.path.realpath(target) in above:
+            self._report(file, NodeError(f"{entry.value!r} includes itself", entry.line, entry.column, path="include"))
+            return None
+        if len(self.texts) >= MAX_FILES:
+            self._report(file, NodeError(f"more than {MAX_FILES} files", entry.line, entry.column, path="include"))
+            return None
+        try:
+            text = _bytes(Path(target))
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            self._report(
+                file, NodeError(f"cannot read {entry.value!r}: {reason}", entry.line, entry.column, path="include")
+            )
+            return None
+        root = self.read(target, text, above)
+        if root is not None and isinstance(root.value, dict):
+            # what an included file includes is already merged into it
+            root.value.pop("include", None)
+            return root
+        if root is not None:
+            self._report(target, NodeError("the file is not a mapping of sections", root.line, root.column))
+        return None
+
+    def _report(self, file: str, error: NodeError) -> None:
+        lines = self.texts[file].splitlines()
+        excerpt = lines[error.line - 1] if 0 < error.line <= len(lines) else ""
+        self.issues.append(Issue(file, error.line, error.column, error.path, error.message, error.hint, excerpt))
+
+
+def merge(below: Node, above: Node) -> Node:
+    """Lay one node over another: mappings are merged key by key, anything else is replaced. Returns the result."""
+    if not isinstance(below.value, dict) or not isinstance(above.value, dict):
+        return above
+    for key, node in above.value.items():
+        below.value[key] = merge(below.value[key], node) if key in below.value else node
+    return below

@@ -1,0 +1,170 @@
+"""Joints: how two bodies may move relative to each other, and where they stand at the start."""
+
+from typing import ClassVar, Literal
+
+from mbsim_cli.spec.base import NameOrPair, Pair, Spec, Vector, by_kind, by_type, description, field, fixed_list
+from mbsim_cli.spec.number import Number
+from mbsim_cli.spec.orientation import Orientation
+
+_EULER = ("e0", "e1", "e2", "e3")
+
+
+def _axis(what: str, default: object = ...) -> object:
+    return field(f"{what}: one vector of both bodies, or one of each.", "z", ["u", "w"], default=default)
+
+
+class _Initial(Spec):
+    independent: by_kind(true_or_false=bool, list=list[str]) | None = field(
+        "Whether the declared position and velocity are kept when loops are assembled; or the coordinates that are.",
+        True,
+        ["angle"],
+        default=None,
+    )
+
+
+class AngleInitial(_Initial):
+    """Start of a revolute joint."""
+
+    angle: Number | None = field("Angle from the first body to the second [rad].", "-135 deg", default=None)
+    angular_velocity: Number | None = field("Rate of the angle [rad/s].", 2.0, default=None)
+
+
+class DisplacementInitial(_Initial):
+    """Start of a prismatic joint."""
+
+    displacement: Number | None = field("Displacement along the axis [m].", 0.1, default=None)
+    velocity: Number | None = field("Rate of the displacement [m/s].", 1.0, default=None)
+
+
+class CylindricalInitial(AngleInitial, DisplacementInitial):
+    """Start of a cylindrical joint."""
+
+
+class UniversalInitial(_Initial):
+    """Start of a universal joint."""
+
+    angles: fixed_list(Number, 2) | None = field("Angles about the two axes [rad].", ["10 deg", 0], default=None)
+    angle_rates: fixed_list(Number, 2) | None = field("Rates of the two angles [rad/s].", [0, 1], default=None)
+
+
+class SphericalInitial(_Initial):
+    """Start of a spherical joint."""
+
+    orientation: Orientation | None = field(
+        "Second body relative to the first.", {"axis": [1, 0, 0], "angle": "30 deg"}, default=None
+    )
+    angular_velocity: Vector | None = field(
+        "Relative angular velocity in the axes of the joint on the first body [rad/s].", [0, 0, 5], default=None
+    )
+
+
+class FloatingInitial(SphericalInitial):
+    """Start of a floating joint."""
+
+    position: Vector | None = field(
+        "Position of the second body's point from the first's [m].", [0, 0, 1], default=None
+    )
+    velocity: Vector | None = field("Rate of that position [m/s].", [1, 0, 0], default=None)
+
+
+class PlanarInitial(AngleInitial):
+    """Start of a planar joint."""
+
+    position: fixed_list(Number, 2) | None = field("Displacements in the plane [m].", [0.5, 0], default=None)
+    velocity: fixed_list(Number, 2) | None = field("Their rates [m/s].", [0, 1], default=None)
+
+
+class _Joint(Spec):
+    coordinates: ClassVar[tuple[str, ...]] = ()
+
+    bodies: Pair = field("The two bodies; the order decides the sign of the coordinates.", ["ground", "A1"])
+    cut: bool | None = field(
+        "Whether this joint closes a loop (true), never does (false), or that is chosen (left out).", True, default=None
+    )
+    description: str | None = description()
+
+
+class _AtPoint(_Joint):
+    point: NameOrPair = field("One point of both bodies, or one of each.", "A", ["P1", "Q1"])
+
+
+_REFERENCE = (
+    "Vectors of the two bodies across the axis that coincide at zero angle; "
+    "left out, zero is where the least rotation carries one axis to the other."
+)
+
+
+class _AboutAxis(_AtPoint):
+    axis: NameOrPair = _axis("Axis")
+    reference: NameOrPair | None = field(_REFERENCE, "x", ["u", "w"], default=None)
+
+
+class Fixed(_AtPoint):
+    """Nothing moves."""
+
+    type: Literal["fixed"] = field("Nothing moves.", "fixed")
+    axis: NameOrPair | None = field("Vectors of the two bodies that coincide; default z.", "z", default=None)
+    reference: NameOrPair | None = field("Further vectors that coincide; default x.", "x", default=None)
+
+
+class Revolute(_AboutAxis):
+    """Rotation about an axis."""
+
+    coordinates: ClassVar[tuple[str, ...]] = ("angle",)
+    type: Literal["revolute"] = field("Rotation about an axis.", "revolute")
+    initial: AngleInitial = field("Start.", {"angle": "-135 deg"}, default=AngleInitial())
+
+
+class Prismatic(_AboutAxis):
+    """Translation along an axis."""
+
+    coordinates: ClassVar[tuple[str, ...]] = ("displacement",)
+    type: Literal["prismatic"] = field("Translation along an axis.", "prismatic")
+    initial: DisplacementInitial = field("Start.", {"displacement": 0.1}, default=DisplacementInitial())
+
+
+class Cylindrical(_AboutAxis):
+    """Translation along an axis and rotation about it."""
+
+    coordinates: ClassVar[tuple[str, ...]] = ("displacement", "angle")
+    type: Literal["cylindrical"] = field("Translation along an axis and rotation about it.", "cylindrical")
+    initial: CylindricalInitial = field("Start.", {"displacement": 0.1, "angle": 0}, default=CylindricalInitial())
+
+
+class Universal(_AtPoint):
+    """A cardan joint: rotation about an axis of the first body, then about one of the second."""
+
+    coordinates: ClassVar[tuple[str, ...]] = ("angle_1", "angle_2")
+    type: Literal["universal"] = field("A universal (cardan) joint.", "universal")
+    axes: Pair = field("Vector of the first body and vector of the second; they stay perpendicular.", ["z", "x"])
+    initial: UniversalInitial = field("Start.", {"angles": ["10 deg", 0]}, default=UniversalInitial())
+
+
+class Spherical(_AtPoint):
+    """Rotation about a point, by Euler parameters."""
+
+    coordinates: ClassVar[tuple[str, ...]] = _EULER
+    type: Literal["spherical"] = field("Rotation about a point.", "spherical")
+    initial: SphericalInitial = field("Start.", {"angular_velocity": [0, 0, 5]}, default=SphericalInitial())
+
+
+class Floating(_Joint):
+    """All six motions: a free body."""
+
+    coordinates: ClassVar[tuple[str, ...]] = ("x", "y", "z", *_EULER)
+    type: Literal["floating"] = field("All six motions.", "floating")
+    point: NameOrPair | None = field(
+        "Points whose distance the translations are; default the origins.", ["O", "G"], default=None
+    )
+    initial: FloatingInitial = field("Start.", {"position": [0, 0, 1]}, default=FloatingInitial())
+
+
+class Planar(_AboutAxis):
+    """Two translations in a plane and the rotation about its normal."""
+
+    coordinates: ClassVar[tuple[str, ...]] = ("x", "y", "angle")
+    type: Literal["planar"] = field("Motion in a plane; the axis is its normal.", "planar")
+    initial: PlanarInitial = field("Start.", {"position": [0.5, 0]}, default=PlanarInitial())
+
+
+Joint = by_type(Fixed, Revolute, Prismatic, Universal, Cylindrical, Spherical, Floating, Planar)

@@ -1,0 +1,80 @@
+"""``ModelFile``: a whole model file, validated section by section."""
+
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, PrivateAttr
+
+from mbsim_cli.errors import Issue
+from mbsim_cli.spec.analysis import Analysis
+from mbsim_cli.spec.base import Spec, Vector, field
+from mbsim_cli.spec.bodies import Body
+from mbsim_cli.spec.checks import Check
+from mbsim_cli.spec.constraints import Constraint
+from mbsim_cli.spec.expressions import Expressions
+from mbsim_cli.spec.forces import Force
+from mbsim_cli.spec.joints import Joint
+from mbsim_cli.spec.laws import Law
+from mbsim_cli.spec.number import Number
+from mbsim_cli.spec.objectives import Objective
+from mbsim_cli.spec.parameters import ParameterOrValue
+from mbsim_cli.spec.points import Point, VectorSpec
+from mbsim_cli.spec.sensors import Sensor
+from mbsim_cli.spec.source import Source
+
+_GRAVITY = [Number(0.0), Number(0.0), Number(-9.81)]
+
+
+def _section(kind: Any, description: str, *examples: Any) -> Any:
+    # a section without entries is null in YAML
+    read_empty = BeforeValidator(lambda value: {} if value is None else value)
+    return Annotated[dict[str, kind], read_empty, Field(description=description, examples=list(examples))]
+
+
+class ModelFile(Spec):
+    """A multibody model with its parameters, objectives, analysis and reference values."""
+
+    mbsim: Literal[1] = field("Version of the format.", 1)
+    name: str = field("Name of the model.", "Five-bar linkage", default="")
+    description: str | None = field("Free text for the reader.", "A planar mechanism.", default=None)
+    include: list[str] = field("Files that this one is merged over, relative to it.", ["common.yaml"], default=[])
+    gravity: Vector = field("Acceleration of free fall, global axes [m/s^2].", [0, -9.81, 0], default=_GRAVITY)
+    constants: _section(Number, "Numbers and formulas by name.", {"g": 9.81, "half": "L/2"}) = {}
+    parameters: _section(ParameterOrValue, "Design parameters by name.", {"L": {"value": "sqrt(2)", "unit": "m"}}) = {}
+    points: _section(Point, "Points by name.", {"A": {"ground": [0, 0, 0], "A1": [0, 0, 0]}}) = {}
+    vectors: _section(VectorSpec, "Vectors by name; all: in every body.", {"z": {"all": [0, 0, 1]}}) = {}
+    bodies: _section(Body, "Bodies by name; ground exists.", {"A1": {"mass": 1, "inertia": {"zz": "1/6"}}}) = {}
+    joints: _section(
+        Joint, "Joints by name.", {"A": {"type": "revolute", "bodies": ["ground", "A1"], "point": "A", "axis": "z"}}
+    ) = {}
+    constraints: _section(
+        Constraint, "Constraints by name.", {"rod": {"type": "distance", "points": ["ground.B", "A1.P1"]}}
+    ) = {}
+    forces: _section(
+        Force, "Forces by name.", {"s": {"type": "spring_damper", "points": ["ground.B", "A1.P1"], "stiffness": 100}}
+    ) = {}
+    laws: _section(Law, "Laws by name.", {"ramp": {"type": "polynomial", "coefficients": [0, 1]}}) = {}
+    sensors: _section(Sensor, "Sensors by name.", {"r2": {"type": "position", "point": "bar12.P2"}}) = {}
+    objectives: _section(Objective, "Objectives by name.", {"psi": {"integral": "dot(v2, v2)"}}) = {}
+    analysis: Analysis = field("What is computed.", {"step": 1e-3, "duration": 5}, default=Analysis())
+    checks: _section(Check, "Reference values by name.", {"table 7": {"objective": "psi", "value": 0.727}}) = {}
+
+    _source: Source = PrivateAttr()
+    _overrides: dict[str, Number] = PrivateAttr(default_factory=dict)
+
+    @property
+    def source(self) -> Source:
+        """Text and positions that the model was read from."""
+        return self._source
+
+    @cached_property
+    def expressions(self) -> Expressions:
+        """Constants and parameters, with overrides in place."""
+        over = self._overrides
+        parameters = {name: over.get(name, parameter.value) for name, parameter in self.parameters.items()}
+        constants = {name: over.get(name, number) for name, number in self.constants.items()}
+        return Expressions(parameters, constants)
+
+    def issue(self, path: str, message: str, hint: str | None = None) -> Issue:
+        """Return an issue at a path such as ``bodies.coupler.points.B2``, with its file, line and column."""
+        return self._source.issue(path, message, hint)

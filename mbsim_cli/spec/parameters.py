@@ -1,0 +1,24 @@
+"""Parameters: numbers with a name that gradients are taken with respect to."""
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+
+from mbsim_cli.spec.base import Spec, description, field, fixed_list
+from mbsim_cli.spec.number import Number
+
+
+class Parameter(Spec):
+    """A design parameter."""
+
+    value: Number = field("Nominal value, a number or an expression of other names.", 1.0, "sqrt(2)")
+    unit: str = field("Unit, for tables and result files; values are SI.", "m", "kg", default="")
+    bounds: fixed_list(Number, 2) | None = field("Lower and upper limit.", [0.5, 2.0], default=None)
+    description: str | None = description()
+
+
+def _spelled_out(value: Any) -> Any:
+    return value if isinstance(value, dict | Parameter) else {"value": value}
+
+
+ParameterOrValue = Annotated[Parameter, BeforeValidator(_spelled_out, json_schema_input_type=Parameter | Number)]

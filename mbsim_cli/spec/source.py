@@ -1,0 +1,87 @@
+"""``Source``: where in which file every value of a model stands."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from mbsim_cli.errors import Issue
+from mbsim_cli.spec.nodes import Node
+
+Path = str | Sequence[str | int]
+
+
+class Source:
+    """Files of a model: the one given first, then those that it includes."""
+
+    def __init__(self, file: str, texts: dict[str, str], root: Node | None):
+        self.file = file
+        self.texts = texts
+        self.root = root
+        self._lines: dict[str, list[str]] = {}
+
+    @property
+    def text(self) -> str:
+        """The text of the model file itself."""
+        return self.texts.get(self.file, "")
+
+    def line(self, file: str, line: int) -> str:
+        """Return a line of a file, counted from 1; empty where there is none."""
+        if file not in self._lines:
+            self._lines[file] = self.texts.get(file, "").splitlines()
+        lines = self._lines[file]
+        return lines[line - 1] if 0 < line <= len(lines) else ""
+
+    def locate(self, path: Path, offset: int | None = None, key: bool = False) -> tuple[str, int, int]:
+        """Return file, line and column of a path, or of the nearest part of it that the file holds.
+
+        ``offset`` counts characters within a scalar; ``key`` asks for the key rather than the value.
+        """
+        node = self.find(path)
+        if node is None:
+            return self.file, 1, 1
+        if node.key_line > 0 and (key or isinstance(node.value, dict | list) or node.value is None):
+            return node.file, node.key_line, node.key_column
+        return node.file, node.line, node.column + (offset if offset and node.plain else 0)
+
+    def find(self, path: Path) -> Node | None:
+        """Return the deepest node along a path."""
+        node = self.root
+        keys = _split(path) if isinstance(path, str) else list(path)
+        while node is not None and keys:
+            below, used = _step(node.value, keys)
+            if below is None:
+                break
+            node, keys = below, keys[used:]
+        return node
+
+    def issue(
+        self, path: Path, message: str, hint: str | None = None, offset: int | None = None, key: bool = False
+    ) -> Issue:
+        """Return an issue at a path, with file, line, column and the source line."""
+        file, line, column = self.locate(path, offset, key)
+        shown = path if isinstance(path, str) else join(path)
+        return Issue(file, line, column, shown, message, hint, self.line(file, line))
+
+
+def join(path: Sequence[str | int]) -> str:
+    """Return a path as shown to people: ``joints.A.bodies[1]``."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    return text
+
+
+def _split(path: str) -> list[str]:
+    return [part for part in path.replace("[", ".").replace("]", "").split(".") if part]
+
+
+def _step(value: Any, keys: list[Any]) -> tuple[Node | None, int]:
+    if isinstance(value, list):
+        index = int(keys[0]) if str(keys[0]).isdecimal() else -1
+        return (value[index], 1) if 0 <= index < len(value) else (None, 0)
+    if isinstance(value, dict):
+        # names of checks may hold dots: the longest key that fits
+        for count in range(min(len(keys), 6), 0, -1):
+            key = keys[0] if count == 1 else ".".join(map(str, keys[:count]))
+            if key in value:
+                return value[key], count
+    return None, 0

@@ -1,0 +1,130 @@
+"""Expressions as sympy expressions, for exact derivatives; the only home of sympy."""
+
+import ast
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import sympy
+
+from mbsim_cli.spec.evaluate import evaluate
+from mbsim_cli.spec.syntax import COMPONENTS, names, parse
+
+MAX_EXACT_EXPONENT = 64
+Symbolic = Any  # sympy.Expr, or a tuple of three
+
+
+class unit(sympy.Function):  # noqa: N801 - sympy's way to name functions
+    """x / n, and 0 where n is 0: the derivative of a norm."""
+
+
+class length(sympy.Function):  # noqa: N801
+    """Euclidean norm of its arguments, with a derivative of 0 where it vanishes."""
+
+    def fdiff(self, argindex: int = 1) -> sympy.Expr:
+        """Return the derivative by one argument."""
+        return unit(self.args[argindex - 1], self)
+
+
+def _unit(x: Any, n: Any) -> Any:
+    return np.where(n == 0, 0.0, x / np.where(n == 0, 1.0, n))
+
+
+NUMPY = [{"unit": _unit, "length": lambda *x: np.sqrt(sum(v * v for v in x))}, "numpy"]
+
+
+def compiled(symbols: list[sympy.Symbol], expressions: list[sympy.Expr]) -> Callable[..., list[Any]]:
+    """Return a vectorised function of the symbols that gives all expressions."""
+    return sympy.lambdify(symbols, expressions, modules=NUMPY, cse=True)
+
+
+@lru_cache(maxsize=65536)
+def partials(text: str) -> tuple[tuple[str, ...], Callable[..., list[Any]]]:
+    """Return the names in a scalar expression and the function that gives its derivatives by them."""
+    tree = parse(text)
+    used = tuple(names(tree))
+    # neutral names: a user's name can never shadow a function in the compiled code
+    symbols = [sympy.Symbol(f"v{i}", real=True) for i in range(len(used))]
+    expression = to_sympy(tree, dict(zip(used, symbols, strict=True)))
+    return used, compiled(symbols, [sympy.diff(expression, symbol) for symbol in symbols])
+
+
+def to_sympy(node: ast.expr, symbols: Mapping[str, Symbolic]) -> Symbolic:
+    """Return the sympy expression of a checked tree; names stand for expressions or triples of them."""
+    if not names(node):
+        # constants are folded in floating point first: no tower of powers can explode
+        value = evaluate(node, {})
+        return tuple(map(sympy.Float, value)) if isinstance(value, list) else sympy.Float(value)
+    match node:
+        case ast.Name(id=name):
+            return symbols[name]
+        case ast.UnaryOp(op=op, operand=operand):
+            value = to_sympy(operand, symbols)
+            return _entrywise(lambda x: -x, value) if isinstance(op, ast.USub) else value
+        case ast.BinOp(left=left, op=op, right=right):
+            return _binary(op, to_sympy(left, symbols), to_sympy(right, symbols))
+        case ast.Call(func=ast.Name(id=name), args=arguments):
+            return _FUNCTIONS[name](*(to_sympy(argument, symbols) for argument in arguments))
+        case ast.List(elts=entries):
+            return tuple(to_sympy(entry, symbols) for entry in entries)
+        case ast.Attribute(value=value, attr=name):
+            return to_sympy(value, symbols)[COMPONENTS[name]]
+    raise AssertionError(f"unchecked node {ast.dump(node)}")
+
+
+def _entrywise(operation: Callable[..., sympy.Expr], *values: Symbolic) -> Symbolic:
+    if not any(isinstance(value, tuple) for value in values):
+        return operation(*values)
+    spread = [value if isinstance(value, tuple) else (value,) * 3 for value in values]
+    return tuple(operation(*entries) for entries in zip(*spread, strict=True))
+
+
+def _binary(op: ast.operator, a: Symbolic, b: Symbolic) -> Symbolic:
+    match op:
+        case ast.Add():
+            return _entrywise(lambda x, y: x + y, a, b)
+        case ast.Sub():
+            return _entrywise(lambda x, y: x - y, a, b)
+        case ast.Mult():
+            return _entrywise(lambda x, y: x * y, a, b)
+        case ast.Div():
+            return _entrywise(lambda x, y: x / y, a, b)
+    return a ** _exponent(b)
+
+
+def _exponent(b: sympy.Expr) -> sympy.Expr:
+    exact = isinstance(b, sympy.Float) and abs(b) <= MAX_EXACT_EXPONENT and b == int(b)
+    return sympy.Integer(int(b)) if exact else b
+
+
+def _dot(a: Symbolic, b: Symbolic) -> sympy.Expr:
+    return sum((x * y for x, y in zip(a, b, strict=True)), sympy.Integer(0))
+
+
+def _cross(a: Symbolic, b: Symbolic) -> Symbolic:
+    return tuple(a[i - 2] * b[i - 1] - a[i - 1] * b[i - 2] for i in range(3))
+
+
+def _extreme(first_wins: Callable[[Any, Any], Any]) -> Callable[..., sympy.Expr]:
+    def extreme(*values: sympy.Expr) -> sympy.Expr:
+        result = values[0]
+        for value in values[1:]:
+            result = sympy.Piecewise((result, first_wins(result, value)), (value, True))
+        return result
+
+    return extreme
+
+
+_FUNCTIONS: dict[str, Callable[..., Symbolic]] = {
+    **{name: getattr(sympy, name) for name in ("sqrt", "exp", "log", "sin", "cos", "tan", "asin", "acos", "atan")},
+    **{name: getattr(sympy, name) for name in ("sinh", "cosh", "tanh", "atan2")},
+    "log10": lambda x: sympy.log(x) / sympy.Float(2.302585092994046),
+    "abs": sympy.Abs,
+    "hypot": length,
+    "min": _extreme(lambda a, b: a <= b),
+    "max": _extreme(lambda a, b: a >= b),
+    "dot": _dot,
+    "cross": _cross,
+    "norm": lambda a: length(*a),
+}

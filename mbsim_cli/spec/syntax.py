@@ -1,0 +1,145 @@
+"""Expressions as written: a whitelist over Python's ``ast``, checked with the column of each fault.
+
+Nothing is ever executed: the text is parsed, every node outside the whitelist is refused, and the
+tree is evaluated by ``evaluate`` or handed to sympy by ``spec/symbolic.py``.
+"""
+
+import ast
+import re
+import warnings
+from functools import lru_cache
+
+MAX_LENGTH = 4000
+CONSTANTS = ("pi", "deg")
+# number of arguments; min and max take two or more
+FUNCTIONS: dict[str, int] = {
+    **dict.fromkeys(("sqrt", "exp", "log", "log10", "abs"), 1),
+    **dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"), 1),
+    **dict.fromkeys(("atan2", "hypot", "min", "max"), 2),
+}
+VECTOR_FUNCTIONS: dict[str, int] = {"dot": 2, "cross": 2, "norm": 1}
+COMPONENTS = {"x": 0, "y": 1, "z": 2}
+_ALLOWED_CHARACTER = re.compile(r"[\w\s+\-*/().,\[\]]")
+_UNIT = re.compile(r"(?<=[\w)\]])\s(?=\s*deg\b)")
+_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)
+
+
+class ExpressionError(Exception):
+    """An expression is wrong at ``offset`` (characters from its beginning, or None)."""
+
+    def __init__(self, message: str, offset: int | None = None, hint: str | None = None, unknown: str | None = None):
+        super().__init__(message)
+        self.message = message
+        self.offset = offset
+        self.hint = hint
+        self.unknown = unknown  # the name that nothing defines, for suggestions
+
+
+@lru_cache(maxsize=65536)
+def parse(text: str, vectors: bool = False) -> ast.expr:
+    """Return the checked tree of an expression; ``vectors`` allows what integrands may hold.
+
+    Raises ExpressionError.
+    """
+    if len(text) > MAX_LENGTH:
+        raise ExpressionError(f"expression is longer than {MAX_LENGTH} characters")
+    for offset, character in enumerate(text):
+        if not _ALLOWED_CHARACTER.match(character):
+            hint = "powers are written **" if character == "^" else None
+            raise ExpressionError(f"character {character!r} cannot stand in an expression", offset, hint)
+    stripped = text.lstrip()
+    start = len(text) - len(stripped)
+    # each replacement keeps the length, so that columns stay right
+    source = _UNIT.sub("*", re.sub(r"\s", " ", stripped).rstrip())
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source, mode="eval").body
+        _check(tree, source, start, vectors)
+    except SyntaxError as error:
+        raise _syntax_error(error, source, start) from None
+    except (RecursionError, MemoryError, ValueError):
+        raise ExpressionError("expression is nested too deeply") from None
+    return tree
+
+
+def _syntax_error(error: SyntaxError, source: str, start: int) -> ExpressionError:
+    if not source:
+        return ExpressionError("expression is empty")
+    offset = start + min(max((error.offset or 1) - 1, 0), len(source))
+    hint = "leave a blank before deg" if re.search(r"\ddeg\b", source) else None
+    return ExpressionError(f"expression cannot be read: {error.msg}", offset, hint)
+
+
+def column(node: ast.expr) -> int:
+    """Return the offset of a node, stored by ``parse`` (ast itself counts bytes)."""
+    return node.offset  # type: ignore[attr-defined]
+
+
+def _check(node: ast.expr, source: str, start: int, vectors: bool) -> None:
+    node.offset = start + len(source.encode()[: node.col_offset].decode())  # type: ignore[attr-defined]
+    for child in _children(node, vectors):
+        _check(child, source, start, vectors)
+
+
+def _children(node: ast.expr, vectors: bool) -> list[ast.expr]:
+    match node:
+        case ast.Name():
+            return []
+        case ast.Constant(value=value) if type(value) in (int, float):
+            return []
+        case ast.UnaryOp(op=ast.UAdd() | ast.USub(), operand=operand):
+            return [operand]
+        case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _OPERATORS):
+            return [left, right]
+        case ast.BinOp(op=op):
+            raise ExpressionError("this operator is not known", column(node), "the operators are + - * / **")
+        case ast.Call():
+            return _arguments(node, vectors)
+        case ast.List(elts=entries) if vectors:
+            if len(entries) != 3:
+                raise ExpressionError(f"a vector has three entries, not {len(entries)}", column(node))
+            return entries
+        case ast.Attribute(value=value, attr=name) if vectors:
+            if name not in COMPONENTS:
+                raise ExpressionError(f"a vector has no component {name!r}", column(node), "write .x, .y or .z")
+            return [value]
+        case ast.List() | ast.Attribute() | ast.Subscript():
+            hint = "take a component with .x, .y or .z" if vectors else "vectors stand in objectives only"
+            raise ExpressionError("a number is wanted here", column(node), hint)
+    raise ExpressionError("this cannot stand in an expression", column(node))
+
+
+def _arguments(node: ast.Call, vectors: bool) -> list[ast.expr]:
+    known = FUNCTIONS | VECTOR_FUNCTIONS if vectors else FUNCTIONS
+    if not isinstance(node.func, ast.Name):
+        raise ExpressionError("only functions can be called", column(node))
+    name = node.func.id
+    if name not in known:
+        from mbsim_cli.spec.suggestions import suggest
+
+        raise ExpressionError(f"unknown function {name!r}", column(node), suggest(name, known))
+    if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
+        raise ExpressionError(f"{name} takes plain arguments only", column(node))
+    count, wanted = len(node.args), known[name]
+    if count != wanted and not (name in ("min", "max") and count > 2):
+        more = " or more" if name in ("min", "max") else ""
+        raise ExpressionError(f"{name} takes {wanted}{more} argument{'s' * (wanted > 1)}, not {count}", column(node))
+    return node.args
+
+
+@lru_cache(maxsize=65536)
+def names(tree: ast.expr) -> dict[str, int]:
+    """Return the names that an expression reads, each with the offset of its first use."""
+    found: dict[str, int] = {}
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Name):
+            if node.id not in CONSTANTS:
+                found[node.id] = min(column(node), found.get(node.id, column(node)))
+        elif isinstance(node, ast.Call):
+            stack.extend(node.args)
+        else:
+            stack.extend(child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
+    return found
