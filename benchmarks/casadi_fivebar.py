@@ -7,15 +7,7 @@ solved symbolically once. (Two minimal coordinates, the loop closed by intersect
 import casadi as ca
 import numpy as np
 
-PARAMETERS = ("L_s1", "L_s2", "m_A1", "x_G_A1", "L_A1")
 NOMINAL = np.array([np.sqrt(5), np.sqrt(4.25), 1.0, np.sqrt(2) / 2, np.sqrt(2)])
-REFERENCE = np.array(
-    [
-        [-4.2288109, 3.2116041, 0.31865668, 0.44235068, 3.3598099],
-        [-15.452069, 50.308785, 0.97012355, 0.74560232, -27.359240],
-        [221.64007, 2436.6073, -32.497523, -85.656718, -2546.5902],
-    ]
-)
 LENGTH_12 = np.sqrt(3.25)
 LENGTH_3B = np.sqrt(2)
 B = ca.DM([1, 0])
@@ -71,15 +63,18 @@ def absolute():
     return q, qd, qdd, p, p2
 
 
-def assembled_start():
-    """Derivative (8, 5) of the start: the angles of bars 23 and 3B follow L_A1."""
-    q, p = ca.SX.sym("q", 4), ca.SX.sym("p", 5)
-    end = places(q, p)[2]
-    by = ca.Function("by", [q, p], [ca.jacobian(end, q), ca.jacobian(end, p)])
-    by_q, by_p = (np.array(part) for part in by(START, NOMINAL))
-    start = np.zeros((8, 5))
-    start[2:4] = -np.linalg.solve(by_q[:, 2:], by_p)
-    return start
+def assembled_start(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Start (8,) and its derivative (8, 5): the angles of bars A1 and 12 stay, those of 23 and 3B close the loop."""
+    q, symbol = ca.SX.sym("q", 4), ca.SX.sym("p", 5)
+    gap = places(q, symbol)[2] - B
+    evaluate = ca.Function("gap", [q, symbol], [gap, ca.jacobian(gap, q), ca.jacobian(gap, symbol)])
+    angles = START.copy()
+    for _ in range(20):
+        value, by_q, by_p = (np.array(part) for part in evaluate(angles, p))
+        angles[2:] -= np.linalg.solve(by_q[:, 2:], value[:, 0])
+    derivative = np.zeros((8, 5))
+    derivative[2:4] = -np.linalg.solve(by_q[:, 2:], by_p)
+    return np.concatenate([angles, np.zeros(4)]), derivative
 
 
 class FiveBar:
@@ -111,22 +106,16 @@ class FiveBar:
         }
         self.motion_integrator = ca.integrator("motion", "cvodes", dae, 0, 5, options)
         self.gradient_integrator = self.motion_integrator.forward(5)
-        self.start = np.concatenate([START, np.zeros(4)])
-        self.start_sensitivity = assembled_start()
 
-    def motion(self) -> np.ndarray:
+    def motion(self, p: np.ndarray = NOMINAL) -> np.ndarray:
         """The three objectives."""
-        return np.array(self.motion_integrator(x0=self.start, p=NOMINAL)["qf"]).ravel()
+        return np.array(self.motion_integrator(x0=assembled_start(p)[0], p=p)["qf"]).ravel()
 
-    def gradient(self) -> tuple[np.ndarray, np.ndarray]:
+    def gradient(self, p: np.ndarray = NOMINAL) -> tuple[np.ndarray, np.ndarray]:
         """Objectives (3,) and gradients (3, 5)."""
-        found = self.motion_integrator(x0=self.start, p=NOMINAL)
+        start, derivative = assembled_start(p)
+        found = self.motion_integrator(x0=start, p=p)
         forward = self.gradient_integrator(
-            x0=self.start,
-            p=NOMINAL,
-            fwd_x0=self.start_sensitivity,
-            fwd_p=np.eye(5),
-            out_xf=found["xf"],
-            out_qf=found["qf"],
+            x0=start, p=p, fwd_x0=derivative, fwd_p=np.eye(5), out_xf=found["xf"], out_qf=found["qf"]
         )
         return np.array(found["qf"]).ravel(), np.array(forward["fwd_qf"])
