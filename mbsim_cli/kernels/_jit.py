@@ -1,0 +1,62 @@
+"""The only door to numba: compile flags, and a cache that notices every change.
+
+numba keys a cached function by the text of its own file, not by what it calls: an edited helper or a
+reordered field would leave stale physics in the cache. So the cache folder carries a hash over all files
+that can change a kernel's meaning, and over the compile flags.
+"""
+
+import hashlib
+import os
+import platform
+import tempfile
+from pathlib import Path
+
+import numba
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+_FLAGS = {"error_model": "numpy"}
+
+
+def source_hash() -> str:
+    """Hash of every kernel and model file, numba's version, the processor and the flags."""
+    digest = hashlib.sha256()
+    for folder in ("kernels", "model"):
+        for path in sorted((_PACKAGE / folder).rglob("*.py")):
+            digest.update(path.relative_to(_PACKAGE).as_posix().encode())
+            digest.update(path.read_bytes())
+    flags = (sorted(_FLAGS.items()), numba.__version__, numba.config.BOUNDSCHECK, platform.machine())
+    digest.update(repr(flags).encode())
+    return digest.hexdigest()[:16]
+
+
+def _cache_root() -> Path:
+    explicit = os.environ.get("MBSIM_CACHE_DIR")
+    if explicit:
+        return Path(explicit)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mbsim"
+
+
+def _usable_cache() -> Path:
+    """Folder for compiled kernels; a temporary one where the user's cache cannot be written."""
+    name = source_hash()
+    for root in (_cache_root(), Path(tempfile.gettempdir()) / f"mbsim-{os.getuid() if hasattr(os, 'getuid') else 0}"):
+        folder = root / "kernels" / name
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK):
+            return folder
+    return Path(tempfile.mkdtemp(prefix="mbsim-"))
+
+
+CACHE = _usable_cache()
+numba.config.CACHE_DIR = str(CACHE)
+
+
+def cache_is_warm() -> bool:
+    """Whether kernels of this very source were compiled here before."""
+    return any(CACHE.rglob("*.nbi"))
+
+
+kernel = numba.njit(cache=True, **_FLAGS)

@@ -1,0 +1,131 @@
+"""Rotation matrices and symmetric 3 x 3 matrices, as tuples by rows."""
+
+import numpy as np
+
+from mbsim_cli.kernels._jit import kernel
+
+
+@kernel
+def load9(array, offset):
+    """A 3 x 3 matrix that stands by rows in a flat array."""
+    return (
+        array[offset],
+        array[offset + 1],
+        array[offset + 2],
+        array[offset + 3],
+        array[offset + 4],
+        array[offset + 5],
+        array[offset + 6],
+        array[offset + 7],
+        array[offset + 8],
+    )
+
+
+@kernel
+def rotate(R, a):
+    """R a."""
+    return (
+        R[0] * a[0] + R[1] * a[1] + R[2] * a[2],
+        R[3] * a[0] + R[4] * a[1] + R[5] * a[2],
+        R[6] * a[0] + R[7] * a[1] + R[8] * a[2],
+    )
+
+
+@kernel
+def unrotate(R, a):
+    """R^T a."""
+    return (
+        R[0] * a[0] + R[3] * a[1] + R[6] * a[2],
+        R[1] * a[0] + R[4] * a[1] + R[7] * a[2],
+        R[2] * a[0] + R[5] * a[1] + R[8] * a[2],
+    )
+
+
+@kernel
+def matmul9(A, B):
+    """A B."""
+    return (
+        A[0] * B[0] + A[1] * B[3] + A[2] * B[6],
+        A[0] * B[1] + A[1] * B[4] + A[2] * B[7],
+        A[0] * B[2] + A[1] * B[5] + A[2] * B[8],
+        A[3] * B[0] + A[4] * B[3] + A[5] * B[6],
+        A[3] * B[1] + A[4] * B[4] + A[5] * B[7],
+        A[3] * B[2] + A[4] * B[5] + A[5] * B[8],
+        A[6] * B[0] + A[7] * B[3] + A[8] * B[6],
+        A[6] * B[1] + A[7] * B[4] + A[8] * B[7],
+        A[6] * B[2] + A[7] * B[5] + A[8] * B[8],
+    )
+
+
+@kernel
+def matmul9_transposed(A, B):
+    """A B^T."""
+    return matmul9(A, (B[0], B[3], B[6], B[1], B[4], B[7], B[2], B[5], B[8]))
+
+
+@kernel
+def column9(R, k):
+    """Column k of R."""
+    if k == 0:
+        return (R[0], R[3], R[6])
+    if k == 1:
+        return (R[1], R[4], R[7])
+    return (R[2], R[5], R[8])
+
+
+@kernel
+def turn_columns(R, axis, angle):
+    """R Rot(axis, angle), the rotation about one of the axes 0, 1, 2."""
+    c, s = np.cos(angle), np.sin(angle)
+    x, y, z = column9(R, 0), column9(R, 1), column9(R, 2)
+    if axis == 0:
+        y, z = _blend(c, y, s, z), _blend(c, z, -s, y)
+    elif axis == 1:
+        z, x = _blend(c, z, s, x), _blend(c, x, -s, z)
+    else:
+        x, y = _blend(c, x, s, y), _blend(c, y, -s, x)
+    return (x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2])
+
+
+@kernel
+def _blend(c, a, s, b):
+    return (c * a[0] + s * b[0], c * a[1] + s * b[1], c * a[2] + s * b[2])
+
+
+@kernel
+def skew_part(A):
+    """Axial vector of the antisymmetric part of A: A a = skew_part(A) x a for antisymmetric A."""
+    return (0.5 * (A[7] - A[5]), 0.5 * (A[2] - A[6]), 0.5 * (A[3] - A[1]))
+
+
+@kernel
+def symmetric_apply(J, a):
+    """J a, with J = (xx, yy, zz, xy, xz, yz)."""
+    return (
+        J[0] * a[0] + J[3] * a[1] + J[4] * a[2],
+        J[3] * a[0] + J[1] * a[1] + J[5] * a[2],
+        J[4] * a[0] + J[5] * a[1] + J[2] * a[2],
+    )
+
+
+@kernel
+def symmetric_rotate(R, J):
+    """R J R^T, with J = (xx, yy, zz, xy, xz, yz)."""
+    x = symmetric_apply(J, (R[0], R[1], R[2]))
+    y = symmetric_apply(J, (R[3], R[4], R[5]))
+    z = symmetric_apply(J, (R[6], R[7], R[8]))
+    return (
+        R[0] * x[0] + R[1] * x[1] + R[2] * x[2],
+        R[3] * y[0] + R[4] * y[1] + R[5] * y[2],
+        R[6] * z[0] + R[7] * z[1] + R[8] * z[2],
+        R[3] * x[0] + R[4] * x[1] + R[5] * x[2],
+        R[6] * x[0] + R[7] * x[1] + R[8] * x[2],
+        R[6] * y[0] + R[7] * y[1] + R[8] * y[2],
+    )
+
+
+@kernel
+def parallel_axis(c):
+    """(c . c) 1 - c c^T, as (xx, yy, zz, xy, xz, yz)."""
+    xx, yy, zz = c[0] * c[0], c[1] * c[1], c[2] * c[2]
+    return (yy + zz, xx + zz, xx + yy, -c[0] * c[1], -c[0] * c[2], -c[1] * c[2])

@@ -1,0 +1,116 @@
+"""Spatial vectors in global axes about one reference point: a pair of tuples.
+
+Motion (w, v): angular velocity, velocity of the body's point that passes the reference point. Force
+(n, f): moment about the reference point, force. Inertia about the reference point: (m, h, I), mass, first
+moment m c, and second moments (xx, yy, zz, xy, xz, yz). Arrays hold six numbers, angular part first.
+"""
+
+from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels.algebra.rot3 import symmetric_apply
+from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, scale3, sub3
+
+
+@kernel
+def motion_at(array, i):
+    """Spatial vector in row i."""
+    return ((array[i, 0], array[i, 1], array[i, 2]), (array[i, 3], array[i, 4], array[i, 5]))
+
+
+@kernel
+def motion_at2(array, i, k):
+    """Spatial vector at [i, k]."""
+    return (
+        (array[i, k, 0], array[i, k, 1], array[i, k, 2]),
+        (array[i, k, 3], array[i, k, 4], array[i, k, 5]),
+    )
+
+
+@kernel
+def store(array, i, x):
+    """Write spatial vector x to row i."""
+    array[i, 0], array[i, 1], array[i, 2] = x[0]
+    array[i, 3], array[i, 4], array[i, 5] = x[1]
+
+
+@kernel
+def store2(array, i, k, x):
+    """Write spatial vector x to [i, k]."""
+    array[i, k, 0], array[i, k, 1], array[i, k, 2] = x[0]
+    array[i, k, 3], array[i, k, 4], array[i, k, 5] = x[1]
+
+
+@kernel
+def accumulate(array, i, s, x):
+    """Add s x to row i."""
+    for c in range(3):
+        array[i, c] += s * x[0][c]
+        array[i, c + 3] += s * x[1][c]
+
+
+@kernel
+def accumulate2(array, i, k, s, x):
+    """Add s x to [i, k]."""
+    for c in range(3):
+        array[i, k, c] += s * x[0][c]
+        array[i, k, c + 3] += s * x[1][c]
+
+
+@kernel
+def add6(x, y):
+    """x + y."""
+    return (add3(x[0], y[0]), add3(x[1], y[1]))
+
+
+@kernel
+def sub6(x, y):
+    """x - y."""
+    return (sub3(x[0], y[0]), sub3(x[1], y[1]))
+
+
+@kernel
+def scale6(s, x):
+    """s x."""
+    return (scale3(s, x[0]), scale3(s, x[1]))
+
+
+@kernel
+def axpy6(s, x, y):
+    """s x + y."""
+    return (axpy3(s, x[0], y[0]), axpy3(s, x[1], y[1]))
+
+
+@kernel
+def dot6(motion, force):
+    """Power of a force on a motion."""
+    return dot3(motion[0], force[0]) + dot3(motion[1], force[1])
+
+
+@kernel
+def cross_motion(a, b):
+    """Motion cross product a x b: rate of b when it is carried along with a."""
+    return (cross3(a[0], b[0]), add3(cross3(a[0], b[1]), cross3(a[1], b[0])))
+
+
+@kernel
+def cross_force(a, f):
+    """Force cross product a x* f, with (a x b) . f = -b . (a x* f)."""
+    return (add3(cross3(a[0], f[0]), cross3(a[1], f[1])), cross3(a[0], f[1]))
+
+
+@kernel
+def shift_motion(x, d):
+    """Motion x about the reference point moved by d."""
+    return (x[0], add3(x[1], cross3(x[0], d)))
+
+
+@kernel
+def shift_force(x, d):
+    """Force x about the reference point moved by d."""
+    return (sub3(x[0], cross3(d, x[1])), x[1])
+
+
+@kernel
+def inertia_apply(inertia, x):
+    """Inertia times motion."""
+    m, h, J = inertia
+    return (add3(symmetric_apply(J, x[0]), cross3(h, x[1])), axpy3(m, x[1], cross3(x[0], h)))

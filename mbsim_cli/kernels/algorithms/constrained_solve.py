@@ -1,0 +1,118 @@
+"""Solution of [T J^T; J 0] [x; mu] = [b; e] by multiplier updates on one factorisation of T + J^T alpha J.
+
+Paper 000, equations (9)-(11) and (14)-(17): the penalty is a means, not a part of the answer. An update
+shrinks the constraint residual by about the ratio of the penalty term to T, keeps T x + J^T mu = b, and works
+on corrections, so that no digit of x is lost to the penalty. J may have dependent rows.
+"""
+
+import numpy as np
+
+from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve
+
+
+@kernel
+def factor_penalised(T, J, ratio, alpha_out, weight_out, lu_out, pivot_out):
+    """Factorise T + J^T alpha J; each row's alpha makes its term ``ratio`` times T, whatever the units."""
+    n, m = T.shape[0], J.shape[0]
+    floor = 0.0
+    for i in range(n):
+        floor = max(floor, np.abs(T[i, i].real))
+    floor *= 1e-14
+    for i in range(n):
+        weight_out[i] = max(np.abs(T[i, i].real), floor)
+        for j in range(n):
+            lu_out[i, j] = T[i, j]
+    largest = 0.0
+    for r in range(m):
+        compliance = 0.0
+        for i in range(n):
+            compliance += J[r, i].real * J[r, i].real / weight_out[i]
+        alpha_out[r] = compliance
+        largest = max(largest, compliance)
+    for r in range(m):
+        alpha_out[r] = ratio / max(alpha_out[r], 1e-6 * largest) if largest > 0.0 else 0.0
+        for i in range(n):
+            scaled = alpha_out[r] * J[r, i]
+            if scaled != 0.0:
+                for j in range(n):
+                    lu_out[i, j] += scaled * J[r, j]
+    return lu_factor(lu_out, pivot_out)
+
+
+@kernel
+def solve_constrained(lu, pivot, weight, J, alpha, b, e, tolerance, x_out, mu_out, step, rest):
+    """Solve for all columns of b (n, p), e (m, p); return the relative size of the last correction.
+
+    ``step`` (n, p) and ``rest`` (m, p) are work arrays.
+    """
+    m, n = J.shape
+    p = b.shape[1]
+    for i in range(n):
+        for k in range(p):
+            x_out[i, k] = b[i, k]
+    for r in range(m):
+        for k in range(p):
+            rest[r, k] = e[r, k]
+            mu_out[r, k] = 0.0
+    _add_transposed(J, alpha, rest, x_out)
+    lu_solve(lu, pivot, x_out)
+    _update_multipliers(J, alpha, x_out, mu_out, rest)
+    if m == 0:
+        return 0.0
+    error = 1.0
+    for _ in range(MAX_UPDATES):
+        for i in range(n):
+            for k in range(p):
+                step[i, k] = 0.0
+        _add_transposed(J, alpha, rest, step)
+        lu_solve(lu, pivot, step)
+        _update_multipliers(J, alpha, step, mu_out, rest)
+        previous = error
+        error = _relative_size(weight, step, x_out)
+        for i in range(n):
+            for k in range(p):
+                x_out[i, k] += step[i, k]
+        if error <= tolerance or error > 0.5 * previous:
+            break
+    return error
+
+
+MAX_UPDATES = 12
+
+
+@kernel
+def _add_transposed(J, alpha, rest, out):
+    """out += J^T alpha rest."""
+    for r in range(J.shape[0]):
+        for i in range(J.shape[1]):
+            factor = J[r, i] * alpha[r]
+            if factor != 0.0:
+                for k in range(out.shape[1]):
+                    out[i, k] += factor * rest[r, k]
+
+
+@kernel
+def _update_multipliers(J, alpha, step, mu, rest):
+    """mu += alpha (J step - rest); rest -= J step."""
+    for r in range(J.shape[0]):
+        for k in range(step.shape[1]):
+            moved = 0.0 * step[0, k]
+            for i in range(J.shape[1]):
+                moved += J[r, i] * step[i, k]
+            mu[r, k] += alpha[r] * (moved - rest[r, k])
+            rest[r, k] -= moved
+
+
+@kernel
+def _relative_size(weight, step, x):
+    """Largest over the columns of |step| / |x| in the norm of T's diagonal; imaginary parts count."""
+    worst = 0.0
+    for k in range(x.shape[1]):
+        top, bottom = 0.0, 0.0
+        for i in range(x.shape[0]):
+            top += weight[i] * (step[i, k].real ** 2 + step[i, k].imag ** 2)
+            bottom += weight[i] * (x[i, k].real ** 2 + x[i, k].imag ** 2)
+        if top > worst * worst * bottom:
+            worst = np.sqrt(top / bottom) if bottom > 0.0 else 1.0
+    return worst

@@ -1,0 +1,89 @@
+"""Variations of Phi, Phi' and Phi'' in p directions. Paper 000, section 7."""
+
+from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels.algebra.spatial import dot6, motion_at, sub6
+from mbsim_cli.kernels.algorithms.bodies import at_origin, at_origin2, no_motion, pose_of
+from mbsim_cli.kernels.algorithms.constraints import coordinate_slope
+from mbsim_cli.kernels.algorithms.residual_variation import slope_variation
+from mbsim_cli.kernels.algorithms.variation import vary_acceleration, vary_velocity
+from mbsim_cli.kernels.elements.force_law import law_variation_or_zero
+from mbsim_cli.kernels.elements.measures import (
+    is_force_line,
+    is_geometric,
+    line,
+    line_rate_variation,
+    line_variation,
+    measure_variation,
+)
+from mbsim_cli.model.codes import Measure
+
+
+@kernel
+def vary_constraints(model, theta, dtheta, touch, no_eta, t, z, zd, zdd, dz, dzd, dzdd, kin, tw, order, out):
+    """Variation of the time derivative of Phi of the given order 0, 1 or 2, out (m, p)."""
+    for i in range(model.constraints.measure.size):
+        m = model.constraints.measure[i]
+        for k in range(dz.shape[1]):
+            if is_geometric(model.measures.kind[m]):
+                value = vary_measure(model, theta, dtheta[k], touch.measure[m, k], no_eta, m, k, kin, tw, order)
+            else:
+                value = vary_coordinate_measure(model.measures, theta, dtheta[k], m, k, z, zd, zdd, dz, dzd, dzdd, order)
+            law0, law1, law2 = law_variation_or_zero(model.laws, theta, dtheta[k], model.constraints.law[i], t)
+            if order == 0:
+                out[i, k] = value - dtheta[k, model.constraints.theta[i]] - law0
+            elif order == 1:
+                out[i, k] = value - law1
+            else:
+                out[i, k] = value - law2
+
+
+@kernel
+def vary_measure(model, theta, dtheta, touched, no_eta, m, k, kin, tw, order):
+    """Variation k of g, g' or g'' of a geometric measure."""
+    measures = model.measures
+    kind, pair, o = measures.kind[m], measures.pair[m], measures.theta[m]
+    a, b = model.pairs.a[pair], model.pairs.b[pair]
+    Ra, ra = pose_of(kin, a)
+    Rb, rb = pose_of(kin, b)
+    eta, eta_o = (dtheta, o) if touched else (no_eta, 0)
+    Na, Nb = at_origin2(tw.N, kin, a, k), at_origin2(tw.N, kin, b, k)
+    if order == 0:
+        still = no_motion(motion_at(kin.V, a))
+        _, dg, _, _ = measure_variation(kind, theta, o, eta_o, eta, Ra, ra, Rb, rb, still, still, Na, still, Nb, still)
+        return dg
+    Va, Vb = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b)
+    Na1, Nb1 = at_origin2(tw.N1, kin, a, k), at_origin2(tw.N1, kin, b, k)
+    _, _, x, u = measure_variation(kind, theta, o, eta_o, eta, Ra, ra, Rb, rb, Va, Vb, Na, Na1, Nb, Nb1)
+    force_line = is_force_line(kind)
+    L = line(force_line, x.x, u.x)
+    dL = line_variation(force_line, x.x, u.x, x.delta, u.delta)
+    v = sub6(Vb, Va)
+    dv = sub6(vary_velocity(Vb, Nb, Nb1), vary_velocity(Va, Na, Na1))
+    if order == 1:
+        return dot6(v, dL) + dot6(dv, L)
+    Aa, Ab = at_origin(kin.A, kin, a), at_origin(kin.A, kin, b)
+    dAa = vary_acceleration(Va, Aa, Na, Na1, at_origin2(tw.N2, kin, a, k))
+    dAb = vary_acceleration(Vb, Ab, Nb, Nb1, at_origin2(tw.N2, kin, b, k))
+    L1 = line_variation(force_line, x.x, u.x, x.rate, u.rate)
+    dL1 = line_rate_variation(force_line, x, u)
+    return dot6(sub6(Ab, Aa), dL) + dot6(sub6(dAb, dAa), L) + dot6(v, dL1) + dot6(dv, L1)
+
+
+@kernel
+def vary_coordinate_measure(measures, theta, dtheta, m, k, z, zd, zdd, dz, dzd, dzdd, order):
+    """Variation k of g, g' or g'' of a measure of coordinates."""
+    total = 0.0 * z[0] + 0.0 * theta[0]
+    quadratic = measures.kind[m] == Measure.EULER_NORM
+    for j in range(measures.first[m], measures.first[m + 1]):
+        c = measures.coordinate[j]
+        slope = coordinate_slope(measures, theta, m, j, z)
+        d_slope = slope_variation(measures, dtheta, m, j, dz[c, k])
+        if order == 0:
+            total += slope * dz[c, k] + (0.0 * z[c] if quadratic else d_slope * z[c])
+        elif order == 1:
+            total += slope * dzd[c, k] + d_slope * zd[c]
+        else:
+            total += slope * dzdd[c, k] + d_slope * zdd[c]
+            if quadratic:
+                total += 4.0 * zd[c] * dzd[c, k]
+    return total

@@ -1,0 +1,129 @@
+"""Constraint equations Phi, their Jacobian, first and second time derivatives.
+
+Phi = measure - target - law(t). Paper 000, sections 3 and 7.
+"""
+
+from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels.algebra.spatial import dot6, motion_at, store, sub6
+from mbsim_cli.kernels.algorithms.bodies import at_origin, column_at_origin, no_motion, pose_of
+from mbsim_cli.kernels.elements.force_law import law_or_zero
+from mbsim_cli.kernels.elements.measures import (
+    is_force_line,
+    is_geometric,
+    line,
+    line_variation,
+    measure_value,
+    measure_variation,
+    wrap_angle,
+)
+from mbsim_cli.model.codes import Measure
+
+
+@kernel
+def constraints(model, theta, t, z, kin, phi_out, jacobian_out, line_out):
+    """Phi (m,), Phi_z (m, n) and gradient lines (m, 6) about the origin."""
+    measures = model.measures
+    for i in range(model.constraints.measure.size):
+        k = model.constraints.measure[i]
+        kind = measures.kind[k]
+        law, _, _ = law_or_zero(model.laws, theta, model.constraints.law[i], t)
+        target = theta[model.constraints.theta[i]] + law
+        for c in range(z.size):
+            jacobian_out[i, c] = 0.0
+        if is_geometric(kind):
+            pair = measures.pair[k]
+            Ra, ra = pose_of(kin, model.pairs.a[pair])
+            Rb, rb = pose_of(kin, model.pairs.b[pair])
+            g, x, u = measure_value(kind, theta, measures.theta[k], Ra, ra, Rb, rb)
+            L = line(is_force_line(kind), x, u)
+            store(line_out, i, L)
+            phi_out[i] = wrap_angle(kind, g - target)
+            for j in range(model.pairs.first[pair], model.pairs.first[pair + 1]):
+                c = model.pairs.column[j]
+                jacobian_out[i, c] = model.pairs.sign[j] * dot6(column_at_origin(kin.S, model.tree, kin, c), L)
+        else:
+            phi_out[i] = coordinate_measure(measures, theta, k, z) - target
+            for j in range(measures.first[k], measures.first[k + 1]):
+                jacobian_out[i, measures.coordinate[j]] += coordinate_slope(measures, theta, k, j, z)
+
+
+@kernel
+def coordinate_measure(measures, theta, k, z):
+    """Value of a measure of coordinates."""
+    value = 0.0 * z[0] + 0.0 * theta[0]
+    for j in range(measures.first[k], measures.first[k + 1]):
+        value += _coordinate_term(measures, theta, k, j, z)
+    if measures.kind[k] == Measure.EULER_NORM:
+        value -= 1.0
+    return value
+
+
+@kernel
+def _coordinate_term(measures, theta, k, j, z):
+    x = z[measures.coordinate[j]]
+    if measures.kind[k] == Measure.EULER_NORM:
+        return x * x
+    return theta[measures.theta[k] + j - measures.first[k]] * x
+
+
+@kernel
+def coordinate_slope(measures, theta, k, j, z):
+    """Derivative of the measure with respect to its j-th listed coordinate."""
+    if measures.kind[k] == Measure.EULER_NORM:
+        return 2.0 * z[measures.coordinate[j]] + 0.0 * theta[0]
+    return theta[measures.theta[k] + j - measures.first[k]] + 0.0 * z[0]
+
+
+@kernel
+def coordinate_rates(measures, theta, k, z, zd, zdd):
+    """First and second time derivative of a measure of coordinates."""
+    rate = 0.0 * z[0] + 0.0 * theta[0]
+    second = rate
+    for j in range(measures.first[k], measures.first[k + 1]):
+        c = measures.coordinate[j]
+        slope = coordinate_slope(measures, theta, k, j, z)
+        rate += slope * zd[c]
+        second += slope * zdd[c]
+        if measures.kind[k] == Measure.EULER_NORM:
+            second += 2.0 * zd[c] * zd[c]
+    return rate, second
+
+
+@kernel
+def measure_rates(model, theta, k, kin):
+    """First and second time derivative of a geometric measure; needs V and A of the motion."""
+    measures = model.measures
+    kind, pair = measures.kind[k], measures.pair[k]
+    a, b = model.pairs.a[pair], model.pairs.b[pair]
+    Ra, ra = pose_of(kin, a)
+    Rb, rb = pose_of(kin, b)
+    Va, Vb = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b)
+    still = no_motion(Va)
+    o = measures.theta[k]
+    _, _, x, u = measure_variation(kind, theta, o, o, theta, Ra, ra, Rb, rb, Va, Vb, still, still, still, still)
+    force_line = is_force_line(kind)
+    L = line(force_line, x.x, u.x)
+    L1 = line_variation(force_line, x.x, u.x, x.rate, u.rate)
+    v = sub6(Vb, Va)
+    acceleration = sub6(at_origin(kin.A, kin, b), at_origin(kin.A, kin, a))
+    return dot6(v, L), dot6(acceleration, L) + dot6(v, L1)
+
+
+@kernel
+def constraint_rates(model, theta, t, z, zd, zdd, kin, phi1_out, phi2_out):
+    """Phi' and Phi'' (m,) of the motion in ``kin``."""
+    for i in range(model.constraints.measure.size):
+        k = model.constraints.measure[i]
+        _, law1, law2 = law_or_zero(model.laws, theta, model.constraints.law[i], t)
+        if is_geometric(model.measures.kind[k]):
+            g1, g2 = measure_rates(model, theta, k, kin)
+        else:
+            g1, g2 = coordinate_rates(model.measures, theta, k, z, zd, zdd)
+        phi1_out[i] = g1 - law1
+        phi2_out[i] = g2 - law2
+
+
+@kernel
+def stored_line(line_out, i):
+    """Gradient line that ``constraints`` left for equation i."""
+    return motion_at(line_out, i)

@@ -1,0 +1,92 @@
+"""Forces of elements and constraints on the bodies, and on the coordinates directly."""
+
+from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels.algebra.rot3 import rotate
+from mbsim_cli.kernels.algebra.spatial import dot6, motion_at, sub6
+from mbsim_cli.kernels.algebra.vec3 import cross3, load3, scale3
+from mbsim_cli.kernels.algorithms.bodies import apply_to_body, at_origin, pose_of
+from mbsim_cli.kernels.algorithms.constraints import coordinate_measure, coordinate_rates, coordinate_slope
+from mbsim_cli.kernels.elements.force_law import law_or_zero, measure_force
+from mbsim_cli.kernels.elements.measures import is_force_line, is_geometric, line, measure_value, point_of
+from mbsim_cli.model.codes import Axes, Force
+from mbsim_cli.model.layout import NONE
+
+
+@kernel
+def element_forces(model, theta, t, z, zd, kin, W_out, Q_out):
+    """Add the forces of all elements to the bodies W (nb + 1, 6) and the coordinates Q (n,)."""
+    for f in range(model.forces.kind.size):
+        if model.forces.kind[f] == Force.ALONG_MEASURE:
+            _force_along_measure(model, theta, t, z, zd, kin, f, W_out, Q_out)
+        else:
+            wrench, _, _ = applied_wrench(model, theta, t, kin, f)
+            apply_to_body(W_out, kin, model.pairs.b[model.forces.pair[f]], 1.0, wrench)
+
+
+@kernel
+def _force_along_measure(model, theta, t, z, zd, kin, f, W_out, Q_out):
+    measures = model.measures
+    k = model.forces.measure[f]
+    if is_geometric(measures.kind[k]):
+        g, g1, L = measure_and_rate(model, theta, k, kin)
+        Q, _, _ = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+        pair = measures.pair[k]
+        apply_to_body(W_out, kin, model.pairs.b[pair], Q, L)
+        apply_to_body(W_out, kin, model.pairs.a[pair], -Q, L)
+    else:
+        g = coordinate_measure(measures, theta, k, z)
+        g1, _ = coordinate_rates(measures, theta, k, z, zd, zd)
+        Q, _, _ = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+        for j in range(measures.first[k], measures.first[k + 1]):
+            Q_out[measures.coordinate[j]] += Q * coordinate_slope(measures, theta, k, j, z)
+
+
+@kernel
+def measure_and_rate(model, theta, k, kin):
+    """Value, rate and gradient line of a geometric measure."""
+    measures = model.measures
+    pair, kind = measures.pair[k], measures.kind[k]
+    a, b = model.pairs.a[pair], model.pairs.b[pair]
+    Ra, ra = pose_of(kin, a)
+    Rb, rb = pose_of(kin, b)
+    g, x, u = measure_value(kind, theta, measures.theta[k], Ra, ra, Rb, rb)
+    L = line(is_force_line(kind), x, u)
+    return g, dot6(sub6(at_origin(kin.V, kin, b), at_origin(kin.V, kin, a)), L), L
+
+
+@kernel
+def applied_wrench(model, theta, t, kin, f):
+    """Wrench about the origin of an applied force or torque, its point, and its vector in global axes."""
+    forces = model.forces
+    o = forces.theta[f]
+    R, r = pose_of(kin, model.pairs.b[forces.pair[f]])
+    vector = load3(theta, o + 3)
+    if forces.law[f, 0] != NONE:
+        factor, _, _ = law_or_zero(model.laws, theta, forces.law[f, 0], t)
+        vector = scale3(factor, vector)
+    else:
+        vector = scale3(1.0 + 0.0 * t, vector)
+    if forces.axes[f] == Axes.BODY:
+        vector = rotate(R, vector)
+    else:
+        vector = scale3(1.0 + 0.0 * R[0], vector)
+    point = point_of(R, r, load3(theta, o))
+    if forces.kind[f] == Force.TORQUE:
+        return (vector, scale3(0.0, vector)), point, vector
+    return (cross3(point, vector), vector), point, vector
+
+
+@kernel
+def constraint_forces(model, theta, z, kin, multiplier, line_in, W_out, Q_out):
+    """Add -Phi_z^T multiplier, as forces on the bodies and on the coordinates."""
+    measures = model.measures
+    for i in range(model.constraints.measure.size):
+        k = model.constraints.measure[i]
+        if is_geometric(measures.kind[k]):
+            L = motion_at(line_in, i)
+            pair = measures.pair[k]
+            apply_to_body(W_out, kin, model.pairs.b[pair], -multiplier[i], L)
+            apply_to_body(W_out, kin, model.pairs.a[pair], multiplier[i], L)
+        else:
+            for j in range(measures.first[k], measures.first[k + 1]):
+                Q_out[measures.coordinate[j]] -= multiplier[i] * coordinate_slope(measures, theta, k, j, z)

@@ -1,0 +1,197 @@
+"""Forward recursion of positions, velocities and accelerations, with the joint columns S, S', S''.
+
+Paper 000, equations (4)-(6), in spatial form: every vector is taken about a point that is fixed in space
+and, in RTdyn0, passes the body's centre of mass at the instant; in RTdyn1 it is the global origin.
+"""
+
+from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels.algebra.euler_parameters import euler_rotation
+from mbsim_cli.kernels.algebra.rot3 import (
+    column9,
+    load9,
+    matmul9,
+    matmul9_transposed,
+    parallel_axis,
+    rotate,
+    symmetric_rotate,
+    turn_columns,
+)
+from mbsim_cli.kernels.algebra.spatial import (
+    add6,
+    axpy6,
+    cross_motion,
+    motion_at,
+    shift_motion,
+    store,
+)
+from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, load3, row3, scale3, sub3
+from mbsim_cli.kernels.elements.columns import (
+    euler_column,
+    euler_column_rate,
+    euler_column_second_rate,
+    is_euler,
+    is_translation,
+    load4,
+)
+from mbsim_cli.model.codes import Column
+from mbsim_cli.model.layout import COM, GRAVITY, INERTIA, MASS, P_C, P_P, R_C, R_P
+
+
+@kernel
+def set_ground(theta, kin):
+    """Fill the row of the ground; gravity enters as an upward acceleration of the base."""
+    for k in range(9):
+        kin.R[-1, k] = 1.0 if k % 4 == 0 else 0.0
+    for k in range(6):
+        kin.V[-1, k] = 0.0
+        kin.A[-1, k] = 0.0 if k < 3 else -theta[GRAVITY + k - 3]
+    for k in range(3):
+        kin.r[-1, k] = 0.0
+        kin.ref[-1, k] = 0.0
+
+
+@kernel
+def position_kinematics(tree, theta, z, at_center, kin):
+    """Poses R, r, columns S and inertias of all bodies; ``at_center`` chooses RTdyn0. Cost O(n)."""
+    for i in range(tree.parent.size):
+        o = tree.theta[i]
+        p = tree.parent[i]
+        parent_R = load9(kin.R[p], 0)
+        R = matmul9(parent_R, load9(theta, o + R_P))
+        point = add3(row3(kin.r, p, 0), rotate(parent_R, load3(theta, o + P_P)))
+        for c in range(tree.first_column[i], tree.first_column[i + 1]):
+            kind = tree.column_kind[c]
+            if is_translation(kind):
+                axis = column9(R, kind)
+                point = axpy3(z[c], axis, point)
+                _keep(kin.S, c, axis, point)
+            elif is_euler(kind):
+                e = load4(z, c - (kind - Column.EULER_0))
+                _keep(kin.S, c, rotate(R, euler_column(e, kind - Column.EULER_0)), point)
+                if kind == Column.EULER_3:
+                    R = matmul9(R, euler_rotation(e))
+            else:
+                axis = kind - Column.ROTATION_X
+                _keep(kin.S, c, column9(R, axis), point)
+                R = turn_columns(R, axis, z[c])
+        _place_body(theta, o, i, R, point, at_center, kin)
+        for c in range(tree.first_column[i], tree.first_column[i + 1]):
+            _to_spatial(kin, c, i, is_translation(tree.column_kind[c]))
+
+
+@kernel
+def _keep(S, c, axis, point):
+    S[c, 0], S[c, 1], S[c, 2] = axis
+    S[c, 3], S[c, 4], S[c, 5] = point
+
+
+@kernel
+def _to_spatial(kin, c, i, translation):
+    axis = row3(kin.S, c, 0)
+    if translation:
+        store(kin.S, c, (scale3(0.0, axis), axis))
+    else:
+        arm = sub3(row3(kin.S, c, 3), row3(kin.ref, i, 0))
+        store(kin.S, c, (axis, cross3(arm, axis)))
+
+
+@kernel
+def _place_body(theta, o, i, joint_R, point, at_center, kin):
+    """Pose of body i from its joint frame; its inertia about the reference point."""
+    R = matmul9_transposed(joint_R, load9(theta, o + R_C))
+    r = sub3(point, rotate(R, load3(theta, o + P_C)))
+    for k in range(9):
+        kin.R[i, k] = R[k]
+    c = add3(r, rotate(R, load3(theta, o + COM)))
+    zero = scale3(0.0, c)
+    ref = c if at_center else zero
+    kin.r[i, 0], kin.r[i, 1], kin.r[i, 2] = r
+    kin.ref[i, 0], kin.ref[i, 1], kin.ref[i, 2] = ref
+    arm = sub3(c, ref)
+    m = theta[o + MASS]
+    local = load3(theta, o + INERTIA)
+    cross_terms = load3(theta, o + INERTIA + 3)
+    J = symmetric_rotate(R, (local[0], local[1], local[2], cross_terms[0], cross_terms[1], cross_terms[2]))
+    steiner = parallel_axis(arm)
+    kin.inertia[i, 0] = m
+    for k in range(3):
+        kin.inertia[i, 1 + k] = m * arm[k]
+    for k in range(6):
+        kin.inertia[i, 4 + k] = J[k] + m * steiner[k]
+
+
+@kernel
+def offset_to_parent(tree, kin, i):
+    """Reference point of body i less that of its parent."""
+    return sub3(row3(kin.ref, i, 0), row3(kin.ref, tree.parent[i], 0))
+
+
+@kernel
+def rate_kinematics(tree, theta, z, zd, kin, V_out, S1_out):
+    """Velocities V and column rates S' for coordinate rates zd, which need not be those of the motion."""
+    for i in range(tree.parent.size):
+        p = tree.parent[i]
+        V = shift_motion(motion_at(V_out, p), offset_to_parent(tree, kin, i))
+        base = V
+        for c in range(tree.first_column[i], tree.first_column[i + 1]):
+            S = motion_at(kin.S, c)
+            kind = tree.column_kind[c]
+            if is_euler(kind):
+                if kind == Column.EULER_0:
+                    base = V
+                S1 = add6(cross_motion(base, S), _euler_own_rate(tree, theta, z, zd, kin, i, c))
+            else:
+                S1 = cross_motion(V, S)
+            store(S1_out, c, S1)
+            V = axpy6(zd[c], S, V)
+        store(V_out, i, V)
+
+
+@kernel
+def motion_kinematics(tree, theta, z, zd, zdd, kin):
+    """V, A, S', S'' of the motion. Needs ``position_kinematics``. Cost O(n)."""
+    rate_kinematics(tree, theta, z, zd, kin, kin.V, kin.S1)
+    for i in range(tree.parent.size):
+        p = tree.parent[i]
+        offset = offset_to_parent(tree, kin, i)
+        V = shift_motion(motion_at(kin.V, p), offset)
+        A = shift_motion(motion_at(kin.A, p), offset)
+        base_V, base_A = V, A
+        for c in range(tree.first_column[i], tree.first_column[i + 1]):
+            S, S1 = motion_at(kin.S, c), motion_at(kin.S1, c)
+            kind = tree.column_kind[c]
+            if is_euler(kind):
+                if kind == Column.EULER_0:
+                    base_V, base_A = V, A
+                own = _euler_own_rate(tree, theta, z, zd, kin, i, c)
+                S2 = add6(cross_motion(base_A, S), cross_motion(base_V, add6(S1, own)))
+                S2 = add6(S2, _euler_own_second_rate(tree, theta, z, zd, zdd, kin, i, c))
+            else:
+                S2 = add6(cross_motion(A, S), cross_motion(V, S1))
+            store(kin.S2, c, S2)
+            A = axpy6(zdd[c], S, axpy6(zd[c], S1, A))
+            V = axpy6(zd[c], S, V)
+        store(kin.A, i, A)
+
+
+@kernel
+def euler_own(tree, theta, kin, i, local):
+    """Spatial vector about ref of body i of an angular vector given in the frame that its Euler parameters start from."""
+    o = tree.theta[i]
+    R = matmul9(load9(kin.R[tree.parent[i]], 0), load9(theta, o + R_P))
+    w = rotate(R, local)
+    point = add3(row3(kin.r, i, 0), rotate(load9(kin.R[i], 0), load3(theta, o + P_C)))
+    return (w, cross3(sub3(point, row3(kin.ref, i, 0)), w))
+
+
+@kernel
+def _euler_own_rate(tree, theta, z, zd, kin, i, c):
+    k = tree.column_kind[c] - Column.EULER_0
+    return euler_own(tree, theta, kin, i, euler_column_rate(load4(z, c - k), load4(zd, c - k), k))
+
+
+@kernel
+def _euler_own_second_rate(tree, theta, z, zd, zdd, kin, i, c):
+    k = tree.column_kind[c] - Column.EULER_0
+    local = euler_column_second_rate(load4(z, c - k), load4(zd, c - k), load4(zdd, c - k), k)
+    return euler_own(tree, theta, kin, i, local)

@@ -1,0 +1,348 @@
+"""Tangent of the discrete equations of motion in one pass, M + h/2 C + h^2/4 K with all parts of C and K.
+
+With composites over subtrees, column k of joint i and an ancestor column j (or k itself),
+    T_jk = S_j . (I X_k + B Y_k + h^2/4 S_k x* F),     T_kj = (I S_k) . X_j + (B^T S_k) . Y_j,
+X = S + h S' + h^2/4 S'', Y = h/2 S + h^2/4 S'; I, B, F belong to the subtree of i. Elements add their part
+over the path between their bodies. h = 0 gives the mass matrix. Derivation: docs/theory/newton_matrix.md.
+"""
+
+from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels.algebra.spatial import (
+    add6,
+    axpy6,
+    cross_force,
+    cross_motion,
+    dot6,
+    inertia_apply,
+    motion_at,
+    scale6,
+    shift_force,
+    store,
+    sub6,
+)
+from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, row3, scale3, sub3
+from mbsim_cli.kernels.algorithms.bodies import at_origin, column_at_origin, no_motion, pose_of
+from mbsim_cli.kernels.algorithms.constraints import (
+    coordinate_measure,
+    coordinate_rates,
+    coordinate_slope,
+)
+from mbsim_cli.kernels.algorithms.forces import applied_wrench, measure_and_rate
+from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
+from mbsim_cli.kernels.algorithms.kinematics import euler_own, offset_to_parent
+from mbsim_cli.kernels.elements.columns import euler_column_rate, is_euler, load4
+from mbsim_cli.kernels.elements.force_law import measure_force
+from mbsim_cli.kernels.elements.measures import (
+    is_force_line,
+    is_geometric,
+    line,
+    line_variation,
+    measure_variation,
+    moved,
+)
+from mbsim_cli.model.codes import Axes, Column, Force, Measure
+
+
+@kernel
+def newton_matrix(model, theta, t, h, z, zd, multiplier, no_eta, kin, comp, T_out):
+    """T (n, n); needs ``residual`` at the same state (F, W of subtrees in ``comp``). Cost O(n d + elements)."""
+    tree = model.tree
+    q = 0.25 * h * h
+    for c in range(z.size):
+        S, S1, S2 = motion_at(kin.S, c), motion_at(kin.S1, c), motion_at(kin.S2, c)
+        store(comp.X, c, axpy6(q, S2, axpy6(h, S1, S)))
+        store(comp.Y, c, axpy6(q, S1, scale6(0.5 * h, S)))
+        for j in range(z.size):
+            T_out[c, j] = 0.0
+    _inertia_part(tree, q, kin, comp, T_out)
+    _euler_part(tree, theta, q, z, kin, comp, T_out)
+    for i in range(model.constraints.measure.size):
+        _constraint_part(model, theta, q, multiplier[i], i, no_eta, kin, T_out)
+    for f in range(model.forces.kind.size):
+        if model.forces.kind[f] == Force.ALONG_MEASURE:
+            _measure_force_part(model, theta, t, h, z, zd, f, no_eta, kin, comp, T_out)
+        else:
+            _applied_force_part(model, theta, t, q, f, kin, T_out)
+
+
+@kernel
+def mass_matrix(tree, kin, comp, M_out):
+    """M (n, n). Cost O(n d)."""
+    _own_inertia(tree, kin, comp)
+    for i in range(M_out.shape[0]):
+        for j in range(M_out.shape[1]):
+            M_out[i, j] = 0.0
+    for i in range(tree.parent.size - 1, -1, -1):
+        inertia = inertia_at(comp.inertia, i)
+        for k in range(tree.first_column[i], tree.first_column[i + 1]):
+            P = inertia_apply(inertia, motion_at(kin.S, k))
+            for j in range(tree.first_column[i], k + 1):
+                M_out[j, k] = dot6(motion_at(kin.S, j), P)
+                M_out[k, j] = M_out[j, k]
+            body = i
+            while tree.parent[body] >= 0:
+                P = shift_force(P, scale3(-1.0, offset_to_parent(tree, kin, body)))
+                body = tree.parent[body]
+                for j in range(tree.first_column[body], tree.first_column[body + 1]):
+                    M_out[j, k] = dot6(motion_at(kin.S, j), P)
+                    M_out[k, j] = M_out[j, k]
+        _inertia_to_parent(tree, kin, comp, i)
+
+
+@kernel
+def _own_inertia(tree, kin, comp):
+    for i in range(tree.parent.size + 1):
+        for k in range(10):
+            comp.inertia[i, k] = kin.inertia[i, k]
+
+
+@kernel
+def _inertia_to_parent(tree, kin, comp, i):
+    """Add the composite inertia of body i to its parent's, about the parent's reference point."""
+    p = tree.parent[i]
+    d = offset_to_parent(tree, kin, i)
+    m = comp.inertia[i, 0]
+    h = row3(comp.inertia, i, 1)
+    comp.inertia[p, 0] += m
+    for k in range(3):
+        comp.inertia[p, 1 + k] += h[k] + m * d[k]
+    # second moments about a point moved by -d: I + 2 (h . d) 1 - h d^T - d h^T + m (d . d 1 - d d^T)
+    s = 2.0 * dot3(h, d) + m * dot3(d, d)
+    for k in range(3):
+        comp.inertia[p, 4 + k] += comp.inertia[i, 4 + k] + s - 2.0 * h[k] * d[k] - m * d[k] * d[k]
+    comp.inertia[p, 7] += comp.inertia[i, 7] - h[0] * d[1] - h[1] * d[0] - m * d[0] * d[1]
+    comp.inertia[p, 8] += comp.inertia[i, 8] - h[0] * d[2] - h[2] * d[0] - m * d[0] * d[2]
+    comp.inertia[p, 9] += comp.inertia[i, 9] - h[1] * d[2] - h[2] * d[1] - m * d[1] * d[2]
+
+
+@kernel
+def rate_matrix(kin, i):
+    """Moments P of x' x^T (3 x 3 by rows) and linear momentum p of body i, about its reference point."""
+    m, h, J = inertia_at(kin.inertia, i)
+    w, v = motion_at(kin.V, i)
+    half = 0.5 * (J[0] + J[1] + J[2])
+    # second moments x x^T of the mass, columns
+    x = (half - J[0], -J[3], -J[4])
+    y = (-J[3], half - J[1], -J[5])
+    z = (-J[4], -J[5], half - J[2])
+    a = add3(cross3(w, x), scale3(h[0], v))
+    b = add3(cross3(w, y), scale3(h[1], v))
+    c = add3(cross3(w, z), scale3(h[2], v))
+    momentum = add3(scale3(m, v), cross3(w, h))
+    return (a[0], b[0], c[0], a[1], b[1], c[1], a[2], b[2], c[2]), momentum
+
+
+@kernel
+def rate_apply(P, momentum, w):
+    """B (w, v): force of a unit rate of twist; only its angular part w counts."""
+    trace = P[0] + P[4] + P[8]
+    n = (
+        trace * w[0] - (P[0] * w[0] + P[1] * w[1] + P[2] * w[2]),
+        trace * w[1] - (P[3] * w[0] + P[4] * w[1] + P[5] * w[2]),
+        trace * w[2] - (P[6] * w[0] + P[7] * w[1] + P[8] * w[2]),
+    )
+    return (scale3(2.0, n), scale3(2.0, cross3(w, momentum)))
+
+
+@kernel
+def _rate_apply_transposed(P, momentum, S):
+    """Angular part of B^T S; the linear part vanishes."""
+    w, v = S
+    trace = P[0] + P[4] + P[8]
+    n = (
+        trace * w[0] - (P[0] * w[0] + P[3] * w[1] + P[6] * w[2]),
+        trace * w[1] - (P[1] * w[0] + P[4] * w[1] + P[7] * w[2]),
+        trace * w[2] - (P[2] * w[0] + P[5] * w[1] + P[8] * w[2]),
+    )
+    return scale3(2.0, add3(n, cross3(momentum, v)))
+
+
+@kernel
+def _rate_at(comp, i):
+    row = comp.rate[i]
+    P = (row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8])
+    return P, (row[9], row[10], row[11])
+
+
+@kernel
+def _own_rates(tree, kin, comp):
+    nb = tree.parent.size
+    for k in range(12):
+        comp.rate[nb, k] = 0.0
+    for i in range(nb):
+        P, momentum = rate_matrix(kin, i)
+        for k in range(9):
+            comp.rate[i, k] = P[k]
+        for k in range(3):
+            comp.rate[i, 9 + k] = momentum[k]
+
+
+@kernel
+def _rate_to_parent(tree, kin, comp, i):
+    """P of x' (x + d)^T, with d the shift of the reference point."""
+    p = tree.parent[i]
+    d = offset_to_parent(tree, kin, i)
+    for r in range(3):
+        momentum = comp.rate[i, 9 + r]
+        comp.rate[p, 9 + r] += momentum
+        for c in range(3):
+            comp.rate[p, 3 * r + c] += comp.rate[i, 3 * r + c] + momentum * d[c]
+
+
+@kernel
+def _inertia_part(tree, q, kin, comp, T_out):
+    _own_inertia(tree, kin, comp)
+    _own_rates(tree, kin, comp)
+    for i in range(tree.parent.size - 1, -1, -1):
+        inertia = inertia_at(comp.inertia, i)
+        P, momentum = _rate_at(comp, i)
+        F = motion_at(comp.F, i)
+        for k in range(tree.first_column[i], tree.first_column[i + 1]):
+            S, X, Y = motion_at(kin.S, k), motion_at(comp.X, k), motion_at(comp.Y, k)
+            up = add6(inertia_apply(inertia, X), rate_apply(P, momentum, Y[0]))
+            up = axpy6(q, cross_force(S, F), up)
+            down = inertia_apply(inertia, S)
+            down_rate = _rate_apply_transposed(P, momentum, S)
+            T_out[k, k] += dot6(S, up)
+            _pair_columns(tree.first_column[i], k, k, kin, comp, up, down, down_rate, T_out)
+            body = i
+            while tree.parent[body] >= 0:
+                back = scale3(-1.0, offset_to_parent(tree, kin, body))
+                up, down = shift_force(up, back), shift_force(down, back)
+                body = tree.parent[body]
+                first, last = tree.first_column[body], tree.first_column[body + 1]
+                _pair_columns(first, last, k, kin, comp, up, down, down_rate, T_out)
+        _inertia_to_parent(tree, kin, comp, i)
+        _rate_to_parent(tree, kin, comp, i)
+
+
+@kernel
+def _pair_columns(first, last, k, kin, comp, up, down, down_rate, T_out):
+    for j in range(first, last):
+        T_out[j, k] += dot6(motion_at(kin.S, j), up)
+        T_out[k, j] += dot6(motion_at(comp.X, j), down) + dot3(row3(comp.Y, j, 0), down_rate)
+
+
+@kernel
+def _euler_part(tree, theta, q, z, kin, comp, T_out):
+    """Euler parameters of one joint do not carry each other's columns along; their columns change by themselves."""
+    for j in range(z.size):
+        kind = tree.column_kind[j]
+        if not is_euler(kind):
+            continue
+        first = j - (kind - Column.EULER_0)
+        i = tree.column_body[j]
+        inertia_force = motion_at(comp.F, i)
+        total = sub6(inertia_force, motion_at(comp.W, i))
+        e = load4(z, first)
+        for k in range(4):
+            if first + k < j:
+                carried = cross_force(motion_at(kin.S, first + k), inertia_force)
+                T_out[j, first + k] += q * dot6(motion_at(kin.S, j), carried)
+            one = (float(k == 0), float(k == 1), float(k == 2), float(k == 3))
+            own = euler_own(tree, theta, kin, i, euler_column_rate(e, one, kind - Column.EULER_0))
+            T_out[j, first + k] += q * dot6(own, total)
+
+
+@kernel
+def _constraint_part(model, theta, q, multiplier, i, no_eta, kin, T_out):
+    k = model.constraints.measure[i]
+    measures = model.measures
+    if is_geometric(measures.kind[k]):
+        pair, kind, o = measures.pair[k], measures.kind[k], measures.theta[k]
+        a, b = model.pairs.a[pair], model.pairs.b[pair]
+        Ra, ra = pose_of(kin, a)
+        Rb, rb = pose_of(kin, b)
+        still = no_motion(at_origin(kin.V, kin, a))
+        force_line = is_force_line(kind)
+        for j in range(model.pairs.first[pair], model.pairs.first[pair + 1]):
+            N = scale6(q, column_at_origin(kin.S, model.tree, kin, model.pairs.column[j]))
+            Na, Nb = (still, N) if model.pairs.sign[j] > 0 else (N, still)
+            _, _, x, u = measure_variation(
+                kind, theta, o, 0, no_eta, Ra, ra, Rb, rb, still, still, Na, still, Nb, still
+            )
+            W = scale6(-multiplier, line(force_line, x.x, u.x))
+            dW = scale6(-multiplier, line_variation(force_line, x.x, u.x, x.delta, u.delta))
+            _spread(model, pair, j, N, W, dW, kin, T_out)
+    elif measures.kind[k] == Measure.EULER_NORM:
+        for j in range(measures.first[k], measures.first[k + 1]):
+            c = measures.coordinate[j]
+            T_out[c, c] += 2.0 * q * multiplier
+
+
+@kernel
+def _spread(model, pair, j, N, W, dW, kin, T_out):
+    """Column of T for path entry j: the wrench on b varies by dW while columns below j are carried by N."""
+    k = model.pairs.column[j]
+    carried = sub6(dW, cross_force(N, W))
+    for i in range(model.pairs.first[pair], model.pairs.first[pair + 1]):
+        c = model.pairs.column[i]
+        S = column_at_origin(kin.S, model.tree, kin, c)
+        below = i < j and model.pairs.sign[i] == model.pairs.sign[j] and not _same_euler(model.tree, c, k)
+        T_out[c, k] -= model.pairs.sign[i] * dot6(S, carried if below else dW)
+
+
+@kernel
+def _same_euler(tree, c, k):
+    return tree.column_body[c] == tree.column_body[k] and is_euler(tree.column_kind[c]) and is_euler(tree.column_kind[k])
+
+
+@kernel
+def _measure_force_part(model, theta, t, h, z, zd, f, no_eta, kin, comp, T_out):
+    measures = model.measures
+    k = model.forces.measure[f]
+    q = 0.25 * h * h
+    if not is_geometric(measures.kind[k]):
+        g = coordinate_measure(measures, theta, k, z)
+        g1, _ = coordinate_rates(measures, theta, k, z, zd, zd)
+        _, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+        slope = q * by_g + 0.5 * h * by_g1
+        for i in range(measures.first[k], measures.first[k + 1]):
+            left = slope * coordinate_slope(measures, theta, k, i, z)
+            for j in range(measures.first[k], measures.first[k + 1]):
+                right = coordinate_slope(measures, theta, k, j, z)
+                T_out[measures.coordinate[i], measures.coordinate[j]] -= left * right
+        return
+    pair, kind, o = measures.pair[k], measures.kind[k], measures.theta[k]
+    a, b = model.pairs.a[pair], model.pairs.b[pair]
+    Ra, ra = pose_of(kin, a)
+    Rb, rb = pose_of(kin, b)
+    Va, Vb = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b)
+    v = sub6(Vb, Va)
+    still = no_motion(Va)
+    force_line = is_force_line(kind)
+    g, g1, L = measure_and_rate(model, theta, k, kin)
+    Q, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+    W = scale6(Q, L)
+    for j in range(model.pairs.first[pair], model.pairs.first[pair + 1]):
+        c = model.pairs.column[j]
+        N = scale6(q, column_at_origin(kin.S, model.tree, kin, c))
+        N1 = column_at_origin(comp.Y, model.tree, kin, c)
+        on_b = model.pairs.sign[j] > 0
+        Na, Nb = (still, N) if on_b else (N, still)
+        _, dg, x, u = measure_variation(kind, theta, o, 0, no_eta, Ra, ra, Rb, rb, Va, Vb, Na, still, Nb, still)
+        dL = line_variation(force_line, x.x, u.x, x.delta, u.delta)
+        dv = add6(N1, cross_motion(N, Vb if on_b else Va))
+        dg1 = dot6(v, dL) + model.pairs.sign[j] * dot6(dv, L)
+        dW = axpy6(by_g * dg + by_g1 * dg1, L, scale6(Q, dL))
+        _spread(model, pair, j, N, W, dW, kin, T_out)
+
+
+@kernel
+def _applied_force_part(model, theta, t, q, f, kin, T_out):
+    pair = model.forces.pair[f]
+    W, point, vector = applied_wrench(model, theta, t, kin, f)
+    turns = model.forces.axes[f] == Axes.BODY
+    torque = model.forces.kind[f] == Force.TORQUE
+    for j in range(model.pairs.first[pair], model.pairs.first[pair + 1]):
+        N = scale6(q, column_at_origin(kin.S, model.tree, kin, model.pairs.column[j]))
+        d_vector = scale3(1.0 if turns else 0.0, cross3(N[0], vector))
+        _spread(model, pair, j, N, W, applied_variation(torque, point, vector, moved(N, point), d_vector), kin, T_out)
+
+
+@kernel
+def applied_variation(torque, point, vector, d_point, d_vector):
+    """Variation of the wrench of an applied force or torque."""
+    if torque:
+        return (d_vector, scale3(0.0, sub3(d_vector, d_point)))
+    return (add3(cross3(d_point, vector), cross3(point, d_vector)), d_vector)

@@ -1,0 +1,259 @@
+"""Variation of G = M z'' - Q + Phi_z^T lambda in p directions, by one backward recursion.
+
+Each body's force varies by dF = N x* F + I N'' + B N' + (own inertia), each element's by its line; a
+coordinate's row varies by dG = S . dF + (N x S) . F. Needs ``vary_kinematics`` and ``residual`` at the state.
+Paper 000, sections 5-7 (all of M_z z'', K, C, Q_rho at once); docs/theory/variations.md.
+"""
+
+from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels.algebra.rot3 import load9, rotate, symmetric_rotate
+from mbsim_cli.kernels.algebra.spatial import (
+    accumulate2,
+    add6,
+    axpy6,
+    cross_force,
+    cross_motion,
+    dot6,
+    inertia_apply,
+    motion_at,
+    motion_at2,
+    scale6,
+    shift_force,
+    sub6,
+)
+from mbsim_cli.kernels.algebra.vec3 import add3, cross3, load3, scale3
+from mbsim_cli.kernels.algorithms.bodies import (
+    apply_to_body2,
+    at_origin,
+    at_origin2,
+    no_motion,
+    pose_of,
+)
+from mbsim_cli.kernels.algorithms.constraints import coordinate_measure, coordinate_rates, coordinate_slope
+from mbsim_cli.kernels.algorithms.forces import applied_wrench
+from mbsim_cli.kernels.algorithms.inverse_dynamics import body_force, inertia_at
+from mbsim_cli.kernels.algorithms.kinematics import euler_own, offset_to_parent
+from mbsim_cli.kernels.algorithms.newton_matrix import applied_variation, rate_apply, rate_matrix
+from mbsim_cli.kernels.elements.columns import euler_column_rate, is_euler, load4
+from mbsim_cli.kernels.elements.force_law import law_or_zero, law_variation_or_zero, measure_force, measure_force_variation
+from mbsim_cli.kernels.elements.measures import (
+    is_force_line,
+    is_geometric,
+    line,
+    line_variation,
+    measure_variation,
+    moved,
+)
+from mbsim_cli.model.codes import Axes, Column, Force, Measure
+from mbsim_cli.model.layout import COM, INERTIA, MASS, NONE
+
+
+@kernel
+def clear_forces(tw, dG_out):
+    """Start a new sum of force variations."""
+    for i in range(tw.F.shape[0]):
+        for k in range(tw.F.shape[1]):
+            for c in range(6):
+                tw.F[i, k, c] = 0.0
+    for c in range(dG_out.shape[0]):
+        for k in range(dG_out.shape[1]):
+            dG_out[c, k] = 0.0
+
+
+@kernel
+def vary_bodies(tree, theta, dtheta, touch, z, dz, kin, comp, tw, dG_out):
+    """Add the bodies' part and sum over subtrees; dG (n, p) holds the elements' direct part on entry."""
+    for i in range(tree.parent.size - 1, -1, -1):
+        inertia = inertia_at(kin.inertia, i)
+        P, momentum = rate_matrix(kin, i)
+        F = body_force(kin, i)
+        total = sub6(motion_at(comp.F, i), motion_at(comp.W, i))
+        back = scale3(-1.0, offset_to_parent(tree, kin, i))
+        p = tree.parent[i]
+        for k in range(dz.shape[1]):
+            N, N1, N2 = motion_at2(tw.N, i, k), motion_at2(tw.N1, i, k), motion_at2(tw.N2, i, k)
+            dF = add6(motion_at2(tw.F, i, k), cross_force(N, F))
+            dF = add6(dF, add6(inertia_apply(inertia, N2), rate_apply(P, momentum, N1[0])))
+            if touch.inertia[i, k]:
+                dF = add6(dF, _own_inertia_force(tree, theta, dtheta[k], kin, i))
+            if tree.first_column[i + 1] > tree.first_column[i]:
+                _vary_rows(tree, theta, z, dz, kin, i, k, motion_at2(tw.base, i, k), total, dF, dG_out)
+            accumulate2(tw.F, p, k, 1.0, shift_force(dF, back))
+
+
+@kernel
+def _vary_rows(tree, theta, z, dz, kin, i, k, N, total, dF, dG_out):
+    base = N
+    for c in range(tree.first_column[i], tree.first_column[i + 1]):
+        S = motion_at(kin.S, c)
+        dS = cross_motion(N, S)
+        kind = tree.column_kind[c]
+        if is_euler(kind):
+            if kind == Column.EULER_0:
+                base = N
+            j = kind - Column.EULER_0
+            first = c - j
+            de = (dz[first, k], dz[first + 1, k], dz[first + 2, k], dz[first + 3, k])
+            own = euler_own(tree, theta, kin, i, euler_column_rate(load4(z, first), de, j))
+            dS = add6(cross_motion(base, S), own)
+        dG_out[c, k] += dot6(S, dF) + dot6(dS, total)
+        N = axpy6(dz[c, k], S, N)
+
+
+@kernel
+def inertia_variation(tree, theta, dtheta, kin, i):
+    """Variation of the inertia (m, h, I) of body i about its ref, with mass, centre of mass and moments."""
+    o = tree.theta[i]
+    R = load9(kin.R[i], 0)
+    arm = add3(rotate(R, load3(theta, o + COM)), (kin.r[i, 0] - kin.ref[i, 0], kin.r[i, 1] - kin.ref[i, 1], kin.r[i, 2] - kin.ref[i, 2]))
+    shift = rotate(R, load3(dtheta, o + COM))
+    m, dm = theta[o + MASS], dtheta[o + MASS]
+    a, b = load3(dtheta, o + INERTIA), load3(dtheta, o + INERTIA + 3)
+    dJ = symmetric_rotate(R, (a[0], a[1], a[2], b[0], b[1], b[2]))
+    x, s = arm, shift
+    trace = dm * (x[0] * x[0] + x[1] * x[1] + x[2] * x[2]) + 2.0 * m * (x[0] * s[0] + x[1] * s[1] + x[2] * s[2])
+    dI = (
+        dJ[0] + trace - dm * x[0] * x[0] - 2.0 * m * x[0] * s[0],
+        dJ[1] + trace - dm * x[1] * x[1] - 2.0 * m * x[1] * s[1],
+        dJ[2] + trace - dm * x[2] * x[2] - 2.0 * m * x[2] * s[2],
+        dJ[3] - dm * x[0] * x[1] - m * (x[0] * s[1] + x[1] * s[0]),
+        dJ[4] - dm * x[0] * x[2] - m * (x[0] * s[2] + x[2] * s[0]),
+        dJ[5] - dm * x[1] * x[2] - m * (x[1] * s[2] + x[2] * s[1]),
+    )
+    return dm, add3(scale3(dm, x), scale3(m, s)), dI
+
+
+@kernel
+def _own_inertia_force(tree, theta, dtheta, kin, i):
+    d_inertia = inertia_variation(tree, theta, dtheta, kin, i)
+    V = motion_at(kin.V, i)
+    return add6(inertia_apply(d_inertia, motion_at(kin.A, i)), cross_force(V, inertia_apply(d_inertia, V)))
+
+
+@kernel
+def vary_constraint_forces(model, theta, dtheta, touch, no_eta, multiplier, dz, kin, tw, dG_out):
+    """Add the variation of Phi_z^T lambda at fixed lambda."""
+    measures, pairs = model.measures, model.pairs
+    for i in range(model.constraints.measure.size):
+        m = model.constraints.measure[i]
+        kind = measures.kind[m]
+        if is_geometric(kind):
+            pair, o = measures.pair[m], measures.theta[m]
+            a, b = pairs.a[pair], pairs.b[pair]
+            Ra, ra = pose_of(kin, a)
+            Rb, rb = pose_of(kin, b)
+            still = no_motion(motion_at(kin.V, a))
+            for k in range(dz.shape[1]):
+                Na, Nb = at_origin2(tw.N, kin, a, k), at_origin2(tw.N, kin, b, k)
+                eta, eta_o = (dtheta[k], o) if touch.measure[m, k] else (no_eta, 0)
+                _, _, x, u = measure_variation(
+                    kind, theta, o, eta_o, eta, Ra, ra, Rb, rb, still, still, Na, still, Nb, still
+                )
+                dW = scale6(multiplier[i], line_variation(is_force_line(kind), x.x, u.x, x.delta, u.delta))
+                apply_to_body2(tw.F, kin, b, k, 1.0, dW)
+                apply_to_body2(tw.F, kin, a, k, -1.0, dW)
+        else:
+            for j in range(measures.first[m], measures.first[m + 1]):
+                c = measures.coordinate[j]
+                for k in range(dz.shape[1]):
+                    dG_out[c, k] += multiplier[i] * slope_variation(measures, dtheta[k], m, j, dz[c, k])
+
+
+@kernel
+def slope_variation(measures, dtheta, m, j, dz):
+    """Variation of ``coordinate_slope``."""
+    if measures.kind[m] == Measure.EULER_NORM:
+        return 2.0 * dz + 0.0 * dtheta[0]
+    return dtheta[measures.theta[m] + j - measures.first[m]] + 0.0 * dz
+
+
+@kernel
+def vary_element_forces(model, theta, dtheta, touch, no_eta, t, z, zd, dz, dzd, kin, tw, dG_out):
+    """Add the variation of -Q of all force elements."""
+    for f in range(model.forces.kind.size):
+        if model.forces.kind[f] != Force.ALONG_MEASURE:
+            for k in range(dz.shape[1]):
+                _vary_applied(model, theta, dtheta[k], t, f, k, kin, tw)
+        elif is_geometric(model.measures.kind[model.forces.measure[f]]):
+            _vary_along_measure(model, theta, dtheta, touch, no_eta, t, f, kin, tw)
+        else:
+            for k in range(dz.shape[1]):
+                _vary_along_coordinates(model, theta, dtheta[k], t, f, k, z, zd, dz, dzd, dG_out)
+
+
+@kernel
+def _vary_along_measure(model, theta, dtheta, touch, no_eta, t, f, kin, tw):
+    measures = model.measures
+    m = model.forces.measure[f]
+    kind, pair, o = measures.kind[m], measures.pair[m], measures.theta[m]
+    a, b = model.pairs.a[pair], model.pairs.b[pair]
+    Ra, ra = pose_of(kin, a)
+    Rb, rb = pose_of(kin, b)
+    Va, Vb = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b)
+    v = sub6(Vb, Va)
+    force_line = is_force_line(kind)
+    for k in range(dtheta.shape[0]):
+        Na, Nb = at_origin2(tw.N, kin, a, k), at_origin2(tw.N, kin, b, k)
+        eta, eta_o = (dtheta[k], o) if touch.measure[m, k] else (no_eta, 0)
+        still = no_motion(Va)
+        g, dg, x, u = measure_variation(kind, theta, o, eta_o, eta, Ra, ra, Rb, rb, Va, Vb, Na, still, Nb, still)
+        L = line(force_line, x.x, u.x)
+        dL = line_variation(force_line, x.x, u.x, x.delta, u.delta)
+        dv = add6(sub6(at_origin2(tw.N1, kin, b, k), at_origin2(tw.N1, kin, a, k)), sub6(cross_motion(Nb, Vb), cross_motion(Na, Va)))
+        g1 = dot6(v, L)
+        Q, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+        dQ = by_g * dg + by_g1 * (dot6(v, dL) + dot6(dv, L))
+        if touch.force[f, k]:
+            dQ += measure_force_variation(model.forces, model.laws, theta, dtheta[k], f, t, g, g1)
+        dW = axpy6(dQ, L, scale6(Q, dL))
+        apply_to_body2(tw.F, kin, b, k, -1.0, dW)
+        apply_to_body2(tw.F, kin, a, k, 1.0, dW)
+
+
+@kernel
+def _vary_along_coordinates(model, theta, dtheta, t, f, k, z, zd, dz, dzd, dG_out):
+    measures = model.measures
+    m = model.forces.measure[f]
+    g = coordinate_measure(measures, theta, m, z)
+    g1, _ = coordinate_rates(measures, theta, m, z, zd, zd)
+    Q, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+    dQ = measure_force_variation(model.forces, model.laws, theta, dtheta, f, t, g, g1)
+    for j in range(measures.first[m], measures.first[m + 1]):
+        c = measures.coordinate[j]
+        slope = coordinate_slope(measures, theta, m, j, z)
+        d_slope = slope_variation(measures, dtheta, m, j, dz[c, k])
+        dQ += by_g * (slope * dz[c, k] + _explicit(measures, dtheta, m, j, z[c]))
+        dQ += by_g1 * (slope * dzd[c, k] + d_slope * zd[c])
+    for j in range(measures.first[m], measures.first[m + 1]):
+        c = measures.coordinate[j]
+        d_slope = slope_variation(measures, dtheta, m, j, dz[c, k])
+        dG_out[c, k] -= dQ * coordinate_slope(measures, theta, m, j, z) + Q * d_slope
+
+
+@kernel
+def _explicit(measures, dtheta, m, j, z):
+    """Variation of a term of the measure with its coefficient alone."""
+    if measures.kind[m] == Measure.EULER_NORM:
+        return 0.0 * z + 0.0 * dtheta[0]
+    return dtheta[measures.theta[m] + j - measures.first[m]] * z
+
+
+@kernel
+def _vary_applied(model, theta, dtheta, t, f, k, kin, tw):
+    forces = model.forces
+    o, b = forces.theta[f], model.pairs.b[forces.pair[f]]
+    R, _ = pose_of(kin, b)
+    N = at_origin2(tw.N, kin, b, k)
+    _, point, vector = applied_wrench(model, theta, t, kin, f)
+    d_point = add3(moved(N, point), rotate(R, load3(dtheta, o)))
+    factor, d_factor = 1.0 + 0.0 * theta[0], 0.0 * theta[0]
+    if forces.law[f, 0] != NONE:
+        factor, _, _ = law_or_zero(model.laws, theta, forces.law[f, 0], t)
+        d_factor, _, _ = law_variation_or_zero(model.laws, theta, dtheta, forces.law[f, 0], t)
+    given = add3(scale3(factor, load3(dtheta, o + 3)), scale3(d_factor, load3(theta, o + 3)))
+    if forces.axes[f] == Axes.BODY:
+        d_vector = add3(rotate(R, given), cross3(N[0], vector))
+    else:
+        d_vector = scale3(1.0 + 0.0 * R[0], given)
+    dW = applied_variation(forces.kind[f] == Force.TORQUE, point, vector, d_point, d_vector)
+    apply_to_body2(tw.F, kin, b, k, -1.0, dW)

@@ -1,0 +1,134 @@
+"""Variations of all sensors in p directions."""
+
+from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels.algebra.rot3 import rotate
+from mbsim_cli.kernels.algebra.spatial import dot6, inertia_apply, motion_at, motion_at2
+from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3
+from mbsim_cli.kernels.algorithms.bodies import at_origin, at_origin2, pose_of
+from mbsim_cli.kernels.algorithms.constraint_variation import vary_coordinate_measure, vary_measure
+from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
+from mbsim_cli.kernels.algorithms.residual_variation import inertia_variation
+from mbsim_cli.kernels.algorithms.sensors import center_of_mass, value_and_rate
+from mbsim_cli.kernels.algorithms.variation import vary_acceleration, vary_velocity
+from mbsim_cli.kernels.elements.force_law import NATURAL, STIFFNESS, measure_force, measure_force_variation
+from mbsim_cli.kernels.elements.measures import is_geometric, point_of, vary_direction, vary_point
+from mbsim_cli.model.codes import Force, Sensor
+from mbsim_cli.model.layout import COM, GRAVITY, MASS
+
+
+@kernel
+def vary_sensors(model, theta, dtheta, touch, no_eta, t, z, zd, zdd, sens, kin, tw, out):
+    """out (width, p); ``sens`` holds dz, dzd, dzdd, dlambda and ``tw`` the twists that belong to them."""
+    sensors = model.sensors
+    for s in range(sensors.kind.size):
+        first, kind = sensors.first[s], sensors.kind[s]
+        for k in range(out.shape[1]):
+            if kind <= Sensor.ANGULAR_ACCELERATION:
+                value = _vary_body_sensor(model, theta, dtheta[k], s, k, kin, tw)
+                for j in range(3):
+                    out[first + j, k] = value[j]
+            elif kind == Sensor.COORDINATE:
+                c, order = sensors.index[s], sensors.order[s]
+                out[first, k] = sens.z[c, k] if order == 0 else (sens.zd[c, k] if order == 1 else sens.zdd[c, k])
+            elif kind == Sensor.MEASURE:
+                out[first, k] = vary_any_measure(
+                    model, theta, dtheta, touch, no_eta, sensors.index[s], k, z, zd, zdd, sens, kin, tw, sensors.order[s]
+                )
+            elif kind == Sensor.FORCE:
+                out[first, k] = _vary_force(
+                    model, theta, dtheta, touch, no_eta, t, sensors.index[s], k, z, zd, zdd, sens, kin, tw
+                )
+            elif kind == Sensor.MULTIPLIER:
+                out[first, k] = sens.lam[sensors.index[s], k]
+            elif kind == Sensor.KINETIC_ENERGY:
+                out[first, k] = _vary_kinetic_energy(model.tree, theta, dtheta[k], k, kin, tw)
+            else:
+                out[first, k] = _vary_potential_energy(
+                    model, theta, dtheta, touch, no_eta, k, z, zd, zdd, sens, kin, tw
+                )
+
+
+@kernel
+def _vary_body_sensor(model, theta, dtheta, s, k, kin, tw):
+    sensors = model.sensors
+    kind, b, o = sensors.kind[s], sensors.body[s], sensors.theta[s]
+    R, r = pose_of(kin, b)
+    V = at_origin(kin.V, kin, b)
+    N, N1 = at_origin2(tw.N, kin, b, k), at_origin2(tw.N1, kin, b, k)
+    local = load3(theta, o)
+    if kind == Sensor.DIRECTION:
+        return vary_direction(rotate(R, local), V, N, N1, rotate(R, load3(dtheta, o))).delta
+    dV = vary_velocity(V, N, N1)
+    if kind == Sensor.ANGULAR_VELOCITY:
+        return dV[0]
+    A = at_origin(kin.A, kin, b)
+    dA = vary_acceleration(V, A, N, N1, at_origin2(tw.N2, kin, b, k))
+    if kind == Sensor.ANGULAR_ACCELERATION:
+        return dA[0]
+    x = vary_point(point_of(R, r, local), V, N, N1, rotate(R, load3(dtheta, o)))
+    if kind == Sensor.POSITION:
+        return x.delta
+    if kind == Sensor.VELOCITY:
+        return x.delta_rate
+    second = add3(add3(dA[1], cross3(dA[0], x.x)), cross3(A[0], x.delta))
+    second = add3(second, add3(cross3(dV[0], x.rate), cross3(V[0], x.delta_rate)))
+    return add3(second, load3(dtheta, GRAVITY))
+
+
+@kernel
+def vary_any_measure(model, theta, dtheta, touch, no_eta, m, k, z, zd, zdd, sens, kin, tw, order):
+    """Variation k of g, g' or g'' of any measure."""
+    if is_geometric(model.measures.kind[m]):
+        return vary_measure(model, theta, dtheta[k], touch.measure[m, k], no_eta, m, k, kin, tw, order)
+    return vary_coordinate_measure(
+        model.measures, theta, dtheta[k], m, k, z, zd, zdd, sens.z, sens.zd, sens.zdd, order
+    )
+
+
+@kernel
+def _vary_force(model, theta, dtheta, touch, no_eta, t, f, k, z, zd, zdd, sens, kin, tw):
+    if model.forces.kind[f] != Force.ALONG_MEASURE:
+        return 0.0 * theta[0] + 0.0 * z[0]
+    m = model.forces.measure[f]
+    g, g1 = value_and_rate(model, theta, m, z, zd, kin)
+    _, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+    dg = vary_any_measure(model, theta, dtheta, touch, no_eta, m, k, z, zd, zdd, sens, kin, tw, 0)
+    dg1 = vary_any_measure(model, theta, dtheta, touch, no_eta, m, k, z, zd, zdd, sens, kin, tw, 1)
+    own = measure_force_variation(model.forces, model.laws, theta, dtheta[k], f, t, g, g1)
+    return by_g * dg + by_g1 * dg1 + own
+
+
+@kernel
+def _vary_kinetic_energy(tree, theta, dtheta, k, kin, tw):
+    """N' . momentum and the bodies' own inertia: the energy does not see the pose."""
+    total = 0.0 * kin.V[0, 0]
+    for i in range(tree.parent.size):
+        V = motion_at(kin.V, i)
+        total += dot6(motion_at2(tw.N1, i, k), inertia_apply(inertia_at(kin.inertia, i), V))
+        total += 0.5 * dot6(V, inertia_apply(inertia_variation(tree, theta, dtheta, kin, i), V))
+    return total
+
+
+@kernel
+def _vary_potential_energy(model, theta, dtheta, touch, no_eta, k, z, zd, zdd, sens, kin, tw):
+    total = 0.0 * kin.V[0, 0]
+    tree = model.tree
+    gravity, d_gravity = load3(theta, GRAVITY), load3(dtheta[k], GRAVITY)
+    for i in range(tree.parent.size):
+        o = tree.theta[i]
+        x = center_of_mass(tree, theta, kin, i)
+        R, _ = pose_of(kin, i)
+        N = at_origin2(tw.N, kin, i, k)
+        dx = add3(add3(N[1], cross3(N[0], x)), rotate(R, load3(dtheta[k], o + COM)))
+        m = theta[o + MASS]
+        total -= dtheta[k, o + MASS] * dot3(gravity, x) + m * (dot3(d_gravity, x) + dot3(gravity, dx))
+    for f in range(model.forces.kind.size):
+        if model.forces.kind[f] == Force.ALONG_MEASURE:
+            o, m = model.forces.theta[f], model.forces.measure[f]
+            g, _ = value_and_rate(model, theta, m, z, zd, kin)
+            stretch = g - theta[o + NATURAL]
+            dg = vary_any_measure(model, theta, dtheta, touch, no_eta, m, k, z, zd, zdd, sens, kin, tw, 0)
+            total += 0.5 * dtheta[k, o + STIFFNESS] * stretch * stretch
+            total += theta[o + STIFFNESS] * stretch * (dg - dtheta[k, o + NATURAL])
+    return total
+

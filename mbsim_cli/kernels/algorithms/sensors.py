@@ -1,0 +1,158 @@
+"""Sensor values at an instant, and the energy balance."""
+
+from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels.algebra.rot3 import load9, rotate
+from mbsim_cli.kernels.algebra.spatial import dot6, inertia_apply, motion_at
+from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3, row3
+from mbsim_cli.kernels.algorithms.bodies import at_origin, pose_of
+from mbsim_cli.kernels.algorithms.constraints import (
+    coordinate_measure,
+    coordinate_rates,
+    measure_rates,
+)
+from mbsim_cli.kernels.algorithms.forces import applied_wrench, measure_and_rate
+from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
+from mbsim_cli.kernels.elements.force_law import DAMPING, NATURAL, STIFFNESS, law_or_zero, measure_force
+from mbsim_cli.kernels.elements.measures import is_geometric, measure_value, moved, point_of
+from mbsim_cli.model.codes import Force, Sensor
+from mbsim_cli.model.layout import COM, GRAVITY, MASS
+
+
+@kernel
+def sense(model, theta, t, z, zd, zdd, multiplier, kin, out):
+    """All sensors, out (width,). Needs V and A of the motion in ``kin``."""
+    sensors = model.sensors
+    for s in range(sensors.kind.size):
+        first = sensors.first[s]
+        kind = sensors.kind[s]
+        if kind <= Sensor.ANGULAR_ACCELERATION:
+            value = body_sensor(model, theta, s, kin)
+            for k in range(3):
+                out[first + k] = value[k]
+        elif kind == Sensor.COORDINATE:
+            c = sensors.index[s]
+            out[first] = z[c] if sensors.order[s] == 0 else (zd[c] if sensors.order[s] == 1 else zdd[c])
+        elif kind == Sensor.MEASURE:
+            out[first] = measure_of_order(model, theta, sensors.index[s], sensors.order[s], z, zd, zdd, kin)
+        elif kind == Sensor.FORCE:
+            out[first] = _force_of(model, theta, t, sensors.index[s], z, zd, kin)
+        elif kind == Sensor.MULTIPLIER:
+            out[first] = multiplier[sensors.index[s]]
+        elif kind == Sensor.KINETIC_ENERGY:
+            out[first] = kinetic_energy(model.tree, kin)
+        else:
+            out[first] = potential_energy(model, theta, z, kin)
+
+
+@kernel
+def body_sensor(model, theta, s, kin):
+    """Three components of a sensor of a body's motion, global axes."""
+    sensors = model.sensors
+    kind, b, o = sensors.kind[s], sensors.body[s], sensors.theta[s]
+    R, r = pose_of(kin, b)
+    V = at_origin(kin.V, kin, b)
+    if kind == Sensor.POSITION:
+        return point_of(R, r, load3(theta, o))
+    if kind == Sensor.VELOCITY:
+        return moved(V, point_of(R, r, load3(theta, o)))
+    if kind == Sensor.ACCELERATION:
+        x = point_of(R, r, load3(theta, o))
+        A = at_origin(kin.A, kin, b)
+        return add3(add3(moved(A, x), load3(theta, GRAVITY)), cross3(V[0], moved(V, x)))
+    if kind == Sensor.DIRECTION:
+        return rotate(R, load3(theta, o))
+    if kind == Sensor.ANGULAR_VELOCITY:
+        return V[0]
+    return at_origin(kin.A, kin, b)[0]
+
+
+@kernel
+def measure_of_order(model, theta, k, order, z, zd, zdd, kin):
+    """g, g' or g'' of any measure."""
+    measures = model.measures
+    if not is_geometric(measures.kind[k]):
+        if order == 0:
+            return coordinate_measure(measures, theta, k, z)
+        rate, second = coordinate_rates(measures, theta, k, z, zd, zdd)
+        return rate if order == 1 else second
+    if order == 0:
+        pair = measures.pair[k]
+        Ra, ra = pose_of(kin, model.pairs.a[pair])
+        Rb, rb = pose_of(kin, model.pairs.b[pair])
+        g, _, _ = measure_value(measures.kind[k], theta, measures.theta[k], Ra, ra, Rb, rb)
+        return g
+    rate, second = measure_rates(model, theta, k, kin)
+    return rate if order == 1 else second
+
+
+@kernel
+def value_and_rate(model, theta, k, z, zd, kin):
+    """g and g' of any measure."""
+    if is_geometric(model.measures.kind[k]):
+        g, g1, _ = measure_and_rate(model, theta, k, kin)
+        return g, g1
+    g = coordinate_measure(model.measures, theta, k, z)
+    g1, _ = coordinate_rates(model.measures, theta, k, z, zd, zd)
+    return g, g1
+
+
+@kernel
+def _force_of(model, theta, t, f, z, zd, kin):
+    """Force of an element along its measure; size law for applied forces is not a scalar and reads 0."""
+    if model.forces.kind[f] != Force.ALONG_MEASURE:
+        return 0.0 * theta[0] + 0.0 * z[0]
+    g, g1 = value_and_rate(model, theta, model.forces.measure[f], z, zd, kin)
+    Q, _, _ = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+    return Q
+
+
+@kernel
+def kinetic_energy(tree, kin):
+    """Kinetic energy of all bodies."""
+    total = 0.0 * kin.V[0, 0]
+    for i in range(tree.parent.size):
+        V = motion_at(kin.V, i)
+        total += 0.5 * dot6(V, inertia_apply(inertia_at(kin.inertia, i), V))
+    return total
+
+
+@kernel
+def center_of_mass(tree, theta, kin, i):
+    """Global position of the centre of mass of body i."""
+    return add3(row3(kin.r, i, 0), rotate(load9(kin.R[i], 0), load3(theta, tree.theta[i] + COM)))
+
+
+@kernel
+def potential_energy(model, theta, z, kin):
+    """Energy of weight and of linear springs."""
+    total = 0.0 * kin.V[0, 0]
+    g = load3(theta, GRAVITY)
+    for i in range(model.tree.parent.size):
+        total -= theta[model.tree.theta[i] + MASS] * dot3(g, center_of_mass(model.tree, theta, kin, i))
+    for f in range(model.forces.kind.size):
+        if model.forces.kind[f] == Force.ALONG_MEASURE:
+            o = model.forces.theta[f]
+            value, _ = value_and_rate(model, theta, model.forces.measure[f], z, z, kin)
+            stretch = value - theta[o + NATURAL]
+            total += 0.5 * theta[o + STIFFNESS] * stretch * stretch
+    return total
+
+
+@kernel
+def other_power(model, theta, t, z, zd, multiplier, kin):
+    """Power of everything but weight and linear springs: dampers, laws, applied and driving forces."""
+    total = 0.0 * kin.V[0, 0]
+    for f in range(model.forces.kind.size):
+        o = model.forces.theta[f]
+        if model.forces.kind[f] == Force.ALONG_MEASURE:
+            g, g1 = value_and_rate(model, theta, model.forces.measure[f], z, zd, kin)
+            Q, _, _ = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+            total += (Q + theta[o + STIFFNESS] * (g - theta[o + NATURAL])) * g1
+        else:
+            wrench, _, _ = applied_wrench(model, theta, t, kin, f)
+            total += dot6(at_origin(kin.V, kin, model.pairs.b[model.forces.pair[f]]), wrench)
+    for i in range(model.constraints.measure.size):
+        _, rate, _ = law_or_zero(model.laws, theta, model.constraints.law[i], t)
+        total -= multiplier[i] * rate
+    return total
+

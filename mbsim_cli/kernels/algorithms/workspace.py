@@ -1,0 +1,102 @@
+"""Work arrays of one simulation, allocated once and passed in small groups."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.model.codes import Law, Measure
+from mbsim_cli.model.layout import BODY_SIZE, MASS, MEASURE_SIZE, NONE
+
+
+class Kinematics(NamedTuple):
+    """State of all bodies; the last row of each body array is the ground (index -1)."""
+
+    R: np.ndarray  # (nb + 1, 9) rotation matrices, body axes to global axes
+    r: np.ndarray  # (nb + 1, 3) body origins
+    ref: np.ndarray  # (nb + 1, 3) reference points: centre of mass (RTdyn0) or global origin (RTdyn1)
+    V: np.ndarray  # (nb + 1, 6) velocities about ref
+    A: np.ndarray  # (nb + 1, 6) accelerations less gravity, about ref
+    S: np.ndarray  # (n, 6) columns b_i of the joints, about ref of the body that they move
+    S1: np.ndarray  # (n, 6) their first time derivatives
+    S2: np.ndarray  # (n, 6) their second time derivatives
+    inertia: np.ndarray  # (nb + 1, 10) mass, first and second moments about ref
+
+
+class Composite(NamedTuple):
+    """Sums over subtrees, about ref of the subtree's root."""
+
+    F: np.ndarray  # (nb + 1, 6) inertia forces less weight
+    W: np.ndarray  # (nb + 1, 6) forces of elements and constraints
+    inertia: np.ndarray  # (nb + 1, 10)
+    rate: np.ndarray  # (nb + 1, 12) rate matrix B: 3 x 3 by rows, and linear momentum
+    X: np.ndarray  # (n, 6) S + h S' + h^2/4 S''
+    Y: np.ndarray  # (n, 6) h/2 S + h^2/4 S'
+
+
+class Twists(NamedTuple):
+    """Variations of all bodies in p directions: pose twist N, its time derivatives, and forces."""
+
+    N: np.ndarray  # (nb + 1, p, 6)
+    N1: np.ndarray  # (nb + 1, p, 6)
+    N2: np.ndarray  # (nb + 1, p, 6)
+    base: np.ndarray  # (nb, p, 6) pose twist of the joint frame on the parent's side
+    F: np.ndarray  # (nb + 1, p, 6) variation of the forces on a subtree
+
+
+def kinematics(nb, n, dtype=np.float64):
+    """Allocate Kinematics."""
+    z = np.zeros
+    body = [z((nb + 1, k), dtype) for k in (9, 3, 3, 6, 6)]
+    return Kinematics(*body, *(z((n, 6), dtype) for _ in range(3)), z((nb + 1, 10), dtype))
+
+
+def composite(nb, n, dtype=np.float64):
+    """Allocate Composite."""
+    z = np.zeros
+    body = [z((nb + 1, k), dtype) for k in (6, 6, 10, 12)]
+    return Composite(*body, z((n, 6), dtype), z((n, 6), dtype))
+
+
+def twists(nb, p, dtype=np.float64):
+    """Allocate Twists."""
+    return Twists(*(np.zeros((nb + 1, p, 6), dtype) for _ in range(5)))
+
+
+class Touch(NamedTuple):
+    """Which blocks of theta vary in which of p directions; the rest is skipped."""
+
+    geometry: np.ndarray  # (nb, p)
+    inertia: np.ndarray  # (nb, p)
+    measure: np.ndarray  # (nm, p)
+    force: np.ndarray  # (nf, p)
+
+
+def touch(model, dtheta):
+    """Find the blocks that directions dtheta (p, len(theta)) vary."""
+    varies = dtheta != 0.0
+
+    def blocks(starts, first, last):
+        return np.array([[v[s + first : s + last].any() for v in varies] for s in starts], bool).reshape(
+            len(starts), len(varies)
+        )
+
+    geometric = np.where(model.measures.kind <= Measure.ANGLE, model.measures.theta, 0)
+    laws = blocks(model.laws.theta, 0, 0)
+    for k, start in enumerate(model.laws.theta):
+        laws[k] = varies[:, start : start + law_size(model.laws, k)].any(axis=1)
+    force = blocks(model.forces.theta, 0, 6)
+    for f, used in enumerate(model.forces.law):
+        for k in used[used != NONE]:
+            force[f] |= laws[k]
+    return Touch(
+        blocks(model.tree.theta, 0, MASS),
+        blocks(model.tree.theta, MASS, BODY_SIZE),
+        blocks(geometric, 0, MEASURE_SIZE) & (model.measures.kind <= Measure.ANGLE)[:, None],
+        force,
+    )
+
+
+def law_size(laws, k):
+    """Number of entries of theta that law k takes."""
+    count = int(laws.count[k])
+    return count + 4 * (count - 1) if laws.kind[k] == Law.SPLINE else count

@@ -1,0 +1,251 @@
+"""One step of the index-3 augmented Lagrangian with projections (ALI3-P), trapezoidal rule in positions.
+
+Paper 000, equations (9)-(11). The unknown is the acceleration correction x, with z += h^2/4 x, z' += h/2 x,
+z'' += x. The tangent of an earlier instant is kept while it contracts. Derivation: docs/theory/ali3p.md.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels.algorithms.constrained_solve import factor_penalised, solve_constrained
+from mbsim_cli.kernels.algorithms.constraints import constraint_rates, constraints
+from mbsim_cli.kernels.algorithms.forces import constraint_forces, element_forces
+from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
+from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
+from mbsim_cli.kernels.algorithms.newton_matrix import mass_matrix, newton_matrix
+from mbsim_cli.model.codes import Status
+
+
+class State(NamedTuple):
+    """Motion at an instant and its multipliers."""
+
+    z: np.ndarray  # (n,)
+    zd: np.ndarray  # (n,)
+    zdd: np.ndarray  # (n,)
+    lam: np.ndarray  # (m,)
+    sigma: np.ndarray  # (m,)
+    kappa: np.ndarray  # (m,)
+
+
+class Equations(NamedTuple):
+    """Equations of motion and constraints at an iterate."""
+
+    T: np.ndarray  # (n, n)
+    J: np.ndarray  # (m, n)
+    lines: np.ndarray  # (m, 6)
+    phi: np.ndarray  # (m,)
+    phi1: np.ndarray  # (m,)
+    phi2: np.ndarray  # (m,)
+    G: np.ndarray  # (n,)
+    Q: np.ndarray  # (n,)
+    no_eta: np.ndarray  # (15,) zeros
+
+
+class Factor(NamedTuple):
+    """A factorised matrix T + J^T alpha J, with the J that it was formed with."""
+
+    lu: np.ndarray  # (n, n)
+    pivot: np.ndarray  # (n,)
+    weight: np.ndarray  # (n,)
+    J: np.ndarray  # (m, n)
+    alpha: np.ndarray  # (m,)
+
+
+class Columns(NamedTuple):
+    """Right-hand sides and solutions with p columns."""
+
+    b: np.ndarray  # (n, p)
+    e: np.ndarray  # (m, p)
+    x: np.ndarray  # (n, p)
+    mu: np.ndarray  # (m, p)
+    step: np.ndarray  # (n, p)
+    rest: np.ndarray  # (m, p)
+
+
+class Control(NamedTuple):
+    """Choices of the integrator, all plain numbers."""
+
+    h: float
+    at_center: bool  # RTdyn0
+    tolerance: float
+    gradient_tolerance: float
+    max_iterations: int
+    ratio: float  # of penalty term to inertia
+    projection_ratio: float
+    mass_projection: bool  # else identity
+    redundant: bool
+
+
+@kernel
+def evaluate(model, theta, t, control, state, kin, comp, eq):
+    """Kinematics, constraints and residual G, Phi at the state."""
+    position_kinematics(model.tree, theta, state.z, control.at_center, kin)
+    motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
+    constraints(model, theta, t, state.z, kin, eq.phi, eq.J, eq.lines)
+    evaluate_forces(model, theta, t, state, kin, comp, eq)
+
+
+@kernel
+def evaluate_forces(model, theta, t, state, kin, comp, eq):
+    """Residual G for the kinematics and gradient lines at hand."""
+    clear_wrenches(comp, eq)
+    element_forces(model, theta, t, state.z, state.zd, kin, comp.W, eq.Q)
+    constraint_forces(model, theta, state.z, kin, state.lam, eq.lines, comp.W, eq.Q)
+    residual(model.tree, kin, comp, eq.Q, eq.G)
+
+
+@kernel
+def clear_wrenches(comp, eq):
+    """Start a new sum of forces."""
+    for i in range(comp.W.shape[0]):
+        for k in range(6):
+            comp.W[i, k] = 0.0
+    for c in range(eq.Q.size):
+        eq.Q[c] = 0.0
+
+
+@kernel
+def factor_tangent(model, theta, t, control, state, kin, comp, eq, factor):
+    """Form and factorise the tangent at the state that was evaluated last."""
+    newton_matrix(model, theta, t, control.h, state.z, state.zd, state.lam, eq.no_eta, kin, comp, eq.T)
+    return factor_with(control.ratio, eq, factor)
+
+
+@kernel
+def factor_with(ratio, eq, factor):
+    """Factorise eq.T with the constraints of eq.J."""
+    for r in range(eq.J.shape[0]):
+        for c in range(eq.J.shape[1]):
+            factor.J[r, c] = eq.J[r, c]
+    return factor_penalised(eq.T, factor.J, ratio, factor.alpha, factor.weight, factor.lu, factor.pivot)
+
+
+@kernel
+def solve(factor, tolerance, columns):
+    """Solve for all columns, to a relative correction below the tolerance."""
+    return solve_constrained(
+        factor.lu,
+        factor.pivot,
+        factor.weight,
+        factor.J,
+        factor.alpha,
+        columns.b,
+        columns.e,
+        tolerance,
+        columns.x,
+        columns.mu,
+        columns.step,
+        columns.rest,
+    )
+
+
+@kernel
+def predict(h, state):
+    """Constant acceleration over the step; it satisfies the trapezoidal rule."""
+    for c in range(state.z.size):
+        state.z[c] += h * state.zd[c] + 0.5 * h * h * state.zdd[c]
+        state.zd[c] += h * state.zdd[c]
+
+
+@kernel
+def newton(model, theta, t, control, scale, state, kin, comp, eq, factor, columns, fresh):
+    """Iterate to the motion at t; return status, iterations, whether the tangent is of this step, new scale.
+
+    ``scale`` is the largest displacement of a step so far, in the norm of the tangent's diagonal: what
+    the tolerance is relative to. ``fresh`` says that ``factor`` holds a usable tangent.
+    """
+    h = control.h
+    q = 0.25 * h * h
+    previous = np.inf
+    own_tangent = False
+    for iteration in range(control.max_iterations):
+        evaluate(model, theta, t, control, state, kin, comp, eq)
+        if not fresh:
+            if not factor_tangent(model, theta, t, control, state, kin, comp, eq, factor):
+                return Status.SINGULAR, iteration, own_tangent, scale
+            fresh, own_tangent = True, True
+        for c in range(eq.G.size):
+            columns.b[c, 0] = -eq.G[c]
+        for r in range(eq.phi.size):
+            columns.e[r, 0] = -eq.phi[r] / q
+        solve(factor, 1e-3, columns)
+        size, displacement, floor = _apply_correction(h, state, factor, columns)
+        scale = max(scale, displacement)
+        if not np.isfinite(size):
+            return Status.NOT_FINITE, iteration, own_tangent, scale
+        if size <= control.tolerance * scale + floor:
+            return Status.OK, iteration + 1, own_tangent, scale
+        if size > STALE * previous:
+            if own_tangent and size <= 1e-6 * scale and size > 0.5 * previous:
+                return Status.OK, iteration + 1, own_tangent, scale
+            fresh, own_tangent = False, False
+        previous = size
+    return Status.NO_CONVERGENCE, control.max_iterations, own_tangent, scale
+
+
+STALE = 0.02  # contraction above which an old tangent is formed anew
+
+
+@kernel
+def _apply_correction(h, state, factor, columns):
+    """Add the correction; return its size, the step's displacement and the round-off floor, in one norm."""
+    q = 0.25 * h * h
+    size, displacement, floor = 0.0, 0.0, 0.0
+    for c in range(state.z.size):
+        x, w = columns.x[c, 0], factor.weight[c]
+        size += w * ((q * x.real) ** 2 + (q * x.imag) ** 2)
+        displacement += w * ((h * state.zd[c].real) ** 2 + (0.5 * h * h * state.zdd[c].real) ** 2)
+        floor += w * state.z[c].real ** 2
+        state.z[c] += q * x
+        state.zd[c] += 0.5 * h * x
+        state.zdd[c] += x
+    for r in range(state.lam.size):
+        state.lam[r] += columns.mu[r, 0]
+    return np.sqrt(size), np.sqrt(displacement), 1e-15 * np.sqrt(floor)
+
+
+@kernel
+def project(model, theta, t, control, state, kin, comp, eq, factor, columns):
+    """Mass-orthogonal projection of velocities and accelerations, equations (10), (11).
+
+    Leaves in ``kin`` the projected motion and in ``factor`` the projection matrix. The corrections
+    z' - z'* and z'' - z''* are left in eq.G and eq.Q.
+    """
+    n, m = state.z.size, state.lam.size
+    if control.mass_projection:
+        mass_matrix(model.tree, kin, comp, eq.T)
+    else:
+        for i in range(n):
+            for j in range(n):
+                eq.T[i, j] = 1.0 if i == j else 0.0
+    if not factor_with(control.projection_ratio, eq, factor):
+        return Status.SINGULAR
+    constraint_rates(model, theta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
+    _project_rate(control, eq.phi1, state.zd, state.sigma, factor, columns, eq.G)
+    motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
+    constraint_rates(model, theta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
+    _project_rate(control, eq.phi2, state.zdd, state.kappa, factor, columns, eq.Q)
+    for r in range(m):
+        eq.phi2[r] = -columns.rest[r, 0]
+    motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
+    for r in range(m):
+        if not np.isfinite(state.kappa[r].real):
+            return Status.NOT_FINITE
+    return Status.OK
+
+
+@kernel
+def _project_rate(control, defect, rate, multiplier_out, factor, columns, correction_out):
+    """Move ``rate`` onto the constraint whose value it violates by ``defect``."""
+    for c in range(rate.size):
+        columns.b[c, 0] = 0.0
+    for r in range(defect.size):
+        columns.e[r, 0] = -defect[r]
+    solve(factor, 1e-6, columns)
+    for c in range(rate.size):
+        correction_out[c] = columns.x[c, 0]
+        rate[c] += columns.x[c, 0]
+    for r in range(defect.size):
+        multiplier_out[r] = columns.mu[r, 0]

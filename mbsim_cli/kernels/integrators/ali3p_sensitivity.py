@@ -1,0 +1,171 @@
+"""Direct sensitivities of one ALI3-P step: the derivative of the discrete equations that were solved.
+
+Paper 000, equations (14)-(18). One variation of the residual at the predictor gives the whole right-hand
+side; the solution adds the correction, as for the motion. Derivation: docs/theory/sensitivities.md.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels.algorithms.constraint_variation import vary_constraints
+from mbsim_cli.kernels.algorithms.forces import constraint_forces
+from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
+from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics
+from mbsim_cli.kernels.algorithms.residual_variation import (
+    clear_forces,
+    vary_bodies,
+    vary_constraint_forces,
+    vary_element_forces,
+)
+from mbsim_cli.kernels.algorithms.variation import vary_kinematics
+from mbsim_cli.kernels.integrators.ali3p import clear_wrenches, solve
+
+
+class Sensitivity(NamedTuple):
+    """Derivatives of ``State`` in p directions."""
+
+    z: np.ndarray  # (n, p)
+    zd: np.ndarray  # (n, p)
+    zdd: np.ndarray  # (n, p)
+    lam: np.ndarray  # (m, p)
+    sigma: np.ndarray  # (m, p)
+    kappa: np.ndarray  # (m, p)
+
+
+class Directions(NamedTuple):
+    """Directions of differentiation, and work for the projections."""
+
+    dtheta: np.ndarray  # (p, len(theta))
+    touch: tuple  # workspace.Touch
+    zero: np.ndarray  # (n, p) zeros
+    still: np.ndarray  # (n,) zeros
+
+
+@kernel
+def vary_motion(model, theta, t, control, directions, state, sens, kin, comp, eq, factor, columns, tw):
+    """Sensitivities of z, z'*, z''*, lambda at the state evaluated last, with its factorised tangent."""
+    h = control.h
+    q = 0.25 * h * h
+    dtheta, touch = directions.dtheta, directions.touch
+    for c in range(sens.z.shape[0]):
+        for k in range(sens.z.shape[1]):
+            sens.z[c, k] += h * sens.zd[c, k] + 0.5 * h * h * sens.zdd[c, k]
+            sens.zd[c, k] += h * sens.zdd[c, k]
+    vary_kinematics(model.tree, theta, dtheta, touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw)
+    clear_forces(tw, columns.b)
+    vary_constraint_forces(model, theta, dtheta, touch, eq.no_eta, state.lam, sens.z, kin, tw, columns.b)
+    vary_element_forces(
+        model, theta, dtheta, touch, eq.no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, columns.b
+    )
+    vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, columns.b)
+    _vary_constraints(model, theta, t, directions, state, sens, kin, eq, tw, 0, -1.0 / q, columns.e)
+    _negate(columns.b)
+    error = solve(factor, control.gradient_tolerance, columns)
+    for c in range(sens.z.shape[0]):
+        for k in range(sens.z.shape[1]):
+            x = columns.x[c, k]
+            sens.z[c, k] += q * x
+            sens.zd[c, k] += 0.5 * h * x
+            sens.zdd[c, k] += x
+    _copy(columns.mu, sens.lam)
+    return error
+
+
+@kernel
+def _vary_constraints(model, theta, t, directions, state, sens, kin, eq, tw, order, factor, out):
+    vary_constraints(
+        model,
+        theta,
+        directions.dtheta,
+        directions.touch,
+        eq.no_eta,
+        t,
+        state.z,
+        state.zd,
+        state.zdd,
+        sens.z,
+        sens.zd,
+        sens.zdd,
+        kin,
+        tw,
+        order,
+        out,
+    )
+    for r in range(out.shape[0]):
+        for k in range(out.shape[1]):
+            out[r, k] *= factor
+
+
+@kernel
+def vary_projections(
+    model, theta, t, control, directions, corrections, state, sens, kin, still_kin, comp, eq, factor, columns, tw
+):
+    """Sensitivities of the projected z', z'' and of sigma, kappa; ``corrections`` (2, n) are the motion's.
+
+    ``still_kin`` shares positions with ``kin`` but has no velocity and no gravity: M x is the residual of
+    the resting system under the acceleration x.
+    """
+    _vary_rate(
+        model, theta, control, directions, corrections[0], state, state.sigma, sens, still_kin, comp, eq, columns, tw
+    )
+    vary_kinematics(
+        model.tree, theta, directions.dtheta, directions.touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw
+    )
+    _vary_constraints(model, theta, t, directions, state, sens, kin, eq, tw, 1, -1.0, columns.e)
+    error = solve(factor, control.gradient_tolerance, columns)
+    _add(columns.x, sens.zd)
+    _copy(columns.mu, sens.sigma)
+    _vary_rate(
+        model, theta, control, directions, corrections[1], state, state.kappa, sens, still_kin, comp, eq, columns, tw
+    )
+    vary_kinematics(
+        model.tree, theta, directions.dtheta, directions.touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw
+    )
+    _vary_constraints(model, theta, t, directions, state, sens, kin, eq, tw, 2, -1.0, columns.e)
+    error = max(error, solve(factor, control.gradient_tolerance, columns))
+    _add(columns.x, sens.zdd)
+    _copy(columns.mu, sens.kappa)
+    return error
+
+
+@kernel
+def _vary_rate(
+    model, theta, control, directions, correction, state, multiplier, sens, still_kin, comp, eq, columns, tw
+):
+    """Right-hand side -(variation of P x + Phi_z^T multiplier) at fixed correction x and multiplier."""
+    dtheta, touch = directions.dtheta, directions.touch
+    x = correction if control.mass_projection else directions.still
+    motion_kinematics(model.tree, theta, state.z, directions.still, x, still_kin)
+    clear_wrenches(comp, eq)
+    constraint_forces(model, theta, state.z, still_kin, multiplier, eq.lines, comp.W, eq.Q)
+    residual(model.tree, still_kin, comp, eq.Q, eq.G)
+    vary_kinematics(
+        model.tree, theta, dtheta, touch, 0.0, still_kin, sens.z, directions.zero, directions.zero, tw
+    )
+    clear_forces(tw, columns.b)
+    vary_constraint_forces(model, theta, dtheta, touch, eq.no_eta, multiplier, sens.z, still_kin, tw, columns.b)
+    vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, still_kin, comp, tw, columns.b)
+    _negate(columns.b)
+
+
+@kernel
+def _negate(a):
+    for i in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            a[i, k] = -a[i, k]
+
+
+@kernel
+def _add(a, out):
+    for i in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            out[i, k] += a[i, k]
+
+
+@kernel
+def _copy(a, out):
+    for i in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            out[i, k] = a[i, k]

@@ -1,0 +1,61 @@
+"""Multipliers of redundant constraints, kept in the range of the constraint Jacobian.
+
+Along a combination of constraints that does not depend on the coordinates the equations say nothing, and
+round-off would let the multipliers drift. The orthogonal projection onto the range of J removes it; J^T lambda
+stays what it is.
+"""
+
+from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve
+
+REGULARISATION = 1e-10
+REFINEMENTS = 3
+
+
+@kernel
+def keep_in_range(J, lam, normal, pivot, w, rest):
+    """Project lam (m, p) onto the range of J (m, n); work: normal (n, n), pivot (n,), w and rest (n, p)."""
+    m, n = J.shape
+    trace = 0.0 * J[0, 0]
+    for i in range(n):
+        for j in range(n):
+            total = 0.0 * J[0, 0]
+            for r in range(m):
+                total += J[r, i] * J[r, j]
+            normal[i, j] = total
+        trace += normal[i, i]
+    for i in range(n):
+        normal[i, i] += REGULARISATION * trace
+    if not lu_factor(normal, pivot):
+        return
+    for i in range(n):
+        for k in range(lam.shape[1]):
+            w[i, k] = 0.0
+    for _ in range(REFINEMENTS):
+        _normal_residual(J, lam, w, rest)
+        lu_solve(normal, pivot, rest)
+        for i in range(n):
+            for k in range(lam.shape[1]):
+                w[i, k] += rest[i, k]
+    for r in range(m):
+        for k in range(lam.shape[1]):
+            total = 0.0 * J[0, 0]
+            for i in range(n):
+                total += J[r, i] * w[i, k]
+            lam[r, k] = total
+
+
+@kernel
+def _normal_residual(J, lam, w, rest):
+    """rest = J^T (lam - J w)."""
+    m, n = J.shape
+    for i in range(n):
+        for k in range(lam.shape[1]):
+            rest[i, k] = 0.0
+    for r in range(m):
+        for k in range(lam.shape[1]):
+            defect = lam[r, k]
+            for i in range(n):
+                defect -= J[r, i] * w[i, k]
+            for i in range(n):
+                rest[i, k] += J[r, i] * defect

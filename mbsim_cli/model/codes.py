@@ -1,0 +1,128 @@
+"""Integer codes of everything a model can hold; kernels dispatch on them.
+
+A joint is nothing but a sequence of columns (one coordinate each), so a new joint type is a new
+row of ``JOINT_COLUMNS``; kernels see columns only.
+"""
+
+from enum import IntEnum
+
+
+class Column(IntEnum):
+    """Motion that one joint coordinate gives, in the joint frame as the columns before it left it."""
+
+    TRANSLATION_X = 0
+    TRANSLATION_Y = 1
+    TRANSLATION_Z = 2
+    ROTATION_X = 3
+    ROTATION_Y = 4
+    ROTATION_Z = 5
+    EULER_0 = 6  # four Euler parameters stand together, always in this order
+    EULER_1 = 7
+    EULER_2 = 8
+    EULER_3 = 9
+
+
+class Joint(IntEnum):
+    """Joint types of the model file."""
+
+    FIXED = 0
+    REVOLUTE = 1
+    PRISMATIC = 2
+    UNIVERSAL = 3
+    CYLINDRICAL = 4
+    SPHERICAL = 5
+    FLOATING = 6
+    PLANAR = 7
+
+
+_EULER = (Column.EULER_0, Column.EULER_1, Column.EULER_2, Column.EULER_3)
+_TRANSLATION = (Column.TRANSLATION_X, Column.TRANSLATION_Y, Column.TRANSLATION_Z)
+
+JOINT_COLUMNS: dict[Joint, tuple[Column, ...]] = {
+    Joint.FIXED: (),
+    Joint.REVOLUTE: (Column.ROTATION_Z,),
+    Joint.PRISMATIC: (Column.TRANSLATION_Z,),
+    Joint.UNIVERSAL: (Column.ROTATION_Z, Column.ROTATION_X),
+    Joint.CYLINDRICAL: (Column.TRANSLATION_Z, Column.ROTATION_Z),
+    Joint.SPHERICAL: _EULER,
+    Joint.FLOATING: (*_TRANSLATION, *_EULER),
+    Joint.PLANAR: (Column.TRANSLATION_X, Column.TRANSLATION_Y, Column.ROTATION_Z),
+}
+
+
+class Measure(IntEnum):
+    """Scalar functions of the configuration; constraints, forces and sensors are built on them."""
+
+    PROJECTION = 0  # u_a . (p_b - p_a), u_a fixed in body a
+    DOT = 1  # u_a . u_b
+    DISTANCE = 2  # |p_b - p_a|
+    ANGLE = 3  # from u_a to u_b about n_a, positive by the right hand; u_a is normal to n_a
+    COORDINATES = 4  # sum of coefficient * coordinate
+    EULER_NORM = 5  # e . e of four Euler parameters
+
+
+class Law(IntEnum):
+    """Functions of one variable (time, or elongation); coefficients stand in theta."""
+
+    CONSTANT = 0  # c
+    POLYNOMIAL = 1  # c_0 + c_1 x + ...
+    HARMONIC = 2  # offset + amplitude sin(omega x + phase)
+    SMOOTH_STEP = 3  # quintic from y_0 to y_1 between x_0 and x_1
+    SPLINE = 4  # piecewise cubic: n breakpoints, then (n - 1) x 4 coefficients, highest power first
+
+
+class Force(IntEnum):
+    """Force elements. Gravity is not among them: it is the acceleration of the base."""
+
+    ALONG_MEASURE = 0  # springs, dampers, friction, motors: acts on the rate of a measure
+    POINT_FORCE = 1  # at a point of a body
+    TORQUE = 2  # on a body
+
+
+class Axes(IntEnum):
+    """Frame in which an applied force or torque is given."""
+
+    GLOBAL = 0
+    BODY = 1
+
+
+class Sensor(IntEnum):
+    """Quantities that a run records; ``SENSOR_WIDTH`` numbers each."""
+
+    POSITION = 0
+    VELOCITY = 1
+    ACCELERATION = 2
+    DIRECTION = 3
+    ANGULAR_VELOCITY = 4
+    ANGULAR_ACCELERATION = 5
+    COORDINATE = 6
+    MEASURE = 7
+    FORCE = 8
+    MULTIPLIER = 9
+    KINETIC_ENERGY = 10
+    POTENTIAL_ENERGY = 11
+
+
+SENSOR_WIDTH: dict[Sensor, int] = {
+    sensor: 3
+    if sensor
+    in (
+        Sensor.POSITION,
+        Sensor.VELOCITY,
+        Sensor.ACCELERATION,
+        Sensor.DIRECTION,
+        Sensor.ANGULAR_VELOCITY,
+        Sensor.ANGULAR_ACCELERATION,
+    )
+    else 1
+    for sensor in Sensor
+}
+
+
+class Status(IntEnum):
+    """Outcome of a kernel; sentences for them stand in ``solve/status.py``."""
+
+    OK = 0
+    NO_CONVERGENCE = 1
+    SINGULAR = 2
+    NOT_FINITE = 3

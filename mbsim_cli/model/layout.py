@@ -1,0 +1,139 @@
+"""The data contract between assembly and kernels: ``Model`` (frozen arrays) and ``theta`` (numbers).
+
+Every number that the physics reads stands in one flat vector ``theta`` (SI units, radians). ``Model``
+holds topology, codes and offsets into ``theta`` only, so that one ``Model`` serves any parameter values.
+Offsets name the first entry of a block; the blocks are
+
+======== ======================================================================================
+block    entries of theta
+======== ======================================================================================
+gravity  3: acceleration of free fall, global axes, m/s^2 (at ``GRAVITY``, always offset 0)
+body     ``BODY_SIZE``: joint frame on the parent side p_P (3), R_P (9, by rows), in the parent's axes;
+         joint frame on the child side p_C (3), R_C (9), in the body's axes; mass (1), centre of mass (3),
+         inertia about the centre of mass xx yy zz xy xz yz (6), in the body's axes
+measure  geometric kinds, ``MEASURE_SIZE``: p_a (3), p_b (3), u_a (3), u_b (3), n_a (3), each in its
+         own body's axes, the directions of unit length. COORDINATES: one coefficient a coordinate. EULER_NORM: none
+constraint 1: target; the constraint is Phi = measure - target - law(t)
+force    ALONG_MEASURE, 4: stiffness k, damping c, natural value g_0, constant force f_0; the force on the
+         rate of the measure g is Q = f_0 + law_t(t) - k (g - g_0) - c g' - law_e(g - g_0) - law_r(g').
+         POINT_FORCE, 6: point (3) in body axes, vector (3). TORQUE, 6: three unused, vector (3).
+         The vector is multiplied by law_t(t) where there is one
+law      as in ``codes.Law``; SMOOTH_STEP: x_0, x_1, y_0, y_1. HARMONIC: offset, amplitude, omega, phase
+sensor   POSITION, VELOCITY, ACCELERATION: point (3) in body axes; DIRECTION: vector (3) in body axes
+initial  position (n), then velocity (n)
+======== ======================================================================================
+
+Bodies are numbered parent before child; the ground is body -1 and is not stored. A body's pose is
+r, R (R takes body axes to global axes); across a joint R = R_parent R_P R_joint(z) R_C^T and the joint
+points coincide when the joint translations are zero.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+GRAVITY = 0
+BODY_SIZE = 34
+P_P, R_P, P_C, R_C, MASS, COM, INERTIA = 0, 3, 12, 15, 24, 25, 28
+MEASURE_SIZE = 15
+P_A, P_B, U_A, U_B, N_A = 0, 3, 6, 9, 12
+GROUND = -1
+NONE = -1
+
+
+class Tree(NamedTuple):
+    """Spanning tree: nb bodies, n coordinates."""
+
+    parent: np.ndarray  # (nb,) parent body, or GROUND
+    first_column: np.ndarray  # (nb + 1,) columns of body i are first_column[i] .. first_column[i + 1] - 1
+    column_kind: np.ndarray  # (n,) codes.Column
+    column_body: np.ndarray  # (n,) body that the column moves
+    theta: np.ndarray  # (nb,) offset of the body block
+    initial: np.ndarray  # (1,) offset of the initial block
+
+
+class Pairs(NamedTuple):
+    """Pairs of bodies (a, b) that elements act between, with the columns on the path between them.
+
+    Columns common to both are left out: internal forces do no work on them. Columns of b stand first,
+    from b upwards, then those of a, from a upwards.
+    """
+
+    a: np.ndarray  # (npair,)
+    b: np.ndarray  # (npair,)
+    first: np.ndarray  # (npair + 1,) into column and sign
+    column: np.ndarray
+    sign: np.ndarray  # +1 on the branch of b, -1 on the branch of a
+
+
+class Measures(NamedTuple):
+    """Measures; those of coordinates have pair NONE and list their coordinates."""
+
+    kind: np.ndarray  # (nm,) codes.Measure
+    pair: np.ndarray  # (nm,)
+    theta: np.ndarray  # (nm,) offset of the measure block
+    first: np.ndarray  # (nm + 1,) into coordinate
+    coordinate: np.ndarray
+
+
+class Constraints(NamedTuple):
+    """Constraint equations Phi = measure - theta[target] - law(t), m of them."""
+
+    measure: np.ndarray  # (m,)
+    theta: np.ndarray  # (m,) offset of the target
+    law: np.ndarray  # (m,) law of time or NONE
+
+
+class Forces(NamedTuple):
+    """Force elements, nf of them."""
+
+    kind: np.ndarray  # (nf,) codes.Force
+    measure: np.ndarray  # (nf,) for ALONG_MEASURE, else NONE
+    pair: np.ndarray  # (nf,) (GROUND, body) for POINT_FORCE and TORQUE, else NONE
+    axes: np.ndarray  # (nf,) codes.Axes
+    law: np.ndarray  # (nf, 3) laws of time, elongation and rate, or NONE
+    theta: np.ndarray  # (nf,)
+
+
+class Laws(NamedTuple):
+    """Laws, nl of them."""
+
+    kind: np.ndarray  # (nl,) codes.Law
+    theta: np.ndarray  # (nl,) offset of the coefficients
+    count: np.ndarray  # (nl,) number of coefficients (SPLINE: of breakpoints)
+
+
+class Sensors(NamedTuple):
+    """Sensors; sensor s fills rows first[s] .. first[s + 1] - 1 of the record."""
+
+    kind: np.ndarray  # (ns,) codes.Sensor
+    body: np.ndarray  # (ns,) body, or NONE
+    index: np.ndarray  # (ns,) coordinate, measure, force element or constraint that is read
+    order: np.ndarray  # (ns,) time derivative read: 0, 1, 2 (COORDINATE and MEASURE)
+    theta: np.ndarray  # (ns,) offset of the sensor block
+    first: np.ndarray  # (ns + 1,)
+
+
+class Model(NamedTuple):
+    """A multibody system without its numbers."""
+
+    tree: Tree
+    pairs: Pairs
+    measures: Measures
+    constraints: Constraints
+    forces: Forces
+    laws: Laws
+    sensors: Sensors
+
+
+def freeze(model: Model) -> Model:
+    """Return the model with every array contiguous, typed and read-only, as the kernels require."""
+
+    def fixed(array: np.ndarray) -> np.ndarray:
+        array = np.asarray(array)
+        kind = np.float64 if array.dtype.kind == "f" else np.int64
+        copy = np.array(array, dtype=kind, order="C")
+        copy.flags.writeable = False
+        return copy
+
+    return Model(*(type(group)(*map(fixed, group)) for group in model))

@@ -1,0 +1,20 @@
+"""Names of everything that stands by number in ``Model``."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names in the order of the arrays of ``Model``; units as printed in results."""
+
+    bodies: tuple[str, ...] = ()
+    joints: tuple[str, ...] = ()  # tree joint of each body
+    coordinates: tuple[str, ...] = ()  # "joint.angle"
+    coordinate_units: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()  # "joint.equation"
+    forces: tuple[str, ...] = ()
+    laws: tuple[str, ...] = ()
+    sensors: tuple[str, ...] = ()
+    sensor_units: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
+    parameter_units: tuple[str, ...] = ()

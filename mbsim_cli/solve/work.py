@@ -1,0 +1,118 @@
+"""Allocation of everything a simulation works on."""
+
+import numpy as np
+
+from mbsim_cli.kernels.algorithms.workspace import composite, kinematics, touch, twists
+from mbsim_cli.kernels.drivers.simulate import Record, SensitivityRecord, SensitivityWork, Work
+from mbsim_cli.kernels.integrators.ali3p import Columns, Control, Equations, Factor, State
+from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, Sensitivity
+from mbsim_cli.model.layout import MEASURE_SIZE, Model
+from mbsim_cli.model.problem import Options
+
+PENALTY_RATIO = 1e-5  # of the user's penalty: the constraint term over inertia in the discrete equations
+
+
+def sizes(model: Model) -> tuple[int, int, int]:
+    """Numbers of bodies, coordinates and constraints."""
+    return model.tree.parent.size, model.tree.column_kind.size, model.constraints.measure.size
+
+
+def control(options: Options, redundant: bool) -> Control:
+    """Numbers of the integrator from the user's options."""
+    ratio = options.penalty * PENALTY_RATIO
+    return Control(
+        float(options.step),
+        options.formulation == "ali3p-rtdyn0",
+        float(options.tolerance),
+        float(options.gradient_tolerance),
+        int(options.max_iterations),
+        ratio,
+        ratio * options.weighting,
+        options.projection == "mass",
+        bool(redundant),
+    )
+
+
+def equations(model: Model, dtype: type) -> Equations:
+    """Allocate Equations."""
+    _, n, m = sizes(model)
+
+    def z(*shape: int) -> np.ndarray:
+        return np.zeros(shape, dtype)
+
+    return Equations(z(n, n), z(m, n), z(m, 6), z(m), z(m), z(m), z(n), z(n), z(MEASURE_SIZE))
+
+
+def factor(n: int, m: int, dtype: type) -> Factor:
+    """Allocate Factor."""
+    return Factor(np.zeros((n, n), dtype), np.zeros(n, np.int64), np.zeros(n), np.zeros((m, n), dtype), np.zeros(m))
+
+
+def columns(n: int, m: int, p: int, dtype: type) -> Columns:
+    """Allocate Columns."""
+
+    def z(rows: int) -> np.ndarray:
+        return np.zeros((rows, p), dtype)
+
+    return Columns(z(n), z(m), z(n), z(m), z(n), z(m))
+
+
+def state(model: Model, dtype: type) -> State:
+    """Allocate State."""
+    _, n, m = sizes(model)
+    return State(*(np.zeros(k, dtype) for k in (n, n, n, m, m, m)))
+
+
+def sensitivity(model: Model, p: int, dtype: type) -> Sensitivity:
+    """Allocate Sensitivity."""
+    _, n, m = sizes(model)
+    return Sensitivity(*(np.zeros((k, p), dtype) for k in (n, n, n, m, m, m)))
+
+
+def work(model: Model, dtype: type) -> Work:
+    """Allocate the work of a motion."""
+    nb, n, m = sizes(model)
+    return Work(
+        kinematics(nb, n, dtype),
+        composite(nb, n, dtype),
+        equations(model, dtype),
+        factor(n, m, dtype),
+        factor(n, m, dtype),
+        columns(n, m, 1, dtype),
+        np.zeros((2, n), dtype),
+    )
+
+
+def sensitivity_work(model: Model, motion: Work, p: int, dtype: type) -> SensitivityWork:
+    """Allocate the work of sensitivities; positions, columns and gradient lines are shared with the motion's."""
+    nb, n, m = sizes(model)
+    resting = kinematics(nb, n, dtype)._replace(
+        R=motion.kin.R, r=motion.kin.r, ref=motion.kin.ref, S=motion.kin.S, inertia=motion.kin.inertia
+    )
+    eq = equations(model, dtype)._replace(lines=motion.eq.lines, no_eta=motion.eq.no_eta)
+    return SensitivityWork(
+        resting, composite(nb, n, dtype), eq, columns(n, m, p, dtype), twists(nb, p, dtype)
+    )
+
+
+def directions(model: Model, dtheta: np.ndarray, dtype: type) -> Directions:
+    """Directions of differentiation from dtheta (p, len(theta))."""
+    n, p = model.tree.column_kind.size, dtheta.shape[0]
+    return Directions(
+        np.ascontiguousarray(dtheta, dtype), touch(model, dtheta), np.zeros((n, p), dtype), np.zeros(n, dtype)
+    )
+
+
+def record(model: Model, rows: int, dtype: type) -> Record:
+    """Allocate the rows of a block."""
+    _, n, m = sizes(model)
+    width = int(model.sensors.first[-1])
+    by_row = [np.zeros((rows, k), dtype) for k in (n, n, n, m, m, m, width)]
+    return Record(np.zeros(rows), *by_row, np.zeros(rows, np.int64), np.zeros((rows, 3)), np.zeros((rows, 3), dtype))
+
+
+def sensitivity_record(model: Model, rows: int, p: int, dtype: type) -> SensitivityRecord:
+    """Allocate the rows of a block of sensitivities."""
+    _, n, m = sizes(model)
+    width = int(model.sensors.first[-1])
+    return SensitivityRecord(*(np.zeros((rows, k, p), dtype) for k in (n, n, n, m, width)), np.zeros(rows))
