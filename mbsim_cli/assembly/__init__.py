@@ -1,0 +1,6 @@
+"""From a validated model file to arrays: ``build`` is the way in."""
+
+from mbsim_cli.assembly.objectives import Accumulator, Objective
+from mbsim_cli.assembly.problem import Assembled, ParameterValue, build
+
+__all__ = ["Accumulator", "Assembled", "Objective", "ParameterValue", "build"]

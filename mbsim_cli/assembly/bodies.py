@@ -1,0 +1,72 @@
+"""Blocks of theta that bodies and their tree joints fill, and the initial values of the coordinates."""
+
+from collections.abc import Sequence
+
+from mbsim_cli.assembly.inertia import mass_properties
+from mbsim_cli.assembly.joints import (
+    independent,
+    initial_position,
+    initial_velocity,
+    joint_frames,
+    kind_of,
+    tree_frames,
+)
+from mbsim_cli.assembly.system import System
+from mbsim_cli.assembly.vectors import flat
+from mbsim_cli.model.layout import Tree
+
+
+def tree_table(system: System) -> Tree:
+    """Pack bodies and initial values; return the tree."""
+    topology = system.topology
+    bodies = [_add_body(system, body) for body in range(len(topology.bodies))]
+    initial = len(system.theta)
+    for read in (initial_position, initial_velocity):
+        for joint, backwards in zip(topology.joints, topology.reversed, strict=True):
+            _add_initial(system, joint, backwards, read)
+    column_body = [
+        b for b, first in enumerate(system.first_column[:-1]) for _ in range(first, system.first_column[b + 1])
+    ]
+    return Tree(
+        parent=topology.parent,
+        first_column=system.first_column,
+        column_kind=[int(column.kind) for _, column in system.columns],
+        column_body=column_body,
+        theta=bodies,
+        initial=[initial],
+    )
+
+
+def _add_body(system: System, body: int) -> int:
+    """Pack one body with the joint that carries it; return the offset."""
+    name, joint = system.topology.bodies[body], system.joints[system.topology.joints[body]]
+    backwards, geometry = system.topology.reversed[body], system.geometry
+    kind = kind_of(joint)
+
+    def block() -> Sequence[complex]:
+        p_p, r_p, p_c, r_c = tree_frames(kind, joint_frames(geometry, joint), backwards)
+        mass, centre, inertia = mass_properties(geometry.numbers, geometry, name)
+        return (*p_p, *flat(r_p), *p_c, *flat(r_c), mass, *centre, *inertia)
+
+    return system.theta.add(block, f"bodies.{name}")
+
+
+def _add_initial(system: System, joint: str, backwards: bool, read) -> None:
+    """Pack the initial coordinates of one joint, or their rates, in the order and sense of its columns."""
+    spec, geometry = system.joints[joint], system.geometry
+    order = system.declared_order(joint)
+    columns = system.columns_of(joint)
+    if columns:
+        places = [(order.index(column.coordinate), column.sign) for column in columns]
+
+        def block() -> Sequence[complex]:
+            values = read(geometry, spec)
+            return [sign * values[place] for place, sign in places]
+
+        system.theta.add(block, f"joints.{joint}.initial")
+
+
+def declared_independent(system: System) -> list[bool]:
+    """For every column whether the file declares it independent."""
+    wanted = {joint: independent(system.joints[joint]) for joint in system.topology.joints}
+    return [column.coordinate in wanted[joint] for joint, column in system.columns]

@@ -1,0 +1,198 @@
+"""Joint frames from the directions that a model file states, and rotations from their descriptions.
+
+All functions are analytic where they are used (decisions look at real parts only), see ``vectors``.
+"""
+
+import cmath
+import math
+from collections.abc import Sequence
+
+from mbsim_cli.assembly.vectors import (
+    IDENTITY,
+    Matrix,
+    Vector,
+    columns,
+    cross,
+    dot,
+    length,
+    product,
+    real,
+    scale,
+    transpose,
+    unit,
+    without,
+)
+from mbsim_cli.model.codes import Joint
+
+OPPOSITE = -1.0 + 1e-8  # cosine below which two axes count as opposite: no minimal rotation is defined there
+PARALLEL = 1e-12  # squared sine below which two directions count as parallel
+
+
+def frame(axis: Vector, towards: Vector | None = None) -> Matrix:
+    """Right-handed frame with z along ``axis`` and x as near to ``towards`` as it can be.
+
+    Without ``towards`` x is nearest to the body axis that ``axis`` leans on least.
+    """
+    z = unit(axis)
+    if towards is None:
+        towards = IDENTITY[_least(z)]
+    x = unit(without(towards, z))
+    return columns(x, cross(z, x), z)
+
+
+def minimal_rotation(start: Vector, end: Vector) -> Matrix:
+    """Rotation by the smallest angle that carries the unit vector ``start`` onto the unit vector ``end``."""
+    axis = cross(start, end)
+    factor = 1.0 / (1.0 + dot(start, end))
+    x, y, z = axis
+    c = dot(start, end)
+    return (
+        (c + factor * x * x, factor * x * y - z, factor * x * z + y),
+        (factor * x * y + z, c + factor * y * y, factor * y * z - x),
+        (factor * x * z - y, factor * y * z + x, c + factor * z * z),
+    )
+
+
+def axis_frames(
+    axis_a: Vector, axis_b: Vector, reference: tuple[Vector, Vector] | None = None
+) -> tuple[Matrix, Matrix]:
+    """Joint frames on both bodies, z along the axes; they coincide at zero angle.
+
+    Zero is where the references coincide, or else where the minimal rotation carries the axis of b onto that of a.
+    """
+    if reference is not None:
+        return frame(axis_a, reference[0]), frame(axis_b, reference[1])
+    a, b = unit(axis_a), unit(axis_b)
+    frame_b = frame(b)
+    if dot(real(a), real(b)) > OPPOSITE:
+        return product(minimal_rotation(b, a), frame_b), frame_b
+    half_turn = turn_about(frame_b, 0)
+    return product(minimal_rotation(scale(-1.0, b), a), half_turn), frame_b
+
+
+def universal_frames(
+    axis_a: Vector, axis_b: Vector, reference: tuple[Vector, Vector] | None = None
+) -> tuple[Matrix, Matrix]:
+    """Frames of a universal joint: z_a along the axis fixed in a, x_b along the axis fixed in b.
+
+    At zero angles x_a points along the axis of b and z_b along that of a: the references say where these are in each
+    body; else it is where the bodies' own axes are parallel, or as nearly so as the axes allow.
+    """
+    z, x = unit(axis_a), unit(axis_b)
+    if reference is None:
+        parallel = dot(cross(real(z), real(x)), cross(real(z), real(x))) < PARALLEL
+        reference = (IDENTITY[_least(z)], IDENTITY[_least(x)]) if parallel else (x, z)
+    x_a = unit(without(reference[0], z))
+    z_b = unit(without(reference[1], x))
+    return columns(x_a, cross(z, x_a), z), columns(x, cross(z_b, x), z_b)
+
+
+def turn_about(matrix: Matrix, axis: int) -> Matrix:
+    """The frame turned by half a revolution about its own axis 0, 1 or 2: the other two columns change sign."""
+    signs = [1.0 if column == axis else -1.0 for column in range(3)]
+    return tuple(tuple(sign * entry for sign, entry in zip(signs, row, strict=True)) for row in matrix)
+
+
+def rotation(kind: Joint, angles: Sequence[complex]) -> Matrix:
+    """Rotation of the joint frame for angles about z (revolute, cylindrical, planar) or z, then x (universal)."""
+    turned = about_axis((0.0, 0.0, 1.0), angles[0])
+    return product(turned, about_axis((1.0, 0.0, 0.0), angles[1])) if kind == Joint.UNIVERSAL else turned
+
+
+def about_axis(axis: Vector, angle: complex) -> Matrix:
+    """Rotation by ``angle`` about ``axis`` (of any length)."""
+    return rotation_matrix(about_axis_parameters(axis, angle))
+
+
+def about_axis_parameters(axis: Vector, angle: complex) -> tuple[complex, ...]:
+    """Euler parameters of the rotation by ``angle`` about ``axis``."""
+    half = 0.5 * angle
+    return (_cos(half), *scale(_sin(half), unit(axis)))
+
+
+def rotation_matrix(e: Sequence[complex]) -> Matrix:
+    """Rotation matrix of unit Euler parameters e_0 (cosine of the half angle), e_1, e_2, e_3."""
+    a, b, c, d = e
+    return (
+        (a * a + b * b - c * c - d * d, 2.0 * (b * c - a * d), 2.0 * (b * d + a * c)),
+        (2.0 * (b * c + a * d), a * a - b * b + c * c - d * d, 2.0 * (c * d - a * b)),
+        (2.0 * (b * d - a * c), 2.0 * (c * d + a * b), a * a - b * b - c * c + d * d),
+    )
+
+
+def euler_parameters(r: Matrix) -> tuple[complex, ...]:
+    """Unit Euler parameters of a rotation matrix; the largest is positive."""
+    squares = (
+        1.0 + r[0][0] + r[1][1] + r[2][2],
+        1.0 + r[0][0] - r[1][1] - r[2][2],
+        1.0 - r[0][0] + r[1][1] - r[2][2],
+        1.0 - r[0][0] - r[1][1] + r[2][2],
+    )
+    largest = max(range(4), key=lambda i: squares[i].real)
+    root = squares[largest] ** 0.5
+    x, y, z = r[2][1] - r[1][2], r[0][2] - r[2][0], r[1][0] - r[0][1]
+    xy, yz, zx = r[0][1] + r[1][0], r[1][2] + r[2][1], r[2][0] + r[0][2]
+    rows = ((squares[0], x, y, z), (x, squares[1], xy, zx), (y, xy, squares[2], yz), (z, zx, yz, squares[3]))
+    return normalised(tuple(0.5 * entry / root for entry in rows[largest]))
+
+
+def normalised(e: Sequence[complex]) -> tuple[complex, ...]:
+    """Four numbers scaled to unit length."""
+    factor = 1.0 / sum(x * x for x in e) ** 0.5
+    return tuple(factor * x for x in e)
+
+
+def euler_rates(e: Sequence[complex], omega: Vector) -> tuple[complex, ...]:
+    """Rates of unit Euler parameters for an angular velocity in the axes rotated from: e' = 1/2 E^T omega."""
+    e0, e1, e2, e3 = e
+    x, y, z = omega
+    return (
+        0.5 * (-e1 * x - e2 * y - e3 * z),
+        0.5 * (e0 * x + e3 * y - e2 * z),
+        0.5 * (-e3 * x + e0 * y + e1 * z),
+        0.5 * (e2 * x - e1 * y + e0 * z),
+    )
+
+
+def orthonormalised(r: Matrix) -> Matrix:
+    """Rotation whose first row keeps its direction and whose second stays in the plane of the first two."""
+    x = unit(r[0])
+    y = unit(without(r[1], x))
+    return (x, y, cross(x, y))
+
+
+def angle_between(cosine: complex, sine: complex) -> complex:
+    """Angle with the given cosine and sine (of a common length), in (-pi, pi]."""
+    if isinstance(cosine, complex) or isinstance(sine, complex):
+        real_angle = math.atan2(sine.real, cosine.real)
+        across = (sine * math.cos(real_angle) - cosine * math.sin(real_angle)) / (cosine**2 + sine**2) ** 0.5
+        return real_angle + cmath.asin(across)
+    return math.atan2(sine, cosine)
+
+
+def relative(r_a: Matrix, r_b: Matrix) -> Matrix:
+    """r_a^T r_b."""
+    return product(transpose(r_a), r_b)
+
+
+def inclination(a: Vector, b: Vector) -> float:
+    """Sine of the angle between two directions (real parts)."""
+    a, b = unit(real(a)), unit(real(b))
+    return length(cross(a, b))
+
+
+def _least(axis: Vector) -> int:
+    """Number of the body axis that is farthest from ``axis``; nearly equal ones count as equal, the last wins.
+
+    The preference order x, y, z reversed keeps e.g. z axes with x towards the body's own x.
+    """
+    sizes = [round(abs(component.real), 9) for component in axis]
+    return sizes.index(min(sizes))
+
+
+def _cos(x: complex) -> complex:
+    return cmath.cos(x) if isinstance(x, complex) else math.cos(x)
+
+
+def _sin(x: complex) -> complex:
+    return cmath.sin(x) if isinstance(x, complex) else math.sin(x)

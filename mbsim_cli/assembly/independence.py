@@ -1,0 +1,60 @@
+"""Which initial coordinates keep their declared values when loops are assembled."""
+
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.assembly.bodies import declared_independent
+from mbsim_cli.assembly.joints import initial_position, initial_velocity, independent
+from mbsim_cli.assembly.measures import MeasureTable
+from mbsim_cli.assembly.system import System
+from mbsim_cli.model.codes import Measure
+
+
+def independent_columns(system: System, packed: Any) -> np.ndarray:
+    """Mask (n,): coordinates declared independent, and those that no constraint reaches.
+
+    Of independent Euler parameters the largest is left dependent: the norm gives it.
+    """
+    mask = np.array(declared_independent(system), dtype=bool) | ~constrained_columns(packed)
+    theta, initial = system.theta.values(), packed.tree.initial[0]
+    for _, first in system.euler_columns():
+        if mask[first : first + 4].any():
+            values = theta[initial + first : initial + first + 4]
+            mask[first + int(np.argmax(np.abs(values)))] = False
+    return mask
+
+
+def constrained_columns(packed: Any) -> np.ndarray:
+    """Mask (n,) of the columns that any constraint but the norm of Euler parameters reads."""
+    touched = np.zeros(len(packed.system.columns), dtype=bool)
+    table = packed.measures.table()
+    for measure in packed.constraints.measure:
+        if table.kind[measure] == Measure.COORDINATES:
+            touched[table.coordinate[table.first[measure] : table.first[measure + 1]]] = True
+        elif table.kind[measure] != Measure.EULER_NORM:
+            touched[packed.pairs.columns(table.pair[measure])] = True
+    return touched
+
+
+def initial_measures(system: System, measures: MeasureTable) -> tuple[tuple[int, int, int], ...]:
+    """Independent initial values of cut joints: (measure, theta index of its value, of its rate)."""
+    found = []
+    for joint in system.topology.cut:
+        spec = system.joints[joint]
+        for place, name in enumerate(system.declared_order(joint)):
+            if name not in independent(spec):
+                continue
+            if name.startswith("e"):
+                system.issue(f"joints.{joint}", "an orientation cannot be independent at a joint that is cut")
+                break
+            offset = system.theta.add(
+                lambda spec=spec, place=place: _start(system, spec, place), f"joints.{joint}.initial"
+            )
+            found.append((measures.coordinate(f"{joint}.{name}"), offset, offset + 1))
+    return tuple(found)
+
+
+def _start(system: System, spec: Any, place: int) -> tuple[complex, complex]:
+    """Initial value and rate of one coordinate."""
+    return initial_position(system.geometry, spec)[place], initial_velocity(system.geometry, spec)[place]

@@ -1,0 +1,51 @@
+"""Mass, centre of mass and inertia of bodies, from explicit numbers or from a shape."""
+
+from typing import Any
+
+from mbsim_cli.assembly.geometry import Geometry
+from mbsim_cli.assembly.numbers import Numbers
+from mbsim_cli.assembly.shapes import Inertia, shape_inertia
+from mbsim_cli.assembly.vectors import Vector, dot, subtract
+
+
+def mass_properties(numbers: Numbers, geometry: Geometry, name: str) -> tuple[complex, Vector, Inertia]:
+    """Mass, centre of mass in body axes, and inertia about the centre of mass in body axes."""
+    body = geometry.bodies[name]
+    mass = body_mass(numbers, body)
+    centre = geometry.center_of_mass(name)
+    if body.inertia is not None:
+        inertia = _entries(numbers, body.inertia)
+        about = body.inertia_about
+        if about not in (None, "center_of_mass"):
+            inertia = _shifted(inertia, mass, subtract(centre, geometry.point(name, about)))
+    elif body.shape is not None:
+        of_shape = getattr(body.shape, "mass", None)
+        inertia = shape_inertia(numbers, body.shape, mass if of_shape is None else numbers(of_shape))
+    else:
+        inertia = (0.0,) * 6
+    return mass, centre, inertia
+
+
+def body_mass(numbers: Numbers, body: Any) -> complex:
+    """Mass: the body's own, or its shape's, or none."""
+    if body.mass is not None:
+        return numbers(body.mass)
+    of_shape = getattr(body.shape, "mass", None)
+    return 0.0 if of_shape is None else numbers(of_shape)
+
+
+def _entries(numbers: Numbers, inertia: Any) -> Inertia:
+    """Six entries of an inertia given by names or as a matrix (its upper triangle)."""
+    if isinstance(inertia, list | tuple):
+        rows = [numbers.vector(row) for row in inertia]
+        return (rows[0][0], rows[1][1], rows[2][2], rows[0][1], rows[0][2], rows[1][2])
+    given = (getattr(inertia, key) for key in ("xx", "yy", "zz", "xy", "xz", "yz"))
+    return tuple(0.0 if entry is None else numbers(entry) for entry in given)
+
+
+def _shifted(inertia: Inertia, mass: complex, d: Vector) -> Inertia:
+    """Central inertia from the inertia about a point that lies -d from the centre of mass."""
+    square = dot(d, d)
+    x, y, z = d
+    parts = (square - x * x, square - y * y, square - z * z, -x * y, -x * z, -y * z)
+    return tuple(entry - mass * part for entry, part in zip(inertia, parts, strict=True))

@@ -1,0 +1,155 @@
+"""Poses and columns of the tree at one configuration: plain, for the checks that assembly makes before anything runs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbsim_cli.assembly.frames import about_axis, normalised, rotation_matrix
+from mbsim_cli.assembly.vectors import (
+    IDENTITY,
+    ZERO,
+    Matrix,
+    Vector,
+    add,
+    apply,
+    cross,
+    dot,
+    length,
+    product,
+    scale,
+    subtract,
+    transpose,
+)
+from mbsim_cli.model.codes import Column, Measure
+from mbsim_cli.model.layout import (
+    COM,
+    INERTIA,
+    MASS,
+    N_A,
+    P_A,
+    P_B,
+    P_C,
+    P_P,
+    R_C,
+    R_P,
+    U_A,
+    U_B,
+    Pairs,
+    Tree,
+)
+
+
+@dataclass(frozen=True)
+class Poses:
+    """Poses of all bodies and motion of each column: angular velocity w, and velocity v of the global origin."""
+
+    r: list[Vector]
+    R: list[Matrix]
+    w: list[Vector]
+    v: list[Vector]
+
+    def point(self, body: int, local: Vector) -> Vector:
+        """Global position of a point of a body."""
+        return local if body < 0 else add(self.r[body], apply(self.R[body], local))
+
+    def direction(self, body: int, local: Vector) -> Vector:
+        """Global components of a vector of a body."""
+        return local if body < 0 else apply(self.R[body], local)
+
+
+def matrix(theta: Sequence[float], offset: int) -> Matrix:
+    """Nine numbers by rows."""
+    return tuple(tuple(theta[offset + 3 * row : offset + 3 * row + 3]) for row in range(3))
+
+
+def vector(theta: Sequence[float], offset: int) -> Vector:
+    """Three numbers."""
+    return tuple(theta[offset : offset + 3])
+
+
+def poses(tree: Tree, theta: Sequence[float], z: Sequence[float]) -> Poses:
+    """Poses at the coordinates z (n,)."""
+    found = Poses([], [], [], [])
+    for body, offset in enumerate(tree.theta):
+        parent = tree.parent[body]
+        r, turned = (ZERO, IDENTITY) if parent < 0 else (found.r[parent], found.R[parent])
+        origin = add(r, apply(turned, vector(theta, offset + P_P)))
+        axes = product(turned, matrix(theta, offset + R_P))
+        column = tree.first_column[body]
+        while column < tree.first_column[body + 1]:
+            origin, axes, used = _advance(found, tree.column_kind[column], z[column : column + 4], origin, axes)
+            column += used
+        found.R.append(product(axes, transpose(matrix(theta, offset + R_C))))
+        found.r.append(subtract(origin, apply(found.R[body], vector(theta, offset + P_C))))
+    return found
+
+
+def _advance(found: Poses, kind: int, z: Sequence[float], origin: Vector, axes: Matrix):
+    """Apply one column (four for Euler parameters); append its motion; return frame and number of columns used."""
+    if kind <= Column.TRANSLATION_Z:
+        axis = transpose(axes)[kind]
+        found.w.append(ZERO)
+        found.v.append(axis)
+        return add(origin, scale(z[0], axis)), axes, 1
+    if kind <= Column.ROTATION_Z:
+        number = kind - Column.ROTATION_X
+        axis = transpose(axes)[number]
+        found.w.append(axis)
+        found.v.append(cross(origin, axis))
+        return origin, product(axes, about_axis(IDENTITY[number], z[0])), 1
+    e0, e1, e2, e3 = e = normalised(z)
+    for local in ((-e1, -e2, -e3), (e0, e3, -e2), (-e3, e0, e1), (e2, -e1, e0)):
+        axis = apply(axes, scale(2.0, local))
+        found.w.append(axis)
+        found.v.append(cross(origin, axis))
+    return origin, product(axes, rotation_matrix(e)), 4
+
+
+def measure_row(at: Poses, pairs: Pairs, kind: int, pair: int, theta: Sequence[float], offset: int) -> np.ndarray:
+    """Derivatives of a geometric measure by the columns of its pair."""
+    a, b = pairs.a[pair], pairs.b[pair]
+    p_a, p_b = at.point(a, vector(theta, offset + P_A)), at.point(b, vector(theta, offset + P_B))
+    u_a, u_b = at.direction(a, vector(theta, offset + U_A)), at.direction(b, vector(theta, offset + U_B))
+    if kind == Measure.DISTANCE:
+        gap = subtract(p_b, p_a)
+        u_a = scale(1.0 / (length(gap) or 1.0), gap)
+    elif kind == Measure.ANGLE:
+        u_a, u_b = _angle_directions(at.direction(a, vector(theta, offset + N_A)), u_b)
+    row = []
+    for place in range(pairs.first[pair], pairs.first[pair + 1]):
+        w, v = at.w[pairs.column[place]], at.v[pairs.column[place]]
+        moved = cross(w, u_b) if kind in (Measure.DOT, Measure.ANGLE) else add(v, cross(w, p_b))
+        row.append(pairs.sign[place] * dot(u_a, moved))
+    return np.array(row)
+
+
+def _angle_directions(n_a: Vector, u_b: Vector) -> tuple[Vector, Vector]:
+    """Directions (d, u) with d . (w x u) the rate of the angle of u_b about n_a, for a rotation w."""
+    flat = subtract(u_b, scale(dot(u_b, n_a), n_a))
+    return scale(1.0 / (dot(flat, flat) or 1.0), cross(n_a, flat)), u_b
+
+
+def column_inertias(tree: Tree, theta: Sequence[float], at: Poses) -> np.ndarray:
+    """Kinetic energy, doubled, that unit rate of each column alone gives to the bodies it carries (n,)."""
+    n_bodies = len(tree.theta)
+    mass, moment = np.zeros(n_bodies), np.zeros((n_bodies, 3))
+    inertia = np.zeros((n_bodies, 3, 3))  # about the global origin
+    for body, offset in enumerate(tree.theta):
+        m = theta[offset + MASS]
+        c = np.array(at.point(body, vector(theta, offset + COM)))
+        xx, yy, zz, xy, xz, yz = theta[offset + INERTIA : offset + INERTIA + 6]
+        turned = np.array(at.R[body])
+        local = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        mass[body], moment[body] = m, m * c
+        inertia[body] = turned @ local @ turned.T + m * (c @ c * np.eye(3) - np.outer(c, c))
+    for body in range(n_bodies - 1, -1, -1):
+        parent = tree.parent[body]
+        if parent >= 0:
+            mass[parent] += mass[body]
+            moment[parent] += moment[body]
+            inertia[parent] += inertia[body]
+    w, v = np.reshape(at.w, (-1, 3)), np.reshape(at.v, (-1, 3))
+    carried = np.asarray(tree.column_body, dtype=int)
+    linear = mass[carried] * np.einsum("ni,ni->n", v, v) + 2.0 * np.einsum("ni,ni->n", v, np.cross(w, moment[carried]))
+    return linear + np.einsum("ni,nij,nj->n", w, inertia[carried], w)

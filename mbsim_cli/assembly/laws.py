@@ -1,0 +1,87 @@
+"""Laws: kinds and coefficients, natural cubic splines included."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from mbsim_cli.assembly.numbers import Numbers
+from mbsim_cli.assembly.system import System
+from mbsim_cli.model.codes import Law
+from mbsim_cli.model.layout import NONE, Laws
+
+
+class LawTable:
+    """Collects laws; a named law is stored once, an inline one where it stands."""
+
+    def __init__(self, system: System):
+        self._system = system
+        self.names: list[str] = []
+        self.kind: list[int] = []
+        self.offset: list[int] = []
+        self.count: list[int] = []
+
+    def number(self, law: Any, path: str) -> int:
+        """Number of a law given by name, inline, or not at all (NONE)."""
+        if law is None:
+            return NONE
+        if isinstance(law, str):
+            law, path = self._system.model_file.laws[law], f"laws.{law}"
+        if path not in self.names:
+            numbers = self._system.geometry.numbers
+            kind = Law[law.type.upper()]
+            self.names.append(path)
+            self.kind.append(int(kind))
+            self.offset.append(self._system.theta.add(lambda: coefficients(numbers, law), path))
+            self.count.append(count(law, len(self._system.theta) - self.offset[-1]))
+        return self.names.index(path)
+
+    def table(self) -> Laws:
+        """The laws as arrays."""
+        return Laws(kind=self.kind, theta=self.offset, count=self.count)
+
+
+def count(law: Any, size: int) -> int:
+    """Number of coefficients, or of a spline's breakpoints."""
+    return len(law.values) if law.type == "spline" else size
+
+
+def coefficients(numbers: Numbers, law: Any) -> Sequence[complex]:
+    """Coefficients of a law as ``model.layout`` orders them."""
+    match law.type:
+        case "constant":
+            return (numbers(law.value),)
+        case "polynomial":
+            return numbers.vector(law.coefficients)
+        case "harmonic":
+            omega = (
+                numbers(law.angular_frequency) if law.frequency is None else 6.283185307179586 * numbers(law.frequency)
+            )
+            return (numbers(law.offset), numbers(law.amplitude), omega, numbers(law.phase))
+        case "smooth_step":
+            return numbers.vector((law.start, law.end, law.from_, law.to))
+    return spline(numbers.vector(law.arguments), numbers.vector(law.values))
+
+
+def spline(x: Sequence[complex], y: Sequence[complex]) -> list[complex]:
+    """Breakpoints, then the cubics of the natural spline through (x, y), highest power first."""
+    intervals = range(len(x) - 1)
+    h = [x[i + 1] - x[i] for i in intervals]
+    slope = [(y[i + 1] - y[i]) / h[i] for i in intervals]
+    curvature = _curvatures(h, slope)
+    pieces = list(x)
+    for i in intervals:
+        a, b = curvature[i], curvature[i + 1]
+        pieces += [(b - a) / (6.0 * h[i]), 0.5 * a, slope[i] - h[i] * (2.0 * a + b) / 6.0, y[i]]
+    return pieces
+
+
+def _curvatures(h: Sequence[complex], slope: Sequence[complex]) -> list[complex]:
+    """Second derivatives at the breakpoints, zero at both ends (Thomas algorithm, analytic in its arguments)."""
+    upper, right = [0.0], [0.0]
+    for i in range(1, len(h)):
+        pivot = 2.0 * (h[i - 1] + h[i]) - h[i - 1] * upper[-1]
+        upper.append(h[i] / pivot)
+        right.append((6.0 * (slope[i] - slope[i - 1]) - h[i - 1] * right[-1]) / pivot)
+    values = [0.0] * (len(h) + 1)
+    for i in range(len(h) - 1, 0, -1):
+        values[i] = right[i] - upper[i] * values[i + 1]
+    return values

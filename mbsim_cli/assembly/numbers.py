@@ -1,0 +1,57 @@
+"""Numbers of a model file as the packing reads them: real, or with a complex step along one parameter."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+STEP = 1e-30  # of a complex step; its square vanishes beside any value, so the derivative is exact
+
+
+class Numbers:
+    """Evaluates the number expressions of a file (``environment`` is its ``spec.Expressions``); remembers those read."""
+
+    def __init__(self, environment: Any):
+        self._environment = environment
+        self._values: dict[Any, complex] = {}
+        self._stepped: dict[Any, complex] = {}
+        self._moved: Mapping[str, float] | None = None
+        self.read: set[Any] = set()
+
+    def __call__(self, number: Any) -> complex:
+        """Value of a number, complex where it depends on the parameter that is stepped along."""
+        if number.literal is not None:
+            return number.literal
+        self.read.add(number)
+        value = self._values.get(number)
+        if value is None:
+            value = self._values[number] = float(self._environment.value(number, self._moved))
+        return self._stepped.get(number, value)
+
+    def move_to(self, values: Mapping[str, float] | None) -> None:
+        """Evaluate at other parameter values from now on (None: at those of the file)."""
+        self._moved, self._values = values, {}
+
+    def vector(self, numbers: Sequence[Any]) -> tuple[complex, ...]:
+        """Values of several numbers."""
+        return tuple(self(number) for number in numbers)
+
+    def step_along(self, parameter: str | None) -> set[Any]:
+        """Step along a parameter from now on (None: along none); return the numbers read so far that depend on it."""
+        self._stepped = {}
+        if parameter is not None:
+            moved = {parameter: self._beyond(parameter)}
+            for number in self._values:
+                value = complex(self._environment.value(number, moved))
+                if value.imag:
+                    self._stepped[number] = value
+        return set(self._stepped)
+
+    def gradient(self, number: Any, parameters: Sequence[str]) -> list[float]:
+        """Derivatives of one number by the given parameters."""
+        if number.literal is not None:
+            return [0.0] * len(parameters)
+        steps = ({name: self._beyond(name)} for name in parameters)
+        return [complex(self._environment.value(number, step)).imag / STEP for step in steps]
+
+    def _beyond(self, parameter: str) -> complex:
+        """Value of a parameter with a complex step."""
+        return complex(self._environment.scope()[parameter].real, STEP)

@@ -1,0 +1,179 @@
+"""Objectives and their gradients, accumulated block by block while a simulation runs.
+
+An integral is trapezoidal on the instants that arrive, so its gradient is that of the computed sum.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.model.problem import Block
+
+
+@dataclass(frozen=True)
+class Objective:
+    """One number per simulation.
+
+    ``compile`` makes the integrand, which gives the expression and its partial derivatives on arrays of instants; it is
+    called when first needed, because that loads sympy.
+    """
+
+    name: str
+    unit: str
+    kind: str  # integral | final | maximum | expression
+    compile: Callable[[], Any]
+    parameters: tuple[str, ...] = ()  # that gradients are wanted for, p of them
+    sensors: Mapping[str, slice] = field(default_factory=dict)  # rows of the record that each sensor fills
+    sharpness: float = 1.0  # of the smooth maximum
+    sharpness_rho: Sequence[float] = ()  # (p,)
+    operands: tuple["Objective", ...] = ()  # of an expression of objectives
+    values: Mapping[str, float] | None = None  # parameter values other than those of the file
+    description: str = ""
+
+    @cached_property
+    def integrand(self) -> Any:
+        """The compiled expression."""
+        return self.compile()
+
+
+def integrand_of(objective: Objective, block: Block) -> tuple[np.ndarray, np.ndarray]:
+    """Expression (B,) and its derivative (B, p) at the instants of a block."""
+    sensors = {name: block.sensors[:, rows] for name, rows in objective.sensors.items()}
+    value = objective.integrand.value(sensors, block.time, objective.values)
+    derivative = np.zeros((len(block.time), block.d_sensors.shape[2]), dtype=value.dtype)
+    if derivative.shape[1]:
+        for name, partial in objective.integrand.by_sensor(sensors, block.time, objective.values).items():
+            derivative += np.einsum("bw,bwp->bp", partial, block.d_sensors[:, objective.sensors[name], :])
+        explicit = objective.integrand.by_parameter(sensors, block.time, objective.values)
+        for k, name in enumerate(objective.parameters):
+            if name in explicit:
+                derivative[:, k] += explicit[name]
+    return value, derivative
+
+
+def _weights(time: np.ndarray) -> np.ndarray:
+    """Weights (B,) of the trapezoidal rule."""
+    half = 0.5 * np.diff(time)
+    return np.append(half, 0.0) + np.append(0.0, half)
+
+
+class _Stream:
+    """Adds blocks; joins each to the last instant of the one before, so that no interval is lost."""
+
+    def __init__(self, objective: Objective, p: int):
+        self.objective, self.p = objective, p
+        self._last = None  # time, value, derivative of the last instant
+        self.start = None
+
+    def add(self, block: Block) -> None:
+        """Take the next instants in."""
+        time = block.time
+        value, derivative = integrand_of(self.objective, block)
+        if self._last is None:
+            self.start = time[0]
+        else:
+            time, value, derivative = (
+                np.concatenate(pair) for pair in zip(self._last, (time, value, derivative), strict=True)
+            )
+        self._last = (time[-1:], value[-1:], derivative[-1:])
+        self.take(time, value, derivative)
+
+    def take(self, time: np.ndarray, value: np.ndarray, derivative: np.ndarray) -> None:
+        """Take a connected run of instants in."""
+        raise NotImplementedError
+
+
+class _Integral(_Stream):
+    """Integral over time."""
+
+    def __init__(self, objective: Objective, p: int):
+        super().__init__(objective, p)
+        self.value, self.gradient = 0.0, np.zeros(p)
+
+    def take(self, time, value, derivative):
+        weights = _weights(time)
+        self.value = self.value + weights @ value
+        self.gradient = self.gradient + weights @ derivative
+
+
+class _Final(_Stream):
+    """Value at the last instant."""
+
+    def take(self, time, value, derivative):
+        self.value, self.gradient = value[-1], derivative[-1]
+
+
+class _Maximum(_Stream):
+    """Smooth maximum log(mean over time of exp(s f)) / s; exponents are kept relative to the largest seen."""
+
+    def __init__(self, objective: Objective, p: int):
+        super().__init__(objective, p)
+        self._top, self._sum, self._moment, self._slope = -np.inf, 0.0, 0.0, np.zeros(p)
+
+    def take(self, time, value, derivative):
+        exponent = self.objective.sharpness * value
+        top = max(self._top, float(exponent.real.max()))
+        shrink = np.exp(self._top - top)
+        weight = _weights(time) * np.exp(exponent - top)
+        self._sum = shrink * self._sum + weight.sum()
+        self._moment = shrink * self._moment + weight @ value
+        self._slope = shrink * self._slope + weight @ derivative
+        self._top = top
+
+    @property
+    def _still(self) -> bool:
+        return self._last[0][0] == self.start
+
+    @property
+    def value(self):
+        if self._still:
+            return self._last[1][0]
+        duration = self._last[0][0] - self.start
+        return (self._top + np.log(self._sum / duration)) / self.objective.sharpness
+
+    @property
+    def gradient(self):
+        if self._still:
+            return self._last[2][0]
+        by_sharpness = (self._moment / self._sum - self.value) / self.objective.sharpness
+        return self._slope / self._sum + by_sharpness * np.asarray(self.objective.sharpness_rho)[: self.p]
+
+
+class _Expression:
+    """Expression of other objectives."""
+
+    def __init__(self, objective: Objective, p: int):
+        self.objective, self.p = objective, p
+        self.parts = {operand.name: Accumulator(operand, p) for operand in objective.operands}
+
+    def add(self, block: Block) -> None:
+        """Take the next instants in."""
+        for part in self.parts.values():
+            part.add(block)
+
+    def _arguments(self):
+        operands = {name: np.reshape(part.value, (1, 1)) for name, part in self.parts.items()}
+        return operands, np.zeros(1), self.objective.values
+
+    @property
+    def value(self):
+        return self.objective.integrand.value(*self._arguments())[0]
+
+    @property
+    def gradient(self):
+        total = np.zeros(self.p)
+        for name, partial in self.objective.integrand.by_sensor(*self._arguments()).items():
+            total = total + partial[0, 0] * self.parts[name].gradient
+        explicit = self.objective.integrand.by_parameter(*self._arguments())
+        return total + [explicit[name][0] if name in explicit else 0.0 for name in self.objective.parameters[: self.p]]
+
+
+_KINDS = {"integral": _Integral, "final": _Final, "maximum": _Maximum, "expression": _Expression}
+
+
+def Accumulator(objective: Objective, p: int):
+    """Accumulator of one objective: ``add(block)``, then ``value`` and ``gradient`` (p,)."""
+    return _KINDS[objective.kind](objective, p)

@@ -1,0 +1,49 @@
+"""Objectives as the model file states them."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from mbsim_cli.assembly.numbers import Numbers
+from mbsim_cli.assembly.objectives import Objective
+from mbsim_cli.spec.syntax import names as names_in
+from mbsim_cli.spec.syntax import parse
+
+
+def objectives_of(
+    model_file: Any,
+    numbers: Numbers,
+    sensor_rows: Mapping[str, slice],
+    parameters: Sequence[str],
+    values: Mapping[str, float] | None = None,
+) -> list[Objective]:
+    """Objectives in the order of the file; ``values`` are parameter values other than those of the file."""
+    file, found = model_file.objectives, {}
+    widths = {sensor: rows.stop - rows.start for sensor, rows in sensor_rows.items()}
+
+    def objective(name: str) -> Objective:
+        if name in found:
+            return found[name]
+        spec = file[name]
+        arguments: dict[str, Any] = {"sensors": sensor_rows}
+        names = widths
+        if spec.kind == "expression":
+            operands = [other for other in names_in(parse(spec.text, vectors=True)) if other in file]
+            names = dict.fromkeys(operands, 1)
+            arguments = {"operands": tuple(map(objective, operands))}
+        elif spec.kind == "maximum":
+            arguments["sharpness"] = numbers(spec.sharpness)
+            arguments["sharpness_rho"] = numbers.gradient(spec.sharpness, parameters)
+        found[name] = Objective(
+            name=name,
+            unit=spec.unit,
+            kind=spec.kind,
+            compile=partial(model_file.expressions.integrand, spec.text, names),
+            parameters=tuple(parameters),
+            description=spec.description or "",
+            values=values,
+            **arguments,
+        )
+        return found[name]
+
+    return [objective(name) for name in file]

@@ -1,0 +1,85 @@
+"""Sensors of the model file."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from mbsim_cli.assembly.geometry import split
+from mbsim_cli.assembly.measures import MeasureTable
+from mbsim_cli.assembly.system import System, unit_of
+from mbsim_cli.model.codes import SENSOR_WIDTH, Sensor
+from mbsim_cli.model.layout import NONE, Sensors
+
+_POINT_UNITS = {"position": "m", "velocity": "m/s", "acceleration": "m/s^2"}
+_BODY_UNITS = {"angular_velocity": "rad/s", "angular_acceleration": "rad/s^2"}
+_RATE = ("", "/s", "/s^2")
+
+
+class SensorTable:
+    """Collects sensors; ``rows`` says which entries of the record each fills."""
+
+    def __init__(self, system: System, measures: MeasureTable, forces: Any, constraints: Sequence[str]):
+        self._system, self._measures, self._forces, self._constraints = system, measures, forces, list(constraints)
+        self.names: list[str] = []
+        self.units: list[str] = []
+        self.rows: dict[str, slice] = {}
+        self._entries: list[tuple[int, int, int, int, int]] = []
+        self._first = [0]
+
+    def table(self) -> Sensors:
+        """The sensors as arrays."""
+        kind, body, index, order, theta = zip(*self._entries, strict=True) if self._entries else ((),) * 5
+        return Sensors(kind=kind, body=body, index=index, order=order, theta=theta, first=self._first)
+
+    def add(self, name: str, spec: Any) -> None:
+        """Add a sensor of the model file."""
+        kind, body, index, order, theta, unit = self._entry(name, spec)
+        self._entries.append((int(kind), body, index, order, theta))
+        self._first.append(self._first[-1] + SENSOR_WIDTH[kind])
+        self.names.append(name)
+        self.units.append(unit)
+        self.rows[name] = slice(self._first[-2], self._first[-1])
+
+    def _entry(self, name: str, spec: Any) -> tuple[Sensor, int, int, int, int, str]:
+        geometry, index, theta = self._system.geometry, self._system.topology.index, self._system.theta
+        kind, path = spec.type, f"sensors.{name}"
+        if kind in _POINT_UNITS:
+            body, point = split(spec.point)
+            offset = theta.add(lambda: geometry.point(body, point), path)
+            return Sensor[kind.upper()], index[body], NONE, 0, offset, _POINT_UNITS[kind]
+        if kind == "direction":
+            body, vector = split(spec.vector)
+            return Sensor.DIRECTION, index[body], NONE, 0, theta.add(lambda: geometry.vector(body, vector), path), "1"
+        if kind in _BODY_UNITS:
+            return Sensor[kind.upper()], index[spec.body], NONE, 0, 0, _BODY_UNITS[kind]
+        if kind in ("coordinate", "distance", "angle"):
+            return self._of_measure(spec)
+        if kind == "force":
+            number = self._forces.names.index(spec.force)
+            return Sensor.FORCE, NONE, number, 0, 0, self._forces.units[number]
+        if kind == "multiplier":
+            return Sensor.MULTIPLIER, NONE, self._equation(spec.constraint, path), 0, 0, "N"
+        return Sensor[kind.upper()], NONE, NONE, 0, 0, "J"
+
+    def _of_measure(self, spec: Any) -> tuple[Sensor, int, int, int, int, str]:
+        """A coordinate, distance or angle, or a time derivative of it."""
+        order = spec.derivative
+        if spec.type == "distance":
+            return Sensor.MEASURE, NONE, self._measures.distance(spec.points), order, 0, "m" + _RATE[order]
+        if spec.type == "angle":
+            measure = self._measures.angle(spec.vectors, spec.axis)
+            return Sensor.MEASURE, NONE, measure, order, 0, "rad" + _RATE[order]
+        coordinate = self._system.coordinate(spec.coordinate)
+        unit = unit_of(coordinate.name) + _RATE[order]
+        if coordinate.column != NONE and coordinate.sign > 0:
+            return Sensor.COORDINATE, NONE, coordinate.column, order, 0, unit
+        return Sensor.MEASURE, NONE, self._measures.coordinate(spec.coordinate), order, 0, unit
+
+    def _equation(self, name: str, path: str) -> int:
+        """Number of a constraint equation."""
+        matches = [i for i, known in enumerate(self._constraints) if known == name or known.startswith(f"{name}.")]
+        if len(matches) == 1:
+            return matches[0]
+        message = f"{name!r} has {len(matches)} constraint equations; a sensor reads one"
+        known = ", ".join(self._constraints[i] for i in matches) or ", ".join(self._constraints) or "there are none"
+        self._system.issue(path, message, f"equations: {known}")
+        return 0

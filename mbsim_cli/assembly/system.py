@@ -1,0 +1,78 @@
+"""What all parts of the packing share: the file's sections, the numbers, the tree and its columns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mbsim_cli.assembly.geometry import Geometry, split
+from mbsim_cli.assembly.joints import COORDINATES, TreeColumn, kind_of, tree_columns
+from mbsim_cli.assembly.theta import Theta
+from mbsim_cli.assembly.topology import Topology
+from mbsim_cli.errors import Issue
+from mbsim_cli.model.codes import Column
+from mbsim_cli.model.layout import NONE
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """A joint coordinate as the user names it; column NONE if its joint is cut."""
+
+    joint: str
+    name: str
+    column: int
+    sign: int  # the column holds sign times the coordinate
+
+
+class System:
+    """A model file with its tree; collects the issues that the packing finds."""
+
+    def __init__(self, model_file: Any, geometry: Geometry, theta: Theta, topology: Topology):
+        self.model_file, self.geometry, self.theta, self.topology = model_file, geometry, theta, topology
+        self.joints: Mapping[str, Any] = model_file.joints
+        self.issues: list[Issue] = []
+        self.columns: list[tuple[str, TreeColumn]] = []  # joint and column, in order
+        self.first_column = [0]
+        for joint, backwards in zip(topology.joints, topology.reversed, strict=True):
+            self.columns += [(joint, column) for column in tree_columns(kind_of(self.joints[joint]), backwards)]
+            self.first_column.append(len(self.columns))
+        self._number = {(joint, column.coordinate): i for i, (joint, column) in enumerate(self.columns)}
+
+    def issue(self, path: str, message: str, hint: str | None = None) -> None:
+        """Record that something is wrong at a path of the file."""
+        self.issues.append(self.model_file.issue(path, message, hint))
+
+    def coordinate(self, reference: str) -> Coordinate:
+        """The coordinate "JOINT.coordinate"."""
+        joint, name = split(reference)
+        column = self._number.get((joint, name), NONE)
+        return Coordinate(joint, name, column, self.columns[column][1].sign if column != NONE else 1)
+
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Name of every column; a column that holds the negative of a coordinate says so."""
+        return tuple(
+            ("-" if column.sign < 0 else "") + f"{joint}.{column.coordinate}" for joint, column in self.columns
+        )
+
+    def coordinate_units(self) -> tuple[str, ...]:
+        """Unit of every column."""
+        return tuple(unit_of(column.coordinate) for _, column in self.columns)
+
+    def euler_columns(self) -> list[tuple[str, int]]:
+        """Joint and first column of every set of Euler parameters."""
+        return [(joint, i) for i, (joint, column) in enumerate(self.columns) if column.kind == Column.EULER_0]
+
+    def columns_of(self, joint: str) -> list[TreeColumn]:
+        """Columns of a tree joint."""
+        body = self.topology.joints.index(joint)
+        return [column for _, column in self.columns[self.first_column[body] : self.first_column[body + 1]]]
+
+    def declared_order(self, joint: str) -> tuple[str, ...]:
+        """Coordinates of a joint in declared order."""
+        return COORDINATES[kind_of(self.joints[joint])]
+
+
+def unit_of(coordinate: str) -> str:
+    """Unit of a joint coordinate."""
+    if coordinate.startswith("angle"):
+        return "rad"
+    return "1" if coordinate.startswith("e") else "m"

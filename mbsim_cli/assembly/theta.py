@@ -1,0 +1,64 @@
+"""The vector theta, filled block by block; each block knows how to compute itself again.
+
+A block's function reads the model file's numbers, so evaluating it under a complex step gives its exact derivative;
+only blocks that read a number which depends on the parameter are evaluated for it.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from mbsim_cli.assembly.numbers import STEP, Numbers
+
+Function = Callable[[], Sequence[complex]]
+
+
+class Theta:
+    """Growing list of blocks; ``path`` says what of the model file a block belongs to."""
+
+    def __init__(self, numbers: Numbers):
+        self.numbers = numbers
+        self._blocks: list[tuple[int, Function, frozenset, str]] = []
+        self._values: list[float] = []
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def add(self, function: Function, path: str = "") -> int:
+        """Append the block that ``function`` computes; return its offset."""
+        offset = len(self._values)
+        self.numbers.read = set()
+        self._values.extend(function())
+        self._blocks.append((offset, function, frozenset(self.numbers.read), path))
+        return offset
+
+    def values(self) -> np.ndarray:
+        """Theta (size,)."""
+        return np.array(self._values, dtype=float)
+
+    def jacobian(self, parameters: Sequence[str]) -> np.ndarray:
+        """d theta / d rho (size, p)."""
+        by_parameter = np.zeros((len(self._values), len(parameters)))
+        for k, parameter in enumerate(parameters):
+            stepped = self.numbers.step_along(parameter)
+            for offset, function, read, _ in self._blocks:
+                if not read.isdisjoint(stepped):
+                    block = np.asarray(function(), dtype=complex)
+                    by_parameter[offset : offset + len(block), k] = block.imag / STEP
+        self.numbers.step_along(None)
+        return by_parameter
+
+    def again(self) -> np.ndarray:
+        """Theta (size,) computed anew, at the parameter values that the numbers stand at now."""
+        return np.array([entry for _, function, _, _ in self._blocks for entry in function()], dtype=float)
+
+    def uses(self, parameters: Sequence[str]) -> dict[str, list[str]]:
+        """Paths of the blocks that each parameter reaches."""
+        found: dict[str, list[str]] = {}
+        for parameter in parameters:
+            stepped = self.numbers.step_along(parameter)
+            found[parameter] = list(
+                dict.fromkeys(path for _, _, read, path in self._blocks if path and not read.isdisjoint(stepped))
+            )
+        self.numbers.step_along(None)
+        return found

@@ -1,0 +1,87 @@
+"""Three-vectors and 3 x 3 matrices as tuples of floats or complex numbers.
+
+Every function is analytic in its arguments, so that a complex step through it gives exact derivatives;
+matrices are tuples of rows.
+"""
+
+Vector = tuple[complex, complex, complex]
+Matrix = tuple[Vector, Vector, Vector]
+
+ZERO: Vector = (0.0, 0.0, 0.0)
+IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+def dot(a: Vector, b: Vector) -> complex:
+    """Sum of products (no conjugate)."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def cross(a: Vector, b: Vector) -> Vector:
+    """a x b."""
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+
+
+def add(a: Vector, b: Vector) -> Vector:
+    """a + b."""
+    return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
+
+
+def subtract(a: Vector, b: Vector) -> Vector:
+    """a - b."""
+    return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
+
+
+def scale(factor: complex, a: Vector) -> Vector:
+    """factor * a."""
+    return (factor * a[0], factor * a[1], factor * a[2])
+
+
+def length(a: Vector) -> complex:
+    """Square root of a . a, with positive real part."""
+    return dot(a, a) ** 0.5
+
+
+def unit(a: Vector) -> Vector:
+    """a / |a|; ZeroDivisionError for the zero vector."""
+    return scale(1.0 / length(a), a)
+
+
+def without(a: Vector, direction: Vector) -> Vector:
+    """Part of a that is perpendicular to a unit direction."""
+    return subtract(a, scale(dot(a, direction), direction))
+
+
+def real(a: Vector) -> Vector:
+    """Real parts, for decisions that must not depend on a complex step."""
+    return (a[0].real, a[1].real, a[2].real)
+
+
+def transpose(m: Matrix) -> Matrix:
+    """m^T."""
+    return tuple(zip(*m, strict=True))
+
+
+def apply(m: Matrix, a: Vector) -> Vector:
+    """m a."""
+    return (dot(m[0], a), dot(m[1], a), dot(m[2], a))
+
+
+def apply_transposed(m: Matrix, a: Vector) -> Vector:
+    """m^T a."""
+    return add(add(scale(a[0], m[0]), scale(a[1], m[1])), scale(a[2], m[2]))
+
+
+def product(m: Matrix, n: Matrix) -> Matrix:
+    """m n."""
+    columns = transpose(n)
+    return tuple((dot(row, columns[0]), dot(row, columns[1]), dot(row, columns[2])) for row in m)
+
+
+def columns(x: Vector, y: Vector, z: Vector) -> Matrix:
+    """Matrix with the columns x, y, z."""
+    return transpose((x, y, z))
+
+
+def flat(m: Matrix) -> Vector:
+    """Nine entries by rows."""
+    return (*m[0], *m[1], *m[2])
