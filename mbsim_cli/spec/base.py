@@ -3,7 +3,6 @@
 from typing import Annotated, Any, Union
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationInfo, model_validator
-
 from pydantic_core import PydanticCustomError
 
 from mbsim_cli.spec.number import Number

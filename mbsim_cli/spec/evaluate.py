@@ -62,6 +62,14 @@ def evaluate(node: ast.expr, scope: Mapping[str, Scalar]) -> Any:
     raise ExpressionError("a number is wanted here", column(node))
 
 
+def finite_value(tree: ast.expr, scope: Mapping[str, Scalar]) -> Scalar:
+    """Return the value of a scalar expression; raises ExpressionError also where it is not finite."""
+    value = evaluate(tree, scope)
+    if not cmath.isfinite(value):
+        raise ExpressionError("value is too large")
+    return value
+
+
 def _binary(node: ast.expr, op: ast.operator, a: Any, b: Any) -> Any:
     if isinstance(a, list) or isinstance(b, list):
         spread = zip(*(x if isinstance(x, list) else [x] * 3 for x in (a, b)), strict=True)

@@ -7,8 +7,9 @@ expression of others passes their influence on, and has one of its own (a change
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from mbsim_cli.spec.evaluate import BUILT_IN, Scalar, evaluate
+from mbsim_cli.spec.evaluate import BUILT_IN, Scalar, finite_value
 from mbsim_cli.spec.number import Number
+from mbsim_cli.spec.ordering import shown, sort
 from mbsim_cli.spec.suggestions import suggest
 from mbsim_cli.spec.syntax import ExpressionError, names, parse
 
@@ -48,7 +49,7 @@ class Expressions:
         if number.literal is not None:
             return number.literal
         self.check_names(number.text)
-        return evaluate(parse(number.text), self.scope(values))
+        return finite_value(parse(number.text), self.scope(values))
 
     def scope(self, values: Mapping[str, Scalar] | None = None) -> Mapping[str, Scalar]:
         """Return the value of every name, with those in ``values`` replaced."""
@@ -110,44 +111,24 @@ class Expressions:
         for name, offset in names(parse(text)).items():
             if name not in self._definitions:
                 hint = suggest(name, self._definitions)
-                raise ExpressionError(f"unknown parameter or constant {name!r}", offset, hint, unknown=name)
+                raise ExpressionError(f"unknown parameter or constant {name!r}", offset, hint)
             if name in self.errors:
-                raise ExpressionError(f"{name!r} has no value", offset)
+                raise ExpressionError(f"{name!r} has no value", offset, reported=True)
 
-    def _dependencies(self, name: str) -> list[str]:
+    def _reads(self, name: str) -> list[str]:
         number = self._definitions[name]
         if number.literal is not None:
             return []
         return [used for used in names(parse(number.text)) if used in self._definitions]
 
     def _sort(self) -> None:
-        # depth first without recursion; state 1 is on the path, 2 is done
-        state: dict[str, int] = {}
-        for root in self._definitions:
-            path: list[tuple[str, list[str]]] = [] if root in state else [(root, self._dependencies(root))]
-            state.setdefault(root, 1)
-            while path:
-                name, open_names = path[-1]
-                if not open_names:
-                    path.pop()
-                    state[name] = 2
-                    self._order.append(name)
-                    continue
-                used = open_names.pop(0)
-                if state.get(used) == 1:
-                    self._report_cycle([entry for entry, _ in path], used)
-                elif used not in state:
-                    state[used] = 1
-                    path.append((used, self._dependencies(used)))
-
-    def _report_cycle(self, path: list[str], again: str) -> None:
-        cycle = [*path[path.index(again) :], again]
-        text = " -> ".join(cycle[:12]) + (" -> ..." if len(cycle) > 12 else "")
-        first = next((name for name in cycle if name in self.errors), None)
-        if first is None:
-            self.errors[again] = ExpressionError(f"defined by itself: {text}", 0)
-        for name in cycle:
-            self.errors.setdefault(name, ExpressionError(f"has no value, see the cycle {text}"))
+        self._order, cycles = sort({name: self._reads(name) for name in self._definitions})
+        for cycle in cycles:
+            reported = any(name in self.errors for name in cycle)
+            for name in cycle:
+                self.errors.setdefault(name, ExpressionError("has no value", reported=True))
+            if not reported:
+                self.errors[cycle[0]] = ExpressionError(f"is defined by itself: {shown(cycle)}")
 
     def _evaluate_all(self, values: Mapping[str, Scalar]) -> dict[str, Scalar]:
         scope: dict[str, Scalar] = {}
@@ -166,4 +147,4 @@ class Expressions:
         if number.literal is not None:
             return number.literal
         self.check_names(number.text)
-        return evaluate(parse(number.text), scope)
+        return finite_value(parse(number.text), scope)

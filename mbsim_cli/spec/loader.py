@@ -1,13 +1,22 @@
 """``load``: from a path to a validated ``ModelFile``, or one error that holds everything that is wrong."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import PydanticCustomError
 
-from mbsim_cli.errors import ModelError
+from mbsim_cli.errors import Issue, ModelError, UsageError
 from mbsim_cli.spec.include import read_source
+from mbsim_cli.spec.messages import issue_of
 from mbsim_cli.spec.model_file import ModelFile
+from mbsim_cli.spec.nodes import resolve
+from mbsim_cli.spec.number import Number
+from mbsim_cli.spec.prune import Broken, valid_part
+from mbsim_cli.spec.review import Review
+from mbsim_cli.spec.rules import RULES
+from mbsim_cli.spec.suggestions import suggest
 
 
 def load(path: str | os.PathLike[str], overrides: Mapping[str, str] | None = None) -> ModelFile:
@@ -16,11 +25,44 @@ def load(path: str | os.PathLike[str], overrides: Mapping[str, str] | None = Non
     Raises ModelError with all issues, InputOutputError when the file cannot be read, UsageError for a wrong override.
     """
     source, issues = read_source(path)
+    model: ModelFile | None = None
+    broken: Broken = set()
+    data: dict[str, Any] = source.root.data()
+    classes: dict[int, Any] = {}
     try:
-        model = ModelFile.model_validate(source.root.data())
+        model = ModelFile.model_validate(data, context=classes)
     except ValidationError as error:
-        raise ModelError([*issues, *(source.issue(e["loc"], e["msg"]) for e in error.errors())]) from None
-    if issues:
-        raise ModelError(issues)
-    model._source = source
+        entries = error.errors(include_url=False)
+        issues += [issue_of(entry, classes, data, source) for entry in entries]
+        model, broken = valid_part(data, error)
+    if model is not None:
+        model._source = source
+        _override(model, overrides or {})
+        review = Review(model, source, broken)
+        for rule in RULES:
+            rule(review)
+        issues += review.issues
+    if issues or model is None:
+        raise ModelError(_in_order(issues))
     return model
+
+
+def _override(model: ModelFile, overrides: Mapping[str, str]) -> None:
+    known = (*model.parameters, *model.constants)
+    for name, text in overrides.items():
+        if name not in known:
+            hint = suggest(name, known)
+            raise UsageError(f"unknown parameter {name!r}" + (f"; {hint}" if hint else ""))
+        try:
+            model._overrides[name] = Number.read(resolve(text.strip()))
+        except PydanticCustomError as error:
+            raise UsageError(f"value {text!r} of parameter {name!r}: {error.message()}") from None
+    for name in overrides:
+        if (wrong := model.expressions.errors.get(name)) is not None and not wrong.reported:
+            raise UsageError(f"value {overrides[name]!r} of parameter {name!r}: {wrong.message}")
+
+
+def _in_order(issues: Iterable[Issue]) -> list[Issue]:
+    distinct = dict.fromkeys(issues)
+    files = {file: rank for rank, file in enumerate(dict.fromkeys(issue.file for issue in distinct))}
+    return sorted(distinct, key=lambda issue: (files[issue.file], issue.line, issue.column))

@@ -229,11 +229,11 @@ def _scalar_value(event: ScalarEvent) -> Any:
     if event.tag and event.tag != "!":
         if not event.tag.startswith(_TAG) or event.tag[len(_TAG) :] not in ("str", "int", "float", "bool", "null"):
             raise NodeError(f"tag {event.tag!r} is not allowed", *_place(event))
-        return text if event.tag == _TAG + "str" else _resolve(text)
-    return _resolve(text) if event.implicit[0] and event.tag is None else text
+        return text if event.tag == _TAG + "str" else resolve(text)
+    return resolve(text) if event.implicit[0] and event.tag is None else text
 
 
-def _resolve(text: str) -> Any:
+def resolve(text: str) -> Any:
     if text in _NAMED:
         return _NAMED[text]
     if _INTEGER.fullmatch(text):

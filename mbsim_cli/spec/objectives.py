@@ -5,8 +5,8 @@ from typing import Any
 from pydantic import model_validator
 
 from mbsim_cli.spec.base import Spec, description, field, require_one
-from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.formula import Formula
+from mbsim_cli.spec.number import Number
 
 KINDS = ("integral", "final", "maximum", "expression")
 

@@ -22,7 +22,7 @@ class DesignVector(Spec):
 
 
 def _way(value: Any) -> str:
-    given = isinstance(value, dict) and "design" in value or isinstance(value, DesignPoint | DesignVector)
+    given = (isinstance(value, dict) and "design" in value) or isinstance(value, DesignPoint | DesignVector)
     return "<design>" if given else "<local>"
 
 

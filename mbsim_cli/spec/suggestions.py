@@ -10,7 +10,11 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     folded = name.lower()[:100]
     if folded in by_folded:
         return by_folded[folded]
-    found = get_close_matches(folded, by_folded, n=1, cutoff=0.6 if len(folded) > 2 else 0.5)
+    candidates: Iterable[str] = by_folded
+    if len(folded) <= 2:
+        # one letter of two is much: only names as short are near
+        candidates = [candidate for candidate in by_folded if len(candidate) <= len(folded) + 1]
+    found = get_close_matches(folded, candidates, n=1, cutoff=0.6 if len(folded) > 2 else 0.5)
     return by_folded[found[0]] if found else None
 
 

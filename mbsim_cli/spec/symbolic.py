@@ -15,11 +15,11 @@ MAX_EXACT_EXPONENT = 64
 Symbolic = Any  # sympy.Expr, or a tuple of three
 
 
-class unit(sympy.Function):  # noqa: N801 - sympy's way to name functions
+class unit(sympy.Function):
     """x / n, and 0 where n is 0: the derivative of a norm."""
 
 
-class length(sympy.Function):  # noqa: N801
+class length(sympy.Function):
     """Euclidean norm of its arguments, with a derivative of 0 where it vanishes."""
 
     def fdiff(self, argindex: int = 1) -> sympy.Expr:

@@ -27,12 +27,12 @@ _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)
 class ExpressionError(Exception):
     """An expression is wrong at ``offset`` (characters from its beginning, or None)."""
 
-    def __init__(self, message: str, offset: int | None = None, hint: str | None = None, unknown: str | None = None):
+    def __init__(self, message: str, offset: int | None = None, hint: str | None = None, reported: bool = False):
         super().__init__(message)
         self.message = message
         self.offset = offset
         self.hint = hint
-        self.unknown = unknown  # the name that nothing defines, for suggestions
+        self.reported = reported  # a consequence of an error that is reported elsewhere
 
 
 @lru_cache(maxsize=65536)
@@ -68,6 +68,8 @@ def _syntax_error(error: SyntaxError, source: str, start: int) -> ExpressionErro
         return ExpressionError("expression is empty")
     offset = start + min(max((error.offset or 1) - 1, 0), len(source))
     hint = "leave a blank before deg" if re.search(r"\ddeg\b", source) else None
+    if "was never closed" in error.msg:
+        hint = "inside { } and [ ] an expression with commas stands in quotes"
     return ExpressionError(f"expression cannot be read: {error.msg}", offset, hint)
 
 

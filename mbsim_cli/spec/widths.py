@@ -13,7 +13,7 @@ def check_formula(text: str, widths: Mapping[str, int]) -> None:
     tree = parse(text, vectors=True)
     for name, offset in names(tree).items():
         if name not in widths:
-            raise ExpressionError(f"unknown name {name!r}", offset, suggest(name, widths), unknown=name)
+            raise ExpressionError(f"unknown name {name!r}", offset, suggest(name, widths))
     if width(tree, widths) != 1:
         raise ExpressionError("must be a number, not a vector", 0, "use dot, norm, .x, .y or .z")
 

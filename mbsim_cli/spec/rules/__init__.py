@@ -1,0 +1,19 @@
+"""Rules: what can be judged about a model without a solver; one file each, in the order of reporting."""
+
+from collections.abc import Callable
+
+from mbsim_cli.spec.review import Review
+from mbsim_cli.spec.rules import analysis, bodies, checks, formulas, graph, laws, naming, numbers, references, vectors
+
+RULES: tuple[Callable[[Review], None], ...] = (
+    naming.check,
+    numbers.check,
+    references.check,
+    vectors.check,
+    bodies.check,
+    graph.check,
+    laws.check,
+    formulas.check,
+    analysis.check,
+    checks.check,
+)

@@ -1,0 +1,54 @@
+"""Analysis: times and tolerances that make sense, parameters that exist."""
+
+from mbsim_cli.spec.review import Review
+
+MAX_STEPS = 1_000_000_000
+_POSITIVE = ("step", "duration", "output_interval", "tolerance", "gradient_tolerance", "penalty", "weighting")
+
+
+def check(review: Review) -> None:
+    """Report what no analysis can run with, and bounds that a parameter lies outside of."""
+    analysis = review.model.analysis
+    if review.lost("analysis"):
+        return
+    for key in _POSITIVE:
+        value = review.value(getattr(analysis, key))
+        if value is not None and value <= 0 and review.intact("analysis", key):
+            review.report(("analysis", key), f"must be greater than zero, is {value:g}")
+    _times(review)
+    for index, name in enumerate(_parameters(review)):
+        path = ("analysis", "sensitivity", "parameters", index)
+        review.known(path, name, "parameters", "parameter")
+    _bounds(review)
+
+
+def _parameters(review: Review) -> list[str]:
+    given = review.model.analysis.sensitivity.parameters
+    return given if isinstance(given, list) else []
+
+
+def _times(review: Review) -> None:
+    analysis = review.model.analysis
+    step, duration = review.value(analysis.step), review.value(analysis.duration)
+    if step is None or duration is None or step <= 0 or duration <= 0:
+        return
+    if step > duration * (1 + 1e-9):
+        review.report(("analysis", "step"), f"the step {step:g} s is longer than the duration {duration:g} s")
+    elif duration / step > MAX_STEPS:
+        review.report(("analysis", "step"), f"{duration / step:.3g} steps are more than {MAX_STEPS:.0e}")
+    interval = review.value(analysis.output_interval)
+    if interval is not None and 0 < interval < step * (1 - 1e-9):
+        message = f"the output interval {interval:g} s is shorter than the step {step:g} s"
+        review.report(("analysis", "output_interval"), message)
+
+
+def _bounds(review: Review) -> None:
+    for name, parameter in review.model.parameters.items():
+        bounds, value = review.vector(parameter.bounds), review.value(parameter.value)
+        if bounds is None:
+            continue
+        if bounds[0] > bounds[1]:
+            review.report(("parameters", name, "bounds"), "the lower bound is greater than the upper bound")
+        elif value is not None and not bounds[0] <= value <= bounds[1]:
+            message = f"{value:g} lies outside the bounds {bounds[0]:g} and {bounds[1]:g}"
+            review.report(("parameters", name, "value"), message)

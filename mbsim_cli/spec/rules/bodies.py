@@ -1,0 +1,116 @@
+"""Bodies: masses and sizes that exist in nature, inertia tensors that some distribution of mass has."""
+
+from typing import Any
+
+from mbsim_cli.spec.bodies import Body, Inertia
+from mbsim_cli.spec.geometry import about_center, local_point, positive_semidefinite
+from mbsim_cli.spec.messages import Path
+from mbsim_cli.spec.review import Review
+
+_SYMMETRY = 1e-9
+_DIAGONAL = ("xx", "yy", "zz")
+
+
+def check(review: Review) -> None:
+    """Report negative masses and sizes, incomplete shapes and impossible inertias."""
+    for name, body in review.model.bodies.items():
+        path = ("bodies", name)
+        _mass(review, path, body.mass)
+        if body.shape is not None:
+            _shape(review, (*path, "shape"), body.shape)
+        if body.inertia is not None:
+            _inertia(review, path, name, body)
+        if review.intact("bodies", name):
+            _complete(review, path, body)
+
+
+def _mass(review: Review, path: Path, number: Any) -> None:
+    mass = review.value(number)
+    if mass is not None and mass < 0:
+        review.report((*path, "mass"), f"the mass is negative: {mass:g} kg")
+
+
+def _shape(review: Review, path: Path, shape: Any) -> None:
+    _mass(review, path, shape.mass)
+    for key in ("length", "radius"):
+        _positive(review, (*path, key), getattr(shape, key, None))
+    for index, number in enumerate(getattr(shape, "size", [])):
+        _positive(review, (*path, "size", index), number)
+
+
+def _complete(review: Review, path: Path, body: Body) -> None:
+    if body.shape is not None and body.shape.mass is None and body.mass is None:
+        review.report((*path, "shape"), "key 'mass' is missing", "give it in the shape or in the body", key=True)
+    if body.inertia is None and body.inertia_about != "center_of_mass":
+        review.report((*path, "inertia_about"), "stands without an inertia")
+
+
+def _positive(review: Review, path: Path, number: Any) -> None:
+    value = review.value(number)
+    if value is not None and value <= 0:
+        review.report(path, f"must be greater than zero, is {value:g}")
+
+
+def _inertia(review: Review, path: Path, name: str, body: Body) -> None:
+    place = (*path, "inertia")
+    tensor = _tensor(review, place, body.inertia)
+    if tensor is None:
+        return
+    scale = max(abs(entry) for row in tensor for entry in row)
+    for key, entry in zip(_DIAGONAL, (tensor[i][i] for i in range(3)), strict=True):
+        if entry < 0:
+            at = (*place, key) if isinstance(body.inertia, Inertia) else place
+            review.report(at, f"the moment of inertia {key} is negative: {entry:g} kg m^2")
+            return
+    if body.inertia_about != "center_of_mass":
+        tensor = _moved(review, name, body, tensor)
+    if tensor is None:
+        return
+    where = "" if body.inertia_about == "center_of_mass" else " about the centre of mass"
+    if not positive_semidefinite(tensor, scale):
+        review.report(place, f"the inertia{where} is not positive semi-definite", "no body has it")
+    elif _all_moments_given(body.inertia) and not _triangle(tensor, scale):
+        hint = "no principal moment may exceed the sum of the other two"
+        review.report(place, f"the inertia{where} violates the triangle inequalities", hint)
+
+
+def _tensor(review: Review, place: Path, given: Any) -> list[list[float]] | None:
+    if isinstance(given, Inertia):
+        xx, yy, zz, xy, xz, yz = (
+            0.0 if number is None else review.value(number)
+            for number in (given.xx, given.yy, given.zz, given.xy, given.xz, given.yz)
+        )
+        tensor: Any = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+    else:
+        tensor = [review.vector(row) or [None] * 3 for row in given]
+    if any(entry is None for row in tensor for entry in row):
+        return None
+    scale = max(abs(entry) for row in tensor for entry in row)
+    if any(abs(tensor[i][j] - tensor[j][i]) > _SYMMETRY * scale for i in range(3) for j in range(i)):
+        review.report(place, "the inertia is not symmetric")
+        return None
+    return tensor
+
+
+def _all_moments_given(given: Any) -> bool:
+    # a planar model states zz alone: what it leaves out is not judged
+    return not isinstance(given, Inertia) or None not in (given.xx, given.yy, given.zz)
+
+
+def _triangle(tensor: list[list[float]], scale: float) -> bool:
+    half_trace = sum(tensor[i][i] for i in range(3)) / 2
+    distribution = [[(half_trace if i == j else 0.0) - tensor[i][j] for j in range(3)] for i in range(3)]
+    return positive_semidefinite(distribution, scale)
+
+
+def _moved(review: Review, name: str, body: Body, tensor: list[list[float]]) -> list[list[float]] | None:
+    if not _all_moments_given(body.inertia) or not review.intact("bodies", name):
+        return None
+    mass = review.value(body.mass if body.mass is not None else getattr(body.shape, "mass", None))
+    if body.mass is None and body.shape is None:
+        mass = 0.0
+    center = local_point(review, name, "center_of_mass")
+    about = local_point(review, name, body.inertia_about)
+    if mass is None or center is None or about is None:
+        return None
+    return about_center(tensor, mass, [c - a for c, a in zip(center, about, strict=True)])

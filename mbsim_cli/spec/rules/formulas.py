@@ -1,0 +1,61 @@
+"""Objectives: their expressions read sensors, names and other objectives that exist."""
+
+from collections.abc import Mapping
+
+from mbsim_cli.spec.ordering import shown, sort
+from mbsim_cli.spec.review import Review
+from mbsim_cli.spec.syntax import ExpressionError, names, parse
+from mbsim_cli.spec.widths import check_formula
+
+
+def check(review: Review) -> None:
+    """Report unknown names, vectors where numbers are wanted, and objectives made of themselves."""
+    model = review.model
+    plain = dict.fromkeys((*review.names("parameters"), *review.names("constants")), 1)
+    sensors = {name: sensor.width for name, sensor in model.sensors.items()}
+    objectives = dict.fromkeys(review.names("objectives"), 1)
+    for name, objective in model.objectives.items():
+        if not review.intact("objectives", name):
+            continue
+        if objective.kind == "expression":
+            _formula(review, name, {**plain, **objectives}, "objective", review.names("sensors"))
+        else:
+            _formula(review, name, {**plain, **sensors, "t": 1}, "sensor", set(objectives))
+        sharpness = review.value(objective.sharpness)
+        if sharpness is not None and sharpness <= 0:
+            review.report(("objectives", name, "sharpness"), f"must be greater than zero, is {sharpness:g}")
+    _cycles(review)
+
+
+def _formula(review: Review, name: str, widths: Mapping[str, int], what: str, elsewhere: set[str]) -> None:
+    objective = review.model.objectives[name]
+    path = ("objectives", name, objective.kind)
+    used = names(parse(objective.text, vectors=True))
+    if review.lost("sensors") or review.lost("parameters") or review.lost("constants"):
+        return
+    invalid = review.names("sensors") - set(review.model.sensors)
+    unknown = [(other, offset) for other, offset in used.items() if other not in widths and other not in invalid]
+    for other, offset in unknown:
+        if other in elsewhere:
+            kind = "an objective" if what == "sensor" else "a sensor"
+            hint = f"it is {kind}; objectives of objectives stand under expression"
+        else:
+            hint = review.suggest(other, widths)
+        review.report(path, f"unknown {what} {other!r}", hint, offset)
+    if unknown or invalid.intersection(used):
+        return
+    try:
+        check_formula(objective.text, widths)
+    except ExpressionError as error:
+        review.report(path, error.message, error.hint, error.offset)
+
+
+def _cycles(review: Review) -> None:
+    reads = {
+        name: list(names(parse(objective.text, vectors=True)))
+        for name, objective in review.model.objectives.items()
+        if review.intact("objectives", name) and objective.kind == "expression"
+    }
+    for cycle in sort(reads)[1]:
+        path = ("objectives", cycle[0], "expression")
+        review.report(path, f"objective is defined by itself: {shown(cycle)}")
