@@ -34,5 +34,5 @@ class Analysis(Spec):
     weighting: Number = field("Factor on the penalty of the projections.", 1.0, default=Number(1.0))
     projection: Literal["mass", "identity"] = field("Metric of the projections.", "mass", default="mass")
     sensitivity: Sensitivity = field(
-        "Gradients.", {"method": "ddm", "parameters": "all"}, default=Sensitivity(method="none")
+        "Gradients.", {"method": "ddm", "parameters": "all"}, default_factory=lambda: Sensitivity(method="none")
     )

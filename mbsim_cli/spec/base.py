@@ -11,7 +11,7 @@ from mbsim_cli.spec.number import Number
 class Spec(BaseModel):
     """Base of everything that stands in a model file: unknown keys and wrong types are errors."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True, defer_build=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -46,9 +46,9 @@ def by_type(*classes: type[Spec]) -> Any:
     return Annotated[Union[tagged], Discriminator(_type_tag)]  # noqa: UP007
 
 
-def field(description: str, *examples: Any, default: Any = ..., **limits: Any) -> Any:
-    """Return a field with its description and examples; required unless a default is given."""
-    return Field(default, description=description, examples=list(examples), **limits)
+def field(description: str, *examples: Any, **options: Any) -> Any:
+    """Return a field with its description and examples; required unless options give a default."""
+    return Field(description=description, examples=list(examples), **options)
 
 
 def fixed_list(entry: Any, length: int) -> Any:

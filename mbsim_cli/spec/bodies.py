@@ -22,7 +22,7 @@ class Body(Spec):
 
     mass: Number | None = field("Mass [kg]; default the shape's, or 0.", 1.5, "m_A1", default=None)
     center_of_mass: by_kind(text=str, list=Vector) | None = field(
-        "Centre of mass in the body's axes [m], or the name of a point of the body; default the shape's, or the origin.",
+        "Centre of mass in the body's axes [m], or a point of the body; default the shape's, or the origin.",
         [0.5, 0, 0],
         "G",
         default=None,

@@ -69,7 +69,7 @@ class _Reader:
         entries = root.value["include"].value
         for entry in entries if isinstance(entries, list) else []:
             if isinstance(entry.value, str) and (included := self._included(entry, file, above)) is not None:
-                merge(merged, included)
+                merged = merge(merged, included)
         return merge(merged, root)
 
     def _included(self, entry: Node, file: str, above: tuple[str, ...]) -> Node | None:
@@ -104,9 +104,13 @@ class _Reader:
 
 
 def merge(below: Node, above: Node) -> Node:
-    """Lay one node over another: mappings are merged key by key, anything else is replaced. Returns the result."""
+    """Return one node laid over another: mappings are merged key by key, anything else is replaced."""
     if not isinstance(below.value, dict) or not isinstance(above.value, dict):
         return above
+    # a new mapping: an alias may share the old one
+    entries = dict(below.value)
     for key, node in above.value.items():
-        below.value[key] = merge(below.value[key], node) if key in below.value else node
-    return below
+        entries[key] = merge(entries[key], node) if key in entries else node
+    merged = Node(entries, above.file, above.line, above.column)
+    merged.key_line, merged.key_column = above.key_line, above.key_column
+    return merged

@@ -9,10 +9,6 @@ from mbsim_cli.spec.orientation import Orientation
 _EULER = ("e0", "e1", "e2", "e3")
 
 
-def _axis(what: str, default: object = ...) -> object:
-    return field(f"{what}: one vector of both bodies, or one of each.", "z", ["u", "w"], default=default)
-
-
 class _Initial(Spec):
     independent: by_kind(true_or_false=bool, list=list[str]) | None = field(
         "Whether the declared position and velocity are kept when loops are assembled; or the coordinates that are.",
@@ -95,7 +91,7 @@ _REFERENCE = (
 
 
 class _AboutAxis(_AtPoint):
-    axis: NameOrPair = _axis("Axis")
+    axis: NameOrPair = field("Axis: one vector of both bodies, or one of each.", "z", ["u", "w"])
     reference: NameOrPair | None = field(_REFERENCE, "x", ["u", "w"], default=None)
 
 
@@ -112,7 +108,7 @@ class Revolute(_AboutAxis):
 
     coordinates: ClassVar[tuple[str, ...]] = ("angle",)
     type: Literal["revolute"] = field("Rotation about an axis.", "revolute")
-    initial: AngleInitial = field("Start.", {"angle": "-135 deg"}, default=AngleInitial())
+    initial: AngleInitial = field("Start.", {"angle": "-135 deg"}, default_factory=AngleInitial)
 
 
 class Prismatic(_AboutAxis):
@@ -120,7 +116,7 @@ class Prismatic(_AboutAxis):
 
     coordinates: ClassVar[tuple[str, ...]] = ("displacement",)
     type: Literal["prismatic"] = field("Translation along an axis.", "prismatic")
-    initial: DisplacementInitial = field("Start.", {"displacement": 0.1}, default=DisplacementInitial())
+    initial: DisplacementInitial = field("Start.", {"displacement": 0.1}, default_factory=DisplacementInitial)
 
 
 class Cylindrical(_AboutAxis):
@@ -128,7 +124,7 @@ class Cylindrical(_AboutAxis):
 
     coordinates: ClassVar[tuple[str, ...]] = ("displacement", "angle")
     type: Literal["cylindrical"] = field("Translation along an axis and rotation about it.", "cylindrical")
-    initial: CylindricalInitial = field("Start.", {"displacement": 0.1, "angle": 0}, default=CylindricalInitial())
+    initial: CylindricalInitial = field("Start.", {"displacement": 0.1, "angle": 0}, default_factory=CylindricalInitial)
 
 
 class Universal(_AtPoint):
@@ -137,7 +133,7 @@ class Universal(_AtPoint):
     coordinates: ClassVar[tuple[str, ...]] = ("angle_1", "angle_2")
     type: Literal["universal"] = field("A universal (cardan) joint.", "universal")
     axes: Pair = field("Vector of the first body and vector of the second; they stay perpendicular.", ["z", "x"])
-    initial: UniversalInitial = field("Start.", {"angles": ["10 deg", 0]}, default=UniversalInitial())
+    initial: UniversalInitial = field("Start.", {"angles": ["10 deg", 0]}, default_factory=UniversalInitial)
 
 
 class Spherical(_AtPoint):
@@ -145,7 +141,7 @@ class Spherical(_AtPoint):
 
     coordinates: ClassVar[tuple[str, ...]] = _EULER
     type: Literal["spherical"] = field("Rotation about a point.", "spherical")
-    initial: SphericalInitial = field("Start.", {"angular_velocity": [0, 0, 5]}, default=SphericalInitial())
+    initial: SphericalInitial = field("Start.", {"angular_velocity": [0, 0, 5]}, default_factory=SphericalInitial)
 
 
 class Floating(_Joint):
@@ -156,7 +152,7 @@ class Floating(_Joint):
     point: NameOrPair | None = field(
         "Points whose distance the translations are; default the origins.", ["O", "G"], default=None
     )
-    initial: FloatingInitial = field("Start.", {"position": [0, 0, 1]}, default=FloatingInitial())
+    initial: FloatingInitial = field("Start.", {"position": [0, 0, 1]}, default_factory=FloatingInitial)
 
 
 class Planar(_AboutAxis):
@@ -164,7 +160,7 @@ class Planar(_AboutAxis):
 
     coordinates: ClassVar[tuple[str, ...]] = ("x", "y", "angle")
     type: Literal["planar"] = field("Motion in a plane; the axis is its normal.", "planar")
-    initial: PlanarInitial = field("Start.", {"position": [0.5, 0]}, default=PlanarInitial())
+    initial: PlanarInitial = field("Start.", {"position": [0.5, 0]}, default_factory=PlanarInitial)
 
 
 Joint = by_type(Fixed, Revolute, Prismatic, Universal, Cylindrical, Spherical, Floating, Planar)

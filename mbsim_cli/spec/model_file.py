@@ -28,7 +28,9 @@ _GRAVITY = [Number(0.0), Number(0.0), Number(-9.81)]
 def _section(kind: Any, description: str, *examples: Any) -> Any:
     # a section without entries is null in YAML
     read_empty = BeforeValidator(lambda value: {} if value is None else value)
-    return Annotated[dict[str, kind], read_empty, Field(description=description, examples=list(examples))]
+    return Annotated[
+        dict[str, kind], read_empty, Field(default_factory=dict, description=description, examples=list(examples))
+    ]
 
 
 class ModelFile(Spec):
@@ -39,25 +41,25 @@ class ModelFile(Spec):
     description: str | None = field("Free text for the reader.", "A planar mechanism.", default=None)
     include: list[str] = field("Files that this one is merged over, relative to it.", ["common.yaml"], default=[])
     gravity: Vector = field("Acceleration of free fall, global axes [m/s^2].", [0, -9.81, 0], default=_GRAVITY)
-    constants: _section(Number, "Numbers and formulas by name.", {"g": 9.81, "half": "L/2"}) = {}
-    parameters: _section(ParameterOrValue, "Design parameters by name.", {"L": {"value": "sqrt(2)", "unit": "m"}}) = {}
-    points: _section(Point, "Points by name.", {"A": {"ground": [0, 0, 0], "A1": [0, 0, 0]}}) = {}
-    vectors: _section(VectorSpec, "Vectors by name; all: in every body.", {"z": {"all": [0, 0, 1]}}) = {}
-    bodies: _section(Body, "Bodies by name; ground exists.", {"A1": {"mass": 1, "inertia": {"zz": "1/6"}}}) = {}
+    constants: _section(Number, "Numbers and formulas by name.", {"g": 9.81, "half": "L/2"})
+    parameters: _section(ParameterOrValue, "Design parameters by name.", {"L": {"value": "sqrt(2)", "unit": "m"}})
+    points: _section(Point, "Points by name.", {"A": {"ground": [0, 0, 0], "A1": [0, 0, 0]}})
+    vectors: _section(VectorSpec, "Vectors by name; all: in every body.", {"z": {"all": [0, 0, 1]}})
+    bodies: _section(Body, "Bodies by name; ground exists.", {"A1": {"mass": 1, "inertia": {"zz": "1/6"}}})
     joints: _section(
         Joint, "Joints by name.", {"A": {"type": "revolute", "bodies": ["ground", "A1"], "point": "A", "axis": "z"}}
-    ) = {}
+    )
     constraints: _section(
         Constraint, "Constraints by name.", {"rod": {"type": "distance", "points": ["ground.B", "A1.P1"]}}
-    ) = {}
+    )
     forces: _section(
         Force, "Forces by name.", {"s": {"type": "spring_damper", "points": ["ground.B", "A1.P1"], "stiffness": 100}}
-    ) = {}
-    laws: _section(Law, "Laws by name.", {"ramp": {"type": "polynomial", "coefficients": [0, 1]}}) = {}
-    sensors: _section(Sensor, "Sensors by name.", {"r2": {"type": "position", "point": "bar12.P2"}}) = {}
-    objectives: _section(Objective, "Objectives by name.", {"psi": {"integral": "dot(v2, v2)"}}) = {}
-    analysis: Analysis = field("What is computed.", {"step": 1e-3, "duration": 5}, default=Analysis())
-    checks: _section(Check, "Reference values by name.", {"table 7": {"objective": "psi", "value": 0.727}}) = {}
+    )
+    laws: _section(Law, "Laws by name.", {"ramp": {"type": "polynomial", "coefficients": [0, 1]}})
+    sensors: _section(Sensor, "Sensors by name.", {"r2": {"type": "position", "point": "bar12.P2"}})
+    objectives: _section(Objective, "Objectives by name.", {"psi": {"integral": "dot(v2, v2)"}})
+    analysis: Analysis = field("What is computed.", {"step": 1e-3, "duration": 5}, default_factory=Analysis)
+    checks: _section(Check, "Reference values by name.", {"table 7": {"objective": "psi", "value": 0.727}})
 
     _source: Source = PrivateAttr()
     _overrides: dict[str, Number] = PrivateAttr(default_factory=dict)

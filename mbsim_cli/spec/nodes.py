@@ -68,11 +68,6 @@ class Node:
             return [node.data() for node in self.value]
         return self.value
 
-    def under(self, line: int, column: int) -> "Node":
-        """Return the node as it stands under a key at this place."""
-        self.key_line, self.key_column = line, column
-        return self
-
 
 def read_nodes(text: bytes, file: str) -> tuple[Node | None, list[NodeError]]:
     """Return the root of a document and all duplicate keys; raises NodeError where the text cannot be read."""
@@ -99,15 +94,30 @@ def _events(text: bytes) -> Iterator[Any]:
         loader.dispose()
 
 
+class _Open:
+    """A collection that is not closed yet; in a mapping, ``key`` waits for its value."""
+
+    __slots__ = ("anchor", "key", "key_place", "node")
+
+    def __init__(self, node: Node, anchor: str | None):
+        self.node = node
+        self.anchor = anchor
+        self.key: str | None = None
+        self.key_place = (0, 0)
+
+    @property
+    def wants_key(self) -> bool:
+        return self.key is None and type(self.node.value) is dict
+
+
 class _Builder:
-    """Takes events one by one; ``stack`` holds the open collections with the key each waits on."""
+    """Takes events one by one; ``_stack`` holds the open collections."""
 
     def __init__(self, file: str):
         self.file = file
         self.root: Node | None = None
         self.errors: list[NodeError] = []
-        self._stack: list[tuple[Node, str | None]] = []
-        self._keys: list[tuple[str, int, int] | None] = []
+        self._stack: list[_Open] = []
         self._anchors: dict[str, Node | None] = {}
         self._aliased = 0
         self._documents = 0
@@ -115,7 +125,10 @@ class _Builder:
     def take(self, event: Any) -> None:
         kind = type(event)
         if kind is ScalarEvent:
-            self._scalar(event)
+            if self._stack and self._stack[-1].wants_key:
+                self._key(event)
+            else:
+                self._scalar(event)
         elif kind is MappingStartEvent:
             self._open({}, event)
         elif kind is SequenceStartEvent:
@@ -130,34 +143,26 @@ class _Builder:
                 raise NodeError("a second document begins", *_place(event), "one model a file")
 
     def _scalar(self, event: ScalarEvent) -> None:
-        waiting = bool(self._stack) and self._keys[-1] is None and type(self._stack[-1][0].value) is dict
-        if waiting:
-            self._key(event)
-            return
         line, column = _place(event)
-        plain = event.style in (None, "") and event.start_mark.line == event.end_mark.line
-        node = Node(_scalar_value(event), self.file, line, column, plain)
-        if event.style in ("'", '"') and event.start_mark.line == event.end_mark.line:
-            # offsets count from behind the quote unless the text is escaped
+        one_line = event.start_mark.line == event.end_mark.line
+        node = Node(_scalar_value(event), self.file, line, column, one_line and event.style in (None, ""))
+        if one_line and event.style in ("'", '"'):
+            # offsets count from behind the quote, unless something is escaped
             node.plain = event.end_mark.column - event.start_mark.column == len(event.value) + 2
-            node.column += 1 if node.plain else 0
+            node.column += node.plain
         if event.anchor:
             self._anchors[event.anchor] = node
         self._put(node)
 
     def _key(self, event: ScalarEvent) -> None:
-        line, column = _place(event)
-        key = event.value
-        if key in self._stack[-1][0].value:
-            first = self._stack[-1][0].value[key]
-            message = f"key {key!r} stands twice, first in line {first.key_line}"
-            self.errors.append(NodeError(message, line, column, path=self._path(key)))
+        here, key, place = self._stack[-1], event.value, _place(event)
+        if key in here.node.value:
+            message = f"key {key!r} stands twice, first in line {here.node.value[key].key_line}"
+            path = ".".join([above.key for above in self._stack if above.key is not None] + [key])
+            self.errors.append(NodeError(message, *place, path=path))
         if key == "<<" and event.style in (None, ""):
-            self.errors.append(NodeError("merge keys are not part of YAML 1.2", line, column, "use include"))
-        self._keys[-1] = (key, line, column)
-
-    def _path(self, key: str) -> str:
-        return ".".join([open_key for _, open_key in self._stack if open_key is not None] + [key])
+            raise NodeError("merge keys are not part of YAML 1.2", *place, "use include")
+        here.key, here.key_place = key, place
 
     def _open(self, value: Any, event: Any) -> None:
         place = _place(event)
@@ -166,25 +171,15 @@ class _Builder:
         if event.tag and event.tag not in (_TAG + "map", _TAG + "seq", "!"):
             raise NodeError(f"tag {event.tag!r} is not allowed", *place)
         self._refuse_as_key(place)
-        node = Node(value, self.file, *place)
         if event.anchor:
-            self._anchors[event.anchor] = None  # until it is closed, an alias would contain itself
-        key = self._keys[-1][0] if self._keys and self._keys[-1] else None
-        self._stack.append((node, key))
-        self._keys.append(None)
-        node.size = 1
-        if event.anchor:
-            node.key_line = -1
-            self._open_anchors = getattr(self, "_open_anchors", {})
-            self._open_anchors[id(node)] = event.anchor
+            self._anchors[event.anchor] = None  # until it is closed: an alias inside would contain itself
+        self._stack.append(_Open(Node(value, self.file, *place), event.anchor))
 
     def _close(self) -> None:
-        node, _ = self._stack.pop()
-        self._keys.pop()
-        anchor = getattr(self, "_open_anchors", {}).pop(id(node), None)
-        if anchor is not None:
-            self._anchors[anchor] = node
-        self._put(node)
+        closed = self._stack.pop()
+        if closed.anchor:
+            self._anchors[closed.anchor] = closed.node
+        self._put(closed.node)
 
     def _alias(self, event: AliasEvent) -> None:
         place = _place(event)
@@ -203,21 +198,21 @@ class _Builder:
         self._put(node)
 
     def _refuse_as_key(self, place: tuple[int, int]) -> None:
-        if self._stack and type(self._stack[-1][0].value) is dict and self._keys[-1] is None:
+        if self._stack and self._stack[-1].wants_key:
             raise NodeError("a key must be a plain text", *place)
 
     def _put(self, node: Node) -> None:
         if not self._stack:
             self.root = node
             return
-        parent, _ = self._stack[-1]
-        parent.size += node.size
-        if type(parent.value) is list:
-            parent.value.append(node)
+        above = self._stack[-1]
+        above.node.size += node.size
+        if above.key is None:
+            above.node.value.append(node)
             return
-        key, line, column = self._keys[-1]  # type: ignore[misc]
-        parent.value[key] = node.under(line, column)
-        self._keys[-1] = None
+        node.key_line, node.key_column = above.key_place
+        above.node.value[above.key] = node
+        above.key = None
 
 
 def _place(event: Any) -> tuple[int, int]:

@@ -35,23 +35,23 @@ class Source:
 
         ``offset`` counts characters within a scalar; ``key`` asks for the key rather than the value.
         """
-        node = self.find(path)
+        node, complete = self._find(path)
         if node is None:
             return self.file, 1, 1
         if node.key_line > 0 and (key or isinstance(node.value, dict | list) or node.value is None):
             return node.file, node.key_line, node.key_column
-        return node.file, node.line, node.column + (offset if offset and node.plain else 0)
+        return node.file, node.line, node.column + (offset if offset and node.plain and complete else 0)
 
-    def find(self, path: Path) -> Node | None:
-        """Return the deepest node along a path."""
+    def _find(self, path: Path) -> tuple[Node | None, bool]:
+        # the deepest node along the path, and whether that is all of it
         node = self.root
         keys = _split(path) if isinstance(path, str) else list(path)
         while node is not None and keys:
             below, used = _step(node.value, keys)
             if below is None:
-                break
+                return node, False
             node, keys = below, keys[used:]
-        return node
+        return node, True
 
     def issue(
         self, path: Path, message: str, hint: str | None = None, offset: int | None = None, key: bool = False
