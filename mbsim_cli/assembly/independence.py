@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.assembly.bodies import declared_independent
-from mbsim_cli.assembly.joints import initial_position, initial_velocity, independent
+from mbsim_cli.assembly.joints import independent, initial_position, initial_velocity
 from mbsim_cli.assembly.measures import MeasureTable
 from mbsim_cli.assembly.system import System
 from mbsim_cli.model.codes import Measure

@@ -1,11 +1,11 @@
-"""Poses and columns of the tree at one configuration: plain, for the checks that assembly makes before anything runs."""
+"""Poses, columns and measures at one configuration: plain, for the checks before anything runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from mbsim_cli.assembly.frames import about_axis, normalised, rotation_matrix
+from mbsim_cli.assembly.frames import about_axis, angle_between, normalised, rotation_matrix
 from mbsim_cli.assembly.vectors import (
     IDENTITY,
     ZERO,
@@ -23,9 +23,6 @@ from mbsim_cli.assembly.vectors import (
 )
 from mbsim_cli.model.codes import Column, Measure
 from mbsim_cli.model.layout import (
-    COM,
-    INERTIA,
-    MASS,
     N_A,
     P_A,
     P_B,
@@ -130,26 +127,16 @@ def _angle_directions(n_a: Vector, u_b: Vector) -> tuple[Vector, Vector]:
     return scale(1.0 / (dot(flat, flat) or 1.0), cross(n_a, flat)), u_b
 
 
-def column_inertias(tree: Tree, theta: Sequence[float], at: Poses) -> np.ndarray:
-    """Kinetic energy, doubled, that unit rate of each column alone gives to the bodies it carries (n,)."""
-    n_bodies = len(tree.theta)
-    mass, moment = np.zeros(n_bodies), np.zeros((n_bodies, 3))
-    inertia = np.zeros((n_bodies, 3, 3))  # about the global origin
-    for body, offset in enumerate(tree.theta):
-        m = theta[offset + MASS]
-        c = np.array(at.point(body, vector(theta, offset + COM)))
-        xx, yy, zz, xy, xz, yz = theta[offset + INERTIA : offset + INERTIA + 6]
-        turned = np.array(at.R[body])
-        local = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        mass[body], moment[body] = m, m * c
-        inertia[body] = turned @ local @ turned.T + m * (c @ c * np.eye(3) - np.outer(c, c))
-    for body in range(n_bodies - 1, -1, -1):
-        parent = tree.parent[body]
-        if parent >= 0:
-            mass[parent] += mass[body]
-            moment[parent] += moment[body]
-            inertia[parent] += inertia[body]
-    w, v = np.reshape(at.w, (-1, 3)), np.reshape(at.v, (-1, 3))
-    carried = np.asarray(tree.column_body, dtype=int)
-    linear = mass[carried] * np.einsum("ni,ni->n", v, v) + 2.0 * np.einsum("ni,ni->n", v, np.cross(w, moment[carried]))
-    return linear + np.einsum("ni,nij,nj->n", w, inertia[carried], w)
+def measure_value(at: Poses, pairs: Pairs, kind: int, pair: int, theta: Sequence[float], offset: int) -> float:
+    """Value of a geometric measure."""
+    a, b = pairs.a[pair], pairs.b[pair]
+    gap = subtract(at.point(b, vector(theta, offset + P_B)), at.point(a, vector(theta, offset + P_A)))
+    if kind == Measure.DISTANCE:
+        return length(gap)
+    u_a = at.direction(a, vector(theta, offset + U_A))
+    if kind == Measure.PROJECTION:
+        return dot(u_a, gap)
+    u_b = at.direction(b, vector(theta, offset + U_B))
+    if kind == Measure.DOT:
+        return dot(u_a, u_b)
+    return angle_between(dot(u_a, u_b), dot(at.direction(a, vector(theta, offset + N_A)), cross(u_a, u_b)))

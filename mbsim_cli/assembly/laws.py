@@ -1,5 +1,7 @@
 """Laws: kinds and coefficients, natural cubic splines included."""
 
+import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
@@ -85,3 +87,21 @@ def _curvatures(h: Sequence[complex], slope: Sequence[complex]) -> list[complex]
     for i in range(len(h) - 1, 0, -1):
         values[i] = right[i] - upper[i] * values[i + 1]
     return values
+
+
+def law_at(laws: Laws, theta: Sequence[float], law: int, x: float) -> float:
+    """Value of a packed law, without compiled code."""
+    kind, first, count = Law(laws.kind[law]), laws.theta[law], laws.count[law]
+    c = theta[first:]
+    match kind:
+        case Law.HARMONIC:
+            return c[0] + c[1] * math.sin(c[2] * x + c[3])
+        case Law.SMOOTH_STEP:
+            s = min(max((x - c[0]) / (c[1] - c[0]), 0.0), 1.0)
+            return c[2] + (c[3] - c[2]) * s**3 * (10.0 + s * (6.0 * s - 15.0))
+        case Law.SPLINE:
+            piece = min(max(bisect_right(c[:count], x) - 1, 0), count - 2)
+            a, b, slope, value = c[count + 4 * piece : count + 4 * piece + 4]
+            t = x - c[piece]
+            return ((a * t + b) * t + slope) * t + value
+    return sum(coefficient * x**power for power, coefficient in enumerate(c[:count]))

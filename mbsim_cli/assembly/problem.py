@@ -1,19 +1,22 @@
 """From a validated model file to the arrays of a problem."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from mbsim_cli.assembly.bodies import tree_table
+from mbsim_cli.assembly.closing import Closing, close
 from mbsim_cli.assembly.constraints import ConstraintTable
 from mbsim_cli.assembly.forces import ForceTable
 from mbsim_cli.assembly.geometry import Geometry, split
 from mbsim_cli.assembly.independence import independent_columns, initial_measures
+from mbsim_cli.assembly.info import describe
 from mbsim_cli.assembly.joints import COORDINATES, independent, kind_of
 from mbsim_cli.assembly.laws import LawTable
 from mbsim_cli.assembly.measures import MeasureTable
+from mbsim_cli.assembly.mechanism import check_mechanism
 from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.assembly.objectives_of import objectives_of
@@ -49,8 +52,14 @@ class Assembled:
     sensor_rows: Mapping[str, slice]
     topology: Topology
     dropped: list[str]  # equations that hold whatever the coordinates are
+    closing: Closing = field(repr=False)  # the mechanism at t = 0: rank, redundant rows, mobility
     theta: Theta = field(repr=False)
     model_file: Any = field(repr=False)
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """What ``mbsim info`` shows, as plain data."""
+        return describe(self)
 
     def at(self, values: Mapping[str, float]) -> "Assembled":
         """The same problem at other parameter values: same tree, same equations, no derivatives."""
@@ -92,17 +101,18 @@ def build(
         initial_measures=packed.initial_measures,
         options=chosen,
     )
+    closing = close(problem)
+    check_mechanism(system, problem, closing)
     if system.issues:
         raise ModelError(system.issues)
     rows, wanted = packed.sensors.rows, [parameter.name for parameter in parameters]
     objectives = objectives_of(model_file, numbers, rows, wanted)
-    return Assembled(problem, objectives, parameters, rows, system.topology, packed.dropped, theta, model_file)
+    return Assembled(problem, objectives, parameters, rows, system.topology, packed.dropped, closing, theta, model_file)
 
 
 def _topology(model_file: Any) -> Topology:
     """Spanning tree of the file's joints; raises ModelError where there is none."""
-    used = {name for spec in model_file.constraints.values() if spec.type == "coupling" for name in spec.terms}
-    needed = {split(name)[0] for name in used}
+    needed = {split(name)[0] for name in _constrained_coordinates(model_file)}
 
     def priority(name: str, spec: Any) -> int:
         if spec.cut is False:
@@ -131,6 +141,14 @@ def _topology(model_file: Any) -> Topology:
     if issues:
         raise ModelError(issues)
     return topology
+
+
+def _constrained_coordinates(model_file: Any) -> Iterator[str]:
+    """Coordinates that couplings and motions speak of: better not measured over a cut, where angles wrap."""
+    for spec in model_file.constraints.values():
+        yield from getattr(spec, "terms", ())
+        if hasattr(spec, "coordinate"):
+            yield spec.coordinate
 
 
 class _Packed:

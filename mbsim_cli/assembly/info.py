@@ -1,0 +1,72 @@
+"""What ``mbsim info`` shows: the structure of a mechanism, and where each parameter is used."""
+
+from typing import TYPE_CHECKING, Any
+
+from mbsim_cli.assembly.branches import branches
+
+if TYPE_CHECKING:
+    from mbsim_cli.assembly.problem import Assembled
+
+
+def describe(assembled: "Assembled") -> dict[str, Any]:
+    """Structure of the assembled model, as plain data.
+
+    The connectivity matrices are numbered as in Zhakatayev et al. (2023): joint i carries body i, from 1.
+    """
+    file, topology, names = assembled.model_file, assembled.topology, assembled.problem.names
+    closing, matrices = assembled.closing, branches(topology.parent)
+    joint_of = dict(zip(topology.bodies, topology.joints, strict=True))
+    return {
+        "name": file.name,
+        "bodies": [
+            {"number": i + 1, "name": body, "parent": _parent(topology, i), "joint": joint_of[body]}
+            for i, body in enumerate(topology.bodies)
+        ],
+        "joints": [_joint(assembled, name, spec) for name, spec in file.joints.items()],
+        "coordinates": [
+            {"name": name, "unit": unit, "independent": bool(independent)}
+            for name, unit, independent in zip(
+                names.coordinates, names.coordinate_units, assembled.problem.independent, strict=True
+            )
+        ],
+        "joint_parent": matrices.joint_parent,
+        "branch_parent": matrices.branch_parent,
+        "joint_branch": matrices.joint_branch,
+        "branches": [list(topology.joints[first - 1 : last]) for first, last in matrices.joint_branch],
+        "loops": [{"cut": loop[0], "joints": list(loop[1:])} for loop in topology.loops],
+        "cut_joints": list(topology.cut),
+        "constraints": list(names.constraints),
+        "identically_satisfied": list(assembled.dropped),
+        "constraint_rank": closing.rank,
+        "mobility": closing.mobility,
+        "redundant_constraints": [names.constraints[row] for row in closing.redundant],
+        "parameters": _parameters(assembled),
+    }
+
+
+def _parent(topology: Any, body: int) -> str:
+    parent = topology.parent[body]
+    return "ground" if parent < 0 else topology.bodies[parent]
+
+
+def _joint(assembled: "Assembled", name: str, spec: Any) -> dict[str, Any]:
+    topology = assembled.topology
+    cut = name in topology.cut
+    backwards = not cut and topology.reversed[topology.joints.index(name)]
+    return {"name": name, "type": spec.type, "bodies": list(spec.bodies), "cut": cut, "reversed": backwards}
+
+
+def _parameters(assembled: "Assembled") -> list[dict[str, Any]]:
+    file = assembled.model_file
+    uses = assembled.theta.uses(list(file.parameters))
+    scope = file.expressions.scope()
+    return [
+        {
+            "name": name,
+            "value": float(scope[name].real),
+            "unit": getattr(spec, "unit", ""),
+            "description": getattr(spec, "description", None) or "",
+            "used_in": uses[name],
+        }
+        for name, spec in file.parameters.items()
+    ]

@@ -1,0 +1,57 @@
+"""Mass matrix at one configuration, to see whether every motion has inertia."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mbsim_cli.assembly.kinematics import Poses, vector
+from mbsim_cli.model.layout import COM, INERTIA, MASS, Tree
+
+
+def mass_matrix(tree: Tree, theta: Sequence[float], at: Poses) -> tuple[np.ndarray, np.ndarray]:
+    """M (n, n), and the size (n,) of the terms that its diagonal is the sum of.
+
+    From the inertias of subtrees about the global origin, in O(n depth).
+    """
+    n = len(tree.column_body)
+    mass, moment, inertia = _subtrees(tree, theta, at)
+    w, v = np.reshape(at.w, (-1, 3)), np.reshape(at.v, (-1, 3))
+    matrix, scale = np.zeros((n, n)), np.zeros(n)
+    for j in range(n):
+        body = tree.column_body[j]
+        linear = mass[body] * v[j] - np.cross(moment[body], w[j])
+        angular = inertia[body] @ w[j] + np.cross(moment[body], v[j])
+        scale[j] = inertia[body].trace() * (w[j] @ w[j]) + mass[body] * (v[j] @ v[j])
+        above = _columns_above(tree, j)
+        matrix[above, j] = matrix[j, above] = w[above] @ angular + v[above] @ linear
+    return matrix, scale
+
+
+def _subtrees(tree: Tree, theta: Sequence[float], at: Poses) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mass (nb,), first moment (nb, 3) and inertia about the global origin (nb, 3, 3) of all that a body carries."""
+    count = len(tree.theta)
+    mass, moment, inertia = np.zeros(count), np.zeros((count, 3)), np.zeros((count, 3, 3))
+    for body, offset in enumerate(tree.theta):
+        m, c = theta[offset + MASS], np.array(at.point(body, vector(theta, offset + COM)))
+        xx, yy, zz, xy, xz, yz = theta[offset + INERTIA : offset + INERTIA + 6]
+        turned, local = np.array(at.R[body]), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        mass[body], moment[body] = m, m * c
+        inertia[body] = turned @ local @ turned.T + m * (c @ c * np.eye(3) - np.outer(c, c))
+    for body in range(count - 1, -1, -1):
+        parent = tree.parent[body]
+        if parent >= 0:
+            mass[parent] += mass[body]
+            moment[parent] += moment[body]
+            inertia[parent] += inertia[body]
+    return mass, moment, inertia
+
+
+def _columns_above(tree: Tree, column: int) -> list[int]:
+    """The column itself and all that move its body too."""
+    body = tree.column_body[column]
+    found = list(range(tree.first_column[body], column + 1))
+    body = tree.parent[body]
+    while body >= 0:
+        found.extend(range(tree.first_column[body], tree.first_column[body + 1]))
+        body = tree.parent[body]
+    return found

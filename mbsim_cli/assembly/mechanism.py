@@ -1,0 +1,94 @@
+"""What can be wrong with a mechanism as a whole, each with its place in the model file."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from mbsim_cli.assembly.closing import CLOSED, Closing
+from mbsim_cli.assembly.mass import mass_matrix
+from mbsim_cli.assembly.system import System
+from mbsim_cli.model.codes import Measure
+from mbsim_cli.model.problem import Problem
+
+DENSE = 150  # coordinates up to which combinations of them are searched for missing inertia
+NO_INERTIA = 1e-11  # eigenvalue of the scaled mass matrix
+
+
+def check_mechanism(system: System, problem: Problem, closing: Closing) -> None:
+    """Record open loops, coordinates declared independent in vain, and motions without inertia."""
+    _check_loops(system, problem, closing)
+    if closing.conflict > 0:
+        _check_independence(system, problem, closing)
+    for name in _without_inertia(problem, closing):
+        joint, _, coordinate = name.lstrip("-").partition(".")
+        system.issue(
+            f"joints.{joint}",
+            f"nothing gives inertia to coordinate {coordinate!r} of joint {joint!r}",
+            "give a mass or an inertia to a body that it moves, or constrain it",
+        )
+
+
+def _check_loops(system: System, problem: Problem, closing: Closing) -> None:
+    """Loops and constraints that stay open at t = 0, by how much."""
+    kinds = problem.model.measures.kind[problem.model.constraints.measure]
+    open_rows: dict[str, list[int]] = {}
+    for row, name in enumerate(problem.names.constraints):
+        open_rows.setdefault(name.partition(".")[0], []).append(row)
+    for name, rows in open_rows.items():
+        if np.abs(closing.phi[rows]).max() <= CLOSED:
+            continue
+        lengths = [closing.phi[row] for row in rows if kinds[row] in (Measure.PROJECTION, Measure.DISTANCE)]
+        angles = [closing.phi[row] for row in rows if kinds[row] not in (Measure.PROJECTION, Measure.DISTANCE)]
+        gap, unit = max((np.linalg.norm(lengths), "m"), (np.linalg.norm(angles), "rad"))
+        if name in system.topology.cut:
+            loop = next(loop for loop in system.topology.loops if loop[0] == name)
+            system.issue(
+                f"joints.{name}",
+                f"the loop through {', '.join(loop)} cannot be assembled: joint {name!r} stays open by {gap:.4g} {unit}",
+                "lengths, or the coordinates declared independent, do not fit",
+            )
+        else:
+            system.issue(f"constraints.{name}", f"cannot be satisfied at the start: it is off by {gap:.4g} {unit}")
+
+
+def _check_independence(system: System, problem: Problem, closing: Closing) -> None:
+    """Name the declared coordinates of which ``closing.conflict`` are too many."""
+    declared = [
+        problem.names.coordinates[i]
+        for i in np.flatnonzero(problem.independent)
+        if np.abs(closing.J[:, i]).max(initial=0.0) > 0.0
+    ]
+    declared += [f"{joint}" for joint in system.topology.cut if _is_stated(system, joint)]
+    last = declared[-1].lstrip("-").partition(".")[0] if declared else next(iter(system.joints))
+    system.issue(
+        f"joints.{last}.initial.independent",
+        f"dependent coordinates are declared independent, {closing.conflict} too many: {', '.join(declared)}",
+        f"the mechanism has mobility {closing.mobility}",
+    )
+
+
+def _is_stated(system: System, joint: str) -> bool:
+    initial = getattr(system.joints[joint], "initial", None)
+    return bool(getattr(initial, "independent", None))
+
+
+def _without_inertia(problem: Problem, closing: Closing) -> Iterator[str]:
+    """Coordinates that can change without any mass moving and without any constraint noticing."""
+    matrix, scale = mass_matrix(problem.model.tree, problem.theta.tolist(), closing.at)
+    names, n = problem.names.coordinates, len(scale)
+    has = np.diag(matrix) > 1e-12 * scale
+    if n > DENSE:
+        noticed = np.abs(closing.J).max(axis=0, initial=0.0) > 0.0
+        yield from (names[i] for i in np.flatnonzero(~has & ~noticed))
+        return
+    if not n:
+        return
+    roots = np.sqrt(np.where(has, np.diag(matrix), 1.0))
+    matrix = np.where(np.outer(has, has), matrix, 0.0) / np.outer(roots, roots)
+    values, vectors = np.linalg.eigh(matrix + closing.J.T @ closing.J)
+    named: set[str] = set()
+    for vector in vectors.T[values < NO_INERTIA]:
+        name = names[int(np.argmax(np.abs(vector)))]
+        if name not in named:
+            named.add(name)
+            yield name
