@@ -36,11 +36,11 @@ def axes(names: Names, sensors: Mapping[str, slice]) -> dict[str, tuple[str, ...
     return {name: entries for name, entries in labels.items() if entries}
 
 
-def variables(names: Names, sensors: Mapping[str, slice]) -> list[Variable]:
+def variables(names: Names, sensors: Mapping[str, slice], sensitivities: bool) -> list[Variable]:
     """Every dataset along time, in the order of the contract; ``sensors`` names rows of the record."""
     rows = [*_coordinates(), *_multipliers(), *_sensors(names, sensors), *_diagnostics()]
-    known = axes(names, sensors)
-    return [row for row in rows if all(axis in known for axis in row.axes)]
+    known = set(axes(names, sensors)) - (set() if sensitivities else {"parameter"})
+    return [row for row in rows if known.issuperset(row.axes)]
 
 
 def _coordinates():

@@ -32,7 +32,8 @@ class ResultWriter:
     """Streams blocks into a temporary file; ``finish`` gives it its name, ``keep_partial`` one that says what it is.
 
     ``target`` has passed ``target.check_target``; ``sensors`` tells the rows of the record that each sensor fills;
-    every ``every``-th instant is stored, and the last.
+    every ``every``-th instant is stored, and the last. Without ``sensitivities`` blocks have no parameter axis, though
+    gradients of objectives may come from elsewhere.
     """
 
     def __init__(
@@ -43,17 +44,20 @@ class ResultWriter:
         parameter_values: Sequence[float],
         provenance: Provenance,
         every: int = 1,
+        sensitivities: bool = True,
     ):
         self.target = target
         self._every = every
         self._seen = self._stored = 0
+        self.end = 0.0  # latest instant, s
         self._last: Block | None = None  # the latest instant, while it is not stored
         self._temporary = temporary_beside(target)
         with self._failures():
             self._file = h5py.File(self._temporary, "w", track_order=True, locking="best-effort")
             skeleton.describe(self._file, provenance)
             skeleton.label(self._file, names, sensors, parameter_values)
-            self._variables = [(row, skeleton.growing(self._file, row)) for row in variables(names, sensors)]
+            rows = variables(names, sensors, sensitivities)
+            self._variables = [(row, skeleton.growing(self._file, row)) for row in rows]
 
     def append(self, block: Block) -> None:
         """Store the next instants."""
@@ -61,6 +65,7 @@ class ResultWriter:
         picked = slice((-self._seen) % self._every, None, self._every)
         self._seen += count
         if count:
+            self.end = float(block.time[-1])
             self._last = None if (self._seen - 1) % self._every == 0 else _instants(block, slice(-1, None))
         with self._failures():
             self._store(block if self._every == 1 else _instants(block, picked))

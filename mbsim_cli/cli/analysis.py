@@ -1,0 +1,140 @@
+"""From a model file to numbers: what ``run`` and ``check`` share."""
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.cli.output import say
+from mbsim_cli.errors import AnalysisError, UsageError
+from mbsim_cli.model.problem import Block, Problem
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command line replaces in a file's analysis."""
+
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    formulation: str | None = None
+    step: float | None = None
+    duration: float | None = None
+    method: str | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What replaces an option of the analysis; None replaces nothing."""
+        return {"formulation": self.formulation, "step": self.step, "duration": self.duration}
+
+
+@dataclass
+class Timing:
+    """Seconds spent, as ``run --json`` reports them."""
+
+    load: float = 0.0
+    compile: float = 0.0
+    solve: float = 0.0
+    write: float = 0.0
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """A value and its derivatives (p,) by the parameters of the analysis."""
+
+    value: float
+    gradient: np.ndarray
+
+
+def load(path: Path, settings: Settings) -> Any:
+    """Read and validate a model file."""
+    from mbsim_cli import spec
+
+    return spec.load(path, settings.overrides)
+
+
+def method_of(model_file: Any, settings: Settings) -> str:
+    """Sensitivity method: the command line's, else the file's."""
+    method = settings.method or model_file.analysis.sensitivity.method
+    if method == "adjoint":
+        raise UsageError("the adjoint method is not part of this version; --sensitivity takes none, ddm or fd")
+    return method
+
+
+def build(model_file: Any, settings: Settings, parameters: list[str] | None) -> Any:
+    """Assemble a model; ``parameters`` are those of the direct method, None for the file's choice."""
+    from mbsim_cli import assembly
+
+    method = "none" if parameters == [] else "ddm"
+    return assembly.build(model_file, sensitivity_parameters=parameters, sensitivity=method, **settings.options)
+
+
+def assembled_start(model_file: Any, settings: Settings) -> None:
+    """Build a model and close its loops, so that everything that is wrong with it shows."""
+    from mbsim_cli.solve import initial
+
+    initial.assemble(build(model_file, settings, []).problem)
+
+
+def compile_kernels(problem: Problem, quiet: bool) -> float:
+    """Load or compile what the analysis needs, by its first step; return the seconds it took."""
+    start = perf_counter()
+    from mbsim_cli.kernels import _jit
+
+    if not _jit.cache_is_warm():
+        say("compiling kernels, once: this takes up to a minute, later runs start at once", quiet)
+    first_step = replace(problem, options=replace(problem.options, duration=problem.options.step))
+    evaluate(first_step, ())
+    return perf_counter() - start
+
+
+def evaluate(
+    problem: Problem,
+    objectives: Iterable[Any],
+    consumers: Iterable[Callable[[Block], None]] = (),
+    guard: Callable[[], AbstractContextManager] = nullcontext,
+) -> dict[str, Gradient]:
+    """Run the analysis once; every block goes to the consumers, and within ``guard``. Return the objectives.
+
+    Objectives need every step, so thinning is left to the consumers.
+    """
+    from mbsim_cli.assembly.objectives import Accumulator
+    from mbsim_cli.solve.forward import forward
+
+    p = problem.theta_rho.shape[1]
+    accumulators = {objective.name: Accumulator(objective, p) for objective in objectives}
+    everything = replace(problem, options=replace(problem.options, output_interval=1))
+    for block in forward(everything):
+        with guard():
+            for take in consumers:
+                take(block)
+        for accumulator in accumulators.values():
+            accumulator.add(block)
+    results = {name: Gradient(float(a.value), np.asarray(a.gradient, float)) for name, a in accumulators.items()}
+    _require_finite(results)
+    return results
+
+
+def _require_finite(results: Mapping[str, Gradient]) -> None:
+    for name, result in results.items():
+        if not (np.isfinite(result.value) and np.isfinite(result.gradient).all()):
+            raise AnalysisError(
+                f"objective {name} is not a finite number; its integrand may divide by zero or overflow on this motion"
+            )
+
+
+def values_at(path: Path, settings: Settings, model_file: Any, changes: Mapping[str, float]) -> np.ndarray:
+    """Objectives of a whole new analysis, from the file on, with changed parameters.
+
+    A change is added to whatever defines the parameter, so that those defined by others still follow them.
+    """
+    overrides = dict(settings.overrides)
+    for name, change in changes.items():
+        number = model_file.parameters[name].value
+        defined = overrides.get(name) or (number.text if number.literal is None else repr(number.literal))
+        overrides[name] = f"({defined}) + ({float(change)!r})"
+    changed = replace(settings, overrides=overrides)
+    assembled = build(load(path, changed), changed, [])
+    return np.array([result.value for result in evaluate(assembled.problem, assembled.objectives).values()])

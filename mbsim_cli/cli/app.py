@@ -1,0 +1,17 @@
+"""Entry point; imports nothing heavy, so that ``mbsim --help`` and an early Ctrl-C are quick."""
+
+import sys
+
+from mbsim_cli.cli import signals
+
+
+def main() -> None:
+    """Run the command line and exit with its code."""
+    signals.install()
+    from mbsim_cli.cli import outcome
+
+    sys.exit(outcome.call(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""``mbsim check``: recompute what files state about themselves, and compare."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mbsim_cli.cli import options
+from mbsim_cli.errors import InputOutputError, MbsimError, UsageError
+
+if TYPE_CHECKING:
+    from mbsim_cli.cli.analysis import Settings
+    from mbsim_cli.cli.comparison import Comparison
+
+Method = Annotated[options.Method, typer.Option(help="Method whose gradients are checked: ddm or adjoint.")]
+Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the random direction.")]
+
+
+def command(
+    models: options.ModelPaths,
+    method: Method = options.Method.DDM,
+    parameter: options.Overrides = None,
+    formulation: options.FormulationOption = None,
+    step: options.Step = None,
+    duration: options.Duration = None,
+    seed: Seed = 0,
+    threads: options.Threads = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Recompute what the files' checks state, and gradients by an independent numerical derivative; compare."""
+    from mbsim_cli.cli.environment import limit_threads
+
+    limit_threads(threads)
+
+    from mbsim_cli.cli.analysis import Settings
+
+    if method != options.Method.DDM:
+        raise UsageError(f"--method {method} is not part of this version; --method takes ddm")
+    settings = Settings(
+        overrides=options.parse_overrides(parameter),
+        formulation=formulation and formulation.value,
+        step=options.positive("--step", step),
+        duration=options.positive("--duration", duration),
+        method=method.value,
+    )
+    rows, code = _all(models, settings, seed, quiet)
+    passed = code == 0
+    if json:
+        from mbsim_cli.cli.output import emit
+
+        emit({"passed": passed, "checks": [row.as_dict() for row in rows]})
+    else:
+        _print(rows, len(models))
+    raise typer.Exit(code)
+
+
+def _all(models: list[Path], settings: "Settings", seed: int, quiet: bool) -> "tuple[list[Comparison], int]":
+    """Rows of all files, and the exit code: of the first file that could not be analysed, else whether all passed."""
+    from mbsim_cli.cli.comparison import failed
+    from mbsim_cli.cli.output import say
+    from mbsim_cli.cli.progress import bar
+    from mbsim_cli.cli.verification import failure_sentence, verify
+
+    rows: list[Comparison] = []
+    code = 0
+    with bar("checking", len(models), quiet) as show:
+        for done, path in enumerate(models, 1):
+            try:
+                found = verify(path, settings, seed, quiet)
+            except (UsageError, InputOutputError):
+                raise
+            except MbsimError as error:
+                code = code or error.exit_code
+                found = [failed(str(path), failure_sentence(error))]
+            if not found:
+                say(f"warning: {path} states no checks, and has no objectives to differentiate", quiet)
+            rows += found
+            show(done)
+    return rows, code or int(not all(row.passed for row in rows))
+
+
+def _print(rows: "list[Comparison]", files: int) -> None:
+    from rich.table import Table
+
+    from mbsim_cli.cli.output import console, say
+
+    table = Table()
+    for title in ("model", "check", "quantity"):
+        table.add_column(title, overflow="fold")
+    for title in ("computed", "reference", "error", "tolerance"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("")
+    before = None
+    for row in rows:
+        new = row.model != before
+        quantity = f"d {row.objective} / d {row.parameter}" if row.parameter else row.objective or ""
+        numbers = [_short(row.computed), _short(row.reference), _size(row.relative_error), _size(row.tolerance)]
+        verdict = "[green]passed[/]" if row.passed else "[bold red]FAILED[/]"
+        if new and before is not None:
+            table.add_section()
+        table.add_row(Path(row.model).name if new else "", row.name, row.message or quantity, *numbers, verdict)
+        before = row.model
+    if rows:
+        console().print(table)
+    failures = sum(not row.passed for row in rows)
+    say(f"{len(rows)} comparisons in {files} file{'s' * (files != 1)}, {failures or 'none'} failed")
+
+
+def _short(value: float | list[float] | None) -> str:
+    if isinstance(value, list):
+        return " ".join(f"{entry:.5g}" for entry in value)
+    return "" if value is None else f"{value:.8g}"
+
+
+def _size(value: float | None) -> str:
+    return "" if value is None else f"{value:.1e}"

@@ -1,0 +1,79 @@
+"""Watches a run go by, and says in sentences what a careful reader of its diagnostics would notice."""
+
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.model.problem import Block, Options
+
+DRIFT = 1e-6  # m or 1: constraints are met to round-off where the solver works
+ENERGY = 1e-2  # of the energy that moves
+UNITS = ("position", "velocity", "acceleration")
+
+
+class Health:
+    """Largest and mean diagnostics of a run, one pass."""
+
+    def __init__(self, options: Options):
+        self._options = options
+        self.steps = -1  # the first instant ends no step
+        self._iterations = self._most = 0
+        self._drift = np.zeros(3)
+        self._gradient_error = 0.0
+        self._work, self._imbalance, self._moved = 0.0, 0.0, 0.0
+        self._start: float | None = None
+        self._last: tuple[float, float] | None = None  # time and power of the latest instant
+
+    def add(self, block: Block) -> None:
+        """Take the next instants in."""
+        if not len(block.time):
+            return
+        self.steps += len(block.time)
+        self._iterations += int(block.iterations.sum())
+        self._most = max(self._most, int(block.iterations.max()))
+        self._drift = np.maximum(self._drift, block.drift.max(axis=0))
+        self._gradient_error = max(self._gradient_error, float(block.gradient_error.max()))
+        self._add_energy(block)
+
+    def _add_energy(self, block: Block) -> None:
+        """Compare the energy gained with the work done; power is integrated by the trapezoidal rule."""
+        time, power = block.time, block.energy[:, 2]
+        mechanical = block.energy[:, 0] + block.energy[:, 1]
+        if self._start is None:
+            self._start = float(mechanical[0])
+            self._last = (time[0], power[0])
+        time, power = np.append(self._last[0], time), np.append(self._last[1], power)
+        work = self._work + np.cumsum(0.5 * (power[1:] + power[:-1]) * np.diff(time))
+        self._imbalance = max(self._imbalance, float(abs(mechanical - self._start - work).max()))
+        self._moved = max(self._moved, float(block.energy[:, 0].max()), float(abs(mechanical - self._start).max()))
+        self._work, self._last = float(work[-1]), (time[-1], power[-1])
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Diagnostics as ``run --json`` prints them."""
+        return {
+            "iterations": {"mean": self._iterations / max(1, self.steps), "most": self._most},
+            "drift": dict(zip(UNITS, map(float, self._drift), strict=True)),
+            "energy_imbalance": self._imbalance / self._moved if self._moved else 0.0,
+            "gradient_error": self._gradient_error,
+        }
+
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on what is out of the ordinary."""
+        found, report, options = [], self.report, self._options
+        if self._drift[0] > DRIFT:
+            found.append(f"constraints drift by up to {self._drift[0]:.1e}; a shorter step or tighter tolerance helps")
+        if report["energy_imbalance"] > ENERGY:
+            found.append(
+                f"energy and work differ by {report['energy_imbalance']:.1%} of the energy that moves; "
+                "try a shorter step"
+            )
+        if report["iterations"]["mean"] > 0.5 * options.max_iterations:
+            found.append(f"steps take {report['iterations']['mean']:.1f} iterations on average; try a shorter step")
+        if self._gradient_error > 100 * options.gradient_tolerance:
+            found.append(
+                f"gradients are converged to {self._gradient_error:.1e} only, not {options.gradient_tolerance:.1e}; "
+                "the motion may pass a singular configuration"
+            )
+        return found

@@ -1,0 +1,57 @@
+"""Options that several commands share."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mbsim_cli.errors import UsageError
+
+
+class Formulation(StrEnum):
+    """Formulations that exist."""
+
+    RTDYN0 = "ali3p-rtdyn0"
+    RTDYN1 = "ali3p-rtdyn1"
+
+
+class Method(StrEnum):
+    """Ways to compute gradients."""
+
+    NONE = "none"
+    DDM = "ddm"
+    FD = "fd"
+    ADJOINT = "adjoint"
+
+
+ModelPath = Annotated[Path, typer.Argument(metavar="MODEL.yaml", help="Model file.", show_default=False)]
+ModelPaths = Annotated[list[Path], typer.Argument(metavar="MODEL.yaml...", help="Model files.", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print results and errors only.")]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("-p", metavar="NAME=VALUE", help="Override a parameter; repeat for more.", show_default=False),
+]
+FormulationOption = Annotated[Formulation | None, typer.Option(help="Formulation.", show_default="as in the file")]
+Step = Annotated[float | None, typer.Option(metavar="H", help="Time step [s].", show_default="as in the file")]
+Duration = Annotated[float | None, typer.Option(metavar="T", help="Duration [s].", show_default="as in the file")]
+Threads = Annotated[int, typer.Option(metavar="N", min=1, help="Threads of the linear algebra.")]
+
+
+def parse_overrides(entries: list[str] | None) -> dict[str, str]:
+    """Read ``-p NAME=VALUE`` entries; the last of several for one name counts."""
+    overrides = {}
+    for entry in entries or ():
+        name, equals, value = entry.partition("=")
+        if not (equals and name.strip() and value.strip()):
+            raise UsageError(f"-p wants NAME=VALUE, not '{entry}'")
+        overrides[name.strip()] = value.strip()
+    return overrides
+
+
+def positive(option: str, value: float | None) -> float | None:
+    """Return the value, or raise where it is not a positive finite number."""
+    if value is not None and not 0 < value < float("inf"):
+        raise UsageError(f"{option} wants a positive number of seconds, not {value:g}")
+    return value

@@ -1,0 +1,92 @@
+"""What becomes of a command: exit code, and a sentence or a JSON object for everything that went wrong."""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from typer import BadParameter, Exit
+
+from mbsim_cli.cli import signals
+from mbsim_cli.cli.output import emit
+from mbsim_cli.errors import InputOutputError, MbsimError, ModelError
+
+USAGE_FAULT = BadParameter.__mro__[1]  # the command-line library's UsageError, wherever this typer keeps it
+BROKEN_PIPE = 141  # 128 + SIGPIPE, as when any other program's reader goes away
+INTERNAL_ERROR = 70  # EX_SOFTWARE: a defect of the program, not of what it was given
+REPORT_AT = "please report it with the model file and what MBSIM_DEBUG=1 shows"
+
+
+def call(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code; nothing escapes."""
+    as_json = "--json" in arguments
+    try:
+        code = _run(arguments, as_json)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        _close_output()
+        return BROKEN_PIPE
+    except OSError as error:
+        _close_output()
+        return _fail(f"cannot write to standard output: {error.strerror}", InputOutputError.exit_code, as_json=False)
+
+
+def _close_output() -> None:
+    """Let the interpreter's last flush go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _run(arguments: Sequence[str], as_json: bool) -> int:
+    from mbsim_cli.cli.commands import app
+
+    try:
+        return app(list(arguments), standalone_mode=False, prog_name="mbsim") or 0
+    except signals.Stopped as stop:
+        return _fail(str(stop), stop.exit_code, as_json, stop)
+    except Exit as end:
+        return end.exit_code
+    except BrokenPipeError:
+        raise
+    except USAGE_FAULT as fault:
+        return _fail(_usage(fault), 2, as_json)
+    except ModelError as error:
+        return _invalid(error, as_json)
+    except MbsimError as error:
+        return _fail(str(error), error.exit_code, as_json, error)
+    except Exception as error:
+        if os.environ.get("MBSIM_DEBUG"):
+            raise
+        sentence = f"internal error, a defect of mbsim ({type(error).__name__}: {error}); {REPORT_AT}"
+        return _fail(" ".join(sentence.split()), INTERNAL_ERROR, as_json)
+
+
+def _usage(fault: Any) -> str:
+    sentence = fault.format_message().rstrip(".")
+    return f"{sentence} (see {fault.ctx.command_path} --help)" if fault.ctx else sentence
+
+
+def _invalid(error: ModelError, as_json: bool) -> int:
+    if as_json:
+        emit(failure("the model is invalid", error.exit_code, error))
+    else:
+        from mbsim_cli.cli.issues import print_issues
+
+        print_issues(error.issues)
+    return error.exit_code
+
+
+def _fail(sentence: str, exit_code: int, as_json: bool, error: BaseException | None = None) -> int:
+    if as_json:
+        emit(failure(sentence, exit_code, error))
+    elif sentence:
+        print(f"mbsim: {sentence}", file=sys.stderr)
+    return exit_code
+
+
+def failure(sentence: str, exit_code: int, error: BaseException | None = None) -> dict[str, Any]:
+    """JSON object of a command that did not come to its end; ``partial`` names what it left."""
+    issues = [issue.as_dict() for issue in error.issues] if isinstance(error, ModelError) else []
+    report = {"status": "failed", "exit_code": exit_code, "message": sentence, "errors": issues}
+    partial = getattr(error, "partial", None)
+    return report | ({"partial": partial} if partial else {})

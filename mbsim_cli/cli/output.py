@@ -1,0 +1,75 @@
+"""What goes to people (standard error, through rich) and to programs (standard output, one JSON object)."""
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+WIDE = 160  # where no terminal tells its width: logs and files need no wrapping
+
+
+def emit(report: Any) -> None:
+    """Print one JSON object on standard output; numbers that JSON cannot say become null."""
+    sys.stdout.write(to_json(report))
+
+
+def to_json(report: Any) -> str:
+    """Return a report as JSON text with a final newline."""
+    return json.dumps(_plain(report), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if hasattr(value, "tolist"):  # numpy, without importing it
+        return _plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def console() -> "Console":
+    """Console on standard error; rich honours NO_COLOR by itself."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else WIDE)
+
+
+def say(sentence: str, quiet: bool = False) -> None:
+    """Print a line for people, as it stands."""
+    if not quiet:
+        print(sentence, file=sys.stderr)
+
+
+def plain_table(titles: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None) -> "Table":
+    """Return a table of texts; the first column is to the left, numbers' columns are the caller's business."""
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for heading in titles:
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def objectives_table(objectives: Mapping[str, Mapping[str, Any]], title: str) -> "Table":
+    """Return objectives as columns, value and derivatives as rows: parameters are mostly the longer list."""
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    table.add_column("")
+    for name, objective in objectives.items():
+        table.add_column(f"{name} [{objective['unit']}]" if objective["unit"] else name, justify="right")
+    entries = objectives.values()
+    table.add_row("value", *(f"{entry['value']:.8g}" for entry in entries), end_section=True)
+    for parameter in next(iter(entries)).get("gradient", {}):
+        table.add_row(f"d/d {parameter}", *(f"{entry['gradient'][parameter]:.8g}" for entry in entries))
+    return table

@@ -1,0 +1,172 @@
+"""A run with its record: solve, watch, write, differentiate, report."""
+
+import shlex
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.cli import analysis, signals
+from mbsim_cli.cli.analysis import Gradient, Settings, Timing
+from mbsim_cli.cli.differences import derivative, scale_of
+from mbsim_cli.cli.health import Health
+from mbsim_cli.cli.output import say
+from mbsim_cli.cli.progress import bar
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.io.provenance import Provenance
+from mbsim_cli.io.target import check_target
+from mbsim_cli.io.writer import ObjectiveResult, ResultWriter
+from mbsim_cli.model.problem import Block
+
+
+def record(path: Path, output: Path, settings: Settings, *, quiet: bool, force: bool) -> dict[str, Any]:
+    """Run a model and write its result; return what ``run --json`` prints."""
+    timing = Timing()
+    start = perf_counter()
+    model_file = analysis.load(path, settings)
+    target = check_target(output, force=force, protected=tuple(map(Path, model_file.source.texts)))
+    method = analysis.method_of(model_file, settings)
+    named = analysis.build(model_file, settings, None if method != "none" else [])
+    assembled = named if method != "fd" else analysis.build(model_file, settings, [])
+    timing.load = perf_counter() - start
+    timing.compile = analysis.compile_kernels(assembled.problem, quiet)
+
+    writer = _writer(target, model_file, named, assembled, settings)
+    health = Health(assembled.problem.options)
+    try:
+        results = _solve(assembled, writer, health, timing, quiet)
+        steps = {}
+        if method == "fd":
+            results, steps = _differences(path, settings, model_file, named, results, timing, quiet)
+        warnings = health.warnings
+        writer.objectives(_stored(assembled.objectives, results, method))
+        with signals.shield():
+            writer.finish(asdict(timing), warnings)
+    except (signals.Stopped, AnalysisError) as stop:
+        _keep(writer, stop)
+        raise
+    except BaseException:
+        writer.discard()
+        raise
+    return _report(path, output, named, assembled, results, method, health, timing) | (
+        {"difference_steps": steps} if method == "fd" else {}
+    )
+
+
+def _writer(target: Path, model_file: Any, named: Any, assembled: Any, settings: Settings) -> ResultWriter:
+    problem = assembled.problem
+    source = model_file.source
+    provenance = Provenance(
+        command=shlex.join(["mbsim", *sys.argv[1:]]),
+        model_text=source.text,
+        included={name: text for name, text in source.texts.items() if name != source.file},
+        overrides=settings.overrides,
+        options=asdict(problem.options),
+    )
+    return ResultWriter(
+        target,
+        named.problem.names,
+        assembled.sensor_rows,
+        [parameter.value for parameter in named.parameters],
+        provenance,
+        every=problem.options.output_interval,
+        sensitivities=problem.theta_rho.shape[1] > 0,
+    )
+
+
+def _solve(assembled: Any, writer: ResultWriter, health: Health, timing: Timing, quiet: bool) -> dict[str, Gradient]:
+    start = perf_counter()
+
+    def write(block: Block) -> None:
+        before = perf_counter()
+        writer.append(block)
+        timing.write += perf_counter() - before
+
+    with bar("solving", assembled.problem.options.duration, quiet) as show:
+        consumers = (write, health.add, lambda block: show(float(block.time[-1])) if len(block.time) else None)
+        results = analysis.evaluate(assembled.problem, assembled.objectives, consumers, signals.shield)
+    timing.solve = perf_counter() - start - timing.write
+    return results
+
+
+def _differences(
+    path: Path,
+    settings: Settings,
+    model_file: Any,
+    named: Any,
+    results: dict[str, Gradient],
+    timing: Timing,
+    quiet: bool,
+) -> tuple[dict[str, Gradient], dict[str, Any]]:
+    """Gradients by central differences over whole runs; also the steps chosen and the errors estimated."""
+    start = perf_counter()
+    columns, steps = [], {}
+    with bar("differences", len(named.parameters), quiet) as show:
+        for done, parameter in enumerate(named.parameters, 1):
+            name = parameter.name
+
+            def objectives(change: float, name: str = name) -> np.ndarray:
+                return analysis.values_at(path, settings, model_file, {name: change})
+
+            found = derivative(objectives, scale_of(parameter.value))
+            columns.append(found.derivative)
+            steps[name] = {"step": found.step, "estimated_error": dict(zip(results, found.error.tolist(), strict=True))}
+            say(f"central differences: {name} with steps down to {found.step:.2e}", quiet)
+            show(done)
+    timing.solve += perf_counter() - start
+    gradients = np.array(columns).reshape(len(columns), len(results)).T
+    return {n: Gradient(r.value, g) for (n, r), g in zip(results.items(), gradients, strict=True)}, steps
+
+
+def _stored(objectives: Any, results: dict[str, Gradient], method: str) -> list[ObjectiveResult]:
+    return [
+        ObjectiveResult(o.name, results[o.name].value, o.unit, results[o.name].gradient, method, o.description)
+        for o in objectives
+    ]
+
+
+def _keep(writer: ResultWriter, stop: signals.Stopped | AnalysisError) -> None:
+    """Keep what was computed, and say where; a second interruption waits for it."""
+    with signals.shield():
+        kept = writer.keep_partial(str(stop))
+    if kept:
+        stop.partial = str(kept)  # for the JSON object that reports the failure
+        say(f"mbsim: the result up to t = {writer.end:g} s is kept in {kept}")
+
+
+def _report(
+    path: Path,
+    output: Path,
+    named: Any,
+    assembled: Any,
+    results: dict[str, Gradient],
+    method: str,
+    health: Health,
+    timing: Timing,
+) -> dict[str, Any]:
+    names, options = named.problem.names.parameters, assembled.problem.options
+    units = {objective.name: objective.unit for objective in assembled.objectives}
+    return {
+        "model": str(path),
+        "status": "done",
+        "analysis": options.analysis,
+        "formulation": options.formulation,
+        "sensitivity": method,
+        "step": options.step,
+        "steps": health.steps,
+        "output": str(output),
+        "objectives": {
+            name: {
+                "value": result.value,
+                "unit": units[name],
+                "gradient": dict(zip(names, map(float, result.gradient), strict=False)),
+            }
+            for name, result in results.items()
+        },
+        "timing": asdict(timing),
+        "warnings": health.warnings,
+        "diagnostics": health.report,
+    }

@@ -1,0 +1,65 @@
+"""``mbsim run``: the analysis that the file declares, its gradients, and the result file."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mbsim_cli.cli import options
+
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="OUT.h5", help="Result file.", show_default="MODEL.h5 here")
+]
+Sensitivity = Annotated[
+    options.Method | None, typer.Option(help="How to compute gradients.", show_default="as in the file")
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite a file that is not an mbsim result.")]
+
+
+def command(
+    model: options.ModelPath,
+    output: Output = None,
+    sensitivity: Sensitivity = None,
+    parameter: options.Overrides = None,
+    formulation: options.FormulationOption = None,
+    step: options.Step = None,
+    duration: options.Duration = None,
+    threads: options.Threads = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    force: Force = False,
+) -> None:
+    """Run the analysis that a model file declares and write the result."""
+    from mbsim_cli.cli.environment import limit_threads
+
+    limit_threads(threads)
+
+    from mbsim_cli.cli.analysis import Settings
+    from mbsim_cli.cli.recording import record
+
+    settings = Settings(
+        overrides=options.parse_overrides(parameter),
+        formulation=formulation and formulation.value,
+        step=options.positive("--step", step),
+        duration=options.positive("--duration", duration),
+        method=sensitivity and sensitivity.value,
+    )
+    report = record(model, output or Path(model.stem + ".h5"), settings, quiet=quiet, force=force)
+    if json:
+        from mbsim_cli.cli.output import emit
+
+        emit(report)
+    else:
+        _print(report, quiet)
+
+
+def _print(report: dict[str, Any], quiet: bool) -> None:
+    from mbsim_cli.cli.output import console, objectives_table, say
+
+    for warning in report["warnings"]:
+        say(f"warning: {warning}")
+    if report["objectives"]:
+        console().print(objectives_table(report["objectives"], f"{report['model']}, {report['formulation']}"))
+    timing = report["timing"]
+    spent = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in timing.items())
+    say(f"{report['output']}: {report['steps']} steps of {report['step']:g} s ({spent})", quiet)

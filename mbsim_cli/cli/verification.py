@@ -1,0 +1,158 @@
+"""What ``mbsim check`` does with one file: the file's own references, and an independent numerical derivative."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.cli import analysis
+from mbsim_cli.cli.analysis import Gradient, Settings
+from mbsim_cli.cli.comparison import Comparison, compare
+from mbsim_cli.cli.differences import derivative, scale_of
+from mbsim_cli.cli.structure import structure
+from mbsim_cli.errors import AnalysisError, ModelError
+from mbsim_cli.model.problem import Block
+
+NUMERICAL_TOLERANCE = 1e-6  # of the derivative's size
+UNCERTAIN = 1e-4  # largest estimated error of the numerical derivative that may excuse a difference
+ENOUGH = 1e-7  # relative error of the numerical derivative that needs no more analyses
+INSENSITIVE = 1e-4  # of an objective's value: a derivative below this is compared with the value's size
+
+
+class Recorder:
+    """Keeps the sensors that checks name, at every instant."""
+
+    def __init__(self, rows: Mapping[str, slice]):
+        self._rows = rows
+        self._times: list[np.ndarray] = []
+        self._values: dict[str, list[np.ndarray]] = {name: [] for name in rows}
+
+    def add(self, block: Block) -> None:
+        """Take the next instants in."""
+        self._times.append(block.time.copy())
+        for name, rows in self._rows.items():
+            self._values[name].append(block.sensors[:, rows].copy())
+
+    def at(self, name: str, time: float) -> np.ndarray:
+        """Sensor (k,) at a time: an instant's own, or the cubic through the four instants around it."""
+        times, values = np.concatenate(self._times), np.concatenate(self._values[name])
+        step = times[-1] - times[-2] if len(times) > 1 else 1.0
+        if not times[0] - 1e-6 * step <= time <= times[-1] + 1e-6 * step:
+            raise AnalysisError(f"sensor {name} is checked at t = {time:g} s, but the analysis ends at {times[-1]:g} s")
+        nearest = int(np.argmin(abs(times - time)))
+        if abs(times[nearest] - time) < 1e-6 * step or len(times) < 4:
+            return values[nearest]
+        first = min(max(0, int(np.searchsorted(times, time)) - 2), len(times) - 4)
+        near = times[first : first + 4]
+        weights = [np.prod([(time - b) / (a - b) for b in near if b != a]) for a in near]
+        return np.array(weights) @ values[first : first + 4]
+
+
+def verify(path: Path, settings: Settings, seed: int, quiet: bool) -> list[Comparison]:
+    """Run a model with its gradients and compare everything that can be compared."""
+    model_file = analysis.load(path, settings)
+    parameters = wanted_parameters(model_file)
+    assembled = analysis.build(model_file, settings, parameters)
+    analysis.compile_kernels(assembled.problem, quiet)
+    recorder = Recorder(_sensor_rows(model_file, assembled))
+    results = analysis.evaluate(assembled.problem, assembled.objectives, (recorder.add,))
+    found = list(_references(str(path), model_file, assembled, results, recorder))
+    if parameters and results:
+        found += _direction(path, settings, model_file, parameters, results, seed)
+    return found
+
+
+def wanted_parameters(model_file: Any) -> list[str]:
+    """Parameters of the file's analysis, and those that its checks name, in the file's order."""
+    chosen = model_file.analysis.sensitivity.parameters
+    named = {name for check in model_file.checks.values() for name in check.gradient}
+    return [name for name in model_file.parameters if chosen == "all" or name in chosen or name in named]
+
+
+def _sensor_rows(model_file: Any, assembled: Any) -> dict[str, slice]:
+    used = {check.sensor for check in model_file.checks.values() if check.sensor}
+    return {name: rows for name, rows in assembled.sensor_rows.items() if name in used}
+
+
+def _references(
+    model: str, model_file: Any, assembled: Any, results: Mapping[str, Gradient], recorder: Recorder
+) -> Iterator[Comparison]:
+    value = model_file.expressions.value
+    for name, check in model_file.checks.items():
+        labels = {"model": model, "name": name, "kind": "benchmark", "source": check.source}
+        tolerances = (value(check.relative_tolerance), value(check.absolute_tolerance))
+        if check.objective is not None:
+            yield from _objective(check, assembled, results[check.objective], value, tolerances, labels)
+        elif check.sensor is not None:
+            for entry in check.values:
+                time = value(entry.time)
+                entries = entry.value if isinstance(entry.value, list) else [entry.value]
+                labels["objective"] = f"{check.sensor} at {time:g} s"
+                yield compare(recorder.at(check.sensor, time), [value(e) for e in entries], *tolerances, **labels)
+        else:
+            yield _structure(check, assembled, labels)
+
+
+def _objective(
+    check: Any, assembled: Any, result: Gradient, value: Any, tolerances: tuple[float, float], labels: dict[str, Any]
+) -> Iterator[Comparison]:
+    labels = labels | {"objective": check.objective}
+    if check.value is not None:
+        yield compare(result.value, value(check.value), *tolerances, **labels)
+    names = assembled.problem.names.parameters
+    for parameter, reference in check.gradient.items():
+        computed = result.gradient[names.index(parameter)]
+        yield compare(computed, value(reference), *tolerances, parameter=parameter, **labels)
+
+
+def _structure(check: Any, assembled: Any, labels: dict[str, Any]) -> Comparison:
+    """Compare whole numbers: they agree or not."""
+    facts = structure(assembled)
+    if check.mobility is not None:
+        computed, reference, what = facts["mobility"], check.mobility, "mobility"
+    else:
+        computed, reference = len(facts["redundant_constraints"]), check.redundant_constraints
+        what = "redundant constraints"
+    return compare(computed, reference, 0.0, 0.0, **labels | {"kind": "structure", "objective": what})
+
+
+def _direction(
+    path: Path,
+    settings: Settings,
+    model_file: Any,
+    parameters: list[str],
+    results: Mapping[str, Gradient],
+    seed: int,
+) -> Iterator[Comparison]:
+    """Compare the gradient along a random direction with differences of whole analyses, from the file on."""
+    scales = np.array([scale_of(model_file.expressions.scope()[name]) for name in parameters])
+    random = np.random.default_rng(seed)
+    direction = scales * random.choice([-1.0, 1.0], len(scales)) * random.uniform(0.5, 1.0, len(scales))
+
+    def objectives(change: float) -> np.ndarray:
+        return analysis.values_at(path, settings, model_file, dict(zip(parameters, change * direction, strict=True)))
+
+    numerical = derivative(objectives, 1.0, ENOUGH)
+    for i, (name, result) in enumerate(results.items()):
+        scale = max(float(np.linalg.norm(result.gradient * direction)), INSENSITIVE * abs(result.value))
+        yield compare(
+            result.gradient @ direction,
+            numerical.derivative[i],
+            NUMERICAL_TOLERANCE,
+            min(3.0 * float(numerical.error[i]), UNCERTAIN * scale),
+            scale,
+            model=str(path),
+            name="numerical derivative",
+            kind="numerical",
+            objective=name,
+            parameter=f"random direction {seed}",
+            source=f"central differences of whole analyses, step {numerical.step:.1e} of each parameter",
+        )
+
+
+def failure_sentence(error: Exception) -> str:
+    """One line on why a model could not be compared."""
+    if isinstance(error, ModelError) and len(error.issues) > 1:
+        return f"{error.issues[0]} (and {len(error.issues) - 1} more; see mbsim validate)"
+    return str(error)
