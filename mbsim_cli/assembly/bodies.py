@@ -48,7 +48,7 @@ def _add_body(system: System, body: int) -> int:
         mass, centre, inertia = mass_properties(geometry.numbers, geometry, name)
         return (*p_p, *flat(r_p), *p_c, *flat(r_c), mass, *centre, *inertia)
 
-    return system.theta.add(block, f"bodies.{name}")
+    return system.theta.add(block)
 
 
 def _add_initial(system: System, joint: str, backwards: bool, read) -> None:
@@ -63,7 +63,7 @@ def _add_initial(system: System, joint: str, backwards: bool, read) -> None:
             values = read(geometry, spec)
             return [sign * values[place] for place, sign in places]
 
-        system.theta.add(block, f"joints.{joint}.initial")
+        system.theta.add(block)
 
 
 def declared_independent(system: System) -> list[bool]:

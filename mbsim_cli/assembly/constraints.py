@@ -93,6 +93,6 @@ class ConstraintTable:
     def _add(self, name: str, measure: int, target: Callable[[], tuple[complex]], law: int = NONE) -> None:
         self.names.append(name)
         self.measure.append(measure)
-        self.offset.append(self._system.theta.add(target, f"constraints.{name}"))
+        self.offset.append(self._system.theta.add(target))
         self.law.append(law)
         self._automatic.append(False)

@@ -44,7 +44,7 @@ class ForceTable:
         entries = (getattr(spec, "stiffness", None), getattr(spec, "damping", None), natural, constant)
         numbers = self._numbers
         offset = self._system.theta.add(
-            lambda: [0.0 if entry is None or entry == "auto" else numbers(entry) for entry in entries], f"forces.{name}"
+            lambda: [0.0 if entry is None or entry == "auto" else numbers(entry) for entry in entries]
         )
         if natural == "auto":
             self.automatic.append((offset + _NATURAL_VALUE, measure))
@@ -58,9 +58,7 @@ class ForceTable:
         """A force at a point or a torque on a body."""
         body, point = split(spec.point) if spec.type == "force" else (spec.body, "origin")
         geometry, numbers = self._system.geometry, self._numbers
-        offset = self._system.theta.add(
-            lambda: (*geometry.point(body, point), *numbers.vector(spec.value)), f"forces.{name}"
-        )
+        offset = self._system.theta.add(lambda: (*geometry.point(body, point), *numbers.vector(spec.value)))
         pair = self._measures.pairs.number(GROUND, self._system.topology.index[body])
         laws = (self._laws.number(spec.law, f"forces.{name}.law"), NONE, NONE)
         kind, unit = (Force.POINT_FORCE, "N") if spec.type == "force" else (Force.TORQUE, "N m")

@@ -3,6 +3,10 @@
 from typing import TYPE_CHECKING, Any
 
 from mbsim_cli.assembly.branches import branches
+from mbsim_cli.spec.rules.numbers import expressions_of
+from mbsim_cli.spec.source import join
+from mbsim_cli.spec.syntax import names as names_in
+from mbsim_cli.spec.syntax import parse
 
 if TYPE_CHECKING:
     from mbsim_cli.assembly.problem import Assembled
@@ -56,9 +60,25 @@ def _joint(assembled: "Assembled", name: str, spec: Any) -> dict[str, Any]:
     return {"name": name, "type": spec.type, "bodies": list(spec.bodies), "cut": cut, "reversed": backwards}
 
 
+def _uses(assembled: "Assembled") -> dict[str, list[str]]:
+    """Paths of all that depends on each parameter, directly or through other names."""
+    file, numbers = assembled.model_file, assembled.theta.numbers
+    places = [(join(path), number) for path, number in expressions_of(file) if path[0] != "checks"]
+    found: dict[str, list[str]] = {}
+    for parameter in file.parameters:
+        depends = numbers.depending_on(parameter, [number for _, number in places])
+        found[parameter] = [path for path, number in places if number in depends]
+        found[parameter] += [
+            f"objectives.{name}"
+            for name, spec in file.objectives.items()
+            if parameter in names_in(parse(spec.text, True))
+        ]
+    return found
+
+
 def _parameters(assembled: "Assembled") -> list[dict[str, Any]]:
     file = assembled.model_file
-    uses = assembled.theta.uses(list(file.parameters))
+    uses = _uses(assembled)
     scope = file.expressions.scope()
     return [
         {

@@ -128,7 +128,9 @@ def joint_frames(geometry: Geometry, spec: Any) -> Frames:
     p_a, p_b = (geometry.point(body, name) for body, name in zip(spec.bodies, both(spec.point), strict=True))
     reference = None
     if getattr(spec, "reference", None) is not None:
-        reference = tuple(geometry.vector(body, name) for body, name in zip(spec.bodies, both(spec.reference)))
+        reference = tuple(
+            geometry.vector(body, name) for body, name in zip(spec.bodies, both(spec.reference), strict=True)
+        )
     if kind == Joint.UNIVERSAL:
         axes = (geometry.vector(body, name) for body, name in zip(spec.bodies, both(spec.axes), strict=True))
         return _framed(p_a, p_b, universal_frames(*axes, reference))

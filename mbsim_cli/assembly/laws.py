@@ -32,7 +32,7 @@ class LawTable:
             kind = Law[law.type.upper()]
             self.names.append(path)
             self.kind.append(int(kind))
-            self.offset.append(self._system.theta.add(lambda: coefficients(numbers, law), path))
+            self.offset.append(self._system.theta.add(lambda: coefficients(numbers, law)))
             self.count.append(count(law, len(self._system.theta) - self.offset[-1]))
         return self.names.index(path)
 

@@ -8,23 +8,29 @@ from mbsim_cli.assembly.kinematics import Poses, vector
 from mbsim_cli.model.layout import COM, INERTIA, MASS, Tree
 
 
-def mass_matrix(tree: Tree, theta: Sequence[float], at: Poses) -> tuple[np.ndarray, np.ndarray]:
-    """M (n, n), and the size (n,) of the terms that its diagonal is the sum of.
+def momenta(tree: Tree, theta: Sequence[float], at: Poses) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Momentum (n, 6; linear, then angular about the global origin) that unit rate of a column gives to what it moves.
 
-    From the inertias of subtrees about the global origin, in O(n depth).
+    Also its product with the column, the diagonal of M (n,), and the size (n,) of the terms which that is the sum of.
     """
-    n = len(tree.column_body)
-    mass, moment, inertia = _subtrees(tree, theta, at)
+    mass, moment, inertia = (array[tree.column_body] for array in _subtrees(tree, theta, at))
     w, v = np.reshape(at.w, (-1, 3)), np.reshape(at.v, (-1, 3))
-    matrix, scale = np.zeros((n, n)), np.zeros(n)
+    linear = mass[:, None] * v - np.cross(moment, w)
+    angular = np.einsum("nij,nj->ni", inertia, w) + np.cross(moment, v)
+    diagonal = (w * angular + v * linear).sum(axis=1)
+    scale = np.einsum("nii->n", inertia) * (w * w).sum(axis=1) + mass * (v * v).sum(axis=1)
+    return np.hstack([linear, angular]), diagonal, scale
+
+
+def mass_matrix(tree: Tree, at: Poses, momentum: np.ndarray) -> np.ndarray:
+    """M (n, n) from the momenta of its columns, in O(n depth)."""
+    n = len(tree.column_body)
+    motion = np.hstack([np.reshape(at.v, (-1, 3)), np.reshape(at.w, (-1, 3))])
+    matrix = np.zeros((n, n))
     for j in range(n):
-        body = tree.column_body[j]
-        linear = mass[body] * v[j] - np.cross(moment[body], w[j])
-        angular = inertia[body] @ w[j] + np.cross(moment[body], v[j])
-        scale[j] = inertia[body].trace() * (w[j] @ w[j]) + mass[body] * (v[j] @ v[j])
         above = _columns_above(tree, j)
-        matrix[above, j] = matrix[j, above] = w[above] @ angular + v[above] @ linear
-    return matrix, scale
+        matrix[above, j] = matrix[j, above] = motion[above] @ momentum[j]
+    return matrix
 
 
 def _subtrees(tree: Tree, theta: Sequence[float], at: Poses) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -5,12 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from mbsim_cli.assembly.closing import CLOSED, Closing
-from mbsim_cli.assembly.mass import mass_matrix
+from mbsim_cli.assembly.mass import mass_matrix, momenta
 from mbsim_cli.assembly.system import System
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.problem import Problem
 
 DENSE = 150  # coordinates up to which combinations of them are searched for missing inertia
+ROUND_OFF = 1e-12  # of a sum of inertias, relative to its terms
 NO_INERTIA = 1e-11  # eigenvalue of the scaled mass matrix
 
 
@@ -44,7 +45,7 @@ def _check_loops(system: System, problem: Problem, closing: Closing) -> None:
             loop = next(loop for loop in system.topology.loops if loop[0] == name)
             system.issue(
                 f"joints.{name}",
-                f"the loop through {', '.join(loop)} cannot be assembled: joint {name!r} stays open by {gap:.4g} {unit}",
+                f"the loop through {', '.join(loop)} cannot be assembled: it stays open by {gap:.4g} {unit} at {name}",
                 "lengths, or the coordinates declared independent, do not fit",
             )
         else:
@@ -74,17 +75,17 @@ def _is_stated(system: System, joint: str) -> bool:
 
 def _without_inertia(problem: Problem, closing: Closing) -> Iterator[str]:
     """Coordinates that can change without any mass moving and without any constraint noticing."""
-    matrix, scale = mass_matrix(problem.model.tree, problem.theta.tolist(), closing.at)
-    names, n = problem.names.coordinates, len(scale)
-    has = np.diag(matrix) > 1e-12 * scale
+    tree, names = problem.model.tree, problem.names.coordinates
+    momentum, diagonal, scale = momenta(tree, problem.theta.tolist(), closing.at)
+    has, n = diagonal > ROUND_OFF * scale, len(names)
     if n > DENSE:
         noticed = np.abs(closing.J).max(axis=0, initial=0.0) > 0.0
         yield from (names[i] for i in np.flatnonzero(~has & ~noticed))
         return
     if not n:
         return
-    roots = np.sqrt(np.where(has, np.diag(matrix), 1.0))
-    matrix = np.where(np.outer(has, has), matrix, 0.0) / np.outer(roots, roots)
+    roots = np.sqrt(np.where(has, diagonal, 1.0))
+    matrix = np.where(np.outer(has, has), mass_matrix(tree, closing.at, momentum), 0.0) / np.outer(roots, roots)
     values, vectors = np.linalg.eigh(matrix + closing.J.T @ closing.J)
     named: set[str] = set()
     for vector in vectors.T[values < NO_INERTIA]:

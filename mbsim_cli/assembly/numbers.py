@@ -1,13 +1,13 @@
 """Numbers of a model file as the packing reads them: real, or with a complex step along one parameter."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 STEP = 1e-30  # of a complex step; its square vanishes beside any value, so the derivative is exact
 
 
 class Numbers:
-    """Evaluates the number expressions of a file (``environment`` is its ``spec.Expressions``); remembers those read."""
+    """Evaluates the numbers of a file (``environment`` is its ``spec.Expressions``) and remembers which were read."""
 
     def __init__(self, environment: Any):
         self._environment = environment
@@ -36,14 +36,14 @@ class Numbers:
 
     def step_along(self, parameter: str | None) -> set[Any]:
         """Step along a parameter from now on (None: along none); return the numbers read so far that depend on it."""
-        self._stepped = {}
-        if parameter is not None:
-            moved = {parameter: self._beyond(parameter)}
-            for number in self._values:
-                value = complex(self._environment.value(number, moved))
-                if value.imag:
-                    self._stepped[number] = value
+        self._stepped = {} if parameter is None else self.depending_on(parameter, self._values)
         return set(self._stepped)
+
+    def depending_on(self, parameter: str, numbers: Iterable[Any]) -> dict[Any, complex]:
+        """Those of the numbers that depend on a parameter, with their values a complex step away."""
+        moved = {parameter: self._beyond(parameter)}
+        values = ((number, complex(self._environment.value(number, moved))) for number in numbers)
+        return {number: value for number, value in values if value.imag}
 
     def gradient(self, number: Any, parameters: Sequence[str]) -> list[float]:
         """Derivatives of one number by the given parameters."""

@@ -13,7 +13,7 @@ from mbsim_cli.assembly.forces import ForceTable
 from mbsim_cli.assembly.geometry import Geometry, split
 from mbsim_cli.assembly.independence import independent_columns, initial_measures
 from mbsim_cli.assembly.info import describe
-from mbsim_cli.assembly.joints import COORDINATES, independent, kind_of
+from mbsim_cli.assembly.joints import COORDINATES, independent, joint_frames, kind_of
 from mbsim_cli.assembly.laws import LawTable
 from mbsim_cli.assembly.measures import MeasureTable
 from mbsim_cli.assembly.mechanism import check_mechanism
@@ -84,7 +84,7 @@ def build(
     """
     numbers = Numbers(model_file.expressions)
     theta = Theta(numbers)
-    theta.add(lambda: numbers.vector(model_file.gravity), "gravity")
+    theta.add(lambda: numbers.vector(model_file.gravity))
     system = System(model_file, Geometry(numbers, model_file), theta, _topology(model_file))
     packed = _Packed(system)
     chosen = options_of(model_file, numbers, sensitivity=sensitivity, **options)
@@ -103,8 +103,7 @@ def build(
     )
     closing = close(problem)
     check_mechanism(system, problem, closing)
-    if system.issues:
-        raise ModelError(system.issues)
+    system.stop()
     rows, wanted = packed.sensors.rows, [parameter.name for parameter in parameters]
     objectives = objectives_of(model_file, numbers, rows, wanted)
     return Assembled(problem, objectives, parameters, rows, system.topology, packed.dropped, closing, theta, model_file)
@@ -143,6 +142,14 @@ def _topology(model_file: Any) -> Topology:
     return topology
 
 
+def _check_joints(system: System) -> None:
+    """Record joints whose axes and references give no frame; raise ModelError then."""
+    for name, spec in system.joints.items():
+        with system.at(f"joints.{name}"):
+            joint_frames(system.geometry, spec)
+    system.stop()
+
+
 def _constrained_coordinates(model_file: Any) -> Iterator[str]:
     """Coordinates that couplings and motions speak of: better not measured over a cut, where angles wrap."""
     for spec in model_file.constraints.values():
@@ -156,6 +163,7 @@ class _Packed:
 
     def __init__(self, system: System):
         self.system, file = system, system.model_file
+        _check_joints(system)
         self.tree = tree_table(system)
         self.pairs = PairTable(system.topology.parent, system.first_column)
         self.measures = MeasureTable(system, self.pairs)
@@ -165,7 +173,9 @@ class _Packed:
         for joint in system.topology.cut:
             self.constraints.add_cut_joint(joint)
         for name, spec in file.constraints.items():
-            self.constraints.add_declared(name, spec)
+            with system.at(f"constraints.{name}"):
+                self.constraints.add_declared(name, spec)
+        system.stop()
         self.dropped = self.constraints.keep(wanted_rows(self))
         self.forces = ForceTable(system, self.measures, self.laws)
         for name, spec in file.forces.items():
@@ -173,7 +183,9 @@ class _Packed:
         self.initial_measures = initial_measures(system, self.measures)
         self.sensors = SensorTable(system, self.measures, self.forces, self.constraints.names)
         for name, spec in file.sensors.items():
-            self.sensors.add(name, spec)
+            with system.at(f"sensors.{name}"):
+                self.sensors.add(name, spec)
+        system.stop()
         tables = (self.pairs, self.measures, self.constraints, self.forces, self.laws, self.sensors)
         self.model = freeze(_integers(Model(self.tree, *(table.table() for table in tables))))
 

@@ -44,11 +44,11 @@ class SensorTable:
         kind, path = spec.type, f"sensors.{name}"
         if kind in _POINT_UNITS:
             body, point = split(spec.point)
-            offset = theta.add(lambda: geometry.point(body, point), path)
+            offset = theta.add(lambda: geometry.point(body, point))
             return Sensor[kind.upper()], index[body], NONE, 0, offset, _POINT_UNITS[kind]
         if kind == "direction":
             body, vector = split(spec.vector)
-            return Sensor.DIRECTION, index[body], NONE, 0, theta.add(lambda: geometry.vector(body, vector), path), "1"
+            return Sensor.DIRECTION, index[body], NONE, 0, theta.add(lambda: geometry.vector(body, vector)), "1"
         if kind in _BODY_UNITS:
             return Sensor[kind.upper()], index[spec.body], NONE, 0, 0, _BODY_UNITS[kind]
         if kind in ("coordinate", "distance", "angle"):

@@ -1,6 +1,7 @@
 """What all parts of the packing share: the file's sections, the numbers, the tree and its columns."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +9,7 @@ from mbsim_cli.assembly.geometry import Geometry, split
 from mbsim_cli.assembly.joints import COORDINATES, TreeColumn, kind_of, tree_columns
 from mbsim_cli.assembly.theta import Theta
 from mbsim_cli.assembly.topology import Topology
-from mbsim_cli.errors import Issue
+from mbsim_cli.errors import Issue, ModelError
 from mbsim_cli.model.codes import Column
 from mbsim_cli.model.layout import NONE
 
@@ -40,6 +41,19 @@ class System:
     def issue(self, path: str, message: str, hint: str | None = None) -> None:
         """Record that something is wrong at a path of the file."""
         self.issues.append(self.model_file.issue(path, message, hint))
+
+    @contextmanager
+    def at(self, path: str) -> Iterator[None]:
+        """Report a direction without length that turns up in what stands at a path of the file."""
+        try:
+            yield
+        except ZeroDivisionError:
+            self.issue(path, "a direction has no length", "directions that must differ are parallel, or one is zero")
+
+    def stop(self) -> None:
+        """Raise ModelError if anything is wrong so far."""
+        if self.issues:
+            raise ModelError(self.issues)
 
     def coordinate(self, reference: str) -> Coordinate:
         """The coordinate "JOINT.coordinate"."""

@@ -14,22 +14,22 @@ Function = Callable[[], Sequence[complex]]
 
 
 class Theta:
-    """Growing list of blocks; ``path`` says what of the model file a block belongs to."""
+    """Growing list of blocks."""
 
     def __init__(self, numbers: Numbers):
         self.numbers = numbers
-        self._blocks: list[tuple[int, Function, frozenset, str]] = []
+        self._blocks: list[tuple[int, Function, frozenset]] = []
         self._values: list[float] = []
 
     def __len__(self) -> int:
         return len(self._values)
 
-    def add(self, function: Function, path: str = "") -> int:
+    def add(self, function: Function) -> int:
         """Append the block that ``function`` computes; return its offset."""
         offset = len(self._values)
         self.numbers.read = set()
         self._values.extend(function())
-        self._blocks.append((offset, function, frozenset(self.numbers.read), path))
+        self._blocks.append((offset, function, frozenset(self.numbers.read)))
         return offset
 
     def values(self) -> np.ndarray:
@@ -41,7 +41,7 @@ class Theta:
         by_parameter = np.zeros((len(self._values), len(parameters)))
         for k, parameter in enumerate(parameters):
             stepped = self.numbers.step_along(parameter)
-            for offset, function, read, _ in self._blocks:
+            for offset, function, read in self._blocks:
                 if not read.isdisjoint(stepped):
                     block = np.asarray(function(), dtype=complex)
                     by_parameter[offset : offset + len(block), k] = block.imag / STEP
@@ -50,15 +50,4 @@ class Theta:
 
     def again(self) -> np.ndarray:
         """Theta (size,) computed anew, at the parameter values that the numbers stand at now."""
-        return np.array([entry for _, function, _, _ in self._blocks for entry in function()], dtype=float)
-
-    def uses(self, parameters: Sequence[str]) -> dict[str, list[str]]:
-        """Paths of the blocks that each parameter reaches."""
-        found: dict[str, list[str]] = {}
-        for parameter in parameters:
-            stepped = self.numbers.step_along(parameter)
-            found[parameter] = list(
-                dict.fromkeys(path for _, _, read, path in self._blocks if path and not read.isdisjoint(stepped))
-            )
-        self.numbers.step_along(None)
-        return found
+        return np.array([entry for _, function, _ in self._blocks for entry in function()], dtype=float)
