@@ -18,7 +18,11 @@ CLOSED = 1e-9  # m or rad
 SOLVED = 1e-13
 RANK_TOLERANCE = 1e-8  # of rows scaled to unit length
 TINY = 1e-12
+WELL = 1e-2  # part of a unit row that a coordinate must add to be a good choice
+CHOICES = 3
 HALVINGS = tuple(0.5**k for k in range(11))
+
+Equations = tuple[np.ndarray, np.ndarray, Poses]
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,8 @@ class Closing:
     J: np.ndarray  # (m, n), rows scaled to unit length
     redundant: list[int]  # rows that follow from earlier ones
     conflict: int  # by how many too many coordinates are declared independent
+    held: np.ndarray  # (n,) bool: coordinates that kept their initial values
+    held_velocity: np.ndarray  # (n,) bool: rates that can keep theirs
 
     @property
     def rank(self) -> int:
@@ -43,44 +49,91 @@ class Closing:
         return self.J.shape[1] - self.rank
 
 
-def close(problem: Problem) -> Closing:
-    """Find coordinates that satisfy the constraints, starting from the declared ones."""
+def close(problem: Problem, stated: np.ndarray) -> Closing:
+    """Find coordinates that satisfy the constraints, starting from the declared ones.
+
+    Where fewer coordinates are declared independent than the mechanism has degrees of freedom, further ones keep their
+    initial values: of those that determine the others well, first the ``stated`` ones (n,).
+    """
     first, n = problem.model.tree.initial[0], len(problem.model.tree.column_kind)
-    z, theta = problem.theta[first : first + n].copy(), problem.theta.tolist()
-    free = np.flatnonzero(~problem.independent)
-    phi, J, at = equations(problem, theta, z)
-    for _ in range(MAX_ITERATIONS):
-        size = np.linalg.norm(phi)
-        if size < SOLVED or not free.size:
+    start, free = problem.theta[first : first + n], ~problem.independent
+    # automatic targets need nothing of the position
+    rows = [i for i, automatic in enumerate(_automatic(problem)) if not automatic]
+    dependent = _choose(equations(problem, problem.theta.tolist(), start)[1][rows], free, stated)
+    for _ in range(CHOICES):
+        z, (phi, J, at) = _newton(problem, start, dependent)
+        better = _choose(J[rows], free, stated)
+        if len(better) <= _rank(J[np.ix_(rows, dependent)]):
             break
-        step = np.zeros(n)
-        step[free] = np.linalg.lstsq(J[:, free], -phi, rcond=RANK_TOLERANCE)[0]
+        dependent = better
+    m = len(problem.model.constraints.measure)
+    scaled = _unit_rows(J)
+    held, held_velocity = np.ones((2, n), dtype=bool)
+    held[dependent] = False
+    held_velocity[_choose(scaled, ~problem.independent_velocity, stated)] = False
+    conflict = _conflict(scaled[rows], m - len(_automatic(problem)) + len(rows), free)
+    return Closing(z, at, phi[:m], scaled[:m], dependent_rows(scaled[:m]), conflict, held, held_velocity)
+
+
+def _newton(problem: Problem, start: np.ndarray, dependent: list[int]) -> tuple[np.ndarray, Equations]:
+    """Damped Newton for the dependent coordinates; returns the nearest it came."""
+    z, theta = start.copy(), problem.theta.tolist()
+    found = equations(problem, theta, z)
+    for _ in range(MAX_ITERATIONS if dependent else 0):
+        phi, J, _ = found
+        size = np.linalg.norm(phi)
+        if size < SOLVED:
+            break
+        step = np.zeros(len(z))
+        step[dependent] = np.linalg.lstsq(J[:, dependent], -phi, rcond=RANK_TOLERANCE)[0]
         for factor in HALVINGS:
             trial = equations(problem, theta, z + factor * step)
             if np.linalg.norm(trial[0]) < size:
                 break
         else:
             break
-        z, (phi, J, at) = z + factor * step, trial
-    m = len(problem.model.constraints.measure)
-    scaled = J / np.maximum(np.linalg.norm(J, axis=1, keepdims=True), TINY)
-    redundant = dependent_rows(scaled[:m])
-    return Closing(z, at, phi[:m], scaled[:m], redundant, _conflict(problem, scaled, free))
+        z, found = z + factor * step, trial
+    return z, found
 
 
-def _conflict(problem: Problem, J: np.ndarray, free: np.ndarray) -> int:
-    """Rows that only coordinates declared independent could satisfy; automatic targets need nothing."""
+def _choose(J: np.ndarray, free: np.ndarray, stated: np.ndarray) -> list[int]:
+    """Free coordinates that the rows of J determine, as many as the rank; stated ones only where they must be."""
+    rest, chosen = _unit_rows(J).copy(), []
+    for group, enough in ((free & ~stated, WELL), (free & stated, WELL), (free, RANK_TOLERANCE)):
+        candidates = [i for i in np.flatnonzero(group) if i not in chosen]
+        while candidates:
+            sizes = np.linalg.norm(rest[:, candidates], axis=0)
+            best = int(np.argmax(sizes)) if len(sizes) else 0
+            if not len(rest) or sizes[best] < enough:
+                break
+            column = rest[:, candidates[best]] / sizes[best]
+            rest -= np.outer(column, column @ rest)
+            chosen.append(int(candidates.pop(best)))
+    return sorted(chosen)
+
+
+def _conflict(J: np.ndarray, first_initial: int, free: np.ndarray) -> int:
+    """Rows that only coordinates declared independent could satisfy, and initial values stated twice.
+
+    Rows from ``first_initial`` on are declared values of cut joints.
+    """
+    dependent = dependent_rows(J)
+    stated_twice = sum(1 for row in dependent if row >= first_initial)
+    return len(J) - len(dependent) + stated_twice - _rank(J[:, free])
+
+
+def _automatic(problem: Problem) -> list[bool]:
+    """For every row whether its target is the initial value."""
     automatic = {index for index, _ in problem.automatic}
-    rows = [i for i, target in enumerate(problem.model.constraints.theta) if target not in automatic]
-    initial = range(len(problem.model.constraints.theta), len(J))
-    dependent = dependent_rows(J[[*rows, *initial]])
-    rank = len(rows) + len(initial) - len(dependent)
-    stated_twice = sum(1 for row in dependent if row >= len(rows))
-    return rank + stated_twice - _rank(J[np.ix_([*rows, *initial], free)])
+    return [target in automatic for target in problem.model.constraints.theta] + [False] * len(problem.initial_measures)
+
+
+def _unit_rows(J: np.ndarray) -> np.ndarray:
+    return J / np.maximum(np.linalg.norm(J, axis=1, keepdims=True), TINY)
 
 
 def _rank(J: np.ndarray) -> int:
-    return int(np.linalg.matrix_rank(J, tol=RANK_TOLERANCE)) if J.size else 0
+    return int(np.linalg.matrix_rank(_unit_rows(J), tol=RANK_TOLERANCE)) if J.size else 0
 
 
 def dependent_rows(J: np.ndarray) -> list[int]:
@@ -97,18 +150,16 @@ def dependent_rows(J: np.ndarray) -> list[int]:
     return found
 
 
-def equations(problem: Problem, theta: list[float], z: np.ndarray) -> tuple[np.ndarray, np.ndarray, Poses]:
+def equations(problem: Problem, theta: list[float], z: np.ndarray) -> Equations:
     """Constraints (m,), then declared values of cut joints; their Jacobian; and the poses."""
     model, n = problem.model, len(z)
     at = poses(model.tree, theta, z.tolist())
-    automatic = {index for index, _ in problem.automatic}
-    constraints = zip(model.constraints.measure, model.constraints.theta, model.constraints.law, strict=True)
-    rows = [(measure, target, law, target in automatic) for measure, target, law in constraints]
-    rows += [(measure, target, NONE, False) for measure, target, _ in problem.initial_measures]
+    rows = list(zip(model.constraints.measure, model.constraints.theta, model.constraints.law, strict=True))
+    rows += [(measure, target, NONE) for measure, target, _ in problem.initial_measures]
     phi, J = np.zeros(len(rows)), np.zeros((len(rows), n))
-    for i, (measure, target, law, as_is) in enumerate(rows):
+    for i, ((measure, target, law), automatic) in enumerate(zip(rows, _automatic(problem), strict=True)):
         value = _measure(problem, theta, z, at, measure, J[i])
-        if not as_is:
+        if not automatic:
             wanted = theta[target] + (law_at(model.laws, theta, law, 0.0) if law != NONE else 0.0)
             phi[i] = value - wanted
             if model.measures.kind[measure] == Measure.ANGLE:

@@ -11,6 +11,7 @@ from mbsim_cli.assembly.vectors import (
     IDENTITY,
     Matrix,
     Vector,
+    add,
     columns,
     cross,
     dot,
@@ -25,31 +26,37 @@ from mbsim_cli.assembly.vectors import (
 from mbsim_cli.model.codes import Joint
 
 OPPOSITE = -1.0 + 1e-8  # cosine below which two axes count as opposite: no minimal rotation is defined there
+NEAR = 0.8  # component of a unit vector above which it counts as near a body axis
 PARALLEL = 1e-12  # squared sine below which two directions count as parallel
 
 
 def frame(axis: Vector, towards: Vector | None = None) -> Matrix:
     """Right-handed frame with z along ``axis`` and x as near to ``towards`` as it can be.
 
-    Without ``towards`` x is nearest to the body axis that ``axis`` leans on least.
+    Without ``towards`` x is nearest to the body's own x axis, or to its y axis where z is near x.
     """
     z = unit(axis)
     if towards is None:
-        towards = IDENTITY[_least(z)]
+        towards = IDENTITY[_across(z)]
     x = unit(without(towards, z))
     return columns(x, cross(z, x), z)
 
 
 def minimal_rotation(start: Vector, end: Vector) -> Matrix:
-    """Rotation by the smallest angle that carries the unit vector ``start`` onto the unit vector ``end``."""
-    axis = cross(start, end)
-    factor = 1.0 / (1.0 + dot(start, end))
+    """Rotation by the smallest angle that carries the unit vector ``start`` onto the unit vector ``end``.
+
+    Two half turns, about ``start`` and about the direction midway: accurate also for nearly opposite vectors.
+    """
+    return product(_half_turn(unit(add(start, end))), _half_turn(start))
+
+
+def _half_turn(axis: Vector) -> Matrix:
+    """Rotation by pi about a unit vector."""
     x, y, z = axis
-    c = dot(start, end)
     return (
-        (c + factor * x * x, factor * x * y - z, factor * x * z + y),
-        (factor * x * y + z, c + factor * y * y, factor * y * z - x),
-        (factor * x * z - y, factor * y * z + x, c + factor * z * z),
+        (2.0 * x * x - 1.0, 2.0 * x * y, 2.0 * x * z),
+        (2.0 * x * y, 2.0 * y * y - 1.0, 2.0 * y * z),
+        (2.0 * x * z, 2.0 * y * z, 2.0 * z * z - 1.0),
     )
 
 
@@ -81,7 +88,7 @@ def universal_frames(
     z, x = unit(axis_a), unit(axis_b)
     if reference is None:
         parallel = dot(cross(real(z), real(x)), cross(real(z), real(x))) < PARALLEL
-        reference = (IDENTITY[_least(z)], IDENTITY[_least(x)]) if parallel else (x, z)
+        reference = (IDENTITY[_across(z)], IDENTITY[_across(x)]) if parallel else (x, z)
     x_a = unit(without(reference[0], z))
     z_b = unit(without(reference[1], x))
     return columns(x_a, cross(z, x_a), z), columns(x, cross(z_b, x), z_b)
@@ -181,13 +188,9 @@ def inclination(a: Vector, b: Vector) -> float:
     return length(cross(a, b))
 
 
-def _least(axis: Vector) -> int:
-    """Number of the body axis that is farthest from ``axis``; nearly equal ones count as equal, the last wins.
-
-    The preference order x, y, z reversed keeps e.g. z axes with x towards the body's own x.
-    """
-    sizes = [round(abs(component.real), 9) for component in axis]
-    return sizes.index(min(sizes))
+def _across(axis: Vector) -> int:
+    """Number of a body axis well away from ``axis``: x, unless that is near. No tie lies near an axis in common use."""
+    return 0 if abs(axis[0].real) < NEAR else 1
 
 
 def _cos(x: complex) -> complex:

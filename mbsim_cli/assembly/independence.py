@@ -25,6 +25,13 @@ def independent_columns(system: System, packed: Any) -> np.ndarray:
     return mask
 
 
+def stated_columns(system: System) -> np.ndarray:
+    """Mask (n,) of the coordinates whose joint has an initial position in the file."""
+    rates = {"velocity", "angular_velocity", "angle_rates", "independent"}
+    given = [getattr(system.joints[joint], "initial", None) for joint, _ in system.columns]
+    return np.array([initial is not None and bool(initial.model_fields_set - rates) for initial in given], dtype=bool)
+
+
 def constrained_columns(packed: Any) -> np.ndarray:
     """Mask (n,) of the columns that any constraint but the norm of Euler parameters reads."""
     touched = np.zeros(len(packed.system.columns), dtype=bool)

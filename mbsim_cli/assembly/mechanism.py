@@ -5,8 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from mbsim_cli.assembly.closing import CLOSED, Closing
+from mbsim_cli.assembly.joints import CUT_EQUATIONS, joint_frames, kind_of
 from mbsim_cli.assembly.mass import mass_matrix, momenta
 from mbsim_cli.assembly.system import System
+from mbsim_cli.assembly.vectors import dot, transpose
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.problem import Problem
 
@@ -18,6 +20,7 @@ NO_INERTIA = 1e-11  # eigenvalue of the scaled mass matrix
 def check_mechanism(system: System, problem: Problem, closing: Closing) -> None:
     """Record open loops, coordinates declared independent in vain, and motions without inertia."""
     _check_loops(system, problem, closing)
+    _check_directions(system, closing)
     if closing.conflict > 0:
         _check_independence(system, problem, closing)
     for name in _without_inertia(problem, closing):
@@ -50,6 +53,28 @@ def _check_loops(system: System, problem: Problem, closing: Closing) -> None:
             )
         else:
             system.issue(f"constraints.{name}", f"cannot be satisfied at the start: it is off by {gap:.4g} {unit}")
+
+
+def _check_directions(system: System, closing: Closing) -> None:
+    """Cut joints that were closed with opposite axes: their equations cannot tell."""
+    index = system.topology.index
+    for name in system.topology.cut:
+        spec = system.joints[name]
+        axes = {equation.axis_b for equation in CUT_EQUATIONS[kind_of(spec)] if equation.name in ("tilt_x", "turn")}
+        if not axes:
+            continue
+        frames = joint_frames(system.geometry, spec)
+        a, b = (index[body] for body in spec.bodies)
+        for axis in (2, 0) if len(axes) == 2 else (2,):
+            x_a = closing.at.direction(a, transpose(frames.R_a)[axis])
+            x_b = closing.at.direction(b, transpose(frames.R_b)[axis])
+            if dot(x_a, x_b) < 0.0:
+                system.issue(
+                    f"joints.{name}",
+                    f"the loop closes at {name} with the joint's axes pointing in opposite directions",
+                    "start the joints of the loop nearer to how they stand, or turn the axis in one of the bodies",
+                )
+                break
 
 
 def _check_independence(system: System, problem: Problem, closing: Closing) -> None:

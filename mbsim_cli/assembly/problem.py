@@ -11,7 +11,7 @@ from mbsim_cli.assembly.closing import Closing, close
 from mbsim_cli.assembly.constraints import ConstraintTable
 from mbsim_cli.assembly.forces import ForceTable
 from mbsim_cli.assembly.geometry import Geometry, split
-from mbsim_cli.assembly.independence import independent_columns, initial_measures
+from mbsim_cli.assembly.independence import independent_columns, initial_measures, stated_columns
 from mbsim_cli.assembly.info import describe
 from mbsim_cli.assembly.joints import COORDINATES, independent, joint_frames, kind_of
 from mbsim_cli.assembly.laws import LawTable
@@ -101,9 +101,10 @@ def build(
         initial_measures=packed.initial_measures,
         options=chosen,
     )
-    closing = close(problem)
+    closing = close(problem, stated_columns(system))
     check_mechanism(system, problem, closing)
     system.stop()
+    problem = replace(problem, independent=closing.held, independent_velocity=closing.held_velocity)
     rows, wanted = packed.sensors.rows, [parameter.name for parameter in parameters]
     objectives = objectives_of(model_file, numbers, rows, wanted)
     return Assembled(problem, objectives, parameters, rows, system.topology, packed.dropped, closing, theta, model_file)
