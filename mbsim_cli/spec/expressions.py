@@ -31,7 +31,7 @@ class Expressions:
         self._scopes: dict[tuple, dict[str, Scalar]] = {}
         self._name_gradients: dict[str, dict[str, float]] = {}
         self._sort()
-        self._base = self._evaluate_all({})
+        self._base = self._evaluate_base()
 
     def __contains__(self, name: object) -> bool:
         return name in self._definitions
@@ -124,11 +124,10 @@ class Expressions:
     def _sort(self) -> None:
         self._order, cycles = sort({name: self._reads(name) for name in self._definitions})
         for cycle in cycles:
-            reported = any(name in self.errors for name in cycle)
+            message = f"is defined by itself: {shown(cycle)}"
+            first = not any(name in self.errors for name in cycle)
             for name in cycle:
-                self.errors.setdefault(name, ExpressionError("has no value", reported=True))
-            if not reported:
-                self.errors[cycle[0]] = ExpressionError(f"is defined by itself: {shown(cycle)}")
+                self.errors.setdefault(name, ExpressionError(message, reported=not first or name != cycle[0]))
 
     def _evaluate_all(self, values: Mapping[str, Scalar]) -> dict[str, Scalar]:
         scope: dict[str, Scalar] = {}
@@ -136,6 +135,13 @@ class Expressions:
             if name in values:
                 scope[name] = values[name]
             elif name not in self.errors:
+                scope[name] = self._evaluate(name, scope)
+        return scope
+
+    def _evaluate_base(self) -> dict[str, Scalar]:
+        scope: dict[str, Scalar] = {}
+        for name in self._order:
+            if name not in self.errors:
                 try:
                     scope[name] = self._evaluate(name, scope)
                 except ExpressionError as error:

@@ -43,7 +43,7 @@ def load(path: str | os.PathLike[str], overrides: Mapping[str, str] | None = Non
             rule(review)
         issues += review.issues
     if issues or model is None:
-        raise ModelError(_in_order(issues))
+        raise ModelError(_in_order(issues, source.file))
     return model
 
 
@@ -58,11 +58,12 @@ def _override(model: ModelFile, overrides: Mapping[str, str]) -> None:
         except PydanticCustomError as error:
             raise UsageError(f"value {text!r} of parameter {name!r}: {error.message()}") from None
     for name in overrides:
-        if (wrong := model.expressions.errors.get(name)) is not None and not wrong.reported:
+        wrong = model.expressions.errors.get(name)
+        if wrong is not None and (not wrong.reported or "defined by itself" in wrong.message):
             raise UsageError(f"value {overrides[name]!r} of parameter {name!r}: {wrong.message}")
 
 
-def _in_order(issues: Iterable[Issue]) -> list[Issue]:
+def _in_order(issues: Iterable[Issue], first: str) -> list[Issue]:
     distinct = dict.fromkeys(issues)
-    files = {file: rank for rank, file in enumerate(dict.fromkeys(issue.file for issue in distinct))}
-    return sorted(distinct, key=lambda issue: (files[issue.file], issue.line, issue.column))
+    rank = {file: place for place, file in enumerate(dict.fromkeys([first, *(issue.file for issue in distinct)]))}
+    return sorted(distinct, key=lambda issue: (rank[issue.file], issue.line, issue.column))

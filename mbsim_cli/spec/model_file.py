@@ -22,8 +22,6 @@ from mbsim_cli.spec.points import Point, VectorSpec
 from mbsim_cli.spec.sensors import Sensor
 from mbsim_cli.spec.source import Source
 
-_GRAVITY = [Number(0.0), Number(0.0), Number(-9.81)]
-
 
 def _section(kind: Any, description: str, *examples: Any) -> Any:
     # a section without entries is null in YAML
@@ -40,7 +38,12 @@ class ModelFile(Spec):
     name: str = field("Name of the model.", "Five-bar linkage", default="")
     description: str | None = field("Free text for the reader.", "A planar mechanism.", default=None)
     include: list[str] = field("Files that this one is merged over, relative to it.", ["common.yaml"], default=[])
-    gravity: Vector = field("Acceleration of free fall, global axes [m/s^2].", [0, -9.81, 0], default=_GRAVITY)
+    gravity: Vector = field(
+        "Acceleration of free fall, global axes [m/s^2].",
+        [0, -9.81, 0],
+        default=[0.0, 0.0, -9.81],
+        validate_default=True,
+    )
     constants: _section(Number, "Numbers and formulas by name.", {"g": 9.81, "half": "L/2"})
     parameters: _section(ParameterOrValue, "Design parameters by name.", {"L": {"value": "sqrt(2)", "unit": "m"}})
     points: _section(Point, "Points by name.", {"A": {"ground": [0, 0, 0], "A1": [0, 0, 0]}})

@@ -76,13 +76,20 @@ def read_nodes(text: bytes, file: str) -> tuple[Node | None, list[NodeError]]:
         for event in _events(text):
             builder.take(event)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
-        raise NodeError(f"YAML cannot be read: {error.problem or error.context}", line, column) from None
+        raise _syntax_error(error, text) from None
     except yaml.reader.ReaderError as error:
-        line = text[: error.position].count(b"\n") + 1 if isinstance(error.position, int) else 0
+        line = text[: error.position].count(b"\n") + 1 if isinstance(error.position, int) else 1
         raise NodeError(f"text cannot be read: {error.reason}", line, 1) from None
     return builder.root, builder.errors
+
+
+def _syntax_error(error: yaml.MarkedYAMLError, text: bytes) -> NodeError:
+    lines = text.decode("utf-8", errors="replace").splitlines() or [""]
+    marks = [mark for mark in (error.problem_mark, error.context_mark) if mark is not None]
+    inside = [(mark.line + 1, mark.column + 1) for mark in marks if mark.line < len(lines)]
+    what = ": ".join(part for part in (error.context, error.problem) if part)
+    # at the end of the file, what is open there is the better place
+    return NodeError(f"YAML cannot be read {what}", *(inside[0] if inside else (len(lines), len(lines[-1]) + 1)))
 
 
 def _events(text: bytes) -> Iterator[Any]:

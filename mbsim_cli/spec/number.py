@@ -2,7 +2,7 @@
 
 import math
 import re
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
@@ -16,7 +16,6 @@ class Number:
     """A number of the model file: ``literal`` is its value, or ``text`` the expression that gives it."""
 
     __slots__ = ("literal", "text")
-    what: ClassVar[str] = "a number or an expression"
 
     def __init__(self, value: float | str):
         self.literal = None if isinstance(value, str) else float(value)
@@ -56,7 +55,8 @@ class Number:
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(cls.read)
+        written = core_schema.plain_serializer_function_ser_schema(lambda n: n.text if n.literal is None else n.literal)
+        return core_schema.no_info_plain_validator_function(cls.read, serialization=written)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:

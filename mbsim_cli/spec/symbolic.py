@@ -27,11 +27,35 @@ class length(sympy.Function):
         return unit(self.args[argindex - 1], self)
 
 
+class wins(sympy.Function):
+    """1 where the argument whose number stands first is the largest of the others, else 0."""
+
+
+class largest(sympy.Function):
+    """Largest of its arguments; where some are equal, the first one counts."""
+
+    def fdiff(self, argindex: int = 1) -> sympy.Expr:
+        """Return the derivative by one argument."""
+        return wins(sympy.Integer(argindex - 1), *self.args)
+
+
 def _unit(x: Any, n: Any) -> Any:
     return np.where(n == 0, 0.0, x / np.where(n == 0, 1.0, n))
 
 
-NUMPY = [{"unit": _unit, "length": lambda *x: np.sqrt(sum(v * v for v in x))}, "numpy"]
+def _length(*x: Any) -> Any:
+    return np.sqrt(sum(v * v for v in x))
+
+
+def _largest(*x: Any) -> Any:
+    return np.max(np.broadcast_arrays(*x), axis=0)
+
+
+def _wins(number: int, *x: Any) -> Any:
+    return 1.0 * (np.argmax(np.broadcast_arrays(*x), axis=0) == number)
+
+
+NUMPY = [{"unit": _unit, "length": _length, "largest": _largest, "wins": _wins}, "numpy"]
 
 
 def compiled(symbols: list[sympy.Symbol], expressions: list[sympy.Expr]) -> Callable[..., list[Any]]:
@@ -106,24 +130,14 @@ def _cross(a: Symbolic, b: Symbolic) -> Symbolic:
     return tuple(a[i - 2] * b[i - 1] - a[i - 1] * b[i - 2] for i in range(3))
 
 
-def _extreme(first_wins: Callable[[Any, Any], Any]) -> Callable[..., sympy.Expr]:
-    def extreme(*values: sympy.Expr) -> sympy.Expr:
-        result = values[0]
-        for value in values[1:]:
-            result = sympy.Piecewise((result, first_wins(result, value)), (value, True))
-        return result
-
-    return extreme
-
-
 _FUNCTIONS: dict[str, Callable[..., Symbolic]] = {
     **{name: getattr(sympy, name) for name in ("sqrt", "exp", "log", "sin", "cos", "tan", "asin", "acos", "atan")},
     **{name: getattr(sympy, name) for name in ("sinh", "cosh", "tanh", "atan2")},
     "log10": lambda x: sympy.log(x) / sympy.Float(2.302585092994046),
     "abs": sympy.Abs,
     "hypot": length,
-    "min": _extreme(lambda a, b: a <= b),
-    "max": _extreme(lambda a, b: a >= b),
+    "min": lambda *values: -largest(*(-value for value in values)),
+    "max": largest,
     "dot": _dot,
     "cross": _cross,
     "norm": lambda a: length(*a),

@@ -12,6 +12,8 @@ def check(review: Review) -> None:
     if not review.intact("bodies") or not review.intact("joints"):
         return
     joints = review.model.joints.values()
+    if any(body not in review.bodies for joint in joints for body in joint.bodies):
+        return  # reported already, and the graph is not known
     loose = _groups(review, (joint.bodies for joint in joints))
     for group in loose:
         _report(review, group, "is not connected to the ground by joints", "a floating joint leaves a body free")

@@ -114,7 +114,9 @@ class References:
         named = list(item.terms) if item.type == "coupling" else [item.coordinate]
         for name in named:
             place = (*path, "terms", name) if item.type == "coupling" else (*path, "coordinate")
-            _, _, coordinate = name.rpartition(".")
+            joint, _, coordinate = name.partition(".")
+            if joint not in self.review.model.joints or coordinate not in self.review.model.joints[joint].coordinates:
+                continue  # reported already
             if coordinate in ("e0", "e1", "e2", "e3"):
                 hint = "no force or constraint acts on an Euler parameter alone"
                 self.review.report(place, f"{name!r} is an Euler parameter", hint, key=item.type == "coupling")
@@ -129,7 +131,11 @@ class References:
             body, dot, name = text.partition(".")
             if not dot or not body or not name:
                 carriers = (self.points if what == "point" else self.vectors).get(text, set())
-                hint = f"write {sorted(carriers)[0]}.{text}" if len(carriers) == 1 else None
+                hint = (
+                    "write " + " or ".join(f"{carrier}.{text}" for carrier in sorted(carriers)[:4])
+                    if carriers
+                    else None
+                )
                 self.review.report(path, f"{text!r} must be written body.{what}", hint)
             elif self.review.known(path, body, "bodies", "body"):
                 look_up(path, body, name, len(body) + 1)
@@ -155,7 +161,8 @@ class References:
             near = [*(n for n, bodies in carriers.items() if body in bodies or _ALL in bodies), *implicit]
             hint = review.suggest(name, near)
             if hint is None or not hint.startswith("did"):
-                hint = review.suggest(name, carriers) or hint
+                elsewhere = review.suggest(name, carriers) or ""
+                hint = elsewhere if elsewhere.startswith("did") else hint
             review.report(path, f"unknown {what} {name!r}", hint, offset)
         elif body not in carriers[name] and _ALL not in carriers[name]:
             where = ", ".join(sorted(carriers[name])[:8])

@@ -1,0 +1,54 @@
+"""Includes: deep merge, and positions in the right file."""
+
+from mbsim_cli import spec
+from tests.spec.example import VALID, issues_of, write
+
+
+def test_the_including_file_wins_key_by_key(tmp_path):
+    write(tmp_path, VALID, "base.yaml")
+    text = "mbsim: 1\ninclude: [base.yaml]\nbodies: {bar: {mass: 7}}\nanalysis: {duration: 9}\n"
+    model = spec.load(write(tmp_path, text))
+    assert model.bodies["bar"].mass == spec.Number(7)
+    assert model.bodies["bar"].inertia.zz == spec.Number("1/6")
+    assert (model.analysis.duration, model.analysis.step) == (spec.Number(9), spec.Number(1e-3))
+
+
+def test_later_includes_win_and_includes_nest(tmp_path):
+    (tmp_path / "parts").mkdir()
+    write(tmp_path, VALID, "parts/base.yaml")
+    write(tmp_path, "include: [base.yaml]\nname: one\n", "parts/one.yaml")
+    write(tmp_path, "name: two\n", "two.yaml")
+    model = spec.load(write(tmp_path, "mbsim: 1\ninclude: [parts/one.yaml, two.yaml]\n"))
+    assert model.name == "two"
+    assert model.source.locate("bodies.bar") == (f"{tmp_path}/parts/base.yaml", 15, 3)
+    assert model.source.locate("name") == (f"{tmp_path}/two.yaml", 1, 7)
+
+
+def test_errors_point_into_the_file_that_holds_them(tmp_path):
+    text = "mbsim: 1\ninclude: [base.yaml]\nsensors:\n  s: {type: position, point: bar.C}\n"
+    assert issues_of(tmp_path, text, base=VALID.replace("law: ramp", "law: rmp")) == [
+        "model.yaml:4:34: sensors.s.point: unknown point 'C'; known: A, B, center_of_mass, origin",
+        "base.yaml:26:50: constraints.turn.law: unknown law 'rmp'; did you mean 'ramp'?",
+    ]
+
+
+def test_what_cannot_be_included(tmp_path):
+    assert issues_of(tmp_path, VALID + "include: [none.yaml]\n") == [
+        "model.yaml:47:11: include: cannot read 'none.yaml': No such file or directory"
+    ]
+    assert issues_of(tmp_path, VALID + "include: [one.yaml]\n", one="include: [model.yaml]\n") == [
+        "one.yaml:1:11: include: 'model.yaml' includes itself"
+    ]
+    assert issues_of(tmp_path, VALID + "include: [one.yaml]\n", one="[1]\n") == [
+        "one.yaml:1:1: the file is not a mapping of sections"
+    ]
+    assert issues_of(tmp_path, VALID + "include: [one.yaml]\n", one="a: [\n")[0].startswith("one.yaml:1:5: YAML cannot")
+    assert issues_of(tmp_path, VALID + "include: one.yaml\n") == ["model.yaml:47:10: include: must be a list"]
+
+
+def test_shared_aliases_are_not_merged_into(tmp_path):
+    base = VALID.replace("  bar: {mass: m,", "  bar: &b {mass: m,").replace("joints:", "  twin: *b\njoints:")
+    base = base.replace("  A: {type: revolute", "  C: {type: floating, bodies: [ground, twin]}\n  A: {type: revolute")
+    write(tmp_path, base, "base.yaml")
+    model = spec.load(write(tmp_path, "mbsim: 1\ninclude: [base.yaml]\nbodies: {bar: {mass: 7}}\n"))
+    assert model.bodies["twin"].mass == spec.Number("m")

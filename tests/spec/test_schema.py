@@ -1,0 +1,58 @@
+"""The JSON Schema: current, complete, and usable by editors."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from mbsim_cli.spec.nodes import read_nodes
+from mbsim_cli.spec.schema import schema
+from tests.spec.example import VALID, variant
+
+ROOT = Path(__file__).parents[2]
+
+
+def _objects(part):
+    if isinstance(part, dict):
+        if "properties" in part:
+            yield part
+        for entry in part.values():
+            yield from _objects(entry)
+    elif isinstance(part, list):
+        for entry in part:
+            yield from _objects(entry)
+
+
+def _data(text):
+    return read_nodes(text.encode(), "model.yaml")[0].data()
+
+
+def test_the_file_is_current():
+    stored = json.loads((ROOT / "schemas" / "model.schema.json").read_text())
+    assert stored == schema(), "write it anew: mbsim schema -o schemas/model.schema.json"
+
+
+def test_editors_can_use_it():
+    assert "prefixItems" not in json.dumps(schema())
+    jsonschema.Draft202012Validator.check_schema(schema())
+
+
+def test_every_field_has_a_description_and_examples():
+    for entry in _objects(schema()):
+        assert entry["additionalProperties"] is False
+        for name, field in entry["properties"].items():
+            assert field.get("description"), (entry.get("description"), name)
+            assert field.get("examples"), (entry.get("description"), name)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "models").glob("**/*.yaml")), ids=lambda path: path.name)
+def test_models_satisfy_it(path):
+    jsonschema.validate(_data(path.read_text()), schema())
+
+
+def test_it_finds_what_a_schema_can_find():
+    jsonschema.validate(_data(VALID), schema())
+    for old, new in (("name: example", "nam: e"), ("type: rod,", "type: rood,"), ("derivative: 1", "derivative: 3")):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(_data(variant(old, new)), schema())
