@@ -5,13 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.kernels.drivers.simulate import (
-    Progress,
-    run_motion,
-    run_sensitivity,
-    write_sensitivity_row,
-    write_start,
-)
+from mbsim_cli.kernels.drivers.observe import observe
+from mbsim_cli.kernels.drivers.simulate import Progress, Record, SensitivityRecord, run
 from mbsim_cli.kernels.integrators.ali3p import Control
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.problem import Block, Problem
@@ -31,58 +26,64 @@ class Simulation:
         self.dtype = self.theta.dtype.type
         self.control: Control = allocate.control(problem.options, redundant=start.redundant.size > 0)
         self.state = start.state
-        self.work = allocate.work(self.model, self.dtype)
+        self.work = allocate.work(self.model, self.theta)
         self.progress = Progress(int(Status.OK), 0, 0.0, False, 0)
         self.step = 0
-        self.p = start.dtheta.shape[0] if problem.options.sensitivity == "ddm" else 0
-        if self.p:
-            self.sens = start.sensitivity
-            self.directions = allocate.directions(self.model, start.dtheta, self.dtype)
-            self.extra = allocate.sensitivity_work(self.model, self.work, self.p, self.dtype)
+        wanted = problem.options.sensitivity == "ddm"
+        dtheta = start.dtheta if wanted else start.dtheta[:0]
+        self.p = dtheta.shape[0]
+        self.sens = start.sensitivity if wanted else allocate.sensitivity(self.model, 0, self.dtype)
+        self.directions = allocate.directions(self.model, dtheta, self.dtype)
+        self.extra = allocate.sensitivity_work(self.model, self.work, self.p, self.dtype)
 
     def first_block(self) -> Block:
         """The initial instant."""
-        record = allocate.record(self.model, 1, self.dtype)
-        write_start(self.model, self.theta, 0.0, self.control, self.state, self.work, record)
-        d_record = allocate.sensitivity_record(self.model, 1, self.p, self.dtype)
-        if self.p:
-            write_sensitivity_row(
-                self.model, self.theta, 0.0, 0.0, self.directions, self.state, self.sens, self.work, self.extra,
-                d_record, 0,
-            )  # fmt: skip
-        return _block(record, d_record, 1)
+        record, d_record = self._records(1)
+        for stored, start in zip(record[1:7], self.state, strict=True):
+            stored[0] = start
+        for stored, start in zip(d_record[:4], self.sens[:4], strict=True):
+            stored[0] = start
+        return self._block(record, d_record)
 
     def advance(self, steps: int) -> Block:
         """The next ``steps`` steps; raise AnalysisError where one fails."""
         interval = self.problem.options.output_interval
-        rows = (self.step + steps) // interval - self.step // interval
-        record = allocate.record(self.model, rows, self.dtype)
-        d_record = allocate.sensitivity_record(self.model, rows, self.p, self.dtype)
-        common = (self.model, self.theta, self.control, self.step, steps, interval, self.progress)
-        if self.p:
-            progress = run_sensitivity(
-                *common, self.directions, self.state, self.sens, self.work, self.extra, record, d_record
+        record, d_record = self._records((self.step + steps) // interval - self.step // interval)
+        self.progress = Progress(
+            *run(
+                self.model, self.theta, self.control, self.step, steps, interval, self.progress, self.directions,
+                self.state, self.sens, self.work, self.extra, record, d_record,
             )
-        else:
-            progress = run_motion(*common, self.state, self.work, record)
-        self.progress = Progress(*progress)
-        self.step += progress.steps
-        if progress.status != Status.OK:
-            self._fail(progress.status)
-        return _block(record, d_record, rows)
+        )  # fmt: skip
+        self.step += self.progress.steps
+        if self.progress.status != Status.OK:
+            self._fail(self.progress.status)
+        return self._block(record, d_record)
+
+    def _records(self, rows: int) -> tuple[Record, SensitivityRecord]:
+        return (
+            allocate.record(self.model, rows, self.dtype),
+            allocate.sensitivity_record(self.model, rows, self.p, self.dtype),
+        )
+
+    def _block(self, record: Record, d_record: SensitivityRecord) -> Block:
+        """Stored instants with their sensors."""
+        rows, width = record.time.size, int(self.model.sensors.first[-1])
+        sensors = np.zeros((rows, width), self.dtype)
+        energy = np.zeros((rows, 3), self.dtype)
+        d_sensors = np.zeros((rows, width, self.p), self.dtype)
+        observe(
+            self.model, self.theta, self.control.at_center, self.directions, self.work.eq.no_eta, self.work.kin, self.extra.twists, record,
+            d_record, sensors, energy, d_sensors,
+        )  # fmt: skip
+        return Block(
+            *record[:7], sensors, *d_record[:4], d_sensors, record.iterations, record.drift, energy, d_record.error
+        )
 
     def _fail(self, status: int) -> None:
         time = (self.step + 1) * self.control.h
         worst = int(np.argmax(np.abs(self.work.eq.phi))) if self.work.eq.phi.size else None
         raise AnalysisError(sentence(Status(status), time, self.problem, worst, self.work.eq.phi))
-
-
-def _block(record: tuple, d_record: tuple, rows: int) -> Block:
-    time, position, velocity, acceleration, lam, sigma, kappa, sensors, iterations, drift, energy = record
-    return Block(
-        time, position, velocity, acceleration, lam, sigma, kappa, sensors, *d_record[:5], iterations, drift, energy,
-        d_record[5],
-    )  # fmt: skip
 
 
 def start(problem: Problem, theta: np.ndarray | None = None) -> Simulation:
@@ -100,12 +101,12 @@ def forward(problem: Problem, *, block_steps: int | None = None) -> Iterator[Blo
 
     Sensitivities are computed when ``problem.options.sensitivity`` is ``ddm``. Raises AnalysisError.
     """
-    run = start(problem)
+    simulation = start(problem)
     total = round(problem.options.duration / problem.options.step)
-    yield run.first_block()
-    size = block_steps or _block_steps(problem, run.p)
-    while run.step < total:
-        yield run.advance(min(size, total - run.step))
+    yield simulation.first_block()
+    size = block_steps or _block_steps(problem, simulation.p)
+    while simulation.step < total:
+        yield simulation.advance(min(size, total - simulation.step))
 
 
 def _block_steps(problem: Problem, p: int) -> int:

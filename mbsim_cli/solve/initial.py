@@ -11,19 +11,8 @@ import numpy as np
 from scipy.linalg import qr
 
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.kernels.algorithms.constraint_variation import vary_constraints
-from mbsim_cli.kernels.algorithms.constraints import constraint_rates
-from mbsim_cli.kernels.algorithms.newton_matrix import mass_matrix
-from mbsim_cli.kernels.algorithms.residual_variation import (
-    clear_forces,
-    vary_bodies,
-    vary_constraint_forces,
-    vary_element_forces,
-)
-from mbsim_cli.kernels.algorithms.sensor_variation import vary_any_measure
-from mbsim_cli.kernels.algorithms.sensors import measure_of_order
-from mbsim_cli.kernels.algorithms.variation import vary_kinematics
-from mbsim_cli.kernels.integrators.ali3p import State, evaluate
+from mbsim_cli.kernels.drivers.linearise import Linearisation, linearise
+from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import work as allocate
@@ -54,15 +43,16 @@ class _Start:
 
     def __init__(self, problem: Problem, theta: np.ndarray, dtheta: np.ndarray) -> None:
         self.model = problem.model
-        self.control = allocate.control(problem.options, redundant=False)
         self.theta, self.dtheta = theta, dtheta
+        self.at_center = allocate.control(problem.options, redundant=False).at_center
         self.dtype = theta.dtype.type
         self.n, self.m = allocate.sizes(self.model)[1:]
         self.p = dtheta.shape[0]
         self.state = allocate.state(self.model, self.dtype)
         self.sens = allocate.sensitivity(self.model, self.p, self.dtype)
-        self.work = allocate.work(self.model, self.dtype)
-        self.extra = allocate.sensitivity_work(self.model, self.work, max(self.p, 1), self.dtype)
+        self.work = allocate.work(self.model, self.theta)
+        self.twists = allocate.sensitivity_work(self.model, self.work, self.p, self.dtype).twists
+        self.out: Linearisation = allocate.linearisation(self.model, self.p, self.dtype)
         self.update_directions()
 
     def update_directions(self) -> None:
@@ -70,44 +60,11 @@ class _Start:
         self.directions = allocate.directions(self.model, self.dtheta, self.dtype)
 
     def evaluate(self) -> None:
-        """Kinematics, constraints and forces at the current state."""
-        w = self.work
-        evaluate(self.model, self.theta, 0.0, self.control, self.state, w.kin, w.comp, w.eq)
-
-    def rates(self) -> None:
-        """First and second time derivative of the constraints."""
-        s, eq = self.state, self.work.eq
-        constraint_rates(self.model, self.theta, 0.0, s.z, s.zd, s.zdd, self.work.kin, eq.phi1, eq.phi2)
-
-    def vary_constraints(self, order: int) -> np.ndarray:
-        """Variation (m, p) of the constraints' derivative of the given order."""
-        d, s, v, w = self.directions, self.state, self.sens, self.work
-        self.vary_kinematics()
-        out = np.zeros((self.m, self.p), self.dtype)
-        vary_constraints(
-            self.model, self.theta, d.dtheta, d.touch, w.eq.no_eta, 0.0,
-            s.z, s.zd, s.zdd, v.z, v.zd, v.zdd, w.kin, self.extra.twists, order, out,
+        """Everything about the current state, along the current sensitivities."""
+        linearise(
+            self.model, self.theta, 0.0, 0.0, self.at_center, self.directions, self.state, self.sens, self.work,
+            self.twists, self.out,
         )  # fmt: skip
-        return out
-
-    def vary_kinematics(self) -> None:
-        """Twists of all bodies for the current sensitivities."""
-        d, v = self.directions, self.sens
-        vary_kinematics(
-            self.model.tree, self.theta, d.dtheta, d.touch, 1.0, self.work.kin, v.z, v.zd, v.zdd, self.extra.twists
-        )
-
-    def vary_residual(self) -> np.ndarray:
-        """Variation (n, p) of M z'' - Q + Phi_z^T lambda."""
-        d, s, v, w, tw = self.directions, self.state, self.sens, self.work, self.extra.twists
-        out = np.zeros((self.n, self.p), self.dtype)
-        common = (self.model, self.theta, d.dtheta, d.touch, w.eq.no_eta)
-        self.vary_kinematics()
-        clear_forces(tw, out)
-        vary_constraint_forces(*common, s.lam, v.z, w.kin, tw, out)
-        vary_element_forces(*common, 0.0, s.z, s.zd, v.z, v.zd, w.kin, tw, out)
-        vary_bodies(self.model.tree, self.theta, d.dtheta, d.touch, s.z, v.z, w.kin, w.comp, tw, out)
-        return out
 
 
 @dataclass(frozen=True)
@@ -180,8 +137,8 @@ def _damped_step(start: _Start, split: _Split, step: np.ndarray, size: float) ->
 def _vary_position(start: _Start, split: _Split, held: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Fill dz; return which directions violate a constraint that the coordinates cannot mend."""
     start.sens.z[held] = start.dtheta[:, start.model.tree.initial[0] + held].T
-    J = start.work.eq.J
-    defect = start.vary_constraints(0)
+    start.evaluate()
+    J, defect = start.work.eq.J, start.out.dphi[0].copy()
     start.sens.z[split.columns] = -split.solve(J, defect)
     left = defect + J @ start.sens.z - J[:, held] @ start.sens.z[held]
     scale = 1.0 + np.abs(defect[rows]).max(axis=0, initial=0.0)
@@ -190,48 +147,39 @@ def _vary_position(start: _Start, split: _Split, held: np.ndarray, rows: np.ndar
 
 def _fill_automatic(start: _Start, problem: Problem) -> None:
     """Give automatic numbers the value of their measure, and its derivative."""
-    s, v, w, d = start.state, start.sens, start.work, start.directions
-    start.vary_kinematics()
+    start.evaluate()
     for index, measure in problem.automatic:
-        start.theta[index] = measure_of_order(start.model, start.theta, measure, 0, s.z, s.zd, s.zdd, w.kin)
-        for k in range(start.p):
-            start.dtheta[k, index] = vary_any_measure(
-                start.model, start.theta, d.dtheta, d.touch, w.eq.no_eta, measure, k,
-                s.z, s.zd, s.zdd, v, w.kin, start.extra.twists, 0,
-            )  # fmt: skip
+        start.theta[index] = start.out.measures[measure]
+        start.dtheta[:, index] = start.out.d_measures[measure]
     start.update_directions()
     start.evaluate()
 
 
-def _assemble_velocity(start: _Start, free: np.ndarray, held: np.ndarray) -> _Split:
+def _assemble_velocity(start: _Start, free: np.ndarray) -> _Split:
     """Velocities, and their derivatives."""
     state, eq, sens = start.state, start.work.eq, start.sens
     split = _split(eq.J, free, np.arange(start.m))
-    held = np.setdiff1d(np.arange(start.n), split.columns)
-    start.rates()
     state.zd[split.columns] -= split.solve(eq.J, eq.phi1)
-    start.evaluate()
+    held = np.setdiff1d(np.arange(start.n), split.columns)
     sens.zd[held] = start.dtheta[:, start.model.tree.initial[0] + start.n + held].T
-    sens.zd[split.columns] = -split.solve(eq.J, start.vary_constraints(1))
+    start.evaluate()
+    sens.zd[split.columns] = -split.solve(eq.J, start.out.dphi[1])
+    start.evaluate()
     return split
 
 
 def _accelerations(start: _Start, rows: np.ndarray) -> None:
     """Accelerations and multipliers of the independent constraints, and their derivatives."""
     state, eq, sens, n = start.state, start.work.eq, start.sens, start.n
-    M = np.zeros((n, n), start.dtype)
-    mass_matrix(start.model.tree, start.work.kin, start.work.comp, M)
     J = eq.J[rows]
-    kkt = np.block([[M, J.T], [J, np.zeros((rows.size, rows.size), start.dtype)]])
-    start.rates()
+    kkt = np.block([[start.out.M, J.T], [J, np.zeros((rows.size, rows.size), start.dtype)]])
     try:
         x = np.linalg.solve(kkt, -np.concatenate([eq.G, eq.phi2[rows]]))
         if not np.isfinite(x).all():
             raise np.linalg.LinAlgError
         state.zdd[:], state.lam[rows] = x[:n], x[n:]
         start.evaluate()
-        right = np.concatenate([start.vary_residual(), start.vary_constraints(2)[rows]])
-        y = np.linalg.solve(kkt, -right)
+        y = np.linalg.solve(kkt, -np.concatenate([start.out.dG, start.out.dphi[2][rows]]))
     except np.linalg.LinAlgError:
         raise AnalysisError(
             "the initial accelerations cannot be found: the mass matrix is singular; "
@@ -259,7 +207,7 @@ def assemble(problem: Problem, theta: np.ndarray | None = None, *, motion_only: 
     residual = start.work.eq.phi.copy()
     residual[np.setdiff1d(np.arange(m), rows)] = 0.0
     _fill_automatic(start, problem)
-    velocity = _assemble_velocity(start, np.flatnonzero(~problem.independent_velocity), held)
+    velocity = _assemble_velocity(start, np.flatnonzero(~problem.independent_velocity))
     if not motion_only:
         _accelerations(start, velocity.rows)
     return Initial(

@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from mbsim_cli.kernels.algorithms.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.workspace import composite, kinematics, touch, twists
+from mbsim_cli.kernels.drivers.linearise import Linearisation
 from mbsim_cli.kernels.drivers.simulate import Record, SensitivityRecord, SensitivityWork, Work
 from mbsim_cli.kernels.integrators.ali3p import Columns, Control, Equations, Factor, State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, Sensitivity
@@ -17,7 +19,7 @@ def sizes(model: Model) -> tuple[int, int, int]:
     return model.tree.parent.size, model.tree.column_kind.size, model.constraints.measure.size
 
 
-def control(options: Options, redundant: bool) -> Control:
+def control(options: Options, *, redundant: bool) -> Control:
     """Numbers of the integrator from the user's options."""
     ratio = options.penalty * PENALTY_RATIO
     return Control(
@@ -69,11 +71,14 @@ def sensitivity(model: Model, p: int, dtype: type) -> Sensitivity:
     return Sensitivity(*(np.zeros((k, p), dtype) for k in (n, n, n, m, m, m)))
 
 
-def work(model: Model, dtype: type) -> Work:
+def work(model: Model, theta: np.ndarray) -> Work:
     """Allocate the work of a motion."""
     nb, n, m = sizes(model)
+    dtype = theta.dtype.type
+    kin = kinematics(nb, n, dtype)
+    set_ground(theta, kin)
     return Work(
-        kinematics(nb, n, dtype),
+        kin,
         composite(nb, n, dtype),
         equations(model, dtype),
         factor(n, m, dtype),
@@ -99,20 +104,30 @@ def directions(model: Model, dtheta: np.ndarray, dtype: type) -> Directions:
     """Directions of differentiation from dtheta (p, len(theta))."""
     n, p = model.tree.column_kind.size, dtheta.shape[0]
     return Directions(
-        np.ascontiguousarray(dtheta, dtype), touch(model, dtheta), np.zeros((n, p), dtype), np.zeros(n, dtype)
+        np.ascontiguousarray(dtheta, dtype),
+        touch(model, dtheta),
+        np.zeros((n, p), dtype),
+        np.zeros(n, dtype),
+        np.arange(3),
     )
 
 
 def record(model: Model, rows: int, dtype: type) -> Record:
     """Allocate the rows of a block."""
     _, n, m = sizes(model)
-    width = int(model.sensors.first[-1])
-    by_row = [np.zeros((rows, k), dtype) for k in (n, n, n, m, m, m, width)]
-    return Record(np.zeros(rows), *by_row, np.zeros(rows, np.int64), np.zeros((rows, 3)), np.zeros((rows, 3), dtype))
+    by_row = [np.zeros((rows, k), dtype) for k in (n, n, n, m, m, m)]
+    return Record(np.zeros(rows), *by_row, np.zeros(rows, np.int64), np.zeros((rows, 3)))
 
 
 def sensitivity_record(model: Model, rows: int, p: int, dtype: type) -> SensitivityRecord:
     """Allocate the rows of a block of sensitivities."""
     _, n, m = sizes(model)
-    width = int(model.sensors.first[-1])
-    return SensitivityRecord(*(np.zeros((rows, k, p), dtype) for k in (n, n, n, m, width)), np.zeros(rows))
+    return SensitivityRecord(*(np.zeros((rows, k, p), dtype) for k in (n, n, n, m)), np.zeros(rows))
+
+
+def linearisation(model: Model, p: int, dtype: type) -> Linearisation:
+    """Allocate Linearisation."""
+    _, n, m = sizes(model)
+    nm = model.measures.kind.size
+    shapes = ((n, n), (n, n), (n, p), (3, m, p), (nm,), (nm, p))
+    return Linearisation(*(np.zeros(shape, dtype) for shape in shapes))

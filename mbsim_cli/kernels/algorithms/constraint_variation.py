@@ -16,6 +16,7 @@ from mbsim_cli.kernels.elements.measures import (
     measure_variation,
 )
 from mbsim_cli.model.codes import Measure
+from mbsim_cli.model.layout import MEASURE_SIZE
 
 
 @kernel
@@ -45,15 +46,15 @@ def vary_measure(model, theta, dtheta, touched, no_eta, m, k, kin, tw, order):
     a, b = model.pairs.a[pair], model.pairs.b[pair]
     Ra, ra = pose_of(kin, a)
     Rb, rb = pose_of(kin, b)
-    eta, eta_o = (dtheta, o) if touched else (no_eta, 0)
+    eta = dtheta[o : o + MEASURE_SIZE] if touched else no_eta
     Na, Nb = at_origin2(tw.N, kin, a, k), at_origin2(tw.N, kin, b, k)
     if order == 0:
         still = no_motion(motion_at(kin.V, a))
-        _, dg, _, _ = measure_variation(kind, theta, o, eta_o, eta, Ra, ra, Rb, rb, still, still, Na, still, Nb, still)
+        _, dg, _, _ = measure_variation(kind, theta, o, eta, Ra, ra, Rb, rb, still, still, Na, still, Nb, still)
         return dg
     Va, Vb = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b)
     Na1, Nb1 = at_origin2(tw.N1, kin, a, k), at_origin2(tw.N1, kin, b, k)
-    _, _, x, u = measure_variation(kind, theta, o, eta_o, eta, Ra, ra, Rb, rb, Va, Vb, Na, Na1, Nb, Nb1)
+    _, _, x, u = measure_variation(kind, theta, o, eta, Ra, ra, Rb, rb, Va, Vb, Na, Na1, Nb, Nb1)
     force_line = is_force_line(kind)
     L = line(force_line, x.x, u.x)
     dL = line_variation(force_line, x.x, u.x, x.delta, u.delta)

@@ -17,6 +17,7 @@ from mbsim_cli.kernels.elements.measures import (
     wrap_angle,
 )
 from mbsim_cli.model.codes import Measure
+from mbsim_cli.model.layout import MEASURE_SIZE
 
 
 @kernel
@@ -100,7 +101,8 @@ def measure_rates(model, theta, k, kin):
     Va, Vb = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b)
     still = no_motion(Va)
     o = measures.theta[k]
-    _, _, x, u = measure_variation(kind, theta, o, o, theta, Ra, ra, Rb, rb, Va, Vb, still, still, still, still)
+    # only rates are read, so that any block serves as variation
+    _, _, x, u = measure_variation(kind, theta, o, theta[o : o + MEASURE_SIZE], Ra, ra, Rb, rb, Va, Vb, still, still, still, still)
     force_line = is_force_line(kind)
     L = line(force_line, x.x, u.x)
     L1 = line_variation(force_line, x.x, u.x, x.rate, u.rate)

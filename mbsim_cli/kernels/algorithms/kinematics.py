@@ -4,7 +4,7 @@ Paper 000, equations (4)-(6), in spatial form: every vector is taken about a poi
 and, in RTdyn0, passes the body's centre of mass at the instant; in RTdyn1 it is the global origin.
 """
 
-from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels._jit import entry, kernel
 from mbsim_cli.kernels.algebra.euler_parameters import euler_rotation
 from mbsim_cli.kernels.algebra.rot3 import (
     column9,
@@ -37,7 +37,7 @@ from mbsim_cli.model.codes import Column
 from mbsim_cli.model.layout import COM, GRAVITY, INERTIA, MASS, P_C, P_P, R_C, R_P
 
 
-@kernel
+@entry
 def set_ground(theta, kin):
     """Fill the row of the ground; gravity enters as an upward acceleration of the base."""
     for k in range(9):

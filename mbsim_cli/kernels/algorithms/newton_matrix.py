@@ -239,7 +239,12 @@ def _euler_part(tree, theta, q, z, kin, comp, T_out):
             if first + k < j:
                 carried = cross_force(motion_at(kin.S, first + k), inertia_force)
                 T_out[j, first + k] += q * dot6(motion_at(kin.S, j), carried)
-            one = (float(k == 0), float(k == 1), float(k == 2), float(k == 3))
+            one = (
+                1.0 if k == 0 else 0.0,
+                1.0 if k == 1 else 0.0,
+                1.0 if k == 2 else 0.0,
+                1.0 if k == 3 else 0.0,
+            )
             own = euler_own(tree, theta, kin, i, euler_column_rate(e, one, kind - Column.EULER_0))
             T_out[j, first + k] += q * dot6(own, total)
 
@@ -259,7 +264,7 @@ def _constraint_part(model, theta, q, multiplier, i, no_eta, kin, T_out):
             N = scale6(q, column_at_origin(kin.S, model.tree, kin, model.pairs.column[j]))
             Na, Nb = (still, N) if model.pairs.sign[j] > 0 else (N, still)
             _, _, x, u = measure_variation(
-                kind, theta, o, 0, no_eta, Ra, ra, Rb, rb, still, still, Na, still, Nb, still
+                kind, theta, o, no_eta, Ra, ra, Rb, rb, still, still, Na, still, Nb, still
             )
             W = scale6(-multiplier, line(force_line, x.x, u.x))
             dW = scale6(-multiplier, line_variation(force_line, x.x, u.x, x.delta, u.delta))
@@ -320,7 +325,7 @@ def _measure_force_part(model, theta, t, h, z, zd, f, no_eta, kin, comp, T_out):
         N1 = column_at_origin(comp.Y, model.tree, kin, c)
         on_b = model.pairs.sign[j] > 0
         Na, Nb = (still, N) if on_b else (N, still)
-        _, dg, x, u = measure_variation(kind, theta, o, 0, no_eta, Ra, ra, Rb, rb, Va, Vb, Na, still, Nb, still)
+        _, dg, x, u = measure_variation(kind, theta, o, no_eta, Ra, ra, Rb, rb, Va, Vb, Na, still, Nb, still)
         dL = line_variation(force_line, x.x, u.x, x.delta, u.delta)
         dv = add6(N1, cross_motion(N, Vb if on_b else Va))
         dg1 = dot6(v, dL) + model.pairs.sign[j] * dot6(dv, L)

@@ -45,7 +45,7 @@ from mbsim_cli.kernels.elements.measures import (
     moved,
 )
 from mbsim_cli.model.codes import Axes, Column, Force, Measure
-from mbsim_cli.model.layout import COM, INERTIA, MASS, NONE
+from mbsim_cli.model.layout import COM, INERTIA, MASS, MEASURE_SIZE, NONE
 
 
 @kernel
@@ -145,9 +145,9 @@ def vary_constraint_forces(model, theta, dtheta, touch, no_eta, multiplier, dz, 
             still = no_motion(motion_at(kin.V, a))
             for k in range(dz.shape[1]):
                 Na, Nb = at_origin2(tw.N, kin, a, k), at_origin2(tw.N, kin, b, k)
-                eta, eta_o = (dtheta[k], o) if touch.measure[m, k] else (no_eta, 0)
+                eta = dtheta[k, o : o + MEASURE_SIZE] if touch.measure[m, k] else no_eta
                 _, _, x, u = measure_variation(
-                    kind, theta, o, eta_o, eta, Ra, ra, Rb, rb, still, still, Na, still, Nb, still
+                    kind, theta, o, eta, Ra, ra, Rb, rb, still, still, Na, still, Nb, still
                 )
                 dW = scale6(multiplier[i], line_variation(is_force_line(kind), x.x, u.x, x.delta, u.delta))
                 apply_to_body2(tw.F, kin, b, k, 1.0, dW)
@@ -194,9 +194,9 @@ def _vary_along_measure(model, theta, dtheta, touch, no_eta, t, f, kin, tw):
     force_line = is_force_line(kind)
     for k in range(dtheta.shape[0]):
         Na, Nb = at_origin2(tw.N, kin, a, k), at_origin2(tw.N, kin, b, k)
-        eta, eta_o = (dtheta[k], o) if touch.measure[m, k] else (no_eta, 0)
+        eta = dtheta[k, o : o + MEASURE_SIZE] if touch.measure[m, k] else no_eta
         still = no_motion(Va)
-        g, dg, x, u = measure_variation(kind, theta, o, eta_o, eta, Ra, ra, Rb, rb, Va, Vb, Na, still, Nb, still)
+        g, dg, x, u = measure_variation(kind, theta, o, eta, Ra, ra, Rb, rb, Va, Vb, Na, still, Nb, still)
         L = line(force_line, x.x, u.x)
         dL = line_variation(force_line, x.x, u.x, x.delta, u.delta)
         dv = add6(sub6(at_origin2(tw.N1, kin, b, k), at_origin2(tw.N1, kin, a, k)), sub6(cross_motion(Nb, Vb), cross_motion(Na, Va)))

@@ -17,8 +17,11 @@ from mbsim_cli.model.layout import COM, GRAVITY, MASS
 
 
 @kernel
-def vary_sensors(model, theta, dtheta, touch, no_eta, t, z, zd, zdd, sens, kin, tw, out):
-    """out (width, p); ``sens`` holds dz, dzd, dzdd, dlambda and ``tw`` the twists that belong to them."""
+def vary_sensors(model, theta, dtheta, touch, orders, no_eta, t, z, zd, zdd, sens, kin, tw, out):
+    """out (width, p); ``sens`` holds dz, dzd, dzdd, dlambda and ``tw`` the twists that belong to them.
+
+    ``orders`` holds 0, 1, 2: constants would be compiled one by one.
+    """
     sensors = model.sensors
     for s in range(sensors.kind.size):
         first, kind = sensors.first[s], sensors.kind[s]
@@ -36,7 +39,7 @@ def vary_sensors(model, theta, dtheta, touch, no_eta, t, z, zd, zdd, sens, kin, 
                 )
             elif kind == Sensor.FORCE:
                 out[first, k] = _vary_force(
-                    model, theta, dtheta, touch, no_eta, t, sensors.index[s], k, z, zd, zdd, sens, kin, tw
+                    model, theta, dtheta, touch, orders, no_eta, t, sensors.index[s], k, z, zd, zdd, sens, kin, tw
                 )
             elif kind == Sensor.MULTIPLIER:
                 out[first, k] = sens.lam[sensors.index[s], k]
@@ -44,7 +47,7 @@ def vary_sensors(model, theta, dtheta, touch, no_eta, t, z, zd, zdd, sens, kin, 
                 out[first, k] = _vary_kinetic_energy(model.tree, theta, dtheta[k], k, kin, tw)
             else:
                 out[first, k] = _vary_potential_energy(
-                    model, theta, dtheta, touch, no_eta, k, z, zd, zdd, sens, kin, tw
+                    model, theta, dtheta, touch, orders, no_eta, k, z, zd, zdd, sens, kin, tw
                 )
 
 
@@ -86,14 +89,14 @@ def vary_any_measure(model, theta, dtheta, touch, no_eta, m, k, z, zd, zdd, sens
 
 
 @kernel
-def _vary_force(model, theta, dtheta, touch, no_eta, t, f, k, z, zd, zdd, sens, kin, tw):
+def _vary_force(model, theta, dtheta, touch, orders, no_eta, t, f, k, z, zd, zdd, sens, kin, tw):
     if model.forces.kind[f] != Force.ALONG_MEASURE:
         return 0.0 * theta[0] + 0.0 * z[0]
     m = model.forces.measure[f]
     g, g1 = value_and_rate(model, theta, m, z, zd, kin)
     _, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
-    dg = vary_any_measure(model, theta, dtheta, touch, no_eta, m, k, z, zd, zdd, sens, kin, tw, 0)
-    dg1 = vary_any_measure(model, theta, dtheta, touch, no_eta, m, k, z, zd, zdd, sens, kin, tw, 1)
+    dg = vary_any_measure(model, theta, dtheta, touch, no_eta, m, k, z, zd, zdd, sens, kin, tw, orders[0])
+    dg1 = vary_any_measure(model, theta, dtheta, touch, no_eta, m, k, z, zd, zdd, sens, kin, tw, orders[1])
     own = measure_force_variation(model.forces, model.laws, theta, dtheta[k], f, t, g, g1)
     return by_g * dg + by_g1 * dg1 + own
 
@@ -110,7 +113,7 @@ def _vary_kinetic_energy(tree, theta, dtheta, k, kin, tw):
 
 
 @kernel
-def _vary_potential_energy(model, theta, dtheta, touch, no_eta, k, z, zd, zdd, sens, kin, tw):
+def _vary_potential_energy(model, theta, dtheta, touch, orders, no_eta, k, z, zd, zdd, sens, kin, tw):
     total = 0.0 * kin.V[0, 0]
     tree = model.tree
     gravity, d_gravity = load3(theta, GRAVITY), load3(dtheta[k], GRAVITY)
@@ -127,7 +130,7 @@ def _vary_potential_energy(model, theta, dtheta, touch, no_eta, k, z, zd, zdd, s
             o, m = model.forces.theta[f], model.forces.measure[f]
             g, _ = value_and_rate(model, theta, m, z, zd, kin)
             stretch = g - theta[o + NATURAL]
-            dg = vary_any_measure(model, theta, dtheta, touch, no_eta, m, k, z, zd, zdd, sens, kin, tw, 0)
+            dg = vary_any_measure(model, theta, dtheta, touch, no_eta, m, k, z, zd, zdd, sens, kin, tw, orders[0])
             total += 0.5 * dtheta[k, o + STIFFNESS] * stretch * stretch
             total += theta[o + STIFFNESS] * stretch * (dg - dtheta[k, o + NATURAL])
     return total

@@ -1,19 +1,16 @@
-"""The compiled time loops of ALI3-P: motion alone, and motion with direct sensitivities.
+"""The compiled time loop of ALI3-P: motion, and with p > 0 directions its sensitivities.
 
-Two drivers, so that a motion does not compile the sensitivities. Each advances many steps per call and
-writes an instant every ``interval`` steps into the rows of a record.
+Many steps a call; an instant every ``interval`` steps goes to the rows of a record. One driver serves both
+cases, for compiling costs more than the tests of p. Sensors are evaluated afterwards, by ``observe``.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel
-from mbsim_cli.kernels.algorithms.constraints import constraint_rates
-from mbsim_cli.kernels.algorithms.sensor_variation import vary_sensors
-from mbsim_cli.kernels.algorithms.sensors import kinetic_energy, other_power, potential_energy, sense
-from mbsim_cli.kernels.algorithms.variation import vary_kinematics
-from mbsim_cli.kernels.integrators.ali3p import evaluate, factor_tangent, newton, predict, project
+from mbsim_cli.kernels._jit import entry, kernel
+from mbsim_cli.kernels.algorithms.newton_matrix import newton_matrix
+from mbsim_cli.kernels.integrators.ali3p import factor_with, newton, predict, project
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import vary_motion, vary_projections
 from mbsim_cli.kernels.integrators.multiplier_range import keep_in_range
 from mbsim_cli.model.codes import Status
@@ -29,10 +26,8 @@ class Record(NamedTuple):
     lam: np.ndarray
     sigma: np.ndarray
     kappa: np.ndarray
-    sensors: np.ndarray
     iterations: np.ndarray
     drift: np.ndarray
-    energy: np.ndarray
 
 
 class SensitivityRecord(NamedTuple):
@@ -42,7 +37,6 @@ class SensitivityRecord(NamedTuple):
     velocity: np.ndarray
     acceleration: np.ndarray
     lam: np.ndarray
-    sensors: np.ndarray
     error: np.ndarray
 
 
@@ -69,7 +63,7 @@ class SensitivityWork(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """Where a call stopped: the status, the steps done, and what the next call goes on with."""
+    """Where a call stopped: status, steps done, and what the next call goes on with."""
 
     status: int
     steps: int
@@ -78,184 +72,90 @@ class Progress(NamedTuple):
     iterations: int
 
 
-@kernel
-def run_motion(model, theta, control, first, steps, interval, progress, state, work, record):
-    """Advance from step ``first``; the record receives the instants that are multiples of ``interval``."""
+@entry
+def run(model, theta, control, first, steps, interval, progress, directions, state, sens, work, extra, record, d_record):
+    """Advance from step ``first``; the records receive the instants that are multiples of ``interval``."""
     scale, fresh, row, total = progress.scale, progress.fresh, 0, 0
+    kin, eq, comp = work.kin, work.eq, work.comp
+    varies, constrained = sens.z.shape[1] > 0, state.lam.size > 0
     for step in range(first + 1, first + steps + 1):
         t = step * control.h
         predict(control.h, state)
-        status, count, _, scale = newton(
-            model, theta, t, control, scale, state, work.kin, work.comp, work.eq, work.tangent, work.column, fresh
+        status, count, scale = newton(
+            model, theta, t, control, scale, state, kin, comp, eq, work.tangent, work.column, fresh
         )
         total += count
-        fresh = True
-        if status == Status.OK:
-            status = close_step(model, theta, t, control, state, work)
+        fresh, error = True, 0.0
+        if status == Status.OK and varies:
+            # the last correction is far below the accuracy of the gradient: the state evaluated last serves
+            newton_matrix(model, theta, t, control.h, state.z, state.zd, state.lam, eq.no_eta, kin, comp, eq.T)
+            if factor_with(control.ratio, eq, work.tangent):
+                error = vary_motion(
+                    model, theta, t, control, directions, state, sens, kin, comp, eq, work.tangent, extra.columns,
+                    extra.twists,
+                )  # fmt: skip
+            else:
+                status = Status.SINGULAR
+        if status == Status.OK and constrained:
+            if control.redundant:
+                _keep_multipliers(state.lam.reshape(-1, 1), eq.J, work.projection, work.column)
+                _keep_multipliers(sens.lam, eq.J, work.projection, extra.columns)
+            status = project(model, theta, t, control, state, kin, comp, eq, work.projection, work.column, work.corrections)
+            if status == Status.OK and varies:
+                projected = vary_projections(
+                    model, theta, t, control, directions, work.corrections, state, sens, kin, extra.still_kin,
+                    extra.comp, extra.eq, work.projection, extra.columns, extra.twists,
+                )  # fmt: skip
+                error = max(error, projected)
+        if status == Status.OK and not _is_finite(state, sens):
+            status = Status.NOT_FINITE
         if status != Status.OK:
-            return Progress(status, step - first, scale, False, total)
+            return Progress(status, step - first - 1, scale, False, total)
         if step % interval == 0:
-            write_row(model, theta, t, count, state, work, record, row)
+            write_row(t, count, error, state, sens, eq, record, d_record, row)
             row += 1
     return Progress(Status.OK, steps, scale, fresh, total)
 
 
 @kernel
-def close_step(model, theta, t, control, state, work):
-    """Projections, after which ``work.kin`` holds the motion of the step."""
-    if control.redundant:
-        _keep_multipliers(state.lam.reshape(-1, 1), work.eq, work.tangent, work.column, work.projection)
-    if state.lam.size == 0:
-        return Status.OK
-    status = project(model, theta, t, control, state, work.kin, work.comp, work.eq, work.projection, work.column)
-    for c in range(state.z.size):
-        work.corrections[0, c] = work.eq.G[c]
-        work.corrections[1, c] = work.eq.Q[c]
-    return status
-
-
-@kernel
-def _keep_multipliers(lam, eq, tangent, columns, scratch):
+def _keep_multipliers(lam, J, scratch, columns):
     """The projection's factor is formed anew each step, so its storage serves as work here."""
-    keep_in_range(eq.J, lam, scratch.lu, scratch.pivot, columns.x, columns.step)
+    keep_in_range(J, lam, scratch.lu, scratch.pivot, columns.x, columns.step)
 
 
 @kernel
-def write_row(model, theta, t, count, state, work, record, row):
-    """Store the instant that ``work.kin`` holds."""
+def _is_finite(state, sens):
+    """Whether accelerations and their sensitivities are; all else reaches them."""
+    total = 0.0
+    for c in range(state.zdd.size):
+        total += state.zdd[c].real
+        for k in range(sens.zdd.shape[1]):
+            total += sens.zdd[c, k].real
+    return np.isfinite(total)
+
+
+@kernel
+def write_row(t, count, error, state, sens, eq, record, d_record, row):
+    """Store an instant."""
     record.time[row] = t
+    record.iterations[row] = count
     for c in range(state.z.size):
         record.position[row, c] = state.z[c]
         record.velocity[row, c] = state.zd[c]
         record.acceleration[row, c] = state.zdd[c]
+        for k in range(sens.z.shape[1]):
+            d_record.position[row, c, k] = sens.z[c, k]
+            d_record.velocity[row, c, k] = sens.zd[c, k]
+            d_record.acceleration[row, c, k] = sens.zdd[c, k]
     for k in range(3):
         record.drift[row, k] = 0.0
     for r in range(state.lam.size):
         record.lam[row, r] = state.lam[r]
         record.sigma[row, r] = state.sigma[r]
         record.kappa[row, r] = state.kappa[r]
-        record.drift[row, 0] = max(record.drift[row, 0], np.abs(work.eq.phi[r].real))
-        record.drift[row, 1] = max(record.drift[row, 1], np.abs(work.eq.phi1[r].real))
-        record.drift[row, 2] = max(record.drift[row, 2], np.abs(work.eq.phi2[r].real))
-    record.iterations[row] = count
-    kin = work.kin
-    sense(model, theta, t, state.z, state.zd, state.zdd, state.lam, kin, record.sensors[row])
-    record.energy[row, 0] = kinetic_energy(model.tree, kin)
-    record.energy[row, 1] = potential_energy(model, theta, state.z, kin)
-    record.energy[row, 2] = other_power(model, theta, t, state.z, state.zd, state.lam, kin)
-
-
-@kernel
-def run_sensitivity(
-    model, theta, control, first, steps, interval, progress, directions, state, sens, work, extra, record, d_record
-):
-    """As ``run_motion``, with the derivatives of every step in p directions."""
-    scale, fresh, row, total = progress.scale, progress.fresh, 0, 0
-    for step in range(first + 1, first + steps + 1):
-        t = step * control.h
-        predict(control.h, state)
-        status, count, _, scale = newton(
-            model, theta, t, control, scale, state, work.kin, work.comp, work.eq, work.tangent, work.column, fresh
-        )
-        total += count
-        fresh = True
-        error = 0.0
-        if status == Status.OK:
-            status, error = vary_step(model, theta, t, control, directions, state, sens, work, extra)
-        if status != Status.OK:
-            return Progress(status, step - first, scale, False, total)
-        if step % interval == 0:
-            write_row(model, theta, t, count, state, work, record, row)
-            write_sensitivity_row(model, theta, t, error, directions, state, sens, work, extra, d_record, row)
-            row += 1
-    return Progress(Status.OK, steps, scale, fresh, total)
-
-
-@kernel
-def vary_step(model, theta, t, control, directions, state, sens, work, extra):
-    """Sensitivities and projections of a step whose motion has converged.
-
-    The last correction is far below the accuracy of the gradient, so the state evaluated last serves.
-    """
-    kin, eq = work.kin, work.eq
-    if not factor_tangent(model, theta, t, control, state, kin, work.comp, eq, work.tangent):
-        return Status.SINGULAR, 1.0
-    error = vary_motion(
-        model, theta, t, control, directions, state, sens, kin, work.comp, eq, work.tangent, extra.columns, extra.twists
-    )
-    if control.redundant:
-        scratch = work.projection
-        keep_in_range(eq.J, sens.lam, scratch.lu, scratch.pivot, extra.columns.x, extra.columns.step)
-    status = close_step(model, theta, t, control, state, work)
-    if status == Status.OK and state.lam.size > 0:
-        projected = vary_projections(
-            model,
-            theta,
-            t,
-            control,
-            directions,
-            work.corrections,
-            state,
-            sens,
-            kin,
-            extra.still_kin,
-            extra.comp,
-            extra.eq,
-            work.projection,
-            extra.columns,
-            extra.twists,
-        )
-        error = max(error, projected)
-    if not np.isfinite(sens.zdd[0, 0].real):
-        status = Status.NOT_FINITE
-    return status, error
-
-
-@kernel
-def write_sensitivity_row(model, theta, t, error, directions, state, sens, work, extra, record, row):
-    """Store the sensitivities of the instant that ``work.kin`` holds."""
-    vary_kinematics(
-        model.tree,
-        theta,
-        directions.dtheta,
-        directions.touch,
-        1.0,
-        work.kin,
-        sens.z,
-        sens.zd,
-        sens.zdd,
-        extra.twists,
-    )
-    for k in range(sens.z.shape[1]):
-        for c in range(state.z.size):
-            record.position[row, c, k] = sens.z[c, k]
-            record.velocity[row, c, k] = sens.zd[c, k]
-            record.acceleration[row, c, k] = sens.zdd[c, k]
-        for r in range(state.lam.size):
-            record.lam[row, r, k] = sens.lam[r, k]
-    vary_sensors(
-        model,
-        theta,
-        directions.dtheta,
-        directions.touch,
-        work.eq.no_eta,
-        t,
-        state.z,
-        state.zd,
-        state.zdd,
-        sens,
-        work.kin,
-        extra.twists,
-        record.sensors[row],
-    )
-    record.error[row] = error
-
-
-@kernel
-def write_start(model, theta, t, control, state, work, record):
-    """Evaluate and store the initial instant."""
-    evaluate(model, theta, t, control, state, work.kin, work.comp, work.eq)
-    constraint_rates(
-        model, theta, t, state.z, state.zd, state.zdd, work.kin, work.eq.phi1, work.eq.phi2
-    )
-    write_row(model, theta, t, 0, state, work, record, 0)
+        record.drift[row, 0] = max(record.drift[row, 0], np.abs(eq.phi[r].real))
+        record.drift[row, 1] = max(record.drift[row, 1], np.abs(eq.phi1[r].real))
+        record.drift[row, 2] = max(record.drift[row, 2], np.abs(eq.phi2[r].real))
+        for k in range(sens.lam.shape[1]):
+            d_record.lam[row, r, k] = sens.lam[r, k]
+    d_record.error[row] = error

@@ -92,27 +92,27 @@ def measure_value(kind, theta, o, Ra, ra, Rb, rb):
 
 
 @kernel
-def measure_variation(kind, theta, o, eta_o, eta, Ra, ra, Rb, rb, Va, Vb, Na, Na1, Nb, Nb1):
+def measure_variation(kind, theta, o, eta, Ra, ra, Rb, rb, Va, Vb, Na, Na1, Nb, Nb1):
     """g, its variation, and the factors x, u of the line as ``Variation``.
 
-    ``eta[eta_o:]`` is the variation of the measure's block of theta (a zero block where nothing varies).
+    ``eta`` (15,) is the variation of the measure's block of theta.
     """
     if kind == Measure.PROJECTION:
-        u = vary_direction(rotate(Ra, load3(theta, o + U_A)), Va, Na, Na1, rotate(Ra, load3(eta, eta_o + U_A)))
-        a = _point_variation(theta, o + P_A, eta, eta_o + P_A, Ra, ra, Va, Na, Na1)
-        x = _point_variation(theta, o + P_B, eta, eta_o + P_B, Rb, rb, Vb, Nb, Nb1)
+        u = vary_direction(rotate(Ra, load3(theta, o + U_A)), Va, Na, Na1, rotate(Ra, load3(eta, U_A)))
+        a = _point_variation(theta, o + P_A, eta, P_A, Ra, ra, Va, Na, Na1)
+        x = _point_variation(theta, o + P_B, eta, P_B, Rb, rb, Vb, Nb, Nb1)
         d = sub3(x.x, a.x)
         return dot3(u.x, d), dot3(u.delta, d) + dot3(u.x, sub3(x.delta, a.delta)), x, u
     if kind == Measure.DISTANCE:
-        a = _point_variation(theta, o + P_A, eta, eta_o + P_A, Ra, ra, Va, Na, Na1)
-        x = _point_variation(theta, o + P_B, eta, eta_o + P_B, Rb, rb, Vb, Nb, Nb1)
+        a = _point_variation(theta, o + P_A, eta, P_A, Ra, ra, Va, Na, Na1)
+        x = _point_variation(theta, o + P_B, eta, P_B, Rb, rb, Vb, Nb, Nb1)
         g, dg, u = _unit_variation(_difference(x, a))
         return g, dg, x, u
-    u = vary_direction(rotate(Ra, load3(theta, o + U_A)), Va, Na, Na1, rotate(Ra, load3(eta, eta_o + U_A)))
-    w = vary_direction(rotate(Rb, load3(theta, o + U_B)), Vb, Nb, Nb1, rotate(Rb, load3(eta, eta_o + U_B)))
+    u = vary_direction(rotate(Ra, load3(theta, o + U_A)), Va, Na, Na1, rotate(Ra, load3(eta, U_A)))
+    w = vary_direction(rotate(Rb, load3(theta, o + U_B)), Vb, Nb, Nb1, rotate(Rb, load3(eta, U_B)))
     if kind == Measure.DOT:
         return dot3(u.x, w.x), dot3(u.delta, w.x) + dot3(u.x, w.delta), w, u
-    n = vary_direction(rotate(Ra, load3(theta, o + N_A)), Va, Na, Na1, rotate(Ra, load3(eta, eta_o + N_A)))
+    n = vary_direction(rotate(Ra, load3(theta, o + N_A)), Va, Na, Na1, rotate(Ra, load3(eta, N_A)))
     g, dg, y = _angle_variation(u, _cross_variation(n, u), w)
     return g, dg, w, y
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels._jit import kernel, merged
 from mbsim_cli.kernels.algorithms.constrained_solve import factor_penalised, solve_constrained
 from mbsim_cli.kernels.algorithms.constraints import constraint_rates, constraints
 from mbsim_cli.kernels.algorithms.forces import constraint_forces, element_forces
@@ -78,51 +78,36 @@ class Control(NamedTuple):
     redundant: bool
 
 
-@kernel
-def evaluate(model, theta, t, control, state, kin, comp, eq):
+@merged
+def evaluate(model, theta, t, at_center, state, kin, comp, eq):
     """Kinematics, constraints and residual G, Phi at the state."""
-    position_kinematics(model.tree, theta, state.z, control.at_center, kin)
+    position_kinematics(model.tree, theta, state.z, at_center, kin)
     motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
     constraints(model, theta, t, state.z, kin, eq.phi, eq.J, eq.lines)
-    evaluate_forces(model, theta, t, state, kin, comp, eq)
-
-
-@kernel
-def evaluate_forces(model, theta, t, state, kin, comp, eq):
-    """Residual G for the kinematics and gradient lines at hand."""
-    clear_wrenches(comp, eq)
+    clear_wrenches(comp.W, eq.Q)
     element_forces(model, theta, t, state.z, state.zd, kin, comp.W, eq.Q)
     constraint_forces(model, theta, state.z, kin, state.lam, eq.lines, comp.W, eq.Q)
     residual(model.tree, kin, comp, eq.Q, eq.G)
 
 
 @kernel
-def clear_wrenches(comp, eq):
+def clear_wrenches(W, Q):
     """Start a new sum of forces."""
-    for i in range(comp.W.shape[0]):
+    for i in range(W.shape[0]):
         for k in range(6):
-            comp.W[i, k] = 0.0
-    for c in range(eq.Q.size):
-        eq.Q[c] = 0.0
+            W[i, k] = 0.0
+    for c in range(Q.size):
+        Q[c] = 0.0
 
 
-@kernel
-def factor_tangent(model, theta, t, control, state, kin, comp, eq, factor):
-    """Form and factorise the tangent at the state that was evaluated last."""
-    newton_matrix(model, theta, t, control.h, state.z, state.zd, state.lam, eq.no_eta, kin, comp, eq.T)
-    return factor_with(control.ratio, eq, factor)
-
-
-@kernel
+@merged
 def factor_with(ratio, eq, factor):
     """Factorise eq.T with the constraints of eq.J."""
-    for r in range(eq.J.shape[0]):
-        for c in range(eq.J.shape[1]):
-            factor.J[r, c] = eq.J[r, c]
+    copy_to(eq.J, factor.J)
     return factor_penalised(eq.T, factor.J, ratio, factor.alpha, factor.weight, factor.lu, factor.pivot)
 
 
-@kernel
+@merged
 def solve(factor, tolerance, columns):
     """Solve for all columns, to a relative correction below the tolerance."""
     return solve_constrained(
@@ -142,6 +127,14 @@ def solve(factor, tolerance, columns):
 
 
 @kernel
+def copy_to(a, out):
+    """out = a."""
+    for i in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            out[i, k] = a[i, k]
+
+
+@kernel
 def predict(h, state):
     """Constant acceleration over the step; it satisfies the trapezoidal rule."""
     for c in range(state.z.size):
@@ -151,7 +144,7 @@ def predict(h, state):
 
 @kernel
 def newton(model, theta, t, control, scale, state, kin, comp, eq, factor, columns, fresh):
-    """Iterate to the motion at t; return status, iterations, whether the tangent is of this step, new scale.
+    """Iterate to the motion at t; return status, iterations and the new scale.
 
     ``scale`` is the largest displacement of a step so far, in the norm of the tangent's diagonal: what
     the tolerance is relative to. ``fresh`` says that ``factor`` holds a usable tangent.
@@ -161,10 +154,11 @@ def newton(model, theta, t, control, scale, state, kin, comp, eq, factor, column
     previous = np.inf
     own_tangent = False
     for iteration in range(control.max_iterations):
-        evaluate(model, theta, t, control, state, kin, comp, eq)
+        evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
         if not fresh:
-            if not factor_tangent(model, theta, t, control, state, kin, comp, eq, factor):
-                return Status.SINGULAR, iteration, own_tangent, scale
+            newton_matrix(model, theta, t, h, state.z, state.zd, state.lam, eq.no_eta, kin, comp, eq.T)
+            if not factor_with(control.ratio, eq, factor):
+                return Status.SINGULAR, iteration, scale
             fresh, own_tangent = True, True
         for c in range(eq.G.size):
             columns.b[c, 0] = -eq.G[c]
@@ -174,15 +168,15 @@ def newton(model, theta, t, control, scale, state, kin, comp, eq, factor, column
         size, displacement, floor = _apply_correction(h, state, factor, columns)
         scale = max(scale, displacement)
         if not np.isfinite(size):
-            return Status.NOT_FINITE, iteration, own_tangent, scale
+            return Status.NOT_FINITE, iteration, scale
         if size <= control.tolerance * scale + floor:
-            return Status.OK, iteration + 1, own_tangent, scale
+            return Status.OK, iteration + 1, scale
         if size > STALE * previous:
             if own_tangent and size <= 1e-6 * scale and size > 0.5 * previous:
-                return Status.OK, iteration + 1, own_tangent, scale
+                return Status.OK, iteration + 1, scale
             fresh, own_tangent = False, False
         previous = size
-    return Status.NO_CONVERGENCE, control.max_iterations, own_tangent, scale
+    return Status.NO_CONVERGENCE, control.max_iterations, scale
 
 
 STALE = 0.02  # contraction above which an old tangent is formed anew
@@ -207,11 +201,11 @@ def _apply_correction(h, state, factor, columns):
 
 
 @kernel
-def project(model, theta, t, control, state, kin, comp, eq, factor, columns):
+def project(model, theta, t, control, state, kin, comp, eq, factor, columns, corrections_out):
     """Mass-orthogonal projection of velocities and accelerations, equations (10), (11).
 
-    Leaves in ``kin`` the projected motion and in ``factor`` the projection matrix. The corrections
-    z' - z'* and z'' - z''* are left in eq.G and eq.Q.
+    Leaves in ``kin`` the projected motion and in ``factor`` the projection matrix; ``corrections_out`` (2, n)
+    receives z' - z'* and z'' - z''*.
     """
     n, m = state.z.size, state.lam.size
     if control.mass_projection:
@@ -223,16 +217,13 @@ def project(model, theta, t, control, state, kin, comp, eq, factor, columns):
     if not factor_with(control.projection_ratio, eq, factor):
         return Status.SINGULAR
     constraint_rates(model, theta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
-    _project_rate(control, eq.phi1, state.zd, state.sigma, factor, columns, eq.G)
+    _project_rate(control, eq.phi1, state.zd, state.sigma, factor, columns, corrections_out[0])
     motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
     constraint_rates(model, theta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
-    _project_rate(control, eq.phi2, state.zdd, state.kappa, factor, columns, eq.Q)
+    _project_rate(control, eq.phi2, state.zdd, state.kappa, factor, columns, corrections_out[1])
     for r in range(m):
         eq.phi2[r] = -columns.rest[r, 0]
     motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
-    for r in range(m):
-        if not np.isfinite(state.kappa[r].real):
-            return Status.NOT_FINITE
     return Status.OK
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels._jit import kernel, merged
 from mbsim_cli.kernels.algorithms.constraint_variation import vary_constraints
 from mbsim_cli.kernels.algorithms.forces import constraint_forces
 from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
@@ -20,7 +20,7 @@ from mbsim_cli.kernels.algorithms.residual_variation import (
     vary_element_forces,
 )
 from mbsim_cli.kernels.algorithms.variation import vary_kinematics
-from mbsim_cli.kernels.integrators.ali3p import clear_wrenches, solve
+from mbsim_cli.kernels.integrators.ali3p import clear_wrenches, copy_to, solve
 
 
 class Sensitivity(NamedTuple):
@@ -41,6 +41,7 @@ class Directions(NamedTuple):
     touch: tuple  # workspace.Touch
     zero: np.ndarray  # (n, p) zeros
     still: np.ndarray  # (n,) zeros
+    order: np.ndarray  # (3,) 0, 1, 2: as an array, so that no order is compiled for itself
 
 
 @kernel
@@ -61,7 +62,7 @@ def vary_motion(model, theta, t, control, directions, state, sens, kin, comp, eq
     )
     vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, columns.b)
     _vary_constraints(model, theta, t, directions, state, sens, kin, eq, tw, 0, -1.0 / q, columns.e)
-    _negate(columns.b)
+    scale(-1.0, columns.b)
     error = solve(factor, control.gradient_tolerance, columns)
     for c in range(sens.z.shape[0]):
         for k in range(sens.z.shape[1]):
@@ -69,11 +70,11 @@ def vary_motion(model, theta, t, control, directions, state, sens, kin, comp, eq
             sens.z[c, k] += q * x
             sens.zd[c, k] += 0.5 * h * x
             sens.zdd[c, k] += x
-    _copy(columns.mu, sens.lam)
+    copy_to(columns.mu, sens.lam)
     return error
 
 
-@kernel
+@merged
 def _vary_constraints(model, theta, t, directions, state, sens, kin, eq, tw, order, factor, out):
     vary_constraints(
         model,
@@ -90,12 +91,10 @@ def _vary_constraints(model, theta, t, directions, state, sens, kin, eq, tw, ord
         sens.zdd,
         kin,
         tw,
-        order,
+        directions.order[order],
         out,
     )
-    for r in range(out.shape[0]):
-        for k in range(out.shape[1]):
-            out[r, k] *= factor
+    scale(factor, out)
 
 
 @kernel
@@ -116,7 +115,7 @@ def vary_projections(
     _vary_constraints(model, theta, t, directions, state, sens, kin, eq, tw, 1, -1.0, columns.e)
     error = solve(factor, control.gradient_tolerance, columns)
     _add(columns.x, sens.zd)
-    _copy(columns.mu, sens.sigma)
+    copy_to(columns.mu, sens.sigma)
     _vary_rate(
         model, theta, control, directions, corrections[1], state, state.kappa, sens, still_kin, comp, eq, columns, tw
     )
@@ -126,11 +125,11 @@ def vary_projections(
     _vary_constraints(model, theta, t, directions, state, sens, kin, eq, tw, 2, -1.0, columns.e)
     error = max(error, solve(factor, control.gradient_tolerance, columns))
     _add(columns.x, sens.zdd)
-    _copy(columns.mu, sens.kappa)
+    copy_to(columns.mu, sens.kappa)
     return error
 
 
-@kernel
+@merged
 def _vary_rate(
     model, theta, control, directions, correction, state, multiplier, sens, still_kin, comp, eq, columns, tw
 ):
@@ -138,7 +137,7 @@ def _vary_rate(
     dtheta, touch = directions.dtheta, directions.touch
     x = correction if control.mass_projection else directions.still
     motion_kinematics(model.tree, theta, state.z, directions.still, x, still_kin)
-    clear_wrenches(comp, eq)
+    clear_wrenches(comp.W, eq.Q)
     constraint_forces(model, theta, state.z, still_kin, multiplier, eq.lines, comp.W, eq.Q)
     residual(model.tree, still_kin, comp, eq.Q, eq.G)
     vary_kinematics(
@@ -147,14 +146,15 @@ def _vary_rate(
     clear_forces(tw, columns.b)
     vary_constraint_forces(model, theta, dtheta, touch, eq.no_eta, multiplier, sens.z, still_kin, tw, columns.b)
     vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, still_kin, comp, tw, columns.b)
-    _negate(columns.b)
+    scale(-1.0, columns.b)
 
 
 @kernel
-def _negate(a):
+def scale(factor, a):
+    """a *= factor."""
     for i in range(a.shape[0]):
         for k in range(a.shape[1]):
-            a[i, k] = -a[i, k]
+            a[i, k] *= factor
 
 
 @kernel
@@ -162,10 +162,3 @@ def _add(a, out):
     for i in range(a.shape[0]):
         for k in range(a.shape[1]):
             out[i, k] += a[i, k]
-
-
-@kernel
-def _copy(a, out):
-    for i in range(a.shape[0]):
-        for k in range(a.shape[1]):
-            out[i, k] = a[i, k]

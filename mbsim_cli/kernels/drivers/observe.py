@@ -1,0 +1,29 @@
+"""Sensors, energies and their sensitivities at stored instants, whatever computed the motion."""
+
+from mbsim_cli.kernels._jit import entry
+from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
+from mbsim_cli.kernels.algorithms.sensor_variation import vary_sensors
+from mbsim_cli.kernels.algorithms.sensors import kinetic_energy, other_power, potential_energy, sense
+from mbsim_cli.kernels.algorithms.variation import vary_kinematics
+from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
+
+
+@entry
+def observe(model, theta, at_center, directions, no_eta, kin, tw, record, d_record, sensors_out, energy_out, d_sensors_out):
+    """sensors (N, width), energy (N, 3: kinetic, potential, power of all else), d_sensors (N, width, p)."""
+    for row in range(record.time.size):
+        t = record.time[row]
+        z, zd, zdd, lam = record.position[row], record.velocity[row], record.acceleration[row], record.lam[row]
+        position_kinematics(model.tree, theta, z, at_center, kin)
+        motion_kinematics(model.tree, theta, z, zd, zdd, kin)
+        sense(model, theta, t, z, zd, zdd, lam, kin, sensors_out[row])
+        energy_out[row, 0] = kinetic_energy(model.tree, kin)
+        energy_out[row, 1] = potential_energy(model, theta, z, kin)
+        energy_out[row, 2] = other_power(model, theta, t, z, zd, lam, kin)
+        if directions.dtheta.shape[0] > 0:
+            dz, dzd, dzdd = d_record.position[row], d_record.velocity[row], d_record.acceleration[row]
+            sens = Sensitivity(dz, dzd, dzdd, d_record.lam[row], d_record.lam[row], d_record.lam[row])
+            vary_kinematics(model.tree, theta, directions.dtheta, directions.touch, 1.0, kin, dz, dzd, dzdd, tw)
+            vary_sensors(
+                model, theta, directions.dtheta, directions.touch, directions.order, no_eta, t, z, zd, zdd, sens, kin, tw, d_sensors_out[row]
+            )
