@@ -13,14 +13,14 @@ from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Problem
 
-MAX_ITERATIONS = 60
+MAX_ITERATIONS = 100
 CLOSED = 1e-9  # m or rad
 SOLVED = 1e-13
 RANK_TOLERANCE = 1e-8  # of rows scaled to unit length
 TINY = 1e-12
 WELL = 1e-2  # part of a unit row that a coordinate must add to be a good choice
 CHOICES = 3
-HALVINGS = tuple(0.5**k for k in range(11))
+LIGHTEST, HEAVIEST = 1e-4, 1e8  # damping of Newton's steps
 
 Equations = tuple[np.ndarray, np.ndarray, Poses]
 
@@ -61,7 +61,7 @@ def close(problem: Problem, stated: np.ndarray) -> Closing:
     rows = [i for i, automatic in enumerate(_automatic(problem)) if not automatic]
     dependent = _choose(equations(problem, problem.theta.tolist(), start)[1][rows], free, stated)
     for _ in range(CHOICES):
-        z, (phi, J, at) = _newton(problem, start, dependent)
+        z, (phi, J, at) = _newton(problem, start, dependent, rows)
         better = _choose(J[rows], free, stated)
         if len(better) <= _rank(J[np.ix_(rows, dependent)]):
             break
@@ -70,36 +70,49 @@ def close(problem: Problem, stated: np.ndarray) -> Closing:
     scaled = _unit_rows(J)
     held, held_velocity = np.ones((2, n), dtype=bool)
     held[dependent] = False
-    held_velocity[_choose(scaled, ~problem.independent_velocity, stated)] = False
+    held_velocity[_choose(scaled, free, stated, beyond=True)] = False
     conflict = _conflict(scaled[rows], m - len(_automatic(problem)) + len(rows), free)
     return Closing(z, at, phi[:m], scaled[:m], dependent_rows(scaled[:m]), conflict, held, held_velocity)
 
 
-def _newton(problem: Problem, start: np.ndarray, dependent: list[int]) -> tuple[np.ndarray, Equations]:
-    """Damped Newton for the dependent coordinates; returns the nearest it came."""
-    z, theta = start.copy(), problem.theta.tolist()
+def _newton(problem: Problem, start: np.ndarray, dependent: list[int], rows: list[int]) -> tuple[np.ndarray, Equations]:
+    """Newton on some rows for the dependent coordinates, damped where it must be (Levenberg, Marquardt).
+
+    Returns the nearest it came.
+    """
+    z, theta, damping = start.copy(), problem.theta.tolist(), 0.0
     found = equations(problem, theta, z)
     for _ in range(MAX_ITERATIONS if dependent else 0):
-        phi, J, _ = found
+        phi, J = found[0][rows], found[1][np.ix_(rows, dependent)]
         size = np.linalg.norm(phi)
-        if size < SOLVED:
+        if size < SOLVED or damping > HEAVIEST:
             break
-        step = np.zeros(len(z))
-        step[dependent] = np.linalg.lstsq(J[:, dependent], -phi, rcond=RANK_TOLERANCE)[0]
-        for factor in HALVINGS:
-            trial = equations(problem, theta, z + factor * step)
-            if np.linalg.norm(trial[0]) < size:
-                break
+        trial = z.copy()
+        trial[dependent] += _damped_step(J, phi, damping)
+        attempt = equations(problem, theta, trial)
+        if np.linalg.norm(attempt[0][rows]) < size:
+            z, found = trial, attempt
+            damping = damping / 10.0 if damping > LIGHTEST else 0.0
         else:
-            break
-        z, found = z + factor * step, trial
+            damping = max(10.0 * damping, LIGHTEST)
     return z, found
 
 
-def _choose(J: np.ndarray, free: np.ndarray, stated: np.ndarray) -> list[int]:
-    """Free coordinates that the rows of J determine, as many as the rank; stated ones only where they must be."""
+def _damped_step(J: np.ndarray, phi: np.ndarray, damping: float) -> np.ndarray:
+    """Step that minimises |J step + phi|^2 + damping |step|^2."""
+    if damping == 0.0:
+        return np.linalg.lstsq(J, -phi, rcond=RANK_TOLERANCE)[0]
+    return np.linalg.solve(J.T @ J + damping * np.eye(J.shape[1]), -J.T @ phi)
+
+
+def _choose(J: np.ndarray, free: np.ndarray, stated: np.ndarray, beyond: bool = False) -> list[int]:
+    """Free coordinates that the rows of J determine, as many as the rank; stated ones only where they must be.
+
+    ``beyond`` takes others where the free ones are too few: an automatic target leaves a position but binds its rate.
+    """
     rest, chosen = _unit_rows(J).copy(), []
-    for group, enough in ((free & ~stated, WELL), (free & stated, WELL), (free, RANK_TOLERANCE)):
+    groups = [(free & ~stated, WELL), (free & stated, WELL), (free, RANK_TOLERANCE)]
+    for group, enough in [*groups, (~free & beyond, RANK_TOLERANCE)]:
         candidates = [i for i in np.flatnonzero(group) if i not in chosen]
         while candidates:
             sizes = np.linalg.norm(rest[:, candidates], axis=0)

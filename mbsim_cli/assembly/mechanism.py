@@ -19,10 +19,11 @@ NO_INERTIA = 1e-11  # eigenvalue of the scaled mass matrix
 
 def check_mechanism(system: System, problem: Problem, closing: Closing) -> None:
     """Record open loops, coordinates declared independent in vain, and motions without inertia."""
-    _check_loops(system, problem, closing)
-    _check_directions(system, closing)
     if closing.conflict > 0:
         _check_independence(system, problem, closing)
+    else:
+        _check_loops(system, problem, closing)
+        _check_directions(system, closing)
     for name in _without_inertia(problem, closing):
         joint, _, coordinate = name.lstrip("-").partition(".")
         system.issue(

@@ -1,0 +1,71 @@
+"""Laws: the kernel, the plain evaluation and the textbook agree; derivatives are exact."""
+
+import numpy as np
+import pytest
+from scipy.interpolate import CubicSpline
+
+from mbsim_cli.assembly.laws import law_at, spline
+from mbsim_cli.kernels._jit import entry
+from mbsim_cli.kernels.elements.laws import law_value as _law_value
+from mbsim_cli.kernels.elements.laws import law_variation as _law_variation
+from mbsim_cli.model.codes import Law
+from mbsim_cli.model.layout import Laws
+
+KNOTS, HEIGHTS = [0.0, 0.4, 1.1, 1.5], [1.0, -0.3, 0.7, 0.2]
+COEFFICIENTS = {
+    Law.CONSTANT: [0.7],
+    Law.POLYNOMIAL: [0.3, -1.2, 0.4, 0.9],
+    Law.HARMONIC: [0.2, 1.3, 2.1, 0.4],
+    Law.SMOOTH_STEP: [0.2, 1.3, -0.5, 2.0],
+    Law.SPLINE: spline(KNOTS, HEIGHTS),
+}
+ARGUMENTS = [-0.3, 0.25, 0.8, 1.25, 1.9]
+
+
+@entry
+def law_value(laws, theta, k, x):
+    """A door to the kernel, which only compiled code may call."""
+    return _law_value(laws, theta, k, x)
+
+
+@entry
+def law_variation(laws, theta, dtheta, k, x):
+    """Likewise."""
+    return _law_variation(laws, theta, dtheta, k, x)
+
+
+def packed(kind):
+    """One law after some other numbers."""
+    count = len(KNOTS) if kind == Law.SPLINE else len(COEFFICIENTS[kind])
+    laws = Laws(*(np.array([entry], dtype=np.int64) for entry in (kind, 2, count)))
+    return laws, np.array([9.0, 9.0, *COEFFICIENTS[kind]])
+
+
+@pytest.mark.parametrize("x", ARGUMENTS)
+@pytest.mark.parametrize("kind", Law)
+def test_values_and_derivatives(kind, x):
+    laws, theta = packed(kind)
+    value, slope, curvature = law_value(laws, theta, 0, x)
+    assert value == pytest.approx(law_at(laws, theta.tolist(), 0, x), abs=1e-15)
+    stepped = law_value(laws, theta.astype(complex), 0, complex(x, 1e-30))
+    assert slope == pytest.approx(stepped[0].imag / 1e-30, abs=1e-14)
+    assert curvature == pytest.approx(stepped[1].imag / 1e-30, abs=1e-14)
+
+
+@pytest.mark.parametrize("x", ARGUMENTS)
+@pytest.mark.parametrize("kind", Law)
+def test_variation_by_every_coefficient(kind, x):
+    laws, theta = packed(kind)
+    for k in range(2, len(theta)):
+        direction = np.eye(len(theta))[k]
+        exact = law_variation(laws, theta, direction, 0, x)
+        stepped = law_value(laws, theta + 1e-30j * direction, 0, complex(x))
+        np.testing.assert_allclose(exact, [entry.imag / 1e-30 for entry in stepped], atol=1e-13)
+
+
+def test_the_spline_is_natural_and_meets_its_table():
+    laws, theta = packed(Law.SPLINE)
+    reference = CubicSpline(KNOTS, HEIGHTS, bc_type="natural")
+    for x in np.linspace(-0.2, 1.8, 21):
+        for order, found in enumerate(law_value(laws, theta, 0, x)):
+            assert found == pytest.approx(float(reference(x, order)), abs=1e-13)

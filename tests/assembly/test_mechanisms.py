@@ -1,0 +1,157 @@
+"""Whole mechanisms: the five-bar, forced cuts, rank, and what is said about mechanisms that cannot be."""
+
+import numpy as np
+import pytest
+
+from mbsim_cli import spec
+from mbsim_cli.assembly import build
+from mbsim_cli.errors import ModelError
+from tests.assembly.texts import FIVEBAR, MODELS, assemble, load
+
+
+def issues(folder, text):
+    with pytest.raises(ModelError) as caught:
+        build(load(folder, text))
+    assert all(issue.line > 1 and issue.column > 0 for issue in caught.value.issues)
+    return caught.value.issues
+
+
+def test_the_fivebar():
+    assembled = build(spec.load(FIVEBAR))
+    model, problem = assembled.problem.model, assembled.problem
+    assert assembled.topology.cut == ("P2",)
+    assert problem.names.constraints == ("P2.x", "P2.y")
+    assert assembled.dropped == ["P2.z", "P2.tilt_y", "P2.tilt_x"]
+    assert problem.independent.tolist() == [True, True, False, False]
+    assert assembled.closing.mobility == 2
+    assert len(model.measures.kind) == 4
+    assert problem.theta_rho.shape == (len(problem.theta), 5)
+    assert not any(array.flags.writeable for group in model for array in group)
+
+
+@pytest.mark.parametrize("cut", ["A", "P1", "P2", "P3", "B"])
+def test_the_fivebar_cut_anywhere_is_the_same_mechanism(tmp_path, cut):
+    text = FIVEBAR.read_text()
+    if cut in ("P1",):
+        text = text.replace("  P1:\n    type: revolute\n", "  P1:\n    type: revolute\n    cut: true\n")
+    else:
+        text = text.replace(f"  {cut}: {{type: revolute,", f"  {cut}: {{type: revolute, cut: true,")
+    path = tmp_path / "model.yaml"
+    path.write_text(text)
+    assembled = build(spec.load(path))
+    assert assembled.topology.cut == (cut,)
+    assert assembled.closing.mobility == 2
+    assert len(assembled.problem.initial_measures) == (cut in ("A", "P1"))
+    row = assembled.topology.index["bar_12"]
+    tip = assembled.closing.at.point(row, (np.sqrt(3.25), 0.0, 0.0))
+    np.testing.assert_allclose(tip, (0.5, -2.0, 0.0), atol=1e-12)
+    assert assembled.info["loops"][0]["cut"] == cut
+
+
+def test_structure_of_the_benchmarks():
+    bricard = build(spec.load(MODELS / "benchmarks" / "a04_bricard.yaml"))
+    assert (bricard.closing.mobility, len(bricard.info["redundant_constraints"])) == (1, 1)
+    windows = build(spec.load(MODELS / "benchmarks" / "a02_four_bars_40.yaml"))
+    assert windows.closing.mobility == 1
+
+
+FOUR_BAR = """
+parameters: {L: 2}
+points:
+  A: {ground: [0, 0, 0], crank: [0, 0, 0]}
+  B: {crank: [0.5, 0, 0], rod: [0, 0, 0]}
+  C: {rod: [L, 0, 0], rocker: [1, 0, 0]}
+  D: {rocker: [0, 0, 0], ground: [2, 0, 0]}
+bodies:
+  crank: {mass: 1, inertia: {zz: 0.1}}
+  rod: {mass: 1, inertia: {zz: 0.1}}
+  rocker: {mass: 1, inertia: {zz: 0.1}}
+joints:
+  A: {type: revolute, bodies: [ground, crank], point: A, axis: z, initial: {angle: 1, independent: true}}
+  B: {type: revolute, bodies: [crank, rod], point: B, axis: z}
+  C: {type: revolute, bodies: [rod, rocker], point: C, axis: z}
+  D: {type: revolute, bodies: [ground, rocker], point: D, axis: z, initial: {angle: 1.5}}
+"""
+
+
+def test_a_loop_that_does_not_close_names_joint_and_distance(tmp_path):
+    (issue,) = issues(tmp_path, FOUR_BAR.replace("{L: 2}", "{L: 5}"))
+    assert issue.path == "joints.C"
+    # ground 2 m, crank 0.5 m at 1 rad: the pivots are 1.78 m apart, and 1 + 1.78 m do not reach over 5 m
+    reach = abs(0.5 * np.exp(1j) - 2.0) + 1.0
+    assert f"stays open by {5 - reach:.4g} m" in issue.message
+    assert "C, B, A, D" in issue.message
+
+
+def test_too_many_independent_coordinates(tmp_path):
+    """One degree of freedom, and two or three coordinates that claim it."""
+    stated = FOUR_BAR.replace("{angle: 1.5}", "{angle: 1.5, independent: true}")
+    (issue,) = issues(tmp_path, stated)
+    assert issue.path == "joints.D.initial.independent"
+    assert "1 too many: A.angle, D.angle" in issue.message
+    assert "mobility 1" in issue.hint
+    (issue,) = issues(
+        tmp_path, stated.replace("point: B, axis: z}", "point: B, axis: z, initial: {independent: true}}")
+    )
+    assert "2 too many: A.angle, B.angle, D.angle" in issue.message
+
+
+def test_a_coordinate_without_inertia(tmp_path):
+    text = """
+    points: {P: {a: [0, 0, 1], b: [0, 0, 0]}}
+    bodies: {a: {mass: 1, inertia: {xx: 1, yy: 1, zz: 1}}, b: {}}
+    joints:
+      j: {type: revolute, bodies: [ground, a], point: origin, axis: z}
+      k: {type: revolute, bodies: [a, b], point: P, axis: x}
+    """
+    (issue,) = issues(tmp_path, text)
+    assert issue.path == "joints.k"
+    assert "nothing gives inertia to coordinate 'angle'" in issue.message
+    # a massless body inside a chain is fine
+    heavy = "{mass: 1, inertia: {xx: 1, yy: 1, zz: 1}}"
+    chained = text.replace(f"a: {heavy}, b: {{}}", f"a: {{}}, b: {heavy}")
+    assert assemble(tmp_path, chained).closing.mobility == 2
+
+
+def test_a_rod_that_may_spin_about_itself(tmp_path):
+    text = """
+    bodies: {rod: {shape: {type: rod, length: 1, mass: 1}}}
+    joints: {s: {type: spherical, bodies: [ground, rod], point: origin}}
+    """
+    (issue,) = issues(tmp_path, text)
+    assert issue.path == "joints.s"
+
+
+def test_degenerate_directions(tmp_path):
+    text = """
+    bodies: {b: {mass: 1, inertia: {xx: 1, yy: 1, zz: 1}}}
+    joints: {j: {type: revolute, bodies: [ground, b], point: origin, axis: z, reference: z}}
+    """
+    (issue,) = issues(tmp_path, text)
+    assert issue.path.startswith("joints.j")
+    assert "direction" in issue.message
+
+
+def test_loops_that_forbid_cutting(tmp_path):
+    (issue,) = issues(tmp_path, FOUR_BAR.replace("axis: z", "axis: z, cut: false"))
+    assert issue.path.endswith(".cut")
+
+
+def test_automatic_values_and_couplings(tmp_path):
+    text = (
+        FOUR_BAR
+        + """
+constraints:
+  gear: {type: coupling, terms: {A.angle: 1, D.angle: -2}, offset: auto}
+forces:
+  spring: {type: spring_damper, points: [ground.A, rod.C], stiffness: 5}
+"""
+    )
+    assembled = assemble(tmp_path, text)
+    problem, model = assembled.problem, assembled.problem.model
+    assert len(problem.automatic) == 2
+    assert assembled.closing.mobility == 0
+    assert problem.independent.sum() == 1  # the position: the gear takes what it finds
+    assert problem.independent_velocity.sum() == 0
+    gear = problem.names.constraints.index("gear")
+    assert problem.automatic[0] == (model.constraints.theta[gear], model.constraints.measure[gear])

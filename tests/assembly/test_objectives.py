@@ -1,0 +1,98 @@
+"""Objectives: values, exact gradients, and the same answer however the instants arrive."""
+
+import numpy as np
+import pytest
+
+from mbsim_cli.assembly import Accumulator, build
+from mbsim_cli.model.problem import Block
+from tests.assembly.texts import load
+
+TEXT = """
+parameters: {a: 0.7, b: {value: 2*a}}
+bodies: {m: {mass: 1, inertia: {zz: 1}}}
+joints: {j: {type: revolute, bodies: [ground, m], point: origin, axis: z}}
+sensors:
+  r: {type: position, point: m.origin}
+  q: {type: coordinate, coordinate: j.angle}
+objectives:
+  area: {integral: "dot(r - [a, 0, 0], r) + b*q*t", unit: m^2 s}
+  end: {final: "r.y*q + a"}
+  peak: {maximum: "q**2 + b", sharpness: 5*a}
+  both: {expression: "area**2 + a*peak - end"}
+analysis: {sensitivity: {method: ddm}}
+"""
+VALUES = {"a": 0.7, "b": 1.4}
+
+
+def signals(time, rho):
+    """Sensors (B, 4) that depend on two parameters."""
+    columns = np.sin(time * rho[0]), np.cos(time) * rho[1], time * rho[0] * rho[1], np.sin(3 * time + rho[1])
+    return np.stack(columns, axis=1)
+
+
+def blocks(rho, sizes, p=2):
+    """Blocks of 41 instants with exact derivatives of the sensors."""
+    time = np.linspace(0.0, 2.0, 41)
+    columns = [signals(time, np.array(rho) + 1e-30j * np.eye(2)[k]).imag / 1e-30 for k in range(2)]
+    sensors, derivatives = signals(time, np.array(rho)), np.stack(columns, axis=2)[:, :, :p]
+    empty = dict.fromkeys(Block._fields)
+    start = 0
+    for size in sizes:
+        rows = slice(start, start + size)
+        yield Block(**empty | {"time": time[rows], "sensors": sensors[rows], "d_sensors": derivatives[rows]})
+        start += size
+
+
+def run(objectives, sizes=(41,), rho=(0.7, 1.4)):
+    p = len(objectives[0].parameters)
+    accumulators = [Accumulator(objective, p) for objective in objectives]
+    for block in blocks(rho, sizes, p):
+        for accumulator in accumulators:
+            accumulator.add(block)
+    return np.array([a.value for a in accumulators]), np.array([a.gradient for a in accumulators])
+
+
+@pytest.fixture
+def assembled(tmp_path):
+    return build(load(tmp_path, TEXT))
+
+
+def test_values(assembled):
+    time = np.linspace(0.0, 2.0, 41)
+    r, q = np.split(signals(time, [0.7, 1.4]), [3], axis=1)
+    q = q[:, 0]
+    area = np.trapezoid((r * (r - [0.7, 0, 0])).sum(axis=1) + 1.4 * q * time, time)
+    peak = np.log(np.trapezoid(np.exp(3.5 * (q**2 + 1.4)), time) / 2.0) / 3.5
+    end = r[-1, 1] * q[-1] + 0.7
+    values, _ = run(assembled.objectives)
+    np.testing.assert_allclose(values, [area, end, peak, area**2 + 0.7 * peak - end], rtol=1e-14)
+
+
+def test_blocks_may_be_of_any_size(assembled):
+    value, gradient = run(assembled.objectives)
+    for sizes in ((1,) * 41, (1, 20, 20), (40, 1)):
+        again = run(assembled.objectives, sizes)
+        np.testing.assert_allclose(again[0], value, rtol=1e-14)
+        np.testing.assert_allclose(again[1], gradient, rtol=1e-13)
+
+
+def test_gradients_follow_parameters_through_sensors_expressions_and_sharpness(assembled):
+    """Parameter a moves b with it; the sensors move with a, b as they stand."""
+    _, gradient = run(assembled.objectives)
+    h = 1e-6
+    for k, move in enumerate(({"a": 1.0}, {"b": 1.0})):
+        values = []
+        for s in (h, -h):
+            moved = {name: VALUES[name] + s * rate for name, rate in move.items()}
+            objectives = assembled.at(moved).objectives
+            rho = np.array([0.7, 1.4]) + s * np.eye(2)[k]
+            values.append(run(objectives, rho=rho)[0])
+        np.testing.assert_allclose(gradient[:, k], (values[0] - values[1]) / (2 * h), rtol=1e-7, atol=1e-8)
+
+
+def test_a_single_instant_has_a_maximum_and_no_area(assembled):
+    first = next(blocks((0.7, 1.4), (1,)))
+    for objective, expected in zip(assembled.objectives[:3], (0.0, 0.7, np.sin(1.4) ** 2 + 1.4), strict=True):
+        accumulator = Accumulator(objective, 2)
+        accumulator.add(first)
+        assert accumulator.value == pytest.approx(expected + (np.sin(1.4) * 1.4 if objective.kind == "final" else 0.0))
