@@ -54,8 +54,6 @@ def coordinate_measure(measures, theta, k, z):
     value = 0.0 * z[0] + 0.0 * theta[0]
     for j in range(measures.first[k], measures.first[k + 1]):
         value += _coordinate_term(measures, theta, k, j, z)
-    if measures.kind[k] == Measure.EULER_NORM:
-        value -= 1.0
     return value
 
 
