@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from mbsim_cli.spec.points import DesignPoint
+from mbsim_cli.spec.points import DesignPoint, DesignVector
 from mbsim_cli.spec.review import Review
 
 _TOLERANCE = 1e-9
@@ -21,6 +21,23 @@ def local_point(review: Review, body: str, name: str) -> list[float] | None:
     if isinstance(point, DesignPoint):
         return _from_design(review, body, point)
     return review.vector(point[body]) if point is not None and body in point else None
+
+
+def local_vector(review: Review, body: str, name: str) -> list[float] | None:
+    """Return a vector's components in the axes of a body, as given; None where something is missing or wrong."""
+    vector = review.model.vectors.get(name)
+    if isinstance(vector, DesignVector) and body in vector.bodies:
+        design, rotation = review.vector(vector.design), _orientation_of(review, body)
+        return None if design is None or rotation is None else _transposed_times(rotation, design)
+    if isinstance(vector, dict) and (body in vector or "all" in vector):
+        return review.vector(vector.get(body, vector.get("all")))
+    return _IDENTITY["xyz".index(name)] if name in ("x", "y", "z") else None
+
+
+def parallel(a: list[float], b: list[float]) -> bool:
+    """Whether two vectors are parallel, or one of them is zero."""
+    cross = [a[i - 2] * b[i - 1] - a[i - 1] * b[i - 2] for i in range(3)]
+    return math.hypot(*cross) <= _TOLERANCE * math.hypot(*a) * math.hypot(*b)
 
 
 def _center_of_mass(review: Review, name: str) -> list[float] | None:
@@ -45,11 +62,19 @@ def _from_design(review: Review, body: str, point: DesignPoint) -> list[float] |
     pose = review.model.bodies[body]
     design = review.vector(point.design)
     position = review.vector(pose.position) if pose.position is not None else [0.0, 0.0, 0.0]
-    rotation = _rotation(review, pose.orientation)
+    rotation = _orientation_of(review, body)
     if design is None or position is None or rotation is None:
         return None
-    away = [d - p for d, p in zip(design, position, strict=True)]
-    return [sum(rotation[k][i] * away[k] for k in range(3)) for i in range(3)]
+    return _transposed_times(rotation, [d - p for d, p in zip(design, position, strict=True)])
+
+
+def _transposed_times(m: Matrix, a: list[float]) -> list[float]:
+    return [sum(m[k][i] * a[k] for k in range(3)) for i in range(3)]
+
+
+def _orientation_of(review: Review, name: str) -> Matrix | None:
+    body = review.model.bodies.get(name)
+    return _IDENTITY if body is None else _rotation(review, body.orientation)
 
 
 def _rotation(review: Review, given: Any) -> Matrix | None:

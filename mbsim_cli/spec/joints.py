@@ -96,11 +96,11 @@ class _AboutAxis(_AtPoint):
 
 
 class Fixed(_AtPoint):
-    """Nothing moves."""
+    """Nothing moves; without axis the bodies stand as in the design position, or with their axes parallel."""
 
     type: Literal["fixed"] = field("Nothing moves.", "fixed")
-    axis: NameOrPair | None = field("Vectors of the two bodies that coincide; default z.", "z", default=None)
-    reference: NameOrPair | None = field("Further vectors that coincide; default x.", "x", default=None)
+    axis: NameOrPair | None = field("Vectors of the two bodies that coincide.", "z", ["u", "w"], default=None)
+    reference: NameOrPair | None = field("Further vectors that coincide, across the axis.", "x", default=None)
 
 
 class Revolute(_AboutAxis):
@@ -133,6 +133,11 @@ class Universal(_AtPoint):
     coordinates: ClassVar[tuple[str, ...]] = ("angle_1", "angle_2")
     type: Literal["universal"] = field("A universal (cardan) joint.", "universal")
     axes: Pair = field("Vector of the first body and vector of the second; they stay perpendicular.", ["z", "x"])
+    reference: NameOrPair | None = field(
+        "Vectors that say where the other body's axis stands at zero angles, one of each body.",
+        ["x", "z"],
+        default=None,
+    )
     initial: UniversalInitial = field("Start.", {"angles": ["10 deg", 0]}, default_factory=UniversalInitial)
 
 

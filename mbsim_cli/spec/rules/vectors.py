@@ -1,5 +1,8 @@
 """Directions: every vector that gives one has a length, every orientation is a rotation."""
 
+from typing import Any
+
+from mbsim_cli.spec.geometry import local_vector, parallel
 from mbsim_cli.spec.messages import Path
 from mbsim_cli.spec.orientation import Orientation
 from mbsim_cli.spec.points import DesignVector
@@ -9,7 +12,7 @@ _UNIT_TOLERANCE = 1e-6
 
 
 def check(review: Review) -> None:
-    """Report vectors of length zero and orientations that are no rotations."""
+    """Report vectors of length zero, references along their axis, and orientations that are no rotations."""
     for name, given in review.model.vectors.items():
         entries = {"design": given.design} if isinstance(given, DesignVector) else given
         for key, numbers in entries.items():
@@ -17,7 +20,12 @@ def check(review: Review) -> None:
     for name, body in review.model.bodies.items():
         if body.orientation is not None:
             _is_rotation(review, ("bodies", name, "orientation"), body.orientation)
+    for section in ("constraints", "sensors"):
+        for name, item in getattr(review.model, section).items():
+            if item.type == "angle":
+                _measurable(review, (section, name), item)
     for name, joint in review.model.joints.items():
+        _across(review, ("joints", name), joint)
         orientation = getattr(getattr(joint, "initial", None), "orientation", None)
         if orientation is not None:
             _is_rotation(review, ("joints", name, "initial", "orientation"), orientation)
@@ -27,6 +35,30 @@ def _has_length(review: Review, path: Path, numbers: list) -> None:
     values = review.vector(numbers)
     if values is not None and not any(values):
         review.report(path, "the vector has length zero and gives no direction")
+
+
+def _across(review: Review, path: Path, joint: Any) -> None:
+    axes = getattr(joint, "axis", None) or getattr(joint, "axes", None)
+    references = getattr(joint, "reference", None)
+    if axes is None or references is None:
+        return
+    for index, body in enumerate(joint.bodies):
+        axis, reference = (given if isinstance(given, str) else given[index] for given in (axes, references))
+        u, v = local_vector(review, body, axis), local_vector(review, body, reference)
+        if u and v and any(u) and any(v) and parallel(u, v):
+            message = f"reference {reference!r} is parallel to the axis {axis!r} in body {body!r}"
+            review.report((*path, "reference"), message, "it must stand across the axis")
+            return
+
+
+def _measurable(review: Review, path: Path, item: Any) -> None:
+    body, _, axis = item.axis.partition(".")
+    n = local_vector(review, body, axis)
+    for index, text in enumerate(item.vectors):
+        other, _, name = text.partition(".")
+        u = local_vector(review, other, name) if other == body else None
+        if n and u and any(n) and any(u) and parallel(n, u):
+            review.report((*path, "vectors", index), f"{text!r} is parallel to the axis {item.axis!r} of the angle")
 
 
 def _is_rotation(review: Review, path: Path, given: Orientation) -> None:
