@@ -49,12 +49,11 @@ class Simulation:
         """The next ``steps`` steps; raise AnalysisError where one fails."""
         interval = self.problem.options.output_interval
         record, d_record = self._records((self.step + steps) // interval - self.step // interval)
-        self.progress = Progress(
-            *run(
-                self.model, self.theta, self.control, self.step, steps, interval, self.progress, self.directions,
-                self.state, self.sens, self.work, self.extra, record, d_record,
-            )
+        status, *rest = run(
+            self.model, self.theta, self.control, self.step, steps, interval, self.progress, self.directions,
+            self.state, self.sens, self.work, self.extra, record, d_record,
         )  # fmt: skip
+        self.progress = Progress(int(status), *rest)  # an enumeration would compile the next call anew
         self.step += self.progress.steps
         if self.progress.status != Status.OK:
             self._fail(self.progress.status)
