@@ -24,13 +24,15 @@ class Expressions:
 
     def __init__(self, parameters: Mapping[str, Number], constants: Mapping[str, Number] | None = None):
         self.parameters = tuple(parameters)
+        self._parameters = frozenset(parameters)
         self._definitions = {**(constants or {}), **parameters}
         self.errors: dict[str, ExpressionError] = {}
-        self._order: list[str] = []
-        self._base: dict[str, Scalar] = {}
         self._scopes: dict[tuple, dict[str, Scalar]] = {}
-        self._name_gradients: dict[str, dict[str, float]] = {}
-        self._sort()
+        self._gradients: dict[tuple, dict[str, dict[str, float]]] = {}
+        self._reads = {name: self._names_read(name) for name in self._definitions}
+        self._order, cycles = sort(self._reads)
+        self._rank = {name: place for place, name in enumerate(self._order)}
+        self._record_cycles(cycles)
         self._base = self._evaluate_base()
 
     def __contains__(self, name: object) -> bool:
@@ -90,15 +92,16 @@ class Expressions:
 
     def name_gradient(self, name: str, values: Mapping[str, Scalar] | None = None) -> dict[str, float]:
         """Return the derivatives of a constant or parameter by the parameters."""
-        if not values and name in self._name_gradients:
-            return self._name_gradients[name]
-        replaced = values is not None and name in values
-        result = {} if replaced else self.gradient(self._definitions[name], values)
-        if name in self.parameters:
-            result = {**result, name: 1.0}
-        if not values:
-            self._name_gradients[name] = result
-        return result
+        key = tuple(values.items()) if values else ()
+        if key not in self._gradients and len(self._gradients) >= _KEPT_SCOPES:
+            self._gradients.clear()
+        known = self._gradients.setdefault(key, {})
+        # what the name reads comes first, so that no chain of definitions is a deep recursion
+        for needed in self._closure(name, known):
+            replaced = values is not None and needed in values
+            gradient = {} if replaced else self.gradient(self._definitions[needed], values)
+            known[needed] = {**gradient, needed: 1.0} if needed in self._parameters else gradient
+        return known[name]
 
     def integrand(self, text: str, sensor_widths: Mapping[str, int]) -> "Integrand":
         """Compile an expression of sensors, time ``t`` and names; numpy and sympy are loaded here."""
@@ -121,8 +124,24 @@ class Expressions:
             return []
         return [used for used in names(parse(number.text)) if used in self._definitions]
 
-    def _sort(self) -> None:
-        self._order, cycles = sort({name: self._reads(name) for name in self._definitions})
+    def _closure(self, name: str, known: Mapping[str, object]) -> list[str]:
+        # the name and all that it depends on, in order, without those known
+        needed: set[str] = set()
+        stack = [name]
+        while stack:
+            current = stack.pop()
+            if current not in needed and current not in known:
+                needed.add(current)
+                stack.extend(self._reads[current])
+        return sorted(needed, key=self._rank.__getitem__)
+
+    def _names_read(self, name: str) -> list[str]:
+        number = self._definitions[name]
+        if number.literal is not None:
+            return []
+        return [used for used in names(parse(number.text)) if used in self._definitions]
+
+    def _record_cycles(self, cycles: list[list[str]]) -> None:
         for cycle in cycles:
             message = f"is defined by itself: {shown(cycle)}"
             first = not any(name in self.errors for name in cycle)

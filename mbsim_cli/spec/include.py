@@ -16,26 +16,25 @@ def read_source(path: str | os.PathLike[str]) -> tuple[Source, list[Issue]]:
 
     Raises InputOutputError when the file itself cannot be read, ModelError when nothing can be made of it.
     """
-    reader = _Reader()
     file = os.fspath(path)
     try:
         text = _bytes(Path(file))
-    except OSError as error:
-        raise InputOutputError(f"cannot read {file}: {error.strerror or error}") from None
-    root = reader.read(file, text, ())
-    source = Source(file, reader.texts, root)
-    if root is None or not isinstance(root.value, dict):
-        reader.issues or reader.issues.append(_bare(source, root))
-        raise ModelError(reader.issues)
+    except (OSError, ValueError) as error:
+        raise InputOutputError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from None
+    source = Source(file)
+    reader = _Reader(source)
+    source.root = reader.read(file, text, ())
+    if source.root is None or not isinstance(source.root.value, dict):
+        raise ModelError(reader.issues or [_bare(source)])
     return source, reader.issues
 
 
-def _bare(source: Source, root: Node | None) -> Issue:
+def _bare(source: Source) -> Issue:
+    root = source.root
     line, column = (root.line, root.column) if root is not None else (1, 1)
     message = "the file is empty" if root is None or root.value is None else "the file is not a mapping of sections"
-    return Issue(
-        source.file, line, column, "", message, "a model begins with 'mbsim: 1'", source.line(source.file, line)
-    )
+    excerpt = source.line(source.file, line)
+    return Issue(source.file, line, column, "", message, "a model begins with 'mbsim: 1'", excerpt)
 
 
 def _bytes(path: Path) -> bytes:
@@ -44,12 +43,12 @@ def _bytes(path: Path) -> bytes:
 
 
 class _Reader:
-    def __init__(self) -> None:
-        self.texts: dict[str, str] = {}
+    def __init__(self, source: Source) -> None:
+        self._source = source
         self.issues: list[Issue] = []
 
     def read(self, file: str, text: bytes, above: tuple[str, ...]) -> Node | None:
-        self.texts[file] = text.decode("utf-8", errors="replace")
+        self._source.texts[file] = text.decode("utf-8", errors="replace")
         if len(text) > MAX_BYTES:
             self._report(file, NodeError(f"file is larger than {MAX_BYTES // 1_000_000} MB", 1, 1))
             return None
@@ -77,7 +76,7 @@ class _Reader:
         if os.path.realpath(target) in above:
             self._report(file, NodeError(f"{entry.value!r} includes itself", entry.line, entry.column, path="include"))
             return None
-        if len(self.texts) >= MAX_FILES:
+        if len(self._source.texts) >= MAX_FILES:
             self._report(file, NodeError(f"more than {MAX_FILES} files", entry.line, entry.column, path="include"))
             return None
         try:
@@ -98,8 +97,7 @@ class _Reader:
         return None
 
     def _report(self, file: str, error: NodeError) -> None:
-        lines = self.texts[file].splitlines()
-        excerpt = lines[error.line - 1] if 0 < error.line <= len(lines) else ""
+        excerpt = self._source.line(file, error.line)
         self.issues.append(Issue(file, error.line, error.column, error.path, error.message, error.hint, excerpt))
 
 

@@ -20,6 +20,7 @@ from yaml.events import (
 )
 
 MAX_DEPTH = 64
+MAX_DUPLICATES = 100
 MAX_ALIASED = 100_000  # nodes that aliases may add in all
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -167,6 +168,8 @@ class _Builder:
             message = f"key {key!r} stands twice, first in line {here.node.value[key].key_line}"
             path = ".".join([above.key for above in self._stack if above.key is not None] + [key])
             self.errors.append(NodeError(message, *place, path=path))
+            if len(self.errors) >= MAX_DUPLICATES:
+                raise NodeError(f"more than {MAX_DUPLICATES} keys stand twice", *place)
         if key == "<<" and event.style in (None, ""):
             raise NodeError("merge keys are not part of YAML 1.2", *place, "use include")
         here.key, here.key_place = key, place

@@ -26,6 +26,7 @@ class Review:
         self.issues: list[Issue] = []
         self._broken = broken
         self._suggested = 0
+        self._names: dict[str, frozenset[str]] = {}
         self._values: dict[str, float | None] = {}
 
     def report(
@@ -44,14 +45,14 @@ class Review:
         """Whether a whole section could not be read, so that its names are not known."""
         return (section,) in self._broken
 
-    def names(self, section: str) -> set[str]:
+    def names(self, section: str) -> frozenset[str]:
         """Names of a section, with those of invalid items."""
         return set(getattr(self.model, section)) | {
             entry[1] for entry in self._broken if entry[0] == section and entry[1:]
         }
 
     @cached_property
-    def bodies(self) -> set[str]:
+    def bodies(self) -> frozenset[str]:
         """Names of the bodies, with the ground."""
         return self.names("bodies") | {GROUND}
 
@@ -59,7 +60,7 @@ class Review:
         self, path: Path, name: str, section: str, what: str, choices: Iterable[str] | None = None, offset: int = 0
     ) -> bool:
         """Return whether a name exists in a section (or among ``choices``); reports it where it does not."""
-        names = self._names(section) if choices is None else choices
+        names = choices if choices is not None else self.bodies if section == "bodies" else self.names(section)
         if name in names or self.lost(section):
             return True
         self.report(path, f"unknown {what} {name!r}", self.suggest(name, names), offset)
@@ -87,6 +88,3 @@ class Review:
         """Return the values of a list of numbers, None where one has no value."""
         values = [self.value(number) for number in numbers or [None]]
         return None if None in values else values
-
-    def _names(self, section: str) -> set[str]:
-        return self.bodies if section == "bodies" else self.names(section)

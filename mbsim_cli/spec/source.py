@@ -12,10 +12,10 @@ Path = str | Sequence[str | int]
 class Source:
     """Files of a model: the one given first, then those that it includes."""
 
-    def __init__(self, file: str, texts: dict[str, str], root: Node | None):
+    def __init__(self, file: str):
         self.file = file
-        self.texts = texts
-        self.root = root
+        self.texts: dict[str, str] = {}
+        self.root: Node | None = None
         self._lines: dict[str, list[str]] = {}
 
     @property

@@ -171,3 +171,11 @@ def test_overrides(tmp_path):
     ):
         with pytest.raises(UsageError, match=message):
             load(path, {name: text})
+
+
+def test_gradients_through_long_and_branching_definitions():
+    chain = {f"p{i}": f"p{i + 1}*2 - p{i + 1}" for i in range(600)} | {"p600": 1}
+    assert _environment(**chain).gradient(Number("p0"))["p600"] == 1
+    fibonacci = {"f0": 1, "f1": 1} | {f"f{i}": f"f{i - 1} + f{i - 2}" for i in range(2, 60)}
+    environment = _environment(**fibonacci)
+    assert environment.gradient(Number("f59*1"), {"f0": 1.0})["f0"] == environment.gradient(Number("f59"))["f0"]

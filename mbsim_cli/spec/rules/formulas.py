@@ -1,6 +1,6 @@
 """Objectives: their expressions read sensors, names and other objectives that exist."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from mbsim_cli.spec.ordering import shown, sort
 from mbsim_cli.spec.review import Review
@@ -20,14 +20,14 @@ def check(review: Review) -> None:
         if objective.kind == "expression":
             _formula(review, name, {**plain, **objectives}, "objective", review.names("sensors"))
         else:
-            _formula(review, name, {**plain, **sensors, "t": 1}, "sensor", set(objectives))
+            _formula(review, name, {**plain, **sensors, "t": 1}, "sensor", objectives)
         sharpness = review.value(objective.sharpness)
         if sharpness is not None and sharpness <= 0:
             review.report(("objectives", name, "sharpness"), f"must be greater than zero, is {sharpness:g}")
     _cycles(review)
 
 
-def _formula(review: Review, name: str, widths: Mapping[str, int], what: str, elsewhere: set[str]) -> None:
+def _formula(review: Review, name: str, widths: Mapping[str, int], what: str, elsewhere: Collection[str]) -> None:
     objective = review.model.objectives[name]
     path = ("objectives", name, objective.kind)
     used = names(parse(objective.text, vectors=True))
