@@ -71,13 +71,6 @@ def build(model_file: Any, settings: Settings, parameters: list[str] | None) -> 
     return assembly.build(model_file, sensitivity_parameters=parameters, sensitivity=method, **settings.options)
 
 
-def assembled_start(model_file: Any, settings: Settings) -> None:
-    """Build a model and close its loops, so that everything that is wrong with it shows."""
-    from mbsim_cli.solve import initial
-
-    initial.assemble(build(model_file, settings, []).problem)
-
-
 def compile_kernels(problem: Problem, quiet: bool) -> float:
     """Load or compile what the analysis needs, by its first step; return the seconds it took."""
     start = perf_counter()

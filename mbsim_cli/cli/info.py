@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import typer
-
 from mbsim_cli.cli import options
 
 
@@ -13,23 +11,9 @@ def command(model: options.ModelPath, parameter: options.Overrides = None, json:
 
     limit_threads(None)
     from mbsim_cli.cli import analysis
-    from mbsim_cli.cli.structure import parameters, structure, topology
 
     settings = analysis.Settings(overrides=options.parse_overrides(parameter))
-    model_file = analysis.load(model, settings)
-    assembled = analysis.build(model_file, settings, [])
-    report = {
-        "model": str(model),
-        "name": model_file.name,
-        "bodies": list(model_file.bodies),
-        "joints": {name: {"type": str(j.type), "bodies": list(j.bodies)} for name, j in model_file.joints.items()},
-        **topology(assembled),
-        **structure(assembled),
-        "parameters": parameters(assembled, model_file),
-        "forces": list(model_file.forces),
-        "sensors": list(model_file.sensors),
-        "objectives": list(model_file.objectives),
-    }
+    report = {"model": str(model)} | analysis.build(analysis.load(model, settings), settings, []).info
     if json:
         from mbsim_cli.cli.output import emit
 
@@ -43,25 +27,51 @@ def _print(report: dict[str, Any]) -> None:
 
     out = console()
     say(f"{report['model']}: {report['name']}" if report["name"] else report["model"])
-    counts = f"{len(report['bodies'])} bodies, {len(report['joints'])} joints, {report['coordinates']} coordinates"
-    say(f"{counts}, {report['constraints']} constraints of rank {report['rank']}, mobility {report['mobility']}")
-    redundant = report["redundant_constraints"]
-    say(f"redundant constraints: {', '.join(redundant) or 'none'}")
-    rows = [(row["body"], row["parent"], row["joint"], _type(report, row["joint"]), ", ".join(row["coordinates"]))
-            for row in report["tree"]]  # fmt: skip
-    out.print(plain_table(("body", "parent", "joint", "type", "coordinates"), rows, "spanning tree"))
+    say(_counts(report))
+    joints = {joint["name"]: joint for joint in report["joints"]}
+    out.print(
+        plain_table(("", "body", "parent", "joint", "type", "coordinates"), _tree(report, joints), "spanning tree")
+    )
     for loop in report["loops"]:
-        say(f"loop: {' - '.join(loop[1:])}, closed by the cut joint {loop[0]} ({_type(report, loop[0])})")
-    for name, pairs in report["branches"].items():
-        say(f"{name.replace('_', '-')}: {' '.join(f'({a}, {b})' for a, b in pairs)}")
+        say(f"loop {' - '.join(loop['joints'])}, closed by cut joint {loop['cut']} ({joints[loop['cut']]['type']})")
+    for title, names in _lists(report).items():
+        say(f"{title}: {', '.join(names) or 'none'}")
+    for matrix in ("joint_parent", "branch_parent", "joint_branch"):
+        say(f"{matrix.replace('_', '-')}: {' '.join(f'({a}, {b})' for a, b in report[matrix])}")
     if report["parameters"]:
-        uses = [
-            (name, f"{p['value']:.6g}", p["unit"], ", ".join(p["used_in"])) for name, p in report["parameters"].items()
-        ]
-        out.print(plain_table(("parameter", "value", "unit", "used in"), uses))
-    for section in ("forces", "sensors", "objectives"):
-        say(f"{section}: {', '.join(report[section]) or 'none'}")
+        rows = [(p["name"], f"{p['value']:.8g}", p["unit"], ", ".join(p["used_in"])) for p in report["parameters"]]
+        out.print(plain_table(("parameter", "value", "unit", "used in"), rows))
 
 
-def _type(report: dict[str, Any], joint: str) -> str:
-    return report["joints"][joint]["type"]
+def _counts(report: dict[str, Any]) -> str:
+    counts = {"bodies": "bodies", "joints": "joints", "coordinates": "coordinates", "constraints": "constraints"}
+    numbers = ", ".join(f"{len(report[key])} {word}" for key, word in counts.items())
+    return f"{numbers} of rank {report['constraint_rank']}, mobility {report['mobility']}"
+
+
+def _tree(report: dict[str, Any], joints: dict[str, Any]) -> list[tuple[str, ...]]:
+    """Rows of the spanning tree; a coordinate that keeps its initial value is marked."""
+    columns: dict[str, list[str]] = {}
+    for coordinate in report["coordinates"]:
+        mark = "*" if coordinate["independent"] else ""
+        columns.setdefault(coordinate["name"].lstrip("-").rsplit(".", 1)[0], []).append(coordinate["name"] + mark)
+    return [
+        (
+            str(body["number"]),
+            body["name"],
+            body["parent"],
+            body["joint"],
+            joints[body["joint"]]["type"],
+            ", ".join(columns.get(body["joint"], [])),
+        )
+        for body in report["bodies"]
+    ]
+
+
+def _lists(report: dict[str, Any]) -> dict[str, list[str]]:
+    return {
+        "branches": [" - ".join(joints) for joints in report["branches"]],
+        "redundant constraints": report["redundant_constraints"],
+        "constraints that always hold": report["identically_satisfied"],
+        "independent at the start (*)": [c["name"] for c in report["coordinates"] if c["independent"]],
+    }

@@ -41,7 +41,7 @@ def issues_of(path: Path, overrides: dict[str, str]) -> tuple[Issue, ...]:
 
     settings = analysis.Settings(overrides=overrides)
     try:
-        analysis.assembled_start(analysis.load(path, settings), settings)
+        analysis.build(analysis.load(path, settings), settings, [])
     except ModelError as error:
         return error.issues
     return ()

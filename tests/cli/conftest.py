@@ -1,0 +1,88 @@
+"""Runs the tool as users do: a process of its own, in a folder of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = (sys.executable, "-m", "mbsim_cli.cli.app")
+
+PENDULUM = """\
+mbsim: 1
+name: Pendulum
+gravity: [0, -9.81, 0]
+parameters:
+  L: {value: 1.0, unit: m}
+  k: {value: 2.0, unit: N m/rad}
+points: {O: {ground: [0, 0, 0], rod: [0, 0, 0]}}
+bodies: {rod: {shape: {type: rod, length: L, mass: 3 * L}}}
+joints: {A: {type: revolute, bodies: [ground, rod], point: O, axis: z, initial: {angle: -60 deg}}}
+forces: {spring: {type: rotational_spring_damper, coordinate: A.angle, stiffness: k, damping: 0.1, natural_angle: 0}}
+sensors: {angle: {type: coordinate, coordinate: A.angle}}
+objectives: {swing: {integral: angle^2, unit: rad^2 s}}
+analysis: {type: forward_dynamics, step: 1e-2, duration: 0.5, sensitivity: {method: ddm, parameters: all}}
+checks: {freedom: {mobility: 1}}
+"""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The one JSON object on standard output."""
+        return json.loads(self.out)
+
+
+def environment(**extra: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in ("MBSIM_DEBUG", "PYTHONPATH")}
+    return kept | {"PYTHONPATH": str(ROOT)} | extra
+
+
+@pytest.fixture
+def mbsim(tmp_path: Path) -> Callable[..., Outcome]:
+    """Call the tool in an empty folder."""
+
+    def call(*arguments: object, **extra: str) -> Outcome:
+        done = subprocess.run(
+            [*COMMAND, *map(str, arguments)],
+            cwd=tmp_path,
+            env=environment(**extra),
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
+    return call
+
+
+@pytest.fixture
+def pendulum(tmp_path: Path) -> Path:
+    path = tmp_path / "pendulum.yaml"
+    path.write_text(PENDULUM)
+    return path
+
+
+@pytest.fixture
+def variant(tmp_path: Path) -> Callable[..., Path]:
+    """The pendulum with a piece of its text replaced."""
+
+    def write(old: str, new: str, name: str = "variant.yaml") -> Path:
+        assert old in PENDULUM
+        path = tmp_path / name
+        path.write_text(PENDULUM.replace(old, new))
+        return path
+
+    return write

@@ -1,0 +1,46 @@
+"""Warnings are given where the diagnostics are bad, and only there."""
+
+import numpy as np
+
+from mbsim_cli.cli.health import Health
+from mbsim_cli.model.problem import Options
+from tests.io import fakes
+
+
+def blocks(sizes=(6, 5), **changed):
+    first = 0
+    for size in sizes:
+        block = fakes.block(first, size)
+        time = block.time
+        calm = {
+            "drift": np.full((size, 3), 1e-12),
+            # kinetic energy 1 - cos t, gained by the power sin t of a motor
+            "energy": np.stack([1 - np.cos(time), 0 * time, np.sin(time)], axis=1),
+            "gradient_error": np.full(size, 1e-12),
+        }
+        yield block._replace(**calm | {name: function(block) for name, function in changed.items()})
+        first += size
+
+
+def watch(**changed):
+    health = Health(Options())
+    for block in blocks(**changed):
+        health.add(block)
+    return health
+
+
+def test_a_calm_run_has_no_warnings():
+    health = watch()
+    assert health.warnings == [] and health.steps == 10
+    assert health.report["energy_imbalance"] < 1e-3 and health.report["iterations"]["most"] == 3
+
+
+def test_each_trouble_is_said():
+    troubles = {
+        "drift": (lambda b: np.full((len(b.time), 3), 1e-3), "constraints drift by up to 1.0e-03"),
+        "energy": (lambda b: np.stack([1 - np.cos(b.time), b.time, b.time], axis=1), "energy and work differ"),
+        "iterations": (lambda b: np.full(len(b.time), 15), "iterations on average"),
+        "gradient_error": (lambda b: np.full(len(b.time), 1e-3), "gradients are converged to 1.0e-03 only"),
+    }
+    for field, (values, sentence) in troubles.items():
+        assert [sentence in warning for warning in watch(**{field: values}).warnings] == [True], field

@@ -1,0 +1,34 @@
+"""``mbsim --help`` is quick and loads nothing heavy."""
+
+import subprocess
+import sys
+from time import perf_counter
+
+import pytest
+
+from .conftest import COMMAND, environment
+
+HEAVY = ("numpy", "scipy", "numba", "h5py", "yaml", "sympy", "rich", "matplotlib")  # typer itself may use pydantic
+SCRIPT = """
+import sys
+from mbsim_cli.cli import outcome
+code = outcome.call({arguments!r})
+heavy = [name for name in {heavy!r} if name in sys.modules]
+print(code, *heavy, file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["check", "--help"], ["--version"]])
+def test_help_imports_nothing_heavy(arguments):
+    script = SCRIPT.format(arguments=arguments, heavy=HEAVY)
+    done = subprocess.run([sys.executable, "-c", script], env=environment(), capture_output=True, text=True, check=True)
+    assert done.stderr.split() == ["0"], done.stderr
+
+
+def test_help_is_quick():
+    times = []
+    for _ in range(5):
+        start = perf_counter()
+        subprocess.run([*COMMAND, "--help"], env=environment(), stdout=subprocess.DEVNULL, check=True)
+        times.append(perf_counter() - start)
+    assert min(times) < 0.3, times
