@@ -114,7 +114,7 @@ def about_axis(axis: Vector, angle: complex) -> Matrix:
 def about_axis_parameters(axis: Vector, angle: complex) -> tuple[complex, ...]:
     """Euler parameters of the rotation by ``angle`` about ``axis``."""
     half = 0.5 * angle
-    return (_cos(half), *scale(_sin(half), unit(axis)))
+    return (cosine(half), *scale(sine(half), unit(axis)))
 
 
 def rotation_matrix(e: Sequence[complex]) -> Matrix:
@@ -168,13 +168,14 @@ def orthonormalised(r: Matrix) -> Matrix:
     return (x, y, cross(x, y))
 
 
-def angle_between(cosine: complex, sine: complex) -> complex:
-    """Angle with the given cosine and sine (of a common length), in (-pi, pi]."""
-    if isinstance(cosine, complex) or isinstance(sine, complex):
-        real_angle = math.atan2(sine.real, cosine.real)
-        across = (sine * math.cos(real_angle) - cosine * math.sin(real_angle)) / (cosine**2 + sine**2) ** 0.5
-        return real_angle + cmath.asin(across)
-    return math.atan2(sine, cosine)
+def angle_between(along: complex, across: complex) -> complex:
+    """Angle whose cosine and sine are proportional to ``along`` and ``across``, in (-pi, pi]."""
+    angle = math.atan2(across.real, along.real)
+    if isinstance(along, complex) or isinstance(across, complex):
+        # what is left after turning back by the real angle is small, so its sine has no branch to miss
+        turned = across * math.cos(angle) - along * math.sin(angle)
+        return angle + cmath.asin(turned / (along * along + across * across) ** 0.5)
+    return angle
 
 
 def relative(r_a: Matrix, r_b: Matrix) -> Matrix:
@@ -193,9 +194,11 @@ def _across(axis: Vector) -> int:
     return 0 if abs(axis[0].real) < NEAR else 1
 
 
-def _cos(x: complex) -> complex:
+def cosine(x: complex) -> complex:
+    """Cosine of a float or complex number."""
     return cmath.cos(x) if isinstance(x, complex) else math.cos(x)
 
 
-def _sin(x: complex) -> complex:
+def sine(x: complex) -> complex:
+    """Sine of a float or complex number."""
     return cmath.sin(x) if isinstance(x, complex) else math.sin(x)

@@ -1,10 +1,10 @@
 """Laws: kinds and coefficients, natural cubic splines included."""
 
-import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
+from mbsim_cli.assembly.frames import sine
 from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.assembly.system import System
 from mbsim_cli.model.codes import Law
@@ -89,19 +89,24 @@ def _curvatures(h: Sequence[complex], slope: Sequence[complex]) -> list[complex]
     return values
 
 
-def law_at(laws: Laws, theta: Sequence[float], law: int, x: float) -> float:
-    """Value of a packed law, without compiled code."""
+def law_at(laws: Laws, theta: Sequence[complex], law: int, x: complex) -> complex:
+    """Value of a packed law, without compiled code; analytic, so that a complex step gives its derivative."""
     kind, first, count = Law(laws.kind[law]), laws.theta[law], laws.count[law]
-    c = theta[first:]
+    c = theta[first : first + 5 * count]
     match kind:
         case Law.HARMONIC:
-            return c[0] + c[1] * math.sin(c[2] * x + c[3])
+            return c[0] + c[1] * sine(c[2] * x + c[3])
         case Law.SMOOTH_STEP:
-            s = min(max((x - c[0]) / (c[1] - c[0]), 0.0), 1.0)
-            return c[2] + (c[3] - c[2]) * s**3 * (10.0 + s * (6.0 * s - 15.0))
+            if not c[0].real < x.real < c[1].real:
+                return c[2] if x.real <= c[0].real else c[3]
+            s = (x - c[0]) / (c[1] - c[0])
+            return c[2] + (c[3] - c[2]) * s * s * s * (10.0 + s * (6.0 * s - 15.0))
         case Law.SPLINE:
-            piece = min(max(bisect_right(c[:count], x) - 1, 0), count - 2)
+            piece = min(max(bisect_right([knot.real for knot in c[:count]], x.real) - 1, 0), count - 2)
             a, b, slope, value = c[count + 4 * piece : count + 4 * piece + 4]
             t = x - c[piece]
             return ((a * t + b) * t + slope) * t + value
-    return sum(coefficient * x**power for power, coefficient in enumerate(c[:count]))
+    total = 0.0
+    for coefficient in reversed(c[:count]):
+        total = total * x + coefficient
+    return total

@@ -9,6 +9,7 @@ import numpy as np
 from mbsim_cli.assembly.bodies import tree_table
 from mbsim_cli.assembly.closing import Closing, close
 from mbsim_cli.assembly.constraints import ConstraintTable
+from mbsim_cli.assembly.equations import Equations
 from mbsim_cli.assembly.forces import ForceTable
 from mbsim_cli.assembly.geometry import Geometry, split
 from mbsim_cli.assembly.independence import independent_columns, initial_measures, stated_columns
@@ -26,6 +27,7 @@ from mbsim_cli.assembly.sensors import SensorTable
 from mbsim_cli.assembly.system import System
 from mbsim_cli.assembly.theta import Theta
 from mbsim_cli.assembly.topology import KEEP, NEEDED, PREFER, Edge, Topology, span
+from mbsim_cli.assembly.transfer import kept_by_constraints, transfer
 from mbsim_cli.assembly.vanishing import wanted_rows
 from mbsim_cli.errors import ModelError
 from mbsim_cli.model.layout import Model, freeze
@@ -52,6 +54,7 @@ class Assembled:
     sensor_rows: Mapping[str, slice]
     topology: Topology
     dropped: list[str]  # equations that hold whatever the coordinates are
+    equations: Equations = field(repr=False)
     closing: Closing = field(repr=False)  # the mechanism at t = 0: rank, redundant rows, mobility
     theta: Theta = field(repr=False)
     model_file: Any = field(repr=False)
@@ -67,7 +70,10 @@ class Assembled:
         theta = self.theta.again()
         objectives = objectives_of(self.model_file, self.theta.numbers, self.sensor_rows, (), values)
         self.theta.numbers.move_to(None)
-        problem = replace(self.problem, theta=theta, theta_rho=np.zeros((len(theta), 0)))
+        theta_rho = np.zeros((len(theta), 0))
+        if self.equations.initial_measures:
+            theta, theta_rho = transfer(self.equations, self.closing, theta, theta_rho)
+        problem = replace(self.problem, theta=theta, theta_rho=theta_rho)
         return replace(self, problem=problem, objectives=objectives)
 
 
@@ -98,16 +104,22 @@ def build(
         independent=independent_mask,
         independent_velocity=independent_mask.copy(),
         automatic=(*packed.constraints.automatic(), *packed.forces.automatic),
-        initial_measures=packed.initial_measures,
         options=chosen,
     )
-    closing = close(problem, stated_columns(system))
+    equations = Equations(problem, packed.initial_measures)
+    closing = close(equations, stated_columns(system))
     check_mechanism(system, problem, closing)
     system.stop()
-    problem = replace(problem, independent=closing.held, independent_velocity=closing.held_velocity)
+    held, held_velocity = kept_by_constraints(equations, closing)
+    problem = replace(problem, independent=held, independent_velocity=held_velocity)
+    if equations.initial_measures:
+        solved, solved_rho = transfer(equations, closing, problem.theta, problem.theta_rho)
+        problem = replace(problem, theta=solved, theta_rho=solved_rho)
     rows, wanted = packed.sensors.rows, [parameter.name for parameter in parameters]
     objectives = objectives_of(model_file, numbers, rows, wanted)
-    return Assembled(problem, objectives, parameters, rows, system.topology, packed.dropped, closing, theta, model_file)
+    return Assembled(
+        problem, objectives, parameters, rows, system.topology, packed.dropped, equations, closing, theta, model_file
+    )
 
 
 def _topology(model_file: Any) -> Topology:

@@ -42,7 +42,6 @@ class Problem:
     independent: np.ndarray  # (n,) bool: initial positions that keep their declared values
     independent_velocity: np.ndarray  # (n,) bool
     automatic: tuple[tuple[int, int], ...] = ()  # (theta index, measure): takes the measure's initial value
-    initial_measures: tuple[tuple[int, int, int], ...] = ()  # (measure, theta index of its value, of its rate) at t = 0
     options: Options = field(default_factory=Options)
 
 

@@ -88,7 +88,7 @@ def test_coordinates_of_a_cut_joint_are_measured(tmp_path, kind):
     start = f"{{position: {near[0]}, orientation: {{euler_parameters: {unit}}}}}"
     free = f"free: {{type: floating, bodies: [ground, b], initial: {start}}}"
     cut = assemble(tmp_path, two_bodies(f"{joint}\n{free}"))
-    assert len(cut.problem.initial_measures) == len(carried.closing.z) - 1
+    assert len(cut.equations.initial_measures) == len(carried.closing.z) - 1
     assert cut.closing.conflict == 0
     assert np.abs(cut.closing.phi).max() < 1e-9
     # the base may have moved to close the loop: compare the relative pose

@@ -5,7 +5,7 @@ import pytest
 
 from mbsim_cli import spec
 from mbsim_cli.assembly import build
-from tests.assembly.texts import FIVEBAR, MODELS, assemble
+from tests.assembly.texts import FIVEBAR, MODELS, assemble, load
 
 EVERYTHING = """
 constants: {twice: 2*s}
@@ -66,6 +66,27 @@ def compare(assembled):
 @pytest.mark.parametrize("path", sorted(MODELS.rglob("*.yaml")), ids=lambda path: path.stem)
 def test_derivatives_for_the_models(path):
     compare(build(spec.load(path), sensitivity="ddm"))
+
+
+@pytest.mark.parametrize("cut", ["A", "P1", "P3"])
+def test_independent_values_of_a_cut_joint_reach_the_tree(tmp_path, cut):
+    """The start of the five-bar is the same for every cut, and so is its derivative."""
+    text = FIVEBAR.read_text().replace("-135 deg, independent", "-135 deg, angular_velocity: x_G_A1, independent")
+    reference = build(load(tmp_path, text.partition("mbsim: 1")[2]))
+    line, braces = f"  {cut}:\n    type", f"  {cut}: {{type"
+    text = text.replace(line, f"  {cut}:\n    cut: true\n    type").replace(braces, f"  {cut}: {{cut: true, type")
+    assembled = build(load(tmp_path, text.partition("mbsim: 1")[2]))
+    compare(assembled)
+    names = [assembled.problem.names.coordinates, reference.problem.names.coordinates]
+    first = [found.problem.model.tree.initial[0] for found in (assembled, reference)]
+    common = [name for name in names[0] if name in ("A.angle", "P1.angle")]
+    for name in common:
+        here, there = (first[i] + names[i].index(name) for i in range(2))
+        for shift in (0, 4):
+            a, b = assembled.problem, reference.problem
+            assert a.theta[here + shift] == pytest.approx(b.theta[there + shift], abs=1e-13)
+            np.testing.assert_allclose(a.theta_rho[here + shift], b.theta_rho[there + shift], atol=1e-12)
+    assert assembled.problem.independent.sum() == 2
 
 
 def test_derivatives_through_everything_a_file_can_say(tmp_path):

@@ -1,0 +1,91 @@
+"""Constraint equations at t = 0 without compiled code: values, Jacobian, rates.
+
+The start of a simulation is computed by ``solve.initial``; this serves the messages about a mechanism before it runs.
+All is analytic in theta and the coordinates.
+"""
+
+import cmath
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mbsim_cli.assembly.kinematics import Poses, measure_row, measure_value, poses
+from mbsim_cli.assembly.laws import law_at
+from mbsim_cli.assembly.numbers import STEP
+from mbsim_cli.model.codes import Measure
+from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.problem import Problem
+
+
+@dataclass(frozen=True)
+class Equations:
+    """Constraints of a problem, m of them, then the declared values of cut joints.
+
+    ``initial_measures`` lists (measure, theta index of its value, theta index of its rate).
+    """
+
+    problem: Problem
+    initial_measures: Sequence[tuple[int, int, int]] = ()
+
+    @property
+    def m(self) -> int:
+        """Number of constraints."""
+        return len(self.problem.model.constraints.measure)
+
+    @cached_property
+    def of_position(self) -> list[int]:
+        """Rows that the position must satisfy: all but those whose target is the initial value."""
+        automatic = {index for index, _ in self.problem.automatic}
+        targets = self.problem.model.constraints.theta
+        declared = range(self.m, self.m + len(self.initial_measures))
+        return [*(i for i, target in enumerate(targets) if target not in automatic), *declared]
+
+    @cached_property
+    def _rows(self) -> list[tuple[int, int, int]]:
+        """Measure, theta index of the target, law."""
+        table = self.problem.model.constraints
+        rows = list(zip(table.measure.tolist(), table.theta.tolist(), table.law.tolist(), strict=True))
+        return rows + [(measure, target, NONE) for measure, target, _ in self.initial_measures]
+
+    def at(self, theta: list[complex], z: np.ndarray) -> tuple[np.ndarray, np.ndarray, Poses]:
+        """Equations (zero where automatic), their Jacobian, and the poses."""
+        model = self.problem.model
+        at = poses(model.tree, theta, z.tolist())
+        complex_step = np.iscomplexobj(z) or any(isinstance(entry, complex) for entry in theta)
+        phi = np.zeros(len(self._rows), dtype=complex if complex_step else float)
+        J = np.zeros((len(self._rows), len(z)), dtype=phi.dtype)
+        needed = set(self.of_position)
+        for i, (measure, target, law) in enumerate(self._rows):
+            value = self._measure(theta, z, at, measure, J[i])
+            if i in needed:
+                phi[i] = value - theta[target] - (law_at(model.laws, theta, law, 0.0) if law != NONE else 0.0)
+                if model.measures.kind[measure] == Measure.ANGLE:
+                    phi[i] -= 2.0 * cmath.pi * np.round(phi[i].real / (2.0 * cmath.pi))
+        return phi, J, at
+
+    def rates(self, theta: list[complex], z: np.ndarray, zd: np.ndarray) -> np.ndarray:
+        """Time derivatives of all rows."""
+        laws = self.problem.model.laws
+        found = self.at(theta, z)[1] @ zd
+        for i, (_, _, law) in enumerate(self._rows):
+            if law != NONE:
+                found[i] -= law_at(laws, theta, law, complex(0.0, STEP)).imag / STEP
+        for i, (_, _, rate) in enumerate(self.initial_measures):
+            found[self.m + i] -= theta[rate]
+        return found
+
+    def _measure(self, theta: list[complex], z: np.ndarray, at: Poses, measure: int, row: np.ndarray) -> complex:
+        """Value of a measure; fills its derivatives (n,)."""
+        table, pairs = self.problem.model.measures, self.problem.model.pairs
+        kind, offset = table.kind[measure], table.theta[measure]
+        if kind in (Measure.COORDINATES, Measure.EULER_NORM):
+            which = table.coordinate[table.first[measure] : table.first[measure + 1]]
+            factors = np.array(theta[offset : offset + len(which)]) if kind == Measure.COORDINATES else z[which]
+            np.add.at(row, which, factors if kind == Measure.COORDINATES else 2.0 * factors)
+            return factors @ z[which]
+        pair = table.pair[measure]
+        columns = pairs.column[pairs.first[pair] : pairs.first[pair + 1]]
+        row[columns] = measure_row(at, pairs, kind, pair, theta, offset)
+        return measure_value(at, pairs, kind, pair, theta, offset)

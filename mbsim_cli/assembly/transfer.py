@@ -1,0 +1,55 @@
+"""Independent values of cut joints, turned into values of tree coordinates.
+
+A joint that is cut has no coordinates, so a value declared for it is an equation. It is solved here, with its exact
+derivatives by the parameters; what the solver gets are initial coordinates like any others.
+"""
+
+import numpy as np
+
+from mbsim_cli.assembly.closing import Closing, newton
+from mbsim_cli.assembly.equations import Equations
+from mbsim_cli.assembly.numbers import STEP
+from mbsim_cli.assembly.rank import RANK_TOLERANCE, determined
+
+
+def transfer(
+    equations: Equations, closing: Closing, theta: np.ndarray, theta_rho: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Theta (size,) and d theta / d rho (size, p) with the initial block solved from all equations."""
+    first, n = equations.problem.model.tree.initial[0], len(closing.z)
+    position, velocity = slice(first, first + n), slice(first + n, first + 2 * n)
+    numbers, held, held_velocity = theta.tolist(), closing.held, closing.held_velocity
+    rows, every = equations.of_position, list(range(equations.m + len(equations.initial_measures)))
+    z = newton(equations, numbers, theta[position], np.flatnonzero(~held).tolist())
+    J = equations.at(numbers, z)[1]
+
+    def completed(rates: np.ndarray, kept: np.ndarray, rows: list[int], defect: np.ndarray) -> np.ndarray:
+        """Rates of the coordinates: those kept, and the others so that they mend the defect of the rows."""
+        found = np.where(kept, rates, 0.0)
+        found[~kept] = np.linalg.lstsq(J[np.ix_(rows, np.flatnonzero(~kept))], -defect[rows], rcond=RANK_TOLERANCE)[0]
+        return found
+
+    start = np.where(held_velocity, theta[velocity], 0.0)
+    zd = completed(start, held_velocity, every, equations.rates(numbers, z, start))
+    solved, solved_rho = theta.copy(), theta_rho.copy()
+    solved[position], solved[velocity] = z, zd
+    for k, column in enumerate(theta_rho.T):
+        stepped = (theta + 1j * STEP * column).tolist()
+        dz = np.where(held, column[position], 0.0)
+        dz = completed(dz, held, rows, equations.at(stepped, z + 1j * STEP * dz)[0].imag / STEP)
+        dzd = np.where(held_velocity, column[velocity], 0.0)
+        defect = equations.rates(stepped, z + 1j * STEP * dz, zd + 1j * STEP * dzd).imag / STEP
+        solved_rho[position, k] = dz
+        solved_rho[velocity, k] = completed(dzd, held_velocity, every, defect)
+    return solved, solved_rho
+
+
+def kept_by_constraints(equations: Equations, closing: Closing) -> tuple[np.ndarray, np.ndarray]:
+    """Masks (n,) of coordinates and of rates that keep their values when only the constraints are left to hold."""
+    rows = [row for row in equations.of_position if row < equations.m]
+    masks = []
+    for wanted, held in ((rows, closing.held), (list(range(equations.m)), closing.held_velocity)):
+        kept = np.ones(len(held), dtype=bool)
+        kept[determined(closing.J[wanted], ~held, np.zeros_like(held))] = False
+        masks.append(kept)
+    return masks[0], masks[1]
