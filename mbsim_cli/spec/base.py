@@ -1,6 +1,6 @@
 """What all sections share: the strict base class, common field types, unions told apart by kind or ``type``."""
 
-from typing import Annotated, Any, Union
+from typing import Annotated, Any, Union, get_args
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
@@ -42,7 +42,7 @@ def by_kind(**members: Any) -> Any:
 
 def by_type(*classes: type[Spec]) -> Any:
     """Return a union told apart by the key ``type``; the tags cannot be mistaken for keys of the file."""
-    tagged = tuple(Annotated[c, Tag(f"type={c.model_fields['type'].annotation.__args__[0]}")] for c in classes)
+    tagged = tuple(Annotated[c, Tag(f"type={get_args(c.model_fields['type'].annotation)[0]}")] for c in classes)
     return Annotated[Union[tagged], Discriminator(_type_tag)]  # noqa: UP007
 
 

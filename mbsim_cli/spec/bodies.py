@@ -1,5 +1,8 @@
 """Bodies: mass properties and design pose."""
 
+# mypy: disable-error-code="valid-type"
+# fields are typed by calls that build what pydantic reads
+
 from mbsim_cli.spec.base import Matrix, Spec, Vector, by_kind, description, field
 from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.orientation import Orientation

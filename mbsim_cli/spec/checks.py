@@ -1,5 +1,8 @@
 """Checks: reference values that ``mbsim check`` compares with."""
 
+# mypy: disable-error-code="valid-type"
+# fields are typed by calls that build what pydantic reads
+
 from pydantic import model_validator
 
 from mbsim_cli.spec.base import Spec, by_kind, description, field, require_one
@@ -36,7 +39,7 @@ class Check(Spec):
         require_one(
             self, "objective, sensor, redundant_constraints or mobility", sum(k is not None for k in kinds) != 1
         )
-        stray = self.objective is None and (self.value is not None or self.gradient)
+        stray = self.objective is None and (self.value is not None or bool(self.gradient))
         require_one(self, "objective beside value or gradient", stray)
         require_one(
             self,

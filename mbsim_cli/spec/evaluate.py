@@ -44,7 +44,7 @@ def evaluate(node: ast.expr, scope: Mapping[str, Scalar]) -> Any:
     Raises ExpressionError.
     """
     match node:
-        case ast.Constant(value=value):
+        case ast.Constant(value=int() | float() as value):
             return _finite(value, node)
         case ast.Name(id=name):
             return BUILT_IN[name] if name in BUILT_IN else scope[name]

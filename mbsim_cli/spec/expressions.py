@@ -118,12 +118,6 @@ class Expressions:
             if name in self.errors:
                 raise ExpressionError(f"{name!r} has no value", offset, reported=True)
 
-    def _reads(self, name: str) -> list[str]:
-        number = self._definitions[name]
-        if number.literal is not None:
-            return []
-        return [used for used in names(parse(number.text)) if used in self._definitions]
-
     def _closure(self, name: str, known: Mapping[str, object]) -> list[str]:
         # the name and all that it depends on, in order, without those known
         needed: set[str] = set()

@@ -81,8 +81,7 @@ def _rotation(review: Review, given: Any) -> Matrix | None:
     if given is None:
         return _IDENTITY
     if given.rotation_matrix is not None:
-        rows = [review.vector(row) for row in given.rotation_matrix]
-        return None if None in rows else rows
+        return review.matrix(given.rotation_matrix)
     e = review.vector(given.euler_parameters) if given.euler_parameters is not None else _of_axis(review, given)
     if e is None:
         return None

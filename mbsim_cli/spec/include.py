@@ -57,8 +57,8 @@ class _Reader:
         except NodeError as error:
             self._report(file, error)
             return None
-        for error in errors:
-            self._report(file, error)
+        for duplicate in errors:
+            self._report(file, duplicate)
         if root is None or not isinstance(root.value, dict) or "include" not in root.value:
             return root
         return self._with_includes(root, file, (*above, os.path.realpath(file)))

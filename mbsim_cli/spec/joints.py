@@ -1,5 +1,8 @@
 """Joints: how two bodies may move relative to each other, and where they stand at the start."""
 
+# mypy: disable-error-code="valid-type"
+# fields are typed by calls that build what pydantic reads
+
 from typing import ClassVar, Literal
 
 from mbsim_cli.spec.base import NameOrPair, Pair, Spec, Vector, by_kind, by_type, description, field, fixed_list

@@ -27,7 +27,7 @@ def load(path: str | os.PathLike[str], overrides: Mapping[str, str] | None = Non
     source, issues = read_source(path)
     model: ModelFile | None = None
     broken: Broken = set()
-    data: dict[str, Any] = source.root.data()
+    data: dict[str, Any] = source.data()
     classes: dict[int, Any] = {}
     try:
         model = ModelFile.model_validate(data, context=classes)

@@ -89,8 +89,8 @@ def _keys(model: Any) -> list[str]:
 
 def _at(data: Any, path: Path) -> Any:
     for part in path:
-        if (isinstance(data, dict) and part in data) or (
-            isinstance(data, list) and isinstance(part, int) and part < len(data)
-        ):
-            data = data[part]
+        if isinstance(part, int):
+            data = data[part] if isinstance(data, list) and part < len(data) else data
+        else:
+            data = data[part] if isinstance(data, dict) and part in data else data
     return data

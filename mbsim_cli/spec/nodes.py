@@ -86,8 +86,8 @@ def read_nodes(text: bytes, file: str) -> tuple[Node | None, list[NodeError]]:
 
 def _syntax_error(error: yaml.MarkedYAMLError, text: bytes) -> NodeError:
     lines = text.decode("utf-8", errors="replace").splitlines() or [""]
-    marks = [mark for mark in (error.problem_mark, error.context_mark) if mark is not None]
-    inside = [(mark.line + 1, mark.column + 1) for mark in marks if mark.line < len(lines)]
+    marks: list[Any] = [error.problem_mark, error.context_mark]
+    inside = [(mark.line + 1, mark.column + 1) for mark in marks if mark is not None and mark.line < len(lines)]
     what = ": ".join(part for part in (error.context, error.problem) if part)
     # at the end of the file, what is open there is the better place
     return NodeError(f"YAML cannot be read {what}", *(inside[0] if inside else (len(lines), len(lines[-1]) + 1)))
@@ -150,7 +150,7 @@ class _Builder:
             if self._documents > 1:
                 raise NodeError("a second document begins", *_place(event), "one model a file")
 
-    def _scalar(self, event: ScalarEvent) -> None:
+    def _scalar(self, event: Any) -> None:
         line, column = _place(event)
         one_line = event.start_mark.line == event.end_mark.line
         node = Node(_scalar_value(event), self.file, line, column, one_line and event.style in (None, ""))

@@ -13,16 +13,16 @@ _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 
 
 class Number:
-    """A number of the model file: ``literal`` is its value, or ``text`` the expression that gives it."""
+    """A number of the model file: ``literal`` is its value, None where ``text`` is an expression that gives it."""
 
     __slots__ = ("literal", "text")
 
     def __init__(self, value: float | str):
         self.literal = None if isinstance(value, str) else float(value)
-        self.text = value if isinstance(value, str) else None
+        self.text = value if isinstance(value, str) else repr(float(value))
 
     def __repr__(self) -> str:
-        return f"Number({self.text if self.literal is None else self.literal!r})"
+        return f"Number({self.text!r})" if self.literal is None else f"Number({self.text})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Number) and (self.literal, self.text) == (other.literal, other.text)
@@ -33,7 +33,7 @@ class Number:
     @property
     def plain_name(self) -> str | None:
         """The name that the number is, when it is nothing but one name."""
-        return self.text if self.text is not None and _PLAIN_NAME.fullmatch(self.text) else None
+        return self.text if self.literal is None and _PLAIN_NAME.fullmatch(self.text) else None
 
     @classmethod
     def read(cls, value: Any) -> "Number":

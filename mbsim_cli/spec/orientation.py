@@ -1,5 +1,8 @@
 """Orientations: how the axes of a body stand in other axes."""
 
+# mypy: disable-error-code="valid-type"
+# fields are typed by calls that build what pydantic reads
+
 from pydantic import model_validator
 
 from mbsim_cli.spec.base import Matrix, Spec, Vector, field, fixed_list, require_one

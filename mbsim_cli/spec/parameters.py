@@ -1,5 +1,8 @@
 """Parameters: numbers with a name that gradients are taken with respect to."""
 
+# mypy: disable-error-code="valid-type"
+# fields are typed by calls that build what pydantic reads
+
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator

@@ -47,9 +47,10 @@ class Review:
 
     def names(self, section: str) -> frozenset[str]:
         """Names of a section, with those of invalid items."""
-        return set(getattr(self.model, section)) | {
-            entry[1] for entry in self._broken if entry[0] == section and entry[1:]
-        }
+        if section not in self._names:
+            invalid = {str(entry[1]) for entry in self._broken if entry[0] == section and entry[1:]}
+            self._names[section] = frozenset(getattr(self.model, section)) | invalid
+        return self._names[section]
 
     @cached_property
     def bodies(self) -> frozenset[str]:
@@ -79,12 +80,17 @@ class Review:
             return number.literal
         if number.text not in self._values:
             try:
-                self._values[number.text] = float(self.model.expressions.value(number))
+                self._values[number.text] = self.model.expressions.value(number).real
             except ExpressionError:
                 self._values[number.text] = None
         return self._values[number.text]
 
     def vector(self, numbers: list[Number] | None) -> list[float] | None:
         """Return the values of a list of numbers, None where one has no value."""
-        values = [self.value(number) for number in numbers or [None]]
-        return None if None in values else values
+        values = [value for number in numbers or [] if (value := self.value(number)) is not None]
+        return values if numbers and len(values) == len(numbers) else None
+
+    def matrix(self, rows: list[list[Number]]) -> list[list[float]] | None:
+        """Return the values of rows of numbers, None where one has no value."""
+        values = [row for numbers in rows if (row := self.vector(numbers)) is not None]
+        return values if len(values) == len(rows) else None

@@ -1,5 +1,8 @@
 """Shapes: uniform solids that give a body its mass, centre of mass and inertia."""
 
+# mypy: disable-error-code="valid-type"
+# fields are typed by calls that build what pydantic reads
+
 from typing import Literal
 
 from mbsim_cli.spec.base import Spec, Vector, by_type, field, fixed_list

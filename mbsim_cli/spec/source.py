@@ -6,6 +6,7 @@ from typing import Any
 from mbsim_cli.errors import Issue
 from mbsim_cli.spec.nodes import Node
 
+MAX_SHOWN = 1000
 Path = str | Sequence[str | int]
 
 
@@ -23,12 +24,16 @@ class Source:
         """The text of the model file itself."""
         return self.texts.get(self.file, "")
 
+    def data(self) -> Any:
+        """Return the merged files as plain lists, dicts and scalars."""
+        return self.root.data() if self.root is not None else None
+
     def line(self, file: str, line: int) -> str:
-        """Return a line of a file, counted from 1; empty where there is none."""
+        """Return a line of a file, counted from 1; empty where there is none, or it is too long to show."""
         if file not in self._lines:
             self._lines[file] = self.texts.get(file, "").splitlines()
         lines = self._lines[file]
-        return lines[line - 1] if 0 < line <= len(lines) else ""
+        return lines[line - 1] if 0 < line <= len(lines) and len(lines[line - 1]) <= MAX_SHOWN else ""
 
     def locate(self, path: Path, offset: int | None = None, key: bool = False) -> tuple[str, int, int]:
         """Return file, line and column of a path, or of the nearest part of it that the file holds.

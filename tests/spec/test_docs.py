@@ -20,7 +20,7 @@ def test_block(tmp_path, number):
     write(tmp_path, BLOCKS[0], "base.yaml")
     text = BLOCKS[0] if number == 0 else f"mbsim: 1\ninclude: [base.yaml]\n{BLOCKS[number]}"
     model = spec.load(write(tmp_path, text))
-    jsonschema.validate(model.source.root.data(), schema())
+    jsonschema.validate(model.source.data(), schema())
 
 
 def _names(part):

@@ -52,7 +52,7 @@ def mutated(draw):
     return text
 
 
-@settings(max_examples=300, deadline=2000, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, deadline=10_000, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=mutated())
 def test_mutated_files_are_valid_or_refused(tmp_path, text):
     path = tmp_path / "model.yaml"

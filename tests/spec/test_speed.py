@@ -25,19 +25,19 @@ def _chain(count: int) -> str:
 def test_a_thousand_bodies_take_less_than_a_second(tmp_path):
     path = write(tmp_path, _chain(1000))
     spec.load(write(tmp_path, VALID, "small.yaml"))
-    start = time.perf_counter()
+    start = time.process_time()
     assert len(spec.load(path).bodies) == 1000
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 def test_a_thousand_errors_take_less_than_two_seconds(tmp_path):
     path = write(tmp_path, _chain(1000).replace("axis: z", "axis: zz").replace("mass: m", "mas: k"))
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         spec.load(path)
     except spec.ModelError as error:
         assert len(error.issues) == 2000
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_no_heavy_library_is_loaded(tmp_path):

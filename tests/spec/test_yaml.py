@@ -3,9 +3,11 @@
 import time
 
 import pytest
+import yaml
 
 from mbsim_cli import spec
 from mbsim_cli.errors import InputOutputError
+from mbsim_cli.spec import nodes
 from mbsim_cli.spec.nodes import NodeError, read_nodes
 from tests.spec.example import VALID, issues_of, variant, write
 
@@ -134,3 +136,16 @@ def test_every_value_knows_its_place(tmp_path):
     issue = model.issue("joints.A.axis", "is wrong", "turn it")
     assert str(issue) == f"{tmp_path}/model.yaml:21:62: joints.A.axis: is wrong; turn it"
     assert issue.excerpt == VALID.splitlines()[20]
+
+
+def test_without_libyaml_nothing_changes(tmp_path, monkeypatch):
+    fast, _ = read_nodes(VALID.encode(), "model.yaml")
+    monkeypatch.setattr(nodes, "_Loader", yaml.SafeLoader)
+    slow, _ = read_nodes(VALID.encode(), "model.yaml")
+    assert slow.data() == fast.data()
+    assert issues_of(tmp_path, variant("law: ramp", "law: rmp")) == [
+        "model.yaml:26:50: constraints.turn.law: unknown law 'rmp'; did you mean 'ramp'?"
+    ]
+    for text in ("a: [1, 2", "a: \x01", "[" * 1000, "a: *x", "a: !x y"):
+        with pytest.raises(NodeError):
+            read_nodes(text.encode(), "f.yaml")

@@ -36,6 +36,7 @@ def _formula(review: Review, name: str, widths: Mapping[str, int], what: str, el
     invalid = review.names("sensors") - set(review.model.sensors)
     unknown = [(other, offset) for other, offset in used.items() if other not in widths and other not in invalid]
     for other, offset in unknown:
+        hint: str | None
         if other in elsewhere:
             kind = "an objective" if what == "sensor" else "a sensor"
             hint = f"it is {kind}; objectives of objectives stand under expression"

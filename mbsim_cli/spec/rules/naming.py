@@ -1,4 +1,4 @@
-"""Names: what they may look like, and that none means two things in one expression."""
+"""Names: what they may look like, and that none means two things in one place."""
 
 import unicodedata
 from collections.abc import Iterator
@@ -50,6 +50,7 @@ def _twice(review: Review) -> Iterator[tuple[str, str, str]]:
         ("parameters", ("constants",)),
         ("sensors", ("constants", "parameters")),
         ("objectives", ("constants", "parameters")),
+        ("constraints", ("joints",)),  # multipliers are named after either
     ):
         for name in getattr(model, section):
             for other in others:

@@ -36,7 +36,7 @@ def expressions_of(model: ModelFile) -> Iterator[tuple[Path, Number]]:
 
 def _walk(value: Any, path: Path) -> Iterator[tuple[Path, Number]]:
     if type(value) is Number:
-        if value.text is not None:
+        if value.literal is None:
             yield path, value
     elif isinstance(value, Spec):
         for name, entry in value.__dict__.items():

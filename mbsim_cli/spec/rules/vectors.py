@@ -70,8 +70,8 @@ def _is_rotation(review: Review, path: Path, given: Orientation) -> None:
             norm = sum(x * x for x in values) ** 0.5
             review.report((*path, "euler_parameters"), f"have length {norm:.6g}, must have length 1")
     if given.rotation_matrix is not None:
-        rows = [review.vector(row) for row in given.rotation_matrix]
-        if all(row is not None for row in rows) and not _orthonormal(rows):
+        rows = review.matrix(given.rotation_matrix)
+        if rows is not None and not _orthonormal(rows):
             review.report(
                 (*path, "rotation_matrix"), "is not a rotation", "rows of length 1, perpendicular, right-handed"
             )
