@@ -45,11 +45,11 @@ class ConstraintTable:
             case "distance":
                 self._add_target(name, measures.distance(spec.points), spec.distance, law)
             case "angle":
-                self._add_target(name, measures.angle(spec.vectors, spec.axis), spec.angle, law)
+                self._add_target(name, measures.angle(spec.vectors, spec.axis, path), spec.angle, law)
             case "coupling":
-                self._add_target(name, self._coupling(spec), spec.offset, law)
+                self._add_target(name, self._coupling(spec, path), spec.offset, law)
             case "motion":
-                self._add(name, measures.coordinate(spec.coordinate), lambda: (0.0,), law)
+                self._add(name, measures.coordinate(spec.coordinate, f"{path}.coordinate"), lambda: (0.0,), law)
             case "point_on_plane":
                 (carrier, origin), (_, normal) = split(spec.plane.point), split(spec.plane.normal)
                 self._add(name, measures.projection(carrier, normal, origin, spec.point), lambda: (0.0,))
@@ -72,9 +72,17 @@ class ConstraintTable:
         rows = zip(self.offset, self.measure, self._automatic, strict=True)
         return [(offset, measure) for offset, measure, automatic in rows if automatic]
 
-    def _coupling(self, spec: Any) -> int:
+    def _coupling(self, spec: Any, path: str) -> int:
         """Weighted sum of tree coordinates, in the declared sense of each."""
         coordinates = [self._system.coordinate(name) for name in spec.terms]
+        for coordinate in coordinates:
+            if coordinate.column == NONE:
+                joint = coordinate.joint
+                self._system.issue(
+                    f"{path}.terms",
+                    f"joint {joint!r} is cut, so its coordinates cannot be coupled",
+                    "cut another joint of the loop",
+                )
         signs, numbers = [c.sign for c in coordinates], self._system.geometry.numbers
         return self._measures.combination(
             [c.column for c in coordinates],

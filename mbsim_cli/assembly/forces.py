@@ -37,7 +37,7 @@ class ForceTable:
         if coordinate is None:
             measure, unit = self._measures.distance(spec.points), "N"
         else:
-            measure = self._measures.coordinate(coordinate)
+            measure = self._measures.coordinate(coordinate, f"forces.{name}.coordinate")
             unit = {"m": "N", "rad": "N m"}.get(unit_of(split(coordinate)[1]), "N m")
         natural = getattr(spec, "natural_length", getattr(spec, "natural_angle", None))
         constant = next((getattr(spec, key) for key in ("force", "torque", "value") if hasattr(spec, key)), None)

@@ -56,7 +56,7 @@ def initial_measures(system: System, measures: MeasureTable) -> tuple[tuple[int,
                 system.issue(f"joints.{joint}", "an orientation cannot be independent at a joint that is cut")
                 break
             offset = system.theta.add(lambda spec=spec, place=place: _start(system, spec, place))
-            found.append((measures.coordinate(f"{joint}.{name}"), offset, offset + 1))
+            found.append((measures.coordinate(f"{joint}.{name}", f"joints.{joint}.initial"), offset, offset + 1))
     return tuple(found)
 
 

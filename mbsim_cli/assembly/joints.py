@@ -30,15 +30,15 @@ from mbsim_cli.assembly.vectors import (
 )
 from mbsim_cli.model.codes import JOINT_COLUMNS, Column, Joint, Measure
 
-_EULER_NAMES = ("e0", "e1", "e2", "e3")
+EULER_NAMES = ("e0", "e1", "e2", "e3")
 COORDINATES: dict[Joint, tuple[str, ...]] = {
     Joint.FIXED: (),
     Joint.REVOLUTE: ("angle",),
     Joint.PRISMATIC: ("displacement",),
     Joint.UNIVERSAL: ("angle_1", "angle_2"),
     Joint.CYLINDRICAL: ("displacement", "angle"),
-    Joint.SPHERICAL: _EULER_NAMES,
-    Joint.FLOATING: ("x", "y", "z", *_EULER_NAMES),
+    Joint.SPHERICAL: EULER_NAMES,
+    Joint.FLOATING: ("x", "y", "z", *EULER_NAMES),
     Joint.PLANAR: ("x", "y", "angle"),
 }
 _TURNED = (Joint.REVOLUTE, Joint.PRISMATIC, Joint.UNIVERSAL, Joint.CYLINDRICAL)
@@ -196,7 +196,7 @@ def _stated_position(geometry: Geometry, spec: Any, kind: Joint) -> list[complex
     if get("angles") is not None:
         found |= zip(("angle_1", "angle_2"), numbers.vector(get("angles")), strict=True)
     if get("orientation") is not None:
-        found |= zip(_EULER_NAMES, euler_parameters(geometry.rotation(get("orientation"))), strict=True)
+        found |= zip(EULER_NAMES, euler_parameters(geometry.rotation(get("orientation"))), strict=True)
     return [found.get(name) for name in COORDINATES[kind]]
 
 

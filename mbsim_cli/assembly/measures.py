@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from mbsim_cli.assembly.frames import frame
 from mbsim_cli.assembly.geometry import Geometry, split
-from mbsim_cli.assembly.joints import Frames, joint_frames
+from mbsim_cli.assembly.joints import EULER_NAMES, Frames, joint_frames
 from mbsim_cli.assembly.pairs import PairTable
 from mbsim_cli.assembly.system import Coordinate, System
 from mbsim_cli.assembly.vectors import ZERO, Vector, scale, transpose, unit, without
@@ -50,12 +50,16 @@ class MeasureTable:
             self._known[key] = self.between(Measure.DISTANCE, a, b, lambda g: (g.point(a, p), g.point(b, q)))
         return self._known[key]
 
-    def angle(self, vectors: Sequence[str], axis: str) -> int:
+    def angle(self, vectors: Sequence[str], axis: str, path: str) -> int:
         """Angle from one vector to another about an axis that one of their bodies carries."""
         key = (Measure.ANGLE, *vectors, axis)
         if key not in self._known:
             (a, u), (b, v), (c, n) = map(split, (*vectors, axis))
             sign = 1.0
+            if c not in (a, b):
+                self._system.issue(
+                    f"{path}.axis", f"{axis!r} must be of body {a!r} or {b!r}, whose vectors it is about"
+                )
             if c != a:  # the angle of u from v about the opposite axis is the same
                 (a, u), (b, v), sign = (b, v), (a, u), -1.0
 
@@ -86,13 +90,13 @@ class MeasureTable:
 
         return self.between(Measure.PROJECTION, carrier, b, block)
 
-    def coordinate(self, name: str) -> int:
+    def coordinate(self, name: str, path: str) -> int:
         """A joint coordinate "JOINT.coordinate", of a tree joint or of a cut one."""
         key = (Measure.COORDINATES, name)
         if key not in self._known:
             coordinate = self._system.coordinate(name)
             if coordinate.column == NONE:
-                self._known[key] = self._of_cut_joint(coordinate)
+                self._known[key] = self._of_cut_joint(coordinate, path)
             else:
                 sign = float(coordinate.sign)
                 self._known[key] = self.combination([coordinate.column], lambda: (sign,))
@@ -135,8 +139,11 @@ class MeasureTable:
         self._coordinates.append(coordinates)
         return len(self.kind) - 1
 
-    def _of_cut_joint(self, coordinate: Coordinate) -> int:
+    def _of_cut_joint(self, coordinate: Coordinate, path: str) -> int:
         """Coordinate of a cut joint, measured between its frames."""
+        if coordinate.name in EULER_NAMES:
+            hint = f"cut another joint of the loop: set joints.{coordinate.joint}.cut to false"
+            self._system.issue(path, f"joint {coordinate.joint!r} is cut, so it has no Euler parameters", hint)
         spec, name = self._system.joints[coordinate.joint], coordinate.name
         if name in _CUT_AXES:
             return self.between_frames(coordinate.joint, Measure.PROJECTION, _CUT_AXES[name], 0)

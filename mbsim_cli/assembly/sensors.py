@@ -52,7 +52,7 @@ class SensorTable:
         if kind in _BODY_UNITS:
             return Sensor[kind.upper()], index[spec.body], NONE, 0, 0, _BODY_UNITS[kind]
         if kind in ("coordinate", "distance", "angle"):
-            return self._of_measure(spec)
+            return self._of_measure(spec, path)
         if kind == "force":
             number = self._forces.names.index(spec.force)
             return Sensor.FORCE, NONE, number, 0, 0, self._forces.units[number]
@@ -60,19 +60,19 @@ class SensorTable:
             return Sensor.MULTIPLIER, NONE, self._equation(spec.constraint, path), 0, 0, "N"
         return Sensor[kind.upper()], NONE, NONE, 0, 0, "J"
 
-    def _of_measure(self, spec: Any) -> tuple[Sensor, int, int, int, int, str]:
+    def _of_measure(self, spec: Any, path: str) -> tuple[Sensor, int, int, int, int, str]:
         """A coordinate, distance or angle, or a time derivative of it."""
         order = spec.derivative
         if spec.type == "distance":
             return Sensor.MEASURE, NONE, self._measures.distance(spec.points), order, 0, "m" + _RATE[order]
         if spec.type == "angle":
-            measure = self._measures.angle(spec.vectors, spec.axis)
+            measure = self._measures.angle(spec.vectors, spec.axis, path)
             return Sensor.MEASURE, NONE, measure, order, 0, "rad" + _RATE[order]
         coordinate = self._system.coordinate(spec.coordinate)
         unit = unit_of(coordinate.name) + _RATE[order]
         if coordinate.column != NONE and coordinate.sign > 0:
             return Sensor.COORDINATE, NONE, coordinate.column, order, 0, unit
-        return Sensor.MEASURE, NONE, self._measures.coordinate(spec.coordinate), order, 0, unit
+        return Sensor.MEASURE, NONE, self._measures.coordinate(spec.coordinate, f"{path}.coordinate"), order, 0, unit
 
     def _equation(self, name: str, path: str) -> int:
         """Number of a constraint equation."""

@@ -155,3 +155,16 @@ forces:
     assert problem.independent_velocity.sum() == 0
     gear = problem.names.constraints.index("gear")
     assert problem.automatic[0] == (model.constraints.theta[gear], model.constraints.measure[gear])
+
+
+def test_cut_joints_have_no_coordinates_to_couple_or_read(tmp_path):
+    text = FOUR_BAR.replace("point: C, axis: z", "point: C, axis: z, cut: true")
+    (issue,) = issues(tmp_path, text + "constraints: {c: {type: coupling, terms: {C.angle: 1, A.angle: 2}}}\n")
+    assert issue.path == "constraints.c.terms"
+    spherical = text.replace("C: {type: revolute", "C: {type: spherical").replace("point: C, axis: z", "point: C")
+    (issue,) = issues(tmp_path, spherical + "sensors: {e: {type: coordinate, coordinate: C.e0}}\n")
+    assert issue.path == "sensors.e.coordinate"
+    (issue,) = issues(tmp_path, text + "sensors: {l: {type: multiplier, constraint: C}}\n")
+    assert "equations: C.x, C.y" in issue.hint
+    (issue,) = issues(tmp_path, text + "sensors: {a: {type: angle, vectors: [crank.x, rod.x], axis: ground.z}}\n")
+    assert issue.path == "sensors.a.axis"
