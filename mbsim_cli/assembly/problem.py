@@ -110,8 +110,8 @@ def build(
     closing = close(equations, stated_columns(system))
     check_mechanism(system, problem, closing)
     system.stop()
-    held, held_velocity = kept_by_constraints(equations, closing)
-    problem = replace(problem, independent=held, independent_velocity=held_velocity)
+    kept, kept_velocity = kept_by_constraints(equations, closing)
+    problem = replace(problem, independent=kept, independent_velocity=kept_velocity)
     if equations.initial_measures:
         solved, solved_rho = transfer(equations, closing, problem.theta, problem.theta_rho)
         problem = replace(problem, theta=solved, theta_rho=solved_rho)

@@ -19,15 +19,16 @@ def rank(J: np.ndarray) -> int:
 
 def dependent_rows(J: np.ndarray) -> list[int]:
     """Rows of a matrix (of unit rows) that are combinations of rows before them."""
-    basis, found = np.zeros((0, J.shape[1])), []
+    basis, found = np.zeros(J.shape), []
     for number, row in enumerate(J):
-        rest = row - basis.T @ (basis @ row)
-        rest = rest - basis.T @ (basis @ rest)
+        known = basis[: number - len(found)]
+        rest = row - (known @ row) @ known
+        rest = rest - (known @ rest) @ known
         size = np.linalg.norm(rest)
         if size < RANK_TOLERANCE:
             found.append(number)
         else:
-            basis = np.vstack([basis, rest / size])
+            basis[len(known)] = rest / size
     return found
 
 
@@ -37,15 +38,23 @@ def determined(J: np.ndarray, free: np.ndarray, stated: np.ndarray, beyond: bool
     ``beyond`` takes others where the free ones are too few: an automatic target leaves a position but binds its rate.
     """
     rest, chosen = unit_rows(J).copy(), []
+    squares = (rest * rest).sum(axis=0)
     groups = [(free & ~stated, WELL), (free & stated, WELL), (free, RANK_TOLERANCE)]
     for group, enough in [*groups, (~free & beyond, RANK_TOLERANCE)]:
-        candidates = [i for i in np.flatnonzero(group) if i not in chosen]
-        while candidates and len(rest):
-            sizes = np.linalg.norm(rest[:, candidates], axis=0)
-            best = int(np.argmax(sizes))
-            if sizes[best] < enough:
-                break
-            column = rest[:, candidates[best]] / sizes[best]
-            rest -= np.outer(column, column @ rest)
-            chosen.append(int(candidates.pop(best)))
+        candidates = group.copy()
+        candidates[chosen] = False
+        while candidates.any() and len(rest):
+            best = int(np.argmax(np.where(candidates, squares, -1.0)))
+            size = np.linalg.norm(rest[:, best])
+            squares[best] = size * size  # the running value has lost digits
+            if size < enough:
+                if squares[candidates].max() < enough * enough:
+                    break
+                continue
+            column = rest[:, best] / size
+            share = column @ rest
+            rest -= np.outer(column, share)
+            squares = np.maximum(squares - share * share, 0.0)
+            candidates[best] = False
+            chosen.append(best)
     return sorted(chosen)

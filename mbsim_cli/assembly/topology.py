@@ -102,11 +102,10 @@ def _breadth_first(edges: Sequence[Edge]) -> dict[str, Edge]:
 
 def _exchange(tree: dict[str, Edge], edges: Sequence[Edge]) -> list[str]:
     """Bring joints of higher priority into the tree; return the names of KEEP joints for which that is impossible."""
-    refused = []
+    refused, reached = [], _parents(tree.values())
     for edge in sorted(edges, key=lambda edge: -edge.priority):
         if edge.priority == 0 or edge.name in tree:
             continue
-        reached = _parents(tree.values())
         if edge.a not in _with_ground(reached) or edge.b not in _with_ground(reached):
             continue
         loop = _path(reached, edge.a, edge.b)
@@ -114,6 +113,7 @@ def _exchange(tree: dict[str, Edge], edges: Sequence[Edge]) -> list[str]:
         if weakest is not None and weakest.priority < edge.priority:
             del tree[weakest.name]
             tree[edge.name] = edge
+            reached = _parents(tree.values())
         elif edge.priority == KEEP:
             refused.append(edge.name)
     return refused

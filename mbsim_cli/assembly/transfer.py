@@ -46,6 +46,8 @@ def transfer(
 
 def kept_by_constraints(equations: Equations, closing: Closing) -> tuple[np.ndarray, np.ndarray]:
     """Masks (n,) of coordinates and of rates that keep their values when only the constraints are left to hold."""
+    if not equations.initial_measures:
+        return closing.held, closing.held_velocity
     rows = [row for row in equations.of_position if row < equations.m]
     masks = []
     for wanted, held in ((rows, closing.held), (list(range(equations.m)), closing.held_velocity)):
