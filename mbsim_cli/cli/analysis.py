@@ -99,12 +99,13 @@ def evaluate(
     p = problem.theta_rho.shape[1]
     accumulators = {objective.name: Accumulator(objective, p) for objective in objectives}
     everything = replace(problem, options=replace(problem.options, output_interval=1))
-    for block in forward(everything):
-        with guard():
-            for take in consumers:
-                take(block)
-        for accumulator in accumulators.values():
-            accumulator.add(block)
+    with np.errstate(all="ignore"):  # what is not finite is reported below, as a sentence
+        for block in forward(everything):
+            with guard():
+                for take in consumers:
+                    take(block)
+            for accumulator in accumulators.values():
+                accumulator.add(block)
     results = {name: Gradient(float(a.value), np.asarray(a.gradient, float)) for name, a in accumulators.items()}
     _require_finite(results)
     return results

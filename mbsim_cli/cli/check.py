@@ -82,6 +82,7 @@ def _all(models: list[Path], settings: "Settings", seed: int, quiet: bool) -> "t
 
 def _print(rows: "list[Comparison]", files: int) -> None:
     from rich.table import Table
+    from rich.text import Text
 
     from mbsim_cli.cli.output import console, say
 
@@ -96,7 +97,7 @@ def _print(rows: "list[Comparison]", files: int) -> None:
         new = row.model != before
         quantity = f"d {row.objective} / d {row.parameter}" if row.parameter else row.objective or ""
         numbers = [_short(row.computed), _short(row.reference), _size(row.relative_error), _size(row.tolerance)]
-        verdict = "[green]passed[/]" if row.passed else "[bold red]FAILED[/]"
+        verdict = Text("passed", "green") if row.passed else Text("FAILED", "bold red")
         if new and before is not None:
             table.add_section()
         table.add_row(Path(row.model).name if new else "", row.name, row.message or quantity, *numbers, verdict)

@@ -29,9 +29,7 @@ def _print(report: dict[str, Any]) -> None:
     say(f"{report['model']}: {report['name']}" if report["name"] else report["model"])
     say(_counts(report))
     joints = {joint["name"]: joint for joint in report["joints"]}
-    out.print(
-        plain_table(("", "body", "parent", "joint", "type", "coordinates"), _tree(report, joints), "spanning tree")
-    )
+    out.print(plain_table(("", "body", "parent", "joint", "type", "coordinates"), _tree(report, joints)))
     for loop in report["loops"]:
         say(f"loop {' - '.join(loop['joints'])}, closed by cut joint {loop['cut']} ({joints[loop['cut']]['type']})")
     for title, names in _lists(report).items():

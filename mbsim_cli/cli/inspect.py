@@ -41,7 +41,7 @@ def _print(found: dict[str, Any]) -> None:
         say(f"  {name:<13} {text}")
     out = console()
     if found["objectives"]:
-        out.print(objectives_table(found["objectives"], "objectives"))
+        out.print(objectives_table(found["objectives"]))
     rows = [
         (name, " x ".join(map(str, d["shape"])), ", ".join(d["axes"]), d["unit"])
         for name, d in found["datasets"].items()

@@ -8,7 +8,7 @@ from typing import Any
 from typer import BadParameter, Exit
 
 from mbsim_cli.cli import signals
-from mbsim_cli.cli.output import emit
+from mbsim_cli.cli.output import emit, flush
 from mbsim_cli.errors import InputOutputError, MbsimError, ModelError
 
 USAGE_FAULT = BadParameter.__mro__[1]  # the command-line library's UsageError, wherever this typer keeps it
@@ -22,7 +22,7 @@ def call(arguments: Sequence[str]) -> int:
     as_json = "--json" in arguments
     try:
         code = _run(arguments, as_json)
-        sys.stdout.flush()
+        flush()
         return code
     except BrokenPipeError:
         _close_output()
@@ -34,7 +34,8 @@ def call(arguments: Sequence[str]) -> int:
 
 def _close_output() -> None:
     """Let the interpreter's last flush go nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def _run(arguments: Sequence[str], as_json: bool) -> int:
@@ -46,6 +47,8 @@ def _run(arguments: Sequence[str], as_json: bool) -> int:
         return _fail(str(stop), stop.exit_code, as_json, stop)
     except Exit as end:
         return end.exit_code
+    except SystemExit:  # typer's own answer to a reader that leaves while it prints help
+        return BROKEN_PIPE
     except BrokenPipeError:
         raise
     except USAGE_FAULT as fault:

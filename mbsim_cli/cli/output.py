@@ -10,12 +10,26 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-WIDE = 160  # where no terminal tells its width: logs and files need no wrapping
+WIDE = 200  # where no terminal tells its width: logs and files need no wrapping
+_pending: list[str] = []
 
 
 def emit(report: Any) -> None:
     """Print one JSON object on standard output; numbers that JSON cannot say become null."""
-    sys.stdout.write(to_json(report))
+    show(to_json(report))
+
+
+def show(text: str) -> None:
+    """Keep a text for standard output until the command has ended: what can go wrong there is one place's business."""
+    _pending.append(text)
+
+
+def flush() -> None:
+    """Write what was kept; raises OSError."""
+    texts = "".join(_pending)
+    _pending.clear()
+    sys.stdout.write(texts)
+    sys.stdout.flush()
 
 
 def to_json(report: Any) -> str:
@@ -39,7 +53,7 @@ def console() -> "Console":
     """Console on standard error; rich honours NO_COLOR by itself."""
     from rich.console import Console
 
-    return Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else WIDE)
+    return Console(stderr=True, highlight=False, markup=False, width=None if sys.stderr.isatty() else WIDE)
 
 
 def say(sentence: str, quiet: bool = False) -> None:
@@ -48,11 +62,11 @@ def say(sentence: str, quiet: bool = False) -> None:
         print(sentence, file=sys.stderr)
 
 
-def plain_table(titles: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None) -> "Table":
-    """Return a table of texts; the first column is to the left, numbers' columns are the caller's business."""
+def plain_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> "Table":
+    """Return a table of texts."""
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left")
+    table = Table()
     for heading in titles:
         table.add_column(heading, overflow="fold")
     for row in rows:
@@ -60,11 +74,11 @@ def plain_table(titles: Sequence[str], rows: Iterable[Sequence[str]], title: str
     return table
 
 
-def objectives_table(objectives: Mapping[str, Mapping[str, Any]], title: str) -> "Table":
+def objectives_table(objectives: Mapping[str, Mapping[str, Any]]) -> "Table":
     """Return objectives as columns, value and derivatives as rows: parameters are mostly the longer list."""
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left")
+    table = Table()
     table.add_column("")
     for name, objective in objectives.items():
         table.add_column(f"{name} [{objective['unit']}]" if objective["unit"] else name, justify="right")

@@ -59,7 +59,9 @@ def _print(report: dict[str, Any], quiet: bool) -> None:
     for warning in report["warnings"]:
         say(f"warning: {warning}")
     if report["objectives"]:
-        console().print(objectives_table(report["objectives"], f"{report['model']}, {report['formulation']}"))
+        console().print(objectives_table(report["objectives"]))
     timing = report["timing"]
     spent = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in timing.items())
-    say(f"{report['output']}: {report['steps']} steps of {report['step']:g} s ({spent})", quiet)
+    say(
+        f"{report['output']}: {report['formulation']}, {report['steps']} steps of {report['step']:g} s ({spent})", quiet
+    )

@@ -10,13 +10,13 @@ Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", h
 
 def command(output: Output = None) -> None:
     """Print the JSON Schema of the model file, which editors use to complete and check."""
-    from mbsim_cli.cli.output import to_json
+    from mbsim_cli.cli.output import show, to_json
     from mbsim_cli.errors import InputOutputError
     from mbsim_cli.spec.schema import schema
 
     text = to_json(schema())
     if output is None:
-        typer.echo(text, nl=False)
+        show(text)
         return
     try:
         output.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Runs the tool as users do: a process of its own, in a folder of its own."""
+"""Runs the tool as users do, in a folder of its own."""
 
 import json
 import os
@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from mbsim_cli.cli import outcome
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-m", "mbsim_cli.cli.app")
@@ -26,7 +28,7 @@ bodies: {rod: {shape: {type: rod, length: L, mass: 3 * L}}}
 joints: {A: {type: revolute, bodies: [ground, rod], point: O, axis: z, initial: {angle: -60 deg}}}
 forces: {spring: {type: rotational_spring_damper, coordinate: A.angle, stiffness: k, damping: 0.1, natural_angle: 0}}
 sensors: {angle: {type: coordinate, coordinate: A.angle}}
-objectives: {swing: {integral: angle^2, unit: rad^2 s}}
+objectives: {swing: {integral: angle**2, unit: rad^2 s}}
 analysis: {type: forward_dynamics, step: 1e-2, duration: 0.5, sensitivity: {method: ddm, parameters: all}}
 checks: {freedom: {mobility: 1}}
 """
@@ -50,8 +52,24 @@ def environment(**extra: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def mbsim(tmp_path: Path) -> Callable[..., Outcome]:
-    """Call the tool in an empty folder."""
+def mbsim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> Callable[..., Outcome]:
+    """Call the tool in this process, which imports what it needs once, in a folder of the test's own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MBSIM_DEBUG", raising=False)
+
+    def call(*arguments: object) -> Outcome:
+        capsys.readouterr()
+        code = outcome.call(list(map(str, arguments)))
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err, err
+        return Outcome(code, out, err)
+
+    return call
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Callable[..., Outcome]:
+    """Call the tool as a process of its own."""
 
     def call(*arguments: object, **extra: str) -> Outcome:
         done = subprocess.run(
@@ -62,7 +80,6 @@ def mbsim(tmp_path: Path) -> Callable[..., Outcome]:
             text=True,
             timeout=300,
         )
-        assert "Traceback" not in done.stderr, done.stderr
         return Outcome(done.returncode, done.stdout, done.stderr)
 
     return call

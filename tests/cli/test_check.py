@@ -1,0 +1,95 @@
+"""``mbsim check``: references of the file, and the numerical derivative."""
+
+import pytest
+
+CHECKS = "checks: {freedom: {mobility: 1}}"
+
+
+def test_json_is_the_contract(mbsim, pendulum):
+    done = mbsim("check", pendulum, "--json")
+    assert done.code == 0 and done.json["passed"] is True
+    structure, numerical = done.json["checks"]
+    fields = {
+        "name", "kind", "objective", "parameter", "computed", "reference",
+        "relative_error", "tolerance", "passed", "source",
+    }  # fmt: skip
+    assert fields <= set(numerical)
+    assert structure["kind"] == "structure" and structure["computed"] == 1
+    assert numerical["kind"] == "numerical" and numerical["objective"] == "swing"
+    assert numerical["relative_error"] < 1e-8 and numerical["passed"]
+
+
+def test_each_kind_of_reference(mbsim, variant):
+    value = mbsim("run", variant(CHECKS, "", "plain.yaml"), "--json").json["objectives"]["swing"]
+    good = f"""\
+checks:
+  value: {{objective: swing, value: {value["value"]}}}
+  slope: {{objective: swing, gradient: {{L: {value["gradient"]["L"]}, k: {value["gradient"]["k"]}}}, source: a book}}
+  start: {{sensor: angle, values: [{{time: 0, value: -60 deg}}]}}
+  none: {{redundant_constraints: 0}}
+"""
+    done = mbsim("check", variant(CHECKS, good), "--json")
+    assert done.code == 0, done.json
+    assert [(c["name"], c["parameter"]) for c in done.json["checks"]][:3] == [
+        ("value", None),
+        ("slope", "L"),
+        ("slope", "k"),
+    ]
+    assert done.json["checks"][1]["source"] == "a book"
+    bad = good.replace(f"L: {value['gradient']['L']}", "L: 7.5")
+    done = mbsim("check", variant(CHECKS, bad), "--json")
+    assert done.code == 1 and not done.json["passed"]
+    assert [c["passed"] for c in done.json["checks"]].count(False) == 1
+
+
+def test_a_wrong_gradient_is_found(mbsim, pendulum, monkeypatch):
+    from mbsim_cli.cli import analysis
+
+    honest = analysis.evaluate
+
+    def wrong(*arguments, **options):
+        results = honest(*arguments, **options)
+        return {name: r.__class__(r.value, r.gradient * (1 + 1e-5)) for name, r in results.items()}
+
+    monkeypatch.setattr(analysis, "evaluate", wrong)
+    done = mbsim("check", pendulum, "--json")
+    assert done.code == 1 and [c["kind"] for c in done.json["checks"] if not c["passed"]] == ["numerical"]
+
+
+def test_sensors_between_instants_and_beyond_the_end(mbsim, variant):
+    value = "{sensor: angle, values: [{time: %s, value: -0.5}], absolute_tolerance: 2}"
+    assert mbsim("check", variant(CHECKS, "checks: {between: " + value % 0.123 + "}")).code == 0
+    done = mbsim("check", variant(CHECKS, "checks: {beyond: " + value % 0.4 + "}"), "--duration", 0.3, "--json")
+    assert done.code == 4 and "ends at 0.3 s" in done.json["checks"][0]["message"]
+
+
+def test_several_files_share_a_table(mbsim, pendulum, variant):
+    done = mbsim("check", pendulum, variant("mobility: 1", "mobility: 2"))
+    assert done.code == 1 and "4 comparisons in 2 files, 1 failed" in done.err and "FAILED" in done.err
+
+
+def test_a_file_that_fails_does_not_hide_the_others(mbsim, pendulum, variant):
+    broken = variant("point: O", "point: OO")
+    done = mbsim("check", broken, pendulum, "--json")
+    assert done.code == 3 and not done.json["passed"]
+    assert [(c["model"] == str(broken), c["passed"]) for c in done.json["checks"]] == [
+        (True, False),
+        (False, True),
+        (False, True),
+    ]
+
+
+def test_seed_and_options(mbsim, pendulum):
+    rows = [
+        mbsim("check", pendulum, *extra, "--json").json["checks"][1] for extra in ([], ["--seed", 1], ["--step", 0.02])
+    ]
+    assert len({row["computed"] for row in rows}) == 3 and all(row["passed"] for row in rows)
+
+
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn0", "ali3p-rtdyn1"])
+def test_the_five_bar(mbsim, formulation):
+    from .conftest import ROOT
+
+    done = mbsim("check", ROOT / "models/fivebar.yaml", "--formulation", formulation, "--json")
+    gradients = [c for c in done.json["checks"] if c["kind"] == "benchmark" and c["parameter"]]
+    assert len(gradients) == 15 and done.code == 0

@@ -1,0 +1,134 @@
+"""Every way for a command to end has its exit code, a sentence, and with --json one object."""
+
+import json
+
+import pytest
+
+COMMANDS = ("run", "check", "validate", "info", "inspect")
+
+
+def assert_failed(done, code, sentence):
+    assert done.code == code, done
+    assert sentence in done.err and done.out == ""
+    assert done.err.count("\n") <= 4
+
+
+def assert_failed_json(done, code, sentence):
+    assert done.code == code, done
+    report = done.json
+    assert report["status"] == "failed" and report["exit_code"] == code and sentence in report["message"]
+
+
+USAGE = [
+    ([], "Missing command"),
+    (["rnu"], "Did you mean 'run'"),
+    (["run"], "Missing argument"),
+    (["run", "m.yaml", "--stp", "1"], "No such option"),
+    (["run", "m.yaml", "--step", "fast"], "--step"),
+    (["run", "m.yaml", "--step", "-1"], "positive"),
+    (["run", "m.yaml", "--duration", "nan"], "positive"),
+    (["run", "m.yaml", "-p", "L"], "NAME=VALUE"),
+    (["run", "m.yaml", "--sensitivity", "magic"], "magic"),
+    (["check", "m.yaml", "--method", "fd"], "--method takes ddm"),
+]
+
+
+@pytest.mark.parametrize("arguments, sentence", USAGE, ids=[" ".join(a) or "nothing" for a, _ in USAGE])
+def test_wrong_usage(mbsim, arguments, sentence):
+    assert_failed(mbsim(*arguments), 2, sentence)
+    if arguments:
+        assert_failed_json(mbsim(*arguments, "--json"), 2, sentence)
+
+
+def test_a_method_that_is_not_there_yet(mbsim, pendulum):
+    assert_failed(mbsim("run", pendulum, "--sensitivity", "adjoint"), 2, "adjoint")
+
+
+def test_an_unknown_parameter_is_wrong_usage_with_a_suggestion(mbsim, variant):
+    path = variant("  L: {value: 1.0, unit: m}", "  L: 1.0\n  length: 2.0")
+    assert_failed(mbsim("run", path, "-p", "lenght=2"), 2, "'length'")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_missing_file(mbsim, command):
+    assert_failed(mbsim(command, "none.yaml"), 5, "none.yaml")
+    assert_failed_json(mbsim(command, "none.yaml", "--json"), 5, "none.yaml")
+
+
+@pytest.mark.parametrize("command", ["run", "info"])
+def test_an_invalid_model(mbsim, variant, command):
+    path = variant("point: O", "point: OO")
+    done = mbsim(command, path)
+    assert done.code == 3 and done.out == ""
+    assert "variant.yaml:9:" in done.err and "OO" in done.err and "^" in done.err
+    report = mbsim(command, path, "--json").json
+    assert report["exit_code"] == 3 and report["errors"][0]["line"] == 9
+
+
+def test_an_analysis_that_fails(mbsim, variant):
+    path = variant("integral: angle**2", "integral: log(angle)")
+    done = mbsim("run", path, "--json")
+    assert_failed_json(done, 4, "swing")
+    assert not (path.parent / "variant.h5").exists()
+
+
+def test_a_failed_check(mbsim, variant):
+    path = variant("mobility: 1", "mobility: 2")
+    assert mbsim("check", path).code == 1
+
+
+def test_an_output_that_cannot_be_written(mbsim, pendulum, tmp_path):
+    (tmp_path / "pendulum.h5").write_text("mine")
+    assert_failed(mbsim("run", pendulum), 5, "--force")
+    assert_failed(mbsim("run", pendulum, "-o", tmp_path), 5, "folder")
+    assert_failed(mbsim("run", pendulum, "-o", "no/r.h5"), 5, "no folder")
+    assert_failed(mbsim("run", pendulum, "-o", pendulum, "--force"), 5, "model itself")
+    assert (tmp_path / "pendulum.h5").read_text() == "mine"
+    assert mbsim("run", pendulum, "--force").code == 0
+    assert mbsim("run", pendulum).code == 0
+
+
+def test_something_that_is_no_result(mbsim, pendulum):
+    assert_failed(mbsim("inspect", pendulum), 5, "not an mbsim result")
+
+
+def test_a_defect_is_one_sentence(mbsim, pendulum, monkeypatch):
+    def broken(*arguments, **options):
+        raise ZeroDivisionError("deep\ninside")
+
+    monkeypatch.setattr("mbsim_cli.cli.analysis.build", broken)
+    done = mbsim("run", pendulum)
+    assert done.code == 70 and done.err.startswith("mbsim: internal error, a defect of mbsim (ZeroDivisionError: deep ")
+    assert "MBSIM_DEBUG=1" in done.err and done.err.count("\n") == 1
+    assert mbsim("run", pendulum, "--json").json["exit_code"] == 70
+    monkeypatch.setenv("MBSIM_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        mbsim("run", pendulum)
+
+
+def test_a_full_disk_behind_standard_output(process):
+    import subprocess
+
+    from .conftest import COMMAND, environment
+
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*COMMAND, "schema"], stdout=full, stderr=subprocess.PIPE, env=environment(), text=True)
+    assert done.returncode == 5 and "No space left" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_reader_that_goes_away(tmp_path):
+    import subprocess
+
+    from .conftest import COMMAND, environment
+
+    with subprocess.Popen(
+        [*COMMAND, "schema"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), text=True
+    ) as run:
+        run.stdout.close()
+        assert run.stderr.read() == "" and run.wait(60) == 141
+
+
+def test_json_stays_json_beside_warnings(mbsim, pendulum):
+    done = mbsim("run", pendulum, "--json")
+    assert done.code == 0
+    json.loads(done.out)

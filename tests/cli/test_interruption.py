@@ -1,0 +1,64 @@
+"""A run that is stopped ends soon, with the shell's exit code, and keeps what it has."""
+
+import json
+import signal
+import subprocess
+import time
+
+import h5py
+import pytest
+
+from .conftest import COMMAND, environment
+
+
+def stop(arguments, folder, number, started=lambda: True):
+    """Start the tool, send it a signal once it has ``started``, and return its process with what it printed."""
+    run = subprocess.Popen(
+        [*COMMAND, *arguments], cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    limit = time.monotonic() + 120
+    while not started() and run.poll() is None and time.monotonic() < limit:
+        time.sleep(0.02)
+    run.send_signal(number)
+    out, err = run.communicate(timeout=60)
+    return run, out, err
+
+
+@pytest.fixture
+def long_run(variant, tmp_path):
+    """A run of hours, and whether it has written its first blocks."""
+    variant("step: 1e-2, duration: 0.5", "step: 1e-4, duration: 1000", "long.yaml")
+
+    def writing():
+        return any(path.stat().st_size > 1_500_000 for path in tmp_path.glob(".long.h5.*.tmp"))
+
+    return writing
+
+
+@pytest.mark.parametrize(
+    "number, code, word", [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+)
+def test_what_was_computed_is_kept(long_run, tmp_path, number, code, word):
+    run, out, err = stop(["run", "long.yaml", "--json"], tmp_path, number, long_run)
+    assert run.returncode == code, err
+    report = json.loads(out)
+    assert report["message"] == word and report["partial"].endswith("long.h5.partial") and "Traceback" not in err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["long.h5.partial", "long.yaml"]
+    assert f"is kept in {tmp_path / 'long.h5.partial'}" in err
+    with h5py.File(tmp_path / "long.h5.partial") as file:
+        rows = len(file["time"])
+        assert file.attrs["status"] == "partial" and rows > 1000
+        assert {len(file[f"sensors/{name}"]) for name in file["sensors"]} == {rows}
+
+
+def test_a_second_attempt_goes_through(long_run, pendulum, tmp_path, mbsim):
+    stop(["run", "long.yaml"], tmp_path, signal.SIGINT, long_run)
+    assert mbsim("inspect", "long.h5.partial", "--json").json["status"] == "partial"
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.05, 0.15, 0.3, 0.6])
+def test_an_early_interruption_is_quiet(long_run, tmp_path, delay):
+    start = time.monotonic()
+    run, _, err = stop(["run", "long.yaml"], tmp_path, signal.SIGTERM, lambda: time.monotonic() > start + delay)
+    assert run.returncode in (143, -signal.SIGTERM) and "Traceback" not in err
+    assert not list(tmp_path.glob(".*.tmp"))

@@ -1,0 +1,57 @@
+"""What README.md shows works: its model file as it stands, and its commands."""
+
+import re
+import shlex
+import shutil
+
+import pytest
+
+from .conftest import ROOT
+
+README = (ROOT / "README.md").read_text()
+COMMANDS = [
+    line.removeprefix("$ ")
+    for block in re.findall(r"```console\n(.*?)```", README, re.DOTALL)
+    for line in block.splitlines()
+    if line.startswith("$ ")
+]
+PLAIN = [command for command in COMMANDS if command.startswith("mbsim ")]
+FRESH = [command for command in COMMANDS if not command.startswith("mbsim ")]
+
+
+def test_the_model_file_is_complete(mbsim, tmp_path):
+    (text,) = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+    (tmp_path / "double.yaml").write_text(text)
+    assert mbsim("validate", "double.yaml").code == 0
+    assert mbsim("check", "double.yaml").code == 0
+
+
+def test_there_are_commands():
+    assert len(PLAIN) >= 4 and len(FRESH) == 2
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory):
+    """A folder with the models, in which the commands follow one another."""
+    folder = tmp_path_factory.mktemp("clone")
+    shutil.copytree(ROOT / "models", folder / "models")
+    return folder
+
+
+@pytest.mark.parametrize("command", PLAIN)
+def test_commands(mbsim, clone, monkeypatch, command):
+    monkeypatch.chdir(clone)
+    assert mbsim(*shlex.split(command)[1:]).code == 0
+
+
+def test_the_run_of_the_first_command(mbsim, clone, monkeypatch):
+    """Installing is what ``.ci/run`` does with both commands for a fresh machine; here the run itself."""
+    monkeypatch.chdir(clone)
+    run = next(part for command in FRESH for part in command.split(" && ") if "bin/mbsim" in part)
+    done = mbsim(*shlex.split(run)[1:])
+    assert done.code == 0 and "psi3" in done.err and "L_A1" in done.err
+
+
+def test_continuous_integration_runs_these_very_commands():
+    marks = re.findall(r"<!-- ci: (\w+) -->\n```console\n\$ (.*)\n```", README)
+    assert [mark for mark, _ in marks] == ["run", "test"] and [command for _, command in marks] == FRESH

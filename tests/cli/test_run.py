@@ -1,0 +1,105 @@
+"""``mbsim run``: objectives, gradients, result file."""
+
+import h5py
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def report(mbsim, pendulum):
+    return mbsim("run", pendulum, "--json").json
+
+
+def test_json_is_the_contract(report, tmp_path):
+    assert {
+        "model": str(tmp_path / "pendulum.yaml"),
+        "status": "done",
+        "analysis": "forward_dynamics",
+        "formulation": "ali3p-rtdyn1",
+        "sensitivity": "ddm",
+        "steps": 50,
+        "output": "pendulum.h5",
+        "warnings": [],
+    }.items() <= report.items()
+    assert list(report["timing"]) == ["load", "compile", "solve", "write"]
+    swing = report["objectives"]["swing"]
+    assert swing["unit"] == "rad^2 s" and list(swing["gradient"]) == ["L", "k"] and 0 < swing["value"] < 1.1
+
+
+def test_result_holds_what_was_printed(report, tmp_path):
+    with h5py.File(tmp_path / "pendulum.h5") as file:
+        assert file.attrs["status"] == "complete" and file["time"].shape == (51,)
+        assert file["sensitivity/sensors/angle"].shape == (51, 1, 2)
+        assert file["sensors/angle"][0, 0] == pytest.approx(-np.pi / 3)
+        swing = report["objectives"]["swing"]
+        assert file["objectives/swing/value"][()] == swing["value"]
+        assert list(file["objectives/swing/gradient"]) == list(swing["gradient"].values())
+        assert file["objectives/swing"].attrs["method"] == "ddm"
+        assert "mbsim: 1" in file["meta/model_yaml"][()].decode()
+    assert [p.name for p in sorted(tmp_path.iterdir())] == ["pendulum.h5", "pendulum.yaml"]
+
+
+def test_differences_agree_with_the_direct_method(report, mbsim, pendulum):
+    other = mbsim("run", pendulum, "--sensitivity", "fd", "--json")
+    assert other.json["sensitivity"] == "fd" and "L with steps down to" in other.err
+    step = other.json["difference_steps"]["L"]
+    assert 0 < step["step"] < 1e-3 and step["estimated_error"]["swing"] < 1e-6
+    for name, number in report["objectives"]["swing"]["gradient"].items():
+        assert other.json["objectives"]["swing"]["gradient"][name] == pytest.approx(number, rel=1e-8)
+    with h5py.File("pendulum.h5") as file:
+        assert "sensitivity" not in file and file["objectives/swing"].attrs["method"] == "fd"
+        assert file["objectives/swing/gradient"].shape == (2,)
+
+
+def test_no_gradients(mbsim, pendulum):
+    done = mbsim("run", pendulum, "--sensitivity", "none", "--json")
+    assert done.json["objectives"]["swing"]["gradient"] == {}
+    with h5py.File("pendulum.h5") as file:
+        assert not {"sensitivity", "parameters"} & set(file)
+
+
+def test_overrides_and_options(mbsim, pendulum, report):
+    done = mbsim(
+        "run", pendulum, "-p", "k=2*2", "-p", "L=1.5", "--formulation", "ali3p-rtdyn0",
+        "--step", "0.02", "--duration", "0.4", "-o", "x.h5", "--json",
+    )  # fmt: skip
+    assert done.json["formulation"] == "ali3p-rtdyn0" and done.json["steps"] == 20 and done.json["output"] == "x.h5"
+    with h5py.File("x.h5") as file:
+        assert file["meta/parameters/k"][()].decode() == "2*2" and list(file["parameters/value"]) == [1.5, 4.0]
+    assert done.json["objectives"] != report["objectives"]
+
+
+def test_the_output_interval_thins_the_file_and_not_the_objectives(mbsim, variant, report):
+    path = variant("duration: 0.5", "duration: 0.5, output_interval: 0.2")
+    done = mbsim("run", path, "--json")
+    assert done.json["objectives"] == report["objectives"]
+    with h5py.File("variant.h5") as file:
+        np.testing.assert_allclose(file["time"], [0, 0.2, 0.4, 0.5])
+
+
+def test_a_parameter_defined_by_another(mbsim, variant):
+    path = variant("k: {value: 2.0, unit: N m/rad}", "k: 2 * L**2")
+    direct = mbsim("run", path, "--json").json["objectives"]["swing"]["gradient"]
+    differences = mbsim("run", path, "--sensitivity", "fd", "--json").json["objectives"]["swing"]["gradient"]
+    assert differences == pytest.approx(direct, rel=1e-8)
+    assert mbsim("check", path).code == 0
+
+
+def test_for_people(mbsim, pendulum):
+    done = mbsim("run", pendulum)
+    assert done.code == 0 and done.out == ""
+    for text in ("swing [rad^2 s]", "d/d L", "pendulum.h5: ali3p-rtdyn1, 50 steps of 0.01 s", "solve"):
+        assert text in done.err
+    quiet = mbsim("run", pendulum, "--quiet").err
+    assert "d/d L" in quiet and "pendulum.h5:" not in quiet
+
+
+@pytest.mark.parametrize("warm", [True, False])
+def test_the_first_compilation_is_announced(mbsim, pendulum, monkeypatch, warm):
+    monkeypatch.setattr("mbsim_cli.kernels._jit.cache_is_warm", lambda: warm)
+    assert ("compiling kernels, once" in mbsim("run", pendulum).err) is not warm
+
+
+def test_no_colour_and_no_bar_outside_a_terminal(process, pendulum):
+    done = process("run", pendulum, NO_COLOR="1")
+    assert done.code == 0 and "\x1b" not in done.err and "\r" not in done.err
