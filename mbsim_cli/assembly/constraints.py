@@ -1,6 +1,7 @@
 """Constraint equations: cut joints, norms of Euler parameters, and the constraints of the model file."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from mbsim_cli.assembly.geometry import split
@@ -9,6 +10,17 @@ from mbsim_cli.assembly.laws import LawTable
 from mbsim_cli.assembly.measures import MeasureTable
 from mbsim_cli.assembly.system import System
 from mbsim_cli.model.layout import NONE, Constraints
+
+
+@dataclass(frozen=True)
+class Identity:
+    """An equation that the coordinates have no part in: a geometric measure, and the theta index of its target."""
+
+    name: str
+    kind: int
+    pair: int
+    block: int
+    target: int
 
 
 class ConstraintTable:
@@ -59,9 +71,14 @@ class ConstraintTable:
                     measure = measures.across(carrier, direction, axis, origin, spec.point)
                     self._add(f"{name}.{suffix}", measure, lambda: (0.0,))
 
-    def keep(self, wanted: list[bool]) -> list[str]:
-        """Drop the equations that are not wanted, and the measures that only they read; return their names."""
-        dropped = [name for name, keep in zip(self.names, wanted, strict=True) if not keep]
+    def keep(self, wanted: list[bool]) -> list[Identity]:
+        """Drop the equations that are not wanted, and the measures that only they read; return them."""
+        kinds, pairs, blocks = self._measures.kind, self._measures.pair, self._measures.offset
+        dropped = [
+            Identity(name, kinds[measure], pairs[measure], blocks[measure], target)
+            for name, measure, target, keep in zip(self.names, self.measure, self.offset, wanted, strict=True)
+            if not keep
+        ]
         for rows in (self.names, self.measure, self.offset, self.law, self._automatic):
             rows[:] = [row for row, keep in zip(rows, wanted, strict=True) if keep]
         self.measure = self._measures.keep(self.measure)

@@ -1,13 +1,15 @@
 """What can be wrong with a mechanism as a whole, each with its place in the model file."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from mbsim_cli.assembly.closing import CLOSED, Closing
+from mbsim_cli.assembly.constraints import Identity
 from mbsim_cli.assembly.joints import CUT_EQUATIONS, joint_frames, kind_of
 from mbsim_cli.assembly.mass import mass_matrix, momenta
 from mbsim_cli.assembly.system import System
+from mbsim_cli.assembly.vanishing import left_open
 from mbsim_cli.assembly.vectors import dot, transpose
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.problem import Problem
@@ -54,6 +56,25 @@ def _check_loops(system: System, problem: Problem, closing: Closing) -> None:
             )
         else:
             system.issue(f"constraints.{name}", f"cannot be satisfied at the start: it is off by {gap:.4g} {unit}")
+
+
+def check_identities(system: System, problem: Problem, identities: Sequence[Identity]) -> list[str]:
+    """Record equations that no motion could satisfy; return warnings about parameters that would break others."""
+    values, derivatives = left_open(problem, identities)
+    gaps: dict[str, float] = {}
+    for identity, value in zip(identities, values, strict=True):
+        name = identity.name.partition(".")[0]
+        gaps[name] = max(gaps.get(name, 0.0), abs(float(value)))
+    for name, gap in gaps.items():
+        if gap > CLOSED:
+            section = "joints" if name in system.joints else "constraints"
+            message = f"{name} stays open by {gap:.4g}, and no coordinate can close it"
+            system.issue(f"{section}.{name}", message, "points or axes on both sides of the loop do not fit")
+    return [
+        f"parameter {parameter} breaks {identities[row].name}, which no coordinate mends: its gradients mean nothing"
+        for k, parameter in enumerate(problem.names.parameters)
+        for row in np.flatnonzero(np.abs(derivatives[:, k]) > CLOSED)[:1]
+    ]
 
 
 def _check_directions(system: System, closing: Closing) -> None:

@@ -17,7 +17,7 @@ from mbsim_cli.assembly.info import describe
 from mbsim_cli.assembly.joints import COORDINATES, independent, joint_frames, kind_of
 from mbsim_cli.assembly.laws import LawTable
 from mbsim_cli.assembly.measures import MeasureTable
-from mbsim_cli.assembly.mechanism import check_mechanism
+from mbsim_cli.assembly.mechanism import check_identities, check_mechanism
 from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.assembly.objectives_of import objectives_of
@@ -54,6 +54,7 @@ class Assembled:
     sensor_rows: Mapping[str, slice]
     topology: Topology
     dropped: list[str]  # equations that hold whatever the coordinates are
+    warnings: list[str]  # about parameters whose gradients mean nothing
     equations: Equations = field(repr=False)
     closing: Closing = field(repr=False)  # the mechanism at t = 0: rank, redundant rows, mobility
     theta: Theta = field(repr=False)
@@ -109,16 +110,18 @@ def build(
     equations = Equations(problem, packed.initial_measures)
     closing = close(equations, stated_columns(system))
     check_mechanism(system, problem, closing)
+    warnings = check_identities(system, problem, packed.identities)
     system.stop()
     kept, kept_velocity = kept_by_constraints(equations, closing)
     problem = replace(problem, independent=kept, independent_velocity=kept_velocity)
     if equations.initial_measures:
         solved, solved_rho = transfer(equations, closing, problem.theta, problem.theta_rho)
         problem = replace(problem, theta=solved, theta_rho=solved_rho)
+    dropped = [identity.name for identity in packed.identities]
     rows, wanted = packed.sensors.rows, [parameter.name for parameter in parameters]
     objectives = objectives_of(model_file, numbers, rows, wanted)
     return Assembled(
-        problem, objectives, parameters, rows, system.topology, packed.dropped, equations, closing, theta, model_file
+        problem, objectives, parameters, rows, system.topology, dropped, warnings, equations, closing, theta, model_file
     )
 
 
@@ -189,7 +192,7 @@ class _Packed:
             with system.at(f"constraints.{name}"):
                 self.constraints.add_declared(name, spec)
         system.stop()
-        self.dropped = self.constraints.keep(wanted_rows(self))
+        self.identities = self.constraints.keep(wanted_rows(self))
         self.forces = ForceTable(system, self.measures, self.laws)
         for name, spec in file.forces.items():
             self.forces.add(name, spec)

@@ -1,11 +1,15 @@
 """Equations that hold whatever the coordinates are, as out-of-plane ones of planar loops do."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from mbsim_cli.assembly.kinematics import measure_row, poses
+from mbsim_cli.assembly.constraints import Identity
+from mbsim_cli.assembly.kinematics import measure_row, measure_value, poses
+from mbsim_cli.assembly.numbers import STEP
 from mbsim_cli.model.codes import Column, Measure
+from mbsim_cli.model.problem import Problem
 
 SAMPLES = 3
 NOTHING = 1e-9  # derivative, relative to the lengths at hand, that counts as none
@@ -31,6 +35,24 @@ def wanted_rows(packed: Any) -> list[bool]:
     for i in rows:
         wanted[i] = largest[i] > NOTHING
     return wanted
+
+
+def left_open(problem: Problem, identities: Sequence[Identity]) -> tuple[np.ndarray, np.ndarray]:
+    """What identities leave open, whatever the coordinates are (r,), and its derivatives by the parameters (r, p)."""
+    first, n = problem.model.tree.initial[0], len(problem.model.tree.column_kind)
+
+    def values(theta: list[complex]) -> np.ndarray:
+        at, pairs = poses(problem.model.tree, theta, theta[first : first + n]), problem.model.pairs
+        return np.array(
+            [measure_value(at, pairs, i.kind, i.pair, theta, i.block) - theta[i.target] for i in identities]
+        )
+
+    derivatives = np.zeros((len(identities), problem.theta_rho.shape[1]))
+    if not identities:
+        return np.zeros(0), derivatives
+    for k, column in enumerate(problem.theta_rho.T):
+        derivatives[:, k] = values((problem.theta + 1j * STEP * column).tolist()).imag / STEP
+    return values(problem.theta.tolist()), derivatives
 
 
 def _random_coordinates(kinds: Any, generator: np.random.Generator) -> list[float]:

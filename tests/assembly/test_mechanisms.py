@@ -168,3 +168,15 @@ def test_cut_joints_have_no_coordinates_to_couple_or_read(tmp_path):
     assert "equations: C.x, C.y" in issue.hint
     (issue,) = issues(tmp_path, text + "sensors: {a: {type: angle, vectors: [crank.x, rod.x], axis: ground.z}}\n")
     assert issue.path == "sensors.a.axis"
+
+
+def test_a_planar_loop_out_of_plane_cannot_close(tmp_path):
+    off = FOUR_BAR.replace("ground: [2, 0, 0]", "ground: [2, 0, 0.1*L]")
+    (issue,) = issues(tmp_path, off)
+    assert issue.path == "joints.C"
+    assert "stays open by 0.2" in issue.message
+    tilted = FOUR_BAR.replace("ground: [2, 0, 0]", "ground: [2, 0, L - 2]")
+    assembled = assemble(tmp_path, tilted, sensitivity="ddm")
+    assert len(assembled.warnings) == 1
+    assert "parameter L breaks C.z" in assembled.warnings[0]
+    assert assemble(tmp_path, FOUR_BAR, sensitivity="ddm").warnings == []
