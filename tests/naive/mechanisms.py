@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.naive.maximal import Body, Coincide, Drive, Motion, OnPlane, Perpendicular, System, revolute
+from tests.naive.maximal import Body, Coincide, Drive, Motion, OnPlane, Perpendicular, System, revolute, turned
 
 X, Y, Z = np.eye(3)
 
@@ -126,3 +126,30 @@ def free_body(times=(0.0, 1.0, 2.5, 5.0), tolerance=1e-12):
     body = Body(2.0, np.diag([1.0, 2.0, 2.5]), np.zeros(3), v=np.array([1.0, 2.0, 30.0]), w=np.array([0.4, 3.0, 0.2]))
     motions, _ = System([body], []).simulate(times, tolerance=tolerance)
     return [m.r[0] for m in motions], [m.w[0] for m in motions], [m.R[0] for m in motions]
+
+
+def sundials(k=1.0, c=1.0, times=(0.0, 10.0), tolerance=1e-11):
+    """Slider-crank of the SUNDIALS examples: crank and slider positions, and the integral of the kinetic energy."""
+    crank, rod = 0, 1
+    height = np.sqrt(3) / 2
+    third = np.deg2rad(-30)
+    bodies = [
+        Body(1.0, np.diag([1.0, 1.0, 1.0]), np.zeros(3), turned(np.pi / 2, Z)),
+        Body(1.0, np.diag([1.0, 1.0, 2.0]), np.array([height, 0, 0]), turned(third, Z)),
+    ]
+    constraints = [
+        *revolute(None, [0, 0, 0], (X, Y), crank, [0, 0, 0], Z),
+        *revolute(crank, [0.5, 0, 0], (X, Y), rod, [-1, 0, 0], Z),
+        OnPlane(rod, [0, 0, 0], Y),
+    ]
+
+    def loads(t, m):
+        arm = m.arm(rod, [1, 0, 0])
+        return [*spring(m, crank, [0.25, 0, 0], rod, [-0.5, 0, 0], k, c, 1.0), (rod, X, np.cross(arm, X))]
+
+    def kinetic(t, m, a, multipliers):
+        return (m.w[crank] @ m.w[crank] + m.v[rod] @ m.v[rod] + 2 * m.w[rod] @ m.w[rod]) / 2
+
+    system = System(bodies, constraints, np.zeros(3), loads)
+    motions, integrals = system.simulate(times, (kinetic,), tolerance=tolerance)
+    return [m.r[rod] for m in motions], integrals
