@@ -8,9 +8,13 @@ from mbsim_cli.cli import signals
 def main() -> None:
     """Run the command line and exit with its code."""
     signals.install()
-    from mbsim_cli.cli import outcome
+    try:
+        from mbsim_cli.cli import outcome
 
-    sys.exit(outcome.call(sys.argv[1:]))
+        code = outcome.call(sys.argv[1:])
+    except signals.Stopped as stop:  # before or after the command itself
+        code = stop.exit_code
+    sys.exit(code)
 
 
 if __name__ == "__main__":

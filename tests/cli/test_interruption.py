@@ -56,7 +56,7 @@ def test_a_second_attempt_goes_through(long_run, pendulum, tmp_path, mbsim):
     assert mbsim("inspect", "long.h5.partial", "--json").json["status"] == "partial"
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.05, 0.15, 0.3, 0.6])
+@pytest.mark.parametrize("delay", [0.0, 0.03, 0.06, 0.15, 0.3, 0.6])
 def test_an_early_interruption_is_quiet(long_run, tmp_path, delay):
     start = time.monotonic()
     run, _, err = stop(["run", "long.yaml"], tmp_path, signal.SIGTERM, lambda: time.monotonic() > start + delay)
