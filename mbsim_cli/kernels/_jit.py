@@ -12,6 +12,10 @@ import tempfile
 from pathlib import Path
 
 import numba
+from numba import types
+from numba.extending import overload
+
+__all__ = ["cache_is_warm", "entry", "kernel", "merged", "overload", "types"]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _FLAGS = {"error_model": "numpy"}

@@ -1,8 +1,8 @@
 """Functions that numpy does not continue analytically, written so that the complex step works."""
 
 import numpy as np
-from numba import types
-from numba.extending import overload
+
+from mbsim_cli.kernels._jit import overload, types
 
 
 def atan2(y, x):

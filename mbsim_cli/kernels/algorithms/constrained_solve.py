@@ -60,8 +60,8 @@ def solve_constrained(lu, pivot, weight, J, alpha, b, e, tolerance, x_out, mu_ou
     _update_multipliers(J, alpha, x_out, mu_out, rest)
     if m == 0:
         return 0.0
-    error = 1.0
-    for _ in range(MAX_UPDATES):
+    error = np.inf
+    for update in range(MAX_UPDATES):
         for i in range(n):
             for k in range(p):
                 step[i, k] = 0.0
@@ -73,7 +73,7 @@ def solve_constrained(lu, pivot, weight, J, alpha, b, e, tolerance, x_out, mu_ou
         for i in range(n):
             for k in range(p):
                 x_out[i, k] += step[i, k]
-        if error <= tolerance or error > 0.5 * previous:
+        if error <= tolerance or (update > 1 and error > 0.5 * previous):
             break
     return error
 
@@ -106,13 +106,13 @@ def _update_multipliers(J, alpha, step, mu, rest):
 
 @kernel
 def _relative_size(weight, step, x):
-    """Largest over the columns of |step| / |x| in the norm of T's diagonal; imaginary parts count."""
-    worst = 0.0
-    for k in range(x.shape[1]):
-        top, bottom = 0.0, 0.0
-        for i in range(x.shape[0]):
+    """|step| / |x| over all columns in the norm of T's diagonal; imaginary parts count.
+
+    All columns shrink alike, so one number serves them; a column of zeros must not decide.
+    """
+    top, bottom = 0.0, 0.0
+    for i in range(x.shape[0]):
+        for k in range(x.shape[1]):
             top += weight[i] * (step[i, k].real ** 2 + step[i, k].imag ** 2)
             bottom += weight[i] * (x[i, k].real ** 2 + x[i, k].imag ** 2)
-        if top > worst * worst * bottom:
-            worst = np.sqrt(top / bottom) if bottom > 0.0 else 1.0
-    return worst
+    return np.sqrt(top / bottom) if bottom > 0.0 else 0.0

@@ -49,6 +49,7 @@ class Work(NamedTuple):
     tangent: tuple
     projection: tuple
     column: tuple  # one column
+    last: tuple  # State before this step: what the predictor extrapolates from
     corrections: np.ndarray  # (2, n)
 
 
@@ -80,7 +81,7 @@ def run(model, theta, control, first, steps, interval, progress, directions, sta
     varies, constrained = sens.z.shape[1] > 0, state.lam.size > 0
     for step in range(first + 1, first + steps + 1):
         t = step * control.h
-        predict(control.h, state)
+        predict(control.h, state, work.last)
         status, count, scale = newton(
             model, theta, t, control, scale, state, kin, comp, eq, work.tangent, work.column, fresh
         )

@@ -135,69 +135,79 @@ def copy_to(a, out):
 
 
 @kernel
-def predict(h, state):
-    """Constant acceleration over the step; it satisfies the trapezoidal rule."""
+def predict(h, state, last):
+    """Accelerations and multipliers on a straight line through two steps; ``last`` keeps those of this one.
+
+    The trapezoidal rule holds for whatever accelerations are predicted.
+    """
     for c in range(state.z.size):
-        state.z[c] += h * state.zd[c] + 0.5 * h * h * state.zdd[c]
-        state.zd[c] += h * state.zdd[c]
+        now = state.zdd[c]
+        mean = now + 0.5 * (now - last.zdd[c])
+        state.zdd[c] = 2.0 * now - last.zdd[c]
+        state.z[c] += h * state.zd[c] + 0.5 * h * h * mean
+        state.zd[c] += h * mean
+        last.zdd[c] = now
+    for r in range(state.lam.size):
+        now = state.lam[r]
+        state.lam[r] = 2.0 * now - last.lam[r]
+        last.lam[r] = now
 
 
 @kernel
 def newton(model, theta, t, control, scale, state, kin, comp, eq, factor, columns, fresh):
     """Iterate to the motion at t; return status, iterations and the new scale.
 
-    ``scale`` is the largest displacement of a step so far, in the norm of the tangent's diagonal: what
-    the tolerance is relative to. ``fresh`` says that ``factor`` holds a usable tangent.
+    ``scale`` is the largest acceleration so far, in the norm of the tangent's diagonal: what the tolerance
+    is relative to. ``fresh`` says that ``factor`` holds a usable tangent.
     """
     h = control.h
-    q = 0.25 * h * h
     previous = np.inf
-    own_tangent = False
     for iteration in range(control.max_iterations):
         evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
         if not fresh:
             newton_matrix(model, theta, t, h, state.z, state.zd, state.lam, eq.no_eta, kin, comp, eq.T)
             if not factor_with(control.ratio, eq, factor):
                 return Status.SINGULAR, iteration, scale
-            fresh, own_tangent = True, True
+            fresh = True
         for c in range(eq.G.size):
             columns.b[c, 0] = -eq.G[c]
         for r in range(eq.phi.size):
-            columns.e[r, 0] = -eq.phi[r] / q
+            columns.e[r, 0] = -4.0 * eq.phi[r] / (h * h)
         solve(factor, 1e-3, columns)
-        size, displacement, floor = _apply_correction(h, state, factor, columns)
-        scale = max(scale, displacement)
+        size, acceleration, floor = _apply_correction(h, state, factor, columns)
+        scale = max(scale, acceleration)
         if not np.isfinite(size):
             return Status.NOT_FINITE, iteration, scale
-        if size <= control.tolerance * scale + floor:
+        settled = size > STALLED * previous and size <= ROUND_OFF * scale
+        if size <= control.tolerance * scale + floor or settled:
             return Status.OK, iteration + 1, scale
         if size > STALE * previous:
-            if own_tangent and size <= 1e-6 * scale and size > 0.5 * previous:
-                return Status.OK, iteration + 1, scale
-            fresh, own_tangent = False, False
+            fresh = False
         previous = size
     return Status.NO_CONVERGENCE, control.max_iterations, scale
 
 
-STALE = 0.02  # contraction above which an old tangent is formed anew
+STALE = 0.1  # contraction above which an old tangent is formed anew
+STALLED = 0.5  # contraction above which a correction no longer shrinks
+ROUND_OFF = 1e-6  # relative size below which that is round-off, and no failure
 
 
 @kernel
 def _apply_correction(h, state, factor, columns):
-    """Add the correction; return its size, the step's displacement and the round-off floor, in one norm."""
+    """Add the correction; return its size, that of the accelerations, and the round-off floor, in one norm."""
     q = 0.25 * h * h
-    size, displacement, floor = 0.0, 0.0, 0.0
+    size, acceleration, floor = 0.0, 0.0, 0.0
     for c in range(state.z.size):
         x, w = columns.x[c, 0], factor.weight[c]
-        size += w * ((q * x.real) ** 2 + (q * x.imag) ** 2)
-        displacement += w * ((h * state.zd[c].real) ** 2 + (0.5 * h * h * state.zdd[c].real) ** 2)
-        floor += w * state.z[c].real ** 2
+        size += w * (x.real * x.real + x.imag * x.imag)
         state.z[c] += q * x
         state.zd[c] += 0.5 * h * x
         state.zdd[c] += x
+        acceleration += w * state.zdd[c].real * state.zdd[c].real
+        floor += w * state.z[c].real * state.z[c].real
     for r in range(state.lam.size):
         state.lam[r] += columns.mu[r, 0]
-    return np.sqrt(size), np.sqrt(displacement), 1e-15 * np.sqrt(floor)
+    return np.sqrt(size), np.sqrt(acceleration), 1e-16 / q * np.sqrt(floor)
 
 
 @kernel
