@@ -23,8 +23,10 @@ def test_error_falls_by_four_when_the_step_halves(tmp_path: Path):
     coarse, fine = (
         errors(*run(FIVEBAR, tmp_path / "out.h5", "--sensitivity", "ddm", "--step", step)) for step in ("4e-3", "2e-3")
     )
-    assert np.abs(fine).max() < 8e-4
-    assert np.allclose(coarse / fine, 4, rtol=0.05)
+    assert np.abs(fine).max() < 1e-3
+    resolved = np.abs(fine) > 1e-6  # the references end at 1e-8
+    assert resolved.sum() > 12
+    assert np.allclose(coarse[resolved] / fine[resolved], 4, rtol=0.05)
 
 
 def test_small_step_meets_the_eight_digits(tmp_path: Path):
