@@ -1,0 +1,186 @@
+"""A tree as links of one coordinate each, with constant geometry: what the lane kernels run over.
+
+Every column turns or slides its own link about the link's z axis; fixed bodies and the bodies behind the last column of a joint
+are part of that column's link. Derivation: docs/theory/inverse_dynamics.md, section 2.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.model.codes import Axes, Column, Force
+from mbsim_cli.model.layout import COM, GRAVITY, GROUND, INERTIA, MASS, P_C, P_P, R_C, R_P, Model
+
+NOTHING, COPY, ADD = 0, 1, 2
+UNRELATED, ANCESTOR, DESCENDANT = 0, 1, 2
+
+
+class Links(NamedTuple):
+    """n links, numbered like the coordinates, parent before child; the ground is link n."""
+
+    parent: np.ndarray  # (n,) parent link
+    turns: np.ndarray  # (n,) whether the coordinate turns the link; else it slides
+    travels: np.ndarray  # (n,) 0 for slides that only other slides carry: where they are does not matter
+    frame: np.ndarray  # (n, 9) rotation from the link at rest to the parent's axes, by rows
+    arm: np.ndarray  # (n, 3) origin of the link at rest, in the parent's axes
+    mass: np.ndarray  # (n,)
+    center: np.ndarray  # (n, 3) centre of mass in the link's axes
+    inertia: np.ndarray  # (n, 6) about the centre of mass, in the link's axes
+    gravity: np.ndarray  # (3,)
+    relation: np.ndarray  # (n, n) what link j is to link i: UNRELATED, ANCESTOR (or itself), DESCENDANT
+
+
+class Sums(NamedTuple):
+    """How subtree sums are formed; links without an own part share their only child's sum."""
+
+    own: np.ndarray  # (n,) whether the link has a part of its own
+    row: np.ndarray  # (n,) where the sum of link i stands, or -1 for an empty one
+    action: np.ndarray  # (n,) what the sum of link i does to its parent's: NOTHING, COPY, ADD
+
+
+class Loads(NamedTuple):
+    """Applied forces and torques, nl of them, on links."""
+
+    link: np.ndarray  # (nl,)
+    element: np.ndarray  # (nl,) force element of the model
+    torque: np.ndarray  # (nl,) whether it is a torque
+    turns: np.ndarray  # (nl,) whether the vector is fixed in the link
+    point: np.ndarray  # (nl, 3) in the link's axes
+    vector: np.ndarray  # (nl, 3) in the link's axes or global ones
+
+
+class System(NamedTuple):
+    """Everything that the lane kernels read."""
+
+    links: Links
+    inertia_sums: Sums
+    load_sums: Sums
+    mass_below: np.ndarray  # (n,) mass of each subtree
+    loads: Loads
+
+
+def system(model: Model, theta: np.ndarray) -> System:
+    """Links of a tree of one-dof columns; Euler parameters and springs are not for this path."""
+    chain = _Chain(model.tree, theta)
+    loads = _loads(model, theta, chain)
+    parent = chain.parent
+    loaded = np.zeros(parent.size, bool)
+    loaded[loads.link] = True
+    heavy = (chain.mass != 0.0) | (chain.inertia != 0.0).any(axis=1)
+    mass_below = chain.mass.copy()
+    for i in range(parent.size - 1, -1, -1):
+        if parent[i] < parent.size:
+            mass_below[parent[i]] += mass_below[i]
+    links = Links(
+        parent, chain.turns, chain.travels, chain.frame, chain.arm, chain.mass, chain.center, chain.inertia,
+        theta[GRAVITY : GRAVITY + 3].copy(), relations(parent),
+    )  # fmt: skip
+    return System(links, _sums(parent, heavy | loaded), _sums(parent, loaded), mass_below, loads)
+
+
+class _Chain:
+    """Walks over the bodies and collects the constants of the links."""
+
+    def __init__(self, tree, theta):
+        n = tree.column_kind.size
+        self.parent = np.full(n, n)
+        self.turns = np.asarray(tree.column_kind >= Column.ROTATION_X)
+        self.travels = np.ones(n)
+        self.frame, self.arm = np.zeros((n, 9), theta.dtype), np.zeros((n, 3), theta.dtype)
+        self.link = np.zeros(tree.parent.size, np.int64)  # link that carries each body, n for the ground
+        self.E = np.zeros((tree.parent.size, 3, 3), theta.dtype)  # body axes to link axes
+        self.e = np.zeros((tree.parent.size, 3), theta.dtype)  # body origin in link axes
+        for i in range(tree.parent.size):
+            self._place(tree, theta, i)
+        self._weigh(tree, theta)
+
+    def _place(self, tree, theta, i):
+        o, p, n = tree.theta[i], tree.parent[i], self.parent.size
+        E, e, link = (np.eye(3), np.zeros(3), n) if p == GROUND else (self.E[p], self.e[p], self.link[p])
+        R, arm = E @ theta[o + R_P : o + R_P + 9].reshape(3, 3), e + E @ theta[o + P_P : o + P_P + 3]
+        for c in range(tree.first_column[i], tree.first_column[i + 1]):
+            axes = np.roll(np.eye(3), (tree.column_kind[c] - Column.TRANSLATION_X) % 3 + 1, axis=0)  # z is the column's axis
+            self.parent[c] = link
+            self.frame[c] = (R @ axes).ravel()
+            free = link == n or self.travels[link] == 0.0
+            self.travels[c] = 0.0 if free and not self.turns[c] else 1.0
+            self.arm[c] = 0.0 if free else arm
+            link, R, arm = c, axes.T, np.zeros(3)
+        self.link[i] = link
+        self.E[i] = R @ theta[o + R_C : o + R_C + 9].reshape(3, 3).T
+        self.e[i] = arm - self.E[i] @ theta[o + P_C : o + P_C + 3]
+
+    def _weigh(self, tree, theta):
+        """Mass, centre of mass and inertia of the bodies of each link together."""
+        n = self.parent.size
+        self.mass, self.center = np.zeros(n, theta.dtype), np.zeros((n, 3), theta.dtype)
+        J = np.zeros((n, 3, 3), theta.dtype)
+        bodies = [(i, tree.theta[i], self.link[i]) for i in range(tree.parent.size) if self.link[i] < n]
+        centers = {i: self.e[i] + self.E[i] @ theta[o + COM : o + COM + 3] for i, o, _ in bodies}
+        for i, o, link in bodies:
+            self.mass[link] += theta[o + MASS]
+            self.center[link] += theta[o + MASS] * centers[i]
+        self.center /= np.where(self.mass == 0.0, 1.0, self.mass)[:, None]
+        for i, o, link in bodies:
+            xx, yy, zz, xy, xz, yz = theta[o + INERTIA : o + INERTIA + 6]
+            J[link] += self.E[i] @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ self.E[i].T
+            d = centers[i] - self.center[link]
+            J[link] += theta[o + MASS] * (np.sum(d * d) * np.eye(3) - np.outer(d, d))
+        self.inertia = np.stack([J[:, 0, 0], J[:, 1, 1], J[:, 2, 2], J[:, 0, 1], J[:, 0, 2], J[:, 1, 2]], axis=1)
+
+
+def relations(parent):
+    """(n, n) what link j is to link i."""
+    n = parent.size
+    table = np.zeros((n, n), np.int8)
+    for i in range(n):
+        j = i
+        while j < n:
+            table[j, i], table[i, j] = DESCENDANT, ANCESTOR
+            j = parent[j]
+    return table
+
+
+def _sums(parent, own):
+    """Plan of the subtree sums of links some of which have an own part."""
+    n = parent.size
+    row, action = np.full(n, -1), np.full(n, NOTHING)
+    parts = own.astype(np.int64)  # nonempty sums that meet in a link
+    for i in range(n - 1, -1, -1):
+        if parts[i] > 0 and parent[i] < n:
+            parts[parent[i]] += 1
+    started = own.copy()
+    for i in range(n - 1, -1, -1):
+        if own[i] or parts[i] > 1:
+            row[i] = i
+        p = parent[i]
+        if row[i] < 0 or p == n:
+            continue
+        if parts[p] == 1:
+            row[p] = row[i]
+        else:
+            action[i] = ADD if started[p] else COPY
+            started[p] = True
+    return Sums(own, row, action)
+
+
+def _loads(model, theta, chain):
+    forces, n = model.forces, chain.parent.size
+    picked = [f for f in range(forces.kind.size) if forces.kind[f] != Force.ALONG_MEASURE]
+    body = [int(model.pairs.b[forces.pair[f]]) for f in picked]
+    kept = [(f, b) for f, b in zip(picked, body, strict=True) if b != GROUND and chain.link[b] < n]
+    point, vector = np.zeros((len(kept), 3), theta.dtype), np.zeros((len(kept), 3), theta.dtype)
+    turns = np.zeros(len(kept), bool)
+    for k, (f, b) in enumerate(kept):
+        o = forces.theta[f]
+        point[k] = chain.e[b] + chain.E[b] @ theta[o : o + 3]
+        vector[k] = theta[o + 3 : o + 6]
+        turns[k] = forces.axes[f] == Axes.BODY
+        if turns[k]:
+            vector[k] = chain.E[b] @ vector[k]
+    return Loads(
+        np.array([chain.link[b] for _, b in kept], np.int64),
+        np.array([f for f, _ in kept], np.int64),
+        np.array([forces.kind[f] == Force.TORQUE for f, _ in kept], bool),
+        turns, point, vector,
+    )  # fmt: skip
