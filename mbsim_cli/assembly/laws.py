@@ -28,12 +28,27 @@ class LawTable:
         if isinstance(law, str):
             law, path = self._system.model_file.laws[law], f"laws.{law}"
         if path not in self.names:
+            if law.type == "table":
+                return self._from_table(law, path)
             numbers = self._system.geometry.numbers
             kind = Law[law.type.upper()]
             self.names.append(path)
             self.kind.append(int(kind))
             self.offset.append(self._system.theta.add(lambda: coefficients(numbers, law)))
             self.count.append(count(law, len(self._system.theta) - self.offset[-1]))
+        return self.names.index(path)
+
+    def _from_table(self, law: Any, path: str) -> int:
+        """Add the spline through a column of a table."""
+        tables = self._system.tables
+        columns = tables.columns(law.file, f"{path}.file")
+        x = tables.times(columns, law.time, f"{path}.time")
+        y = tables.column(columns, law.column, f"{path}.column")
+        block = spline(x.tolist(), y.tolist()) if len(x) == len(y) > 1 else (0.0, 1.0, 0.0, 0.0, 0.0, 0.0)
+        self.names.append(path)
+        self.kind.append(int(Law.SPLINE))
+        self.offset.append(self._system.theta.add(lambda: block))
+        self.count.append(len(x))
         return self.names.index(path)
 
     def table(self) -> Laws:

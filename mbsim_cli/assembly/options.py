@@ -12,6 +12,15 @@ _NUMBERS = ("step", "duration", "tolerance", "gradient_tolerance", "penalty", "w
 def options_of(model_file: Any, numbers: Numbers, **overrides: Any) -> Options:
     """Options; an override of None leaves what the file says."""
     analysis = model_file.analysis
+    if analysis.type == "inverse_dynamics":
+        given = {
+            "analysis": analysis.type,
+            "formulation": "recursive-newton-euler",
+            "step": numbers(analysis.sampling),
+            "duration": numbers(analysis.duration),
+            "sensitivity": analysis.sensitivity.method,
+        }
+        return Options(**given | _known(overrides))
     given = {name: numbers(getattr(analysis, name)) for name in _NUMBERS}
     given |= {
         "analysis": analysis.type,
@@ -20,8 +29,12 @@ def options_of(model_file: Any, numbers: Numbers, **overrides: Any) -> Options:
         "max_iterations": analysis.max_iterations,
         "projection": analysis.projection,
     }
-    known = {entry.name for entry in fields(Options)}
-    given |= {name: value for name, value in overrides.items() if value is not None and name in known}
+    given |= _known(overrides)
     if analysis.output_interval is not None:
         given.setdefault("output_interval", max(1, round(numbers(analysis.output_interval) / given["step"])))
     return Options(**given)
+
+
+def _known(overrides: dict[str, Any]) -> dict[str, Any]:
+    known = {entry.name for entry in fields(Options)}
+    return {name: value for name, value in overrides.items() if value is not None and name in known}

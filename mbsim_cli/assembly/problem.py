@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from mbsim_cli.assembly.joints import COORDINATES, independent, joint_frames, ki
 from mbsim_cli.assembly.laws import LawTable
 from mbsim_cli.assembly.measures import MeasureTable
 from mbsim_cli.assembly.mechanism import check_identities, check_mechanism
+from mbsim_cli.assembly.motion import MotionTable, check_open
 from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.assembly.objectives_of import objectives_of
@@ -25,14 +27,15 @@ from mbsim_cli.assembly.options import options_of
 from mbsim_cli.assembly.pairs import PairTable
 from mbsim_cli.assembly.sensors import SensorTable
 from mbsim_cli.assembly.system import System
+from mbsim_cli.assembly.tables import Reader, Tables
 from mbsim_cli.assembly.theta import Theta
 from mbsim_cli.assembly.topology import KEEP, NEEDED, PREFER, Edge, Topology, span
 from mbsim_cli.assembly.transfer import kept_by_constraints, transfer
 from mbsim_cli.assembly.vanishing import wanted_rows
-from mbsim_cli.errors import ModelError
+from mbsim_cli.errors import InputOutputError, ModelError
 from mbsim_cli.model.layout import Model, freeze
 from mbsim_cli.model.names import Names
-from mbsim_cli.model.problem import Problem
+from mbsim_cli.model.problem import Options, Problem
 
 
 @dataclass(frozen=True)
@@ -83,18 +86,24 @@ def build(
     *,
     sensitivity: str | None = None,
     sensitivity_parameters: Sequence[str] | None = None,
+    read_table: Reader | None = None,
     **options: Any,
 ) -> Assembled:
     """Assemble a model file; ``options`` (formulation, step, duration, ...) go before those of the file.
 
-    Raises ModelError with everything that is wrong with the mechanism.
+    ``read_table`` gives the columns of a file that the model names. Raises ModelError with everything that is wrong with the mechanism.
     """
     numbers = Numbers(model_file.expressions)
     theta = Theta(numbers)
     theta.add(lambda: numbers.vector(model_file.gravity))
     system = System(model_file, Geometry(numbers, model_file), theta, _topology(model_file))
-    packed = _Packed(system)
     chosen = options_of(model_file, numbers, sensitivity=sensitivity, **options)
+    inverse = chosen.analysis == "inverse_dynamics"
+    if inverse:
+        check_open(system)
+        system.stop()
+    system.tables = Tables(model_file, read_table or _no_table, system.issue)
+    packed = _Packed(system, chosen if inverse else None)
     parameters = _parameters(model_file, chosen.sensitivity, sensitivity_parameters)
     independent_mask = independent_columns(system, packed)
     problem = Problem(
@@ -106,10 +115,12 @@ def build(
         independent_velocity=independent_mask.copy(),
         automatic=(*packed.constraints.automatic(), *packed.forces.automatic),
         options=chosen,
+        prescribed=packed.prescribed,
     )
     equations = Equations(problem, packed.initial_measures)
     closing = close(equations, stated_columns(system))
-    check_mechanism(system, problem, closing)
+    if not inverse:
+        check_mechanism(system, problem, closing)
     warnings = check_identities(system, problem, packed.identities)
     system.stop()
     kept, kept_velocity = kept_by_constraints(equations, closing)
@@ -123,6 +134,10 @@ def build(
     return Assembled(
         problem, objectives, parameters, rows, system.topology, dropped, warnings, equations, closing, theta, model_file
     )
+
+
+def _no_table(path: Path) -> dict[str, np.ndarray]:
+    raise InputOutputError(f"nothing reads {path} here")
 
 
 def _topology(model_file: Any) -> Topology:
@@ -177,7 +192,7 @@ def _constrained_coordinates(model_file: Any) -> Iterator[str]:
 class _Packed:
     """All tables of a model, filled in the order in which they need each other."""
 
-    def __init__(self, system: System):
+    def __init__(self, system: System, inverse: Options | None):
         self.system, file = system, system.model_file
         _check_joints(system)
         self.tree = tree_table(system)
@@ -201,6 +216,11 @@ class _Packed:
         for name, spec in file.sensors.items():
             with system.at(f"sensors.{name}"):
                 self.sensors.add(name, spec)
+        self.sensors.add_torques()
+        self.prescribed = None
+        if inverse is not None:
+            motion = MotionTable(system, self.laws, system.tables)
+            self.prescribed = motion.prescribed(inverse.duration, tuple(self.sensors.torque_rows))
         system.stop()
         tables = (self.pairs, self.measures, self.constraints, self.forces, self.laws, self.sensors)
         self.model = freeze(_integers(Model(self.tree, *(table.table() for table in tables))))

@@ -11,6 +11,7 @@ from mbsim_cli.model.layout import NONE, Sensors
 
 _POINT_UNITS = {"position": "m", "velocity": "m/s", "acceleration": "m/s^2"}
 _BODY_UNITS = {"angular_velocity": "rad/s", "angular_acceleration": "rad/s^2"}
+TORQUE_UNITS = {"m": "N", "rad": "N m"}  # by the unit of the coordinate
 _RATE = ("", "/s", "/s^2")
 
 
@@ -24,6 +25,8 @@ class SensorTable:
         self.rows: dict[str, slice] = {}
         self._entries: list[tuple[int, int, int, int, int]] = []
         self._first = [0]
+        self._torques: list[tuple[str, list[str]]] = []
+        self.torque_rows: list[tuple[int, float]] = []  # column and sign of each row behind those of the table
 
     def table(self) -> Sensors:
         """The sensors as arrays."""
@@ -32,12 +35,34 @@ class SensorTable:
 
     def add(self, name: str, spec: Any) -> None:
         """Add a sensor of the model file."""
+        if spec.type in ("torque", "torques"):
+            self._torques.append((name, self._coordinates(spec)))
+            return
         kind, body, index, order, theta, unit = self._entry(name, spec)
         self._entries.append((int(kind), body, index, order, theta))
         self._first.append(self._first[-1] + SENSOR_WIDTH[kind])
         self.names.append(name)
         self.units.append(unit)
         self.rows[name] = slice(self._first[-2], self._first[-1])
+
+    def add_torques(self) -> None:
+        """Give the torque sensors their rows, behind those of all others; to be called once these are there."""
+        row = self._first[-1]
+        for name, coordinates in self._torques:
+            found = [self._system.coordinate(coordinate) for coordinate in coordinates]
+            self.torque_rows += [(coordinate.column, float(coordinate.sign)) for coordinate in found]
+            units = dict.fromkeys(TORQUE_UNITS.get(unit_of(coordinate.name), "N m") for coordinate in found)
+            self.names.append(name)
+            self.units.append(next(iter(units)) if len(units) == 1 else "")
+            self.rows[name] = slice(row, row + len(found))
+            row += len(found)
+
+    def _coordinates(self, spec: Any) -> list[str]:
+        if spec.type == "torque":
+            return [spec.coordinate]
+        if spec.coordinates != "all":
+            return spec.coordinates
+        return [f"{joint}.{column.coordinate}" for joint, column in self._system.columns]
 
     def _entry(self, name: str, spec: Any) -> tuple[Sensor, int, int, int, int, str]:
         geometry, index, theta = self._system.geometry, self._system.topology.index, self._system.theta

@@ -30,6 +30,7 @@ class System:
     def __init__(self, model_file: Any, geometry: Geometry, theta: Theta, topology: Topology):
         self.model_file, self.geometry, self.theta, self.topology = model_file, geometry, theta, topology
         self.joints: Mapping[str, Any] = model_file.joints
+        self.tables: Any = None  # ``Tables`` that the laws read
         self.issues: list[Issue] = []
         self.columns: list[tuple[str, TreeColumn]] = []  # joint and column, in order
         self.first_column = [0]

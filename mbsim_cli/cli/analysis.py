@@ -1,6 +1,6 @@
 """From a model file to numbers: what ``run`` and ``check`` share."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -68,7 +68,27 @@ def build(model_file: Any, settings: Settings, parameters: list[str] | None) -> 
     from mbsim_cli import assembly
 
     method = "none" if parameters == [] else "ddm"
-    return assembly.build(model_file, sensitivity_parameters=parameters, sensitivity=method, **settings.options)
+    return assembly.build(
+        model_file, sensitivity_parameters=parameters, sensitivity=method, read_table=_read_table, **settings.options
+    )
+
+
+def _read_table(path: Path) -> dict[str, np.ndarray]:
+    from mbsim_cli.io.tables import read_table
+
+    return read_table(path)
+
+
+def blocks(problem: Problem) -> Iterator[Any]:
+    """Every instant of the analysis that the problem asks for."""
+    if problem.options.analysis == "inverse_dynamics":
+        from mbsim_cli.solve.inverse_dynamics import inverse
+
+        return inverse(problem)
+    from mbsim_cli.solve.forward import forward
+
+    # objectives need every step, so thinning is left to the consumers
+    return forward(replace(problem, options=replace(problem.options, output_interval=1)))
 
 
 def compile_kernels(problem: Problem, quiet: bool) -> float:
@@ -89,18 +109,13 @@ def evaluate(
     consumers: Iterable[Callable[[Block], None]] = (),
     guard: Callable[[], AbstractContextManager] = nullcontext,
 ) -> dict[str, Gradient]:
-    """Run the analysis once; every block goes to the consumers, and within ``guard``. Return the objectives.
-
-    Objectives need every step, so thinning is left to the consumers.
-    """
+    """Run the analysis once; every block goes to the consumers, and within ``guard``. Return the objectives."""
     from mbsim_cli.assembly.objectives import Accumulator
-    from mbsim_cli.solve.forward import forward
 
     p = problem.theta_rho.shape[1]
     accumulators = {objective.name: Accumulator(objective, p) for objective in objectives}
-    everything = replace(problem, options=replace(problem.options, output_interval=1))
     with np.errstate(all="ignore"):  # what is not finite is reported below, as a sentence
-        for block in forward(everything):
+        for block in blocks(problem):
             with guard():
                 for take in consumers:
                     take(block)

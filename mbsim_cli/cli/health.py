@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.model.problem import Block, Options
+from mbsim_cli.model.problem import Block, InverseBlock, Options, Problem
 
 DRIFT = 1e-6  # m or 1: constraints are met to round-off where the solver works
 ENERGY = 1e-2  # of the energy that moves
@@ -77,3 +77,27 @@ class Health:
                 "the motion may pass a singular configuration"
             )
         return found
+
+
+class TorqueHealth:
+    """The same for inverse dynamics: the largest torque, and where."""
+
+    warnings: tuple[str, ...] = ()
+
+    def __init__(self, problem: Problem):
+        self._names = problem.names.coordinates
+        self.steps = -1  # the first instant ends no step
+        self._largest: tuple[float, str, float] = (0.0, "", 0.0)
+
+    def add(self, block: InverseBlock) -> None:
+        """Take the next instants in."""
+        self.steps += len(block.time)
+        if block.torque.size:
+            row, column = np.unravel_index(int(np.argmax(abs(block.torque))), block.torque.shape)
+            found = (float(abs(block.torque[row, column])), self._names[column], float(block.time[row]))
+            self._largest = max(self._largest, found)
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Diagnostics as ``run --json`` prints them."""
+        return {"largest_torque": dict(zip(("size", "coordinate", "time"), self._largest, strict=True))}

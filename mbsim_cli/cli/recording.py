@@ -12,7 +12,7 @@ import numpy as np
 from mbsim_cli.cli import analysis, signals
 from mbsim_cli.cli.analysis import Gradient, Settings, Timing
 from mbsim_cli.cli.differences import derivative, scale_of
-from mbsim_cli.cli.health import Health
+from mbsim_cli.cli.health import Health, TorqueHealth
 from mbsim_cli.cli.output import say
 from mbsim_cli.cli.progress import bar
 from mbsim_cli.errors import AnalysisError
@@ -35,7 +35,8 @@ def record(path: Path, output: Path, settings: Settings, *, quiet: bool, force: 
     timing.compile = analysis.compile_kernels(assembled.problem, quiet)
 
     writer = _writer(target, model_file, named, assembled, settings)
-    health = Health(assembled.problem.options)
+    inverse = assembled.problem.options.analysis == "inverse_dynamics"
+    health = TorqueHealth(assembled.problem) if inverse else Health(assembled.problem.options)
     try:
         results = _solve(assembled, writer, health, timing, quiet)
         steps = {}
@@ -58,6 +59,7 @@ def record(path: Path, output: Path, settings: Settings, *, quiet: bool, force: 
 
 def _writer(target: Path, model_file: Any, named: Any, assembled: Any, settings: Settings) -> ResultWriter:
     problem = assembled.problem
+    inverse = problem.options.analysis == "inverse_dynamics"
     source = model_file.source
     provenance = Provenance(
         command=shlex.join(["mbsim", *sys.argv[1:]]),
@@ -73,7 +75,8 @@ def _writer(target: Path, model_file: Any, named: Any, assembled: Any, settings:
         [parameter.value for parameter in named.parameters],
         provenance,
         every=problem.options.output_interval,
-        sensitivities=problem.theta_rho.shape[1] > 0,
+        sensitivities=problem.options.sensitivity == "ddm" if inverse else problem.theta_rho.shape[1] > 0,
+        inverse=inverse,
     )
 
 

@@ -9,6 +9,7 @@ from mbsim_cli.model.names import Names
 from mbsim_cli.model.problem import Block
 
 COMPONENTS = {1: ("value",), 3: ("x", "y", "z")}
+WITH_RESPECT_TO = "with_respect_to"  # the coordinates again: HDF5 viewers want two names for two axes
 KINEMATIC = ("position", "velocity", "acceleration")
 
 
@@ -41,6 +42,22 @@ def variables(names: Names, sensors: Mapping[str, slice], sensitivities: bool) -
     rows = [*_coordinates(), *_multipliers(), *_sensors(names, sensors), *_diagnostics()]
     known = set(axes(names, sensors)) - (set() if sensitivities else {"parameter"})
     return [row for row in rows if known.issuperset(row.axes)]
+
+
+def inverse_variables(names: Names, sensors: Mapping[str, slice], sensitivities: bool) -> list[Variable]:
+    """The same for blocks of inverse dynamics."""
+    motion = (row for row in _coordinates() if not row.path.startswith("sensitivity"))
+    rows = [*motion, *_torques(), *_sensors(names, sensors)]
+    known = {*axes(names, sensors), WITH_RESPECT_TO}
+    rows = [row for row in rows if known.issuperset(row.axes)]
+    return [row for row in rows if sensitivities or not row.path.startswith("sensitivity")]
+
+
+def _torques():
+    yield Variable("torque", ("coordinate",), _field("torque"))
+    for kind in KINEMATIC:
+        yield Variable(f"sensitivity/torque/{kind}", ("coordinate", WITH_RESPECT_TO), _field(f"by_{kind}"))
+    yield Variable("sensitivity/torque/parameter", ("coordinate", "parameter"), _field("by_parameter"))
 
 
 def _coordinates():

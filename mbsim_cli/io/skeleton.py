@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import h5py
 import numpy as np
 
-from mbsim_cli.io.layout import Variable, axes
+from mbsim_cli.io.layout import WITH_RESPECT_TO, Variable, axes
 from mbsim_cli.io.provenance import Provenance, platform_facts, root_attributes
 from mbsim_cli.io.target import FORMAT
 from mbsim_cli.model.names import Names
@@ -38,13 +38,21 @@ def table(parent: h5py.Group, name: str, entries: Mapping[str, object]) -> None:
         group[key.replace("/", "|")] = value
 
 
-def label(file: h5py.File, names: Names, sensors: Mapping[str, slice], parameter_values: Sequence[float]) -> None:
+def label(
+    file: h5py.File,
+    names: Names,
+    sensors: Mapping[str, slice],
+    parameter_values: Sequence[float],
+    rows: Sequence[Variable],
+) -> None:
     """Create the axes as dimension scales in the root, where netCDF readers find them for every group."""
     time = file.create_dataset("time", (0,), "f8", maxshape=(None,), chunks=(CHUNK_BYTES // 8,))
     set_unit(time, "s")
     time.make_scale("time")
     for name, entries in axes(names, sensors).items():
         file.create_dataset(name, data=list(entries), dtype=TEXT).make_scale(name)
+    if any(WITH_RESPECT_TO in row.axes for row in rows):
+        file.create_dataset(WITH_RESPECT_TO, data=list(names.coordinates), dtype=TEXT).make_scale(WITH_RESPECT_TO)
     if names.coordinates:
         _columns(file, "coordinates", "coordinate", name=names.coordinates, unit=names.coordinate_units)
     if names.parameters:

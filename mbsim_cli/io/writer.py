@@ -10,7 +10,7 @@ import numpy as np
 
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io import skeleton
-from mbsim_cli.io.layout import variables
+from mbsim_cli.io.layout import inverse_variables, variables
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.target import partial_name, temporary_beside
 from mbsim_cli.model.names import Names
@@ -32,7 +32,7 @@ class ResultWriter:
     """Streams blocks into a temporary file; ``finish`` gives it its name, ``keep_partial`` one that says what it is.
 
     ``target`` has passed ``target.check_target``; ``sensors`` tells the rows of the record that each sensor fills;
-    every ``every``-th instant is stored, and the last. Without ``sensitivities`` blocks have no parameter axis, though
+    every ``every``-th instant is stored, and the last; ``inverse`` tells blocks of inverse dynamics. Without ``sensitivities`` blocks have no parameter axis, though
     gradients of objectives may come from elsewhere.
     """
 
@@ -45,6 +45,7 @@ class ResultWriter:
         provenance: Provenance,
         every: int = 1,
         sensitivities: bool = True,
+        inverse: bool = False,
     ):
         self.target = target
         self._every = every
@@ -55,8 +56,8 @@ class ResultWriter:
         with self._failures():
             self._file = h5py.File(self._temporary, "w", track_order=True, locking="best-effort")
             skeleton.describe(self._file, provenance)
-            skeleton.label(self._file, names, sensors, parameter_values)
-            rows = variables(names, sensors, sensitivities)
+            rows = (inverse_variables if inverse else variables)(names, sensors, sensitivities)
+            skeleton.label(self._file, names, sensors, parameter_values, rows)
             self._variables = [(row, skeleton.growing(self._file, row)) for row in rows]
 
     def append(self, block: Block) -> None:
@@ -132,4 +133,4 @@ class ResultWriter:
 
 
 def _instants(block: Block, picked: slice) -> Block:
-    return Block(*(values[picked] for values in block))
+    return type(block)(*(values[picked] for values in block))

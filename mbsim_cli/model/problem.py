@@ -28,6 +28,18 @@ class Options:
 
 
 @dataclass(frozen=True)
+class Prescribed:
+    """Motion that an inverse analysis follows: a law for each coordinate, or a column of a table."""
+
+    law: np.ndarray  # (n,) law of time, or NONE where the table gives the coordinate
+    sign: np.ndarray  # (n,) the column holds sign times what the law or the table gives
+    table_column: np.ndarray  # (k,) coordinates that the table gives
+    table_time: np.ndarray  # (K,) s, increasing
+    table: np.ndarray  # (1 or 3, K, k) positions, or also velocities and accelerations
+    torque_rows: tuple[tuple[int, float], ...] = ()  # (coordinate, sign) of each row that torque sensors fill
+
+
+@dataclass(frozen=True)
 class Problem:
     """A model with its numbers: everything a solver needs, and nothing of the file it came from.
 
@@ -43,6 +55,7 @@ class Problem:
     independent_velocity: np.ndarray  # (n,) bool
     automatic: tuple[tuple[int, int], ...] = ()  # (theta index, measure): takes the measure's initial value
     options: Options = field(default_factory=Options)
+    prescribed: Prescribed | None = None  # of inverse dynamics
 
 
 class Block(NamedTuple):
@@ -65,3 +78,38 @@ class Block(NamedTuple):
     drift: np.ndarray  # (B, 3) largest |Phi|, |Phi'|, |Phi''|
     energy: np.ndarray  # (B, 3) kinetic, potential (gravity and springs), power of all other forces
     gradient_error: np.ndarray  # (B,) relative size of the last correction of the sensitivities
+
+
+class Motion(NamedTuple):
+    """B instants of a given motion."""
+
+    time: np.ndarray  # (B,)
+    position: np.ndarray  # (B, n)
+    velocity: np.ndarray  # (B, n)
+    acceleration: np.ndarray  # (B, n)
+
+
+class Torques(NamedTuple):
+    """Torques along a given motion, and their derivatives; those that are not wanted have no columns."""
+
+    torque: np.ndarray  # (B, n)
+    by_position: np.ndarray  # (B, n, n): d torque_i / d q_m
+    by_velocity: np.ndarray  # (B, n, n)
+    by_acceleration: np.ndarray  # (B, n, n)
+    by_parameter: np.ndarray  # (B, n, p), the motion held
+
+
+class InverseBlock(NamedTuple):
+    """B stored instants of inverse dynamics; without sensitivities the last axes are empty."""
+
+    time: np.ndarray  # (B,)
+    position: np.ndarray  # (B, n)
+    velocity: np.ndarray  # (B, n)
+    acceleration: np.ndarray  # (B, n)
+    torque: np.ndarray  # (B, n)
+    by_position: np.ndarray  # (B, n, n)
+    by_velocity: np.ndarray  # (B, n, n)
+    by_acceleration: np.ndarray  # (B, n, n)
+    by_parameter: np.ndarray  # (B, n, p), through the motion too
+    sensors: np.ndarray  # (B, width)
+    d_sensors: np.ndarray  # (B, width, p)

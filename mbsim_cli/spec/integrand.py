@@ -70,7 +70,7 @@ class Integrand:
             count = self._widths.get(name, 1)
             new = [sympy.Symbol(f"v{len(symbols) + i}", real=True) for i in range(count)]
             symbols += new
-            by_name[name] = tuple(new) if count == 3 else new[0]
+            by_name[name] = tuple(new) if count > 1 else new[0]
         return symbols, by_name
 
     def _arguments(

@@ -74,5 +74,14 @@ class Spline(_Law):
         return self
 
 
-Law = by_type(Constant, Polynomial, Harmonic, SmoothStep, Spline)
+class Table(_Law):
+    """A natural cubic spline through a column of a file."""
+
+    type: Literal["table"] = field("A column of a CSV or HDF5 file.", "table")
+    file: str = field("CSV or HDF5 file, relative to the model file.", "ground_reactions.csv")
+    column: str = field("Column that holds the values.", "Fz_left")
+    time: str = field("Column that holds the times [s], increasing.", "t", default="time")
+
+
+Law = by_type(Constant, Polynomial, Harmonic, SmoothStep, Spline, Table)
 LawOrName = by_kind(text=str, mapping=Law)

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
 
 from mbsim_cli.errors import Issue, ModelError, UsageError
+from mbsim_cli.spec.expand import expand
 from mbsim_cli.spec.include import read_source
 from mbsim_cli.spec.messages import issue_of
 from mbsim_cli.spec.model_file import ModelFile
@@ -39,6 +40,7 @@ def load(path: str | os.PathLike[str], overrides: Mapping[str, str] | None = Non
         model._source = source
         _override(model, overrides or {})
         review = Review(model, source, broken)
+        expand(review)
         for rule in RULES:
             rule(review)
         issues += review.issues

@@ -14,6 +14,7 @@ from mbsim_cli.spec.suggestions import suggest
 from mbsim_cli.spec.syntax import ExpressionError
 
 GROUND = "ground"
+FROM_TABLES = ("bodies", "joints")  # sections that tables add to
 MAX_SUGGESTIONS = 50  # looking for similar names is slow where thousands are wrong
 
 
@@ -39,11 +40,12 @@ class Review:
         """Whether a section, or one item of it, was read without errors."""
         if name is not None:
             return (section, name) not in self._broken
-        return not any(entry[0] == section for entry in self._broken)
+        sections = (section, "dh") if section in FROM_TABLES else (section,)
+        return not any(entry[0] in sections for entry in self._broken)
 
     def lost(self, section: str) -> bool:
         """Whether a whole section could not be read, so that its names are not known."""
-        return (section,) in self._broken
+        return (section,) in self._broken or (section in FROM_TABLES and not self.intact("dh"))
 
     def names(self, section: str) -> frozenset[str]:
         """Names of a section, with those of invalid items."""

@@ -1,8 +1,13 @@
 """Sensors: quantities that a run records and that objectives are made of."""
 
-from typing import ClassVar, Literal
+# mypy: disable-error-code="valid-type"
+# fields are typed by calls that build what pydantic reads
 
-from mbsim_cli.spec.base import Pair, Spec, by_type, description, field
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from mbsim_cli.spec.base import Pair, Spec, by_kind, by_type, description, field
 
 
 class _Sensor(Spec):
@@ -98,6 +103,22 @@ class Multiplier(_Sensor):
     constraint: str = field("The constraint or cut joint, with the equation where it has several.", "rod", "P2.x")
 
 
+class Torque(_Sensor):
+    """Torque or force that a coordinate takes in inverse dynamics [N m or N]."""
+
+    type: Literal["torque"] = field("Torque of one coordinate, in inverse dynamics.", "torque")
+    coordinate: str = field("The coordinate, JOINT.coordinate.", "A.angle")
+
+
+class Torques(_Sensor):
+    """Torques and forces of all coordinates in inverse dynamics, or of those listed."""
+
+    type: Literal["torques"] = field("Torques of several coordinates, in inverse dynamics.", "torques")
+    coordinates: by_kind(text=Literal["all"], list=Annotated[list[str], Field(min_length=2)]) = field(
+        "The coordinates, or all, in the order of the result file.", ["A.angle", "B.angle"], "all", default="all"
+    )
+
+
 class KineticEnergy(_Sensor):
     """Kinetic energy of the system [J]."""
 
@@ -122,6 +143,8 @@ Sensor = by_type(
     AngleSensor,
     ForceSensor,
     Multiplier,
+    Torque,
+    Torques,
     KineticEnergy,
     PotentialEnergy,
 )

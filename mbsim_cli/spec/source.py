@@ -8,6 +8,7 @@ from mbsim_cli.spec.nodes import Node
 
 MAX_SHOWN = 1000
 Path = str | Sequence[str | int]
+Keys = tuple[str | int, ...]
 
 
 class Source:
@@ -17,6 +18,7 @@ class Source:
         self.file = file
         self.texts: dict[str, str] = {}
         self.root: Node | None = None
+        self.stands_at: dict[Keys, Keys] = {}  # of what is made from other parts of the file, where those stand
         self._lines: dict[str, list[str]] = {}
 
     @property
@@ -50,7 +52,7 @@ class Source:
     def _find(self, path: Path) -> tuple[Node | None, bool]:
         # the deepest node along the path, and whether that is all of it
         node = self.root
-        keys = _split(path) if isinstance(path, str) else list(path)
+        keys = list(self._written(path))
         while node is not None and keys:
             below, used = _step(node.value, keys)
             if below is None:
@@ -58,12 +60,21 @@ class Source:
             node, keys = below, keys[used:]
         return node, True
 
+    def _written(self, path: Path) -> Sequence[str | int]:
+        # the path in the file that a path in the model comes from
+        keys = tuple(_split(path) if isinstance(path, str) else path)
+        for count in range(min(len(keys), 4), 1, -1):
+            if keys[:count] in self.stands_at:
+                return (*self.stands_at[keys[:count]], *keys[count:])
+        return keys
+
     def issue(
         self, path: Path, message: str, hint: str | None = None, offset: int | None = None, key: bool = False
     ) -> Issue:
         """Return an issue at a path, with file, line, column and the source line."""
         file, line, column = self.locate(path, offset, key)
-        shown = path if isinstance(path, str) else join(path)
+        written = self._written(path)
+        shown = path if isinstance(path, str) and list(written) == _split(path) else join(written)
         return Issue(file, line, column, shown, message, hint, self.line(file, line))
 
 

@@ -12,7 +12,7 @@ from mbsim_cli.spec.evaluate import evaluate
 from mbsim_cli.spec.syntax import COMPONENTS, names, parse
 
 MAX_EXACT_EXPONENT = 64
-Symbolic = Any  # sympy.Expr, or a tuple of three
+Symbolic = Any  # sympy.Expr, or a tuple of them
 
 
 class unit(sympy.Function):
@@ -75,7 +75,7 @@ def partials(text: str) -> tuple[tuple[str, ...], Callable[..., list[Any]]]:
 
 
 def to_sympy(node: ast.expr, symbols: Mapping[str, Symbolic]) -> Symbolic:
-    """Return the sympy expression of a checked tree; names stand for expressions or triples of them."""
+    """Return the sympy expression of a checked tree; names stand for expressions or tuples of them."""
     if not names(node):
         # constants are folded in floating point first: no tower of powers can explode
         value = evaluate(node, {})
@@ -98,9 +98,10 @@ def to_sympy(node: ast.expr, symbols: Mapping[str, Symbolic]) -> Symbolic:
 
 
 def _entrywise(operation: Callable[..., sympy.Expr], *values: Symbolic) -> Symbolic:
-    if not any(isinstance(value, tuple) for value in values):
+    width = max((len(value) for value in values if isinstance(value, tuple)), default=0)
+    if not width:
         return operation(*values)
-    spread = [value if isinstance(value, tuple) else (value,) * 3 for value in values]
+    spread = [value if isinstance(value, tuple) else (value,) * width for value in values]
     return tuple(operation(*entries) for entries in zip(*spread, strict=True))
 
 

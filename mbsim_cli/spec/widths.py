@@ -1,4 +1,4 @@
-"""Width of an integrand's parts: 1 for a number, 3 for a vector; says where they do not fit."""
+"""Width of an integrand's parts: 1 for a number, more for a vector; says where they do not fit."""
 
 import ast
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ def check_formula(text: str, widths: Mapping[str, int]) -> None:
 
 
 def width(node: ast.expr, widths: Mapping[str, int]) -> int:
-    """Return 1 or 3, or raise ExpressionError with the place where widths do not fit."""
+    """Return 1, 3 or another width, or raise ExpressionError with the place where widths do not fit."""
     match node:
         case ast.Name(id=name):
             return widths.get(name, 1)
@@ -40,22 +40,28 @@ def width(node: ast.expr, widths: Mapping[str, int]) -> int:
 
 def _of_binary(node: ast.BinOp, widths: Mapping[str, int]) -> int:
     left, right = width(node.left, widths), width(node.right, widths)
-    vectors = (left == 3) + (right == 3)
+    vectors = (left != 1) + (right != 1)
     if isinstance(node.op, ast.Add | ast.Sub) and vectors == 1:
         raise ExpressionError("a vector and a number cannot be added", column(node))
     if isinstance(node.op, ast.Mult) and vectors == 2:
         raise ExpressionError("two vectors are multiplied", column(node), "use dot or cross")
-    if isinstance(node.op, ast.Div) and right == 3:
+    if vectors == 2 and left != right:
+        raise ExpressionError("two vectors of different length are combined", column(node))
+    if isinstance(node.op, ast.Div) and right != 1:
         raise ExpressionError("nothing can be divided by a vector", column(node))
     if isinstance(node.op, ast.Pow) and vectors:
         raise ExpressionError("a vector has no power", column(node), "use dot or norm")
     if not names(node):
         evaluate(node, {})
-    return 3 if vectors else 1
+    return (left if left != 1 else right) if vectors else 1
 
 
 def _of_call(node: ast.Call, widths: Mapping[str, int]) -> int:
     name = node.func.id  # type: ignore[attr-defined]
+    if name in ("dot", "norm") and (wide := width(node.args[0], widths)) not in (1, 3):
+        for argument in node.args[1:]:
+            _expect(wide, argument, widths)
+        return 1
     for argument in node.args:
         _expect(3 if name in VECTOR_FUNCTIONS else 1, argument, widths)
     if not names(node):
@@ -65,4 +71,5 @@ def _of_call(node: ast.Call, widths: Mapping[str, int]) -> int:
 
 def _expect(wanted: int, node: ast.expr, widths: Mapping[str, int]) -> None:
     if width(node, widths) != wanted:
-        raise ExpressionError("a vector is wanted here" if wanted == 3 else "a number is wanted here", column(node))
+        wish = {1: "a number", 3: "a vector"}.get(wanted, "a vector of the same length")
+        raise ExpressionError(f"{wish} is wanted here", column(node))

@@ -3,7 +3,7 @@
 from mbsim_cli.spec.review import Review
 
 MAX_STEPS = 1_000_000_000
-_POSITIVE = ("step", "duration", "output_interval", "tolerance", "gradient_tolerance", "penalty", "weighting")
+_POSITIVE = ("step", "sampling", "duration", "output_interval", "tolerance", "gradient_tolerance", "penalty", "weighting")
 
 
 def check(review: Review) -> None:
@@ -12,10 +12,13 @@ def check(review: Review) -> None:
     if review.lost("analysis"):
         return
     for key in _POSITIVE:
-        value = review.value(getattr(analysis, key))
+        value = review.value(getattr(analysis, key, None))
         if value is not None and value <= 0 and review.intact("analysis", key):
             review.report(("analysis", key), f"must be greater than zero, is {value:g}")
-    _times(review)
+    if analysis.type == "inverse_dynamics":
+        _inverse(review)
+    else:
+        _times(review)
     for index, name in enumerate(_parameters(review)):
         path = ("analysis", "sensitivity", "parameters", index)
         review.known(path, name, "parameters", "parameter")
@@ -27,7 +30,22 @@ def _parameters(review: Review) -> list[str]:
     return given if isinstance(given, list) else []
 
 
+def _inverse(review: Review) -> None:
+    for name, sensor in review.model.sensors.items():
+        if sensor.type == "multiplier":
+            review.report(("sensors", name), "inverse dynamics has no multipliers", "a torque sensor shows a joint's torque")
+    analysis = review.model.analysis
+    sampling, duration = review.value(analysis.sampling), review.value(analysis.duration)
+    if sampling is not None and duration is not None and 0 < duration < sampling * (1 - 1e-9):
+        message = f"the sampling time {sampling:g} s is longer than the duration {duration:g} s"
+        review.report(("analysis", "sampling"), message)
+
+
 def _times(review: Review) -> None:
+    for name, sensor in review.model.sensors.items():
+        if sensor.type in ("torque", "torques"):
+            hint = "a force sensor shows what a force element gives"
+            review.report(("sensors", name), "torques are results of the analysis inverse_dynamics alone", hint)
     analysis = review.model.analysis
     step, duration = review.value(analysis.step), review.value(analysis.duration)
     if step is None or duration is None or step <= 0 or duration <= 0:

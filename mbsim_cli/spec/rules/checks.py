@@ -1,7 +1,5 @@
 """Checks: what they compare exists and has the shape that they state."""
 
-from typing import Any
-
 from mbsim_cli.spec.checks import Check, SensorValue
 from mbsim_cli.spec.messages import Path
 from mbsim_cli.spec.review import Review
@@ -30,19 +28,19 @@ def _parameter(review: Review, path: Path, name: str) -> None:
 
 
 def _values(review: Review, path: Path, given: Check) -> None:
-    sensor = review.model.sensors.get(given.sensor or "")
+    known = given.sensor in review.model.sensors and review.intact("joints")
+    wanted = review.model.width_of(given.sensor) if known and given.sensor else None
     duration = review.value(review.model.analysis.duration)
     for index, entry in enumerate(given.values):
         place = (*path, "values", index)
-        if sensor is not None:
-            _width(review, (*place, "value"), entry, sensor)
+        if wanted is not None:
+            _width(review, (*place, "value"), entry, wanted)
         time = review.value(entry.time)
         if time is not None and duration is not None and not 0 <= time <= duration * (1 + 1e-9):
             review.report((*place, "time"), f"{time:g} s lies outside the duration of {duration:g} s")
 
 
-def _width(review: Review, path: Path, entry: SensorValue, sensor: Any) -> None:
+def _width(review: Review, path: Path, entry: SensorValue, wanted: int) -> None:
     width = len(entry.value) if isinstance(entry.value, list) else 1
-    if width != sensor.width or (isinstance(entry.value, list) and sensor.width == 1):
-        wanted = "one number" if sensor.width == 1 else f"{sensor.width} numbers in a list"
-        review.report(path, f"the sensor gives {wanted}")
+    if width != wanted or (isinstance(entry.value, list) and wanted == 1):
+        review.report(path, "the sensor gives " + ("one number" if wanted == 1 else f"{wanted} numbers in a list"))

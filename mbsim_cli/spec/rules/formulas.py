@@ -12,7 +12,7 @@ def check(review: Review) -> None:
     """Report unknown names, vectors where numbers are wanted, and objectives made of themselves."""
     model = review.model
     plain = dict.fromkeys((*review.names("parameters"), *review.names("constants")), 1)
-    sensors = {name: sensor.width for name, sensor in model.sensors.items()}
+    sensors = {name: model.width_of(name) for name in model.sensors}
     objectives = dict.fromkeys(review.names("objectives"), 1)
     for name, objective in model.objectives.items():
         if not review.intact("objectives", name):

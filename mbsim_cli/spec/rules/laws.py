@@ -22,6 +22,10 @@ def check(review: Review) -> None:
 def _laws(review: Review) -> Iterator[tuple[Path, Any]]:
     for name, law in review.model.laws.items():
         yield ("laws", name), law
+    motion = getattr(review.model.analysis, "motion", None)
+    for name, law in ({"all": motion.all, **motion.laws} if motion is not None else {}).items():
+        if law is not None and not isinstance(law, str):
+            yield ("analysis", "motion", *(("laws",) if name != "all" else ()), name), law
     for section in ("forces", "constraints"):
         for name, item in getattr(review.model, section).items():
             for place in _PLACES:

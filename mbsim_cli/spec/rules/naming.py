@@ -7,7 +7,7 @@ from mbsim_cli.spec.review import GROUND, Review
 from mbsim_cli.spec.syntax import CONSTANTS, FUNCTIONS, VECTOR_FUNCTIONS
 
 _IN_EXPRESSIONS = ("constants", "parameters", "sensors", "objectives")
-_IN_REFERENCES = ("points", "vectors", "bodies", "joints", "constraints", "forces", "laws")
+_IN_REFERENCES = ("points", "vectors", "bodies", "joints", "constraints", "forces", "laws", "dh")
 _RESERVED = {*CONSTANTS, *FUNCTIONS, *VECTOR_FUNCTIONS, "t"}
 _KEYWORDS = {"and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else"}
 _KEYWORDS |= {"except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not"}
@@ -22,7 +22,8 @@ def check(review: Review) -> None:
                 review.report((section, name), message, hint, key=True)
     for section in _IN_REFERENCES:
         for name in getattr(review.model, section):
-            if not _plain(name.replace("-", "_")):
+            made = section in ("points", "vectors") and (section, name) in review.model._made
+            if not made and not _plain(name.replace("-", "_")):
                 hint = "letters, digits, _ and -, a letter first"
                 review.report((section, name), f"{name!r} cannot be a name", hint, key=True)
     if GROUND in review.model.bodies:

@@ -31,7 +31,10 @@ def check(review: Review) -> None:
 def expressions_of(model: ModelFile) -> Iterator[tuple[Path, Number]]:
     """Yield every number that is an expression, with its path in the file."""
     for section in ModelFile.model_fields:
-        yield from _walk(getattr(model, section), (section,))
+        entries = getattr(model, section)
+        if type(entries) is dict:  # what tables stand for is not written in the file
+            entries = {name: entry for name, entry in entries.items() if (section, name) not in model._made}
+        yield from _walk(entries, (section,))
 
 
 def _walk(value: Any, path: Path) -> Iterator[tuple[Path, Number]]:

@@ -38,6 +38,19 @@ class References:
         for section in ("constraints", "forces", "sensors"):
             for name, item in getattr(model, section).items():
                 self._item((section, name), item)
+        if (motion := getattr(model.analysis, "motion", None)) is not None:
+            self._motion(motion)
+
+    def _motion(self, motion: Any) -> None:
+        path = ("analysis", "motion")
+        if isinstance(motion.all, str):
+            self.law((*path, "all"), motion.all)
+        for coordinate, law in motion.laws.items():
+            self.coordinate((*path, "laws", coordinate), coordinate, key=True)
+            if isinstance(law, str):
+                self.law((*path, "laws", coordinate), law)
+        for coordinate in motion.table.columns if motion.table is not None else ():
+            self.coordinate((*path, "table", "columns", coordinate), coordinate, key=True)
 
     def _carried(self, section: str, name: str, given: Any, bodies: set[str]) -> None:
         if isinstance(given, DesignPoint | DesignVector):
@@ -101,6 +114,9 @@ class References:
                 side = "direction" if key == "line" else "normal"
                 self.reference("vector")((*path, key, side), getattr(given, side))
                 self._same_body((*path, key), given.point, getattr(given, side))
+        if isinstance(coordinates := getattr(item, "coordinates", None), list):
+            for index, coordinate in enumerate(coordinates):
+                self.coordinate((*path, "coordinates", index), coordinate)
         for coordinate in getattr(item, "terms", {}):
             self.coordinate((*path, "terms", coordinate), coordinate, key=True)
         if item.type in ("rotational_spring_damper", "motion", "coupling", "drive", "viscous_friction"):

@@ -1,0 +1,111 @@
+"""The motion that an inverse analysis follows, and what must hold for one."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.assembly.laws import LawTable
+from mbsim_cli.assembly.system import System
+from mbsim_cli.assembly.tables import Tables
+from mbsim_cli.model.codes import Column
+from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.problem import Prescribed
+from mbsim_cli.spec.suggestions import suggest
+
+PATH = "analysis.motion"
+_SUFFIXES = ("", ".velocity", ".acceleration")
+_OPEN = (
+    "inverse dynamics follows open trees; in forward_dynamics a constraint of type motion drives a coordinate, "
+    "and a sensor of type multiplier shows the torque that it takes"
+)
+
+
+def check_open(system: System) -> None:
+    """Record loops and constraints: a motion given for every coordinate would break them."""
+    for loop in system.topology.loops:
+        chain = " - ".join(loop)
+        system.issue(f"joints.{loop[0]}", f"the joints {chain} form a loop, and torques in loops are not unique", _OPEN)
+    for name in system.model_file.constraints:
+        system.issue(f"constraints.{name}", "inverse dynamics knows no constraints", _OPEN)
+
+
+class MotionTable:
+    """Finds for every column of the tree its law, or its column in a table."""
+
+    def __init__(self, system: System, laws: LawTable, tables: Tables):
+        self._system, self._laws = system, laws
+        self._spec = system.model_file.analysis.motion
+        self._tables = tables
+        self._columns = {} if self._spec.table is None else tables.columns(self._spec.table.file, f"{PATH}.table.file")
+
+    def prescribed(self, duration: float, torque_rows: tuple[tuple[int, float], ...]) -> Prescribed:
+        """The motion; records an issue for every coordinate that nothing gives."""
+        names = [f"{joint}.{column.coordinate}" for joint, column in self._system.columns]
+        law = [self._law(name) for name in names]
+        from_table = [i for i, name in enumerate(names) if self._in_table(name)]
+        for i, (name, (_, column)) in enumerate(zip(names, self._system.columns, strict=True)):
+            if i not in from_table and (law[i] == NONE or (name not in self._spec.laws and _is_euler(column))):
+                self._missing(name, column)
+        time, table = self._read([names[i] for i in from_table], duration)
+        return Prescribed(
+            law=np.array(law, dtype=np.int64),
+            sign=np.array([float(column.sign) for _, column in self._system.columns]),
+            table_column=np.array(from_table, dtype=np.int64),
+            table_time=time,
+            table=table,
+            torque_rows=torque_rows,
+        )
+
+    def _law(self, name: str) -> int:
+        if self._in_table(name):
+            return NONE
+        if name in self._spec.laws:
+            return self._laws.number(self._spec.laws[name], f"{PATH}.laws.{name}")
+        return self._laws.number(self._spec.all, f"{PATH}.all")
+
+    def _in_table(self, name: str) -> bool:
+        if self._spec.table is None or name in self._spec.laws:
+            return False
+        return name in self._spec.table.columns or name in self._columns
+
+    def _missing(self, name: str, column: Any) -> None:
+        if self._spec.table is not None and self._columns:
+            hint = suggest(name, list(self._columns)) or "name its column under columns"
+            self._system.issue(f"{PATH}.table", f"nothing gives the motion of {name!r}: the table has no such column", hint)
+        elif _is_euler(column):
+            hint = "laws or table give all four, of unit length together"
+            self._system.issue(PATH, f"nothing gives the motion of the Euler parameter {name!r}", hint)
+        elif self._spec.table is None:
+            self._system.issue(PATH, f"nothing gives the motion of {name!r}", "give it a law under laws, or one for all")
+
+    def _read(self, names: list[str], duration: float) -> tuple[np.ndarray, np.ndarray]:
+        spec = self._spec.table
+        if spec is None:
+            return np.zeros(0), np.zeros((1, 0, 0))
+        time = self._tables.times(self._columns, spec.time, f"{PATH}.table.time")
+        read = [
+            [self._tables.column(self._columns, column, f"{PATH}.table") for column in columns]
+            for columns in zip(*(self._column_names(name) for name in names), strict=True)
+        ]
+        if len(time) > 1:
+            self._check_range(time, duration)
+        whole = all(len(values) == len(time) for row in read for values in row)
+        if not whole or not read:
+            return time, np.zeros((1, len(time), 0))
+        return time, np.array([np.column_stack(row) for row in read])
+
+    def _column_names(self, name: str) -> Iterator[str]:
+        spec = self._spec.table
+        suffixes = _SUFFIXES if spec.derivatives == "table" else _SUFFIXES[:1]
+        yield from (spec.columns.get(name, name) + suffix for suffix in suffixes)
+
+    def _check_range(self, time: np.ndarray, duration: float) -> None:
+        slack = 1e-9 * max(duration, 1.0)
+        if time[0] > slack or time[-1] < duration - slack:
+            message = f"the table covers {time[0]:g} s to {time[-1]:g} s, the analysis 0 s to {duration:g} s"
+            self._system.issue(f"{PATH}.table", message, "times count from the start of the analysis")
+
+
+def _is_euler(column: Any) -> bool:
+    return column.kind >= Column.EULER_0

@@ -1,0 +1,58 @@
+"""Tables that a model refers to: columns by name from a CSV or HDF5 file."""
+
+import csv
+from itertools import takewhile
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from mbsim_cli.errors import InputOutputError
+from mbsim_cli.io.target import FORMAT
+
+HDF5_SUFFIXES = (".h5", ".hdf5", ".hdf")
+_RATES = {"position": "", "velocity": ".velocity", "acceleration": ".acceleration"}
+
+
+def read_table(path: Path) -> dict[str, np.ndarray]:
+    """Return the columns (K,) of a table by name; raise InputOutputError where there is none."""
+    try:
+        return _hdf5(path) if path.suffix.lower() in HDF5_SUFFIXES else _csv(path)
+    except OSError as error:
+        raise InputOutputError(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, UnicodeDecodeError) as error:
+        raise InputOutputError(f"cannot read {path}: {error}") from error
+
+
+def _csv(path: Path) -> dict[str, np.ndarray]:
+    """Numbers below one line of names; lines that begin with # before it are skipped."""
+    with path.open(newline="", encoding="utf-8-sig") as stream:
+        comments = sum(1 for _ in takewhile(lambda line: line.startswith("#"), stream))
+    with path.open(newline="", encoding="utf-8-sig") as stream:
+        for _ in range(comments):
+            next(stream)
+        names = [name.strip() for name in next(csv.reader(stream), [])]
+        if not names:
+            raise ValueError("it is empty; its first line names the columns")
+        numbers = np.loadtxt(stream, delimiter=",", ndmin=2, comments=None)
+    if numbers.shape[1] not in (0, len(names)):
+        raise ValueError(f"{len(names)} names stand over {numbers.shape[1]} columns")
+    return dict(zip(names, numbers.T.reshape(len(names), -1), strict=True))
+
+
+def _hdf5(path: Path) -> dict[str, np.ndarray]:
+    """Datasets of one dimension in the root; of a result of mbsim the time and the coordinates."""
+    with h5py.File(path, "r", locking="best-effort") as file:
+        columns = {
+            name: np.asarray(item[()], dtype=float)
+            for name, item in file.items()
+            if isinstance(item, h5py.Dataset) and item.ndim == 1 and item.dtype.kind in "fiu"
+        }
+        if file.attrs.get("format") == FORMAT:
+            names = [name.decode() for name in file["coordinates/name"][()]]
+            for kind, suffix in _RATES.items():
+                # a coordinate of a joint passed backwards is stored negated, and says so
+                for name, values in zip(names, file[f"coordinates/{kind}"][()].T, strict=True):
+                    sign = -1.0 if name.startswith("-") else 1.0
+                    columns[name.removeprefix("-") + suffix] = sign * values
+    return columns

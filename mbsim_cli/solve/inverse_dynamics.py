@@ -1,0 +1,111 @@
+"""Inverse dynamics along a prescribed motion, one block of instants at a time."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.kernels.drivers.observe import observe
+from mbsim_cli.model.problem import InverseBlock, Motion, Problem, Torques
+from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve.inverse_adapter import InverseDynamics
+from mbsim_cli.solve.motion import MotionVariation, Trajectory
+
+BLOCK_NUMBERS = 2_000_000  # numbers of derivatives held at once, about 16 MB
+
+
+class InverseAnalysis:
+    """Torques, sensors and their derivatives at any instants of the motion."""
+
+    def __init__(self, problem: Problem):
+        self.problem, self.model = problem, problem.model
+        self.wanted = problem.options.sensitivity == "ddm"
+        self.p = problem.theta_rho.shape[1]
+        self.trajectory = Trajectory(problem)
+        # a motion that parameters change passes that on through the matrices
+        self.through = self.p > 0 and self.trajectory.varies.size > 0
+        self.torques = InverseDynamics(problem, matrices=self.wanted or self.through)
+        self._sensing = _Sensing(problem, self.trajectory)
+
+    def at(self, time: np.ndarray) -> InverseBlock:
+        """The block of the given instants (B,); raise AnalysisError where something is not finite."""
+        motion = self.trajectory.at(time)
+        found = self.torques.block(motion)
+        if not np.isfinite(found.torque).all():
+            _fail(self.problem, motion, found)
+        varied = self.trajectory.variation(time) if self.through else None
+        by_parameter = found.by_parameter
+        if varied is not None:
+            by_parameter = by_parameter.copy()
+            for matrix, change in zip(found[1:4], varied, strict=True):
+                by_parameter[:, :, self.trajectory.varies] += matrix @ change
+        sensors, d_sensors = self._sensing.block(motion, varied, found.torque, by_parameter)
+        kept = found[:4] if self.wanted else (found.torque, *(m[:, :0, :0] for m in found[1:4]))
+        return InverseBlock(*motion, *kept, by_parameter, sensors, d_sensors)
+
+
+def inverse(problem: Problem, *, block_steps: int | None = None) -> Iterator[InverseBlock]:
+    """Follow the motion at the sampling times; yield blocks of bounded size. Raises AnalysisError."""
+    analysis = InverseAnalysis(problem)
+    options = problem.options
+    total = round(options.duration / options.step) + 1
+    size = block_steps or _block_steps(problem, analysis)
+    for start in range(0, total, size):
+        yield analysis.at(np.arange(start, min(start + size, total)) * options.step)
+
+
+def _block_steps(problem: Problem, analysis: InverseAnalysis) -> int:
+    n = problem.model.tree.column_kind.size
+    numbers = n * ((3 * n if analysis.torques.matrices else 4) + analysis.p)
+    return max(1, min(4096, BLOCK_NUMBERS // max(numbers, 1)))
+
+
+class _Sensing:
+    """Sensors of a motion, those of torques behind the others."""
+
+    def __init__(self, problem: Problem, trajectory: Trajectory):
+        self.problem, self.model, self.trajectory = problem, problem.model, trajectory
+        self.work = allocate.work(self.model, problem.theta)
+        self.p = problem.theta_rho.shape[1]
+        self.directions = allocate.directions(self.model, problem.theta_rho.T, float)
+        self.twists = allocate.sensitivity_work(self.model, self.work, self.p, float).twists
+        self.at_center = allocate.control(problem.options, redundant=False).at_center
+        self.width = int(self.model.sensors.first[-1])
+        rows = problem.prescribed.torque_rows
+        self.column = np.array([column for column, _ in rows], dtype=np.int64)
+        self.sign = np.array([sign for _, sign in rows], dtype=float)
+
+    def block(self, motion: Motion, varied: MotionVariation | None, torque: np.ndarray, by_parameter: np.ndarray):
+        """Sensors (B, width) and their derivatives (B, width, p)."""
+        rows = len(motion.time)
+        sensors = np.zeros((rows, self.width))
+        d_sensors = np.zeros((rows, self.width, self.p))
+        if self.width:
+            self._observe(motion, varied, sensors, d_sensors)
+        of_torque = self.sign * torque[:, self.column]
+        d_of_torque = self.sign[:, None] * by_parameter[:, self.column]
+        return np.concatenate([sensors, of_torque], axis=1), np.concatenate([d_sensors, d_of_torque], axis=1)
+
+    def _observe(self, motion: Motion, varied: MotionVariation | None, sensors: np.ndarray, d_sensors: np.ndarray):
+        rows = len(motion.time)
+        record = allocate.record(self.model, rows, float)
+        for stored, given in zip(record[:4], motion, strict=True):
+            stored[...] = given
+        d_record = allocate.sensitivity_record(self.model, rows, self.p, float)
+        if varied is not None:
+            for stored, change in zip(d_record[:3], varied, strict=True):
+                stored[:, :, self.trajectory.varies] = change
+        energy = np.zeros((rows, 3))
+        observe(
+            self.model, self.problem.theta, self.at_center, self.directions, self.work.eq.no_eta, self.work.kin,
+            self.twists, record, d_record, sensors, energy, d_sensors,
+        )  # fmt: skip
+
+
+def _fail(problem: Problem, motion: Motion, found: Torques) -> None:
+    row, column = np.argwhere(~np.isfinite(found.torque))[0]
+    name = problem.names.coordinates[column]
+    raise AnalysisError(
+        f"the torque of {name} at t = {motion.time[row]:g} s is not a finite number; "
+        "the motion or a load overflows there"
+    )

@@ -1,0 +1,99 @@
+"""Instants of a prescribed motion: laws and tables evaluated, with their derivatives by the parameters."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from mbsim_cli.kernels.drivers.prescribe import prescribe, vary_prescribed
+from mbsim_cli.model.codes import Law
+from mbsim_cli.model.problem import Motion, Prescribed, Problem
+
+SPLINE = int(Law.SPLINE)
+
+
+class MotionVariation(NamedTuple):
+    """Derivatives (B, n, p) of a motion by the parameters."""
+
+    position: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+
+
+class Trajectory:
+    """A prescribed motion; ``varies`` says which parameters change it."""
+
+    def __init__(self, problem: Problem):
+        self._problem = problem
+        self._given: Prescribed = problem.prescribed
+        self._laws, self._theta = problem.model.laws, problem.theta
+        table = self._given.table
+        self._table = table if table.shape[0] == 3 else _with_slopes(self._given.table_time, table)
+        self._dtheta = np.ascontiguousarray(problem.theta_rho.T)
+        self.varies = np.flatnonzero(np.any(self._dtheta[:, self._law_entries()] != 0.0, axis=1))
+
+    def _law_entries(self) -> np.ndarray:
+        """Entries of theta that the laws of the motion read."""
+        wanted = np.unique(self._given.law[self._given.law >= 0])
+        kinds, first, count = self._laws.kind, self._laws.theta, self._laws.count
+        entries = [
+            np.arange(first[k], first[k] + (5 * count[k] - 4 if kinds[k] == SPLINE else count[k])) for k in wanted
+        ]
+        return np.concatenate([*entries, np.zeros(0, dtype=np.int64)]).astype(np.int64)
+
+    def at(self, time: np.ndarray) -> Motion:
+        """The motion at times (B,)."""
+        shape = (len(time), len(self._given.law))
+        motion = Motion(np.ascontiguousarray(time, dtype=float), *(np.zeros(shape) for _ in range(3)))
+        prescribe(self._laws, self._theta, self._given.law, self._given.sign, *motion)
+        columns = self._given.table_column
+        if columns.size:
+            for stored, values in zip(motion[1:], _hermite(self._given.table_time, self._table, time), strict=True):
+                stored[:, columns] = self._given.sign[columns] * values
+        return motion
+
+    def variation(self, time: np.ndarray) -> MotionVariation:
+        """Derivatives (B, n, k) by the k parameters that ``varies`` lists."""
+        shape = (len(time), len(self._given.law), len(self.varies))
+        varied = MotionVariation(*(np.zeros(shape) for _ in range(3)))
+        dtheta = np.ascontiguousarray(self._dtheta[self.varies])
+        prescribe_arguments = (self._given.law, self._given.sign, np.ascontiguousarray(time, dtype=float))
+        vary_prescribed(self._laws, self._theta, dtheta, *prescribe_arguments, *varied)
+        return varied
+
+
+def _with_slopes(time: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Positions (1, K, k) with the slopes (1, K, k) of the cubic spline through them, one column at a time."""
+    slopes = np.empty_like(table[0])
+    for column in range(table.shape[2]):
+        slopes[:, column] = CubicSpline(time, table[0, :, column])(time, 1)
+    return np.stack([table[0], slopes])
+
+
+def _hermite(knots: np.ndarray, table: np.ndarray, time: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Value, first and second derivative (B, k) of the polynomials between knots that meet the table's rows.
+
+    Cubics meet positions and slopes (2, K, k), quintics accelerations too (3, K, k).
+    """
+    piece = np.clip(np.searchsorted(knots, time, side="right") - 1, 0, len(knots) - 2)
+    h = (knots[piece + 1] - knots[piece])[:, None]
+    s = (time - knots[piece])[:, None] / h
+    left, right = table[:, piece], table[:, piece + 1]
+    rise = right[0] - left[0]
+    if len(table) == 2:
+        c = (left[0], h * left[1], 3 * rise - h * (2 * left[1] + right[1]), h * (left[1] + right[1]) - 2 * rise)
+    else:
+        a, b = h * h * left[2], h * h * right[2]
+        u, v = h * left[1], h * right[1]
+        c = (
+            left[0], u, 0.5 * a,
+            10 * rise - 6 * u - 4 * v - 1.5 * a + 0.5 * b,
+            -15 * rise + 8 * u + 7 * v + 1.5 * a - b,
+            6 * rise - 3 * u - 3 * v - 0.5 * a + 0.5 * b,
+        )  # fmt: skip
+    value, rate, half = np.zeros_like(rise), np.zeros_like(rise), np.zeros_like(rise)
+    for coefficient in reversed(c):
+        half = half * s + rate
+        rate = rate * s + value
+        value = value * s + coefficient
+    return value, rate / h, 2 * half / (h * h)

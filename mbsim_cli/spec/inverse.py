@@ -1,0 +1,58 @@
+"""Inverse dynamics: the torques along a given motion."""
+
+# mypy: disable-error-code="valid-type"
+# fields are typed by calls that build what pydantic reads
+
+from typing import Literal
+
+from pydantic import model_validator
+
+from mbsim_cli.spec.analysis import Sensitivity
+from mbsim_cli.spec.base import Spec, field, require_one
+from mbsim_cli.spec.laws import LawOrName
+from mbsim_cli.spec.number import Number
+
+
+class MotionTable(Spec):
+    """A table of coordinates over time, in a CSV or HDF5 file."""
+
+    file: str = field("CSV or HDF5 file, relative to the model file; a result of mbsim serves too.", "walk.csv")
+    time: str = field("Column that holds the time [s].", "t", default="time")
+    columns: dict[str, str] = field(
+        "Column of a coordinate, JOINT.coordinate; default the column of that name.", {"q1.angle": "hip"}, default={}
+    )
+    derivatives: Literal["spline", "table"] = field(
+        "spline: positions only, derivatives are those of a cubic spline; "
+        "table: velocities and accelerations stand in columns NAME.velocity and NAME.acceleration.",
+        "table",
+        default="spline",
+    )
+
+
+class Motion(Spec):
+    """Where every coordinate is over time."""
+
+    all: LawOrName | None = field(
+        "Law of every coordinate that laws and table do not give.",
+        {"type": "harmonic", "amplitude": 1, "frequency": 1},
+        default=None,
+    )
+    laws: dict[str, LawOrName] = field("Law of single coordinates, JOINT.coordinate.", {"q1.angle": "wave"}, default={})
+    table: MotionTable | None = field("Table of coordinates.", {"file": "walk.csv"}, default=None)
+
+    @model_validator(mode="after")
+    def _something(self) -> "Motion":
+        require_one(self, "all, laws or table", self.all is None and not self.laws and self.table is None)
+        return self
+
+
+class InverseDynamics(Spec):
+    """Torques that a given motion takes, and their derivatives."""
+
+    type: Literal["inverse_dynamics"] = field("Kind of analysis.", "inverse_dynamics")
+    sampling: Number = field("Time between two instants [s].", 0.01)
+    duration: Number = field("Duration [s].", 3.0)
+    motion: Motion = field("The motion.", {"all": "wave"})
+    sensitivity: Sensitivity = field(
+        "Gradients.", {"method": "ddm", "parameters": "all"}, default_factory=lambda: Sensitivity(method="none")
+    )
