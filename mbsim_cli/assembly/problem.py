@@ -14,7 +14,7 @@ from mbsim_cli.assembly.forces import ForceTable
 from mbsim_cli.assembly.geometry import Geometry, split
 from mbsim_cli.assembly.independence import independent_columns, initial_measures, stated_columns
 from mbsim_cli.assembly.info import describe
-from mbsim_cli.assembly.joints import COORDINATES, independent, joint_frames, kind_of
+from mbsim_cli.assembly.joints import freedom, independent, joint_frames
 from mbsim_cli.assembly.laws import LawTable
 from mbsim_cli.assembly.measures import MeasureTable
 from mbsim_cli.assembly.mechanism import check_identities, check_mechanism
@@ -137,7 +137,7 @@ def _topology(model_file: Any) -> Topology:
         return PREFER if getattr(spec, "initial", None) is not None and spec.initial.model_fields_set else 0
 
     edges = [
-        Edge(name, *spec.bodies, len(COORDINATES[kind_of(spec)]), priority(name, spec), spec.cut is True)
+        Edge(name, spec.bodies[0], spec.bodies[1], freedom(spec), priority(name, spec), spec.cut is True)
         for name, spec in model_file.joints.items()
     ]
     topology, lost, refused = span(list(model_file.bodies), edges)
@@ -202,8 +202,17 @@ class _Packed:
             with system.at(f"sensors.{name}"):
                 self.sensors.add(name, spec)
         system.stop()
-        tables = (self.pairs, self.measures, self.constraints, self.forces, self.laws, self.sensors)
-        self.model = freeze(_integers(Model(self.tree, *(table.table() for table in tables))))
+        self.model = freeze(
+            Model(
+                self.tree,
+                self.pairs.table(),
+                self.measures.table(),
+                self.constraints.table(),
+                self.forces.table(),
+                self.laws.table(),
+                self.sensors.table(),
+            )
+        )
 
     def names(self, parameters: Sequence[ParameterValue]) -> Names:
         """Names of everything, in the order of the arrays."""
@@ -221,18 +230,6 @@ class _Packed:
             parameters=tuple(parameter.name for parameter in parameters),
             parameter_units=tuple(parameter.unit for parameter in parameters),
         )
-
-
-def _integers(model: Model) -> Model:
-    """The tables as integer arrays, also where they are empty; laws of forces have three columns."""
-
-    def table(group: Any) -> Any:
-        arrays = {name: np.array(value, dtype=np.int64) for name, value in group._asdict().items()}
-        if group is model.forces:
-            arrays["law"] = arrays["law"].reshape(-1, 3)
-        return type(group)(**arrays)
-
-    return Model(*map(table, model))
 
 
 def _parameters(model_file: Any, method: str, wanted: Sequence[str] | None) -> list[ParameterValue]:

@@ -26,7 +26,7 @@ def transfer(
     def completed(rates: np.ndarray, kept: np.ndarray, rows: list[int], defect: np.ndarray) -> np.ndarray:
         """Rates of the coordinates: those kept, and the others so that they mend the defect of the rows."""
         found = np.where(kept, rates, 0.0)
-        found[~kept] = np.linalg.lstsq(J[np.ix_(rows, np.flatnonzero(~kept))], -defect[rows], rcond=RANK_TOLERANCE)[0]
+        found[~kept] = np.linalg.lstsq(J[rows][:, ~kept], -defect[rows], rcond=RANK_TOLERANCE)[0]
         return found
 
     start = np.where(held_velocity, theta[velocity], 0.0)
