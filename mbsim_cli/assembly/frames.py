@@ -16,7 +16,6 @@ from mbsim_cli.assembly.vectors import (
     columns,
     cross,
     dot,
-    length,
     product,
     real,
     scale,
@@ -24,7 +23,6 @@ from mbsim_cli.assembly.vectors import (
     unit,
     without,
 )
-from mbsim_cli.model.codes import Joint
 
 OPPOSITE = -1.0 + 1e-8  # cosine below which two axes count as opposite: no minimal rotation is defined there
 NEAR = 0.8  # component of a unit vector above which it counts as near a body axis
@@ -96,12 +94,6 @@ def turn_about(matrix: Matrix, axis: int) -> Matrix:
     """The frame turned by half a revolution about its own axis 0, 1 or 2: the other two columns change sign."""
     signs = [1.0 if column == axis else -1.0 for column in range(3)]
     return tuple(tuple(sign * entry for sign, entry in zip(signs, row, strict=True)) for row in matrix)
-
-
-def rotation(kind: Joint, angles: Sequence[Scalar]) -> Matrix:
-    """Rotation of the joint frame for angles about z (revolute, cylindrical, planar) or z, then x (universal)."""
-    turned = about_axis((0.0, 0.0, 1.0), angles[0])
-    return product(turned, about_axis((1.0, 0.0, 0.0), angles[1])) if kind == Joint.UNIVERSAL else turned
 
 
 def about_axis(axis: Vector, angle: Scalar) -> Matrix:
@@ -179,12 +171,6 @@ def angle_between(along: Scalar, across: Scalar) -> Scalar:
 def relative(r_a: Matrix, r_b: Matrix) -> Matrix:
     """r_a^T r_b."""
     return product(transpose(r_a), r_b)
-
-
-def inclination(a: Vector, b: Vector) -> float:
-    """Sine of the angle between two directions (real parts)."""
-    a, b = unit(real(a)), unit(real(b))
-    return length(cross(a, b))
 
 
 def _across(axis: Vector) -> int:

@@ -1,47 +1,28 @@
 """From a validated model file to the arrays of a problem."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from mbsim_cli.assembly.bodies import tree_table
 from mbsim_cli.assembly.closing import Closing, close
-from mbsim_cli.assembly.constraints import ConstraintTable
 from mbsim_cli.assembly.equations import Equations
-from mbsim_cli.assembly.forces import ForceTable
-from mbsim_cli.assembly.geometry import Geometry, split
-from mbsim_cli.assembly.independence import independent_columns, initial_measures, stated_columns
+from mbsim_cli.assembly.geometry import Geometry
+from mbsim_cli.assembly.independence import independent_columns, stated_columns
 from mbsim_cli.assembly.info import describe
-from mbsim_cli.assembly.joints import freedom, independent, joint_frames
-from mbsim_cli.assembly.laws import LawTable
-from mbsim_cli.assembly.measures import MeasureTable
 from mbsim_cli.assembly.mechanism import check_identities, check_mechanism
 from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.assembly.objectives_of import objectives_of
 from mbsim_cli.assembly.options import options_of
-from mbsim_cli.assembly.pairs import PairTable
-from mbsim_cli.assembly.sensors import SensorTable
+from mbsim_cli.assembly.packed import Packed, ParameterValue
+from mbsim_cli.assembly.spanning import spanning_tree
 from mbsim_cli.assembly.system import System
 from mbsim_cli.assembly.theta import Theta
-from mbsim_cli.assembly.topology import KEEP, NEEDED, PREFER, Edge, Topology, span
+from mbsim_cli.assembly.topology import Topology
 from mbsim_cli.assembly.transfer import kept_by_constraints, transfer
-from mbsim_cli.assembly.vanishing import wanted_rows
-from mbsim_cli.errors import ModelError
-from mbsim_cli.model.layout import Model, freeze
-from mbsim_cli.model.names import Names
 from mbsim_cli.model.problem import Problem
-
-
-@dataclass(frozen=True)
-class ParameterValue:
-    """A parameter that gradients are wanted for."""
-
-    name: str
-    value: float
-    unit: str
 
 
 @dataclass(frozen=True)
@@ -92,8 +73,8 @@ def build(
     numbers = Numbers(model_file.expressions)
     theta = Theta(numbers)
     theta.add(lambda: numbers.vector(model_file.gravity))
-    system = System(model_file, Geometry(numbers, model_file), theta, _topology(model_file))
-    packed = _Packed(system)
+    system = System(model_file, Geometry(numbers, model_file), theta, spanning_tree(model_file))
+    packed = Packed(system)
     chosen = options_of(model_file, numbers, sensitivity=sensitivity, **options)
     parameters = _parameters(model_file, chosen.sensitivity, sensitivity_parameters)
     independent_mask = independent_columns(system, packed)
@@ -123,113 +104,6 @@ def build(
     return Assembled(
         problem, objectives, parameters, rows, system.topology, dropped, warnings, equations, closing, theta, model_file
     )
-
-
-def _topology(model_file: Any) -> Topology:
-    """Spanning tree of the file's joints; raises ModelError where there is none."""
-    needed = {split(name)[0] for name in _constrained_coordinates(model_file)}
-
-    def priority(name: str, spec: Any) -> int:
-        if spec.cut is False:
-            return KEEP
-        if name in needed or independent(spec):
-            return NEEDED
-        return PREFER if getattr(spec, "initial", None) is not None and spec.initial.model_fields_set else 0
-
-    edges = [
-        Edge(name, spec.bodies[0], spec.bodies[1], freedom(spec), priority(name, spec), spec.cut is True)
-        for name, spec in model_file.joints.items()
-    ]
-    topology, lost, refused = span(list(model_file.bodies), edges)
-    issues = [
-        model_file.issue(
-            f"bodies.{body}",
-            f"body {body!r} is not connected to the ground by joints",
-            "a free body has a floating joint to the ground",
-        )
-        for body in lost
-    ]
-    issues += [
-        model_file.issue(f"joints.{name}.cut", "every joint of a loop forbids cutting", "one of them must be cut")
-        for name in refused
-    ]
-    if issues:
-        raise ModelError(issues)
-    return topology
-
-
-def _check_joints(system: System) -> None:
-    """Record joints whose axes and references give no frame; raise ModelError then."""
-    for name, spec in system.joints.items():
-        with system.at(f"joints.{name}"):
-            joint_frames(system.geometry, spec)
-    system.stop()
-
-
-def _constrained_coordinates(model_file: Any) -> Iterator[str]:
-    """Coordinates that couplings and motions speak of: better not measured over a cut, where angles wrap."""
-    for spec in model_file.constraints.values():
-        yield from getattr(spec, "terms", ())
-        if hasattr(spec, "coordinate"):
-            yield spec.coordinate
-
-
-class _Packed:
-    """All tables of a model, filled in the order in which they need each other."""
-
-    def __init__(self, system: System):
-        self.system, file = system, system.model_file
-        _check_joints(system)
-        self.tree = tree_table(system)
-        self.pairs = PairTable(system.topology.parent, system.first_column)
-        self.measures = MeasureTable(system, self.pairs)
-        self.laws = LawTable(system)
-        self.constraints = ConstraintTable(system, self.measures, self.laws)
-        self.constraints.add_euler_norms()
-        for joint in system.topology.cut:
-            self.constraints.add_cut_joint(joint)
-        for name, spec in file.constraints.items():
-            with system.at(f"constraints.{name}"):
-                self.constraints.add_declared(name, spec)
-        system.stop()
-        self.identities = self.constraints.keep(wanted_rows(self))
-        self.forces = ForceTable(system, self.measures, self.laws)
-        for name, spec in file.forces.items():
-            self.forces.add(name, spec)
-        self.initial_measures = initial_measures(system, self.measures)
-        self.sensors = SensorTable(system, self.measures, self.forces, self.constraints.names)
-        for name, spec in file.sensors.items():
-            with system.at(f"sensors.{name}"):
-                self.sensors.add(name, spec)
-        system.stop()
-        self.model = freeze(
-            Model(
-                self.tree,
-                self.pairs.table(),
-                self.measures.table(),
-                self.constraints.table(),
-                self.forces.table(),
-                self.laws.table(),
-                self.sensors.table(),
-            )
-        )
-
-    def names(self, parameters: Sequence[ParameterValue]) -> Names:
-        """Names of everything, in the order of the arrays."""
-        topology = self.system.topology
-        return Names(
-            bodies=topology.bodies,
-            joints=topology.joints,
-            coordinates=self.system.coordinate_names(),
-            coordinate_units=self.system.coordinate_units(),
-            constraints=tuple(self.constraints.names),
-            forces=tuple(self.forces.names),
-            laws=tuple(self.laws.names),
-            sensors=tuple(self.sensors.names),
-            sensor_units=tuple(self.sensors.units),
-            parameters=tuple(parameter.name for parameter in parameters),
-            parameter_units=tuple(parameter.unit for parameter in parameters),
-        )
 
 
 def _parameters(model_file: Any, method: str, wanted: Sequence[str] | None) -> list[ParameterValue]:
