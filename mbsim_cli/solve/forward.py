@@ -44,6 +44,7 @@ class Simulation:
             stored[0] = start
         for stored, start in zip(d_record[:4], self.sens[:4], strict=True):
             stored[0] = start
+        record.reaction[0], d_record.reaction[0] = self.state.lam, self.sens.lam
         return self._block(record, d_record)
 
     def advance(self, steps: int) -> Block:
