@@ -18,10 +18,10 @@ from mbsim_cli.assembly.objectives_of import objectives_of
 from mbsim_cli.assembly.options import options_of
 from mbsim_cli.assembly.packed import Packed, ParameterValue
 from mbsim_cli.assembly.spanning import spanning_tree
+from mbsim_cli.assembly.start import kept_by_constraints, start_from
 from mbsim_cli.assembly.system import System
 from mbsim_cli.assembly.theta import Theta
 from mbsim_cli.assembly.topology import Topology
-from mbsim_cli.assembly.transfer import kept_by_constraints, transfer
 from mbsim_cli.model.problem import Problem
 
 
@@ -52,9 +52,7 @@ class Assembled:
         theta = self.theta.again()
         objectives = objectives_of(self.model_file, self.theta.numbers, self.sensor_rows, (), values)
         self.theta.numbers.move_to(None)
-        theta_rho = np.zeros((len(theta), 0))
-        if self.equations.initial_measures:
-            theta, theta_rho = transfer(self.equations, self.closing, theta, theta_rho)
+        theta, theta_rho = start_from(self.equations, self.closing, theta, np.zeros((len(theta), 0)))
         problem = replace(self.problem, theta=theta, theta_rho=theta_rho)
         return replace(self, problem=problem, objectives=objectives)
 
@@ -95,9 +93,8 @@ def build(
     system.stop()
     kept, kept_velocity = kept_by_constraints(equations, closing)
     problem = replace(problem, independent=kept, independent_velocity=kept_velocity)
-    if equations.initial_measures:
-        solved, solved_rho = transfer(equations, closing, problem.theta, problem.theta_rho)
-        problem = replace(problem, theta=solved, theta_rho=solved_rho)
+    started, started_rho = start_from(equations, closing, problem.theta, problem.theta_rho)
+    problem = replace(problem, theta=started, theta_rho=started_rho)
     dropped = [identity.name for identity in packed.identities]
     rows, wanted = packed.sensors.rows, [parameter.name for parameter in parameters]
     objectives = objectives_of(model_file, numbers, rows, wanted)
