@@ -50,7 +50,7 @@ def commands(repeat: int) -> dict[str, float]:
     """Cold compilation in a fresh cache, cached start, and a warm run with its memory."""
     with tempfile.TemporaryDirectory() as folder:
         run = ["run", str(MODEL), "--sensitivity", "ddm", "--json", "--force", "-o", f"{folder}/fivebar.h5"]
-        cache = {"NUMBA_CACHE_DIR": f"{folder}/cache"}
+        cache = {"MBSIM_CACHE_DIR": f"{folder}/cache"}
         _, cold_memory, cold = command(*run, **cache)
         warm = [command(*run, **cache) for _ in range(repeat)]
     help_time = statistics.median(command("--help")[0] for _ in range(repeat))
@@ -69,8 +69,9 @@ def our_solver():
     """Functions that run motion and gradient once, and return objectives (3,) or gradients (3, 5)."""
     from dataclasses import replace
 
-    from mbsim_cli import assembly, solve, spec
+    from mbsim_cli import assembly, spec
     from mbsim_cli.assembly.objectives import Accumulator
+    from mbsim_cli.solve.forward import forward
 
     assembled = assembly.build(spec.load(MODEL, {}))
 
@@ -79,7 +80,7 @@ def our_solver():
         problem = replace(assembled.problem, options=options)
         count = problem.theta_rho.shape[1] if method == "ddm" else 0
         wanted = [Accumulator(objective, count) for objective in assembled.objectives]
-        for block in solve.forward(problem):
+        for block in forward(problem):
             for accumulator in wanted:
                 accumulator.add(block)
         return np.array([a.gradient if count else a.value for a in wanted])

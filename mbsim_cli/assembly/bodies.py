@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from mbsim_cli.assembly.arrays import table
 from mbsim_cli.assembly.inertia import mass_properties
 from mbsim_cli.assembly.joints import (
     independent,
@@ -12,7 +13,7 @@ from mbsim_cli.assembly.joints import (
     tree_frames,
 )
 from mbsim_cli.assembly.system import System
-from mbsim_cli.assembly.vectors import flat
+from mbsim_cli.assembly.vectors import Scalar, flat
 from mbsim_cli.model.layout import Tree
 
 
@@ -27,7 +28,8 @@ def tree_table(system: System) -> Tree:
     column_body = [
         b for b, first in enumerate(system.first_column[:-1]) for _ in range(first, system.first_column[b + 1])
     ]
-    return Tree(
+    return table(
+        Tree,
         parent=topology.parent,
         first_column=system.first_column,
         column_kind=[int(column.kind) for _, column in system.columns],
@@ -43,7 +45,7 @@ def _add_body(system: System, body: int) -> int:
     backwards, geometry = system.topology.reversed[body], system.geometry
     kind = kind_of(joint)
 
-    def block() -> Sequence[complex]:
+    def block() -> Sequence[Scalar]:
         p_p, r_p, p_c, r_c = tree_frames(kind, joint_frames(geometry, joint), backwards)
         mass, centre, inertia = mass_properties(geometry.numbers, geometry, name)
         return (*p_p, *flat(r_p), *p_c, *flat(r_c), mass, *centre, *inertia)
@@ -59,7 +61,7 @@ def _add_initial(system: System, joint: str, backwards: bool, read) -> None:
     if columns:
         places = [(order.index(column.coordinate), column.sign) for column in columns]
 
-        def block() -> Sequence[complex]:
+        def block() -> Sequence[Scalar]:
             values = read(geometry, spec)
             return [sign * values[place] for place, sign in places]
 

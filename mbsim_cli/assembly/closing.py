@@ -1,5 +1,6 @@
 """Closing of loops at t = 0: which coordinates the others determine, and what stays open."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from mbsim_cli.assembly.equations import Equations
 from mbsim_cli.assembly.kinematics import Poses
 from mbsim_cli.assembly.rank import RANK_TOLERANCE, dependent_rows, determined, rank, unit_rows
+from mbsim_cli.assembly.vectors import Scalar
 
 MAX_ITERATIONS = 100
 CLOSED = 1e-9  # m or rad
@@ -65,7 +67,7 @@ def close(equations: Equations, stated: np.ndarray) -> Closing:
     return Closing(z, at, phi[:m], scaled[:m], dependent_rows(scaled[:m]), conflict, held, held_velocity)
 
 
-def newton(equations: Equations, theta: list[float], start: np.ndarray, dependent: list[int]) -> np.ndarray:
+def newton(equations: Equations, theta: Sequence[Scalar], start: np.ndarray, dependent: list[int]) -> np.ndarray:
     """Solve for the dependent coordinates by Newton, damped where it must be (Levenberg, Marquardt).
 
     Returns the nearest it came, (n,).

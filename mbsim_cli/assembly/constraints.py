@@ -4,11 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from mbsim_cli.assembly.arrays import table
 from mbsim_cli.assembly.geometry import split
 from mbsim_cli.assembly.joints import CUT_EQUATIONS, kind_of
 from mbsim_cli.assembly.laws import LawTable
 from mbsim_cli.assembly.measures import MeasureTable
 from mbsim_cli.assembly.system import System
+from mbsim_cli.assembly.vectors import Scalar
 from mbsim_cli.model.layout import NONE, Constraints
 
 
@@ -36,7 +38,7 @@ class ConstraintTable:
 
     def table(self) -> Constraints:
         """The equations as arrays."""
-        return Constraints(measure=self.measure, theta=self.offset, law=self.law)
+        return table(Constraints, measure=self.measure, theta=self.offset, law=self.law)
 
     def add_euler_norms(self) -> None:
         """One equation for every set of Euler parameters in the tree."""
@@ -79,7 +81,8 @@ class ConstraintTable:
             for name, measure, target, keep in zip(self.names, self.measure, self.offset, wanted, strict=True)
             if not keep
         ]
-        for rows in (self.names, self.measure, self.offset, self.law, self._automatic):
+        lists: tuple[list[Any], ...] = (self.names, self.measure, self.offset, self.law, self._automatic)
+        for rows in lists:
             rows[:] = [row for row, keep in zip(rows, wanted, strict=True) if keep]
         self.measure = self._measures.keep(self.measure)
         return dropped
@@ -115,7 +118,7 @@ class ConstraintTable:
         else:
             self._add(name, measure, lambda: (numbers(target),), law)
 
-    def _add(self, name: str, measure: int, target: Callable[[], tuple[complex]], law: int = NONE) -> None:
+    def _add(self, name: str, measure: int, target: Callable[[], tuple[Scalar]], law: int = NONE) -> None:
         self.names.append(name)
         self.measure.append(measure)
         self.offset.append(self._system.theta.add(target))

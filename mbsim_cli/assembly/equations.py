@@ -14,6 +14,7 @@ import numpy as np
 from mbsim_cli.assembly.kinematics import Poses, measure_row, measure_value, poses
 from mbsim_cli.assembly.laws import law_at
 from mbsim_cli.assembly.numbers import STEP
+from mbsim_cli.assembly.vectors import Scalar
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Problem
@@ -49,7 +50,7 @@ class Equations:
         rows = list(zip(table.measure.tolist(), table.theta.tolist(), table.law.tolist(), strict=True))
         return rows + [(measure, target, NONE) for measure, target, _ in self.initial_measures]
 
-    def at(self, theta: list[complex], z: np.ndarray) -> tuple[np.ndarray, np.ndarray, Poses]:
+    def at(self, theta: Sequence[Scalar], z: np.ndarray) -> tuple[np.ndarray, np.ndarray, Poses]:
         """Equations (zero where automatic), their Jacobian, and the poses."""
         model = self.problem.model
         at = poses(model.tree, theta, z.tolist())
@@ -65,7 +66,7 @@ class Equations:
                     phi[i] -= 2.0 * cmath.pi * np.round(phi[i].real / (2.0 * cmath.pi))
         return phi, J, at
 
-    def rates(self, theta: list[complex], z: np.ndarray, zd: np.ndarray) -> np.ndarray:
+    def rates(self, theta: Sequence[Scalar], z: np.ndarray, zd: np.ndarray) -> np.ndarray:
         """Time derivatives of all rows."""
         laws = self.problem.model.laws
         found = self.at(theta, z)[1] @ zd
@@ -76,7 +77,7 @@ class Equations:
             found[self.m + i] -= theta[rate]
         return found
 
-    def _measure(self, theta: list[complex], z: np.ndarray, at: Poses, measure: int, row: np.ndarray) -> complex:
+    def _measure(self, theta: Sequence[Scalar], z: np.ndarray, at: Poses, measure: int, row: np.ndarray) -> Scalar:
         """Value of a measure; fills its derivatives (n,)."""
         table, pairs = self.problem.model.measures, self.problem.model.pairs
         kind, offset = table.kind[measure], table.theta[measure]

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from mbsim_cli.assembly.arrays import integers, table
 from mbsim_cli.assembly.geometry import split
 from mbsim_cli.assembly.laws import LawTable
 from mbsim_cli.assembly.measures import MeasureTable
@@ -26,7 +27,15 @@ class ForceTable:
     def table(self) -> Forces:
         """The elements as arrays."""
         kind, measure, pair, axes, law, theta = zip(*self._rows, strict=True) if self._rows else ((),) * 6
-        return Forces(kind=kind, measure=measure, pair=pair, axes=axes, law=law, theta=theta)
+        return table(
+            Forces,
+            kind=kind,
+            measure=measure,
+            pair=pair,
+            axes=axes,
+            law=integers(law).reshape(-1, 3),
+            theta=theta,
+        )
 
     def add(self, name: str, spec: Any) -> None:
         """Add a force of the model file."""

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from mbsim_cli.assembly.vectors import (
     IDENTITY,
     Matrix,
+    Scalar,
     Vector,
     add,
     columns,
     cross,
     dot,
-    length,
     product,
     real,
     scale,
@@ -23,7 +23,6 @@ from mbsim_cli.assembly.vectors import (
     unit,
     without,
 )
-from mbsim_cli.model.codes import Joint
 
 OPPOSITE = -1.0 + 1e-8  # cosine below which two axes count as opposite: no minimal rotation is defined there
 NEAR = 0.8  # component of a unit vector above which it counts as near a body axis
@@ -77,20 +76,17 @@ def axis_frames(
     return product(minimal_rotation(scale(-1.0, b), a), half_turn), frame_b
 
 
-def universal_frames(
-    axis_a: Vector, axis_b: Vector, reference: tuple[Vector, Vector] | None = None
-) -> tuple[Matrix, Matrix]:
+def universal_frames(axis_a: Vector, axis_b: Vector) -> tuple[Matrix, Matrix]:
     """Frames of a universal joint: z_a along the axis fixed in a, x_b along the axis fixed in b.
 
-    At zero angles x_a points along the axis of b and z_b along that of a: the references say where these are in each
-    body; else it is where the bodies' own axes are parallel, or as nearly so as the axes allow.
+    At zero angles x_a points along the axis of b and z_b along that of a: where the bodies' own axes are parallel, or
+    as nearly so as the axes allow.
     """
     z, x = unit(axis_a), unit(axis_b)
-    if reference is None:
-        parallel = dot(cross(real(z), real(x)), cross(real(z), real(x))) < PARALLEL
-        reference = (IDENTITY[_across(z)], IDENTITY[_across(x)]) if parallel else (x, z)
-    x_a = unit(without(reference[0], z))
-    z_b = unit(without(reference[1], x))
+    across = cross(real(z), real(x))
+    towards_x, towards_z = (x, z) if dot(across, across) > PARALLEL else (IDENTITY[_across(z)], IDENTITY[_across(x)])
+    x_a = unit(without(towards_x, z))
+    z_b = unit(without(towards_z, x))
     return columns(x_a, cross(z, x_a), z), columns(x, cross(z_b, x), z_b)
 
 
@@ -100,24 +96,18 @@ def turn_about(matrix: Matrix, axis: int) -> Matrix:
     return tuple(tuple(sign * entry for sign, entry in zip(signs, row, strict=True)) for row in matrix)
 
 
-def rotation(kind: Joint, angles: Sequence[complex]) -> Matrix:
-    """Rotation of the joint frame for angles about z (revolute, cylindrical, planar) or z, then x (universal)."""
-    turned = about_axis((0.0, 0.0, 1.0), angles[0])
-    return product(turned, about_axis((1.0, 0.0, 0.0), angles[1])) if kind == Joint.UNIVERSAL else turned
-
-
-def about_axis(axis: Vector, angle: complex) -> Matrix:
+def about_axis(axis: Vector, angle: Scalar) -> Matrix:
     """Rotation by ``angle`` about ``axis`` (of any length)."""
     return rotation_matrix(about_axis_parameters(axis, angle))
 
 
-def about_axis_parameters(axis: Vector, angle: complex) -> tuple[complex, ...]:
+def about_axis_parameters(axis: Vector, angle: Scalar) -> tuple[Scalar, ...]:
     """Euler parameters of the rotation by ``angle`` about ``axis``."""
     half = 0.5 * angle
     return (cosine(half), *scale(sine(half), unit(axis)))
 
 
-def rotation_matrix(e: Sequence[complex]) -> Matrix:
+def rotation_matrix(e: Sequence[Scalar]) -> Matrix:
     """Rotation matrix of unit Euler parameters e_0 (cosine of the half angle), e_1, e_2, e_3."""
     a, b, c, d = e
     return (
@@ -127,7 +117,7 @@ def rotation_matrix(e: Sequence[complex]) -> Matrix:
     )
 
 
-def euler_parameters(r: Matrix) -> tuple[complex, ...]:
+def euler_parameters(r: Matrix) -> tuple[Scalar, ...]:
     """Unit Euler parameters of a rotation matrix; the largest is positive."""
     squares = (
         1.0 + r[0][0] + r[1][1] + r[2][2],
@@ -143,13 +133,13 @@ def euler_parameters(r: Matrix) -> tuple[complex, ...]:
     return normalised(tuple(0.5 * entry / root for entry in rows[largest]))
 
 
-def normalised(e: Sequence[complex]) -> tuple[complex, ...]:
+def normalised(e: Sequence[Scalar]) -> tuple[Scalar, ...]:
     """Four numbers scaled to unit length."""
     factor = 1.0 / sum(x * x for x in e) ** 0.5
     return tuple(factor * x for x in e)
 
 
-def euler_rates(e: Sequence[complex], omega: Vector) -> tuple[complex, ...]:
+def euler_rates(e: Sequence[Scalar], omega: Vector) -> tuple[Scalar, ...]:
     """Rates of unit Euler parameters for an angular velocity in the axes rotated from: e' = 1/2 E^T omega."""
     e0, e1, e2, e3 = e
     x, y, z = omega
@@ -168,7 +158,7 @@ def orthonormalised(r: Matrix) -> Matrix:
     return (x, y, cross(x, y))
 
 
-def angle_between(along: complex, across: complex) -> complex:
+def angle_between(along: Scalar, across: Scalar) -> Scalar:
     """Angle whose cosine and sine are proportional to ``along`` and ``across``, in (-pi, pi]."""
     angle = math.atan2(across.real, along.real)
     if isinstance(along, complex) or isinstance(across, complex):
@@ -183,22 +173,16 @@ def relative(r_a: Matrix, r_b: Matrix) -> Matrix:
     return product(transpose(r_a), r_b)
 
 
-def inclination(a: Vector, b: Vector) -> float:
-    """Sine of the angle between two directions (real parts)."""
-    a, b = unit(real(a)), unit(real(b))
-    return length(cross(a, b))
-
-
 def _across(axis: Vector) -> int:
     """Number of a body axis well away from ``axis``: x, unless that is near. No tie lies near an axis in common use."""
     return 0 if abs(axis[0].real) < NEAR else 1
 
 
-def cosine(x: complex) -> complex:
+def cosine(x: Scalar) -> Scalar:
     """Cosine of a float or complex number."""
     return cmath.cos(x) if isinstance(x, complex) else math.cos(x)
 
 
-def sine(x: complex) -> complex:
+def sine(x: Scalar) -> Scalar:
     """Sine of a float or complex number."""
     return cmath.sin(x) if isinstance(x, complex) else math.sin(x)

@@ -1,5 +1,6 @@
 """Which initial coordinates keep their declared values when loops are assembled."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from mbsim_cli.assembly.bodies import declared_independent
 from mbsim_cli.assembly.joints import independent, initial_position, initial_velocity
 from mbsim_cli.assembly.measures import MeasureTable
 from mbsim_cli.assembly.system import System
+from mbsim_cli.assembly.vectors import Scalar
 from mbsim_cli.model.codes import Measure
 
 
@@ -55,11 +57,11 @@ def initial_measures(system: System, measures: MeasureTable) -> tuple[tuple[int,
             if name.startswith("e"):
                 system.issue(f"joints.{joint}", "an orientation cannot be independent at a joint that is cut")
                 break
-            offset = system.theta.add(lambda spec=spec, place=place: _start(system, spec, place))
+            offset = system.theta.add(partial(_start, system, spec, place))
             found.append((measures.coordinate(f"{joint}.{name}", f"joints.{joint}.initial"), offset, offset + 1))
     return tuple(found)
 
 
-def _start(system: System, spec: Any, place: int) -> tuple[complex, complex]:
+def _start(system: System, spec: Any, place: int) -> tuple[Scalar, Scalar]:
     """Initial value and rate of one coordinate."""
     return initial_position(system.geometry, spec)[place], initial_velocity(system.geometry, spec)[place]

@@ -5,10 +5,10 @@ from typing import Any
 from mbsim_cli.assembly.geometry import Geometry
 from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.assembly.shapes import Inertia, shape_inertia
-from mbsim_cli.assembly.vectors import Vector, dot, subtract
+from mbsim_cli.assembly.vectors import Scalar, Vector, dot, subtract
 
 
-def mass_properties(numbers: Numbers, geometry: Geometry, name: str) -> tuple[complex, Vector, Inertia]:
+def mass_properties(numbers: Numbers, geometry: Geometry, name: str) -> tuple[Scalar, Vector, Inertia]:
     """Mass, centre of mass in body axes, and inertia about the centre of mass in body axes."""
     body = geometry.bodies[name]
     mass = body_mass(numbers, body)
@@ -26,7 +26,7 @@ def mass_properties(numbers: Numbers, geometry: Geometry, name: str) -> tuple[co
     return mass, centre, inertia
 
 
-def body_mass(numbers: Numbers, body: Any) -> complex:
+def body_mass(numbers: Numbers, body: Any) -> Scalar:
     """Mass: the body's own, or its shape's, or none."""
     if body.mass is not None:
         return numbers(body.mass)
@@ -43,7 +43,7 @@ def _entries(numbers: Numbers, inertia: Any) -> Inertia:
     return tuple(0.0 if entry is None else numbers(entry) for entry in given)
 
 
-def _shifted(inertia: Inertia, mass: complex, d: Vector) -> Inertia:
+def _shifted(inertia: Inertia, mass: Scalar, d: Vector) -> Inertia:
     """Central inertia from the inertia about a point that lies -d from the centre of mass."""
     square = dot(d, d)
     x, y, z = d

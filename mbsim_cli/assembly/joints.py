@@ -20,6 +20,7 @@ from mbsim_cli.assembly.vectors import (
     IDENTITY,
     ZERO,
     Matrix,
+    Scalar,
     Vector,
     add,
     apply,
@@ -94,6 +95,11 @@ def kind_of(spec: Any) -> Joint:
     return Joint[spec.type.upper()]
 
 
+def freedom(spec: Any) -> int:
+    """Number of coordinates of a joint."""
+    return len(COORDINATES[kind_of(spec)])
+
+
 def tree_columns(kind: Joint, backwards: bool) -> tuple[TreeColumn, ...]:
     """Columns of a tree joint in the order in which they act.
 
@@ -128,12 +134,10 @@ def joint_frames(geometry: Geometry, spec: Any) -> Frames:
     p_a, p_b = (geometry.point(body, name) for body, name in zip(spec.bodies, both(spec.point), strict=True))
     reference = None
     if getattr(spec, "reference", None) is not None:
-        reference = tuple(
-            geometry.vector(body, name) for body, name in zip(spec.bodies, both(spec.reference), strict=True)
-        )
+        references = both(spec.reference)
+        reference = geometry.vector(a, references[0]), geometry.vector(b, references[1])
     if kind == Joint.UNIVERSAL:
-        axes = (geometry.vector(body, name) for body, name in zip(spec.bodies, both(spec.axes), strict=True))
-        return _framed(p_a, p_b, universal_frames(*axes, reference))
+        return _framed(p_a, p_b, universal_frames(geometry.vector(a, spec.axes[0]), geometry.vector(b, spec.axes[1])))
     if getattr(spec, "axis", None) is None:
         posed = kind == Joint.FIXED and is_designed(geometry, spec)
         return Frames(
@@ -167,7 +171,7 @@ def is_designed(geometry: Geometry, spec: Any) -> bool:
     )
 
 
-def initial_position(geometry: Geometry, spec: Any) -> tuple[complex, ...]:
+def initial_position(geometry: Geometry, spec: Any) -> tuple[Scalar, ...]:
     """Initial coordinates in declared order: as stated, else from the design position, else zero."""
     kind = kind_of(spec)
     stated = _stated_position(geometry, spec, kind)
@@ -181,7 +185,7 @@ def _zero_position(kind: Joint) -> tuple[float, ...]:
     return tuple(1.0 if name == "e0" else 0.0 for name in COORDINATES[kind])
 
 
-def _stated_position(geometry: Geometry, spec: Any, kind: Joint) -> list[complex | None]:
+def _stated_position(geometry: Geometry, spec: Any, kind: Joint) -> list[Scalar | None]:
     numbers, initial = geometry.numbers, getattr(spec, "initial", None)
 
     def get(name: str) -> Any:
@@ -200,7 +204,7 @@ def _stated_position(geometry: Geometry, spec: Any, kind: Joint) -> list[complex
     return [found.get(name) for name in COORDINATES[kind]]
 
 
-def design_position(geometry: Geometry, spec: Any, kind: Joint) -> tuple[complex, ...]:
+def design_position(geometry: Geometry, spec: Any, kind: Joint) -> tuple[Scalar, ...]:
     """Coordinates that the joint has in the design position of its bodies."""
     (a, b), frames = spec.bodies, joint_frames(geometry, spec)
     turned_a, turned_b = geometry.orientation(a), geometry.orientation(b)
@@ -218,7 +222,7 @@ def design_position(geometry: Geometry, spec: Any, kind: Joint) -> tuple[complex
     return tuple(values[name] for name in COORDINATES[kind])
 
 
-def initial_velocity(geometry: Geometry, spec: Any) -> tuple[complex, ...]:
+def initial_velocity(geometry: Geometry, spec: Any) -> tuple[Scalar, ...]:
     """Initial rates of the coordinates in declared order; zero where nothing is stated."""
     numbers, initial, kind = geometry.numbers, getattr(spec, "initial", None), kind_of(spec)
 

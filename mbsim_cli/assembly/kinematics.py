@@ -10,6 +10,7 @@ from mbsim_cli.assembly.vectors import (
     IDENTITY,
     ZERO,
     Matrix,
+    Scalar,
     Vector,
     add,
     apply,
@@ -46,6 +47,16 @@ class Poses:
     w: list[Vector]
     v: list[Vector]
 
+    @property
+    def w_array(self) -> np.ndarray:
+        """Angular velocities (n, 3)."""
+        return np.array(self.w, dtype=float).reshape(-1, 3)
+
+    @property
+    def v_array(self) -> np.ndarray:
+        """Velocities of the origin (n, 3)."""
+        return np.array(self.v, dtype=float).reshape(-1, 3)
+
     def point(self, body: int, local: Vector) -> Vector:
         """Global position of a point of a body."""
         return local if body < 0 else add(self.r[body], apply(self.R[body], local))
@@ -55,17 +66,17 @@ class Poses:
         return local if body < 0 else apply(self.R[body], local)
 
 
-def matrix(theta: Sequence[float], offset: int) -> Matrix:
+def matrix(theta: Sequence[Scalar], offset: int) -> Matrix:
     """Nine numbers by rows."""
     return tuple(tuple(theta[offset + 3 * row : offset + 3 * row + 3]) for row in range(3))
 
 
-def vector(theta: Sequence[float], offset: int) -> Vector:
+def vector(theta: Sequence[Scalar], offset: int) -> Vector:
     """Three numbers."""
     return tuple(theta[offset : offset + 3])
 
 
-def poses(tree: Tree, theta: Sequence[float], z: Sequence[float]) -> Poses:
+def poses(tree: Tree, theta: Sequence[Scalar], z: Sequence[Scalar]) -> Poses:
     """Poses at the coordinates z (n,)."""
     found = Poses([], [], [], [])
     for body, offset in enumerate(tree.theta):
@@ -82,7 +93,7 @@ def poses(tree: Tree, theta: Sequence[float], z: Sequence[float]) -> Poses:
     return found
 
 
-def _advance(found: Poses, kind: int, z: Sequence[float], origin: Vector, axes: Matrix):
+def _advance(found: Poses, kind: int, z: Sequence[Scalar], origin: Vector, axes: Matrix):
     """Apply one column (four for Euler parameters); append its motion; return frame and number of columns used."""
     if kind <= Column.TRANSLATION_Z:
         axis = transpose(axes)[kind]
@@ -103,7 +114,7 @@ def _advance(found: Poses, kind: int, z: Sequence[float], origin: Vector, axes: 
     return origin, product(axes, rotation_matrix(e)), 4
 
 
-def measure_row(at: Poses, pairs: Pairs, kind: int, pair: int, theta: Sequence[float], offset: int) -> np.ndarray:
+def measure_row(at: Poses, pairs: Pairs, kind: int, pair: int, theta: Sequence[Scalar], offset: int) -> np.ndarray:
     """Derivatives of a geometric measure by the columns of its pair."""
     a, b = pairs.a[pair], pairs.b[pair]
     p_a, p_b = at.point(a, vector(theta, offset + P_A)), at.point(b, vector(theta, offset + P_B))
@@ -127,7 +138,7 @@ def _angle_directions(n_a: Vector, u_b: Vector) -> tuple[Vector, Vector]:
     return scale(1.0 / (dot(flat, flat) or 1.0), cross(n_a, flat)), u_b
 
 
-def measure_value(at: Poses, pairs: Pairs, kind: int, pair: int, theta: Sequence[float], offset: int) -> float:
+def measure_value(at: Poses, pairs: Pairs, kind: int, pair: int, theta: Sequence[Scalar], offset: int) -> float:
     """Value of a geometric measure."""
     a, b = pairs.a[pair], pairs.b[pair]
     gap = subtract(at.point(b, vector(theta, offset + P_B)), at.point(a, vector(theta, offset + P_A)))

@@ -4,9 +4,11 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
+from mbsim_cli.assembly.arrays import table
 from mbsim_cli.assembly.frames import sine
 from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.assembly.system import System
+from mbsim_cli.assembly.vectors import Scalar
 from mbsim_cli.model.codes import Law
 from mbsim_cli.model.layout import NONE, Laws
 
@@ -53,7 +55,7 @@ class LawTable:
 
     def table(self) -> Laws:
         """The laws as arrays."""
-        return Laws(kind=self.kind, theta=self.offset, count=self.count)
+        return table(Laws, kind=self.kind, theta=self.offset, count=self.count)
 
 
 def count(law: Any, size: int) -> int:
@@ -61,7 +63,7 @@ def count(law: Any, size: int) -> int:
     return len(law.values) if law.type == "spline" else size
 
 
-def coefficients(numbers: Numbers, law: Any) -> Sequence[complex]:
+def coefficients(numbers: Numbers, law: Any) -> Sequence[Scalar]:
     """Coefficients of a law as ``model.layout`` orders them."""
     match law.type:
         case "constant":
@@ -78,7 +80,7 @@ def coefficients(numbers: Numbers, law: Any) -> Sequence[complex]:
     return spline(numbers.vector(law.arguments), numbers.vector(law.values))
 
 
-def spline(x: Sequence[complex], y: Sequence[complex]) -> list[complex]:
+def spline(x: Sequence[Scalar], y: Sequence[Scalar]) -> list[Scalar]:
     """Breakpoints, then the cubics of the natural spline through (x, y), highest power first."""
     intervals = range(len(x) - 1)
     h = [x[i + 1] - x[i] for i in intervals]
@@ -91,7 +93,7 @@ def spline(x: Sequence[complex], y: Sequence[complex]) -> list[complex]:
     return pieces
 
 
-def _curvatures(h: Sequence[complex], slope: Sequence[complex]) -> list[complex]:
+def _curvatures(h: Sequence[Scalar], slope: Sequence[Scalar]) -> list[Scalar]:
     """Second derivatives at the breakpoints, zero at both ends (Thomas algorithm, analytic in its arguments)."""
     upper, right = [0.0], [0.0]
     for i in range(1, len(h)):
@@ -104,7 +106,7 @@ def _curvatures(h: Sequence[complex], slope: Sequence[complex]) -> list[complex]
     return values
 
 
-def law_at(laws: Laws, theta: Sequence[complex], law: int, x: complex) -> complex:
+def law_at(laws: Laws, theta: Sequence[Scalar], law: int, x: Scalar) -> Scalar:
     """Value of a packed law, without compiled code; analytic, so that a complex step gives its derivative."""
     kind, first, count = Law(laws.kind[law]), laws.theta[law], laws.count[law]
     c = theta[first : first + 5 * count]

@@ -14,7 +14,7 @@ def momenta(tree: Tree, theta: Sequence[float], at: Poses) -> tuple[np.ndarray, 
     Also its product with the column, the diagonal of M (n,), and the size (n,) of the terms which that is the sum of.
     """
     mass, moment, inertia = (array[tree.column_body] for array in _subtrees(tree, theta, at))
-    w, v = np.reshape(at.w, (-1, 3)), np.reshape(at.v, (-1, 3))
+    w, v = at.w_array, at.v_array
     linear = mass[:, None] * v - np.cross(moment, w)
     angular = np.einsum("nij,nj->ni", inertia, w) + np.cross(moment, v)
     diagonal = (w * angular + v * linear).sum(axis=1)
@@ -25,7 +25,7 @@ def momenta(tree: Tree, theta: Sequence[float], at: Poses) -> tuple[np.ndarray, 
 def mass_matrix(tree: Tree, at: Poses, momentum: np.ndarray) -> np.ndarray:
     """M (n, n) from the momenta of its columns, in O(n depth)."""
     n = len(tree.column_body)
-    motion = np.hstack([np.reshape(at.v, (-1, 3)), np.reshape(at.w, (-1, 3))])
+    motion = np.hstack([at.v_array, at.w_array])
     matrix = np.zeros((n, n))
     for j in range(n):
         above = _columns_above(tree, j)
@@ -40,7 +40,8 @@ def _subtrees(tree: Tree, theta: Sequence[float], at: Poses) -> tuple[np.ndarray
     for body, offset in enumerate(tree.theta):
         m, c = theta[offset + MASS], np.array(at.point(body, vector(theta, offset + COM)))
         xx, yy, zz, xy, xz, yz = theta[offset + INERTIA : offset + INERTIA + 6]
-        turned, local = np.array(at.R[body]), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        local = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        turned: np.ndarray = np.array(at.R[body])
         mass[body], moment[body] = m, m * c
         inertia[body] = turned @ local @ turned.T + m * (c @ c * np.eye(3) - np.outer(c, c))
     for body in range(count - 1, -1, -1):

@@ -1,13 +1,15 @@
 """Measures: scalar functions of the configuration that constraints, forces and sensors share."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
+from mbsim_cli.assembly.arrays import table
 from mbsim_cli.assembly.frames import frame
 from mbsim_cli.assembly.geometry import Geometry, split
 from mbsim_cli.assembly.joints import EULER_NAMES, Frames, joint_frames
 from mbsim_cli.assembly.pairs import PairTable
 from mbsim_cli.assembly.system import Coordinate, System
-from mbsim_cli.assembly.vectors import ZERO, Vector, scale, transpose, unit, without
+from mbsim_cli.assembly.vectors import ZERO, Scalar, Vector, scale, transpose, unit, without
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import MEASURE_SIZE, NONE, Measures
 
@@ -31,13 +33,14 @@ class MeasureTable:
         for coordinates in self._coordinates:
             first.append(first[-1] + len(coordinates))
         flat = [coordinate for coordinates in self._coordinates for coordinate in coordinates]
-        return Measures(kind=self.kind, pair=self.pair, theta=self.offset, first=first, coordinate=flat)
+        return table(Measures, kind=self.kind, pair=self.pair, theta=self.offset, first=first, coordinate=flat)
 
     def keep(self, wanted: Sequence[int]) -> list[int]:
         """Drop all measures but these; return their new numbers."""
         kept = sorted(set(wanted))
         new = {old: number for number, old in enumerate(kept)}
-        for rows in (self.kind, self.pair, self.offset, self._coordinates):
+        lists: tuple[list[Any], ...] = (self.kind, self.pair, self.offset, self._coordinates)
+        for rows in lists:
             rows[:] = [rows[old] for old in kept]
         self._known = {key: new[old] for key, old in self._known.items() if old in new}
         return [new[old] for old in wanted]
@@ -102,7 +105,7 @@ class MeasureTable:
                 self._known[key] = self.combination([coordinate.column], lambda: (sign,))
         return self._known[key]
 
-    def combination(self, columns: list[int], coefficients: Callable[[], Sequence[complex]]) -> int:
+    def combination(self, columns: list[int], coefficients: Callable[[], Sequence[Scalar]]) -> int:
         """Weighted sum of tree coordinates."""
         return self._append(Measure.COORDINATES, NONE, self._theta.add(coefficients), columns)
 
@@ -118,13 +121,13 @@ class MeasureTable:
             frames = joint_frames(g, spec)
             return frames.p_a, frames.p_b, transpose(frames.R_a)[axis_a], transpose(frames.R_b)[axis_b], ZERO
 
-        return self.between(kind, *spec.bodies, block)
+        return self.between(kind, spec.bodies[0], spec.bodies[1], block)
 
     def between(self, kind: Measure, a: str, b: str, block: Callable[[Geometry], Sequence[Vector]]) -> int:
         """Geometric measure; ``block`` gives p_a, p_b, u_a, u_b, n_a, or the first few of them."""
         geometry = self._geometry
 
-        def numbers() -> list[complex]:
+        def numbers() -> list[Scalar]:
             given = [component for vector in block(geometry) for component in vector]
             return given + [0.0] * (MEASURE_SIZE - len(given))
 
@@ -149,11 +152,8 @@ class MeasureTable:
             return self.between_frames(coordinate.joint, Measure.PROJECTION, _CUT_AXES[name], 0)
         a, b = spec.bodies
         backwards = name == "angle_2"  # turns about an axis of b
-        return self.between(
-            Measure.ANGLE,
-            *((b, a) if backwards else (a, b)),
-            lambda g: _angle_block(joint_frames(g, spec), backwards),
-        )
+        first, second = (b, a) if backwards else (a, b)
+        return self.between(Measure.ANGLE, first, second, lambda g: _angle_block(joint_frames(g, spec), backwards))
 
 
 def _angle_block(frames: Frames, backwards: bool) -> tuple[Vector, ...]:

@@ -1,6 +1,6 @@
 """The motion that an inverse analysis follows, and what must hold for one."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,22 +22,25 @@ _OPEN = (
 
 
 def check_open(system: System) -> None:
-    """Record loops and constraints: a motion given for every coordinate would break them."""
+    """Raise ModelError for loops and constraints: a motion given for every coordinate would break them."""
     for loop in system.topology.loops:
         chain = " - ".join(loop)
         system.issue(f"joints.{loop[0]}", f"the joints {chain} form a loop, and torques in loops are not unique", _OPEN)
     for name in system.model_file.constraints:
         system.issue(f"constraints.{name}", "inverse dynamics knows no constraints", _OPEN)
+    system.stop()
 
 
 class MotionTable:
     """Finds for every column of the tree its law, or its column in a table."""
 
-    def __init__(self, system: System, laws: LawTable, tables: Tables):
+    def __init__(self, system: System, laws: LawTable):
         self._system, self._laws = system, laws
         self._spec = system.model_file.analysis.motion
-        self._tables = tables
-        self._columns = {} if self._spec.table is None else tables.columns(self._spec.table.file, f"{PATH}.table.file")
+        self._tables: Tables = system.tables
+        self._columns: Mapping[str, np.ndarray] = {}
+        if self._spec.table is not None:
+            self._columns = self._tables.columns(self._spec.table.file, f"{PATH}.table.file")
 
     def prescribed(self, duration: float, torque_rows: tuple[tuple[int, float], ...]) -> Prescribed:
         """The motion; records an issue for every coordinate that nothing gives."""
@@ -72,12 +75,16 @@ class MotionTable:
     def _missing(self, name: str, column: Any) -> None:
         if self._spec.table is not None and self._columns:
             hint = suggest(name, list(self._columns)) or "name its column under columns"
-            self._system.issue(f"{PATH}.table", f"nothing gives the motion of {name!r}: the table has no such column", hint)
+            self._system.issue(
+                f"{PATH}.table", f"nothing gives the motion of {name!r}: the table has no such column", hint
+            )
         elif _is_euler(column):
             hint = "laws or table give all four, of unit length together"
             self._system.issue(PATH, f"nothing gives the motion of the Euler parameter {name!r}", hint)
         elif self._spec.table is None:
-            self._system.issue(PATH, f"nothing gives the motion of {name!r}", "give it a law under laws, or one for all")
+            self._system.issue(
+                PATH, f"nothing gives the motion of {name!r}", "give it a law under laws, or one for all"
+            )
 
     def _read(self, names: list[str], duration: float) -> tuple[np.ndarray, np.ndarray]:
         spec = self._spec.table

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from mbsim_cli.assembly.vectors import Scalar
+
 STEP = 1e-30  # of a complex step; its square vanishes beside any value, so the derivative is exact
 
 
@@ -16,7 +18,7 @@ class Numbers:
         self._moved: Mapping[str, float] | None = None
         self.read: set[Any] = set()
 
-    def __call__(self, number: Any) -> complex:
+    def __call__(self, number: Any) -> Scalar:
         """Value of a number, complex where it depends on the parameter that is stepped along."""
         if number.literal is not None:
             return number.literal
@@ -30,7 +32,7 @@ class Numbers:
         """Evaluate at other parameter values from now on (None: at those of the file)."""
         self._moved, self._values = values, {}
 
-    def vector(self, numbers: Sequence[Any]) -> tuple[complex, ...]:
+    def vector(self, numbers: Sequence[Any]) -> tuple[Scalar, ...]:
         """Values of several numbers."""
         return tuple(self(number) for number in numbers)
 
@@ -52,6 +54,6 @@ class Numbers:
         steps = ({name: self._beyond(name)} for name in parameters)
         return [complex(self._environment.value(number, step)).imag / STEP for step in steps]
 
-    def _beyond(self, parameter: str) -> complex:
+    def _beyond(self, parameter: str) -> Scalar:
         """Value of a parameter with a complex step."""
         return complex(self._environment.scope()[parameter].real, STEP)

@@ -65,19 +65,17 @@ class _Stream:
 
     def __init__(self, objective: Objective, p: int):
         self.objective, self.p = objective, p
-        self._last = None  # time, value, derivative of the last instant
-        self.start = None
+        self._last: tuple[np.ndarray, ...] = ()  # time, value, derivative of the last instant
+        self.start = 0.0
 
     def add(self, block: Block) -> None:
         """Take the next instants in."""
         time = block.time
         value, derivative = integrand_of(self.objective, block)
-        if self._last is None:
-            self.start = time[0]
+        if self._last:
+            time, value, derivative = map(np.concatenate, zip(self._last, (time, value, derivative), strict=True))
         else:
-            time, value, derivative = (
-                np.concatenate(pair) for pair in zip(self._last, (time, value, derivative), strict=True)
-            )
+            self.start = time[0]
         self._last = (time[-1:], value[-1:], derivative[-1:])
         self.take(time, value, derivative)
 

@@ -18,7 +18,8 @@ def objectives_of(
     values: Mapping[str, float] | None = None,
 ) -> list[Objective]:
     """Objectives in the order of the file; ``values`` are parameter values other than those of the file."""
-    file, found = model_file.objectives, {}
+    file = model_file.objectives
+    found: dict[str, Objective] = {}
     widths = {sensor: rows.stop - rows.start for sensor, rows in sensor_rows.items()}
 
     def objective(name: str) -> Objective:

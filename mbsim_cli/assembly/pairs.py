@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from mbsim_cli.assembly.arrays import table
 from mbsim_cli.model.layout import GROUND, Pairs
 
 
@@ -33,7 +34,7 @@ class PairTable:
             sign += signs
             first.append(len(column))
         a, b = zip(*self._number, strict=True) if self._number else ((), ())
-        return Pairs(a=a, b=b, first=first, column=column, sign=sign)
+        return table(Pairs, a=a, b=b, first=first, column=column, sign=sign)
 
     def _path(self, a: int, b: int) -> tuple[list[int], list[int]]:
         """Columns from b up to the common ancestor, then from a up to it, with their signs."""

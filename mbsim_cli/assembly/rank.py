@@ -19,7 +19,8 @@ def rank(J: np.ndarray) -> int:
 
 def dependent_rows(J: np.ndarray) -> list[int]:
     """Rows of a matrix (of unit rows) that are combinations of rows before them."""
-    basis, found = np.zeros(J.shape), []
+    basis = np.zeros(J.shape)
+    found: list[int] = []
     for number, row in enumerate(J):
         known = basis[: number - len(found)]
         rest = row - (known @ row) @ known
@@ -37,7 +38,8 @@ def determined(J: np.ndarray, free: np.ndarray, stated: np.ndarray, beyond: bool
 
     ``beyond`` takes others where the free ones are too few: an automatic target leaves a position but binds its rate.
     """
-    rest, chosen = unit_rows(J).copy(), []
+    rest = unit_rows(J).copy()
+    chosen: list[int] = []
     squares = (rest * rest).sum(axis=0)
     groups = [(free & ~stated, WELL), (free & stated, WELL), (free, RANK_TOLERANCE)]
     for group, enough in [*groups, (~free & beyond, RANK_TOLERANCE)]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from mbsim_cli.assembly.arrays import table
 from mbsim_cli.assembly.geometry import split
 from mbsim_cli.assembly.measures import MeasureTable
 from mbsim_cli.assembly.system import System, unit_of
@@ -31,7 +32,7 @@ class SensorTable:
     def table(self) -> Sensors:
         """The sensors as arrays."""
         kind, body, index, order, theta = zip(*self._entries, strict=True) if self._entries else ((),) * 5
-        return Sensors(kind=kind, body=body, index=index, order=order, theta=theta, first=self._first)
+        return table(Sensors, kind=kind, body=body, index=index, order=order, theta=theta, first=self._first)
 
     def add(self, name: str, spec: Any) -> None:
         """Add a sensor of the model file."""

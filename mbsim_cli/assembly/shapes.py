@@ -3,9 +3,9 @@
 from typing import Any
 
 from mbsim_cli.assembly.numbers import Numbers
-from mbsim_cli.assembly.vectors import Vector
+from mbsim_cli.assembly.vectors import Scalar, Vector
 
-Inertia = tuple[complex, complex, complex, complex, complex, complex]  # xx yy zz xy xz yz
+Inertia = tuple[Scalar, ...]  # six: xx yy zz xy xz yz
 _AXES = {"x": 0, "y": 1, "z": 2}
 
 
@@ -20,7 +20,7 @@ def shape_center(numbers: Numbers, shape: Any) -> Vector:
     return (0.0, 0.0, 0.0)
 
 
-def shape_inertia(numbers: Numbers, shape: Any, mass: complex) -> Inertia:
+def shape_inertia(numbers: Numbers, shape: Any, mass: Scalar) -> Inertia:
     """Central inertia of a homogeneous shape."""
     if shape.type in ("rod", "cylinder"):
         length = numbers(shape.length)

@@ -15,7 +15,7 @@ Reader = Callable[[Path], Mapping[str, np.ndarray]]
 class Tables:
     """Reads each file once; ``issue`` takes path, message and hint."""
 
-    def __init__(self, model_file: Any, read: Reader, issue: Callable[..., None]):
+    def __init__(self, model_file: Any, read: Reader | None, issue: Callable[..., None]):
         self._model_file, self._read, self._issue = model_file, read, issue
         self._known: dict[Path, Mapping[str, np.ndarray]] = {}
 
@@ -24,7 +24,7 @@ class Tables:
         place = Path(self._model_file.source.locate(path)[0]).parent / file
         if place not in self._known:
             try:
-                self._known[place] = self._read(place)
+                self._known[place] = {} if self._read is None else self._read(place)
             except InputOutputError as error:
                 self._issue(path, str(error))
                 self._known[place] = {}

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from mbsim_cli.assembly.numbers import STEP, Numbers
+from mbsim_cli.assembly.vectors import Scalar
 
-Function = Callable[[], Sequence[complex]]
+Function = Callable[[], Sequence[Scalar]]
 
 
 class Theta:

@@ -6,7 +6,7 @@ first, so that a branch, and every subtree, is a run of consecutive numbers.
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 GROUND_NAME = "ground"
@@ -123,7 +123,7 @@ def _with_ground(reached: dict[str, Edge]) -> set[str]:
     return {GROUND_NAME, *reached}
 
 
-def _parents(tree: Sequence[Edge]) -> dict[str, Edge]:
+def _parents(tree: Iterable[Edge]) -> dict[str, Edge]:
     """For every body that the tree reaches, the edge towards the ground."""
     neighbours = _neighbours(list(tree))
     reached: dict[str, Edge] = {}

@@ -8,6 +8,7 @@ import numpy as np
 from mbsim_cli.assembly.constraints import Identity
 from mbsim_cli.assembly.kinematics import measure_row, measure_value, poses
 from mbsim_cli.assembly.numbers import STEP
+from mbsim_cli.assembly.vectors import Scalar
 from mbsim_cli.model.codes import Column, Measure
 from mbsim_cli.model.problem import Problem
 
@@ -41,7 +42,7 @@ def left_open(problem: Problem, identities: Sequence[Identity]) -> tuple[np.ndar
     """What identities leave open, whatever the coordinates are (r,), and its derivatives by the parameters (r, p)."""
     first, n = problem.model.tree.initial[0], len(problem.model.tree.column_kind)
 
-    def values(theta: list[complex]) -> np.ndarray:
+    def values(theta: list[Scalar]) -> np.ndarray:
         at, pairs = poses(problem.model.tree, theta, theta[first : first + n]), problem.model.pairs
         return np.array(
             [measure_value(at, pairs, i.kind, i.pair, theta, i.block) - theta[i.target] for i in identities]

@@ -4,14 +4,17 @@ Every function is analytic in its arguments, so that a complex step through it g
 matrices are tuples of rows.
 """
 
-Vector = tuple[complex, complex, complex]
-Matrix = tuple[Vector, Vector, Vector]
+from typing import Any
+
+Scalar = Any  # float, or complex with a step
+Vector = tuple[Scalar, ...]  # three
+Matrix = tuple[Vector, ...]  # three rows
 
 ZERO: Vector = (0.0, 0.0, 0.0)
 IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
-def dot(a: Vector, b: Vector) -> complex:
+def dot(a: Vector, b: Vector) -> Scalar:
     """Sum of products (no conjugate)."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
@@ -31,12 +34,12 @@ def subtract(a: Vector, b: Vector) -> Vector:
     return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
 
 
-def scale(factor: complex, a: Vector) -> Vector:
+def scale(factor: Scalar, a: Vector) -> Vector:
     """factor * a."""
     return (factor * a[0], factor * a[1], factor * a[2])
 
 
-def length(a: Vector) -> complex:
+def length(a: Vector) -> Scalar:
     """Square root of a . a, with positive real part."""
     return dot(a, a) ** 0.5
 

@@ -1,7 +1,7 @@
 """From a model file to numbers: what ``run`` and ``check`` share."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.cli.output import say
+from mbsim_cli.cli.signals import shield
 from mbsim_cli.errors import AnalysisError, UsageError
 from mbsim_cli.model.problem import Block, Problem
 
@@ -79,7 +80,7 @@ def _read_table(path: Path) -> dict[str, np.ndarray]:
     return read_table(path)
 
 
-def blocks(problem: Problem) -> Iterator[Any]:
+def blocks_of(problem: Problem) -> Iterator[Any]:
     """Every instant of the analysis that the problem asks for."""
     if problem.options.analysis == "inverse_dynamics":
         from mbsim_cli.solve.inverse_dynamics import inverse
@@ -87,7 +88,6 @@ def blocks(problem: Problem) -> Iterator[Any]:
         return inverse(problem)
     from mbsim_cli.solve.forward import forward
 
-    # objectives need every step, so thinning is left to the consumers
     return forward(replace(problem, options=replace(problem.options, output_interval=1)))
 
 
@@ -99,28 +99,33 @@ def compile_kernels(problem: Problem, quiet: bool) -> float:
     if not _jit.cache_is_warm():
         say("compiling kernels, once: this takes up to a minute, later runs start at once", quiet)
     first_step = replace(problem, options=replace(problem.options, duration=problem.options.step))
-    evaluate(first_step, ())
+    deque(blocks_of(first_step), maxlen=0)  # not shielded from interruption: compiling takes long
     return perf_counter() - start
 
 
 def evaluate(
     problem: Problem,
-    objectives: Iterable[Any],
-    consumers: Iterable[Callable[[Block], None]] = (),
-    guard: Callable[[], AbstractContextManager] = nullcontext,
+    objectives: Sequence[Any],
+    consumers: Sequence[Callable[[Block], None]] = (),
 ) -> dict[str, Gradient]:
-    """Run the analysis once; every block goes to the consumers, and within ``guard``. Return the objectives."""
+    """Run the analysis once; every block goes to the consumers. Return the objectives.
+
+    Objectives need every step, so thinning is left to the consumers. Interruption waits for the end of a block: a file
+    must not be left half-written, and an exception while compiled code hands its results over would crash it.
+    """
     from mbsim_cli.assembly.objectives import Accumulator
 
     p = problem.theta_rho.shape[1]
     accumulators = {objective.name: Accumulator(objective, p) for objective in objectives}
     with np.errstate(all="ignore"):  # what is not finite is reported below, as a sentence
-        for block in blocks(problem):
-            with guard():
-                for take in consumers:
+        blocks = blocks_of(problem)
+        while True:
+            with shield():
+                block = next(blocks, None)
+                if block is None:
+                    break
+                for take in (*consumers, *(accumulator.add for accumulator in accumulators.values())):
                     take(block)
-            for accumulator in accumulators.values():
-                accumulator.add(block)
     results = {name: Gradient(float(a.value), np.asarray(a.gradient, float)) for name, a in accumulators.items()}
     _require_finite(results)
     return results

@@ -90,7 +90,7 @@ def _solve(assembled: Any, writer: ResultWriter, health: Health, timing: Timing,
 
     with bar("solving", assembled.problem.options.duration, quiet) as show:
         consumers = (write, health.add, lambda block: show(float(block.time[-1])) if len(block.time) else None)
-        results = analysis.evaluate(assembled.problem, assembled.objectives, consumers, signals.shield)
+        results = analysis.evaluate(assembled.problem, assembled.objectives, consumers)
     timing.solve = perf_counter() - start - timing.write
     return results
 

@@ -32,7 +32,8 @@ class ResultWriter:
     """Streams blocks into a temporary file; ``finish`` gives it its name, ``keep_partial`` one that says what it is.
 
     ``target`` has passed ``target.check_target``; ``sensors`` tells the rows of the record that each sensor fills;
-    every ``every``-th instant is stored, and the last; ``inverse`` tells blocks of inverse dynamics. Without ``sensitivities`` blocks have no parameter axis, though
+    every ``every``-th instant is stored, and the last;
+    ``inverse`` tells blocks of inverse dynamics. Without ``sensitivities`` blocks have no parameter axis, though
     gradients of objectives may come from elsewhere.
     """
 

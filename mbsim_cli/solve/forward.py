@@ -16,6 +16,7 @@ from mbsim_cli.solve.status import sentence
 
 BLOCK_NUMBERS = 4_000_000  # numbers of sensitivities held at once, about 32 MB
 BLOCK_STEPS = 2_000
+PATIENCE = 0.5  # seconds a block takes at most, roughly
 
 
 class Simulation:
@@ -44,6 +45,7 @@ class Simulation:
             stored[0] = start
         for stored, start in zip(d_record[:4], self.sens[:4], strict=True):
             stored[0] = start
+        record.reaction[0], d_record.reaction[0] = self.state.lam, self.sens.lam
         return self._block(record, d_record)
 
     def advance(self, steps: int) -> Block:
@@ -93,7 +95,9 @@ def start(problem: Problem, theta: np.ndarray | None = None) -> Simulation:
     if np.abs(initial.residual).max(initial=0.0) > CLOSED:
         worst = int(np.argmax(np.abs(initial.residual)))
         name = problem.names.constraints[worst]
-        raise AnalysisError(f"the mechanism cannot be assembled: '{name}' stays open by {abs(initial.residual[worst]):.3g}")
+        raise AnalysisError(
+            f"the mechanism cannot be assembled: '{name}' stays open by {abs(initial.residual[worst]):.3g}"
+        )
     return Simulation(problem, initial)
 
 
@@ -111,9 +115,13 @@ def forward(problem: Problem, *, block_steps: int | None = None) -> Iterator[Blo
 
 
 def _block_steps(problem: Problem, p: int) -> int:
-    """Steps of a block, so that its sensitivities stay within bounds."""
+    """Steps of a block: its sensitivities stay within bounds, and interruption and progress wait for half a second.
+
+    Nothing measured enters: sums over blocks, and so results, must not depend on how fast a machine is.
+    """
     _, n, m = allocate.sizes(problem.model)
+    patience = int(PATIENCE / (1e-5 + 1e-6 * n * n * (1 + p / 5)))  # seconds a step, roughly
     numbers = (3 * n + m + int(problem.model.sensors.first[-1])) * max(p, 1)
     interval = problem.options.output_interval
-    rows = max(1, min(BLOCK_STEPS // interval, BLOCK_NUMBERS // max(numbers, 1)))
+    rows = max(1, min(BLOCK_STEPS // interval, patience // interval, BLOCK_NUMBERS // max(numbers, 1)))
     return rows * interval

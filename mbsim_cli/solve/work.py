@@ -117,13 +117,13 @@ def record(model: Model, rows: int, dtype: type) -> Record:
     """Allocate the rows of a block."""
     _, n, m = sizes(model)
     by_row = [np.zeros((rows, k), dtype) for k in (n, n, n, m, m, m)]
-    return Record(np.zeros(rows), *by_row, np.zeros(rows, np.int64), np.zeros((rows, 3)))
+    return Record(np.zeros(rows), *by_row, np.zeros(rows, np.int64), np.zeros((rows, 3)), np.zeros((rows, m), dtype))
 
 
 def sensitivity_record(model: Model, rows: int, p: int, dtype: type) -> SensitivityRecord:
     """Allocate the rows of a block of sensitivities."""
     _, n, m = sizes(model)
-    return SensitivityRecord(*(np.zeros((rows, k, p), dtype) for k in (n, n, n, m)), np.zeros(rows))
+    return SensitivityRecord(*(np.zeros((rows, k, p), dtype) for k in (n, n, n, m, m)), np.zeros(rows))
 
 
 def linearisation(model: Model, p: int, dtype: type) -> Linearisation:

@@ -25,6 +25,9 @@ def test_other_parameter_values(tmp_path: Path):
     p = np.array([given.get(name, value) for name, value in zip(PARAMETERS, NOMINAL, strict=True)])
     values, gradients = FiveBar(1e-11, **ADAMS).gradient(p)
     overrides = [text for name, value in given.items() for text in ("-p", f"{name}={value}")]
-    found, by = run(ROOT / "models/fivebar.yaml", tmp_path / "out.h5", "--sensitivity", "ddm", *overrides)
-    assert np.allclose(found, values, rtol=2e-4)
-    assert np.allclose(np.column_stack([by[name] for name in PARAMETERS]), gradients, rtol=2e-4)
+    found, by = run(
+        ROOT / "models/fivebar.yaml", tmp_path / "out.h5", "--sensitivity", "ddm", "--step", "2.5e-4", *overrides
+    )
+    assert np.allclose(found, values, rtol=1e-6)
+    # d psi3 / d x_G_A1 nearly cancels here: 5e-4 at 1 ms, a quarter of it with each halving
+    assert np.allclose(np.column_stack([by[name] for name in PARAMETERS]), gradients, rtol=5e-5)

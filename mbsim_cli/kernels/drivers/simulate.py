@@ -28,6 +28,7 @@ class Record(NamedTuple):
     kappa: np.ndarray
     iterations: np.ndarray
     drift: np.ndarray
+    reaction: np.ndarray  # (N, m) multipliers that the projected accelerations belong to
 
 
 class SensitivityRecord(NamedTuple):
@@ -37,6 +38,7 @@ class SensitivityRecord(NamedTuple):
     velocity: np.ndarray
     acceleration: np.ndarray
     lam: np.ndarray
+    reaction: np.ndarray
     error: np.ndarray
 
 
@@ -113,7 +115,7 @@ def run(model, theta, control, first, steps, interval, progress, directions, sta
         if status != Status.OK:
             return Progress(status, step - first - 1, scale, False, total)
         if step % interval == 0:
-            write_row(t, count, error, state, sens, eq, record, d_record, row)
+            write_row(t, count, error, control.mass_projection, state, sens, eq, record, d_record, row)
             row += 1
     return Progress(Status.OK, steps, scale, fresh, total)
 
@@ -136,8 +138,13 @@ def _is_finite(state, sens):
 
 
 @kernel
-def write_row(t, count, error, state, sens, eq, record, d_record, row):
-    """Store an instant."""
+def write_row(t, count, error, mass_projection, state, sens, eq, record, d_record, row):
+    """Store an instant.
+
+    lambda belongs to z''* and is of first order in h; with the multipliers kappa of the mass-orthogonal
+    projection, M z'' = Q - Phi_z^T (lambda + kappa): that is the reaction, of second order.
+    """
+    share = 1.0 if mass_projection else 0.0
     record.time[row] = t
     record.iterations[row] = count
     for c in range(state.z.size):
@@ -154,9 +161,11 @@ def write_row(t, count, error, state, sens, eq, record, d_record, row):
         record.lam[row, r] = state.lam[r]
         record.sigma[row, r] = state.sigma[r]
         record.kappa[row, r] = state.kappa[r]
+        record.reaction[row, r] = state.lam[r] + share * state.kappa[r]
         record.drift[row, 0] = max(record.drift[row, 0], np.abs(eq.phi[r].real))
         record.drift[row, 1] = max(record.drift[row, 1], np.abs(eq.phi1[r].real))
         record.drift[row, 2] = max(record.drift[row, 2], np.abs(eq.phi2[r].real))
         for k in range(sens.lam.shape[1]):
             d_record.lam[row, r, k] = sens.lam[r, k]
+            d_record.reaction[row, r, k] = sens.lam[r, k] + share * sens.kappa[r, k]
     d_record.error[row] = error

@@ -3,7 +3,8 @@
 from mbsim_cli.spec.review import Review
 
 MAX_STEPS = 1_000_000_000
-_POSITIVE = ("step", "sampling", "duration", "output_interval", "tolerance", "gradient_tolerance", "penalty", "weighting")
+_POSITIVE = ("step", "sampling", "duration", "output_interval")
+_POSITIVE += ("tolerance", "gradient_tolerance", "penalty", "weighting")
 
 
 def check(review: Review) -> None:
@@ -33,7 +34,8 @@ def _parameters(review: Review) -> list[str]:
 def _inverse(review: Review) -> None:
     for name, sensor in review.model.sensors.items():
         if sensor.type == "multiplier":
-            review.report(("sensors", name), "inverse dynamics has no multipliers", "a torque sensor shows a joint's torque")
+            hint = "a torque sensor shows what a joint takes"
+            review.report(("sensors", name), "inverse dynamics has no multipliers", hint)
     analysis = review.model.analysis
     sampling, duration = review.value(analysis.sampling), review.value(analysis.duration)
     if sampling is not None and duration is not None and 0 < duration < sampling * (1 - 1e-9):

@@ -1,4 +1,4 @@
-"""Independent values of cut joints, turned into values of tree coordinates.
+"""Initial coordinates as the solver gets them: independent values of cut joints become those of tree coordinates.
 
 A joint that is cut has no coordinates, so a value declared for it is an equation. It is solved here, with its exact
 derivatives by the parameters; what the solver gets are initial coordinates like any others.
@@ -12,7 +12,22 @@ from mbsim_cli.assembly.numbers import STEP
 from mbsim_cli.assembly.rank import RANK_TOLERANCE, determined
 
 
-def transfer(
+def start_from(
+    equations: Equations, closing: Closing, theta: np.ndarray, theta_rho: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Theta (size,) and d theta / d rho (size, p) with dependent coordinates where the loops were closed.
+
+    These are first guesses of the solver, which so finds the closing that was checked; they have no derivatives.
+    """
+    if equations.initial_measures:
+        return _solved(equations, closing, theta, theta_rho)
+    theta, theta_rho = theta.copy(), theta_rho.copy()
+    guesses = equations.problem.model.tree.initial[0] + np.flatnonzero(~closing.held)
+    theta[guesses], theta_rho[guesses] = closing.z[~closing.held], 0.0
+    return theta, theta_rho
+
+
+def _solved(
     equations: Equations, closing: Closing, theta: np.ndarray, theta_rho: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Theta (size,) and d theta / d rho (size, p) with the initial block solved from all equations."""
@@ -20,13 +35,13 @@ def transfer(
     position, velocity = slice(first, first + n), slice(first + n, first + 2 * n)
     numbers, held, held_velocity = theta.tolist(), closing.held, closing.held_velocity
     rows, every = equations.of_position, list(range(equations.m + len(equations.initial_measures)))
-    z = newton(equations, numbers, theta[position], np.flatnonzero(~held).tolist())
+    z = newton(equations, numbers, np.where(held, theta[position], closing.z), np.flatnonzero(~held).tolist())
     J = equations.at(numbers, z)[1]
 
     def completed(rates: np.ndarray, kept: np.ndarray, rows: list[int], defect: np.ndarray) -> np.ndarray:
         """Rates of the coordinates: those kept, and the others so that they mend the defect of the rows."""
         found = np.where(kept, rates, 0.0)
-        found[~kept] = np.linalg.lstsq(J[np.ix_(rows, np.flatnonzero(~kept))], -defect[rows], rcond=RANK_TOLERANCE)[0]
+        found[~kept] = np.linalg.lstsq(J[rows][:, ~kept], -defect[rows], rcond=RANK_TOLERANCE)[0]
         return found
 
     start = np.where(held_velocity, theta[velocity], 0.0)

@@ -1,0 +1,103 @@
+"""All tables of a model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mbsim_cli.assembly.bodies import tree_table
+from mbsim_cli.assembly.constraints import ConstraintTable
+from mbsim_cli.assembly.forces import ForceTable
+from mbsim_cli.assembly.independence import initial_measures
+from mbsim_cli.assembly.joints import joint_frames
+from mbsim_cli.assembly.laws import LawTable
+from mbsim_cli.assembly.measures import MeasureTable
+from mbsim_cli.assembly.motion import MotionTable
+from mbsim_cli.assembly.pairs import PairTable
+from mbsim_cli.assembly.sensors import SensorTable
+from mbsim_cli.assembly.system import System
+from mbsim_cli.assembly.vanishing import wanted_rows
+from mbsim_cli.model.layout import Model, freeze
+from mbsim_cli.model.names import Names
+from mbsim_cli.model.problem import Options
+
+
+@dataclass(frozen=True)
+class ParameterValue:
+    """A parameter that gradients are wanted for."""
+
+    name: str
+    value: float
+    unit: str
+
+
+class Packed:
+    """All tables of a model, filled in the order in which they need each other.
+
+    ``inverse`` holds the options where the analysis is inverse dynamics.
+    """
+
+    def __init__(self, system: System, inverse: Options | None = None):
+        self.system, file = system, system.model_file
+        _check_joints(system)
+        self.tree = tree_table(system)
+        self.pairs = PairTable(system.topology.parent, system.first_column)
+        self.measures = MeasureTable(system, self.pairs)
+        self.laws = LawTable(system)
+        self.constraints = ConstraintTable(system, self.measures, self.laws)
+        self.constraints.add_euler_norms()
+        for joint in system.topology.cut:
+            self.constraints.add_cut_joint(joint)
+        for name, spec in file.constraints.items():
+            with system.at(f"constraints.{name}"):
+                self.constraints.add_declared(name, spec)
+        system.stop()
+        self.identities = self.constraints.keep(wanted_rows(self))
+        self.forces = ForceTable(system, self.measures, self.laws)
+        for name, spec in file.forces.items():
+            self.forces.add(name, spec)
+        self.initial_measures = initial_measures(system, self.measures)
+        self.sensors = SensorTable(system, self.measures, self.forces, self.constraints.names)
+        for name, spec in file.sensors.items():
+            with system.at(f"sensors.{name}"):
+                self.sensors.add(name, spec)
+        self.sensors.add_torques()
+        self.prescribed = None
+        if inverse is not None:
+            rows = tuple(self.sensors.torque_rows)
+            self.prescribed = MotionTable(system, self.laws).prescribed(inverse.duration, rows)
+        system.stop()
+        self.model = freeze(
+            Model(
+                self.tree,
+                self.pairs.table(),
+                self.measures.table(),
+                self.constraints.table(),
+                self.forces.table(),
+                self.laws.table(),
+                self.sensors.table(),
+            )
+        )
+
+    def names(self, parameters: Sequence[ParameterValue]) -> Names:
+        """Names of everything, in the order of the arrays."""
+        topology = self.system.topology
+        return Names(
+            bodies=topology.bodies,
+            joints=topology.joints,
+            coordinates=self.system.coordinate_names(),
+            coordinate_units=self.system.coordinate_units(),
+            constraints=tuple(self.constraints.names),
+            forces=tuple(self.forces.names),
+            laws=tuple(self.laws.names),
+            sensors=tuple(self.sensors.names),
+            sensor_units=tuple(self.sensors.units),
+            parameters=tuple(parameter.name for parameter in parameters),
+            parameter_units=tuple(parameter.unit for parameter in parameters),
+        )
+
+
+def _check_joints(system: System) -> None:
+    """Record joints whose axes and references give no frame; raise ModelError then."""
+    for name, spec in system.joints.items():
+        with system.at(f"joints.{name}"):
+            joint_frames(system.geometry, spec)
+    system.stop()
