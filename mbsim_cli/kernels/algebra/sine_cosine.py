@@ -29,6 +29,6 @@ def sine_cosine(x):
     c = ((c * z - 2.75573143513906633035e-07) * z + 2.48015872894767294178e-05) * z
     c = 1.0 - 0.5 * z + z * z * ((c - 1.38888888888741095749e-03) * z + 4.16666666666666019037e-02)
     turn = quarter - 4.0 * ((0.25 * quarter + _ROUND) - _ROUND)  # -2 .. 2 quarter turns
-    square = turn * turn
-    odd, even = square == 1.0, 1.0 - 0.5 * square
-    return (turn * c if odd else even * s), (-turn * s if odd else even * c)
+    a = turn * (4.0 - turn * turn) * (1.0 / 3.0)  # sine and cosine of the quarter turns, exact: -1, 0 or 1
+    b = (1.0 - a * a) * (1.0 - 0.5 * turn * turn)
+    return b * s + a * c, b * c - a * s

@@ -32,7 +32,7 @@ def _fields(**rows):
 # Pose and motion of a link.
 BODY = _fields(R=9, r=3, V=6, A=6)
 # Coordinate, its columns S, S', S'' and what its unit rates take from the subtree (see ``columns``).
-COLUMN = _fields(z=3, turn=2, S=6, S1=6, S2=6, H=6, U=6, W=6, B=3, K=3)
+COLUMN = _fields(z=3, torque=1, S=6, S1=6, S2=6, H=6, U=6, W=6, B=3, K=3)
 # Sums over subtrees: first and second moments, force, rate matrix (9 + 3), load matrix (9 + 3).
 SUM = _fields(h=3, J=6, F=6, P=9, p=3)
 LOAD = _fields(D=9, f=3)
@@ -83,10 +83,10 @@ def put9(x, l, a):
 
 @kernel
 def gather(motion, first, links, column_out):
-    """Coordinates of lanes ``first`` on (the last instant fills what is left), sines and cosines."""
+    """Coordinates of lanes ``first`` on (the last instant fills what is left)."""
     last = motion.position.shape[0] - 1
     for i in range(links.parent.size):
-        z, turn = column_out[i]["z"], column_out[i]["turn"]
+        z = column_out[i]["z"]
         widest = 0.0
         for l in range(LANES):
             t = min(first + l, last)
@@ -94,14 +94,9 @@ def gather(motion, first, links, column_out):
             z[1, l] = motion.velocity[t, i]
             z[2, l] = motion.acceleration[t, i]
             widest = max(widest, abs(z[0, l]))
-        if not links.turns[i]:
-            continue
-        if widest <= WIDEST:
+        if widest > WIDEST and links.turns[i]:
             for l in range(LANES):
-                turn[0, l], turn[1, l] = sine_cosine(z[0, l])
-        else:
-            for l in range(LANES):
-                turn[0, l], turn[1, l] = np.sin(z[0, l]), np.cos(z[0, l])
+                z[0, l] = np.arctan2(np.sin(z[0, l]), np.cos(z[0, l]))
 
 
 @kernel
@@ -118,31 +113,41 @@ def start_ground(links, body_out):
 
 
 @kernel
-def move(links, i, body, column):
-    """Pose and motion of link i, and its column, from those of its parent."""
+def move(links, i, parent, own, c):
+    """Pose and motion of link i, and its column c, from those of its parent."""
     g, x = links.frame[i], links.arm[i]
     frame = (g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7], g[8])
     arm = (x[0], x[1], x[2])
-    parent, own, c = body[links.parent[i]], body[i], column[i]
     if links.turns[i]:
-        for l in range(LANES):
-            R = get9(parent["R"], l)
-            point = add3(get3(parent["r"], l), rotate(R, arm))
-            R = matmul9(R, frame)
-            axis = (R[2], R[5], R[8])
-            put9(own["R"], l, _turn(R, c["turn"][0, l], c["turn"][1, l]))
-            put3(own["r"], l, point)
-            _carry(parent, own, c, l, (axis, cross3(point, axis)))
+        _turn_link(frame, arm, parent, own, c)
     else:
-        travel = links.travels[i]
-        for l in range(LANES):
-            R = get9(parent["R"], l)
-            point = add3(get3(parent["r"], l), rotate(R, arm))
-            R = matmul9(R, frame)
-            axis = (R[2], R[5], R[8])
-            put9(own["R"], l, R)
-            put3(own["r"], l, axpy3(travel * c["z"][0, l], axis, point))
-            _carry(parent, own, c, l, (scale3(0.0, axis), axis))
+        _slide_link(frame, arm, links.travels[i], parent, own, c)
+    _carry(parent, own, c)
+
+
+@kernel
+def _turn_link(frame, arm, parent, own, c):
+    for l in range(LANES):
+        R = get9(parent["R"], l)
+        point = add3(get3(parent["r"], l), rotate(R, arm))
+        R = matmul9(R, frame)
+        axis = (R[2], R[5], R[8])
+        s, co = sine_cosine(c["z"][0, l])
+        put9(own["R"], l, _turn(R, s, co))
+        put3(own["r"], l, point)
+        put6(c["S"], l, (axis, cross3(point, axis)))
+
+
+@kernel
+def _slide_link(frame, arm, travel, parent, own, c):
+    for l in range(LANES):
+        R = get9(parent["R"], l)
+        point = add3(get3(parent["r"], l), rotate(R, arm))
+        R = matmul9(R, frame)
+        axis = (R[2], R[5], R[8])
+        put9(own["R"], l, R)
+        put3(own["r"], l, axpy3(travel * c["z"][0, l], axis, point))
+        put6(c["S"], l, (scale3(0.0, axis), axis))
 
 
 @kernel
@@ -156,15 +161,15 @@ def _turn(R, s, c):
 
 
 @kernel
-def _carry(parent, own, c, l, S):
-    """Column rates are brackets with the parent's motion."""
-    V, A = get6(parent["V"], l), get6(parent["A"], l)
-    S1 = cross_motion(V, S)
-    put6(c["S"], l, S)
-    put6(c["S1"], l, S1)
-    put6(c["S2"], l, add6(cross_motion(A, S), cross_motion(V, S1)))
-    put6(own["V"], l, axpy6(c["z"][1, l], S, V))
-    put6(own["A"], l, axpy6(c["z"][2, l], S, axpy6(c["z"][1, l], S1, A)))
+def _carry(parent, own, c):
+    """Motion of the link, and column rates: brackets with the parent's motion."""
+    for l in range(LANES):
+        V, A, S = get6(parent["V"], l), get6(parent["A"], l), get6(c["S"], l)
+        S1 = cross_motion(V, S)
+        put6(c["S1"], l, S1)
+        put6(c["S2"], l, add6(cross_motion(A, S), cross_motion(V, S1)))
+        put6(own["V"], l, axpy6(c["z"][1, l], S, V))
+        put6(own["A"], l, axpy6(c["z"][2, l], S, axpy6(c["z"][1, l], S1, A)))
 
 
 @kernel
@@ -303,7 +308,7 @@ def rate_apply_transposed(P, p, S):
 
 @kernel
 def columns(mass, total, column_out):
-    """H = I S, U = B S + 2 I S', W = I S'' + B S' + S x* F and the angular part of B^T S; torque S . F in ``turn``."""
+    """H = I S, U = B S + 2 I S', W = I S'' + B S' + S x* F and the angular part of B^T S; torque S . F in ``torque``."""
     c = column_out
     for l in range(LANES):
         inertia = (mass, get3(total["h"], l), get_symmetric(total["J"], l))
@@ -315,7 +320,7 @@ def columns(mass, total, column_out):
         W = add6(inertia_apply(inertia, get6(c["S2"], l)), rate_apply(P, p, S1[0]))
         put6(c["W"], l, add6(W, cross_force(S, F)))
         put3(c["B"], l, rate_apply_transposed(P, p, S))
-        c["turn"][0, l] = dot6(S, F)
+        c["torque"][0, l] = dot6(S, F)
 
 
 @kernel
@@ -331,9 +336,9 @@ def load_columns(load_total, column_out):
 
 @kernel
 def torque_alone(total, column_out):
-    """Torque S . F in ``turn``."""
+    """Torque S . F in ``torque``."""
     for l in range(LANES):
-        column_out["turn"][0, l] = dot6(get6(column_out["S"], l), get6(total["F"], l))
+        column_out["torque"][0, l] = dot6(get6(column_out["S"], l), get6(total["F"], l))
 
 
 @kernel
@@ -345,7 +350,7 @@ def clear_column(column_out):
             column_out["U"][k, l] = 0.0
             column_out["W"][k, l] = 0.0
         put3(column_out["B"], l, (0.0, 0.0, 0.0))
-        column_out["turn"][0, l] = 0.0
+        column_out["torque"][0, l] = 0.0
 
 
 @kernel
@@ -357,7 +362,7 @@ def sweep(system, motion, wrench, first, derivatives, work):
     gather(motion, first, links, column)
     start_ground(links, body)
     for i in range(n):
-        move(links, i, body, column)
+        move(links, i, body[links.parent[i]], body[i], column[i])
         if sums.own[i]:
             weigh(links, i, body[i], total[i])
         if load_sums.own[i]:

@@ -12,7 +12,6 @@ from mbsim_cli.model.codes import Axes, Column, Force
 from mbsim_cli.model.layout import COM, GRAVITY, GROUND, INERTIA, MASS, P_C, P_P, R_C, R_P, Model
 
 NOTHING, COPY, ADD = 0, 1, 2
-UNRELATED, ANCESTOR, DESCENDANT = 0, 1, 2
 
 
 class Links(NamedTuple):
@@ -27,7 +26,14 @@ class Links(NamedTuple):
     center: np.ndarray  # (n, 3) centre of mass in the link's axes
     inertia: np.ndarray  # (n, 6) about the centre of mass, in the link's axes
     gravity: np.ndarray  # (3,)
-    relation: np.ndarray  # (n, n) what link j is to link i: UNRELATED, ANCESTOR (or itself), DESCENDANT
+
+
+class Related(NamedTuple):
+    """Links on a common branch with link i: runs first[i] .. first[i + 1] - 1 of consecutive numbers start .. stop - 1."""
+
+    first: np.ndarray  # (n + 1,)
+    start: np.ndarray
+    stop: np.ndarray
 
 
 class Sums(NamedTuple):
@@ -53,6 +59,7 @@ class System(NamedTuple):
     """Everything that the lane kernels read."""
 
     links: Links
+    related: Related
     inertia_sums: Sums
     load_sums: Sums
     mass_below: np.ndarray  # (n,) mass of each subtree
@@ -73,9 +80,9 @@ def system(model: Model, theta: np.ndarray) -> System:
             mass_below[parent[i]] += mass_below[i]
     links = Links(
         parent, chain.turns, chain.travels, chain.frame, chain.arm, chain.mass, chain.center, chain.inertia,
-        theta[GRAVITY : GRAVITY + 3].copy(), relations(parent),
+        theta[GRAVITY : GRAVITY + 3].copy(),
     )  # fmt: skip
-    return System(links, _sums(parent, heavy | loaded), _sums(parent, loaded), mass_below, loads)
+    return System(links, related(parent), _sums(parent, heavy | loaded), _sums(parent, loaded), mass_below, loads)
 
 
 class _Chain:
@@ -129,16 +136,19 @@ class _Chain:
         self.inertia = np.stack([J[:, 0, 0], J[:, 1, 1], J[:, 2, 2], J[:, 0, 1], J[:, 0, 2], J[:, 1, 2]], axis=1)
 
 
-def relations(parent):
-    """(n, n) what link j is to link i."""
+def related(parent):
+    """Ancestors, descendants and the link itself, as runs."""
     n = parent.size
-    table = np.zeros((n, n), np.int8)
+    table = np.zeros((n, n + 2), bool)
     for i in range(n):
         j = i
         while j < n:
-            table[j, i], table[i, j] = DESCENDANT, ANCESTOR
+            table[i, j + 1] = table[j, i + 1] = True
             j = parent[j]
-    return table
+    change = np.diff(table.astype(np.int8), axis=1)
+    rows, start = np.nonzero(change == 1)
+    _, stop = np.nonzero(change == -1)
+    return Related(np.searchsorted(rows, np.arange(n + 1)), start, stop)
 
 
 def _sums(parent, own):

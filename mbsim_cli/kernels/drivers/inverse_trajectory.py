@@ -11,6 +11,7 @@ import numpy as np
 from mbsim_cli.kernels._jit import entry
 from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes import BODY, COLUMN, LANES, LOAD, SUM, sweep
 from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes_derivatives import ENTRY, form_row, write_row
+from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes_gradient import PULL, pull
 
 
 class Motion(NamedTuple):
@@ -29,11 +30,13 @@ class LaneWork(NamedTuple):
     total: np.ndarray  # (n,)
     load: np.ndarray  # (n,)
     row: np.ndarray  # (n,)
+    pull: np.ndarray  # (n + 1,)
 
 
 def lane_work(n):
     """Allocate LaneWork."""
-    return LaneWork(*(np.zeros(k, kind) for k, kind in ((n + 1, BODY), (n, COLUMN), (n, SUM), (n, LOAD), (n, ENTRY))))
+    rows = ((n + 1, BODY), (n, COLUMN), (n, SUM), (n, LOAD), (n, ENTRY), (n + 1, PULL))
+    return LaneWork(*(np.zeros(count, kind) for count, kind in rows))
 
 
 @entry
@@ -44,19 +47,38 @@ def lane_torques(system, motion, wrench, work, torque_out):
         sweep(system, motion, wrench, first, False, work)
         for i in range(n):
             for l in range(min(LANES, total - first)):
-                torque_out[first + l, i] = work.column[i]["turn"][0, l]
+                torque_out[first + l, i] = work.column[i]["torque"][0, l]
 
 
 @entry
 def lane_derivatives(system, motion, wrench, work, torque_out, by_q_out, by_v_out, by_a_out):
-    """torque (N, n) and d torque / d position, velocity, acceleration (N, n, n)."""
+    """torque (N, n) and d torque / d position, velocity, acceleration (N, n, n), which are zero on entry."""
     total, n = torque_out.shape
-    relation, load_row = system.links.relation, system.load_sums.row
+    related, load_row = system.related, system.load_sums.row
     for first in range(0, total, LANES):
         count = min(LANES, total - first)
         sweep(system, motion, wrench, first, True, work)
         for i in range(n):
-            form_row(relation, load_row[i] >= 0, i, work.column, work.row)
-            write_row(i, first, count, work.row, by_q_out, by_v_out, by_a_out)
+            form_row(related, load_row[i] >= 0, i, work.column, work.row)
+            write_row(related, i, first, count, work.row, by_q_out, by_v_out, by_a_out)
             for l in range(count):
-                torque_out[first + l, i] = work.column[i]["turn"][0, l]
+                torque_out[first + l, i] = work.column[i]["torque"][0, l]
+
+
+@entry
+def lane_gradient(system, motion, wrench, covector, weight, work, torque_out, by_q_out, by_v_out, by_a_out):
+    """torque (N, n), and the gradient (N, n) with respect to position, velocity, acceleration at each instant.
+
+    The objective's covector d psi / d tau is ``covector + weight * tau``, both (N, n).
+    """
+    total, n = torque_out.shape
+    for first in range(0, total, LANES):
+        sweep(system, motion, wrench, first, True, work)
+        pull(system, covector, weight, first, work.column, work.pull)
+        for i in range(n):
+            g = work.pull[i]["g"]
+            for l in range(min(LANES, total - first)):
+                torque_out[first + l, i] = work.column[i]["torque"][0, l]
+                by_q_out[first + l, i] = g[0, l]
+                by_v_out[first + l, i] = g[1, l]
+                by_a_out[first + l, i] = g[2, l]
