@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from mbsim_cli.cli.analysis import Settings
     from mbsim_cli.cli.comparison import Comparison
 
+SHOWN = 4  # components of a vector
+
 Method = Annotated[options.Method, typer.Option(help="Method whose gradients are checked: ddm or adjoint.")]
 Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the random direction.")]
 
@@ -110,7 +112,8 @@ def _print(rows: "list[Comparison]", files: int) -> None:
 
 def _short(value: float | list[float] | None) -> str:
     if isinstance(value, list):
-        return " ".join(f"{entry:.5g}" for entry in value)
+        shown = " ".join(f"{entry:.5g}" for entry in value[:SHOWN])
+        return shown if len(value) <= SHOWN else f"{shown} ... ({len(value)})"
     return "" if value is None else f"{value:.8g}"
 
 

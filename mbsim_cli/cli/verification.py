@@ -10,6 +10,7 @@ from mbsim_cli.cli import analysis
 from mbsim_cli.cli.analysis import Gradient, Settings
 from mbsim_cli.cli.comparison import Comparison, compare
 from mbsim_cli.cli.differences import derivative, scale_of
+from mbsim_cli.cli.torque_verification import torque_directions
 from mbsim_cli.errors import AnalysisError, ModelError
 from mbsim_cli.model.problem import Block
 
@@ -59,6 +60,8 @@ def verify(path: Path, settings: Settings, seed: int, quiet: bool) -> list[Compa
     found = list(_references(str(path), model_file, assembled, results, recorder))
     if parameters and results:
         found += _direction(path, settings, model_file, parameters, results, seed)
+    if assembled.problem.options.analysis == "inverse_dynamics":
+        found += torque_directions(str(path), assembled, seed)
     return found
 
 

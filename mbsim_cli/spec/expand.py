@@ -103,7 +103,7 @@ def _add_row(model: ModelFile, table: Table, row: str, parent: str, body: str) -
     model.vectors[axis] = dict(zip((parent, body), along, strict=True))
     model.vectors[zero] = dict(zip((parent, body), towards, strict=True))
     link = {} if spec.link is None else {key: getattr(spec.link, key) for key in spec.link.model_fields_set - {"name"}}
-    model.bodies[body] = Body.model_validate(link)
+    model.bodies[body] = Body.model_construct(**link)  # its parts are validated already
     common = {"bodies": [parent, body], "point": point, "axis": axis, "reference": zero}
     if spec.variable == "none":
         model.joints[row] = Fixed.model_validate({"type": "fixed", **common})

@@ -8,6 +8,7 @@ from mbsim_cli.spec.messages import Path
 from mbsim_cli.spec.review import Review
 
 _SYMMETRY = 1e-9
+MEASURED = 0.1  # excess of a moment over the sum of the others that errors of measurement explain
 _DIAGONAL = ("xx", "yy", "zz")
 
 
@@ -98,7 +99,7 @@ def _all_moments_given(given: Any) -> bool:
 
 
 def _triangle(tensor: list[list[float]], scale: float) -> bool:
-    half_trace = sum(tensor[i][i] for i in range(3)) / 2
+    half_trace = sum(tensor[i][i] for i in range(3)) / 2 + MEASURED / 2 * scale
     distribution = [[(half_trace if i == j else 0.0) - tensor[i][j] for j in range(3)] for i in range(3)]
     return positive_semidefinite(distribution, scale)
 

@@ -1,0 +1,82 @@
+"""Derivatives of torques against differences of torques, in random directions at a few instants."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.cli.comparison import Comparison, compare
+from mbsim_cli.cli.differences import derivative, scale_of
+from mbsim_cli.model.problem import InverseBlock, Motion, Problem
+
+TOLERANCE = 1e-7  # of the derivative's size
+UNCERTAIN = 1e-5  # largest estimated error of the numerical derivative that may excuse a difference
+INSTANTS = 3
+KINDS = ("position", "velocity", "acceleration")
+
+
+def torque_directions(model: str, assembled: Any, seed: int) -> Iterator[Comparison]:
+    """Compare the derivatives of all torques by all coordinates, and by the parameters, along random directions."""
+    from mbsim_cli.solve.inverse_dynamics import InverseAnalysis
+
+    problem: Problem = assembled.problem
+    random = np.random.default_rng(seed)
+    instants = round(problem.options.duration / problem.options.step) + 1
+    time = np.sort(random.choice(instants, min(INSTANTS, instants), replace=False)) * problem.options.step
+    block = InverseAnalysis(problem).at(time)
+    weight = random.choice([-1.0, 1.0], block.torque.shape[1]) * random.uniform(0.5, 1.0, block.torque.shape[1])
+    labels = {"model": model, "name": "numerical derivative", "kind": "numerical", "objective": "random sum of torques"}
+    for kind in KINDS:
+        direction = random.uniform(-1.0, 1.0, block.position.shape[1])
+        computed = getattr(block, f"by_{kind}") @ direction @ weight
+        torques = _along_motion(problem, block, kind, direction)
+        for row, size in _rows(computed, lambda change, f=torques: f(change) @ weight, block, weight, time):
+            yield compare(**row, scale=size, parameter=f"{kind} of all coordinates", **labels)
+    if assembled.parameters:
+        scales = np.array([scale_of(parameter.value) for parameter in assembled.parameters])
+        direction = scales * random.uniform(-1.0, 1.0, len(scales))
+        computed = weight @ block.by_parameter @ direction
+        torques = _along_parameters(assembled, time, direction)
+        for row, size in _rows(computed, lambda change: torques(change) @ weight, block, weight, time):
+            yield compare(**row, scale=size, parameter="all parameters", **labels)
+
+
+def _rows(
+    computed: np.ndarray, function: Callable[[float], np.ndarray], block: InverseBlock, weight: np.ndarray, time: np.ndarray
+) -> Iterator[tuple[dict[str, Any], float]]:
+    """Arguments of one comparison an instant, and the size that its error is relative to."""
+    numerical = derivative(function, 1.0)
+    for k, at in enumerate(time):
+        size = max(abs(float(numerical.derivative[k])), 1e-3 * float(abs(weight) @ abs(block.torque[k])))
+        absolute = min(3.0 * float(numerical.error[k]), UNCERTAIN * size)
+        source = f"central differences at t = {at:g} s, steps down to {numerical.step:.1e}"
+        row = {"computed": computed[k], "reference": numerical.derivative[k], "relative": TOLERANCE}
+        yield row | {"absolute": absolute, "source": source}, size
+
+
+def _along_motion(
+    problem: Problem, block: InverseBlock, kind: str, direction: np.ndarray
+) -> Callable[[float], np.ndarray]:
+    from mbsim_cli.solve.inverse_dynamics import InverseDynamics
+
+    still = replace(problem, theta_rho=problem.theta_rho[:, :0])
+    solver = InverseDynamics(still, matrices=False)
+    motion = Motion(*block[:4])
+
+    def torques(change: float) -> np.ndarray:
+        moved = motion._replace(**{kind: np.ascontiguousarray(getattr(motion, kind) + change * direction)})
+        return solver.block(moved).torque.copy()
+
+    return torques
+
+
+def _along_parameters(assembled: Any, time: np.ndarray, direction: np.ndarray) -> Callable[[float], np.ndarray]:
+    from mbsim_cli.solve.inverse_dynamics import InverseAnalysis
+
+    def torques(change: float) -> np.ndarray:
+        values = {p.name: p.value + change * d for p, d in zip(assembled.parameters, direction, strict=True)}
+        problem = assembled.at(values).problem
+        return InverseAnalysis(replace(problem, options=replace(problem.options, sensitivity="none"))).at(time).torque
+
+    return torques
