@@ -63,8 +63,8 @@ def cache_is_warm() -> bool:
     return any(CACHE.rglob("*.nbi"))
 
 
-# Called from Python: compiled with a wrapper, and cached with everything below it.
-entry = numba.njit(cache=True, no_cfunc_wrapper=True, **_FLAGS)
+# Called from Python: compiled with a wrapper, and cached with everything below it; other threads run meanwhile.
+entry = numba.njit(cache=True, no_cfunc_wrapper=True, nogil=True, **_FLAGS)
 # Called from compiled code only. With JIT off both are plain Python.
 kernel = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_FLAGS)
 # A few lines that only pass arguments on: merged into the caller, so that LLVM sees their content once.

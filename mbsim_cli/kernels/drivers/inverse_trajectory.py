@@ -1,6 +1,6 @@
 """Inverse dynamics along a trajectory: torques, their derivatives, and gradients of torque objectives.
 
-Trees of one-dof columns run ``LANES`` instants at a time; arguments are plain arrays, so that parts of a
+Trees of one-dof columns run ``LANES`` instants at a time. ``motion`` is ``model.problem.Motion``; parts of a
 trajectory can run in threads, each with its own work.
 """
 
@@ -12,14 +12,6 @@ from mbsim_cli.kernels._jit import entry
 from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes import BODY, COLUMN, LANES, LOAD, SUM, sweep
 from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes_derivatives import ENTRY, form_row, write_row
 from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes_gradient import PULL, pull
-
-
-class Motion(NamedTuple):
-    """A motion given at N instants, (N, n) each."""
-
-    position: np.ndarray
-    velocity: np.ndarray
-    acceleration: np.ndarray
 
 
 class LaneWork(NamedTuple):

@@ -1,0 +1,129 @@
+"""Inverse dynamics of trees along a given motion: torques, their derivatives, gradients of torque objectives.
+
+Trees of one-dof columns under applied forces run in lanes (docs/theory/inverse_dynamics.md); Euler parameters, springs
+and parameter derivatives go through the kernels of the equations of motion, one instant after another.
+"""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes import LANES
+from mbsim_cli.model.codes import Measure
+from mbsim_cli.model.problem import Motion, Problem, Torques
+from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve.inverse_engines import General, Lanes, cut, runs_in_lanes
+
+BLOCK_NUMBERS = 1_000_000  # numbers of derivatives held at once, about 8 MB
+
+
+class TorqueGradient(NamedTuple):
+    """Torques, and the gradient of an objective of them, instant by instant; parameters summed over the instants."""
+
+    torque: np.ndarray  # (B, n)
+    by_position: np.ndarray  # (B, n)
+    by_velocity: np.ndarray  # (B, n)
+    by_acceleration: np.ndarray  # (B, n)
+    by_parameter: np.ndarray  # (p,), the motion held
+
+
+class InverseDynamics:
+    """Torques of a tree; ``matrices`` asks for derivatives by the motion, ``theta_rho`` for p parameters."""
+
+    def __init__(self, problem: Problem, *, matrices: bool, threads: int = 1):
+        _require_tree(problem)
+        self.problem, self.matrices = problem, matrices
+        self.n, self.p = problem.model.tree.column_kind.size, problem.theta_rho.shape[1]
+        fast = runs_in_lanes(problem.model, problem.theta)
+        self._lanes = Lanes(problem.model, problem.theta, max(1, threads)) if fast else None
+
+    @cached_property
+    def _general(self) -> General:
+        at_center = allocate.control(self.problem.options, redundant=False).at_center
+        dtheta = np.ascontiguousarray(self.problem.theta_rho.T)
+        matrices = self.matrices and self._lanes is None
+        return General(self.problem.model, self.problem.theta, dtheta, matrices=matrices, at_center=at_center)
+
+    def block(self, motion: Motion) -> Torques:
+        """Torques and derivatives at the instants of a motion, in fresh arrays."""
+        found = self._empty(len(motion.time))
+        self._fill(motion, found)
+        return found
+
+    def stream(self, motion: Motion, *, instants: int | None = None) -> Iterator[tuple[slice, Torques]]:
+        """Blocks of a long motion: which instants, and their torques, in arrays that the next block overwrites."""
+        total = len(motion.time)
+        size = instants or self._instants()
+        found = self._empty(min(size, total))
+        for start in range(0, total, size):
+            part = slice(start, min(start + size, total))
+            some = cut(found, slice(0, part.stop - start))
+            self._fill(cut(motion, part), some)
+            yield part, some
+
+    def gradient(self, motion: Motion, covector: np.ndarray, weight: np.ndarray) -> TorqueGradient:
+        """Gradient of the objective with d psi / d torque = covector + weight * torque, both (B, n).
+
+        In lanes no (n, n) matrix is formed: O(n) an instant. Elsewhere the matrices must have been asked for.
+        """
+        rows, kind = len(motion.time), self.problem.theta.dtype
+        found = TorqueGradient(*(np.zeros((rows, self.n), kind) for _ in range(4)), np.zeros(self.p, kind))
+        if self._lanes:
+            self._lanes.gradient(motion, covector, weight, found[:4])
+        if self._lanes is None or self.p:
+            size = self._instants()
+            for start in range(0, rows, size):
+                part = slice(start, min(start + size, rows))
+                self._pull(cut(motion, part), covector[part], weight[part], cut(found[:4], part), found.by_parameter)
+        return found
+
+    def _pull(self, motion, covector, weight, found, by_parameter) -> None:
+        """Contract the derivatives of a block with the objective's covector."""
+        matrices = self._general.torques(motion, found[0])
+        pulled = np.einsum("ti,tid->td", covector + weight * found[0], matrices)
+        by_parameter += pulled[:, matrices.shape[2] - self.p :].sum(axis=0)
+        if self._lanes is None:
+            for k, stored in enumerate(found[1:4]):
+                stored[...] = pulled[:, k * self.n : (k + 1) * self.n]
+
+    def _fill(self, motion: Motion, found: Torques) -> None:
+        if self._lanes and self.matrices:
+            self._lanes.derivatives(motion, found[:4])
+        elif self._lanes:
+            self._lanes.torques(motion, found.torque)
+        if self._lanes is None or self.p:
+            matrices = self._general.torques(motion, found.torque)
+            found.by_parameter[...] = matrices[:, :, matrices.shape[2] - self.p :]
+            if self._lanes is None and self.matrices:
+                for k, stored in enumerate(found[1:4]):
+                    stored[...] = matrices[:, :, k * self.n : (k + 1) * self.n]
+
+    def _instants(self) -> int:
+        numbers = self.n * (3 * self.n * self.matrices + self.p + 4)
+        return max(1, BLOCK_NUMBERS // max(numbers, 1) // LANES) * LANES
+
+    def _empty(self, rows: int) -> Torques:
+        wide, kind = self.n if self.matrices else 0, self.problem.theta.dtype
+        square = (np.zeros((rows, wide, wide), kind) for _ in range(3))
+        return Torques(np.zeros((rows, self.n), kind), *square, np.zeros((rows, self.n, self.p), kind))
+
+
+def trapezoid(time: np.ndarray) -> np.ndarray:
+    """Weights (B,) of the trapezoidal rule."""
+    half = 0.5 * np.diff(time)
+    return np.concatenate([half, [0.0]]) + np.concatenate([[0.0], half])
+
+
+def _require_tree(problem: Problem) -> None:
+    """Euler parameters carry their norm; any other constraint leaves the torques undetermined."""
+    measures = problem.model.constraints.measure
+    others = np.flatnonzero(problem.model.measures.kind[measures] != Measure.EULER_NORM)
+    if others.size:
+        name = problem.names.constraints[others[0]]
+        raise AnalysisError(
+            f"inverse dynamics needs a tree without constraints, but '{name}' is one; "
+            "remove it, or use forward dynamics with motions prescribed by constraints"
+        )

@@ -1,0 +1,107 @@
+"""The two ways to the torques of a tree: in lanes, and one instant after another."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes import LANES
+from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes_links import system
+from mbsim_cli.kernels.drivers.inverse_general import general_torques
+from mbsim_cli.kernels.drivers.inverse_trajectory import lane_derivatives, lane_gradient, lane_torques, lane_work
+from mbsim_cli.kernels.drivers.prescribe import prescribe
+from mbsim_cli.model.codes import Column, Force
+from mbsim_cli.model.layout import NONE, Model
+from mbsim_cli.model.problem import Motion
+from mbsim_cli.solve import work as allocate
+
+
+def runs_in_lanes(model: Model, theta: np.ndarray) -> bool:
+    """Whether all columns turn or slide, and all forces are applied ones."""
+    columns = bool((model.tree.column_kind < Column.EULER_0).all())
+    return columns and bool((model.forces.kind != Force.ALONG_MEASURE).all()) and theta.dtype == np.float64
+
+
+def cut(arrays: Any, part: slice) -> Any:
+    """The same tuple of arrays over some instants."""
+    chosen = (array[part] for array in arrays)
+    return type(arrays)(*chosen) if hasattr(arrays, "_fields") else tuple(chosen)
+
+
+class Lanes:
+    """Trees of one-dof columns under applied forces, many instants at a time, in threads."""
+
+    def __init__(self, model: Model, theta: np.ndarray, threads: int):
+        self._model, self._theta, self._threads = model, theta, threads
+        self._system = system(model, theta)
+        loads = self._system.loads
+        self._law = model.forces.law[loads.element, 0].reshape(-1)
+        self._sign = np.ones(self._law.size)
+        self._works = [lane_work(self._system.links.parent.size) for _ in range(threads)]
+
+    def torques(self, motion: Motion, torque_out: np.ndarray) -> None:
+        """Torques (B, n)."""
+        self._run(motion, (torque_out,), lane_torques)
+
+    def derivatives(self, motion: Motion, out: tuple[np.ndarray, ...]) -> None:
+        """Torques (B, n) and three matrices (B, n, n), zero on entry between different branches."""
+        self._run(motion, out, lane_derivatives)
+
+    def gradient(self, motion: Motion, covector: np.ndarray, weight: np.ndarray, out: tuple[np.ndarray, ...]) -> None:
+        """Torques and three gradients (B, n) for the covector ``covector + weight * torque``."""
+        self._run(motion, out, lane_gradient, np.require(covector, float, "CW"), np.require(weight, float, "CW"))
+
+    def _run(self, motion: Motion, out: tuple[np.ndarray, ...], kernel: Callable, *given: np.ndarray) -> None:
+        motion = Motion(*(np.require(array, float, "CW") for array in motion))
+        wrench = self._wrenches(motion.time)
+        rows = len(motion.time)
+        chunks = -(-rows // LANES)
+        size = max(1, -(-chunks // self._threads)) * LANES
+        parts = [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
+
+        def one(part: slice, work: Any) -> None:
+            kernel(self._system, cut(motion, part), wrench[part], *cut(given, part), work, *cut(out, part))
+
+        if len(parts) == 1:
+            one(parts[0], self._works[0])
+        elif parts:
+            with ThreadPoolExecutor(len(parts)) as pool:
+                list(pool.map(one, parts, self._works))
+
+    def _wrenches(self, time: np.ndarray) -> np.ndarray:
+        """Vectors (B, nl, 3) of the loads, in their own axes."""
+        factor = np.ones((len(time), self._law.size))
+        if (self._law != NONE).any():
+            rates = np.zeros_like(factor), np.zeros_like(factor)
+            prescribe(self._model.laws, self._theta, self._law, self._sign, time, factor, *rates)
+        return factor[:, :, None] * self._system.loads.vector
+
+
+class General:
+    """Any tree and force; derivatives by the motion where wanted, and in p directions of theta (p, len(theta))."""
+
+    def __init__(self, model: Model, theta: np.ndarray, dtheta: np.ndarray, *, matrices: bool, at_center: bool):
+        kind = theta.dtype.type
+        self._model, self._theta, self._at_center = model, theta, at_center
+        n = self._n = model.tree.column_kind.size
+        first = 3 * n if matrices else 0
+        d = first + dtheta.shape[0]
+        self._work = allocate.work(model, theta)
+        self._directions = allocate.directions(model, np.concatenate([np.zeros((first, theta.size)), dtheta]), kind)
+        self._twists = allocate.sensitivity_work(model, self._work, d, kind).twists
+        self._sens = allocate.sensitivity(model, d, kind)
+        for k, array in enumerate(self._sens[:3] if matrices else ()):
+            array[:, k * n : (k + 1) * n] = np.eye(n)
+        self.width = d
+
+    def torques(self, motion: Motion, torque_out: np.ndarray) -> np.ndarray:
+        """Torques (B, n); return their derivatives (B, n, d), by the motion first."""
+        found = np.zeros((len(motion.time), self._n, self.width), self._theta.dtype)
+        motion = Motion(np.ascontiguousarray(motion.time, float), *(np.ascontiguousarray(x) for x in motion[1:]))
+        eq = self._work.eq
+        general_torques(
+            self._model, self._theta, self._at_center, motion, self._directions, self._sens, eq.no_eta, self._work.kin,
+            self._work.comp, self._twists, eq.Q, torque_out, found,
+        )  # fmt: skip
+        return found

@@ -1,0 +1,35 @@
+"""Problems of inverse dynamics around trees that were built through the data contract."""
+
+import numpy as np
+
+from benchmarks import trees
+from mbsim_cli.model.codes import JOINT_COLUMNS, Joint
+from mbsim_cli.model.names import Names
+from mbsim_cli.model.problem import Motion, Problem
+
+
+def problem(model, theta, dtheta=None):
+    """A Problem with derivatives in the directions dtheta (p, len(theta))."""
+    n = model.tree.column_kind.size
+    rho = np.zeros((theta.size, 0)) if dtheta is None else dtheta.T
+    return Problem(model, Names(), theta, rho, np.ones(n, bool), np.ones(n, bool))
+
+
+def motion(rng, instants, n):
+    """A random Motion, one instant every 10 ms."""
+    return Motion(0.01 * np.arange(instants), *trees.random_motion(rng, instants, n))
+
+
+def loaded_tree(seed, bodies=9, loads=4):
+    """Model and theta of a random tree under loads, numbered parent before child but not depth first."""
+    rng = np.random.default_rng(seed)
+    found = trees.random_bodies(rng, bodies)
+    for i, body in enumerate(found):
+        body.parent = int(rng.integers(max(-1, i - 3), i)) if i else -1
+    found[0].columns = JOINT_COLUMNS[Joint.PRISMATIC]
+    return trees.build(found, trees.random_loads(rng, loads, bodies))
+
+
+def relative(a, b):
+    """Largest difference over the largest number."""
+    return float(np.abs(a - b).max() / np.abs(b).max())

@@ -1,0 +1,173 @@
+"""Inverse dynamics of trees: lanes against the kernels of the equations of motion, complex step, identities."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmarks import trees
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes import LANES
+from mbsim_cli.model.codes import JOINT_COLUMNS, Joint
+from mbsim_cli.model.names import Names
+from mbsim_cli.model.problem import Motion
+from mbsim_cli.solve.inverse import InverseDynamics, trapezoid
+from mbsim_cli.solve.inverse_engines import General, runs_in_lanes
+from tests.kernels.inverse_problems import loaded_tree, motion, problem, relative
+
+
+def _general(model, theta, given):
+    general = General(model, theta, np.zeros((0, theta.size)), matrices=True, at_center=True)
+    torque = np.zeros_like(given.position)
+    matrices = general.torques(given, torque)
+    n = torque.shape[1]
+    return torque, *(matrices[:, :, k * n : (k + 1) * n] for k in range(3))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_lanes_agree_with_the_variation_of_the_equations_of_motion(seed):
+    model, theta = loaded_tree(seed, bodies=4 + 2 * seed)
+    given = motion(np.random.default_rng(seed), 5, model.tree.column_kind.size)
+    assert runs_in_lanes(model, theta)
+    found = InverseDynamics(problem(model, theta), matrices=True).block(given)
+    for ours, theirs in zip(found[:4], _general(model, theta, given), strict=True):
+        assert relative(ours, theirs) < 1e-12
+
+
+def _euler_tree(seed):
+    rng = np.random.default_rng(seed)
+    bodies = trees.random_bodies(rng, 4, massless=0.0)
+    bodies[0].columns, bodies[2].columns = JOINT_COLUMNS[Joint.FLOATING], JOINT_COLUMNS[Joint.SPHERICAL]
+    return trees.build(bodies, trees.random_loads(rng, 2, 4))
+
+
+@pytest.mark.parametrize("build", [loaded_tree, _euler_tree])
+def test_derivatives_agree_with_the_complex_step(build):
+    model, theta = build(3)
+    given = motion(np.random.default_rng(3), 2, model.tree.column_kind.size)
+    dtheta = np.random.default_rng(4).normal(size=(3, theta.size))
+    dtheta = _keeps_rotations(model, theta, dtheta)
+    found = InverseDynamics(problem(model, theta, dtheta), matrices=True).block(given)
+    step = 1e-30
+
+    def torque(theta, given):
+        general = General(model, theta.astype(complex), np.zeros((0, theta.size)), matrices=False, at_center=True)
+        out = np.zeros(given.position.shape, complex)
+        general.torques(Motion(given.time, *(x.astype(complex) for x in given[1:])), out)
+        return out.imag / step
+
+    for c in range(given.position.shape[1]):
+        for k, matrix in enumerate(found[1:4], start=1):
+            moved = list(given)
+            moved[k] = given[k].astype(complex)
+            moved[k][:, c] += 1j * step
+            assert np.abs(matrix[:, :, c] - torque(theta, Motion(*moved))).max() < 1e-12 * np.abs(matrix).max()
+    for k in range(3):
+        assert relative(found.by_parameter[:, :, k], torque(theta + 1j * step * dtheta[k], given)) < 1e-10
+
+
+def _keeps_rotations(model, theta, dtheta):
+    """Directions along which the joint frames stay rotation matrices."""
+    for o in model.tree.theta:
+        for block in (3, 15):
+            at = slice(o + block, o + block + 9)
+            R = theta[at].reshape(3, 3)
+            for row in dtheta:
+                A = row[at].reshape(3, 3)
+                row[at] = (R @ (A - A.T)).ravel()
+    return dtheta
+
+
+def test_mass_matrix_is_symmetric_and_free_motion_needs_no_torque():
+    bodies = trees.random_bodies(np.random.default_rng(7), 6, joints=(Joint.REVOLUTE, Joint.CYLINDRICAL), massless=0.0)
+    model, theta = trees.build(bodies, trees.random_loads(np.random.default_rng(8), 3, 6))
+    n = model.tree.column_kind.size
+    given = motion(np.random.default_rng(5), 3, n)
+    solver = InverseDynamics(problem(model, theta), matrices=True)
+    found = solver.block(given)
+    M = found.by_acceleration
+    assert np.abs(M - M.transpose(0, 2, 1)).max() < 1e-12 * np.abs(M).max()
+    rest = np.linalg.solve(M, found.torque[:, :, None])[:, :, 0]
+    free = solver.block(given._replace(acceleration=given.acceleration - rest)).torque
+    assert np.abs(free).max() < 1e-9 * np.abs(found.torque).max()
+
+
+def test_an_instant_that_is_not_finite_spoils_only_itself():
+    model, theta = loaded_tree(2)
+    given = motion(np.random.default_rng(2), LANES + 3, model.tree.column_kind.size)
+    solver = InverseDynamics(problem(model, theta), matrices=True)
+    clean = solver.block(given)
+    for bad, row in ((np.nan, 4), (np.inf, LANES + 2)):
+        given.position[row, 1] = bad
+        found = solver.block(given)
+        assert not np.isfinite(found.torque[row]).all()
+        kept = np.isfinite(given.position).all(axis=1)
+        for ours, theirs in zip(found[:4], clean[:4], strict=True):
+            # large angles in a lane are reduced in all lanes of its group, which costs an ulp
+            np.testing.assert_allclose(ours[kept], theirs[kept], rtol=0.0, atol=1e-13 * np.abs(theirs).max())
+        again = solver.block(given._replace(position=clean.torque * 0.0))
+        assert np.isfinite(again.torque).all()
+
+
+def test_blocks_and_threads_give_the_same_numbers():
+    model, theta = loaded_tree(4)
+    given = motion(np.random.default_rng(4), 3 * LANES + 5, model.tree.column_kind.size)
+    whole = InverseDynamics(problem(model, theta), matrices=True).block(given)
+    threaded = InverseDynamics(problem(model, theta), matrices=True, threads=2)
+    for part, block in threaded.stream(given, instants=2 * LANES):
+        for ours, theirs in zip(block, whole, strict=True):
+            np.testing.assert_array_equal(ours, theirs[part])
+    alone = InverseDynamics(problem(model, theta), matrices=False).block(given)
+    np.testing.assert_array_equal(alone.torque, whole.torque)
+    assert alone.by_position.shape == (len(given.time), 0, 0)
+
+
+@pytest.mark.parametrize("build", [loaded_tree, _euler_tree])
+def test_gradient_of_an_objective_is_the_contraction_of_the_matrices(build):
+    model, theta = build(6)
+    rng = np.random.default_rng(6)
+    given = motion(rng, 4, model.tree.column_kind.size)
+    dtheta = rng.normal(size=(2, theta.size))
+    solver = InverseDynamics(problem(model, theta, dtheta), matrices=True)
+    found = solver.block(given)
+    # half the integral of the squared torques, plus a linear part
+    weight = trapezoid(given.time)[:, None] * np.ones(found.torque.shape[1])
+    covector = rng.normal(size=found.torque.shape)
+    gradient = solver.gradient(given, covector, weight)
+    pull = covector + weight * found.torque
+    assert relative(gradient.torque, found.torque) < 1e-14
+    for ours, matrix in zip(gradient[1:4], found[1:4], strict=True):
+        assert relative(ours, np.einsum("ti,tim->tm", pull, matrix)) < 1e-12
+    assert relative(gradient.by_parameter, np.einsum("ti,tip->p", pull, found.by_parameter)) < 1e-12
+
+
+def test_far_slides_and_many_turns_cost_no_digits():
+    bodies = trees.random_bodies(np.random.default_rng(9), 6, joints=(Joint.REVOLUTE,), massless=0.0)
+    bodies[0].columns = JOINT_COLUMNS[Joint.PRISMATIC]
+    model, theta = trees.build(bodies)
+    solver = InverseDynamics(problem(model, theta), matrices=True)
+    near = motion(np.random.default_rng(9), 2, 6)
+    far = near._replace(position=near.position.copy())
+    far.position[:, 0] += 1e9
+    far.position[:, 1:] += 2.0 * np.pi * 2**20
+    for ours, theirs in zip(solver.block(far)[:4], solver.block(near)[:4], strict=True):
+        assert relative(ours, theirs) < 1e-8  # 2^20 turns have lost that much already
+
+
+def test_human_moves_in_lanes():
+    model, theta = trees.build(trees.human_bodies(), trees.foot_loads())
+    given = Motion(0.01 * np.arange(3), *(x[[0, 13, 87]] for x in trees.human_motion()))
+    found = InverseDynamics(problem(model, theta), matrices=True).block(given)
+    for ours, theirs in zip(found[:4], _general(model, theta, given), strict=True):
+        assert relative(ours, theirs) < 1e-12
+    assert found.by_acceleration[0, 0, 0] == pytest.approx(sum(body.mass for body in trees.human_bodies()), rel=1e-14)
+
+
+def test_constraints_are_refused():
+    model, theta = loaded_tree(1)
+    constraints = model.constraints._replace(measure=np.zeros(1, np.int64))
+    measures = model.measures._replace(kind=np.zeros(1, np.int64))
+    closed = problem(model._replace(constraints=constraints, measures=measures), theta)
+    closed = replace(closed, names=Names(constraints=("elbow.x",)))
+    with pytest.raises(AnalysisError, match="'elbow.x'"):
+        InverseDynamics(closed, matrices=False)
