@@ -58,7 +58,7 @@ def _rows(
 def _along_motion(
     problem: Problem, block: InverseBlock, kind: str, direction: np.ndarray
 ) -> Callable[[float], np.ndarray]:
-    from mbsim_cli.solve.inverse_dynamics import InverseDynamics
+    from mbsim_cli.solve.inverse import InverseDynamics
 
     still = replace(problem, theta_rho=problem.theta_rho[:, :0])
     solver = InverseDynamics(still, matrices=False)

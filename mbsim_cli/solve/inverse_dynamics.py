@@ -1,6 +1,7 @@
 """Inverse dynamics along a prescribed motion, one block of instants at a time."""
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 
@@ -8,7 +9,7 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.drivers.observe import observe
 from mbsim_cli.model.problem import InverseBlock, Motion, Problem, Torques
 from mbsim_cli.solve import work as allocate
-from mbsim_cli.solve.inverse_adapter import InverseDynamics
+from mbsim_cli.solve.inverse import InverseDynamics
 from mbsim_cli.solve.motion import MotionVariation, Trajectory
 
 BLOCK_NUMBERS = 2_000_000  # numbers of derivatives held at once, about 16 MB
@@ -65,11 +66,7 @@ class _Sensing:
 
     def __init__(self, problem: Problem, trajectory: Trajectory):
         self.problem, self.model, self.trajectory = problem, problem.model, trajectory
-        self.work = allocate.work(self.model, problem.theta)
         self.p = problem.theta_rho.shape[1]
-        self.directions = allocate.directions(self.model, problem.theta_rho.T, float)
-        self.twists = allocate.sensitivity_work(self.model, self.work, self.p, float).twists
-        self.at_center = allocate.control(problem.options, redundant=False).at_center
         self.width = int(self.model.sensors.first[-1])
         rows = problem.prescribed.torque_rows
         self.column = np.array([column for column, _ in rows], dtype=np.int64)
@@ -95,11 +92,23 @@ class _Sensing:
         if varied is not None:
             for stored, change in zip(d_record[:3], varied, strict=True):
                 stored[:, :, self.trajectory.varies] = change
+        at_center, directions, work, twists = self._room
         energy = np.zeros((rows, 3))
         observe(
-            self.model, self.problem.theta, self.at_center, self.directions, self.work.eq.no_eta, self.work.kin,
-            self.twists, record, d_record, sensors, energy, d_sensors,
+            self.model, self.problem.theta, at_center, directions, work.eq.no_eta, work.kin, twists, record, d_record,
+            sensors, energy, d_sensors,
         )  # fmt: skip
+
+    @cached_property
+    def _room(self):
+        """What the kernel works with."""
+        work = allocate.work(self.model, self.problem.theta)
+        return (
+            allocate.control(self.problem.options, redundant=False).at_center,
+            allocate.directions(self.model, self.problem.theta_rho.T, float),
+            work,
+            allocate.sensitivity_work(self.model, work, self.p, float).twists,
+        )
 
 
 def _fail(problem: Problem, motion: Motion, found: Torques) -> None:

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 
 from mbsim_cli.kernels.drivers.prescribe import prescribe, vary_prescribed
 from mbsim_cli.model.codes import Law
@@ -64,6 +63,10 @@ class Trajectory:
 
 def _with_slopes(time: np.ndarray, table: np.ndarray) -> np.ndarray:
     """Positions (1, K, k) with the slopes (1, K, k) of the cubic spline through them, one column at a time."""
+    if table.shape[2] == 0:
+        return np.concatenate([table, table])
+    from scipy.interpolate import CubicSpline  # slow to import, and laws need none
+
     slopes = np.empty_like(table[0])
     for column in range(table.shape[2]):
         slopes[:, column] = CubicSpline(time, table[0, :, column])(time, 1)
