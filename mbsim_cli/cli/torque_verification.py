@@ -43,7 +43,11 @@ def torque_directions(model: str, assembled: Any, seed: int) -> Iterator[Compari
 
 
 def _rows(
-    computed: np.ndarray, function: Callable[[float], np.ndarray], block: InverseBlock, weight: np.ndarray, time: np.ndarray
+    computed: np.ndarray,
+    function: Callable[[float], np.ndarray],
+    block: InverseBlock,
+    weight: np.ndarray,
+    time: np.ndarray,
 ) -> Iterator[tuple[dict[str, Any], float]]:
     """Arguments of one comparison an instant, and the size that its error is relative to."""
     numerical = derivative(function, 1.0)

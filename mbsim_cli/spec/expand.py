@@ -53,7 +53,7 @@ def expand(review: Review) -> None:
                 parent = before if spec.parent is None else bodies.get(spec.parent, spec.parent)
                 _add_row(model, table, row, _parent(review, (*path, "parent"), parent, known), bodies[row])
                 _remember(review.source, path, row, spec, bodies[row])
-            for message in _stray_initial(spec):
+            for message in _stray_initial(spec) if review.intact("dh") else ():
                 review.report((*path, "initial"), message)
             before = bodies[row]
 

@@ -102,8 +102,14 @@ class _Reader:
 
 
 def merge(below: Node, above: Node) -> Node:
-    """Return one node laid over another: mappings are merged key by key, anything else is replaced."""
+    """Return one node laid over another: mappings are merged key by key, anything else is replaced.
+
+    A mapping of another ``type`` is something else, and replaces what is below it.
+    """
     if not isinstance(below.value, dict) or not isinstance(above.value, dict):
+        return above
+    types = [part.value["type"].value for part in (below, above) if "type" in part.value]
+    if len(types) == 2 and types[0] != types[1]:
         return above
     # a new mapping: an alias may share the old one
     entries = dict(below.value)

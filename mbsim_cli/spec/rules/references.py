@@ -198,6 +198,8 @@ class References:
             if not review.lost("joints"):
                 hint = review.suggest(joint, review.names("joints"))
                 review.report(path, f"unknown joint {joint!r}", hint, key=key)
+        elif not review.intact("dh") and ("joints", joint) in review.model._made:
+            pass  # its type may be wrong
         elif joint in review.model.joints and name not in review.model.joints[joint].coordinates:
             known = review.model.joints[joint].coordinates
             hint = review.suggest(name, known) if known else "it has none"

@@ -1,0 +1,47 @@
+"""Tables: columns by name, from CSV and HDF5."""
+
+import h5py
+import numpy as np
+import pytest
+
+from mbsim_cli.errors import InputOutputError
+from mbsim_cli.io.tables import read_table
+
+
+def test_csv(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("# from the laboratory\n# 100 Hz\ntime, hip.angle\n0,1\n0.5,nan\n1,3e2\n")
+    columns = read_table(path)
+    assert list(columns) == ["time", "hip.angle"]
+    assert np.array_equal(columns["hip.angle"], [1, np.nan, 300], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "it is empty"),
+        ("t,a\n0,1\n1,\n", "could not convert string '' to float64 at row 1, column 2"),
+        ("t,a\n0,1,2\n1,2,3\n", "2 names stand over 3 columns"),
+        ("t,a\n0,1\n1\n", "number of columns changed"),
+    ],
+)
+def test_faults_of_csv(tmp_path, text, expected):
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(InputOutputError, match=expected):
+        read_table(tmp_path / "a.csv")
+
+
+def test_missing_and_damaged_files(tmp_path):
+    (tmp_path / "a.h5").write_text("no HDF5")
+    for name in ("a.h5", "b.h5", "b.csv"):
+        with pytest.raises(InputOutputError, match="cannot read"):
+            read_table(tmp_path / name)
+
+
+def test_hdf5(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["time"], file["hip"], file["matrix"] = np.arange(3.0), np.arange(3), np.eye(2)
+    assert {name: values.tolist() for name, values in read_table(tmp_path / "a.h5").items()} == {
+        "time": [0, 1, 2],
+        "hip": [0, 1, 2],
+    }
