@@ -22,6 +22,22 @@ def load9(array, offset):
 
 
 @kernel
+def row9(array, row):
+    """A 3 x 3 matrix that stands by rows in a row of a matrix."""
+    return (
+        array[row, 0],
+        array[row, 1],
+        array[row, 2],
+        array[row, 3],
+        array[row, 4],
+        array[row, 5],
+        array[row, 6],
+        array[row, 7],
+        array[row, 8],
+    )
+
+
+@kernel
 def rotate(R, a):
     """R a."""
     return (

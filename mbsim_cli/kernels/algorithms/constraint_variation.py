@@ -1,8 +1,8 @@
 """Variations of Phi, Phi' and Phi'' in p directions. Paper 000, section 7."""
 
-from mbsim_cli.kernels._jit import kernel
-from mbsim_cli.kernels.algebra.spatial import dot6, motion_at, sub6
-from mbsim_cli.kernels.algorithms.bodies import at_origin, at_origin2, no_motion, pose_of
+from mbsim_cli.kernels._jit import inlined, kernel
+from mbsim_cli.kernels.algebra.spatial import dot6, sub6
+from mbsim_cli.kernels.algorithms.bodies import at_origin, at_origin2, pose_of
 from mbsim_cli.kernels.algorithms.constraints import coordinate_slope
 from mbsim_cli.kernels.algorithms.residual_variation import slope_variation
 from mbsim_cli.kernels.algorithms.variation import vary_acceleration, vary_velocity
@@ -13,6 +13,7 @@ from mbsim_cli.kernels.elements.measures import (
     line,
     line_rate_variation,
     line_variation,
+    measure_delta,
     measure_variation,
 )
 from mbsim_cli.model.codes import Measure
@@ -28,7 +29,9 @@ def vary_constraints(model, theta, dtheta, touch, no_eta, t, z, zd, zdd, dz, dzd
             if is_geometric(model.measures.kind[m]):
                 value = vary_measure(model, theta, dtheta[k], touch.measure[m, k], no_eta, m, k, kin, tw, order)
             else:
-                value = vary_coordinate_measure(model.measures, theta, dtheta[k], m, k, z, zd, zdd, dz, dzd, dzdd, order)
+                value = vary_coordinate_measure(
+                    model.measures, theta, dtheta[k], m, k, z, zd, zdd, dz, dzd, dzdd, order
+                )
             law0, law1, law2 = law_variation_or_zero(model.laws, theta, dtheta[k], model.constraints.law[i], t)
             if order == 0:
                 out[i, k] = value - dtheta[k, model.constraints.theta[i]] - law0
@@ -38,7 +41,7 @@ def vary_constraints(model, theta, dtheta, touch, no_eta, t, z, zd, zdd, dz, dzd
                 out[i, k] = value - law2
 
 
-@kernel
+@inlined
 def vary_measure(model, theta, dtheta, touched, no_eta, m, k, kin, tw, order):
     """Variation k of g, g' or g'' of a geometric measure."""
     measures = model.measures
@@ -48,20 +51,19 @@ def vary_measure(model, theta, dtheta, touched, no_eta, m, k, kin, tw, order):
     Rb, rb = pose_of(kin, b)
     eta = dtheta[o : o + MEASURE_SIZE] if touched else no_eta
     Na, Nb = at_origin2(tw.N, kin, a, k), at_origin2(tw.N, kin, b, k)
+    _, dg, x0, u0, dx, du = measure_delta(kind, theta, o, eta, Ra, ra, Rb, rb, Na, Nb)
     if order == 0:
-        still = no_motion(motion_at(kin.V, a))
-        _, dg, _, _ = measure_variation(kind, theta, o, eta, Ra, ra, Rb, rb, still, still, Na, still, Nb, still)
         return dg
     Va, Vb = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b)
     Na1, Nb1 = at_origin2(tw.N1, kin, a, k), at_origin2(tw.N1, kin, b, k)
-    _, _, x, u = measure_variation(kind, theta, o, eta, Ra, ra, Rb, rb, Va, Vb, Na, Na1, Nb, Nb1)
     force_line = is_force_line(kind)
-    L = line(force_line, x.x, u.x)
-    dL = line_variation(force_line, x.x, u.x, x.delta, u.delta)
+    L = line(force_line, x0, u0)
+    dL = line_variation(force_line, x0, u0, dx, du)
     v = sub6(Vb, Va)
     dv = sub6(vary_velocity(Vb, Nb, Nb1), vary_velocity(Va, Na, Na1))
     if order == 1:
         return dot6(v, dL) + dot6(dv, L)
+    _, _, x, u = measure_variation(kind, theta, o, eta, Ra, ra, Rb, rb, Va, Vb, Na, Na1, Nb, Nb1)
     Aa, Ab = at_origin(kin.A, kin, a), at_origin(kin.A, kin, b)
     dAa = vary_acceleration(Va, Aa, Na, Na1, at_origin2(tw.N2, kin, a, k))
     dAb = vary_acceleration(Vb, Ab, Nb, Nb1, at_origin2(tw.N2, kin, b, k))
@@ -70,7 +72,7 @@ def vary_measure(model, theta, dtheta, touched, no_eta, m, k, kin, tw, order):
     return dot6(sub6(Ab, Aa), dL) + dot6(sub6(dAb, dAa), L) + dot6(v, dL1) + dot6(dv, L1)
 
 
-@kernel
+@inlined
 def vary_coordinate_measure(measures, theta, dtheta, m, k, z, zd, zdd, dz, dzd, dzdd, order):
     """Variation k of g, g' or g'' of a measure of coordinates."""
     total = 0.0 * z[0] + 0.0 * theta[0]

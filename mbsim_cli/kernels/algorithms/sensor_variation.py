@@ -35,7 +35,20 @@ def vary_sensors(model, theta, dtheta, touch, orders, no_eta, t, z, zd, zdd, sen
                 out[first, k] = sens.z[c, k] if order == 0 else (sens.zd[c, k] if order == 1 else sens.zdd[c, k])
             elif kind == Sensor.MEASURE:
                 out[first, k] = vary_any_measure(
-                    model, theta, dtheta, touch, no_eta, sensors.index[s], k, z, zd, zdd, sens, kin, tw, sensors.order[s]
+                    model,
+                    theta,
+                    dtheta,
+                    touch,
+                    no_eta,
+                    sensors.index[s],
+                    k,
+                    z,
+                    zd,
+                    zdd,
+                    sens,
+                    kin,
+                    tw,
+                    sensors.order[s],
                 )
             elif kind == Sensor.FORCE:
                 out[first, k] = _vary_force(
@@ -83,9 +96,7 @@ def vary_any_measure(model, theta, dtheta, touch, no_eta, m, k, z, zd, zdd, sens
     """Variation k of g, g' or g'' of any measure."""
     if is_geometric(model.measures.kind[m]):
         return vary_measure(model, theta, dtheta[k], touch.measure[m, k], no_eta, m, k, kin, tw, order)
-    return vary_coordinate_measure(
-        model.measures, theta, dtheta[k], m, k, z, zd, zdd, sens.z, sens.zd, sens.zdd, order
-    )
+    return vary_coordinate_measure(model.measures, theta, dtheta[k], m, k, z, zd, zdd, sens.z, sens.zd, sens.zdd, order)
 
 
 @kernel
@@ -134,4 +145,3 @@ def _vary_potential_energy(model, theta, dtheta, touch, orders, no_eta, k, z, zd
             total += 0.5 * dtheta[k, o + STIFFNESS] * stretch * stretch
             total += theta[o + STIFFNESS] * stretch * (dg - dtheta[k, o + NATURAL])
     return total
-

@@ -76,7 +76,9 @@ class Progress(NamedTuple):
 
 
 @entry
-def run(model, theta, control, first, steps, interval, progress, directions, state, sens, work, extra, record, d_record):
+def run(
+    model, theta, control, first, steps, interval, progress, directions, state, sens, work, extra, record, d_record
+):
     """Advance from step ``first``; the records receive the instants that are multiples of ``interval``."""
     scale, fresh, row, total = progress.scale, progress.fresh, 0, 0
     kin, eq, comp = work.kin, work.eq, work.comp
@@ -103,7 +105,9 @@ def run(model, theta, control, first, steps, interval, progress, directions, sta
             if control.redundant:
                 _keep_multipliers(state.lam.reshape(-1, 1), eq.J, work.projection, work.column)
                 _keep_multipliers(sens.lam, eq.J, work.projection, extra.columns)
-            status = project(model, theta, t, control, state, kin, comp, eq, work.projection, work.column, work.corrections)
+            status = project(
+                model, theta, t, control, state, kin, comp, eq, work.projection, work.column, work.corrections
+            )
             if status == Status.OK and varies:
                 projected = vary_projections(
                     model, theta, t, control, directions, work.corrections, state, sens, kin, extra.still_kin,

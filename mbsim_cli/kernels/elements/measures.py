@@ -92,8 +92,48 @@ def measure_value(kind, theta, o, Ra, ra, Rb, rb):
 
 
 @kernel
+def measure_delta(kind, theta, o, eta, Ra, ra, Rb, rb, Na, Nb):
+    """g and its variation under pose twists Na, Nb and ``eta`` (15,), the factors x, u, and their variations.
+
+    With velocities for twists and any ``eta``-free block these are rates.
+    """
+    if is_force_line(kind):
+        a = point_of(Ra, ra, load3(theta, o + P_A))
+        x = point_of(Rb, rb, load3(theta, o + P_B))
+        da = add3(moved(Na, a), rotate(Ra, load3(eta, P_A)))
+        dx = add3(moved(Nb, x), rotate(Rb, load3(eta, P_B)))
+        d, dd = sub3(x, a), sub3(dx, da)
+        if kind == Measure.DISTANCE:
+            g = length3(d)
+            u = scale3(1.0 / g, d)
+            dg = dot3(u, dd)
+            return g, dg, x, u, dx, scale3(1.0 / g, axpy3(-dg, u, dd))
+        u, du = _turned(Ra, Na, theta, o + U_A, eta, U_A)
+        return dot3(u, d), dot3(du, d) + dot3(u, dd), x, u, dx, du
+    u, du = _turned(Ra, Na, theta, o + U_A, eta, U_A)
+    w, dw = _turned(Rb, Nb, theta, o + U_B, eta, U_B)
+    if kind == Measure.DOT:
+        return dot3(u, w), dot3(du, w) + dot3(u, dw), w, u, dw, du
+    n, dn = _turned(Ra, Na, theta, o + N_A, eta, N_A)
+    m, dm = cross3(n, u), add3(cross3(dn, u), cross3(n, du))
+    c, s = dot3(u, w), dot3(m, w)
+    dc, ds = dot3(du, w) + dot3(u, dw), dot3(dm, w) + dot3(m, dw)
+    i = 1.0 / (c * c + s * s)
+    y = scale3(i, axpy3(c, m, scale3(-s, u)))
+    dy = scale3(i, sub3(_combination(dc, m, c, dm, ds, u, s, du), scale3(2.0 * (c * dc + s * ds), y)))
+    return atan2(s, c), i * (c * ds - s * dc), w, y, dw, dy
+
+
+@kernel
+def _turned(R, N, theta, o, eta, eta_o):
+    """A direction of a body and its variation."""
+    u = rotate(R, load3(theta, o))
+    return u, add3(cross3(N[0], u), rotate(R, load3(eta, eta_o)))
+
+
+@kernel
 def measure_variation(kind, theta, o, eta, Ra, ra, Rb, rb, Va, Vb, Na, Na1, Nb, Nb1):
-    """g, its variation, and the factors x, u of the line as ``Variation``.
+    """g, its variation, and the factors x, u of the line with rates and mixed derivatives.
 
     ``eta`` (15,) is the variation of the measure's block of theta.
     """
@@ -124,9 +164,7 @@ def _point_variation(theta, o, eta, eta_o, R, r, V, N, N1):
 
 @kernel
 def _difference(b, a):
-    return Variation(
-        sub3(b.x, a.x), sub3(b.rate, a.rate), sub3(b.delta, a.delta), sub3(b.delta_rate, a.delta_rate)
-    )
+    return Variation(sub3(b.x, a.x), sub3(b.rate, a.rate), sub3(b.delta, a.delta), sub3(b.delta_rate, a.delta_rate))
 
 
 @kernel

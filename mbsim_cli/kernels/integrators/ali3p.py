@@ -178,7 +178,7 @@ def newton(model, theta, t, control, scale, state, kin, comp, eq, factor, column
         scale = max(scale, acceleration)
         if not np.isfinite(size):
             return Status.NOT_FINITE, iteration, scale
-        settled = size > STALLED * previous and size <= ROUND_OFF * scale
+        settled = size > STALLED * previous and size <= max(ROUND_OFF * scale, AMPLIFIED * floor)
         if size <= control.tolerance * scale + floor or settled:
             return Status.OK, iteration + 1, scale
         if size > STALE * previous:
@@ -190,6 +190,7 @@ def newton(model, theta, t, control, scale, state, kin, comp, eq, factor, column
 STALE = 0.1  # contraction above which an old tangent is formed anew
 STALLED = 0.5  # contraction above which a correction no longer shrinks
 ROUND_OFF = 1e-6  # relative size below which that is round-off, and no failure
+AMPLIFIED = 1e6  # how much larger than its floor round-off may be near a singular configuration
 
 
 @kernel
@@ -226,10 +227,10 @@ def project(model, theta, t, control, state, kin, comp, eq, factor, columns, cor
                 eq.T[i, j] = 1.0 if i == j else 0.0
     if not factor_with(control.projection_ratio, eq, factor):
         return Status.SINGULAR
-    constraint_rates(model, theta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
+    constraint_rates(model, theta, eq.no_eta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
     _project_rate(control, eq.phi1, state.zd, state.sigma, factor, columns, corrections_out[0])
     motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
-    constraint_rates(model, theta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
+    constraint_rates(model, theta, eq.no_eta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
     _project_rate(control, eq.phi2, state.zdd, state.kappa, factor, columns, corrections_out[1])
     for r in range(m):
         eq.phi2[r] = -columns.rest[r, 0]
