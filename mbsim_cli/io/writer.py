@@ -101,7 +101,8 @@ class ResultWriter:
     def keep_partial(self, reason: str) -> Path | None:
         """Close an unfinished result under a name that says so, or drop it where it holds nothing."""
         if self._stored == 0:
-            return self.discard()
+            self.discard()
+            return None
         with self._failures():
             self._complete({}, (reason,), "partial")
             return self._temporary.replace(partial_name(self.target))
