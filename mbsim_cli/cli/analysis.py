@@ -14,7 +14,6 @@ from mbsim_cli.cli.signals import shield
 from mbsim_cli.errors import AnalysisError, UsageError
 from mbsim_cli.model.problem import Block, Problem
 
-
 COMPILING = "compiling kernels, once: this takes about a minute, later runs start at once"
 
 
