@@ -53,7 +53,7 @@ class ResultWriter:
         self._last: Block | None = None  # the latest instant, while it is not stored
         self._temporary = temporary_beside(target)
         with self._failures():
-            self._file = h5py.File(self._temporary, "w", track_order=True, locking="best-effort")
+            self._file = h5py.File(self._temporary, "w", track_order=True, locking="best-effort", **skeleton.CACHE)
             skeleton.describe(self._file, provenance)
             skeleton.label(self._file, names, sensors, parameter_values)
             rows = variables(names, sensors, sensitivities)
