@@ -21,7 +21,8 @@ from numba.extending import overload
 __all__ = ["entry", "inlined", "kernel", "merged", "overload", "types", "watch_compilation"]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-_FLAGS = {"error_model": "numpy"}
+# Kernels own no memory: without reference counting (two atomic instructions per array and use) they run twice as fast.
+_FLAGS = {"error_model": "numpy", "_nrt": False}
 
 
 def source_hash() -> str:

@@ -85,6 +85,7 @@ def work(model: Model, theta: np.ndarray) -> Work:
         factor(n, m, dtype),
         columns(n, m, 1, dtype),
         state(model, dtype),
+        state(model, dtype),
         np.zeros((2, n), dtype),
     )
 

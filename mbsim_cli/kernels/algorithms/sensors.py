@@ -1,6 +1,6 @@
 """Sensor values at an instant, and the energy balance."""
 
-from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels.algebra.rot3 import rotate, row9
 from mbsim_cli.kernels.algebra.spatial import dot6, inertia_apply, motion_at
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3, row3
@@ -44,7 +44,7 @@ def sense(model, theta, no_eta, t, z, zd, zdd, multiplier, kin, out):
             out[first] = potential_energy(model, theta, z, kin)
 
 
-@kernel
+@inlined
 def body_sensor(model, theta, s, kin):
     """Three components of a sensor of a body's motion, global axes."""
     sensors = model.sensors
@@ -66,7 +66,7 @@ def body_sensor(model, theta, s, kin):
     return at_origin(kin.A, kin, b)[0]
 
 
-@kernel
+@inlined
 def measure_of_order(model, theta, no_eta, k, order, z, zd, zdd, kin):
     """g, g' or g'' of any measure."""
     measures = model.measures
@@ -85,7 +85,7 @@ def measure_of_order(model, theta, no_eta, k, order, z, zd, zdd, kin):
     return rate if order == 1 else second
 
 
-@kernel
+@inlined
 def value_and_rate(model, theta, k, z, zd, kin):
     """g and g' of any measure."""
     if is_geometric(model.measures.kind[k]):
@@ -96,7 +96,7 @@ def value_and_rate(model, theta, k, z, zd, kin):
     return g, g1
 
 
-@kernel
+@inlined
 def _force_of(model, theta, t, f, z, zd, kin):
     """Force of an element along its measure; size law for applied forces is not a scalar and reads 0."""
     if model.forces.kind[f] != Force.ALONG_MEASURE:
@@ -106,7 +106,7 @@ def _force_of(model, theta, t, f, z, zd, kin):
     return Q
 
 
-@kernel
+@inlined
 def kinetic_energy(tree, kin):
     """Kinetic energy of all bodies."""
     total = 0.0 * kin.V[0, 0]
@@ -116,13 +116,13 @@ def kinetic_energy(tree, kin):
     return total
 
 
-@kernel
+@inlined
 def center_of_mass(tree, theta, kin, i):
     """Global position of the centre of mass of body i."""
     return add3(row3(kin.r, i, 0), rotate(row9(kin.R, i), load3(theta, tree.theta[i] + COM)))
 
 
-@kernel
+@inlined
 def potential_energy(model, theta, z, kin):
     """Energy of weight and of linear springs."""
     total = 0.0 * kin.V[0, 0]
@@ -138,7 +138,7 @@ def potential_energy(model, theta, z, kin):
     return total
 
 
-@kernel
+@inlined
 def other_power(model, theta, t, z, zd, multiplier, kin):
     """Power of everything but weight and linear springs: dampers, laws, applied and driving forces."""
     total = 0.0 * kin.V[0, 0]

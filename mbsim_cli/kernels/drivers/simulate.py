@@ -51,7 +51,8 @@ class Work(NamedTuple):
     tangent: tuple
     projection: tuple
     column: tuple  # one column
-    last: tuple  # State before this step: what the predictor extrapolates from
+    last: tuple  # State of the step before, and of the one before that: the predictor extrapolates from them
+    before: tuple
     corrections: np.ndarray  # (2, n)
 
 
@@ -85,7 +86,7 @@ def run(
     varies, constrained = sens.z.shape[1] > 0, state.lam.size > 0
     for step in range(first + 1, first + steps + 1):
         t = step * control.h
-        predict(control.h, state, work.last)
+        predict(control.h, state, work.last, work.before)
         status, count, scale = newton(
             model, theta, t, control, scale, state, kin, comp, eq, work.tangent, work.column, fresh
         )

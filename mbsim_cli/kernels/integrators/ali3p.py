@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel, merged
+from mbsim_cli.kernels._jit import inlined, kernel, merged
 from mbsim_cli.kernels.algorithms.constrained_solve import factor_penalised, solve_constrained
 from mbsim_cli.kernels.algorithms.constraints import constraint_rates, constraints
 from mbsim_cli.kernels.algorithms.forces import constraint_forces, element_forces
@@ -135,22 +135,31 @@ def copy_to(a, out):
 
 
 @kernel
-def predict(h, state, last):
-    """Accelerations and multipliers on a straight line through two steps; ``last`` keeps those of this one.
+def predict(h, state, last, before):
+    """Accelerations and multipliers on a parabola through the last three steps.
 
-    The trapezoidal rule holds for whatever accelerations are predicted.
+    The trapezoidal rule holds for whatever accelerations are predicted. ``last`` and ``before`` hold the two
+    steps before this one, and move on.
     """
     for c in range(state.z.size):
         now = state.zdd[c]
-        mean = now + 0.5 * (now - last.zdd[c])
-        state.zdd[c] = 2.0 * now - last.zdd[c]
+        ahead = _extrapolate(now, last.zdd[c], before.zdd[c])
+        mean = 0.5 * (now + ahead)
+        state.zdd[c] = ahead
         state.z[c] += h * state.zd[c] + 0.5 * h * h * mean
         state.zd[c] += h * mean
+        before.zdd[c] = last.zdd[c]
         last.zdd[c] = now
     for r in range(state.lam.size):
         now = state.lam[r]
-        state.lam[r] = 2.0 * now - last.lam[r]
+        state.lam[r] = _extrapolate(now, last.lam[r], before.lam[r])
+        before.lam[r] = last.lam[r]
         last.lam[r] = now
+
+
+@inlined
+def _extrapolate(now, last, before):
+    return 3.0 * (now - last) + before
 
 
 @kernel
@@ -205,7 +214,7 @@ def _apply_correction(h, state, factor, columns):
         state.zd[c] += 0.5 * h * x
         state.zdd[c] += x
         acceleration += w * state.zdd[c].real * state.zdd[c].real
-        floor += w * state.z[c].real * state.z[c].real
+        floor += w * (1.0 + state.z[c].real * state.z[c].real)  # 1: angles may pass through zero
     for r in range(state.lam.size):
         state.lam[r] += columns.mu[r, 0]
     return np.sqrt(size), np.sqrt(acceleration), 1e-16 / q * np.sqrt(floor)
