@@ -144,6 +144,9 @@ def show(figures: dict[str, float], errors: dict[str, float]) -> None:
         table.add_row(label, f"[red]{measured}[/red]" if missed else measured, unit, str(bound or ""), str(aim or ""))
     console = Console()
     console.print(table)
+    load, cores = os.getloadavg()[0], os.cpu_count()
+    if load > cores:
+        console.print(f"[yellow]other work shares the machine (load {load:.1f} on {cores} cores): only ratios count[/]")
     for name, error in errors.items():
         console.print(f"largest relative error of the gradients, {name}: {error:.1e}")
 

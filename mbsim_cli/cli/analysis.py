@@ -14,6 +14,8 @@ from mbsim_cli.cli.signals import shield
 from mbsim_cli.errors import AnalysisError, UsageError
 from mbsim_cli.model.problem import Block, Problem
 
+COMPILING = "compiling kernels, once: this takes about a minute, later runs start at once"
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -96,10 +98,9 @@ def compile_kernels(problem: Problem, quiet: bool) -> float:
     start = perf_counter()
     from mbsim_cli.kernels import _jit
 
-    if not _jit.cache_is_warm():
-        say("compiling kernels, once: this takes up to a minute, later runs start at once", quiet)
     first_step = replace(problem, options=replace(problem.options, duration=problem.options.step))
-    deque(blocks_of(first_step), maxlen=0)  # not shielded from interruption: compiling takes long
+    with _jit.watch_compilation(lambda: say(COMPILING, quiet)):
+        deque(blocks_of(first_step), maxlen=0)  # not shielded from interruption: compiling takes long
     return perf_counter() - start
 
 

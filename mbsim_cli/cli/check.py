@@ -90,7 +90,7 @@ def _print(rows: "list[Comparison]", files: int) -> None:
 
     table = Table()
     for title in ("model", "check", "quantity"):
-        table.add_column(title, overflow="fold")
+        table.add_column(title)
     for title in ("computed", "reference", "error", "tolerance"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("")

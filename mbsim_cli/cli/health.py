@@ -21,8 +21,8 @@ class Health:
         self._drift = np.zeros(3)
         self._gradient_error = 0.0
         self._work, self._imbalance, self._moved = 0.0, 0.0, 0.0
-        self._start: float | None = None
-        self._last: tuple[float, float] | None = None  # time and power of the latest instant
+        self._start: float | None = None  # energy, J
+        self._last = (0.0, 0.0)  # time and power of the latest instant
 
     def add(self, block: Block) -> None:
         """Take the next instants in."""

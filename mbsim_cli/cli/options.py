@@ -36,7 +36,7 @@ Overrides = Annotated[
 FormulationOption = Annotated[Formulation | None, typer.Option(help="Formulation.", show_default="as in the file")]
 Step = Annotated[float | None, typer.Option(metavar="H", help="Time step [s].", show_default="as in the file")]
 Duration = Annotated[float | None, typer.Option(metavar="T", help="Duration [s].", show_default="as in the file")]
-Threads = Annotated[int, typer.Option(metavar="N", min=1, help="Threads of the linear algebra.")]
+Threads = Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads of the linear algebra.")]
 
 
 def parse_overrides(entries: list[str] | None) -> dict[str, str]:

@@ -11,7 +11,7 @@ from mbsim_cli.cli import signals
 from mbsim_cli.cli.output import emit, flush
 from mbsim_cli.errors import InputOutputError, MbsimError, ModelError
 
-USAGE_FAULT = BadParameter.__mro__[1]  # the command-line library's UsageError, wherever this typer keeps it
+USAGE_FAULT: Any = BadParameter.__mro__[1]  # the command-line library's UsageError, wherever this typer keeps it
 BROKEN_PIPE = 141  # 128 + SIGPIPE, as when any other program's reader goes away
 INTERNAL_ERROR = 70  # EX_SOFTWARE: a defect of the program, not of what it was given
 REPORT_AT = "please report it with the model file and what MBSIM_DEBUG=1 shows"

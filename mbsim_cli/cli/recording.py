@@ -39,7 +39,7 @@ def record(path: Path, output: Path, settings: Settings, *, quiet: bool, force: 
     health = TorqueHealth(assembled.problem) if inverse else Health(assembled.problem.options)
     try:
         results = _solve(assembled, writer, health, timing, quiet)
-        steps = {}
+        steps: dict[str, Any] = {}
         if method == "fd":
             results, steps = _differences(path, settings, model_file, named, results, timing, quiet)
         warnings = health.warnings
@@ -136,7 +136,7 @@ def _keep(writer: ResultWriter, stop: signals.Stopped | AnalysisError) -> None:
     with signals.shield():
         kept = writer.keep_partial(str(stop))
     if kept:
-        stop.partial = str(kept)  # for the JSON object that reports the failure
+        stop.__dict__["partial"] = str(kept)  # for the JSON object that reports the failure
         say(f"mbsim: the result up to t = {writer.end:g} s is kept in {kept}")
 
 

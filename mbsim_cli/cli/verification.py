@@ -150,8 +150,8 @@ def _direction(
             name="numerical derivative",
             kind="numerical",
             objective=name,
-            parameter=f"random direction {seed}",
-            source=f"central differences of whole analyses, step {numerical.step:.1e} of each parameter",
+            parameter=f"direction {seed}",
+            source=f"central differences of whole analyses along random direction {seed}, step {numerical.step:.1e}",
         )
 
 

@@ -11,7 +11,9 @@ from mbsim_cli.io.target import FORMAT
 from mbsim_cli.model.names import Names
 
 FORMAT_VERSION = 1
-CHUNK_BYTES = 256 * 1024  # well inside HDF5's chunk cache, so that a chunk filled by several blocks is compressed once
+CHUNK_BYTES = 256 * 1024
+# A chunk that several blocks fill is compressed once if the cache holds it; more would grow with the run.
+CACHE = {"rdcc_nbytes": 2 * CHUNK_BYTES, "rdcc_w0": 1.0}
 TEXT = h5py.string_dtype()
 
 

@@ -55,7 +55,7 @@ class ResultWriter:
         self._last: Block | None = None  # the latest instant, while it is not stored
         self._temporary = temporary_beside(target)
         with self._failures():
-            self._file = h5py.File(self._temporary, "w", track_order=True, locking="best-effort")
+            self._file = h5py.File(self._temporary, "w", track_order=True, locking="best-effort", **skeleton.CACHE)
             skeleton.describe(self._file, provenance)
             rows = (inverse_variables if inverse else variables)(names, sensors, sensitivities)
             skeleton.label(self._file, names, sensors, parameter_values, rows)
@@ -103,7 +103,8 @@ class ResultWriter:
     def keep_partial(self, reason: str) -> Path | None:
         """Close an unfinished result under a name that says so, or drop it where it holds nothing."""
         if self._stored == 0:
-            return self.discard()
+            self.discard()
+            return None
         with self._failures():
             self._complete({}, (reason,), "partial")
             return self._temporary.replace(partial_name(self.target))

@@ -28,7 +28,8 @@ class Simulation:
         self.control: Control = allocate.control(problem.options, redundant=start.redundant.size > 0)
         self.state = start.state
         self.work = allocate.work(self.model, self.theta)
-        self.work.last.zdd[:], self.work.last.lam[:] = self.state.zdd, self.state.lam
+        for earlier in (self.work.last, self.work.before):
+            earlier.zdd[:], earlier.lam[:] = self.state.zdd, self.state.lam
         self.progress = Progress(int(Status.OK), 0, 0.0, False, 0)
         self.step = 0
         wanted = problem.options.sensitivity == "ddm"
@@ -56,7 +57,8 @@ class Simulation:
             self.model, self.theta, self.control, self.step, steps, interval, self.progress, self.directions,
             self.state, self.sens, self.work, self.extra, record, d_record,
         )  # fmt: skip
-        self.work.last.zdd[:], self.work.last.lam[:] = self.state.zdd, self.state.lam
+        for earlier in (self.work.last, self.work.before):
+            earlier.zdd[:], earlier.lam[:] = self.state.zdd, self.state.lam
         self.progress = Progress(int(status), *rest)  # an enumeration would compile the next call anew
         self.step += self.progress.steps
         if self.progress.status != Status.OK:

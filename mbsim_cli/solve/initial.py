@@ -103,7 +103,7 @@ def _split(J: np.ndarray, free: np.ndarray, rows: np.ndarray) -> _Split:
 
 def _assemble_position(start: _Start, free: np.ndarray, rows: np.ndarray) -> _Split:
     """Newton on the constraints ``rows`` for coordinates among ``free``."""
-    state, eq = start.state, start.work.eq
+    eq = start.work.eq
     start.evaluate()
     split = _split(eq.J, free, rows)
     settled = 0

@@ -85,6 +85,7 @@ def work(model: Model, theta: np.ndarray) -> Work:
         factor(n, m, dtype),
         columns(n, m, 1, dtype),
         state(model, dtype),
+        state(model, dtype),
         np.zeros((2, n), dtype),
     )
 
@@ -96,9 +97,7 @@ def sensitivity_work(model: Model, motion: Work, p: int, dtype: type) -> Sensiti
         R=motion.kin.R, r=motion.kin.r, ref=motion.kin.ref, S=motion.kin.S, inertia=motion.kin.inertia
     )
     eq = equations(model, dtype)._replace(lines=motion.eq.lines, no_eta=motion.eq.no_eta)
-    return SensitivityWork(
-        resting, composite(nb, n, dtype), eq, columns(n, m, p, dtype), twists(nb, p, dtype)
-    )
+    return SensitivityWork(resting, composite(nb, n, dtype), eq, columns(n, m, p, dtype), twists(nb, p, dtype))
 
 
 def directions(model: Model, dtheta: np.ndarray, dtype: type) -> Directions:

@@ -60,6 +60,8 @@ NUMPY = [{"unit": _unit, "length": _length, "largest": _largest, "wins": _wins},
 
 def compiled(symbols: list[sympy.Symbol], expressions: list[sympy.Expr]) -> Callable[..., list[Any]]:
     """Return a vectorised function of the symbols that gives all expressions."""
+    # a certain division by zero has no name in numpy
+    expressions = [sympy.nan if expression.has(sympy.zoo) else expression for expression in expressions]
     return sympy.lambdify(symbols, expressions, modules=NUMPY, cse=True)
 
 

@@ -1,8 +1,8 @@
 """``mbsim --help`` is quick and loads nothing heavy."""
 
+import resource
 import subprocess
 import sys
-from time import perf_counter
 
 import pytest
 
@@ -26,9 +26,15 @@ def test_help_imports_nothing_heavy(arguments):
 
 
 def test_help_is_quick():
+    """In seconds of the processor, which a busy machine does not stretch much."""
+
+    def spent():
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+
     times = []
     for _ in range(5):
-        start = perf_counter()
+        start = spent()
         subprocess.run([*COMMAND, "--help"], env=environment(), stdout=subprocess.DEVNULL, check=True)
-        times.append(perf_counter() - start)
+        times.append(spent() - start)
     assert min(times) < 0.3, times

@@ -183,3 +183,21 @@ def test_names_keep_the_order_of_the_file_beyond_eight(tmp_path):
     run.append(fakes.block(0, 1))
     run.objectives([ObjectiveResult(f"z{9 - i}", i, "", None) for i in range(10)])
     assert list(reader.summary(run.finish({}))["objectives"]) == [f"z{9 - i}" for i in range(10)]
+
+
+def test_memory_does_not_grow_with_the_run(tmp_path):
+    statm = "/proc/self/statm"
+    if not os.path.exists(statm):
+        pytest.skip("needs /proc")
+
+    def megabytes():
+        with open(statm) as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+    run = writer(tmp_path / "r.h5")
+    used = []
+    for number in range(90):
+        run.append(fakes.block(2000 * number, 2000))
+        used.append(megabytes())
+    run.discard()
+    assert used[89] - used[29] < 5, used[::10]

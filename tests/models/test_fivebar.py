@@ -87,9 +87,11 @@ def test_cuts_agree_and_converge_to_each_other(tmp_path: Path):
 
 
 def test_energy_drifts_with_the_square_of_the_step(tmp_path: Path):
-    drift = []
+    model, drift = tmp_path / "energies.yaml", []
+    energies = "  kinetic: {type: kinetic_energy}\n  potential: {type: potential_energy}\n"
+    model.write_text(FIVEBAR.read_text().replace("sensors:\n", "sensors:\n" + energies))
     for step in ("1e-3", "5e-4"):
-        run(FIVEBAR, tmp_path / "out.h5", "--sensitivity", "none", "--step", step)
+        run(model, tmp_path / "out.h5", "--sensitivity", "none", "--step", step)
         with h5py.File(tmp_path / "out.h5") as file:
             energy = (file["sensors/kinetic"][:] + file["sensors/potential"][:]).ravel()
         drift.append(np.abs(energy - energy[0]).max() / abs(energy[0]))

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels._jit import inlined
 
 
-@kernel
+@inlined
 def load9(array, offset):
     """A 3 x 3 matrix that stands by rows in a flat array."""
     return (
@@ -21,7 +21,23 @@ def load9(array, offset):
     )
 
 
-@kernel
+@inlined
+def row9(array, row):
+    """A 3 x 3 matrix that stands by rows in a row of a matrix."""
+    return (
+        array[row, 0],
+        array[row, 1],
+        array[row, 2],
+        array[row, 3],
+        array[row, 4],
+        array[row, 5],
+        array[row, 6],
+        array[row, 7],
+        array[row, 8],
+    )
+
+
+@inlined
 def rotate(R, a):
     """R a."""
     return (
@@ -31,7 +47,7 @@ def rotate(R, a):
     )
 
 
-@kernel
+@inlined
 def unrotate(R, a):
     """R^T a."""
     return (
@@ -41,7 +57,7 @@ def unrotate(R, a):
     )
 
 
-@kernel
+@inlined
 def matmul9(A, B):
     """A B."""
     return (
@@ -57,13 +73,13 @@ def matmul9(A, B):
     )
 
 
-@kernel
+@inlined
 def matmul9_transposed(A, B):
     """A B^T."""
     return matmul9(A, (B[0], B[3], B[6], B[1], B[4], B[7], B[2], B[5], B[8]))
 
 
-@kernel
+@inlined
 def column9(R, k):
     """Column k of R."""
     if k == 0:
@@ -73,7 +89,7 @@ def column9(R, k):
     return (R[2], R[5], R[8])
 
 
-@kernel
+@inlined
 def turn_columns(R, axis, angle):
     """R Rot(axis, angle), the rotation about one of the axes 0, 1, 2."""
     c, s = np.cos(angle), np.sin(angle)
@@ -87,18 +103,18 @@ def turn_columns(R, axis, angle):
     return (x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2])
 
 
-@kernel
+@inlined
 def _blend(c, a, s, b):
     return (c * a[0] + s * b[0], c * a[1] + s * b[1], c * a[2] + s * b[2])
 
 
-@kernel
+@inlined
 def skew_part(A):
     """Axial vector of the antisymmetric part of A: A a = skew_part(A) x a for antisymmetric A."""
     return (0.5 * (A[7] - A[5]), 0.5 * (A[2] - A[6]), 0.5 * (A[3] - A[1]))
 
 
-@kernel
+@inlined
 def symmetric_apply(J, a):
     """J a, with J = (xx, yy, zz, xy, xz, yz)."""
     return (
@@ -108,7 +124,7 @@ def symmetric_apply(J, a):
     )
 
 
-@kernel
+@inlined
 def symmetric_rotate(R, J):
     """R J R^T, with J = (xx, yy, zz, xy, xz, yz)."""
     x = symmetric_apply(J, (R[0], R[1], R[2]))
@@ -124,7 +140,7 @@ def symmetric_rotate(R, J):
     )
 
 
-@kernel
+@inlined
 def parallel_axis(c):
     """(c . c) 1 - c c^T, as (xx, yy, zz, xy, xz, yz)."""
     xx, yy, zz = c[0] * c[0], c[1] * c[1], c[2] * c[2]

@@ -5,18 +5,18 @@ Motion (w, v): angular velocity, velocity of the body's point that passes the re
 moment m c, and second moments (xx, yy, zz, xy, xz, yz). Arrays hold six numbers, angular part first.
 """
 
-from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels._jit import inlined
 from mbsim_cli.kernels.algebra.rot3 import symmetric_apply
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, scale3, sub3
 
 
-@kernel
+@inlined
 def motion_at(array, i):
     """Spatial vector in row i."""
     return ((array[i, 0], array[i, 1], array[i, 2]), (array[i, 3], array[i, 4], array[i, 5]))
 
 
-@kernel
+@inlined
 def motion_at2(array, i, k):
     """Spatial vector at [i, k]."""
     return (
@@ -25,91 +25,99 @@ def motion_at2(array, i, k):
     )
 
 
-@kernel
+@inlined
 def store(array, i, x):
     """Write spatial vector x to row i."""
     array[i, 0], array[i, 1], array[i, 2] = x[0]
     array[i, 3], array[i, 4], array[i, 5] = x[1]
 
 
-@kernel
+@inlined
 def store2(array, i, k, x):
     """Write spatial vector x to [i, k]."""
     array[i, k, 0], array[i, k, 1], array[i, k, 2] = x[0]
     array[i, k, 3], array[i, k, 4], array[i, k, 5] = x[1]
 
 
-@kernel
+@inlined
 def accumulate(array, i, s, x):
     """Add s x to row i."""
-    for c in range(3):
-        array[i, c] += s * x[0][c]
-        array[i, c + 3] += s * x[1][c]
+    n, f = x
+    array[i, 0] += s * n[0]
+    array[i, 1] += s * n[1]
+    array[i, 2] += s * n[2]
+    array[i, 3] += s * f[0]
+    array[i, 4] += s * f[1]
+    array[i, 5] += s * f[2]
 
 
-@kernel
+@inlined
 def accumulate2(array, i, k, s, x):
     """Add s x to [i, k]."""
-    for c in range(3):
-        array[i, k, c] += s * x[0][c]
-        array[i, k, c + 3] += s * x[1][c]
+    n, f = x
+    array[i, k, 0] += s * n[0]
+    array[i, k, 1] += s * n[1]
+    array[i, k, 2] += s * n[2]
+    array[i, k, 3] += s * f[0]
+    array[i, k, 4] += s * f[1]
+    array[i, k, 5] += s * f[2]
 
 
-@kernel
+@inlined
 def add6(x, y):
     """x + y."""
     return (add3(x[0], y[0]), add3(x[1], y[1]))
 
 
-@kernel
+@inlined
 def sub6(x, y):
     """x - y."""
     return (sub3(x[0], y[0]), sub3(x[1], y[1]))
 
 
-@kernel
+@inlined
 def scale6(s, x):
     """s x."""
     return (scale3(s, x[0]), scale3(s, x[1]))
 
 
-@kernel
+@inlined
 def axpy6(s, x, y):
     """s x + y."""
     return (axpy3(s, x[0], y[0]), axpy3(s, x[1], y[1]))
 
 
-@kernel
+@inlined
 def dot6(motion, force):
     """Power of a force on a motion."""
     return dot3(motion[0], force[0]) + dot3(motion[1], force[1])
 
 
-@kernel
+@inlined
 def cross_motion(a, b):
     """Motion cross product a x b: rate of b when it is carried along with a."""
     return (cross3(a[0], b[0]), add3(cross3(a[0], b[1]), cross3(a[1], b[0])))
 
 
-@kernel
+@inlined
 def cross_force(a, f):
     """Force cross product a x* f, with (a x b) . f = -b . (a x* f)."""
     return (add3(cross3(a[0], f[0]), cross3(a[1], f[1])), cross3(a[0], f[1]))
 
 
-@kernel
+@inlined
 def shift_motion(x, d):
     """Motion x about the reference point moved by d."""
     return (x[0], add3(x[1], cross3(x[0], d)))
 
 
-@kernel
+@inlined
 def shift_force(x, d):
     """Force x about the reference point moved by d."""
     return (sub3(x[0], cross3(d, x[1])), x[1])
 
 
-@kernel
+@inlined
 def inertia_apply(inertia, x):
     """Inertia times motion."""
     m, h, J = inertia

@@ -2,60 +2,60 @@
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels._jit import inlined
 
 ZERO3 = (0.0, 0.0, 0.0)
 
 
-@kernel
+@inlined
 def load3(array, offset):
     """Three consecutive entries of a flat array."""
     return (array[offset], array[offset + 1], array[offset + 2])
 
 
-@kernel
+@inlined
 def row3(array, row, offset):
     """Three consecutive entries of a row of a matrix."""
     return (array[row, offset], array[row, offset + 1], array[row, offset + 2])
 
 
-@kernel
+@inlined
 def add3(a, b):
     """a + b."""
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
 
 
-@kernel
+@inlined
 def sub3(a, b):
     """a - b."""
     return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
 
 
-@kernel
+@inlined
 def scale3(s, a):
     """s a."""
     return (s * a[0], s * a[1], s * a[2])
 
 
-@kernel
+@inlined
 def axpy3(s, a, b):
     """s a + b."""
     return (s * a[0] + b[0], s * a[1] + b[1], s * a[2] + b[2])
 
 
-@kernel
+@inlined
 def dot3(a, b):
     """a . b, bilinear also for complex numbers."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@kernel
+@inlined
 def cross3(a, b):
     """a x b."""
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
-@kernel
+@inlined
 def length3(a):
     """sqrt(a . a), analytic also for complex numbers."""
     return np.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2])

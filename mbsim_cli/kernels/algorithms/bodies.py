@@ -1,7 +1,7 @@
 """Access to the state of a body as elements need it: about the global origin."""
 
-from mbsim_cli.kernels._jit import kernel
-from mbsim_cli.kernels.algebra.rot3 import load9
+from mbsim_cli.kernels._jit import inlined
+from mbsim_cli.kernels.algebra.rot3 import row9
 from mbsim_cli.kernels.algebra.spatial import (
     accumulate,
     accumulate2,
@@ -14,43 +14,43 @@ from mbsim_cli.kernels.algebra.spatial import (
 from mbsim_cli.kernels.algebra.vec3 import row3, scale3
 
 
-@kernel
+@inlined
 def pose_of(kin, i):
     """Rotation matrix and origin of body i (GROUND too)."""
-    return load9(kin.R[i], 0), row3(kin.r, i, 0)
+    return row9(kin.R, i), row3(kin.r, i, 0)
 
 
-@kernel
+@inlined
 def at_origin(array, kin, i):
     """Motion of body i about the global origin."""
     return shift_motion(motion_at(array, i), scale3(-1.0, row3(kin.ref, i, 0)))
 
 
-@kernel
+@inlined
 def at_origin2(array, kin, i, k):
     """Variation k of body i about the global origin."""
     return shift_motion(motion_at2(array, i, k), scale3(-1.0, row3(kin.ref, i, 0)))
 
 
-@kernel
+@inlined
 def column_at_origin(array, tree, kin, c):
     """Column c about the global origin."""
     return shift_motion(motion_at(array, c), scale3(-1.0, row3(kin.ref, tree.column_body[c], 0)))
 
 
-@kernel
+@inlined
 def apply_to_body(array, kin, i, s, wrench):
     """Add s times a force about the origin to body i."""
     accumulate(array, i, s, shift_force(wrench, row3(kin.ref, i, 0)))
 
 
-@kernel
+@inlined
 def apply_to_body2(array, kin, i, k, s, wrench):
     """Add s times a force about the origin to body i in direction k."""
     accumulate2(array, i, k, s, shift_force(wrench, row3(kin.ref, i, 0)))
 
 
-@kernel
+@inlined
 def no_motion(like):
     """A zero motion of the type of ``like``."""
     return scale6(0.0, like)

@@ -3,21 +3,20 @@
 Phi = measure - target - law(t). Paper 000, sections 3 and 7.
 """
 
-from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels.algebra.spatial import dot6, motion_at, store, sub6
-from mbsim_cli.kernels.algorithms.bodies import at_origin, column_at_origin, no_motion, pose_of
+from mbsim_cli.kernels.algorithms.bodies import at_origin, column_at_origin, pose_of
 from mbsim_cli.kernels.elements.force_law import law_or_zero
 from mbsim_cli.kernels.elements.measures import (
     is_force_line,
     is_geometric,
     line,
     line_variation,
+    measure_delta,
     measure_value,
-    measure_variation,
     wrap_angle,
 )
 from mbsim_cli.model.codes import Measure
-from mbsim_cli.model.layout import MEASURE_SIZE
 
 
 @kernel
@@ -48,7 +47,7 @@ def constraints(model, theta, t, z, kin, phi_out, jacobian_out, line_out):
                 jacobian_out[i, measures.coordinate[j]] += coordinate_slope(measures, theta, k, j, z)
 
 
-@kernel
+@inlined
 def coordinate_measure(measures, theta, k, z):
     """Value of a measure of coordinates."""
     value = 0.0 * z[0] + 0.0 * theta[0]
@@ -57,7 +56,7 @@ def coordinate_measure(measures, theta, k, z):
     return value
 
 
-@kernel
+@inlined
 def _coordinate_term(measures, theta, k, j, z):
     x = z[measures.coordinate[j]]
     if measures.kind[k] == Measure.EULER_NORM:
@@ -65,7 +64,7 @@ def _coordinate_term(measures, theta, k, j, z):
     return theta[measures.theta[k] + j - measures.first[k]] * x
 
 
-@kernel
+@inlined
 def coordinate_slope(measures, theta, k, j, z):
     """Derivative of the measure with respect to its j-th listed coordinate."""
     if measures.kind[k] == Measure.EULER_NORM:
@@ -73,7 +72,7 @@ def coordinate_slope(measures, theta, k, j, z):
     return theta[measures.theta[k] + j - measures.first[k]] + 0.0 * z[0]
 
 
-@kernel
+@inlined
 def coordinate_rates(measures, theta, k, z, zd, zdd):
     """First and second time derivative of a measure of coordinates."""
     rate = 0.0 * z[0] + 0.0 * theta[0]
@@ -88,8 +87,8 @@ def coordinate_rates(measures, theta, k, z, zd, zdd):
     return rate, second
 
 
-@kernel
-def measure_rates(model, theta, k, kin):
+@inlined
+def measure_rates(model, theta, no_eta, k, kin):
     """First and second time derivative of a geometric measure; needs V and A of the motion."""
     measures = model.measures
     kind, pair = measures.kind[k], measures.pair[k]
@@ -97,33 +96,30 @@ def measure_rates(model, theta, k, kin):
     Ra, ra = pose_of(kin, a)
     Rb, rb = pose_of(kin, b)
     Va, Vb = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b)
-    still = no_motion(Va)
-    o = measures.theta[k]
-    # only rates are read, so that any block serves as variation
-    _, _, x, u = measure_variation(kind, theta, o, theta[o : o + MEASURE_SIZE], Ra, ra, Rb, rb, Va, Vb, still, still, still, still)
+    _, _, x, u, x1, u1 = measure_delta(kind, theta, measures.theta[k], no_eta, Ra, ra, Rb, rb, Va, Vb)
     force_line = is_force_line(kind)
-    L = line(force_line, x.x, u.x)
-    L1 = line_variation(force_line, x.x, u.x, x.rate, u.rate)
+    L = line(force_line, x, u)
+    L1 = line_variation(force_line, x, u, x1, u1)
     v = sub6(Vb, Va)
     acceleration = sub6(at_origin(kin.A, kin, b), at_origin(kin.A, kin, a))
     return dot6(v, L), dot6(acceleration, L) + dot6(v, L1)
 
 
 @kernel
-def constraint_rates(model, theta, t, z, zd, zdd, kin, phi1_out, phi2_out):
+def constraint_rates(model, theta, no_eta, t, z, zd, zdd, kin, phi1_out, phi2_out):
     """Phi' and Phi'' (m,) of the motion in ``kin``."""
     for i in range(model.constraints.measure.size):
         k = model.constraints.measure[i]
         _, law1, law2 = law_or_zero(model.laws, theta, model.constraints.law[i], t)
         if is_geometric(model.measures.kind[k]):
-            g1, g2 = measure_rates(model, theta, k, kin)
+            g1, g2 = measure_rates(model, theta, no_eta, k, kin)
         else:
             g1, g2 = coordinate_rates(model.measures, theta, k, z, zd, zdd)
         phi1_out[i] = g1 - law1
         phi2_out[i] = g2 - law2
 
 
-@kernel
+@inlined
 def stored_line(line_out, i):
     """Gradient line that ``constraints`` left for equation i."""
     return motion_at(line_out, i)

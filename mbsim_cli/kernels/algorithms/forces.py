@@ -1,6 +1,6 @@
 """Forces of elements and constraints on the bodies, and on the coordinates directly."""
 
-from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels.algebra.rot3 import rotate
 from mbsim_cli.kernels.algebra.spatial import dot6, motion_at, sub6
 from mbsim_cli.kernels.algebra.vec3 import cross3, load3, scale3
@@ -23,7 +23,7 @@ def element_forces(model, theta, t, z, zd, kin, W_out, Q_out):
             apply_to_body(W_out, kin, model.pairs.b[model.forces.pair[f]], 1.0, wrench)
 
 
-@kernel
+@inlined
 def _force_along_measure(model, theta, t, z, zd, kin, f, W_out, Q_out):
     measures = model.measures
     k = model.forces.measure[f]
@@ -41,7 +41,7 @@ def _force_along_measure(model, theta, t, z, zd, kin, f, W_out, Q_out):
             Q_out[measures.coordinate[j]] += Q * coordinate_slope(measures, theta, k, j, z)
 
 
-@kernel
+@inlined
 def measure_and_rate(model, theta, k, kin):
     """Value, rate and gradient line of a geometric measure."""
     measures = model.measures
@@ -54,7 +54,7 @@ def measure_and_rate(model, theta, k, kin):
     return g, dot6(sub6(at_origin(kin.V, kin, b), at_origin(kin.V, kin, a)), L), L
 
 
-@kernel
+@inlined
 def applied_wrench(model, theta, t, kin, f):
     """Wrench about the origin of an applied force or torque, its point, and its vector in global axes."""
     forces = model.forces

@@ -3,7 +3,7 @@
 Paper 000, equations (7)-(9) and (22)-(24), without forming M. Cost O(n).
 """
 
-from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels.algebra.spatial import (
     add6,
     cross_force,
@@ -18,7 +18,7 @@ from mbsim_cli.kernels.algebra.vec3 import scale3
 from mbsim_cli.kernels.algorithms.kinematics import offset_to_parent
 
 
-@kernel
+@inlined
 def inertia_at(array, i):
     """Inertia (m, h, I) in row i."""
     return (
@@ -28,7 +28,7 @@ def inertia_at(array, i):
     )
 
 
-@kernel
+@inlined
 def body_force(kin, i):
     """Force that the motion of body i takes, weight included (A is less gravity)."""
     inertia = inertia_at(kin.inertia, i)

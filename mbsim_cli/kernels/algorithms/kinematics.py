@@ -4,7 +4,7 @@ Paper 000, equations (4)-(6), in spatial form: every vector is taken about a poi
 and, in RTdyn0, passes the body's centre of mass at the instant; in RTdyn1 it is the global origin.
 """
 
-from mbsim_cli.kernels._jit import entry, kernel
+from mbsim_cli.kernels._jit import entry, inlined, kernel
 from mbsim_cli.kernels.algebra.euler_parameters import euler_rotation
 from mbsim_cli.kernels.algebra.rot3 import (
     column9,
@@ -13,6 +13,7 @@ from mbsim_cli.kernels.algebra.rot3 import (
     matmul9_transposed,
     parallel_axis,
     rotate,
+    row9,
     symmetric_rotate,
     turn_columns,
 )
@@ -56,7 +57,7 @@ def position_kinematics(tree, theta, z, at_center, kin):
     for i in range(tree.parent.size):
         o = tree.theta[i]
         p = tree.parent[i]
-        parent_R = load9(kin.R[p], 0)
+        parent_R = row9(kin.R, p)
         R = matmul9(parent_R, load9(theta, o + R_P))
         point = add3(row3(kin.r, p, 0), rotate(parent_R, load3(theta, o + P_P)))
         for c in range(tree.first_column[i], tree.first_column[i + 1]):
@@ -79,13 +80,13 @@ def position_kinematics(tree, theta, z, at_center, kin):
             _to_spatial(kin, c, i, is_translation(tree.column_kind[c]))
 
 
-@kernel
+@inlined
 def _keep(S, c, axis, point):
     S[c, 0], S[c, 1], S[c, 2] = axis
     S[c, 3], S[c, 4], S[c, 5] = point
 
 
-@kernel
+@inlined
 def _to_spatial(kin, c, i, translation):
     axis = row3(kin.S, c, 0)
     if translation:
@@ -95,7 +96,7 @@ def _to_spatial(kin, c, i, translation):
         store(kin.S, c, (axis, cross3(arm, axis)))
 
 
-@kernel
+@inlined
 def _place_body(theta, o, i, joint_R, point, at_center, kin):
     """Pose of body i from its joint frame; its inertia about the reference point."""
     R = matmul9_transposed(joint_R, load9(theta, o + R_C))
@@ -120,7 +121,7 @@ def _place_body(theta, o, i, joint_R, point, at_center, kin):
         kin.inertia[i, 4 + k] = J[k] + m * steiner[k]
 
 
-@kernel
+@inlined
 def offset_to_parent(tree, kin, i):
     """Reference point of body i less that of its parent."""
     return sub3(row3(kin.ref, i, 0), row3(kin.ref, tree.parent[i], 0))
@@ -174,23 +175,23 @@ def motion_kinematics(tree, theta, z, zd, zdd, kin):
         store(kin.A, i, A)
 
 
-@kernel
+@inlined
 def euler_own(tree, theta, kin, i, local):
     """Spatial vector about ref of body i of an angular vector given in the frame that its Euler parameters start from."""
     o = tree.theta[i]
-    R = matmul9(load9(kin.R[tree.parent[i]], 0), load9(theta, o + R_P))
+    R = matmul9(row9(kin.R, tree.parent[i]), load9(theta, o + R_P))
     w = rotate(R, local)
-    point = add3(row3(kin.r, i, 0), rotate(load9(kin.R[i], 0), load3(theta, o + P_C)))
+    point = add3(row3(kin.r, i, 0), rotate(row9(kin.R, i), load3(theta, o + P_C)))
     return (w, cross3(sub3(point, row3(kin.ref, i, 0)), w))
 
 
-@kernel
+@inlined
 def _euler_own_rate(tree, theta, z, zd, kin, i, c):
     k = tree.column_kind[c] - Column.EULER_0
     return euler_own(tree, theta, kin, i, euler_column_rate(load4(z, c - k), load4(zd, c - k), k))
 
 
-@kernel
+@inlined
 def _euler_own_second_rate(tree, theta, z, zd, zdd, kin, i, c):
     k = tree.column_kind[c] - Column.EULER_0
     local = euler_column_second_rate(load4(z, c - k), load4(zd, c - k), load4(zdd, c - k), k)

@@ -6,7 +6,8 @@ X = S + h S' + h^2/4 S'', Y = h/2 S + h^2/4 S'; I, B, F belong to the subtree of
 over the path between their bodies. h = 0 gives the mass matrix. Derivation: docs/theory/newton_matrix.md.
 """
 
-from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels._jit import inlined, kernel
+from mbsim_cli.kernels.algebra.rot3 import row9
 from mbsim_cli.kernels.algebra.spatial import (
     add6,
     axpy6,
@@ -37,10 +38,11 @@ from mbsim_cli.kernels.elements.measures import (
     is_geometric,
     line,
     line_variation,
-    measure_variation,
+    measure_delta,
     moved,
 )
 from mbsim_cli.model.codes import Axes, Column, Force, Measure
+from mbsim_cli.model.layout import NONE
 
 
 @kernel
@@ -56,8 +58,7 @@ def newton_matrix(model, theta, t, h, z, zd, multiplier, no_eta, kin, comp, T_ou
             T_out[c, j] = 0.0
     _inertia_part(tree, q, kin, comp, T_out)
     _euler_part(tree, theta, q, z, kin, comp, T_out)
-    for i in range(model.constraints.measure.size):
-        _constraint_part(model, theta, q, multiplier[i], i, no_eta, kin, T_out)
+    _constraints_part(model, theta, q, multiplier, no_eta, kin, T_out)
     for f in range(model.forces.kind.size):
         if model.forces.kind[f] == Force.ALONG_MEASURE:
             _measure_force_part(model, theta, t, h, z, zd, f, no_eta, kin, comp, T_out)
@@ -89,14 +90,14 @@ def mass_matrix(tree, kin, comp, M_out):
         _inertia_to_parent(tree, kin, comp, i)
 
 
-@kernel
+@inlined
 def _own_inertia(tree, kin, comp):
     for i in range(tree.parent.size + 1):
         for k in range(10):
             comp.inertia[i, k] = kin.inertia[i, k]
 
 
-@kernel
+@inlined
 def _inertia_to_parent(tree, kin, comp, i):
     """Add the composite inertia of body i to its parent's, about the parent's reference point."""
     p = tree.parent[i]
@@ -115,7 +116,7 @@ def _inertia_to_parent(tree, kin, comp, i):
     comp.inertia[p, 9] += comp.inertia[i, 9] - h[1] * d[2] - h[2] * d[1] - m * d[1] * d[2]
 
 
-@kernel
+@inlined
 def rate_matrix(kin, i):
     """Moments P of x' x^T (3 x 3 by rows) and linear momentum p of body i, about its reference point."""
     m, h, J = inertia_at(kin.inertia, i)
@@ -132,7 +133,7 @@ def rate_matrix(kin, i):
     return (a[0], b[0], c[0], a[1], b[1], c[1], a[2], b[2], c[2]), momentum
 
 
-@kernel
+@inlined
 def rate_apply(P, momentum, w):
     """B (w, v): force of a unit rate of twist; only its angular part w counts."""
     trace = P[0] + P[4] + P[8]
@@ -144,7 +145,7 @@ def rate_apply(P, momentum, w):
     return (scale3(2.0, n), scale3(2.0, cross3(w, momentum)))
 
 
-@kernel
+@inlined
 def _rate_apply_transposed(P, momentum, S):
     """Angular part of B^T S; the linear part vanishes."""
     w, v = S
@@ -157,14 +158,12 @@ def _rate_apply_transposed(P, momentum, S):
     return scale3(2.0, add3(n, cross3(momentum, v)))
 
 
-@kernel
+@inlined
 def _rate_at(comp, i):
-    row = comp.rate[i]
-    P = (row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8])
-    return P, (row[9], row[10], row[11])
+    return row9(comp.rate, i), row3(comp.rate, i, 9)
 
 
-@kernel
+@inlined
 def _own_rates(tree, kin, comp):
     nb = tree.parent.size
     for k in range(12):
@@ -177,7 +176,7 @@ def _own_rates(tree, kin, comp):
             comp.rate[i, 9 + k] = momentum[k]
 
 
-@kernel
+@inlined
 def _rate_to_parent(tree, kin, comp, i):
     """P of x' (x + d)^T, with d the shift of the reference point."""
     p = tree.parent[i]
@@ -189,7 +188,7 @@ def _rate_to_parent(tree, kin, comp, i):
             comp.rate[p, 3 * r + c] += comp.rate[i, 3 * r + c] + momentum * d[c]
 
 
-@kernel
+@inlined
 def _inertia_part(tree, q, kin, comp, T_out):
     _own_inertia(tree, kin, comp)
     _own_rates(tree, kin, comp)
@@ -216,14 +215,14 @@ def _inertia_part(tree, q, kin, comp, T_out):
         _rate_to_parent(tree, kin, comp, i)
 
 
-@kernel
+@inlined
 def _pair_columns(first, last, k, kin, comp, up, down, down_rate, T_out):
     for j in range(first, last):
         T_out[j, k] += dot6(motion_at(kin.S, j), up)
         T_out[k, j] += dot6(motion_at(comp.X, j), down) + dot3(row3(comp.Y, j, 0), down_rate)
 
 
-@kernel
+@inlined
 def _euler_part(tree, theta, q, z, kin, comp, T_out):
     """Euler parameters of one joint do not carry each other's columns along; their columns change by themselves."""
     for j in range(z.size):
@@ -249,33 +248,48 @@ def _euler_part(tree, theta, q, z, kin, comp, T_out):
             T_out[j, first + k] += q * dot6(own, total)
 
 
-@kernel
-def _constraint_part(model, theta, q, multiplier, i, no_eta, kin, T_out):
-    k = model.constraints.measure[i]
+@inlined
+def _constraints_part(model, theta, q, multiplier, no_eta, kin, T_out):
+    """Rows that follow one another and act between the same bodies are taken together."""
+    i, m = 0, model.constraints.measure.size
+    while i < m:
+        k = model.constraints.measure[i]
+        pair = model.measures.pair[k]
+        last = i + 1
+        if pair == NONE:
+            if model.measures.kind[k] == Measure.EULER_NORM:
+                for j in range(model.measures.first[k], model.measures.first[k + 1]):
+                    c = model.measures.coordinate[j]
+                    T_out[c, c] += 2.0 * q * multiplier[i]
+        else:
+            while last < m and model.measures.pair[model.constraints.measure[last]] == pair:
+                last += 1
+            _geometric_rows(model, theta, q, multiplier, i, last, pair, no_eta, kin, T_out)
+        i = last
+
+
+@inlined
+def _geometric_rows(model, theta, q, multiplier, first, last, pair, no_eta, kin, T_out):
     measures = model.measures
-    if is_geometric(measures.kind[k]):
-        pair, kind, o = measures.pair[k], measures.kind[k], measures.theta[k]
-        a, b = model.pairs.a[pair], model.pairs.b[pair]
-        Ra, ra = pose_of(kin, a)
-        Rb, rb = pose_of(kin, b)
-        still = no_motion(at_origin(kin.V, kin, a))
-        force_line = is_force_line(kind)
-        for j in range(model.pairs.first[pair], model.pairs.first[pair + 1]):
-            N = scale6(q, column_at_origin(kin.S, model.tree, kin, model.pairs.column[j]))
-            Na, Nb = (still, N) if model.pairs.sign[j] > 0 else (N, still)
-            _, _, x, u = measure_variation(
-                kind, theta, o, no_eta, Ra, ra, Rb, rb, still, still, Na, still, Nb, still
-            )
-            W = scale6(-multiplier, line(force_line, x.x, u.x))
-            dW = scale6(-multiplier, line_variation(force_line, x.x, u.x, x.delta, u.delta))
-            _spread(model, pair, j, N, W, dW, kin, T_out)
-    elif measures.kind[k] == Measure.EULER_NORM:
-        for j in range(measures.first[k], measures.first[k + 1]):
-            c = measures.coordinate[j]
-            T_out[c, c] += 2.0 * q * multiplier
+    a, b = model.pairs.a[pair], model.pairs.b[pair]
+    Ra, ra = pose_of(kin, a)
+    Rb, rb = pose_of(kin, b)
+    still = no_motion(motion_at(kin.V, a))
+    for j in range(model.pairs.first[pair], model.pairs.first[pair + 1]):
+        N = scale6(q, column_at_origin(kin.S, model.tree, kin, model.pairs.column[j]))
+        Na, Nb = (still, N) if model.pairs.sign[j] > 0 else (N, still)
+        W, dW = still, still
+        for i in range(first, last):
+            k = model.constraints.measure[i]
+            kind = measures.kind[k]
+            _, _, x, u, dx, du = measure_delta(kind, theta, measures.theta[k], no_eta, Ra, ra, Rb, rb, Na, Nb)
+            force_line = is_force_line(kind)
+            W = axpy6(-multiplier[i], line(force_line, x, u), W)
+            dW = axpy6(-multiplier[i], line_variation(force_line, x, u, dx, du), dW)
+        _spread(model, pair, j, N, W, dW, kin, T_out)
 
 
-@kernel
+@inlined
 def _spread(model, pair, j, N, W, dW, kin, T_out):
     """Column of T for path entry j: the wrench on b varies by dW while columns below j are carried by N."""
     k = model.pairs.column[j]
@@ -287,12 +301,14 @@ def _spread(model, pair, j, N, W, dW, kin, T_out):
         T_out[c, k] -= model.pairs.sign[i] * dot6(S, carried if below else dW)
 
 
-@kernel
+@inlined
 def _same_euler(tree, c, k):
-    return tree.column_body[c] == tree.column_body[k] and is_euler(tree.column_kind[c]) and is_euler(tree.column_kind[k])
+    return (
+        tree.column_body[c] == tree.column_body[k] and is_euler(tree.column_kind[c]) and is_euler(tree.column_kind[k])
+    )
 
 
-@kernel
+@inlined
 def _measure_force_part(model, theta, t, h, z, zd, f, no_eta, kin, comp, T_out):
     measures = model.measures
     k = model.forces.measure[f]
@@ -325,15 +341,15 @@ def _measure_force_part(model, theta, t, h, z, zd, f, no_eta, kin, comp, T_out):
         N1 = column_at_origin(comp.Y, model.tree, kin, c)
         on_b = model.pairs.sign[j] > 0
         Na, Nb = (still, N) if on_b else (N, still)
-        _, dg, x, u = measure_variation(kind, theta, o, no_eta, Ra, ra, Rb, rb, Va, Vb, Na, still, Nb, still)
-        dL = line_variation(force_line, x.x, u.x, x.delta, u.delta)
+        _, dg, x, u, dx, du = measure_delta(kind, theta, o, no_eta, Ra, ra, Rb, rb, Na, Nb)
+        dL = line_variation(force_line, x, u, dx, du)
         dv = add6(N1, cross_motion(N, Vb if on_b else Va))
         dg1 = dot6(v, dL) + model.pairs.sign[j] * dot6(dv, L)
         dW = axpy6(by_g * dg + by_g1 * dg1, L, scale6(Q, dL))
         _spread(model, pair, j, N, W, dW, kin, T_out)
 
 
-@kernel
+@inlined
 def _applied_force_part(model, theta, t, q, f, kin, T_out):
     pair = model.forces.pair[f]
     W, point, vector = applied_wrench(model, theta, t, kin, f)
@@ -345,7 +361,7 @@ def _applied_force_part(model, theta, t, q, f, kin, T_out):
         _spread(model, pair, j, N, W, applied_variation(torque, point, vector, moved(N, point), d_vector), kin, T_out)
 
 
-@kernel
+@inlined
 def applied_variation(torque, point, vector, d_point, d_vector):
     """Variation of the wrench of an applied force or torque."""
     if torque:

@@ -5,8 +5,8 @@ coordinate's row varies by dG = S . dF + (N x S) . F. Needs ``vary_kinematics`` 
 Paper 000, sections 5-7 (all of M_z z'', K, C, Q_rho at once); docs/theory/variations.md.
 """
 
-from mbsim_cli.kernels._jit import kernel
-from mbsim_cli.kernels.algebra.rot3 import load9, rotate, symmetric_rotate
+from mbsim_cli.kernels._jit import inlined, kernel
+from mbsim_cli.kernels.algebra.rot3 import rotate, row9, symmetric_rotate
 from mbsim_cli.kernels.algebra.spatial import (
     accumulate2,
     add6,
@@ -26,7 +26,6 @@ from mbsim_cli.kernels.algorithms.bodies import (
     apply_to_body2,
     at_origin,
     at_origin2,
-    no_motion,
     pose_of,
 )
 from mbsim_cli.kernels.algorithms.constraints import coordinate_measure, coordinate_rates, coordinate_slope
@@ -35,13 +34,18 @@ from mbsim_cli.kernels.algorithms.inverse_dynamics import body_force, inertia_at
 from mbsim_cli.kernels.algorithms.kinematics import euler_own, offset_to_parent
 from mbsim_cli.kernels.algorithms.newton_matrix import applied_variation, rate_apply, rate_matrix
 from mbsim_cli.kernels.elements.columns import euler_column_rate, is_euler, load4
-from mbsim_cli.kernels.elements.force_law import law_or_zero, law_variation_or_zero, measure_force, measure_force_variation
+from mbsim_cli.kernels.elements.force_law import (
+    law_or_zero,
+    law_variation_or_zero,
+    measure_force,
+    measure_force_variation,
+)
 from mbsim_cli.kernels.elements.measures import (
     is_force_line,
     is_geometric,
     line,
     line_variation,
-    measure_variation,
+    measure_delta,
     moved,
 )
 from mbsim_cli.model.codes import Axes, Column, Force, Measure
@@ -81,7 +85,7 @@ def vary_bodies(tree, theta, dtheta, touch, z, dz, kin, comp, tw, dG_out):
             accumulate2(tw.F, p, k, 1.0, shift_force(dF, back))
 
 
-@kernel
+@inlined
 def _vary_rows(tree, theta, z, dz, kin, i, k, N, total, dF, dG_out):
     base = N
     for c in range(tree.first_column[i], tree.first_column[i + 1]):
@@ -100,12 +104,15 @@ def _vary_rows(tree, theta, z, dz, kin, i, k, N, total, dF, dG_out):
         N = axpy6(dz[c, k], S, N)
 
 
-@kernel
+@inlined
 def inertia_variation(tree, theta, dtheta, kin, i):
     """Variation of the inertia (m, h, I) of body i about its ref, with mass, centre of mass and moments."""
     o = tree.theta[i]
-    R = load9(kin.R[i], 0)
-    arm = add3(rotate(R, load3(theta, o + COM)), (kin.r[i, 0] - kin.ref[i, 0], kin.r[i, 1] - kin.ref[i, 1], kin.r[i, 2] - kin.ref[i, 2]))
+    R = row9(kin.R, i)
+    arm = add3(
+        rotate(R, load3(theta, o + COM)),
+        (kin.r[i, 0] - kin.ref[i, 0], kin.r[i, 1] - kin.ref[i, 1], kin.r[i, 2] - kin.ref[i, 2]),
+    )
     shift = rotate(R, load3(dtheta, o + COM))
     m, dm = theta[o + MASS], dtheta[o + MASS]
     a, b = load3(dtheta, o + INERTIA), load3(dtheta, o + INERTIA + 3)
@@ -123,7 +130,7 @@ def inertia_variation(tree, theta, dtheta, kin, i):
     return dm, add3(scale3(dm, x), scale3(m, s)), dI
 
 
-@kernel
+@inlined
 def _own_inertia_force(tree, theta, dtheta, kin, i):
     d_inertia = inertia_variation(tree, theta, dtheta, kin, i)
     V = motion_at(kin.V, i)
@@ -142,14 +149,11 @@ def vary_constraint_forces(model, theta, dtheta, touch, no_eta, multiplier, dz, 
             a, b = pairs.a[pair], pairs.b[pair]
             Ra, ra = pose_of(kin, a)
             Rb, rb = pose_of(kin, b)
-            still = no_motion(motion_at(kin.V, a))
             for k in range(dz.shape[1]):
                 Na, Nb = at_origin2(tw.N, kin, a, k), at_origin2(tw.N, kin, b, k)
                 eta = dtheta[k, o : o + MEASURE_SIZE] if touch.measure[m, k] else no_eta
-                _, _, x, u = measure_variation(
-                    kind, theta, o, eta, Ra, ra, Rb, rb, still, still, Na, still, Nb, still
-                )
-                dW = scale6(multiplier[i], line_variation(is_force_line(kind), x.x, u.x, x.delta, u.delta))
+                _, _, x, u, dx, du = measure_delta(kind, theta, o, eta, Ra, ra, Rb, rb, Na, Nb)
+                dW = scale6(multiplier[i], line_variation(is_force_line(kind), x, u, dx, du))
                 apply_to_body2(tw.F, kin, b, k, 1.0, dW)
                 apply_to_body2(tw.F, kin, a, k, -1.0, dW)
         else:
@@ -159,7 +163,7 @@ def vary_constraint_forces(model, theta, dtheta, touch, no_eta, multiplier, dz, 
                     dG_out[c, k] += multiplier[i] * slope_variation(measures, dtheta[k], m, j, dz[c, k])
 
 
-@kernel
+@inlined
 def slope_variation(measures, dtheta, m, j, dz):
     """Variation of ``coordinate_slope``."""
     if measures.kind[m] == Measure.EULER_NORM:
@@ -181,7 +185,7 @@ def vary_element_forces(model, theta, dtheta, touch, no_eta, t, z, zd, dz, dzd, 
                 _vary_along_coordinates(model, theta, dtheta[k], t, f, k, z, zd, dz, dzd, dG_out)
 
 
-@kernel
+@inlined
 def _vary_along_measure(model, theta, dtheta, touch, no_eta, t, f, kin, tw):
     measures = model.measures
     m = model.forces.measure[f]
@@ -195,11 +199,13 @@ def _vary_along_measure(model, theta, dtheta, touch, no_eta, t, f, kin, tw):
     for k in range(dtheta.shape[0]):
         Na, Nb = at_origin2(tw.N, kin, a, k), at_origin2(tw.N, kin, b, k)
         eta = dtheta[k, o : o + MEASURE_SIZE] if touch.measure[m, k] else no_eta
-        still = no_motion(Va)
-        g, dg, x, u = measure_variation(kind, theta, o, eta, Ra, ra, Rb, rb, Va, Vb, Na, still, Nb, still)
-        L = line(force_line, x.x, u.x)
-        dL = line_variation(force_line, x.x, u.x, x.delta, u.delta)
-        dv = add6(sub6(at_origin2(tw.N1, kin, b, k), at_origin2(tw.N1, kin, a, k)), sub6(cross_motion(Nb, Vb), cross_motion(Na, Va)))
+        g, dg, x, u, dx, du = measure_delta(kind, theta, o, eta, Ra, ra, Rb, rb, Na, Nb)
+        L = line(force_line, x, u)
+        dL = line_variation(force_line, x, u, dx, du)
+        dv = add6(
+            sub6(at_origin2(tw.N1, kin, b, k), at_origin2(tw.N1, kin, a, k)),
+            sub6(cross_motion(Nb, Vb), cross_motion(Na, Va)),
+        )
         g1 = dot6(v, L)
         Q, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
         dQ = by_g * dg + by_g1 * (dot6(v, dL) + dot6(dv, L))
@@ -210,7 +216,7 @@ def _vary_along_measure(model, theta, dtheta, touch, no_eta, t, f, kin, tw):
         apply_to_body2(tw.F, kin, a, k, 1.0, dW)
 
 
-@kernel
+@inlined
 def _vary_along_coordinates(model, theta, dtheta, t, f, k, z, zd, dz, dzd, dG_out):
     measures = model.measures
     m = model.forces.measure[f]
@@ -230,7 +236,7 @@ def _vary_along_coordinates(model, theta, dtheta, t, f, k, z, zd, dz, dzd, dG_ou
         dG_out[c, k] -= dQ * coordinate_slope(measures, theta, m, j, z) + Q * d_slope
 
 
-@kernel
+@inlined
 def _explicit(measures, dtheta, m, j, z):
     """Variation of a term of the measure with its coefficient alone."""
     if measures.kind[m] == Measure.EULER_NORM:
@@ -238,7 +244,7 @@ def _explicit(measures, dtheta, m, j, z):
     return dtheta[measures.theta[m] + j - measures.first[m]] * z
 
 
-@kernel
+@inlined
 def _vary_applied(model, theta, dtheta, t, f, k, kin, tw):
     forces = model.forces
     o, b = forces.theta[f], model.pairs.b[forces.pair[f]]

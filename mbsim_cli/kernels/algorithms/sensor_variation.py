@@ -1,6 +1,6 @@
 """Variations of all sensors in p directions."""
 
-from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels.algebra.rot3 import rotate
 from mbsim_cli.kernels.algebra.spatial import dot6, inertia_apply, motion_at, motion_at2
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3
@@ -35,7 +35,20 @@ def vary_sensors(model, theta, dtheta, touch, orders, no_eta, t, z, zd, zdd, sen
                 out[first, k] = sens.z[c, k] if order == 0 else (sens.zd[c, k] if order == 1 else sens.zdd[c, k])
             elif kind == Sensor.MEASURE:
                 out[first, k] = vary_any_measure(
-                    model, theta, dtheta, touch, no_eta, sensors.index[s], k, z, zd, zdd, sens, kin, tw, sensors.order[s]
+                    model,
+                    theta,
+                    dtheta,
+                    touch,
+                    no_eta,
+                    sensors.index[s],
+                    k,
+                    z,
+                    zd,
+                    zdd,
+                    sens,
+                    kin,
+                    tw,
+                    sensors.order[s],
                 )
             elif kind == Sensor.FORCE:
                 out[first, k] = _vary_force(
@@ -44,14 +57,14 @@ def vary_sensors(model, theta, dtheta, touch, orders, no_eta, t, z, zd, zdd, sen
             elif kind == Sensor.MULTIPLIER:
                 out[first, k] = sens.lam[sensors.index[s], k]
             elif kind == Sensor.KINETIC_ENERGY:
-                out[first, k] = _vary_kinetic_energy(model.tree, theta, dtheta[k], k, kin, tw)
+                out[first, k] = _vary_kinetic_energy(model.tree, theta, dtheta[k], touch, k, kin, tw)
             else:
                 out[first, k] = _vary_potential_energy(
                     model, theta, dtheta, touch, orders, no_eta, k, z, zd, zdd, sens, kin, tw
                 )
 
 
-@kernel
+@inlined
 def _vary_body_sensor(model, theta, dtheta, s, k, kin, tw):
     sensors = model.sensors
     kind, b, o = sensors.kind[s], sensors.body[s], sensors.theta[s]
@@ -78,17 +91,15 @@ def _vary_body_sensor(model, theta, dtheta, s, k, kin, tw):
     return add3(second, load3(dtheta, GRAVITY))
 
 
-@kernel
+@inlined
 def vary_any_measure(model, theta, dtheta, touch, no_eta, m, k, z, zd, zdd, sens, kin, tw, order):
     """Variation k of g, g' or g'' of any measure."""
     if is_geometric(model.measures.kind[m]):
         return vary_measure(model, theta, dtheta[k], touch.measure[m, k], no_eta, m, k, kin, tw, order)
-    return vary_coordinate_measure(
-        model.measures, theta, dtheta[k], m, k, z, zd, zdd, sens.z, sens.zd, sens.zdd, order
-    )
+    return vary_coordinate_measure(model.measures, theta, dtheta[k], m, k, z, zd, zdd, sens.z, sens.zd, sens.zdd, order)
 
 
-@kernel
+@inlined
 def _vary_force(model, theta, dtheta, touch, orders, no_eta, t, f, k, z, zd, zdd, sens, kin, tw):
     if model.forces.kind[f] != Force.ALONG_MEASURE:
         return 0.0 * theta[0] + 0.0 * z[0]
@@ -101,18 +112,19 @@ def _vary_force(model, theta, dtheta, touch, orders, no_eta, t, f, k, z, zd, zdd
     return by_g * dg + by_g1 * dg1 + own
 
 
-@kernel
-def _vary_kinetic_energy(tree, theta, dtheta, k, kin, tw):
+@inlined
+def _vary_kinetic_energy(tree, theta, dtheta, touch, k, kin, tw):
     """N' . momentum and the bodies' own inertia: the energy does not see the pose."""
     total = 0.0 * kin.V[0, 0]
     for i in range(tree.parent.size):
         V = motion_at(kin.V, i)
         total += dot6(motion_at2(tw.N1, i, k), inertia_apply(inertia_at(kin.inertia, i), V))
-        total += 0.5 * dot6(V, inertia_apply(inertia_variation(tree, theta, dtheta, kin, i), V))
+        if touch.inertia[i, k]:
+            total += 0.5 * dot6(V, inertia_apply(inertia_variation(tree, theta, dtheta, kin, i), V))
     return total
 
 
-@kernel
+@inlined
 def _vary_potential_energy(model, theta, dtheta, touch, orders, no_eta, k, z, zd, zdd, sens, kin, tw):
     total = 0.0 * kin.V[0, 0]
     tree = model.tree
@@ -134,4 +146,3 @@ def _vary_potential_energy(model, theta, dtheta, touch, orders, no_eta, k, z, zd
             total += 0.5 * dtheta[k, o + STIFFNESS] * stretch * stretch
             total += theta[o + STIFFNESS] * stretch * (dg - dtheta[k, o + NATURAL])
     return total
-

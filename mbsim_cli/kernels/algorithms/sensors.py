@@ -1,7 +1,7 @@
 """Sensor values at an instant, and the energy balance."""
 
-from mbsim_cli.kernels._jit import kernel
-from mbsim_cli.kernels.algebra.rot3 import load9, rotate
+from mbsim_cli.kernels._jit import inlined, kernel
+from mbsim_cli.kernels.algebra.rot3 import rotate, row9
 from mbsim_cli.kernels.algebra.spatial import dot6, inertia_apply, motion_at
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3, row3
 from mbsim_cli.kernels.algorithms.bodies import at_origin, pose_of
@@ -12,14 +12,14 @@ from mbsim_cli.kernels.algorithms.constraints import (
 )
 from mbsim_cli.kernels.algorithms.forces import applied_wrench, measure_and_rate
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
-from mbsim_cli.kernels.elements.force_law import DAMPING, NATURAL, STIFFNESS, law_or_zero, measure_force
+from mbsim_cli.kernels.elements.force_law import NATURAL, STIFFNESS, law_or_zero, measure_force
 from mbsim_cli.kernels.elements.measures import is_geometric, measure_value, moved, point_of
 from mbsim_cli.model.codes import Force, Sensor
 from mbsim_cli.model.layout import COM, GRAVITY, MASS
 
 
 @kernel
-def sense(model, theta, t, z, zd, zdd, multiplier, kin, out):
+def sense(model, theta, no_eta, t, z, zd, zdd, multiplier, kin, out):
     """All sensors, out (width,). Needs V and A of the motion in ``kin``."""
     sensors = model.sensors
     for s in range(sensors.kind.size):
@@ -33,7 +33,7 @@ def sense(model, theta, t, z, zd, zdd, multiplier, kin, out):
             c = sensors.index[s]
             out[first] = z[c] if sensors.order[s] == 0 else (zd[c] if sensors.order[s] == 1 else zdd[c])
         elif kind == Sensor.MEASURE:
-            out[first] = measure_of_order(model, theta, sensors.index[s], sensors.order[s], z, zd, zdd, kin)
+            out[first] = measure_of_order(model, theta, no_eta, sensors.index[s], sensors.order[s], z, zd, zdd, kin)
         elif kind == Sensor.FORCE:
             out[first] = _force_of(model, theta, t, sensors.index[s], z, zd, kin)
         elif kind == Sensor.MULTIPLIER:
@@ -44,7 +44,7 @@ def sense(model, theta, t, z, zd, zdd, multiplier, kin, out):
             out[first] = potential_energy(model, theta, z, kin)
 
 
-@kernel
+@inlined
 def body_sensor(model, theta, s, kin):
     """Three components of a sensor of a body's motion, global axes."""
     sensors = model.sensors
@@ -66,8 +66,8 @@ def body_sensor(model, theta, s, kin):
     return at_origin(kin.A, kin, b)[0]
 
 
-@kernel
-def measure_of_order(model, theta, k, order, z, zd, zdd, kin):
+@inlined
+def measure_of_order(model, theta, no_eta, k, order, z, zd, zdd, kin):
     """g, g' or g'' of any measure."""
     measures = model.measures
     if not is_geometric(measures.kind[k]):
@@ -81,11 +81,11 @@ def measure_of_order(model, theta, k, order, z, zd, zdd, kin):
         Rb, rb = pose_of(kin, model.pairs.b[pair])
         g, _, _ = measure_value(measures.kind[k], theta, measures.theta[k], Ra, ra, Rb, rb)
         return g
-    rate, second = measure_rates(model, theta, k, kin)
+    rate, second = measure_rates(model, theta, no_eta, k, kin)
     return rate if order == 1 else second
 
 
-@kernel
+@inlined
 def value_and_rate(model, theta, k, z, zd, kin):
     """g and g' of any measure."""
     if is_geometric(model.measures.kind[k]):
@@ -96,7 +96,7 @@ def value_and_rate(model, theta, k, z, zd, kin):
     return g, g1
 
 
-@kernel
+@inlined
 def _force_of(model, theta, t, f, z, zd, kin):
     """Force of an element along its measure; size law for applied forces is not a scalar and reads 0."""
     if model.forces.kind[f] != Force.ALONG_MEASURE:
@@ -106,7 +106,7 @@ def _force_of(model, theta, t, f, z, zd, kin):
     return Q
 
 
-@kernel
+@inlined
 def kinetic_energy(tree, kin):
     """Kinetic energy of all bodies."""
     total = 0.0 * kin.V[0, 0]
@@ -116,13 +116,13 @@ def kinetic_energy(tree, kin):
     return total
 
 
-@kernel
+@inlined
 def center_of_mass(tree, theta, kin, i):
     """Global position of the centre of mass of body i."""
-    return add3(row3(kin.r, i, 0), rotate(load9(kin.R[i], 0), load3(theta, tree.theta[i] + COM)))
+    return add3(row3(kin.r, i, 0), rotate(row9(kin.R, i), load3(theta, tree.theta[i] + COM)))
 
 
-@kernel
+@inlined
 def potential_energy(model, theta, z, kin):
     """Energy of weight and of linear springs."""
     total = 0.0 * kin.V[0, 0]
@@ -138,7 +138,7 @@ def potential_energy(model, theta, z, kin):
     return total
 
 
-@kernel
+@inlined
 def other_power(model, theta, t, z, zd, multiplier, kin):
     """Power of everything but weight and linear springs: dampers, laws, applied and driving forces."""
     total = 0.0 * kin.V[0, 0]
@@ -155,4 +155,3 @@ def other_power(model, theta, t, z, zd, multiplier, kin):
         _, rate, _ = law_or_zero(model.laws, theta, model.constraints.law[i], t)
         total -= multiplier[i] * rate
     return total
-

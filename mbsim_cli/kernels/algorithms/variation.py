@@ -7,8 +7,8 @@ a joint point or axis contributes a twist that is fixed in its body. A direction
 coordinates and of theta. Derivation: docs/theory/variations.md. Paper 000, sections 8 and 9; cost O(n p).
 """
 
-from mbsim_cli.kernels._jit import kernel
-from mbsim_cli.kernels.algebra.rot3 import load9, matmul9_transposed, rotate, skew_part
+from mbsim_cli.kernels._jit import inlined, kernel
+from mbsim_cli.kernels.algebra.rot3 import load9, matmul9_transposed, rotate, row9, skew_part
 from mbsim_cli.kernels.algebra.spatial import (
     add6,
     axpy6,
@@ -57,7 +57,7 @@ def vary_kinematics(tree, theta, dtheta, touch, gravity, kin, dz, dzd, dzdd, tw)
             store2(tw.N2, i, k, N2)
 
 
-@kernel
+@inlined
 def _vary_ground(tree, dtheta, gravity, tw):
     nb = tree.parent.size
     for k in range(tw.N.shape[1]):
@@ -67,7 +67,7 @@ def _vary_ground(tree, dtheta, gravity, tw):
             tw.N2[nb, k, c] = 0.0 if c < 3 else -gravity * dtheta[k, GRAVITY + c - 3]
 
 
-@kernel
+@inlined
 def _add_fixed(own, V, A, N, N1, N2):
     """Add a twist that is fixed in a body with motion V, A."""
     own1 = cross_motion(V, own)
@@ -75,36 +75,35 @@ def _add_fixed(own, V, A, N, N1, N2):
     return add6(N, own), add6(N1, own1), add6(N2, own2)
 
 
-@kernel
+@inlined
 def parent_frame_twist(tree, theta, dtheta, kin, i):
     """Twist of body i, about its ref, from a variation of the joint frame on its parent."""
     o, p = tree.theta[i], tree.parent[i]
-    R = load9(kin.R[p], 0)
+    R = row9(kin.R, p)
     turn = rotate(R, skew_part(matmul9_transposed(load9(dtheta, o + R_P), load9(theta, o + R_P))))
     point = add3(row3(kin.r, p, 0), rotate(R, load3(theta, o + P_P)))
     shift = rotate(R, load3(dtheta, o + P_P))
     return (turn, add3(shift, cross3(turn, sub3(row3(kin.ref, i, 0), point))))
 
 
-@kernel
+@inlined
 def body_frame_twist(tree, theta, dtheta, kin, i):
     """Twist of body i, about its ref, from a variation of the joint frame on the body itself."""
     o = tree.theta[i]
-    R = load9(kin.R[i], 0)
+    R = row9(kin.R, i)
     turn = rotate(R, skew_part(matmul9_transposed(load9(dtheta, o + R_C), load9(theta, o + R_C))))
     point = add3(row3(kin.r, i, 0), rotate(R, load3(theta, o + P_C)))
     shift = rotate(R, load3(dtheta, o + P_C))
     return scale6(-1.0, (turn, add3(shift, cross3(turn, sub3(row3(kin.ref, i, 0), point)))))
 
 
-@kernel
+@inlined
 def vary_velocity(V, N, N1):
     """dV of a body."""
     return add6(N1, cross_motion(N, V))
 
 
-@kernel
+@inlined
 def vary_acceleration(V, A, N, N1, N2):
     """dA of a body."""
     return add6(N2, add6(cross_motion(N1, V), cross_motion(N, A)))
-

@@ -6,10 +6,7 @@ import numpy as np
 
 from mbsim_cli.kernels._jit import entry
 from mbsim_cli.kernels.algorithms.constraint_variation import vary_constraints
-from mbsim_cli.kernels.algorithms.constraints import constraint_rates, constraints
-from mbsim_cli.kernels.algorithms.forces import constraint_forces, element_forces
-from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
-from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
+from mbsim_cli.kernels.algorithms.constraints import constraint_rates
 from mbsim_cli.kernels.algorithms.newton_matrix import mass_matrix, newton_matrix
 from mbsim_cli.kernels.algorithms.residual_variation import (
     clear_forces,
@@ -20,7 +17,7 @@ from mbsim_cli.kernels.algorithms.residual_variation import (
 from mbsim_cli.kernels.algorithms.sensor_variation import vary_any_measure
 from mbsim_cli.kernels.algorithms.sensors import measure_of_order
 from mbsim_cli.kernels.algorithms.variation import vary_kinematics
-from mbsim_cli.kernels.integrators.ali3p import clear_wrenches, evaluate
+from mbsim_cli.kernels.integrators.ali3p import evaluate
 
 
 class Linearisation(NamedTuple):
@@ -39,15 +36,13 @@ def linearise(model, theta, t, h, at_center, directions, state, sens, work, tw, 
     """Evaluate at ``state`` (G, Phi, Phi', Phi'', J are left in work.eq) and vary along ``sens`` and theta."""
     kin, eq, comp, tree = work.kin, work.eq, work.comp, model.tree
     evaluate(model, theta, t, at_center, state, kin, comp, eq)
-    constraint_rates(model, theta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
+    constraint_rates(model, theta, eq.no_eta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
     newton_matrix(model, theta, t, h, state.z, state.zd, state.lam, eq.no_eta, kin, comp, out.T)
     dtheta, touch = directions.dtheta, directions.touch
     vary_kinematics(tree, theta, dtheta, touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw)
     clear_forces(tw, out.dG)
     vary_constraint_forces(model, theta, dtheta, touch, eq.no_eta, state.lam, sens.z, kin, tw, out.dG)
-    vary_element_forces(
-        model, theta, dtheta, touch, eq.no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, out.dG
-    )
+    vary_element_forces(model, theta, dtheta, touch, eq.no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, out.dG)
     vary_bodies(tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, out.dG)
     for order in range(3):
         vary_constraints(
@@ -56,7 +51,7 @@ def linearise(model, theta, t, h, at_center, directions, state, sens, work, tw, 
         )  # fmt: skip
     zeroth = directions.order[0]
     for k in range(model.measures.kind.size):
-        out.measures[k] = measure_of_order(model, theta, k, zeroth, state.z, state.zd, state.zdd, kin)
+        out.measures[k] = measure_of_order(model, theta, eq.no_eta, k, zeroth, state.z, state.zd, state.zdd, kin)
         for d in range(out.d_measures.shape[1]):
             out.d_measures[k, d] = vary_any_measure(
                 model, theta, dtheta, touch, eq.no_eta, k, d, state.z, state.zd, state.zdd, sens, kin, tw, zeroth

@@ -9,14 +9,16 @@ from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
 
 
 @entry
-def observe(model, theta, at_center, directions, no_eta, kin, tw, record, d_record, sensors_out, energy_out, d_sensors_out):
+def observe(
+    model, theta, at_center, directions, no_eta, kin, tw, record, d_record, sensors_out, energy_out, d_sensors_out
+):
     """sensors (N, width), energy (N, 3: kinetic, potential, power of all else), d_sensors (N, width, p)."""
     for row in range(record.time.size):
         t = record.time[row]
         z, zd, zdd, force = record.position[row], record.velocity[row], record.acceleration[row], record.reaction[row]
         position_kinematics(model.tree, theta, z, at_center, kin)
         motion_kinematics(model.tree, theta, z, zd, zdd, kin)
-        sense(model, theta, t, z, zd, zdd, force, kin, sensors_out[row])
+        sense(model, theta, no_eta, t, z, zd, zdd, force, kin, sensors_out[row])
         energy_out[row, 0] = kinetic_energy(model.tree, kin)
         energy_out[row, 1] = potential_energy(model, theta, z, kin)
         energy_out[row, 2] = other_power(model, theta, t, z, zd, force, kin)
@@ -26,5 +28,18 @@ def observe(model, theta, at_center, directions, no_eta, kin, tw, record, d_reco
             sens = Sensitivity(dz, dzd, dzdd, d_force, d_force, d_force)
             vary_kinematics(model.tree, theta, directions.dtheta, directions.touch, 1.0, kin, dz, dzd, dzdd, tw)
             vary_sensors(
-                model, theta, directions.dtheta, directions.touch, directions.order, no_eta, t, z, zd, zdd, sens, kin, tw, d_sensors_out[row]
+                model,
+                theta,
+                directions.dtheta,
+                directions.touch,
+                directions.order,
+                no_eta,
+                t,
+                z,
+                zd,
+                zdd,
+                sens,
+                kin,
+                tw,
+                d_sensors_out[row],
             )

@@ -51,7 +51,8 @@ class Work(NamedTuple):
     tangent: tuple
     projection: tuple
     column: tuple  # one column
-    last: tuple  # State before this step: what the predictor extrapolates from
+    last: tuple  # State of the step before, and of the one before that: the predictor extrapolates from them
+    before: tuple
     corrections: np.ndarray  # (2, n)
 
 
@@ -76,14 +77,16 @@ class Progress(NamedTuple):
 
 
 @entry
-def run(model, theta, control, first, steps, interval, progress, directions, state, sens, work, extra, record, d_record):
+def run(
+    model, theta, control, first, steps, interval, progress, directions, state, sens, work, extra, record, d_record
+):
     """Advance from step ``first``; the records receive the instants that are multiples of ``interval``."""
     scale, fresh, row, total = progress.scale, progress.fresh, 0, 0
     kin, eq, comp = work.kin, work.eq, work.comp
     varies, constrained = sens.z.shape[1] > 0, state.lam.size > 0
     for step in range(first + 1, first + steps + 1):
         t = step * control.h
-        predict(control.h, state, work.last)
+        predict(control.h, state, work.last, work.before)
         status, count, scale = newton(
             model, theta, t, control, scale, state, kin, comp, eq, work.tangent, work.column, fresh
         )
@@ -103,7 +106,9 @@ def run(model, theta, control, first, steps, interval, progress, directions, sta
             if control.redundant:
                 _keep_multipliers(state.lam.reshape(-1, 1), eq.J, work.projection, work.column)
                 _keep_multipliers(sens.lam, eq.J, work.projection, extra.columns)
-            status = project(model, theta, t, control, state, kin, comp, eq, work.projection, work.column, work.corrections)
+            status = project(
+                model, theta, t, control, state, kin, comp, eq, work.projection, work.column, work.corrections
+            )
             if status == Status.OK and varies:
                 projected = vary_projections(
                     model, theta, t, control, directions, work.corrections, state, sens, kin, extra.still_kin,

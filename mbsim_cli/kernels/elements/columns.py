@@ -5,44 +5,44 @@ are Lie brackets and need no code of their own. Only Euler parameters have colum
 themselves; their local derivatives stand here. Source: paper 000, tables 5, 6, 11; docs/theory/kinematics.md.
 """
 
-from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels._jit import inlined
 from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2, rate_column
 from mbsim_cli.kernels.algebra.vec3 import axpy3, scale3
 from mbsim_cli.model.codes import Column
 
 
-@kernel
+@inlined
 def is_translation(kind):
     """Whether the column translates."""
     return kind <= Column.TRANSLATION_Z
 
 
-@kernel
+@inlined
 def is_euler(kind):
     """Whether the column belongs to Euler parameters."""
     return kind >= Column.EULER_0
 
 
-@kernel
+@inlined
 def load4(z, c):
     """Four coordinates from c on."""
     return (z[c], z[c + 1], z[c + 2], z[c + 3])
 
 
-@kernel
+@inlined
 def euler_column(e, k):
     """Angular velocity per unit rate of e_k, in the parent-side joint frame: 2 E_k(e) / |e|^2."""
     return scale3(2.0 / norm2(e), rate_column(e, k))
 
 
-@kernel
+@inlined
 def euler_column_rate(e, de, k):
     """Derivative of ``euler_column`` in direction de."""
     n = norm2(e)
     return axpy3(2.0 / n, rate_column(de, k), scale3(-4.0 * inner4(e, de) / (n * n), rate_column(e, k)))
 
 
-@kernel
+@inlined
 def euler_column_second_rate(e, e1, e2, k):
     """Second time derivative of ``euler_column`` with rates e1 and accelerations e2."""
     n = norm2(e)

@@ -3,14 +3,14 @@
 Q = f_0 + law_t(t) - k (g - g_0) - c g' - law_e(g - g_0) - law_r(g'), conjugate to the rate of g.
 """
 
-from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels._jit import inlined
 from mbsim_cli.kernels.elements.laws import law_value, law_variation
 from mbsim_cli.model.layout import NONE
 
 STIFFNESS, DAMPING, NATURAL, CONSTANT = 0, 1, 2, 3
 
 
-@kernel
+@inlined
 def law_or_zero(laws, theta, k, x):
     """Value and two derivatives of law k, or zeros where there is none."""
     if k == NONE:
@@ -18,7 +18,7 @@ def law_or_zero(laws, theta, k, x):
     return law_value(laws, theta, k, x)
 
 
-@kernel
+@inlined
 def law_variation_or_zero(laws, theta, dtheta, k, x):
     """Variation of a law and of its two derivatives at fixed x, or zeros."""
     if k == NONE:
@@ -27,7 +27,7 @@ def law_variation_or_zero(laws, theta, dtheta, k, x):
     return law_variation(laws, theta, dtheta, k, x)
 
 
-@kernel
+@inlined
 def measure_force(forces, laws, theta, f, t, g, g1):
     """Force Q, and its derivatives with respect to g and g'."""
     o = forces.theta[f]
@@ -40,7 +40,7 @@ def measure_force(forces, laws, theta, f, t, g, g1):
     return Q, -k - slope_g, -c - slope_g1
 
 
-@kernel
+@inlined
 def measure_force_variation(forces, laws, theta, dtheta, f, t, g, g1):
     """Variation of Q with the numbers of the force and of its laws, at fixed g and g'."""
     o = forces.theta[f]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels._jit import inlined
 from mbsim_cli.kernels.algebra.complex_safe import atan2
 from mbsim_cli.kernels.algebra.rot3 import rotate
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, length3, load3, scale3, sub3
@@ -28,31 +28,31 @@ class Variation(NamedTuple):
     delta_rate: tuple
 
 
-@kernel
+@inlined
 def is_geometric(kind):
     """Whether the measure is one between bodies, rather than of coordinates."""
     return kind <= Measure.ANGLE
 
 
-@kernel
+@inlined
 def is_force_line(kind):
     """Whether the gradient is a force line; else it is a couple."""
     return kind == Measure.PROJECTION or kind == Measure.DISTANCE
 
 
-@kernel
+@inlined
 def point_of(R, r, local):
     """Global position of a point of a body."""
     return add3(r, rotate(R, local))
 
 
-@kernel
+@inlined
 def moved(V, x):
     """Velocity at x of the motion V about the origin."""
     return add3(V[1], cross3(V[0], x))
 
 
-@kernel
+@inlined
 def vary_point(x, V, N, N1, eta):
     """Variation of a body's point x: pose twist N with rate N1, own shift eta fixed in the body."""
     rate = moved(V, x)
@@ -61,7 +61,7 @@ def vary_point(x, V, N, N1, eta):
     return Variation(x, rate, delta, delta_rate)
 
 
-@kernel
+@inlined
 def vary_direction(u, V, N, N1, eta):
     """Variation of a body's direction u."""
     rate = cross3(V[0], u)
@@ -70,7 +70,7 @@ def vary_direction(u, V, N, N1, eta):
     return Variation(u, rate, delta, delta_rate)
 
 
-@kernel
+@inlined
 def measure_value(kind, theta, o, Ra, ra, Rb, rb):
     """Value g and the factors x, u of the gradient line."""
     if kind == Measure.PROJECTION:
@@ -91,9 +91,49 @@ def measure_value(kind, theta, o, Ra, ra, Rb, rb):
     return atan2(s, c), w, scale3(1.0 / (c * c + s * s), axpy3(c, m, scale3(-s, u)))
 
 
-@kernel
+@inlined
+def measure_delta(kind, theta, o, eta, Ra, ra, Rb, rb, Na, Nb):
+    """g and its variation under pose twists Na, Nb and ``eta`` (15,), the factors x, u, and their variations.
+
+    With velocities for twists and any ``eta``-free block these are rates.
+    """
+    if is_force_line(kind):
+        a = point_of(Ra, ra, load3(theta, o + P_A))
+        x = point_of(Rb, rb, load3(theta, o + P_B))
+        da = add3(moved(Na, a), rotate(Ra, load3(eta, P_A)))
+        dx = add3(moved(Nb, x), rotate(Rb, load3(eta, P_B)))
+        d, dd = sub3(x, a), sub3(dx, da)
+        if kind == Measure.DISTANCE:
+            g = length3(d)
+            u = scale3(1.0 / g, d)
+            dg = dot3(u, dd)
+            return g, dg, x, u, dx, scale3(1.0 / g, axpy3(-dg, u, dd))
+        u, du = _turned(Ra, Na, theta, o + U_A, eta, U_A)
+        return dot3(u, d), dot3(du, d) + dot3(u, dd), x, u, dx, du
+    u, du = _turned(Ra, Na, theta, o + U_A, eta, U_A)
+    w, dw = _turned(Rb, Nb, theta, o + U_B, eta, U_B)
+    if kind == Measure.DOT:
+        return dot3(u, w), dot3(du, w) + dot3(u, dw), w, u, dw, du
+    n, dn = _turned(Ra, Na, theta, o + N_A, eta, N_A)
+    m, dm = cross3(n, u), add3(cross3(dn, u), cross3(n, du))
+    c, s = dot3(u, w), dot3(m, w)
+    dc, ds = dot3(du, w) + dot3(u, dw), dot3(dm, w) + dot3(m, dw)
+    i = 1.0 / (c * c + s * s)
+    y = scale3(i, axpy3(c, m, scale3(-s, u)))
+    dy = scale3(i, sub3(_combination(dc, m, c, dm, ds, u, s, du), scale3(2.0 * (c * dc + s * ds), y)))
+    return atan2(s, c), i * (c * ds - s * dc), w, y, dw, dy
+
+
+@inlined
+def _turned(R, N, theta, o, eta, eta_o):
+    """A direction of a body and its variation."""
+    u = rotate(R, load3(theta, o))
+    return u, add3(cross3(N[0], u), rotate(R, load3(eta, eta_o)))
+
+
+@inlined
 def measure_variation(kind, theta, o, eta, Ra, ra, Rb, rb, Va, Vb, Na, Na1, Nb, Nb1):
-    """g, its variation, and the factors x, u of the line as ``Variation``.
+    """g, its variation, and the factors x, u of the line with rates and mixed derivatives.
 
     ``eta`` (15,) is the variation of the measure's block of theta.
     """
@@ -117,19 +157,17 @@ def measure_variation(kind, theta, o, eta, Ra, ra, Rb, rb, Va, Vb, Na, Na1, Nb, 
     return g, dg, w, y
 
 
-@kernel
+@inlined
 def _point_variation(theta, o, eta, eta_o, R, r, V, N, N1):
     return vary_point(point_of(R, r, load3(theta, o)), V, N, N1, rotate(R, load3(eta, eta_o)))
 
 
-@kernel
+@inlined
 def _difference(b, a):
-    return Variation(
-        sub3(b.x, a.x), sub3(b.rate, a.rate), sub3(b.delta, a.delta), sub3(b.delta_rate, a.delta_rate)
-    )
+    return Variation(sub3(b.x, a.x), sub3(b.rate, a.rate), sub3(b.delta, a.delta), sub3(b.delta_rate, a.delta_rate))
 
 
-@kernel
+@inlined
 def _cross_variation(a, b):
     rate = add3(cross3(a.rate, b.x), cross3(a.x, b.rate))
     delta = add3(cross3(a.delta, b.x), cross3(a.x, b.delta))
@@ -140,7 +178,7 @@ def _cross_variation(a, b):
     return Variation(cross3(a.x, b.x), rate, delta, delta_rate)
 
 
-@kernel
+@inlined
 def _unit_variation(d):
     """Length of d, its variation, and the unit vector along d."""
     g = length3(d.x)
@@ -154,7 +192,7 @@ def _unit_variation(d):
     return g, dg, Variation(u, u1, du, du1)
 
 
-@kernel
+@inlined
 def _angle_variation(u, m, w):
     """Angle of w in the plane of u and m, its variation, and the direction y with L = (w cross y, 0)."""
     c, s = dot3(u.x, w.x), dot3(m.x, w.x)
@@ -176,30 +214,30 @@ def _angle_variation(u, m, w):
     return atan2(s, c), i * (c * ds - s * dc), Variation(y, y1, dy, dy1)
 
 
-@kernel
+@inlined
 def _mixed(a, b):
     """Variation of the rate of a . b."""
     return dot3(a.delta_rate, b.x) + dot3(a.rate, b.delta) + dot3(a.delta, b.rate) + dot3(a.x, b.delta_rate)
 
 
-@kernel
+@inlined
 def _combination(c1, m, c, m1, s1, u, s, u1):
     return sub3(axpy3(c1, m, scale3(c, m1)), axpy3(s1, u, scale3(s, u1)))
 
 
-@kernel
+@inlined
 def line(force_line, x, u):
     """Gradient line L of factors x, u."""
     return (cross3(x, u), u if force_line else scale3(0.0, u))
 
 
-@kernel
+@inlined
 def line_variation(force_line, x, u, dx, du):
     """Variation of L, and its rate when dx, du are rates."""
     return (add3(cross3(dx, u), cross3(x, du)), du if force_line else scale3(0.0, du))
 
 
-@kernel
+@inlined
 def line_rate_variation(force_line, x, u):
     """Variation of the rate of L, of factors given as ``Variation``."""
     couple = add3(
@@ -209,7 +247,7 @@ def line_rate_variation(force_line, x, u):
     return (couple, u.delta_rate if force_line else scale3(0.0, u.delta_rate))
 
 
-@kernel
+@inlined
 def wrap_angle(kind, value):
     """Residual of an angle, brought into (-pi, pi]; other measures pass unchanged."""
     if kind == Measure.ANGLE:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel, merged
+from mbsim_cli.kernels._jit import inlined, kernel, merged
 from mbsim_cli.kernels.algorithms.constrained_solve import factor_penalised, solve_constrained
 from mbsim_cli.kernels.algorithms.constraints import constraint_rates, constraints
 from mbsim_cli.kernels.algorithms.forces import constraint_forces, element_forces
@@ -135,22 +135,31 @@ def copy_to(a, out):
 
 
 @kernel
-def predict(h, state, last):
-    """Accelerations and multipliers on a straight line through two steps; ``last`` keeps those of this one.
+def predict(h, state, last, before):
+    """Accelerations and multipliers on a parabola through the last three steps.
 
-    The trapezoidal rule holds for whatever accelerations are predicted.
+    The trapezoidal rule holds for whatever accelerations are predicted. ``last`` and ``before`` hold the two
+    steps before this one, and move on.
     """
     for c in range(state.z.size):
         now = state.zdd[c]
-        mean = now + 0.5 * (now - last.zdd[c])
-        state.zdd[c] = 2.0 * now - last.zdd[c]
+        ahead = _extrapolate(now, last.zdd[c], before.zdd[c])
+        mean = 0.5 * (now + ahead)
+        state.zdd[c] = ahead
         state.z[c] += h * state.zd[c] + 0.5 * h * h * mean
         state.zd[c] += h * mean
+        before.zdd[c] = last.zdd[c]
         last.zdd[c] = now
     for r in range(state.lam.size):
         now = state.lam[r]
-        state.lam[r] = 2.0 * now - last.lam[r]
+        state.lam[r] = _extrapolate(now, last.lam[r], before.lam[r])
+        before.lam[r] = last.lam[r]
         last.lam[r] = now
+
+
+@inlined
+def _extrapolate(now, last, before):
+    return 3.0 * (now - last) + before
 
 
 @kernel
@@ -178,7 +187,7 @@ def newton(model, theta, t, control, scale, state, kin, comp, eq, factor, column
         scale = max(scale, acceleration)
         if not np.isfinite(size):
             return Status.NOT_FINITE, iteration, scale
-        settled = size > STALLED * previous and size <= ROUND_OFF * scale
+        settled = size > STALLED * previous and size <= max(ROUND_OFF * scale, AMPLIFIED * floor)
         if size <= control.tolerance * scale + floor or settled:
             return Status.OK, iteration + 1, scale
         if size > STALE * previous:
@@ -190,6 +199,7 @@ def newton(model, theta, t, control, scale, state, kin, comp, eq, factor, column
 STALE = 0.1  # contraction above which an old tangent is formed anew
 STALLED = 0.5  # contraction above which a correction no longer shrinks
 ROUND_OFF = 1e-6  # relative size below which that is round-off, and no failure
+AMPLIFIED = 1e6  # how much larger than its floor round-off may be near a singular configuration
 
 
 @kernel
@@ -204,7 +214,7 @@ def _apply_correction(h, state, factor, columns):
         state.zd[c] += 0.5 * h * x
         state.zdd[c] += x
         acceleration += w * state.zdd[c].real * state.zdd[c].real
-        floor += w * state.z[c].real * state.z[c].real
+        floor += w * (1.0 + state.z[c].real * state.z[c].real)  # 1: angles may pass through zero
     for r in range(state.lam.size):
         state.lam[r] += columns.mu[r, 0]
     return np.sqrt(size), np.sqrt(acceleration), 1e-16 / q * np.sqrt(floor)
@@ -226,10 +236,10 @@ def project(model, theta, t, control, state, kin, comp, eq, factor, columns, cor
                 eq.T[i, j] = 1.0 if i == j else 0.0
     if not factor_with(control.projection_ratio, eq, factor):
         return Status.SINGULAR
-    constraint_rates(model, theta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
+    constraint_rates(model, theta, eq.no_eta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
     _project_rate(control, eq.phi1, state.zd, state.sigma, factor, columns, corrections_out[0])
     motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
-    constraint_rates(model, theta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
+    constraint_rates(model, theta, eq.no_eta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
     _project_rate(control, eq.phi2, state.zdd, state.kappa, factor, columns, corrections_out[1])
     for r in range(m):
         eq.phi2[r] = -columns.rest[r, 0]

@@ -109,9 +109,7 @@ def vary_projections(
     _vary_rate(
         model, theta, control, directions, corrections[0], state, state.sigma, sens, still_kin, comp, eq, columns, tw
     )
-    vary_kinematics(
-        model.tree, theta, directions.dtheta, directions.touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw
-    )
+    vary_kinematics(model.tree, theta, directions.dtheta, directions.touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw)
     _vary_constraints(model, theta, t, directions, state, sens, kin, eq, tw, 1, -1.0, columns.e)
     error = solve(factor, control.gradient_tolerance, columns)
     _add(columns.x, sens.zd)
@@ -119,9 +117,7 @@ def vary_projections(
     _vary_rate(
         model, theta, control, directions, corrections[1], state, state.kappa, sens, still_kin, comp, eq, columns, tw
     )
-    vary_kinematics(
-        model.tree, theta, directions.dtheta, directions.touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw
-    )
+    vary_kinematics(model.tree, theta, directions.dtheta, directions.touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw)
     _vary_constraints(model, theta, t, directions, state, sens, kin, eq, tw, 2, -1.0, columns.e)
     error = max(error, solve(factor, control.gradient_tolerance, columns))
     _add(columns.x, sens.zdd)
@@ -140,9 +136,7 @@ def _vary_rate(
     clear_wrenches(comp.W, eq.Q)
     constraint_forces(model, theta, state.z, still_kin, multiplier, eq.lines, comp.W, eq.Q)
     residual(model.tree, still_kin, comp, eq.Q, eq.G)
-    vary_kinematics(
-        model.tree, theta, dtheta, touch, 0.0, still_kin, sens.z, directions.zero, directions.zero, tw
-    )
+    vary_kinematics(model.tree, theta, dtheta, touch, 0.0, still_kin, sens.z, directions.zero, directions.zero, tw)
     clear_forces(tw, columns.b)
     vary_constraint_forces(model, theta, dtheta, touch, eq.no_eta, multiplier, sens.z, still_kin, tw, columns.b)
     vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, still_kin, comp, tw, columns.b)

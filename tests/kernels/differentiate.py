@@ -1,0 +1,63 @@
+"""Sensitivities of a whole simulation: direct, and by the complex step."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from mbsim_cli.solve.forward import Simulation
+from mbsim_cli.solve.initial import assemble
+
+EPS = 1e-30
+OUTPUTS = ("position", "velocity", "acceleration", "lambda_", "sensors")
+
+
+def simulate(problem, steps, theta=None):
+    """Instants 0 .. steps, {output: (steps + 1, ...)}; sensitivities as ``d_...`` where they are wanted."""
+    simulation = Simulation(problem, assemble(problem, theta))
+    blocks = [simulation.first_block(), simulation.advance(steps)]
+    names = [*OUTPUTS, *(f"d_{name}".rstrip("_") for name in OUTPUTS), "gradient_error", "drift", "energy"]
+    return {name: np.concatenate([getattr(block, name) for block in blocks]) for name in names}
+
+
+def direct(problem, directions, steps):
+    """Direct sensitivities along directions (p, len(theta))."""
+    options = replace(problem.options, sensitivity="ddm")
+    return simulate(replace(problem, theta_rho=np.array(directions).T, options=options), steps)
+
+
+def complex_step(problem, direction, steps):
+    """Derivatives of all outputs of the discrete solution along one direction, to round-off."""
+    # the imaginary part converges one correction after the real one
+    options = replace(problem.options, tolerance=1e-15, sensitivity="none")
+    found = simulate(replace(problem, options=options), steps, problem.theta + 1j * EPS * direction)
+    return {name: found[name].imag / EPS for name in OUTPUTS}
+
+
+def floors(problem):
+    """What round-off may leave of each output: that of positions and of constraints, seen through the step."""
+    h = problem.options.step
+    acceleration = 5e-14 * (1.0 + 4.0 / h**2)
+    return {
+        "position": 1e-12,
+        "velocity": 1e-13 * (1.0 + 2.0 / h),
+        "acceleration": acceleration,
+        "lambda_": 400 * acceleration,
+        "sensors": 400 * acceleration,
+    }
+
+
+def assert_agree(problem, directions, steps, outputs=OUTPUTS, relative=1e-9):
+    """Check direct sensitivities along {name: direction}, relative to each one's largest derivative."""
+    assert directions
+    found = direct(problem, list(directions.values()), steps)
+    floor, failures, nonzero = floors(problem), [], 0
+    for k, (name, direction) in enumerate(directions.items()):
+        exact = complex_step(problem, direction, steps)
+        for output in outputs:
+            error = np.abs(found[f"d_{output}".rstrip("_")][..., k] - exact[output]).max(initial=0.0)
+            size = np.abs(exact[output]).max(initial=0.0)
+            nonzero += size > 1e3 * floor[output]
+            if not error <= relative * size + floor[output]:
+                failures.append(f"{name:40s} {output:12s} error {error:.2e} of {size:.2e}, floor {floor[output]:.1e}")
+    assert not failures, "\n".join([f"{len(failures)} of {len(directions) * len(outputs)}", *failures[:40]])
+    assert nonzero, "nothing varied"

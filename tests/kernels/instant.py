@@ -1,0 +1,43 @@
+"""Everything about one instant, through the compiled entry ``linearise``; also at complex states."""
+
+import numpy as np
+
+from mbsim_cli.kernels.drivers.linearise import linearise
+from mbsim_cli.solve import work as allocate
+
+EPS = 1e-30
+
+
+class Instant:
+    """Results of ``linearise`` at z, zd, zdd, lam; directions vary theta and the state."""
+
+    def __init__(self, problem, z, zd, zdd, lam, *, t=0.0, h=0.0, at_center=True, theta=None, directions=None):
+        model = problem.model
+        theta = np.array(problem.theta if theta is None else theta)
+        dtype = np.result_type(*(np.asarray(a).dtype for a in (theta, z, zd, zdd, lam))).type
+        theta = theta.astype(dtype)
+        dtheta, *d_state = directions or (np.zeros((0, theta.size)), *np.zeros((3, len(z), 0)))
+        p = len(dtheta)
+        state = allocate.state(model, dtype)
+        for stored, given in zip(state, (z, zd, zdd, lam), strict=False):
+            stored[:] = given
+        sens = allocate.sensitivity(model, p, dtype)
+        for stored, given in zip(sens, d_state, strict=False):
+            stored[:] = given
+        work = allocate.work(model, theta)
+        twists = allocate.sensitivity_work(model, work, p, dtype).twists
+        out = allocate.linearisation(model, p, dtype)
+        varied = allocate.directions(model, np.array(dtheta), dtype)
+        linearise(model, theta, t, h, at_center, varied, state, sens, work, twists, out)
+        eq, kin = work.eq, work.kin
+        self.G, self.J, self.phi = eq.G, eq.J, np.array([eq.phi, eq.phi1, eq.phi2])
+        self.M, self.T, self.dG, self.dphi = out.M, out.T, out.dG, out.dphi
+        self.measures, self.d_measures = out.measures, out.d_measures
+        self.S, self.S1, self.S2, self.V, self.A, self.R, self.r = kin.S, kin.S1, kin.S2, kin.V, kin.A, kin.R, kin.r
+
+
+def random_state(builder, problem, seed=11):
+    """A state that satisfies nothing: z, zd, zdd, lam."""
+    rng = np.random.default_rng(seed)
+    n, m = len(builder.z), len(builder.equations)
+    return np.array(builder.z) + 0.1 * rng.normal(size=n), rng.normal(size=n), rng.normal(size=n), rng.normal(size=m)

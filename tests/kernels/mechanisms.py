@@ -1,0 +1,79 @@
+"""Mechanisms that the tests of kernels share; each returns a ``Builder`` that still takes elements."""
+
+import numpy as np
+
+from mbsim_cli.model.codes import Axes, Force, Joint, Law, Measure
+from mbsim_cli.model.layout import GROUND
+from tests.kernels.models import Builder
+
+
+def loop(tree, cut, seed=1):
+    """A loop between two moving branches; ``tree`` is inside it, ``cut`` closes it. Never redundant."""
+    builder = Builder(seed)
+    first = builder.body(Joint.REVOLUTE)
+    tested = builder.body(tree, first)
+    ball = builder.body(Joint.SPHERICAL, tested)
+    last = builder.body(Joint.CYLINDRICAL, ball)
+    other = builder.body(Joint.UNIVERSAL)
+    builder.cut(cut, last, other)
+    builder.along(builder.geometric(Measure.DISTANCE, ball, other))
+    return builder
+
+
+def branches(seed=2):
+    """A tree with a fork and with Euler parameters on both branches: bodies 0 (trunk), 1, 2 and 3, 4."""
+    builder = Builder(seed)
+    trunk = builder.body(Joint.CYLINDRICAL)
+    left = builder.body(Joint.SPHERICAL, trunk)
+    builder.body(Joint.UNIVERSAL, left)
+    right = builder.body(Joint.FLOATING, trunk)
+    builder.body(Joint.PLANAR, right)
+    return builder
+
+
+PAIRS = ((2, 4), (4, 1), (GROUND, 3), (2, GROUND), (0, 2), (4, 0))  # other branch, ground, ancestors, both senses
+
+
+def everything(seed=7):
+    """A forked tree with every measure as a force and as a constraint, every law, every applied force."""
+    builder = branches(seed)
+    laws = [builder.law(kind) for kind in Law]
+    for k, kind in enumerate(Measure):
+        if kind != Measure.EULER_NORM:
+            a, b = PAIRS[k % len(PAIRS)]
+            used = tuple(laws[(k + slot) % len(laws)] for slot in range(3))
+            builder.along(any_measure(builder, kind, a, b), used)
+            a, b = PAIRS[(k + 1) % len(PAIRS)]
+            builder.constraint(any_measure(builder, kind, a, b), laws[k % len(laws)])
+    for kind in (Force.POINT_FORCE, Force.TORQUE):
+        for k, axes in enumerate(Axes):
+            builder.applied(kind, 2 + 2 * k, axes, laws[2])
+    builder.every_sensor()
+    return builder
+
+
+def any_measure(builder, kind, a, b):
+    """A measure of any kind; those of coordinates take coordinates of a spherical and of other joints."""
+    if kind == Measure.COORDINATES:
+        return builder.coordinates((0, 1, 3, 6))
+    if kind == Measure.EULER_NORM:
+        return next(k for k, measure in enumerate(builder.measures) if measure[0] == kind)
+    return builder.geometric(kind, a, b)
+
+
+def four_bar(seed=4):
+    """A planar four-bar whose revolute cut keeps all five equations: three of them are redundant."""
+    builder = Builder(seed, gravity=(0.3, -9.7, 0.0))
+    level = np.eye(3)
+
+    def bar(parent, at, length):
+        number = builder.body(Joint.REVOLUTE, parent, frames=(np.array(at), level, np.zeros(3), level))
+        return number, np.array([length, 0.0, 0.0])
+
+    crank, end = bar(GROUND, [0.0, 0.0, 0.0], 0.4)
+    coupler, _ = bar(crank, end, 1.1)
+    rocker, _ = bar(GROUND, [1.2, 0.1, 0.0], 0.7)
+    builder.z[:] = 1.0, -0.4, 1.9
+    builder.cut(Joint.REVOLUTE, coupler, rocker, turn=level)
+    builder.along(builder.geometric(Measure.DISTANCE, crank, rocker))
+    return builder

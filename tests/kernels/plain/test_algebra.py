@@ -1,0 +1,149 @@
+"""Vectors, rotations, spatial vectors, Euler parameters and linear solvers against numpy."""
+
+import numpy as np
+import pytest
+
+from mbsim_cli.kernels.algebra import complex_safe, euler_parameters, linear_solve, rot3, spatial, vec3
+from mbsim_cli.kernels.algorithms.constrained_solve import factor_penalised, solve_constrained
+from mbsim_cli.kernels.elements.columns import euler_column, euler_column_rate, euler_column_second_rate
+from mbsim_cli.kernels.integrators.multiplier_range import keep_in_range
+from tests.kernels.geometry import euler_rotation, rotation, skew
+
+EPS = 1e-30
+rng = np.random.default_rng(0)
+a, b, d = rng.normal(size=(3, 3))
+A, B = rng.normal(size=(2, 3, 3))
+Q = rotation(a / np.linalg.norm(a), 0.8)
+SYMMETRIC = A @ A.T
+PACKED = tuple(SYMMETRIC[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]])
+
+
+def unpacked(J):
+    """Symmetric matrix from (xx, yy, zz, xy, xz, yz)."""
+    return np.array([[J[0], J[3], J[4]], [J[3], J[1], J[5]], [J[4], J[5], J[2]]])
+
+
+def motion(seed):
+    """A random spatial vector."""
+    return tuple(tuple(row) for row in np.random.default_rng(seed).normal(size=(2, 3)))
+
+
+def flat(x):
+    """Six numbers of a spatial vector."""
+    return np.concatenate(x)
+
+
+def test_vectors():
+    assert np.allclose(vec3.cross3(a, b), np.cross(a, b))
+    assert np.isclose(vec3.dot3(a, b), a @ b)
+    assert np.allclose(vec3.axpy3(2.0, a, b), 2 * a + b)
+    assert np.allclose(vec3.add3(a, b), a + b)
+    assert np.allclose(vec3.sub3(a, b), a - b)
+    assert np.allclose(vec3.scale3(2.0, a), 2 * a)
+    assert np.isclose(vec3.length3(a), np.linalg.norm(a))
+    assert np.isclose(vec3.length3(a + 1j * EPS * b).imag / EPS, a @ b / np.linalg.norm(a))
+
+
+def test_rotation_matrices():
+    R, S = tuple(A.ravel()), tuple(B.ravel())
+    assert np.allclose(rot3.rotate(R, a), A @ a)
+    assert np.allclose(rot3.unrotate(R, a), A.T @ a)
+    assert np.allclose(rot3.matmul9(R, S), (A @ B).ravel())
+    assert np.allclose(rot3.matmul9_transposed(R, S), (A @ B.T).ravel())
+    assert np.allclose(rot3.skew_part(tuple(skew(a).ravel())), a)
+    for k, axis in enumerate(np.eye(3)):
+        assert np.allclose(rot3.column9(R, k), A[:, k])
+        assert np.allclose(rot3.turn_columns(tuple(Q.ravel()), k, 0.7), (Q @ rotation(axis, 0.7)).ravel())
+
+
+def test_symmetric_matrices():
+    assert np.allclose(rot3.symmetric_apply(PACKED, a), SYMMETRIC @ a)
+    assert np.allclose(unpacked(rot3.symmetric_rotate(tuple(Q.ravel()), PACKED)), Q @ SYMMETRIC @ Q.T)
+    assert np.allclose(unpacked(rot3.parallel_axis(a)), a @ a * np.eye(3) - np.outer(a, a))
+
+
+def test_spatial_products_are_dual():
+    x, y, f = motion(1), motion(2), motion(3)
+    power = spatial.dot6(spatial.cross_motion(x, y), f) + spatial.dot6(y, spatial.cross_force(x, f))
+    assert abs(power) < 1e-14
+    shifted = spatial.dot6(spatial.shift_motion(x, d), spatial.shift_force(f, d))
+    assert np.isclose(shifted, spatial.dot6(x, f))
+    jacobi = sum(
+        flat(spatial.cross_motion(p, spatial.cross_motion(q, r))) for p, q, r in ((x, y, f), (y, f, x), (f, x, y))
+    )
+    assert np.abs(jacobi).max() < 1e-13
+
+
+def test_spatial_inertia():
+    m, h = 1.7, tuple(d)
+    matrix = np.block([[SYMMETRIC, skew(d)], [-skew(d), m * np.eye(3)]])
+    x = motion(4)
+    assert np.allclose(flat(spatial.inertia_apply((m, h, PACKED), x)), matrix @ flat(x))
+
+
+def test_arctangent_has_a_complex_derivative():
+    for y, x in ((0.3, 0.8), (0.5, -0.7), (-0.5, -0.7), (-0.4, 0.2)):
+        dy, dx = 0.9, -1.3
+        z = complex_safe.atan2(y + 1j * EPS * dy, x + 1j * EPS * dx)
+        assert np.isclose(z.real, np.arctan2(y, x))
+        assert np.isclose(z.imag / EPS, (x * dy - y * dx) / (x * x + y * y))
+
+
+def test_euler_parameters_off_the_unit_sphere():
+    e, e1, e2 = np.random.default_rng(5).normal(size=(3, 4))
+    R = euler_rotation(e)
+    assert np.allclose(np.reshape(euler_parameters.euler_rotation(tuple(e)), (3, 3)), R)
+    for k, one in enumerate(np.eye(4)):
+        W = euler_rotation(e + 1j * EPS * one).imag / EPS @ R.T
+        assert np.allclose(euler_column(tuple(e), k), (W[2, 1], W[0, 2], W[1, 0]))
+        along = np.array(euler_column(tuple(e + 1j * EPS * e1), k))
+        assert np.allclose(euler_column_rate(tuple(e), tuple(e1), k), along.imag / EPS)
+        rate = np.array(euler_column_rate(tuple(e + 1j * EPS * e1), tuple(e1 + 1j * EPS * e2), k))
+        assert np.allclose(euler_column_second_rate(tuple(e), tuple(e1), tuple(e2), k), rate.imag / EPS)
+
+
+def test_factorisation():
+    matrix, right = rng.normal(size=(6, 6)), rng.normal(size=(6, 3))
+    matrix[0, 0] = 0.0
+    lu, pivot, x = matrix.copy(), np.zeros(6, int), right.copy()
+    assert linear_solve.lu_factor(lu, pivot)
+    linear_solve.lu_solve(lu, pivot, x)
+    assert np.allclose(x, np.linalg.solve(matrix, right))
+    matrix[3] = matrix[2]
+    singular = matrix.copy()
+    with np.errstate(all="ignore"):
+        regular = linear_solve.lu_factor(singular, pivot)
+        assert not regular or np.abs(np.diag(singular)).min() < 1e-13
+    assert not linear_solve.lu_factor(np.zeros((2, 2)), np.zeros(2, int))
+    assert not linear_solve.lu_factor(np.full((2, 2), np.nan), np.zeros(2, int))
+
+
+@pytest.mark.parametrize("dependent", [0, 2])
+@pytest.mark.parametrize("ratio", [1e2, 1e4, 1e6])
+def test_constrained_solve(ratio, dependent):
+    n, m, p = 7, 3, 2
+    T = rng.normal(size=(n, n))
+    T = T @ T.T + np.diag(10.0 ** np.arange(-2, 5))
+    J, b, e = rng.normal(size=(m, n)), rng.normal(size=(n, p)), rng.normal(size=(m, p))
+    exact = np.linalg.solve(np.block([[T, J.T], [J, np.zeros((m, m))]]), np.vstack([b, e]))
+    mix = rng.normal(size=(dependent, m))
+    J, e = np.vstack([J, mix @ J]), np.vstack([e, mix @ e])
+    rows = m + dependent
+    alpha, weight, lu, pivot = np.zeros(rows), np.zeros(n), np.zeros((n, n)), np.zeros(n, int)
+    assert factor_penalised(T, J, ratio, alpha, weight, lu, pivot)
+    x, mu, step, rest = np.zeros((n, p)), np.zeros((rows, p)), np.zeros((n, p)), np.zeros((rows, p))
+    error = solve_constrained(lu, pivot, weight, J, alpha, b, e, 1e-12, x, mu, step, rest)
+    assert error <= 1e-10
+    assert np.abs(x - exact[:n]).max() <= 1e-8 * np.abs(exact[:n]).max()
+    assert np.abs(J.T @ mu - J[:m].T @ exact[n:]).max() <= 1e-7 * np.abs(J[:m].T @ exact[n:]).max()
+
+
+def test_multipliers_kept_in_range():
+    J = rng.normal(size=(2, 5))
+    J = np.vstack([J, J[0] - 2 * J[1]])
+    lam = rng.normal(size=(3, 2))
+    expected = J @ np.linalg.pinv(J) @ lam
+    found = lam.copy()
+    keep_in_range(J, found, np.zeros((5, 5)), np.zeros(5, int), np.zeros((5, 2)), np.zeros((5, 2)))
+    assert np.allclose(found, expected, atol=1e-8)
+    assert np.allclose(J.T @ found, J.T @ lam, atol=1e-8)

@@ -1,0 +1,16 @@
+"""The kernels as plain Python, the stricter mode: index errors, unset variables and invalid values raise there."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+
+def test_single_kernels_and_small_simulations_without_compiler():
+    folder = Path(__file__).parent / "plain"
+    command = [sys.executable, "-W", "error::RuntimeWarning", "-m", "pytest", "-q", "-p", "no:xdist", str(folder)]
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(command, env=environment, cwd=folder.parents[2], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+    assert " passed" in done.stdout
+    assert "skipped" not in done.stdout
