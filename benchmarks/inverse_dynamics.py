@@ -2,8 +2,8 @@
 
 `python benchmarks/inverse_dynamics.py` prints, in one run and with one thread each, the time of torques and the three
 matrices d torque / d position, velocity, acceleration (dense arrays of all instants, reused; blocks that the next one
-overwrites), of a torque objective's gradient, and of `pin.computeRNEADerivatives` called for each instant; the time against the
-number of joints of a chain; and two threads. Times are processor times, the best and the median of interleaved repeats.
+overwrites), of a torque objective's gradient, and of `pin.computeRNEADerivatives` called for each instant; the time
+against the number of joints of a chain; and two threads. Times are processor times, best and median of repeats.
 """
 
 import argparse
@@ -16,11 +16,11 @@ import numpy as np
 
 path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import trees  # noqa: E402
-from mbsim_cli.model.names import Names  # noqa: E402
-from mbsim_cli.model.problem import Motion, Problem  # noqa: E402
-from mbsim_cli.solve.inverse import InverseDynamics, trapezoid  # noqa: E402
-from mbsim_cli.solve.inverse_engines import Lanes  # noqa: E402
+from benchmarks import trees
+from mbsim_cli.model.names import Names
+from mbsim_cli.model.problem import Motion, Problem
+from mbsim_cli.solve.inverse import InverseDynamics, trapezoid
+from mbsim_cli.solve.inverse_engines import Lanes
 
 PAPER = 16.6e-3  # s, all 301 instants, Intel i5-10310U
 CHAINS = (8, 16, 32, 64, 128, 256)
@@ -38,7 +38,7 @@ class Case:
         problem = Problem(model, Names(), theta, np.zeros((theta.size, 0)), free, free)
         self.lanes = Lanes(model, theta, threads)
         self.solver = InverseDynamics(problem, matrices=True, threads=threads)
-        self.kept = np.zeros((rows, n), float), *(np.zeros((rows, n, n)) for _ in range(3))
+        self.kept = np.zeros((rows, n)), *(np.zeros((rows, n, n)) for _ in range(3))
         self.weight = trapezoid(self.motion.time)[:, None] * np.ones(n)
         self.covector = np.zeros((rows, n))
 
@@ -97,8 +97,9 @@ def _against_pinocchio(repeats):
     bodies, motion = trees.human_bodies(), trees.human_motion()
     human, loaded = Case(bodies, motion), Case(bodies, motion, trees.foot_loads())
     named = {
-        "dense matrices": human.dense, "dense matrices, fresh arrays": human.fresh, "matrices in blocks of 64": human.streamed,
-        "dense matrices, feet loaded": loaded.dense, "gradient of integral of squares": human.gradient, "torques alone": human.torques,
+        "dense matrices, all instants kept": human.dense, "the same, feet loaded": loaded.dense,
+        "the same, in fresh arrays": human.fresh, "dense matrices, in blocks of 64 instants": human.streamed,
+        "gradient of integral of squares": human.gradient, "torques alone": human.torques,
     }  # fmt: skip
     try:
         oracle = pinocchio(bodies, motion)
@@ -106,13 +107,16 @@ def _against_pinocchio(repeats):
         print("Pinocchio is not installed (extra `oracles`)")
         oracle = None
     *ours, theirs = measure([*named.values(), oracle or human.torques], repeats)
-    print(f"43-dof human, {human.rows} instants, one thread{'':18s}     best ms  median ms  us/instant   ratio of best  of medians")
+    print(f"43-dof human, {human.rows} instants, one thread")
+    print(f"{'':58s} best ms  median ms  us/instant   ratio: best     median")
     for name, (best, median) in zip(named, ours, strict=True):
         _line(name, best, median, human.rows, theirs if oracle else None)
     if oracle:
         _line("pin.computeRNEADerivatives", *theirs, human.rows, theirs)
     best = ours[0][0]
-    print(f"the paper's own figure: {1e3 * PAPER:.1f} ms (another machine); dense matrices take {best / PAPER:.3f} of it\n")
+    print(
+        f"the paper's own figure: {1e3 * PAPER:.1f} ms, another machine; dense matrices: {best / PAPER:.3f} of it\n"
+    )
 
 
 def _line(name, best, median, rows, reference):

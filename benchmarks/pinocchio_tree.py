@@ -7,9 +7,13 @@ from mbsim_cli.model.codes import Column
 from mbsim_cli.model.layout import GROUND
 
 _JOINTS = {
-    Column.TRANSLATION_X: pin.JointModelPX, Column.TRANSLATION_Y: pin.JointModelPY, Column.TRANSLATION_Z: pin.JointModelPZ,
-    Column.ROTATION_X: pin.JointModelRX, Column.ROTATION_Y: pin.JointModelRY, Column.ROTATION_Z: pin.JointModelRZ,
-}  # fmt: skip
+    Column.TRANSLATION_X: pin.JointModelPX,
+    Column.TRANSLATION_Y: pin.JointModelPY,
+    Column.TRANSLATION_Z: pin.JointModelPZ,
+    Column.ROTATION_X: pin.JointModelRX,
+    Column.ROTATION_Y: pin.JointModelRY,
+    Column.ROTATION_Z: pin.JointModelRZ,
+}
 
 
 def tree(bodies, gravity=(0.0, 0.0, -9.81)):

@@ -10,7 +10,17 @@ import numpy as np
 
 from mbsim_cli.model.codes import JOINT_COLUMNS, Axes, Force, Joint, Law
 from mbsim_cli.model.layout import (
-    GROUND, NONE, Constraints, Forces, Laws, Measures, Model, Pairs, Sensors, Tree, freeze,
+    GROUND,
+    NONE,
+    Constraints,
+    Forces,
+    Laws,
+    Measures,
+    Model,
+    Pairs,
+    Sensors,
+    Tree,
+    freeze,
 )  # fmt: skip
 
 _PI_2 = 0.5 * np.pi
@@ -65,18 +75,20 @@ def build(bodies, loads=(), gravity=(0.0, 0.0, -9.81)):
     initial = len(theta)
     theta += [0.0] * (2 * len(kinds))
     paths = [_path(bodies, first, load.body) for load in loads]
+    on_path = np.array([column for path in paths for column in path], np.int64)
     e = np.zeros(0, np.int64)
     model = Model(
-        Tree(np.array([b.parent for b in bodies]), np.array(first), np.array(kinds), np.array(owners), np.array(offsets), np.array([initial])),
+        Tree(*map(np.array, ([b.parent for b in bodies], first, kinds, owners, offsets, [initial]))),
         Pairs(
-            np.full(len(loads), GROUND), np.array([load.body for load in loads], np.int64), np.cumsum([0] + [len(p) for p in paths]),
-            np.array(sum(paths, []), np.int64), np.ones(sum(map(len, paths)), np.int64),
+            np.full(len(loads), GROUND), np.array([load.body for load in loads], np.int64),
+            np.cumsum([0] + [len(p) for p in paths]), on_path, np.ones(on_path.size, np.int64),
         ),
         Measures(e, e, e, np.zeros(1, np.int64), e),
         Constraints(e, e, e),
         Forces(
             np.array([load.kind for load in loads], np.int64), np.full(len(loads), NONE), np.arange(len(loads)),
-            np.array([load.axes for load in loads], np.int64), np.array(law, np.int64).reshape(-1, 3), np.array(force_theta, np.int64),
+            np.array([load.axes for load in loads], np.int64), np.array(law, np.int64).reshape(-1, 3),
+            np.array(force_theta, np.int64),
         ),
         Laws(np.full(len(laws), int(Law.HARMONIC)), np.array(laws, np.int64), np.full(len(laws), 4)),
         Sensors(e, e, e, e, e, np.zeros(1, np.int64)),

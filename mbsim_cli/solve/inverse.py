@@ -17,7 +17,7 @@ from mbsim_cli.model.problem import Motion, Problem, Torques
 from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.inverse_engines import General, Lanes, cut, runs_in_lanes
 
-BLOCK_NUMBERS = 1_000_000  # numbers of derivatives held at once, about 8 MB
+BLOCK_NUMBERS = 400_000  # numbers of derivatives held at once, about 3 MB: they stay in cache
 
 
 class TorqueGradient(NamedTuple):
@@ -70,7 +70,7 @@ class InverseDynamics:
         In lanes no (n, n) matrix is formed: O(n) an instant. Elsewhere the matrices must have been asked for.
         """
         rows, kind = len(motion.time), self.problem.theta.dtype
-        found = TorqueGradient(*(np.zeros((rows, self.n), kind) for _ in range(4)), np.zeros(self.p, kind))
+        found = TorqueGradient(*(np.empty((rows, self.n), kind) for _ in range(4)), np.zeros(self.p, kind))
         if self._lanes:
             self._lanes.gradient(motion, covector, weight, found[:4])
         if self._lanes is None or self.p:
@@ -107,8 +107,8 @@ class InverseDynamics:
 
     def _empty(self, rows: int) -> Torques:
         wide, kind = self.n if self.matrices else 0, self.problem.theta.dtype
-        square = (np.zeros((rows, wide, wide), kind) for _ in range(3))
-        return Torques(np.zeros((rows, self.n), kind), *square, np.zeros((rows, self.n, self.p), kind))
+        square = (np.empty((rows, wide, wide), kind) for _ in range(3))
+        return Torques(np.empty((rows, self.n), kind), *square, np.empty((rows, self.n, self.p), kind))
 
 
 def trapezoid(time: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes import LANES
 from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes_links import system
-from mbsim_cli.kernels.drivers.inverse_general import general_torques
+from mbsim_cli.kernels.drivers.inverse_general import applied_torques, general_torques
 from mbsim_cli.kernels.drivers.inverse_trajectory import lane_derivatives, lane_gradient, lane_torques, lane_work
 from mbsim_cli.kernels.drivers.prescribe import prescribe
 from mbsim_cli.model.codes import Column, Force
@@ -20,7 +20,12 @@ from mbsim_cli.solve import work as allocate
 def runs_in_lanes(model: Model, theta: np.ndarray) -> bool:
     """Whether all columns turn or slide, and all forces are applied ones."""
     columns = bool((model.tree.column_kind < Column.EULER_0).all())
-    return columns and bool((model.forces.kind != Force.ALONG_MEASURE).all()) and theta.dtype == np.float64
+    return columns and only_applied(model) and theta.dtype == np.float64
+
+
+def only_applied(model: Model) -> bool:
+    """Whether no force depends on a measure."""
+    return bool((model.forces.kind != Force.ALONG_MEASURE).all())
 
 
 def cut(arrays: Any, part: slice) -> Any:
@@ -45,7 +50,7 @@ class Lanes:
         self._run(motion, (torque_out,), lane_torques)
 
     def derivatives(self, motion: Motion, out: tuple[np.ndarray, ...]) -> None:
-        """Torques (B, n) and three matrices (B, n, n), zero on entry between different branches."""
+        """Torques (B, n) and three matrices (B, n, n)."""
         self._run(motion, out, lane_derivatives)
 
     def gradient(self, motion: Motion, covector: np.ndarray, weight: np.ndarray, out: tuple[np.ndarray, ...]) -> None:
@@ -87,6 +92,7 @@ class General:
         n = self._n = model.tree.column_kind.size
         first = 3 * n if matrices else 0
         d = first + dtheta.shape[0]
+        self._kernel = applied_torques if only_applied(model) else general_torques
         self._work = allocate.work(model, theta)
         self._directions = allocate.directions(model, np.concatenate([np.zeros((first, theta.size)), dtheta]), kind)
         self._twists = allocate.sensitivity_work(model, self._work, d, kind).twists
@@ -100,7 +106,7 @@ class General:
         found = np.zeros((len(motion.time), self._n, self.width), self._theta.dtype)
         motion = Motion(np.ascontiguousarray(motion.time, float), *(np.ascontiguousarray(x) for x in motion[1:]))
         eq = self._work.eq
-        general_torques(
+        self._kernel(
             self._model, self._theta, self._at_center, motion, self._directions, self._sens, eq.no_eta, self._work.kin,
             self._work.comp, self._twists, eq.Q, torque_out, found,
         )  # fmt: skip

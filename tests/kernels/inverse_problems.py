@@ -3,7 +3,8 @@
 import numpy as np
 
 from benchmarks import trees
-from mbsim_cli.model.codes import JOINT_COLUMNS, Joint
+from mbsim_cli.model.codes import JOINT_COLUMNS, Force, Joint, Measure
+from mbsim_cli.model.layout import NONE, Forces, freeze
 from mbsim_cli.model.names import Names
 from mbsim_cli.model.problem import Motion, Problem
 
@@ -33,3 +34,19 @@ def loaded_tree(seed, bodies=9, loads=4):
 def relative(a, b):
     """Largest difference over the largest number."""
     return float(np.abs(a - b).max() / np.abs(b).max())
+
+
+def with_spring(model, theta, coordinate, stiffness, damping, natural):
+    """The same system with a spring and damper on one coordinate."""
+    one = np.array([theta.size], np.int64)
+    measures = model.measures._replace(
+        kind=np.array([int(Measure.COORDINATES)]), pair=np.array([NONE]), theta=one, first=np.array([0, 1]),
+        coordinate=np.array([coordinate]),
+    )  # fmt: skip
+    spring = Forces(
+        np.array([int(Force.ALONG_MEASURE)]), np.zeros(1, np.int64), np.array([NONE]), np.zeros(1, np.int64),
+        np.full((1, 3), NONE), one + 1,
+    )  # fmt: skip
+    forces = Forces(*(np.concatenate(both) for both in zip(model.forces, spring, strict=True)))
+    numbers = np.concatenate([theta, [1.0, stiffness, damping, natural, 0.0]])
+    return freeze(model._replace(measures=measures, forces=forces)), numbers

@@ -87,7 +87,8 @@ def _by_position(oracle, data, places, loads, q, v, a, h=1e-5):
         step = np.zeros_like(q)
         step[c] = h
         ends = [
-            pin.rnea(oracle, data, x, v, a, _wrenches(oracle, data, places, loads, x)).copy() for x in (q + step, q - step)
+            pin.rnea(oracle, data, x, v, a, _wrenches(oracle, data, places, loads, x)).copy()
+            for x in (q + step, q - step)
         ]
         columns.append((ends[0] - ends[1]) / (2.0 * h))
     return np.stack(columns, axis=1)

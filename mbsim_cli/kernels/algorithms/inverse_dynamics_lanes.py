@@ -1,8 +1,8 @@
 """Torques of a tree at ``LANES`` instants at once: forward motion, backward sums.
 
-Every step is one loop over lanes around scalar formulas; the arrays are fields of constant shape, so that the compiler knows
-all strides and turns each loop into vector instructions. All spatial vectors are about the global origin
-(slides that nothing turns are left out of positions). Derivation: docs/theory/inverse_dynamics.md.
+Every step is one loop over lanes around scalar formulas; the arrays are fields of constant shape, so that the
+compiler knows all strides and turns each loop into vector instructions. All spatial vectors are about the global
+origin (slides that nothing turns are left out of positions). Derivation: docs/theory/inverse_dynamics.md.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     inertia_apply,
     scale6,
 )
-from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, scale3, sub3
+from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, scale3, sub3
 from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes_links import ADD, COPY
 
 LANES = 16
@@ -308,7 +308,7 @@ def rate_apply_transposed(P, p, S):
 
 @kernel
 def columns(mass, total, column_out):
-    """H = I S, U = B S + 2 I S', W = I S'' + B S' + S x* F and the angular part of B^T S; torque S . F in ``torque``."""
+    """H = I S, U = B S + 2 I S', W = I S'' + B S' + S x* F, the angular part of B^T S, and the torque S . F."""
     c = column_out
     for l in range(LANES):
         inertia = (mass, get3(total["h"], l), get_symmetric(total["J"], l))

@@ -4,7 +4,7 @@ For a link i and an ancestor j (or i itself),
     d tau_j / d (q_i, q_i', q_i'') = S_j . (W_i, U_i, H_i),
     d tau_i / d (q_j, q_j', q_j'') = (H_i . S_j'' + B_i . S_j' + K_i . S_j,  2 H_i . S_j' + B_i . S_j,  H_i . S_j),
 where B_i, K_i multiply angular parts only. Rows are turned from lanes to instants in cache;
-entries of links on different branches are zero and never touched.
+entries of links on different branches keep the zeros that they were given.
 """
 
 import numpy as np
@@ -60,6 +60,15 @@ def form_row(related, loaded, i, column, row_out):
                 _below_loaded(column[i], column[j], row_out[j])
             else:
                 _below(column[i], column[j], row_out[j])
+
+
+@kernel
+def clear_block(first, count, matrix_out):
+    """Zeros at ``count`` instants from ``first`` on: one run of memory, which is cheaper than to meet it row by row."""
+    block = matrix_out[first : first + count]
+    flat = block.reshape(block.size)
+    for k in range(flat.size):
+        flat[k] = 0.0
 
 
 @kernel

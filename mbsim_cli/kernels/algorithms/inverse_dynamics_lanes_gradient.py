@@ -1,8 +1,9 @@
 """Gradient of a torque objective with respect to the motion, at ``LANES`` instants, in O(n).
 
-For a covector lambda = d psi / d tau no matrix is formed: with Lambda_i = sum of lambda_j S_j over i and its ancestors, and
-Z_i, Y_i, X_i = sums of lambda_j (H_j, B_j, K_j) over the descendants of i,
-    d psi / d (q_i, q_i', q_i'') = Lambda_i . (W_i, U_i, H_i) + (Z_i . S_i'' + Y_i . S_i' + X_i . S_i,  2 Z_i . S_i' + Y_i . S_i,  Z_i . S_i).
+For a covector lambda = d psi / d tau no matrix is formed: with Lambda_i = sum of lambda_j S_j over i and its
+ancestors, and Z_i, Y_i, X_i = sums of lambda_j (H_j, B_j, K_j) over the descendants of i,
+    d psi / d (q_i, q_i', q_i'') = Lambda_i . (W_i, U_i, H_i)
+        + (Z_i . S_i'' + Y_i . S_i' + X_i . S_i,  2 Z_i . S_i' + Y_i . S_i,  Z_i . S_i).
 """
 
 import numpy as np
@@ -13,7 +14,8 @@ from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, dot3
 from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes import LANES, get3, get6, put3, put6
 
 # lambda, Lambda, the sums over descendants, and the three gradients
-PULL = np.dtype([(name, np.float64, (k, LANES)) for name, k in (("c", 1), ("L", 6), ("Z", 6), ("Y", 3), ("X", 3), ("g", 3))])
+_PULLED = {"c": 1, "L": 6, "Z": 6, "Y": 3, "X": 3, "g": 3}
+PULL = np.dtype([(name, np.float64, (k, LANES)) for name, k in _PULLED.items()])
 
 
 @kernel

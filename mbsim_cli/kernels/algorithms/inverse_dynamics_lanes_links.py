@@ -1,7 +1,7 @@
 """A tree as links of one coordinate each, with constant geometry: what the lane kernels run over.
 
-Every column turns or slides its own link about the link's z axis; fixed bodies and the bodies behind the last column of a joint
-are part of that column's link. Derivation: docs/theory/inverse_dynamics.md, section 2.
+Every column turns or slides its own link about the link's z axis; fixed bodies and the bodies behind the last column
+of a joint are part of that column's link. Derivation: docs/theory/inverse_dynamics.md, section 2.
 """
 
 from typing import NamedTuple
@@ -29,7 +29,7 @@ class Links(NamedTuple):
 
 
 class Related(NamedTuple):
-    """Links on a common branch with link i: runs first[i] .. first[i + 1] - 1 of consecutive numbers start .. stop - 1."""
+    """Links on a common branch with link i: runs first[i] .. first[i + 1] - 1 of numbers start .. stop - 1."""
 
     first: np.ndarray  # (n + 1,)
     start: np.ndarray
@@ -106,7 +106,8 @@ class _Chain:
         E, e, link = (np.eye(3), np.zeros(3), n) if p == GROUND else (self.E[p], self.e[p], self.link[p])
         R, arm = E @ theta[o + R_P : o + R_P + 9].reshape(3, 3), e + E @ theta[o + P_P : o + P_P + 3]
         for c in range(tree.first_column[i], tree.first_column[i + 1]):
-            axes = np.roll(np.eye(3), (tree.column_kind[c] - Column.TRANSLATION_X) % 3 + 1, axis=0)  # z is the column's axis
+            axis = (tree.column_kind[c] - Column.TRANSLATION_X) % 3
+            axes = np.roll(np.eye(3), axis + 1, axis=0)  # z becomes the column's axis
             self.parent[c] = link
             self.frame[c] = (R @ axes).ravel()
             free = link == n or self.travels[link] == 0.0

@@ -1,16 +1,20 @@
 """Inverse dynamics of any tree, one instant after another: Euler parameters, springs, and all parameter derivatives."""
 
 from mbsim_cli.kernels._jit import entry
-from mbsim_cli.kernels.algorithms.forces import element_forces
+from mbsim_cli.kernels.algorithms.bodies import apply_to_body
+from mbsim_cli.kernels.algorithms.forces import applied_wrench, element_forces
 from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
 from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
+from mbsim_cli.kernels.algorithms.residual_variation import _vary_applied as vary_applied
 from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies, vary_element_forces
 from mbsim_cli.kernels.algorithms.variation import vary_kinematics
 from mbsim_cli.kernels.integrators.ali3p import clear_wrenches
 
 
 @entry
-def general_torques(model, theta, at_center, motion, directions, sens, no_eta, kin, comp, tw, Q, torque_out, d_torque_out):
+def general_torques(
+    model, theta, at_center, motion, directions, sens, no_eta, kin, comp, tw, Q, torque_out, d_torque_out
+):
     """torque (N, n) and its variations (N, n, d) in directions of theta and, ``sens``, of the coordinates (n, d)."""
     tree = model.tree
     dtheta, touch = directions.dtheta, directions.touch
@@ -27,4 +31,29 @@ def general_torques(model, theta, at_center, motion, directions, sens, no_eta, k
             vary_element_forces(
                 model, theta, dtheta, touch, no_eta, t, z, zd, sens.z, sens.zd, kin, tw, d_torque_out[row]
             )
+            vary_bodies(tree, theta, dtheta, touch, z, sens.z, kin, comp, tw, d_torque_out[row])
+
+
+@entry
+def applied_torques(
+    model, theta, at_center, motion, directions, sens, no_eta, kin, comp, tw, Q, torque_out, d_torque_out
+):
+    """``general_torques`` where all forces are applied ones: compiles in 10 s instead of 16."""
+    tree = model.tree
+    dtheta, touch = directions.dtheta, directions.touch
+    for row in range(motion.time.size):
+        t, z, zd, zdd = motion.time[row], motion.position[row], motion.velocity[row], motion.acceleration[row]
+        position_kinematics(tree, theta, z, at_center, kin)
+        motion_kinematics(tree, theta, z, zd, zdd, kin)
+        clear_wrenches(comp.W, Q)
+        for f in range(model.forces.kind.size):
+            wrench, _, _ = applied_wrench(model, theta, t, kin, f)
+            apply_to_body(comp.W, kin, model.pairs.b[model.forces.pair[f]], 1.0, wrench)
+        residual(tree, kin, comp, Q, torque_out[row])
+        if dtheta.shape[0] > 0:
+            vary_kinematics(tree, theta, dtheta, touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw)
+            clear_forces(tw, d_torque_out[row])
+            for f in range(model.forces.kind.size):
+                for k in range(dtheta.shape[0]):
+                    vary_applied(model, theta, dtheta[k], t, f, k, kin, tw)
             vary_bodies(tree, theta, dtheta, touch, z, sens.z, kin, comp, tw, d_torque_out[row])

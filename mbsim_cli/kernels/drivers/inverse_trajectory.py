@@ -10,7 +10,7 @@ import numpy as np
 
 from mbsim_cli.kernels._jit import entry
 from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes import BODY, COLUMN, LANES, LOAD, SUM, sweep
-from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes_derivatives import ENTRY, form_row, write_row
+from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes_derivatives import ENTRY, clear_block, form_row, write_row
 from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes_gradient import PULL, pull
 
 
@@ -44,12 +44,15 @@ def lane_torques(system, motion, wrench, work, torque_out):
 
 @entry
 def lane_derivatives(system, motion, wrench, work, torque_out, by_q_out, by_v_out, by_a_out):
-    """torque (N, n) and d torque / d position, velocity, acceleration (N, n, n), which are zero on entry."""
+    """torque (N, n) and d torque / d position, velocity, acceleration (N, n, n)."""
     total, n = torque_out.shape
     related, load_row = system.related, system.load_sums.row
     for first in range(0, total, LANES):
         count = min(LANES, total - first)
         sweep(system, motion, wrench, first, True, work)
+        clear_block(first, count, by_q_out)
+        clear_block(first, count, by_v_out)
+        clear_block(first, count, by_a_out)
         for i in range(n):
             form_row(related, load_row[i] >= 0, i, work.column, work.row)
             write_row(related, i, first, count, work.row, by_q_out, by_v_out, by_a_out)
