@@ -116,11 +116,11 @@ def test_loops_and_constraints_are_told_from_trees(tmp_path):
 
 def test_forces_from_tables(tmp_path):
     text = MODEL.replace("MOTION", "all: {type: constant, value: 1}").replace("analysis", (
-        "forces: {push: {type: force, point: b.origin, value: [0, 1, 0], law: {type: table, file: f.csv, column: Fy}}}\n"
+        "forces: {push: {type: force, point: b.origin, value: [0, 1, 0], law: {type: table, file: f.h5, column: F}}}\n"
         "analysis"
     ))  # fmt: skip
-    problem = build(spec.load(write(tmp_path, text)), read_table=lambda path: {"time": TIME, "Fy": 3 * TIME}).problem
+    problem = build(spec.load(write(tmp_path, text)), read_table=lambda path: {"time": TIME, "F": 3 * TIME}).problem
     first = problem.model.laws.theta[problem.model.forces.law[0, 0]]
     assert np.allclose(problem.theta[first : first + 11], TIME)
-    with pytest.raises(ModelError, match="the table has no column 'Fy'"):
-        build(spec.load(write(tmp_path, text)), read_table=lambda path: {"time": TIME, "Fz": 3 * TIME})
+    with pytest.raises(ModelError, match="the table has no column 'F'"):
+        build(spec.load(write(tmp_path, text)), read_table=lambda path: {"time": TIME, "G": 3 * TIME})
