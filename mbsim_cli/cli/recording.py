@@ -36,7 +36,7 @@ def record(path: Path, output: Path, settings: Settings, *, quiet: bool, force: 
 
     writer = _writer(target, model_file, named, assembled, settings)
     inverse = assembled.problem.options.analysis == "inverse_dynamics"
-    health = TorqueHealth(assembled.problem) if inverse else Health(assembled.problem.options)
+    health: Any = TorqueHealth(assembled.problem) if inverse else Health(assembled.problem.options)
     try:
         results = _solve(assembled, writer, health, timing, quiet)
         steps: dict[str, Any] = {}
@@ -80,7 +80,7 @@ def _writer(target: Path, model_file: Any, named: Any, assembled: Any, settings:
     )
 
 
-def _solve(assembled: Any, writer: ResultWriter, health: Health, timing: Timing, quiet: bool) -> dict[str, Gradient]:
+def _solve(assembled: Any, writer: ResultWriter, health: Any, timing: Timing, quiet: bool) -> dict[str, Gradient]:
     start = perf_counter()
 
     def write(block: Block) -> None:
@@ -147,7 +147,7 @@ def _report(
     assembled: Any,
     results: dict[str, Gradient],
     method: str,
-    health: Health,
+    health: Any,
     timing: Timing,
 ) -> dict[str, Any]:
     names, options = named.problem.names.parameters, assembled.problem.options

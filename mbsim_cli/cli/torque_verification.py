@@ -26,31 +26,37 @@ def torque_directions(model: str, assembled: Any, seed: int) -> Iterator[Compari
     time = np.sort(random.choice(instants, min(INSTANTS, instants), replace=False)) * problem.options.step
     block = InverseAnalysis(problem).at(time)
     weight = random.choice([-1.0, 1.0], block.torque.shape[1]) * random.uniform(0.5, 1.0, block.torque.shape[1])
-    labels = {"model": model, "name": "numerical derivative", "kind": "numerical", "objective": "random sum of torques"}
+    labels: dict[str, Any] = {"model": model, "name": "numerical derivative", "kind": "numerical"}
+    labels["objective"] = "random sum of torques"
+        "model": model,
+        "name": "numerical derivative",
+        "kind": "numerical",
+        "objective": "random sum of torques",
+    }
     for kind in KINDS:
-        direction = random.uniform(-1.0, 1.0, block.position.shape[1])
+        direction = np.array(random.uniform(-1.0, 1.0, block.position.shape[1]))
         computed = getattr(block, f"by_{kind}") @ direction @ weight
         torques = _along_motion(problem, block, kind, direction)
-        for row, size in _rows(computed, lambda change, f=torques: f(change) @ weight, block, weight, time):
+        for row, size in _rows(computed, torques, block, weight, time):
             yield compare(**row, scale=size, parameter=f"{kind} of all coordinates", **labels)
     if assembled.parameters:
         scales = np.array([scale_of(parameter.value) for parameter in assembled.parameters])
-        direction = scales * random.uniform(-1.0, 1.0, len(scales))
-        computed = weight @ block.by_parameter @ direction
-        torques = _along_parameters(assembled, time, direction)
-        for row, size in _rows(computed, lambda change: torques(change) @ weight, block, weight, time):
+        along: np.ndarray = scales * random.uniform(-1.0, 1.0, len(scales))
+        computed = weight @ block.by_parameter @ along
+        torques = _along_parameters(assembled, time, along)
+        for row, size in _rows(computed, torques, block, weight, time):
             yield compare(**row, scale=size, parameter="all parameters", **labels)
 
 
 def _rows(
     computed: np.ndarray,
-    function: Callable[[float], np.ndarray],
+    torques: Callable[[float], np.ndarray],
     block: InverseBlock,
     weight: np.ndarray,
     time: np.ndarray,
 ) -> Iterator[tuple[dict[str, Any], float]]:
     """Arguments of one comparison an instant, and the size that its error is relative to."""
-    numerical = derivative(function, 1.0)
+    numerical = derivative(lambda change: torques(change) @ weight, 1.0)
     for k, at in enumerate(time):
         size = max(abs(float(numerical.derivative[k])), 1e-3 * float(abs(weight) @ abs(block.torque[k])))
         absolute = min(3.0 * float(numerical.error[k]), UNCERTAIN * size)

@@ -6,6 +6,7 @@ this takes are named ``ROW joint``, ``ROW axis`` and ``ROW zero``: with a blank,
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from mbsim_cli.spec.base import Spec
 from mbsim_cli.spec.bodies import Body
@@ -104,7 +105,7 @@ def _add_row(model: ModelFile, table: Table, row: str, parent: str, body: str) -
     model.vectors[zero] = dict(zip((parent, body), towards, strict=True))
     link = {} if spec.link is None else {key: getattr(spec.link, key) for key in spec.link.model_fields_set - {"name"}}
     model.bodies[body] = Body.model_construct(**link)  # its parts are validated already
-    common = {"bodies": [parent, body], "point": point, "axis": axis, "reference": zero}
+    common: dict[str, Any] = {"bodies": [parent, body], "point": point, "axis": axis, "reference": zero}
     if spec.variable == "none":
         model.joints[row] = Fixed.model_validate({"type": "fixed", **common})
         return
@@ -128,6 +129,7 @@ def _remember(source: Source, path: tuple[str, ...], row: str, spec: Row, body: 
 def formula(template: str, numbers: Mapping[str, Number]) -> Number:
     """A formula with numbers in the place of names: a literal where all of them are."""
     used = {name: number for name, number in numbers.items() if re.search(rf"\b{name}\b", template)}
-    if all(number.literal is not None for number in used.values()):
-        return Number(float(evaluate(parse(template), {name: number.literal for name, number in used.items()})))
+    values = {name: number.literal for name, number in used.items() if number.literal is not None}
+    if len(values) == len(used):
+        return Number(float(evaluate(parse(template), values)))
     return Number(re.sub(r"\b(?:" + "|".join(used) + r")\b", lambda m: f"({used[m[0]].text.strip()})", template))

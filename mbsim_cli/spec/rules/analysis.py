@@ -1,10 +1,12 @@
 """Analysis: times and tolerances that make sense, parameters that exist."""
 
+from mbsim_cli.spec.analysis import Analysis
+from mbsim_cli.spec.inverse import InverseDynamics
 from mbsim_cli.spec.review import Review
 
 MAX_STEPS = 1_000_000_000
-_POSITIVE = ("step", "sampling", "duration", "output_interval")
-_POSITIVE += ("tolerance", "gradient_tolerance", "penalty", "weighting")
+_TIMES = ("step", "sampling", "duration", "output_interval")
+_POSITIVE = (*_TIMES, "tolerance", "gradient_tolerance", "penalty", "weighting")
 
 
 def check(review: Review) -> None:
@@ -16,10 +18,10 @@ def check(review: Review) -> None:
         value = review.value(getattr(analysis, key, None))
         if value is not None and value <= 0 and review.intact("analysis", key):
             review.report(("analysis", key), f"must be greater than zero, is {value:g}")
-    if analysis.type == "inverse_dynamics":
-        _inverse(review)
+    if isinstance(analysis, InverseDynamics):
+        _inverse(review, analysis)
     else:
-        _times(review)
+        _times(review, analysis)
     for index, name in enumerate(_parameters(review)):
         path = ("analysis", "sensitivity", "parameters", index)
         review.known(path, name, "parameters", "parameter")
@@ -31,24 +33,22 @@ def _parameters(review: Review) -> list[str]:
     return given if isinstance(given, list) else []
 
 
-def _inverse(review: Review) -> None:
+def _inverse(review: Review, analysis: InverseDynamics) -> None:
     for name, sensor in review.model.sensors.items():
         if sensor.type == "multiplier":
             hint = "a torque sensor shows what a joint takes"
             review.report(("sensors", name), "inverse dynamics has no multipliers", hint)
-    analysis = review.model.analysis
     sampling, duration = review.value(analysis.sampling), review.value(analysis.duration)
     if sampling is not None and duration is not None and 0 < duration < sampling * (1 - 1e-9):
         message = f"the sampling time {sampling:g} s is longer than the duration {duration:g} s"
         review.report(("analysis", "sampling"), message)
 
 
-def _times(review: Review) -> None:
+def _times(review: Review, analysis: Analysis) -> None:
     for name, sensor in review.model.sensors.items():
         if sensor.type in ("torque", "torques"):
             hint = "a force sensor shows what a force element gives"
             review.report(("sensors", name), "torques are results of the analysis inverse_dynamics alone", hint)
-    analysis = review.model.analysis
     step, duration = review.value(analysis.step), review.value(analysis.duration)
     if step is None or duration is None or step <= 0 or duration <= 0:
         return
