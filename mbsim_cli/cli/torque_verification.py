@@ -28,11 +28,6 @@ def torque_directions(model: str, assembled: Any, seed: int) -> Iterator[Compari
     weight = random.choice([-1.0, 1.0], block.torque.shape[1]) * random.uniform(0.5, 1.0, block.torque.shape[1])
     labels: dict[str, Any] = {"model": model, "name": "numerical derivative", "kind": "numerical"}
     labels["objective"] = "random sum of torques"
-        "model": model,
-        "name": "numerical derivative",
-        "kind": "numerical",
-        "objective": "random sum of torques",
-    }
     for kind in KINDS:
         direction = np.array(random.uniform(-1.0, 1.0, block.position.shape[1]))
         computed = getattr(block, f"by_{kind}") @ direction @ weight
