@@ -53,13 +53,11 @@ class Simulation:
         """The next ``steps`` steps; raise AnalysisError where one fails."""
         interval = self.problem.options.output_interval
         record, d_record = self._records((self.step + steps) // interval - self.step // interval)
-        status, *rest = run(
+        progress = run(
             self.model, self.theta, self.control, self.step, steps, interval, self.progress, self.directions,
             self.state, self.sens, self.work, self.extra, record, d_record,
         )  # fmt: skip
-        for earlier in (self.work.last, self.work.before):
-            earlier.zdd[:], earlier.lam[:] = self.state.zdd, self.state.lam
-        self.progress = Progress(int(status), *rest)  # an enumeration would compile the next call anew
+        self.progress = Progress(*progress)
         self.step += self.progress.steps
         if self.progress.status != Status.OK:
             self._fail(self.progress.status)
@@ -78,9 +76,19 @@ class Simulation:
         energy = np.zeros((rows, 3), self.dtype)
         d_sensors = np.zeros((rows, width, self.p), self.dtype)
         observe(
-            self.model, self.theta, self.control.at_center, self.directions, self.work.eq.no_eta, self.work.kin, self.extra.twists, record,
-            d_record, sensors, energy, d_sensors,
-        )  # fmt: skip
+            self.model,
+            self.theta,
+            self.control.at_center,
+            self.directions,
+            self.work.eq.no_eta,
+            self.work.kin,
+            self.extra.twists,
+            record,
+            d_record,
+            sensors,
+            energy,
+            d_sensors,
+        )
         return Block(
             *record[:7], sensors, *d_record[:4], d_sensors, record.iterations, record.drift, energy, d_record.error
         )

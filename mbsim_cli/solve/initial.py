@@ -8,7 +8,6 @@ the constraints at the solution. Constraints with automatic targets take their v
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import qr
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.drivers.linearise import Linearisation, linearise
@@ -83,12 +82,24 @@ class _Split:
 
 
 def _rank_and_pivots(a: np.ndarray) -> tuple[int, np.ndarray]:
-    """Rank of a real matrix and its columns, most independent first."""
-    if a.size == 0:
-        return 0, np.arange(a.shape[1])
-    r, pivots = qr(a, mode="r", pivoting=True)
-    diagonal = np.abs(np.diag(r))
-    return int((diagonal > RANK_TOLERANCE * max(1.0, diagonal[0])).sum()), pivots
+    """Rank of a real matrix and its columns, most independent first.
+
+    Gram-Schmidt with column pivoting, each vector orthogonalised twice; importing scipy's would take longer.
+    """
+    left = a.copy()
+    order = np.arange(a.shape[1])
+    largest = 0.0
+    for rank in range(min(a.shape)):
+        sizes = np.linalg.norm(left[:, rank:], axis=0)
+        pivot = rank + int(np.argmax(sizes))
+        largest = max(largest, sizes.max())
+        if sizes.max() <= RANK_TOLERANCE * max(1.0, largest):
+            return rank, order
+        left[:, [rank, pivot]], order[[rank, pivot]] = left[:, [pivot, rank]], order[[pivot, rank]]
+        q = left[:, rank] / np.linalg.norm(left[:, rank])
+        for _ in range(2):
+            left[:, rank + 1 :] -= np.outer(q, q @ left[:, rank + 1 :])
+    return min(a.shape), order
 
 
 def _split(J: np.ndarray, free: np.ndarray, rows: np.ndarray) -> _Split:

@@ -21,9 +21,7 @@ from mbsim_cli.model.layout import MEASURE_SIZE, NONE
 
 
 @kernel
-def vary_constraints(
-    model, theta, dtheta, touch, no_eta, t, z, zd, zdd, dz, dzd, dzdd, kin, tw, order, out
-):
+def vary_constraints(model, theta, dtheta, touch, no_eta, t, z, zd, zdd, dz, dzd, dzdd, kin, tw, order, out):
     """Variation of the time derivative of Phi of the given order 0, 1 or 2, out (m, p)."""
     for i in range(model.constraints.measure.size):
         m, law, o = model.constraints.measure[i], model.constraints.law[i], model.constraints.theta[i]

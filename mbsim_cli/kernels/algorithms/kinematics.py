@@ -177,7 +177,7 @@ def motion_kinematics(tree, theta, z, zd, zdd, kin):
 
 @inlined
 def euler_own(tree, theta, kin, i, local):
-    """Spatial vector about ref of body i of an angular vector given in the frame that its Euler parameters start from."""
+    """Spatial vector, about ref of body i, of an angular vector in the frame that Euler parameters start from."""
     o = tree.theta[i]
     R = matmul9(row9(kin.R, tree.parent[i]), load9(theta, o + R_P))
     w = rotate(R, local)

@@ -80,7 +80,11 @@ class Progress(NamedTuple):
 def run(
     model, theta, control, first, steps, interval, progress, directions, state, sens, work, extra, record, d_record
 ):
-    """Advance from step ``first``; the records receive the instants that are multiples of ``interval``."""
+    """Advance from step ``first``; the records receive the instants that are multiples of ``interval``.
+
+    Returns the fields of ``Progress`` as a plain tuple: making a named one calls Python, where a pending signal
+    could strike.
+    """
     scale, fresh, row, total = progress.scale, progress.fresh, 0, 0
     kin, eq, comp = work.kin, work.eq, work.comp
     varies, constrained = sens.z.shape[1] > 0, state.lam.size > 0
@@ -118,11 +122,11 @@ def run(
         if status == Status.OK and not _is_finite(state, sens):
             status = Status.NOT_FINITE
         if status != Status.OK:
-            return Progress(status, step - first - 1, scale, False, total)
+            return status.value, step - first - 1, scale, False, total
         if step % interval == 0:
             write_row(t, count, error, control.mass_projection, state, sens, eq, record, d_record, row)
             row += 1
-    return Progress(Status.OK, steps, scale, fresh, total)
+    return Status.OK.value, steps, scale, fresh, total
 
 
 @kernel

@@ -162,7 +162,7 @@ def _extrapolate(now, last, before):
     return 3.0 * (now - last) + before
 
 
-@kernel
+@merged
 def newton(model, theta, t, control, scale, state, kin, comp, eq, factor, columns, fresh):
     """Iterate to the motion at t; return status, iterations and the new scale.
 
@@ -220,7 +220,7 @@ def _apply_correction(h, state, factor, columns):
     return np.sqrt(size), np.sqrt(acceleration), 1e-16 / q * np.sqrt(floor)
 
 
-@kernel
+@merged
 def project(model, theta, t, control, state, kin, comp, eq, factor, columns, corrections_out):
     """Mass-orthogonal projection of velocities and accelerations, equations (10), (11).
 
@@ -247,7 +247,7 @@ def project(model, theta, t, control, state, kin, comp, eq, factor, columns, cor
     return Status.OK
 
 
-@kernel
+@merged
 def _project_rate(control, defect, rate, multiplier_out, factor, columns, correction_out):
     """Move ``rate`` onto the constraint whose value it violates by ``defect``."""
     for c in range(rate.size):

@@ -44,7 +44,7 @@ class Directions(NamedTuple):
     order: np.ndarray  # (3,) 0, 1, 2: as an array, so that no order is compiled for itself
 
 
-@kernel
+@merged
 def vary_motion(model, theta, t, control, directions, state, sens, kin, comp, eq, factor, columns, tw):
     """Sensitivities of z, z'*, z''*, lambda at the state evaluated last, with its factorised tangent."""
     h = control.h
@@ -97,7 +97,7 @@ def _vary_constraints(model, theta, t, directions, state, sens, kin, eq, tw, ord
     scale(factor, out)
 
 
-@kernel
+@merged
 def vary_projections(
     model, theta, t, control, directions, corrections, state, sens, kin, still_kin, comp, eq, factor, columns, tw
 ):
