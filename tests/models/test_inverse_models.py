@@ -51,6 +51,8 @@ def test_parameters_by_the_printed_recursion(tmp_path):
         found = file["sensitivity/torque/parameter"][37]
     for name in ("m2", "m15", "L4", "L6", "L20"):
         h = 1e-5 * values[name]
-        near = [torques(links(spec.load(MODELS[1], {name: repr(values[name] + s * h)})), *motion)[0] for s in (1, -1)]
+        near = [
+            torques(links(spec.load(MODELS[1], {name: repr(float(values[name] + s * h))})), *motion)[0] for s in (1, -1)
+        ]
         expected = (near[0] - near[1]) / (2 * h)
         assert np.abs(found[:, names.index(name)] - expected).max() <= 2e-7 * np.abs(expected).max()
