@@ -11,6 +11,7 @@ from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, Sensitiv
 from mbsim_cli.model.layout import MEASURE_SIZE, Model
 from mbsim_cli.model.problem import Options
 
+MOTION_FOR_GRADIENT = 1e-2  # accelerations must be this much more accurate than gradients are asked to be
 PENALTY_RATIO = 1e-5  # of the user's penalty: the constraint term over inertia in the discrete equations
 
 
@@ -22,10 +23,13 @@ def sizes(model: Model) -> tuple[int, int, int]:
 def control(options: Options, *, redundant: bool) -> Control:
     """Numbers of the integrator from the user's options."""
     ratio = options.penalty * PENALTY_RATIO
+    tolerance = options.tolerance
+    if options.sensitivity == "ddm":
+        tolerance = min(tolerance, MOTION_FOR_GRADIENT * options.gradient_tolerance)
     return Control(
         float(options.step),
         options.formulation == "ali3p-rtdyn0",
-        float(options.tolerance),
+        float(tolerance),
         float(options.gradient_tolerance),
         int(options.max_iterations),
         ratio,
