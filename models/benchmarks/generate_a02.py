@@ -74,4 +74,4 @@ def joint(name: str, a: str, b: str, point: str, initial: str) -> str:
 
 
 if __name__ == "__main__":
-    Path(__file__).with_name("a02_four_bars_40.yaml").write_text(model(40, step="1e-3", tolerance="2e-6"))
+    Path(__file__).with_name("a02_four_bars_40.yaml").write_text(model(40, step="5e-4", tolerance="2e-6"))
