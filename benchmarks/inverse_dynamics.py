@@ -114,9 +114,7 @@ def _against_pinocchio(repeats):
     if oracle:
         _line("pin.computeRNEADerivatives", *theirs, human.rows, theirs)
     best = ours[0][0]
-    print(
-        f"the paper's own figure: {1e3 * PAPER:.1f} ms, another machine; dense matrices: {best / PAPER:.3f} of it\n"
-    )
+    print(f"the paper's own figure: {1e3 * PAPER:.1f} ms, another machine; dense matrices: {best / PAPER:.3f} of it\n")
 
 
 def _line(name, best, median, rows, reference):
