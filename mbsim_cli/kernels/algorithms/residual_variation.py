@@ -79,7 +79,7 @@ def vary_bodies(tree, theta, dtheta, touch, z, dz, kin, comp, tw, dG_out):
             dF = add6(motion_at2(tw.F, i, k), cross_force(N, F))
             dF = add6(dF, add6(inertia_apply(inertia, N2), rate_apply(P, momentum, N1[0])))
             if touch.inertia[i, k]:
-                dF = add6(dF, _own_inertia_force(tree, theta, dtheta[k], kin, i))
+                dF = add6(dF, own_inertia_force(tree, theta, dtheta[k], kin, i))
             if tree.first_column[i + 1] > tree.first_column[i]:
                 _vary_rows(tree, theta, z, dz, kin, i, k, motion_at2(tw.base, i, k), total, dF, dG_out)
             accumulate2(tw.F, p, k, 1.0, shift_force(dF, back))
@@ -131,7 +131,7 @@ def inertia_variation(tree, theta, dtheta, kin, i):
 
 
 @inlined
-def _own_inertia_force(tree, theta, dtheta, kin, i):
+def own_inertia_force(tree, theta, dtheta, kin, i):
     d_inertia = inertia_variation(tree, theta, dtheta, kin, i)
     V = motion_at(kin.V, i)
     return add6(inertia_apply(d_inertia, motion_at(kin.A, i)), cross_force(V, inertia_apply(d_inertia, V)))
