@@ -6,7 +6,8 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.drivers.observe import observe
-from mbsim_cli.kernels.drivers.simulate import Progress, Record, SensitivityRecord, run
+from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
+from mbsim_cli.kernels.drivers.simulate import Progress, run
 from mbsim_cli.kernels.integrators.ali3p import Control
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.problem import Block, Problem

@@ -4,17 +4,20 @@
 """
 
 from mbsim_cli.kernels._jit import overload
-from mbsim_cli.kernels.algorithms import conventional, partial_recursive
+from mbsim_cli.kernels.algorithms import conventional, partial_recursive, recursive
 from mbsim_cli.kernels.algorithms.conventional import Conventional
 from mbsim_cli.kernels.algorithms.partial_recursive import PartialRecursive
+from mbsim_cli.kernels.algorithms.recursive import Recursive
 
 ACCELERATE = {
     Conventional: conventional.accelerate,
     PartialRecursive: partial_recursive.accelerate,
+    Recursive: recursive.accelerate,
 }
 VARY_ACCELERATIONS = {
     Conventional: conventional.vary_accelerations,
     PartialRecursive: partial_recursive.vary_accelerations,
+    Recursive: recursive.vary_accelerations,
 }
 
 

@@ -30,9 +30,8 @@ from mbsim_cli.kernels.algorithms.articulated_body_variation import (
     vary_bodies_outward,
 )
 from mbsim_cli.kernels.algorithms.forces import clear_wrenches, element_forces
-from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
+from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics, set_ground
 from mbsim_cli.kernels.algorithms.open_tree import (
-    OpenTree,
     coefficient_offset,
     driven_acceleration,
     open_tree,
@@ -46,7 +45,7 @@ from mbsim_cli.model.layout import MEASURE_SIZE, NONE
 class Recursive(NamedTuple):
     """Work of the fully recursive formulation."""
 
-    tree: OpenTree
+    open_tree: tuple
     kin: tuple
     art: tuple
     W: np.ndarray  # (nb + 1, 6) forces of elements on bodies
@@ -60,14 +59,16 @@ class Recursive(NamedTuple):
     no_eta: np.ndarray  # (15,) zeros
 
 
-def recursive(model, p, dtype=np.float64):
-    """Allocate Recursive for p directions, a multiple of LANES."""
+def recursive(model, theta, p, dtype=np.float64):
+    """Allocate Recursive for p directions, a multiple of LANES, and the gravity of theta."""
     nb, n = model.tree.parent.size, model.tree.column_kind.size
+    kin = kinematics(nb, n, dtype)
+    set_ground(theta, kin)
     rows = np.zeros(nb + 1, body_lanes(dtype))
     N, N1, N2, F = (rows[name].transpose(0, 2, 1) for name in ("N", "N1", "N2", "F"))
     return Recursive(
         open_tree(model),
-        kinematics(nb, n, dtype),
+        kin,
         articulated(nb, n, dtype),
         np.zeros((nb + 1, 6), dtype),
         np.zeros(n, dtype),
@@ -84,11 +85,11 @@ def recursive(model, p, dtype=np.float64):
 @kernel
 def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
     """Accelerations (n,) and multipliers of drives (m,) at (t, z, zd); False where nothing resists an axis."""
-    tree, kin, art, driver = model.tree, dyn.kin, dyn.art, dyn.tree.driver
+    tree, kin, art, driver = model.tree, dyn.kin, dyn.art, dyn.open_tree.driver
     position_kinematics(tree, theta, z, True, kin)
     for c in range(zdd_out.size):
         zdd_out[c] = 0.0
-    driven_acceleration(model, theta, t, dyn.tree, zdd_out)
+    driven_acceleration(model, theta, t, dyn.open_tree, zdd_out)
     motion_kinematics(tree, theta, z, zd, zdd_out, kin)
     clear_wrenches(dyn.W, dyn.Q)
     element_forces(model, theta, t, z, zd, kin, dyn.W, dyn.Q)
@@ -112,7 +113,7 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
 def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn, dzdd_out, d_reaction_out):
     """Variations (n, p) of the accelerations just found by ``accelerate``, and (m, p) of multipliers."""
     motion_kinematics(model.tree, theta, z, zd, zdd, dyn.kin)
-    vary_driven_acceleration(model, theta, dtheta, t, dyn.tree, zdd, dyn.driven)
+    vary_driven_acceleration(model, theta, dtheta, t, dyn.open_tree, zdd, dyn.driven)
     for first in range(0, dtheta.shape[0], LANES):
         last = first + LANES
         block = Touch(
@@ -132,7 +133,7 @@ def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn,
 def _vary_lanes(
     model, theta, dtheta, touch, first, t, z, zd, zdd, dz, dzd, dyn, dzdd_out, d_reaction_out
 ):  # fmt: skip
-    tree, kin, art, rows, columns, driver = model.tree, dyn.kin, dyn.art, dyn.rows, dyn.columns, dyn.tree.driver
+    tree, kin, art, rows, columns, driver = model.tree, dyn.kin, dyn.art, dyn.rows, dyn.columns, dyn.open_tree.driver
     last = first + LANES
     gather_lanes(first, dz, dzd, dyn.driven, columns)
     vary_bodies_outward(tree, theta, dtheta, touch, kin, art, rows, columns)

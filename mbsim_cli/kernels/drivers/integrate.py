@@ -55,7 +55,7 @@ class IntegrationWork(NamedTuple):
 @entry
 def start_integration(model, theta, directions, dyn, state, sens, work):
     """Put the state at t = 0 onto the manifold and find its accelerations; returns a status."""
-    put_on_manifold(dyn.tree, state, sens)
+    put_on_manifold(dyn.open_tree, state, sens)
     if not evaluate_state(model, theta, 0.0, directions, dyn, state, sens):
         return Status.SINGULAR.value
     keep_stage(0, state, sens, work.stages)
@@ -84,7 +84,7 @@ def integrate(
         else:
             share = (times[row] - clock[BEGIN]) / (clock[TIME] - clock[BEGIN])
             interpolate(share, work.dense, work.scratch, work.d_scratch)
-            put_on_manifold(dyn.tree, work.scratch, work.d_scratch)
+            put_on_manifold(dyn.open_tree, work.scratch, work.d_scratch)
             if not evaluate_state(model, theta, times[row], directions, dyn, work.scratch, work.d_scratch):
                 return Status.SINGULAR.value, row
             work.counters[EVALUATIONS] += 1

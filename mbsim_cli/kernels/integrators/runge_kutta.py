@@ -44,7 +44,7 @@ class Carry(NamedTuple):
 @kernel
 def evaluate_motion(model, theta, t, dyn, state):
     """Drive the coordinates, and find accelerations and multipliers; False if singular."""
-    drive(model, theta, t, dyn.tree, state.z, state.zd)
+    drive(model, theta, t, dyn.open_tree, state.z, state.zd)
     return accelerate(model, theta, t, state.z, state.zd, dyn, state.zdd, state.lam)
 
 
@@ -55,7 +55,7 @@ def evaluate_state(model, theta, t, directions, dyn, state, sens):
         return False
     if directions.dtheta.shape[0] > 0:
         dtheta, touch = directions.dtheta, directions.touch
-        vary_drive(model, theta, dtheta, t, dyn.tree, state.z, state.zd, sens.z, sens.zd)
+        vary_drive(model, theta, dtheta, t, dyn.open_tree, state.z, state.zd, sens.z, sens.zd)
         vary_accelerations(
             model, theta, dtheta, touch, t, state.z, state.zd, state.zdd, sens.z, sens.zd, dyn, sens.zdd, sens.lam
         )
@@ -147,13 +147,13 @@ def finish_step(model, theta, t, h, tableau, directions, state, sens, carry, dyn
     _sum(h, tableau.b, state.zd, carry.zd, stages.zdd, trial.zd, owed_out.zd)
     _go2(h, tableau.b, s, sens.z, stages.dzd, d_trial.z)
     _go2(h, tableau.b, s, sens.zd, stages.dzdd, d_trial.zd)
-    put_on_manifold(dyn.tree, trial, d_trial)
-    for i in range(dyn.tree.euler.size):
+    put_on_manifold(dyn.open_tree, trial, d_trial)
+    for i in range(dyn.open_tree.euler.size):
         for k in range(4):
-            owed_out.z[dyn.tree.euler[i] + k] = 0.0
-            owed_out.zd[dyn.tree.euler[i] + k] = 0.0
-    for c in range(dyn.tree.driver.size):
-        if dyn.tree.driver[c] != NONE:
+            owed_out.z[dyn.open_tree.euler[i] + k] = 0.0
+            owed_out.zd[dyn.open_tree.euler[i] + k] = 0.0
+    for c in range(dyn.open_tree.driver.size):
+        if dyn.open_tree.driver[c] != NONE:
             owed_out.z[c] = 0.0
             owed_out.zd[c] = 0.0
     if not evaluate_state(model, theta, t + h, directions, dyn, trial, d_trial):
