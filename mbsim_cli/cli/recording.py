@@ -157,6 +157,7 @@ def _report(
         "status": "done",
         "analysis": options.analysis,
         "formulation": options.formulation,
+        "integrator": options.integrator if options.open_tree else None,
         "sensitivity": method,
         "step": options.step,
         "steps": health.steps,

@@ -22,6 +22,8 @@ def command(
     sensitivity: Sensitivity = None,
     parameter: options.Overrides = None,
     formulation: options.FormulationOption = None,
+    integrator: options.IntegratorOption = None,
+    tolerance: options.Tolerance = None,
     step: options.Step = None,
     duration: options.Duration = None,
     threads: options.Threads = None,
@@ -40,6 +42,8 @@ def command(
     settings = Settings(
         overrides=options.parse_overrides(parameter),
         formulation=formulation and formulation.value,
+        integrator=integrator and integrator.value,
+        tolerance=options.positive("--tolerance", tolerance, ""),
         step=options.positive("--step", step),
         duration=options.positive("--duration", duration),
         method=sensitivity and sensitivity.value,
