@@ -66,6 +66,13 @@ def _print(report: dict[str, Any], quiet: bool) -> None:
         console().print(objectives_table(report["objectives"]))
     timing = report["timing"]
     spent = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in timing.items())
-    say(
-        f"{report['output']}: {report['formulation']}, {report['steps']} steps of {report['step']:g} s ({spent})", quiet
-    )
+    say(f"{report['output']}: {_method(report)} ({spent})", quiet)
+
+
+def _method(report: dict[str, Any]) -> str:
+    """Formulation and steps in words."""
+    if report["integrator"] in (None, "rk4"):
+        name = f"{report['formulation']} by rk4" if report["integrator"] else report["formulation"]
+        return f"{name}, {report['steps']} steps of {report['step']:g} s"
+    work = report["diagnostics"]["work"]
+    return f"{report['formulation']} by {report['integrator']}, {work['steps']} steps and {work['rejected']} rejected"

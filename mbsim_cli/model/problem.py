@@ -8,6 +8,7 @@ import numpy as np
 from mbsim_cli.model.layout import Model
 from mbsim_cli.model.names import Names
 
+WORK = ("steps", "rejected", "evaluations", "jacobians", "factorisations")  # what an integrator counts
 OPEN_TREES = ("recursive", "conventional", "partial_recursive")  # formulations without constraints
 
 
@@ -84,10 +85,11 @@ class Block(NamedTuple):
     d_acceleration: np.ndarray  # (B, n, p)
     d_lambda: np.ndarray  # (B, m, p)
     d_sensors: np.ndarray  # (B, width, p)
-    iterations: np.ndarray  # (B,) Newton iterations of the step that ends here
+    iterations: np.ndarray  # (B,) Newton iterations of the step that ends here; of an open tree its evaluations
     drift: np.ndarray  # (B, 3) largest |Phi|, |Phi'|, |Phi''|
     energy: np.ndarray  # (B, 3) kinetic, potential (gravity and springs), power of all other forces
     gradient_error: np.ndarray  # (B,) relative size of the last correction of the sensitivities
+    work: np.ndarray  # (B, 5) counts of WORK since the instant before, of an open tree
 
 
 class Motion(NamedTuple):
