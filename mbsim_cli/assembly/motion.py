@@ -1,4 +1,4 @@
-"""The motion that an inverse analysis follows, and what must hold for one."""
+"""The motion that an inverse analysis follows."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -15,20 +15,6 @@ from mbsim_cli.spec.suggestions import suggest
 
 PATH = "analysis.motion"
 _SUFFIXES = ("", ".velocity", ".acceleration")
-_OPEN = (
-    "inverse dynamics follows open trees; in forward_dynamics a constraint of type motion drives a coordinate, "
-    "and a sensor of type multiplier shows the torque that it takes"
-)
-
-
-def check_open(system: System) -> None:
-    """Raise ModelError for loops and constraints: a motion given for every coordinate would break them."""
-    for loop in system.topology.loops:
-        chain = " - ".join(loop)
-        system.issue(f"joints.{loop[0]}", f"the joints {chain} form a loop, and torques in loops are not unique", _OPEN)
-    for name in system.model_file.constraints:
-        system.issue(f"constraints.{name}", "inverse dynamics knows no constraints", _OPEN)
-    system.stop()
 
 
 class MotionTable:

@@ -4,14 +4,18 @@ from dataclasses import fields
 from typing import Any
 
 from mbsim_cli.assembly.numbers import Numbers
-from mbsim_cli.model.problem import Options
+from mbsim_cli.model.problem import OPEN_TREES, Options
 
-_NUMBERS = ("step", "duration", "tolerance", "gradient_tolerance", "penalty", "weighting")
+_NUMBERS = ("step", "duration", "tolerance", "gradient_tolerance")
+_OF_INVERSE = ("step", "duration", "sensitivity", "output_interval")
 
 
 def options_of(model_file: Any, numbers: Numbers, **overrides: Any) -> Options:
-    """Options; an override of None leaves what the file says."""
-    analysis = model_file.analysis
+    """Options; an override of None leaves what the file says.
+
+    Where an override takes a formulation of the other family, the settings that only the file's own has are left out.
+    """
+    analysis, over = model_file.analysis, _known(overrides)
     if analysis.type == "inverse_dynamics":
         given = {
             "analysis": analysis.type,
@@ -20,19 +24,34 @@ def options_of(model_file: Any, numbers: Numbers, **overrides: Any) -> Options:
             "duration": numbers(analysis.duration),
             "sensitivity": analysis.sensitivity.method,
         }
-        return Options(**given | _known(overrides))
+        return Options(**given | {name: value for name, value in over.items() if name in _OF_INVERSE})
     given = {name: numbers(getattr(analysis, name)) for name in _NUMBERS}
     given |= {
         "analysis": analysis.type,
         "formulation": analysis.formulation,
         "sensitivity": analysis.sensitivity.method,
-        "max_iterations": analysis.max_iterations,
-        "projection": analysis.projection,
     }
-    given |= _known(overrides)
+    open_tree = over.get("formulation", analysis.formulation) in OPEN_TREES
+    if open_tree == (analysis.formulation in OPEN_TREES):
+        given |= _of_open_tree(analysis, numbers) if open_tree else _of_constraints(analysis, numbers)
+    given |= over
+    if open_tree:
+        given.setdefault("absolute_tolerance", given["tolerance"])
     if analysis.output_interval is not None:
         given.setdefault("output_interval", max(1, round(numbers(analysis.output_interval) / given["step"])))
     return Options(**given)
+
+
+def _of_constraints(analysis: Any, numbers: Numbers) -> dict[str, Any]:
+    given = {name: numbers(getattr(analysis, name)) for name in ("penalty", "weighting")}
+    return given | {name: getattr(analysis, name) for name in ("max_iterations", "projection")}
+
+
+def _of_open_tree(analysis: Any, numbers: Numbers) -> dict[str, Any]:
+    given = {"integrator": analysis.integrator, "error_control": analysis.error_control}
+    if analysis.absolute_tolerance is not None:
+        given["absolute_tolerance"] = numbers(analysis.absolute_tolerance)
+    return _known(given) | {"max_iterations": analysis.max_iterations}
 
 
 def _known(overrides: dict[str, Any]) -> dict[str, Any]:

@@ -12,10 +12,10 @@ from mbsim_cli.assembly.geometry import Geometry
 from mbsim_cli.assembly.independence import independent_columns, stated_columns
 from mbsim_cli.assembly.info import describe
 from mbsim_cli.assembly.mechanism import check_identities, check_mechanism
-from mbsim_cli.assembly.motion import check_open
 from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.assembly.objectives_of import objectives_of
+from mbsim_cli.assembly.open_tree import check_inverse, check_open_tree
 from mbsim_cli.assembly.options import options_of
 from mbsim_cli.assembly.packed import Packed, ParameterValue
 from mbsim_cli.assembly.spanning import spanning_tree
@@ -79,7 +79,9 @@ def build(
     chosen = options_of(model_file, numbers, sensitivity=sensitivity, **options)
     inverse = chosen.analysis == "inverse_dynamics"
     if inverse:
-        check_open(system)
+        check_inverse(system)
+    elif chosen.open_tree:
+        check_open_tree(system, chosen.formulation)
     system.tables = Tables(model_file, read_table, system.issue)
     packed = Packed(system, chosen if inverse else None)
     parameters = _parameters(model_file, chosen.sensitivity, sensitivity_parameters)

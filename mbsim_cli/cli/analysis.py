@@ -12,7 +12,7 @@ import numpy as np
 from mbsim_cli.cli.output import say
 from mbsim_cli.cli.signals import shield
 from mbsim_cli.errors import AnalysisError, UsageError
-from mbsim_cli.model.problem import Block, Problem
+from mbsim_cli.model.problem import OPEN_TREES, Block, Problem
 
 COMPILING = "compiling kernels, once: this takes about a minute, later runs start at once"
 
@@ -23,6 +23,8 @@ class Settings:
 
     overrides: Mapping[str, str] = field(default_factory=dict)
     formulation: str | None = None
+    integrator: str | None = None
+    tolerance: float | None = None
     step: float | None = None
     duration: float | None = None
     method: str | None = None
@@ -30,7 +32,8 @@ class Settings:
     @property
     def options(self) -> dict[str, Any]:
         """What replaces an option of the analysis; None replaces nothing."""
-        return {"formulation": self.formulation, "step": self.step, "duration": self.duration}
+        names = ("formulation", "integrator", "tolerance", "step", "duration")
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass
@@ -70,6 +73,11 @@ def build(model_file: Any, settings: Settings, parameters: list[str] | None) -> 
     """Assemble a model; ``parameters`` are those of the direct method, None for the file's choice."""
     from mbsim_cli import assembly
 
+    formulation = settings.formulation or getattr(model_file.analysis, "formulation", "inverse dynamics")
+    if settings.integrator and formulation not in OPEN_TREES:
+        raise UsageError(
+            f"--integrator is for open trees ({', '.join(OPEN_TREES)}); {formulation} has none to choose from"
+        )
     method = "none" if parameters == [] else "ddm"
     return assembly.build(
         model_file, sensitivity_parameters=parameters, sensitivity=method, read_table=_read_table, **settings.options

@@ -23,6 +23,8 @@ def command(
     method: Method = options.Method.DDM,
     parameter: options.Overrides = None,
     formulation: options.FormulationOption = None,
+    integrator: options.IntegratorOption = None,
+    tolerance: options.Tolerance = None,
     step: options.Step = None,
     duration: options.Duration = None,
     seed: Seed = 0,
@@ -42,6 +44,8 @@ def command(
     settings = Settings(
         overrides=options.parse_overrides(parameter),
         formulation=formulation and formulation.value,
+        integrator=integrator and integrator.value,
+        tolerance=options.positive("--tolerance", tolerance, ""),
         step=options.positive("--step", step),
         duration=options.positive("--duration", duration),
         method=method.value,

@@ -35,6 +35,7 @@ def _print(found: dict[str, Any]) -> None:
         "time": f"{found['instants']} instants"
         + (f", {found['start']:g} to {found['end']:g} s" * bool(found["instants"])),
         "seconds": ", ".join(f"{name} {value:.2f}" for name, value in found["timing"].items()) or "unknown",
+        "work": ", ".join(f"{count} {name}" for name, count in found["work"].items()) or "not counted",
         "warnings": "; ".join(found["warnings"]) or "none",
     }
     for name, text in facts.items():

@@ -14,6 +14,17 @@ class Formulation(StrEnum):
 
     RTDYN0 = "ali3p-rtdyn0"
     RTDYN1 = "ali3p-rtdyn1"
+    RECURSIVE = "recursive"
+    CONVENTIONAL = "conventional"
+    PARTIAL_RECURSIVE = "partial_recursive"
+
+
+class Integrator(StrEnum):
+    """Integrators of open trees."""
+
+    RK4 = "rk4"
+    DOP853 = "dop853"
+    ESDIRK = "esdirk"
 
 
 class Method(StrEnum):
@@ -34,6 +45,12 @@ Overrides = Annotated[
     typer.Option("-p", metavar="NAME=VALUE", help="Override a parameter; repeat for more.", show_default=False),
 ]
 FormulationOption = Annotated[Formulation | None, typer.Option(help="Formulation.", show_default="as in the file")]
+IntegratorOption = Annotated[
+    Integrator | None, typer.Option(help="Integrator of an open tree.", show_default="as in the file")
+]
+Tolerance = Annotated[
+    float | None, typer.Option(metavar="TOL", help="Relative tolerance of the motion.", show_default="as in the file")
+]
 Step = Annotated[float | None, typer.Option(metavar="H", help="Time step [s].", show_default="as in the file")]
 Duration = Annotated[float | None, typer.Option(metavar="T", help="Duration [s].", show_default="as in the file")]
 Threads = Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads of the linear algebra.")]
@@ -50,8 +67,8 @@ def parse_overrides(entries: list[str] | None) -> dict[str, str]:
     return overrides
 
 
-def positive(option: str, value: float | None) -> float | None:
+def positive(option: str, value: float | None, unit: str = " of seconds") -> float | None:
     """Return the value, or raise where it is not a positive finite number."""
     if value is not None and not 0 < value < float("inf"):
-        raise UsageError(f"{option} wants a positive number of seconds, not {value:g}")
+        raise UsageError(f"{option} wants a positive number{unit}, not {value:g}")
     return value

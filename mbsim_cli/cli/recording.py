@@ -45,7 +45,7 @@ def record(path: Path, output: Path, settings: Settings, *, quiet: bool, force: 
         warnings = health.warnings
         writer.objectives(_stored(assembled.objectives, results, method))
         with signals.shield():
-            writer.finish(asdict(timing), warnings)
+            writer.finish(asdict(timing), warnings, health.work)
     except (signals.Stopped, AnalysisError) as stop:
         _keep(writer, stop)
         raise
@@ -157,6 +157,7 @@ def _report(
         "status": "done",
         "analysis": options.analysis,
         "formulation": options.formulation,
+        "integrator": options.integrator if options.open_tree else None,
         "sensitivity": method,
         "step": options.step,
         "steps": health.steps,

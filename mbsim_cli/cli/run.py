@@ -22,6 +22,8 @@ def command(
     sensitivity: Sensitivity = None,
     parameter: options.Overrides = None,
     formulation: options.FormulationOption = None,
+    integrator: options.IntegratorOption = None,
+    tolerance: options.Tolerance = None,
     step: options.Step = None,
     duration: options.Duration = None,
     threads: options.Threads = None,
@@ -40,6 +42,8 @@ def command(
     settings = Settings(
         overrides=options.parse_overrides(parameter),
         formulation=formulation and formulation.value,
+        integrator=integrator and integrator.value,
+        tolerance=options.positive("--tolerance", tolerance, ""),
         step=options.positive("--step", step),
         duration=options.positive("--duration", duration),
         method=sensitivity and sensitivity.value,
@@ -62,6 +66,13 @@ def _print(report: dict[str, Any], quiet: bool) -> None:
         console().print(objectives_table(report["objectives"]))
     timing = report["timing"]
     spent = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in timing.items())
-    say(
-        f"{report['output']}: {report['formulation']}, {report['steps']} steps of {report['step']:g} s ({spent})", quiet
-    )
+    say(f"{report['output']}: {_method(report)} ({spent})", quiet)
+
+
+def _method(report: dict[str, Any]) -> str:
+    """Formulation and steps in words."""
+    if report["integrator"] in (None, "rk4"):
+        name = f"{report['formulation']} by rk4" if report["integrator"] else report["formulation"]
+        return f"{name}, {report['steps']} steps of {report['step']:g} s"
+    work = report["diagnostics"]["work"]
+    return f"{report['formulation']} by {report['integrator']}, {work['steps']} steps and {work['rejected']} rejected"

@@ -38,6 +38,7 @@ def _summary(path: Path, file: h5py.File) -> dict[str, Any]:
         "overrides": _scalars(file.get("meta/parameters")),
         "options": _scalars(file.get("meta/options")),
         "timing": _scalars(file.get("meta/timing")),
+        "work": _scalars(file.get("meta/work")),
         "platform": _scalars(file.get("meta/platform")),
         "warnings": _texts(file.get("meta/warnings")),
         "objectives": _objectives(file),

@@ -93,9 +93,16 @@ class ResultWriter:
                     gradient.attrs["method"] = result.method
                     skeleton.attach(gradient, ("parameter",))
 
-    def finish(self, timing: Mapping[str, float], warnings: Sequence[str] = ()) -> Path:
-        """Close the file and give it the target's name; what stood there before is replaced in one move."""
+    def finish(
+        self, timing: Mapping[str, float], warnings: Sequence[str] = (), work: Mapping[str, int] | None = None
+    ) -> Path:
+        """Close the file and give it the target's name; what stood there before is replaced in one move.
+
+        ``work`` is what an integrator counted in the whole run.
+        """
         with self._failures():
+            if work:
+                skeleton.table(self._file["meta"], "work", work)
             self._complete(timing, warnings, "complete")
             self._temporary.replace(self.target)
         return self.target

@@ -8,6 +8,9 @@ import numpy as np
 from mbsim_cli.model.layout import Model
 from mbsim_cli.model.names import Names
 
+WORK = ("steps", "rejected", "evaluations", "jacobians", "factorisations")  # what an integrator counts
+OPEN_TREES = ("recursive", "conventional", "partial_recursive")  # formulations without constraints
+
 
 @dataclass(frozen=True)
 class Options:
@@ -19,12 +22,20 @@ class Options:
     duration: float = 1.0
     sensitivity: str = "none"  # none | ddm | fd | adjoint
     output_interval: int = 1  # steps between stored instants
-    tolerance: float = 1e-10  # of the motion: relative size of the last Newton correction
+    tolerance: float = 1e-10  # of the motion, relative: last Newton correction, or local error of an open tree
     gradient_tolerance: float = 1e-10  # of the sensitivities, relative
     max_iterations: int = 20
     penalty: float = 1e9  # at 1 kg and 1 ms, see docs/theory/ali3p.md
     weighting: float = 1.0  # of the projections' penalty
     projection: str = "mass"  # mass | identity
+    integrator: str = "dop853"  # of open trees: rk4 | dop853 | esdirk
+    absolute_tolerance: float = 1e-10  # of the local error of an open tree
+    error_control: str = "motion"  # motion | sensitivities: what the tolerances of an open tree hold for
+
+    @property
+    def open_tree(self) -> bool:
+        """Whether the formulation is one of open trees."""
+        return self.formulation in OPEN_TREES
 
 
 @dataclass(frozen=True)
@@ -74,10 +85,11 @@ class Block(NamedTuple):
     d_acceleration: np.ndarray  # (B, n, p)
     d_lambda: np.ndarray  # (B, m, p)
     d_sensors: np.ndarray  # (B, width, p)
-    iterations: np.ndarray  # (B,) Newton iterations of the step that ends here
+    iterations: np.ndarray  # (B,) Newton iterations of the step that ends here; of an open tree its evaluations
     drift: np.ndarray  # (B, 3) largest |Phi|, |Phi'|, |Phi''|
     energy: np.ndarray  # (B, 3) kinetic, potential (gravity and springs), power of all other forces
     gradient_error: np.ndarray  # (B,) relative size of the last correction of the sensitivities
+    work: np.ndarray  # (B, 5) counts of WORK since the instant before, of an open tree
 
 
 class Motion(NamedTuple):

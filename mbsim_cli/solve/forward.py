@@ -10,7 +10,7 @@ from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import Progress, run
 from mbsim_cli.kernels.integrators.ali3p import Control
 from mbsim_cli.model.codes import Status
-from mbsim_cli.model.problem import Block, Problem
+from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.initial import CLOSED, Initial, assemble
 from mbsim_cli.solve.status import sentence
@@ -90,9 +90,9 @@ class Simulation:
             energy,
             d_sensors,
         )
-        return Block(
-            *record[:7], sensors, *d_record[:4], d_sensors, record.iterations, record.drift, energy, d_record.error
-        )
+        work = np.zeros((rows, len(WORK)), np.int64)
+        diagnostics = record.iterations, record.drift, energy, d_record.error, work
+        return Block(*record[:7], sensors, *d_record[:4], d_sensors, *diagnostics)
 
     def _fail(self, status: int) -> None:
         time = (self.step + 1) * self.control.h

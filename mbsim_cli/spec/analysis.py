@@ -3,10 +3,13 @@
 # mypy: disable-error-code="valid-type"
 # fields are typed by calls that build what pydantic reads
 
-from typing import Literal
+from typing import Literal, get_args
 
 from mbsim_cli.spec.base import Spec, by_kind, field
 from mbsim_cli.spec.number import Number
+
+OpenTree = Literal["recursive", "conventional", "partial_recursive"]
+OPEN_TREES = get_args(OpenTree)
 
 
 class Sensitivity(Spec):
@@ -24,15 +27,34 @@ class Analysis(Spec):
     """One analysis of the model."""
 
     type: Literal["forward_dynamics"] = field("Kind of analysis.", "forward_dynamics", default="forward_dynamics")
-    formulation: Literal["ali3p-rtdyn0", "ali3p-rtdyn1"] = field(
-        "Equations of motion and integrator.", "ali3p-rtdyn1", default="ali3p-rtdyn1"
+    formulation: Literal["ali3p-rtdyn0", "ali3p-rtdyn1", OpenTree] = field(
+        "Equations of motion; recursive, conventional and partial_recursive are of open trees.",
+        "ali3p-rtdyn1",
+        default="ali3p-rtdyn1",
     )
-    step: Number = field("Time step [s].", 1e-3, default=Number(1e-3))
+    integrator: Literal["rk4", "dop853", "esdirk"] | None = field(
+        "Of open trees: rk4, fixed steps; dop853, adaptive; esdirk, adaptive and implicit, for stiff models; "
+        "default dop853.",
+        "esdirk",
+        default=None,
+    )
+    step: Number = field(
+        "Time step [s]; of an adaptive integrator the time between instants of results.", 1e-3, default=Number(1e-3)
+    )
     duration: Number = field("Duration [s].", 5.0, default=Number(1.0))
     output_interval: Number | None = field("Time between stored instants [s]; default the step.", 0.01, default=None)
     tolerance: Number = field("Relative tolerance of the motion.", 1e-10, default=Number(1e-10))
+    absolute_tolerance: Number | None = field(
+        "Absolute tolerance of an adaptive integrator; default the value of tolerance.", 1e-10, default=None
+    )
+    error_control: Literal["motion", "sensitivities"] | None = field(
+        "What an adaptive integrator keeps within the tolerances: the motion alone, or its sensitivities too; "
+        "default motion.",
+        "sensitivities",
+        default=None,
+    )
     gradient_tolerance: Number = field("Relative tolerance of the gradients.", 1e-10, default=Number(1e-10))
-    max_iterations: int = field("Newton iterations a step at most.", 20, default=20, ge=1, le=1000)
+    max_iterations: int = field("Newton iterations of an implicit step at most.", 20, default=20, ge=1, le=1000)
     penalty: Number = field("Penalty factor at 1 kg and 1 ms.", 1e9, default=Number(1e9))
     weighting: Number = field("Factor on the penalty of the projections.", 1.0, default=Number(1.0))
     projection: Literal["mass", "identity"] = field("Metric of the projections.", "mass", default="mass")

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from .conftest import ROOT
+
 COMMANDS = ("run", "check", "validate", "info", "inspect")
 
 
@@ -133,3 +135,15 @@ def test_json_stays_json_beside_warnings(mbsim, pendulum):
     done = mbsim("run", pendulum, "--json")
     assert done.code == 0
     json.loads(done.out)
+
+
+def test_an_open_tree_formulation_refuses_a_loop(mbsim):
+    done = mbsim("run", ROOT / "models/fivebar.yaml", "--formulation", "recursive")
+    assert done.code == 3 and "form a loop, and recursive is for open trees; use formulation: ali3p-rtdyn1" in done.err
+
+
+def test_an_integrator_wants_an_open_tree(mbsim, pendulum):
+    done = mbsim("run", pendulum, "--integrator", "rk4")
+    assert done.code == 2 and "--integrator is for open trees (recursive, conventional, partial_recursive)" in done.err
+    assert "ali3p-rtdyn1 has none" in done.err
+    assert mbsim("check", pendulum, "--tolerance", "0").code == 2

@@ -22,8 +22,8 @@ def blocks(sizes=(6, 5), **changed):
         first += size
 
 
-def watch(**changed):
-    health = Health(Options())
+def watch(options=Options(), **changed):
+    health = Health(options)
     for block in blocks(**changed):
         health.add(block)
     return health
@@ -44,3 +44,11 @@ def test_each_trouble_is_said():
     }
     for field, (values, sentence) in troubles.items():
         assert [sentence in warning for warning in watch(**{field: values}).warnings] == [True], field
+
+
+def test_an_integrator_of_an_open_tree_counts_its_work():
+    health = watch(Options(formulation="recursive", integrator="esdirk", max_iterations=1))
+    counts = {"steps": 22, "rejected": 11, "evaluations": 330, "jacobians": 44, "factorisations": 55}
+    assert health.report["work"] == health.work == counts and health.steps == 22
+    assert "iterations" not in health.report and health.warnings == []
+    assert watch().work == {} and "work" not in watch().report

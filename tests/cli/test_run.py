@@ -4,6 +4,8 @@ import h5py
 import numpy as np
 import pytest
 
+from mbsim_cli.cli.run import _print
+
 
 @pytest.fixture
 def report(mbsim, pendulum):
@@ -16,6 +18,7 @@ def test_json_is_the_contract(report, tmp_path):
         "status": "done",
         "analysis": "forward_dynamics",
         "formulation": "ali3p-rtdyn1",
+        "integrator": None,
         "sensitivity": "ddm",
         "steps": 50,
         "output": "pendulum.h5",
@@ -118,3 +121,18 @@ def test_a_run_from_the_cache_announces_nothing(mbsim, pendulum):
 def test_no_colour_and_no_bar_outside_a_terminal(process, pendulum):
     done = process("run", pendulum, NO_COLOR="1")
     assert done.code == 0 and "\x1b" not in done.err and "\r" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("integrator", "sentence"),
+    [
+        (None, "recursive, 50 steps of 0.01 s"),
+        ("rk4", "recursive by rk4, 50 steps of 0.01 s"),
+        ("dop853", "recursive by dop853, 50 steps and 3 rejected"),
+    ],
+)
+def test_the_last_line_tells_how_it_was_integrated(capsys, integrator, sentence):
+    report = {"warnings": [], "objectives": {}, "timing": {"solve": 1.0}, "output": "x.h5", "formulation": "recursive"}
+    diagnostics = {"work": {"steps": 50, "rejected": 3}}
+    _print(report | {"integrator": integrator, "steps": 50, "step": 0.01, "diagnostics": diagnostics}, quiet=False)
+    assert capsys.readouterr().err == f"x.h5: {sentence} (solve 1.00 s)\n"

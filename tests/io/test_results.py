@@ -167,6 +167,12 @@ def test_summary(result):
     assert found["parameters"]["L_1"] == {"value": 2.0, "unit": "m"}
 
 
+def test_counts_of_an_integrator_are_kept(tmp_path):
+    run = writer(tmp_path / "r.h5")
+    run.append(fakes.block(0, 3))
+    assert reader.summary(run.finish({}, work={"steps": 7, "rejected": 1}))["work"] == {"steps": 7, "rejected": 1}
+
+
 def test_summary_of_something_else(tmp_path):
     text = tmp_path / "a.txt"
     text.write_text("text")

@@ -1,12 +1,15 @@
 """Analysis: times and tolerances that make sense, parameters that exist."""
 
-from mbsim_cli.spec.analysis import Analysis
+from mbsim_cli.spec.analysis import OPEN_TREES, Analysis
 from mbsim_cli.spec.inverse import InverseDynamics
 from mbsim_cli.spec.review import Review
 
 MAX_STEPS = 1_000_000_000
 _TIMES = ("step", "sampling", "duration", "output_interval")
-_POSITIVE = (*_TIMES, "tolerance", "gradient_tolerance", "penalty", "weighting")
+_POSITIVE = (*_TIMES, "tolerance", "absolute_tolerance", "gradient_tolerance", "penalty", "weighting")
+_OF_OPEN_TREES = ("integrator", "absolute_tolerance", "error_control")
+_OF_CONSTRAINTS = ("penalty", "weighting", "projection")
+_OF_ERROR_CONTROL = ("tolerance", "absolute_tolerance", "error_control")
 
 
 def check(review: Review) -> None:
@@ -22,6 +25,7 @@ def check(review: Review) -> None:
         _inverse(review, analysis)
     else:
         _times(review, analysis)
+        _integrator(review, analysis)
     for index, name in enumerate(_parameters(review)):
         path = ("analysis", "sensitivity", "parameters", index)
         review.known(path, name, "parameters", "parameter")
@@ -60,6 +64,26 @@ def _times(review: Review, analysis: Analysis) -> None:
     if interval is not None and 0 < interval < step * (1 - 1e-9):
         message = f"the output interval {interval:g} s is shorter than the step {step:g} s"
         review.report(("analysis", "output_interval"), message)
+
+
+def _integrator(review: Review, analysis: Analysis) -> None:
+    """Settings that the chosen formulation and integrator do not have."""
+
+    def refuse(keys: tuple[str, ...], message: str, hint: str | None = None) -> None:
+        for key in keys:
+            if key in analysis.model_fields_set:
+                review.report(("analysis", key), f"{message} {key}", hint, key=True)
+
+    formulation = analysis.formulation
+    if formulation not in OPEN_TREES:
+        hint = f"the formulations of open trees have one: {', '.join(OPEN_TREES)}"
+        refuse(_OF_OPEN_TREES, f"{formulation} has no setting", hint)
+        return
+    refuse(_OF_CONSTRAINTS, f"{formulation} has no setting", "ali3p-rtdyn0 and ali3p-rtdyn1 have one")
+    if analysis.integrator == "rk4":
+        refuse(_OF_ERROR_CONTROL, "rk4 takes fixed steps, and has no", "dop853 and esdirk choose their steps by it")
+    if analysis.integrator != "esdirk":
+        refuse(("max_iterations",), f"{analysis.integrator or 'dop853'} is explicit, and has no", "esdirk iterates")
 
 
 def _bounds(review: Review) -> None:
