@@ -12,12 +12,13 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numba
 from numba import extending, types
 from numba.core.event import Event, Listener, install_listener
 
-__all__ = ["entry", "inlined", "kernel", "merged", "overload", "types", "watch_compilation"]
+__all__ = ["entry", "inlined", "kernel", "merged", "overload", "python_of", "types", "watch_compilation"]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 # Kernels own no memory: without reference counting (two atomic instructions per array and use) they run twice as fast.
@@ -96,3 +97,8 @@ merged = numba.njit(inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=T
 def overload(function: Callable) -> Callable:
     """Give a plain function its compiled form, chosen by the types of its arguments."""
     return extending.overload(function, jit_options=_FLAGS)
+
+
+def python_of(compiled: Any) -> Callable:
+    """The plain function behind a kernel, for ``overload`` to compile in place."""
+    return getattr(compiled, "py_func", compiled)

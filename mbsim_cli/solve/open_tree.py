@@ -13,7 +13,7 @@ from mbsim_cli.kernels.algorithms.open_tree import open_tree
 from mbsim_cli.kernels.algorithms.partial_recursive import partial_recursive
 from mbsim_cli.kernels.algorithms.recursive import recursive
 from mbsim_cli.kernels.algorithms.workspace import kinematics, twists
-from mbsim_cli.kernels.drivers.integrate import TIME, IntegrationWork, integrate, start_integration
+from mbsim_cli.kernels.drivers.integrate import BEFORE_START, TIME, IntegrationWork, integrate
 from mbsim_cli.kernels.drivers.measure_start import measure_start
 from mbsim_cli.kernels.drivers.observe import observe
 from mbsim_cli.kernels.integrators.ali3p import State
@@ -57,11 +57,6 @@ class OpenTreeSimulation:
         self.work = integration_work(self.model, self.tableau, padded, self.dtype)
         self.step = 0
         self.end = round(problem.options.duration / problem.options.step) * problem.options.step
-        status = start_integration(
-            self.model, self.theta, self.directions, self.dyn, self.state, self.sens, self.work
-        )  # fmt: skip
-        if status != Status.OK:
-            self._fail(status)
 
     def first_block(self) -> Block:
         """The initial instant."""
@@ -80,7 +75,7 @@ class OpenTreeSimulation:
         record = allocate.record(self.model, times.size, self.dtype)
         d_record = allocate.sensitivity_record(self.model, times.size, p, self.dtype)
         work = np.zeros((times.size, len(WORK)), np.int64)
-        status, _ = integrate(
+        status = integrate(
             self.model, self.theta, float(options.step), times, self.end, self.tableau, self.control,
             self.directions, self.dyn, self.state, self.sens, self.work, record, work, d_record,
         )  # fmt: skip
@@ -105,7 +100,9 @@ class OpenTreeSimulation:
         return Block(*record[:7], sensors, *varied, evaluations, record.drift, energy, d_record.error, work)
 
     def _fail(self, status: int) -> None:
-        raise AnalysisError(sentence(Status(status), float(self.work.clock[TIME]), self.problem, None, np.zeros(0)))
+        raise AnalysisError(
+            sentence(Status(status), max(0.0, float(self.work.clock[TIME])), self.problem, None, np.zeros(0))
+        )
 
 
 def error_control(options: Options, *, varies: bool) -> ErrorControl:
@@ -132,7 +129,7 @@ def integration_work(model: Any, method: Tableau, p: int, dtype: type) -> Integr
         maker for _ in range(2) for maker in (allocate.state(model, dtype), allocate.sensitivity(model, p, dtype))
     ]
     return IntegrationWork(
-        np.zeros(3),
+        np.array([BEFORE_START, 0.0, 0.0]),
         np.zeros(len(WORK), np.int64),
         *motions,
         Stages(z(stages, n), z(stages, n), z(stages, n, p), z(stages, n, p)),

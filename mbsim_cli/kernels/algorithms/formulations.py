@@ -3,7 +3,7 @@
 ``dyn`` is the NamedTuple of a formulation; a new one is a row of each table.
 """
 
-from mbsim_cli.kernels._jit import overload
+from mbsim_cli.kernels._jit import overload, python_of
 from mbsim_cli.kernels.algorithms import conventional, partial_recursive, recursive
 from mbsim_cli.kernels.algorithms.conventional import Conventional
 from mbsim_cli.kernels.algorithms.partial_recursive import PartialRecursive
@@ -28,12 +28,7 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
 
 @overload(accelerate)
 def _accelerate_compiled(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
-    chosen = ACCELERATE[dyn.instance_class]
-
-    def compiled(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
-        return chosen(model, theta, t, z, zd, dyn, zdd_out, reaction_out)
-
-    return compiled
+    return python_of(ACCELERATE[dyn.instance_class])
 
 
 def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn, dzdd_out, d_reaction_out):
@@ -45,9 +40,4 @@ def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn,
 
 @overload(vary_accelerations)
 def _vary_compiled(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn, dzdd_out, d_reaction_out):
-    chosen = VARY_ACCELERATIONS[dyn.instance_class]
-
-    def compiled(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn, dzdd_out, d_reaction_out):
-        chosen(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn, dzdd_out, d_reaction_out)
-
-    return compiled
+    return python_of(VARY_ACCELERATIONS[dyn.instance_class])

@@ -42,16 +42,10 @@ class Carry(NamedTuple):
 
 
 @kernel
-def evaluate_motion(model, theta, t, dyn, state):
-    """Drive the coordinates, and find accelerations and multipliers; False if singular."""
-    drive(model, theta, t, dyn.open_tree, state.z, state.zd)
-    return accelerate(model, theta, t, state.z, state.zd, dyn, state.zdd, state.lam)
-
-
-@kernel
 def evaluate_state(model, theta, t, directions, dyn, state, sens):
-    """``evaluate_motion`` with sensitivities."""
-    if not evaluate_motion(model, theta, t, dyn, state):
+    """Drive the coordinates, and find accelerations and multipliers with their sensitivities; False if singular."""
+    drive(model, theta, t, dyn.open_tree, state.z, state.zd)
+    if not accelerate(model, theta, t, state.z, state.zd, dyn, state.zdd, state.lam):
         return False
     if directions.dtheta.shape[0] > 0:
         dtheta, touch = directions.dtheta, directions.touch
@@ -97,19 +91,13 @@ def _copy2(a, out):
             out[c, k] = a[c, k]
 
 
-@kernel
-def take_stages(model, theta, t, h, first, last, tableau, directions, state, sens, carry, dyn, trial, d_trial, stages):
-    """Stages first .. last - 1 of a step from ``state`` at t; ``trial`` is work. False if singular."""
-    for i in range(first, last):
-        weights = tableau.a[i]
-        _go(h, weights, i, state.z, carry.z, stages.zd, trial.z)
-        _go(h, weights, i, state.zd, carry.zd, stages.zdd, trial.zd)
-        _go2(h, weights, i, sens.z, stages.dzd, d_trial.z)
-        _go2(h, weights, i, sens.zd, stages.dzdd, d_trial.zd)
-        if not evaluate_state(model, theta, t + tableau.c[i] * h, directions, dyn, trial, d_trial):
-            return False
-        keep_stage(i, trial, d_trial, stages)
-    return True
+@merged
+def form_stage(h, weights, count, state, sens, carry, stages, state_out, sens_out):
+    """Motion at a stage: the state, and h times the sum of weights times the rates of ``count`` stages before it."""
+    _go(h, weights, count, state.z, carry.z, stages.zd, state_out.z)
+    _go(h, weights, count, state.zd, carry.zd, stages.zdd, state_out.zd)
+    _go2(h, weights, count, sens.z, stages.dzd, sens_out.z)
+    _go2(h, weights, count, sens.zd, stages.dzdd, sens_out.zd)
 
 
 @kernel
@@ -139,27 +127,27 @@ def _go2(h, weights, count, start, rates, out):
                     out[c, k] += weight * rates[j, c, k]
 
 
+@merged
+def end_step(h, weights, tree, state, sens, carry, stages, state_out, sens_out, owed_out):
+    """Motion at the end of a step, on the manifold, and what its sums still owe."""
+    _sum(h, weights, state.z, carry.z, stages.zd, state_out.z, owed_out.z)
+    _sum(h, weights, state.zd, carry.zd, stages.zdd, state_out.zd, owed_out.zd)
+    _go2(h, weights, weights.size, sens.z, stages.dzd, sens_out.z)
+    _go2(h, weights, weights.size, sens.zd, stages.dzdd, sens_out.zd)
+    put_on_manifold(tree, state_out, sens_out)
+    _owe_nothing(tree, owed_out.z)
+    _owe_nothing(tree, owed_out.zd)
+
+
 @kernel
-def finish_step(model, theta, t, h, tableau, directions, state, sens, carry, dyn, trial, d_trial, stages, owed_out):
-    """The state at t + h in ``trial``, on the manifold, with its rates as stage s. False if singular."""
-    s = tableau.b.size
-    _sum(h, tableau.b, state.z, carry.z, stages.zd, trial.z, owed_out.z)
-    _sum(h, tableau.b, state.zd, carry.zd, stages.zdd, trial.zd, owed_out.zd)
-    _go2(h, tableau.b, s, sens.z, stages.dzd, d_trial.z)
-    _go2(h, tableau.b, s, sens.zd, stages.dzdd, d_trial.zd)
-    put_on_manifold(dyn.open_tree, trial, d_trial)
-    for i in range(dyn.open_tree.euler.size):
+def _owe_nothing(tree, owed):
+    """Coordinates that were put onto the manifold or onto laws owe nothing."""
+    for i in range(tree.euler.size):
         for k in range(4):
-            owed_out.z[dyn.open_tree.euler[i] + k] = 0.0
-            owed_out.zd[dyn.open_tree.euler[i] + k] = 0.0
-    for c in range(dyn.open_tree.driver.size):
-        if dyn.open_tree.driver[c] != NONE:
-            owed_out.z[c] = 0.0
-            owed_out.zd[c] = 0.0
-    if not evaluate_state(model, theta, t + h, directions, dyn, trial, d_trial):
-        return False
-    keep_stage(s, trial, d_trial, stages)
-    return True
+            owed[tree.euler[i] + k] = 0.0
+    for c in range(owed.size):
+        if tree.driver[c] != NONE:
+            owed[c] = 0.0
 
 
 @merged
