@@ -1,4 +1,4 @@
-"""Dense LU factorisation with row pivoting, for the small systems of a time step.
+"""Dense factorisations for the systems of a time step: LU with row pivoting, and L D L^T of positive ones.
 
 Own loops: numpy's wrapper costs more than the work at these sizes, and these also take complex numbers.
 """
@@ -6,6 +6,8 @@ Own loops: numpy's wrapper costs more than the work at these sizes, and these al
 import numpy as np
 
 from mbsim_cli.kernels._jit import kernel
+
+SINGULAR = 1e-13  # of its diagonal entry: a smaller pivot of a positive matrix is round-off
 
 
 @kernel
@@ -58,6 +60,46 @@ def lu_solve(lu, pivot, b):
         inverse = 1.0 / lu[i, i]
         for c in range(columns):
             b[i, c] *= inverse
+
+
+@kernel
+def ldl_factor(a, inverse_out):
+    """Factorise a symmetric positive a (n, n) by its upper half, a = U^T D U, with 1 / D (n,); False if singular."""
+    n = a.shape[0]
+    for k in range(n):
+        inverse_out[k] = a[k, k]
+    for k in range(n):
+        if not (a[k, k].real > SINGULAR * inverse_out[k].real and a[k, k].real < np.inf):
+            return False
+        inverse_out[k] = 1.0 / a[k, k]
+        for i in range(k + 1, n):
+            factor = a[k, i] * inverse_out[k]
+            if factor != 0.0:
+                for j in range(i, n):
+                    a[i, j] -= factor * a[k, j]
+        for j in range(k + 1, n):
+            a[k, j] *= inverse_out[k]
+    return True
+
+
+@kernel
+def ldl_solve(u, inverse, b):
+    """Solve in place for all columns of b (n, k), with the factors of ``ldl_factor``."""
+    n, columns = b.shape
+    for k in range(n):
+        for i in range(k + 1, n):
+            factor = u[k, i]
+            if factor != 0.0:
+                for c in range(columns):
+                    b[i, c] -= factor * b[k, c]
+    for i in range(n - 1, -1, -1):
+        for c in range(columns):
+            b[i, c] *= inverse[i]
+        for j in range(i + 1, n):
+            factor = u[i, j]
+            if factor != 0.0:
+                for c in range(columns):
+                    b[i, c] -= factor * b[j, c]
 
 
 @kernel

@@ -10,7 +10,7 @@ import numpy as np
 
 from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2
-from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve
+from mbsim_cli.kernels.algebra.linear_solve import ldl_factor, ldl_solve
 from mbsim_cli.kernels.algorithms.open_tree import coefficient_offset, driven_acceleration, vary_driven_acceleration
 from mbsim_cli.kernels.elements.columns import load4
 from mbsim_cli.model.layout import NONE
@@ -22,8 +22,8 @@ class DenseEquations(NamedTuple):
     M: np.ndarray  # (n, n)
     K: np.ndarray  # (n,) residual at z'' = 0
     Q: np.ndarray  # (n,) forces of elements on coordinates
-    lu: np.ndarray  # (n, n) factors of M with the rows of norms and of driven coordinates
-    pivot: np.ndarray  # (n,)
+    U: np.ndarray  # (n, n) factor U of M = U^T D U, after norms and driven coordinates are closed
+    inverse: np.ndarray  # (n,) 1 / D
     x: np.ndarray  # (n, 1) accelerations of free coordinates
     dM: np.ndarray  # (n, n)
     dG: np.ndarray  # (n, p) dM z'' + dK
@@ -37,7 +37,7 @@ def dense_equations(n, p, dtype=np.float64):
     def z(*shape):
         return np.zeros(shape, dtype)
 
-    return DenseEquations(z(n, n), z(n), z(n), z(n, n), np.zeros(n, np.int64), z(n, 1), z(n, n), z(n, p), z(n), z(n, p))
+    return DenseEquations(z(n, n), z(n), z(n), z(n, n), z(n), z(n, 1), z(n, n), z(n, p), z(n), z(n, p))
 
 
 @kernel
@@ -50,24 +50,19 @@ def solve_motion(model, theta, t, open_tree, z, zd, eq, zdd_out, reaction_out):
     for c in range(n):
         eq.x[c, 0] = -row_product(eq.M, c, zdd_out) - eq.K[c]
         for j in range(n):
-            eq.lu[c, j] = eq.M[c, j]
+            eq.U[c, j] = eq.M[c, j]
     for c in open_tree.euler:
         e, e1 = load4(z, c), load4(zd, c)
         _remove_along(e, c, eq.x, 0)
         _add_along(e, -_norm_weight(eq.M, e, c) * norm2(e1), c, eq.x, 0)
     _close_rows(open_tree, z, eq)
-    if not lu_factor(eq.lu, eq.pivot):
+    if not ldl_factor(eq.U, eq.inverse):
         return False
-    lu_solve(eq.lu, eq.pivot, eq.x)
+    ldl_solve(eq.U, eq.inverse, eq.x)
     for c in range(n):
         if open_tree.driver[c] == NONE:
             zdd_out[c] = eq.x[c, 0]
-    for i in range(reaction_out.size):
-        reaction_out[i] = 0.0
-    for c in range(n):
-        i = open_tree.driver[c]
-        if i != NONE:
-            reaction_out[i] = _reaction(model, theta, eq, i, c, zdd_out)
+    _reactions(model, theta, open_tree, eq, zdd_out, reaction_out)
     return True
 
 
@@ -88,7 +83,7 @@ def solve_variation(model, theta, dtheta, t, open_tree, z, zd, zdd, dz, dzd, eq,
             _add_along(de, along, c, dzdd_out, k)
             _remove_along(e, c, dzdd_out, k)
             _add_along(e, -weight * (inner4(de, e2) + 2.0 * inner4(e1, de1)), c, dzdd_out, k)
-    lu_solve(eq.lu, eq.pivot, dzdd_out)
+    ldl_solve(eq.U, eq.inverse, dzdd_out)
     vary_driven_acceleration(model, theta, dtheta, t, open_tree, zdd, dzdd_out)
     _vary_reactions(model, theta, dtheta, open_tree, zdd, eq, dzdd_out, d_reaction_out)
 
@@ -135,19 +130,19 @@ def _remove_along(e, c, b_out, k):
 
 @kernel
 def _close_rows(open_tree, z, eq):
-    """Give lu the norm equations, and driven coordinates rows of their own with x = 0."""
+    """Give U the norm equations, and driven coordinates rows of their own with x = 0."""
     for c in open_tree.euler:
         e = load4(z, c)
         weight = _norm_weight(eq.M, e, c)
         for i in range(4):
             for j in range(4):
-                eq.lu[c + i, c + j] += weight * e[i] * e[j]
+                eq.U[c + i, c + j] += weight * e[i] * e[j]
     for c in range(z.size):
         if open_tree.driver[c] != NONE:
             for j in range(z.size):
-                eq.lu[c, j] = 0.0
-                eq.lu[j, c] = 0.0
-            eq.lu[c, c] = 1.0
+                eq.U[c, j] = 0.0
+                eq.U[j, c] = 0.0
+            eq.U[c, c] = 1.0
             eq.x[c, 0] = 0.0
 
 
@@ -168,6 +163,16 @@ def _move_driven(model, theta, dtheta, t, open_tree, zdd, eq, b_out):
 def _reaction(model, theta, eq, i, c, zdd):
     """Multiplier of driver i of coordinate c: its row of M z'' + K + a lambda = 0."""
     return -(row_product(eq.M, c, zdd) + eq.K[c]) / theta[coefficient_offset(model, i)]
+
+
+@kernel
+def _reactions(model, theta, open_tree, eq, zdd, reaction_out):
+    for i in range(reaction_out.size):
+        reaction_out[i] = 0.0
+    for c in range(zdd.size):
+        i = open_tree.driver[c]
+        if i != NONE:
+            reaction_out[i] = _reaction(model, theta, eq, i, c, zdd)
 
 
 @kernel

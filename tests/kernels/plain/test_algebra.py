@@ -118,6 +118,19 @@ def test_factorisation():
     assert not linear_solve.lu_factor(np.full((2, 2), np.nan), np.zeros(2, int))
 
 
+def test_symmetric_factorisation():
+    own = np.random.default_rng(1)
+    for dtype in (float, complex):
+        half = own.normal(size=(5, 5)) + (1e-3j * own.normal(size=(5, 5)) if dtype is complex else 0.0)
+        M, right = half @ half.T, own.normal(size=(5, 3)).astype(dtype)
+        U, inverse, x = M.copy(), np.zeros(5, dtype), right.copy()
+        assert linear_solve.ldl_factor(U, inverse)
+        linear_solve.ldl_solve(U, inverse, x)
+        assert np.allclose(M @ x, right, atol=1e-12)
+    for singular in (np.outer(a, a), -np.eye(3), np.zeros((3, 3)), np.full((3, 3), np.nan)):
+        assert not linear_solve.ldl_factor(singular, np.zeros(3))
+
+
 @pytest.mark.parametrize("dependent", [0, 2])
 @pytest.mark.parametrize("ratio", [1e2, 1e4, 1e6])
 def test_constrained_solve(ratio, dependent):
