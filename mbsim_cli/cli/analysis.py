@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.cli.output import say
-from mbsim_cli.cli.signals import shield
+from mbsim_cli.cli.signals import poll
 from mbsim_cli.errors import AnalysisError, UsageError
 from mbsim_cli.model.problem import OPEN_TREES, Block, Problem
 
@@ -108,7 +108,7 @@ def compile_kernels(problem: Problem, quiet: bool) -> float:
 
     first_step = replace(problem, options=replace(problem.options, duration=problem.options.step))
     with _jit.watch_compilation(lambda: say(COMPILING, quiet)):
-        deque(blocks_of(first_step), maxlen=0)  # not shielded from interruption: compiling takes long
+        deque(blocks_of(first_step), maxlen=0)
     return perf_counter() - start
 
 
@@ -119,22 +119,18 @@ def evaluate(
 ) -> dict[str, Gradient]:
     """Run the analysis once; every block goes to the consumers. Return the objectives.
 
-    Objectives need every step, so thinning is left to the consumers. Interruption waits for the end of a block: a file
-    must not be left half-written, and an exception while compiled code hands its results over would crash it.
+    Objectives need every step, so thinning is left to the consumers. Inside a shield, interruption waits for the end
+    of a block.
     """
     from mbsim_cli.assembly.objectives import Accumulator
 
     p = problem.theta_rho.shape[1]
     accumulators = {objective.name: Accumulator(objective, p) for objective in objectives}
     with np.errstate(all="ignore"):  # what is not finite is reported below, as a sentence
-        blocks = blocks_of(problem)
-        while True:
-            with shield():
-                block = next(blocks, None)
-                if block is None:
-                    break
-                for take in (*consumers, *(accumulator.add for accumulator in accumulators.values())):
-                    take(block)
+        for block in blocks_of(problem):
+            for take in (*consumers, *(accumulator.add for accumulator in accumulators.values())):
+                take(block)
+            poll()
     results = {name: Gradient(float(a.value), np.asarray(a.gradient, float)) for name, a in accumulators.items()}
     _require_finite(results)
     return results
