@@ -14,9 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numba
-from numba import types
+from numba import extending, types
 from numba.core.event import Event, Listener, install_listener
-from numba.extending import overload
 
 __all__ = ["entry", "inlined", "kernel", "merged", "overload", "types", "watch_compilation"]
 
@@ -92,3 +91,8 @@ kernel = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_FLAGS)
 inlined = numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_FLAGS)
 # A few lines that only pass arguments on: merged into the caller, so that LLVM sees their content once.
 merged = numba.njit(inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True, **_FLAGS)
+
+
+def overload(function: Callable) -> Callable:
+    """Give a plain function its compiled form, chosen by the types of its arguments."""
+    return extending.overload(function, jit_options=_FLAGS)

@@ -126,3 +126,4 @@ class Status(IntEnum):
     NO_CONVERGENCE = 1
     SINGULAR = 2
     NOT_FINITE = 3
+    STEP_TOO_SMALL = 4

@@ -1,4 +1,4 @@
-"""Forward dynamics by ALI3-P, with direct sensitivities, one block of instants at a time."""
+"""Forward dynamics with direct sensitivities, one block of instants at a time: ALI3-P here, open trees beside."""
 
 from collections.abc import Iterator
 
@@ -6,12 +6,14 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.drivers.observe import observe
-from mbsim_cli.kernels.drivers.simulate import Progress, Record, SensitivityRecord, run
+from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
+from mbsim_cli.kernels.drivers.simulate import Progress, run
 from mbsim_cli.kernels.integrators.ali3p import Control
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.initial import CLOSED, Initial, assemble
+from mbsim_cli.solve.open_tree import OpenTreeSimulation
 from mbsim_cli.solve.status import sentence
 
 BLOCK_NUMBERS = 4_000_000  # numbers of sensitivities held at once, about 32 MB
@@ -99,8 +101,10 @@ class Simulation:
         raise AnalysisError(sentence(Status(status), time, self.problem, worst, self.work.eq.phi))
 
 
-def start(problem: Problem, theta: np.ndarray | None = None) -> Simulation:
+def start(problem: Problem, theta: np.ndarray | None = None) -> Simulation | OpenTreeSimulation:
     """Assemble the start and prepare a run; raise AnalysisError where the mechanism cannot be assembled."""
+    if problem.options.open_tree:
+        return OpenTreeSimulation(problem, theta)
     initial = assemble(problem, theta)
     if np.abs(initial.residual).max(initial=0.0) > CLOSED:
         worst = int(np.argmax(np.abs(initial.residual)))
@@ -131,8 +135,15 @@ def _block_steps(problem: Problem, p: int) -> int:
     Nothing measured enters: sums over blocks, and so results, must not depend on how fast a machine is.
     """
     _, n, m = allocate.sizes(problem.model)
-    patience = int(PATIENCE / (1e-5 + 1e-6 * n * n * (1 + p / 5)))  # seconds a step, roughly
+    patience = int(PATIENCE / (1e-5 + _seconds_a_step(problem.options.formulation, n, p)))
     numbers = (3 * n + m + int(problem.model.sensors.first[-1])) * max(p, 1)
     interval = problem.options.output_interval
     rows = max(1, min(BLOCK_STEPS // interval, patience // interval, BLOCK_NUMBERS // max(numbers, 1)))
     return rows * interval
+
+
+def _seconds_a_step(formulation: str, n: int, p: int) -> float:
+    """Roughly."""
+    if formulation == "recursive":
+        return 1e-6 * n * (1 + p / 4)
+    return 1e-6 * n * n * (1 + p / 5)

@@ -9,11 +9,13 @@ _CAUSES = {
     Status.NO_CONVERGENCE: "the Newton iteration did not converge",
     Status.SINGULAR: "the equations of motion are singular",
     Status.NOT_FINITE: "a number overflowed or is undefined",
+    Status.STEP_TOO_SMALL: "no step is short enough for the tolerance",
 }
 _ADVICE = {
     Status.NO_CONVERGENCE: "try a smaller step, or look for a jump in a force or law at that time",
     Status.SINGULAR: "is there a coordinate that no mass or inertia resists, or a locked position?",
     Status.NOT_FINITE: "try a smaller step, and look for a zero length or an overflowing law at that time",
+    Status.STEP_TOO_SMALL: "try a larger tolerance, or look for a jump in a force or law at that time",
 }
 
 

@@ -5,7 +5,8 @@ import numpy as np
 from mbsim_cli.kernels.algorithms.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.workspace import composite, kinematics, touch, twists
 from mbsim_cli.kernels.drivers.linearise import Linearisation
-from mbsim_cli.kernels.drivers.simulate import Record, SensitivityRecord, SensitivityWork, Work
+from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
+from mbsim_cli.kernels.drivers.simulate import SensitivityWork, Work
 from mbsim_cli.kernels.integrators.ali3p import Columns, Control, Equations, Factor, State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, Sensitivity
 from mbsim_cli.model.layout import MEASURE_SIZE, Model

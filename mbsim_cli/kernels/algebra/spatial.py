@@ -122,3 +122,24 @@ def inertia_apply(inertia, x):
     """Inertia times motion."""
     m, h, J = inertia
     return (add3(symmetric_apply(J, x[0]), cross3(h, x[1])), axpy3(m, x[1], cross3(x[0], h)))
+
+
+@inlined
+def carry_inertia(inertia, N):
+    """Variation of an inertia about a point fixed in space, when its body moves by the twist N about that point."""
+    m, h, J = inertia
+    w, v = N
+    x, y, z = cross3(w, (J[0], J[3], J[4])), cross3(w, (J[3], J[1], J[5])), cross3(w, (J[4], J[5], J[2]))
+    s = 2.0 * dot3(v, h)
+    return (
+        0.0 * m,
+        axpy3(m, v, cross3(w, h)),
+        (
+            2.0 * x[0] + s - 2.0 * v[0] * h[0],
+            2.0 * y[1] + s - 2.0 * v[1] * h[1],
+            2.0 * z[2] + s - 2.0 * v[2] * h[2],
+            y[0] + x[1] - v[0] * h[1] - v[1] * h[0],
+            z[0] + x[2] - v[0] * h[2] - v[2] * h[0],
+            z[1] + y[2] - v[1] * h[2] - v[2] * h[1],
+        ),
+    )

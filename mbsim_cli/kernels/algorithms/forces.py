@@ -13,6 +13,16 @@ from mbsim_cli.model.layout import NONE
 
 
 @kernel
+def clear_wrenches(W, Q):
+    """Start a new sum of forces."""
+    for i in range(W.shape[0]):
+        for k in range(6):
+            W[i, k] = 0.0
+    for c in range(Q.size):
+        Q[c] = 0.0
+
+
+@kernel
 def element_forces(model, theta, t, z, zd, kin, W_out, Q_out):
     """Add the forces of all elements to the bodies W (nb + 1, 6) and the coordinates Q (n,)."""
     for f in range(model.forces.kind.size):

@@ -8,6 +8,7 @@ origin (slides that nothing turns are left out of positions). Derivation: docs/t
 import numpy as np
 
 from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels.algebra.lanes import get3, get6, get9, get_symmetric, put3, put6, put9, rows_of
 from mbsim_cli.kernels.algebra.rot3 import matmul9, parallel_axis, rotate, symmetric_rotate
 from mbsim_cli.kernels.algebra.sine_cosine import WIDEST, sine_cosine
 from mbsim_cli.kernels.algebra.spatial import (
@@ -25,60 +26,13 @@ from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes_links import ADD, COPY
 LANES = 16
 
 
-def _fields(**rows):
-    return np.dtype([(name, np.float64, (k, LANES)) for name, k in rows.items()])
-
-
 # Pose and motion of a link.
-BODY = _fields(R=9, r=3, V=6, A=6)
+BODY = rows_of(LANES, R=9, r=3, V=6, A=6)
 # Coordinate, its columns S, S', S'' and what its unit rates take from the subtree (see ``columns``).
-COLUMN = _fields(z=3, torque=1, S=6, S1=6, S2=6, H=6, U=6, W=6, B=3, K=3)
+COLUMN = rows_of(LANES, z=3, torque=1, S=6, S1=6, S2=6, H=6, U=6, W=6, B=3, K=3)
 # Sums over subtrees: first and second moments, force, rate matrix (9 + 3), load matrix (9 + 3).
-SUM = _fields(h=3, J=6, F=6, P=9, p=3)
-LOAD = _fields(D=9, f=3)
-
-
-@kernel
-def get3(x, l):
-    """Three rows of lane l."""
-    return (x[0, l], x[1, l], x[2, l])
-
-
-@kernel
-def get6(x, l):
-    """Spatial vector of lane l."""
-    return ((x[0, l], x[1, l], x[2, l]), (x[3, l], x[4, l], x[5, l]))
-
-
-@kernel
-def get_symmetric(x, l):
-    """Symmetric matrix of lane l."""
-    return (x[0, l], x[1, l], x[2, l], x[3, l], x[4, l], x[5, l])
-
-
-@kernel
-def get9(x, l):
-    """3 x 3 matrix of lane l."""
-    return (x[0, l], x[1, l], x[2, l], x[3, l], x[4, l], x[5, l], x[6, l], x[7, l], x[8, l])
-
-
-@kernel
-def put3(x, l, a):
-    """Write three rows."""
-    x[0, l], x[1, l], x[2, l] = a
-
-
-@kernel
-def put6(x, l, a):
-    """Write a spatial vector."""
-    x[0, l], x[1, l], x[2, l] = a[0]
-    x[3, l], x[4, l], x[5, l] = a[1]
-
-
-@kernel
-def put9(x, l, a):
-    """Write a 3 x 3 matrix."""
-    x[0, l], x[1, l], x[2, l], x[3, l], x[4, l], x[5, l], x[6, l], x[7, l], x[8, l] = a
+SUM = rows_of(LANES, h=3, J=6, F=6, P=9, p=3)
+LOAD = rows_of(LANES, D=9, f=3)
 
 
 @kernel

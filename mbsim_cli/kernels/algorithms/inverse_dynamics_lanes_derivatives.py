@@ -10,9 +10,10 @@ entries of links on different branches keep the zeros that they were given.
 import numpy as np
 
 from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels.algebra.lanes import get3, get6
 from mbsim_cli.kernels.algebra.spatial import dot6
 from mbsim_cli.kernels.algebra.vec3 import dot3
-from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes import LANES, get3, get6
+from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes import LANES
 
 ENTRY = np.dtype([(name, np.float64, (LANES,)) for name in ("q", "v", "a")])
 

@@ -9,9 +9,10 @@ ancestors, and Z_i, Y_i, X_i = sums of lambda_j (H_j, B_j, K_j) over the descend
 import numpy as np
 
 from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels.algebra.lanes import get3, get6, put3, put6
 from mbsim_cli.kernels.algebra.spatial import add6, axpy6, dot6
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, dot3
-from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes import LANES, get3, get6, put3, put6
+from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes import LANES
 
 # lambda, Lambda, the sums over descendants, and the three gradients
 _PULLED = {"c": 1, "L": 6, "Z": 6, "Y": 3, "X": 3, "g": 3}

@@ -28,12 +28,12 @@ from mbsim_cli.kernels.algorithms.bodies import (
     at_origin2,
     pose_of,
 )
+from mbsim_cli.kernels.algorithms.column_variation import column_variation
 from mbsim_cli.kernels.algorithms.constraints import coordinate_measure, coordinate_rates, coordinate_slope
 from mbsim_cli.kernels.algorithms.forces import applied_wrench
 from mbsim_cli.kernels.algorithms.inverse_dynamics import body_force, inertia_at
-from mbsim_cli.kernels.algorithms.kinematics import euler_own, offset_to_parent
+from mbsim_cli.kernels.algorithms.kinematics import offset_to_parent
 from mbsim_cli.kernels.algorithms.newton_matrix import applied_variation, rate_apply, rate_matrix
-from mbsim_cli.kernels.elements.columns import euler_column_rate, is_euler, load4
 from mbsim_cli.kernels.elements.force_law import (
     law_or_zero,
     law_variation_or_zero,
@@ -79,7 +79,7 @@ def vary_bodies(tree, theta, dtheta, touch, z, dz, kin, comp, tw, dG_out):
             dF = add6(motion_at2(tw.F, i, k), cross_force(N, F))
             dF = add6(dF, add6(inertia_apply(inertia, N2), rate_apply(P, momentum, N1[0])))
             if touch.inertia[i, k]:
-                dF = add6(dF, _own_inertia_force(tree, theta, dtheta[k], kin, i))
+                dF = add6(dF, own_inertia_force(tree, theta, dtheta[k], kin, i))
             if tree.first_column[i + 1] > tree.first_column[i]:
                 _vary_rows(tree, theta, z, dz, kin, i, k, motion_at2(tw.base, i, k), total, dF, dG_out)
             accumulate2(tw.F, p, k, 1.0, shift_force(dF, back))
@@ -90,16 +90,9 @@ def _vary_rows(tree, theta, z, dz, kin, i, k, N, total, dF, dG_out):
     base = N
     for c in range(tree.first_column[i], tree.first_column[i + 1]):
         S = motion_at(kin.S, c)
-        dS = cross_motion(N, S)
-        kind = tree.column_kind[c]
-        if is_euler(kind):
-            if kind == Column.EULER_0:
-                base = N
-            j = kind - Column.EULER_0
-            first = c - j
-            de = (dz[first, k], dz[first + 1, k], dz[first + 2, k], dz[first + 3, k])
-            own = euler_own(tree, theta, kin, i, euler_column_rate(load4(z, first), de, j))
-            dS = add6(cross_motion(base, S), own)
+        if tree.column_kind[c] == Column.EULER_0:
+            base = N
+        dS = column_variation(tree, theta, z, dz, kin, i, c, k, N, base)
         dG_out[c, k] += dot6(S, dF) + dot6(dS, total)
         N = axpy6(dz[c, k], S, N)
 
@@ -131,7 +124,7 @@ def inertia_variation(tree, theta, dtheta, kin, i):
 
 
 @inlined
-def _own_inertia_force(tree, theta, dtheta, kin, i):
+def own_inertia_force(tree, theta, dtheta, kin, i):
     d_inertia = inertia_variation(tree, theta, dtheta, kin, i)
     V = motion_at(kin.V, i)
     return add6(inertia_apply(d_inertia, motion_at(kin.A, i)), cross_force(V, inertia_apply(d_inertia, V)))

@@ -69,6 +69,7 @@ class Touch(NamedTuple):
     inertia: np.ndarray  # (nb, p)
     measure: np.ndarray  # (nm, p)
     force: np.ndarray  # (nf, p)
+    body: np.ndarray  # (nb,) whether any direction varies the body's own numbers
 
 
 def touch(model, dtheta):
@@ -88,11 +89,13 @@ def touch(model, dtheta):
     for f, used in enumerate(model.forces.law):
         for k in used[used != NONE]:
             force[f] |= laws[k]
+    geometry, inertia = blocks(model.tree.theta, 0, MASS), blocks(model.tree.theta, MASS, BODY_SIZE)
     return Touch(
-        blocks(model.tree.theta, 0, MASS),
-        blocks(model.tree.theta, MASS, BODY_SIZE),
+        geometry,
+        inertia,
         blocks(geometric, 0, MEASURE_SIZE) & (model.measures.kind <= Measure.ANGLE)[:, None],
         force,
+        (geometry | inertia).any(axis=1),
     )
 
 

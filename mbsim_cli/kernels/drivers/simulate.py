@@ -10,36 +10,11 @@ import numpy as np
 
 from mbsim_cli.kernels._jit import entry, kernel
 from mbsim_cli.kernels.algorithms.newton_matrix import newton_matrix
+from mbsim_cli.kernels.drivers.record import write_instant
 from mbsim_cli.kernels.integrators.ali3p import factor_with, newton, predict, project
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import vary_motion, vary_projections
 from mbsim_cli.kernels.integrators.multiplier_range import keep_in_range
 from mbsim_cli.model.codes import Status
-
-
-class Record(NamedTuple):
-    """Rows of stored instants, see ``model.problem.Block``."""
-
-    time: np.ndarray
-    position: np.ndarray
-    velocity: np.ndarray
-    acceleration: np.ndarray
-    lam: np.ndarray
-    sigma: np.ndarray
-    kappa: np.ndarray
-    iterations: np.ndarray
-    drift: np.ndarray
-    reaction: np.ndarray  # (N, m) multipliers that the projected accelerations belong to
-
-
-class SensitivityRecord(NamedTuple):
-    """Rows of stored sensitivities, trailing axis of p parameters."""
-
-    position: np.ndarray
-    velocity: np.ndarray
-    acceleration: np.ndarray
-    lam: np.ndarray
-    reaction: np.ndarray
-    error: np.ndarray
 
 
 class Work(NamedTuple):
@@ -153,28 +128,18 @@ def write_row(t, count, error, mass_projection, state, sens, eq, record, d_recor
     lambda belongs to z''* and is of first order in h; with the multipliers kappa of the mass-orthogonal
     projection, M z'' = Q - Phi_z^T (lambda + kappa): that is the reaction, of second order.
     """
+    write_instant(t, state, sens, record, d_record, row)
     share = 1.0 if mass_projection else 0.0
-    record.time[row] = t
     record.iterations[row] = count
-    for c in range(state.z.size):
-        record.position[row, c] = state.z[c]
-        record.velocity[row, c] = state.zd[c]
-        record.acceleration[row, c] = state.zdd[c]
-        for k in range(sens.z.shape[1]):
-            d_record.position[row, c, k] = sens.z[c, k]
-            d_record.velocity[row, c, k] = sens.zd[c, k]
-            d_record.acceleration[row, c, k] = sens.zdd[c, k]
     for k in range(3):
         record.drift[row, k] = 0.0
     for r in range(state.lam.size):
-        record.lam[row, r] = state.lam[r]
         record.sigma[row, r] = state.sigma[r]
         record.kappa[row, r] = state.kappa[r]
-        record.reaction[row, r] = state.lam[r] + share * state.kappa[r]
+        record.reaction[row, r] += share * state.kappa[r]
         record.drift[row, 0] = max(record.drift[row, 0], np.abs(eq.phi[r].real))
         record.drift[row, 1] = max(record.drift[row, 1], np.abs(eq.phi1[r].real))
         record.drift[row, 2] = max(record.drift[row, 2], np.abs(eq.phi2[r].real))
         for k in range(sens.lam.shape[1]):
-            d_record.lam[row, r, k] = sens.lam[r, k]
-            d_record.reaction[row, r, k] = sens.lam[r, k] + share * sens.kappa[r, k]
+            d_record.reaction[row, r, k] += share * sens.kappa[r, k]
     d_record.error[row] = error

@@ -11,7 +11,7 @@ import numpy as np
 from mbsim_cli.kernels._jit import inlined, kernel, merged
 from mbsim_cli.kernels.algorithms.constrained_solve import factor_penalised, solve_constrained
 from mbsim_cli.kernels.algorithms.constraints import constraint_rates, constraints
-from mbsim_cli.kernels.algorithms.forces import constraint_forces, element_forces
+from mbsim_cli.kernels.algorithms.forces import clear_wrenches, constraint_forces, element_forces
 from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
 from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.newton_matrix import mass_matrix, newton_matrix
@@ -88,16 +88,6 @@ def evaluate(model, theta, t, at_center, state, kin, comp, eq):
     element_forces(model, theta, t, state.z, state.zd, kin, comp.W, eq.Q)
     constraint_forces(model, theta, state.z, kin, state.lam, eq.lines, comp.W, eq.Q)
     residual(model.tree, kin, comp, eq.Q, eq.G)
-
-
-@kernel
-def clear_wrenches(W, Q):
-    """Start a new sum of forces."""
-    for i in range(W.shape[0]):
-        for k in range(6):
-            W[i, k] = 0.0
-    for c in range(Q.size):
-        Q[c] = 0.0
 
 
 @merged

@@ -10,7 +10,7 @@ import numpy as np
 
 from mbsim_cli.kernels._jit import kernel, merged
 from mbsim_cli.kernels.algorithms.constraint_variation import vary_constraints
-from mbsim_cli.kernels.algorithms.forces import constraint_forces
+from mbsim_cli.kernels.algorithms.forces import clear_wrenches, constraint_forces
 from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
 from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics
 from mbsim_cli.kernels.algorithms.residual_variation import (
@@ -20,7 +20,7 @@ from mbsim_cli.kernels.algorithms.residual_variation import (
     vary_element_forces,
 )
 from mbsim_cli.kernels.algorithms.variation import vary_kinematics
-from mbsim_cli.kernels.integrators.ali3p import clear_wrenches, copy_to, solve
+from mbsim_cli.kernels.integrators.ali3p import copy_to, solve
 
 
 class Sensitivity(NamedTuple):

@@ -1,0 +1,35 @@
+"""Variations of joint columns, carried by the twist of the frame they start from: docs/theory/variations.md (8)."""
+
+from mbsim_cli.kernels._jit import inlined, kernel
+from mbsim_cli.kernels.algebra.spatial import add6, axpy6, cross_motion, motion_at, motion_at2, store
+from mbsim_cli.kernels.algorithms.kinematics import euler_own
+from mbsim_cli.kernels.elements.columns import euler_column_rate, is_euler, load4
+from mbsim_cli.model.codes import Column
+
+
+@inlined
+def column_variation(tree, theta, z, dz, kin, i, c, k, N, base):
+    """dS of column c of body i: N is the twist before the column, base that before its Euler parameters."""
+    S = motion_at(kin.S, c)
+    dS = cross_motion(N, S)
+    kind = tree.column_kind[c]
+    if is_euler(kind):
+        j = kind - Column.EULER_0
+        first = c - j
+        de = (dz[first, k], dz[first + 1, k], dz[first + 2, k], dz[first + 3, k])
+        own = euler_own(tree, theta, kin, i, euler_column_rate(load4(z, first), de, j))
+        dS = add6(cross_motion(base, S), own)
+    return dS
+
+
+@kernel
+def vary_columns(tree, theta, z, dz, k, kin, tw, dS_out):
+    """Variation k of all columns, dS (n, 6); needs ``vary_kinematics``. Cost O(n)."""
+    for i in range(tree.parent.size):
+        N = motion_at2(tw.base, i, k)
+        base = N
+        for c in range(tree.first_column[i], tree.first_column[i + 1]):
+            if tree.column_kind[c] == Column.EULER_0:
+                base = N
+            store(dS_out, c, column_variation(tree, theta, z, dz, kin, i, c, k, N, base))
+            N = axpy6(dz[c, k], motion_at(kin.S, c), N)

@@ -1,0 +1,29 @@
+"""Values of measures at the start, for numbers that take them."""
+
+from mbsim_cli.kernels._jit import entry
+from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
+from mbsim_cli.kernels.algorithms.open_tree import drive, vary_drive
+from mbsim_cli.kernels.algorithms.sensor_variation import vary_any_measure
+from mbsim_cli.kernels.algorithms.sensors import measure_of_order
+from mbsim_cli.kernels.algorithms.variation import vary_kinematics
+from mbsim_cli.kernels.integrators.runge_kutta import put_on_manifold
+
+
+@entry
+def measure_start(model, theta, open_tree, directions, no_eta, state, sens, kin, tw, wanted, value_out, d_value_out):
+    """Measures ``wanted`` (k,) of the driven, unit start, value (k,), and their variations (k, p)."""
+    drive(model, theta, 0.0, open_tree, state.z, state.zd)
+    vary_drive(model, theta, directions.dtheta, 0.0, open_tree, state.z, state.zd, sens.z, sens.zd)
+    put_on_manifold(open_tree, state, sens)
+    position_kinematics(model.tree, theta, state.z, True, kin)
+    motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
+    dtheta, touch, zeroth = directions.dtheta, directions.touch, directions.order[0]
+    vary_kinematics(model.tree, theta, dtheta, touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw)
+    for i in range(wanted.size):
+        value_out[i] = measure_of_order(
+            model, theta, no_eta, wanted[i], zeroth, state.z, state.zd, state.zdd, kin
+        )  # fmt: skip
+        for k in range(dtheta.shape[0]):
+            d_value_out[i, k] = vary_any_measure(
+                model, theta, dtheta, touch, no_eta, wanted[i], k, state.z, state.zd, state.zdd, sens, kin, tw, zeroth
+            )

@@ -1,0 +1,169 @@
+"""Forward dynamics of open trees as ordinary differential equations, with direct sensitivities, block by block."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.kernels.algorithms.articulated_body_variation import LANES
+from mbsim_cli.kernels.algorithms.conventional import conventional
+from mbsim_cli.kernels.algorithms.kinematics import set_ground
+from mbsim_cli.kernels.algorithms.open_tree import open_tree
+from mbsim_cli.kernels.algorithms.partial_recursive import partial_recursive
+from mbsim_cli.kernels.algorithms.recursive import recursive
+from mbsim_cli.kernels.algorithms.workspace import kinematics, twists
+from mbsim_cli.kernels.drivers.integrate import TIME, IntegrationWork, integrate, start_integration
+from mbsim_cli.kernels.drivers.measure_start import measure_start
+from mbsim_cli.kernels.drivers.observe import observe
+from mbsim_cli.kernels.integrators.ali3p import State
+from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, Sensitivity
+from mbsim_cli.kernels.integrators.dense_output import TERMS, Dense
+from mbsim_cli.kernels.integrators.runge_kutta import Carry, Stages, Tableau
+from mbsim_cli.kernels.integrators.step_control import ErrorControl
+from mbsim_cli.model.codes import Status
+from mbsim_cli.model.layout import MEASURE_SIZE
+from mbsim_cli.model.problem import WORK, Block, Options, Problem
+from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve.methods import CONTROLLED, tableau
+from mbsim_cli.solve.status import sentence
+
+FORMULATIONS = {"recursive": recursive, "conventional": conventional, "partial_recursive": partial_recursive}
+
+
+@dataclass(frozen=True)
+class Start:
+    """The start of an open tree: theta and dtheta (p, len(theta)) include automatic values."""
+
+    state: State
+    sens: Sensitivity
+    theta: np.ndarray
+    directions: Directions
+
+
+class OpenTreeSimulation:
+    """A run in progress; ``theta`` may be complex, which differentiates the whole run along its imaginary part."""
+
+    def __init__(self, problem: Problem, theta: np.ndarray | None = None) -> None:
+        self.problem, self.model = problem, problem.model
+        self.p = problem.theta_rho.shape[1] if problem.options.sensitivity == "ddm" else 0
+        padded = -(-self.p // LANES) * LANES if problem.options.formulation == "recursive" else self.p
+        start = assemble_start(problem, np.array(problem.theta if theta is None else theta), padded)
+        self.theta, self.state, self.sens, self.directions = start.theta, start.state, start.sens, start.directions
+        self.dtype = self.theta.dtype.type
+        self.dyn: Any = FORMULATIONS[problem.options.formulation](self.model, self.theta, padded, self.dtype)
+        self.tableau = tableau(problem.options.integrator)
+        self.control = error_control(problem.options, varies=self.p > 0)
+        self.work = integration_work(self.model, self.tableau, padded, self.dtype)
+        self.step = 0
+        self.end = round(problem.options.duration / problem.options.step) * problem.options.step
+        status = start_integration(
+            self.model, self.theta, self.directions, self.dyn, self.state, self.sens, self.work
+        )  # fmt: skip
+        if status != Status.OK:
+            self._fail(status)
+
+    def first_block(self) -> Block:
+        """The initial instant."""
+        return self._rows(np.zeros(1))
+
+    def advance(self, steps: int) -> Block:
+        """The next ``steps`` instants; raise AnalysisError where one cannot be reached."""
+        times = (self.step + 1 + np.arange(steps)) * self.problem.options.step
+        block = self._rows(times)
+        self.step += steps
+        return block
+
+    def _rows(self, times: np.ndarray) -> Block:
+        options = self.problem.options
+        p = self.sens.z.shape[1]
+        record = allocate.record(self.model, times.size, self.dtype)
+        d_record = allocate.sensitivity_record(self.model, times.size, p, self.dtype)
+        work = np.zeros((times.size, len(WORK)), np.int64)
+        status, _ = integrate(
+            self.model, self.theta, float(options.step), times, self.end, self.tableau, self.control,
+            self.directions, self.dyn, self.state, self.sens, self.work, record, work, d_record,
+        )  # fmt: skip
+        if status != Status.OK:
+            self._fail(status)
+        return self._block(record, d_record, work)
+
+    def _block(self, record: Any, d_record: Any, work: np.ndarray) -> Block:
+        """Instants with their sensors; lanes beyond the parameters are left out."""
+        nb, n, _ = allocate.sizes(self.model)
+        rows, width, p = record.time.size, int(self.model.sensors.first[-1]), self.sens.z.shape[1]
+        sensors, energy = np.zeros((rows, width), self.dtype), np.zeros((rows, 3), self.dtype)
+        d_sensors = np.zeros((rows, width, p), self.dtype)
+        kin = kinematics(nb, n, self.dtype)
+        set_ground(self.theta, kin)
+        observe(
+            self.model, self.theta, True, self.directions, np.zeros(MEASURE_SIZE, self.dtype), kin,
+            twists(nb, p, self.dtype), record, d_record, sensors, energy, d_sensors,
+        )  # fmt: skip
+        varied = [array[..., : self.p] for array in (*d_record[:4], d_sensors)]
+        evaluations = work[:, WORK.index("evaluations")]
+        return Block(*record[:7], sensors, *varied, evaluations, record.drift, energy, d_record.error, work)
+
+    def _fail(self, status: int) -> None:
+        raise AnalysisError(sentence(Status(status), float(self.work.clock[TIME]), self.problem, None, np.zeros(0)))
+
+
+def error_control(options: Options, *, varies: bool) -> ErrorControl:
+    """What controls the steps."""
+    order = CONTROLLED.get(options.integrator)
+    return ErrorControl(
+        order is not None,
+        float(options.tolerance),
+        float(options.absolute_tolerance),
+        1.0 / (order or 1),
+        varies and options.error_control == "sensitivities",
+    )
+
+
+def integration_work(model: Any, method: Tableau, p: int, dtype: type) -> IntegrationWork:
+    """Allocate the work of an integration."""
+    n, stages = model.tree.column_kind.size, method.c.size
+    terms = TERMS if method.dense.size else 0
+
+    def z(*shape: int) -> np.ndarray:
+        return np.zeros(shape, dtype)
+
+    motions = [
+        maker for _ in range(2) for maker in (allocate.state(model, dtype), allocate.sensitivity(model, p, dtype))
+    ]
+    return IntegrationWork(
+        np.zeros(3),
+        np.zeros(len(WORK), np.int64),
+        *motions,
+        Stages(z(stages, n), z(stages, n), z(stages, n, p), z(stages, n, p)),
+        Carry(z(n), z(n)),
+        Carry(z(n), z(n)),
+        Dense(z(n), z(n), z(n, p), z(n, p), z(terms, n), z(terms, n), z(terms, n, p), z(terms, n, p)),
+    )
+
+
+def assemble_start(problem: Problem, theta: np.ndarray, p: int) -> Start:
+    """Declared positions and velocities with their derivatives in p directions, and automatic values."""
+    model, dtype = problem.model, theta.dtype.type
+    nb, n, _ = allocate.sizes(model)
+    first = model.tree.initial[0]
+    dtheta = np.zeros((p, theta.size), dtype)
+    wanted = min(p, problem.theta_rho.shape[1])
+    dtheta[:wanted] = problem.theta_rho.T[:wanted]
+    state, sens = allocate.state(model, dtype), allocate.sensitivity(model, p, dtype)
+    state.z[:], state.zd[:] = theta[first : first + n], theta[first + n : first + 2 * n]
+    sens.z[:], sens.zd[:] = dtheta[:, first : first + n].T, dtheta[:, first + n : first + 2 * n].T
+    directions = allocate.directions(model, dtheta, dtype)
+    if problem.automatic:
+        indices, measures = (np.array(column) for column in zip(*problem.automatic, strict=True))
+        value, d_value = np.zeros(measures.size, dtype), np.zeros((measures.size, p), dtype)
+        kin = kinematics(nb, n, dtype)
+        set_ground(theta, kin)
+        measure_start(
+            model, theta, open_tree(model), directions, np.zeros(MEASURE_SIZE, dtype), state, sens, kin,
+            twists(nb, p, dtype), measures, value, d_value,
+        )  # fmt: skip
+        theta[indices] = value
+        dtheta[:, indices] = d_value.T
+        directions = allocate.directions(model, dtheta, dtype)
+    return Start(state, sens, theta, directions)
