@@ -82,9 +82,13 @@ def build(model_file: Any, settings: Settings, parameters: list[str] | None) -> 
             f"--integrator is for open trees ({', '.join(OPEN_TREES)}); {formulation} has none to choose from"
         )
     method = "none" if parameters == [] else "ddm"
-    return assembly.build(
+    assembled = assembly.build(
         model_file, sensitivity_parameters=parameters, sensitivity=method, read_table=_read_table, **settings.options
     )
+    options = assembled.problem.options
+    if settings.tolerance and options.open_tree and options.integrator == "rk4":
+        raise UsageError("--tolerance is for adaptive integrators; rk4 takes fixed steps, which --step sets")
+    return assembled
 
 
 def _read_table(path: Path) -> dict[str, np.ndarray]:
