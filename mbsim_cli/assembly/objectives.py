@@ -4,7 +4,7 @@ An integral is trapezoidal on the instants that arrive, so its gradient is that 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -27,16 +27,30 @@ class Objective:
     compile: Callable[[], Any]
     parameters: tuple[str, ...] = ()  # that gradients are wanted for, p of them
     sensors: Mapping[str, slice] = field(default_factory=dict)  # rows of the record that each sensor fills
-    sharpness: float = 1.0  # of the smooth maximum
+    sharpness: complex = 1.0  # of the smooth maximum
     sharpness_rho: Sequence[float] = ()  # (p,)
     operands: tuple["Objective", ...] = ()  # of an expression of objectives
-    values: Mapping[str, float] | None = None  # parameter values other than those of the file
+    values: Mapping[str, complex] | None = None  # parameter values other than those of the file
     description: str = ""
 
     @cached_property
     def integrand(self) -> Any:
         """The compiled expression."""
         return self.compile()
+
+
+def stepped(objective: Objective, k: int, value: complex) -> Objective:
+    """The objective where its parameter k has a complex value, real but for a tiny step; without derivatives."""
+    rate = objective.sharpness_rho[k] if len(objective.sharpness_rho) else 0.0
+    return replace(
+        objective,
+        compile=lambda: objective.integrand,
+        parameters=(),
+        sharpness=objective.sharpness + 1j * value.imag * rate,
+        sharpness_rho=(),
+        operands=tuple(stepped(operand, k, value) for operand in objective.operands),
+        values={objective.parameters[k]: value},
+    )
 
 
 def integrand_of(objective: Objective, block: Block) -> tuple[np.ndarray, np.ndarray]:

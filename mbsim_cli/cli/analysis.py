@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.cli.output import say
-from mbsim_cli.cli.signals import shield
+from mbsim_cli.cli.signals import poll
 from mbsim_cli.errors import AnalysisError, UsageError
 from mbsim_cli.model.problem import OPEN_TREES, Block, Problem
 
 COMPILING = "compiling kernels, once: this takes about a minute, later runs start at once"
+COMPILING_COMPLEX = "compiling kernels for complex numbers, once: this takes minutes, later checks start at once"
+STEP = 1e-30  # of a complex step; its square vanishes beside any value
+CONVERGED = 1e-15  # tolerance under a complex step: the imaginary part converges one iteration after the real one
 
 
 @dataclass(frozen=True)
@@ -79,9 +82,13 @@ def build(model_file: Any, settings: Settings, parameters: list[str] | None) -> 
             f"--integrator is for open trees ({', '.join(OPEN_TREES)}); {formulation} has none to choose from"
         )
     method = "none" if parameters == [] else "ddm"
-    return assembly.build(
+    assembled = assembly.build(
         model_file, sensitivity_parameters=parameters, sensitivity=method, read_table=_read_table, **settings.options
     )
+    options = assembled.problem.options
+    if settings.tolerance and options.open_tree and options.integrator == "rk4":
+        raise UsageError("--tolerance is for adaptive integrators; rk4 takes fixed steps, which --step sets")
+    return assembled
 
 
 def _read_table(path: Path) -> dict[str, np.ndarray]:
@@ -90,25 +97,26 @@ def _read_table(path: Path) -> dict[str, np.ndarray]:
     return read_table(path)
 
 
-def blocks_of(problem: Problem) -> Iterator[Any]:
-    """Every instant of the analysis that the problem asks for."""
+def blocks_of(problem: Problem, theta: np.ndarray | None = None) -> Iterator[Any]:
+    """Every instant of the analysis that the problem asks for; ``theta`` may replace the numbers of a simulation."""
     if problem.options.analysis == "inverse_dynamics":
         from mbsim_cli.solve.inverse_dynamics import inverse
 
         return inverse(problem)
     from mbsim_cli.solve.forward import forward
 
-    return forward(replace(problem, options=replace(problem.options, output_interval=1)))
+    return forward(replace(problem, options=replace(problem.options, output_interval=1)), theta=theta)
 
 
-def compile_kernels(problem: Problem, quiet: bool) -> float:
+def compile_kernels(problem: Problem, quiet: bool, theta: np.ndarray | None = None) -> float:
     """Load or compile what the analysis needs, by its first step; return the seconds it took."""
     start = perf_counter()
     from mbsim_cli.kernels import _jit
 
     first_step = replace(problem, options=replace(problem.options, duration=problem.options.step))
-    with _jit.watch_compilation(lambda: say(COMPILING, quiet)):
-        deque(blocks_of(first_step), maxlen=0)  # not shielded from interruption: compiling takes long
+    sentence = COMPILING if theta is None else COMPILING_COMPLEX
+    with _jit.watch_compilation(lambda: say(sentence, quiet)):
+        deque(blocks_of(first_step, theta), maxlen=0)
     return perf_counter() - start
 
 
@@ -119,23 +127,51 @@ def evaluate(
 ) -> dict[str, Gradient]:
     """Run the analysis once; every block goes to the consumers. Return the objectives.
 
-    Objectives need every step, so thinning is left to the consumers. Interruption waits for the end of a block: a file
-    must not be left half-written, and an exception while compiled code hands its results over would crash it.
+    Objectives need every step, so thinning is left to the consumers.
     """
+    accumulators = _accumulate(problem, objectives, consumers)
+    results = {name: Gradient(float(a.value), np.asarray(a.gradient, float)) for name, a in accumulators.items()}
+    _require_finite(results)
+    return results
+
+
+def _accumulate(
+    problem: Problem,
+    objectives: Sequence[Any],
+    consumers: Sequence[Callable[[Block], None]] = (),
+    theta: np.ndarray | None = None,
+) -> dict[str, Any]:
+    """Accumulators of the objectives after a run; inside a shield, interruption waits for the end of a block."""
     from mbsim_cli.assembly.objectives import Accumulator
 
     p = problem.theta_rho.shape[1]
     accumulators = {objective.name: Accumulator(objective, p) for objective in objectives}
-    with np.errstate(all="ignore"):  # what is not finite is reported below, as a sentence
-        blocks = blocks_of(problem)
-        while True:
-            with shield():
-                block = next(blocks, None)
-                if block is None:
-                    break
-                for take in (*consumers, *(accumulator.add for accumulator in accumulators.values())):
-                    take(block)
-    results = {name: Gradient(float(a.value), np.asarray(a.gradient, float)) for name, a in accumulators.items()}
+    with np.errstate(all="ignore"):  # what is not finite is reported by the caller, as a sentence
+        for block in blocks_of(problem, theta):
+            for take in (*consumers, *(accumulator.add for accumulator in accumulators.values())):
+                take(block)
+            poll()
+    return accumulators
+
+
+def complex_steps(assembled: Any, quiet: bool) -> dict[str, Gradient]:
+    """Objectives and their gradients by one run a parameter, in complex numbers: no derivative of ours is used."""
+    from mbsim_cli.assembly.objectives import stepped
+
+    problem: Problem = assembled.problem
+    directions = problem.theta_rho.T
+    options = replace(problem.options, sensitivity="none")
+    if not options.open_tree:
+        options = replace(options, tolerance=CONVERGED)
+    plain = replace(problem, theta_rho=problem.theta_rho[:, :0], options=options)
+    compile_kernels(plain, quiet, problem.theta.astype(complex))
+    values = np.zeros((len(directions), len(assembled.objectives)), complex)
+    for k, (parameter, direction) in enumerate(zip(assembled.parameters, directions, strict=True)):
+        moved = [stepped(objective, k, complex(parameter.value, STEP)) for objective in assembled.objectives]
+        run = _accumulate(plain, moved, theta=problem.theta + 1j * STEP * direction)
+        values[k] = [accumulator.value for accumulator in run.values()]
+    names = [objective.name for objective in assembled.objectives]
+    results = {n: Gradient(float(v[0].real), v.imag / STEP) for n, v in zip(names, values.T, strict=True)}
     _require_finite(results)
     return results
 

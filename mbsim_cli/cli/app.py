@@ -7,14 +7,10 @@ from mbsim_cli.cli import signals
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    signals.install()
-    try:
-        from mbsim_cli.cli import outcome
+    signals.install(as_json="--json" in sys.argv)
+    from mbsim_cli.cli import outcome
 
-        code = outcome.call(sys.argv[1:])
-    except signals.Stopped as stop:  # before or after the command itself
-        code = stop.exit_code
-    sys.exit(code)
+    sys.exit(outcome.call(sys.argv[1:]))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from mbsim_cli.cli import signals
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -26,6 +28,7 @@ def show(text: str) -> None:
 
 def flush() -> None:
     """Write what was kept; raises OSError."""
+    signals.answer_begins()
     texts = "".join(_pending)
     _pending.clear()
     sys.stdout.write(texts)

@@ -4,7 +4,10 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from mbsim_cli.cli import signals
 from mbsim_cli.cli.output import console
+
+CLEAR = "\r\x1b[2K\x1b[?25h"  # wipes the line and shows the cursor, which a bar hides
 
 
 def wanted(quiet: bool) -> bool:
@@ -29,6 +32,6 @@ def bar(title: str, total: float, quiet: bool) -> Iterator[Callable[[float], Non
 
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
     times = (TimeElapsedColumn(), TextColumn("to go"), TimeRemainingColumn())
-    with Progress(*columns, *times, console=console(), transient=True) as progress:
+    with signals.terminal(CLEAR), Progress(*columns, *times, console=console(), transient=True) as progress:
         task = progress.add_task(title, total=total)
         yield lambda done: progress.update(task, completed=done)

@@ -34,24 +34,24 @@ def record(path: Path, output: Path, settings: Settings, *, quiet: bool, force: 
     timing.load = perf_counter() - start
     timing.compile = analysis.compile_kernels(assembled.problem, quiet)
 
-    writer = _writer(target, model_file, named, assembled, settings)
     inverse = assembled.problem.options.analysis == "inverse_dynamics"
     health: Any = TorqueHealth(assembled.problem) if inverse else Health(assembled.problem.options)
-    try:
-        results = _solve(assembled, writer, health, timing, quiet)
-        steps: dict[str, Any] = {}
-        if method == "fd":
-            results, steps = _differences(path, settings, model_file, named, results, timing, quiet)
-        warnings = health.warnings
-        writer.objectives(_stored(assembled.objectives, results, method))
-        with signals.shield():
-            writer.finish(asdict(timing), warnings, health.work)
-    except (signals.Stopped, AnalysisError) as stop:
-        _keep(writer, stop)
-        raise
-    except BaseException:
-        writer.discard()
-        raise
+    steps: dict[str, Any] = {}
+    with signals.shield():  # from the first byte on, so that no file is left behind
+        writer = _writer(target, model_file, named, assembled, settings)
+        try:
+            signals.poll()
+            results = _solve(assembled, writer, health, timing, quiet)
+            if method == "fd":
+                results, steps = _differences(path, settings, model_file, named, results, timing, quiet)
+            writer.objectives(_stored(assembled.objectives, results, method))
+            writer.finish(asdict(timing), health.warnings, health.work)
+        except (signals.Stopped, AnalysisError) as stop:
+            _keep(writer, stop)
+            raise
+        except BaseException:
+            writer.discard()
+            raise
     return _report(path, output, named, assembled, results, method, health, timing) | (
         {"difference_steps": steps} if method == "fd" else {}
     )
@@ -132,9 +132,8 @@ def _stored(objectives: Any, results: dict[str, Gradient], method: str) -> list[
 
 
 def _keep(writer: ResultWriter, stop: signals.Stopped | AnalysisError) -> None:
-    """Keep what was computed, and say where; a second interruption waits for it."""
-    with signals.shield():
-        kept = writer.keep_partial(str(stop))
+    """Keep what was computed, and say where."""
+    kept = writer.keep_partial(str(stop))
     if kept:
         stop.__dict__["partial"] = str(kept)  # for the JSON object that reports the failure
         say(f"mbsim: the result up to t = {writer.end:g} s is kept in {kept}")

@@ -1,13 +1,22 @@
-"""Interruption: Ctrl-C and termination end a command where it is safe, with the exit code that shells expect."""
+"""Interruption: Ctrl-C and termination end a command where it is safe, with the exit code that shells expect.
+
+The handler never raises: an exception out of nowhere may strike in a destructor or a callback, where Python prints
+and forgets it. While nothing is half-written it ends the process at once; inside ``shield`` it leaves a note, which
+``poll`` turns into ``Stopped`` where a command can be left.
+"""
 
 import contextlib
+import os
 import signal
 from collections.abc import Iterator
 from types import FrameType
 
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+ANSWER = '{{\n  "status": "failed",\n  "exit_code": {code},\n  "message": "{word}",\n  "errors": []\n}}\n'
 _shielded = False
 _pending: int | None = None
+_as_json = False
+_last_words = ""  # what the terminal needs first
 
 
 class Stopped(BaseException):
@@ -19,8 +28,10 @@ class Stopped(BaseException):
         super().__init__(self.word)
 
 
-def install() -> None:
-    """Turn SIGINT and SIGTERM into ``Stopped``."""
+def install(as_json: bool = False) -> None:
+    """Take SIGINT and SIGTERM over; ``as_json`` has an interruption answer on standard output."""
+    global _as_json
+    _as_json = as_json
     for number in WORDS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup or a shell's background job
             signal.signal(number, _stop)
@@ -31,19 +42,49 @@ def _stop(number: int, frame: FrameType | None) -> None:
     if _shielded:
         _pending = number
         return
-    signal.signal(number, signal.SIG_DFL)  # whoever asks twice means it
-    raise Stopped(number)
+    stop = Stopped(number)
+    with contextlib.suppress(OSError):  # straight to the file: what was interrupted may be a print
+        os.write(2, _last_words.encode())
+        if _as_json:
+            os.write(1, ANSWER.format(code=stop.exit_code, word=stop.word).encode())
+        else:
+            os.write(2, f"mbsim: {stop.word}\n".encode())
+    os._exit(stop.exit_code)
 
 
 @contextlib.contextmanager
 def shield() -> Iterator[None]:
-    """Put interruption off to the end of the block, as while a file is written."""
-    global _shielded, _pending
+    """Put interruption off to the next ``poll``, or to the end of the outermost shield."""
+    global _shielded
     outer, _shielded = _shielded, True
     try:
         yield
     finally:
         _shielded = outer
-    if not _shielded and _pending is not None:
+    if not outer:
+        poll()
+
+
+def poll() -> None:
+    """Raise ``Stopped`` where an interruption was put off."""
+    global _pending
+    if _pending is not None:
         number, _pending = _pending, None
-        _stop(number, None)
+        raise Stopped(number)
+
+
+@contextlib.contextmanager
+def terminal(last_words: str) -> Iterator[None]:
+    """Within, an interruption sends these control sequences first."""
+    global _last_words
+    outer, _last_words = _last_words, last_words
+    try:
+        yield
+    finally:
+        _last_words = outer
+
+
+def answer_begins() -> None:
+    """Standard output gets a command's answer from now on: an interruption must not add another."""
+    global _as_json
+    _as_json = False

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.cli import analysis
+from mbsim_cli.cli.agreement import agreements
 from mbsim_cli.cli.analysis import Gradient, Settings
 from mbsim_cli.cli.comparison import Comparison, compare
 from mbsim_cli.cli.differences import derivative, scale_of
@@ -58,6 +59,7 @@ def verify(path: Path, settings: Settings, seed: int, quiet: bool) -> list[Compa
     recorder = Recorder(_sensor_rows(model_file, assembled))
     results = analysis.evaluate(assembled.problem, assembled.objectives, (recorder.add,))
     found = list(_references(str(path), model_file, assembled, results, recorder))
+    found += agreements(str(path), model_file, settings, assembled, results, quiet)
     if parameters and results:
         found += _direction(path, settings, model_file, parameters, results, seed)
     if assembled.problem.options.analysis == "inverse_dynamics":
@@ -92,7 +94,7 @@ def _references(
                 entries = entry.value if isinstance(entry.value, list) else [entry.value]
                 labels["objective"] = f"{check.sensor} at {time:g} s"
                 yield compare(recorder.at(check.sensor, time), [value(e) for e in entries], *tolerances, **labels)
-        else:
+        elif not check.agreement:
             yield _structure(check, assembled, labels)
 
 

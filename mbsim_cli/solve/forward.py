@@ -115,12 +115,13 @@ def start(problem: Problem, theta: np.ndarray | None = None) -> Simulation | Ope
     return Simulation(problem, initial)
 
 
-def forward(problem: Problem, *, block_steps: int | None = None) -> Iterator[Block]:
+def forward(problem: Problem, *, theta: np.ndarray | None = None, block_steps: int | None = None) -> Iterator[Block]:
     """Simulate; yield the initial instant, then blocks of stored instants.
 
-    Sensitivities are computed when ``problem.options.sensitivity`` is ``ddm``. Raises AnalysisError.
+    ``theta`` may replace the problem's numbers, also by complex ones. Sensitivities are computed when
+    ``problem.options.sensitivity`` is ``ddm``. Raises AnalysisError.
     """
-    simulation = start(problem)
+    simulation = start(problem, theta)
     total = round(problem.options.duration / problem.options.step)
     yield simulation.first_block()
     size = block_steps or _block_steps(problem, simulation.p)

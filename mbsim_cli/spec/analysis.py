@@ -9,6 +9,7 @@ from mbsim_cli.spec.base import Spec, by_kind, field
 from mbsim_cli.spec.number import Number
 
 OpenTree = Literal["recursive", "conventional", "partial_recursive"]
+Formulation = Literal["ali3p-rtdyn0", "ali3p-rtdyn1", OpenTree]
 OPEN_TREES = get_args(OpenTree)
 
 
@@ -27,7 +28,7 @@ class Analysis(Spec):
     """One analysis of the model."""
 
     type: Literal["forward_dynamics"] = field("Kind of analysis.", "forward_dynamics", default="forward_dynamics")
-    formulation: Literal["ali3p-rtdyn0", "ali3p-rtdyn1", OpenTree] = field(
+    formulation: Formulation = field(
         "Equations of motion; recursive, conventional and partial_recursive are of open trees.",
         "ali3p-rtdyn1",
         default="ali3p-rtdyn1",

@@ -3,8 +3,11 @@
 # mypy: disable-error-code="valid-type"
 # fields are typed by calls that build what pydantic reads
 
+from typing import Literal
+
 from pydantic import model_validator
 
+from mbsim_cli.spec.analysis import Formulation
 from mbsim_cli.spec.base import Spec, by_kind, description, field, require_one
 from mbsim_cli.spec.number import Number
 
@@ -19,7 +22,7 @@ class SensorValue(Spec):
 
 
 class Check(Spec):
-    """One reference: of an objective, of a sensor over time, or of the mechanism's structure."""
+    """One reference: of an objective, of a sensor over time, of the mechanism's structure, or of other methods."""
 
     objective: str | None = field("Objective that is compared.", "psi1", default=None)
     value: Number | None = field("Reference of its value.", 0.72688, default=None)
@@ -28,6 +31,12 @@ class Check(Spec):
     values: list[SensorValue] = field("References of the sensor.", [{"time": 1, "value": 0.5}], default=[])
     redundant_constraints: int | None = field("How many constraints are redundant.", 3, default=None, ge=0)
     mobility: int | None = field("Degrees of freedom.", 1, default=None, ge=0)
+    agreement: list[Literal[Formulation, "complex_step"]] = field(
+        "Other formulations, or complex_step: they repeat the analysis, and give the same objectives and gradients.",
+        ["conventional", "complex_step"],
+        default=[],
+    )
+    objectives: list[str] = field("Objectives that must agree; default all.", ["psi1"], default=[])
     relative_tolerance: Number = field("Relative tolerance.", 2e-4, default=Number(1e-6))
     absolute_tolerance: Number = field("Absolute tolerance, added.", 1e-9, default=Number(0.0))
     source: str | None = field("Where the reference comes from.", "Table 7", default=None)
@@ -35,10 +44,13 @@ class Check(Spec):
 
     @model_validator(mode="after")
     def _one_kind(self) -> "Check":
-        kinds = (self.objective, self.sensor, self.redundant_constraints, self.mobility)
+        kinds = (self.objective, self.sensor, self.redundant_constraints, self.mobility, self.agreement or None)
         require_one(
-            self, "objective, sensor, redundant_constraints or mobility", sum(k is not None for k in kinds) != 1
+            self,
+            "objective, sensor, redundant_constraints, mobility or agreement",
+            sum(k is not None for k in kinds) != 1,
         )
+        require_one(self, "agreement beside objectives", bool(self.objectives) and not self.agreement)
         stray = self.objective is None and (self.value is not None or bool(self.gradient))
         require_one(self, "objective beside value or gradient", stray)
         require_one(

@@ -51,11 +51,24 @@ def _largest(*x: Any) -> Any:
     return np.max(np.broadcast_arrays(*x), axis=0)
 
 
+def _abs(x: Any) -> Any:
+    return np.where(np.real(x) < 0, -x, x)  # with the imaginary part of a complex step, which np.abs has not
+
+
+def _atan2(y: Any, x: Any) -> Any:
+    angle = np.arctan2(np.real(y), np.real(x))
+    if not (np.iscomplexobj(y) or np.iscomplexobj(x)):
+        return angle
+    turn = np.real(x) * np.imag(y) - np.real(y) * np.imag(x)
+    return angle + 1j * turn / (np.real(x) ** 2 + np.real(y) ** 2)
+
+
 def _wins(number: int, *x: Any) -> Any:
     return 1.0 * (np.argmax(np.broadcast_arrays(*x), axis=0) == number)
 
 
-NUMPY = [{"unit": _unit, "length": _length, "largest": _largest, "wins": _wins}, "numpy"]
+_OWN = {"unit": _unit, "length": _length, "largest": _largest, "wins": _wins, "Abs": _abs, "atan2": _atan2}
+NUMPY = [_OWN, "numpy"]
 
 
 def compiled(symbols: list[sympy.Symbol], expressions: list[sympy.Expr]) -> Callable[..., list[Any]]:

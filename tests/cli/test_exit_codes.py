@@ -147,3 +147,8 @@ def test_an_integrator_wants_an_open_tree(mbsim, pendulum):
     assert done.code == 2 and "--integrator is for open trees (recursive, conventional, partial_recursive)" in done.err
     assert "ali3p-rtdyn1 has none" in done.err
     assert mbsim("check", pendulum, "--tolerance", "0").code == 2
+
+
+def test_fixed_steps_have_no_tolerance(mbsim, pendulum):
+    done = mbsim("run", pendulum, "--formulation", "recursive", "--integrator", "rk4", "--tolerance", "1e-6")
+    assert done.code == 2 and "rk4 takes fixed steps, which --step sets" in done.err

@@ -8,14 +8,15 @@ import time
 import h5py
 import pytest
 
+from mbsim_cli.cli.analysis import COMPILING
+
 from .conftest import COMMAND, environment
 
 
-def stop(arguments, folder, number, started=lambda: True):
+def stop(arguments, folder, number, started=lambda: True, **extra):
     """Start the tool, send it a signal once it has ``started``, and return its process with what it printed."""
-    run = subprocess.Popen(
-        [*COMMAND, *arguments], cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    run = subprocess.Popen([*COMMAND, *arguments], cwd=folder, env=environment(**extra), **pipes)
     limit = time.monotonic() + 120
     while not started() and run.poll() is None and time.monotonic() < limit:
         time.sleep(0.02)
@@ -62,3 +63,15 @@ def test_an_early_interruption_is_quiet(long_run, tmp_path, delay):
     run, _, err = stop(["run", "long.yaml"], tmp_path, signal.SIGTERM, lambda: time.monotonic() > start + delay)
     assert run.returncode in (143, -signal.SIGTERM) and "Traceback" not in err
     assert not list(tmp_path.glob(".*.tmp"))
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_kernels_that_compile_are_no_hindrance(long_run, tmp_path, number, code):
+    cache = tmp_path / "cache"
+
+    def compiling():
+        return any(cache.glob("kernels/*/*/*.nbi"))
+
+    run, out, err = stop(["run", "long.yaml", "--json"], tmp_path, number, compiling, MBSIM_CACHE_DIR=str(cache))
+    assert run.returncode == code and json.loads(out)["exit_code"] == code
+    assert err == COMPILING + "\n" and not list(tmp_path.glob(".*.tmp"))

@@ -136,3 +136,16 @@ def test_the_last_line_tells_how_it_was_integrated(capsys, integrator, sentence)
     diagnostics = {"work": {"steps": 50, "rejected": 3}}
     _print(report | {"integrator": integrator, "steps": 50, "step": 0.01, "diagnostics": diagnostics}, quiet=False)
     assert capsys.readouterr().err == f"x.h5: {sentence} (solve 1.00 s)\n"
+
+
+def test_an_open_tree_tells_its_integrator_and_work(mbsim, pendulum):
+    done = mbsim("run", pendulum, "--formulation", "recursive", "--integrator", "rk4", "--json").json
+    work = {"steps": 50, "rejected": 0, "evaluations": 201, "jacobians": 0, "factorisations": 0}
+    assert done["integrator"] == "rk4" and done["steps"] == 50 and done["diagnostics"]["work"] == work
+    with h5py.File("pendulum.h5") as file:
+        assert {name: int(count[()]) for name, count in file["meta/work"].items()} == work
+        assert file["meta/options/integrator"][()] == b"rk4"
+        assert file["diagnostics/iterations"][()].sum() == work["evaluations"]
+    loose = mbsim("run", pendulum, "--formulation", "recursive", "--tolerance", "1e-4", "--json").json
+    assert loose["integrator"] == "dop853" and loose["steps"] < 50
+    assert loose["objectives"]["swing"]["value"] == pytest.approx(done["objectives"]["swing"]["value"], rel=1e-3)

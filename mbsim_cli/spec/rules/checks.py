@@ -15,10 +15,28 @@ def check(review: Review) -> None:
             _parameter(review, (*path, "gradient", parameter), parameter)
         if given.sensor is not None and review.known((*path, "sensor"), given.sensor, "sensors", "sensor"):
             _values(review, path, given)
+        if given.agreement:
+            _agreement(review, path, given)
         for key in ("relative_tolerance", "absolute_tolerance"):
             tolerance = review.value(getattr(given, key))
             if tolerance is not None and tolerance < 0:
                 review.report((*path, key), f"must not be negative, is {tolerance:g}")
+
+
+def _agreement(review: Review, path: Path, given: Check) -> None:
+    """Other methods than the file's own, and something that they can be asked for."""
+    for index, name in enumerate(given.objectives):
+        review.known((*path, "objectives", index), name, "objectives", "objective")
+    if not review.names("objectives") and not review.lost("objectives"):
+        review.report((*path, "agreement"), "there are no objectives that could agree")
+    own = getattr(review.model.analysis, "formulation", None)
+    if own is None and not review.lost("analysis"):
+        review.report((*path, "agreement"), "inverse dynamics has one method, and no other that it could agree with")
+    for index, method in enumerate(given.agreement):
+        if method == own and review.intact("analysis", "formulation"):
+            review.report((*path, "agreement", index), f"{method} is the method of the analysis itself")
+        elif method == "complex_step" and not review.names("parameters") and not review.lost("parameters"):
+            review.report((*path, "agreement", index), "there are no parameters to step along")
 
 
 def _parameter(review: Review, path: Path, name: str) -> None:

@@ -1,0 +1,50 @@
+"""Agreement of methods: the analysis repeated by other formulations, or differentiated by complex step."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from mbsim_cli.cli import analysis
+from mbsim_cli.cli.analysis import Gradient, Settings
+from mbsim_cli.cli.comparison import Comparison, compare
+from mbsim_cli.model.problem import OPEN_TREES
+
+COMPLEX_STEP = "complex_step"
+
+
+def agreements(
+    model: str, model_file: Any, settings: Settings, assembled: Any, results: Mapping[str, Gradient], quiet: bool
+) -> Iterator[Comparison]:
+    """Compare objectives and gradients with those of the methods that the file's checks name."""
+    value, own = model_file.expressions.value, assembled.problem.options.formulation
+    others: dict[str, Mapping[str, Gradient]] = {}
+    for name, check in model_file.checks.items():
+        tolerances = (value(check.relative_tolerance), value(check.absolute_tolerance))
+        for method in check.agreement:
+            if method == own:  # chosen on the command line
+                continue
+            if method not in others:
+                others[method] = _repeated(method, model_file, settings, assembled, quiet)
+            for objective in check.objectives or results:
+                labels = {"model": model, "name": f"{name}: {method}", "kind": "agreement", "objective": objective}
+                yield from _rows(results[objective], others[method][objective], assembled, tolerances, labels)
+
+
+def _repeated(method: str, model_file: Any, settings: Settings, assembled: Any, quiet: bool) -> Mapping[str, Gradient]:
+    if method == COMPLEX_STEP:
+        return analysis.complex_steps(assembled, quiet)
+    integrator = settings.integrator if method in OPEN_TREES else None
+    changed = replace(settings, formulation=method, integrator=integrator)
+    other = analysis.build(model_file, changed, [parameter.name for parameter in assembled.parameters])
+    analysis.compile_kernels(other.problem, quiet)
+    return analysis.evaluate(other.problem, other.objectives)
+
+
+def _rows(
+    ours: Gradient, theirs: Gradient, assembled: Any, tolerances: tuple[float, float], labels: dict[str, Any]
+) -> Iterator[Comparison]:
+    """The value, and each derivative relative to its own size."""
+    source = f"the analysis repeated by {labels['name'].rpartition(': ')[2]}"
+    yield compare(ours.value, theirs.value, *tolerances, source=source, **labels)
+    for parameter, a, b in zip(assembled.parameters, ours.gradient, theirs.gradient, strict=True):
+        yield compare(a, b, *tolerances, source=source, parameter=parameter.name, **labels)
