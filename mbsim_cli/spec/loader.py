@@ -15,7 +15,7 @@ from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.nodes import resolve
 from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.prune import Broken, valid_part
-from mbsim_cli.spec.repeat import write_out
+from mbsim_cli.spec.repeat.writer import write_out
 from mbsim_cli.spec.review import Review
 from mbsim_cli.spec.rules import RULES
 from mbsim_cli.spec.suggestions import suggest

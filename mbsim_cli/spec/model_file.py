@@ -14,7 +14,7 @@ from mbsim_cli.spec.base import Spec, Vector, field
 from mbsim_cli.spec.expressions import Expressions
 from mbsim_cli.spec.inverse import InverseDynamics
 from mbsim_cli.spec.number import Number
-from mbsim_cli.spec.repetition import Repetition
+from mbsim_cli.spec.repeat.block import Repetition
 from mbsim_cli.spec.sections import Sections
 from mbsim_cli.spec.source import Source
 

@@ -4,7 +4,7 @@ import ast
 import copy
 from collections.abc import Mapping
 
-from mbsim_cli.spec.evaluate import evaluate, finite_value
+from mbsim_cli.spec.evaluate import Scalar, evaluate, finite_value
 from mbsim_cli.spec.syntax import ExpressionError, column, names, parse
 
 Value = int | float | str  # a text stands for a name or formula of the file
@@ -35,8 +35,12 @@ def fixed(text: str, values: Values, vectors: bool = False) -> float | str:
     if isinstance(tree, ast.Name) and isinstance(values.get(tree.id), str):
         return str(values[tree.id])
     if not vectors and _known(tree, values):
-        return float(finite_value(tree, values).real)
+        return float(finite_value(tree, _numbers(values)).real)
     return ast.unparse(_replaced(tree, values))
+
+
+def _numbers(values: Values) -> dict[str, Scalar]:
+    return {name: value for name, value in values.items() if not isinstance(value, str)}
 
 
 def _known(node: ast.expr, values: Values) -> bool:
@@ -49,7 +53,7 @@ def _replaced(node: ast.expr, values: Values) -> ast.expr:
     if isinstance(node, ast.Name) and isinstance(value := values.get(node.id), str):
         return parse(value)
     if not isinstance(node, ast.List | ast.Constant) and _known(node, values):
-        number = evaluate(node, values)
+        number = evaluate(node, _numbers(values))
         if not isinstance(number, list):
             literal = ast.Constant(abs(float(number)))
             return literal if number >= 0 else ast.UnaryOp(ast.USub(), literal)
@@ -65,6 +69,6 @@ def _replaced(node: ast.expr, values: Values) -> ast.expr:
             made.args = [_replaced(argument, values) for argument in arguments]
         case ast.List(elts=entries):
             made.elts = [_replaced(entry, values) for entry in entries]
-        case ast.Attribute(value=value):
-            made.value = _replaced(value, values)
+        case ast.Attribute(value=vector):
+            made.value = _replaced(vector, values)
     return made

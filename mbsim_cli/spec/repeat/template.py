@@ -5,21 +5,16 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from mbsim_cli.spec.nodes import Node
+from mbsim_cli.spec.repeat.error import RepeatError
 from mbsim_cli.spec.scoped import Scoped, Value, Values
+from mbsim_cli.spec.suggestions import suggest
 from mbsim_cli.spec.syntax import ExpressionError, names, parse
 
 _MARK = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+OF_CONSTANTS = "what is repeated, and how often, follows from constants alone"
 _DOUBLED = {"{{": "{", "}}": "}"}
 
 Read = Callable[[str, Values], Value]  # value of what stands in braces
-
-
-class RepeatError(Exception):
-    """A repetition is wrong at a node, or at the key that it stands under."""
-
-    def __init__(self, node: Node, message: str, hint: str | None = None, offset: int | None = None, key: bool = False):
-        super().__init__(message)
-        self.node, self.message, self.hint, self.offset, self.key = node, message, hint, offset, key
 
 
 class Text:
@@ -32,7 +27,7 @@ class Text:
         self.parts = list(self._split(text))
         plain = [part for part, offset in self.parts if offset is None]
         self.scoped = not key and known.search("\0".join(plain)) is not None
-        self.fixed = not self.scoped and all(offset is None for _, offset in self.parts)
+        self.fixed = not self.scoped and self.parts in ([], [(text, None)])
 
     def _split(self, text: str) -> Iterator[tuple[str, int | None]]:
         """Yield plain parts, and placeholders with their offset."""
@@ -55,16 +50,16 @@ class Text:
         """Return an error at this text."""
         return RepeatError(self.node, message, hint, None if self.key else offset, self.key)
 
-    def check(self, known: Collection[str]) -> Iterator[RepeatError]:
+    def check(self, known: Collection[str], parameters: Collection[str]) -> Iterator[RepeatError]:
         """Yield what is wrong with the placeholders whatever the instance."""
-        from mbsim_cli.spec.suggestions import suggest
-
         for part, offset in self.parts:
             if offset is None:
                 continue
             try:
                 for name, place in names(parse(part, repeated=True)).items():
-                    if name not in known:
+                    if name in parameters:
+                        yield self.error(f"{name!r} is a parameter", OF_CONSTANTS, offset + place)
+                    elif name not in known:
                         yield self.error(f"unknown name {name!r} in braces", suggest(name, known), offset + place)
             except ExpressionError as error:
                 yield self.error(error.message, error.hint, offset + (error.offset or 0))
@@ -96,7 +91,7 @@ class Part:
         self.content: Any = None  # Text, or parts by key or in order
         if type(node.value) is str:
             self.content = Text(node.value, node, known)
-            self.fixed, self.size = self.content.fixed and "{" not in node.value and "}" not in node.value, 1
+            self.fixed, self.size = self.content.fixed, 1
         elif type(node.value) is dict:
             entries = [(Text(key, below, known, key=True), Part(below, known)) for key, below in node.value.items()]
             self.content = entries
@@ -135,12 +130,14 @@ class Part:
             if name in entries:
                 raise RepeatError(below.node, f"key {name!r} stands twice", "names must differ", key=True)
             entries[name] = below.make(values, read, instance)
+            if below.fixed and not key.fixed:
+                entries[name] = made_node(below.node, below.node.value, instance)
         return made_node(self.node, entries, instance)
 
 
 def made_node(template: Node, value: Any, instance: str) -> Node:
     """Return a node that stands where its template does."""
-    node = Node(value, template.file, template.line, template.column, plain=False)
+    node = Node(value, template.file, template.line, template.column, template.plain and value is template.value)
     node.key_line, node.key_column = template.key_line, template.key_column
     node.instance = instance
     return node
