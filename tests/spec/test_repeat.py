@@ -354,16 +354,16 @@ def test_whole_numbers_stay_with_the_repetition(tmp_path):
     assert "cannot stand" in issues_of(tmp_path, ROW.replace("{L: 2}", '{L: "5 % 2"}'))[0]
 
 
-def test_ten_thousand_links_take_seconds(tmp_path):
+def test_three_thousand_links_take_seconds(tmp_path):
     spec.load(CHAIN)
     start = time.process_time()
-    model = spec.load(CHAIN, {"n": "10000", "k": "3"})
-    assert time.process_time() - start < 8
-    assert (len(model.bodies), list(model.parameters)) == (10000, ["L_1", "m_1", "L_2", "m_2", "L_3", "m_3"])
+    model = spec.load(CHAIN, {"n": "3000", "k": "3"})
+    assert time.process_time() - start < 4
+    assert (len(model.bodies), list(model.parameters)) == (3000, ["L_1", "m_1", "L_2", "m_2", "L_3", "m_3"])
 
 
-def test_ten_thousand_wrong_links_give_one_issue(tmp_path):
-    text = CHAIN.read_text().replace("n: 24", "n: 10000").replace("angle: 0.1", "angle: q")
+def test_thousands_of_wrong_links_give_one_issue(tmp_path):
+    text = CHAIN.read_text().replace("n: 24", "n: 3000").replace("angle: 0.1", "angle: q")
     start = time.process_time()
     assert len(issues_of(tmp_path, text)) == 1
-    assert time.process_time() - start < 8
+    assert time.process_time() - start < 4
