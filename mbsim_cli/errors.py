@@ -1,6 +1,7 @@
 """Exceptions that end a command, each with its exit code, and the issues of an invalid model."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 
 
@@ -15,6 +16,7 @@ class Issue:
     message: str
     hint: str | None = None
     excerpt: str = ""  # the source line
+    instance: str = ""  # of a repetition, where one made what is wrong; the message names it too
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}:{self.column}: " if self.line else f"{self.file}: "
@@ -25,7 +27,7 @@ class Issue:
     def as_dict(self) -> dict[str, str | int | None]:
         """Return the issue as ``mbsim validate --json`` prints it."""
         entries = asdict(self)
-        del entries["excerpt"]
+        del entries["excerpt"], entries["instance"]
         return entries
 
 
@@ -41,13 +43,25 @@ class UsageError(MbsimError):
     exit_code = 2
 
 
+def of_first_instances(issues: Iterable[Issue]) -> Iterator[Issue]:
+    """Yield the issues without those that differ from earlier ones by the instance of a repetition only."""
+    first: dict[tuple[str, int, int, str], str] = {}
+    for issue in issues:
+        sentence = re.sub(r"'[^']*'|[-+.\w]*\d[-+.\w]*", "", issue.message.removesuffix(issue.instance))
+        if first.setdefault((issue.file, issue.line, issue.column, sentence), issue.instance) == issue.instance:
+            yield issue
+
+
 class ModelError(MbsimError):
-    """A model is invalid; ``issues`` holds everything that was found wrong, in file order."""
+    """A model is invalid; ``issues`` holds everything that was found wrong, in file order.
+
+    Of what is wrong in many instances of a repetition, the first one stands for all.
+    """
 
     exit_code = 3
 
     def __init__(self, issues: Iterable[Issue]):
-        self.issues: tuple[Issue, ...] = tuple(issues)
+        self.issues: tuple[Issue, ...] = tuple(of_first_instances(issues))
         super().__init__("\n".join(map(str, self.issues)))
 
 

@@ -20,13 +20,14 @@ def describe(assembled: "Assembled") -> dict[str, Any]:
     file, topology, names = assembled.model_file, assembled.topology, assembled.problem.names
     closing, matrices = assembled.closing, branches(topology.parent)
     joint_of = dict(zip(topology.bodies, topology.joints, strict=True))
+    reversed_ = dict(zip(topology.joints, topology.reversed, strict=True))  # tree joints
     return {
         "name": file.name,
         "bodies": [
             {"number": i + 1, "name": body, "parent": _parent(topology, i), "joint": joint_of[body]}
             for i, body in enumerate(topology.bodies)
         ],
-        "joints": [_joint(assembled, name, spec) for name, spec in file.joints.items()],
+        "joints": [_joint(name, spec, reversed_.get(name)) for name, spec in file.joints.items()],
         "coordinates": [
             {"name": name, "unit": unit, "independent": bool(independent)}
             for name, unit, independent in zip(
@@ -53,11 +54,10 @@ def _parent(topology: Any, body: int) -> str:
     return "ground" if parent < 0 else topology.bodies[parent]
 
 
-def _joint(assembled: "Assembled", name: str, spec: Any) -> dict[str, Any]:
-    topology = assembled.topology
-    cut = name in topology.cut
-    backwards = not cut and topology.reversed[topology.joints.index(name)]
-    return {"name": name, "type": spec.type, "bodies": list(spec.bodies), "cut": cut, "reversed": backwards}
+def _joint(name: str, spec: Any, backwards: bool | None) -> dict[str, Any]:
+    """A joint; ``backwards`` is None where it is cut."""
+    cut = backwards is None
+    return {"name": name, "type": spec.type, "bodies": list(spec.bodies), "cut": cut, "reversed": bool(backwards)}
 
 
 def _uses(assembled: "Assembled") -> dict[str, list[str]]:

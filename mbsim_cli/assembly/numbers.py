@@ -43,8 +43,9 @@ class Numbers:
 
     def depending_on(self, parameter: str, numbers: Iterable[Any]) -> dict[Any, complex]:
         """Those of the numbers that depend on a parameter, with their values a complex step away."""
-        moved = {parameter: self._beyond(parameter)}
-        values = ((number, complex(self._environment.value(number, moved))) for number in numbers)
+        moved, affected = {parameter: self._beyond(parameter)}, self._environment.affected(parameter)
+        reading = (number for number in numbers if not affected.isdisjoint(self._environment.names_in(number)))
+        values = ((number, complex(self._environment.value(number, moved))) for number in reading)
         return {number: value for number, value in values if value.imag}
 
     def gradient(self, number: Any, parameters: Sequence[str]) -> list[float]:

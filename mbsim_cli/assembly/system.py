@@ -37,6 +37,7 @@ class System:
         for joint, backwards in zip(topology.joints, topology.reversed, strict=True):
             self.columns += [(joint, column) for column in tree_columns(kind_of(self.joints[joint]), backwards)]
             self.first_column.append(len(self.columns))
+        self._body_of = {joint: body for body, joint in enumerate(topology.joints)}
         self._number = {(joint, column.coordinate): i for i, (joint, column) in enumerate(self.columns)}
 
     def issue(self, path: str, message: str, hint: str | None = None) -> None:
@@ -78,7 +79,7 @@ class System:
 
     def columns_of(self, joint: str) -> list[TreeColumn]:
         """Columns of a tree joint."""
-        body = self.topology.joints.index(joint)
+        body = self._body_of[joint]
         return [column for _, column in self.columns[self.first_column[body] : self.first_column[body + 1]]]
 
     def declared_order(self, joint: str) -> tuple[str, ...]:

@@ -84,6 +84,10 @@ def _binary(node: ast.expr, op: ast.operator, a: Any, b: Any) -> Any:
                 return a * b
             case ast.Div():
                 return a / b
+            case ast.Mod():
+                return a % b
+            case ast.FloorDiv():
+                return a // b
             case _:
                 return _power(node, a, b)
     except ZeroDivisionError:

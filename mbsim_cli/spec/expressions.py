@@ -30,6 +30,7 @@ class Expressions:
         self._scopes: dict[tuple, dict[str, Scalar]] = {}
         self._gradients: dict[tuple, dict[str, dict[str, float]]] = {}
         self._reads = {name: self._names_read(name) for name in self._definitions}
+        self._read_by: dict[str, list[str]] | None = None
         self._order, cycles = sort(self._reads)
         self._rank = {name: place for place, name in enumerate(self._order)}
         self._record_cycles(cycles)
@@ -102,6 +103,24 @@ class Expressions:
             gradient = {} if replaced else self.gradient(self._definitions[needed], values)
             known[needed] = {**gradient, needed: 1.0} if needed in self._parameters else gradient
         return known[name]
+
+    def names_in(self, number: Number) -> Iterable[str]:
+        """Return the names that a number reads."""
+        return () if number.literal is not None else names(parse(number.text))
+
+    def affected(self, name: str) -> frozenset[str]:
+        """Return the constants and parameters whose values depend on one of them, itself included."""
+        if self._read_by is None:
+            self._read_by = {}
+            for reader, read in self._reads.items():
+                for used in read:
+                    self._read_by.setdefault(used, []).append(reader)
+        found, stack = {name}, [name]
+        while stack:
+            readers = set(self._read_by.get(stack.pop(), ())) - found
+            found |= readers
+            stack.extend(readers)
+        return frozenset(found)
 
     def integrand(self, text: str, sensor_widths: Mapping[str, int]) -> "Integrand":
         """Compile an expression of sensors, time ``t`` and names; numpy and sympy are loaded here."""

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from mbsim_cli.spec.number import expression_error
+from mbsim_cli.spec.scoped import Scoped
 from mbsim_cli.spec.syntax import ExpressionError, parse
 
 
@@ -13,6 +14,7 @@ def _read(value: Any) -> Any:
         value = repr(value)
     if isinstance(value, str):
         try:
+            value = str(value.formula(vectors=True)) if type(value) is Scoped else value
             parse(value, vectors=True)
         except ExpressionError as error:
             raise expression_error(error) from None

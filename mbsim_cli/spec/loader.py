@@ -15,9 +15,11 @@ from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.nodes import resolve
 from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.prune import Broken, valid_part
+from mbsim_cli.spec.repeat.writer import write_out
 from mbsim_cli.spec.review import Review
 from mbsim_cli.spec.rules import RULES
 from mbsim_cli.spec.suggestions import suggest
+from mbsim_cli.spec.wildcards import replace_wildcards
 
 
 def load(path: str | os.PathLike[str], overrides: Mapping[str, str] | None = None) -> ModelFile:
@@ -26,6 +28,10 @@ def load(path: str | os.PathLike[str], overrides: Mapping[str, str] | None = Non
     Raises ModelError with all issues, InputOutputError when the file cannot be read, UsageError for a wrong override.
     """
     source, issues = read_source(path)
+    if wrong := write_out(source, overrides or {}):
+        raise ModelError(_in_order(issues + wrong, source.file))
+    if source.root is not None:
+        replace_wildcards(source.root)
     model: ModelFile | None = None
     broken: Broken = set()
     data: dict[str, Any] = source.data()

@@ -49,7 +49,7 @@ class NodeError(Exception):
 class Node:
     """A value with its place: ``value`` is a scalar, a list of nodes, or a dict of nodes by key."""
 
-    __slots__ = ("column", "file", "key_column", "key_line", "line", "plain", "size", "value")
+    __slots__ = ("column", "file", "instance", "key_column", "key_line", "line", "plain", "size", "value")
 
     def __init__(self, value: Any, file: str, line: int, column: int, plain: bool = True):
         self.value = value
@@ -60,6 +60,7 @@ class Node:
         self.key_line = 0  # place of the key that the node stands under
         self.key_column = 0
         self.size = 1  # nodes in all, aliases followed
+        self.instance = ""  # of a repetition, that made the node
 
     def data(self) -> Any:
         """Return the plain lists, dicts and scalars."""
@@ -209,7 +210,7 @@ class _Builder:
 
     def _refuse_as_key(self, place: tuple[int, int]) -> None:
         if self._stack and self._stack[-1].wants_key:
-            raise NodeError("a key must be a plain text", *place)
+            raise NodeError("a key must be a plain text", *place, "one that begins with a brace stands in quotes")
 
     def _put(self, node: Node) -> None:
         if not self._stack:

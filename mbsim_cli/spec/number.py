@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from mbsim_cli.spec.scoped import Scoped
 from mbsim_cli.spec.syntax import ExpressionError, parse
 
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
@@ -38,6 +39,11 @@ class Number:
     @classmethod
     def read(cls, value: Any) -> "Number":
         """Return the number that stands in the file; raises PydanticCustomError."""
+        if type(value) is Scoped:
+            try:
+                value = value.formula()
+            except ExpressionError as error:
+                raise expression_error(error) from None
         if type(value) is float or type(value) is int:
             number = float(value)
             if not math.isfinite(number):

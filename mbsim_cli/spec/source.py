@@ -51,14 +51,20 @@ class Source:
 
     def _find(self, path: Path) -> tuple[Node | None, bool]:
         # the deepest node along the path, and whether that is all of it
-        node = self.root
+        nodes, complete = self._along(path)
+        return (nodes[-1] if nodes else None), complete
+
+    def _along(self, path: Path) -> tuple[list[Node], bool]:
+        # the nodes along the path, and whether they are all of it
+        nodes = [self.root] if self.root is not None else []
         keys = list(self._written(path))
-        while node is not None and keys:
-            below, used = _step(node.value, keys)
+        while nodes and keys:
+            below, used = _step(nodes[-1].value, keys)
             if below is None:
-                return node, False
-            node, keys = below, keys[used:]
-        return node, True
+                return nodes, False
+            nodes.append(below)
+            keys = keys[used:]
+        return nodes, True
 
     def _written(self, path: Path) -> Sequence[str | int]:
         # the path in the file that a path in the model comes from
@@ -74,8 +80,9 @@ class Source:
         """Return an issue at a path, with file, line, column and the source line."""
         file, line, column = self.locate(path, offset, key)
         written = self._written(path)
+        instance = next((node.instance for node in reversed(self._along(path)[0]) if node.instance), "")
         shown = path if isinstance(path, str) and list(written) == _split(path) else join(written)
-        return Issue(file, line, column, shown, message, hint, self.line(file, line))
+        return Issue(file, line, column, shown, message + instance, hint, self.line(file, line), instance)
 
 
 def join(path: Sequence[str | int]) -> str:

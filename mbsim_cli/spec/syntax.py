@@ -20,8 +20,10 @@ FUNCTIONS: dict[str, int] = {
 VECTOR_FUNCTIONS: dict[str, int] = {"dot": 2, "cross": 2, "norm": 1}
 COMPONENTS = {"x": 0, "y": 1, "z": 2}
 _ALLOWED_CHARACTER = re.compile(r"[\w\s+\-*/().,\[\]]")
+_ALLOWED_IN_REPETITION = re.compile(r"[\w\s+\-*/%().,\[\]]")
 _UNIT = re.compile(r"(?<=[\w)\]])\s(?=\s*deg\b)")
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)
+_WHOLE = (ast.Mod, ast.FloorDiv)  # of whole numbers, in repetitions
 
 
 class ExpressionError(Exception):
@@ -36,15 +38,16 @@ class ExpressionError(Exception):
 
 
 @lru_cache(maxsize=65536)
-def parse(text: str, vectors: bool = False) -> ast.expr:
+def parse(text: str, vectors: bool = False, repeated: bool = False) -> ast.expr:
     """Return the checked tree of an expression; ``vectors`` allows what integrands may hold.
 
-    Raises ExpressionError.
+    ``repeated`` allows the operators % and // of repetitions. Raises ExpressionError.
     """
     if len(text) > MAX_LENGTH:
         raise ExpressionError(f"expression is longer than {MAX_LENGTH} characters")
+    allowed = _ALLOWED_IN_REPETITION if repeated else _ALLOWED_CHARACTER
     for offset, character in enumerate(text):
-        if not _ALLOWED_CHARACTER.match(character):
+        if not allowed.match(character):
             hint = "powers are written **" if character == "^" else None
             raise ExpressionError(f"character {character!r} cannot stand in an expression", offset, hint)
     stripped = text.lstrip()
@@ -55,7 +58,7 @@ def parse(text: str, vectors: bool = False) -> ast.expr:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(source, mode="eval").body
-        _check(tree, source, start, vectors)
+        _check(tree, source, start, vectors, repeated)
     except SyntaxError as error:
         raise _syntax_error(error, source, start) from None
     except (RecursionError, MemoryError, ValueError):
@@ -78,13 +81,13 @@ def column(node: ast.expr) -> int:
     return node.offset  # type: ignore[attr-defined]
 
 
-def _check(node: ast.expr, source: str, start: int, vectors: bool) -> None:
+def _check(node: ast.expr, source: str, start: int, vectors: bool, repeated: bool) -> None:
     node.offset = start + len(source.encode()[: node.col_offset].decode())  # type: ignore[attr-defined]
-    for child in _children(node, vectors):
-        _check(child, source, start, vectors)
+    for child in _children(node, vectors, repeated):
+        _check(child, source, start, vectors, repeated)
 
 
-def _children(node: ast.expr, vectors: bool) -> list[ast.expr]:
+def _children(node: ast.expr, vectors: bool, repeated: bool) -> list[ast.expr]:
     match node:
         case ast.Name():
             return []
@@ -92,7 +95,7 @@ def _children(node: ast.expr, vectors: bool) -> list[ast.expr]:
             return []
         case ast.UnaryOp(op=ast.UAdd() | ast.USub(), operand=operand):
             return [operand]
-        case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _OPERATORS):
+        case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _OPERATORS + _WHOLE * repeated):
             return [left, right]
         case ast.BinOp(op=op):
             raise ExpressionError("this operator is not known", column(node), "the operators are + - * / **")

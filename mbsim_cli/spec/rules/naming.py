@@ -18,7 +18,7 @@ def check(review: Review) -> None:
     """Report names that cannot be written in expressions or references, or that stand twice."""
     for section in _IN_EXPRESSIONS:
         for name in getattr(review.model, section):
-            for message, hint in _in_expressions(name):
+            for message, hint in in_expressions(name):
                 review.report((section, name), message, hint, key=True)
     for section in _IN_REFERENCES:
         for name in getattr(review.model, section):
@@ -38,7 +38,8 @@ def _plain(name: str) -> bool:
     return name.isidentifier() and unicodedata.is_normalized("NFKC", name)
 
 
-def _in_expressions(name: str) -> Iterator[tuple[str, str]]:
+def in_expressions(name: str) -> Iterator[tuple[str, str]]:
+    """Yield why a name cannot stand in expressions, and a hint."""
     if not _plain(name) or name in _KEYWORDS:
         yield f"{name!r} cannot be used in expressions", "letters, digits and _, a letter first"
     elif name in _RESERVED:

@@ -1,0 +1,1 @@
+"""Repetitions: blocks of a file that stand for many items, written out before anything is judged."""
