@@ -20,12 +20,17 @@ from mbsim_cli.spec.rules import RULES
 from mbsim_cli.spec.suggestions import suggest
 
 
-def load(path: str | os.PathLike[str], overrides: Mapping[str, str] | None = None) -> ModelFile:
+def load(
+    path: str | os.PathLike[str],
+    overrides: Mapping[str, str] | None = None,
+    texts: Mapping[str, str] | None = None,
+) -> ModelFile:
     """Return the model in a file, with parameters or constants replaced by ``overrides`` (texts).
 
+    ``texts`` by file name take the place of files, as when a result is read again.
     Raises ModelError with all issues, InputOutputError when the file cannot be read, UsageError for a wrong override.
     """
-    source, issues = read_source(path)
+    source, issues = read_source(path, texts)
     model: ModelFile | None = None
     broken: Broken = set()
     data: dict[str, Any] = source.data()
