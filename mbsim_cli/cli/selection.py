@@ -36,7 +36,7 @@ def sort_arguments(arguments: Sequence[str]) -> tuple[list[Path], list[str]]:
 def labels_of(results: Sequence[Path], given: Sequence[str]) -> list[str]:
     """A name for each result: as given, else the file's stem, else its whole path."""
     if given and len(given) != len(results):
-        raise UsageError(f"{len(results)} results take {len(results)} --label, not {len(given)}")
+        raise UsageError(f"--label comes once for each result: {len(results)} times, not {len(given)}")
     stems = [result.stem for result in results]
     return list(given) or (stems if len(set(stems)) == len(stems) else list(map(str, results)))
 
@@ -46,10 +46,12 @@ class Chooser:
 
     def __init__(self, contents: Sequence[Content]):
         self._contents = contents
+        self._parameters = list(dict.fromkeys(name for content in contents for name in content.parameters))
 
     def choose(self, names: Sequence[str], parameters: Sequence[str], gradient: bool) -> Selection:
         """What the command line asks for; all objectives and all sensors where it names nothing."""
         chosen = Selection()
+        self._check_parameters(parameters)
         histories, objectives = self._split(names)
         wanted = bool(names or gradient or parameters)
         if objectives or gradient or not wanted:
@@ -57,7 +59,7 @@ class Chooser:
         if not histories and (parameters or not wanted):
             histories = self._default(bool(parameters), chosen.left_out)
         if parameters:
-            chosen.panels = [self._sensitivity(n, p) for n in histories for p in map(self._parameter, parameters)]
+            chosen.panels = [self._sensitivity(n, p) for n in histories for p in parameters]
         else:
             chosen.panels = [Panel(name, self._series(name)) for name in histories]
         if not (chosen.panels or chosen.bars):
@@ -65,6 +67,7 @@ class Chooser:
         return chosen
 
     def _all(self, *kinds: str) -> list[str]:
+        """Names of all histories, or of those of some kinds."""
         return list(dict.fromkeys(name for content in self._contents for name in content.names(*kinds)))
 
     def _split(self, names: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -73,7 +76,10 @@ class Chooser:
         known = {name for content in self._contents for name in content.objectives}
         for name in names:
             if name not in histories and name not in known:
-                raise UsageError(f"no result holds {name!r}{self._hint(name, [*self._all(), *known])}")
+                by_it = f"; --sensitivity {name} draws derivatives by it" if name in self._parameters else ""
+                raise UsageError(
+                    f"no result holds a history {name!r}{by_it or self._hint(name, [*self._all(), *known])}"
+                )
         return histories, [name for name in names if name not in histories]
 
     def _hint(self, name: str, known: Sequence[str]) -> str:
@@ -110,13 +116,11 @@ class Chooser:
     def _derived(self, name: str) -> bool:
         return any((found := _history(c, name)) and c.entries[found[0]].sensitivity for c in self._contents)
 
-    def _parameter(self, name: str) -> str:
-        known = list(dict.fromkeys(name for content in self._contents for name in content.parameters))
-        if name not in known:
-            raise UsageError(
-                f"no result holds sensitivities by {name!r}{self._hint(name, known) if known else NO_GRADIENT}"
-            )
-        return name
+    def _check_parameters(self, parameters: Sequence[str]) -> None:
+        for name in parameters:
+            if name not in self._parameters:
+                hint = self._hint(name, self._parameters) if self._parameters else NO_GRADIENT
+                raise UsageError(f"no result holds sensitivities by {name!r}{hint}")
 
     def _sensitivity(self, name: str, parameter: str) -> Panel:
         if not self._derived(name):

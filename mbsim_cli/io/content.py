@@ -48,8 +48,8 @@ class Content:
             self._objectives = objectives_of(file)
 
     def names(self, *kinds: str) -> list[str]:
-        """Names of all histories of some kinds."""
-        return [name for name, entry in self.entries.items() if entry.kind in kinds]
+        """Names of all histories, or of those of some kinds."""
+        return [name for name, entry in self.entries.items() if not kinds or entry.kind in kinds]
 
     def history(self, name: str) -> Series:
         """A history by its name."""

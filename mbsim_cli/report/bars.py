@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.gridspec import SubplotSpec
 
 from mbsim_cli.model.series import quotient
 from mbsim_cli.report.panels import Bars
@@ -21,10 +22,10 @@ def bars_height(all_bars: Sequence[Bars]) -> float:
     return _EDGE + sum(map(_height, all_bars))
 
 
-def draw_bars(figure: Any, all_bars: Sequence[Bars], labels: Sequence[str]) -> None:
-    """Draw one row an objective."""
+def draw_bars(place: SubplotSpec, all_bars: Sequence[Bars], labels: Sequence[str]) -> None:
+    """Draw one row an objective at a place of the sheet."""
     ratios = [_height(bars) for bars in all_bars]
-    grid = figure.subplots(len(all_bars), 2, squeeze=False, gridspec_kw={"height_ratios": ratios})
+    grid = place.subgridspec(len(all_bars), 2, height_ratios=ratios).subplots(squeeze=False)
     for (left, right), bars in zip(grid, all_bars, strict=True):
         units = {name: quotient(bars.unit, unit) for name, unit in bars.parameters.items()}
         _draw(left, bars, relative=False)
@@ -37,7 +38,7 @@ def draw_bars(figure: Any, all_bars: Sequence[Bars], labels: Sequence[str]) -> N
         right.set_title(f"ρ / {bars.objective} · d {bars.objective} / dρ")
     if len(labels) > 1:
         handles = grid[0, 1].containers
-        figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)))
+        grid[0, 0].figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)))
 
 
 def _draw(axes: Any, bars: Bars, relative: bool) -> None:

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
+from matplotlib.gridspec import SubplotSpec
 
 from mbsim_cli.report.panels import Panel
 from mbsim_cli.report.style import COLOURS, DASHES, GREY, unit_label
 
+ROUND_OFF = 1e-9  # of a value: less is no change
 LEGEND_MOST = 10  # entries; more components are a bundle of lines, named by nobody
 _EDGE, _AXES, _FEW = 0.55, 1.45, 2.4  # inches: around all axes, each of several, and a lone one
 
@@ -17,21 +18,21 @@ def histories_height(panels: Sequence[Panel]) -> float:
     return _EDGE + (_FEW if len(panels) == 1 else _AXES * len(panels))
 
 
-def draw_histories(figure: Any, panels: Sequence[Panel], labels: Sequence[str]) -> None:
-    """Draw panels below each other; several results differ by dash where components have the colours."""
+def draw_histories(place: SubplotSpec, panels: Sequence[Panel], labels: Sequence[str]) -> None:
+    """Draw panels below each other at a place of the sheet; several results differ by dash where components have the colours."""
     shown = [_components(panel) for panel in panels]
     by_colour = all(len(components) == 1 for components in shown)
-    stack = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
-    for place, (axes, panel, components) in enumerate(zip(stack, panels, shown, strict=True)):
+    stack = place.subgridspec(len(panels), 1).subplots(sharex=True, squeeze=False)[:, 0]
+    for row, (axes, panel, components) in enumerate(zip(stack, panels, shown, strict=True)):
         _draw(axes, panel, components, labels, by_colour)
-        several = len(labels) > 1 and (place == 0 or not by_colour)
+        several = len(labels) > 1 and (row == 0 or not by_colour)
         if len(components) > LEGEND_MOST:
             axes.set_title(f"{len(components)} components", color=GREY, fontsize=8)
         elif several or len(components) > 1:
             axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.04), borderaxespad=0.2)
     stack[-1].set_xlabel("time [s]")
     stack[0].margins(x=0)
-    figure.align_ylabels(stack)
+    stack[0].figure.align_ylabels(stack)
 
 
 def _components(panel: Panel) -> list[str]:
@@ -67,6 +68,6 @@ def _draw(axes: Any, panel: Panel, components: list[str], labels: Sequence[str],
 def _keep_constants_flat(axes: Any) -> None:
     """Do not blow round-off up to the height of the axes."""
     low, high = axes.get_ylim()
-    middle, least = 0.5 * (low + high), 1e-9 * max(abs(low), abs(high))
-    if high - low < least or not np.isfinite(high - low):
-        axes.set_ylim(middle - least or -1.0, middle + least or 1.0)
+    size = max(abs(low), abs(high))
+    if high - low < ROUND_OFF * size:
+        axes.set_ylim(low - 0.1 * size, high + 0.1 * size)

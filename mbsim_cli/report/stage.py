@@ -64,7 +64,7 @@ class _Stage:
             _directions(figure, film)
         self._floor = LineCollection([], colors=FAINT, linewidths=0.7)
         axes.add_collection(self._floor)
-        self._traces = [axes.plot([], [], color=_colour(film, k), linewidth=0.9, alpha=0.8)[0] for k in film.traces]
+        self._traces = [axes.plot([], [], color=_colour(film, k), linewidth=0.9)[0] for k in film.traces]
         self._lines = LineCollection([], capstyle="round", joinstyle="round")
         axes.add_collection(self._lines)
         mark: dict[str, Any] = {"linestyle": "", "zorder": 3}
