@@ -13,7 +13,7 @@ from mbsim_cli.assembly.joints import both
 from mbsim_cli.assembly.kinematics import poses
 from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.assembly.outline import outline
-from mbsim_cli.assembly.solids import wire_frame
+from mbsim_cli.assembly.solids import wheel, wire_frame
 from mbsim_cli.assembly.spanning import spanning_tree
 from mbsim_cli.assembly.system import System
 from mbsim_cli.assembly.theta import Theta
@@ -69,8 +69,8 @@ class _Drawing:
         for kind, specs in (("spring", model.forces), ("rod", model.constraints)):
             for spec in specs.values():
                 if getattr(spec, "points", None) is not None:
-                    ends = [self._named(*split(reference)) for reference in spec.points]
-                    self._lines.append(Line(kind, GROUND, tuple(ends)))
+                    line = Line(kind, GROUND, tuple(self._named(*split(reference)) for reference in spec.points))
+                    self._lines += [line] if line not in self._lines else []
         for name in self._index:
             for point, spec in model.points.items():
                 if carries(spec, name):
@@ -78,6 +78,9 @@ class _Drawing:
         ground = tuple(k for k, body in enumerate(self._body) if body == GROUND)
         for name, spec in model.bodies.items():
             self._draw(self._index[name], name, spec)
+        for spec in model.forces.values():
+            if spec.type == "tyre":
+                self._draw_tyre(spec)
         return Scene(
             bodies=self._system.topology.bodies,
             local=np.array(self._local, dtype=float).reshape(-1, 3),
@@ -102,10 +105,18 @@ class _Drawing:
         if len(corners) < 2 and not frame:
             centre, size = self._local[self._named(name, "center_of_mass")], self._gyration(name)
             frame = [np.array([centre - end, centre + end]) for end in size * np.eye(3)]
-        for polyline in frame:
-            self._lines.append(Line("shape", number, tuple(self._add(number, point) for point in polyline)))
+        self._polylines(number, frame)
         for kind, edges in zip(("body", "shape"), outline(np.array([self._local[k] for k in corners])), strict=True):
             self._lines += [Line(kind, number, (corners[a], corners[b])) for a, b in edges]
+
+    def _draw_tyre(self, spec: Any) -> None:
+        (body, center), (_, axis) = split(spec.center), split(spec.axis)
+        at, along = self._geometry.point(body, center), self._geometry.vector(body, axis)
+        self._polylines(self._index[body], wheel(np.array(at), np.array(along), float(self._numbers(spec.radius))))
+
+    def _polylines(self, body: int, polylines: list[np.ndarray]) -> None:
+        for polyline in polylines:
+            self._lines.append(Line("shape", body, tuple(self._add(body, point) for point in polyline)))
 
     def _gyration(self, name: str) -> float:
         """Radius of gyration of a body: the size of one that has no other."""

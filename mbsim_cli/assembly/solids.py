@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from mbsim_cli.assembly.frames import frame
 from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.assembly.shapes import shape_center
 
 AROUND = 36  # chords of a circle
+RIM = 0.6  # radius, of the tread's
 _AXES = {"x": 0, "y": 1, "z": 2}
 
 
@@ -26,6 +28,14 @@ def wire_frame(numbers: Numbers, shape: Any) -> list[np.ndarray]:
     if shape.type == "sphere":
         return [center + _circle(float(numbers(shape.radius)), axis) for axis in range(3)]
     return []
+
+
+def wheel(center: np.ndarray, axis: np.ndarray, radius: float) -> list[np.ndarray]:
+    """Polylines (k, 3) of a tyre about an axis: tread, rim, and two diameters that show how it turns."""
+    turn = np.array(frame(tuple(axis)), dtype=float)  # its z is the axis
+    tread = _circle(radius, 2) @ turn.T
+    rim = RIM * tread
+    return [center + line for line in (tread, rim, rim[:: AROUND // 2][:2], rim[AROUND // 4 :: AROUND // 2][:2])]
 
 
 def _circle(radius: float, axis: int) -> np.ndarray:

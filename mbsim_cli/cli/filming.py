@@ -1,11 +1,11 @@
 """From a result to a film: the stored model is read again, and moved along the stored coordinates."""
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
+from mbsim_cli.cli.selection import hint
 from mbsim_cli.errors import InputOutputError, UsageError
 from mbsim_cli.io.content import Content
 
@@ -40,10 +40,10 @@ class Filming:
 
         scene = self._moving.scene
         if follow is not None and follow not in scene.bodies:
-            raise UsageError(f"--follow: there is no body {follow!r}{_hint(follow, scene.bodies)}")
+            raise UsageError(f"--follow: there is no body {follow!r}{hint(follow, scene.bodies)}")
         for name in traces:
             if name not in scene.names:
-                raise UsageError(f"--trace: there is no point {name!r}{_hint(name, list(scene.names))}")
+                raise UsageError(f"--trace: there is no point {name!r}{hint(name, scene.names)}")
         return Film(
             scene=scene,
             time=self.time,
@@ -54,8 +54,3 @@ class Filming:
             size=size,
             title=title,
         )
-
-
-def _hint(name: str, known: Sequence[str]) -> str:
-    near = get_close_matches(name, known, n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""

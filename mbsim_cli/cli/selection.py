@@ -1,9 +1,8 @@
 """What a picture shows: the results and names of a command line become panels and bars."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 
 from mbsim_cli.errors import UsageError
@@ -14,6 +13,7 @@ from mbsim_cli.report.panels import Bars, Panel
 
 MOST_PANELS = 8  # where the command names none
 MOST_BARS = 6
+NO_GRADIENT = "; mbsim run --sensitivity ddm computes them"
 
 
 @dataclass
@@ -39,6 +39,14 @@ def labels_of(results: Sequence[Path], given: Sequence[str]) -> list[str]:
         raise UsageError(f"--label comes once for each result: {len(results)} times, not {len(given)}")
     stems = [result.stem for result in results]
     return list(given) or (stems if len(set(stems)) == len(stems) else list(map(str, results)))
+
+
+def hint(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """What may be meant by an unknown name, to be put behind a sentence."""
+    from mbsim_cli.spec.suggestions import suggest
+
+    found = suggest(name, known) or otherwise
+    return f"; {found}" if found else ""
 
 
 class Chooser:
@@ -75,16 +83,12 @@ class Chooser:
         histories = [name for name in names if any(_history(content, name) for content in self._contents)]
         known = {name for content in self._contents for name in content.objectives}
         for name in names:
+            if name in self._parameters and name not in (*histories, *known):
+                raise UsageError(f"{name!r} is a parameter; --sensitivity {name} draws derivatives by it")
             if name not in histories and name not in known:
-                by_it = f"; --sensitivity {name} draws derivatives by it" if name in self._parameters else ""
-                raise UsageError(
-                    f"no result holds a history {name!r}{by_it or self._hint(name, [*self._all(), *known])}"
-                )
+                near = hint(name, [*self._all(), *known], "--list shows what can be named")
+                raise UsageError(f"no result holds a history {name!r}{near}")
         return histories, [name for name in names if name not in histories]
-
-    def _hint(self, name: str, known: Sequence[str]) -> str:
-        near = get_close_matches(name, known, n=1)
-        return f"; did you mean {near[0]!r}?" if near else "; --list shows what can be named"
 
     def _default(self, sensitivities: bool, left_out: list[str]) -> list[str]:
         """All sensors, else torques, else coordinates, as many as a sheet takes."""
@@ -119,16 +123,13 @@ class Chooser:
     def _check_parameters(self, parameters: Sequence[str]) -> None:
         for name in parameters:
             if name not in self._parameters:
-                hint = self._hint(name, self._parameters) if self._parameters else NO_GRADIENT
-                raise UsageError(f"no result holds sensitivities by {name!r}{hint}")
+                known = hint(name, self._parameters) if self._parameters else NO_GRADIENT
+                raise UsageError(f"no result holds sensitivities by {name!r}{known}")
 
     def _sensitivity(self, name: str, parameter: str) -> Panel:
         if not self._derived(name):
             raise UsageError(f"no result holds sensitivities of {name}{NO_GRADIENT}")
         return Panel(f"∂{name}/∂{parameter}", tuple(_read(content, name, parameter) for content in self._contents))
-
-
-NO_GRADIENT = "; mbsim run --sensitivity ddm computes them"
 
 
 def _history(content: Content, name: str) -> tuple[str, str] | None:

@@ -19,7 +19,7 @@ def histories_height(panels: Sequence[Panel]) -> float:
 
 
 def draw_histories(place: SubplotSpec, panels: Sequence[Panel], labels: Sequence[str]) -> None:
-    """Draw panels below each other at a place of the sheet; several results differ by dash where components have the colours."""
+    """Draw panels below each other; results differ by dash where components have the colours."""
     shown = [_components(panel) for panel in panels]
     by_colour = all(len(components) == 1 for components in shown)
     stack = place.subgridspec(len(panels), 1).subplots(sharex=True, squeeze=False)[:, 0]

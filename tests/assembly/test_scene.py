@@ -9,7 +9,7 @@ from mbsim_cli import spec
 from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.assembly.outline import outline
 from mbsim_cli.assembly.scene import moving_scene
-from mbsim_cli.assembly.solids import wire_frame
+from mbsim_cli.assembly.solids import wheel, wire_frame
 
 ROOT = Path(__file__).resolve().parents[2]
 CUBE = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], dtype=float)
@@ -128,12 +128,22 @@ def test_points_inside_are_joined_to_the_nearest_corner():
 )
 def test_wire_frames(tmp_path, shape, lines, low, high):
     path = tmp_path / "m.yaml"
-    path.write_text(
-        f"mbsim: 1\nbodies: {{b: {{mass: 1, shape: {shape}}}}}\njoints: {{f: {{type: floating, bodies: [ground, b]}}}}\n"
-    )
+    joints = "{f: {type: floating, bodies: [ground, b]}}"
+    path.write_text(f"mbsim: 1\nbodies: {{b: {{mass: 1, shape: {shape}}}}}\njoints: {joints}\n")
     model = spec.load(path)
     drawn = wire_frame(Numbers(model.expressions), model.bodies["b"].shape)
     assert len(drawn) == lines
     points = np.concatenate(drawn)
     np.testing.assert_allclose(points.min(axis=0), low, atol=1e-12)
     np.testing.assert_allclose(points.max(axis=0), high, atol=1e-12)
+
+
+def test_a_wheel_is_round_about_its_axis():
+    axis, center = np.array([0.0, 2.0, 1.0]), np.array([1.0, 2.0, 3.0])
+    tread, rim, *spokes = (line - center for line in wheel(center, axis, 0.3))
+    np.testing.assert_allclose(np.concatenate([tread, rim, *spokes]) @ axis, 0, atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(tread, axis=1), 0.3)
+    np.testing.assert_allclose(np.linalg.norm(np.concatenate([rim, *spokes]), axis=1), 0.18)
+    assert [len(spoke) for spoke in spokes] == [2, 2]
+    np.testing.assert_allclose([spoke.sum(axis=0) for spoke in spokes], 0, atol=1e-12)
+    assert np.dot(spokes[0][0], spokes[1][0]) == pytest.approx(0, abs=1e-12)

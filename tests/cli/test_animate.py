@@ -59,7 +59,7 @@ def test_the_result_alone_is_enough(mbsim, variant, tmp_path):
         (("--size", "2x2"), "--size wants"),
         (("--size", "640"), "--size wants"),
         (("--speed", "0"), "--speed wants"),
-        (("--fps", "0"), "0"),
+        (("--fps", "0"), "--fps"),
         (("-o", "a.png"), ".gif, .mp4"),
     ],
 )
