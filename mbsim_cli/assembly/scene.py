@@ -78,9 +78,6 @@ class _Drawing:
         ground = tuple(k for k, body in enumerate(self._body) if body == GROUND)
         for name, spec in model.bodies.items():
             self._draw(self._index[name], name, spec)
-        for spec in model.forces.values():
-            if spec.type == "tyre":
-                self._draw_tyre(spec)
         return Scene(
             bodies=self._system.topology.bodies,
             local=np.array(self._local, dtype=float).reshape(-1, 3),
@@ -98,6 +95,7 @@ class _Drawing:
         frame = [] if spec.shape is None else wire_frame(self._numbers, spec.shape)
         if len(corners) > 1 and spec.shape is not None and spec.shape.type == "rod":
             frame = []  # its points show it
+        frame += self._wheels(name)
         for reserve in ("center_of_mass", "origin"):
             named = self._named(name, reserve)
             if len(corners) < 2 and not frame and not self._near(named, corners):
@@ -105,18 +103,20 @@ class _Drawing:
         if len(corners) < 2 and not frame:
             centre, size = self._local[self._named(name, "center_of_mass")], self._gyration(name)
             frame = [np.array([centre - end, centre + end]) for end in size * np.eye(3)]
-        self._polylines(number, frame)
+        for polyline in frame:
+            self._lines.append(Line("shape", number, tuple(self._add(number, point) for point in polyline)))
         for kind, edges in zip(("body", "shape"), outline(np.array([self._local[k] for k in corners])), strict=True):
             self._lines += [Line(kind, number, (corners[a], corners[b])) for a, b in edges]
 
-    def _draw_tyre(self, spec: Any) -> None:
-        (body, center), (_, axis) = split(spec.center), split(spec.axis)
-        at, along = self._geometry.point(body, center), self._geometry.vector(body, axis)
-        self._polylines(self._index[body], wheel(np.array(at), np.array(along), float(self._numbers(spec.radius))))
-
-    def _polylines(self, body: int, polylines: list[np.ndarray]) -> None:
-        for polyline in polylines:
-            self._lines.append(Line("shape", body, tuple(self._add(body, point) for point in polyline)))
+    def _wheels(self, name: str) -> list[np.ndarray]:
+        """Polylines of the tyres on a body."""
+        found: list[np.ndarray] = []
+        for spec in self._system.model_file.forces.values():
+            if spec.type == "tyre" and split(spec.center)[0] == name:
+                center = self._geometry.point(name, split(spec.center)[1])
+                axis = self._geometry.vector(name, split(spec.axis)[1])
+                found += wheel(np.array(center), np.array(axis), float(self._numbers(spec.radius)))
+        return found
 
     def _gyration(self, name: str) -> float:
         """Radius of gyration of a body: the size of one that has no other."""

@@ -89,7 +89,7 @@ def _draw(
         save_sheet(chosen.panels, chosen.bars, labels, temporary, kind)
     return {
         "output": str(output),
-        "results": dict(zip(labels, (str(content.path) for content in contents), strict=True)),
+        "results": [{"file": str(c.path), "label": label} for c, label in zip(contents, labels, strict=True)],
         "histories": [panel.title for panel in chosen.panels],
         "gradients": [bars.objective for bars in chosen.bars],
         "left_out": chosen.left_out,

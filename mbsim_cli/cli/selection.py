@@ -105,9 +105,8 @@ class Chooser:
         every = list(dict.fromkeys(name for gradients in found for name in gradients))
         missing = [name for name in objectives if name not in every]
         if required and (missing or not every):
-            raise UsageError(
-                f"no result holds {f'the gradient of {missing[0]}' if missing else 'gradients'}{NO_GRADIENT}"
-            )
+            what = f"the gradient of {missing[0]}" if missing else "gradients"
+            raise UsageError(f"no result holds {what}{NO_GRADIENT}")
         names = list(objectives) or every
         if len(names) > MOST_BARS and not objectives:
             left_out.append(f"{MOST_BARS} of {len(names)} gradients are drawn; name those you want (--list)")

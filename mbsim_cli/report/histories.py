@@ -22,10 +22,12 @@ def draw_histories(place: SubplotSpec, panels: Sequence[Panel], labels: Sequence
     """Draw panels below each other; results differ by dash where components have the colours."""
     shown = [_components(panel) for panel in panels]
     by_colour = all(len(components) == 1 for components in shown)
+    # one legend tells results by colour, where every axes has them all
+    everywhere = by_colour and not any(None in panel.series for panel in panels)
     stack = place.subgridspec(len(panels), 1).subplots(sharex=True, squeeze=False)[:, 0]
     for row, (axes, panel, components) in enumerate(zip(stack, panels, shown, strict=True)):
         _draw(axes, panel, components, labels, by_colour)
-        several = len(labels) > 1 and (row == 0 or not by_colour)
+        several = len(labels) > 1 and (row == 0 or not everywhere)
         if len(components) > LEGEND_MOST:
             axes.set_title(f"{len(components)} components", color=GREY, fontsize=8)
         elif several or len(components) > 1:
@@ -57,10 +59,8 @@ def _draw(axes: Any, panel: Panel, components: list[str], labels: Sequence[str],
             dash = DASHES[(number // len(COLOURS) if by_colour else number) % len(DASHES)]
             words = [name] * (len(components) > 1) + [labels[number]] * (len(labels) > 1)
             values = series.values[:, series.components.index(name)]
-            axes.plot(
-                series.time, values, color=colour, linestyle=dash, linewidth=0.7 if bundle else None,
-                label=", ".join(words) or None,
-            )  # fmt: skip
+            style: dict[str, Any] = {"color": colour, "linestyle": dash, "label": ", ".join(words) or None}
+            axes.plot(series.time, values, linewidth=0.7 if bundle else None, **style)
     axes.set_ylabel(unit_label(panel.title, unit))
     _keep_constants_flat(axes)
 

@@ -26,8 +26,8 @@ class Bars(NamedTuple):
     def parameters(self) -> dict[str, str]:
         """Units of the parameters by name: those that matter most where there are too many, in the file's order."""
         units = {n: u for g in self._known for n, u in zip(g.parameters, g.parameter_units, strict=True)}
-        weight = {name: max(map(abs, self.of(name, relative=True)), default=0.0) for name in units}
-        kept = sorted(units, key=lambda name: -np.nan_to_num(weight[name]))[:MOST]
+        weight = {name: np.abs(np.nan_to_num(self.of(name, relative=True))).max() for name in units}
+        kept = sorted(units, key=lambda name: -weight[name])[:MOST]
         return {name: unit for name, unit in units.items() if name in kept}
 
     def of(self, parameter: str, relative: bool) -> list[float]:

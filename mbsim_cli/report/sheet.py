@@ -9,7 +9,7 @@ from matplotlib.transforms import Bbox
 from mbsim_cli.report.bars import bars_height, draw_bars
 from mbsim_cli.report.histories import draw_histories, histories_height
 from mbsim_cli.report.panels import Bars, Panel
-from mbsim_cli.report.style import styled
+from mbsim_cli.report.style import plain, styled
 
 WIDTH = 7.2  # inches: what a page of text takes
 DIGITS = 4  # of positions, as parts of the sheet
@@ -19,6 +19,7 @@ _METADATA = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
 
 def save_sheet(panels: Sequence[Panel], bars: Sequence[Bars], labels: Sequence[str], path: Path, suffix: str) -> None:
     """Draw histories and gradients of the results ``labels`` into a file of the kind ``suffix``: png, svg or pdf."""
+    labels = list(map(plain, labels))
     with styled():
         heights = [histories_height(panels)] * bool(panels) + [bars_height(bars)] * bool(bars)
         figure = Figure(figsize=(WIDTH, sum(heights)), layout="constrained")

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from mbsim_cli.model.scene import Scene
 from mbsim_cli.report.camera import View
-from mbsim_cli.report.style import COLOURS, FAINT, GREY, INK, styled
+from mbsim_cli.report.style import COLOURS, FAINT, GREY, INK, plain, styled
 
 DPI = 100
 MARGIN = 0.08  # of the extent, around what is drawn
@@ -39,7 +39,8 @@ def frames(film: Film) -> Iterator[np.ndarray]:
         stage = _Stage(film)
     for number in range(len(film.time)):
         with styled():
-            yield stage.frame(number)
+            picture = stage.frame(number)
+        yield picture
 
 
 class _Stage:
@@ -54,7 +55,7 @@ class _Stage:
         wide, high = width - left - right, height - bottom - top
         self._axes = axes = figure.add_axes((left / width, bottom / height, wide / width, high / height))
         self._shape = wide / high
-        figure.text(12 / width, 1 - 22 / height, film.title, color=INK, fontsize=9)
+        figure.text(12 / width, 1 - 22 / height, plain(film.title), color=INK, fontsize=9)
         self._clock = figure.text(1 - 12 / width, 1 - 22 / height, "", color=INK, fontsize=9, ha="right")
         if film.view.plane:
             axes.set_xlabel(f"{film.view.plane[0]} [m]")

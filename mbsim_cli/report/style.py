@@ -65,6 +65,11 @@ def unit_label(name: str, unit: str) -> str:
     return f"{name} [{pretty(unit)}]" if unit not in ("", "1") else name
 
 
+def plain(text: str) -> str:
+    """A user's text as it stands: no sign in it begins a formula."""
+    return text.replace("$", r"\$")
+
+
 def pretty(unit: str) -> str:
     """A unit with raised exponents."""
     return unit.replace("^2", "²").replace("^3", "³").replace("^4", "⁴")

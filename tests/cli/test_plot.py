@@ -61,7 +61,7 @@ def test_the_ending_chooses_the_kind(plot, tmp_path, kind):
 def test_results_are_laid_over_each_other(mbsim, plot, pendulum, fivebar, tmp_path):
     assert mbsim("run", pendulum, "--quiet").code == 0
     report = plot("pendulum.h5", "angle", "r2", "psi1", "swing", "--label", "five", "--label", "one")
-    assert report["results"] == {"five": str(fivebar), "one": "pendulum.h5"}
+    assert report["results"] == [{"file": str(fivebar), "label": "five"}, {"file": "pendulum.h5", "label": "one"}]
     assert report["histories"] == ["angle", "r2"] and report["gradients"] == ["psi1", "swing"]
 
 
@@ -69,13 +69,15 @@ def test_a_result_is_known_by_its_content_too(plot, fivebar, tmp_path):
     (tmp_path / "kept.h5.partial").write_bytes(fivebar.read_bytes())
     (tmp_path / "r2").write_text("a file that has the name of a sensor")
     report = plot("kept.h5.partial", "r2")
-    assert list(report["results"]) == ["fivebar", "kept.h5"] and report["histories"] == ["r2"]
+    assert [result["label"] for result in report["results"]] == ["fivebar", "kept.h5"]
+    assert report["histories"] == ["r2"]
 
 
 def test_results_of_one_name_are_told_by_their_paths(plot, fivebar, tmp_path):
     (tmp_path / "other").mkdir()
     (tmp_path / "other/fivebar.h5").write_bytes(fivebar.read_bytes())
-    assert list(plot("other/fivebar.h5", "r2")["results"]) == [str(fivebar), "other/fivebar.h5"]
+    labels = [result["label"] for result in plot("other/fivebar.h5", "r2")["results"]]
+    assert labels == [str(fivebar), "other/fivebar.h5"]
 
 
 def test_list(mbsim, plot, fivebar):

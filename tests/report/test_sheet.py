@@ -74,6 +74,20 @@ def test_results_differ_by_colour_or_else_by_dash():
     assert several.lines[0].get_linestyle() == DASHES[0] and several.lines[2].get_linestyle() != DASHES[0]
 
 
+def test_a_legend_for_all_where_every_axes_has_every_result():
+    both = tuple(series([1, k], components=("value",)) for k in range(2))
+    legends = [axes.get_legend() is not None for axes in drawn([Panel("v", both), Panel("w", both)])]
+    assert legends == [True, False]
+    legends = [axes.get_legend() is not None for axes in drawn([Panel("v", (both[0], None)), Panel("w", both)])]
+    assert legends == [True, True]
+
+
+def test_labels_are_no_formulas(tmp_path):
+    save_sheet(PANELS[1:], [], [r"$\wrong{$"], tmp_path / "a", "png")
+    save_sheet([Panel("v", PANELS[1].series * 2)], [], [r"$\wrong{$", "b"], tmp_path / "a", "png")
+    assert (tmp_path / "a").stat().st_size > 0
+
+
 def test_many_components_are_a_bundle():
     names = tuple(map(str, range(43)))
     (axes,) = drawn([Panel("tau", (series(*np.random.default_rng(0).random((43, 5)), components=names),))])

@@ -1,5 +1,6 @@
 """Frames: as large as asked, to scale, and with what moves where it is."""
 
+import matplotlib
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
@@ -87,3 +88,10 @@ def test_springs_are_coils_that_end_at_their_points():
 @pytest.mark.parametrize("length, expected", [(1.0, 1.0), (0.7, 0.5), (49.0, 20.0), (0.0199, 0.01)])
 def test_nice(length, expected):
     assert nice(length) == pytest.approx(expected)
+
+
+def test_settings_do_not_leak_while_frames_are_drawn():
+    before = dict(matplotlib.rcParams)
+    drawing = frames(film())
+    next(drawing)
+    assert dict(matplotlib.rcParams) == before
