@@ -11,7 +11,7 @@ SUFFIXES = ("png", "svg", "pdf")
 Arguments = Annotated[
     list[str],
     typer.Argument(
-        metavar="RESULT.h5... [NAME...]",
+        metavar="RESULT.h5|NAME",
         help="Results (they end in .h5), then names of sensors, components (SENSOR.x), coordinates "
         "(JOINT.coordinate[.velocity|.acceleration|.torque]) and objectives; all sensors and gradients without.",
         show_default=False,

@@ -124,7 +124,7 @@ def _box(film: Film, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     plane = seen[:, sorted(used) or slice(None), :2]
     if film.follow is not None:
         plane = plane - seen[:, [film.follow], :2]
-    low, high = plane.min(axis=(0, 1)), plane.max(axis=(0, 1))
+    low, high = np.nanmin(plane, axis=(0, 1)), np.nanmax(plane, axis=(0, 1))
     margin = MARGIN * max(float((high - low).max()), 1e-3)
     return low - margin, high + margin
 
