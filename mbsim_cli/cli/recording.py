@@ -64,6 +64,7 @@ def _writer(target: Path, model_file: Any, named: Any, assembled: Any, settings:
     provenance = Provenance(
         command=shlex.join(["mbsim", *sys.argv[1:]]),
         model_text=source.text,
+        model_file=source.file,
         included={name: text for name, text in source.texts.items() if name != source.file},
         overrides=settings.overrides,
         options=asdict(problem.options),
