@@ -7,13 +7,22 @@ from mbsim_cli.assembly.arrays import table
 from mbsim_cli.assembly.geometry import split
 from mbsim_cli.assembly.measures import MeasureTable
 from mbsim_cli.assembly.system import System, unit_of
-from mbsim_cli.model.codes import SENSOR_WIDTH, Sensor
+from mbsim_cli.assembly.vectors import unit as unit_vector
+from mbsim_cli.model.codes import SENSOR_WIDTH, Attitude, Sensor, TyreQuantity
 from mbsim_cli.model.layout import NONE, Sensors
 
 _POINT_UNITS = {"position": "m", "velocity": "m/s", "acceleration": "m/s^2"}
 _BODY_UNITS = {"angular_velocity": "rad/s", "angular_acceleration": "rad/s^2"}
 TORQUE_UNITS = {"m": "N", "rad": "N m"}  # by the unit of the coordinate
 _RATE = ("", "/s", "/s^2")
+_TYRE_UNITS = {
+    TyreQuantity.NORMAL_LOAD: "N",
+    TyreQuantity.LONGITUDINAL_SLIP: "1",
+    TyreQuantity.LATERAL_SLIP: "1",
+    TyreQuantity.LONGITUDINAL_FORCE: "N",
+    TyreQuantity.LATERAL_FORCE: "N",
+    TyreQuantity.DEFLECTION: "m",
+}
 
 
 class SensorTable:
@@ -77,7 +86,15 @@ class SensorTable:
             return Sensor.DIRECTION, index[body], NONE, 0, theta.add(lambda: geometry.vector(body, vector)), "1"
         if kind in _BODY_UNITS:
             return Sensor[kind.upper()], index[spec.body], NONE, 0, 0, _BODY_UNITS[kind]
-        if kind in ("coordinate", "distance", "angle"):
+        if kind in ("velocity_along", "acceleration_along"):
+            return self._along(spec)
+        if kind in ("roll", "pitch", "yaw"):
+            unit = "rad" + _RATE[spec.derivative]
+            return Sensor.ATTITUDE, index[spec.body], Attitude[kind.upper()], spec.derivative, 0, unit
+        if kind == "tyre":
+            quantity = TyreQuantity[spec.quantity.upper()]
+            return Sensor.TYRE, NONE, self._forces.names.index(spec.tyre), quantity, 0, _TYRE_UNITS[quantity]
+        if kind in ("coordinate", "distance", "angle", "displacement"):
             return self._of_measure(spec, path)
         if kind == "force":
             number = self._forces.names.index(spec.force)
@@ -85,6 +102,16 @@ class SensorTable:
         if kind == "multiplier":
             return Sensor.MULTIPLIER, NONE, self._equation(spec.constraint, path), 0, 0, "N"
         return Sensor[kind.upper()], NONE, NONE, 0, 0, "J"
+
+    def _along(self, spec: Any) -> tuple[Sensor, int, int, int, int, str]:
+        """Component of a point's velocity or acceleration along a vector."""
+        geometry, index = self._system.geometry, self._system.topology.index
+        (body, point), (carrier, vector) = split(spec.point), split(spec.vector)
+        offset = self._system.theta.add(
+            lambda: (*geometry.point(body, point), *unit_vector(geometry.vector(carrier, vector)))
+        )
+        order, unit = (1, "m/s") if spec.type == "velocity_along" else (2, "m/s^2")
+        return Sensor.ALONG, index[body], index[carrier], order, offset, unit
 
     def _of_measure(self, spec: Any, path: str) -> tuple[Sensor, int, int, int, int, str]:
         """A coordinate, distance or angle, or a time derivative of it."""
@@ -94,6 +121,10 @@ class SensorTable:
         if spec.type == "angle":
             measure = self._measures.angle(spec.vectors, spec.axis, path)
             return Sensor.MEASURE, NONE, measure, order, 0, "rad" + _RATE[order]
+        if spec.type == "displacement":
+            (carrier, origin), (_, direction) = split(spec.points[0]), split(spec.direction)
+            measure = self._measures.projection(carrier, direction, origin, spec.points[1])
+            return Sensor.MEASURE, NONE, measure, order, 0, "m" + _RATE[order]
         coordinate = self._system.coordinate(spec.coordinate)
         unit = unit_of(coordinate.name) + _RATE[order]
         if coordinate.column != NONE and coordinate.sign > 0:
