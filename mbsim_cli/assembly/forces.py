@@ -27,6 +27,15 @@ class ForceTable:
         self._rows: list[tuple[int, int, int, int, tuple[int, int, int], int]] = []
         self.automatic: list[tuple[int, int]] = []
 
+    @property
+    def kinds(self) -> list[int]:
+        """Kinds of the elements."""
+        return [row[0] for row in self._rows]
+
+    def road(self, number: int) -> int:
+        """Law of the road that a tyre rolls on."""
+        return self._rows[number][4][0]
+
     def table(self) -> Forces:
         """The elements as arrays."""
         kind, measure, pair, axes, law, theta = zip(*self._rows, strict=True) if self._rows else ((),) * 6

@@ -1,6 +1,8 @@
 """Sensors of the model file."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from mbsim_cli.assembly.arrays import table
@@ -8,7 +10,7 @@ from mbsim_cli.assembly.geometry import split
 from mbsim_cli.assembly.measures import MeasureTable
 from mbsim_cli.assembly.system import System, unit_of
 from mbsim_cli.assembly.vectors import unit as unit_vector
-from mbsim_cli.model.codes import SENSOR_WIDTH, Attitude, Sensor, TyreQuantity
+from mbsim_cli.model.codes import SENSOR_WIDTH, Attitude, Force, Sensor, TyreQuantity
 from mbsim_cli.model.layout import NONE, Sensors
 
 _POINT_UNITS = {"position": "m", "velocity": "m/s", "acceleration": "m/s^2"}
@@ -25,6 +27,16 @@ _TYRE_UNITS = {
 }
 
 
+@dataclass(frozen=True)
+class Contact:
+    """Rows of the record that say where a tyre is."""
+
+    tyre: str
+    deflection: int
+    place: int  # x of the wheel's centre
+    road: int  # law of the road
+
+
 class SensorTable:
     """Collects sensors; ``rows`` says which entries of the record each fills."""
 
@@ -35,6 +47,7 @@ class SensorTable:
         self.rows: dict[str, slice] = {}
         self._entries: list[tuple[int, int, int, int, int]] = []
         self._first = [0]
+        self.contacts: list[Contact] = []
         self._torques: list[tuple[str, list[str]]] = []
         self.torque_rows: list[tuple[int, float]] = []  # column and sign of each row behind those of the table
 
@@ -54,6 +67,19 @@ class SensorTable:
         self.names.append(name)
         self.units.append(unit)
         self.rows[name] = slice(self._first[-2], self._first[-1])
+
+    def add_contacts(self) -> None:
+        """Read deflection and place of every tyre, behind the sensors of the file: the run is judged by them."""
+        for number, (name, kind) in enumerate(zip(self._forces.names, self._forces.kinds, strict=True)):
+            if kind < Force.TYRE_MAGIC_FORMULA:
+                continue
+            body, center = split(self._system.model_file.forces[name].center)
+            row = self._first[-1]
+            point = self._system.theta.add(partial(self._system.geometry.point, body, center))
+            self._entries.append((int(Sensor.TYRE), NONE, number, TyreQuantity.DEFLECTION, 0))
+            self._entries.append((int(Sensor.POSITION), self._system.topology.index[body], NONE, 0, point))
+            self._first += [row + 1, row + 4]
+            self.contacts.append(Contact(name, row, row + 1, self._forces.road(number)))
 
     def add_torques(self) -> None:
         """Give the torque sensors their rows, behind those of all others; to be called once these are there."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels.algebra.complex_safe import atan2
 from mbsim_cli.kernels.algebra.rot3 import rotate
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, scale3, sub3
@@ -121,7 +121,7 @@ def _vertical(theta, o, deflection, rate):
     return share * pressed, d_share / w * pressed + share * dp * k, share * dp * c
 
 
-@kernel
+@inlined
 def _vertical_own(theta, dtheta, o, deflection, rate):
     """Variation of the load with stiffness, damping and onset."""
     k, c, w = theta[o + TYRE_STIFFNESS], theta[o + TYRE_DAMPING], theta[o + ONSET]
@@ -148,7 +148,7 @@ def _friction(kind, theta, o, load, square):
     return limit * total, theta[o + FRICTION] * (square + SMALL_FORCE) * cube, -0.5 * limit * cube
 
 
-@kernel
+@inlined
 def _friction_own(kind, theta, dtheta, o, load, square):
     """Variation of Q with friction and shape at fixed load and f."""
     d_limit = dtheta[o + FRICTION] * load
@@ -193,13 +193,13 @@ def tyre_contact(kind, laws, theta, o, road, R, r, V):
     )  # fmt: skip
 
 
-@kernel
+@inlined
 def tyre_wrench(contact):
     """Wrench on the wheel about the origin."""
     return (cross3(contact.point, contact.force), contact.force)
 
 
-@kernel
+@inlined
 def tyre_own(kind, laws, theta, dtheta, o, road, contact):
     """Variations with the numbers of the tyre and of the road."""
     height, slope, _ = law_variation(laws, theta, dtheta, road, contact.center[0])
@@ -217,14 +217,14 @@ def tyre_own(kind, laws, theta, dtheta, o, road, contact):
     )
 
 
-@kernel
+@inlined
 def no_own(contact):
     """``Own`` of a tyre whose numbers do not vary."""
     zero = 0.0 * contact.gap
     return Own(zero, zero, zero, zero, zero, zero, zero, zero)
 
 
-@kernel
+@inlined
 def tyre_variation(theta, o, contact, own, dc, de, dv, dw):
     """Variation when centre, axis, the centre's velocity and the angular velocity vary by dc, de, dv, dw."""
     k = contact
@@ -256,7 +256,7 @@ def tyre_variation(theta, o, contact, own, dc, de, dv, dw):
     return Change(wrench, d_normal, d_slip_x, d_slip_y, dF_x, dF_y, d_deflection)
 
 
-@kernel
+@inlined
 def tyre_quantity(tyre, which):
     """One of ``TyreQuantity``, of a ``Contact`` or of its ``Change``."""
     if which == TyreQuantity.NORMAL_LOAD:

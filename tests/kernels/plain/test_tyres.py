@@ -147,12 +147,8 @@ def test_the_spring_of_a_tyre_is_conservative():
     theta[RADIUS + 2], theta[RADIUS + 4] = 0.0, 0.0
     angle = np.linspace(0.0, 2.0 * np.pi, 20001)
     x, z = 5.51 + 0.015 * np.cos(angle), 0.262 + 0.006 * np.sin(angle)
-    force = np.array(
-        [
-            contact(TYRES[0], theta, np.eye(3), np.array([a, 0.0, b]), np.zeros(3), np.zeros(3)).force
-            for a, b in zip(x, z)
-        ]
-    )
+    places = np.column_stack([x, np.zeros_like(x), z])
+    force = np.array([contact(TYRES[0], theta, np.eye(3), r, np.zeros(3), np.zeros(3)).force for r in places])
     work = np.trapezoid(force[:, 0], x) + np.trapezoid(force[:, 2], z)
     assert abs(work) <= 1e-7 * K * 0.02 * 0.012
 
