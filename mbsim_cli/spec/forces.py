@@ -96,7 +96,7 @@ class BumpStop(_Force):
     minimum: Number | None = field("Below this it pushes up [m or rad].", 0.4, default=None)
     maximum: Number | None = field("Above this it pushes down [m or rad].", 0.6, default=None)
     stiffness: Number = field("Stiffness beyond the onset [N/m or N m/rad].", 2e5)
-    onset: Number = field("Way over which the stiffness grows [m or rad].", 0.005)
+    onset: Number = field("Way over which the stiffness grows [m or rad].", 0.002, default=Number(0.005))
 
     @model_validator(mode="after")
     def _complete(self) -> "BumpStop":
