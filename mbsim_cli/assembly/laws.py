@@ -18,10 +18,15 @@ class LawTable:
 
     def __init__(self, system: System):
         self._system = system
-        self.names: list[str] = []
+        self._numbers: dict[str, int] = {}
         self.kind: list[int] = []
         self.offset: list[int] = []
         self.count: list[int] = []
+
+    @property
+    def names(self) -> list[str]:
+        """Paths of the laws in the file."""
+        return list(self._numbers)
 
     def number(self, law: Any, path: str) -> int:
         """Number of a law given by name, inline, or not at all (NONE)."""
@@ -29,16 +34,16 @@ class LawTable:
             return NONE
         if isinstance(law, str):
             law, path = self._system.model_file.laws[law], f"laws.{law}"
-        if path not in self.names:
+        if path not in self._numbers:
             if law.type == "table":
                 return self._from_table(law, path)
             numbers = self._system.geometry.numbers
             kind = Law[law.type.upper()]
-            self.names.append(path)
+            self._numbers[path] = len(self._numbers)
             self.kind.append(int(kind))
             self.offset.append(self._system.theta.add(lambda: coefficients(numbers, law)))
             self.count.append(count(law, len(self._system.theta) - self.offset[-1]))
-        return self.names.index(path)
+        return self._numbers[path]
 
     def _from_table(self, law: Any, path: str) -> int:
         """Add the spline through a column of a table."""
@@ -47,11 +52,11 @@ class LawTable:
         x = tables.times(columns, law.time, f"{path}.time")
         y = tables.column(columns, law.column, f"{path}.column")
         block = spline(x.tolist(), y.tolist()) if len(x) == len(y) > 1 else (0.0, 1.0, 0.0, 0.0, 0.0, 0.0)
-        self.names.append(path)
+        self._numbers[path] = len(self._numbers)
         self.kind.append(int(Law.SPLINE))
         self.offset.append(self._system.theta.add(lambda: block))
         self.count.append(len(x))
-        return self.names.index(path)
+        return self._numbers[path]
 
     def table(self) -> Laws:
         """The laws as arrays."""
