@@ -51,6 +51,7 @@ class Factor(NamedTuple):
     weight: np.ndarray  # (n,)
     J: np.ndarray  # (m, n)
     alpha: np.ndarray  # (m,)
+    sparsity: tuple  # algorithms.sparsity.Sparsity
 
 
 class Columns(NamedTuple):
@@ -94,13 +95,16 @@ def evaluate(model, theta, t, at_center, state, kin, comp, eq):
 def factor_with(ratio, eq, factor):
     """Factorise eq.T with the constraints of eq.J."""
     copy_to(eq.J, factor.J)
-    return factor_penalised(eq.T, factor.J, ratio, factor.alpha, factor.weight, factor.lu, factor.pivot)
+    return factor_penalised(
+        factor.sparsity, eq.T, factor.J, ratio, factor.alpha, factor.weight, factor.lu, factor.pivot
+    )
 
 
 @merged
 def solve(factor, tolerance, columns):
     """Solve for all columns, to a relative correction below the tolerance."""
     return solve_constrained(
+        factor.sparsity,
         factor.lu,
         factor.pivot,
         factor.weight,
