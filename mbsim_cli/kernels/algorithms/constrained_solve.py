@@ -18,7 +18,7 @@ def factor_penalised(T, J, ratio, alpha_out, weight_out, lu_out, pivot_out):
     floor = 0.0
     for i in range(n):
         floor = max(floor, np.abs(T[i, i].real))
-    floor *= 1e-14
+    floor *= 1e-8
     for i in range(n):
         weight_out[i] = max(np.abs(T[i, i].real), floor)
         for j in range(n):

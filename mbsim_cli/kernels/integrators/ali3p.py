@@ -189,10 +189,16 @@ def newton(model, theta, t, control, scale, state, kin, comp, eq, factor, column
         if not np.isfinite(size):
             return Status.NOT_FINITE, iteration, scale
         settled = size > STALLED * previous and size <= max(ROUND_OFF * scale, AMPLIFIED * floor)
-        # beyond the bend of friction Newton's full corrections swing ever wider
-        share = 0.5 * share if formed and size > previous else min(1.0, 1.5 * share)
+        done = size <= control.tolerance * scale + floor or settled
+        if done:
+            share = 1.0
+        elif size > previous:
+            # beyond the bend of friction full corrections swing ever wider, and those of an old tangent lead astray
+            share = 0.5 * share if formed else 0.0
+        else:
+            share = min(1.0, 1.5 * share)
         _apply_correction(h, share, state, columns)
-        if share == 1.0 and (size <= control.tolerance * scale + floor or settled):
+        if done:
             return Status.OK, iteration + 1, scale
         if size > STALE * previous:
             fresh = False
