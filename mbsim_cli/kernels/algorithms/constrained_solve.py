@@ -22,7 +22,7 @@ def factor_penalised(sparsity, T, J, ratio, alpha_out, weight_out, lu_out, pivot
     floor = 0.0
     for i in range(n):
         floor = max(floor, np.abs(T[i, i].real))
-    floor *= 1e-14
+    floor *= 1e-8
     for i in range(n):
         weight_out[i] = max(np.abs(T[i, i].real), floor)
     _penalties(sparsity, J, ratio, weight_out, alpha_out)
