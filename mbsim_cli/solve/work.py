@@ -54,7 +54,8 @@ def equations(model: Model, dtype: type) -> Equations:
 def factor(n: int, m: int, structure: Sparsity, dtype: type) -> Factor:
     """Allocate Factor."""
     pivot, weight, alpha = np.zeros(max(1, n), np.int64), np.zeros(n), np.zeros(m)
-    return Factor(np.zeros((n, n), dtype), pivot, weight, np.zeros((m, n), dtype), alpha, structure)
+    T, lu, J = (np.zeros(shape, dtype) for shape in ((n, n), (n, n), (m, n)))
+    return Factor(T, lu, pivot, weight, J, alpha, structure)
 
 
 def columns(n: int, m: int, p: int, dtype: type) -> Columns:

@@ -6,15 +6,16 @@ digits, and a factorisation with pivoting must do.
 
 from mbsim_cli.kernels._jit import kernel
 
-SMALLEST = 1e-6  # pivot, relative to the diagonal entry that it was
+SMALLEST = 1e-9  # share of its diagonal entry that an elimination must leave
 
 
 @kernel
 def eliminate_sparse(first, neighbour, a):
     """Factorise a (n, n) in place; False where a pivot has lost its digits."""
     for k in range(a.shape[0] - 1, -1, -1):
-        pivot = a[k, k]
-        inverse = 1.0 / pivot
+        if not abs(a[k, k].real) > 0.0:
+            return False
+        inverse = 1.0 / a[k, k]
         for s in range(first[k], first[k + 1]):
             i = neighbour[s]
             factor = a[i, k] * inverse

@@ -72,7 +72,7 @@ def _solve(sparsity, lu, pivot, b):
 
 
 @kernel
-def solve_constrained(sparsity, lu, pivot, weight, J, alpha, b, e, tolerance, x_out, mu_out, step, rest):
+def solve_constrained(sparsity, T, lu, pivot, weight, J, alpha, b, e, tolerance, x_out, mu_out, step, rest):
     """Solve for all columns of b (n, p), e (m, p); return the relative size of the last correction.
 
     ``step`` (n, p) and ``rest`` (m, p) are work arrays.
@@ -93,9 +93,7 @@ def solve_constrained(sparsity, lu, pivot, weight, J, alpha, b, e, tolerance, x_
         return 0.0
     error = np.inf
     for update in range(MAX_UPDATES):
-        for i in range(n):
-            for k in range(p):
-                step[i, k] = 0.0
+        _left_over(sparsity, T, J, b, x_out, mu_out, step)
         _add_transposed(sparsity, J, alpha, rest, step)
         _solve(sparsity, lu, pivot, step)
         _update_multipliers(sparsity, J, alpha, step, mu_out, rest)
@@ -110,6 +108,27 @@ def solve_constrained(sparsity, lu, pivot, weight, J, alpha, b, e, tolerance, x_
 
 
 MAX_UPDATES = 12
+
+
+@kernel
+def _left_over(sparsity, T, J, b, x, mu, out):
+    """out = b - T x - J^T mu: digits that elimination lost to the penalty come back with it."""
+    columns = out.shape[1]
+    for i in range(T.shape[0]):
+        for c in range(columns):
+            out[i, c] = b[i, c] - T[i, i] * x[i, c]
+    for k in range(T.shape[0]):
+        for s in range(sparsity.first[k], sparsity.first[k + 1]):
+            i = sparsity.neighbour[s]
+            right, below = T[i, k], T[k, i]
+            for c in range(columns):
+                out[i, c] -= right * x[k, c]
+                out[k, c] -= below * x[i, c]
+    for r in range(J.shape[0]):
+        for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
+            i = sparsity.row_column[s]
+            for c in range(columns):
+                out[i, c] -= J[r, i] * mu[r, c]
 
 
 @kernel

@@ -45,8 +45,9 @@ class Equations(NamedTuple):
 
 
 class Factor(NamedTuple):
-    """A factorised matrix T + J^T alpha J, with the J that it was formed with."""
+    """A factorised matrix T + J^T alpha J, with the T and J that it was formed with."""
 
+    T: np.ndarray  # (n, n)
     lu: np.ndarray  # (n, n)
     pivot: np.ndarray  # (n,)
     weight: np.ndarray  # (n,)
@@ -96,6 +97,7 @@ def evaluate(model, theta, t, at_center, state, kin, comp, eq):
 def factor_with(ratio, eq, factor):
     """Factorise eq.T with the constraints of eq.J."""
     copy_to(eq.J, factor.J)
+    copy_to(eq.T, factor.T)
     return factor_penalised(
         factor.sparsity, eq.T, factor.J, ratio, factor.alpha, factor.weight, factor.lu, factor.pivot
     )
@@ -106,6 +108,7 @@ def solve(factor, tolerance, columns):
     """Solve for all columns, to a relative correction below the tolerance."""
     return solve_constrained(
         factor.sparsity,
+        factor.T,
         factor.lu,
         factor.pivot,
         factor.weight,
