@@ -2,29 +2,34 @@
 
 import itertools
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from mbsim_cli import assembly, spec
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.integrators.step_control import EVALUATIONS, FACTORISATIONS, JACOBIANS, REJECTED, STEPS
 from mbsim_cli.model.codes import Column, Joint, Law, Measure
 from mbsim_cli.model.layout import COM, GROUND, INERTIA, MASS, NONE
+from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.integration import newton_control
 from mbsim_cli.solve.methods import tableau
 from mbsim_cli.solve.open_tree import OpenTreeSimulation
 from tests.kernels.mechanisms import everything_open
 from tests.kernels.models import Builder
 
+ROOT = Path(__file__).parents[2]
 EPS = 1e-30
 OUTPUTS = ("position", "velocity", "acceleration", "lambda_", "sensors")
+LONG = 20.0  # s: a share of the duration bounds the steps
 FORMULATION = {"rk4": "recursive", "dop853": "recursive", "esdirk": "conventional"}
 
 
 def run(problem, integrator, steps, step, *, fixed=False, directions=None, theta=None, exact_stages=False, **options):
     """Rows 0 .. steps of a run, {field of Block: array}; ``fixed`` takes steps of that length."""
     given = {"integrator": integrator, "formulation": FORMULATION[integrator]} | options
-    chosen = replace(problem.options, step=step, duration=steps * step, **given)
+    chosen = replace(problem.options, **{"step": step, "duration": steps * step} | given)
     if directions is not None:
         chosen = replace(chosen, sensitivity="ddm")
         problem = replace(problem, theta_rho=np.array(directions).T)
@@ -76,15 +81,19 @@ def difference(found, reference, names=("position", "velocity", "d_position", "d
     )
 
 
+def at_end(found):
+    """The last row alone."""
+    return {name: rows[-1:] for name, rows in found.items()}
+
+
 @pytest.mark.parametrize(
-    ("integrator", "order", "steps"), [("rk4", 4, (20, 40)), ("esdirk", 4, (20, 40)), ("dop853", 8, (5, 10))]
+    ("integrator", "order", "steps"), [("rk4", 4, (20, 40)), ("esdirk", 4, (20, 40)), ("dop853", 8, (14, 28))]
 )
 def test_order(motion, integrator, order, steps):
     problem, directions, reference = motion
-    errors = [
-        difference(run(problem, integrator, k, 0.4 / k, fixed=True, directions=directions), reference) for k in steps
-    ]
-    slopes = np.log2(errors[0] / errors[1])
+    runs = (run(problem, integrator, k, 0.4 / k, fixed=True, directions=directions) for k in steps)
+    motion_and_sensitivities = [difference(at_end(found), reference).reshape(2, 2).max(axis=1) for found in runs]
+    slopes = np.log2(motion_and_sensitivities[0] / motion_and_sensitivities[1])
     assert np.all(slopes > order - 0.5), slopes
 
 
@@ -95,11 +104,11 @@ def test_error_falls_with_the_tolerance_between_steps_too(motion, integrator):
     errors, steps = [], []
     for tolerance in tolerances:
         given = {"tolerance": tolerance, "absolute_tolerance": tolerance, "error_control": "sensitivities"}
-        found = run(problem, integrator, 40, 0.01, directions=directions, **given)
+        found = run(problem, integrator, 40, 0.01, directions=directions, duration=LONG, **given)
         errors.append(difference(found, reference))
         steps.append(found["work"][:, STEPS].sum())
-    assert steps[0] < 40, "rows were meant to lie inside steps"
-    assert np.all(np.array(errors).max(axis=1) <= 20 * np.array(tolerances)), errors
+    assert steps[0] < 10, "rows were meant to lie inside steps"
+    assert np.all(np.array(errors).max(axis=1) <= 50 * np.array(tolerances)), errors
     assert all(few < many for few, many in itertools.pairwise(steps))
 
 
@@ -152,17 +161,16 @@ def test_gradient_is_that_of_the_steps_taken(integrator):
 def test_sensitivities_can_control_the_error(motion):
     problem, directions, reference = motion
     fast = [1e3 * direction for direction in directions]
+    given = {"directions": fast, "tolerance": 1e-6, "absolute_tolerance": 1e-6, "duration": LONG}
     found = {
-        control: run(
-            problem, "dop853", 40, 0.01, directions=fast, tolerance=1e-6, absolute_tolerance=1e-6, error_control=control
-        )
+        control: run(problem, "dop853", 40, 0.01, error_control=control, **given)
         for control in ("motion", "sensitivities")
     }
     steps = {control: rows["work"][:, STEPS].sum() for control, rows in found.items()}
     assert steps["sensitivities"] > steps["motion"]
     scaled = {**reference, "d_position": 1e3 * reference["d_position"]}
     loose, tight = (difference(found[control], scaled, ("d_position",)) for control in found)
-    assert tight < loose
+    assert tight < 0.1 * loose
 
 
 def slide(laws=(NONE, NONE, NONE), numbers=(0.0, 0.0, 0.0, 0.0), mass=1.0, builder=None, parent=GROUND):
@@ -244,6 +252,17 @@ def test_stiff_spring():
     assert count["dop853"] >= 20 * count["esdirk"], count
     for name in ("position", "velocity"):
         assert np.abs(stiff[name][:, 0] - explicit[name][:, 0]).max() < 1e-5, name
+
+
+def test_energy_of_a_chain():
+    """24 links over 10 s at 1e-10: the energy drifts by less than 1e-9."""
+    model = spec.load(ROOT / "models" / "chain.yaml", {})
+    chosen = {"formulation": "recursive", "integrator": "dop853", "tolerance": 1e-10}
+    problem = assembly.build(model, duration=10.0, step=0.1, sensitivity="none", **chosen).problem
+    energy = np.concatenate([block.energy for block in forward(problem)])
+    total = energy[:, 0] + energy[:, 1]
+    assert np.abs(total - total[0]).max() < 1e-9 * energy[:, 0].max()
+    assert energy.shape == (101, 3)
 
 
 def test_tableau_of_esdirk():

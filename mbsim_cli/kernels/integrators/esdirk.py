@@ -67,7 +67,7 @@ ROUND_OFF = 4e-16  # of coordinates, relative
 
 @merged
 def start_stage(model, theta, t, g, weights, count, tree, accelerations, state):
-    """Turn zhat, vhat in ``state`` into a guess of the stage, from the accelerations (s, n) of ``count`` earlier ones."""
+    """Turn zhat, vhat in ``state`` into a guess of the stage, from accelerations (s, n) of ``count`` earlier ones."""
     for c in range(state.z.size):
         state.zdd[c] = 0.0
         for j in range(count):
@@ -87,7 +87,7 @@ def _move(g, state):
 
 @merged
 def solve_stage(model, theta, t, g, control, tree, exact, state, eq, counters):
-    """Iterate from the guess in ``state`` to the stage; with ``exact``, residual and tangent at the solution are left."""
+    """Iterate from the guess in ``state`` to the stage; ``exact`` leaves residual and tangent at the solution."""
     fresh = np.abs(g - eq.shift[0]) <= NEAR * g
     previous, solved, count = np.inf, False, 0
     while True:
