@@ -90,7 +90,10 @@ def build(bodies, loads=(), gravity=(0.0, 0.0, -9.81)):
             np.array([load.axes for load in loads], np.int64), np.array(law, np.int64).reshape(-1, 3),
             np.array(force_theta, np.int64),
         ),
-        Laws(np.full(len(laws), int(Law.HARMONIC)), np.array(laws, np.int64), np.full(len(laws), 4)),
+        Laws(
+            np.full(len(laws), int(Law.HARMONIC)), np.array(laws, np.int64), np.full(len(laws), 4),
+            *np.full((2, len(laws)), NONE),
+        ),
         Sensors(e, e, e, e, e, np.zeros(1, np.int64)),
     )  # fmt: skip
     return freeze(model), np.array(theta)

@@ -59,6 +59,8 @@ class Packed:
         for name, spec in file.sensors.items():
             with system.at(f"sensors.{name}"):
                 self.sensors.add(name, spec)
+        if inverse is None:
+            self.sensors.add_contacts()
         self.sensors.add_torques()
         self.prescribed = None
         if inverse is not None:

@@ -18,6 +18,7 @@ from mbsim_cli.assembly.objectives_of import objectives_of
 from mbsim_cli.assembly.open_tree import check_inverse, check_open_tree
 from mbsim_cli.assembly.options import options_of
 from mbsim_cli.assembly.packed import Packed, ParameterValue
+from mbsim_cli.assembly.sensors import Contact
 from mbsim_cli.assembly.spanning import spanning_tree
 from mbsim_cli.assembly.start import kept_by_constraints, start_from
 from mbsim_cli.assembly.system import System
@@ -35,6 +36,7 @@ class Assembled:
     objectives: list[Objective]
     parameters: list[ParameterValue]
     sensor_rows: Mapping[str, slice]
+    contacts: Sequence[Contact]  # of tyres
     topology: Topology
     dropped: list[str]  # equations that hold whatever the coordinates are
     warnings: list[str]  # about parameters whose gradients mean nothing
@@ -111,8 +113,9 @@ def build(
     rows, wanted = packed.sensors.rows, [parameter.name for parameter in parameters]
     objectives = objectives_of(model_file, numbers, rows, wanted)
     return Assembled(
-        problem, objectives, parameters, rows, system.topology, dropped, warnings, equations, closing, theta, model_file
-    )
+        problem, objectives, parameters, rows, packed.sensors.contacts, system.topology, dropped, warnings, equations,
+        closing, theta, model_file,
+    )  # fmt: skip
 
 
 def _parameters(model_file: Any, method: str, wanted: Sequence[str] | None) -> list[ParameterValue]:

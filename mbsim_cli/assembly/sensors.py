@@ -1,19 +1,40 @@
 """Sensors of the model file."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from mbsim_cli.assembly.arrays import table
 from mbsim_cli.assembly.geometry import split
 from mbsim_cli.assembly.measures import MeasureTable
 from mbsim_cli.assembly.system import System, unit_of
-from mbsim_cli.model.codes import SENSOR_WIDTH, Sensor
+from mbsim_cli.assembly.vectors import unit as unit_vector
+from mbsim_cli.model.codes import SENSOR_WIDTH, Attitude, Force, Sensor, TyreQuantity
 from mbsim_cli.model.layout import NONE, Sensors
 
 _POINT_UNITS = {"position": "m", "velocity": "m/s", "acceleration": "m/s^2"}
 _BODY_UNITS = {"angular_velocity": "rad/s", "angular_acceleration": "rad/s^2"}
 TORQUE_UNITS = {"m": "N", "rad": "N m"}  # by the unit of the coordinate
 _RATE = ("", "/s", "/s^2")
+_TYRE_UNITS = {
+    TyreQuantity.NORMAL_LOAD: "N",
+    TyreQuantity.LONGITUDINAL_SLIP: "1",
+    TyreQuantity.LATERAL_SLIP: "1",
+    TyreQuantity.LONGITUDINAL_FORCE: "N",
+    TyreQuantity.LATERAL_FORCE: "N",
+    TyreQuantity.DEFLECTION: "m",
+}
+
+
+@dataclass(frozen=True)
+class Contact:
+    """Rows of the record that say where a tyre is."""
+
+    tyre: str
+    deflection: int
+    place: int  # x of the wheel's centre
+    road: int  # law of the road
 
 
 class SensorTable:
@@ -21,11 +42,17 @@ class SensorTable:
 
     def __init__(self, system: System, measures: MeasureTable, forces: Any, constraints: Sequence[str]):
         self._system, self._measures, self._forces, self._constraints = system, measures, forces, list(constraints)
+        self._force_number = {name: number for number, name in enumerate(forces.names)}
+        self._equations: dict[str, list[int]] = {}  # by name, and by that of the constraint or cut joint
+        for number, name in enumerate(constraints):
+            for known in dict.fromkeys((name, name.partition(".")[0])):
+                self._equations.setdefault(known, []).append(number)
         self.names: list[str] = []
         self.units: list[str] = []
         self.rows: dict[str, slice] = {}
         self._entries: list[tuple[int, int, int, int, int]] = []
         self._first = [0]
+        self.contacts: list[Contact] = []
         self._torques: list[tuple[str, list[str]]] = []
         self.torque_rows: list[tuple[int, float]] = []  # column and sign of each row behind those of the table
 
@@ -45,6 +72,19 @@ class SensorTable:
         self.names.append(name)
         self.units.append(unit)
         self.rows[name] = slice(self._first[-2], self._first[-1])
+
+    def add_contacts(self) -> None:
+        """Read deflection and place of every tyre, behind the sensors of the file: the run is judged by them."""
+        for number, (name, kind) in enumerate(zip(self._forces.names, self._forces.kinds, strict=True)):
+            if kind < Force.TYRE_MAGIC_FORMULA:
+                continue
+            body, center = split(self._system.model_file.forces[name].center)
+            row = self._first[-1]
+            point = self._system.theta.add(partial(self._system.geometry.point, body, center))
+            self._entries.append((int(Sensor.TYRE), NONE, number, TyreQuantity.DEFLECTION, 0))
+            self._entries.append((int(Sensor.POSITION), self._system.topology.index[body], NONE, 0, point))
+            self._first += [row + 1, row + 4]
+            self.contacts.append(Contact(name, row, row + 1, self._forces.road(number)))
 
     def add_torques(self) -> None:
         """Give the torque sensors their rows, behind those of all others; to be called once these are there."""
@@ -77,14 +117,32 @@ class SensorTable:
             return Sensor.DIRECTION, index[body], NONE, 0, theta.add(lambda: geometry.vector(body, vector)), "1"
         if kind in _BODY_UNITS:
             return Sensor[kind.upper()], index[spec.body], NONE, 0, 0, _BODY_UNITS[kind]
-        if kind in ("coordinate", "distance", "angle"):
+        if kind in ("velocity_along", "acceleration_along"):
+            return self._along(spec)
+        if kind in ("roll", "pitch", "yaw"):
+            unit = "rad" + _RATE[spec.derivative]
+            return Sensor.ATTITUDE, index[spec.body], Attitude[kind.upper()], spec.derivative, 0, unit
+        if kind == "tyre":
+            quantity = TyreQuantity[spec.quantity.upper()]
+            return Sensor.TYRE, NONE, self._forces.names.index(spec.tyre), quantity, 0, _TYRE_UNITS[quantity]
+        if kind in ("coordinate", "distance", "angle", "displacement"):
             return self._of_measure(spec, path)
         if kind == "force":
-            number = self._forces.names.index(spec.force)
+            number = self._force_number[spec.force]
             return Sensor.FORCE, NONE, number, 0, 0, self._forces.units[number]
         if kind == "multiplier":
             return Sensor.MULTIPLIER, NONE, self._equation(spec.constraint, path), 0, 0, "N"
         return Sensor[kind.upper()], NONE, NONE, 0, 0, "J"
+
+    def _along(self, spec: Any) -> tuple[Sensor, int, int, int, int, str]:
+        """Component of a point's velocity or acceleration along a vector."""
+        geometry, index = self._system.geometry, self._system.topology.index
+        (body, point), (carrier, vector) = split(spec.point), split(spec.vector)
+        offset = self._system.theta.add(
+            lambda: (*geometry.point(body, point), *unit_vector(geometry.vector(carrier, vector)))
+        )
+        order, unit = (1, "m/s") if spec.type == "velocity_along" else (2, "m/s^2")
+        return Sensor.ALONG, index[body], index[carrier], order, offset, unit
 
     def _of_measure(self, spec: Any, path: str) -> tuple[Sensor, int, int, int, int, str]:
         """A coordinate, distance or angle, or a time derivative of it."""
@@ -94,6 +152,10 @@ class SensorTable:
         if spec.type == "angle":
             measure = self._measures.angle(spec.vectors, spec.axis, path)
             return Sensor.MEASURE, NONE, measure, order, 0, "rad" + _RATE[order]
+        if spec.type == "displacement":
+            (carrier, origin), (_, direction) = split(spec.points[0]), split(spec.direction)
+            measure = self._measures.projection(carrier, direction, origin, spec.points[1])
+            return Sensor.MEASURE, NONE, measure, order, 0, "m" + _RATE[order]
         coordinate = self._system.coordinate(spec.coordinate)
         unit = unit_of(coordinate.name) + _RATE[order]
         if coordinate.column != NONE and coordinate.sign > 0:
@@ -102,7 +164,7 @@ class SensorTable:
 
     def _equation(self, name: str, path: str) -> int:
         """Number of a constraint equation."""
-        matches = [i for i, known in enumerate(self._constraints) if known == name or known.startswith(f"{name}.")]
+        matches = self._equations.get(name, [])
         if len(matches) == 1:
             return matches[0]
         message = f"{name!r} has {len(matches)} constraint equations; a sensor reads one"

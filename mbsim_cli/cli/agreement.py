@@ -30,6 +30,12 @@ def agreements(
                 yield from _rows(results[objective], others[method][objective], assembled, tolerances, labels)
 
 
+def stepped_objectives(model_file: Any) -> set[str]:
+    """Objectives that the file has differentiated by complex step, which says more than differences of analyses."""
+    checks = [check for check in model_file.checks.values() if COMPLEX_STEP in check.agreement]
+    return {name for check in checks for name in check.objectives or model_file.objectives}
+
+
 def _repeated(method: str, model_file: Any, settings: Settings, assembled: Any, quiet: bool) -> Mapping[str, Gradient]:
     if method == COMPLEX_STEP:
         return analysis.complex_steps(assembled, quiet)

@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -53,6 +54,7 @@ Tolerance = Annotated[
 ]
 Step = Annotated[float | None, typer.Option(metavar="H", help="Time step [s].", show_default="as in the file")]
 Duration = Annotated[float | None, typer.Option(metavar="T", help="Duration [s].", show_default="as in the file")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite a file of another kind.")]
 Threads = Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads of the linear algebra.")]
 
 
@@ -72,3 +74,11 @@ def positive(option: str, value: float | None, unit: str = " of seconds") -> flo
     if value is not None and not 0 < value < float("inf"):
         raise UsageError(f"{option} wants a positive number{unit}, not {value:g}")
     return value
+
+
+def picture_kind(output: Path, kinds: Sequence[str]) -> str:
+    """Kind of picture that a file name asks for."""
+    kind = output.suffix.lower().removeprefix(".")
+    if kind not in kinds:
+        raise UsageError(f"-o {output}: a picture ends in {', '.join('.' + known for known in kinds)}")
+    return kind

@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from time import perf_counter
@@ -11,6 +12,7 @@ import numpy as np
 
 from mbsim_cli.cli import analysis, signals
 from mbsim_cli.cli.analysis import Gradient, Settings, Timing
+from mbsim_cli.cli.contact import ContactHealth
 from mbsim_cli.cli.differences import derivative, scale_of
 from mbsim_cli.cli.health import Health, TorqueHealth
 from mbsim_cli.cli.output import say
@@ -36,25 +38,26 @@ def record(path: Path, output: Path, settings: Settings, *, quiet: bool, force: 
 
     inverse = assembled.problem.options.analysis == "inverse_dynamics"
     health: Any = TorqueHealth(assembled.problem) if inverse else Health(assembled.problem.options)
+    contact = ContactHealth(assembled.problem, assembled.contacts)
     steps: dict[str, Any] = {}
     with signals.shield():  # from the first byte on, so that no file is left behind
         writer = _writer(target, model_file, named, assembled, settings)
         try:
             signals.poll()
-            results = _solve(assembled, writer, health, timing, quiet)
+            results = _solve(assembled, writer, (health.add, contact.add), timing, quiet)
             if method == "fd":
                 results, steps = _differences(path, settings, model_file, named, results, timing, quiet)
             writer.objectives(_stored(assembled.objectives, results, method))
-            writer.finish(asdict(timing), health.warnings, health.work)
+            warnings = [*health.warnings, *contact.warnings]
+            writer.finish(asdict(timing), warnings, health.work)
         except (signals.Stopped, AnalysisError) as stop:
             _keep(writer, stop)
             raise
         except BaseException:
             writer.discard()
             raise
-    return _report(path, output, named, assembled, results, method, health, timing) | (
-        {"difference_steps": steps} if method == "fd" else {}
-    )
+    report = _report(path, output, named, assembled, results, method, health, timing)
+    return report | {"warnings": warnings} | ({"difference_steps": steps} if method == "fd" else {})
 
 
 def _writer(target: Path, model_file: Any, named: Any, assembled: Any, settings: Settings) -> ResultWriter:
@@ -64,6 +67,7 @@ def _writer(target: Path, model_file: Any, named: Any, assembled: Any, settings:
     provenance = Provenance(
         command=shlex.join(["mbsim", *sys.argv[1:]]),
         model_text=source.text,
+        model_file=source.file,
         included={name: text for name, text in source.texts.items() if name != source.file},
         overrides=settings.overrides,
         options=asdict(problem.options),
@@ -80,7 +84,9 @@ def _writer(target: Path, model_file: Any, named: Any, assembled: Any, settings:
     )
 
 
-def _solve(assembled: Any, writer: ResultWriter, health: Any, timing: Timing, quiet: bool) -> dict[str, Gradient]:
+def _solve(
+    assembled: Any, writer: ResultWriter, watch: Sequence[Callable[[Block], None]], timing: Timing, quiet: bool
+) -> dict[str, Gradient]:
     start = perf_counter()
 
     def write(block: Block) -> None:
@@ -89,7 +95,7 @@ def _solve(assembled: Any, writer: ResultWriter, health: Any, timing: Timing, qu
         timing.write += perf_counter() - before
 
     with bar("solving", assembled.problem.options.duration, quiet) as show:
-        consumers = (write, health.add, lambda block: show(float(block.time[-1])) if len(block.time) else None)
+        consumers = (write, *watch, lambda block: show(float(block.time[-1])) if len(block.time) else None)
         results = analysis.evaluate(assembled.problem, assembled.objectives, consumers)
     timing.solve = perf_counter() - start - timing.write
     return results
@@ -170,6 +176,5 @@ def _report(
             for name, result in results.items()
         },
         "timing": asdict(timing),
-        "warnings": health.warnings,
         "diagnostics": health.report,
     }

@@ -13,7 +13,6 @@ Output = Annotated[
 Sensitivity = Annotated[
     options.Method | None, typer.Option(help="How to compute gradients.", show_default="as in the file")
 ]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite a file that is not an mbsim result.")]
 
 
 def command(
@@ -29,7 +28,7 @@ def command(
     threads: options.Threads = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
-    force: Force = False,
+    force: options.Force = False,
 ) -> None:
     """Run the analysis that a model file declares and write the result."""
     from mbsim_cli.cli.environment import limit_threads

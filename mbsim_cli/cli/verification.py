@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.cli import analysis
-from mbsim_cli.cli.agreement import agreements
+from mbsim_cli.cli.agreement import agreements, stepped_objectives
 from mbsim_cli.cli.analysis import Gradient, Settings
 from mbsim_cli.cli.comparison import Comparison, compare
 from mbsim_cli.cli.differences import derivative, scale_of
@@ -60,8 +60,9 @@ def verify(path: Path, settings: Settings, seed: int, quiet: bool) -> list[Compa
     results = analysis.evaluate(assembled.problem, assembled.objectives, (recorder.add,))
     found = list(_references(str(path), model_file, assembled, results, recorder))
     found += agreements(str(path), model_file, settings, assembled, results, quiet)
-    if parameters and results:
-        found += _direction(path, settings, model_file, parameters, results, seed)
+    uncovered = {name: result for name, result in results.items() if name not in stepped_objectives(model_file)}
+    if parameters and uncovered:
+        found += _direction(path, settings, model_file, parameters, uncovered, seed)
     if assembled.problem.options.analysis == "inverse_dynamics":
         found += torque_directions(str(path), assembled, seed)
     return found
@@ -137,8 +138,10 @@ def _direction(
     direction = scales * random.choice([-1.0, 1.0], len(scales)) * random.uniform(0.5, 1.0, len(scales))
 
     def objectives(change: float) -> np.ndarray:
-        return analysis.values_at(path, settings, model_file, dict(zip(parameters, change * direction, strict=True)))
+        moved = dict(zip(parameters, change * direction, strict=True))
+        return analysis.values_at(path, settings, model_file, moved)[columns]
 
+    columns = [i for i, name in enumerate(model_file.objectives) if name in results]
     numerical = derivative(objectives, 1.0, ENOUGH)
     for i, (name, result) in enumerate(results.items()):
         scale = max(float(np.linalg.norm(result.gradient * direction)), INSENSITIVE * abs(result.value))

@@ -19,6 +19,7 @@ class Provenance:
 
     command: str
     model_text: str
+    model_file: str = "model.yaml"  # as named on the command line; names of included files are relative to it
     included: Mapping[str, str] = field(default_factory=dict)
     overrides: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, object] = field(default_factory=dict)

@@ -1,5 +1,7 @@
-"""Reads what a result holds, for ``mbsim inspect``."""
+"""Reads what a result holds, for ``mbsim inspect``; its parts serve other readers."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,18 @@ from mbsim_cli.io.target import FORMAT
 
 def summary(path: Path) -> dict[str, Any]:
     """Return origin, size, objectives and datasets of a result; raise where the file is not one."""
+    with opened(path) as file:
+        return _summary(path, file)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[h5py.File]:
+    """Open a result to read; raise where the file is not one, or damaged where it is read."""
     try:
         with h5py.File(path, "r", locking="best-effort") as file:
             if file.attrs.get("format") != FORMAT:
                 raise InputOutputError(f"{path} is an HDF5 file, but not an mbsim result")
-            return _summary(path, file)
+            yield file
     except FileNotFoundError as error:
         raise InputOutputError(f"there is no file {path}") from error
     except (OSError, KeyError, RuntimeError) as error:
@@ -32,37 +41,39 @@ def _summary(path: Path, file: h5py.File) -> dict[str, Any]:
         "instants": len(time),
         "start": float(time[0]) if len(time) else None,
         "end": float(time[-1]) if len(time) else None,
-        "coordinates": _texts(file.get("coordinates/name")),
-        "constraints": _texts(file.get("constraint")),
-        "parameters": _parameters(file),
-        "overrides": _scalars(file.get("meta/parameters")),
-        "options": _scalars(file.get("meta/options")),
-        "timing": _scalars(file.get("meta/timing")),
-        "work": _scalars(file.get("meta/work")),
-        "platform": _scalars(file.get("meta/platform")),
-        "warnings": _texts(file.get("meta/warnings")),
-        "objectives": _objectives(file),
+        "coordinates": texts(file.get("coordinates/name")),
+        "constraints": texts(file.get("constraint")),
+        "parameters": parameters_of(file),
+        "overrides": scalars(file.get("meta/parameters")),
+        "options": scalars(file.get("meta/options")),
+        "timing": scalars(file.get("meta/timing")),
+        "work": scalars(file.get("meta/work")),
+        "platform": scalars(file.get("meta/platform")),
+        "warnings": texts(file.get("meta/warnings")),
+        "objectives": objectives_of(file),
         "datasets": _datasets(file),
     }
 
 
-def _parameters(file: h5py.File) -> dict[str, dict[str, Any]]:
+def parameters_of(file: h5py.File) -> dict[str, dict[str, Any]]:
+    """Value and unit of every parameter that gradients were computed for."""
     if "parameters" not in file:
         return {}
     columns = zip(
-        _texts(file["parameters/name"]), file["parameters/value"][()], _texts(file["parameters/unit"]), strict=True
+        texts(file["parameters/name"]), file["parameters/value"][()], texts(file["parameters/unit"]), strict=True
     )
     return {name: {"value": float(value), "unit": unit} for name, value, unit in columns}
 
 
-def _objectives(file: h5py.File) -> dict[str, dict[str, Any]]:
+def objectives_of(file: h5py.File) -> dict[str, dict[str, Any]]:
+    """Value, unit, method and gradient, where there is one, of every objective."""
     found = {}
     for name, group in file.get("objectives", {}).items():
         entry: dict[str, Any] = {"value": float(group["value"][()]), "unit": group["value"].attrs["unit"]}
         entry["method"] = group.attrs["method"]
         if "gradient" in group:
             numbers = map(float, group["gradient"][()])
-            entry["gradient"] = dict(zip(_texts(file["parameters/name"]), numbers, strict=True))
+            entry["gradient"] = dict(zip(texts(file["parameters/name"]), numbers, strict=True))
         found[name] = entry
     return found
 
@@ -79,11 +90,13 @@ def _datasets(file: h5py.File) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _scalars(group: h5py.Group | None) -> dict[str, Any]:
+def scalars(group: h5py.Group | None) -> dict[str, Any]:
+    """Entries of a group of scalars."""
     return {name: _plain(item[()]) for name, item in group.items()} if group is not None else {}
 
 
-def _texts(dataset: h5py.Dataset | None) -> list[str]:
+def texts(dataset: h5py.Dataset | None) -> list[str]:
+    """Entries of a list of texts."""
     return [entry.decode() for entry in dataset[()]] if dataset is not None else []
 
 

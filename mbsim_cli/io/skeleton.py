@@ -22,6 +22,7 @@ def describe(file: h5py.File, provenance: Provenance) -> None:
     file.attrs.update({"format": FORMAT, "format_version": FORMAT_VERSION, "status": "partial"})
     file.attrs.update(root_attributes(provenance))
     meta = file.create_group("meta", track_order=True)
+    meta.create_dataset("model_file", data=provenance.model_file, dtype=TEXT)
     meta.create_dataset("model_yaml", data=provenance.model_text, dtype=TEXT)
     tables = {
         "included": provenance.included,
@@ -83,11 +84,15 @@ def set_unit(dataset: h5py.Dataset, unit: str) -> None:
 
 
 def growing(file: h5py.File, row: Variable) -> h5py.Dataset:
-    """Create an empty compressed dataset, chunked along time."""
+    """Create an empty compressed dataset, chunked along time; its group lists names in the order they come."""
     widths = tuple(len(file[axis]) for axis in row.axes)
     steps = max(1, min(16384, CHUNK_BYTES // (8 * int(np.prod(widths)))))
-    dataset = file.create_dataset(
-        row.path,
+    *groups, name = row.path.split("/")
+    parent = file
+    for group in groups:
+        parent = parent[group] if group in parent else parent.create_group(group, track_order=True)
+    dataset = parent.create_dataset(
+        name,
         (0, *widths),
         row.dtype,
         maxshape=(None, *widths),

@@ -1,7 +1,10 @@
-"""Where a result may be written, and how it gets there: a temporary file beside the target, then a rename."""
+"""Where results and pictures may be written, and how: a temporary file beside the target, then a rename."""
 
 import os
+import re
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import h5py
@@ -9,6 +12,9 @@ import h5py
 from mbsim_cli.errors import InputOutputError
 
 FORMAT = "mbsim-result"
+RESULT_SUFFIXES = (".h5", ".hdf5")
+# PNG, PDF, GIF, SVG, MP4
+_PICTURES = re.compile(rb"\x89PNG|%PDF|GIF8|\s*<(\?xml.{0,300}<!DOCTYPE svg|svg)|....ftyp", re.DOTALL)
 
 
 def is_result(path: Path) -> bool:
@@ -20,28 +26,68 @@ def is_result(path: Path) -> bool:
         return False
 
 
+def is_picture(path: Path) -> bool:
+    """Whether the file is a picture of a kind that mbsim draws."""
+    try:
+        with path.open("rb") as file:
+            return _PICTURES.match(file.read(512)) is not None
+    except OSError:
+        return False
+
+
 def check_target(path: Path, *, force: bool, protected: tuple[Path, ...] = ()) -> Path:
     """Return the resolved target, or raise where a result must not or cannot be written.
 
     ``protected`` files (the model's own) are never overwritten, whatever ``force`` says.
     """
-    target = path.resolve()
-    if target.is_dir():
-        raise InputOutputError(f"{path} is a folder; name a file, such as {path / 'result.h5'}")
-    if not target.parent.is_dir():
-        raise InputOutputError(f"cannot write {path}: there is no folder {target.parent}")
+    target = _in_a_folder(path, "result.h5")
     if target.exists():
-        _check_existing(path, target, force, protected)
+        _check_regular(path, target, "result")
+        if any(target.samefile(other) for other in protected if other.exists()):
+            raise InputOutputError(f"{path} is the model itself; name another output with -o")
+        _check_kind(path, target, force, is_result, "an mbsim result")
     return target
 
 
-def _check_existing(path: Path, target: Path, force: bool, protected: tuple[Path, ...]) -> None:
+def check_picture(path: Path, *, force: bool) -> Path:
+    """Return the resolved target, or raise where a picture must not or cannot be written."""
+    target = _in_a_folder(path, "picture.png")
+    if target.exists():
+        _check_regular(path, target, "picture")
+        _check_kind(path, target, force, is_picture, "a picture")
+    return target
+
+
+def _in_a_folder(path: Path, example: str) -> Path:
+    target = path.resolve()
+    if target.is_dir():
+        raise InputOutputError(f"{path} is a folder; name a file, such as {path / example}")
+    if not target.parent.is_dir():
+        raise InputOutputError(f"cannot write {path}: there is no folder {target.parent}")
+    return target
+
+
+def _check_regular(path: Path, target: Path, what: str) -> None:
     if not target.is_file():
-        raise InputOutputError(f"{path} is not a regular file, so no result can take its place")
-    if any(target.samefile(other) for other in protected if other.exists()):
-        raise InputOutputError(f"{path} is the model itself; name another output with -o")
-    if not force and not is_result(target):
-        raise InputOutputError(f"{path} exists and is not an mbsim result; --force overwrites it")
+        raise InputOutputError(f"{path} is not a regular file, so no {what} can take its place")
+
+
+def _check_kind(path: Path, target: Path, force: bool, is_own: Callable[[Path], bool], what: str) -> None:
+    if not force and not is_own(target):
+        raise InputOutputError(f"{path} exists and is not {what}; --force overwrites it")
+
+
+@contextmanager
+def replaced(target: Path) -> Iterator[Path]:
+    """Give a temporary file to write; it takes the target's name when that has succeeded, and vanishes otherwise."""
+    temporary = temporary_beside(target)
+    try:
+        yield temporary
+        temporary.replace(target)
+    except OSError as error:
+        raise InputOutputError(f"cannot write {target}: {error.strerror or error}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def temporary_beside(target: Path) -> Path:

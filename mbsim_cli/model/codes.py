@@ -69,6 +69,8 @@ class Law(IntEnum):
     HARMONIC = 2  # offset + amplitude sin(omega x + phase)
     SMOOTH_STEP = 3  # quintic from y_0 to y_1 between x_0 and x_1
     SPLINE = 4  # piecewise cubic: n breakpoints, then (n - 1) x 4 coefficients, highest power first
+    SINE_POWER = 5  # offset + amplitude sin(omega x + phase)^count
+    ONE_SIDED = 6  # slope times the smooth positive part of x - x_0, or of x_0 - x where the onset is negative
 
 
 class Force(IntEnum):
@@ -77,6 +79,28 @@ class Force(IntEnum):
     ALONG_MEASURE = 0  # springs, dampers, friction, motors: acts on the rate of a measure
     POINT_FORCE = 1  # at a point of a body
     TORQUE = 2  # on a body
+    DRAG = 3  # at a point of a body, against its velocity through the air, quadratic
+    TYRE_MAGIC_FORMULA = 4  # between a wheel and the road, see docs/theory/tyres.md; slip forces by the Magic Formula
+    TYRE_LINEAR = 5  # the same; slip forces linear up to friction
+
+
+class TyreQuantity(IntEnum):
+    """Scalars of a tyre that sensors read, in the axes of the road under the wheel."""
+
+    NORMAL_LOAD = 0
+    LONGITUDINAL_SLIP = 1
+    LATERAL_SLIP = 2
+    LONGITUDINAL_FORCE = 3
+    LATERAL_FORCE = 4
+    DEFLECTION = 5
+
+
+class Attitude(IntEnum):
+    """Angles of a body by ISO 8855: yaw about z, then pitch about y, then roll about x."""
+
+    ROLL = 0
+    PITCH = 1
+    YAW = 2
 
 
 class Axes(IntEnum):
@@ -101,6 +125,9 @@ class Sensor(IntEnum):
     MULTIPLIER = 9
     KINETIC_ENERGY = 10
     POTENTIAL_ENERGY = 11
+    ALONG = 12  # position, velocity or acceleration of a point along a direction that a body carries
+    ATTITUDE = 13  # roll, pitch or yaw of a body, or its rate
+    TYRE = 14  # a ``TyreQuantity``
 
 
 SENSOR_WIDTH: dict[Sensor, int] = {

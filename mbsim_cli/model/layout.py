@@ -17,9 +17,14 @@ constraint 1: target; the constraint is Phi = measure - target - law(t)
 force    ALONG_MEASURE, 4: stiffness k, damping c, natural value g_0, constant force f_0; the force on the
          rate of the measure g is Q = f_0 + law_t(t) - k (g - g_0) - c g' - law_e(g - g_0) - law_r(g').
          POINT_FORCE, 6: point (3) in body axes, vector (3). TORQUE, 6: three unused, vector (3).
-         The vector is multiplied by law_t(t) where there is one
-law      as in ``codes.Law``; SMOOTH_STEP: x_0, x_1, y_0, y_1. HARMONIC: offset, amplitude, omega, phase
-sensor   POSITION, VELOCITY, ACCELERATION: point (3) in body axes; DIRECTION: vector (3) in body axes
+         The vector is multiplied by law_t(t) where there is one. DRAG, ``DRAG_SIZE``: point (3) in body axes,
+         velocity of the air (3) in global axes, coefficient; TYRE_*, ``TYRE_SIZE``: centre (3) and spin axis (3)
+         in body axes, then the numbers named from ``RADIUS`` on
+law      as in ``codes.Law``; SMOOTH_STEP: x_0, x_1, y_0, y_1. HARMONIC, SINE_POWER: offset, amplitude, omega,
+         phase. ONE_SIDED: x_0, onset, slope
+window   2: a law holds where start <= x < end
+sensor   POSITION, VELOCITY, ACCELERATION: point (3) in body axes; DIRECTION: vector (3) in body axes;
+         ALONG: point (3) in body axes, direction (3) in the axes of the body that carries it
 initial  position (n), then velocity (n)
 ======== ======================================================================================
 
@@ -37,6 +42,11 @@ BODY_SIZE = 34
 P_P, R_P, P_C, R_C, MASS, COM, INERTIA = 0, 3, 12, 15, 24, 25, 28
 MEASURE_SIZE = 15
 P_A, P_B, U_A, U_B, N_A = 0, 3, 6, 9, 12
+DRAG_SIZE = 7
+AIR, DRAG = 3, 6
+TYRE_SIZE = 16
+AXIS, RADIUS, TYRE_STIFFNESS, TYRE_DAMPING, ONSET = 3, 6, 7, 8, 9  # of the vertical force
+FRICTION, SLIP_X, SLIP_Y, SHAPE_B, SHAPE_C, SLOW = 10, 11, 12, 13, 14, 15  # of the slip forces
 GROUND = -1
 NONE = -1
 
@@ -89,18 +99,20 @@ class Forces(NamedTuple):
 
     kind: np.ndarray  # (nf,) codes.Force
     measure: np.ndarray  # (nf,) for ALONG_MEASURE, else NONE
-    pair: np.ndarray  # (nf,) (GROUND, body) for POINT_FORCE and TORQUE, else NONE
+    pair: np.ndarray  # (nf,) (GROUND, body) for all others, else NONE
     axes: np.ndarray  # (nf,) codes.Axes
-    law: np.ndarray  # (nf, 3) laws of time, elongation and rate, or NONE
+    law: np.ndarray  # (nf, 3) laws of time, elongation and rate, or NONE; of a tyre the height of its road
     theta: np.ndarray  # (nf,)
 
 
 class Laws(NamedTuple):
-    """Laws, nl of them."""
+    """Terms of laws, nl of them; a law is the sum of a term and of those that follow it by ``next``."""
 
     kind: np.ndarray  # (nl,) codes.Law
     theta: np.ndarray  # (nl,) offset of the coefficients
-    count: np.ndarray  # (nl,) number of coefficients (SPLINE: of breakpoints)
+    count: np.ndarray  # (nl,) number of coefficients (SPLINE: of breakpoints; SINE_POWER: the power)
+    window: np.ndarray  # (nl,) offset of the window outside of which the term is zero, or NONE
+    next: np.ndarray  # (nl,) next term of the sum, or NONE
 
 
 class Sensors(NamedTuple):
@@ -108,8 +120,9 @@ class Sensors(NamedTuple):
 
     kind: np.ndarray  # (ns,) codes.Sensor
     body: np.ndarray  # (ns,) body, or NONE
-    index: np.ndarray  # (ns,) coordinate, measure, force element or constraint that is read
-    order: np.ndarray  # (ns,) time derivative read: 0, 1, 2 (COORDINATE and MEASURE)
+    index: np.ndarray  # (ns,) coordinate, measure, force element or constraint that is read; ALONG: body that
+    # carries the direction; ATTITUDE: codes.Attitude
+    order: np.ndarray  # (ns,) time derivative read: 0, 1, 2; TYRE: codes.TyreQuantity
     theta: np.ndarray  # (ns,) offset of the sensor block
     first: np.ndarray  # (ns + 1,)
 

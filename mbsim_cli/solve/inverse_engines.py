@@ -24,8 +24,8 @@ def runs_in_lanes(model: Model, theta: np.ndarray) -> bool:
 
 
 def only_applied(model: Model) -> bool:
-    """Whether no force depends on a measure."""
-    return bool((model.forces.kind != Force.ALONG_MEASURE).all())
+    """Whether no force depends on the motion."""
+    return bool(np.isin(model.forces.kind, (Force.POINT_FORCE, Force.TORQUE)).all())
 
 
 def cut(arrays: Any, part: slice) -> Any:

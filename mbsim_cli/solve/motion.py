@@ -4,11 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.kernels.algorithms.workspace import law_size
 from mbsim_cli.kernels.drivers.prescribe import prescribe, vary_prescribed
-from mbsim_cli.model.codes import Law
+from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Motion, Prescribed, Problem
-
-SPLINE = int(Law.SPLINE)
 
 
 class MotionVariation(NamedTuple):
@@ -33,11 +32,11 @@ class Trajectory:
 
     def _law_entries(self) -> np.ndarray:
         """Entries of theta that the laws of the motion read."""
-        wanted = np.unique(self._given.law[self._given.law >= 0])
-        kinds, first, count = self._laws.kind, self._laws.theta, self._laws.count
-        entries = [
-            np.arange(first[k], first[k] + (5 * count[k] - 4 if kinds[k] == SPLINE else count[k])) for k in wanted
-        ]
+        wanted = set(self._given.law[self._given.law >= 0].tolist())
+        for k in sorted(wanted):
+            while (k := int(self._laws.next[k])) != NONE:
+                wanted.add(k)
+        entries = [self._laws.theta[k] + np.arange(law_size(self._laws, k)) for k in sorted(wanted)]
         return np.concatenate([*entries, np.zeros(0, dtype=np.int64)]).astype(np.int64)
 
     def at(self, time: np.ndarray) -> Motion:

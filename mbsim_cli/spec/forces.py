@@ -1,12 +1,19 @@
 """Forces. Points are written body.name, coordinates JOINT.coordinate."""
 
+# mypy: disable-error-code="valid-type"
+# fields are typed by calls that build what pydantic reads
+
 from typing import Literal
 
-from mbsim_cli.spec.base import Pair, Spec, Vector, by_type, description, field
+from pydantic import model_validator
+
+from mbsim_cli.spec.base import Pair, Spec, Vector, by_type, description, field, fixed_list, require_one
 from mbsim_cli.spec.laws import LawOrName
 from mbsim_cli.spec.number import AutoNumber, Number
+from mbsim_cli.spec.roads import RoadOrName
 
 _ZERO = Number(0.0)
+_POINTS = ["chassis.S", "arm.S"]
 
 
 class _Force(Spec):
@@ -80,4 +87,91 @@ class Drive(_Force):
     law: LawOrName | None = field("Law of time that is added [N m or N].", "motor", default=None)
 
 
-Force = by_type(SpringDamper, RotationalSpringDamper, AppliedForce, AppliedTorque, ViscousFriction, Drive)
+class BumpStop(_Force):
+    """A smooth one-sided spring: pushes back where a length or coordinate leaves its range."""
+
+    type: Literal["bump_stop"] = field("A stop at the end of a range.", "bump_stop")
+    points: Pair | None = field("The two points whose distance is limited; or give coordinate.", _POINTS, default=None)
+    coordinate: str | None = field("The coordinate that is limited, JOINT.coordinate.", "A.angle", default=None)
+    minimum: Number | None = field("Below this it pushes up [m or rad].", 0.4, default=None)
+    maximum: Number | None = field("Above this it pushes down [m or rad].", 0.6, default=None)
+    stiffness: Number = field("Stiffness beyond the onset [N/m or N m/rad].", 2e5)
+    onset: Number = field("Way over which the stiffness grows [m or rad].", 0.002, default=Number(0.005))
+
+    @model_validator(mode="after")
+    def _complete(self) -> "BumpStop":
+        require_one(self, "points or coordinate", (self.points is None) == (self.coordinate is None))
+        require_one(self, "minimum, maximum or both", self.minimum is None and self.maximum is None)
+        return self
+
+
+class AntiRollBar(_Force):
+    """A spring on the weighted sum of two joint coordinates, by default their difference."""
+
+    type: Literal["anti_roll_bar"] = field("A spring between two coordinates.", "anti_roll_bar")
+    coordinates: Pair = field("The two coordinates, JOINT.coordinate.", ["A.angle", "B.angle"])
+    ratios: fixed_list(Number, 2) = field("Their weights.", [1, 1], default=[1.0, -1.0], validate_default=True)
+    stiffness: Number = field("Stiffness [N m/rad or N/m].", 800)
+    damping: Number = field("Damping [N m s/rad or N s/m].", 5, default=_ZERO)
+    natural: AutoNumber = field("Weighted sum without force, or auto: that at the start.", 0, "auto", default="auto")
+
+
+class Drag(_Force):
+    """Aerodynamic drag, F = -1/2 density area c |v| v, v the velocity through the air."""
+
+    type: Literal["drag"] = field("Aerodynamic drag.", "drag")
+    point: str = field("Where it acts.", "chassis.center_of_mass")
+    area: Number = field("Reference area [m^2].", 1.8)
+    coefficient: Number = field("Drag coefficient.", 0.35)
+    density: Number = field("Density of the air [kg/m^3].", 1.2, default=Number(1.225))
+    wind: Vector = field(
+        "Velocity of the air, global [m/s].", [-5, 0, 0], default=[0.0, 0.0, 0.0], validate_default=True
+    )
+
+
+class MagicFormula(Spec):
+    """|F| = friction N sin(C atan(B |slip|)), along the slip."""
+
+    type: Literal["magic_formula"] = field("Similarity Magic Formula.", "magic_formula")
+    B: Number = field("Stiffness factor.", 8)
+    C: Number = field("Shape factor.", 1.4)
+
+
+class LinearSlip(Spec):
+    """Forces proportional to the slip, that saturate smoothly at friction N."""
+
+    type: Literal["linear"] = field("Linear up to friction.", "linear")
+    longitudinal_stiffness: Number = field("Force a unit of longitudinal slip [N].", 40000)
+    lateral_stiffness: Number = field("Force a unit of lateral slip [N].", 30000)
+
+
+class Tyre(_Force):
+    """A tyre between a wheel and the road."""
+
+    type: Literal["tyre"] = field("A tyre.", "tyre")
+    center: str = field("Centre of the wheel, body.point.", "wheel.origin")
+    axis: str = field("Spin axis, to the left of a wheel that looks forward, body.vector.", "wheel.y")
+    road: RoadOrName | None = field("The road; left out: a plane at height 0.", "track", default=None)
+    radius: Number = field("Unloaded radius [m].", 0.2825)
+    stiffness: Number = field("Vertical stiffness [N/m].", 120000)
+    damping: Number = field("Vertical damping [N s/m].", 300, default=_ZERO)
+    onset: Number = field("Deflection over which contact sets in [m].", 1e-4, default=Number(1e-4))
+    friction: Number = field("Coefficient of friction.", 0.9)
+    slip: by_type(MagicFormula, LinearSlip) = field(
+        "How slip forces grow.", {"type": "magic_formula", "B": 8, "C": 1.4}
+    )
+    slow_speed: Number = field("Rolling speed below which slips are damped [m/s].", 0.1, default=Number(0.1))
+
+
+Force = by_type(
+    SpringDamper,
+    RotationalSpringDamper,
+    AppliedForce,
+    AppliedTorque,
+    ViscousFriction,
+    Drive,
+    BumpStop,
+    AntiRollBar,
+    Drag,
+    Tyre,
+)

@@ -1,6 +1,8 @@
 """Reading a file and those that it includes, merged into one tree of nodes."""
 
+import errno
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from mbsim_cli.errors import InputOutputError, Issue, ModelError
@@ -11,18 +13,19 @@ MAX_BYTES = 50_000_000
 MAX_FILES = 100
 
 
-def read_source(path: str | os.PathLike[str]) -> tuple[Source, list[Issue]]:
+def read_source(path: str | os.PathLike[str], texts: Mapping[str, str] | None = None) -> tuple[Source, list[Issue]]:
     """Return the merged source of a model and what is wrong with it as YAML.
 
+    With ``texts`` files are looked up there by name, and none is opened.
     Raises InputOutputError when the file itself cannot be read, ModelError when nothing can be made of it.
     """
     file = os.fspath(path)
     try:
-        text = _bytes(Path(file))
+        text = _bytes(file, texts)
     except (OSError, ValueError) as error:
         raise InputOutputError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from None
     source = Source(file)
-    reader = _Reader(source)
+    reader = _Reader(source, texts)
     source.root = reader.read(file, text, ())
     if source.root is None or not isinstance(source.root.value, dict):
         raise ModelError(reader.issues or [_bare(source)])
@@ -37,14 +40,19 @@ def _bare(source: Source) -> Issue:
     return Issue(source.file, line, column, "", message, "a model begins with 'mbsim: 1'", excerpt)
 
 
-def _bytes(path: Path) -> bytes:
-    with path.open("rb") as stream:
+def _bytes(file: str, texts: Mapping[str, str] | None) -> bytes:
+    if texts is not None:
+        if file not in texts:
+            raise FileNotFoundError(errno.ENOENT, "it is not stored with the model")
+        return texts[file].encode()
+    with Path(file).open("rb") as stream:
         return stream.read(MAX_BYTES + 1)
 
 
 class _Reader:
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, texts: Mapping[str, str] | None) -> None:
         self._source = source
+        self._texts = texts
         self.issues: list[Issue] = []
 
     def read(self, file: str, text: bytes, above: tuple[str, ...]) -> Node | None:
@@ -80,7 +88,7 @@ class _Reader:
             self._report(file, NodeError(f"more than {MAX_FILES} files", entry.line, entry.column, path="include"))
             return None
         try:
-            text = _bytes(Path(target))
+            text = _bytes(target, self._texts)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             self._report(

@@ -1,5 +1,8 @@
 """Laws: functions of time, elongation or rate."""
 
+# mypy: disable-error-code="valid-type"
+# fields are typed by calls that build what pydantic reads
+
 from typing import Literal
 
 from pydantic import model_validator
@@ -27,7 +30,7 @@ class Polynomial(_Law):
 
 
 class Harmonic(_Law):
-    """offset + amplitude sin(angular_frequency x + phase)."""
+    """offset + amplitude sin(angular_frequency x + phase)^power."""
 
     type: Literal["harmonic"] = field("A sine.", "harmonic")
     offset: Number = field("Mean value.", 0.0, default=Number(0.0))
@@ -35,6 +38,7 @@ class Harmonic(_Law):
     frequency: Number | None = field("Frequency [Hz]; or give angular_frequency.", 2.0, default=None)
     angular_frequency: Number | None = field("Angular frequency [rad/s].", "2*pi", default=None)
     phase: Number = field("Phase [rad].", "90 deg", default=Number(0.0))
+    power: int = field("Power of the sine.", 3, default=1, ge=1, le=20)
 
     @model_validator(mode="after")
     def _one_frequency(self) -> "Harmonic":
@@ -83,5 +87,47 @@ class Table(_Law):
     time: str = field("Column that holds the times [s], increasing.", "t", default="time")
 
 
-Law = by_type(Constant, Polynomial, Harmonic, SmoothStep, Spline, Table)
+class OneSided(_Law):
+    """Zero on one side, a straight line on the other, with two continuous derivatives."""
+
+    type: Literal["one_sided"] = field("A straight line on one side, zero on the other.", "one_sided")
+    side: Literal["above", "below"] = field("Where it is not zero.", "below", default="above")
+    start: Number = field("Where it begins.", 0.05)
+    slope: Number = field("Slope of the line.", 2e5)
+    onset: Number = field("Length over which the slope grows.", 0.005)
+
+
+SimpleLaw = by_type(Constant, Polynomial, Harmonic, SmoothStep, Spline, Table, OneSided)
+SimpleLawOrName = by_kind(text=str, mapping=SimpleLaw)
+
+
+class Windowed(_Law):
+    """A law in a window, and zero outside; the law counts its argument from the start of the window."""
+
+    type: Literal["windowed"] = field("A law in a window, zero outside.", "windowed")
+    start: Number = field("Where the window begins.", 2)
+    end: Number = field("Where it ends.", "2 + T")
+    law: SimpleLawOrName = field("The law; its argument is 0 at the start of the window.", "wave")
+
+
+WindowedLaw = by_type(Constant, Polynomial, Harmonic, SmoothStep, Spline, Table, OneSided, Windowed)
+WindowedLawOrName = by_kind(text=str, mapping=WindowedLaw)
+
+
+class Sum(_Law):
+    """The sum of laws."""
+
+    type: Literal["sum"] = field("The sum of laws.", "sum")
+    laws: list[WindowedLawOrName] = field("The laws.", ["wave", "ramp"], min_length=1)
+
+
+class Piecewise(_Law):
+    """Laws that follow each other."""
+
+    type: Literal["piecewise"] = field("Laws one after another.", "piecewise")
+    breaks: list[Number] = field("Where one law ends and the next begins, increasing.", [1, 2.5], min_length=1)
+    laws: list[WindowedLawOrName] = field("The laws, one more than breaks.", ["ramp", "hold", "fall"], min_length=2)
+
+
+Law = by_type(Constant, Polynomial, Harmonic, SmoothStep, Spline, Table, OneSided, Windowed, Sum, Piecewise)
 LawOrName = by_kind(text=str, mapping=Law)

@@ -22,12 +22,17 @@ from mbsim_cli.spec.suggestions import suggest
 from mbsim_cli.spec.wildcards import replace_wildcards
 
 
-def load(path: str | os.PathLike[str], overrides: Mapping[str, str] | None = None) -> ModelFile:
+def load(
+    path: str | os.PathLike[str],
+    overrides: Mapping[str, str] | None = None,
+    texts: Mapping[str, str] | None = None,
+) -> ModelFile:
     """Return the model in a file, with parameters or constants replaced by ``overrides`` (texts).
 
+    ``texts`` by file name take the place of files, as when a result is read again.
     Raises ModelError with all issues, InputOutputError when the file cannot be read, UsageError for a wrong override.
     """
-    source, issues = read_source(path)
+    source, issues = read_source(path, texts)
     if wrong := write_out(source, overrides or {}):
         raise ModelError(_in_order(issues + wrong, source.file))
     if source.root is not None:

@@ -19,6 +19,7 @@ from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.objectives import Objective
 from mbsim_cli.spec.parameters import ParameterOrValue
 from mbsim_cli.spec.points import Point, VectorSpec
+from mbsim_cli.spec.roads import Road
 from mbsim_cli.spec.sensors import Sensor
 
 
@@ -51,6 +52,9 @@ class Sections(Spec):
     )
     forces: _section(
         Force, "Forces by name.", {"s": {"type": "spring_damper", "points": ["ground.B", "A1.P1"], "stiffness": 100}}
+    )
+    roads: _section(
+        Road, "Roads by name.", {"track": {"type": "step", "position": 5.5, "width": 0.02, "height": -0.01}}
     )
     laws: _section(Law, "Laws by name.", {"ramp": {"type": "polynomial", "coefficients": [0, 1]}})
     sensors: _section(Sensor, "Sensors by name.", {"r2": {"type": "position", "point": "bar12.P2"}})

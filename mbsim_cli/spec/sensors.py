@@ -131,6 +131,68 @@ class PotentialEnergy(_Sensor):
     type: Literal["potential_energy"] = field("Potential energy.", "potential_energy")
 
 
+class VelocityAlong(_Sensor):
+    """Component of a point's velocity [m/s] along a vector that a body carries."""
+
+    type: Literal["velocity_along"] = field("Velocity of a point along a vector.", "velocity_along")
+    point: str = field("The point, body.name.", "chassis.origin")
+    vector: str = field("The direction, body.name.", "chassis.x")
+
+
+class AccelerationAlong(_Sensor):
+    """Component of a point's acceleration [m/s^2] along a vector that a body carries."""
+
+    type: Literal["acceleration_along"] = field("Acceleration of a point along a vector.", "acceleration_along")
+    point: str = field("The point, body.name.", "chassis.P1")
+    vector: str = field("The direction, body.name.", "chassis.z")
+
+
+class Displacement(_Differentiated):
+    """Way from one point to another along a vector of the first one's body [m]: wheel travel, for instance."""
+
+    type: Literal["displacement"] = field("Way between two points along a vector.", "displacement")
+    points: Pair = field("From the first point to the second, body.name.", ["chassis.W", "wheel.origin"])
+    direction: str = field("Vector of the first point's body, body.name.", "chassis.z")
+
+
+class _Attitude(_Sensor):
+    body: str = field("The body, its axes x forward, y to the left, z up.", "chassis")
+    derivative: Literal[0, 1] = field("Time derivative: 0 or 1.", 1, default=0)
+
+
+class Roll(_Attitude):
+    """Roll angle of a body [rad], or its rate."""
+
+    type: Literal["roll"] = field("Roll of a body.", "roll")
+
+
+class Pitch(_Attitude):
+    """Pitch angle of a body [rad], or its rate."""
+
+    type: Literal["pitch"] = field("Pitch of a body.", "pitch")
+
+
+class Yaw(_Attitude):
+    """Yaw angle of a body [rad], or its rate."""
+
+    type: Literal["yaw"] = field("Yaw of a body.", "yaw")
+
+
+class TyreSensor(_Sensor):
+    """A quantity of a tyre: forces [N], slips [1] or deflection [m]."""
+
+    type: Literal["tyre"] = field("A quantity of a tyre.", "tyre")
+    tyre: str = field("Name of the tyre under forces.", "front_left")
+    quantity: Literal[
+        "normal_load",
+        "longitudinal_slip",
+        "lateral_slip",
+        "longitudinal_force",
+        "lateral_force",
+        "deflection",
+    ] = field("What is read.", "normal_load")
+
+
 Sensor = by_type(
     Position,
     Velocity,
@@ -147,4 +209,11 @@ Sensor = by_type(
     Torques,
     KineticEnergy,
     PotentialEnergy,
+    VelocityAlong,
+    AccelerationAlong,
+    Displacement,
+    Roll,
+    Pitch,
+    Yaw,
+    TyreSensor,
 )

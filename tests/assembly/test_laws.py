@@ -9,7 +9,7 @@ from mbsim_cli.kernels._jit import entry
 from mbsim_cli.kernels.elements.laws import law_value as _law_value
 from mbsim_cli.kernels.elements.laws import law_variation as _law_variation
 from mbsim_cli.model.codes import Law
-from mbsim_cli.model.layout import Laws
+from mbsim_cli.model.layout import NONE, Laws
 
 KNOTS, HEIGHTS = [0.0, 0.4, 1.1, 1.5], [1.0, -0.3, 0.7, 0.2]
 COEFFICIENTS = {
@@ -18,6 +18,8 @@ COEFFICIENTS = {
     Law.HARMONIC: [0.2, 1.3, 2.1, 0.4],
     Law.SMOOTH_STEP: [0.2, 1.3, -0.5, 2.0],
     Law.SPLINE: spline(KNOTS, HEIGHTS),
+    Law.SINE_POWER: [0.2, 1.3, 2.1, 0.4],
+    Law.ONE_SIDED: [0.5, 0.6, 3.0],
 }
 ARGUMENTS = [-0.3, 0.25, 0.8, 1.25, 1.9]
 
@@ -36,8 +38,8 @@ def law_variation(laws, theta, dtheta, k, x):
 
 def packed(kind):
     """One law after some other numbers."""
-    count = len(KNOTS) if kind == Law.SPLINE else len(COEFFICIENTS[kind])
-    laws = Laws(*(np.array([entry], dtype=np.int64) for entry in (kind, 2, count)))
+    count = {Law.SPLINE: len(KNOTS), Law.SINE_POWER: 3}.get(kind, len(COEFFICIENTS[kind]))
+    laws = Laws(*(np.array([entry], dtype=np.int64) for entry in (kind, 2, count, NONE, NONE)))
     return laws, np.array([9.0, 9.0, *COEFFICIENTS[kind]])
 
 

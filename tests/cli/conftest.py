@@ -103,3 +103,12 @@ def variant(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+@pytest.fixture(scope="session")
+def fivebar(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Result of a short run of the five-bar linkage with its gradients."""
+    result = tmp_path_factory.mktemp("results") / "fivebar.h5"
+    arguments = ["run", str(ROOT / "models/fivebar.yaml"), "--step", "5e-3", "--duration", "0.5", "--quiet"]
+    assert outcome.call([*arguments, "-o", str(result)]) == 0
+    return result

@@ -8,7 +8,17 @@ import pytest
 
 from .conftest import COMMAND, environment
 
-HEAVY = ("numpy", "scipy", "numba", "h5py", "yaml", "sympy", "rich", "matplotlib")  # typer itself may use pydantic
+HEAVY = (
+    "numpy",
+    "scipy",
+    "numba",
+    "h5py",
+    "yaml",
+    "sympy",
+    "rich",
+    "matplotlib",
+    "PIL",
+)  # typer itself may use pydantic
 SCRIPT = """
 import sys
 from mbsim_cli.cli import outcome
@@ -18,7 +28,10 @@ print(code, *heavy, file=sys.stderr)
 """
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["check", "--help"], ["--version"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["run", "--help"], ["check", "--help"], ["plot", "--help"], ["animate", "--help"], ["--version"]],
+)
 def test_help_imports_nothing_heavy(arguments):
     script = SCRIPT.format(arguments=arguments, heavy=HEAVY)
     done = subprocess.run([sys.executable, "-c", script], env=environment(), capture_output=True, text=True, check=True)

@@ -4,7 +4,7 @@ import numpy as np
 
 from mbsim_cli.model.codes import Axes, Force, Joint, Law, Measure
 from mbsim_cli.model.layout import GROUND
-from tests.kernels.models import Builder
+from tests.kernels.models import TYRES, Builder
 
 
 def loop(tree, cut, seed=1):
@@ -48,6 +48,9 @@ def everything(seed=7):
     for kind in (Force.POINT_FORCE, Force.TORQUE):
         for k, axes in enumerate(Axes):
             builder.applied(kind, 2 + 2 * k, axes, laws[2])
+    builder.drag(4)
+    for k, kind in enumerate(TYRES):
+        builder.tyre(kind, 2 + 2 * k, builder.sum((Law.POLYNOMIAL, None), (Law.HARMONIC, (-9.0, 9.0))))
     builder.every_sensor()
     return builder
 

@@ -5,7 +5,20 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from mbsim_cli.model.codes import JOINT_COLUMNS, SENSOR_WIDTH, Axes, Column, Force, Joint, Law, Measure, Sensor
+from mbsim_cli.assembly.laws import law_at
+from mbsim_cli.model.codes import (
+    JOINT_COLUMNS,
+    SENSOR_WIDTH,
+    Attitude,
+    Axes,
+    Column,
+    Force,
+    Joint,
+    Law,
+    Measure,
+    Sensor,
+    TyreQuantity,
+)
 from mbsim_cli.model.layout import (
     GROUND,
     NONE,
@@ -49,7 +62,15 @@ LAW_NUMBERS = {  # rising, so that no force drives itself, with variety around 0
     Law.HARMONIC: (0.4, 0.1, 7.0, 0.3),
     Law.SMOOTH_STEP: (-0.02, 0.17, 0.3, 0.9),
     Law.SPLINE: spline_numbers(KNOTS, HEIGHTS),
+    Law.SINE_POWER: (0.4, 0.2, 7.0, 0.4),
+    Law.ONE_SIDED: (-0.03, 0.12, 0.9),
 }
+LAW_COUNTS = {Law.SPLINE: len(KNOTS), Law.SINE_POWER: 3}  # where it is not the number of coefficients
+TYRES = (Force.TYRE_MAGIC_FORMULA, Force.TYRE_LINEAR)
+TYRE_ENTRIES = (
+    *(f"{vector}.{c}" for vector in ("center", "axis") for c in XYZ),
+    *("radius", "stiffness", "damping", "onset", "friction", "slip_x", "slip_y", "B", "C", "slow"),
+)
 # equations of cut joints: (measure, axis on a, axis on b), axes 0, 1, 2; see docs/theory/assembly.md
 _POINT = tuple((Measure.PROJECTION, k, 0) for k in range(3))
 _LINE = _POINT[:2]
@@ -210,12 +231,23 @@ class Builder:
 
     # elements
 
-    def law(self, kind):
-        """A law; return its number."""
-        values = LAW_NUMBERS[kind]
+    def law(self, kind, window=None):
+        """A law, in a window or everywhere; return its number."""
+        values, start = LAW_NUMBERS[kind], NONE
+        if window is not None:
+            start = self.numbers(f"window {len(self.laws)}", ("start", "end"), window)
         offset = self.numbers(f"law {kind.name.lower()} {len(self.laws)}", range(len(values)), values)
-        self.laws.append((kind, offset, (len(values) + 4) // 5 if kind == Law.SPLINE else len(values)))
+        self.laws.append((kind, offset, LAW_COUNTS.get(kind, len(values)), start, NONE))
         return len(self.laws) - 1
+
+    def sum(self, *windowed):
+        """The sum of laws given as (kind, window); return its number."""
+        first = len(self.laws)
+        for kind, window in windowed:
+            self.law(kind, window)
+        for k in range(first, len(self.laws) - 1):
+            self.laws[k] = (*self.laws[k][:4], k + 1)
+        return first
 
     def constraint(self, measure, law=NONE):
         """A constraint that the initial coordinates satisfy; return its number."""
@@ -257,10 +289,47 @@ class Builder:
         self.forces.append((kind, NONE, self.pair(GROUND, body), axes, (law, NONE, NONE), offset))
         return len(self.forces) - 1
 
+    def tyre(self, kind, body, road, deflection=0.05):
+        """A tyre pressed on a road law; return its number. Soft, and with wide onsets: so every number counts."""
+        (R, r), point = self.pose(body), self.vector(0.2)
+        radius = (r + R @ point)[2] + deflection - self.law_at(road, (r + R @ point)[0])
+        numbers = [
+            radius,
+            40.0,
+            2.0,
+            0.04,
+            0.8,
+            *((1.0, 1.0, 3.0, 1.4) if kind == TYRES[0] else (5.0, 4.0, 0.0, 0.0)),
+            0.5,
+        ]
+        name = f"{kind.name.lower()} {len(self.forces)}"
+        offset = self.numbers(name, TYRE_ENTRIES, [*point, *self.unit(), *numbers])
+        self.forces.append((kind, NONE, self.pair(GROUND, body), Axes.GLOBAL, (road, NONE, NONE), offset))
+        return len(self.forces) - 1
+
+    def drag(self, body):
+        """Drag at a point of a body; return its number."""
+        entries = [*(f"point.{c}" for c in XYZ), *(f"air.{c}" for c in XYZ), "coefficient"]
+        offset = self.numbers(f"drag {len(self.forces)}", entries, [*self.vector(0.3), *self.vector(0.5), 0.7])
+        pair = self.pair(GROUND, body)
+        self.forces.append((Force.DRAG, NONE, pair, Axes.GLOBAL, (NONE, NONE, NONE), offset))
+        return len(self.forces) - 1
+
+    def law_at(self, k, x):
+        """Value of a law without windows, from the kernel's twin in the assembly."""
+        columns = [np.array(column) for column in zip(*self.laws, strict=True)]
+        return law_at(Laws(*columns), self.theta, k, x)
+
     def sensor(self, kind, body=NONE, index=NONE, order=0):
         """A sensor."""
-        offset = self.numbers(f"sensor {kind.name.lower()} {len(self.sensors)}", XYZ, self.vector())
+        entries = (*XYZ, *(f"along.{c}" for c in XYZ)) if kind == Sensor.ALONG else XYZ
+        values = np.concatenate([self.vector() for _ in range(len(entries) // 3)])
+        offset = self.numbers(f"sensor {kind.name.lower()} {len(self.sensors)}", entries, values)
         self.sensors.append((kind, body, index, order, offset))
+
+    def tyres(self):
+        """Numbers of the tyres."""
+        return [k for k, force in enumerate(self.forces) if force[0] in TYRES]
 
     def every_sensor(self):
         """One sensor of each kind and order."""
@@ -278,6 +347,11 @@ class Builder:
             self.sensor(Sensor.MULTIPLIER, index=k)
         self.sensor(Sensor.KINETIC_ENERGY)
         self.sensor(Sensor.POTENTIAL_ENERGY)
+        self.sensor(Sensor.ALONG, last, 0, 2)
+        for angle in Attitude:
+            self.sensor(Sensor.ATTITUDE, last, angle, 1)
+        for k in self.tyres():
+            self.sensor(Sensor.TYRE, index=k, order=TyreQuantity.NORMAL_LOAD)
 
     # the problem
 
@@ -301,7 +375,7 @@ class Builder:
             Forces(
                 *table(self.forces, 4), ints(f[4] for f in self.forces).reshape(-1, 3), ints(f[5] for f in self.forces)
             ),
-            Laws(*table(self.laws, 3)),
+            Laws(*table(self.laws, 5)),
             Sensors(*table(self.sensors, 5), offsets(width)),
         )
         return freeze(model)
@@ -328,11 +402,12 @@ class Builder:
         """All directions of differentiation, {name: (len(theta),)}: numbers one by one, joint frames by small turns."""
         frames = {body.theta + side + k: (body, side) for body in self.bodies for side in (R_P, R_C) for k in range(9)}
         splines = {law[1] + k for law in self.laws if law[0] == Law.SPLINE for k in range(5 * law[2] - 4)}
+        splines |= {law[3] + k for law in self.laws if law[3] != NONE for k in range(2)}  # no derivative there either
         found = {}
         for index, name in enumerate(self.names):
             if index not in frames and index not in splines:
                 found[name] = self.direction(index)
-        for kind, offset, count in self.laws:
+        for kind, offset, count, *_ in self.laws:
             if kind == Law.SPLINE:
                 found |= self.spline_directions(offset, count)
         for body, side in dict.fromkeys(frames.values()):
@@ -368,15 +443,31 @@ class Builder:
 
 def law_start(kind):
     """Value of a law of ``LAW_NUMBERS`` at t = 0, from the textbook."""
-    c = LAW_NUMBERS[kind]
-    if kind in (Law.CONSTANT, Law.POLYNOMIAL):
-        return c[0]
-    if kind == Law.HARMONIC:
-        return c[0] + c[1] * np.sin(c[3])
-    if kind == Law.SMOOTH_STEP:
-        s = (0 - c[0]) / (c[1] - c[0])
-        return c[2] + (c[3] - c[2]) * (10 * s**3 - 15 * s**4 + 6 * s**5)
-    return CubicSpline(KNOTS, HEIGHTS)(0)
+    return textbook_laws(0.0)[kind]
+
+
+def textbook_laws(x):
+    """Values of the laws of ``LAW_NUMBERS``."""
+    c = LAW_NUMBERS
+    first, last, low, high = c[Law.SMOOTH_STEP]
+    s = np.clip((x - first) / (last - first), 0, 1)
+    start, onset, slope = c[Law.ONE_SIDED]
+    beyond = np.clip((x - start) / onset, 0, 1)
+
+    def sine(offset, amplitude, omega, phase):
+        return offset, amplitude, np.sin(omega * x + phase)
+
+    offset, amplitude, plain = sine(*c[Law.HARMONIC])
+    offset3, amplitude3, cubed = sine(*c[Law.SINE_POWER])
+    return {
+        Law.CONSTANT: c[Law.CONSTANT][0],
+        Law.POLYNOMIAL: np.polyval(c[Law.POLYNOMIAL][::-1], x),
+        Law.HARMONIC: offset + amplitude * plain,
+        Law.SMOOTH_STEP: low + (high - low) * (10 * s**3 - 15 * s**4 + 6 * s**5),
+        Law.SPLINE: CubicSpline(KNOTS, HEIGHTS)(x),
+        Law.SINE_POWER: offset3 + amplitude3 * cubed**3,
+        Law.ONE_SIDED: slope * onset * (beyond**3 - beyond**4 / 2) + slope * max(0, x - start - onset),
+    }
 
 
 def ints(values):

@@ -9,12 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mbsim_cli.model.codes import SENSOR_WIDTH, Axes, Force, Joint, Law, Measure, Sensor
+from mbsim_cli.model.codes import SENSOR_WIDTH, Attitude, Axes, Force, Joint, Law, Measure, Sensor, TyreQuantity
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Options
 from tests.kernels.differentiate import assert_agree
 from tests.kernels.mechanisms import PAIRS, any_measure, branches, everything, four_bar, loop
-from tests.kernels.models import LAW_NUMBERS, USED_ENTRIES
+from tests.kernels.models import LAW_NUMBERS, TYRES, USED_ENTRIES
 
 FORMULATIONS = ("ali3p-rtdyn0", "ali3p-rtdyn1")
 STEPS = (1e-4, 1e-3, 1e-2)
@@ -118,7 +118,7 @@ def test_every_law_in_every_place(kind, slot):
 
 def law_span(builder, law):
     """Indices of the law's numbers."""
-    _, offset, _ = builder.laws[law]
+    offset = builder.laws[law][1]
     return range(offset, offset + len(LAW_NUMBERS[builder.laws[law][0]]))
 
 
@@ -128,11 +128,17 @@ def test_every_force(kind, axes):
     builder = branches()
     if kind == Force.ALONG_MEASURE:
         builder.along(builder.geometric(Measure.ANGLE, 2, 4))
+    elif kind == Force.DRAG:
+        builder.drag(4)
+    elif kind in TYRES:
+        builder.tyre(kind, 4, builder.law(Law.POLYNOMIAL))
     else:
         builder.applied(kind, 4, axes)
     builder.every_sensor()
     problem = builder.problem(**configuration(kind + 4 * axes))
-    assert_agree(problem, by_block(builder) | chosen(builder, "force", "point_force", "torque"), steps=5)
+    assert_agree(
+        problem, by_block(builder) | chosen(builder, "force", "point_force", "torque", "drag", "tyre"), steps=5
+    )
 
 
 @pytest.mark.parametrize("kind", Sensor, ids=lambda kind: kind.name.lower())
@@ -146,13 +152,17 @@ def test_every_sensor(kind):
         Sensor.MULTIPLIER: [(NONE, k, 0) for k in range(len(builder.equations))],
         Sensor.KINETIC_ENERGY: [(NONE, NONE, 0)],
         Sensor.POTENTIAL_ENERGY: [(NONE, NONE, 0)],
+        Sensor.ALONG: [(k, (k + 2) % 5, order) for k in range(5) for order in range(3)],
+        Sensor.ATTITUDE: [(k, angle, order) for k in range(5) for angle in Attitude for order in range(2)],
+        Sensor.TYRE: [(NONE, k, quantity) for k in builder.tyres() for quantity in TyreQuantity],
     }
     if SENSOR_WIDTH[kind] == 3:
         places[kind] = [(body, NONE, 0) for body in range(len(builder.bodies))]
     for body, index, order in places[kind]:
         builder.sensor(kind, body, index, order)
     problem = builder.problem(**configuration(kind))
-    own = chosen(builder, f"sensor {kind.name.lower()}") if SENSOR_WIDTH[kind] == 3 else {}
+    reads = SENSOR_WIDTH[kind] == 3 or kind == Sensor.ALONG
+    own = chosen(builder, f"sensor {kind.name.lower()}") if reads else {}
     assert_agree(problem, by_block(builder) | own, steps=2)
 
 

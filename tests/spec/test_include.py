@@ -1,6 +1,9 @@
 """Includes: deep merge, and positions in the right file."""
 
+import pytest
+
 from mbsim_cli import spec
+from mbsim_cli.errors import ModelError
 from tests.spec.example import VALID, issues_of, write
 
 
@@ -52,3 +55,11 @@ def test_shared_aliases_are_not_merged_into(tmp_path):
     write(tmp_path, base, "base.yaml")
     model = spec.load(write(tmp_path, "mbsim: 1\ninclude: [base.yaml]\nbodies: {bar: {mass: 7}}\n"))
     assert model.bodies["twin"].mass == spec.Number("m")
+
+
+def test_texts_take_the_place_of_files(tmp_path):
+    texts = {"a/m.yaml": "mbsim: 1\ninclude: [../b/n.yaml]\n", "b/n.yaml": "name: N\nconstants: {g: 2}\n"}
+    model = spec.load("a/m.yaml", {"g": "3"}, texts)
+    assert model.name == "N" and model.expressions.scope()["g"].real == 3.0
+    with pytest.raises(ModelError, match="not stored with the model"):
+        spec.load("a/m.yaml", None, {"a/m.yaml": texts["a/m.yaml"]})

@@ -6,6 +6,7 @@ from mbsim_cli.kernels.algebra.spatial import dot6, motion_at, sub6
 from mbsim_cli.kernels.algebra.vec3 import cross3, load3, scale3
 from mbsim_cli.kernels.algorithms.bodies import apply_to_body, at_origin, pose_of
 from mbsim_cli.kernels.algorithms.constraints import coordinate_measure, coordinate_rates, coordinate_slope
+from mbsim_cli.kernels.algorithms.motion_forces import follows_motion, motion_wrench
 from mbsim_cli.kernels.elements.force_law import law_or_zero, measure_force
 from mbsim_cli.kernels.elements.measures import is_force_line, is_geometric, line, measure_value, point_of
 from mbsim_cli.model.codes import Axes, Force
@@ -28,6 +29,9 @@ def element_forces(model, theta, t, z, zd, kin, W_out, Q_out):
     for f in range(model.forces.kind.size):
         if model.forces.kind[f] == Force.ALONG_MEASURE:
             _force_along_measure(model, theta, t, z, zd, kin, f, W_out, Q_out)
+        elif follows_motion(model.forces.kind[f]):
+            wrench = motion_wrench(model, theta, f, kin)
+            apply_to_body(W_out, kin, model.pairs.b[model.forces.pair[f]], 1.0, wrench)
         else:
             wrench, _, _ = applied_wrench(model, theta, t, kin, f)
             apply_to_body(W_out, kin, model.pairs.b[model.forces.pair[f]], 1.0, wrench)

@@ -31,6 +31,14 @@ from mbsim_cli.kernels.algorithms.constraints import (
 from mbsim_cli.kernels.algorithms.forces import applied_wrench, measure_and_rate
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.kinematics import euler_own, offset_to_parent
+from mbsim_cli.kernels.algorithms.motion_forces import (
+    contact_of,
+    follows_motion,
+    is_tyre,
+    motion_wrench,
+    vary_drag,
+    vary_tyre,
+)
 from mbsim_cli.kernels.elements.columns import euler_column_rate, is_euler, load4
 from mbsim_cli.kernels.elements.force_law import measure_force
 from mbsim_cli.kernels.elements.measures import (
@@ -41,6 +49,7 @@ from mbsim_cli.kernels.elements.measures import (
     measure_delta,
     moved,
 )
+from mbsim_cli.kernels.elements.tyre import no_own, tyre_wrench
 from mbsim_cli.model.codes import Axes, Column, Force, Measure
 from mbsim_cli.model.layout import NONE
 
@@ -62,6 +71,10 @@ def newton_matrix(model, theta, t, h, z, zd, multiplier, no_eta, kin, comp, T_ou
     for f in range(model.forces.kind.size):
         if model.forces.kind[f] == Force.ALONG_MEASURE:
             _measure_force_part(model, theta, t, h, z, zd, f, no_eta, kin, comp, T_out)
+        elif is_tyre(model.forces.kind[f]):
+            _tyre_part(model, theta, q, f, no_eta, kin, comp, T_out)
+        elif follows_motion(model.forces.kind[f]):
+            _drag_part(model, theta, q, f, no_eta, kin, comp, T_out)
         else:
             _applied_force_part(model, theta, t, q, f, kin, T_out)
 
@@ -359,6 +372,34 @@ def _applied_force_part(model, theta, t, q, f, kin, T_out):
         N = scale6(q, column_at_origin(kin.S, model.tree, kin, model.pairs.column[j]))
         d_vector = scale3(1.0 if turns else 0.0, cross3(N[0], vector))
         _spread(model, pair, j, N, W, applied_variation(torque, point, vector, moved(N, point), d_vector), kin, T_out)
+
+
+@inlined
+def _tyre_part(model, theta, q, f, no_eta, kin, comp, T_out):
+    pair, o = model.forces.pair[f], model.forces.theta[f]
+    b = model.pairs.b[pair]
+    R, _ = pose_of(kin, b)
+    V = at_origin(kin.V, kin, b)
+    contact = contact_of(model, theta, f, kin)
+    own, W = no_own(contact), tyre_wrench(contact)
+    for j in range(model.pairs.first[pair], model.pairs.first[pair + 1]):
+        N = scale6(q, column_at_origin(kin.S, model.tree, kin, model.pairs.column[j]))
+        N1 = column_at_origin(comp.Y, model.tree, kin, model.pairs.column[j])
+        change = vary_tyre(theta, o, contact, own, no_eta, R, V, N, N1)
+        _spread(model, pair, j, N, W, change.wrench, kin, T_out)
+
+
+@inlined
+def _drag_part(model, theta, q, f, no_eta, kin, comp, T_out):
+    pair, o = model.forces.pair[f], model.forces.theta[f]
+    b = model.pairs.b[pair]
+    R, r = pose_of(kin, b)
+    V = at_origin(kin.V, kin, b)
+    W = motion_wrench(model, theta, f, kin)
+    for j in range(model.pairs.first[pair], model.pairs.first[pair + 1]):
+        N = scale6(q, column_at_origin(kin.S, model.tree, kin, model.pairs.column[j]))
+        N1 = column_at_origin(comp.Y, model.tree, kin, model.pairs.column[j])
+        _spread(model, pair, j, N, W, vary_drag(theta, o, no_eta, R, r, V, N, N1), kin, T_out)
 
 
 @inlined

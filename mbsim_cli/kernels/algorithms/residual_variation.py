@@ -33,6 +33,7 @@ from mbsim_cli.kernels.algorithms.constraints import coordinate_measure, coordin
 from mbsim_cli.kernels.algorithms.forces import applied_wrench
 from mbsim_cli.kernels.algorithms.inverse_dynamics import body_force, inertia_at
 from mbsim_cli.kernels.algorithms.kinematics import offset_to_parent
+from mbsim_cli.kernels.algorithms.motion_forces import contact_of, follows_motion, is_tyre, vary_drag, vary_tyre
 from mbsim_cli.kernels.algorithms.newton_matrix import applied_variation, rate_apply, rate_matrix
 from mbsim_cli.kernels.elements.force_law import (
     law_or_zero,
@@ -48,8 +49,9 @@ from mbsim_cli.kernels.elements.measures import (
     measure_delta,
     moved,
 )
+from mbsim_cli.kernels.elements.tyre import no_own, tyre_own
 from mbsim_cli.model.codes import Axes, Column, Force, Measure
-from mbsim_cli.model.layout import COM, INERTIA, MASS, MEASURE_SIZE, NONE
+from mbsim_cli.model.layout import COM, DRAG_SIZE, INERTIA, MASS, MEASURE_SIZE, NONE, TYRE_SIZE
 
 
 @kernel
@@ -168,7 +170,11 @@ def slope_variation(measures, dtheta, m, j, dz):
 def vary_element_forces(model, theta, dtheta, touch, no_eta, t, z, zd, dz, dzd, kin, tw, dG_out):
     """Add the variation of -Q of all force elements."""
     for f in range(model.forces.kind.size):
-        if model.forces.kind[f] != Force.ALONG_MEASURE:
+        if is_tyre(model.forces.kind[f]):
+            _vary_tyre(model, theta, dtheta, touch, no_eta, f, kin, tw)
+        elif follows_motion(model.forces.kind[f]):
+            _vary_drag(model, theta, dtheta, touch, no_eta, f, kin, tw)
+        elif model.forces.kind[f] != Force.ALONG_MEASURE:
             for k in range(dz.shape[1]):
                 _vary_applied(model, theta, dtheta[k], t, f, k, kin, tw)
         elif is_geometric(model.measures.kind[model.forces.measure[f]]):
@@ -256,3 +262,37 @@ def _vary_applied(model, theta, dtheta, t, f, k, kin, tw):
         d_vector = scale3(1.0 + 0.0 * R[0], given)
     dW = applied_variation(forces.kind[f] == Force.TORQUE, point, vector, d_point, d_vector)
     apply_to_body2(tw.F, kin, b, k, -1.0, dW)
+
+
+@inlined
+def _vary_tyre(model, theta, dtheta, touch, no_eta, f, kin, tw):
+    b = model.pairs.b[model.forces.pair[f]]
+    contact = contact_of(model, theta, f, kin)
+    for k in range(dtheta.shape[0]):
+        change = vary_tyre_along(model, theta, dtheta, touch, no_eta, f, k, contact, kin, tw)
+        apply_to_body2(tw.F, kin, b, k, -1.0, change.wrench)
+
+
+@inlined
+def vary_tyre_along(model, theta, dtheta, touch, no_eta, f, k, contact, kin, tw):
+    """``Change`` of the tyre of force f in direction k."""
+    forces = model.forces
+    o, b = forces.theta[f], model.pairs.b[forces.pair[f]]
+    R, _ = pose_of(kin, b)
+    own, eta = no_own(contact), no_eta
+    if touch.force[f, k]:
+        own = tyre_own(forces.kind[f], model.laws, theta, dtheta[k], o, forces.law[f, 0], contact)
+        eta = dtheta[k, o : o + TYRE_SIZE]
+    N, N1 = at_origin2(tw.N, kin, b, k), at_origin2(tw.N1, kin, b, k)
+    return vary_tyre(theta, o, contact, own, eta, R, at_origin(kin.V, kin, b), N, N1)
+
+
+@inlined
+def _vary_drag(model, theta, dtheta, touch, no_eta, f, kin, tw):
+    o, b = model.forces.theta[f], model.pairs.b[model.forces.pair[f]]
+    R, r = pose_of(kin, b)
+    V = at_origin(kin.V, kin, b)
+    for k in range(dtheta.shape[0]):
+        eta = dtheta[k, o : o + DRAG_SIZE] if touch.force[f, k] else no_eta
+        N, N1 = at_origin2(tw.N, kin, b, k), at_origin2(tw.N1, kin, b, k)
+        apply_to_body2(tw.F, kin, b, k, -1.0, vary_drag(theta, o, eta, R, r, V, N, N1))

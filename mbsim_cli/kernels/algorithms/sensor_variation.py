@@ -7,11 +7,20 @@ from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3
 from mbsim_cli.kernels.algorithms.bodies import at_origin, at_origin2, pose_of
 from mbsim_cli.kernels.algorithms.constraint_variation import vary_coordinate_measure, vary_measure
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
-from mbsim_cli.kernels.algorithms.residual_variation import inertia_variation
-from mbsim_cli.kernels.algorithms.sensors import center_of_mass, value_and_rate
+from mbsim_cli.kernels.algorithms.motion_forces import contact_of
+from mbsim_cli.kernels.algorithms.residual_variation import inertia_variation, vary_tyre_along
+from mbsim_cli.kernels.algorithms.sensors import (
+    body_sensor,
+    center_of_mass,
+    read_kind,
+    sensor_direction,
+    value_and_rate,
+)
 from mbsim_cli.kernels.algorithms.variation import vary_acceleration, vary_velocity
+from mbsim_cli.kernels.elements.attitude import attitude
 from mbsim_cli.kernels.elements.force_law import NATURAL, STIFFNESS, measure_force, measure_force_variation
 from mbsim_cli.kernels.elements.measures import is_geometric, point_of, vary_direction, vary_point
+from mbsim_cli.kernels.elements.tyre import tyre_quantity
 from mbsim_cli.model.codes import Force, Sensor
 from mbsim_cli.model.layout import COM, GRAVITY, MASS
 
@@ -26,10 +35,13 @@ def vary_sensors(model, theta, dtheta, touch, orders, no_eta, t, z, zd, zdd, sen
     for s in range(sensors.kind.size):
         first, kind = sensors.first[s], sensors.kind[s]
         for k in range(out.shape[1]):
-            if kind <= Sensor.ANGULAR_ACCELERATION:
-                value = _vary_body_sensor(model, theta, dtheta[k], s, k, kin, tw)
-                for j in range(3):
-                    out[first + j, k] = value[j]
+            if kind <= Sensor.ANGULAR_ACCELERATION or kind == Sensor.ALONG:
+                value = _vary_body_sensor(model, theta, dtheta[k], read_kind(sensors, s), s, k, kin, tw)
+                if kind == Sensor.ALONG:
+                    out[first, k] = _vary_along(model, theta, dtheta[k], s, k, value, kin, tw)
+                else:
+                    for j in range(3):
+                        out[first + j, k] = value[j]
             elif kind == Sensor.COORDINATE:
                 c, order = sensors.index[s], sensors.order[s]
                 out[first, k] = sens.z[c, k] if order == 0 else (sens.zd[c, k] if order == 1 else sens.zdd[c, k])
@@ -58,16 +70,43 @@ def vary_sensors(model, theta, dtheta, touch, orders, no_eta, t, z, zd, zdd, sen
                 out[first, k] = sens.lam[sensors.index[s], k]
             elif kind == Sensor.KINETIC_ENERGY:
                 out[first, k] = _vary_kinetic_energy(model.tree, theta, dtheta[k], touch, k, kin, tw)
-            else:
+            elif kind == Sensor.POTENTIAL_ENERGY:
                 out[first, k] = _vary_potential_energy(
                     model, theta, dtheta, touch, orders, no_eta, k, z, zd, zdd, sens, kin, tw
                 )
+            elif kind == Sensor.ATTITUDE:
+                out[first, k] = _vary_attitude(sensors, s, k, kin, tw)
+            else:
+                f = sensors.index[s]
+                contact = contact_of(model, theta, f, kin)
+                change = vary_tyre_along(model, theta, dtheta, touch, no_eta, f, k, contact, kin, tw)
+                out[first, k] = tyre_quantity(change, sensors.order[s])
 
 
 @inlined
-def _vary_body_sensor(model, theta, dtheta, s, k, kin, tw):
-    sensors = model.sensors
-    kind, b, o = sensors.kind[s], sensors.body[s], sensors.theta[s]
+def _vary_along(model, theta, dtheta, s, k, d_value, kin, tw):
+    """Variation of a component, from that of the vector ``d_value``."""
+    R, _ = pose_of(kin, model.sensors.index[s])
+    direction = sensor_direction(model, theta, s, kin)
+    turned = cross3(motion_at2(tw.N, model.sensors.index[s], k)[0], direction)
+    d_direction = add3(turned, rotate(R, load3(dtheta, model.sensors.theta[s] + 3)))
+    value = body_sensor(model, theta, read_kind(model.sensors, s), s, kin)
+    return dot3(d_direction, value) + dot3(direction, d_value)
+
+
+@inlined
+def _vary_attitude(sensors, s, k, kin, tw):
+    b = sensors.body[s]
+    R, _ = pose_of(kin, b)
+    _, _, delta, delta_rate = attitude(
+        sensors.index[s], R, motion_at(kin.V, b), motion_at2(tw.N, b, k), motion_at2(tw.N1, b, k)
+    )
+    return delta if sensors.order[s] == 0 else delta_rate
+
+
+@inlined
+def _vary_body_sensor(model, theta, dtheta, kind, s, k, kin, tw):
+    b, o = model.sensors.body[s], model.sensors.theta[s]
     R, r = pose_of(kin, b)
     V = at_origin(kin.V, kin, b)
     N, N1 = at_origin2(tw.N, kin, b, k), at_origin2(tw.N1, kin, b, k)

@@ -4,7 +4,7 @@ from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels.algebra.rot3 import rotate, row9
 from mbsim_cli.kernels.algebra.spatial import dot6, inertia_apply, motion_at
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3, row3
-from mbsim_cli.kernels.algorithms.bodies import at_origin, pose_of
+from mbsim_cli.kernels.algorithms.bodies import at_origin, no_motion, pose_of
 from mbsim_cli.kernels.algorithms.constraints import (
     coordinate_measure,
     coordinate_rates,
@@ -12,8 +12,11 @@ from mbsim_cli.kernels.algorithms.constraints import (
 )
 from mbsim_cli.kernels.algorithms.forces import applied_wrench, measure_and_rate
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
+from mbsim_cli.kernels.algorithms.motion_forces import contact_of, follows_motion, motion_wrench
+from mbsim_cli.kernels.elements.attitude import attitude
 from mbsim_cli.kernels.elements.force_law import NATURAL, STIFFNESS, law_or_zero, measure_force
 from mbsim_cli.kernels.elements.measures import is_geometric, measure_value, moved, point_of
+from mbsim_cli.kernels.elements.tyre import tyre_quantity
 from mbsim_cli.model.codes import Force, Sensor
 from mbsim_cli.model.layout import COM, GRAVITY, MASS
 
@@ -25,10 +28,13 @@ def sense(model, theta, no_eta, t, z, zd, zdd, multiplier, kin, out):
     for s in range(sensors.kind.size):
         first = sensors.first[s]
         kind = sensors.kind[s]
-        if kind <= Sensor.ANGULAR_ACCELERATION:
-            value = body_sensor(model, theta, s, kin)
-            for k in range(3):
-                out[first + k] = value[k]
+        if kind <= Sensor.ANGULAR_ACCELERATION or kind == Sensor.ALONG:
+            value = body_sensor(model, theta, read_kind(sensors, s), s, kin)
+            if kind == Sensor.ALONG:
+                out[first] = dot3(sensor_direction(model, theta, s, kin), value)
+            else:
+                for k in range(3):
+                    out[first + k] = value[k]
         elif kind == Sensor.COORDINATE:
             c = sensors.index[s]
             out[first] = z[c] if sensors.order[s] == 0 else (zd[c] if sensors.order[s] == 1 else zdd[c])
@@ -40,15 +46,40 @@ def sense(model, theta, no_eta, t, z, zd, zdd, multiplier, kin, out):
             out[first] = multiplier[sensors.index[s]]
         elif kind == Sensor.KINETIC_ENERGY:
             out[first] = kinetic_energy(model.tree, kin)
-        else:
+        elif kind == Sensor.POTENTIAL_ENERGY:
             out[first] = potential_energy(model, theta, z, kin)
+        elif kind == Sensor.ATTITUDE:
+            out[first] = _attitude_of(sensors, s, kin)
+        else:
+            out[first] = tyre_quantity(contact_of(model, theta, sensors.index[s], kin), sensors.order[s])
 
 
 @inlined
-def body_sensor(model, theta, s, kin):
+def read_kind(sensors, s):
+    """Sensor of a body's motion that is read; ALONG reads POSITION, VELOCITY or ACCELERATION by its order."""
+    return sensors.order[s] if sensors.kind[s] == Sensor.ALONG else sensors.kind[s]
+
+
+@inlined
+def sensor_direction(model, theta, s, kin):
+    """Direction of an ALONG sensor, global axes."""
+    R, _ = pose_of(kin, model.sensors.index[s])
+    return rotate(R, load3(theta, model.sensors.theta[s] + 3))
+
+
+@inlined
+def _attitude_of(sensors, s, kin):
+    R, _ = pose_of(kin, sensors.body[s])
+    V = motion_at(kin.V, sensors.body[s])
+    still = no_motion(V)
+    angle, rate, _, _ = attitude(sensors.index[s], R, V, still, still)
+    return angle if sensors.order[s] == 0 else rate
+
+
+@inlined
+def body_sensor(model, theta, kind, s, kin):
     """Three components of a sensor of a body's motion, global axes."""
-    sensors = model.sensors
-    kind, b, o = sensors.kind[s], sensors.body[s], sensors.theta[s]
+    b, o = model.sensors.body[s], model.sensors.theta[s]
     R, r = pose_of(kin, b)
     V = at_origin(kin.V, kin, b)
     if kind == Sensor.POSITION:
@@ -148,6 +179,10 @@ def other_power(model, theta, t, z, zd, multiplier, kin):
             g, g1 = value_and_rate(model, theta, model.forces.measure[f], z, zd, kin)
             Q, _, _ = measure_force(model.forces, model.laws, theta, f, t, g, g1)
             total += (Q + theta[o + STIFFNESS] * (g - theta[o + NATURAL])) * g1
+        elif follows_motion(model.forces.kind[f]):
+            total += dot6(
+                at_origin(kin.V, kin, model.pairs.b[model.forces.pair[f]]), motion_wrench(model, theta, f, kin)
+            )
         else:
             wrench, _, _ = applied_wrench(model, theta, t, kin, f)
             total += dot6(at_origin(kin.V, kin, model.pairs.b[model.forces.pair[f]]), wrench)

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.model.codes import Law, Measure
-from mbsim_cli.model.layout import BODY_SIZE, MASS, MEASURE_SIZE, NONE
+from mbsim_cli.model.codes import Force, Law, Measure
+from mbsim_cli.model.layout import BODY_SIZE, DRAG_SIZE, MASS, MEASURE_SIZE, NONE, TYRE_SIZE
 
 
 class Kinematics(NamedTuple):
@@ -85,7 +85,12 @@ def touch(model, dtheta):
     laws = blocks(model.laws.theta, 0, 0)
     for k, start in enumerate(model.laws.theta):
         laws[k] = varies[:, start : start + law_size(model.laws, k)].any(axis=1)
-    force = blocks(model.forces.theta, 0, 6)
+    for k in range(len(laws) - 1, -1, -1):  # terms of a sum follow each other
+        if model.laws.next[k] != NONE:
+            laws[k] |= laws[model.laws.next[k]]
+    force = blocks(model.forces.theta, 0, 0)
+    for f, start in enumerate(model.forces.theta):
+        force[f] = varies[:, start : start + force_size(model.forces.kind[f])].any(axis=1)
     for f, used in enumerate(model.forces.law):
         for k in used[used != NONE]:
             force[f] |= laws[k]
@@ -102,4 +107,13 @@ def touch(model, dtheta):
 def law_size(laws, k):
     """Number of entries of theta that law k takes."""
     count = int(laws.count[k])
+    if laws.kind[k] == Law.SINE_POWER:
+        return 4
     return count + 4 * (count - 1) if laws.kind[k] == Law.SPLINE else count
+
+
+def force_size(kind):
+    """Number of entries of theta that a force element of a kind takes."""
+    if kind >= Force.TYRE_MAGIC_FORMULA:
+        return TYRE_SIZE
+    return {Force.ALONG_MEASURE: 4, Force.DRAG: DRAG_SIZE}.get(kind, 6)

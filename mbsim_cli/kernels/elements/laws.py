@@ -7,44 +7,82 @@ import numpy as np
 
 from mbsim_cli.kernels._jit import kernel
 from mbsim_cli.model.codes import Law
+from mbsim_cli.model.layout import NONE
 
 CONSTANT = int(Law.CONSTANT)
 POLYNOMIAL = int(Law.POLYNOMIAL)
 HARMONIC = int(Law.HARMONIC)
 SMOOTH_STEP = int(Law.SMOOTH_STEP)
+SPLINE = int(Law.SPLINE)
+SINE_POWER = int(Law.SINE_POWER)
 
 
 @kernel
 def law_value(laws, theta, k, x):
     """Value, first and second derivative of law k at x."""
-    kind, first, count = laws.kind[k], laws.theta[k], laws.count[k]
-    zero = 0.0 * (theta[first] + x)
-    if kind == CONSTANT:
-        return theta[first] + zero, zero, zero
-    if kind == POLYNOMIAL:
-        return _horner(theta, first, count, x, zero)
-    if kind == HARMONIC:
-        return _harmonic(theta, first, x)
-    if kind == SMOOTH_STEP:
-        return _smooth_step(theta, first, x, zero)
-    row, t = _spline_piece(theta, first, count, x)
-    return _cubic(theta, row, t)
+    f, df, ddf = _term(laws, theta, k, x)
+    while laws.next[k] != NONE:
+        k = laws.next[k]
+        g, dg, ddg = _term(laws, theta, k, x)
+        f, df, ddf = f + g, df + dg, ddf + ddg
+    return f, df, ddf
 
 
 @kernel
 def law_variation(laws, theta, dtheta, k, x):
     """Derivatives of value, first and second derivative at fixed x in the direction ``dtheta``."""
+    f, df, ddf = _term_variation(laws, theta, dtheta, k, x)
+    while laws.next[k] != NONE:
+        k = laws.next[k]
+        g, dg, ddg = _term_variation(laws, theta, dtheta, k, x)
+        f, df, ddf = f + g, df + dg, ddf + ddg
+    return f, df, ddf
+
+
+@kernel
+def _is_outside(laws, theta, k, x):
+    """Whether x lies outside the window of a term; laws are continuous, so its ends need no derivative."""
+    w = laws.window[k]
+    return w != NONE and not theta[w].real <= x.real < theta[w + 1].real
+
+
+@kernel
+def _term(laws, theta, k, x):
+    kind, first, count = laws.kind[k], laws.theta[k], laws.count[k]
+    zero = 0.0 * (theta[first] + x)
+    if _is_outside(laws, theta, k, x):
+        return zero, zero, zero
+    if kind == CONSTANT:
+        return theta[first] + zero, zero, zero
+    if kind == POLYNOMIAL:
+        return _horner(theta, first, count, x, zero)
+    if kind in (HARMONIC, SINE_POWER):
+        return _sine(theta, first, count if kind == SINE_POWER else 1, x)
+    if kind == SMOOTH_STEP:
+        return _smooth_step(theta, first, x, zero)
+    if kind == SPLINE:
+        row, t = _spline_piece(theta, first, count, x)
+        return _cubic(theta, row, t)
+    return _one_sided(theta, first, x)
+
+
+@kernel
+def _term_variation(laws, theta, dtheta, k, x):
     kind, first, count = laws.kind[k], laws.theta[k], laws.count[k]
     zero = 0.0 * (theta[first] + dtheta[first] + x)
+    if _is_outside(laws, theta, k, x):
+        return zero, zero, zero
     if kind == CONSTANT:
         return dtheta[first] + zero, zero, zero
     if kind == POLYNOMIAL:
         return _horner(dtheta, first, count, x, zero)
-    if kind == HARMONIC:
-        return _harmonic_variation(theta, dtheta, first, x)
+    if kind in (HARMONIC, SINE_POWER):
+        return _sine_variation(theta, dtheta, first, count if kind == SINE_POWER else 1, x)
     if kind == SMOOTH_STEP:
         return _smooth_step_variation(theta, dtheta, first, x, zero)
-    return _spline_variation(theta, dtheta, first, count, x)
+    if kind == SPLINE:
+        return _spline_variation(theta, dtheta, first, count, x)
+    return _one_sided_variation(theta, dtheta, first, x)
 
 
 @kernel
@@ -59,24 +97,44 @@ def _horner(c, first, count, x, zero):
 
 
 @kernel
-def _harmonic(theta, first, x):
-    a, w = theta[first + 1], theta[first + 2]
-    angle = w * x + theta[first + 3]
-    s, c = np.sin(angle), np.cos(angle)
-    return theta[first] + a * s, a * w * c, -a * w * w * s
+def _power(s, n):
+    """s^n; zero for negative n, which stands with a factor zero."""
+    p = (1.0 if n >= 0 else 0.0) + 0.0 * s
+    for _ in range(n):
+        p = p * s
+    return p
 
 
 @kernel
-def _harmonic_variation(theta, dtheta, first, x):
+def _power_of_sine(n, angle):
+    """sin(angle)^n and three derivatives."""
+    s, c = np.sin(angle), np.cos(angle)
+    a, b, d = _power(s, n - 1), _power(s, n - 2), _power(s, n - 3)
+    return (
+        a * s,
+        n * a * c,
+        n * ((n - 1) * b * c * c - a * s),
+        n * c * ((n - 1) * (n - 2) * d * c * c - (3 * n - 2) * a),
+    )
+
+
+@kernel
+def _sine(theta, first, n, x):
+    a, w = theta[first + 1], theta[first + 2]
+    p, dp, ddp, _ = _power_of_sine(n, w * x + theta[first + 3])
+    return theta[first] + a * p, a * w * dp, a * w * w * ddp
+
+
+@kernel
+def _sine_variation(theta, dtheta, first, n, x):
     a, w = theta[first + 1], theta[first + 2]
     da, dw = dtheta[first + 1], dtheta[first + 2]
-    angle = w * x + theta[first + 3]
     dangle = dw * x + dtheta[first + 3]
-    s, c = np.sin(angle), np.cos(angle)
+    p, dp, ddp, dddp = _power_of_sine(n, w * x + theta[first + 3])
     return (
-        dtheta[first] + da * s + a * c * dangle,
-        (da * w + a * dw) * c - a * w * s * dangle,
-        -(da * w * w + 2.0 * a * w * dw) * s - a * w * w * c * dangle,
+        dtheta[first] + da * p + a * dp * dangle,
+        (da * w + a * dw) * dp + a * w * ddp * dangle,
+        (da * w * w + 2.0 * a * w * dw) * ddp + a * w * w * dddp * dangle,
     )
 
 
@@ -88,7 +146,7 @@ def _smooth_step(theta, first, x, zero):
         return y0 + zero, zero, zero
     if x.real >= x1.real:
         return y1 + zero, zero, zero
-    p, dp, ddp, _ = _quintic((x - x0) / (x1 - x0))
+    p, dp, ddp, _ = quintic((x - x0) / (x1 - x0))
     rise, slope = y1 - y0, 1.0 / (x1 - x0)
     return y0 + rise * p, rise * dp * slope, rise * ddp * slope * slope
 
@@ -105,7 +163,7 @@ def _smooth_step_variation(theta, dtheta, first, x, zero):
     stretch = -(dtheta[first + 1] - dtheta[first]) * slope
     ds = -dtheta[first] * slope + s * stretch
     dslope = slope * stretch
-    p, dp, ddp, dddp = _quintic(s)
+    p, dp, ddp, dddp = quintic(s)
     rise, drise = y1 - y0, dtheta[first + 3] - dtheta[first + 2]
     return (
         dtheta[first + 2] + drise * p + rise * dp * ds,
@@ -115,7 +173,7 @@ def _smooth_step_variation(theta, dtheta, first, x, zero):
 
 
 @kernel
-def _quintic(s):
+def quintic(s):
     """p = 10 s^3 - 15 s^4 + 6 s^5 and three derivatives."""
     return (
         s * s * s * (10.0 + s * (6.0 * s - 15.0)),
@@ -152,3 +210,36 @@ def _spline_variation(theta, dtheta, first, count, x):
     _, df, ddf = _cubic(theta, row, t)
     v, dv, ddv = _cubic(dtheta, row, t)
     return v + df * dt, dv + ddf * dt, ddv + 6.0 * theta[row] * dt
+
+
+@kernel
+def smooth_positive(s):
+    """s^3 - s^4/2 for 0 < s < 1, then s - 1/2: the positive part with two continuous derivatives; and three of them."""
+    zero = 0.0 * s
+    if s.real <= 0.0:
+        return zero, zero, zero, zero
+    if s.real >= 1.0:
+        return s - 0.5, 1.0 + zero, zero, zero
+    return s * s * s * (1.0 - 0.5 * s), s * s * (3.0 - 2.0 * s), 6.0 * s * (1.0 - s), 6.0 - 12.0 * s
+
+
+@kernel
+def _one_sided(theta, first, x):
+    """k w p((x - x_0) / w), p the smooth positive part, w the onset, k the slope beyond it."""
+    w, k = theta[first + 1], theta[first + 2]
+    p, dp, ddp, _ = smooth_positive((x - theta[first]) / w)
+    return k * w * p, k * dp, k * ddp / w
+
+
+@kernel
+def _one_sided_variation(theta, dtheta, first, x):
+    w, k = theta[first + 1], theta[first + 2]
+    dw, dk = dtheta[first + 1], dtheta[first + 2]
+    s = (x - theta[first]) / w
+    ds = -(dtheta[first] + s * dw) / w
+    p, dp, ddp, dddp = smooth_positive(s)
+    return (
+        (dk * w + k * dw) * p + k * w * dp * ds,
+        dk * dp + k * ddp * ds,
+        (dk - k * dw / w) * ddp / w + k * dddp * ds / w,
+    )

@@ -51,6 +51,7 @@ class Factor(NamedTuple):
     weight: np.ndarray  # (n,)
     J: np.ndarray  # (m, n)
     alpha: np.ndarray  # (m,)
+    sparsity: tuple  # algorithms.sparsity.Sparsity
 
 
 class Columns(NamedTuple):
@@ -94,13 +95,16 @@ def evaluate(model, theta, t, at_center, state, kin, comp, eq):
 def factor_with(ratio, eq, factor):
     """Factorise eq.T with the constraints of eq.J."""
     copy_to(eq.J, factor.J)
-    return factor_penalised(eq.T, factor.J, ratio, factor.alpha, factor.weight, factor.lu, factor.pivot)
+    return factor_penalised(
+        factor.sparsity, eq.T, factor.J, ratio, factor.alpha, factor.weight, factor.lu, factor.pivot
+    )
 
 
 @merged
 def solve(factor, tolerance, columns):
     """Solve for all columns, to a relative correction below the tolerance."""
     return solve_constrained(
+        factor.sparsity,
         factor.lu,
         factor.pivot,
         factor.weight,
@@ -160,10 +164,11 @@ def newton(model, theta, t, control, scale, state, kin, comp, eq, factor, column
     is relative to. ``fresh`` says that ``factor`` holds a usable tangent.
     """
     h = control.h
-    previous = np.inf
+    previous, share = np.inf, 1.0
     for iteration in range(control.max_iterations):
         evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
-        if not fresh:
+        formed = not fresh
+        if formed:
             newton_matrix(model, theta, t, h, state.z, state.zd, state.lam, eq.no_eta, kin, comp, eq.T)
             if not factor_with(control.ratio, eq, factor):
                 return Status.SINGULAR, iteration, scale
@@ -173,13 +178,19 @@ def newton(model, theta, t, control, scale, state, kin, comp, eq, factor, column
         for r in range(eq.phi.size):
             columns.e[r, 0] = -4.0 * eq.phi[r] / (h * h)
         solve(factor, 1e-3, columns)
-        size, acceleration, floor = _apply_correction(h, state, factor, columns)
+        size, acceleration, floor = _size_of_correction(h, state, factor, columns)
         scale = max(scale, acceleration)
         if not np.isfinite(size):
             return Status.NOT_FINITE, iteration, scale
-        settled = size > STALLED * previous and size <= max(ROUND_OFF * scale, AMPLIFIED * floor)
-        if size <= control.tolerance * scale + floor or settled:
+        close = size <= max(ROUND_OFF * scale, AMPLIFIED * floor)
+        settled = close and share == 1.0 and size > STALLED * previous
+        if settled or size <= control.tolerance * scale + floor:
+            _apply_correction(h, 1.0, state, columns)
             return Status.OK, iteration + 1, scale
+        # beyond the bend of friction Newton's full corrections swing ever wider
+        share = 0.5 * share if formed and size > previous else 1.5 * share
+        share = 1.0 if close else min(1.0, share)
+        _apply_correction(h, share, state, columns)
         if size > STALE * previous:
             fresh = False
         previous = size
@@ -193,21 +204,28 @@ AMPLIFIED = 1e6  # how much larger than its floor round-off may be near a singul
 
 
 @kernel
-def _apply_correction(h, state, factor, columns):
-    """Add the correction; return its size, that of the accelerations, and the round-off floor, in one norm."""
-    q = 0.25 * h * h
+def _size_of_correction(h, state, factor, columns):
+    """Size of the correction, that of the corrected accelerations, and the round-off floor, in one norm."""
     size, acceleration, floor = 0.0, 0.0, 0.0
     for c in range(state.z.size):
         x, w = columns.x[c, 0], factor.weight[c]
         size += w * (x.real * x.real + x.imag * x.imag)
-        state.z[c] += q * x
+        corrected = state.zdd[c].real + x.real
+        acceleration += w * corrected * corrected
+        floor += w * (1.0 + state.z[c].real * state.z[c].real)  # 1: angles may pass through zero
+    return np.sqrt(size), np.sqrt(acceleration), 4e-16 / (h * h) * np.sqrt(floor)
+
+
+@kernel
+def _apply_correction(h, share, state, columns):
+    """Add a share of the correction."""
+    for c in range(state.z.size):
+        x = share * columns.x[c, 0]
+        state.z[c] += 0.25 * h * h * x
         state.zd[c] += 0.5 * h * x
         state.zdd[c] += x
-        acceleration += w * state.zdd[c].real * state.zdd[c].real
-        floor += w * (1.0 + state.z[c].real * state.z[c].real)  # 1: angles may pass through zero
     for r in range(state.lam.size):
-        state.lam[r] += columns.mu[r, 0]
-    return np.sqrt(size), np.sqrt(acceleration), 1e-16 / q * np.sqrt(floor)
+        state.lam[r] += share * columns.mu[r, 0]
 
 
 @merged

@@ -3,7 +3,19 @@
 from collections.abc import Callable
 
 from mbsim_cli.spec.review import Review
-from mbsim_cli.spec.rules import analysis, bodies, checks, formulas, graph, laws, naming, numbers, references, vectors
+from mbsim_cli.spec.rules import (
+    analysis,
+    bodies,
+    checks,
+    formulas,
+    graph,
+    laws,
+    naming,
+    numbers,
+    references,
+    vectors,
+    vehicles,
+)
 
 RULES: tuple[Callable[[Review], None], ...] = (
     naming.check,
@@ -13,6 +25,7 @@ RULES: tuple[Callable[[Review], None], ...] = (
     bodies.check,
     graph.check,
     laws.check,
+    vehicles.check,
     formulas.check,
     analysis.check,
     checks.check,

@@ -10,6 +10,15 @@ from mbsim_cli.spec.review import GROUND, Review
 _IMPLICIT_POINTS = ("origin", "center_of_mass")
 _IMPLICIT_VECTORS = ("x", "y", "z")
 _ALL = "all"
+_ON_COORDINATES = (
+    "rotational_spring_damper",
+    "motion",
+    "coupling",
+    "drive",
+    "viscous_friction",
+    "anti_roll_bar",
+    "bump_stop",
+)
 
 
 def check(review: Review) -> None:
@@ -119,23 +128,34 @@ class References:
                 self.coordinate((*path, "coordinates", index), coordinate)
         for coordinate in getattr(item, "terms", {}):
             self.coordinate((*path, "terms", coordinate), coordinate, key=True)
-        if item.type in ("rotational_spring_damper", "motion", "coupling", "drive", "viscous_friction"):
+        if item.type in _ON_COORDINATES and (item.type != "bump_stop" or item.coordinate is not None):
             self._suitable(path, item)
+        if item.type == "tyre" and path[0] == "forces":
+            self._same_body((*path, "axis"), item.center, item.axis)
+        if item.type == "displacement":
+            self._same_body((*path, "direction"), item.points[0], item.direction)
+        if item.type == "force" and path[0] == "sensors":
+            self._single_valued((*path, "force"), item.force)
+
+    def _single_valued(self, path: Path, name: str) -> None:
+        kind = getattr(self.review.model.forces.get(name), "type", None)
+        if kind == "tyre":
+            self.review.report(path, f"{name!r} is a tyre, of several forces", "use a sensor of type tyre")
+        elif kind == "drag":
+            self.review.report(path, f"{name!r} is a drag, and has no single value")
 
     def _same_body(self, path: Path, point: str, vector: str) -> None:
         if point.split(".")[0] != vector.split(".")[0]:
             self.review.report(path, f"{point!r} and {vector!r} must be of one body")
 
     def _suitable(self, path: Path, item: Any) -> None:
-        named = list(item.terms) if item.type == "coupling" else [item.coordinate]
-        for name in named:
-            place = (*path, "terms", name) if item.type == "coupling" else (*path, "coordinate")
+        for name, place, is_key in _coordinates_of(path, item):
             joint, _, coordinate = name.partition(".")
             if joint not in self.review.model.joints or coordinate not in self.review.model.joints[joint].coordinates:
                 continue  # reported already
             if coordinate in ("e0", "e1", "e2", "e3"):
                 hint = "no force or constraint acts on an Euler parameter alone"
-                self.review.report(place, f"{name!r} is an Euler parameter", hint, key=item.type == "coupling")
+                self.review.report(place, f"{name!r} is an Euler parameter", hint, key=is_key)
             elif item.type == "rotational_spring_damper" and not coordinate.startswith("angle"):
                 self.review.report(place, f"{name!r} is not an angle", "a rotational spring needs one")
 
@@ -214,6 +234,19 @@ class References:
         """Check that a force exists."""
         self.review.known(path, name, "forces", "force")
 
+    def road(self, path: Path, name: str) -> None:
+        """Check that a road exists."""
+        self.review.known(path, name, "roads", "road")
+
+    def tyre(self, path: Path, name: str) -> None:
+        """Check that a tyre exists."""
+        review = self.review
+        if name in review.model.forces and review.model.forces[name].type != "tyre":
+            kind = review.model.forces[name].type
+            review.report(path, f"force {name!r} is no tyre but of type {kind!r}", "name a force of type tyre")
+        else:
+            review.known(path, name, "forces", "tyre")
+
     def constraint(self, path: Path, text: str) -> None:
         """Check that a constraint or joint exists, with or without the equation behind a dot."""
         review = self.review
@@ -232,10 +265,24 @@ _FIELDS: tuple[tuple[str, Callable[[References, Path, str], None]], ...] = (
     ("coordinate", References.coordinate),
     ("constraint", References.constraint),
     ("force", References.force),
+    ("center", lambda self, path, text: self.reference("point")(path, text)),
+    ("axis", lambda self, path, text: self.reference("vector")(path, text)),
+    ("direction", lambda self, path, text: self.reference("vector")(path, text)),
+    ("road", References.road),
+    ("tyre", References.tyre),
     ("law", References.law),
     ("elongation_law", References.law),
     ("rate_law", References.law),
 )
+
+
+def _coordinates_of(path: Path, item: Any) -> list[tuple[str, Path, bool]]:
+    """Coordinates that an item acts on, with their places, and whether they stand there as keys."""
+    if item.type == "coupling":
+        return [(name, (*path, "terms", name), True) for name in item.terms]
+    if item.type == "anti_roll_bar":
+        return [(name, (*path, "coordinates", index), False) for index, name in enumerate(item.coordinates)]
+    return [(item.coordinate, (*path, "coordinate"), False)]
 
 
 def _carriers(given: Any) -> set[str]:

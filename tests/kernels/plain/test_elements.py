@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.interpolate import CubicSpline
 
 from mbsim_cli.kernels.elements.force_law import measure_force, measure_force_variation
 from mbsim_cli.kernels.elements.laws import law_value, law_variation
@@ -18,7 +17,7 @@ from mbsim_cli.kernels.elements.measures import (
 from mbsim_cli.model.codes import Law, Measure
 from mbsim_cli.model.layout import NONE, Forces, Laws
 from tests.kernels.geometry import measure, rotation, skew
-from tests.kernels.models import HEIGHTS, KNOTS, LAW_NUMBERS, USED_ENTRIES
+from tests.kernels.models import LAW_COUNTS, LAW_NUMBERS, USED_ENTRIES, textbook_laws
 
 EPS = 1e-30
 GEOMETRIC = list(USED_ENTRIES)
@@ -28,27 +27,16 @@ POINTS = (-0.9, -0.05, 0.0, 0.0011, 0.02, 0.1, 0.5, 3.0)
 def law(kind):
     """A law as the model holds it, and its numbers."""
     values = np.array(LAW_NUMBERS[kind], float)
-    count = (values.size + 4) // 5 if kind == Law.SPLINE else values.size
-    return Laws(np.array([int(kind)]), np.array([0]), np.array([count])), values
+    count = LAW_COUNTS.get(kind, values.size)
+    return Laws(*(np.array([entry]) for entry in (int(kind), 0, count, NONE, NONE))), values
 
 
 def test_laws_have_the_textbook_values():
     for x in POINTS:
-        values = {kind: law_value(*law(kind), 0, x)[0] for kind in Law}
-        c = LAW_NUMBERS
-        s = np.clip((x - c[Law.SMOOTH_STEP][0]) / (c[Law.SMOOTH_STEP][1] - c[Law.SMOOTH_STEP][0]), 0, 1)
-        offset, amplitude, omega, phase = c[Law.HARMONIC]
-        low, high = c[Law.SMOOTH_STEP][2:]
-        expected = {
-            Law.CONSTANT: c[Law.CONSTANT][0],
-            Law.POLYNOMIAL: np.polyval(c[Law.POLYNOMIAL][::-1], x),
-            Law.HARMONIC: offset + amplitude * np.sin(omega * x + phase),
-            Law.SMOOTH_STEP: low + (high - low) * (10 * s**3 - 15 * s**4 + 6 * s**5),
-            Law.SPLINE: CubicSpline(KNOTS, HEIGHTS)(x),
-        }
-        assert expected.keys() == values.keys()
+        expected = textbook_laws(x)
+        assert expected.keys() == set(Law)
         for kind, value in expected.items():
-            assert np.isclose(values[kind], value, rtol=1e-13, atol=1e-14), kind
+            assert np.isclose(law_value(*law(kind), 0, x)[0], value, rtol=1e-13, atol=1e-14), kind
 
 
 @pytest.mark.parametrize("x", POINTS)
@@ -64,7 +52,8 @@ def test_derivatives_of_laws(kind, x):
 
 
 def test_force_along_a_measure():
-    laws = Laws(np.array([Law.HARMONIC, Law.POLYNOMIAL, Law.SPLINE]), np.zeros(3, int), np.zeros(3, int))
+    none = np.full(3, NONE)
+    laws = Laws(np.array([Law.HARMONIC, Law.POLYNOMIAL, Law.SPLINE]), np.zeros(3, int), np.zeros(3, int), none, none)
     theta, starts, counts = [30.0, 1.2, 0.4, 2.0], [], []
     for kind in laws.kind:
         starts.append(len(theta))

@@ -1,0 +1,94 @@
+"""Roads of the model file, as laws of x."""
+
+from math import pi
+from typing import Any
+
+from mbsim_cli.assembly.laws import LawTable, Term, spline
+from mbsim_cli.assembly.system import System
+from mbsim_cli.assembly.vectors import Scalar
+from mbsim_cli.model.codes import Law
+
+
+class RoadTable:
+    """Gives roads as laws; a named road is stored once."""
+
+    def __init__(self, system: System, laws: LawTable):
+        self._system, self._laws, self._known = system, laws, dict[str, int]()
+
+    def number(self, road: Any, path: str) -> int:
+        """Number of the law of a road given by name, inline, or not at all: a plane at height 0."""
+        if isinstance(road, str):
+            path = f"roads.{road}"
+        if road is None:
+            path = "plane"
+        if path not in self._known:
+            terms = [Term(Law.CONSTANT, 1, lambda: (0.0,))] if road is None else self._terms(road, path)
+            self._known[path] = self._laws.add(path, terms)
+        return self._known[path]
+
+    def _terms(self, road: Any, path: str) -> list[Term]:
+        if isinstance(road, str):
+            road, path = self._system.model_file.roads[road], f"roads.{road}"
+        n = self._system.geometry.numbers
+        match road.type:
+            case "flat":
+                return [Term(Law.CONSTANT, 1, lambda: (n(road.height),))]
+            case "ramp":
+                rise = Term(Law.ONE_SIDED, 3, lambda: (n(road.start), n(road.onset), n(road.slope)))
+                level = Term(Law.ONE_SIDED, 3, lambda: (n(road.end), n(road.onset), -n(road.slope)))
+                return [rise] if road.end is None else [rise, level]
+            case "step":
+                return [
+                    Term(
+                        Law.SMOOTH_STEP,
+                        4,
+                        lambda: (n(road.position), n(road.position) + n(road.width), 0.0, n(road.height)),
+                    )
+                ]
+            case "sinusoidal":
+                return [
+                    Term(
+                        Law.HARMONIC,
+                        4,
+                        lambda: (n(road.offset), n(road.amplitude), 2 * pi / n(road.wavelength), n(road.phase)),
+                    )
+                ]
+            case "bumps":
+                return [self._bump(road, position) for position in road.positions]
+            case "sum":
+                return [term for name in road.roads for term in self._terms(name, path)]
+        return [self._profile(road, path)]
+
+    def _bump(self, road: Any, position: Any) -> Term:
+        n = self._system.geometry.numbers
+
+        def block() -> tuple[Scalar, ...]:
+            omega = pi / n(road.length)
+            return 0.0, n(road.height), omega, -omega * n(position)
+
+        return Term(Law.SINE_POWER, 3, block).within(lambda: n(position), lambda: n(position) + n(road.length))
+
+    def _profile(self, road: Any, path: str) -> Term:
+        if road.file is None:
+            n = self._system.geometry.numbers
+            return Term(Law.SPLINE, len(road.x) + 2, lambda: straight_ends(n.vector(road.x), n.vector(road.z)))
+        tables = self._system.tables
+        columns = tables.columns(road.file, f"{path}.file")
+        x = tables.times(columns, "x", f"{path}.file")
+        z = tables.column(columns, "z", f"{path}.file")
+        known = len(x) == len(z) > 1
+        block = straight_ends(x.tolist(), z.tolist()) if known else straight_ends([0.0, 1.0], [0.0, 0.0])
+        return Term(Law.SPLINE, len(x) + 2 if known else 4, lambda: block)
+
+
+def straight_ends(x: Any, z: Any) -> list[Scalar]:
+    """The natural spline through (x, z) with straight pieces before the first and behind the last point."""
+    pieces, count = spline(x, z), len(x)
+    knots, cubics = pieces[:count], pieces[count:]
+    slope_first, first = cubics[2], cubics[3]
+    a, b, slope, value = cubics[-4:]
+    h = x[-1] - x[-2]
+    slope_last = (3.0 * a * h + 2.0 * b) * h + slope
+    last = ((a * h + b) * h + slope) * h + value
+    before = [0.0, 0.0, slope_first, first - slope_first]
+    return [x[0] - 1.0, *knots, x[-1] + 1.0, *before, *cubics, 0.0, 0.0, slope_last, last]

@@ -1,0 +1,160 @@
+"""From a model file to what is drawn of it, and where that is at given coordinates."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.assembly.bodies import tree_table
+from mbsim_cli.assembly.geometry import Geometry, carries, split
+from mbsim_cli.assembly.inertia import mass_properties
+from mbsim_cli.assembly.joints import both
+from mbsim_cli.assembly.kinematics import poses
+from mbsim_cli.assembly.numbers import Numbers
+from mbsim_cli.assembly.outline import outline
+from mbsim_cli.assembly.solids import wheel, wire_frame
+from mbsim_cli.assembly.spanning import spanning_tree
+from mbsim_cli.assembly.system import System
+from mbsim_cli.assembly.theta import Theta
+from mbsim_cli.model.layout import GROUND, Tree
+from mbsim_cli.model.scene import Line, Scene
+
+SAME = 1e-9  # m: points nearer than this are one
+
+
+@dataclass(frozen=True)
+class MovingScene:
+    """A scene with the tree that moves it."""
+
+    scene: Scene
+    coordinates: tuple[str, ...]  # names as results store them
+    tree: Tree
+    theta: np.ndarray
+
+    def positions(self, z: np.ndarray) -> np.ndarray:
+        """Global positions (P, 3) of the scene's points at coordinates z (n,)."""
+        at = poses(self.tree, self.theta.tolist(), z.tolist())
+        found = self.scene.local.copy()
+        for body, (r, R) in enumerate(zip(at.r, at.R, strict=True)):
+            mine = self.scene.body == body
+            found[mine] = found[mine] @ np.array(R).T + np.array(r)
+        return found
+
+
+def moving_scene(model_file: Any) -> MovingScene:
+    """The scene of a model: its bodies, joints, springs and ground points."""
+    numbers = Numbers(model_file.expressions)
+    theta = Theta(numbers)
+    theta.add(lambda: numbers.vector(model_file.gravity))
+    system = System(model_file, Geometry(numbers, model_file), theta, spanning_tree(model_file))
+    tree = tree_table(system)
+    return MovingScene(_Drawing(system).scene(), system.coordinate_names(), tree, theta.values())
+
+
+class _Drawing:
+    """Collects points and lines."""
+
+    def __init__(self, system: System):
+        self._system, self._geometry, self._numbers = system, system.geometry, system.theta.numbers
+        self._index = system.topology.index
+        self._local: list[np.ndarray] = []
+        self._body: list[int] = []
+        self._names: dict[str, int] = {}
+        self._lines: list[Line] = []
+
+    def scene(self) -> Scene:
+        model = self._system.model_file
+        joints = [self._named(body, point) for body, point in _joint_points(model)][::2]
+        for kind, specs in (("spring", model.forces), ("rod", model.constraints)):
+            for spec in specs.values():
+                if getattr(spec, "points", None) is not None:
+                    line = Line(kind, GROUND, tuple(self._named(*split(reference)) for reference in spec.points))
+                    self._lines += [line] if line not in self._lines else []
+        for name in self._index:
+            for point, spec in model.points.items():
+                if carries(spec, name):
+                    self._named(name, point)
+        ground = tuple(k for k, body in enumerate(self._body) if body == GROUND)
+        for name, spec in model.bodies.items():
+            self._draw(self._index[name], name, spec)
+        return Scene(
+            bodies=self._system.topology.bodies,
+            local=np.array(self._local, dtype=float).reshape(-1, 3),
+            body=np.array(self._body, dtype=int),
+            names=self._names,
+            lines=tuple(self._lines),
+            joints=tuple(joints),
+            ground=ground,
+            up=_up(np.array(self._numbers.vector(model.gravity), dtype=float)),
+        )
+
+    def _draw(self, number: int, name: str, spec: Any) -> None:
+        """Add the lines of a body: its shape, and the outline of its points."""
+        corners = self._distinct(number)
+        frame = [] if spec.shape is None else wire_frame(self._numbers, spec.shape)
+        if len(corners) > 1 and spec.shape is not None and spec.shape.type == "rod":
+            frame = []  # its points show it
+        frame += self._wheels(name)
+        for reserve in ("center_of_mass", "origin"):
+            named = self._named(name, reserve)
+            if len(corners) < 2 and not frame and not self._near(named, corners):
+                corners.append(named)
+        if len(corners) < 2 and not frame:
+            centre, size = self._local[self._named(name, "center_of_mass")], self._gyration(name)
+            frame = [np.array([centre - end, centre + end]) for end in size * np.eye(3)]
+        for polyline in frame:
+            self._lines.append(Line("shape", number, tuple(self._add(number, point) for point in polyline)))
+        for kind, edges in zip(("body", "shape"), outline(np.array([self._local[k] for k in corners])), strict=True):
+            self._lines += [Line(kind, number, (corners[a], corners[b])) for a, b in edges]
+
+    def _wheels(self, name: str) -> list[np.ndarray]:
+        """Polylines of the tyres on a body."""
+        found: list[np.ndarray] = []
+        for spec in self._system.model_file.forces.values():
+            if spec.type == "tyre" and split(spec.center)[0] == name:
+                center = self._geometry.point(name, split(spec.center)[1])
+                axis = self._geometry.vector(name, split(spec.axis)[1])
+                found += wheel(np.array(center), np.array(axis), float(self._numbers(spec.radius)))
+        return found
+
+    def _gyration(self, name: str) -> float:
+        """Radius of gyration of a body: the size of one that has no other."""
+        mass, _, inertia = mass_properties(self._numbers, self._geometry, name)
+        return float(np.sqrt(sum(inertia[:3]) / (2.0 * mass))) if mass else 0.0
+
+    def _distinct(self, body: int) -> list[int]:
+        """Points of a body, one for each place."""
+        found: list[int] = []
+        for k, carrier in enumerate(self._body):
+            if carrier == body and not self._near(k, found):
+                found.append(k)
+        return found
+
+    def _near(self, point: int, others: list[int]) -> bool:
+        return any(np.abs(self._local[point] - self._local[k]).max() < SAME for k in others)
+
+    def _named(self, body: str, point: str) -> int:
+        """Number of a point of a body."""
+        name = f"{body}.{point}"
+        if name not in self._names:
+            self._names[name] = self._add(self._index[body], self._geometry.point(body, point))
+        return self._names[name]
+
+    def _add(self, body: int, local: Any) -> int:
+        self._body.append(body)
+        self._local.append(np.array(local, dtype=float))
+        return len(self._body) - 1
+
+
+def _joint_points(model: Any) -> Iterator[tuple[str, str]]:
+    """Body and point on both sides of every joint that holds bodies together."""
+    for spec in model.joints.values():
+        if spec.type != "floating":
+            yield from zip(spec.bodies, both(spec.point), strict=True)
+
+
+def _up(gravity: np.ndarray) -> tuple[int, int]:
+    """Axis and sense of the vertical; z upwards without gravity."""
+    axis = int(np.argmax(np.abs(gravity))) if gravity.any() else 2
+    return axis, 1 if gravity[axis] <= 0 else -1

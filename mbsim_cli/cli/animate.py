@@ -1,0 +1,107 @@
+"""``mbsim animate``: the motion of a result, as a moving picture."""
+
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mbsim_cli.cli import options
+from mbsim_cli.errors import UsageError
+
+SUFFIXES = ("gif", "mp4")
+SIZES = (64, 4096)  # pixels
+ResultPath = Annotated[Path, typer.Argument(metavar="RESULT.h5", help="Result file.", show_default=False)]
+Output = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="OUT.gif|mp4", help="Moving picture.", show_default="RESULT.gif here"),
+]
+Trace = Annotated[
+    list[str] | None,
+    typer.Option(metavar="BODY.POINT", help="Point that leaves a trace; repeat for more.", show_default=False),
+]
+ViewOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="xy|xz|yz|AZ,EL",
+        help="Plane, or azimuth and elevation of the eye in degrees.",
+        show_default="the plane of a plane motion, else -60,20",
+    ),
+]
+Follow = Annotated[
+    str | None, typer.Option(metavar="BODY", help="Body that the camera moves with.", show_default=False)
+]
+Speed = Annotated[float, typer.Option(help="Seconds of motion in a second of the picture.")]
+Fps = Annotated[float, typer.Option(min=1, max=100, help="Frames in a second of the picture.")]
+Size = Annotated[str, typer.Option(metavar="WxH", help="Pixels.")]
+
+
+def command(
+    result: ResultPath,
+    output: Output = None,
+    trace: Trace = None,
+    view: ViewOption = None,
+    follow: Follow = None,
+    speed: Speed = 1.0,
+    fps: Fps = 25.0,
+    size: Size = "640x480",
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    force: options.Force = False,
+) -> None:
+    """Draw the motion of a result: bodies as their points, lines and shapes, joints, springs and traces."""
+    from mbsim_cli.cli.environment import limit_threads
+
+    limit_threads(None)
+    from mbsim_cli.cli.filming import Filming
+    from mbsim_cli.io.content import Content
+    from mbsim_cli.io.target import check_picture
+    from mbsim_cli.report import require_matplotlib
+
+    require_matplotlib()
+    picture = output or Path(result.stem + ".gif")
+    kind = options.picture_kind(picture, SUFFIXES)
+    if not 0 < speed < float("inf"):
+        raise UsageError(f"--speed wants a positive number, not {speed:g}")
+    pixels = _pixels(size)
+    target = check_picture(picture, force=force)
+    filming = Filming(Content(result), speed=speed, fps=fps)
+    film = filming.film(trace or [], view, follow, pixels, result.stem)
+    report = _shoot(film, target, kind, fps, quiet) | {"output": str(picture), "result": str(result)}
+    if json:
+        from mbsim_cli.cli.output import emit
+
+        emit(report)
+    else:
+        from mbsim_cli.cli.output import say
+
+        say(f"{picture}: {report['frames']} frames, {report['start']:g} to {report['end']:g} s", quiet)
+
+
+def _pixels(size: str) -> tuple[int, int]:
+    """Width and height, made even as video wants them."""
+    match = re.fullmatch(r"(\d{1,6})x(\d{1,6})", size.strip())
+    if match is None or not all(SIZES[0] <= int(number) <= SIZES[1] for number in match.groups()):
+        raise UsageError(f"--size wants WxH, each {SIZES[0]} to {SIZES[1]} pixels, such as 640x480, not '{size}'")
+    return int(match[1]) // 2 * 2, int(match[2]) // 2 * 2
+
+
+def _shoot(film: Any, target: Path, kind: str, fps: float, quiet: bool) -> dict[str, Any]:
+    """Draw and write every frame."""
+    from mbsim_cli.cli.progress import bar
+    from mbsim_cli.io.target import replaced
+    from mbsim_cli.report.movies import require_ffmpeg, write_gif, write_mp4
+    from mbsim_cli.report.stage import frames
+
+    if kind == "mp4":
+        require_ffmpeg()
+    count = len(film.time)
+    with replaced(target) as temporary, bar("drawing", count, quiet) as show:
+
+        def pictures():
+            for done, picture in enumerate(frames(film), 1):
+                yield picture
+                show(done)
+
+        (write_gif if kind == "gif" else write_mp4)(temporary, pictures(), fps)
+    return {"frames": count, "start": float(film.time[0]), "end": float(film.time[-1])}

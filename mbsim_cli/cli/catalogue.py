@@ -1,0 +1,45 @@
+"""What of a result can be drawn, as ``mbsim plot --list`` shows it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mbsim_cli.cli.output import console, plain_table, say
+from mbsim_cli.io.content import Content
+
+
+def catalogue(content: Content) -> dict[str, Any]:
+    """Histories with kind, unit and components; objectives with gradients; parameters of sensitivities."""
+    return {
+        "histories": {
+            name: {
+                "kind": entry.kind,
+                "unit": entry.unit,
+                "components": list(entry.components) if entry.column is None else [],
+                "sensitivity": bool(entry.sensitivity),
+            }
+            for name, entry in content.entries.items()
+        },
+        "gradients": list(content.gradients),
+        "parameters": list(content.parameters),
+    }
+
+
+def print_catalogue(results: Mapping[str, dict[str, Any]]) -> None:
+    """Print catalogues for people."""
+    for path, found in results.items():
+        say(f"{path}: gradients {_words(found['gradients'])}; parameters {_words(found['parameters'])}")
+        rows = [
+            (
+                name,
+                entry["kind"],
+                entry["unit"],
+                " ".join(entry["components"] if len(entry["components"]) > 1 else ()),
+                "yes" if entry["sensitivity"] else "",
+            )
+            for name, entry in found["histories"].items()
+        ]
+        console().print(plain_table(("name", "kind", "unit", "components", "sensitivity"), rows))
+
+
+def _words(names: list[str]) -> str:
+    return ", ".join(names) or "none"

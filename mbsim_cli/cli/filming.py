@@ -1,0 +1,56 @@
+"""From a result to a film: the stored model is read again, and moved along the stored coordinates."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.cli.selection import hint
+from mbsim_cli.errors import InputOutputError, UsageError
+from mbsim_cli.io.content import Content
+
+
+class Filming:
+    """The motion of a result at the instants of a film."""
+
+    def __init__(self, content: Content, speed: float, fps: float):
+        from mbsim_cli import spec
+        from mbsim_cli.assembly.scene import moving_scene
+
+        if not len(content.time):
+            raise InputOutputError(f"{content.path} holds no instants to draw")
+        model = content.model
+        self._moving = moving_scene(spec.load(model.file, model.overrides, model.texts))
+        if list(self._moving.coordinates) != content.coordinates:
+            raise InputOutputError(f"{content.path}: its coordinates are not those of the model stored with it")
+        start, end = float(content.time[0]), float(content.time[-1])
+        count = int(np.floor((end - start) / speed * fps * (1 + 1e-9))) + 1
+        self.time = start + np.arange(count) * speed / fps
+        stored = content.motion()
+        columns = [np.interp(self.time, content.time, column) for column in stored.T]
+        z = np.array(columns).T.reshape(count, stored.shape[1])
+        self.positions = np.array([self._moving.positions(row) for row in z])
+
+    def film(
+        self, traces: Sequence[str], view: str | None, follow: str | None, size: tuple[int, int], title: str
+    ) -> Any:
+        """The film with its points by name; raises UsageError for names that are not in the model."""
+        from mbsim_cli.report.camera import view_of
+        from mbsim_cli.report.stage import Film
+
+        scene = self._moving.scene
+        if follow is not None and follow not in scene.bodies:
+            raise UsageError(f"--follow: there is no body {follow!r}{hint(follow, scene.bodies)}")
+        for name in traces:
+            if name not in scene.names:
+                raise UsageError(f"--trace: there is no point {name!r}{hint(name, scene.names)}")
+        return Film(
+            scene=scene,
+            time=self.time,
+            positions=self.positions,
+            view=view_of(view, scene.up, self.positions),
+            traces=[scene.names[name] for name in traces],
+            follow=None if follow is None else scene.names[f"{follow}.origin"],
+            size=size,
+            title=title,
+        )

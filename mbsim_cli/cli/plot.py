@@ -1,0 +1,108 @@
+"""``mbsim plot``: histories, sensitivities and gradients of results, as a picture."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mbsim_cli.cli import options
+
+SUFFIXES = ("png", "svg", "pdf")
+Arguments = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="RESULT.h5|NAME",
+        help="Results (they end in .h5), then names of sensors, components (SENSOR.x), coordinates "
+        "(JOINT.coordinate[.velocity|.acceleration|.torque]) and objectives; all sensors and gradients without.",
+        show_default=False,
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="OUT.png|svg|pdf", help="Picture.", show_default="RESULT.png here"),
+]
+Sensitivity = Annotated[
+    str | None,
+    typer.Option(metavar="PARAM[,PARAM...]", help="Draw derivatives by these parameters.", show_default=False),
+]
+Gradient = Annotated[bool, typer.Option("--gradient", help="Draw the gradients of the objectives as bars.")]
+Labels = Annotated[
+    list[str] | None, typer.Option("--label", help="Name of a result; repeat for each.", show_default="its file")
+]
+List = Annotated[bool, typer.Option("--list", help="List what can be drawn.")]
+
+
+def command(
+    arguments: Arguments,
+    output: Output = None,
+    sensitivity: Sensitivity = None,
+    gradient: Gradient = False,
+    label: Labels = None,
+    list_: List = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    force: options.Force = False,
+) -> None:
+    """Draw histories, sensitivities and gradients of results; several results are laid over each other."""
+    from mbsim_cli.cli.output import emit, say
+    from mbsim_cli.cli.selection import labels_of, sort_arguments
+    from mbsim_cli.io.content import Content
+
+    results, names = sort_arguments(arguments)
+    contents = [Content(path) for path in results]
+    if list_:
+        _list(contents, json)
+        return
+    parameters = [name.strip() for name in (sensitivity or "").split(",") if name.strip()]
+    picture = output or Path(results[0].stem + ".png")
+    report = _draw(contents, names, parameters, gradient, labels_of(results, label or []), picture, force)
+    if json:
+        emit(report)
+        return
+    for sentence in report["left_out"]:
+        say(sentence, quiet)
+    say(f"{report['output']}: {', '.join([*report['histories'], *report['gradients']])}", quiet)
+
+
+def _draw(
+    contents: list[Any],
+    names: list[str],
+    parameters: list[str],
+    gradient: bool,
+    labels: list[str],
+    output: Path,
+    force: bool,
+) -> dict[str, Any]:
+    """Draw the picture; return what ``--json`` prints."""
+    from mbsim_cli.cli.selection import Chooser
+    from mbsim_cli.io.target import check_picture, replaced
+    from mbsim_cli.report import require_matplotlib
+
+    require_matplotlib()
+    kind = options.picture_kind(output, SUFFIXES)
+    target = check_picture(output, force=force)
+    chosen = Chooser(contents).choose(names, parameters, gradient)
+
+    from mbsim_cli.report.sheet import save_sheet
+
+    with replaced(target) as temporary:
+        save_sheet(chosen.panels, chosen.bars, labels, temporary, kind)
+    return {
+        "output": str(output),
+        "results": [{"file": str(c.path), "label": label} for c, label in zip(contents, labels, strict=True)],
+        "histories": [panel.title for panel in chosen.panels],
+        "gradients": [bars.objective for bars in chosen.bars],
+        "left_out": chosen.left_out,
+    }
+
+
+def _list(contents: list[Any], json: bool) -> None:
+    from mbsim_cli.cli.catalogue import catalogue, print_catalogue
+
+    listed = {str(content.path): catalogue(content) for content in contents}
+    if json:
+        from mbsim_cli.cli.output import emit
+
+        emit({"results": listed})
+    else:
+        print_catalogue(listed)

@@ -1,0 +1,158 @@
+"""What a picture shows: the results and names of a command line become panels and bars."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mbsim_cli.errors import UsageError
+from mbsim_cli.io.content import Content
+from mbsim_cli.io.target import RESULT_SUFFIXES, is_result
+from mbsim_cli.model.series import Series
+from mbsim_cli.report.panels import Bars, Panel
+
+MOST_PANELS = 8  # where the command names none
+MOST_BARS = 6
+NO_GRADIENT = "; mbsim run --sensitivity ddm computes them"
+
+
+@dataclass
+class Selection:
+    """What goes on a sheet, and what was left out for lack of room."""
+
+    panels: list[Panel] = field(default_factory=list)
+    bars: list[Bars] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+
+def sort_arguments(arguments: Sequence[str]) -> tuple[list[Path], list[str]]:
+    """Results, and names of what they hold: a result ends in .h5 or .hdf5, or is one by its content."""
+    results = [argument for argument in arguments if argument.endswith(RESULT_SUFFIXES) or is_result(Path(argument))]
+    if not results:
+        raise UsageError("name a result, which ends in .h5, before what to draw of it")
+    return [Path(result) for result in results], [name for name in arguments if name not in results]
+
+
+def labels_of(results: Sequence[Path], given: Sequence[str]) -> list[str]:
+    """A name for each result: as given, else the file's stem, else its whole path."""
+    if given and len(given) != len(results):
+        raise UsageError(f"--label comes once for each result: {len(results)} times, not {len(given)}")
+    stems = [result.stem for result in results]
+    return list(given) or (stems if len(set(stems)) == len(stems) else list(map(str, results)))
+
+
+def hint(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """What may be meant by an unknown name, to be put behind a sentence."""
+    from mbsim_cli.spec.suggestions import suggest
+
+    found = suggest(name, known) or otherwise
+    return f"; {found}" if found else ""
+
+
+class Chooser:
+    """Finds names in several results laid over each other."""
+
+    def __init__(self, contents: Sequence[Content]):
+        self._contents = contents
+        self._parameters = list(dict.fromkeys(name for content in contents for name in content.parameters))
+
+    def choose(self, names: Sequence[str], parameters: Sequence[str], gradient: bool) -> Selection:
+        """What the command line asks for; all objectives and all sensors where it names nothing."""
+        chosen = Selection()
+        self._check_parameters(parameters)
+        histories, objectives = self._split(names)
+        wanted = bool(names or gradient or parameters)
+        if objectives or gradient or not wanted:
+            chosen.bars = self._bars(objectives, required=wanted, left_out=chosen.left_out)
+        if not histories and (parameters or not wanted):
+            histories = self._default(bool(parameters), chosen.left_out)
+        if parameters:
+            chosen.panels = [self._sensitivity(n, p) for n in histories for p in parameters]
+        else:
+            chosen.panels = [Panel(name, self._series(name)) for name in histories]
+        if not (chosen.panels or chosen.bars):
+            raise UsageError("the results hold nothing to draw by default; --list shows what can be named")
+        return chosen
+
+    def _all(self, *kinds: str) -> list[str]:
+        """Names of all histories, or of those of some kinds."""
+        return list(dict.fromkeys(name for content in self._contents for name in content.names(*kinds)))
+
+    def _split(self, names: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Names of histories, and names of objectives."""
+        histories = [name for name in names if any(_history(content, name) for content in self._contents)]
+        known = {name for content in self._contents for name in content.objectives}
+        for name in names:
+            if name in self._parameters and name not in (*histories, *known):
+                raise UsageError(f"{name!r} is a parameter; --sensitivity {name} draws derivatives by it")
+            if name not in histories and name not in known:
+                near = hint(name, [*self._all(), *known], "--list shows what can be named")
+                raise UsageError(f"no result holds a history {name!r}{near}")
+        return histories, [name for name in names if name not in histories]
+
+    def _default(self, sensitivities: bool, left_out: list[str]) -> list[str]:
+        """All sensors, else torques, else coordinates, as many as a sheet takes."""
+        for kind in ("sensor", "torque", "coordinate"):
+            names = [name for name in self._all(kind) if not sensitivities or self._derived(name)]
+            if names:
+                break
+        if len(names) > MOST_PANELS:
+            left_out.append(f"{MOST_PANELS} of {len(names)} histories are drawn; name those you want (--list)")
+        return names[:MOST_PANELS]
+
+    def _bars(self, objectives: Sequence[str], required: bool, left_out: list[str]) -> list[Bars]:
+        found = [content.gradients for content in self._contents]
+        every = list(dict.fromkeys(name for gradients in found for name in gradients))
+        missing = [name for name in objectives if name not in every]
+        if required and (missing or not every):
+            what = f"the gradient of {missing[0]}" if missing else "gradients"
+            raise UsageError(f"no result holds {what}{NO_GRADIENT}")
+        names = list(objectives) or every
+        if len(names) > MOST_BARS and not objectives:
+            left_out.append(f"{MOST_BARS} of {len(names)} gradients are drawn; name those you want (--list)")
+            names = names[:MOST_BARS]
+        return [Bars(name, tuple(gradients.get(name) for gradients in found)) for name in names]
+
+    def _series(self, name: str) -> tuple[Series | None, ...]:
+        return tuple(_read(content, name) for content in self._contents)
+
+    def _derived(self, name: str) -> bool:
+        return any((found := _history(c, name)) and c.entries[found[0]].sensitivity for c in self._contents)
+
+    def _check_parameters(self, parameters: Sequence[str]) -> None:
+        for name in parameters:
+            if name not in self._parameters:
+                known = hint(name, self._parameters) if self._parameters else NO_GRADIENT
+                raise UsageError(f"no result holds sensitivities by {name!r}{known}")
+
+    def _sensitivity(self, name: str, parameter: str) -> Panel:
+        if not self._derived(name):
+            raise UsageError(f"no result holds sensitivities of {name}{NO_GRADIENT}")
+        return Panel(f"∂{name}/∂{parameter}", tuple(_read(content, name, parameter) for content in self._contents))
+
+
+def _history(content: Content, name: str) -> tuple[str, str] | None:
+    """History and component (nothing: all) that a name stands for; NAME.component is one component of a sensor."""
+    if name in content.entries:
+        return name, ""
+    match = re.fullmatch(r"(.+)\.(\w+)", name)
+    if match and match[1] in content.entries and match[2] in content.entries[match[1]].components:
+        return match[1], match[2]
+    return None
+
+
+def _read(content: Content, name: str, parameter: str | None = None) -> Series | None:
+    """A history, or its derivative by a parameter; None where the result has none."""
+    found = _history(content, name)
+    if found is None:
+        return None
+    if parameter is None:
+        series = content.history(found[0])
+    elif content.entries[found[0]].sensitivity and parameter in content.parameters:
+        series = content.sensitivity(found[0], parameter)
+    else:
+        return None
+    if not found[1]:
+        return series
+    column = series.components.index(found[1])
+    return series._replace(components=(found[1],), values=series.values[:, [column]])

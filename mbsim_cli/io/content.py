@@ -1,0 +1,158 @@
+"""What of a result can be drawn, by the names that people give: histories, sensitivities, gradients, motion."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import h5py
+import numpy as np
+
+from mbsim_cli.io.layout import COMPONENTS, KINEMATIC
+from mbsim_cli.io.reader import objectives_of, opened, parameters_of, scalars, texts
+from mbsim_cli.model.series import GradientOf, Series, quotient
+
+_RATES = ("", "/s", "/s^2")
+_TORQUE_UNITS = {"m": "N", "rad": "N m"}
+MULTIPLIERS = ("lambda", "sigma", "kappa")
+
+
+class Entry(NamedTuple):
+    """Where a history stands in the file; column None: all columns of the dataset."""
+
+    kind: str  # sensor | coordinate | torque | multiplier | diagnostic
+    path: str
+    unit: str
+    components: tuple[str, ...]
+    column: int | None = None
+    sign: float = 1.0
+    sensitivity: str = ""  # dataset of its derivatives by the parameters, or nothing
+
+
+class StoredModel(NamedTuple):
+    """The model as a run read it."""
+
+    file: str
+    texts: dict[str, str]  # of the file itself and of those that it includes
+    overrides: dict[str, str]
+
+
+class Content:
+    """Everything that a result can show; the file is open only while something is read."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        with opened(path) as file:
+            self.time = np.asarray(file["time"][()])
+            self.coordinates = texts(file.get("coordinates/name"))
+            self.entries = _entries(file)
+            self.parameters = parameters_of(file)
+            self._objectives = objectives_of(file)
+
+    def names(self, *kinds: str) -> list[str]:
+        """Names of all histories, or of those of some kinds."""
+        return [name for name, entry in self.entries.items() if not kinds or entry.kind in kinds]
+
+    def history(self, name: str) -> Series:
+        """A history by its name."""
+        entry = self.entries[name]
+        with opened(self.path) as file:
+            values = _columns(file[entry.path], entry)
+        return Series(name, entry.unit, entry.components, self.time, values)
+
+    def sensitivity(self, name: str, parameter: str) -> Series:
+        """Derivatives of a history by a parameter."""
+        entry = self.entries[name]
+        with opened(self.path) as file:
+            dataset = file[entry.sensitivity]
+            values = _columns(dataset, entry, texts(file["parameters/name"]).index(parameter))
+        unit = quotient(entry.unit, self.parameters[parameter]["unit"])
+        return Series(f"d{name}/d{parameter}", unit, entry.components, self.time, values)
+
+    @property
+    def objectives(self) -> list[str]:
+        """Names of all objectives."""
+        return list(self._objectives)
+
+    @property
+    def gradients(self) -> dict[str, GradientOf]:
+        """Objectives whose gradients the result holds."""
+        rho = self.parameters
+        names, units = tuple(rho), tuple(entry["unit"] for entry in rho.values())
+        values = np.array([entry["value"] for entry in rho.values()])
+        return {
+            name: GradientOf(
+                name, entry["unit"], entry["value"], names, units, values, np.array(list(entry["gradient"].values()))
+            )
+            for name, entry in self._objectives.items()
+            if "gradient" in entry
+        }
+
+    @property
+    def model(self) -> StoredModel:
+        """The model as the run read it."""
+        with opened(self.path) as file:
+            name = file["meta/model_file"][()].decode() if "meta/model_file" in file else "model.yaml"
+            included = {key.replace("|", "/"): text for key, text in scalars(file.get("meta/included")).items()}
+            overrides = scalars(file.get("meta/parameters"))
+            return StoredModel(name, {name: file["meta/model_yaml"][()].decode()} | included, overrides)
+
+    def motion(self) -> np.ndarray:
+        """Coordinates (N, n) in the order of ``coordinates``, as stored."""
+        with opened(self.path) as file:
+            return np.asarray(file["coordinates/position"][()]) if self.coordinates else np.zeros((len(self.time), 0))
+
+
+def _columns(dataset: h5py.Dataset, entry: Entry, parameter: int | None = None) -> np.ndarray:
+    """Values (N, k) of an entry, or their derivatives by a parameter."""
+    values = np.asarray(dataset[()] if parameter is None else dataset[..., parameter], dtype=float)
+    if values.ndim == 1:
+        values = values[:, None]
+    return values if entry.column is None else entry.sign * values[:, [entry.column]]
+
+
+def _entries(file: h5py.File) -> dict[str, Entry]:
+    """Every history by name; a name that two kinds share is that of the first."""
+    found: dict[str, Entry] = {}
+    for rows in (_sensors(file), _coordinates(file), _multipliers(file), _diagnostics(file)):
+        for name, entry in rows:
+            found.setdefault(name, entry)
+    return {
+        name: entry if entry.sensitivity in file else entry._replace(sensitivity="") for name, entry in found.items()
+    }
+
+
+def _sensors(file: h5py.File):
+    for name, dataset in file.get("sensors", {}).items():
+        width = dataset.shape[1]
+        components = COMPONENTS.get(width, tuple(map(str, range(width))))
+        unit = dataset.attrs.get("unit", "")
+        yield name, Entry("sensor", f"sensors/{name}", unit, components, sensitivity=f"sensitivity/sensors/{name}")
+
+
+def _coordinates(file: h5py.File):
+    """Coordinates, their rates, and the torques on them; one that is stored negated is turned back."""
+    names = texts(file.get("coordinates/name"))
+    units = texts(file.get("coordinates/unit"))
+    for column, (stored, unit) in enumerate(zip(names, units, strict=True)):
+        name, sign = stored.removeprefix("-"), -1.0 if stored.startswith("-") else 1.0
+        for kind, rate in zip(KINEMATIC, _RATES, strict=True):
+            path = f"coordinates/{kind}"
+            label = name if kind == "position" else f"{name}.{kind}"
+            unit_of_rate = f"{unit}{rate}"
+            yield label, Entry("coordinate", path, unit_of_rate, ("value",), column, sign, f"sensitivity/{path}")
+        if "torque" in file:
+            unit = _TORQUE_UNITS.get(unit, "N m")
+            derivatives = "sensitivity/torque/parameter"
+            yield f"{name}.torque", Entry("torque", "torque", unit, ("value",), column, sign, derivatives)
+
+
+def _multipliers(file: h5py.File):
+    for kind in MULTIPLIERS:
+        for column, name in enumerate(texts(file.get("constraint"))):
+            path = f"multipliers/{kind}"
+            if path in file:
+                yield f"{name}.{kind}", Entry("multiplier", path, "", ("value",), column, 1.0, f"sensitivity/{path}")
+
+
+def _diagnostics(file: h5py.File):
+    for name, dataset in file.get("diagnostics", {}).items():
+        yield name, Entry("diagnostic", f"diagnostics/{name}", dataset.attrs.get("unit", ""), ("value",))

@@ -1,0 +1,13 @@
+"""Pictures of results: histories, gradients, animations. The only home of matplotlib, which is an extra."""
+
+from mbsim_cli.errors import UsageError
+
+
+def require_matplotlib() -> None:
+    """Raise UsageError where the libraries that draw are not installed."""
+    try:
+        import matplotlib
+        import PIL  # noqa: F401
+    except ImportError as error:
+        raise UsageError(f"drawing needs {error.name}; install it with: pip install 'mbsim-cli[plot]'") from error
+    del matplotlib

@@ -1,0 +1,73 @@
+"""Histories: one axes a quantity, stacked over one time axis."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.gridspec import SubplotSpec
+
+from mbsim_cli.report.panels import Panel
+from mbsim_cli.report.style import COLOURS, DASHES, GREY, unit_label
+
+ROUND_OFF = 1e-9  # of a value: less is no change
+LEGEND_MOST = 10  # entries; more components are a bundle of lines, named by nobody
+_EDGE, _AXES, _FEW = 0.55, 1.45, 2.4  # inches: around all axes, each of several, and a lone one
+
+
+def histories_height(panels: Sequence[Panel]) -> float:
+    """Inches."""
+    return _EDGE + (_FEW if len(panels) == 1 else _AXES * len(panels))
+
+
+def draw_histories(place: SubplotSpec, panels: Sequence[Panel], labels: Sequence[str]) -> None:
+    """Draw panels below each other; results differ by dash where components have the colours."""
+    shown = [_components(panel) for panel in panels]
+    by_colour = all(len(components) == 1 for components in shown)
+    # one legend tells results by colour, where every axes has them all
+    everywhere = by_colour and not any(None in panel.series for panel in panels)
+    stack = place.subgridspec(len(panels), 1).subplots(sharex=True, squeeze=False)[:, 0]
+    for row, (axes, panel, components) in enumerate(zip(stack, panels, shown, strict=True)):
+        _draw(axes, panel, components, labels, by_colour)
+        several = len(labels) > 1 and (row == 0 or not everywhere)
+        if len(components) > LEGEND_MOST:
+            axes.set_title(f"{len(components)} components", color=GREY, fontsize=8)
+        elif several or len(components) > 1:
+            axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.04), borderaxespad=0.2)
+    stack[-1].set_xlabel("time [s]")
+    stack[0].margins(x=0)
+    stack[0].figure.align_ylabels(stack)
+
+
+def _components(panel: Panel) -> list[str]:
+    """Components that are anything but zero all along, in any result; all of them where none is."""
+    known: dict[str, bool] = {}
+    for series in panel.series:
+        for column, name in enumerate(series.components if series is not None else ()):
+            known[name] = known.get(name, False) or bool(series is not None and series.values[:, column].any())
+    return [name for name, moves in known.items() if moves] or list(known)
+
+
+def _draw(axes: Any, panel: Panel, components: list[str], labels: Sequence[str], by_colour: bool) -> None:
+    unit = next(series.unit for series in panel.series if series is not None)
+    bundle = len(components) > LEGEND_MOST
+    for number, series in enumerate(panel.series):
+        if series is None:
+            continue
+        for place, name in enumerate(components):
+            if name not in series.components:
+                continue
+            colour = COLOURS[(number if by_colour else place) % len(COLOURS)]
+            dash = DASHES[(number // len(COLOURS) if by_colour else number) % len(DASHES)]
+            words = [name] * (len(components) > 1) + [labels[number]] * (len(labels) > 1)
+            values = series.values[:, series.components.index(name)]
+            style: dict[str, Any] = {"color": colour, "linestyle": dash, "label": ", ".join(words) or None}
+            axes.plot(series.time, values, linewidth=0.7 if bundle else None, **style)
+    axes.set_ylabel(unit_label(panel.title, unit))
+    _keep_constants_flat(axes)
+
+
+def _keep_constants_flat(axes: Any) -> None:
+    """Do not blow round-off up to the height of the axes."""
+    low, high = axes.get_ylim()
+    size = max(abs(low), abs(high))
+    if high - low < ROUND_OFF * size:
+        axes.set_ylim(low - 0.1 * size, high + 0.1 * size)

@@ -1,0 +1,56 @@
+"""What is drawn, apart from how: a quantity, or an objective's gradient, as several results have it."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.model.series import GradientOf, Series
+
+MOST = 24  # parameters of an objective; more are not told apart
+
+
+class Panel(NamedTuple):
+    """One axes: a quantity as the results have it, None where one does not."""
+
+    title: str
+    series: tuple[Series | None, ...]
+
+
+class Bars(NamedTuple):
+    """An objective's gradient as the results have it, None where one does not."""
+
+    objective: str
+    gradients: tuple[GradientOf | None, ...]
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """Units of the parameters by name: those that matter most where there are too many, in the file's order."""
+        units = {n: u for g in self._known for n, u in zip(g.parameters, g.parameter_units, strict=True)}
+        weight = {name: np.abs(np.nan_to_num(self.of(name, relative=True))).max() for name in units}
+        kept = sorted(units, key=lambda name: -weight[name])[:MOST]
+        return {name: unit for name, unit in units.items() if name in kept}
+
+    def of(self, parameter: str, relative: bool) -> list[float]:
+        """Derivatives by a parameter, one a result; NaN where there is none."""
+        found = []
+        for gradient in self.gradients:
+            if gradient is None or parameter not in gradient.parameters:
+                found.append(np.nan)
+            else:
+                numbers = gradient.relative if relative else gradient.gradient
+                found.append(float(numbers[gradient.parameters.index(parameter)]))
+        return found
+
+    @property
+    def _known(self) -> list[GradientOf]:
+        return [gradient for gradient in self.gradients if gradient is not None]
+
+    @property
+    def unit(self) -> str:
+        """Unit of the objective."""
+        return self._known[0].unit
+
+    @property
+    def value(self) -> float | None:
+        """Value of the objective, where one result tells it."""
+        return self._known[0].value if len(self._known) == 1 else None

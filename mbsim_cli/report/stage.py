@@ -1,0 +1,175 @@
+"""The stage that a mechanism is drawn on, frame by frame: axes, or a scale and directions; then its bodies."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+
+from mbsim_cli.model.scene import Scene
+from mbsim_cli.report.camera import View
+from mbsim_cli.report.style import COLOURS, FAINT, GREY, INK, plain, styled
+
+DPI = 100
+MARGIN = 0.08  # of the extent, around what is drawn
+WIDTHS = {"body": 2.2, "shape": 1.2, "spring": 1.0, "rod": 1.4}  # points
+COILS, SWING = 9, 0.018  # of a spring; half its width, relative to the height of the picture
+_AROUND_PLANE, _AROUND = (62, 46, 12, 34), (12, 10, 12, 34)  # pixels left, below, right and above the axes
+GRID_MOST = 60  # lines of the floor each way
+
+
+class Film(NamedTuple):
+    """F instants of a scene of P points, and how they are looked at."""
+
+    scene: Scene
+    time: np.ndarray  # (F,) s
+    positions: np.ndarray  # (F, P, 3) m
+    view: View
+    traces: Sequence[int] = ()  # points that leave a trace
+    follow: int | None = None  # point that the camera follows
+    size: tuple[int, int] = (640, 480)  # pixels
+    title: str = ""
+
+
+def frames(film: Film) -> Iterator[np.ndarray]:
+    """Draw every instant: pictures (height, width, 3) of bytes."""
+    with styled():
+        stage = _Stage(film)
+    for number in range(len(film.time)):
+        with styled():
+            picture = stage.frame(number)
+        yield picture
+
+
+class _Stage:
+    def __init__(self, film: Film):
+        self._film = film
+        self._seen = film.view.project(film.positions)  # (F, P, 3)
+        self._box = _box(film, self._seen)
+        width, height = film.size
+        figure = Figure(figsize=(width / DPI, height / DPI), dpi=DPI)
+        self._canvas = FigureCanvasAgg(figure)
+        left, bottom, right, top = _AROUND_PLANE if film.view.plane else _AROUND
+        wide, high = width - left - right, height - bottom - top
+        self._axes = axes = figure.add_axes((left / width, bottom / height, wide / width, high / height))
+        self._shape = wide / high
+        figure.text(12 / width, 1 - 22 / height, plain(film.title), color=INK, fontsize=9)
+        self._clock = figure.text(1 - 12 / width, 1 - 22 / height, "", color=INK, fontsize=9, ha="right")
+        if film.view.plane:
+            axes.set_xlabel(f"{film.view.plane[0]} [m]")
+            axes.set_ylabel(f"{film.view.plane[1]} [m]")
+        else:
+            axes.set_axis_off()
+            _directions(figure, film)
+        self._floor = LineCollection([], colors=FAINT, linewidths=0.7)
+        axes.add_collection(self._floor)
+        self._traces = [axes.plot([], [], color=_colour(film, k), linewidth=0.9)[0] for k in film.traces]
+        self._lines = LineCollection([], capstyle="round", joinstyle="round")
+        axes.add_collection(self._lines)
+        mark: dict[str, Any] = {"linestyle": "", "zorder": 3}
+        self._ground = axes.plot([], [], marker="^", color=GREY, markersize=7, **mark)[0]
+        self._joints = axes.plot([], [], marker="o", color="white", markeredgecolor=INK, markersize=4, **mark)[0]
+
+    def frame(self, number: int) -> np.ndarray:
+        film, seen = self._film, self._seen[number]
+        self._look_at(number)
+        self._clock.set_text(f"t = {film.time[number]:.2f} s")
+        for line, point in zip(self._traces, film.traces, strict=True):
+            line.set_data(self._seen[: number + 1, point, 0], self._seen[: number + 1, point, 1])
+        # what is nearer is drawn later
+        drawn = sorted(film.scene.lines, key=lambda line: seen[list(line.points), 2].mean())
+        self._lines.set_segments([self._segment(line, seen) for line in drawn])
+        self._lines.set_linewidth([WIDTHS[line.kind] for line in drawn])
+        self._lines.set_color([COLOURS[line.body % len(COLOURS)] if line.body >= 0 else GREY for line in drawn])
+        ground, joints = list(film.scene.ground), list(film.scene.joints)
+        # the triangle stands below its point
+        self._ground.set_data(seen[ground, 0], seen[ground, 1] - 0.012 * self._height)
+        self._joints.set_data(seen[joints, 0], seen[joints, 1])
+        self._canvas.draw()
+        return np.asarray(self._canvas.buffer_rgba())[:, :, :3].copy()
+
+    def _look_at(self, number: int) -> None:
+        """Set the axes; the box moves with the point that is followed, over a floor that stays."""
+        film, (low, high) = self._film, self._box
+        if film.follow is not None:
+            centre = self._seen[number, film.follow, :2]
+            low, high = centre + low, centre + high
+            if not film.view.plane:
+                self._floor.set_segments(_floor(film, film.positions[number, film.follow], float(np.max(high - low))))
+        middle, (width, height) = 0.5 * (low + high), high - low
+        self._height = max(height, width / self._shape)
+        self._axes.set_xlim(middle[0] + np.array([-0.5, 0.5]) * self._height * self._shape)
+        self._axes.set_ylim(middle[1] + np.array([-0.5, 0.5]) * self._height)
+
+    def _segment(self, line: Any, seen: np.ndarray) -> np.ndarray:
+        points = seen[list(line.points), :2]
+        return _coil(points[0], points[1], SWING * self._height) if line.kind == "spring" else points
+
+
+def _colour(film: Film, point: int) -> str:
+    """Colour of the body that a point belongs to."""
+    body = int(film.scene.body[point])
+    return COLOURS[body % len(COLOURS)] if body >= 0 else GREY
+
+
+def _box(film: Film, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper corner of what is seen, with a margin; relative to the followed point where there is one."""
+    used = {k for line in film.scene.lines for k in line.points} | set(film.scene.joints) | set(film.traces)
+    if film.follow is None:
+        used |= set(film.scene.ground)
+    else:
+        used -= set(np.flatnonzero(film.scene.body < 0).tolist())
+    plane = seen[:, sorted(used) or slice(None), :2]
+    if film.follow is not None:
+        plane = plane - seen[:, [film.follow], :2]
+    low, high = np.nanmin(plane, axis=(0, 1)), np.nanmax(plane, axis=(0, 1))
+    margin = MARGIN * max(float((high - low).max()), 1e-3)
+    return low - margin, high + margin
+
+
+def _coil(a: np.ndarray, b: np.ndarray, swing: float) -> np.ndarray:
+    """A zigzag between two points; straight where they are nearer than its width."""
+    along = b - a
+    length = float(np.hypot(*along))
+    if length < 4 * swing:
+        return np.array([a, b])
+    across = np.array([-along[1], along[0]]) / length * swing
+    places = np.concatenate([[0.0], np.linspace(0.15, 0.85, 2 * COILS), [1.0]])
+    sides = np.concatenate([[0.0], np.resize([1.0, -1.0], 2 * COILS), [0.0]])
+    return a + places[:, None] * along + sides[:, None] * across
+
+
+def nice(length: float) -> float:
+    """The largest of 1, 2, 5 times a power of ten that is not longer."""
+    power = 10.0 ** np.floor(np.log10(length))
+    return float(max(step * power for step in (1, 2, 5) if step * power <= length * (1 + 1e-9)))
+
+
+def _floor(film: Film, centre: np.ndarray, extent: float) -> list[np.ndarray]:
+    """Lines of a level grid, fixed in space, around a point that moves over it."""
+    axis, sense = film.scene.up
+    across = [k for k in range(3) if k != axis]
+    step = nice(extent / 4)
+    level = sense * float((sense * film.positions[0, :, axis]).min())
+    lines = []
+    for along, other in (across, across[::-1]):
+        middle = round(centre[other] / step)
+        for k in range(middle - GRID_MOST // 2, middle + GRID_MOST // 2 + 1):
+            ends = np.full((2, 3), level)
+            ends[:, other] = k * step
+            ends[:, along] = centre[along] + np.array([-0.5, 0.5]) * GRID_MOST * step
+            lines.append(film.view.project(ends)[:, :2])
+    return lines
+
+
+def _directions(figure: Any, film: Film) -> None:
+    """Global axes in the corner, as they are seen."""
+    corner = figure.add_axes((0.01, 0.01, 0.16, 0.16 * film.size[0] / film.size[1]))
+    corner.set_axis_off()
+    corner.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), aspect="equal")
+    for name, (right, upward, _) in zip("xyz", film.view.basis.T, strict=True):
+        corner.plot([0, right], [0, upward], color=GREY, linewidth=1.0)
+        if np.hypot(right, upward) > 0.15:
+            corner.text(1.25 * right, 1.25 * upward, name, color=GREY, fontsize=8, ha="center", va="center")

@@ -1,0 +1,69 @@
+"""Roads, tyres, stops and drag: lengths and coefficients that make sense, roads that are not made of themselves."""
+
+from itertools import pairwise
+from typing import Any
+
+from mbsim_cli.spec.messages import Path
+from mbsim_cli.spec.ordering import shown, sort
+from mbsim_cli.spec.review import Review
+from mbsim_cli.spec.roads import Profile, Ramp, RoadSum
+
+_POSITIVE = {
+    "step": ("width",),
+    "ramp": ("onset",),
+    "sinusoidal": ("wavelength",),
+    "bumps": ("length",),
+    "tyre": ("radius", "stiffness", "onset", "friction", "slow_speed"),
+    "bump_stop": ("stiffness", "onset"),
+    "magic_formula": ("B", "C"),
+    "linear": ("longitudinal_stiffness", "lateral_stiffness"),
+}
+_NOT_NEGATIVE = {"tyre": ("damping",), "drag": ("area", "coefficient", "density"), "anti_roll_bar": ("damping",)}
+
+
+def check(review: Review) -> None:
+    """Report what no road, tyre, stop or drag can be."""
+    for name, road in review.model.roads.items():
+        _road(review, ("roads", name), road)
+    for name, force in review.model.forces.items():
+        _sizes(review, ("forces", name), force)
+        if force.type == "tyre":
+            _sizes(review, ("forces", name, "slip"), force.slip)
+            if force.road is not None and not isinstance(force.road, str):
+                _road(review, ("forces", name, "road"), force.road)
+        elif force.type == "bump_stop":
+            low, high = review.value(force.minimum), review.value(force.maximum)
+            if low is not None and high is not None and high <= low:
+                review.report(("forces", name, "maximum"), f"{high:g} is not above the minimum {low:g}")
+    reads = {name: road.roads for name, road in review.model.roads.items() if isinstance(road, RoadSum)}
+    for cycle in sort(reads)[1]:
+        review.report(("roads", cycle[0]), f"the road is made of itself: {shown(cycle)}")
+
+
+def _road(review: Review, path: Path, road: Any) -> None:
+    _sizes(review, path, road)
+    if isinstance(road, RoadSum):
+        for index, name in enumerate(road.roads):
+            review.known((*path, "roads", index), name, "roads", "road")
+    elif isinstance(road, Ramp):
+        start, end = review.value(road.start), review.value(road.end)
+        if start is not None and end is not None and end <= start:
+            review.report((*path, "end"), f"the ramp ends at {end:g}, not behind its start at {start:g}")
+    elif isinstance(road, Profile) and road.x is not None and road.z is not None:
+        if len(road.x) != len(road.z):
+            review.report((*path, "z"), f"{len(road.z)} heights stand for {len(road.x)} places")
+        values = [review.value(number) for number in road.x]
+        for index, (before, here) in enumerate(pairwise(values), start=1):
+            if before is not None and here is not None and before >= here:
+                review.report((*path, "x", index), f"x must increase, but {here:g} follows {before:g}")
+
+
+def _sizes(review: Review, path: Path, item: Any) -> None:
+    for key in _POSITIVE.get(item.type, ()):
+        value = review.value(getattr(item, key))
+        if value is not None and value <= 0:
+            review.report((*path, key), f"must be greater than zero, is {value:g}")
+    for key in _NOT_NEGATIVE.get(item.type, ()):
+        value = review.value(getattr(item, key))
+        if value is not None and value < 0:
+            review.report((*path, key), f"must not be negative, is {value:g}")

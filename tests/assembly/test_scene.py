@@ -1,0 +1,149 @@
+"""What is drawn of a model, and where."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mbsim_cli import spec
+from mbsim_cli.assembly.numbers import Numbers
+from mbsim_cli.assembly.outline import outline
+from mbsim_cli.assembly.scene import moving_scene
+from mbsim_cli.assembly.solids import wheel, wire_frame
+
+ROOT = Path(__file__).resolve().parents[2]
+CUBE = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], dtype=float)
+
+
+def scene_of(tmp_path, text):
+    path = tmp_path / "m.yaml"
+    path.write_text(f"mbsim: 1\n{text}")
+    return moving_scene(spec.load(path))
+
+
+def initial(moving):
+    first = moving.tree.initial[0]
+    return moving.theta[first : first + len(moving.coordinates)]
+
+
+def test_the_fivebar_is_four_bars_and_two_springs():
+    moving = moving_scene(spec.load(ROOT / "models/fivebar.yaml"))
+    scene, at = moving.scene, moving.positions(initial(moving))
+    assert [line.kind for line in scene.lines] == ["spring"] * 2 + ["body"] * 4
+    assert scene.up == (1, 1) and len(scene.joints) == 5
+    places = {"bar_12.P2": (0.5, -2, 0), "bar_23.P2": (0.5, -2, 0), "bar_A1.P1": (-1, -1, 0), "ground.B": (1, 0, 0)}
+    for name, place in places.items():
+        np.testing.assert_allclose(at[scene.names[name]], place, atol=1e-12)
+    assert {tuple(scene.local[k]) for k in scene.ground} == {(0, 0, 0), (1, 0, 0)}
+    lengths = [np.linalg.norm(np.diff(at[list(line.points)], axis=0)) for line in scene.lines[2:]]
+    np.testing.assert_allclose(lengths, np.sqrt([2, 3.25, 3.25, 2]))
+
+
+@pytest.mark.parametrize("model", sorted((ROOT / "models").glob("**/*.yaml")), ids=lambda path: path.stem)
+def test_every_model_can_be_drawn(model):
+    moving = moving_scene(spec.load(model))
+    at = moving.positions(initial(moving))
+    assert moving.scene.lines and np.isfinite(at).all()
+    for line in moving.scene.lines:
+        assert line.kind != "body" or np.linalg.norm(np.diff(at[list(line.points)], axis=0), axis=1).min() > 0
+
+
+def test_a_body_of_one_point_shows_its_centre_of_mass(tmp_path):
+    moving = scene_of(
+        tmp_path,
+        """\
+points: {O: {ground: [0, 0, 0], bob: [0, 0, 0]}}
+bodies: {bob: {mass: 1, center_of_mass: [0.5, 0, 0], inertia: {zz: 1, xx: 1, yy: 1}}}
+joints: {A: {type: revolute, bodies: [ground, bob], point: O, axis: z, initial: {angle: 90 deg}}}
+""",
+    )
+    (line,) = moving.scene.lines
+    np.testing.assert_allclose(
+        moving.positions(initial(moving))[list(line.points)], [[0, 0, 0], [0, 0.5, 0]], atol=1e-12
+    )
+
+
+def test_a_free_body_is_a_cross_of_its_radius_of_gyration(tmp_path):
+    moving = scene_of(
+        tmp_path,
+        """\
+gravity: [0, 0, 9.81]
+bodies: {stone: {mass: 2, inertia: {xx: 4, yy: 4, zz: 4}}}
+joints: {free: {type: floating, bodies: [ground, stone], initial: {position: [1, 2, 3]}}}
+""",
+    )
+    at = moving.positions(initial(moving))
+    assert len(moving.scene.lines) == 3 and not moving.scene.joints and moving.scene.up == (2, -1)
+    for line in moving.scene.lines:
+        ends = at[list(line.points)]
+        np.testing.assert_allclose(ends.mean(axis=0), [1, 2, 3])
+        assert np.linalg.norm(ends[1] - ends[0]) == pytest.approx(2 * 3**0.5)
+
+
+def test_distances_are_rods(tmp_path):
+    moving = scene_of(
+        tmp_path,
+        """\
+points: {O: {ground: [0, 0, 0], a: [0, 0, 0]}, E: {a: [1, 0, 0]}, Q: {ground: [3, 0, 0]}}
+bodies: {a: {mass: 1, inertia: {xx: 1, yy: 1, zz: 1}}}
+joints: {A: {type: spherical, bodies: [ground, a], point: O}}
+constraints: {link: {type: distance, points: [a.E, ground.Q]}}
+""",
+    )
+    assert [line.kind for line in moving.scene.lines] == ["rod", "body"]
+
+
+def edges(points):
+    hull, inner = outline(np.array(points, dtype=float))
+    return {frozenset(edge) for edge in hull}, [tuple(edge) for edge in inner]
+
+
+def test_a_cube_has_twelve_edges():
+    hull, inner = edges(CUBE)
+    assert len(hull) == 12 and not inner
+    assert all(np.abs(CUBE[a] - CUBE[b]).sum() == 1 for a, b in map(tuple, hull))
+
+
+def test_outlines_in_a_plane_and_on_a_line():
+    square = [[0, 0, 0], [1, 0, 1], [1, 1, 1], [0, 1, 0]]
+    assert edges(square) == ({frozenset(e) for e in ((0, 1), (1, 2), (2, 3), (3, 0))}, [])
+    assert edges([[0, 0, 0], [2, 2, 2], [1, 1, 1]]) == ({frozenset((0, 2)), frozenset((2, 1))}, [])
+    assert edges([[0, 0, 0]]) == (set(), [])
+
+
+def test_points_inside_are_joined_to_the_nearest_corner():
+    hull, inner = edges([*CUBE, [0.9, 0.9, 0.8]])
+    assert len(hull) == 12 and inner == [(8, 7)]
+
+
+@pytest.mark.parametrize(
+    "shape, lines, low, high",
+    [
+        ("{type: rod, length: 2, axis: y}", 1, [0, 0, 0], [0, 2, 0]),
+        ("{type: cylinder, length: 4, radius: 1}", 6, [0, -1, -1], [4, 1, 1]),
+        ("{type: cylinder, length: 0.2, radius: 1, axis: y, center: [0, 0, 0]}", 4, [-1, -0.1, -1], [1, 0.1, 1]),
+        ("{type: box, size: [2, 4, 6]}", 12, [-1, -2, -3], [1, 2, 3]),
+        ("{type: sphere, radius: 2, center: [1, 0, 0]}", 3, [-1, -2, -2], [3, 2, 2]),
+    ],
+)
+def test_wire_frames(tmp_path, shape, lines, low, high):
+    path = tmp_path / "m.yaml"
+    joints = "{f: {type: floating, bodies: [ground, b]}}"
+    path.write_text(f"mbsim: 1\nbodies: {{b: {{mass: 1, shape: {shape}}}}}\njoints: {joints}\n")
+    model = spec.load(path)
+    drawn = wire_frame(Numbers(model.expressions), model.bodies["b"].shape)
+    assert len(drawn) == lines
+    points = np.concatenate(drawn)
+    np.testing.assert_allclose(points.min(axis=0), low, atol=1e-12)
+    np.testing.assert_allclose(points.max(axis=0), high, atol=1e-12)
+
+
+def test_a_wheel_is_round_about_its_axis():
+    axis, center = np.array([0.0, 2.0, 1.0]), np.array([1.0, 2.0, 3.0])
+    tread, rim, *spokes = (line - center for line in wheel(center, axis, 0.3))
+    np.testing.assert_allclose(np.concatenate([tread, rim, *spokes]) @ axis, 0, atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(tread, axis=1), 0.3)
+    np.testing.assert_allclose(np.linalg.norm(np.concatenate([rim, *spokes]), axis=1), 0.18)
+    assert [len(spoke) for spoke in spokes] == [2, 2]
+    np.testing.assert_allclose([spoke.sum(axis=0) for spoke in spokes], 0, atol=1e-12)
+    assert np.dot(spokes[0][0], spokes[1][0]) == pytest.approx(0, abs=1e-12)

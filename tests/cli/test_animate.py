@@ -1,0 +1,82 @@
+"""``mbsim animate``: as many frames as the time takes, from the result alone."""
+
+import signal
+
+import pytest
+from PIL import Image
+
+from .test_interruption import stop
+
+
+@pytest.fixture
+def animate(mbsim, fivebar):
+    """Animate the five-bar's result, small, with ``--json``."""
+
+    def call(*arguments):
+        done = mbsim("animate", fivebar, "--size", "160x120", *arguments, "--json")
+        assert done.code == 0, done.out
+        return done.json
+
+    return call
+
+
+@pytest.mark.parametrize(
+    "arguments, frames, duration",
+    [((), 13, 40), (("--fps", "10"), 6, 100), (("--fps", "20", "--speed", "0.5"), 21, 50), (("--speed", "5"), 3, 40)],
+)
+def test_frames(animate, tmp_path, arguments, frames, duration):
+    report = animate(*arguments)
+    assert report["frames"] == frames and report["start"] == 0.0 and report["output"] == "fivebar.gif"
+    with Image.open(tmp_path / "fivebar.gif") as image:
+        assert (image.n_frames, image.info["duration"], image.size) == (frames, duration, (160, 120))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--view", "xz"), ("--view", "-60,20", "--follow", "bar_23"), ("--trace", "bar_12.P2", "--trace", "bar_A1.P1")],
+)
+def test_views(animate, arguments):
+    assert animate(*arguments, "--fps", "4")["frames"] == 3
+
+
+def test_the_result_alone_is_enough(mbsim, variant, tmp_path):
+    """The model may be gone, with the file that it includes; overrides are as they were."""
+    (tmp_path / "parts").mkdir()
+    variant("checks:", "checks:", "parts/base.yaml")
+    (tmp_path / "top.yaml").write_text("mbsim: 1\ninclude: [parts/base.yaml]\nname: Top\n")
+    assert mbsim("run", "top.yaml", "-p", "L=2", "--quiet").code == 0
+    for path in (tmp_path / "parts/base.yaml", tmp_path / "top.yaml"):
+        path.unlink()
+    assert mbsim("animate", "top.h5", "--fps", "4", "--trace", "rod.O").code == 0
+
+
+@pytest.mark.parametrize(
+    "arguments, word",
+    [
+        (("--follow", "bar_24"), "did you mean 'bar_23'?"),
+        (("--trace", "bar_12.P9"), "did you mean 'bar_12.P2'?"),
+        (("--view", "top"), "--view wants"),
+        (("--size", "2x2"), "--size wants"),
+        (("--size", "640"), "--size wants"),
+        (("--speed", "0"), "--speed wants"),
+        (("--fps", "0"), "--fps"),
+        (("-o", "a.png"), ".gif, .mp4"),
+    ],
+)
+def test_wrong_usage(mbsim, fivebar, tmp_path, arguments, word):
+    done = mbsim("animate", fivebar, *arguments)
+    assert done.code == 2 and word in done.err and not list(tmp_path.iterdir())
+
+
+def test_without_ffmpeg(mbsim, fivebar, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = mbsim("animate", fivebar, "-o", "a.mp4")
+    assert done.code == 2 and "ffmpeg" in done.err and not list(tmp_path.iterdir())
+
+
+def test_interrupted_it_leaves_nothing(fivebar, tmp_path):
+    def drawing():
+        return any(tmp_path.glob(".fivebar.gif.*.tmp"))
+
+    run, _, err = stop(["animate", str(fivebar), "--speed", "0.001"], tmp_path, signal.SIGINT, drawing)
+    assert run.returncode == 130 and err.strip() == "mbsim: interrupted" and not list(tmp_path.iterdir())

@@ -1,0 +1,150 @@
+"""``mbsim plot``: what is named is drawn, and anything else is a sentence."""
+
+import sys
+
+import pytest
+
+from mbsim_cli.io.target import is_picture
+
+
+@pytest.fixture
+def plot(mbsim, fivebar):
+    """Plot the five-bar's result, and maybe others, with ``--json``."""
+
+    def call(*arguments):
+        done = mbsim("plot", fivebar, *arguments, "--json")
+        assert done.code == 0, done.out
+        return done.json
+
+    return call
+
+
+def refused(done, *words):
+    assert done.code == 2 and not done.out and done.err.count("\n") == 1
+    assert all(word in done.err for word in words), done.err
+
+
+def test_without_names_all_sensors_and_gradients(plot, tmp_path):
+    report = plot()
+    assert report["histories"] == ["r2", "v2", "a2"] and report["gradients"] == ["psi1", "psi2", "psi3"]
+    assert report["output"] == "fivebar.png" and is_picture(tmp_path / "fivebar.png") and not report["left_out"]
+
+
+@pytest.mark.parametrize(
+    "arguments, histories, gradients",
+    [
+        (
+            ("r2", "v2.y", "A.angle.velocity", "kinetic_energy"),
+            ["r2", "v2.y", "A.angle.velocity", "kinetic_energy"],
+            [],
+        ),
+        (("--gradient",), [], ["psi1", "psi2", "psi3"]),
+        (("psi2",), [], ["psi2"]),
+        (("r2", "psi3"), ["r2"], ["psi3"]),
+        (("r2.x", "--gradient"), ["r2.x"], ["psi1", "psi2", "psi3"]),
+        (("r2", "--sensitivity", "L_A1, m_A1"), ["∂r2/∂L_A1", "∂r2/∂m_A1"], []),
+        (("--sensitivity", "m_A1"), ["∂r2/∂m_A1", "∂v2/∂m_A1", "∂a2/∂m_A1"], []),
+        (("r2.y", "B.angle", "--sensitivity", "L_s1"), ["∂r2.y/∂L_s1", "∂B.angle/∂L_s1"], []),
+    ],
+)
+def test_what_is_named_is_drawn(plot, arguments, histories, gradients):
+    report = plot(*arguments)
+    assert (report["histories"], report["gradients"]) == (histories, gradients)
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+def test_the_ending_chooses_the_kind(plot, tmp_path, kind):
+    plot("r2", "-o", f"a.{kind}")
+    assert is_picture(tmp_path / f"a.{kind}")
+
+
+def test_results_are_laid_over_each_other(mbsim, plot, pendulum, fivebar, tmp_path):
+    assert mbsim("run", pendulum, "--quiet").code == 0
+    report = plot("pendulum.h5", "angle", "r2", "psi1", "swing", "--label", "five", "--label", "one")
+    assert report["results"] == [{"file": str(fivebar), "label": "five"}, {"file": "pendulum.h5", "label": "one"}]
+    assert report["histories"] == ["angle", "r2"] and report["gradients"] == ["psi1", "swing"]
+
+
+def test_a_result_is_known_by_its_content_too(plot, fivebar, tmp_path):
+    (tmp_path / "kept.h5.partial").write_bytes(fivebar.read_bytes())
+    (tmp_path / "r2").write_text("a file that has the name of a sensor")
+    report = plot("kept.h5.partial", "r2")
+    assert [result["label"] for result in report["results"]] == ["fivebar", "kept.h5"]
+    assert report["histories"] == ["r2"]
+
+
+def test_results_of_one_name_are_told_by_their_paths(plot, fivebar, tmp_path):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/fivebar.h5").write_bytes(fivebar.read_bytes())
+    labels = [result["label"] for result in plot("other/fivebar.h5", "r2")["results"]]
+    assert labels == [str(fivebar), "other/fivebar.h5"]
+
+
+def test_list(mbsim, plot, fivebar):
+    found = plot("--list")["results"][str(fivebar)]
+    assert found["histories"]["r2"] == {
+        "kind": "sensor",
+        "unit": "m",
+        "components": ["x", "y", "z"],
+        "sensitivity": True,
+    }
+    assert found["gradients"] == ["psi1", "psi2", "psi3"] and "L_A1" in found["parameters"]
+    words = mbsim("plot", fivebar, "--list")
+    assert words.code == 0 and "A.angle.acceleration" in words.err and not words.out
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (("r3",), ("'r3'", "did you mean 'r2'?")),
+        (("r2.w",), ("'r2.w'",)),
+        (("L_A1",), ("--sensitivity L_A1",)),
+        (("--sensitivity", "L_A2"), ("'L_A2'", "did you mean")),
+        (("iterations", "--sensitivity", "L_A1"), ("sensitivities of iterations",)),
+        (("-o", "a.jpg"), (".png, .svg, .pdf",)),
+        (("--label", "a", "--label", "b"), ("--label", "1 times")),
+    ],
+)
+def test_wrong_usage(mbsim, fivebar, arguments, words):
+    refused(mbsim("plot", fivebar, *arguments), *words)
+
+
+def test_names_without_a_result(mbsim):
+    refused(mbsim("plot", "r2"), "name a result")
+
+
+def test_a_result_without_gradients(mbsim, pendulum):
+    assert mbsim("run", pendulum, "--sensitivity", "none", "--quiet").code == 0
+    refused(mbsim("plot", "pendulum.h5", "--gradient"), "mbsim run --sensitivity ddm")
+    refused(mbsim("plot", "pendulum.h5", "swing"), "gradient of swing")
+    assert mbsim("plot", "pendulum.h5", "--json").json["histories"] == ["angle"]
+
+
+def test_more_than_a_sheet_takes_is_left_out_and_said(mbsim, variant):
+    extra = ", ".join(f"s{k}: {{type: coordinate, coordinate: A.angle}}" for k in range(9))
+    variant("sensors: {angle:", f"sensors: {{{extra}, angle:", "many.yaml")
+    assert mbsim("run", "many.yaml", "--quiet").code == 0
+    done = mbsim("plot", "many.h5")
+    assert done.code == 0 and "8 of 10 histories are drawn" in done.err
+
+
+def test_files_that_cannot_be(mbsim, fivebar, pendulum, tmp_path):
+    (tmp_path / "notes.png").write_text("mine")
+    for arguments, sentence in (
+        (("no.h5",), "there is no file"),
+        ((fivebar, "-o", "no/a.png"), "there is no folder"),
+        ((fivebar, "-o", "notes.png"), "is not a picture; --force overwrites it"),
+    ):
+        done = mbsim("plot", *arguments)
+        assert done.code == 5 and sentence in done.err
+    assert (tmp_path / "notes.png").read_text() == "mine"
+    assert mbsim("plot", fivebar, "r2", "-o", "notes.png", "--force", "--quiet").err == ""
+    assert mbsim("plot", fivebar, "r2", "-o", "notes.png").code == 0
+
+
+@pytest.mark.parametrize("command", ["plot", "animate"])
+@pytest.mark.parametrize("library", ["matplotlib", "PIL"])
+def test_without_the_library_a_sentence(mbsim, fivebar, monkeypatch, command, library):
+    monkeypatch.setitem(sys.modules, library, None)
+    refused(mbsim(command, fivebar), library, "pip install 'mbsim-cli[plot]'")
+    assert mbsim("plot", fivebar, "--list").code == 0

@@ -1,0 +1,72 @@
+"""A wheel that drops, rolls over the edge of a step, lifts off and brakes: sensitivities and convergence."""
+
+import numpy as np
+import pytest
+
+from mbsim_cli.model.codes import Joint, Law, Sensor, TyreQuantity
+from mbsim_cli.model.layout import BODY_SIZE, GROUND, MASS, TYRE_SIZE
+from mbsim_cli.solve.forward import Simulation
+from mbsim_cli.solve.initial import assemble
+from tests.kernels.differentiate import assert_agree, simulate
+from tests.kernels.geometry import rotation
+from tests.kernels.models import TYRES, Builder
+
+ALONG_X, LEVEL, TO_THE_LEFT = rotation(np.eye(3)[1], np.pi / 2), np.eye(3), rotation(np.eye(3)[0], -np.pi / 2)
+SLIP = {TYRES[0]: (1.0, 1.0, 8.0, 1.4), TYRES[1]: (40000.0, 30000.0, 0.0, 0.0)}
+
+
+def wheel(kind, height=0.281, speed=3.0, spin=11.0):
+    """A wheel that moves along x and z and turns; it reaches a step down of 1 cm over 2 cm after 5 ms."""
+    builder, at = Builder(3, gravity=(0.0, 0.0, -9.81)), np.zeros(3)
+    sled = builder.body(Joint.PRISMATIC, GROUND, massless=True, frames=(at, ALONG_X, at, ALONG_X))
+    strut = builder.body(Joint.PRISMATIC, sled, frames=(at, LEVEL, at, LEVEL))
+    hub = builder.body(Joint.REVOLUTE, strut, frames=(at, TO_THE_LEFT, at, TO_THE_LEFT))
+    builder.theta[builder.bodies[strut].theta + MASS] = 100.0
+    o = builder.bodies[hub].theta
+    builder.theta[o + MASS : o + BODY_SIZE] = [11.0, 0, 0, 0, 0.28, 0.45, 0.28, 0, 0, 0]
+    builder.z[:], builder.zd[:] = (5.485, height, 0.3), (speed, -0.4, spin)
+    road = builder.law(Law.SMOOTH_STEP)
+    builder.theta[builder.laws[road][1] :] = 5.5, 5.52, 0.0, -0.01
+    tyre = builder.tyre(kind, hub, road)
+    o = builder.forces[tyre][5]
+    builder.theta[o : o + TYRE_SIZE] = [0, 0, 0, 0, 1, 0, 0.2825, 120000, 300, 1e-4, 0.9, *SLIP[kind], 0.1]
+    for quantity in TyreQuantity:
+        builder.sensor(Sensor.TYRE, index=tyre, order=quantity)
+    return builder
+
+
+@pytest.mark.parametrize("spin", [11.0, 0.0])
+@pytest.mark.parametrize("kind", TYRES)
+def test_gradients_over_an_edge(kind, spin):
+    builder = wheel(kind, spin=spin)
+    problem = builder.problem(step=1e-3, tolerance=1e-13)
+    unread = ("slip_", ":B", ":C") if kind == TYRES[1] else ("slip_",)
+    directions = {
+        name: direction
+        for name, direction in builder.directions().items()
+        if name.startswith(("tyre", "law", "initial", "gravity")) and not any(part in name for part in unread[-2:])
+    }
+    assert_agree(problem, directions, steps=25, relative=1e-8)
+
+
+def test_steps_take_few_iterations():
+    """Also where the road bends within a few steps, and the wheel meets it."""
+    problem = wheel(TYRES[0]).problem(step=1e-3)
+    simulation = Simulation(problem, assemble(problem))
+    iterations = simulation.advance(40).iterations
+    assert iterations.mean() <= 6
+    assert iterations.max() <= 12
+
+
+@pytest.mark.parametrize("kind", TYRES)
+def test_a_locked_wheel_slides_to_a_stop(kind):
+    """Friction decelerates by mu g, and standstill has no impact."""
+    builder = wheel(kind, height=0.2742, speed=-0.5, spin=0.0)
+    builder.zd[1] = 0.0
+    problem = builder.problem(step=1e-3)
+    found = simulate(problem, 150)
+    force = found["sensors"][:, TyreQuantity.LONGITUDINAL_FORCE]
+    load = found["sensors"][:, TyreQuantity.NORMAL_LOAD]
+    assert np.isfinite(found["acceleration"]).all()
+    assert (np.abs(force) <= 0.9 * load * (1 + 1e-9)).all()
+    assert np.abs(found["velocity"][-1, 0]) < 0.5
