@@ -70,6 +70,9 @@ def everything_open(seed=7):
     for kind in (Force.POINT_FORCE, Force.TORQUE):
         for k, axes in enumerate(Axes):
             builder.applied(kind, 2 + 2 * k, axes, laws[2])
+    builder.drag(4)
+    for k, kind in enumerate(TYRES):
+        builder.tyre(kind, 2 + 2 * k, laws[1])
     builder.constraint(builder.coordinates((1,)), laws[2])
     builder.constraint(builder.coordinates((len(builder.z) - 1,)), laws[1])
     builder.every_sensor()

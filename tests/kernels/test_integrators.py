@@ -190,7 +190,7 @@ def slide(laws=(NONE, NONE, NONE), numbers=(0.0, 0.0, 0.0, 0.0), mass=1.0, build
 def singular_motion():
     """x'' = 6 x^2 from x = 1, x' = 2: x = 1 / (1 - t)^2."""
     builder = slide()
-    builder.laws.append((Law.POLYNOMIAL, builder.numbers("law", range(3), (0.0, 0.0, -6.0)), 3))
+    builder.laws.append((Law.POLYNOMIAL, builder.numbers("law", range(3), (0.0, 0.0, -6.0)), 3, NONE, NONE))
     builder.forces[0] = (*builder.forces[0][:4], (NONE, 0, NONE), builder.forces[0][5])
     builder.z[:], builder.zd[:] = [1.0], [2.0]
     return builder
@@ -229,7 +229,7 @@ def test_work_is_counted(motion):
 @pytest.mark.parametrize("integrator", ["dop853", "esdirk"])
 def test_a_sudden_force_rejects_steps(integrator):
     builder = slide()
-    builder.laws.append((Law.SMOOTH_STEP, builder.numbers("law", range(4), (0.5, 0.501, 0.0, 100.0)), 4))
+    builder.laws.append((Law.SMOOTH_STEP, builder.numbers("law", range(4), (0.5, 0.501, 0.0, 100.0)), 4, NONE, NONE))
     builder.forces[0] = (*builder.forces[0][:4], (0, NONE, NONE), builder.forces[0][5])
     builder.z[:], builder.zd[:] = [0.0], [0.0]
     found = run(builder.problem(), integrator, 10, 0.1, tolerance=1e-8, absolute_tolerance=1e-8)
