@@ -21,6 +21,7 @@ from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.methods import CONTROLLED, tableau
 
 STAGE = 1e-3  # last correction of a stage, in units of the bounds of a step's error
+ALL_DIGITS = 1e-15
 STALLED = 0.1  # the same where round-off ends the iteration
 
 
@@ -38,7 +39,8 @@ def integration(problem: Problem, theta: np.ndarray, p: int, *, varies: bool) ->
     options, model, dtype = problem.options, problem.model, theta.dtype.type
     method, control = tableau(options.integrator), error_control(options, varies=varies)
     if isinstance(method, ImplicitTableau):
-        implicit = ImplicitControl(control, newton_control(options, varies=varies))
+        newton = newton_control(options, varies=varies, stepped=np.iscomplexobj(theta))
+        implicit = ImplicitControl(control, newton)
         return Integration(integrate_implicit, method, implicit, implicit_work(model, theta, method.c.size, p))
     return Integration(integrate, method, control, integration_work(model, method, p, dtype))
 
@@ -72,11 +74,16 @@ def integration_work(model: Any, method: Tableau, p: int, dtype: type) -> Integr
     )
 
 
-def newton_control(options: Options, *, varies: bool) -> NewtonControl:
-    """When a stage of an implicit method is solved; a gradient asks for two digits more than its own tolerance."""
-    share = STAGE
-    if varies:
-        share = min(share, 1e-2 * options.gradient_tolerance / max(options.tolerance, options.absolute_tolerance))
+def newton_control(options: Options, *, varies: bool, stepped: bool) -> NewtonControl:
+    """When a stage of an implicit method is solved; a gradient asks for two digits more than its own tolerance.
+
+    ``stepped`` asks for all digits: under a complex step the imaginary part converges one correction after the real.
+    """
+    share, largest = STAGE, max(options.tolerance, options.absolute_tolerance)
+    if stepped:
+        share = min(share, ALL_DIGITS / largest)
+    elif varies:
+        share = min(share, 1e-2 * options.gradient_tolerance / largest)
     return NewtonControl(
         share * options.tolerance, share * options.absolute_tolerance, STALLED / share, int(options.max_iterations)
     )

@@ -26,7 +26,7 @@ LONG = 20.0  # s: a share of the duration bounds the steps
 FORMULATION = {"rk4": "recursive", "dop853": "recursive", "esdirk": "conventional"}
 
 
-def run(problem, integrator, steps, step, *, fixed=False, directions=None, theta=None, exact_stages=False, **options):
+def run(problem, integrator, steps, step, *, fixed=False, directions=None, theta=None, **options):
     """Rows 0 .. steps of a run, {field of Block: array}; ``fixed`` takes steps of that length."""
     given = {"integrator": integrator, "formulation": FORMULATION[integrator]} | options
     chosen = replace(problem.options, **{"step": step, "duration": steps * step} | given)
@@ -34,13 +34,10 @@ def run(problem, integrator, steps, step, *, fixed=False, directions=None, theta
         chosen = replace(chosen, sensitivity="ddm")
         problem = replace(problem, theta_rho=np.array(directions).T)
     simulation = OpenTreeSimulation(replace(problem, options=chosen), theta)
-    if integrator == "esdirk":
-        error, newton = simulation.control
-        if exact_stages:  # the imaginary part converges one correction after the real one
-            newton = newton._replace(relative=1e-16, absolute=1e-16, loose=1e12)
-        simulation.control = simulation.control._replace(error=error._replace(adaptive=not fixed), newton=newton)
-    elif fixed:
-        simulation.control = simulation.control._replace(adaptive=False)
+    if fixed:
+        control = simulation.control
+        changed = {"error": control.error._replace(adaptive=False)} if integrator == "esdirk" else {"adaptive": False}
+        simulation.control = control._replace(**changed)
     blocks = [simulation.first_block(), simulation.advance(steps)]
     return {name: np.concatenate([getattr(block, name) for block in blocks]) for name in blocks[0]._fields}
 
@@ -144,7 +141,7 @@ def assert_gradient_is_that_of_the_steps(integrator, every, steps=3, **options):
     failures = []
     for k, (name, direction) in enumerate(chosen.items()):
         moved = problem.theta + 1j * EPS * direction
-        exact = run(problem, integrator, steps, 0.01, theta=moved, exact_stages=True, **given)
+        exact = run(problem, integrator, steps, 0.01, theta=moved, **given)
         for output in OUTPUTS:
             derivative = exact[output].imag / EPS
             error = np.abs(found[f"d_{output}".rstrip("_")][..., k] - derivative).max()
@@ -292,6 +289,10 @@ def test_tableau_of_esdirk():
 def test_stages_are_solved_more_exactly_than_steps():
     problem = ball_and_arm().problem()
     options = replace(problem.options, tolerance=1e-6, absolute_tolerance=1e-9, gradient_tolerance=1e-10)
-    loose, tight = newton_control(options, varies=False), newton_control(options, varies=True)
-    assert (loose.relative, loose.absolute) == pytest.approx((1e-9, 1e-12))
-    assert (tight.relative, tight.absolute) == pytest.approx((1e-12, 1e-15))
+    motion, gradient, stepped = (
+        newton_control(options, varies=varies, stepped=stepped)
+        for varies, stepped in ((False, False), (True, False), (False, True))
+    )
+    assert (motion.relative, motion.absolute) == pytest.approx((1e-9, 1e-12))
+    assert (gradient.relative, gradient.absolute) == pytest.approx((1e-12, 1e-15))
+    assert stepped.relative == pytest.approx(1e-15)
