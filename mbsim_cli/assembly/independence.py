@@ -41,8 +41,8 @@ def held_columns(system: System) -> tuple[int, ...]:
     for index, name in enumerate(getattr(system.model_file.analysis, "hold", ())):
         coordinate = system.coordinate(name)
         if coordinate.column == NONE:
-            hint = f"add cut: false to joint {coordinate.joint!r}"
-            system.issue(f"analysis.hold[{index}]", f"{name!r} belongs to a joint that is cut, and cannot be held", hint)
+            message = f"{name!r} belongs to a joint that is cut, and cannot be held"
+            system.issue(f"analysis.hold[{index}]", message, f"add cut: false to joint {coordinate.joint!r}")
         found.append(coordinate.column)
     return tuple(found)
 

@@ -162,7 +162,7 @@ def place(problem: Problem, theta: np.ndarray | None = None) -> Placed:
 def assemble(problem: Problem, theta: np.ndarray | None = None, *, motion_only: bool = False) -> Initial:
     """Assemble the start of ``problem``, at its equilibrium where the options say so.
 
-    ``motion_only`` leaves out the accelerations. Raises AnalysisError where they are singular, or no equilibrium exists.
+    ``motion_only`` leaves out the accelerations. Raises AnalysisError where they are singular, or nothing is at rest.
     """
     placed = place(problem, theta)
     start = placed.start

@@ -27,7 +27,7 @@ class Sensitivity(Spec):
 def hold() -> Any:
     """Return the field for coordinates that a static equilibrium leaves alone."""
     return field(
-        "Coordinates, JOINT.coordinate, that keep their initial values in the static equilibrium, whatever acts on them.",
+        "Coordinates, JOINT.coordinate, that keep their initial values in the equilibrium, whatever acts on them.",
         ["hub.angle"],
         default=[],
     )

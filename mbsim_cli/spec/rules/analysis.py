@@ -61,7 +61,8 @@ def _no_torques(review: Review) -> None:
 
 def _held(review: Review, analysis: Analysis | Equilibrium) -> None:
     if analysis.hold and isinstance(analysis, Analysis) and analysis.start != "equilibrium":
-        review.report(("analysis", "hold"), "nothing is held without a static equilibrium", "add start: equilibrium", key=True)
+        message = "only a static equilibrium holds coordinates"
+        review.report(("analysis", "hold"), message, "add start: equilibrium", key=True)
 
 
 def _times(review: Review, analysis: Analysis) -> None:
