@@ -27,6 +27,7 @@ SOLVED = 1e-13  # last correction, relative
 CLOSED = 1e-12  # m or rad
 FIRST_RADIUS = 0.1  # largest change of a coordinate in the first iteration, m or rad
 LARGEST_TURN = 0.5  # rad, in any iteration
+FAR = 1e6  # m or rad: what falls so far falls for ever
 OVERSHOT = 0.9  # slope at the end of a step over that at its start, above which the step is shortened
 SHORTEST_RETURN = 1 / 256  # of the way of neutral coordinates back to their initial values
 ADVICE = "give it a spring or a stop, hold it (hold: in the analysis), or start nearer to the equilibrium"
@@ -64,13 +65,16 @@ class Statics:
         force = self._balance()
         for iteration in range(1, MAX_ITERATIONS + 1):
             self.unit.evaluate()
-            modes = modes_of(self.unit.out.dG, self.unit.out.M, self.eq.J, self.free, force)
+            try:
+                modes = modes_of(self.unit.out.dG, self.unit.out.M, self.eq.J, self.free, force)
+            except np.linalg.LinAlgError:
+                break
             newton, fall = self._changes(modes)
             scale = 1.0 + np.abs(self.state.z).max(initial=0.0)
             if np.abs(newton).max(initial=0.0) <= NEAR * scale and not fall.any():
                 return modes, iteration
             force, share = self._move(self._limited(newton, radius) + self._limited(fall, radius), force)
-            if share == 0.0:
+            if share == 0.0 or np.abs(self.state.z).max(initial=0.0) > FAR:
                 break
             radius = 2.0 * radius if share == 1.0 else max(2.0 * share * radius, 1e-6)
         self._fail(force, iteration)

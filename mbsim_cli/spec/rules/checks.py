@@ -52,13 +52,15 @@ def _values(review: Review, path: Path, given: Check) -> None:
     known = given.sensor in review.model.sensors and review.intact("joints")
     wanted = review.model.width_of(given.sensor) if known and given.sensor else None
     analysis = review.model.analysis
-    duration = 0.0 if analysis.type == "equilibrium" else review.value(analysis.duration)
+    duration = review.value(getattr(analysis, "duration", None))
     for index, entry in enumerate(given.values):
         place = (*path, "values", index)
         if wanted is not None:
             _width(review, (*place, "value"), entry, wanted)
         time = review.value(entry.time)
-        if time is not None and duration is not None and not 0 <= time <= duration * (1 + 1e-9):
+        if analysis.type == "equilibrium" and time:
+            review.report((*place, "time"), "an equilibrium has one instant, at time 0")
+        elif time is not None and duration is not None and not 0 <= time <= duration * (1 + 1e-9):
             review.report((*place, "time"), f"{time:g} s lies outside the duration of {duration:g} s")
 
 
