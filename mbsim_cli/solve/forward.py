@@ -106,13 +106,16 @@ def start(problem: Problem, theta: np.ndarray | None = None) -> Simulation | Ope
     if problem.options.open_tree:
         return OpenTreeSimulation(problem, theta)
     initial = assemble(problem, theta)
-    if np.abs(initial.residual).max(initial=0.0) > CLOSED:
-        worst = int(np.argmax(np.abs(initial.residual)))
-        name = problem.names.constraints[worst]
-        raise AnalysisError(
-            f"the mechanism cannot be assembled: '{name}' stays open by {abs(initial.residual[worst]):.3g}"
-        )
+    require_assembled(problem, initial.residual)
     return Simulation(problem, initial)
+
+
+def require_assembled(problem: Problem, residual: np.ndarray) -> None:
+    """Raise AnalysisError where constraints (m,) stay open at the start."""
+    if np.abs(residual).max(initial=0.0) > CLOSED:
+        worst = int(np.argmax(np.abs(residual)))
+        name = problem.names.constraints[worst]
+        raise AnalysisError(f"the mechanism cannot be assembled: '{name}' stays open by {abs(residual[worst]):.3g}")
 
 
 def forward(problem: Problem, *, theta: np.ndarray | None = None, block_steps: int | None = None) -> Iterator[Block]:

@@ -22,6 +22,7 @@ from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import MEASURE_SIZE
 from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve.initial import assemble
 from mbsim_cli.solve.integration import integration
 from mbsim_cli.solve.status import sentence
 
@@ -102,6 +103,8 @@ class OpenTreeSimulation:
 
 def assemble_start(problem: Problem, theta: np.ndarray, p: int) -> Start:
     """Declared positions and velocities with their derivatives in p directions, and automatic values."""
+    if problem.options.start == "equilibrium":
+        return _settled_start(problem, theta, p)
     model, dtype = problem.model, theta.dtype.type
     nb, n, _ = allocate.sizes(model)
     first = model.tree.initial[0]
@@ -125,3 +128,14 @@ def assemble_start(problem: Problem, theta: np.ndarray, p: int) -> Start:
         dtheta[:, indices] = d_value.T
         directions = allocate.directions(model, dtheta, dtype)
     return Start(state, sens, theta, directions)
+
+
+def _settled_start(problem: Problem, theta: np.ndarray, p: int) -> Start:
+    """Positions at the equilibrium, declared velocities; directions beyond the parameters are zero."""
+    found = assemble(problem, theta, motion_only=True)
+    wanted = min(p, found.dtheta.shape[0])
+    dtheta, sens = np.zeros((p, theta.size), theta.dtype), allocate.sensitivity(problem.model, p, theta.dtype.type)
+    dtheta[:wanted] = found.dtheta[:wanted]
+    sens.z[:, :wanted], sens.zd[:, :wanted] = found.sensitivity.z[:, :wanted], found.sensitivity.zd[:, :wanted]
+    found.state.zdd[:], found.state.lam[:] = 0.0, 0.0
+    return Start(found.state, sens, found.theta, allocate.directions(problem.model, dtheta, theta.dtype.type))
