@@ -19,6 +19,14 @@ from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Problem
 
+OF_COORDINATES = (Measure.COORDINATES, Measure.EULER_NORM)
+
+
+def of_coordinates(kind: int, theta: Sequence[Scalar], offset: int, z: np.ndarray) -> tuple[Scalar, np.ndarray]:
+    """Value of a measure that reads coordinates alone, and its derivatives by them."""
+    factors = np.array(theta[offset : offset + len(z)]) if kind == Measure.COORDINATES else z
+    return factors @ z, factors if kind == Measure.COORDINATES else 2.0 * factors
+
 
 @dataclass(frozen=True)
 class Equations:
@@ -39,38 +47,38 @@ class Equations:
     def of_position(self) -> list[int]:
         """Rows that the position must satisfy: all but those whose target is the initial value."""
         automatic = {index for index, _ in self.problem.automatic}
-        targets = self.problem.model.constraints.theta
+        targets = self.problem.model.constraints.theta.tolist()
         declared = range(self.m, self.m + len(self.initial_measures))
         return [*(i for i, target in enumerate(targets) if target not in automatic), *declared]
 
     @cached_property
-    def _rows(self) -> list[tuple[int, int, int]]:
+    def rows(self) -> list[tuple[int, int, int]]:
         """Measure, theta index of the target, law."""
         table = self.problem.model.constraints
         rows = list(zip(table.measure.tolist(), table.theta.tolist(), table.law.tolist(), strict=True))
         return rows + [(measure, target, NONE) for measure, target, _ in self.initial_measures]
 
-    def at(self, theta: Sequence[Scalar], z: np.ndarray) -> tuple[np.ndarray, np.ndarray, Poses]:
-        """Equations (zero where automatic), their Jacobian, and the poses."""
+    def at(self, theta: Sequence[Scalar], z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Equations (zero where automatic) and their Jacobian."""
         model = self.problem.model
         at = poses(model.tree, theta, z.tolist())
         complex_step = np.iscomplexobj(z) or any(isinstance(entry, complex) for entry in theta)
-        phi = np.zeros(len(self._rows), dtype=complex if complex_step else float)
-        J = np.zeros((len(self._rows), len(z)), dtype=phi.dtype)
+        phi = np.zeros(len(self.rows), dtype=complex if complex_step else float)
+        J = np.zeros((len(self.rows), len(z)), dtype=phi.dtype)
         needed = set(self.of_position)
-        for i, (measure, target, law) in enumerate(self._rows):
+        for i, (measure, target, law) in enumerate(self.rows):
             value = self._measure(theta, z, at, measure, J[i])
             if i in needed:
                 phi[i] = value - theta[target] - (law_at(model.laws, theta, law, 0.0) if law != NONE else 0.0)
                 if model.measures.kind[measure] == Measure.ANGLE:
                     phi[i] -= 2.0 * cmath.pi * np.round(phi[i].real / (2.0 * cmath.pi))
-        return phi, J, at
+        return phi, J
 
     def rates(self, theta: Sequence[Scalar], z: np.ndarray, zd: np.ndarray) -> np.ndarray:
         """Time derivatives of all rows."""
         laws = self.problem.model.laws
         found = self.at(theta, z)[1] @ zd
-        for i, (_, _, law) in enumerate(self._rows):
+        for i, (_, _, law) in enumerate(self.rows):
             if law != NONE:
                 found[i] -= law_at(laws, theta, law, complex(0.0, STEP)).imag / STEP
         for i, (_, _, rate) in enumerate(self.initial_measures):
@@ -81,11 +89,11 @@ class Equations:
         """Value of a measure; fills its derivatives (n,)."""
         table, pairs = self.problem.model.measures, self.problem.model.pairs
         kind, offset = table.kind[measure], table.theta[measure]
-        if kind in (Measure.COORDINATES, Measure.EULER_NORM):
+        if kind in OF_COORDINATES:
             which = table.coordinate[table.first[measure] : table.first[measure + 1]]
-            factors = np.array(theta[offset : offset + len(which)]) if kind == Measure.COORDINATES else z[which]
-            np.add.at(row, which, factors if kind == Measure.COORDINATES else 2.0 * factors)
-            return factors @ z[which]
+            value, slope = of_coordinates(kind, theta, offset, z[which])
+            np.add.at(row, which, slope)
+            return value
         pair = table.pair[measure]
         columns = pairs.column[pairs.first[pair] : pairs.first[pair + 1]]
         row[columns] = measure_row(at, pairs, kind, pair, theta, offset)

@@ -71,10 +71,14 @@ def _uses(assembled: "Assembled") -> dict[str, list[str]]:
     """Paths of all that depends on each parameter, directly or through other names."""
     file, numbers = assembled.model_file, assembled.theta.numbers
     places = [(join(path), number) for path, number in expressions_of(file) if path[0] != "checks"]
+    by_name = numbers.by_name({number for _, number in places})
+    stands: dict[Any, list[int]] = {}
+    for place, (_, number) in enumerate(places):
+        stands.setdefault(number, []).append(place)
     found: dict[str, list[str]] = {}
     for parameter in file.parameters:
-        depends = numbers.depending_on(parameter, [number for _, number in places])
-        found[parameter] = [path for path, number in places if number in depends]
+        depends = numbers.depending_on(parameter, by_name)
+        found[parameter] = [places[place][0] for place in sorted(place for n in depends for place in stands[n])]
         found[parameter] += [
             f"objectives.{name}"
             for name, spec in file.objectives.items()

@@ -101,11 +101,7 @@ def _check_directions(system: System, closing: Closing) -> None:
 
 def _check_independence(system: System, problem: Problem, closing: Closing) -> None:
     """Name the declared coordinates of which ``closing.conflict`` are too many."""
-    declared = [
-        problem.names.coordinates[i]
-        for i in np.flatnonzero(problem.independent)
-        if np.abs(closing.J[:, i]).max(initial=0.0) > 0.0
-    ]
+    declared = [problem.names.coordinates[i] for i in np.flatnonzero(problem.independent & closing.noticed)]
     declared += [f"{joint}" for joint in system.topology.cut if _is_stated(system, joint)]
     last = declared[-1].lstrip("-").partition(".")[0] if declared else next(iter(system.joints))
     system.issue(
@@ -126,14 +122,14 @@ def _without_inertia(problem: Problem, closing: Closing) -> Iterator[str]:
     momentum, diagonal, scale = momenta(tree, problem.theta.tolist(), closing.at)
     has, n = diagonal > ROUND_OFF * scale, len(names)
     if n > DENSE:
-        noticed = np.abs(closing.J).max(axis=0, initial=0.0) > 0.0
-        yield from (names[i] for i in np.flatnonzero(~has & ~noticed))
+        yield from (names[i] for i in np.flatnonzero(~has & ~closing.noticed))
         return
     if not n:
         return
     roots = np.sqrt(np.where(has, diagonal, 1.0))
     matrix = np.where(np.outer(has, has), mass_matrix(tree, closing.at, momentum), 0.0) / np.outer(roots, roots)
-    values, vectors = np.linalg.eigh(matrix + closing.J.T @ closing.J)
+    J = closing.J
+    values, vectors = np.linalg.eigh(matrix + J.T @ J)
     named: set[str] = set()
     for vector in vectors.T[values < NO_INERTIA]:
         name = names[int(np.argmax(np.abs(vector)))]

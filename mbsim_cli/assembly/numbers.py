@@ -16,6 +16,8 @@ class Numbers:
         self._values: dict[Any, complex] = {}
         self._stepped: dict[Any, complex] = {}
         self._moved: Mapping[str, float] | None = None
+        self._readers: dict[str, list[Any]] = {}
+        self._indexed = 0  # values that ``_readers`` knows
         self.read: set[Any] = set()
 
     def __call__(self, number: Any) -> Scalar:
@@ -30,7 +32,7 @@ class Numbers:
 
     def move_to(self, values: Mapping[str, float] | None) -> None:
         """Evaluate at other parameter values from now on (None: at those of the file)."""
-        self._moved, self._values = values, {}
+        self._moved, self._values, self._indexed = values, {}, 0
 
     def vector(self, numbers: Sequence[Any]) -> tuple[Scalar, ...]:
         """Values of several numbers."""
@@ -38,13 +40,23 @@ class Numbers:
 
     def step_along(self, parameter: str | None) -> set[Any]:
         """Step along a parameter from now on (None: along none); return the numbers read so far that depend on it."""
-        self._stepped = {} if parameter is None else self.depending_on(parameter, self._values)
+        if len(self._values) != self._indexed:
+            self._indexed, self._readers = len(self._values), self.by_name(self._values)
+        self._stepped = {} if parameter is None else self.depending_on(parameter, self._readers)
         return set(self._stepped)
 
-    def depending_on(self, parameter: str, numbers: Iterable[Any]) -> dict[Any, complex]:
+    def by_name(self, numbers: Iterable[Any]) -> dict[str, list[Any]]:
+        """Numbers by the names that they read."""
+        found: dict[str, list[Any]] = {}
+        for number in numbers:
+            for name in self._environment.names_in(number):
+                found.setdefault(name, []).append(number)
+        return found
+
+    def depending_on(self, parameter: str, by_name: Mapping[str, Sequence[Any]]) -> dict[Any, complex]:
         """Those of the numbers that depend on a parameter, with their values a complex step away."""
         moved, affected = {parameter: self._beyond(parameter)}, self._environment.affected(parameter)
-        reading = (number for number in numbers if not affected.isdisjoint(self._environment.names_in(number)))
+        reading = {number for name in affected for number in by_name.get(name, ())}
         values = ((number, complex(self._environment.value(number, moved))) for number in reading)
         return {number: value for number, value in values if value.imag}
 

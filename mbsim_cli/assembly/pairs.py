@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from mbsim_cli.assembly.arrays import table
-from mbsim_cli.model.layout import GROUND, Pairs
+from mbsim_cli.model.layout import Pairs
 
 
 class PairTable:
@@ -12,46 +14,44 @@ class PairTable:
     def __init__(self, parent: Sequence[int], first_column: Sequence[int]):
         self._parent, self._first_column = parent, first_column
         self._number: dict[tuple[int, int], int] = {}
-        self._paths: list[tuple[list[int], list[int]]] = []
+        self._paths: list[tuple[np.ndarray, int]] = []
 
     def number(self, a: int, b: int) -> int:
         """Number of the pair (a, b)."""
         key = (a, b)
         if key not in self._number:
             self._number[key] = len(self._paths)
-            self._paths.append(self._path(a, b))
+            columns, below_b = self._path(a, b)
+            self._paths.append((np.array(columns, dtype=np.int64), below_b))
         return self._number[key]
 
-    def columns(self, pair: int) -> list[int]:
+    def columns(self, pair: int) -> np.ndarray:
         """Columns between the bodies of a pair."""
         return self._paths[pair][0]
 
     def table(self) -> Pairs:
         """The pairs as arrays."""
-        first, column, sign = [0], [], []
-        for columns, signs in self._paths:
-            column += columns
-            sign += signs
-            first.append(len(column))
+        first = np.cumsum([0, *(len(columns) for columns, _ in self._paths)])
+        column = np.concatenate([np.zeros(0, dtype=np.int64), *(columns for columns, _ in self._paths)])
+        sign = np.full(len(column), -1)
+        for start, (_, below_b) in zip(first, self._paths, strict=False):
+            sign[start : start + below_b] = 1
         a, b = zip(*self._number, strict=True) if self._number else ((), ())
         return table(Pairs, a=a, b=b, first=first, column=column, sign=sign)
 
-    def _path(self, a: int, b: int) -> tuple[list[int], list[int]]:
-        """Columns from b up to the common ancestor, then from a up to it, with their signs."""
-        bodies_a, bodies_b = self._ancestors(a), self._ancestors(b)
-        while bodies_a and bodies_b and bodies_a[-1] == bodies_b[-1]:
-            bodies_a.pop()
-            bodies_b.pop()
-        down = [column for body in bodies_b for column in self._columns_of(body)]
-        up = [column for body in bodies_a for column in self._columns_of(body)]
-        return down + up, [1] * len(down) + [-1] * len(up)
-
-    def _ancestors(self, body: int) -> list[int]:
-        found = []
-        while body != GROUND:
-            found.append(body)
-            body = self._parent[body]
-        return found
+    def _path(self, a: int, b: int) -> tuple[list[int], int]:
+        """Columns from b up to the common ancestor, then from a up to it, and how many of them are on b's side."""
+        up: list[int] = []
+        down: list[int] = []
+        while a != b:
+            # a body stands behind all that carry it, so the later one is never the common ancestor
+            if a > b:
+                up += self._columns_of(a)
+                a = self._parent[a]
+            else:
+                down += self._columns_of(b)
+                b = self._parent[b]
+        return down + up, len(down)
 
     def _columns_of(self, body: int) -> range:
         return range(self._first_column[body + 1] - 1, self._first_column[body] - 1, -1)

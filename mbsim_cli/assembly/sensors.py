@@ -42,6 +42,11 @@ class SensorTable:
 
     def __init__(self, system: System, measures: MeasureTable, forces: Any, constraints: Sequence[str]):
         self._system, self._measures, self._forces, self._constraints = system, measures, forces, list(constraints)
+        self._force_number = {name: number for number, name in enumerate(forces.names)}
+        self._equations: dict[str, list[int]] = {}  # by name, and by that of the constraint or cut joint
+        for number, name in enumerate(constraints):
+            for known in dict.fromkeys((name, name.partition(".")[0])):
+                self._equations.setdefault(known, []).append(number)
         self.names: list[str] = []
         self.units: list[str] = []
         self.rows: dict[str, slice] = {}
@@ -123,7 +128,7 @@ class SensorTable:
         if kind in ("coordinate", "distance", "angle", "displacement"):
             return self._of_measure(spec, path)
         if kind == "force":
-            number = self._forces.names.index(spec.force)
+            number = self._force_number[spec.force]
             return Sensor.FORCE, NONE, number, 0, 0, self._forces.units[number]
         if kind == "multiplier":
             return Sensor.MULTIPLIER, NONE, self._equation(spec.constraint, path), 0, 0, "N"
@@ -159,7 +164,7 @@ class SensorTable:
 
     def _equation(self, name: str, path: str) -> int:
         """Number of a constraint equation."""
-        matches = [i for i, known in enumerate(self._constraints) if known == name or known.startswith(f"{name}.")]
+        matches = self._equations.get(name, [])
         if len(matches) == 1:
             return matches[0]
         message = f"{name!r} has {len(matches)} constraint equations; a sensor reads one"

@@ -64,9 +64,9 @@ def kept_by_constraints(equations: Equations, closing: Closing) -> tuple[np.ndar
     if not equations.initial_measures:
         return closing.held, closing.held_velocity
     rows = [row for row in equations.of_position if row < equations.m]
-    masks = []
+    masks, J = [], closing.J
     for wanted, held in ((rows, closing.held), (list(range(equations.m)), closing.held_velocity)):
         kept = np.ones(len(held), dtype=bool)
-        kept[determined(closing.J[wanted], ~held, np.zeros_like(held))] = False
+        kept[determined(J[wanted], ~held, np.zeros_like(held))] = False
         masks.append(kept)
     return masks[0], masks[1]

@@ -5,6 +5,7 @@ only blocks that read a number which depends on the parameter are evaluated for 
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -40,12 +41,16 @@ class Theta:
     def jacobian(self, parameters: Sequence[str]) -> np.ndarray:
         """d theta / d rho (size, p)."""
         by_parameter = np.zeros((len(self._values), len(parameters)))
+        readers: dict[Any, list[int]] = {}  # blocks by the numbers that they read
+        for place, (_, _, read) in enumerate(self._blocks if parameters else ()):
+            for number in read:
+                readers.setdefault(number, []).append(place)
         for k, parameter in enumerate(parameters):
             stepped = self.numbers.step_along(parameter)
-            for offset, function, read in self._blocks:
-                if not read.isdisjoint(stepped):
-                    block = np.asarray(function(), dtype=complex)
-                    by_parameter[offset : offset + len(block), k] = block.imag / STEP
+            for place in sorted({place for number in stepped for place in readers.get(number, ())}):
+                offset, function, _ = self._blocks[place]
+                block = np.asarray(function(), dtype=complex)
+                by_parameter[offset : offset + len(block), k] = block.imag / STEP
         self.numbers.step_along(None)
         return by_parameter
 

@@ -116,7 +116,6 @@ def euler_moment(z, Q, c):
 @kernel
 def eliminate(tree, driver, kin, art):
     """Eliminate the joints from the tips to the ground; ``u`` holds the axes' forces. False if nothing resists one."""
-    regular = True
     for i in range(tree.parent.size - 1, -1, -1):
         for c in range(tree.first_column[i + 1] - 1, tree.first_column[i] - 1, -1):
             if driver[c] != NONE or is_skipped(tree.column_kind[c]):
@@ -126,7 +125,8 @@ def eliminate(tree, driver, kin, art):
             inertia = articulated_at(art.inertia, i)
             U = articulated_apply(inertia, S)
             resistance = dot6(S, U)
-            regular = regular and resistance.real > SINGULAR * size_along(inertia, S)
+            if not resistance.real > SINGULAR * size_along(inertia, S):
+                return False
             D = 1.0 / resistance
             u = art.u[c] - dot6(S, motion_at(art.p, i))
             store(art.U, c, U)
@@ -138,7 +138,7 @@ def eliminate(tree, driver, kin, art):
             d = offset_to_parent(tree, kin, i)
             add_shifted(art.inertia, p, articulated_at(art.inertia, i), d)
             accumulate(art.p, p, 1.0, shift_force(motion_at(art.p, i), scale3(-1.0, d)))
-    return regular
+    return True
 
 
 @kernel

@@ -178,12 +178,15 @@ def newton(model, theta, t, control, scale, state, kin, comp, eq, factor, column
         scale = max(scale, acceleration)
         if not np.isfinite(size):
             return Status.NOT_FINITE, iteration, scale
-        settled = size > STALLED * previous and size <= max(ROUND_OFF * scale, AMPLIFIED * floor)
-        # beyond the bend of friction Newton's full corrections swing ever wider
-        share = 0.5 * share if formed and size > previous else min(1.0, 1.5 * share)
-        _apply_correction(h, share, state, columns)
-        if share == 1.0 and (size <= control.tolerance * scale + floor or settled):
+        close = size <= max(ROUND_OFF * scale, AMPLIFIED * floor)
+        settled = close and share == 1.0 and size > STALLED * previous
+        if settled or size <= control.tolerance * scale + floor:
+            _apply_correction(h, 1.0, state, columns)
             return Status.OK, iteration + 1, scale
+        # beyond the bend of friction Newton's full corrections swing ever wider
+        share = 0.5 * share if formed and size > previous else 1.5 * share
+        share = 1.0 if close else min(1.0, share)
+        _apply_correction(h, share, state, columns)
         if size > STALE * previous:
             fresh = False
         previous = size

@@ -1,0 +1,106 @@
+"""Groups of equations that share no coordinates: each is closed by itself, so that open trees cost no n x n array."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from mbsim_cli.assembly.equations import OF_COORDINATES, Equations, of_coordinates
+from mbsim_cli.assembly.laws import law_at
+from mbsim_cli.assembly.vectors import Scalar
+from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.problem import Problem
+
+
+class System(Protocol):
+    """What closing needs to know of equations."""
+
+    @property
+    def m(self) -> int:
+        """Number of constraints."""
+
+    @property
+    def of_position(self) -> list[int]:
+        """Rows that the position must satisfy."""
+
+    @property
+    def initial_measures(self) -> Sequence[tuple[int, int, int]]:
+        """Declared values of cut joints, behind the constraints."""
+
+    def at(self, theta: Sequence[Scalar], z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Equations and their Jacobian."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Equations with the numbers of their rows (k,) and coordinates (l,)."""
+
+    equations: System
+    rows: np.ndarray
+    columns: np.ndarray
+
+
+@dataclass(frozen=True)
+class Local:
+    """Equations that read the coordinates ``columns`` alone; ``reads`` says which of these each row has."""
+
+    problem: Problem
+    rows: list[tuple[int, int, int]]  # measure, theta index of the target, law
+    of_position: list[int]
+    reads: list[np.ndarray]
+    initial_measures: Sequence[tuple[int, int, int]] = ()
+
+    @property
+    def m(self) -> int:
+        """Number of constraints."""
+        return len(self.rows)
+
+    def at(self, theta: Sequence[Scalar], z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Equations (zero where automatic) and their Jacobian by the coordinates z of the group."""
+        model, needed = self.problem.model, set(self.of_position)
+        phi, J = np.zeros(self.m), np.zeros((self.m, len(z)))
+        for i, (measure, target, law) in enumerate(self.rows):
+            table, reads = model.measures, self.reads[i]
+            value, slope = of_coordinates(table.kind[measure], theta, table.theta[measure], z[reads])
+            np.add.at(J[i], reads, slope)
+            if i in needed:
+                phi[i] = value - theta[target] - (law_at(model.laws, theta, law, 0.0) if law != NONE else 0.0)
+        return phi, J
+
+
+def groups(equations: Equations) -> list[Group]:
+    """One group of all equations, or where none is geometric those that hang together."""
+    model, n = equations.problem.model, len(equations.problem.independent)
+    kinds = model.measures.kind[[row[0] for row in equations.rows]] if equations.rows else np.zeros(0)
+    if not np.isin(kinds, OF_COORDINATES).all() or equations.initial_measures:
+        return [Group(equations, np.arange(equations.m), np.arange(n))]
+    return list(_separate(equations))
+
+
+def _separate(equations: Equations) -> Iterator[Group]:
+    """Groups of equations that are connected by coordinates."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    if not equations.rows:
+        return
+    table, n = equations.problem.model.measures, len(equations.problem.independent)
+    reads = [table.coordinate[table.first[row[0]] : table.first[row[0] + 1]] for row in equations.rows]
+    owner = np.repeat(np.arange(len(reads)), [len(which) for which in reads])
+    size = len(reads) + n
+    links = coo_array((np.ones(len(owner)), (owner, len(reads) + np.concatenate(reads))), shape=(size, size))
+    label = connected_components(links, directed=False)[1]
+    members: dict[int, list[int]] = {}
+    for row, group in enumerate(label[: len(reads)].tolist()):
+        members.setdefault(group, []).append(row)
+    wanted = set(equations.of_position)
+    for rows in members.values():
+        columns = np.unique(np.concatenate([reads[row] for row in rows]))
+        local = Local(
+            equations.problem,
+            [equations.rows[row] for row in rows],
+            [place for place, row in enumerate(rows) if row in wanted],
+            [np.searchsorted(columns, reads[row]) for row in rows],
+        )
+        yield Group(local, np.array(rows), columns)
