@@ -81,6 +81,10 @@ class Closing:
         """Degrees of freedom."""
         return len(self.z) - self.rank
 
+    def mobility_without(self, rows: Sequence[int]) -> int:
+        """Degrees of freedom if the constraints of some rows were not there."""
+        return self.J.shape[1] - rank(np.delete(self.J, rows, axis=0))
+
 
 def close(equations: Equations, stated: np.ndarray) -> Closing:
     """Find coordinates that satisfy the equations, starting from the declared ones.

@@ -21,6 +21,7 @@ def describe(assembled: "Assembled") -> dict[str, Any]:
     closing, matrices = assembled.closing, branches(topology.parent)
     joint_of = dict(zip(topology.bodies, topology.joints, strict=True))
     reversed_ = dict(zip(topology.joints, topology.reversed, strict=True))  # tree joints
+    motions = [row for row, name in enumerate(names.constraints) if _is_motion(file, name)]
     return {
         "name": file.name,
         "bodies": [
@@ -39,14 +40,20 @@ def describe(assembled: "Assembled") -> dict[str, Any]:
         "joint_branch": matrices.joint_branch,
         "branches": [list(topology.joints[first - 1 : last]) for first, last in matrices.joint_branch],
         "loops": [{"cut": loop[0], "joints": list(loop[1:])} for loop in topology.loops],
+        "tree_joints": list(topology.joints),
         "cut_joints": list(topology.cut),
         "constraints": list(names.constraints),
         "identically_satisfied": list(assembled.dropped),
         "constraint_rank": closing.rank,
         "mobility": closing.mobility,
+        "mobility_without_motions": closing.mobility_without(motions),
         "redundant_constraints": [names.constraints[row] for row in closing.redundant],
         "parameters": _parameters(assembled),
     }
+
+
+def _is_motion(file: Any, constraint: str) -> bool:
+    return constraint in file.constraints and file.constraints[constraint].type == "motion"
 
 
 def _parent(topology: Any, body: int) -> str:

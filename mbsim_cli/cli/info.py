@@ -42,9 +42,13 @@ def _print(report: dict[str, Any]) -> None:
 
 
 def _counts(report: dict[str, Any]) -> str:
-    counts = {"bodies": "bodies", "joints": "joints", "coordinates": "coordinates", "constraints": "constraints"}
+    counts = {"bodies": "bodies", "tree_joints": "joints", "coordinates": "coordinates", "constraints": "constraints"}
     numbers = ", ".join(f"{len(report[key])} {word}" for key, word in counts.items())
-    return f"{numbers} of rank {report['constraint_rank']}, mobility {report['mobility']}"
+    cuts = len(report["cut_joints"])
+    numbers = numbers.replace(" joints", f" joints and {cuts} cut joint{'s' * (cuts > 1)}") if cuts else numbers
+    free, undriven = report["mobility"], report["mobility_without_motions"]
+    motions = f" ({undriven} without the motions that laws give)" if undriven != free else ""
+    return f"{numbers} of rank {report['constraint_rank']}, mobility {free}{motions}"
 
 
 def _tree(report: dict[str, Any], joints: dict[str, Any]) -> list[tuple[str, ...]]:

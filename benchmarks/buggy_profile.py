@@ -1,0 +1,140 @@
+"""Times of the kernels in a step of ALI3-P, one by one, at an instant of a model's motion."""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from mbsim_cli import assembly, spec
+from mbsim_cli.kernels._jit import entry
+from mbsim_cli.kernels.algorithms.constraint_variation import vary_constraints
+from mbsim_cli.kernels.algorithms.constraints import constraint_rates, constraints
+from mbsim_cli.kernels.algorithms.forces import clear_wrenches, constraint_forces, element_forces
+from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
+from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
+from mbsim_cli.kernels.algorithms.newton_matrix import mass_matrix, newton_matrix
+from mbsim_cli.kernels.algorithms.residual_variation import (
+    clear_forces,
+    vary_bodies,
+    vary_constraint_forces,
+    vary_element_forces,
+)
+from mbsim_cli.kernels.algorithms.variation import vary_kinematics
+from mbsim_cli.kernels.drivers.observe import observe
+from mbsim_cli.kernels.integrators.ali3p import factor_with, solve
+from mbsim_cli.solve.forward import start
+
+INSTANT = 2.5  # s: in the middle of the first lane change
+COUNT, TAKES = 200, 5
+# What `repeated` calls by number, and how often a step does: i times an iteration, and k times besides.
+PARTS = (
+    ("kinematics", 1, 2),
+    ("constraints", 1, 0),
+    ("forces of springs, tyres and constraints", 1, 2),
+    ("residual", 1, 2),
+    ("solution, one column", 1, 2),
+    ("tangent (once for the gradient, and where the old one is stale)", 0, 1),
+    ("factorisation (tangent, mass matrix)", 0, 2),
+    ("mass matrix", 0, 1),
+    ("rates of constraints", 0, 2),
+    ("variation of kinematics", 0, 5),
+    ("variation of constraint forces", 0, 3),
+    ("variation of springs and tyres", 0, 1),
+    ("variation of bodies, sums over the tree", 0, 3),
+    ("variation of constraints", 0, 3),
+    ("solution, 5 columns", 0, 3),
+)
+
+
+@entry
+def repeated(part, count, model, theta, t, control, directions, state, sens, work, extra):
+    """Call one part of a step many times."""
+    kin, eq, comp, tw, columns = work.kin, work.eq, work.comp, extra.twists, extra.columns
+    dtheta, touch = directions.dtheta, directions.touch
+    for _ in range(count):
+        if part == 0:
+            position_kinematics(model.tree, theta, state.z, control.at_center, kin)
+            motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
+        elif part == 1:
+            constraints(model, theta, t, state.z, kin, eq.phi, eq.J, eq.lines)
+        elif part == 2:
+            clear_wrenches(comp.W, eq.Q)
+            element_forces(model, theta, t, state.z, state.zd, kin, comp.W, eq.Q)
+            constraint_forces(model, theta, state.z, kin, state.lam, eq.lines, comp.W, eq.Q)
+        elif part == 3:
+            residual(model.tree, kin, comp, eq.Q, eq.G)
+        elif part == 4:
+            solve(work.tangent, 1e-3, work.column)
+        elif part == 5:
+            newton_matrix(model, theta, t, control.h, state.z, state.zd, state.lam, eq.no_eta, kin, comp, eq.T)
+        elif part == 6:
+            factor_with(control.ratio, eq, work.tangent)
+        elif part == 7:
+            mass_matrix(model.tree, kin, comp, extra.eq.T)
+        elif part == 8:
+            constraint_rates(model, theta, eq.no_eta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
+        elif part == 9:
+            vary_kinematics(model.tree, theta, dtheta, touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw)
+        elif part == 10:
+            clear_forces(tw, columns.b)
+            vary_constraint_forces(model, theta, dtheta, touch, eq.no_eta, state.lam, sens.z, kin, tw, columns.b)
+        elif part == 11:
+            vary_element_forces(
+                model, theta, dtheta, touch, eq.no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, columns.b
+            )
+        elif part == 12:
+            vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, columns.b)
+        elif part == 13:
+            vary_constraints(
+                model, theta, dtheta, touch, eq.no_eta, t, state.z, state.zd, state.zdd, sens.z, sens.zd, sens.zdd,
+                kin, tw, directions.order[0], columns.e,
+            )  # fmt: skip
+        else:
+            solve(work.tangent, control.gradient_tolerance, columns)
+
+
+def kernels(path: Path, iterations: float) -> list[tuple[str, float, float]]:
+    """Name, microseconds a call and calls a step of each part, with sensitivities."""
+    assembled = assembly.build(spec.load(path, {}), sensitivity="ddm")
+    simulation = start(assembled.problem)
+    steps = round(INSTANT / simulation.control.h)
+    simulation.advance(steps)
+    t, s = INSTANT, simulation
+    rows = []
+    for part, (label, each, besides) in enumerate(PARTS):
+        arguments = (s.model, s.theta, t, s.control, s.directions, s.state, s.sens, s.work, s.extra)
+        seconds = _shortest(lambda part=part, given=arguments: repeated(part, COUNT, *given))
+        rows.append((label, 1e6 * seconds / COUNT, each * iterations + besides))
+    rows.append(("sensors and their sensitivities", 1e6 * _sensors(assembled.problem), 1.0))
+    return rows
+
+
+def _shortest(call) -> float:
+    """Shortest time of a few calls [s]."""
+    call()
+    times = []
+    for _ in range(TAKES):
+        begin = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - begin)
+    return min(times)
+
+
+def _sensors(problem) -> float:
+    """Seconds that the sensors of one instant take."""
+    simulation = start(replace(problem, options=replace(problem.options, duration=1.0)))
+    record, d_record = simulation._records(COUNT)
+    record.position[:], record.velocity[:], record.acceleration[:] = simulation.state[:3]
+    width = int(simulation.model.sensors.first[-1])
+    out = np.zeros((COUNT, width)), np.zeros((COUNT, 3)), np.zeros((COUNT, width, simulation.p))
+    s = simulation
+    return (
+        _shortest(
+            lambda: observe(
+                s.model, s.theta, s.control.at_center, s.directions, s.work.eq.no_eta, s.work.kin, s.extra.twists,
+                record, d_record, *out,
+            )
+        )
+        / COUNT
+    )  # fmt: skip
