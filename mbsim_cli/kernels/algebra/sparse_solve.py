@@ -5,6 +5,7 @@ digits, and a factorisation with pivoting must do.
 """
 
 from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels.algebra.fours import four, less_four, put_four, scale_four
 
 SMALLEST = 1e-9  # share of its diagonal entry that an elimination must leave
 
@@ -31,20 +32,40 @@ def eliminate_sparse(first, neighbour, a):
 
 @kernel
 def solve_sparse(first, neighbour, a, b):
-    """Solve in place for all columns of b (n, k)."""
-    n, columns = b.shape
-    for k in range(n - 1, -1, -1):
+    """Solve in place for all columns of b (n, k), four at a time and then one by one."""
+    columns = b.shape[1]
+    whole = columns - columns % 4
+    for c in range(0, whole, 4):
+        _solve_four(first, neighbour, a, b, c)
+    for c in range(whole, columns):
+        _solve_one(first, neighbour, a, b, c)
+
+
+@kernel
+def _solve_four(first, neighbour, a, b, c):
+    for k in range(b.shape[0] - 1, -1, -1):
+        known = four(b, k, c)
         for s in range(first[k], first[k + 1]):
             i = neighbour[s]
-            factor = a[i, k]
-            for c in range(columns):
-                b[i, c] -= factor * b[k, c]
-    for k in range(n):
+            put_four(b, i, c, less_four(four(b, i, c), a[i, k], known))
+    for k in range(b.shape[0]):
+        left = four(b, k, c)
         for s in range(first[k], first[k + 1]):
             j = neighbour[s]
-            factor = a[k, j]
-            for c in range(columns):
-                b[k, c] -= factor * b[j, c]
-        inverse = 1.0 / a[k, k]
-        for c in range(columns):
-            b[k, c] *= inverse
+            left = less_four(left, a[k, j], four(b, j, c))
+        put_four(b, k, c, scale_four(1.0 / a[k, k], left))
+
+
+@kernel
+def _solve_one(first, neighbour, a, b, c):
+    for k in range(b.shape[0] - 1, -1, -1):
+        known = b[k, c]
+        for s in range(first[k], first[k + 1]):
+            i = neighbour[s]
+            b[i, c] -= a[i, k] * known
+    for k in range(b.shape[0]):
+        left = b[k, c]
+        for s in range(first[k], first[k + 1]):
+            j = neighbour[s]
+            left -= a[k, j] * b[j, c]
+        b[k, c] = left / a[k, k]

@@ -9,6 +9,7 @@ on corrections, so that no digit of x is lost to the penalty. J may have depende
 import numpy as np
 
 from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels.algebra.fours import four, less_four, put_four
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve
 from mbsim_cli.kernels.algebra.sparse_solve import eliminate_sparse, solve_sparse
 
@@ -114,21 +115,39 @@ MAX_UPDATES = 12
 def _left_over(sparsity, T, J, b, x, mu, out):
     """out = b - T x - J^T mu: digits that elimination lost to the penalty come back with it."""
     columns = out.shape[1]
-    for i in range(T.shape[0]):
-        for c in range(columns):
-            out[i, c] = b[i, c] - T[i, i] * x[i, c]
-    for k in range(T.shape[0]):
-        for s in range(sparsity.first[k], sparsity.first[k + 1]):
-            i = sparsity.neighbour[s]
-            right, below = T[i, k], T[k, i]
-            for c in range(columns):
-                out[i, c] -= right * x[k, c]
-                out[k, c] -= below * x[i, c]
+    whole = columns - columns % 4
+    for c in range(0, whole, 4):
+        _left_over_four(sparsity, T, b, x, out, c)
+    for c in range(whole, columns):
+        _left_over_one(sparsity, T, b, x, out, c)
     for r in range(J.shape[0]):
         for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
             i = sparsity.row_column[s]
             for c in range(columns):
                 out[i, c] -= J[r, i] * mu[r, c]
+
+
+@kernel
+def _left_over_four(sparsity, T, b, x, out, c):
+    for k in range(T.shape[0]):
+        mine = four(x, k, c)
+        left = less_four(four(b, k, c), T[k, k], mine)
+        for s in range(sparsity.first[k], sparsity.first[k + 1]):
+            i = sparsity.neighbour[s]
+            left = less_four(left, T[k, i], four(x, i, c))
+            put_four(out, i, c, less_four(four(out, i, c), T[i, k], mine))
+        put_four(out, k, c, left)
+
+
+@kernel
+def _left_over_one(sparsity, T, b, x, out, c):
+    for k in range(T.shape[0]):
+        left = b[k, c] - T[k, k] * x[k, c]
+        for s in range(sparsity.first[k], sparsity.first[k + 1]):
+            i = sparsity.neighbour[s]
+            left -= T[k, i] * x[i, c]
+            out[i, c] -= T[i, k] * x[k, c]
+        out[k, c] = left
 
 
 @kernel
