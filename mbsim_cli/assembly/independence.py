@@ -11,6 +11,7 @@ from mbsim_cli.assembly.measures import MeasureTable
 from mbsim_cli.assembly.system import System
 from mbsim_cli.assembly.vectors import Scalar
 from mbsim_cli.model.codes import Measure
+from mbsim_cli.model.layout import NONE
 
 
 def independent_columns(system: System, packed: Any) -> np.ndarray:
@@ -32,6 +33,18 @@ def stated_columns(system: System) -> np.ndarray:
     rates = {"velocity", "angular_velocity", "angle_rates", "independent"}
     given = [getattr(system.joints[joint], "initial", None) for joint, _ in system.columns]
     return np.array([initial is not None and bool(initial.model_fields_set - rates) for initial in given], dtype=bool)
+
+
+def held_columns(system: System) -> tuple[int, ...]:
+    """Columns that keep their initial values in a static equilibrium."""
+    found = []
+    for index, name in enumerate(getattr(system.model_file.analysis, "hold", ())):
+        coordinate = system.coordinate(name)
+        if coordinate.column == NONE:
+            message = f"{name!r} belongs to a joint that is cut, and cannot be held"
+            system.issue(f"analysis.hold[{index}]", message, f"add cut: false to joint {coordinate.joint!r}")
+        found.append(coordinate.column)
+    return tuple(found)
 
 
 def constrained_columns(packed: Any) -> np.ndarray:

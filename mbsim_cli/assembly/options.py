@@ -25,10 +25,14 @@ def options_of(model_file: Any, numbers: Numbers, **overrides: Any) -> Options:
             "sensitivity": analysis.sensitivity.method,
         }
         return Options(**given | {name: value for name, value in over.items() if name in _OF_INVERSE})
+    if analysis.type == "equilibrium":
+        method = over.get("sensitivity", analysis.sensitivity.method)
+        return Options(analysis=analysis.type, formulation="statics", duration=0.0, sensitivity=method)
     given = {name: numbers(getattr(analysis, name)) for name in _NUMBERS}
     given |= {
         "analysis": analysis.type,
         "formulation": analysis.formulation,
+        "start": analysis.start,
         "sensitivity": analysis.sensitivity.method,
     }
     open_tree = over.get("formulation", analysis.formulation) in OPEN_TREES

@@ -9,7 +9,7 @@ import numpy as np
 from mbsim_cli.assembly.closing import Closing, close
 from mbsim_cli.assembly.equations import Equations
 from mbsim_cli.assembly.geometry import Geometry
-from mbsim_cli.assembly.independence import independent_columns, stated_columns
+from mbsim_cli.assembly.independence import held_columns, independent_columns, stated_columns
 from mbsim_cli.assembly.info import describe
 from mbsim_cli.assembly.mechanism import check_identities, check_mechanism
 from mbsim_cli.assembly.numbers import Numbers
@@ -98,6 +98,7 @@ def build(
         automatic=(*packed.constraints.automatic(), *packed.forces.automatic),
         options=chosen,
         prescribed=packed.prescribed,
+        hold=held_columns(system),
     )
     equations = Equations(problem, packed.initial_measures)
     closing = close(equations, stated_columns(system))

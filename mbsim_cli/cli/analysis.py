@@ -76,7 +76,7 @@ def build(model_file: Any, settings: Settings, parameters: list[str] | None) -> 
     """Assemble a model; ``parameters`` are those of the direct method, None for the file's choice."""
     from mbsim_cli import assembly
 
-    formulation = settings.formulation or getattr(model_file.analysis, "formulation", "inverse dynamics")
+    formulation = settings.formulation or getattr(model_file.analysis, "formulation", model_file.analysis.type)
     if settings.integrator and formulation not in OPEN_TREES:
         raise UsageError(
             f"--integrator is for open trees ({', '.join(OPEN_TREES)}); {formulation} has none to choose from"
@@ -103,6 +103,10 @@ def blocks_of(problem: Problem, theta: np.ndarray | None = None) -> Iterator[Any
         from mbsim_cli.solve.inverse_dynamics import inverse
 
         return inverse(problem)
+    if problem.options.analysis == "equilibrium":
+        from mbsim_cli.solve.equilibrium import equilibrium
+
+        return equilibrium(problem, theta=theta)
     from mbsim_cli.solve.forward import forward
 
     return forward(replace(problem, options=replace(problem.options, output_interval=1)), theta=theta)

@@ -14,7 +14,7 @@ from mbsim_cli.cli import analysis, signals
 from mbsim_cli.cli.analysis import Gradient, Settings, Timing
 from mbsim_cli.cli.contact import ContactHealth
 from mbsim_cli.cli.differences import derivative, scale_of
-from mbsim_cli.cli.health import Health, TorqueHealth
+from mbsim_cli.cli.health import health_of
 from mbsim_cli.cli.output import say
 from mbsim_cli.cli.progress import bar
 from mbsim_cli.errors import AnalysisError
@@ -36,8 +36,7 @@ def record(path: Path, output: Path, settings: Settings, *, quiet: bool, force: 
     timing.load = perf_counter() - start
     timing.compile = analysis.compile_kernels(assembled.problem, quiet)
 
-    inverse = assembled.problem.options.analysis == "inverse_dynamics"
-    health: Any = TorqueHealth(assembled.problem) if inverse else Health(assembled.problem.options)
+    health = health_of(assembled.problem, assembled.objectives)
     contact = ContactHealth(assembled.problem, assembled.contacts)
     steps: dict[str, Any] = {}
     with signals.shield():  # from the first byte on, so that no file is left behind

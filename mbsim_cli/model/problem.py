@@ -17,6 +17,7 @@ class Options:
     """Choices of an analysis; times in seconds."""
 
     analysis: str = "forward_dynamics"
+    start: str = "declared"  # declared | equilibrium: positions at the start of forward dynamics
     formulation: str = "ali3p-rtdyn1"
     step: float = 1e-3
     duration: float = 1.0
@@ -67,6 +68,7 @@ class Problem:
     automatic: tuple[tuple[int, int], ...] = ()  # (theta index, measure): takes the measure's initial value
     options: Options = field(default_factory=Options)
     prescribed: Prescribed | None = None  # of inverse dynamics
+    hold: tuple[int, ...] = ()  # coordinates that keep their initial values in a static equilibrium
 
 
 class Block(NamedTuple):

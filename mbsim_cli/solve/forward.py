@@ -10,7 +10,7 @@ from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import Progress, run
 from mbsim_cli.kernels.integrators.ali3p import Control
 from mbsim_cli.model.codes import Status
-from mbsim_cli.model.problem import WORK, Block, Problem
+from mbsim_cli.model.problem import WORK, Block, Options, Problem
 from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.initial import CLOSED, Initial, assemble
 from mbsim_cli.solve.open_tree import OpenTreeSimulation
@@ -106,13 +106,16 @@ def start(problem: Problem, theta: np.ndarray | None = None) -> Simulation | Ope
     if problem.options.open_tree:
         return OpenTreeSimulation(problem, theta)
     initial = assemble(problem, theta)
-    if np.abs(initial.residual).max(initial=0.0) > CLOSED:
-        worst = int(np.argmax(np.abs(initial.residual)))
-        name = problem.names.constraints[worst]
-        raise AnalysisError(
-            f"the mechanism cannot be assembled: '{name}' stays open by {abs(initial.residual[worst]):.3g}"
-        )
+    require_assembled(problem, initial.residual)
     return Simulation(problem, initial)
+
+
+def require_assembled(problem: Problem, residual: np.ndarray) -> None:
+    """Raise AnalysisError where constraints (m,) stay open at the start."""
+    if np.abs(residual).max(initial=0.0) > CLOSED:
+        worst = int(np.argmax(np.abs(residual)))
+        name = problem.names.constraints[worst]
+        raise AnalysisError(f"the mechanism cannot be assembled: '{name}' stays open by {abs(residual[worst]):.3g}")
 
 
 def forward(problem: Problem, *, theta: np.ndarray | None = None, block_steps: int | None = None) -> Iterator[Block]:
@@ -135,15 +138,17 @@ def _block_steps(problem: Problem, p: int) -> int:
     Nothing measured enters: sums over blocks, and so results, must not depend on how fast a machine is.
     """
     _, n, m = allocate.sizes(problem.model)
-    patience = int(PATIENCE / (1e-5 + _seconds_a_step(problem.options.formulation, n, p)))
+    patience = int(PATIENCE / (1e-5 + _seconds_a_step(problem.options, n, p)))
     numbers = (3 * n + m + int(problem.model.sensors.first[-1])) * max(p, 1)
     interval = problem.options.output_interval
     rows = max(1, min(BLOCK_STEPS // interval, patience // interval, BLOCK_NUMBERS // max(numbers, 1)))
     return rows * interval
 
 
-def _seconds_a_step(formulation: str, n: int, p: int) -> float:
+def _seconds_a_step(options: Options, n: int, p: int) -> float:
     """Roughly."""
-    if formulation == "recursive":
+    if options.open_tree and options.integrator == "esdirk":
+        return 1e-5 * n * n * (1 + n / 50 + p / 5)
+    if options.formulation == "recursive":
         return 1e-6 * n * (1 + p / 4)
     return 1e-6 * n * n * (1 + p / 5)

@@ -10,13 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.kernels.drivers.linearise import Linearisation, linearise
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
+from mbsim_cli.model.codes import Column
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve.instant import Instant
+from mbsim_cli.solve.pivots import Split, split_of
+from mbsim_cli.solve.quaternions import conjugate, quaternion_product
+from mbsim_cli.solve.statics import settle
 
-RANK_TOLERANCE = 1e-9
 MAX_ITERATIONS = 60
 CLOSED = 1e-10  # largest constraint residual of an assembled mechanism, m or rad
 
@@ -37,86 +39,11 @@ class Initial:
     unassemblable: np.ndarray  # (p,) whether the direction breaks a redundant constraint
 
 
-class _Start:
-    """The start under construction: arrays of kernels, and small dense algebra around them."""
-
-    def __init__(self, problem: Problem, theta: np.ndarray, dtheta: np.ndarray) -> None:
-        self.model = problem.model
-        self.theta, self.dtheta = theta, dtheta
-        self.at_center = allocate.control(problem.options, redundant=False).at_center
-        self.dtype = theta.dtype.type
-        self.n, self.m = allocate.sizes(self.model)[1:]
-        self.p = dtheta.shape[0]
-        self.state = allocate.state(self.model, self.dtype)
-        self.sens = allocate.sensitivity(self.model, self.p, self.dtype)
-        self.work = allocate.work(self.model, self.theta)
-        self.twists = allocate.sensitivity_work(self.model, self.work, self.p, self.dtype).twists
-        self.out: Linearisation = allocate.linearisation(self.model, self.p, self.dtype)
-        self.update_directions()
-
-    def update_directions(self) -> None:
-        """Note which numbers vary."""
-        self.directions = allocate.directions(self.model, self.dtheta, self.dtype)
-
-    def evaluate(self) -> None:
-        """Everything about the current state, along the current sensitivities."""
-        linearise(
-            self.model, self.theta, 0.0, 0.0, self.at_center, self.directions, self.state, self.sens, self.work,
-            self.twists, self.out,
-        )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _Split:
-    """Independent rows of a Jacobian and the coordinates that they determine."""
-
-    rows: np.ndarray
-    columns: np.ndarray
-    rank: int  # of the whole Jacobian
-
-    def solve(self, J: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Dependent part of the solution of J x = right for fixed independent coordinates."""
-        if self.rows.size == 0:
-            return np.zeros((0, *right.shape[1:]), right.dtype)
-        return np.linalg.solve(J[np.ix_(self.rows, self.columns)], right[self.rows])
-
-
-def _rank_and_pivots(a: np.ndarray) -> tuple[int, np.ndarray]:
-    """Rank of a real matrix and its columns, most independent first.
-
-    Gram-Schmidt with column pivoting, each vector orthogonalised twice; importing scipy's would take longer.
-    """
-    left = a.copy()
-    order = np.arange(a.shape[1])
-    largest = 0.0
-    for rank in range(min(a.shape)):
-        sizes = np.linalg.norm(left[:, rank:], axis=0)
-        pivot = rank + int(np.argmax(sizes))
-        largest = max(largest, sizes.max())
-        if sizes.max() <= RANK_TOLERANCE * max(1.0, largest):
-            return rank, order
-        left[:, [rank, pivot]], order[[rank, pivot]] = left[:, [pivot, rank]], order[[pivot, rank]]
-        q = left[:, rank] / np.linalg.norm(left[:, rank])
-        for _ in range(2):
-            left[:, rank + 1 :] -= np.outer(q, q @ left[:, rank + 1 :])
-    return min(a.shape), order
-
-
-def _split(J: np.ndarray, free: np.ndarray, rows: np.ndarray) -> _Split:
-    """Choose dependent coordinates among ``free`` and rows that determine them."""
-    real = J.real[rows]
-    rank = _rank_and_pivots(real)[0]
-    free_rank, order = _rank_and_pivots(real[:, free])
-    columns = free[order[:free_rank]]
-    row_order = _rank_and_pivots(real[:, columns].T)[1]
-    return _Split(rows[row_order[:free_rank]], columns, rank)
-
-
-def _assemble_position(start: _Start, free: np.ndarray, rows: np.ndarray) -> _Split:
+def _assemble_position(start: Instant, free: np.ndarray, rows: np.ndarray) -> Split:
     """Newton on the constraints ``rows`` for coordinates among ``free``."""
     eq = start.work.eq
     start.evaluate()
-    split = _split(eq.J, free, rows)
+    split = split_of(eq.J, free, rows)
     settled = 0
     for _ in range(MAX_ITERATIONS):
         size = np.abs(eq.phi[split.rows]).max(initial=0.0)
@@ -126,13 +53,13 @@ def _assemble_position(start: _Start, free: np.ndarray, rows: np.ndarray) -> _Sp
         try:
             step = -split.solve(eq.J, eq.phi)
         except np.linalg.LinAlgError:
-            split = _split(eq.J, free, rows)
+            split = split_of(eq.J, free, rows)
             continue
         _damped_step(start, split, step, size)
     return split
 
 
-def _damped_step(start: _Start, split: _Split, step: np.ndarray, size: float) -> None:
+def _damped_step(start: Instant, split: Split, step: np.ndarray, size: float) -> None:
     """Take a Newton step, shortened until the constraints are violated less."""
     state, eq = start.state, start.work.eq
     origin = state.z[split.columns].copy()
@@ -145,7 +72,7 @@ def _damped_step(start: _Start, split: _Split, step: np.ndarray, size: float) ->
         factor *= 0.5
 
 
-def _vary_position(start: _Start, split: _Split, held: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def _vary_position(start: Instant, split: Split, held: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Fill dz; return which directions violate a constraint that the coordinates cannot mend."""
     start.sens.z[held] = start.dtheta[:, start.model.tree.initial[0] + held].T
     start.evaluate()
@@ -156,7 +83,7 @@ def _vary_position(start: _Start, split: _Split, held: np.ndarray, rows: np.ndar
     return np.abs(left[rows]).max(axis=0, initial=0.0) > 1e-7 * scale
 
 
-def _fill_automatic(start: _Start, problem: Problem) -> None:
+def _fill_automatic(start: Instant, problem: Problem) -> None:
     """Give automatic numbers the value of their measure, and its derivative."""
     start.evaluate()
     for index, measure in problem.automatic:
@@ -166,20 +93,20 @@ def _fill_automatic(start: _Start, problem: Problem) -> None:
     start.evaluate()
 
 
-def _assemble_velocity(start: _Start, free: np.ndarray) -> _Split:
+def _assemble_velocity(start: Instant, free: np.ndarray) -> Split:
     """Velocities, and their derivatives."""
     state, eq, sens = start.state, start.work.eq, start.sens
-    split = _split(eq.J, free, np.arange(start.m))
+    split = split_of(eq.J, free, np.arange(start.m))
     state.zd[split.columns] -= split.solve(eq.J, eq.phi1)
     held = np.setdiff1d(np.arange(start.n), split.columns)
-    sens.zd[held] = start.dtheta[:, start.model.tree.initial[0] + start.n + held].T
+    sens.zd[held] = start.d_rates[held]
     start.evaluate()
     sens.zd[split.columns] = -split.solve(eq.J, start.out.dphi[1])
     start.evaluate()
     return split
 
 
-def _accelerations(start: _Start, rows: np.ndarray) -> None:
+def _accelerations(start: Instant, rows: np.ndarray) -> None:
     """Accelerations and multipliers of the independent constraints, and their derivatives."""
     state, eq, sens, n = start.state, start.work.eq, start.sens, start.n
     J = eq.J[rows]
@@ -199,37 +126,89 @@ def _accelerations(start: _Start, rows: np.ndarray) -> None:
     sens.zdd[:], sens.lam[rows] = y[:n], y[n:]
 
 
-def assemble(problem: Problem, theta: np.ndarray | None = None, *, motion_only: bool = False) -> Initial:
-    """Assemble the start of ``problem``; ``theta`` may replace its numbers (also complex ones).
+@dataclass(frozen=True)
+class Placed:
+    """Assembled positions, and numbers with automatic values."""
 
-    ``motion_only`` leaves out the accelerations. Raises AnalysisError where the accelerations are singular.
-    """
+    start: Instant
+    split: Split
+    residual: np.ndarray  # (m,) constraints after assembly
+    unassemblable: np.ndarray  # (p,) whether the direction breaks a redundant constraint
+
+    @property
+    def closed(self) -> bool:
+        """Whether all constraints are met."""
+        return bool(np.abs(self.residual).max(initial=0.0) <= CLOSED)
+
+
+def place(problem: Problem, theta: np.ndarray | None = None) -> Placed:
+    """Assemble the positions of ``problem``; ``theta`` may replace its numbers (also complex ones)."""
     theta = np.array(problem.theta if theta is None else theta)
-    start = _Start(problem, theta, np.array(problem.theta_rho.T, dtype=theta.dtype, order="C"))
+    start = Instant(problem, theta, np.array(problem.theta_rho.T, dtype=theta.dtype, order="C"))
     model, n, m = problem.model, start.n, start.m
     first = model.tree.initial[0]
     start.state.z[:], start.state.zd[:] = theta[first : first + n], theta[first + n : first + 2 * n]
     automatic = {index for index, _ in problem.automatic}
     rows = np.array([r for r in range(m) if model.constraints.theta[r] not in automatic], dtype=int)
-
     position = _assemble_position(start, np.flatnonzero(~problem.independent), rows)
     held = np.setdiff1d(np.arange(n), position.columns)
     broken = _vary_position(start, position, held, rows)
     residual = start.work.eq.phi.copy()
     residual[np.setdiff1d(np.arange(m), rows)] = 0.0
     _fill_automatic(start, problem)
+    return Placed(start, position, residual, broken)
+
+
+def assemble(problem: Problem, theta: np.ndarray | None = None, *, motion_only: bool = False) -> Initial:
+    """Assemble the start of ``problem``, at its equilibrium where the options say so.
+
+    ``motion_only`` leaves out the accelerations. Raises AnalysisError where they are singular, or nothing is at rest.
+    """
+    placed = place(problem, theta)
+    start = placed.start
+    if problem.options.start == "equilibrium" and placed.closed:
+        settle(problem, start)
+        _declare_velocity(start)
     velocity = _assemble_velocity(start, np.flatnonzero(~problem.independent_velocity))
     if not motion_only:
         _accelerations(start, velocity.rows)
+    return initial_of(placed, velocity)
+
+
+def initial_of(placed: Placed, velocity: Split) -> Initial:
+    """The start as it stands; ``velocity`` says which constraints are independent."""
+    start, position = placed.start, placed.split
     return Initial(
         start.state,
         start.sens,
         start.theta,
         start.dtheta,
         velocity.rank,
-        np.setdiff1d(np.arange(m), velocity.rows),
+        np.setdiff1d(np.arange(start.m), velocity.rows),
         position.columns,
         position.rank - position.columns.size,
-        residual,
-        broken,
+        placed.residual,
+        placed.unassemblable,
     )
+
+
+def _declare_velocity(start: Instant) -> None:
+    """Set declared velocities at an equilibrium; a body that was turned there keeps its angular velocity.
+
+    Rates of Euler parameters are declared for the declared orientation: e' becomes (e' conj(e)) times the new e.
+    """
+    state, sens, tree = start.state, start.sens, start.model.tree
+    first = tree.initial[0]
+    declared, d_declared = start.theta[first:], start.dtheta[:, first:]
+    state.lam[:], sens.lam[:] = 0.0, 0.0
+    state.zd[:] = declared[start.n : 2 * start.n]
+    for c in np.flatnonzero(tree.column_kind == Column.EULER_0):
+        four, rates = slice(c, c + 4), slice(start.n + c, start.n + c + 4)
+        spin = quaternion_product(declared[rates], conjugate(declared[four]))
+        state.zd[four] = quaternion_product(spin, state.z[four])
+        for k in range(start.p):
+            d_spin = quaternion_product(d_declared[k, rates], conjugate(declared[four]))
+            d_spin = d_spin + quaternion_product(declared[rates], conjugate(d_declared[k, four]))
+            turned = quaternion_product(d_spin, state.z[four]) + quaternion_product(spin, sens.z[four, k])
+            start.d_rates[four, k] = turned
+    start.evaluate()

@@ -13,19 +13,17 @@ from mbsim_cli.kernels.algorithms.open_tree import open_tree
 from mbsim_cli.kernels.algorithms.partial_recursive import partial_recursive
 from mbsim_cli.kernels.algorithms.recursive import recursive
 from mbsim_cli.kernels.algorithms.workspace import kinematics, twists
-from mbsim_cli.kernels.drivers.integrate import BEFORE_START, TIME, IntegrationWork, integrate
 from mbsim_cli.kernels.drivers.measure_start import measure_start
 from mbsim_cli.kernels.drivers.observe import observe
+from mbsim_cli.kernels.drivers.stepping import TIME
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, Sensitivity
-from mbsim_cli.kernels.integrators.dense_output import TERMS, Dense
-from mbsim_cli.kernels.integrators.runge_kutta import Carry, Stages, Tableau
-from mbsim_cli.kernels.integrators.step_control import ErrorControl
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import MEASURE_SIZE
-from mbsim_cli.model.problem import WORK, Block, Options, Problem
+from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.solve import work as allocate
-from mbsim_cli.solve.methods import CONTROLLED, tableau
+from mbsim_cli.solve.initial import assemble
+from mbsim_cli.solve.integration import integration
 from mbsim_cli.solve.status import sentence
 
 FORMULATIONS = {"recursive": recursive, "conventional": conventional, "partial_recursive": partial_recursive}
@@ -52,9 +50,7 @@ class OpenTreeSimulation:
         self.theta, self.state, self.sens, self.directions = start.theta, start.state, start.sens, start.directions
         self.dtype = self.theta.dtype.type
         self.dyn: Any = FORMULATIONS[problem.options.formulation](self.model, self.theta, padded, self.dtype)
-        self.tableau = tableau(problem.options.integrator)
-        self.control = error_control(problem.options, varies=self.p > 0)
-        self.work = integration_work(self.model, self.tableau, padded, self.dtype)
+        self.drive, self.tableau, self.control, self.work = integration(problem, self.theta, padded, varies=self.p > 0)
         self.step = 0
         self.end = round(problem.options.duration / problem.options.step) * problem.options.step
 
@@ -75,7 +71,7 @@ class OpenTreeSimulation:
         record = allocate.record(self.model, times.size, self.dtype)
         d_record = allocate.sensitivity_record(self.model, times.size, p, self.dtype)
         work = np.zeros((times.size, len(WORK)), np.int64)
-        status = integrate(
+        status = self.drive(
             self.model, self.theta, float(options.step), times, self.end, self.tableau, self.control,
             self.directions, self.dyn, self.state, self.sens, self.work, record, work, d_record,
         )  # fmt: skip
@@ -105,42 +101,10 @@ class OpenTreeSimulation:
         )
 
 
-def error_control(options: Options, *, varies: bool) -> ErrorControl:
-    """What controls the steps."""
-    order = CONTROLLED.get(options.integrator)
-    return ErrorControl(
-        order is not None,
-        float(options.tolerance),
-        float(options.absolute_tolerance),
-        1.0 / (order or 1),
-        varies and options.error_control == "sensitivities",
-    )
-
-
-def integration_work(model: Any, method: Tableau, p: int, dtype: type) -> IntegrationWork:
-    """Allocate the work of an integration."""
-    n, stages = model.tree.column_kind.size, method.c.size
-    terms = TERMS if method.dense.size else 0
-
-    def z(*shape: int) -> np.ndarray:
-        return np.zeros(shape, dtype)
-
-    motions = [
-        maker for _ in range(2) for maker in (allocate.state(model, dtype), allocate.sensitivity(model, p, dtype))
-    ]
-    return IntegrationWork(
-        np.array([BEFORE_START, 0.0, 0.0]),
-        np.zeros(len(WORK), np.int64),
-        *motions,
-        Stages(z(stages, n), z(stages, n), z(stages, n, p), z(stages, n, p)),
-        Carry(z(n), z(n)),
-        Carry(z(n), z(n)),
-        Dense(z(n), z(n), z(n, p), z(n, p), z(terms, n), z(terms, n), z(terms, n, p), z(terms, n, p)),
-    )
-
-
 def assemble_start(problem: Problem, theta: np.ndarray, p: int) -> Start:
     """Declared positions and velocities with their derivatives in p directions, and automatic values."""
+    if problem.options.start == "equilibrium":
+        return _settled_start(problem, theta, p)
     model, dtype = problem.model, theta.dtype.type
     nb, n, _ = allocate.sizes(model)
     first = model.tree.initial[0]
@@ -164,3 +128,14 @@ def assemble_start(problem: Problem, theta: np.ndarray, p: int) -> Start:
         dtheta[:, indices] = d_value.T
         directions = allocate.directions(model, dtheta, dtype)
     return Start(state, sens, theta, directions)
+
+
+def _settled_start(problem: Problem, theta: np.ndarray, p: int) -> Start:
+    """Positions at the equilibrium, declared velocities; directions beyond the parameters are zero."""
+    found = assemble(problem, theta, motion_only=True)
+    wanted = min(p, found.dtheta.shape[0])
+    dtheta, sens = np.zeros((p, theta.size), theta.dtype), allocate.sensitivity(problem.model, p, theta.dtype.type)
+    dtheta[:wanted] = found.dtheta[:wanted]
+    sens.z[:, :wanted], sens.zd[:, :wanted] = found.sensitivity.z[:, :wanted], found.sensitivity.zd[:, :wanted]
+    found.state.zdd[:], found.state.lam[:] = 0.0, 0.0
+    return Start(found.state, sens, found.theta, allocate.directions(problem.model, dtheta, theta.dtype.type))

@@ -3,6 +3,7 @@
 import numpy as np
 
 from mbsim_cli.kernels.algorithms.kinematics import set_ground
+from mbsim_cli.kernels.algorithms.sparsity import Sparsity, sparsity
 from mbsim_cli.kernels.algorithms.workspace import composite, kinematics, touch, twists
 from mbsim_cli.kernels.drivers.linearise import Linearisation
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
@@ -50,9 +51,11 @@ def equations(model: Model, dtype: type) -> Equations:
     return Equations(z(n, n), z(m, n), z(m, 6), z(m), z(m), z(m), z(n), z(n), z(MEASURE_SIZE))
 
 
-def factor(n: int, m: int, dtype: type) -> Factor:
+def factor(n: int, m: int, structure: Sparsity, dtype: type) -> Factor:
     """Allocate Factor."""
-    return Factor(np.zeros((n, n), dtype), np.zeros(n, np.int64), np.zeros(n), np.zeros((m, n), dtype), np.zeros(m))
+    pivot, weight, alpha = np.zeros(max(1, n), np.int64), np.zeros(n), np.zeros(m)
+    T, lu, J = (np.zeros(shape, dtype) for shape in ((n, n), (n, n), (m, n)))
+    return Factor(T, lu, pivot, weight, J, alpha, structure)
 
 
 def columns(n: int, m: int, p: int, dtype: type) -> Columns:
@@ -82,12 +85,13 @@ def work(model: Model, theta: np.ndarray) -> Work:
     dtype = theta.dtype.type
     kin = kinematics(nb, n, dtype)
     set_ground(theta, kin)
+    structure = sparsity(model)
     return Work(
         kin,
         composite(nb, n, dtype),
         equations(model, dtype),
-        factor(n, m, dtype),
-        factor(n, m, dtype),
+        factor(n, m, structure, dtype),
+        factor(n, m, structure, dtype),
         columns(n, m, 1, dtype),
         state(model, dtype),
         state(model, dtype),

@@ -3,7 +3,7 @@
 # mypy: disable-error-code="valid-type"
 # fields are typed by calls that build what pydantic reads
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from mbsim_cli.spec.base import Spec, by_kind, field
 from mbsim_cli.spec.number import Number
@@ -24,6 +24,15 @@ class Sensitivity(Spec):
     )
 
 
+def hold() -> Any:
+    """Return the field for coordinates that a static equilibrium leaves alone."""
+    return field(
+        "Coordinates, JOINT.coordinate, that keep their initial values in the equilibrium, whatever acts on them.",
+        ["hub.angle"],
+        default=[],
+    )
+
+
 class Analysis(Spec):
     """One analysis of the model."""
 
@@ -39,6 +48,12 @@ class Analysis(Spec):
         "esdirk",
         default=None,
     )
+    start: Literal["declared", "equilibrium"] = field(
+        "Positions at time zero: those declared, or those of the static equilibrium near them; velocities as declared.",
+        "equilibrium",
+        default="declared",
+    )
+    hold: list[str] = hold()
     step: Number = field(
         "Time step [s]; of an adaptive integrator the time between instants of results.", 1e-3, default=Number(1e-3)
     )

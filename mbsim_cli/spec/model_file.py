@@ -11,6 +11,7 @@ from pydantic import Discriminator, PrivateAttr, Tag
 from mbsim_cli.errors import Issue
 from mbsim_cli.spec.analysis import Analysis
 from mbsim_cli.spec.base import Spec, Vector, field
+from mbsim_cli.spec.equilibrium import Equilibrium
 from mbsim_cli.spec.expressions import Expressions
 from mbsim_cli.spec.inverse import InverseDynamics
 from mbsim_cli.spec.number import Number
@@ -26,7 +27,9 @@ def _analysis_type(value: Any) -> str:
 
 
 AnyAnalysis = Annotated[
-    Annotated[Analysis, Tag("type=forward_dynamics")] | Annotated[InverseDynamics, Tag("type=inverse_dynamics")],
+    Annotated[Analysis, Tag("type=forward_dynamics")]
+    | Annotated[InverseDynamics, Tag("type=inverse_dynamics")]
+    | Annotated[Equilibrium, Tag("type=equilibrium")],
     Discriminator(_analysis_type),
 ]
 

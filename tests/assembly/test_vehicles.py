@@ -202,3 +202,19 @@ sensors:
     (contact,) = assembled.contacts
     assert (contact.tyre, contact.deflection, contact.place) == ("tyre", 4, 5)
     assert assembled.problem.model.laws.next[contact.road] == NONE
+
+
+def test_a_tabulated_damper_and_a_speed_hold(tmp_path):
+    forces = """
+forces:
+  shock: {type: spring_damper, points: [ground.origin, car.hub], natural_length: 0,
+          rate_law: {type: spline, x: [-1, 0, 1], values: [-900, 0, 1500]}}
+  cruise: {type: rotational_spring_damper, coordinate: hub.angle, damping: 40, torque: 40*11, natural_angle: 0}
+"""
+    assembled = assemble(tmp_path, CAR + forces, sensitivity="ddm", sensitivity_parameters=["A"])
+    at = law_of(assembled, "shock", 2)
+    spline = CubicSpline([-1, 0, 1], [-900, 0, 1500], bc_type="natural")
+    for rate in (-1.0, -0.3, 0.0, 0.8):
+        assert at(rate)[0] == pytest.approx(float(spline(rate)), abs=1e-12)
+    o = assembled.problem.model.forces.theta[1]
+    assert assembled.problem.theta[o : o + 4].tolist() == [0, 40, 0, 440]

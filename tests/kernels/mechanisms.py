@@ -55,6 +55,30 @@ def everything(seed=7):
     return builder
 
 
+def everything_open(seed=7):
+    """An open tree with every joint, every force, every law and every sensor, and with two driven coordinates."""
+    builder = branches(seed)
+    tip = builder.body(Joint.REVOLUTE, 2)
+    builder.body(Joint.PRISMATIC, 4)
+    builder.body(Joint.FIXED, 1)
+    builder.body(Joint.REVOLUTE, tip)
+    laws = [builder.law(kind) for kind in Law]
+    for k, kind in enumerate(Measure):
+        if kind != Measure.EULER_NORM:
+            used = tuple(laws[(k + slot) % len(laws)] for slot in range(3))
+            builder.along(any_measure(builder, kind, *PAIRS[k % len(PAIRS)]), used)
+    for kind in (Force.POINT_FORCE, Force.TORQUE):
+        for k, axes in enumerate(Axes):
+            builder.applied(kind, 2 + 2 * k, axes, laws[2])
+    builder.drag(4)
+    for k, kind in enumerate(TYRES):
+        builder.tyre(kind, 2 + 2 * k, laws[1])
+    builder.constraint(builder.coordinates((1,)), laws[2])
+    builder.constraint(builder.coordinates((len(builder.z) - 1,)), laws[1])
+    builder.every_sensor()
+    return builder
+
+
 def any_measure(builder, kind, a, b):
     """A measure of any kind; those of coordinates take coordinates of a spherical and of other joints."""
     if kind == Measure.COORDINATES:

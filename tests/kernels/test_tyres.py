@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mbsim_cli.model.codes import Joint, Law, Sensor, TyreQuantity
+from mbsim_cli.model.codes import Axes, Force, Joint, Law, Sensor, TyreQuantity
 from mbsim_cli.model.layout import BODY_SIZE, GROUND, MASS, TYRE_SIZE
 from mbsim_cli.solve.forward import Simulation
 from mbsim_cli.solve.initial import assemble
@@ -70,3 +70,22 @@ def test_a_locked_wheel_slides_to_a_stop(kind):
     assert np.isfinite(found["acceleration"]).all()
     assert (np.abs(force) <= 0.9 * load * (1 + 1e-9)).all()
     assert np.abs(found["velocity"][-1, 0]) < 0.5
+
+
+def test_a_body_that_stands_level_is_no_special_case():
+    """e_0 of a level body has no inertia, and its norm must be kept all the same under large moments."""
+    builder = Builder(5, gravity=(0.0, 0.0, -9.81))
+    car = builder.body(Joint.FLOATING, GROUND, frames=(np.zeros(3), LEVEL, np.zeros(3), LEVEL))
+    o = builder.bodies[car].theta
+    builder.theta[o + MASS : o + BODY_SIZE] = [380.0, 0, 0, 0, 45, 140, 160, 0, 0, 0]
+    builder.z[:] = 0.0, 0.0, 0.3, 1.0, 0.0, 0.0, 0.0
+    builder.zd[:] = 8.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    builder.theta[builder.equations[0][1]] = 1.0
+    torque = builder.applied(Force.TORQUE, car, Axes.BODY)
+    o = builder.forces[torque][5]
+    builder.theta[o + 3 : o + 6] = 1.0, 40000.0, -3.0
+    problem = builder.problem(step=1e-2)
+    simulation = Simulation(problem, assemble(problem))
+    block = simulation.advance(2)
+    assert block.iterations.max() <= 8
+    assert np.abs(block.drift[:, 0]).max() <= 1e-10

@@ -3,45 +3,76 @@
 Paper 000, equations (9)-(11) and (14)-(17): the penalty is a means, not a part of the answer. An update
 shrinks the constraint residual by about the ratio of the penalty term to T, keeps T x + J^T mu = b, and works
 on corrections, so that no digit of x is lost to the penalty. J may have dependent rows.
+``sparsity`` is the structure of both matrices (algorithms/sparsity.py).
 """
 
 import numpy as np
 
 from mbsim_cli.kernels._jit import kernel
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve
+from mbsim_cli.kernels.algebra.sparse_solve import eliminate_sparse, solve_sparse
+
+SPARSE = -1  # first pivot of a factorisation along the structure
 
 
 @kernel
-def factor_penalised(T, J, ratio, alpha_out, weight_out, lu_out, pivot_out):
+def factor_penalised(sparsity, T, J, ratio, alpha_out, weight_out, lu_out, pivot_out):
     """Factorise T + J^T alpha J; each row's alpha makes its term ``ratio`` times T, whatever the units."""
-    n, m = T.shape[0], J.shape[0]
+    n = T.shape[0]
     floor = 0.0
     for i in range(n):
         floor = max(floor, np.abs(T[i, i].real))
-    floor *= 1e-14
+    floor *= 1e-8
     for i in range(n):
         weight_out[i] = max(np.abs(T[i, i].real), floor)
-        for j in range(n):
-            lu_out[i, j] = T[i, j]
-    largest = 0.0
-    for r in range(m):
-        compliance = 0.0
-        for i in range(n):
-            compliance += J[r, i].real * J[r, i].real / weight_out[i]
-        alpha_out[r] = compliance
-        largest = max(largest, compliance)
-    for r in range(m):
-        alpha_out[r] = ratio / max(alpha_out[r], 1e-6 * largest) if largest > 0.0 else 0.0
-        for i in range(n):
-            scaled = alpha_out[r] * J[r, i]
-            if scaled != 0.0:
-                for j in range(n):
-                    lu_out[i, j] += scaled * J[r, j]
+    _penalties(sparsity, J, ratio, weight_out, alpha_out)
+    _penalise(sparsity, T, J, alpha_out, lu_out)
+    pivot_out[0] = SPARSE
+    if eliminate_sparse(sparsity.first, sparsity.neighbour, lu_out):
+        return True
+    _penalise(sparsity, T, J, alpha_out, lu_out)
     return lu_factor(lu_out, pivot_out)
 
 
 @kernel
-def solve_constrained(lu, pivot, weight, J, alpha, b, e, tolerance, x_out, mu_out, step, rest):
+def _penalties(sparsity, J, ratio, weight, alpha_out):
+    largest = 0.0
+    for r in range(J.shape[0]):
+        compliance = 0.0
+        for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
+            i = sparsity.row_column[s]
+            compliance += J[r, i].real * J[r, i].real / weight[i]
+        alpha_out[r] = compliance
+        largest = max(largest, compliance)
+    for r in range(J.shape[0]):
+        alpha_out[r] = ratio / max(alpha_out[r], 1e-6 * largest) if largest > 0.0 else 0.0
+
+
+@kernel
+def _penalise(sparsity, T, J, alpha, out):
+    """T + J^T alpha J."""
+    for i in range(T.shape[0]):
+        for j in range(T.shape[0]):
+            out[i, j] = T[i, j]
+    for r in range(J.shape[0]):
+        for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
+            i = sparsity.row_column[s]
+            scaled = alpha[r] * J[r, i]
+            for t in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
+                j = sparsity.row_column[t]
+                out[i, j] += scaled * J[r, j]
+
+
+@kernel
+def _solve(sparsity, lu, pivot, b):
+    if pivot[0] == SPARSE:
+        solve_sparse(sparsity.first, sparsity.neighbour, lu, b)
+    else:
+        lu_solve(lu, pivot, b)
+
+
+@kernel
+def solve_constrained(sparsity, T, lu, pivot, weight, J, alpha, b, e, tolerance, x_out, mu_out, step, rest):
     """Solve for all columns of b (n, p), e (m, p); return the relative size of the last correction.
 
     ``step`` (n, p) and ``rest`` (m, p) are work arrays.
@@ -55,19 +86,17 @@ def solve_constrained(lu, pivot, weight, J, alpha, b, e, tolerance, x_out, mu_ou
         for k in range(p):
             rest[r, k] = e[r, k]
             mu_out[r, k] = 0.0
-    _add_transposed(J, alpha, rest, x_out)
-    lu_solve(lu, pivot, x_out)
-    _update_multipliers(J, alpha, x_out, mu_out, rest)
+    _add_transposed(sparsity, J, alpha, rest, x_out)
+    _solve(sparsity, lu, pivot, x_out)
+    _update_multipliers(sparsity, J, alpha, x_out, mu_out, rest)
     if m == 0:
         return 0.0
     error = np.inf
     for update in range(MAX_UPDATES):
-        for i in range(n):
-            for k in range(p):
-                step[i, k] = 0.0
-        _add_transposed(J, alpha, rest, step)
-        lu_solve(lu, pivot, step)
-        _update_multipliers(J, alpha, step, mu_out, rest)
+        _left_over(sparsity, T, J, b, x_out, mu_out, step)
+        _add_transposed(sparsity, J, alpha, rest, step)
+        _solve(sparsity, lu, pivot, step)
+        _update_multipliers(sparsity, J, alpha, step, mu_out, rest)
         previous = error
         error = _relative_size(weight, step, x_out)
         for i in range(n):
@@ -82,23 +111,45 @@ MAX_UPDATES = 12
 
 
 @kernel
-def _add_transposed(J, alpha, rest, out):
-    """out += J^T alpha rest."""
+def _left_over(sparsity, T, J, b, x, mu, out):
+    """out = b - T x - J^T mu: digits that elimination lost to the penalty come back with it."""
+    columns = out.shape[1]
+    for i in range(T.shape[0]):
+        for c in range(columns):
+            out[i, c] = b[i, c] - T[i, i] * x[i, c]
+    for k in range(T.shape[0]):
+        for s in range(sparsity.first[k], sparsity.first[k + 1]):
+            i = sparsity.neighbour[s]
+            right, below = T[i, k], T[k, i]
+            for c in range(columns):
+                out[i, c] -= right * x[k, c]
+                out[k, c] -= below * x[i, c]
     for r in range(J.shape[0]):
-        for i in range(J.shape[1]):
-            factor = J[r, i] * alpha[r]
-            if factor != 0.0:
-                for k in range(out.shape[1]):
-                    out[i, k] += factor * rest[r, k]
+        for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
+            i = sparsity.row_column[s]
+            for c in range(columns):
+                out[i, c] -= J[r, i] * mu[r, c]
 
 
 @kernel
-def _update_multipliers(J, alpha, step, mu, rest):
+def _add_transposed(sparsity, J, alpha, rest, out):
+    """out += J^T alpha rest."""
+    for r in range(J.shape[0]):
+        for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
+            i = sparsity.row_column[s]
+            factor = J[r, i] * alpha[r]
+            for k in range(out.shape[1]):
+                out[i, k] += factor * rest[r, k]
+
+
+@kernel
+def _update_multipliers(sparsity, J, alpha, step, mu, rest):
     """mu += alpha (J step - rest); rest -= J step."""
     for r in range(J.shape[0]):
         for k in range(step.shape[1]):
             moved = 0.0 * step[0, k]
-            for i in range(J.shape[1]):
+            for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
+                i = sparsity.row_column[s]
                 moved += J[r, i] * step[i, k]
             mu[r, k] += alpha[r] * (moved - rest[r, k])
             rest[r, k] -= moved

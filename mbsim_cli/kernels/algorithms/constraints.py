@@ -6,7 +6,7 @@ Phi = measure - target - law(t). Paper 000, sections 3 and 7.
 from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels.algebra.spatial import dot6, motion_at, store, sub6
 from mbsim_cli.kernels.algorithms.bodies import at_origin, column_at_origin, pose_of
-from mbsim_cli.kernels.elements.force_law import law_or_zero
+from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.kernels.elements.measures import (
     is_force_line,
     is_geometric,
@@ -26,7 +26,7 @@ def constraints(model, theta, t, z, kin, phi_out, jacobian_out, line_out):
     for i in range(model.constraints.measure.size):
         k = model.constraints.measure[i]
         kind = measures.kind[k]
-        law, _, _ = law_or_zero(model.laws, theta, model.constraints.law[i], t)
+        law, _, _ = law_value(model.laws, theta, model.constraints.law[i], t)
         target = theta[model.constraints.theta[i]] + law
         for c in range(z.size):
             jacobian_out[i, c] = 0.0
@@ -110,7 +110,7 @@ def constraint_rates(model, theta, no_eta, t, z, zd, zdd, kin, phi1_out, phi2_ou
     """Phi' and Phi'' (m,) of the motion in ``kin``."""
     for i in range(model.constraints.measure.size):
         k = model.constraints.measure[i]
-        _, law1, law2 = law_or_zero(model.laws, theta, model.constraints.law[i], t)
+        _, law1, law2 = law_value(model.laws, theta, model.constraints.law[i], t)
         if is_geometric(model.measures.kind[k]):
             g1, g2 = measure_rates(model, theta, no_eta, k, kin)
         else:

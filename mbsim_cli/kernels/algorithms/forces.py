@@ -7,7 +7,8 @@ from mbsim_cli.kernels.algebra.vec3 import cross3, load3, scale3
 from mbsim_cli.kernels.algorithms.bodies import apply_to_body, at_origin, pose_of
 from mbsim_cli.kernels.algorithms.constraints import coordinate_measure, coordinate_rates, coordinate_slope
 from mbsim_cli.kernels.algorithms.motion_forces import follows_motion, motion_wrench
-from mbsim_cli.kernels.elements.force_law import law_or_zero, measure_force
+from mbsim_cli.kernels.elements.force_law import measure_force
+from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.kernels.elements.measures import is_force_line, is_geometric, line, measure_value, point_of
 from mbsim_cli.model.codes import Axes, Force
 from mbsim_cli.model.layout import NONE
@@ -76,7 +77,7 @@ def applied_wrench(model, theta, t, kin, f):
     R, r = pose_of(kin, model.pairs.b[forces.pair[f]])
     vector = load3(theta, o + 3)
     if forces.law[f, 0] != NONE:
-        factor, _, _ = law_or_zero(model.laws, theta, forces.law[f, 0], t)
+        factor, _, _ = law_value(model.laws, theta, forces.law[f, 0], t)
         vector = scale3(factor, vector)
     else:
         vector = scale3(1.0 + 0.0 * t, vector)

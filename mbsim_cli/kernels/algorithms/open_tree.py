@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import inlined, kernel
-from mbsim_cli.kernels.elements.force_law import law_or_zero, law_variation_or_zero
+from mbsim_cli.kernels.elements.laws import law_value, law_variation
 from mbsim_cli.model.codes import Column, Measure
 from mbsim_cli.model.layout import NONE
 
@@ -43,7 +43,7 @@ def drive(model, theta, t, open_tree, z, zd):
         i = open_tree.driver[c]
         if i != NONE:
             a = theta[coefficient_offset(model, i)]
-            law, law1, _ = law_or_zero(model.laws, theta, model.constraints.law[i], t)
+            law, law1, _ = law_value(model.laws, theta, model.constraints.law[i], t)
             z[c] = (theta[model.constraints.theta[i]] + law) / a
             zd[c] = law1 / a
 
@@ -54,7 +54,7 @@ def driven_acceleration(model, theta, t, open_tree, zdd):
     for c in range(zdd.size):
         i = open_tree.driver[c]
         if i != NONE:
-            _, _, law2 = law_or_zero(model.laws, theta, model.constraints.law[i], t)
+            _, _, law2 = law_value(model.laws, theta, model.constraints.law[i], t)
             zdd[c] = law2 / theta[coefficient_offset(model, i)]
 
 
@@ -66,7 +66,7 @@ def vary_drive(model, theta, dtheta, t, open_tree, z, zd, dz, dzd):
         if i != NONE:
             o = coefficient_offset(model, i)
             for k in range(dz.shape[1]):
-                law, law1, _ = law_variation_or_zero(model.laws, theta, dtheta[k], model.constraints.law[i], t)
+                law, law1, _ = law_variation(model.laws, theta, dtheta[k], model.constraints.law[i], t)
                 dz[c, k] = (dtheta[k, model.constraints.theta[i]] + law - dtheta[k, o] * z[c]) / theta[o]
                 dzd[c, k] = (law1 - dtheta[k, o] * zd[c]) / theta[o]
 
@@ -79,5 +79,5 @@ def vary_driven_acceleration(model, theta, dtheta, t, open_tree, zdd, dzdd):
         if i != NONE:
             o = coefficient_offset(model, i)
             for k in range(dzdd.shape[1]):
-                _, _, law2 = law_variation_or_zero(model.laws, theta, dtheta[k], model.constraints.law[i], t)
+                _, _, law2 = law_variation(model.laws, theta, dtheta[k], model.constraints.law[i], t)
                 dzdd[c, k] = (law2 - dtheta[k, o] * zdd[c]) / theta[o]

@@ -36,11 +36,10 @@ from mbsim_cli.kernels.algorithms.kinematics import offset_to_parent
 from mbsim_cli.kernels.algorithms.motion_forces import contact_of, follows_motion, is_tyre, vary_drag, vary_tyre
 from mbsim_cli.kernels.algorithms.newton_matrix import applied_variation, rate_apply, rate_matrix
 from mbsim_cli.kernels.elements.force_law import (
-    law_or_zero,
-    law_variation_or_zero,
     measure_force,
     measure_force_variation,
 )
+from mbsim_cli.kernels.elements.laws import law_value, law_variation
 from mbsim_cli.kernels.elements.measures import (
     is_force_line,
     is_geometric,
@@ -253,8 +252,8 @@ def _vary_applied(model, theta, dtheta, t, f, k, kin, tw):
     d_point = add3(moved(N, point), rotate(R, load3(dtheta, o)))
     factor, d_factor = 1.0 + 0.0 * theta[0], 0.0 * theta[0]
     if forces.law[f, 0] != NONE:
-        factor, _, _ = law_or_zero(model.laws, theta, forces.law[f, 0], t)
-        d_factor, _, _ = law_variation_or_zero(model.laws, theta, dtheta, forces.law[f, 0], t)
+        factor, _, _ = law_value(model.laws, theta, forces.law[f, 0], t)
+        d_factor, _, _ = law_variation(model.laws, theta, dtheta, forces.law[f, 0], t)
     given = add3(scale3(factor, load3(dtheta, o + 3)), scale3(d_factor, load3(theta, o + 3)))
     if forces.axes[f] == Axes.BODY:
         d_vector = add3(rotate(R, given), cross3(N[0], vector))

@@ -14,7 +14,8 @@ from mbsim_cli.kernels.algorithms.forces import applied_wrench, measure_and_rate
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.motion_forces import contact_of, follows_motion, motion_wrench
 from mbsim_cli.kernels.elements.attitude import attitude
-from mbsim_cli.kernels.elements.force_law import NATURAL, STIFFNESS, law_or_zero, measure_force
+from mbsim_cli.kernels.elements.force_law import NATURAL, STIFFNESS, measure_force
+from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.kernels.elements.measures import is_geometric, measure_value, moved, point_of
 from mbsim_cli.kernels.elements.tyre import tyre_quantity
 from mbsim_cli.model.codes import Force, Sensor
@@ -187,6 +188,6 @@ def other_power(model, theta, t, z, zd, multiplier, kin):
             wrench, _, _ = applied_wrench(model, theta, t, kin, f)
             total += dot6(at_origin(kin.V, kin, model.pairs.b[model.forces.pair[f]]), wrench)
     for i in range(model.constraints.measure.size):
-        _, rate, _ = law_or_zero(model.laws, theta, model.constraints.law[i], t)
+        _, rate, _ = law_value(model.laws, theta, model.constraints.law[i], t)
         total -= multiplier[i] * rate
     return total

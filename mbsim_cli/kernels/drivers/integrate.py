@@ -9,8 +9,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import entry, kernel, merged
+from mbsim_cli.kernels._jit import entry, merged
 from mbsim_cli.kernels.drivers.record import write_instant
+from mbsim_cli.kernels.drivers.stepping import (
+    BEFORE_START,
+    BEGIN,
+    MEETS,
+    SIZE,
+    SMALLEST,
+    TIME,
+    end_of_step,
+    first_step,
+    guess,
+    is_finite,
+    next_step,
+    write_counters,
+)
 from mbsim_cli.kernels.integrators.dense_output import form_dense, interpolate
 from mbsim_cli.kernels.integrators.runge_kutta import (
     copy_state,
@@ -20,23 +34,10 @@ from mbsim_cli.kernels.integrators.runge_kutta import (
     keep_stage,
     put_on_manifold,
 )
-from mbsim_cli.kernels.integrators.step_control import (
-    SHRINK,
-    error_norm,
-    factor_of,
-    initial_step,
-    size_of,
-    trial_step_of,
-)
+from mbsim_cli.kernels.integrators.step_control import EVALUATIONS, REJECTED, SHRINK, STEPS, error_norm, factor_of
 from mbsim_cli.model.codes import Status
 
-STEPS, REJECTED, EVALUATIONS, JACOBIANS, FACTORISATIONS = range(5)
-TIME, BEGIN, SIZE = range(3)
-BEFORE_START = -1.0
 START, GUESS, STAGE, ROW = range(4)  # what is evaluated
-SMALLEST = 1e-14  # step, relative to the duration
-LONGEST = 0.05  # step, relative to the duration: a short pulse after a rest should not be stepped over
-MEETS = 1e-12  # how near, relative to the duration, the end of a step is to a row's time
 
 
 class IntegrationWork(NamedTuple):
@@ -70,7 +71,7 @@ def integrate(
             put_on_manifold(dyn.open_tree, probe, d_probe)
         elif np.abs(t - times[row]) <= near:
             write_instant(times[row], state, sens, record, d_record, row)
-            _write_counters(counters, counters_out[row])
+            write_counters(counters, counters_out[row])
             row += 1
             continue
         elif t > times[row]:
@@ -78,11 +79,11 @@ def integrate(
             interpolate((at - clock[BEGIN]) / (t - clock[BEGIN]), work.dense, probe, d_probe)
             put_on_manifold(dyn.open_tree, probe, d_probe)
         elif control.adaptive and clock[SIZE] == 0.0:
-            what, at = GUESS, t + _guess(control, state, probe)
+            what, at = GUESS, t + guess(control, state, probe)
         else:
             what = STAGE
             if stage == 0:
-                stage, h = 1, _next_step(t, step, end, control.adaptive, clock[SIZE])
+                stage, h = 1, next_step(t, step, end, control.adaptive, clock[SIZE])
                 if not h > SMALLEST * end:
                     return (Status.STEP_TOO_SMALL if regular else Status.SINGULAR).value
             at = t + tableau.c[stage] * h
@@ -102,10 +103,10 @@ def integrate(
             clock[TIME] = 0.0
         elif what == ROW:
             write_instant(at, probe, d_probe, record, d_record, row)
-            _write_counters(counters, counters_out[row])
+            write_counters(counters, counters_out[row])
             row += 1
         elif what == GUESS:
-            clock[SIZE] = _first_step(control, at - t, state, probe)
+            clock[SIZE] = first_step(control, at - t, state, probe)
         else:
             keep_stage(stage, probe, d_probe, stages)
             accepted = stage >= s
@@ -128,9 +129,9 @@ def integrate(
                 if inside:
                     form_dense(h, tableau.dense, state, sens, work.trial, work.d_trial, stages, s, work.dense)
                 _accept(state, sens, work)
-                clock[BEGIN], clock[TIME] = t, _end_of_step(t, h, end, control.adaptive, near)
+                clock[BEGIN], clock[TIME] = t, end_of_step(t, h, end, control.adaptive, near)
                 stage, rejected = 0, False
-                if not _is_finite(state, sens):
+                if not is_finite(state, sens):
                     return Status.NOT_FINITE.value
     return Status.OK.value
 
@@ -143,65 +144,3 @@ def _accept(state, sens, work):
         work.carry.z[c] = work.owed.z[c]
         work.carry.zd[c] = work.owed.zd[c]
     work.counters[STEPS] += 1
-
-
-@kernel
-def _next_step(t, step, end, adaptive, size):
-    """Length of the step from t; the last one ends the run."""
-    if not adaptive:
-        return step
-    size = min(size, LONGEST * end)
-    return end - t if t + 1.01 * size >= end else size
-
-
-@kernel
-def _end_of_step(t, h, end, adaptive, near):
-    """t + h without the round-off of sums."""
-    if not adaptive:
-        return h * np.round(t / h + 1.0)
-    return end if t + h > end - near else t + h
-
-
-@merged
-def _guess(control, state, probe):
-    """A short explicit Euler step into ``probe``, which tells how fast rates change; return its length."""
-    first = size_of(control, state.z, state.z) + size_of(control, state.zd, state.zd)
-    rate = size_of(control, state.zd, state.z) + size_of(control, state.zdd, state.zd)
-    h = trial_step_of(first, rate)
-    for c in range(state.z.size):
-        probe.z[c] = state.z[c] + h * state.zd[c]
-        probe.zd[c] = state.zd[c] + h * state.zdd[c]
-    return h
-
-
-@merged
-def _first_step(control, h, state, probe):
-    """Length of the first step, after the guess of length h was evaluated."""
-    for c in range(state.z.size):
-        probe.z[c] = probe.zd[c] - state.zd[c]
-        probe.zd[c] = probe.zdd[c] - state.zdd[c]
-    rate = size_of(control, state.zd, state.z) + size_of(control, state.zdd, state.zd)
-    change = size_of(control, probe.z, state.z) + size_of(control, probe.zd, state.zd)
-    return initial_step(control, rate, change, h)
-
-
-@kernel
-def _write_counters(counters, out):
-    for k in range(counters.size):
-        out[k] = counters[k]
-        counters[k] = 0
-
-
-@merged
-def _is_finite(state, sens):
-    """Whether accelerations and their sensitivities are; all else reaches them."""
-    return np.isfinite(_sum(state.zdd.reshape(-1, 1)) + _sum(sens.zdd))
-
-
-@kernel
-def _sum(a):
-    total = 0.0
-    for c in range(a.shape[0]):
-        for k in range(a.shape[1]):
-            total += a[c, k].real
-    return total

@@ -5,26 +5,8 @@ Q = f_0 + law_t(t) - k (g - g_0) - c g' - law_e(g - g_0) - law_r(g'), conjugate 
 
 from mbsim_cli.kernels._jit import inlined
 from mbsim_cli.kernels.elements.laws import law_value, law_variation
-from mbsim_cli.model.layout import NONE
 
 STIFFNESS, DAMPING, NATURAL, CONSTANT = 0, 1, 2, 3
-
-
-@inlined
-def law_or_zero(laws, theta, k, x):
-    """Value and two derivatives of law k, or zeros where there is none."""
-    if k == NONE:
-        return 0.0 * x + 0.0 * theta[0], 0.0 * x + 0.0 * theta[0], 0.0 * x + 0.0 * theta[0]
-    return law_value(laws, theta, k, x)
-
-
-@inlined
-def law_variation_or_zero(laws, theta, dtheta, k, x):
-    """Variation of a law and of its two derivatives at fixed x, or zeros."""
-    if k == NONE:
-        zero = 0.0 * x + 0.0 * theta[0]
-        return zero, zero, zero
-    return law_variation(laws, theta, dtheta, k, x)
 
 
 @inlined
@@ -32,9 +14,9 @@ def measure_force(forces, laws, theta, f, t, g, g1):
     """Force Q, and its derivatives with respect to g and g'."""
     o = forces.theta[f]
     elongation = g - theta[o + NATURAL]
-    by_time, _, _ = law_or_zero(laws, theta, forces.law[f, 0], t)
-    by_g, slope_g, _ = law_or_zero(laws, theta, forces.law[f, 1], elongation)
-    by_g1, slope_g1, _ = law_or_zero(laws, theta, forces.law[f, 2], g1)
+    by_time, _, _ = law_value(laws, theta, forces.law[f, 0], t)
+    by_g, slope_g, _ = law_value(laws, theta, forces.law[f, 1], elongation)
+    by_g1, slope_g1, _ = law_value(laws, theta, forces.law[f, 2], g1)
     k, c = theta[o + STIFFNESS], theta[o + DAMPING]
     Q = theta[o + CONSTANT] + by_time - k * elongation - c * g1 - by_g - by_g1
     return Q, -k - slope_g, -c - slope_g1
@@ -48,8 +30,8 @@ def measure_force_variation(forces, laws, theta, dtheta, f, t, g, g1):
     d_natural = dtheta[o + NATURAL]
     dQ = dtheta[o + CONSTANT] - dtheta[o + STIFFNESS] * elongation + theta[o + STIFFNESS] * d_natural
     dQ -= dtheta[o + DAMPING] * g1
-    by_time, _, _ = law_variation_or_zero(laws, theta, dtheta, forces.law[f, 0], t)
-    by_g, _, _ = law_variation_or_zero(laws, theta, dtheta, forces.law[f, 1], elongation)
-    by_g1, _, _ = law_variation_or_zero(laws, theta, dtheta, forces.law[f, 2], g1)
-    _, slope_g, _ = law_or_zero(laws, theta, forces.law[f, 1], elongation)
+    by_time, _, _ = law_variation(laws, theta, dtheta, forces.law[f, 0], t)
+    by_g, _, _ = law_variation(laws, theta, dtheta, forces.law[f, 1], elongation)
+    by_g1, _, _ = law_variation(laws, theta, dtheta, forces.law[f, 2], g1)
+    _, slope_g, _ = law_value(laws, theta, forces.law[f, 1], elongation)
     return dQ + by_time - by_g + slope_g * d_natural - by_g1

@@ -19,23 +19,25 @@ SINE_POWER = int(Law.SINE_POWER)
 
 @kernel
 def law_value(laws, theta, k, x):
-    """Value, first and second derivative of law k at x."""
-    f, df, ddf = _term(laws, theta, k, x)
-    while laws.next[k] != NONE:
-        k = laws.next[k]
+    """Value, first and second derivative of law k at x; zeros where k is NONE."""
+    f = 0.0 * (theta[0] + x)
+    df, ddf = f, f
+    while k != NONE:
         g, dg, ddg = _term(laws, theta, k, x)
         f, df, ddf = f + g, df + dg, ddf + ddg
+        k = laws.next[k]
     return f, df, ddf
 
 
 @kernel
 def law_variation(laws, theta, dtheta, k, x):
     """Derivatives of value, first and second derivative at fixed x in the direction ``dtheta``."""
-    f, df, ddf = _term_variation(laws, theta, dtheta, k, x)
-    while laws.next[k] != NONE:
-        k = laws.next[k]
+    f = 0.0 * (theta[0] + dtheta[0] + x)
+    df, ddf = f, f
+    while k != NONE:
         g, dg, ddg = _term_variation(laws, theta, dtheta, k, x)
         f, df, ddf = f + g, df + dg, ddf + ddg
+        k = laws.next[k]
     return f, df, ddf
 
 

@@ -14,6 +14,7 @@ from mbsim_cli.kernels.algorithms.constraints import constraint_rates, constrain
 from mbsim_cli.kernels.algorithms.forces import clear_wrenches, constraint_forces, element_forces
 from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
 from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
+from mbsim_cli.kernels.algorithms.motion_forces import is_tyre
 from mbsim_cli.kernels.algorithms.newton_matrix import mass_matrix, newton_matrix
 from mbsim_cli.model.codes import Status
 
@@ -44,13 +45,15 @@ class Equations(NamedTuple):
 
 
 class Factor(NamedTuple):
-    """A factorised matrix T + J^T alpha J, with the J that it was formed with."""
+    """A factorised matrix T + J^T alpha J, with the T and J that it was formed with."""
 
+    T: np.ndarray  # (n, n)
     lu: np.ndarray  # (n, n)
     pivot: np.ndarray  # (n,)
     weight: np.ndarray  # (n,)
     J: np.ndarray  # (m, n)
     alpha: np.ndarray  # (m,)
+    sparsity: tuple  # algorithms.sparsity.Sparsity
 
 
 class Columns(NamedTuple):
@@ -94,13 +97,18 @@ def evaluate(model, theta, t, at_center, state, kin, comp, eq):
 def factor_with(ratio, eq, factor):
     """Factorise eq.T with the constraints of eq.J."""
     copy_to(eq.J, factor.J)
-    return factor_penalised(eq.T, factor.J, ratio, factor.alpha, factor.weight, factor.lu, factor.pivot)
+    copy_to(eq.T, factor.T)
+    return factor_penalised(
+        factor.sparsity, eq.T, factor.J, ratio, factor.alpha, factor.weight, factor.lu, factor.pivot
+    )
 
 
 @merged
 def solve(factor, tolerance, columns):
     """Solve for all columns, to a relative correction below the tolerance."""
     return solve_constrained(
+        factor.sparsity,
+        factor.T,
         factor.lu,
         factor.pivot,
         factor.weight,
@@ -160,7 +168,7 @@ def newton(model, theta, t, control, scale, state, kin, comp, eq, factor, column
     is relative to. ``fresh`` says that ``factor`` holds a usable tangent.
     """
     h = control.h
-    previous, share = np.inf, 1.0
+    previous, share, saturates = np.inf, 1.0, has_tyres(model.forces)
     for iteration in range(control.max_iterations):
         evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
         formed = not fresh
@@ -180,17 +188,30 @@ def newton(model, theta, t, control, scale, state, kin, comp, eq, factor, column
             return Status.NOT_FINITE, iteration, scale
         close = size <= max(ROUND_OFF * scale, AMPLIFIED * floor)
         settled = close and share == 1.0 and size > STALLED * previous
-        if settled or size <= control.tolerance * scale + floor:
-            _apply_correction(h, 1.0, state, columns)
-            return Status.OK, iteration + 1, scale
-        # beyond the bend of friction Newton's full corrections swing ever wider
-        share = 0.5 * share if formed and size > previous else 1.5 * share
-        share = 1.0 if close else min(1.0, share)
+        done = size <= control.tolerance * scale + floor or settled
+        if done or close or not saturates:
+            share = 1.0
+        elif size > previous:
+            # beyond the bend of friction full corrections swing ever wider, and those of an old tangent lead astray
+            share = 0.5 * share if formed else 0.0
+        else:
+            share = min(1.0, 1.5 * share)
         _apply_correction(h, share, state, columns)
+        if done:
+            return Status.OK, iteration + 1, scale
         if size > STALE * previous:
             fresh = False
         previous = size
     return Status.NO_CONVERGENCE, control.max_iterations, scale
+
+
+@kernel
+def has_tyres(forces):
+    """Whether friction of tyres is among the forces."""
+    found = False
+    for f in range(forces.kind.size):
+        found = found or is_tyre(forces.kind[f])
+    return found
 
 
 STALE = 0.1  # contraction above which an old tangent is formed anew

@@ -11,6 +11,7 @@ from mbsim_cli.kernels._jit import kernel
 
 SAFETY = 0.9
 SHRINK, GROW = 0.2, 10.0
+STEPS, REJECTED, EVALUATIONS, JACOBIANS, FACTORISATIONS = range(5)  # what counters count
 
 
 class ErrorControl(NamedTuple):
@@ -91,3 +92,13 @@ def initial_step(control, rate_size, change_size, trial_step):
 def trial_step_of(first_size, rate_size):
     """Length of an Euler step that tells how fast the rates change."""
     return 1e-6 if first_size < 1e-5 or rate_size < 1e-5 else 0.01 * first_size / rate_size
+
+
+@kernel
+def sum_of(a):
+    """Sum of the real parts of a (n, p): finite if they all are."""
+    total = 0.0
+    for c in range(a.shape[0]):
+        for k in range(a.shape[1]):
+            total += a[c, k].real
+    return total

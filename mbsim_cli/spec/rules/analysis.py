@@ -1,6 +1,7 @@
 """Analysis: times and tolerances that make sense, parameters that exist."""
 
 from mbsim_cli.spec.analysis import OPEN_TREES, Analysis
+from mbsim_cli.spec.equilibrium import Equilibrium
 from mbsim_cli.spec.inverse import InverseDynamics
 from mbsim_cli.spec.review import Review
 
@@ -24,8 +25,11 @@ def check(review: Review) -> None:
     if isinstance(analysis, InverseDynamics):
         _inverse(review, analysis)
     else:
-        _times(review, analysis)
-        _integrator(review, analysis)
+        _no_torques(review)
+        if isinstance(analysis, Analysis):
+            _times(review, analysis)
+            _integrator(review, analysis)
+        _held(review, analysis)
     for index, name in enumerate(_parameters(review)):
         path = ("analysis", "sensitivity", "parameters", index)
         review.known(path, name, "parameters", "parameter")
@@ -48,11 +52,20 @@ def _inverse(review: Review, analysis: InverseDynamics) -> None:
         review.report(("analysis", "sampling"), message)
 
 
-def _times(review: Review, analysis: Analysis) -> None:
+def _no_torques(review: Review) -> None:
     for name, sensor in review.model.sensors.items():
         if sensor.type in ("torque", "torques"):
             hint = "a force sensor shows what a force element gives"
             review.report(("sensors", name), "torques are results of the analysis inverse_dynamics alone", hint)
+
+
+def _held(review: Review, analysis: Analysis | Equilibrium) -> None:
+    if analysis.hold and isinstance(analysis, Analysis) and analysis.start != "equilibrium":
+        message = "only a static equilibrium holds coordinates"
+        review.report(("analysis", "hold"), message, "add start: equilibrium", key=True)
+
+
+def _times(review: Review, analysis: Analysis) -> None:
     step, duration = review.value(analysis.step), review.value(analysis.duration)
     if step is None or duration is None or step <= 0 or duration <= 0:
         return

@@ -29,12 +29,15 @@ def _agreement(review: Review, path: Path, given: Check) -> None:
         review.known((*path, "objectives", index), name, "objectives", "objective")
     if not review.names("objectives") and not review.lost("objectives"):
         review.report((*path, "agreement"), "there are no objectives that could agree")
-    own = getattr(review.model.analysis, "formulation", None)
-    if own is None and not review.lost("analysis"):
+    analysis = review.model.analysis
+    own = getattr(analysis, "formulation", None)
+    if analysis.type == "inverse_dynamics" and not review.lost("analysis"):
         review.report((*path, "agreement"), "inverse dynamics has one method, and no other that it could agree with")
     for index, method in enumerate(given.agreement):
         if method == own and review.intact("analysis", "formulation"):
             review.report((*path, "agreement", index), f"{method} is the method of the analysis itself")
+        elif analysis.type == "equilibrium" and method != "complex_step":
+            review.report((*path, "agreement", index), "an equilibrium has one method; complex_step differentiates it")
         elif method == "complex_step" and not review.names("parameters") and not review.lost("parameters"):
             review.report((*path, "agreement", index), "there are no parameters to step along")
 
@@ -48,13 +51,16 @@ def _parameter(review: Review, path: Path, name: str) -> None:
 def _values(review: Review, path: Path, given: Check) -> None:
     known = given.sensor in review.model.sensors and review.intact("joints")
     wanted = review.model.width_of(given.sensor) if known and given.sensor else None
-    duration = review.value(review.model.analysis.duration)
+    analysis = review.model.analysis
+    duration = review.value(getattr(analysis, "duration", None))
     for index, entry in enumerate(given.values):
         place = (*path, "values", index)
         if wanted is not None:
             _width(review, (*place, "value"), entry, wanted)
         time = review.value(entry.time)
-        if time is not None and duration is not None and not 0 <= time <= duration * (1 + 1e-9):
+        if analysis.type == "equilibrium" and time:
+            review.report((*place, "time"), "an equilibrium has one instant, at time 0")
+        elif time is not None and duration is not None and not 0 <= time <= duration * (1 + 1e-9):
             review.report((*place, "time"), f"{time:g} s lies outside the duration of {duration:g} s")
 
 

@@ -50,6 +50,9 @@ class References:
         if (motion := getattr(model.analysis, "motion", None)) is not None:
             self._motion(motion)
 
+        for index, coordinate in enumerate(getattr(model.analysis, "hold", ())):
+            self.coordinate(("analysis", "hold", index), coordinate)
+
     def _motion(self, motion: Any) -> None:
         path = ("analysis", "motion")
         if isinstance(motion.all, str):

@@ -28,6 +28,7 @@ def check(review: Review) -> None:
     for name, force in review.model.forces.items():
         _sizes(review, ("forces", name), force)
         if force.type == "tyre":
+            _upright(review, ("forces", name))
             _sizes(review, ("forces", name, "slip"), force.slip)
             if force.road is not None and not isinstance(force.road, str):
                 _road(review, ("forces", name, "road"), force.road)
@@ -38,6 +39,14 @@ def check(review: Review) -> None:
     reads = {name: road.roads for name, road in review.model.roads.items() if isinstance(road, RoadSum)}
     for cycle in sort(reads)[1]:
         review.report(("roads", cycle[0]), f"the road is made of itself: {shown(cycle)}")
+
+
+def _upright(review: Review, path: Path) -> None:
+    gravity = review.vector(review.model.gravity)
+    if gravity is not None and any(gravity) and gravity[2] >= 0.0:
+        shown = ", ".join(f"{g:g}" for g in gravity)
+        message = f"a tyre needs gravity that points down the z axis, and gravity is [{shown}]"
+        review.report(path, message, "roads are heights along z over x; turn the model, or gravity")
 
 
 def _road(review: Review, path: Path, road: Any) -> None:

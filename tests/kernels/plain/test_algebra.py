@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 from mbsim_cli.kernels.algebra import complex_safe, euler_parameters, linear_solve, rot3, spatial, vec3
+from mbsim_cli.kernels.algebra.sparse_solve import eliminate_sparse, solve_sparse
 from mbsim_cli.kernels.algorithms.constrained_solve import factor_penalised, solve_constrained
+from mbsim_cli.kernels.algorithms.sparsity import Sparsity
 from mbsim_cli.kernels.elements.columns import euler_column, euler_column_rate, euler_column_second_rate
 from mbsim_cli.kernels.integrators.multiplier_range import keep_in_range
 from tests.kernels.geometry import euler_rotation, rotation, skew
+from tests.kernels.models import offsets
 
 EPS = 1e-30
 rng = np.random.default_rng(0)
@@ -131,6 +134,33 @@ def test_symmetric_factorisation():
         assert not linear_solve.ldl_factor(singular, np.zeros(3))
 
 
+def dense_structure(n, m):
+    """The structure of matrices without zeros."""
+    below = [np.arange(k) for k in range(n)]
+    return Sparsity(
+        offsets([len(row) for row in below]), np.concatenate(below), offsets([n] * m), np.tile(np.arange(n), m)
+    )
+
+
+def test_elimination_along_a_structure():
+    own = np.random.default_rng(2)
+    meets = np.zeros((6, 6), bool)
+    for group in ((0, 1, 2), (0, 3), (3, 4, 5)):
+        meets[np.ix_(group, group)] = True
+    matrix = np.where(meets, own.normal(size=(6, 6)), 0.0) + 6 * np.eye(6)
+    lists = [np.flatnonzero(meets[k, :k]) for k in range(6)]
+    first, neighbour = offsets([len(row) for row in lists]), np.concatenate(lists)
+    factor, x = matrix.copy(), own.normal(size=(6, 2))
+    right = matrix @ x
+    assert eliminate_sparse(first, neighbour, factor)
+    assert not factor[~meets].any()
+    solve_sparse(first, neighbour, factor, right)
+    assert np.allclose(right, x, atol=1e-13)
+    lost = np.ones((6, 6))
+    assert not eliminate_sparse(first, neighbour, lost)
+    assert not eliminate_sparse(first, neighbour, np.zeros((6, 6)))
+
+
 @pytest.mark.parametrize("dependent", [0, 2])
 @pytest.mark.parametrize("ratio", [1e2, 1e4, 1e6])
 def test_constrained_solve(ratio, dependent):
@@ -143,9 +173,10 @@ def test_constrained_solve(ratio, dependent):
     J, e = np.vstack([J, mix @ J]), np.vstack([e, mix @ e])
     rows = m + dependent
     alpha, weight, lu, pivot = np.zeros(rows), np.zeros(n), np.zeros((n, n)), np.zeros(n, int)
-    assert factor_penalised(T, J, ratio, alpha, weight, lu, pivot)
+    full = dense_structure(n, rows)
+    assert factor_penalised(full, T, J, ratio, alpha, weight, lu, pivot)
     x, mu, step, rest = np.zeros((n, p)), np.zeros((rows, p)), np.zeros((n, p)), np.zeros((rows, p))
-    error = solve_constrained(lu, pivot, weight, J, alpha, b, e, 1e-12, x, mu, step, rest)
+    error = solve_constrained(full, T, lu, pivot, weight, J, alpha, b, e, 1e-12, x, mu, step, rest)
     assert error <= 1e-10
     assert np.abs(x - exact[:n]).max() <= 1e-8 * np.abs(exact[:n]).max()
     assert np.abs(J.T @ mu - J[:m].T @ exact[n:]).max() <= 1e-7 * np.abs(J[:m].T @ exact[n:]).max()

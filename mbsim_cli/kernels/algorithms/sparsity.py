@@ -1,0 +1,66 @@
+"""Where the matrices of a mechanism can differ from zero, and where elimination fills them in.
+
+Coordinates meet on a common branch, in a constraint, and along the path of a force element. Eliminated from the tips
+to the ground, a tree fills in nothing (Featherstone 2005); loops and elements add little.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.model.codes import Measure
+from mbsim_cli.model.layout import NONE
+
+
+class Sparsity(NamedTuple):
+    """Neighbours of coordinates, and coordinates of constraints."""
+
+    first: np.ndarray  # (n + 1,) into neighbour
+    neighbour: np.ndarray  # coordinates i < k that k meets when it is eliminated, the last coordinate first
+    row_first: np.ndarray  # (m + 1,) into row_column
+    row_column: np.ndarray  # coordinates that constraint r depends on
+
+
+def sparsity(model):
+    """Find the structure of T + J^T alpha J and of J."""
+    n = model.tree.column_kind.size
+    meets = np.zeros((n, n), bool)
+    for columns in _groups(model):
+        meets[np.ix_(columns, columns)] = True
+    neighbours = [np.zeros(0, np.int64)] * n
+    for k in range(n - 1, -1, -1):
+        neighbours[k] = np.flatnonzero(meets[k, :k])
+        meets[np.ix_(neighbours[k], neighbours[k])] = True
+    rows = [_measure_columns(model, measure) for measure in model.constraints.measure]
+    return Sparsity(*_lists(neighbours), *_lists(rows))
+
+
+def _groups(model):
+    """Sets of coordinates that all meet each other."""
+    tree = model.tree
+    branch = [np.zeros(0, np.int64)] * tree.parent.size
+    leaf = np.ones(tree.parent.size, bool)
+    leaf[tree.parent[tree.parent >= 0]] = False
+    for i, parent in enumerate(tree.parent):
+        own = np.arange(tree.first_column[i], tree.first_column[i + 1])
+        branch[i] = own if parent < 0 else np.concatenate([branch[parent], own])
+        if leaf[i]:
+            yield branch[i]
+    for pair in range(model.pairs.a.size):
+        yield model.pairs.column[model.pairs.first[pair] : model.pairs.first[pair + 1]]
+    for measure in range(model.measures.kind.size):
+        yield _measure_columns(model, measure)
+
+
+def _measure_columns(model, measure):
+    pairs, measures = model.pairs, model.measures
+    if measures.kind[measure] <= Measure.ANGLE and measures.pair[measure] != NONE:
+        pair = measures.pair[measure]
+        return pairs.column[pairs.first[pair] : pairs.first[pair + 1]]
+    return measures.coordinate[measures.first[measure] : measures.first[measure + 1]]
+
+
+def _lists(rows):
+    """Concatenated rows, and where each begins."""
+    first = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)]).astype(np.int64)
+    return first, np.concatenate([np.zeros(0, np.int64), *rows]).astype(np.int64)

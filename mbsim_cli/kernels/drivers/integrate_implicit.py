@@ -1,0 +1,178 @@
+"""The compiled time loop of a diagonally implicit Runge-Kutta method, called like ``integrate``.
+
+Stages come from the residual of the equations of motion, which is the same in all formulations; accelerations at the
+ends of steps and in rows from the formulation. As in ``integrate``, these are evaluated in one place.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels._jit import entry, merged
+from mbsim_cli.kernels.drivers.record import write_instant
+from mbsim_cli.kernels.drivers.stepping import (
+    BEFORE_START,
+    BEGIN,
+    MEETS,
+    SIZE,
+    SMALLEST,
+    TIME,
+    end_of_step,
+    first_step,
+    guess,
+    is_finite,
+    next_step,
+    write_counters,
+)
+from mbsim_cli.kernels.integrators.esdirk import solve_stage, start_stage, vary_stage
+from mbsim_cli.kernels.integrators.hermite import interpolate_between
+from mbsim_cli.kernels.integrators.runge_kutta import (
+    copy_state,
+    end_step,
+    evaluate_state,
+    form_stage,
+    keep_stage,
+    put_on_manifold,
+)
+from mbsim_cli.kernels.integrators.step_control import EVALUATIONS, REJECTED, SHRINK, STEPS, error_norm, factor_of
+from mbsim_cli.model.codes import Status
+
+START, GUESS, STEP, ROW = range(4)  # what is evaluated
+
+
+class ImplicitWork(NamedTuple):
+    """Work arrays, and what one call leaves to the next."""
+
+    clock: np.ndarray  # (3,) time (before the start: -1), beginning of the last step, size of the next one (0: unknown)
+    counters: np.ndarray  # (5,) steps, rejected steps, evaluations, Jacobians, factorisations
+    probe: tuple  # State that is evaluated
+    d_probe: tuple  # Sensitivity
+    begin: tuple  # where the last step began, and where it ended, with the accelerations of its stages
+    d_begin: tuple
+    finish: tuple
+    d_finish: tuple
+    stages: tuple
+    carry: tuple
+    owed: tuple  # Carry of a trial
+    equations: tuple  # StageEquations
+
+
+class ImplicitControl(NamedTuple):
+    """Choices of the integration."""
+
+    error: tuple  # ErrorControl
+    newton: tuple  # NewtonControl
+
+
+@entry
+def integrate_implicit(
+    model, theta, step, times, end, tableau, control, directions, dyn, state, sens, work, record, counters_out, d_record
+):
+    """Fill rows at ``times`` (B,), in steps of length ``step`` or as the error asks; returns a status."""
+    clock, counters, probe, d_probe, stages = work.clock, work.counters, work.probe, work.d_probe, work.stages
+    adaptive, s, near = control.error.adaptive, tableau.c.size, MEETS * end
+    row, h, at, rejected, regular, error = 0, 0.0, 0.0, False, True, 0.0
+    while row < times.size:
+        t = clock[TIME]
+        if t == BEFORE_START:
+            what, at = START, 0.0
+            copy_state(state, sens, probe, d_probe)
+            put_on_manifold(dyn.open_tree, probe, d_probe)
+        elif np.abs(t - times[row]) <= near:
+            write_instant(times[row], state, sens, record, d_record, row)
+            write_counters(counters, counters_out[row])
+            row += 1
+            continue
+        elif t > times[row]:
+            what, at, h = ROW, times[row], t - clock[BEGIN]
+            interpolate_between(
+                (at - clock[BEGIN]) / h, h, work.begin, work.d_begin, work.finish, work.d_finish, probe, d_probe
+            )  # fmt: skip
+            put_on_manifold(dyn.open_tree, probe, d_probe)
+        elif adaptive and clock[SIZE] == 0.0:
+            what, at = GUESS, t + guess(control.error, state, probe)
+        else:
+            what, h = STEP, next_step(t, step, end, adaptive, clock[SIZE])
+            if not h > SMALLEST * end:
+                return (Status.STEP_TOO_SMALL if regular else Status.SINGULAR).value
+            at = end_of_step(t, h, end, adaptive, near)
+            status = _stages(model, theta, t, h, tableau, control.newton, directions, dyn.open_tree, state, sens, work)
+            regular, error = status != Status.SINGULAR, np.inf
+            if status == Status.OK:
+                end_step(h, tableau.a[s - 1], dyn.open_tree, state, sens, work.carry, stages, probe, d_probe, work.owed)
+                error = 0.0
+                if adaptive:
+                    error = error_norm(control.error, h, tableau.error, state, probe, sens, d_probe, stages)
+            elif not adaptive:
+                return status.value
+            if not error <= 1.0:
+                clock[SIZE] = h * (factor_of(error, control.error.exponent, True) if np.isfinite(error) else SHRINK)
+                counters[REJECTED] += 1
+                rejected = True
+                continue
+
+        regular = evaluate_state(model, theta, at, directions, dyn, probe, d_probe)
+        counters[EVALUATIONS] += 1
+
+        if not regular:
+            if what != STEP or not adaptive:
+                return Status.SINGULAR.value
+            clock[SIZE] = SHRINK * h
+            counters[REJECTED] += 1
+            rejected = True
+        elif what == START:
+            copy_state(probe, d_probe, state, sens)
+            copy_state(probe, d_probe, work.finish, work.d_finish)
+            keep_stage(0, state, sens, stages)
+            clock[TIME] = 0.0
+        elif what == ROW:
+            write_instant(at, probe, d_probe, record, d_record, row)
+            write_counters(counters, counters_out[row])
+            row += 1
+        elif what == GUESS:
+            clock[SIZE] = first_step(control.error, at - t, state, probe)
+        else:
+            _accept(s - 1, state, sens, work)
+            if adaptive:
+                clock[SIZE] = h * factor_of(error, control.error.exponent, rejected)
+            clock[BEGIN], clock[TIME], rejected = t, at, False
+            if not is_finite(state, sens):
+                return Status.NOT_FINITE.value
+    return Status.OK.value
+
+
+@merged
+def _stages(model, theta, t, h, tableau, newton, directions, tree, state, sens, work):
+    """Solve all implicit stages of a step; return a status."""
+    probe, d_probe, stages = work.probe, work.d_probe, work.stages
+    varies, status = sens.z.shape[1] > 0, Status.OK
+    for i in range(1, tableau.c.size):
+        at, g = t + tableau.c[i] * h, h * tableau.a[i, i]
+        form_stage(h, tableau.a[i], i, state, sens, work.carry, stages, probe, d_probe)
+        start_stage(model, theta, at, g, tableau.ahead[i], i, tree, stages.zdd, probe)
+        status = solve_stage(model, theta, at, g, newton, tree, varies, probe, work.equations, work.counters)
+        if status != Status.OK:
+            break
+        if varies:
+            vary_stage(model, theta, at, g, directions, tree, probe, d_probe, work.equations)
+        keep_stage(i, probe, d_probe, stages)
+    return status
+
+
+@merged
+def _accept(last, state, sens, work):
+    """Move on to the probe; for rows inside the step keep both ends with accelerations as stage ``last`` found them.
+
+    Those of the formulation would carry the round-off of stiff forces into rows; a stage's own are damped.
+    """
+    copy_state(work.finish, work.d_finish, work.begin, work.d_begin)
+    copy_state(work.probe, work.d_probe, state, sens)
+    copy_state(work.probe, work.d_probe, work.finish, work.d_finish)
+    for c in range(state.z.size):
+        work.finish.zdd[c] = work.stages.zdd[last, c]
+        for k in range(sens.z.shape[1]):
+            work.d_finish.zdd[c, k] = work.stages.dzdd[last, c, k]
+        work.carry.z[c] = work.owed.z[c]
+        work.carry.zd[c] = work.owed.zd[c]
+    keep_stage(0, state, sens, work.stages)
+    work.counters[STEPS] += 1

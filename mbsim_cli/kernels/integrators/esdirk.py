@@ -1,0 +1,168 @@
+"""Stages of a diagonally implicit Runge-Kutta method for M z'' + K(t, z, z') = 0, and their sensitivities.
+
+With Z = zhat + g Z', Z' = vhat + g A, g = h a_ii, the unknown of a stage is its acceleration A: the residual
+G(t, Z, Z', A) by recursive inverse dynamics, its tangent M + g C + g^2 K exact. Derivation: docs/theory/integrators.md.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels._jit import kernel, merged
+from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve
+from mbsim_cli.kernels.algorithms.forces import clear_wrenches, element_forces
+from mbsim_cli.kernels.algorithms.implicit_rows import close_residual, close_tangent, close_variation
+from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
+from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
+from mbsim_cli.kernels.algorithms.newton_matrix import newton_matrix
+from mbsim_cli.kernels.algorithms.open_tree import drive, driven_acceleration, vary_drive, vary_driven_acceleration
+from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies, vary_element_forces
+from mbsim_cli.kernels.algorithms.variation import vary_kinematics
+from mbsim_cli.kernels.integrators.step_control import EVALUATIONS, FACTORISATIONS, JACOBIANS, sum_of
+from mbsim_cli.model.codes import Status
+from mbsim_cli.model.layout import NONE
+
+
+class ImplicitTableau(NamedTuple):
+    """A stiffly accurate method of s stages, the first explicit: the last stage is the end of the step."""
+
+    a: np.ndarray  # (s, s) lower triangular; its last row holds the weights of the step
+    c: np.ndarray  # (s,)
+    error: np.ndarray  # (2, s) weights of the estimate of the error, and zeros
+    ahead: np.ndarray  # (s, s) weights that extrapolate accelerations to a stage from those before it
+
+
+class NewtonControl(NamedTuple):
+    """When a stage is solved: bounds of the last correction of coordinates and rates."""
+
+    relative: float
+    absolute: float
+    loose: float  # multiple of these bounds that serves where round-off stops the iteration
+    max_iterations: int
+
+
+class StageEquations(NamedTuple):
+    """Equations of a stage at an iterate."""
+
+    kin: tuple
+    comp: tuple
+    twists: tuple
+    T: np.ndarray  # (n, n) tangent, factorised
+    pivot: np.ndarray  # (n,)
+    shift: np.ndarray  # (1,) g of that tangent, 0 where there is none
+    weight: np.ndarray  # (k,) of norm equations in T
+    G: np.ndarray  # (n,)
+    Q: np.ndarray  # (n,)
+    b: np.ndarray  # (n, 1) right-hand side, then correction
+    columns: np.ndarray  # (n, p) the same of sensitivities
+    no_lambda: np.ndarray  # (m,) zeros
+    no_eta: np.ndarray  # (15,) zeros
+
+
+NEAR = 0.1  # relative change of g up to which a tangent is kept
+STALE = 0.1  # contraction above which an old tangent is formed anew
+STALLED = 0.5  # contraction above which a correction no longer shrinks
+ROUND_OFF = 4e-16  # of coordinates, relative
+
+
+@merged
+def start_stage(model, theta, t, g, weights, count, tree, accelerations, state):
+    """Turn zhat, vhat in ``state`` into a guess of the stage, from accelerations (s, n) of ``count`` earlier ones."""
+    for c in range(state.z.size):
+        state.zdd[c] = 0.0
+        for j in range(count):
+            state.zdd[c] += weights[j] * accelerations[j, c]
+    _move(g, state)
+    drive(model, theta, t, tree, state.z, state.zd)
+    driven_acceleration(model, theta, t, tree, state.zdd)
+
+
+@kernel
+def _move(g, state):
+    """vhat + g A, then zhat + g Z'."""
+    for c in range(state.z.size):
+        state.zd[c] += g * state.zdd[c]
+        state.z[c] += g * state.zd[c]
+
+
+@merged
+def solve_stage(model, theta, t, g, control, tree, exact, state, eq, counters):
+    """Iterate from the guess in ``state`` to the stage; ``exact`` leaves residual and tangent at the solution."""
+    fresh = np.abs(g - eq.shift[0]) <= NEAR * g
+    previous, solved, count = np.inf, False, 0
+    while True:
+        position_kinematics(model.tree, theta, state.z, True, eq.kin)
+        motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, eq.kin)
+        clear_wrenches(eq.comp.W, eq.Q)
+        element_forces(model, theta, t, state.z, state.zd, eq.kin, eq.comp.W, eq.Q)
+        residual(model.tree, eq.kin, eq.comp, eq.Q, eq.G)
+        counters[EVALUATIONS] += 1
+        if not np.isfinite(sum_of(eq.G.reshape(-1, 1))):
+            return Status.NOT_FINITE
+        if solved or not fresh:
+            newton_matrix(
+                model, theta, t, 2.0 * g, state.z, state.zd, eq.no_lambda, eq.no_eta, eq.kin, eq.comp, eq.T
+            )  # fmt: skip
+            close_tangent(tree, g, state, eq.G, eq.T, eq.weight)
+            counters[JACOBIANS] += 1
+            counters[FACTORISATIONS] += 1
+            eq.shift[0] = 0.0
+            if not lu_factor(eq.T, eq.pivot):
+                return Status.SINGULAR
+            eq.shift[0], fresh = g, True
+        if solved:
+            return Status.OK
+        if count == control.max_iterations:
+            return Status.NO_CONVERGENCE
+        close_residual(tree, state, eq.G, eq.weight, eq.b)
+        lu_solve(eq.T, eq.pivot, eq.b)
+        size, floor = _correct(g, control, eq.b, state)
+        count += 1
+        solved = size <= 1.0 + floor or (size > STALLED * previous and size <= control.loose)
+        if solved and not exact:
+            return Status.OK
+        fresh = size <= STALE * previous
+        previous = size
+
+
+@kernel
+def _correct(g, control, x, state):
+    """Add the correction; return its size, and that of round-off, in units of the bounds: root mean squares."""
+    size, floor = 0.0, 0.0
+    for c in range(state.z.size):
+        step = x[c, 0]
+        state.zdd[c] += step
+        state.zd[c] += g * step
+        state.z[c] += g * g * step
+        z_scale = control.absolute + control.relative * np.abs(state.z[c].real)
+        zd_scale = control.absolute + control.relative * np.abs(state.zd[c].real)
+        size += (g * g * step.real / z_scale) ** 2 + (g * step.real / zd_scale) ** 2
+        floor += (ROUND_OFF * (1.0 + np.abs(state.z[c].real)) / (g * zd_scale)) ** 2
+    count = max(1, 2 * state.z.size)
+    return np.sqrt(size / count), np.sqrt(floor / count)
+
+
+@merged
+def vary_stage(model, theta, t, g, directions, tree, state, sens, eq):
+    """Turn variations of zhat, vhat in ``sens`` into those of the stage just solved with its exact tangent."""
+    dtheta, touch, b = directions.dtheta, directions.touch, eq.columns
+    for c in range(sens.z.shape[0]):
+        for k in range(sens.z.shape[1]):
+            sens.zdd[c, k] = 0.0
+            sens.z[c, k] += g * sens.zd[c, k]
+    vary_drive(model, theta, dtheta, t, tree, state.z, state.zd, sens.z, sens.zd)
+    vary_driven_acceleration(model, theta, dtheta, t, tree, state.zdd, sens.zdd)
+    vary_kinematics(model.tree, theta, dtheta, touch, 1.0, eq.kin, sens.z, sens.zd, sens.zdd, eq.twists)
+    clear_forces(eq.twists, b)
+    vary_element_forces(
+        model, theta, dtheta, touch, eq.no_eta, t, state.z, state.zd, sens.z, sens.zd, eq.kin, eq.twists, b
+    )  # fmt: skip
+    vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, eq.kin, eq.comp, eq.twists, b)
+    close_variation(tree, state, eq.G, eq.weight, sens.z, sens.zd, sens.zdd, b)
+    lu_solve(eq.T, eq.pivot, b)
+    for c in range(sens.z.shape[0]):
+        if tree.driver[c] == NONE:
+            for k in range(sens.z.shape[1]):
+                sens.zdd[c, k] = b[c, k]
+                sens.zd[c, k] += g * b[c, k]
+                sens.z[c, k] += g * g * b[c, k]

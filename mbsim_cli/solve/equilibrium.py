@@ -1,0 +1,36 @@
+"""Static equilibrium as an analysis: one instant at rest, with multipliers, sensors and gradients."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from mbsim_cli.model.problem import Block, Problem
+from mbsim_cli.solve.forward import Simulation, require_assembled
+from mbsim_cli.solve.initial import Placed, initial_of, place
+from mbsim_cli.solve.pivots import split_of
+from mbsim_cli.solve.statics import Equilibrium, settle
+
+
+def equilibrium(problem: Problem, *, theta: np.ndarray | None = None) -> Iterator[Block]:
+    """Yield the equilibrium as a block of one instant; ``theta`` may replace the numbers, also by complex ones.
+
+    Raises AnalysisError where the mechanism cannot be assembled, or no equilibrium is found.
+    """
+    placed, found = _settled(problem, theta)
+    start = placed.start
+    rows = split_of(start.work.eq.J, np.arange(start.n), np.arange(start.m))
+    block = Simulation(problem, initial_of(placed, rows)).first_block()
+    drift = np.array([[np.abs(start.work.eq.phi.real).max(initial=0.0), 0.0, 0.0]])
+    yield block._replace(iterations=np.array([found.iterations]), drift=drift)
+
+
+def found_equilibrium(problem: Problem) -> Equilibrium:
+    """What the equilibrium of a problem rests on: its modes, and the coordinates that keep their initial values."""
+    return _settled(replace(problem, theta_rho=problem.theta_rho[:, :0]), None)[1]
+
+
+def _settled(problem: Problem, theta: np.ndarray | None) -> tuple[Placed, Equilibrium]:
+    placed = place(problem, theta)
+    require_assembled(problem, placed.residual)
+    return placed, settle(problem, placed.start)

@@ -1,0 +1,38 @@
+"""Everything about a mechanism at one instant: state, directions of differentiation, and the kernels' arrays."""
+
+import numpy as np
+
+from mbsim_cli.kernels.drivers.linearise import Linearisation, linearise
+from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve import work as allocate
+
+
+class Instant:
+    """A state at t = 0 under construction; ``theta`` may be complex, ``dtheta`` is (p, len(theta))."""
+
+    def __init__(self, problem: Problem, theta: np.ndarray, dtheta: np.ndarray) -> None:
+        self.model = problem.model
+        self.theta, self.dtheta = theta, dtheta
+        self.at_center = allocate.control(problem.options, redundant=False).at_center
+        self.dtype = theta.dtype.type
+        self.n, self.m = allocate.sizes(self.model)[1:]
+        self.p = dtheta.shape[0]
+        self.state = allocate.state(self.model, self.dtype)
+        self.sens = allocate.sensitivity(self.model, self.p, self.dtype)
+        self.work = allocate.work(self.model, self.theta)
+        self.twists = allocate.sensitivity_work(self.model, self.work, self.p, self.dtype).twists
+        self.out: Linearisation = allocate.linearisation(self.model, self.p, self.dtype)
+        first = self.model.tree.initial[0] + self.n
+        self.d_rates = dtheta[:, first : first + self.n].T.copy()  # (n, p) derivatives of the declared velocities
+        self.update_directions()
+
+    def update_directions(self) -> None:
+        """Note which numbers vary."""
+        self.directions = allocate.directions(self.model, self.dtheta, self.dtype)
+
+    def evaluate(self) -> None:
+        """Everything about the current state, along the current sensitivities."""
+        linearise(
+            self.model, self.theta, 0.0, 0.0, self.at_center, self.directions, self.state, self.sens, self.work,
+            self.twists, self.out,
+        )  # fmt: skip

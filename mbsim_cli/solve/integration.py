@@ -1,0 +1,130 @@
+"""Integration of open trees by the method that the options name: its driver, coefficients, control and work."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels.algorithms.kinematics import set_ground
+from mbsim_cli.kernels.algorithms.open_tree import open_tree
+from mbsim_cli.kernels.algorithms.workspace import composite, kinematics, twists
+from mbsim_cli.kernels.drivers.integrate import IntegrationWork, integrate
+from mbsim_cli.kernels.drivers.integrate_implicit import ImplicitControl, ImplicitWork, integrate_implicit
+from mbsim_cli.kernels.drivers.stepping import BEFORE_START
+from mbsim_cli.kernels.integrators.dense_output import TERMS, Dense
+from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau, NewtonControl, StageEquations
+from mbsim_cli.kernels.integrators.runge_kutta import Carry, Stages, Tableau
+from mbsim_cli.kernels.integrators.step_control import ErrorControl
+from mbsim_cli.model.layout import MEASURE_SIZE
+from mbsim_cli.model.problem import WORK, Options, Problem
+from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve.methods import CONTROLLED, tableau
+
+STAGE = 1e-3  # last correction of a stage, in units of the bounds of a step's error
+ALL_DIGITS = 1e-15
+STALLED = 0.1  # the same where round-off ends the iteration
+
+
+class Integration(NamedTuple):
+    """How an open tree is integrated."""
+
+    drive: Callable
+    tableau: Tableau | ImplicitTableau
+    control: ErrorControl | ImplicitControl
+    work: IntegrationWork | ImplicitWork
+
+
+def integration(problem: Problem, theta: np.ndarray, p: int, *, varies: bool) -> Integration:
+    """Prepare the integrator of the options for p directions."""
+    options, model, dtype = problem.options, problem.model, theta.dtype.type
+    method, control = tableau(options.integrator), error_control(options, varies=varies)
+    if isinstance(method, ImplicitTableau):
+        newton = newton_control(options, varies=varies, stepped=np.iscomplexobj(theta))
+        implicit = ImplicitControl(control, newton)
+        return Integration(integrate_implicit, method, implicit, implicit_work(model, theta, method.c.size, p))
+    return Integration(integrate, method, control, integration_work(model, method, p, dtype))
+
+
+def error_control(options: Options, *, varies: bool) -> ErrorControl:
+    """What controls the steps."""
+    order = CONTROLLED.get(options.integrator)
+    return ErrorControl(
+        order is not None,
+        float(options.tolerance),
+        float(options.absolute_tolerance),
+        1.0 / (order or 1),
+        varies and options.error_control == "sensitivities",
+    )
+
+
+def integration_work(model: Any, method: Tableau, p: int, dtype: type) -> IntegrationWork:
+    """Allocate the work of an integration."""
+    n, stages = model.tree.column_kind.size, method.c.size
+    terms = TERMS if method.dense.size else 0
+
+    def z(*shape: int) -> np.ndarray:
+        return np.zeros(shape, dtype)
+
+    return IntegrationWork(
+        np.array([BEFORE_START, 0.0, 0.0]),
+        np.zeros(len(WORK), np.int64),
+        *_motions(2, model, p, dtype),
+        *_of_steps(stages, n, p, dtype),
+        Dense(z(n), z(n), z(n, p), z(n, p), z(terms, n), z(terms, n), z(terms, n, p), z(terms, n, p)),
+    )
+
+
+def newton_control(options: Options, *, varies: bool, stepped: bool) -> NewtonControl:
+    """When a stage of an implicit method is solved; a gradient asks for two digits more than its own tolerance.
+
+    ``stepped`` asks for all digits: under a complex step the imaginary part converges one correction after the real.
+    """
+    share, largest = STAGE, max(options.tolerance, options.absolute_tolerance)
+    if stepped:
+        share = min(share, ALL_DIGITS / largest)
+    elif varies:
+        share = min(share, 1e-2 * options.gradient_tolerance / largest)
+    return NewtonControl(
+        share * options.tolerance, share * options.absolute_tolerance, STALLED / share, int(options.max_iterations)
+    )
+
+
+def implicit_work(model: Any, theta: np.ndarray, stages: int, p: int) -> ImplicitWork:
+    """Allocate the work of an implicit integration."""
+    dtype = theta.dtype.type
+    nb, n, m = allocate.sizes(model)
+
+    def z(*shape: int) -> np.ndarray:
+        return np.zeros(shape, dtype)
+
+    kin = kinematics(nb, n, dtype)
+    set_ground(theta, kin)
+    equations = StageEquations(
+        kin, composite(nb, n, dtype), twists(nb, p, dtype), z(n, n), np.zeros(n, np.int64), np.zeros(1),
+        np.zeros(open_tree(model).euler.size), z(n), z(n), z(n, 1), z(n, p), z(m), z(MEASURE_SIZE),
+    )  # fmt: skip
+    return ImplicitWork(
+        np.array([BEFORE_START, 0.0, 0.0]),
+        np.zeros(len(WORK), np.int64),
+        *_motions(3, model, p, dtype),
+        *_of_steps(stages, n, p, dtype),
+        equations,
+    )
+
+
+def _motions(count: int, model: Any, p: int, dtype: type) -> list:
+    """Pairs of a State and a Sensitivity."""
+    return [
+        made for _ in range(count) for made in (allocate.state(model, dtype), allocate.sensitivity(model, p, dtype))
+    ]
+
+
+def _of_steps(stages: int, n: int, p: int, dtype: type) -> tuple[Stages, Carry, Carry]:
+    def z(*shape: int) -> np.ndarray:
+        return np.zeros(shape, dtype)
+
+    return (
+        Stages(z(stages, n), z(stages, n), z(stages, n, p), z(stages, n, p)),
+        Carry(z(n), z(n)),
+        Carry(z(n), z(n)),
+    )

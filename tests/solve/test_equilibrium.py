@@ -1,0 +1,279 @@
+"""Static equilibrium against closed forms, its derivatives against the complex step, and what becomes of hard cases."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from mbsim_cli import assembly, spec
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.solve.equilibrium import equilibrium, found_equilibrium
+from mbsim_cli.solve.forward import forward
+from mbsim_cli.solve.initial import assemble
+
+MODELS = Path(__file__).parents[2] / "models"
+STEP = 1e-30
+REST = "analysis: {type: equilibrium, sensitivity: {method: ddm}}\n"
+HEAD = "mbsim: 1\ngravity: [0, 0, -9.81]\n"
+
+HANGING = (
+    HEAD
+    + """
+parameters: {k: 100, m: 2, l: 0.5}
+bodies: {a: {mass: m}}
+joints: {slide: {type: prismatic, bodies: [ground, a], point: origin, axis: z}}
+points: {top: {ground: [0, 0, 1]}}
+forces: {spring: {type: spring_damper, points: [ground.top, a.origin], stiffness: k, damping: 3, natural_length: l}}
+sensors: {z: {type: coordinate, coordinate: slide.displacement}, pull: {type: force, force: spring}}
+"""
+)
+
+PENDULUM = (
+    HEAD
+    + """
+bodies: {rod: {mass: 2, center_of_mass: [0.3, 0.1, -0.2], inertia: {xx: 0.1, yy: 0.2, zz: 0.15}}}
+joints:
+  ball:
+    type: spherical
+    bodies: [ground, rod]
+    point: origin
+    initial: {orientation: {euler_parameters: [0.7, 0.4, -0.3, 0.509901951359278]}}
+sensors: {center: {type: position, point: rod.center_of_mass}}
+"""
+)
+
+FOUR_BAR = (
+    HEAD
+    + """
+parameters: {k: 40, m: 1.5, L: 1.2, F: 3, d: 1.4, z_pivot: 0.1, push: 0.2}
+points:
+  O: {ground: [0, 0, 0], crank: [0, 0, 0]}
+  P: {crank: [0.6, 0, 0], coupler: [0, 0, 0]}
+  Q: {coupler: [L, 0, 0], rocker: [0, 0, -0.9]}
+  R: {ground: [d, 0, z_pivot], rocker: [0, 0, 0]}
+  hook: {ground: [0.2, 0, 0.4]}
+bodies:
+  crank: {shape: {type: rod, length: 0.6, mass: 1}}
+  coupler: {mass: m, center_of_mass: [L/2, 0, 0.05], inertia: {yy: 0.2}}
+  rocker: {shape: {type: rod, length: 0.9, mass: 0.8, axis: z, center: [0, 0, -0.45]}}
+joints:
+  O: {type: revolute, bodies: [ground, crank], point: O, axis: y, initial: {angle: 20 deg}}
+  P: {type: revolute, bodies: [crank, coupler], point: P, axis: y}
+  Q: {type: revolute, bodies: [coupler, rocker], point: Q, axis: y, cut: true}
+  R: {type: revolute, bodies: [ground, rocker], point: R, axis: y, initial: {angle: 10 deg}}
+laws: {rise: {type: polynomial, coefficients: [push, 1]}}
+forces:
+  spring: {type: spring_damper, points: [ground.hook, coupler.Q], stiffness: k, damping: 1, natural_length: auto}
+  load: {type: force, point: coupler.Q, value: [F, 0, 0], law: rise}
+  hinge: {type: rotational_spring_damper, coordinate: P.angle, stiffness: k/20, natural_angle: 0.3}
+sensors:
+  p: {type: position, point: coupler.Q}
+  reaction: {type: multiplier, constraint: Q.x}
+  pull: {type: force, force: spring}
+"""
+)
+
+CART = (
+    HEAD
+    + """
+parameters: {k_t: 1e5, k: 2e4, y_0: 0.3, psi_0: 20 deg, spin: 11, h: 0.02, off: 0.1, r: 0.3, m: 50}
+points: {seat: {frame: [off, 0, 0.2]}}
+bodies:
+  frame: {mass: m, center_of_mass: [off, 0.02, 0.1], inertia: {xx: 3, yy: 5, zz: 6}}
+joints:
+  ride:
+    type: floating
+    bodies: [ground, frame]
+    initial:
+      {position: [0.2, y_0, 0.45], orientation: {axis: [0, 0, 1], angle: psi_0}, velocity: [3, 0, 0],
+      angular_velocity: [0.1, -0.2, 0.3]}
+repeat:
+  wheels:
+    for: {wheel: {fl: {x: 1, y: 0.6}, fr: {x: 1, y: -0.6}, rear: {x: -1, y: 0}}}
+    bodies: {"{wheel}_strut": {mass: 2}, "{wheel}": {mass: 5, inertia: {xx: 0.1, yy: 0.2, zz: 0.1}}}
+    points: {"{wheel}_top": {frame: [x, y, 0]}}
+    joints:
+      "{wheel}_travel":
+        {type: prismatic, bodies: [frame, "{wheel}_strut"], point: ["{wheel}_top", origin], axis: z,
+        initial: {displacement: -0.1}}
+      "{wheel}_hub":
+        {type: revolute, bodies: ["{wheel}_strut", "{wheel}"], point: origin, axis: y,
+        initial: {angular_velocity: spin}}
+    forces:
+      "{wheel}_spring":
+        {type: spring_damper, points: ["frame.{wheel}_top", "{wheel}_strut.origin"], stiffness: k, damping: 300,
+        natural_length: 0.12}
+      "{wheel}_tyre":
+        {type: tyre, center: "{wheel}.origin", axis: "{wheel}.y", road: {type: flat, height: h}, radius: r,
+        stiffness: k_t, damping: 100, friction: 0.9, slip: {type: magic_formula, B: 8, C: 1.4}}
+    sensors: {"{wheel}_load": {type: tyre, tyre: "{wheel}_tyre", quantity: normal_load}}
+sensors: {seat: {type: position, point: frame.seat}}
+"""
+)
+
+
+def build(folder, text, **options):
+    path = folder / "model.yaml"
+    path.write_text(text)
+    return assembly.build(spec.load(path), **options)
+
+
+def at_rest(folder, text):
+    """The block, and the sensors by name with their derivatives."""
+    assembled = build(folder, text)
+    block = next(equilibrium(assembled.problem))
+    rows = assembled.sensor_rows.items()
+    return block, {name: (block.sensors[0, row], block.d_sensors[0, row]) for name, row in rows}
+
+
+def test_mass_on_a_spring(tmp_path):
+    k, m, l, g = 100, 2, 0.5, 9.81
+    block, found = at_rest(tmp_path, HANGING + REST)
+    assert np.isclose(found["z"][0], 1 - l - m * g / k, rtol=1e-13)
+    assert np.allclose(found["z"][1], [m * g / k**2, -g / k, -1], rtol=1e-12)
+    assert np.isclose(found["pull"][0], -m * g, rtol=1e-13)
+    assert np.allclose(found["pull"][1], [0, -g, 0], atol=1e-12)
+    assert not block.velocity.any() and not block.acceleration.any()
+
+
+def test_a_spherical_pendulum_hangs_and_keeps_its_neutral_coordinate(tmp_path):
+    assembled = build(tmp_path, PENDULUM + REST)
+    block = next(equilibrium(assembled.problem))
+    found = found_equilibrium(assembled.problem)
+    assert np.allclose(block.sensors[0, :2], 0, atol=1e-12)
+    assert np.isclose(block.sensors[0, 2], -np.linalg.norm([0.3, 0.1, -0.2]), rtol=1e-13)
+    assert len(found.held) == 1 and found.modes.stable
+    start = [0.7, 0.4, -0.3, 0.509901951359278]
+    assert np.isclose(block.position[0, found.held[0]], start[found.held[0]], rtol=1e-13)
+
+
+def test_frequencies_are_those_of_small_oscillations(tmp_path):
+    found = found_equilibrium(build(tmp_path, HANGING + REST).problem)
+    assert np.allclose(found.modes.eigenvalues, 100 / 2, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("angle", "stable"), [("0", True), ("100 deg", True), ("180 deg", False)])
+def test_a_loop_goes_down_unless_it_starts_exactly_on_top(tmp_path, angle, stable):
+    text = (
+        HEAD
+        + f"""
+bodies: {{rod: {{mass: 1, center_of_mass: [0, 0, -0.5], inertia: {{yy: 0.1}}}}}}
+joints: {{pin: {{type: revolute, bodies: [ground, rod], point: origin, axis: y, initial: {{angle: {angle}}}}}}}
+sensors: {{height: {{type: position, point: rod.center_of_mass}}}}
+"""
+    )
+    assembled = build(tmp_path, text + REST)
+    assert np.isclose(next(equilibrium(assembled.problem)).sensors[0, 2], -0.5 if stable else 0.5)
+    assert found_equilibrium(assembled.problem).modes.stable == stable
+
+
+def test_a_loop_balances_virtual_work(tmp_path):
+    assembled = build(tmp_path, FOUR_BAR + REST)
+    problem, block = assembled.problem, next(equilibrium(assembled.problem))
+    assert block.drift.max() < 1e-12
+    start = assemble(problem, motion_only=True)
+    assert abs(block.position[0] - start.state.z).max() > 0.05  # it moved
+    moved = assembly.build(assembled.model_file, sensitivity="none").problem
+    theta = moved.theta.copy()
+    first, n = moved.model.tree.initial[0], moved.model.tree.column_kind.size
+    theta[first : first + n] = block.position[0]
+    for index, _ in moved.automatic:  # natural lengths are those of the declared position
+        theta[index] = start.theta[index]
+    released = assemble(replace(moved, theta=theta, automatic=()))
+    assert abs(released.state.zdd).max() < 1e-9
+
+
+@pytest.mark.parametrize("text", [HANGING, PENDULUM, FOUR_BAR, CART], ids=["hanging", "pendulum", "four bar", "cart"])
+def test_derivatives_by_complex_step(tmp_path, text):
+    problem = build(tmp_path, text + REST).problem
+    block = next(equilibrium(problem))
+    for k in range(problem.theta_rho.shape[1]):
+        stepped = next(equilibrium(problem, theta=problem.theta + 1j * STEP * problem.theta_rho[:, k]))
+        for ours, theirs in (
+            (block.d_position, stepped.position),
+            (block.d_lambda, stepped.lambda_),
+            (block.d_sensors, stepped.sensors),
+        ):
+            numerical = theirs.imag / STEP
+            assert np.allclose(ours[..., k], numerical, rtol=1e-9, atol=1e-9 * abs(numerical).max(initial=1.0))
+
+
+def test_a_vehicle_stands_where_it_was_put(tmp_path):
+    assembled = build(tmp_path, CART + REST)
+    block = next(equilibrium(assembled.problem))
+    position = dict(zip(assembled.problem.names.coordinates, block.position[0], strict=True))
+    assert position["ride.x"] == 0.2 and position["ride.y"] == 0.3 and position["fl_hub.angle"] == 0
+    loads = [block.sensors[0, assembled.sensor_rows[f"{wheel}_load"]][0] for wheel in ("fl", "fr", "rear")]
+    assert np.isclose(sum(loads), 9.81 * (50 + 3 * 7), rtol=1e-12)
+    # moments about the rear wheel's line, but for the tilt of a few millimetres
+    assert np.isclose(loads[0] + loads[1], 9.81 * (50 * 1.1 + 2 * 7 * 2) / 2, rtol=0.02)
+    free = [assembled.problem.names.coordinates[c] for c in found_equilibrium(assembled.problem).held]
+    assert set(free) == {"ride.x", "ride.y", "ride.e3", "fl_hub.angle", "fr_hub.angle", "rear_hub.angle"}
+
+
+def test_quarter_car_from_any_height(tmp_path):
+    model = yaml.safe_load((MODELS / "benchmarks" / "quarter_car.yaml").read_text())
+    del model["checks"], model["objectives"]
+    model["analysis"] = {"type": "equilibrium"}
+    k, m_s, k_t, g = 30000, 110, 120000, 9.81
+    weight = (m_s + 19) * g
+    for height in ("settled", "settled + 0.6", "settled - 0.2"):
+        model["joints"]["heave"]["initial"]["displacement"] = height
+        _, found = at_rest(tmp_path, yaml.safe_dump(model))
+        settled = 0.2825 - weight / k_t - 0.5e-4 + 0.5 - m_s * g / k
+        assert np.isclose(found["height"][0][2], settled, rtol=1e-12)
+        assert np.isclose(found["load"][0], weight, rtol=1e-12)
+
+
+def test_a_manoeuvre_starts_there(tmp_path):
+    start = "analysis: {start: equilibrium, step: 1e-3, duration: 0.1, sensitivity: {method: ddm}}\n"
+    problem = build(tmp_path, CART + start).problem
+    rest = next(equilibrium(build(tmp_path, CART + REST).problem))
+    found = assemble(problem)
+    assert np.allclose(found.state.z, rest.position[0], atol=1e-13)
+    velocity = dict(zip(problem.names.coordinates, found.state.zd, strict=True))
+    assert velocity["ride.x"] == 3 and velocity["fl_hub.angle"] == 11
+    # the declared angular velocity, though the body was turned
+    e, rate = found.state.z[3:7], found.state.zd[3:7]
+    spin = 2 * (-rate[0] * e[1:] + e[0] * rate[1:] + np.cross(e[1:], rate[1:]))
+    assert np.allclose(spin, [0.1, -0.2, 0.3], atol=1e-12)
+    for k in range(problem.theta_rho.shape[1]):
+        stepped = assemble(problem, problem.theta + 1j * STEP * problem.theta_rho[:, k]).state
+        for ours, theirs in zip(found.sensitivity[:4], stepped[:4], strict=True):
+            numerical = theirs.imag / STEP
+            assert np.allclose(ours[:, k], numerical, rtol=1e-9, atol=1e-9 * abs(numerical).max(initial=1.0))
+
+
+def test_a_declared_spin_that_rolls_goes_on_rolling(tmp_path):
+    model = yaml.safe_load((MODELS / "benchmarks" / "quarter_car.yaml").read_text())
+    del model["checks"], model["objectives"], model["forces"]["air"]
+    model["joints"]["hub"]["initial"]["angular_velocity"] = "3/(r_0 - u)"  # the centre stands r_0 - u above the road
+    model["analysis"] = {"start": "equilibrium", "step": 1e-3, "duration": 0.02}
+    assembled = build(tmp_path, yaml.safe_dump(model))
+    blocks = list(forward(assembled.problem))
+    sensors = np.concatenate([block.sensors for block in blocks])
+    assert abs(sensors[:, assembled.sensor_rows["slip"]]).max() < 1e-9
+    assert np.allclose(sensors[:, assembled.sensor_rows["load"]], 129 * 9.81, rtol=1e-9)
+
+
+def test_held_coordinates_stay_and_carry_what_acts_on_them(tmp_path):
+    text = HANGING + "analysis: {type: equilibrium, hold: [slide.displacement]}\n"
+    block, found = at_rest(tmp_path, text)
+    assert found["z"][0] == 0 and np.isclose(found["pull"][0], -50)
+    assert block.iterations[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("stiffness: k", "stiffness: 0", "slide.displacement stays unbalanced by 19.62 N; give it a spring"),
+        ("stiffness: k, damping", "stiffness: 0, force: 10, damping", "unbalanced by 29.62 N"),
+    ],
+)
+def test_what_falls_is_named(tmp_path, old, new, expected):
+    problem = build(tmp_path, HANGING.replace(old, new) + REST).problem
+    with pytest.raises(AnalysisError) as error:
+        next(equilibrium(problem))
+    assert expected in str(error.value)
