@@ -101,8 +101,11 @@ def kernels(path: Path, iterations: float) -> list[tuple[str, float, float]]:
     steps = round(INSTANT / simulation.control.h)
     simulation.advance(steps)
     t, s = INSTANT, simulation
+    columns, random = simulation.extra.columns, np.random.default_rng(0)
     rows = []
     for part, (label, each, besides) in enumerate(PARTS):
+        for given in (columns.b, columns.e):
+            given[:] = random.uniform(-1.0, 1.0, given.shape)
         arguments = (s.model, s.theta, t, s.control, s.directions, s.state, s.sens, s.work, s.extra)
         seconds = _shortest(lambda part=part, given=arguments: repeated(part, COUNT, *given))
         rows.append((label, 1e6 * seconds / COUNT, each * iterations + besides))
