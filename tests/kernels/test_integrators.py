@@ -152,7 +152,7 @@ def assert_gradient_is_that_of_the_steps(integrator, every, steps=3, **options):
     assert np.median(sizes) > 1e-3, "hardly anything varied"
 
 
-@pytest.mark.parametrize("integrator", FORMULATION)
+@pytest.mark.parametrize("integrator", ["rk4", "dop853", pytest.param("esdirk", marks=pytest.mark.slow)])
 def test_gradient_is_that_of_the_steps_taken(integrator):
     assert_gradient_is_that_of_the_steps(integrator, 37)
 

@@ -21,6 +21,8 @@ from tests.kernels.models import Builder
 
 FORMULATIONS = {"recursive": recursive, "conventional": conventional, "partial_recursive": partial_recursive}
 DENSE = ("conventional", "partial_recursive")  # form the mass matrix
+# compiled for complex numbers too, which takes minutes; tests/kernels/plain runs some of the same without compiling
+COMPARED = [pytest.param(name, marks=pytest.mark.slow) for name in DENSE]
 FEW = settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 joints = st.lists(st.sampled_from(list(Joint)), min_size=1, max_size=6)
 seeds = st.integers(0, 10**6)
@@ -187,7 +189,7 @@ def assert_exact(formulation, builder, directions):
         assert np.abs(np.linalg.norm(z[e]) - 1.0) > 1e-3, "all Euler parameters are meant to be off the unit sphere"
 
 
-@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("formulation", ["recursive", *COMPARED])
 @pytest.mark.parametrize("case", CASES)
 def test_variations_along_every_number(case, formulation):
     builder = CASES[case]()
@@ -195,7 +197,7 @@ def test_variations_along_every_number(case, formulation):
     assert_exact(formulation, builder, builder.directions())
 
 
-@pytest.mark.parametrize("formulation", DENSE)
+@pytest.mark.parametrize("formulation", COMPARED)
 def test_derivative_of_the_mass_matrix(formulation):
     builder = every_joint()
     problem = builder.problem()

@@ -8,6 +8,7 @@ import pytest
 
 from tests.models.command import ROOT
 
+pytestmark = pytest.mark.slow  # compiles all formulations
 PINOCCHIO = "pinocchio"
 
 

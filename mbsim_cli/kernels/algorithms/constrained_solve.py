@@ -92,7 +92,7 @@ def solve_constrained(sparsity, T, lu, pivot, weight, J, alpha, b, e, tolerance,
     _update_multipliers(sparsity, J, alpha, x_out, mu_out, rest)
     if m == 0:
         return 0.0
-    error = np.inf
+    error = 1.0
     for update in range(MAX_UPDATES):
         _left_over(sparsity, T, J, b, x_out, mu_out, step)
         _add_transposed(sparsity, J, alpha, rest, step)
@@ -105,6 +105,9 @@ def solve_constrained(sparsity, T, lu, pivot, weight, J, alpha, b, e, tolerance,
                 x_out[i, k] += step[i, k]
         if error <= tolerance or (update > 1 and error > 0.5 * previous):
             break
+        contraction = error / previous
+        if contraction * error <= 0.1 * tolerance:  # the next correction would be below it
+            return contraction * error
     return error
 
 
