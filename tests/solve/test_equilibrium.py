@@ -259,6 +259,15 @@ def test_a_declared_spin_that_rolls_goes_on_rolling(tmp_path):
     assert np.allclose(sensors[:, assembled.sensor_rows["load"]], 129 * 9.81, rtol=1e-9)
 
 
+def test_what_nothing_resists_stays_where_it_is(tmp_path):
+    row = "      row_{}: {{a: 0.4, initial: {{angle: {}.3}}, link: {{mass: {}}}}}\n"
+    table = "dh:\n  arm:\n    rows:\n" + "".join(row.format(i, i, i + 1) for i in range(4))
+    assembled = build(tmp_path, HEAD + table + REST)
+    block = next(equilibrium(assembled.problem))
+    assert np.array_equal(block.position[0], [0.3, 1.3, 2.3, 3.3])
+    assert len(found_equilibrium(assembled.problem).held) == 4
+
+
 def test_held_coordinates_stay_and_carry_what_acts_on_them(tmp_path):
     text = HANGING + "analysis: {type: equilibrium, hold: [slide.displacement]}\n"
     block, found = at_rest(tmp_path, text)
