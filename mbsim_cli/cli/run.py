@@ -70,7 +70,7 @@ def _print(report: dict[str, Any], quiet: bool) -> None:
 
 def _method(report: dict[str, Any]) -> str:
     """Formulation and steps in words."""
-    if report["analysis"] == "equilibrium":
+    if report["formulation"] == "statics":
         return f"{report['diagnostics']['stability']} equilibrium, {report['diagnostics']['iterations']} iterations"
     if report["integrator"] in (None, "rk4"):
         name = f"{report['formulation']} by rk4" if report["integrator"] else report["formulation"]

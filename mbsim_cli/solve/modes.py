@@ -7,6 +7,7 @@ import numpy as np
 from mbsim_cli.solve.pivots import RANK_TOLERANCE
 
 NEUTRAL = 1e-11  # stiffness over the largest one below which a mode has none
+ROUND_OFF = 1e-13  # the same over the forces, where nothing is stiff
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,11 @@ class Modes:
         return bool((self.eigenvalues.real > 0.0).all())
 
 
-def modes_of(K: np.ndarray, M: np.ndarray, J: np.ndarray, free: np.ndarray, force: np.ndarray) -> Modes:
-    """Modes of stiffness K and mass M (n, n) under constraints J (m, n), coordinates that are not ``free`` at rest."""
+def modes_of(K: np.ndarray, M: np.ndarray, J: np.ndarray, free: np.ndarray, force: np.ndarray, load: float) -> Modes:
+    """Modes of stiffness K and mass M (n, n) under constraints J (m, n), coordinates that are not ``free`` at rest.
+
+    ``force`` (n,) is unbalanced; ``load`` the size of the forces at work, of whose round-off a stiffness may consist.
+    """
     inner = _null_space(J[:, free])
     basis = np.zeros((K.shape[0], inner.shape[1]))
     basis[free] = inner
@@ -42,7 +46,8 @@ def modes_of(K: np.ndarray, M: np.ndarray, J: np.ndarray, free: np.ndarray, forc
     shape = basis @ root.T @ vectors
     stiffness = vectors.T @ A @ vectors
     coupled = np.maximum(np.abs(stiffness).max(axis=0, initial=0.0), np.abs(stiffness).max(axis=1, initial=0.0))
-    neutral = coupled <= NEUTRAL * np.abs(value).max(initial=1e-30)
+    noise = ROUND_OFF * load * np.abs(shape).max(axis=0, initial=0.0) ** 2
+    neutral = coupled <= np.maximum(NEUTRAL * np.abs(value).max(initial=0.0), noise)
     return Modes(shape, stiffness, value, shape.T @ force, neutral)
 
 

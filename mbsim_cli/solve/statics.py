@@ -66,7 +66,7 @@ class Statics:
         for iteration in range(1, MAX_ITERATIONS + 1):
             self.unit.evaluate()
             try:
-                modes = modes_of(self.unit.out.dG, self.unit.out.M, self.eq.J, self.free, force)
+                modes = modes_of(self.unit.out.dG, self.unit.out.M, self.eq.J, self.free, force, self.load)
             except np.linalg.LinAlgError:
                 break
             newton, fall = self._changes(modes)

@@ -12,6 +12,7 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.solve.equilibrium import equilibrium, found_equilibrium
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.initial import assemble
+from mbsim_cli.solve.open_tree import OpenTreeSimulation
 
 MODELS = Path(__file__).parents[2] / "models"
 STEP = 1e-30
@@ -258,6 +259,15 @@ def test_a_declared_spin_that_rolls_goes_on_rolling(tmp_path):
     assert np.allclose(sensors[:, assembled.sensor_rows["load"]], 129 * 9.81, rtol=1e-9)
 
 
+def test_what_nothing_resists_stays_where_it_is(tmp_path):
+    row = "      row_{}: {{a: 0.4, initial: {{angle: {}.3}}, link: {{mass: {}}}}}\n"
+    table = "dh:\n  arm:\n    rows:\n" + "".join(row.format(i, i, i + 1) for i in range(4))
+    assembled = build(tmp_path, HEAD + table + REST)
+    block = next(equilibrium(assembled.problem))
+    assert np.array_equal(block.position[0], [0.3, 1.3, 2.3, 3.3])
+    assert len(found_equilibrium(assembled.problem).held) == 4
+
+
 def test_held_coordinates_stay_and_carry_what_acts_on_them(tmp_path):
     text = HANGING + "analysis: {type: equilibrium, hold: [slide.displacement]}\n"
     block, found = at_rest(tmp_path, text)
@@ -277,3 +287,16 @@ def test_what_falls_is_named(tmp_path, old, new, expected):
     with pytest.raises(AnalysisError) as error:
         next(equilibrium(problem))
     assert expected in str(error.value)
+
+
+@pytest.mark.parametrize("formulation", ["recursive", "conventional"])
+def test_open_trees_start_there_too(tmp_path, formulation):
+    start = f"analysis: {{start: equilibrium, formulation: {formulation}, step: 0.1, sensitivity: {{method: ddm}}}}\n"
+    problem = build(tmp_path, CART + start).problem
+    ours = OpenTreeSimulation(problem).first_block()
+    reference = assemble(replace(problem, options=replace(problem.options, formulation="ali3p-rtdyn1")))
+    assert np.allclose(ours.position[0], reference.state.z, atol=1e-12)
+    assert np.allclose(ours.acceleration[0], reference.state.zdd, atol=1e-8)
+    scale = abs(reference.sensitivity.zdd).max()
+    assert np.allclose(ours.d_position[0], reference.sensitivity.z, atol=1e-12)
+    assert np.allclose(ours.d_acceleration[0], reference.sensitivity.zdd, atol=1e-9 * scale)
