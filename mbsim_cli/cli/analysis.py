@@ -14,7 +14,7 @@ from mbsim_cli.cli.signals import poll
 from mbsim_cli.errors import AnalysisError, UsageError
 from mbsim_cli.model.problem import OPEN_TREES, Block, Problem
 
-COMPILING = "compiling kernels, once: this takes about a minute, later runs start at once"
+COMPILING = "compiling kernels, once: this takes a minute or two, later runs start at once"
 COMPILING_COMPLEX = "compiling kernels for complex numbers, once: this takes minutes, later checks start at once"
 STEP = 1e-30  # of a complex step; its square vanishes beside any value
 CONVERGED = 1e-15  # tolerance under a complex step: the imaginary part converges one iteration after the real one
