@@ -32,7 +32,7 @@ class Contact:
     """Rows of the record that say where a tyre is."""
 
     tyre: str
-    deflection: int
+    load: int  # normal
     place: int  # x of the wheel's centre
     road: int  # law of the road
 
@@ -74,14 +74,14 @@ class SensorTable:
         self.rows[name] = slice(self._first[-2], self._first[-1])
 
     def add_contacts(self) -> None:
-        """Read deflection and place of every tyre, behind the sensors of the file: the run is judged by them."""
+        """Read load and place of every tyre, behind the sensors of the file: the run is judged by them."""
         for number, (name, kind) in enumerate(zip(self._forces.names, self._forces.kinds, strict=True)):
             if kind < Force.TYRE_MAGIC_FORMULA:
                 continue
             body, center = split(self._system.model_file.forces[name].center)
             row = self._first[-1]
             point = self._system.theta.add(partial(self._system.geometry.point, body, center))
-            self._entries.append((int(Sensor.TYRE), NONE, number, TyreQuantity.DEFLECTION, 0))
+            self._entries.append((int(Sensor.TYRE), NONE, number, TyreQuantity.NORMAL_LOAD, 0))
             self._entries.append((int(Sensor.POSITION), self._system.topology.index[body], NONE, 0, point))
             self._first += [row + 1, row + 4]
             self.contacts.append(Contact(name, row, row + 1, self._forces.road(number)))

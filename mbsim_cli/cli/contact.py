@@ -14,7 +14,7 @@ _ONLY_HERE = "gradients hold for these instants only"
 
 
 class ContactHealth:
-    """Watches the tyres of a run go by; ``contacts`` say where the record holds each one's deflection and place."""
+    """Watches the tyres of a run go by; ``contacts`` say where the record holds each one's load and place."""
 
     def __init__(self, problem: Problem, contacts: Sequence[Any]):
         self._contacts = contacts
@@ -33,7 +33,7 @@ class ContactHealth:
             sensors = np.concatenate([np.real(self._last.sensors[-1:]), sensors])
         self._last = block
         for contact, ranges in zip(self._contacts, self._features, strict=True):
-            touching = sensors[:, contact.deflection] > 0.0
+            touching = sensors[:, contact.load] > 0.0
             self._lifted.setdefault(contact.tyre, []).extend(time[1:][touching[1:] != touching[:-1]].tolist())
             self._passages(contact.tyre, time, sensors[:, contact.place], touching, ranges)
 

@@ -41,6 +41,15 @@ def draw_bars(place: SubplotSpec, all_bars: Sequence[Bars], labels: Sequence[str
         grid[0, 0].figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)))
 
 
+def _limits(values: np.ndarray) -> tuple[float, float]:
+    """Ends of the axis that leave the numbers beside the bars their room."""
+    low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
+    sides = (low < 0.0) + (high > 0.0)
+    room = (0.0, 0.45, 0.65)[sides] * (high - low)
+    bare = 0.05 * (high - low) or 1.0
+    return low - (room if low < 0.0 else bare), high + (room if high > 0.0 else bare)
+
+
 def _draw(axes: Any, bars: Bars, relative: bool) -> None:
     names, count = list(bars.parameters), len(bars.gradients)
     values = np.array([bars.of(name, relative) for name in names])  # (parameters, results)
@@ -54,7 +63,7 @@ def _draw(axes: Any, bars: Bars, relative: bool) -> None:
             axes.bar_label(drawn, texts, padding=3, fontsize=7, color=INK)
     axes.axvline(0.0, color=GREY, linewidth=0.8)
     axes.set_ylim(len(names) - 0.45, -0.55)
-    axes.margins(x=0.22)
+    axes.set_xlim(_limits(np.nan_to_num(values)))
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)

@@ -29,12 +29,12 @@ class Instants:
     sensors: np.ndarray
 
 
-def watch(x, deflection, step=1e-3, blocks=3):
-    """Warnings of a tyre at places x with these deflections."""
+def watch(x, load, step=1e-3, blocks=3):
+    """Warnings of a tyre at places x with these loads."""
     health = ContactHealth(PROBLEM, [Contact("front", 0, 1, 0)])
     time = step * np.arange(len(x))
     for rows in np.array_split(np.arange(len(x)), blocks):
-        health.add(Instants(time[rows], np.column_stack([deflection, x])[rows]))
+        health.add(Instants(time[rows], np.column_stack([load, x])[rows]))
     return health.warnings
 
 
@@ -61,9 +61,9 @@ def test_an_edge_between_two_instants_is_found():
 
 def test_lift_off_and_landing_are_named_over_the_ends_of_blocks():
     for landing in range(3, 11):
-        deflection = np.full(12, 0.01)
-        deflection[2:landing] = -0.002
-        (sentence,) = watch(np.zeros(12), deflection)
+        load = np.full(12, 500.0)
+        load[2:landing] = 0.0
+        (sentence,) = watch(np.zeros(12), load)
         assert "tyre front leaves or meets the road 2 times, first at t = 0.002 s" in sentence
 
 

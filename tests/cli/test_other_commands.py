@@ -51,3 +51,9 @@ def test_inspect(mbsim, pendulum):
     assert report["datasets"]["sensitivity/sensors/angle"]["axes"] == ["time", "scalar", "parameter"]
     people = mbsim("inspect", "pendulum.h5")
     assert people.code == 0 and "d/d L" in people.err and "51 x 1 x 2" in people.err
+
+
+def test_info_tells_driven_coordinates_apart(mbsim, variant):
+    driven = "constraints: {m: {type: motion, coordinate: A.angle, law: {type: constant, value: -60 deg}}}\nforces:"
+    report = mbsim("info", variant("forces:", driven), "--json").json
+    assert (report["mobility"], report["mobility_without_motions"], report["tree_joints"]) == (0, 1, ["A"])

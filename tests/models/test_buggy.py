@@ -81,3 +81,15 @@ def test_other_vehicles_run_or_say_why_not(tmp_path, geometry):
     found = [attempt(seed, tmp_path, 1.5, geometry) for seed in range(5)]
     assert [message for code, message in found if not is_allowed(code, message)] == []
     assert any(code == 0 for code, _ in found)
+
+
+def test_it_settles_where_the_equilibrium_says(tmp_path):
+    """A car that stands: one that rolls carries side forces, for its wheels do not stand quite straight."""
+    _, rest, _ = manoeuvre(over(tmp_path, LANE_CHANGE.name, {"analysis": {"start": "equilibrium"}}), duration=0.01)
+    _, standing, _ = manoeuvre(LANE_CHANGE, {"A": 0, "speed": 0, "spin": 0}, duration=10.0)
+    assert standing["position"][-1, 2] == pytest.approx(rest["position"][0, 2], abs=1e-7)
+    assert abs(standing["position"][0, 2] - rest["position"][0, 2]) > 1e-3  # it starts elevated
+    for corner in CORNERS:
+        travel, load = f"{corner}_travel", f"{corner}_load"
+        assert standing[travel][-1, 0] == pytest.approx(rest[travel][0, 0], abs=2e-6)
+        assert standing[load][-1, 0] == pytest.approx(rest[load][0, 0], rel=1e-6)
