@@ -74,7 +74,7 @@ def _solve(sparsity, lu, pivot, b):
 
 @kernel
 def solve_constrained(sparsity, T, lu, pivot, weight, J, alpha, b, e, tolerance, x_out, mu_out, step, rest):
-    """Solve for all columns of b (n, p), e (m, p); return the relative size of the last correction.
+    """Solve for all columns of b (n, p), e (m, p); return the size of the last correction, or of the next one.
 
     ``step`` (n, p) and ``rest`` (m, p) are work arrays.
     """
@@ -105,10 +105,11 @@ def solve_constrained(sparsity, T, lu, pivot, weight, J, alpha, b, e, tolerance,
                 x_out[i, k] += step[i, k]
         if error <= tolerance or (update > 1 and error > 0.5 * previous):
             break
-        contraction = error / previous
+        contraction = error / previous if update > 0 else 1.0
         if contraction * error <= 0.1 * tolerance:  # the next correction would be below it
-            return contraction * error
-    return error
+            error *= contraction
+            break
+    return error if error <= tolerance else error * _share(weight, x_out, b)
 
 
 MAX_UPDATES = 12
@@ -189,3 +190,23 @@ def _relative_size(weight, step, x):
             top += weight[i] * (step[i, k].real ** 2 + step[i, k].imag ** 2)
             bottom += weight[i] * (x[i, k].real ** 2 + x[i, k].imag ** 2)
     return np.sqrt(top / bottom) if bottom > 0.0 else 0.0
+
+
+@kernel
+def _share(weight, x, b):
+    """|x| / (|x| + |b|), b measured by what it would accelerate: where constraints hold nearly all of b, x is small.
+
+    Round-off of x is that of b, and no sign that the updates did not converge.
+    """
+    heaviest = 0.0
+    for i in range(x.shape[0]):
+        heaviest = max(heaviest, weight[i])
+    small, large = 0.0, 0.0
+    for i in range(x.shape[0]):
+        for k in range(x.shape[1]):
+            small += weight[i] * (x[i, k].real ** 2 + x[i, k].imag ** 2)
+            large += (b[i, k].real ** 2 + b[i, k].imag ** 2) / max(weight[i], LIGHT * heaviest)
+    return np.sqrt(small / (small + large)) if small > 0.0 else 0.0
+
+
+LIGHT = 1e-3  # weight, relative to the largest, below which a coordinate does not blow up its share of b
