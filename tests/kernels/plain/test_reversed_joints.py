@@ -41,3 +41,14 @@ def test_the_order_of_the_bodies_does_not_matter(tmp_path, formulation):
         bound = 1e-12 if formulation in OPEN_TREES else 1e-6  # the discrete equations depend on the coordinates
         assert np.abs(one - other).max() <= bound * np.abs(one).max()
     assert np.abs(there[1]).max() > 0.1
+
+
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn0", "ali3p-rtdyn1"])
+def test_gradients_of_large_steps(tmp_path, formulation):
+    """Against the complex step: the exact tangent of the discrete equations enters."""
+    options = {"step": 0.1, "duration": 0.2, "sensitivity": "ddm", "tolerance": 1e-13, "formulation": formulation}
+    problem = assemble(tmp_path, MODEL.format(bodies="a, ground", initial=BACKWARD), **options).problem
+    found = list(forward(problem))[-1].d_sensors[-1]
+    for k, direction in enumerate(problem.theta_rho.T):
+        exact = list(forward(problem, theta=problem.theta + 1e-30j * direction))[-1].sensors[-1].imag / 1e-30
+        assert np.abs(found[:, k] - exact).max() <= 1e-9 * np.abs(exact).max()
