@@ -181,8 +181,16 @@ def euler_own(tree, theta, kin, i, local):
     o = tree.theta[i]
     R = matmul9(row9(kin.R, tree.parent[i]), load9(theta, o + R_P))
     w = rotate(R, local)
-    point = add3(row3(kin.r, i, 0), rotate(row9(kin.R, i), load3(theta, o + P_C)))
-    return (w, cross3(sub3(point, row3(kin.ref, i, 0)), w))
+    return (w, cross3(sub3(_euler_center(tree, theta, kin, i), row3(kin.ref, i, 0)), w))
+
+
+@inlined
+def _euler_center(tree, theta, kin, i):
+    """Point that Euler parameters turn about; translations of the joint stand all before them or all after."""
+    o, p = tree.theta[i], tree.parent[i]
+    if tree.column_kind[tree.first_column[i]] == Column.EULER_0:
+        return add3(row3(kin.r, p, 0), rotate(row9(kin.R, p), load3(theta, o + P_P)))
+    return add3(row3(kin.r, i, 0), rotate(row9(kin.R, i), load3(theta, o + P_C)))
 
 
 @inlined
