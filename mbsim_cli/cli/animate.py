@@ -88,6 +88,7 @@ def _pixels(size: str) -> tuple[int, int]:
 
 def _shoot(film: Any, target: Path, kind: str, fps: float, quiet: bool) -> dict[str, Any]:
     """Draw and write every frame."""
+    from mbsim_cli.cli import signals
     from mbsim_cli.cli.progress import bar
     from mbsim_cli.io.target import replaced
     from mbsim_cli.report.movies import require_ffmpeg, write_gif, write_mp4
@@ -96,12 +97,13 @@ def _shoot(film: Any, target: Path, kind: str, fps: float, quiet: bool) -> dict[
     if kind == "mp4":
         require_ffmpeg()
     count = len(film.time)
-    with replaced(target) as temporary, bar("drawing", count, quiet) as show:
+    with signals.shield(), replaced(target) as temporary, bar("drawing", count, quiet) as show:
 
         def pictures():
             for done, picture in enumerate(frames(film), 1):
                 yield picture
                 show(done)
+                signals.poll()  # here the unfinished film can be left, and is removed
 
         (write_gif if kind == "gif" else write_mp4)(temporary, pictures(), fps)
     return {"frames": count, "start": float(film.time[0]), "end": float(film.time[-1])}

@@ -74,6 +74,7 @@ def _draw(
     force: bool,
 ) -> dict[str, Any]:
     """Draw the picture; return what ``--json`` prints."""
+    from mbsim_cli.cli import signals
     from mbsim_cli.cli.selection import Chooser
     from mbsim_cli.io.target import check_picture, replaced
     from mbsim_cli.report import require_matplotlib
@@ -85,7 +86,7 @@ def _draw(
 
     from mbsim_cli.report.sheet import save_sheet
 
-    with replaced(target) as temporary:
+    with signals.shield(), replaced(target) as temporary:
         save_sheet(chosen.panels, chosen.bars, labels, temporary, kind)
     return {
         "output": str(output),
