@@ -74,7 +74,7 @@ def _solve(sparsity, lu, pivot, b):
 
 @kernel
 def solve_constrained(sparsity, T, lu, pivot, weight, J, alpha, b, e, tolerance, x_out, mu_out, step, rest):
-    """Solve for all columns of b (n, p), e (m, p); return the size of the last correction, or of the next one.
+    """Solve for all columns of b (n, p), e (m, p); return the relative size of the last correction.
 
     ``step`` (n, p) and ``rest`` (m, p) are work arrays.
     """
@@ -104,10 +104,6 @@ def solve_constrained(sparsity, T, lu, pivot, weight, J, alpha, b, e, tolerance,
             for k in range(p):
                 x_out[i, k] += step[i, k]
         if error <= tolerance or (update > 1 and error > 0.5 * previous):
-            break
-        contraction = error / previous if update > 0 else 1.0
-        if contraction * error <= 0.1 * tolerance:  # the next correction would be below it
-            error *= contraction
             break
     return error if error <= tolerance else error * _share(weight, x_out, b)
 
