@@ -12,7 +12,7 @@ from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2
 from mbsim_cli.kernels.algebra.linear_solve import ldl_factor, ldl_solve
 from mbsim_cli.kernels.algorithms.open_tree import coefficient_offset, driven_acceleration, vary_driven_acceleration
-from mbsim_cli.kernels.elements.columns import load4
+from mbsim_cli.kernels.elements.columns import load4, load4_of
 from mbsim_cli.model.layout import NONE
 
 
@@ -79,7 +79,7 @@ def solve_variation(model, theta, dtheta, t, open_tree, z, zd, zdd, dz, dzd, eq,
         along = inner4(e, load4(eq.K, c)) / norm2(e)
         weight = _norm_weight(eq.M, e, c)
         for k in range(p):
-            de, de1 = _load4_of(dz, c, k), _load4_of(dzd, c, k)
+            de, de1 = load4_of(dz, c, k), load4_of(dzd, c, k)
             _add_along(de, along, c, dzdd_out, k)
             _remove_along(e, c, dzdd_out, k)
             _add_along(e, -weight * (inner4(de, e2) + 2.0 * inner4(e1, de1)), c, dzdd_out, k)
@@ -111,11 +111,6 @@ def _norm_weight(M, e, c):
 
 
 @inlined
-def _load4_of(array, c, k):
-    return (array[c, k], array[c + 1, k], array[c + 2, k], array[c + 3, k])
-
-
-@inlined
 def _add_along(e, s, c, b_out, k):
     """Add s e to four rows of column k."""
     for j in range(4):
@@ -125,7 +120,7 @@ def _add_along(e, s, c, b_out, k):
 @inlined
 def _remove_along(e, c, b_out, k):
     """Take the part along e out of four rows of column k: the norm equation carries it."""
-    _add_along(e, -inner4(e, _load4_of(b_out, c, k)) / norm2(e), c, b_out, k)
+    _add_along(e, -inner4(e, load4_of(b_out, c, k)) / norm2(e), c, b_out, k)
 
 
 @kernel

@@ -11,7 +11,7 @@ import numpy as np
 
 from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2
-from mbsim_cli.kernels.elements.columns import load4
+from mbsim_cli.kernels.elements.columns import load4, load4_of
 from mbsim_cli.model.layout import NONE
 
 
@@ -67,7 +67,7 @@ def close_variation(tree, state, G, weight, dz, dzd, dzdd, b):
         e, e1, e2 = load4(state.z, c), load4(state.zd, c), load4(state.zdd, c)
         along = inner4(e, load4(G, c)) / norm2(e)
         for k in range(p):
-            de, de1, de2 = _load4_of(dz, c, k), _load4_of(dzd, c, k), _load4_of(dzdd, c, k)
+            de, de1, de2 = load4_of(dz, c, k), load4_of(dzd, c, k), load4_of(dzdd, c, k)
             for i in range(4):
                 b[c + i, k] += along * de[i]
             change = inner4(de, e2) + inner4(e, de2) + 2.0 * inner4(e1, de1)
@@ -75,13 +75,8 @@ def close_variation(tree, state, G, weight, dz, dzd, dzdd, b):
 
 
 @inlined
-def _load4_of(array, c, k):
-    return (array[c, k], array[c + 1, k], array[c + 2, k], array[c + 3, k])
-
-
-@inlined
 def _set_along(e, c, s, k, b_out):
     """Let s e be the part along e of four rows of column k."""
-    change = s - inner4(e, _load4_of(b_out, c, k)) / norm2(e)
+    change = s - inner4(e, load4_of(b_out, c, k)) / norm2(e)
     for i in range(4):
         b_out[c + i, k] += change * e[i]

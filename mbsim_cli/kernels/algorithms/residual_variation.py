@@ -175,7 +175,7 @@ def vary_element_forces(model, theta, dtheta, touch, no_eta, t, z, zd, dz, dzd, 
             _vary_drag(model, theta, dtheta, touch, no_eta, f, kin, tw)
         elif model.forces.kind[f] != Force.ALONG_MEASURE:
             for k in range(dz.shape[1]):
-                _vary_applied(model, theta, dtheta[k], t, f, k, kin, tw)
+                vary_applied(model, theta, dtheta[k], t, f, k, kin, tw)
         elif is_geometric(model.measures.kind[model.forces.measure[f]]):
             _vary_along_measure(model, theta, dtheta, touch, no_eta, t, f, kin, tw)
         else:
@@ -243,7 +243,8 @@ def _explicit(measures, dtheta, m, j, z):
 
 
 @inlined
-def _vary_applied(model, theta, dtheta, t, f, k, kin, tw):
+def vary_applied(model, theta, dtheta, t, f, k, kin, tw):
+    """Variation k of an applied force or torque, taken from its body."""
     forces = model.forces
     o, b = forces.theta[f], model.pairs.b[forces.pair[f]]
     R, _ = pose_of(kin, b)

@@ -5,8 +5,7 @@ from mbsim_cli.kernels.algorithms.bodies import apply_to_body
 from mbsim_cli.kernels.algorithms.forces import applied_wrench, clear_wrenches, element_forces
 from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
 from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
-from mbsim_cli.kernels.algorithms.residual_variation import _vary_applied as vary_applied
-from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies, vary_element_forces
+from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_applied, vary_bodies, vary_element_forces
 from mbsim_cli.kernels.algorithms.variation import vary_kinematics
 
 

@@ -30,6 +30,12 @@ def load4(z, c):
 
 
 @inlined
+def load4_of(array, c, k):
+    """Four coordinates from c on, in column k."""
+    return (array[c, k], array[c + 1, k], array[c + 2, k], array[c + 3, k])
+
+
+@inlined
 def euler_column(e, k):
     """Angular velocity per unit rate of e_k, in the parent-side joint frame: 2 E_k(e) / |e|^2."""
     return scale3(2.0 / norm2(e), rate_column(e, k))

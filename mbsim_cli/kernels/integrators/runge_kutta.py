@@ -12,6 +12,7 @@ from mbsim_cli.kernels._jit import kernel, merged
 from mbsim_cli.kernels.algorithms.formulations import accelerate, vary_accelerations
 from mbsim_cli.kernels.algorithms.open_tree import drive, vary_drive
 from mbsim_cli.kernels.algorithms.unit_rotations import normalise, vary_normalise
+from mbsim_cli.kernels.integrators.ali3p import copy_to
 from mbsim_cli.model.layout import NONE
 
 
@@ -61,8 +62,8 @@ def keep_stage(i, state, sens, stages):
     """Store the rates at a stage."""
     _copy(state.zd, stages.zd[i])
     _copy(state.zdd, stages.zdd[i])
-    _copy2(sens.zd, stages.dzd[i])
-    _copy2(sens.zdd, stages.dzdd[i])
+    copy_to(sens.zd, stages.dzd[i])
+    copy_to(sens.zdd, stages.dzdd[i])
 
 
 @merged
@@ -72,23 +73,16 @@ def copy_state(state, sens, state_out, sens_out):
     _copy(state.zd, state_out.zd)
     _copy(state.zdd, state_out.zdd)
     _copy(state.lam, state_out.lam)
-    _copy2(sens.z, sens_out.z)
-    _copy2(sens.zd, sens_out.zd)
-    _copy2(sens.zdd, sens_out.zdd)
-    _copy2(sens.lam, sens_out.lam)
+    copy_to(sens.z, sens_out.z)
+    copy_to(sens.zd, sens_out.zd)
+    copy_to(sens.zdd, sens_out.zdd)
+    copy_to(sens.lam, sens_out.lam)
 
 
 @kernel
 def _copy(a, out):
     for c in range(a.size):
         out[c] = a[c]
-
-
-@kernel
-def _copy2(a, out):
-    for c in range(a.shape[0]):
-        for k in range(a.shape[1]):
-            out[c, k] = a[c, k]
 
 
 @merged
