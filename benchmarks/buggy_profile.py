@@ -51,7 +51,7 @@ PARTS = (
 def repeated(part, count, model, theta, t, control, directions, state, sens, work, extra):
     """Call one part of a step many times."""
     kin, eq, comp, tw, columns = work.kin, work.eq, work.comp, extra.twists, extra.columns
-    dtheta, touch = directions.dtheta, directions.touch
+    dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
     for _ in range(count):
         if part == 0:
             position_kinematics(model.tree, theta, state.z, control.at_center, kin)
@@ -78,16 +78,16 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
             vary_kinematics(model.tree, theta, dtheta, touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw)
         elif part == 10:
             clear_forces(tw, columns.b)
-            vary_constraint_forces(model, theta, dtheta, touch, eq.no_eta, state.lam, sens.z, kin, tw, columns.b)
+            vary_constraint_forces(model, theta, dtheta, touch, no_eta, state.lam, sens.z, kin, tw, columns.b)
         elif part == 11:
             vary_element_forces(
-                model, theta, dtheta, touch, eq.no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, columns.b
+                model, theta, dtheta, touch, no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, columns.b
             )
         elif part == 12:
             vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, columns.b)
         elif part == 13:
             vary_constraints(
-                model, theta, dtheta, touch, eq.no_eta, t, state.z, state.zd, state.zdd, sens.z, sens.zd, sens.zdd,
+                model, theta, dtheta, touch, no_eta, t, state.z, state.zd, state.zdd, sens.z, sens.zd, sens.zdd,
                 kin, tw, directions.order[0], columns.e,
             )  # fmt: skip
         else:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from mbsim_cli import assembly, spec
-from mbsim_cli.kernels.algorithms.articulated_body_variation import LANES
+from mbsim_cli.kernels._simd import padded
 from mbsim_cli.kernels.algorithms.open_tree import open_tree
 from mbsim_cli.kernels.algorithms.workspace import touch
 from mbsim_cli.kernels.drivers.accelerations import accelerations, accelerations_and_variations
@@ -33,8 +33,8 @@ class Evaluations:
         self.rows = rows = states or max(1, min(200, AT_ONCE // (n * PARAMETERS)))
         rng = np.random.default_rng(n)
         self.z, self.zd = 0.3 * rng.normal(size=(2, rows, n))
-        p = -(-PARAMETERS // LANES) * LANES
-        dtheta = np.resize(problem.theta_rho.T, (p, problem.theta.size))  # repeats them where there are fewer
+        p = padded(PARAMETERS)
+        dtheta = np.resize(problem.theta_rho.T, (p, problem.theta.size)).T.copy()  # repeats them where there are fewer
         dz, dzd = rng.normal(size=(2, rows, n, p))
         dyn, tree = FORMULATIONS[formulation](model, problem.theta, p), open_tree(model)
         self.zdd, self.dzdd = np.zeros((rows, n)), np.zeros((rows, n, p))

@@ -35,11 +35,11 @@ class Simulation:
         self.progress = Progress(int(Status.OK), 0, 0.0, False, 0)
         self.step = 0
         wanted = problem.options.sensitivity == "ddm"
-        dtheta = start.dtheta if wanted else start.dtheta[:0]
-        self.p = dtheta.shape[0]
+        dtheta = start.dtheta if wanted else start.dtheta[:, :0]
+        self.p = problem.theta_rho.shape[1] if wanted else 0
         self.sens = start.sensitivity if wanted else allocate.sensitivity(self.model, 0, self.dtype)
         self.directions = allocate.directions(self.model, dtheta, self.dtype)
-        self.extra = allocate.sensitivity_work(self.model, self.work, self.p, self.dtype)
+        self.extra = allocate.sensitivity_work(self.model, self.work, dtheta.shape[1], self.dtype)
 
     def first_block(self) -> Block:
         """The initial instant."""
@@ -68,15 +68,15 @@ class Simulation:
     def _records(self, rows: int) -> tuple[Record, SensitivityRecord]:
         return (
             allocate.record(self.model, rows, self.dtype),
-            allocate.sensitivity_record(self.model, rows, self.p, self.dtype),
+            allocate.sensitivity_record(self.model, rows, self.sens.z.shape[1], self.dtype),
         )
 
     def _block(self, record: Record, d_record: SensitivityRecord) -> Block:
-        """Stored instants with their sensors."""
+        """Stored instants with their sensors; directions beyond the parameters are left out."""
         rows, width = record.time.size, int(self.model.sensors.first[-1])
         sensors = np.zeros((rows, width), self.dtype)
         energy = np.zeros((rows, 3), self.dtype)
-        d_sensors = np.zeros((rows, width, self.p), self.dtype)
+        d_sensors = np.zeros((rows, width, self.sens.z.shape[1]), self.dtype)
         observe(
             self.model,
             self.theta,
@@ -93,7 +93,8 @@ class Simulation:
         )
         work = np.zeros((rows, len(WORK)), np.int64)
         diagnostics = record.iterations, record.drift, energy, d_record.error, work
-        return Block(*record[:7], sensors, *d_record[:4], d_sensors, *diagnostics)
+        varied = [array[..., : self.p] for array in (*d_record[:4], d_sensors)]
+        return Block(*record[:7], sensors, *varied, *diagnostics)
 
     def _fail(self, status: int) -> None:
         time = (self.step + 1) * self.control.h

@@ -14,6 +14,7 @@ from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
 from mbsim_cli.model.codes import Column
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.instant import Instant
 from mbsim_cli.solve.pivots import Split, split_of
 from mbsim_cli.solve.quaternions import conjugate, quaternion_product
@@ -25,7 +26,7 @@ CLOSED = 1e-10  # largest constraint residual of an assembled mechanism, m or ra
 
 @dataclass(frozen=True)
 class Initial:
-    """Assembled start. ``theta`` and ``dtheta`` (p, len(theta)) include automatic values."""
+    """Assembled start. ``theta`` and ``dtheta`` (len(theta), p), p ``padded``, include automatic values."""
 
     state: State
     sensitivity: Sensitivity
@@ -74,7 +75,7 @@ def _damped_step(start: Instant, split: Split, step: np.ndarray, size: float) ->
 
 def _vary_position(start: Instant, split: Split, held: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Fill dz; return which directions violate a constraint that the coordinates cannot mend."""
-    start.sens.z[held] = start.dtheta[:, start.model.tree.initial[0] + held].T
+    start.sens.z[held] = start.dtheta[start.model.tree.initial[0] + held]
     start.evaluate()
     J, defect = start.work.eq.J, start.out.dphi[0].copy()
     start.sens.z[split.columns] = -split.solve(J, defect)
@@ -88,7 +89,7 @@ def _fill_automatic(start: Instant, problem: Problem) -> None:
     start.evaluate()
     for index, measure in problem.automatic:
         start.theta[index] = start.out.measures[measure]
-        start.dtheta[:, index] = start.out.d_measures[measure]
+        start.dtheta[index] = start.out.d_measures[measure]
     start.update_directions()
     start.evaluate()
 
@@ -144,7 +145,7 @@ class Placed:
 def place(problem: Problem, theta: np.ndarray | None = None) -> Placed:
     """Assemble the positions of ``problem``; ``theta`` may replace its numbers (also complex ones)."""
     theta = np.array(problem.theta if theta is None else theta)
-    start = Instant(problem, theta, np.array(problem.theta_rho.T, dtype=theta.dtype, order="C"))
+    start = Instant(problem, theta, allocate.padded_directions(problem.theta_rho, theta.dtype.type))
     model, n, m = problem.model, start.n, start.m
     first = model.tree.initial[0]
     start.state.z[:], start.state.zd[:] = theta[first : first + n], theta[first + n : first + 2 * n]
@@ -156,7 +157,7 @@ def place(problem: Problem, theta: np.ndarray | None = None) -> Placed:
     residual = start.work.eq.phi.copy()
     residual[np.setdiff1d(np.arange(m), rows)] = 0.0
     _fill_automatic(start, problem)
-    return Placed(start, position, residual, broken)
+    return Placed(start, position, residual, broken[: problem.theta_rho.shape[1]])
 
 
 def assemble(problem: Problem, theta: np.ndarray | None = None, *, motion_only: bool = False) -> Initial:
@@ -199,7 +200,7 @@ def _declare_velocity(start: Instant) -> None:
     """
     state, sens, tree = start.state, start.sens, start.model.tree
     first = tree.initial[0]
-    declared, d_declared = start.theta[first:], start.dtheta[:, first:]
+    declared, d_declared = start.theta[first:], start.dtheta[first:]
     state.lam[:], sens.lam[:] = 0.0, 0.0
     state.zd[:] = declared[start.n : 2 * start.n]
     for c in np.flatnonzero(tree.column_kind == Column.EULER_0):
@@ -207,8 +208,8 @@ def _declare_velocity(start: Instant) -> None:
         spin = quaternion_product(declared[rates], conjugate(declared[four]))
         state.zd[four] = quaternion_product(spin, state.z[four])
         for k in range(start.p):
-            d_spin = quaternion_product(d_declared[k, rates], conjugate(declared[four]))
-            d_spin = d_spin + quaternion_product(declared[rates], conjugate(d_declared[k, four]))
+            d_spin = quaternion_product(d_declared[rates, k], conjugate(declared[four]))
+            d_spin = d_spin + quaternion_product(declared[rates], conjugate(d_declared[four, k]))
             turned = quaternion_product(d_spin, state.z[four]) + quaternion_product(spin, sens.z[four, k])
             start.d_rates[four, k] = turned
     start.evaluate()

@@ -8,7 +8,7 @@ from mbsim_cli.solve import work as allocate
 
 
 class Instant:
-    """A state at t = 0 under construction; ``theta`` may be complex, ``dtheta`` is (p, len(theta))."""
+    """A state at t = 0 under construction; ``theta`` may be complex, ``dtheta`` is (len(theta), p), p ``padded``."""
 
     def __init__(self, problem: Problem, theta: np.ndarray, dtheta: np.ndarray) -> None:
         self.model = problem.model
@@ -16,14 +16,14 @@ class Instant:
         self.at_center = allocate.control(problem.options, redundant=False).at_center
         self.dtype = theta.dtype.type
         self.n, self.m = allocate.sizes(self.model)[1:]
-        self.p = dtheta.shape[0]
+        self.p = dtheta.shape[1]
         self.state = allocate.state(self.model, self.dtype)
         self.sens = allocate.sensitivity(self.model, self.p, self.dtype)
         self.work = allocate.work(self.model, self.theta)
         self.twists = allocate.sensitivity_work(self.model, self.work, self.p, self.dtype).twists
         self.out: Linearisation = allocate.linearisation(self.model, self.p, self.dtype)
         first = self.model.tree.initial[0] + self.n
-        self.d_rates = dtheta[:, first : first + self.n].T.copy()  # (n, p) derivatives of the declared velocities
+        self.d_rates = dtheta[first : first + self.n].copy()  # (n, p) derivatives of the declared velocities
         self.update_directions()
 
     def update_directions(self) -> None:

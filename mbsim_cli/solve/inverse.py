@@ -43,7 +43,7 @@ class InverseDynamics:
     @cached_property
     def _general(self) -> General:
         at_center = allocate.control(self.problem.options, redundant=False).at_center
-        dtheta = np.ascontiguousarray(self.problem.theta_rho.T)
+        dtheta = self.problem.theta_rho
         matrices = self.matrices and self._lanes is None
         return General(self.problem.model, self.problem.theta, dtheta, matrices=matrices, at_center=at_center)
 

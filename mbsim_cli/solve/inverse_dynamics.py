@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
+from mbsim_cli.kernels._simd import padded
 from mbsim_cli.kernels.drivers.observe import observe
 from mbsim_cli.model.problem import InverseBlock, Motion, Problem, Torques
 from mbsim_cli.solve import work as allocate
@@ -76,19 +77,21 @@ class _Sensing:
         """Sensors (B, width) and their derivatives (B, width, p)."""
         rows = len(motion.time)
         sensors = np.zeros((rows, self.width))
-        d_sensors = np.zeros((rows, self.width, self.p))
+        d_sensors = np.zeros((rows, self.width, padded(self.p)))
         if self.width:
             self._observe(motion, varied, sensors, d_sensors)
         of_torque = self.sign * torque[:, self.column]
         d_of_torque = self.sign[:, None] * by_parameter[:, self.column]
-        return np.concatenate([sensors, of_torque], axis=1), np.concatenate([d_sensors, d_of_torque], axis=1)
+        return np.concatenate([sensors, of_torque], axis=1), np.concatenate(
+            [d_sensors[:, :, : self.p], d_of_torque], axis=1
+        )
 
     def _observe(self, motion: Motion, varied: MotionVariation | None, sensors: np.ndarray, d_sensors: np.ndarray):
         rows = len(motion.time)
         record = allocate.record(self.model, rows, float)
         for stored, given in zip(record[:4], motion, strict=True):
             stored[...] = given
-        d_record = allocate.sensitivity_record(self.model, rows, self.p, float)
+        d_record = allocate.sensitivity_record(self.model, rows, padded(self.p), float)
         if varied is not None:
             for stored, change in zip(d_record[:3], varied, strict=True):
                 stored[:, :, self.trajectory.varies] = change
@@ -105,9 +108,9 @@ class _Sensing:
         work = allocate.work(self.model, self.problem.theta)
         return (
             allocate.control(self.problem.options, redundant=False).at_center,
-            allocate.directions(self.model, self.problem.theta_rho.T, float),
+            allocate.directions(self.model, allocate.padded_directions(self.problem.theta_rho, float), float),
             work,
-            allocate.sensitivity_work(self.model, work, self.p, float).twists,
+            allocate.sensitivity_work(self.model, work, padded(self.p), float).twists,
         )
 
 

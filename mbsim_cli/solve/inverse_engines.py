@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mbsim_cli.kernels._simd import padded
 from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes import LANES
 from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes_links import system
 from mbsim_cli.kernels.drivers.inverse_general import applied_torques, general_torques
@@ -84,30 +85,31 @@ class Lanes:
 
 
 class General:
-    """Any tree and force; derivatives by the motion where wanted, and in p directions of theta (p, len(theta))."""
+    """Any tree and force; derivatives by the motion where wanted, and in p directions of theta (len(theta), p)."""
 
     def __init__(self, model: Model, theta: np.ndarray, dtheta: np.ndarray, *, matrices: bool, at_center: bool):
         kind = theta.dtype.type
         self._model, self._theta, self._at_center = model, theta, at_center
         n = self._n = model.tree.column_kind.size
         first = 3 * n if matrices else 0
-        d = first + dtheta.shape[0]
+        d = first + dtheta.shape[1]
+        unit = np.zeros((theta.size, first))
         self._kernel = applied_torques if only_applied(model) else general_torques
         self._work = allocate.work(model, theta)
-        self._directions = allocate.directions(model, np.concatenate([np.zeros((first, theta.size)), dtheta]), kind)
-        self._twists = allocate.sensitivity_work(model, self._work, d, kind).twists
-        self._sens = allocate.sensitivity(model, d, kind)
+        self._directions = allocate.directions(model, allocate.padded_directions(np.hstack([unit, dtheta]), kind), kind)
+        self._twists = allocate.sensitivity_work(model, self._work, padded(d), kind).twists
+        self._sens = allocate.sensitivity(model, padded(d), kind)
         for k, array in enumerate(self._sens[:3] if matrices else ()):
             array[:, k * n : (k + 1) * n] = np.eye(n)
         self.width = d
 
     def torques(self, motion: Motion, torque_out: np.ndarray) -> np.ndarray:
         """Torques (B, n); return their derivatives (B, n, d), by the motion first."""
-        found = np.zeros((len(motion.time), self._n, self.width), self._theta.dtype)
+        found = np.zeros((len(motion.time), self._n, padded(self.width)), self._theta.dtype)
         motion = Motion(np.ascontiguousarray(motion.time, float), *(np.ascontiguousarray(x) for x in motion[1:]))
         eq = self._work.eq
         self._kernel(
             self._model, self._theta, self._at_center, motion, self._directions, self._sens, eq.no_eta, self._work.kin,
             self._work.comp, self._twists, eq.Q, torque_out, found,
         )  # fmt: skip
-        return found
+        return found[:, :, : self.width]

@@ -27,8 +27,8 @@ class Trajectory:
         self._laws, self._theta = problem.model.laws, problem.theta
         table = self._given.table
         self._table = table if table.shape[0] == 3 else _with_slopes(self._given.table_time, table)
-        self._dtheta = np.ascontiguousarray(problem.theta_rho.T)
-        self.varies = np.flatnonzero(np.any(self._dtheta[:, self._law_entries()] != 0.0, axis=1))
+        self._dtheta = problem.theta_rho
+        self.varies = np.flatnonzero(np.any(self._dtheta[self._law_entries()] != 0.0, axis=0))
 
     def _law_entries(self) -> np.ndarray:
         """Entries of theta that the laws of the motion read."""
@@ -54,7 +54,7 @@ class Trajectory:
         """Derivatives (B, n, k) by the k parameters that ``varies`` lists."""
         shape = (len(time), len(self._given.law), len(self.varies))
         varied = MotionVariation(*(np.zeros(shape) for _ in range(3)))
-        dtheta = np.ascontiguousarray(self._dtheta[self.varies])
+        dtheta = np.ascontiguousarray(self._dtheta[:, self.varies])
         prescribe_arguments = (self._given.law, self._given.sign, np.ascontiguousarray(time, dtype=float))
         vary_prescribed(self._laws, self._theta, dtheta, *prescribe_arguments, *varied)
         return varied

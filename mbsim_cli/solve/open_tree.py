@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.kernels.algorithms.articulated_body_variation import LANES
+from mbsim_cli.kernels._simd import padded
 from mbsim_cli.kernels.algorithms.conventional import conventional
 from mbsim_cli.kernels.algorithms.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.open_tree import open_tree
@@ -31,7 +31,7 @@ FORMULATIONS = {"recursive": recursive, "conventional": conventional, "partial_r
 
 @dataclass(frozen=True)
 class Start:
-    """The start of an open tree: theta and dtheta (p, len(theta)) include automatic values."""
+    """The start of an open tree: theta and dtheta (len(theta), p), p ``padded``, include automatic values."""
 
     state: State
     sens: Sensitivity
@@ -45,12 +45,12 @@ class OpenTreeSimulation:
     def __init__(self, problem: Problem, theta: np.ndarray | None = None) -> None:
         self.problem, self.model = problem, problem.model
         self.p = problem.theta_rho.shape[1] if problem.options.sensitivity == "ddm" else 0
-        padded = -(-self.p // LANES) * LANES if problem.options.formulation == "recursive" else self.p
-        start = assemble_start(problem, np.array(problem.theta if theta is None else theta), padded)
+        p = padded(self.p)
+        start = assemble_start(problem, np.array(problem.theta if theta is None else theta), p)
         self.theta, self.state, self.sens, self.directions = start.theta, start.state, start.sens, start.directions
         self.dtype = self.theta.dtype.type
-        self.dyn: Any = FORMULATIONS[problem.options.formulation](self.model, self.theta, padded, self.dtype)
-        self.drive, self.tableau, self.control, self.work = integration(problem, self.theta, padded, varies=self.p > 0)
+        self.dyn: Any = FORMULATIONS[problem.options.formulation](self.model, self.theta, p, self.dtype)
+        self.drive, self.tableau, self.control, self.work = integration(problem, self.theta, p, varies=self.p > 0)
         self.step = 0
         self.end = round(problem.options.duration / problem.options.step) * problem.options.step
 
@@ -80,7 +80,7 @@ class OpenTreeSimulation:
         return self._block(record, d_record, work)
 
     def _block(self, record: Any, d_record: Any, work: np.ndarray) -> Block:
-        """Instants with their sensors; lanes beyond the parameters are left out."""
+        """Instants with their sensors; directions beyond the parameters are left out."""
         nb, n, _ = allocate.sizes(self.model)
         rows, width, p = record.time.size, int(self.model.sensors.first[-1]), self.sens.z.shape[1]
         sensors, energy = np.zeros((rows, width), self.dtype), np.zeros((rows, 3), self.dtype)
@@ -88,7 +88,7 @@ class OpenTreeSimulation:
         kin = kinematics(nb, n, self.dtype)
         set_ground(self.theta, kin)
         observe(
-            self.model, self.theta, True, self.directions, np.zeros(MEASURE_SIZE, self.dtype), kin,
+            self.model, self.theta, True, self.directions, np.zeros((MEASURE_SIZE, 1), self.dtype), kin,
             twists(nb, p, self.dtype), record, d_record, sensors, energy, d_sensors,
         )  # fmt: skip
         varied = [array[..., : self.p] for array in (*d_record[:4], d_sensors)]
@@ -108,12 +108,12 @@ def assemble_start(problem: Problem, theta: np.ndarray, p: int) -> Start:
     model, dtype = problem.model, theta.dtype.type
     nb, n, _ = allocate.sizes(model)
     first = model.tree.initial[0]
-    dtheta = np.zeros((p, theta.size), dtype)
+    dtheta = np.zeros((theta.size, p), dtype)
     wanted = min(p, problem.theta_rho.shape[1])
-    dtheta[:wanted] = problem.theta_rho.T[:wanted]
+    dtheta[:, :wanted] = problem.theta_rho[:, :wanted]
     state, sens = allocate.state(model, dtype), allocate.sensitivity(model, p, dtype)
     state.z[:], state.zd[:] = theta[first : first + n], theta[first + n : first + 2 * n]
-    sens.z[:], sens.zd[:] = dtheta[:, first : first + n].T, dtheta[:, first + n : first + 2 * n].T
+    sens.z[:], sens.zd[:] = dtheta[first : first + n], dtheta[first + n : first + 2 * n]
     directions = allocate.directions(model, dtheta, dtype)
     if problem.automatic:
         indices, measures = (np.array(column) for column in zip(*problem.automatic, strict=True))
@@ -121,11 +121,11 @@ def assemble_start(problem: Problem, theta: np.ndarray, p: int) -> Start:
         kin = kinematics(nb, n, dtype)
         set_ground(theta, kin)
         measure_start(
-            model, theta, open_tree(model), directions, np.zeros(MEASURE_SIZE, dtype), state, sens, kin,
+            model, theta, open_tree(model), directions, np.zeros((MEASURE_SIZE, 1), dtype), state, sens, kin,
             twists(nb, p, dtype), measures, value, d_value,
         )  # fmt: skip
         theta[indices] = value
-        dtheta[:, indices] = d_value.T
+        dtheta[indices] = d_value
         directions = allocate.directions(model, dtheta, dtype)
     return Start(state, sens, theta, directions)
 
@@ -133,9 +133,9 @@ def assemble_start(problem: Problem, theta: np.ndarray, p: int) -> Start:
 def _settled_start(problem: Problem, theta: np.ndarray, p: int) -> Start:
     """Positions at the equilibrium, declared velocities; directions beyond the parameters are zero."""
     found = assemble(problem, theta, motion_only=True)
-    wanted = min(p, found.dtheta.shape[0])
-    dtheta, sens = np.zeros((p, theta.size), theta.dtype), allocate.sensitivity(problem.model, p, theta.dtype.type)
-    dtheta[:wanted] = found.dtheta[:wanted]
+    wanted = min(p, found.dtheta.shape[1])
+    dtheta, sens = np.zeros((theta.size, p), theta.dtype), allocate.sensitivity(problem.model, p, theta.dtype.type)
+    dtheta[:, :wanted] = found.dtheta[:, :wanted]
     sens.z[:, :wanted], sens.zd[:, :wanted] = found.sensitivity.z[:, :wanted], found.sensitivity.zd[:, :wanted]
     found.state.zdd[:], found.state.lam[:] = 0.0, 0.0
     return Start(found.state, sens, found.theta, allocate.directions(problem.model, dtheta, theta.dtype.type))

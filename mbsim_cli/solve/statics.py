@@ -11,6 +11,7 @@ from typing import NoReturn
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
+from mbsim_cli.kernels._simd import padded
 from mbsim_cli.model.codes import Column
 from mbsim_cli.model.layout import GRAVITY, MASS
 from mbsim_cli.model.problem import Problem
@@ -47,16 +48,21 @@ class Statics:
     """A mechanism at rest; ``hold`` lists coordinates that something else holds."""
 
     def __init__(self, problem: Problem, start: Instant, hold: tuple[int, ...]) -> None:
-        n, zeros = start.n, np.zeros((start.n, start.theta.size), start.dtype)
+        n, size = start.n, start.theta.size
         self.names = problem.names
         self.state, self.eq, self.dtype = start.state, start.work.eq, start.dtype
         self.hold = np.array(sorted(hold), dtype=int)
         self.free = np.setdiff1d(np.arange(n), self.hold)
         self.turns = start.model.tree.column_kind >= Column.ROTATION_X
-        self.still = _sharing(start, problem, zeros[:0])
-        self.unit = _sharing(start, problem, zeros)
-        self.unit.sens.z[:] = np.eye(n)
+        self.still = _sharing(start, problem, np.zeros((size, 0), start.dtype))
+        self.unit = _sharing(start, problem, np.zeros((size, padded(n)), start.dtype))
+        self.unit.sens.z[:, :n] = np.eye(n)
         self.load = _weight(start)  # N or N m, what unbalanced forces are compared with
+
+    @property
+    def stiffness(self) -> np.ndarray:
+        """Derivative (n, n) of the forces by the coordinates, at the state that ``unit`` evaluated last."""
+        return self.unit.out.dG[:, : self.unit.n]
 
     def search(self) -> tuple[Modes, int]:
         """Go to the equilibrium that the state leads down to; its modes, and the iterations taken."""
@@ -66,7 +72,7 @@ class Statics:
         for iteration in range(1, MAX_ITERATIONS + 1):
             self.unit.evaluate()
             try:
-                modes = modes_of(self.unit.out.dG, self.unit.out.M, self.eq.J, self.free, force, self.load)
+                modes = modes_of(self.stiffness, self.unit.out.M, self.eq.J, self.free, force, self.load)
             except np.linalg.LinAlgError:
                 break
             newton, fall = self._changes(modes)
@@ -134,7 +140,7 @@ class Statics:
 
     def tangent(self, others: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Derivative of all equations by coordinates and multipliers, at the state that ``unit`` evaluated last."""
-        K, J = self.unit.out.dG[np.ix_(others, others)], self.eq.J[np.ix_(rows, others)]
+        K, J = self.stiffness[np.ix_(others, others)], self.eq.J[np.ix_(rows, others)]
         return np.block([[K, J.T], [J, np.zeros((rows.size, rows.size), self.dtype)]])
 
     def _close(self) -> bool:
@@ -242,7 +248,7 @@ def _sharing(start: Instant, problem: Problem, dtheta: np.ndarray) -> Instant:
 
 
 def _real_part(problem: Problem, start: Instant) -> Instant:
-    real = Instant(problem, np.ascontiguousarray(start.theta.real), np.zeros((0, start.theta.size)))
+    real = Instant(problem, np.ascontiguousarray(start.theta.real), np.zeros((start.theta.size, 0)))
     real.state.z[:] = start.state.z.real
     return real
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mbsim_cli.kernels._simd import padded
 from mbsim_cli.kernels.algorithms.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.sparsity import Sparsity, sparsity
 from mbsim_cli.kernels.algorithms.workspace import composite, kinematics, touch, twists
@@ -48,7 +49,7 @@ def equations(model: Model, dtype: type) -> Equations:
     def z(*shape: int) -> np.ndarray:
         return np.zeros(shape, dtype)
 
-    return Equations(z(n, n), z(m, n), z(m, 6), z(m), z(m), z(m), z(n), z(n), z(MEASURE_SIZE))
+    return Equations(z(n, n), z(m, n), z(m, 6), z(m), z(m), z(m), z(n), z(n), z(MEASURE_SIZE, 1))
 
 
 def factor(n: int, m: int, structure: Sparsity, dtype: type) -> Factor:
@@ -109,14 +110,23 @@ def sensitivity_work(model: Model, motion: Work, p: int, dtype: type) -> Sensiti
     return SensitivityWork(resting, composite(nb, n, dtype), eq, columns(n, m, p, dtype), twists(nb, p, dtype))
 
 
+def padded_directions(theta_rho: np.ndarray, dtype: type) -> np.ndarray:
+    """Directions dtheta (len(theta), ``padded(p)``) of p parameters, further ones zero, from theta_rho (len(theta), p)."""
+    size, p = theta_rho.shape
+    dtheta = np.zeros((size, padded(p)), dtype)
+    dtheta[:, :p] = theta_rho
+    return dtheta
+
+
 def directions(model: Model, dtheta: np.ndarray, dtype: type) -> Directions:
-    """Directions of differentiation from dtheta (p, len(theta))."""
-    n, p = model.tree.column_kind.size, dtheta.shape[0]
+    """Directions of differentiation from dtheta (len(theta), p), p ``_simd.padded``."""
+    n, p = model.tree.column_kind.size, dtheta.shape[1]
     return Directions(
         np.ascontiguousarray(dtheta, dtype),
         touch(model, dtheta),
         np.zeros((n, p), dtype),
         np.zeros(n, dtype),
+        np.zeros((MEASURE_SIZE, p), dtype),
         np.arange(3),
     )
 

@@ -33,7 +33,7 @@ def law_value(laws, theta, k, x):
 @entry
 def law_variation(laws, theta, dtheta, k, x):
     """Likewise."""
-    return _law_variation(laws, theta, dtheta, k, x)
+    return _law_variation(laws, theta, dtheta.reshape(-1, 1), 0, k, x)
 
 
 def packed(kind):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mbsim_cli.kernels._simd import padded
 from mbsim_cli.kernels.drivers.linearise import linearise
 from mbsim_cli.solve import work as allocate
 
@@ -17,22 +18,22 @@ class Instant:
         dtype = np.result_type(*(np.asarray(a).dtype for a in (theta, z, zd, zdd, lam))).type
         theta = theta.astype(dtype)
         dtheta, *d_state = directions or (np.zeros((0, theta.size)), *np.zeros((3, len(z), 0)))
-        p = len(dtheta)
+        wanted, p = len(dtheta), padded(len(dtheta))
         state = allocate.state(model, dtype)
         for stored, given in zip(state, (z, zd, zdd, lam), strict=False):
             stored[:] = given
         sens = allocate.sensitivity(model, p, dtype)
         for stored, given in zip(sens, d_state, strict=False):
-            stored[:] = given
+            stored[:, :wanted] = given
         work = allocate.work(model, theta)
         twists = allocate.sensitivity_work(model, work, p, dtype).twists
         out = allocate.linearisation(model, p, dtype)
-        varied = allocate.directions(model, np.array(dtheta), dtype)
+        varied = allocate.directions(model, allocate.padded_directions(np.array(dtheta).T, dtype), dtype)
         linearise(model, theta, t, h, at_center, varied, state, sens, work, twists, out)
         eq, kin = work.eq, work.kin
         self.G, self.J, self.phi = eq.G, eq.J, np.array([eq.phi, eq.phi1, eq.phi2])
-        self.M, self.T, self.dG, self.dphi = out.M, out.T, out.dG, out.dphi
-        self.measures, self.d_measures = out.measures, out.d_measures
+        self.M, self.T, self.dG, self.dphi = out.M, out.T, out.dG[:, :wanted], out.dphi[:, :, :wanted]
+        self.measures, self.d_measures = out.measures, out.d_measures[:, :wanted]
         self.S, self.S1, self.S2, self.V, self.A, self.R, self.r = kin.S, kin.S1, kin.S2, kin.V, kin.A, kin.R, kin.r
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mbsim_cli.kernels.algorithms.articulated_body_variation import LANES
+from mbsim_cli.kernels._simd import padded
 from mbsim_cli.kernels.algorithms.conventional import conventional
 from mbsim_cli.kernels.algorithms.open_tree import open_tree
 from mbsim_cli.kernels.algorithms.partial_recursive import partial_recursive
@@ -37,11 +37,9 @@ class Accelerations:
         theta = np.array(problem.theta if theta is None else theta)
         dtype = np.result_type(theta, z, zd).type
         dtheta, dz, dzd = directions or (np.zeros((0, theta.size)), np.zeros((z.size, 0)), np.zeros((z.size, 0)))
-        p, n, m = len(dtheta), z.size, model.constraints.measure.size
-        if formulation == "recursive":  # takes whole blocks of directions
-            more = -p % LANES
-            dtheta, dz, dzd = (np.pad(a, w) for a, w in zip((dtheta, dz, dzd), _beyond(more), strict=True))
-        wanted, p = p, len(dtheta)
+        wanted, n, m = len(dtheta), z.size, model.constraints.measure.size
+        p = padded(wanted)
+        dtheta, dz, dzd = (np.pad(a, ((0, 0), (0, p - wanted))) for a in (dtheta.T, dz, dzd))
         theta, dtheta, z, zd, dz, dzd = (
             np.array(a, dtype) for a in (theta, dtheta, z[None], zd[None], dz[None], dzd[None])
         )
@@ -57,11 +55,6 @@ class Accelerations:
             )  # fmt: skip
             self.dzdd, self.d_reaction = dzdd[0, :, :wanted], d_reaction[0, :, :wanted]
         self.z, self.zd, self.zdd, self.reaction = z[0], zd[0], zdd[0], reaction[0]
-
-
-def _beyond(more):
-    """Padding of dtheta, dz and dzd by further directions."""
-    return ((0, more), (0, 0)), ((0, 0), (0, more)), ((0, 0), (0, more))
 
 
 def loaded(builder, rng):

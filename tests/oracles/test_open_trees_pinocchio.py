@@ -7,7 +7,7 @@ product o of quaternions, e = (e_0, e_1, e_2, e_3) of unit length.
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels.algorithms.articulated_body_variation import LANES
+from mbsim_cli.kernels._simd import padded
 from mbsim_cli.kernels.algorithms.open_tree import open_tree
 from mbsim_cli.kernels.algorithms.workspace import touch
 from mbsim_cli.kernels.drivers.accelerations import accelerations_and_variations
@@ -88,10 +88,10 @@ class Tree:
         return v
 
     def directions(self):
-        """dtheta (p, len(theta)), dz, dz' (n, p): positions, velocities, forces, nv directions each, then padding."""
+        """dtheta (len(theta), p), dz, dz' (n, p): positions, velocities, forces, nv directions each, then padding."""
         n, nv = self.z.size, self.torque.size
         v, eye = self.tangent_velocity(), np.eye(nv)
-        dz, dzd, dQ = np.zeros((3, n, -(-3 * nv // LANES) * LANES))
+        dz, dzd, dQ = np.zeros((3, n, padded(3 * nv)))
         for c, t, rate in self.maps():
             dz[c, :nv] = rate @ eye[t]
             dzd[c, nv : 2 * nv] = rate @ eye[t]
@@ -99,15 +99,15 @@ class Tree:
                 dzd[c, k] = rates(dz[c, k]) @ v[t]
                 dQ[c, k] = 4.0 * rates(dz[c, k]) @ self.torque[t]
         dQ[:, 2 * nv : 3 * nv] = self.on_coordinates(eye)
-        dtheta = np.zeros((dQ.shape[1], self.theta.size))
-        dtheta[:, self.constants] = dQ.T
+        dtheta = np.zeros((self.theta.size, dQ.shape[1]))
+        dtheta[self.constants] = dQ
         return dtheta, dz, dzd
 
     def found(self, formulation):
         """Accelerations (nv,) and their derivatives by position, velocity and force, (nv, nv) each."""
         model, n, nv = self.problem.model, self.z.size, self.torque.size
         dtheta, dz, dzd = self.directions()
-        p, m = dtheta.shape[0], model.constraints.measure.size
+        p, m = dtheta.shape[1], model.constraints.measure.size
         zdd, reaction, dzdd, d_reaction = (np.zeros((1, *k)) for k in ((n,), (m,), (n, p), (m, p)))
         status = accelerations_and_variations(
             model, self.theta, dtheta, touch(model, dtheta), open_tree(model), np.zeros(1), self.z[None], self.zd[None],

@@ -3,6 +3,7 @@
 import numpy as np
 
 from mbsim_cli.kernels._jit import inlined
+from mbsim_cli.kernels._simd import at
 
 
 @inlined
@@ -18,6 +19,22 @@ def load9(array, offset):
         array[offset + 6],
         array[offset + 7],
         array[offset + 8],
+    )
+
+
+@inlined
+def load9_of(array, offset, k):
+    """A 3 x 3 matrix that stands by rows in nine rows of an array, in direction k."""
+    return (
+        at(array, offset, k),
+        at(array, offset + 1, k),
+        at(array, offset + 2, k),
+        at(array, offset + 3, k),
+        at(array, offset + 4, k),
+        at(array, offset + 5, k),
+        at(array, offset + 6, k),
+        at(array, offset + 7, k),
+        at(array, offset + 8, k),
     )
 
 

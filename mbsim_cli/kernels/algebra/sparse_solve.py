@@ -5,7 +5,7 @@ digits, and a factorisation with pivoting must do.
 """
 
 from mbsim_cli.kernels._jit import kernel
-from mbsim_cli.kernels.algebra.fours import four, less_four, put_four, scale_four
+from mbsim_cli.kernels._simd import add_to, at, block, put, width
 
 SMALLEST = 1e-9  # share of its diagonal entry that an elimination must leave
 
@@ -32,40 +32,24 @@ def eliminate_sparse(first, neighbour, a):
 
 @kernel
 def solve_sparse(first, neighbour, a, b):
-    """Solve in place for all columns of b (n, k), four at a time and then one by one."""
-    columns = b.shape[1]
-    whole = columns - columns % 4
-    for c in range(0, whole, 4):
-        _solve_four(first, neighbour, a, b, c)
-    for c in range(whole, columns):
-        _solve_one(first, neighbour, a, b, c)
+    """Solve in place for all columns of b (n, p); p is 1 or ``_simd.padded``."""
+    if b.shape[1] == 1:
+        _solve(first, neighbour, a, b, 0)
+    else:
+        for g in range(0, b.shape[1], width(b)):
+            _solve(first, neighbour, a, b, block(b, g))
 
 
 @kernel
-def _solve_four(first, neighbour, a, b, c):
+def _solve(first, neighbour, a, b, c):
     for k in range(b.shape[0] - 1, -1, -1):
-        known = four(b, k, c)
+        known = -at(b, k, c)
         for s in range(first[k], first[k + 1]):
             i = neighbour[s]
-            put_four(b, i, c, less_four(four(b, i, c), a[i, k], known))
+            add_to(b, i, c, a[i, k] * known)
     for k in range(b.shape[0]):
-        left = four(b, k, c)
+        left = at(b, k, c)
         for s in range(first[k], first[k + 1]):
             j = neighbour[s]
-            left = less_four(left, a[k, j], four(b, j, c))
-        put_four(b, k, c, scale_four(1.0 / a[k, k], left))
-
-
-@kernel
-def _solve_one(first, neighbour, a, b, c):
-    for k in range(b.shape[0] - 1, -1, -1):
-        known = b[k, c]
-        for s in range(first[k], first[k + 1]):
-            i = neighbour[s]
-            b[i, c] -= a[i, k] * known
-    for k in range(b.shape[0]):
-        left = b[k, c]
-        for s in range(first[k], first[k + 1]):
-            j = neighbour[s]
-            left -= a[k, j] * b[j, c]
-        b[k, c] = left / a[k, k]
+            left -= a[k, j] * at(b, j, c)
+        put(b, k, c, left / a[k, k])

@@ -2,10 +2,12 @@
 
 Motion (w, v): angular velocity, velocity of the body's point that passes the reference point. Force
 (n, f): moment about the reference point, force. Inertia about the reference point: (m, h, I), mass, first
-moment m c, and second moments (xx, yy, zz, xy, xz, yz). Arrays hold six numbers, angular part first.
+moment m c, and second moments (xx, yy, zz, xy, xz, yz). Arrays hold six numbers, angular part first; those of variations have an axis of
+directions behind.
 """
 
 from mbsim_cli.kernels._jit import inlined
+from mbsim_cli.kernels._simd import add_to, at, put
 from mbsim_cli.kernels.algebra.rot3 import symmetric_apply
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, scale3, sub3
 
@@ -18,10 +20,10 @@ def motion_at(array, i):
 
 @inlined
 def motion_at2(array, i, k):
-    """Spatial vector at [i, k]."""
+    """Spatial vector of row i in direction k."""
     return (
-        (array[i, k, 0], array[i, k, 1], array[i, k, 2]),
-        (array[i, k, 3], array[i, k, 4], array[i, k, 5]),
+        (at(array, i, 0, k), at(array, i, 1, k), at(array, i, 2, k)),
+        (at(array, i, 3, k), at(array, i, 4, k), at(array, i, 5, k)),
     )
 
 
@@ -34,9 +36,14 @@ def store(array, i, x):
 
 @inlined
 def store2(array, i, k, x):
-    """Write spatial vector x to [i, k]."""
-    array[i, k, 0], array[i, k, 1], array[i, k, 2] = x[0]
-    array[i, k, 3], array[i, k, 4], array[i, k, 5] = x[1]
+    """Write spatial vector x to row i in direction k."""
+    w, v = x
+    put(array, i, 0, k, w[0])
+    put(array, i, 1, k, w[1])
+    put(array, i, 2, k, w[2])
+    put(array, i, 3, k, v[0])
+    put(array, i, 4, k, v[1])
+    put(array, i, 5, k, v[2])
 
 
 @inlined
@@ -53,14 +60,14 @@ def accumulate(array, i, s, x):
 
 @inlined
 def accumulate2(array, i, k, s, x):
-    """Add s x to [i, k]."""
+    """Add s x to row i in direction k."""
     n, f = x
-    array[i, k, 0] += s * n[0]
-    array[i, k, 1] += s * n[1]
-    array[i, k, 2] += s * n[2]
-    array[i, k, 3] += s * f[0]
-    array[i, k, 4] += s * f[1]
-    array[i, k, 5] += s * f[2]
+    add_to(array, i, 0, k, s * n[0])
+    add_to(array, i, 1, k, s * n[1])
+    add_to(array, i, 2, k, s * n[2])
+    add_to(array, i, 3, k, s * f[0])
+    add_to(array, i, 4, k, s * f[1])
+    add_to(array, i, 5, k, s * f[2])
 
 
 @inlined

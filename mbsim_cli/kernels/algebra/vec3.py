@@ -3,6 +3,7 @@
 import numpy as np
 
 from mbsim_cli.kernels._jit import inlined
+from mbsim_cli.kernels._simd import at
 
 ZERO3 = (0.0, 0.0, 0.0)
 
@@ -11,6 +12,12 @@ ZERO3 = (0.0, 0.0, 0.0)
 def load3(array, offset):
     """Three consecutive entries of a flat array."""
     return (array[offset], array[offset + 1], array[offset + 2])
+
+
+@inlined
+def load3_of(array, offset, k):
+    """Three consecutive rows of a matrix in direction k."""
+    return (at(array, offset, k), at(array, offset + 1, k), at(array, offset + 2, k))
 
 
 @inlined

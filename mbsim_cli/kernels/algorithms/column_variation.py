@@ -1,9 +1,10 @@
 """Variations of joint columns, carried by the twist of the frame they start from: docs/theory/variations.md (8)."""
 
 from mbsim_cli.kernels._jit import inlined, kernel
+from mbsim_cli.kernels._simd import at
 from mbsim_cli.kernels.algebra.spatial import add6, axpy6, cross_motion, motion_at, motion_at2, store
 from mbsim_cli.kernels.algorithms.kinematics import euler_own
-from mbsim_cli.kernels.elements.columns import euler_column_rate, is_euler, load4
+from mbsim_cli.kernels.elements.columns import euler_column_rate, is_euler, load4, load4_of
 from mbsim_cli.model.codes import Column
 
 
@@ -16,8 +17,7 @@ def column_variation(tree, theta, z, dz, kin, i, c, k, N, base):
     if is_euler(kind):
         j = kind - Column.EULER_0
         first = c - j
-        de = (dz[first, k], dz[first + 1, k], dz[first + 2, k], dz[first + 3, k])
-        own = euler_own(tree, theta, kin, i, euler_column_rate(load4(z, first), de, j))
+        own = euler_own(tree, theta, kin, i, euler_column_rate(load4(z, first), load4_of(dz, first, k), j))
         dS = add6(cross_motion(base, S), own)
     return dS
 
@@ -32,4 +32,4 @@ def vary_columns(tree, theta, z, dz, k, kin, tw, dS_out):
             if tree.column_kind[c] == Column.EULER_0:
                 base = N
             store(dS_out, c, column_variation(tree, theta, z, dz, kin, i, c, k, N, base))
-            N = axpy6(dz[c, k], motion_at(kin.S, c), N)
+            N = axpy6(at(dz, c, k), motion_at(kin.S, c), N)

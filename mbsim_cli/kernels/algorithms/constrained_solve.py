@@ -9,7 +9,7 @@ on corrections, so that no digit of x is lost to the penalty. J may have depende
 import numpy as np
 
 from mbsim_cli.kernels._jit import kernel
-from mbsim_cli.kernels.algebra.fours import four, less_four, put_four
+from mbsim_cli.kernels._simd import add_to, at, block, put, square_sum, width
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve
 from mbsim_cli.kernels.algebra.sparse_solve import eliminate_sparse, solve_sparse
 
@@ -65,18 +65,10 @@ def _penalise(sparsity, T, J, alpha, out):
 
 
 @kernel
-def _solve(sparsity, lu, pivot, b):
-    if pivot[0] == SPARSE:
-        solve_sparse(sparsity.first, sparsity.neighbour, lu, b)
-    else:
-        lu_solve(lu, pivot, b)
-
-
-@kernel
 def solve_constrained(sparsity, T, lu, pivot, weight, J, alpha, b, e, tolerance, x_out, mu_out, step, rest):
-    """Solve for all columns of b (n, p), e (m, p); return the relative size of the last correction.
+    """Solve for all columns of b (n, p), e (m, p), p 1 or ``_simd.padded``; return the size of the last correction.
 
-    ``step`` (n, p) and ``rest`` (m, p) are work arrays.
+    That size is relative. ``step`` (n, p) and ``rest`` (m, p) are work arrays.
     """
     m, n = J.shape
     p = b.shape[1]
@@ -87,22 +79,15 @@ def solve_constrained(sparsity, T, lu, pivot, weight, J, alpha, b, e, tolerance,
         for k in range(p):
             rest[r, k] = e[r, k]
             mu_out[r, k] = 0.0
-    _add_transposed(sparsity, J, alpha, rest, x_out)
-    _solve(sparsity, lu, pivot, x_out)
-    _update_multipliers(sparsity, J, alpha, x_out, mu_out, rest)
+    _correct(sparsity, J, alpha, lu, pivot, x_out, mu_out, rest)
     if m == 0:
         return 0.0
     error = 1.0
     for update in range(MAX_UPDATES):
         _left_over(sparsity, T, J, b, x_out, mu_out, step)
-        _add_transposed(sparsity, J, alpha, rest, step)
-        _solve(sparsity, lu, pivot, step)
-        _update_multipliers(sparsity, J, alpha, step, mu_out, rest)
+        _correct(sparsity, J, alpha, lu, pivot, step, mu_out, rest)
         previous = error
-        error = _relative_size(weight, step, x_out)
-        for i in range(n):
-            for k in range(p):
-                x_out[i, k] += step[i, k]
+        error = _add_correction(weight, step, x_out)
         if error <= tolerance or (update > 1 and error > 0.5 * previous):
             break
     return error if error <= tolerance else error * _share(weight, x_out, b)
@@ -112,80 +97,110 @@ MAX_UPDATES = 12
 
 
 @kernel
+def _correct(sparsity, J, alpha, lu, pivot, step, mu, rest):
+    """Turn what is left of the equations, in ``step`` and ``rest``, into a correction, and move the multipliers."""
+    _add_transposed(sparsity, J, alpha, rest, step)
+    if pivot[0] == SPARSE:
+        solve_sparse(sparsity.first, sparsity.neighbour, lu, step)
+    else:
+        lu_solve(lu, pivot, step)
+    _update_multipliers(sparsity, J, alpha, step, mu, rest)
+
+
+@kernel
 def _left_over(sparsity, T, J, b, x, mu, out):
     """out = b - T x - J^T mu: digits that elimination lost to the penalty come back with it."""
-    columns = out.shape[1]
-    whole = columns - columns % 4
-    for c in range(0, whole, 4):
-        _left_over_four(sparsity, T, b, x, out, c)
-    for c in range(whole, columns):
-        _left_over_one(sparsity, T, b, x, out, c)
+    if out.shape[1] == 1:
+        _left_over_of(sparsity, T, J, b, x, mu, out, 0)
+    else:
+        for g in range(0, out.shape[1], width(out)):
+            _left_over_of(sparsity, T, J, b, x, mu, out, block(out, g))
+
+
+@kernel
+def _left_over_of(sparsity, T, J, b, x, mu, out, c):
+    for k in range(T.shape[0]):
+        mine = at(x, k, c)
+        left = at(b, k, c) - T[k, k] * mine
+        for s in range(sparsity.first[k], sparsity.first[k + 1]):
+            i = sparsity.neighbour[s]
+            left -= T[k, i] * at(x, i, c)
+            add_to(out, i, c, -T[i, k] * mine)
+        put(out, k, c, left)
     for r in range(J.shape[0]):
+        load = at(mu, r, c)
         for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
             i = sparsity.row_column[s]
-            for c in range(columns):
-                out[i, c] -= J[r, i] * mu[r, c]
-
-
-@kernel
-def _left_over_four(sparsity, T, b, x, out, c):
-    for k in range(T.shape[0]):
-        mine = four(x, k, c)
-        left = less_four(four(b, k, c), T[k, k], mine)
-        for s in range(sparsity.first[k], sparsity.first[k + 1]):
-            i = sparsity.neighbour[s]
-            left = less_four(left, T[k, i], four(x, i, c))
-            put_four(out, i, c, less_four(four(out, i, c), T[i, k], mine))
-        put_four(out, k, c, left)
-
-
-@kernel
-def _left_over_one(sparsity, T, b, x, out, c):
-    for k in range(T.shape[0]):
-        left = b[k, c] - T[k, k] * x[k, c]
-        for s in range(sparsity.first[k], sparsity.first[k + 1]):
-            i = sparsity.neighbour[s]
-            left -= T[k, i] * x[i, c]
-            out[i, c] -= T[i, k] * x[k, c]
-        out[k, c] = left
+            add_to(out, i, c, -J[r, i] * load)
 
 
 @kernel
 def _add_transposed(sparsity, J, alpha, rest, out):
     """out += J^T alpha rest."""
+    if out.shape[1] == 1:
+        _add_transposed_of(sparsity, J, alpha, rest, out, 0)
+    else:
+        for g in range(0, out.shape[1], width(out)):
+            _add_transposed_of(sparsity, J, alpha, rest, out, block(out, g))
+
+
+@kernel
+def _add_transposed_of(sparsity, J, alpha, rest, out, c):
     for r in range(J.shape[0]):
+        load = alpha[r] * at(rest, r, c)
         for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
             i = sparsity.row_column[s]
-            factor = J[r, i] * alpha[r]
-            for k in range(out.shape[1]):
-                out[i, k] += factor * rest[r, k]
+            add_to(out, i, c, J[r, i] * load)
 
 
 @kernel
 def _update_multipliers(sparsity, J, alpha, step, mu, rest):
     """mu += alpha (J step - rest); rest -= J step."""
-    for r in range(J.shape[0]):
-        for k in range(step.shape[1]):
-            moved = 0.0 * step[0, k]
-            for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
-                i = sparsity.row_column[s]
-                moved += J[r, i] * step[i, k]
-            mu[r, k] += alpha[r] * (moved - rest[r, k])
-            rest[r, k] -= moved
+    if step.shape[1] == 1:
+        _update_multipliers_of(sparsity, J, alpha, step, mu, rest, 0)
+    else:
+        for g in range(0, step.shape[1], width(step)):
+            _update_multipliers_of(sparsity, J, alpha, step, mu, rest, block(step, g))
 
 
 @kernel
-def _relative_size(weight, step, x):
-    """|step| / |x| over all columns in the norm of T's diagonal; imaginary parts count.
+def _update_multipliers_of(sparsity, J, alpha, step, mu, rest, c):
+    for r in range(J.shape[0]):
+        moved = 0.0 * at(step, 0, c)
+        for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
+            i = sparsity.row_column[s]
+            moved += J[r, i] * at(step, i, c)
+        left = at(rest, r, c)
+        add_to(mu, r, c, alpha[r] * (moved - left))
+        put(rest, r, c, left - moved)
+
+
+@kernel
+def _add_correction(weight, step, x):
+    """x += step; return |step| / |x| over all columns in the norm of T's diagonal; imaginary parts count.
 
     All columns shrink alike, so one number serves them; a column of zeros must not decide.
     """
     top, bottom = 0.0, 0.0
-    for i in range(x.shape[0]):
-        for k in range(x.shape[1]):
-            top += weight[i] * (step[i, k].real ** 2 + step[i, k].imag ** 2)
-            bottom += weight[i] * (x[i, k].real ** 2 + x[i, k].imag ** 2)
+    if x.shape[1] == 1:
+        top, bottom = _add_correction_of(weight, step, x, 0)
+    else:
+        for g in range(0, x.shape[1], width(x)):
+            more_top, more_bottom = _add_correction_of(weight, step, x, block(x, g))
+            top += more_top
+            bottom += more_bottom
     return np.sqrt(top / bottom) if bottom > 0.0 else 0.0
+
+
+@kernel
+def _add_correction_of(weight, step, x, c):
+    top, bottom = 0.0, 0.0
+    for i in range(x.shape[0]):
+        own, move = at(x, i, c), at(step, i, c)
+        top += weight[i] * square_sum(move)
+        bottom += weight[i] * square_sum(own)
+        put(x, i, c, own + move)
+    return top, bottom
 
 
 @kernel

@@ -1,6 +1,7 @@
 """Variations of Phi, Phi' and Phi'' in p directions. Paper 000, section 7."""
 
 from mbsim_cli.kernels._jit import inlined, kernel
+from mbsim_cli.kernels._simd import at, block, put, width
 from mbsim_cli.kernels.algebra.spatial import dot6, sub6
 from mbsim_cli.kernels.algorithms.bodies import at_origin, at_origin2, pose_of
 from mbsim_cli.kernels.algorithms.constraints import coordinate_slope
@@ -26,19 +27,18 @@ def vary_constraints(model, theta, dtheta, touch, no_eta, t, z, zd, zdd, dz, dzd
     for i in range(model.constraints.measure.size):
         m, law, o = model.constraints.measure[i], model.constraints.law[i], model.constraints.theta[i]
         geometric = is_geometric(model.measures.kind[m])
-        for k in range(dz.shape[1]):
+        for g in range(0, dz.shape[1], width(dz)):
+            k = block(dz, g)
             if geometric:
-                value = vary_measure(model, theta, dtheta[k], touch.measure[m, k], no_eta, m, k, kin, tw, order)
+                value = vary_measure(model, theta, dtheta, touch.measure[m, g], no_eta, m, k, kin, tw, order)
             else:
-                value = vary_coordinate_measure(
-                    model.measures, theta, dtheta[k], m, k, z, zd, zdd, dz, dzd, dzdd, order
-                )
+                value = vary_coordinate_measure(model.measures, theta, dtheta, m, k, z, zd, zdd, dz, dzd, dzdd, order)
             if order == 0:
-                value -= dtheta[k, o]
+                value -= at(dtheta, o, k)
             if law != NONE:
-                by_order = law_variation(model.laws, theta, dtheta[k], law, t)
+                by_order = law_variation(model.laws, theta, dtheta, k, law, t)
                 value -= by_order[0] if order == 0 else (by_order[1] if order == 1 else by_order[2])
-            out[i, k] = value
+            put(out, i, k, value)
 
 
 @inlined
@@ -52,7 +52,7 @@ def vary_measure(model, theta, dtheta, touched, no_eta, m, k, kin, tw, order):
     eta = dtheta[o : o + MEASURE_SIZE] if touched else no_eta
     Na, Nb = at_origin2(tw.N, kin, a, k), at_origin2(tw.N, kin, b, k)
     if order < 2:
-        _, dg, x0, u0, dx, du = measure_delta(kind, theta, o, eta, Ra, ra, Rb, rb, Na, Nb)
+        _, dg, x0, u0, dx, du = measure_delta(kind, theta, o, eta, k, Ra, ra, Rb, rb, Na, Nb)
         if order == 0:
             return dg
         Va, Vb = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b)
@@ -75,7 +75,7 @@ def _second_order(model, theta, eta, m, k, kin, tw):
     Na, Nb = at_origin2(tw.N, kin, a, k), at_origin2(tw.N, kin, b, k)
     Va, Vb = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b)
     Na1, Nb1 = at_origin2(tw.N1, kin, a, k), at_origin2(tw.N1, kin, b, k)
-    _, _, x, u = measure_variation(kind, theta, o, eta, Ra, ra, Rb, rb, Va, Vb, Na, Na1, Nb, Nb1)
+    _, _, x, u = measure_variation(kind, theta, o, eta, k, Ra, ra, Rb, rb, Va, Vb, Na, Na1, Nb, Nb1)
     Aa, Ab = at_origin(kin.A, kin, a), at_origin(kin.A, kin, b)
     dAa = vary_acceleration(Va, Aa, Na, Na1, at_origin2(tw.N2, kin, a, k))
     dAb = vary_acceleration(Vb, Ab, Nb, Nb1, at_origin2(tw.N2, kin, b, k))
@@ -90,18 +90,20 @@ def _second_order(model, theta, eta, m, k, kin, tw):
 @inlined
 def vary_coordinate_measure(measures, theta, dtheta, m, k, z, zd, zdd, dz, dzd, dzdd, order):
     """Variation k of g, g' or g'' of a measure of coordinates."""
-    total = 0.0 * z[0] + 0.0 * theta[0]
+    total = 0.0 * at(dz, 0, k)
     quadratic = measures.kind[m] == Measure.EULER_NORM
     for j in range(measures.first[m], measures.first[m + 1]):
         c = measures.coordinate[j]
         slope = coordinate_slope(measures, theta, m, j, z)
-        d_slope = slope_variation(measures, dtheta, m, j, dz[c, k])
+        d_slope = slope_variation(measures, dtheta, k, m, j, at(dz, c, k))
         if order == 0:
-            total += slope * dz[c, k] + (0.0 * z[c] if quadratic else d_slope * z[c])
+            total += slope * at(dz, c, k)
+            if not quadratic:
+                total += d_slope * z[c]
         elif order == 1:
-            total += slope * dzd[c, k] + d_slope * zd[c]
+            total += slope * at(dzd, c, k) + d_slope * zd[c]
         else:
-            total += slope * dzdd[c, k] + d_slope * zdd[c]
+            total += slope * at(dzdd, c, k) + d_slope * zdd[c]
             if quadratic:
-                total += 4.0 * zd[c] * dzd[c, k]
+                total += 4.0 * zd[c] * at(dzd, c, k)
     return total

@@ -52,7 +52,7 @@ class Conventional(NamedTuple):
     P: np.ndarray  # (6, n) I J
     dP: np.ndarray  # (6, n) dI J + I dJ
     dS: np.ndarray  # (n, 6) variation of the columns in one direction
-    no_eta: np.ndarray  # (15,) zeros
+    no_eta: np.ndarray  # (15, p) zeros
 
 
 def conventional(model, theta, p, dtype=np.float64):
@@ -68,7 +68,7 @@ def conventional(model, theta, p, dtype=np.float64):
         np.zeros((nb + 1, 6), dtype),
         *np.zeros((4, 6, n), dtype),
         np.zeros((n, 6), dtype),
-        np.zeros(MEASURE_SIZE, dtype),
+        np.zeros((MEASURE_SIZE, p), dtype),
     )
 
 
@@ -97,7 +97,7 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
 
 @kernel
 def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn, dzdd_out, d_reaction_out):
-    """dz'' (n, p) for dz, dzd (n, p) and dtheta (p, len(theta)); needs ``accelerate`` at the state. Cost O(p n^3)."""
+    """dz'' (n, p) for dz, dzd (n, p) and dtheta (len(theta), p); needs ``accelerate`` at the state. Cost O(p n^3)."""
     tree, kin, tw, eq = model.tree, dyn.kin, dyn.tw, dyn.eq
     vary_kinematics(tree, theta, dtheta, touch, 1.0, kin, dz, dzd, eq.zeros, tw)
     clear_forces(tw, eq.dG)
@@ -119,7 +119,7 @@ def _vary_sums(tree, theta, dtheta, touch, k, b, dyn, dK_out, dM_out):
     N = motion_at2(dyn.tw.N, b, k)
     inertia, d_inertia = (
         inertia_at(kin.inertia, b),
-        vary_inertia(tree, theta, dtheta[k], touch.inertia[b, k], kin, b, N),
+        vary_inertia(tree, theta, dtheta, k, touch.inertia[b, k], kin, b, N),
     )
     F = sub6(body_force(kin, b), motion_at(dyn.W, b))
     dF = add6(vary_body_force(kin, dyn.tw, b, k, inertia, d_inertia), motion_at2(dyn.tw.F, b, k))

@@ -181,7 +181,7 @@ def _vary_reactions(model, theta, dtheta, open_tree, zdd, eq, dzdd, d_reaction_o
             o = coefficient_offset(model, i)
             reaction = _reaction(model, theta, eq, i, c, zdd)
             for k in range(d_reaction_out.shape[1]):
-                dG = eq.dG[c, k] + dtheta[k, o] * reaction
+                dG = eq.dG[c, k] + dtheta[o, k] * reaction
                 for j in range(zdd.size):
                     dG += eq.M[c, j] * dzdd[j, k]
                 d_reaction_out[i, k] = -dG / theta[o]

@@ -8,13 +8,13 @@ from mbsim_cli.kernels.algorithms.residual_variation import inertia_variation
 
 
 @inlined
-def vary_inertia(tree, theta, dtheta, touched, kin, i, N):
-    """dI (dm, dh, dJ) of body i, about the origin like ``kin``, for its twist N and the direction dtheta."""
+def vary_inertia(tree, theta, dtheta, k, touched, kin, i, N):
+    """dI (dm, dh, dJ) of body i, about the origin like ``kin``, for its twist N and direction k of dtheta."""
     carried = carry_inertia(inertia_at(kin.inertia, i), N)
     if not touched:
         return carried
     dm, dh, dJ = carried
-    own_m, own_h, own_J = inertia_variation(tree, theta, dtheta, kin, i)
+    own_m, own_h, own_J = inertia_variation(tree, theta, dtheta, k, kin, i)
     return (
         dm + own_m,
         add3(dh, own_h),

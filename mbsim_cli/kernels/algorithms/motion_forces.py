@@ -2,7 +2,7 @@
 
 from mbsim_cli.kernels._jit import inlined
 from mbsim_cli.kernels.algebra.rot3 import rotate
-from mbsim_cli.kernels.algebra.vec3 import add3, cross3, load3
+from mbsim_cli.kernels.algebra.vec3 import add3, cross3, load3, load3_of
 from mbsim_cli.kernels.algorithms.bodies import at_origin, pose_of
 from mbsim_cli.kernels.elements.drag import drag_variation, drag_wrench
 from mbsim_cli.kernels.elements.measures import moved, point_of, vary_point
@@ -45,16 +45,16 @@ def motion_wrench(model, theta, f, kin):
 
 
 @inlined
-def vary_tyre(theta, o, contact, own, eta, R, V, N, N1):
-    """``Change`` of a tyre by the wheel's pose twist N with rate N', and by ``eta`` of centre and axis."""
-    c = vary_point(contact.center, V, N, N1, rotate(R, load3(eta, 0)))
-    d_axis = add3(cross3(N[0], contact.axis), rotate(R, load3(eta, AXIS)))
+def vary_tyre(theta, o, contact, own, eta, k, R, V, N, N1):
+    """``Change`` of a tyre by the wheel's pose twist N with rate N', and by direction k of ``eta`` of centre and axis."""
+    c = vary_point(contact.center, V, N, N1, rotate(R, load3_of(eta, 0, k)))
+    d_axis = add3(cross3(N[0], contact.axis), rotate(R, load3_of(eta, AXIS, k)))
     d_turning = add3(N1[0], cross3(N[0], contact.w))
     return tyre_variation(theta, o, contact, own, c.delta, d_axis, c.delta_rate, d_turning)
 
 
 @inlined
-def vary_drag(theta, o, eta, R, r, V, N, N1):
+def vary_drag(theta, o, eta, k, R, r, V, N, N1):
     """Variation of the wrench of a drag; ``eta`` varies its block."""
-    x = vary_point(point_of(R, r, load3(theta, o)), V, N, N1, rotate(R, load3(eta, 0)))
-    return drag_variation(theta, eta, o, x.x, x.rate, x.delta, x.delta_rate)
+    x = vary_point(point_of(R, r, load3(theta, o)), V, N, N1, rotate(R, load3_of(eta, 0, k)))
+    return drag_variation(theta, eta, k, o, x.x, x.rate, x.delta, x.delta_rate)

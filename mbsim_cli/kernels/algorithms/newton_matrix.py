@@ -295,7 +295,7 @@ def _geometric_rows(model, theta, q, multiplier, first, last, pair, no_eta, kin,
         for i in range(first, last):
             k = model.constraints.measure[i]
             kind = measures.kind[k]
-            _, _, x, u, dx, du = measure_delta(kind, theta, measures.theta[k], no_eta, Ra, ra, Rb, rb, Na, Nb)
+            _, _, x, u, dx, du = measure_delta(kind, theta, measures.theta[k], no_eta, 0, Ra, ra, Rb, rb, Na, Nb)
             force_line = is_force_line(kind)
             W = axpy6(-multiplier[i], line(force_line, x, u), W)
             dW = axpy6(-multiplier[i], line_variation(force_line, x, u, dx, du), dW)
@@ -354,7 +354,7 @@ def _measure_force_part(model, theta, t, h, z, zd, f, no_eta, kin, comp, T_out):
         N1 = column_at_origin(comp.Y, model.tree, kin, c)
         on_b = model.pairs.sign[j] > 0
         Na, Nb = (still, N) if on_b else (N, still)
-        _, dg, x, u, dx, du = measure_delta(kind, theta, o, no_eta, Ra, ra, Rb, rb, Na, Nb)
+        _, dg, x, u, dx, du = measure_delta(kind, theta, o, no_eta, 0, Ra, ra, Rb, rb, Na, Nb)
         dL = line_variation(force_line, x, u, dx, du)
         dv = add6(N1, cross_motion(N, Vb if on_b else Va))
         dg1 = dot6(v, dL) + model.pairs.sign[j] * dot6(dv, L)
@@ -381,11 +381,11 @@ def _tyre_part(model, theta, q, f, no_eta, kin, comp, T_out):
     R, _ = pose_of(kin, b)
     V = at_origin(kin.V, kin, b)
     contact = contact_of(model, theta, f, kin)
-    own, W = no_own(contact), tyre_wrench(contact)
+    own, W = no_own(0.0 * contact.gap), tyre_wrench(contact)
     for j in range(model.pairs.first[pair], model.pairs.first[pair + 1]):
         N = scale6(q, column_at_origin(kin.S, model.tree, kin, model.pairs.column[j]))
         N1 = column_at_origin(comp.Y, model.tree, kin, model.pairs.column[j])
-        change = vary_tyre(theta, o, contact, own, no_eta, R, V, N, N1)
+        change = vary_tyre(theta, o, contact, own, no_eta, 0, R, V, N, N1)
         _spread(model, pair, j, N, W, change.wrench, kin, T_out)
 
 
@@ -399,7 +399,7 @@ def _drag_part(model, theta, q, f, no_eta, kin, comp, T_out):
     for j in range(model.pairs.first[pair], model.pairs.first[pair + 1]):
         N = scale6(q, column_at_origin(kin.S, model.tree, kin, model.pairs.column[j]))
         N1 = column_at_origin(comp.Y, model.tree, kin, model.pairs.column[j])
-        _spread(model, pair, j, N, W, vary_drag(theta, o, no_eta, R, r, V, N, N1), kin, T_out)
+        _spread(model, pair, j, N, W, vary_drag(theta, o, no_eta, 0, R, r, V, N, N1), kin, T_out)
 
 
 @inlined

@@ -60,15 +60,15 @@ def driven_acceleration(model, theta, t, open_tree, zdd):
 
 @kernel
 def vary_drive(model, theta, dtheta, t, open_tree, z, zd, dz, dzd):
-    """Set variations of driven coordinates and rates, dz and dzd (n, p), in directions dtheta (p, len(theta))."""
+    """Set variations of driven coordinates and rates, dz and dzd (n, p), in directions dtheta (len(theta), p)."""
     for c in range(z.size):
         i = open_tree.driver[c]
         if i != NONE:
             o = coefficient_offset(model, i)
             for k in range(dz.shape[1]):
-                law, law1, _ = law_variation(model.laws, theta, dtheta[k], model.constraints.law[i], t)
-                dz[c, k] = (dtheta[k, model.constraints.theta[i]] + law - dtheta[k, o] * z[c]) / theta[o]
-                dzd[c, k] = (law1 - dtheta[k, o] * zd[c]) / theta[o]
+                law, law1, _ = law_variation(model.laws, theta, dtheta, k, model.constraints.law[i], t)
+                dz[c, k] = (dtheta[model.constraints.theta[i], k] + law - dtheta[o, k] * z[c]) / theta[o]
+                dzd[c, k] = (law1 - dtheta[o, k] * zd[c]) / theta[o]
 
 
 @kernel
@@ -79,5 +79,5 @@ def vary_driven_acceleration(model, theta, dtheta, t, open_tree, zdd, dzdd):
         if i != NONE:
             o = coefficient_offset(model, i)
             for k in range(dzdd.shape[1]):
-                _, _, law2 = law_variation(model.laws, theta, dtheta[k], model.constraints.law[i], t)
-                dzdd[c, k] = (law2 - dtheta[k, o] * zdd[c]) / theta[o]
+                _, _, law2 = law_variation(model.laws, theta, dtheta, k, model.constraints.law[i], t)
+                dzdd[c, k] = (law2 - dtheta[o, k] * zdd[c]) / theta[o]

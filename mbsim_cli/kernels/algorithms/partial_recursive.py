@@ -40,7 +40,7 @@ class PartialRecursive(NamedTuple):
     eq: tuple
     dS: np.ndarray  # (n, 6) variation of the columns in one direction
     d_inertia: np.ndarray  # (nb + 1, 10) variation of the composite inertias in one direction
-    no_eta: np.ndarray  # (15,) zeros
+    no_eta: np.ndarray  # (15, p) zeros
 
 
 def partial_recursive(model, theta, p, dtype=np.float64):
@@ -56,7 +56,7 @@ def partial_recursive(model, theta, p, dtype=np.float64):
         dense_equations(n, p, dtype),
         np.zeros((n, 6), dtype),
         np.zeros((nb + 1, 10), dtype),
-        np.zeros(MEASURE_SIZE, dtype),
+        np.zeros((MEASURE_SIZE, p), dtype),
     )
 
 
@@ -77,7 +77,7 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
 def vary_accelerations(
     model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn, dzdd_out, d_reaction_out
 ):  # fmt: skip
-    """dz'' (n, p) for dz, dzd (n, p) and dtheta (p, len(theta)); needs ``accelerate`` at the state. Cost O(p n^2)."""
+    """dz'' (n, p) for dz, dzd (n, p) and dtheta (len(theta), p); needs ``accelerate`` at the state. Cost O(p n^2)."""
     tree, kin, tw, eq = model.tree, dyn.kin, dyn.tw, dyn.eq
     vary_kinematics(tree, theta, dtheta, touch, 1.0, kin, dz, dzd, eq.zeros, tw)
     clear_forces(tw, eq.dG)
@@ -101,7 +101,7 @@ def vary_composites(tree, theta, dtheta, touch, k, kin, tw, d_inertia_out):
         d_inertia_out[nb, c] = 0.0
     for i in range(nb):
         N = motion_at2(tw.N, i, k)
-        store_inertia(d_inertia_out, i, vary_inertia(tree, theta, dtheta[k], touch.inertia[i, k], kin, i, N))
+        store_inertia(d_inertia_out, i, vary_inertia(tree, theta, dtheta, k, touch.inertia[i, k], kin, i, N))
     for i in range(nb - 1, -1, -1):
         for c in range(10):
             d_inertia_out[tree.parent[i], c] += d_inertia_out[i, c]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel, merged
+from mbsim_cli.kernels._jit import kernel
 from mbsim_cli.kernels.algebra.spatial import dot6, motion_at
 from mbsim_cli.kernels.algorithms.articulated_body import (
     accelerate_axes,
@@ -19,15 +19,11 @@ from mbsim_cli.kernels.algorithms.articulated_body import (
     start_bodies,
 )
 from mbsim_cli.kernels.algorithms.articulated_body_variation import (
-    LANES,
-    accelerate_lanes,
     add_axis_forces,
-    body_lanes,
-    column_lanes,
-    eliminate_lanes,
-    gather_lanes,
-    scatter_lanes,
+    eliminate_variations,
+    vary_axis_accelerations,
     vary_bodies_outward,
+    vary_coordinate_accelerations,
 )
 from mbsim_cli.kernels.algorithms.forces import clear_wrenches, element_forces
 from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics, set_ground
@@ -38,7 +34,7 @@ from mbsim_cli.kernels.algorithms.open_tree import (
     vary_driven_acceleration,
 )
 from mbsim_cli.kernels.algorithms.residual_variation import vary_element_forces
-from mbsim_cli.kernels.algorithms.workspace import Touch, Twists, kinematics
+from mbsim_cli.kernels.algorithms.workspace import kinematics, twists
 from mbsim_cli.model.layout import MEASURE_SIZE, NONE
 
 
@@ -50,35 +46,31 @@ class Recursive(NamedTuple):
     art: tuple
     W: np.ndarray  # (nb + 1, 6) forces of elements on bodies
     Q: np.ndarray  # (n,) and on coordinates
-    rows: np.ndarray  # (nb + 1,) body_lanes
-    columns: np.ndarray  # (n,) column_lanes
-    twists: tuple  # Twists: views of the rows, as elements read and write them
-    dG: np.ndarray  # (n, LANES) variation of -Q
+    twists: tuple  # Twists; once forces are known, N2 holds what the joint accelerations add to N''
+    x: np.ndarray  # (n, p) variation of the accelerations along the axes
+    dG: np.ndarray  # (n, p) variation of -Q
     reaction: np.ndarray  # (m,) multipliers of drives
     driven: np.ndarray  # (n, p) variation of driven accelerations
-    no_eta: np.ndarray  # (15,) zeros
+    no_eta: np.ndarray  # (15, p) zeros
 
 
 def recursive(model, theta, p, dtype=np.float64):
-    """Allocate Recursive for p directions, a multiple of LANES, and the gravity of theta."""
+    """Allocate Recursive for p directions, ``_simd.padded``, and the gravity of theta."""
     nb, n = model.tree.parent.size, model.tree.column_kind.size
     kin = kinematics(nb, n, dtype)
     set_ground(theta, kin)
-    rows = np.zeros(nb + 1, body_lanes(dtype))
-    N, N1, N2, F = (rows[name].transpose(0, 2, 1) for name in ("N", "N1", "N2", "F"))
     return Recursive(
         open_tree(model),
         kin,
         articulated(nb, n, dtype),
         np.zeros((nb + 1, 6), dtype),
         np.zeros(n, dtype),
-        rows,
-        np.zeros(n, column_lanes(dtype)),
-        Twists(N, N1, N2, N, F),
-        np.zeros((n, LANES), dtype),
+        twists(nb, p, dtype),
+        np.zeros((n, p), dtype),
+        np.zeros((n, p), dtype),
         np.zeros(model.constraints.measure.size, dtype),
         np.zeros((n, p), dtype),
-        np.zeros(MEASURE_SIZE, dtype),
+        np.zeros((MEASURE_SIZE, p), dtype),
     )
 
 
@@ -112,47 +104,22 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
 @kernel
 def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn, dzdd_out, d_reaction_out):
     """Variations (n, p) of the accelerations just found by ``accelerate``, and (m, p) of multipliers."""
-    motion_kinematics(model.tree, theta, z, zd, zdd, dyn.kin)
+    tree, kin, art, tw, driver = model.tree, dyn.kin, dyn.art, dyn.twists, dyn.open_tree.driver
+    motion_kinematics(tree, theta, z, zd, zdd, kin)
     vary_driven_acceleration(model, theta, dtheta, t, dyn.open_tree, zdd, dyn.driven)
-    for first in range(0, dtheta.shape[0], LANES):
-        last = first + LANES
-        block = Touch(
-            touch.geometry[:, first:last],
-            touch.inertia[:, first:last],
-            touch.measure[:, first:last],
-            touch.force[:, first:last],
-            touch.body,
-        )
-        _vary_lanes(
-            model, theta, dtheta[first:last], block, first, t, z, zd, zdd, dz, dzd, dyn, dzdd_out,
-            d_reaction_out,
-        )  # fmt: skip
-
-
-@merged
-def _vary_lanes(
-    model, theta, dtheta, touch, first, t, z, zd, zdd, dz, dzd, dyn, dzdd_out, d_reaction_out
-):  # fmt: skip
-    tree, kin, art, rows, columns, driver = model.tree, dyn.kin, dyn.art, dyn.rows, dyn.columns, dyn.open_tree.driver
-    last = first + LANES
-    gather_lanes(first, dz, dzd, dyn.driven, columns)
-    vary_bodies_outward(tree, theta, dtheta, touch, kin, art, rows, columns)
+    vary_bodies_outward(tree, theta, dtheta, touch, kin, art, dz, dzd, dyn.driven, tw, dyn.x)
     if model.forces.kind.size > 0:
         for c in range(z.size):
-            for l in range(LANES):
-                dyn.dG[c, l] = 0.0
-        vary_element_forces(
-            model, theta, dtheta, touch, dyn.no_eta, t, z, zd, dz[:, first:last], dzd[:, first:last], kin, dyn.twists,
-            dyn.dG,
-        )  # fmt: skip
-        add_axis_forces(tree, z, dyn.Q, dyn.dG, columns)
-    eliminate_lanes(tree, driver, kin, art, rows, columns)
-    accelerate_lanes(tree, driver, kin, art, rows, columns)
-    scatter_lanes(tree, driver, first, z, zd, zdd, columns, dzdd_out)
+            for k in range(dz.shape[1]):
+                dyn.dG[c, k] = 0.0
+        vary_element_forces(model, theta, dtheta, touch, dyn.no_eta, t, z, zd, dz, dzd, kin, tw, dyn.dG)
+        add_axis_forces(tree, z, dz, dyn.Q, dyn.dG, dyn.x)
+    eliminate_variations(tree, driver, kin, art, tw, dyn.x)
+    vary_axis_accelerations(tree, driver, kin, art, tw, dyn.x)
+    vary_coordinate_accelerations(tree, driver, z, zd, zdd, dz, dzd, dyn.driven, dyn.x, dzdd_out)
     for c in range(driver.size):
         row = driver[c]
         if row != NONE:
             o = coefficient_offset(model, row)
-            for l in range(LANES):
-                load = columns[c]["x"][0, l]
-                d_reaction_out[row, first + l] = -(load + dyn.reaction[row] * dtheta[l, o]) / theta[o]
+            for k in range(dz.shape[1]):
+                d_reaction_out[row, k] = -(dyn.x[c, k] + dyn.reaction[row] * dtheta[o, k]) / theta[o]

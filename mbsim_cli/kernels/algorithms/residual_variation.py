@@ -6,6 +6,7 @@ Paper 000, sections 5-7 (all of M_z z'', K, C, Q_rho at once); docs/theory/varia
 """
 
 from mbsim_cli.kernels._jit import inlined, kernel
+from mbsim_cli.kernels._simd import add_to, at, block, width
 from mbsim_cli.kernels.algebra.rot3 import rotate, row9, symmetric_rotate
 from mbsim_cli.kernels.algebra.spatial import (
     accumulate2,
@@ -21,7 +22,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     shift_force,
     sub6,
 )
-from mbsim_cli.kernels.algebra.vec3 import add3, cross3, load3, scale3
+from mbsim_cli.kernels.algebra.vec3 import add3, cross3, load3, load3_of, scale3
 from mbsim_cli.kernels.algorithms.bodies import (
     apply_to_body2,
     at_origin,
@@ -57,9 +58,9 @@ from mbsim_cli.model.layout import COM, DRAG_SIZE, INERTIA, MASS, MEASURE_SIZE, 
 def clear_forces(tw, dG_out):
     """Start a new sum of force variations."""
     for i in range(tw.F.shape[0]):
-        for k in range(tw.F.shape[1]):
-            for c in range(6):
-                tw.F[i, k, c] = 0.0
+        for c in range(6):
+            for k in range(tw.F.shape[2]):
+                tw.F[i, c, k] = 0.0
     for c in range(dG_out.shape[0]):
         for k in range(dG_out.shape[1]):
             dG_out[c, k] = 0.0
@@ -75,12 +76,13 @@ def vary_bodies(tree, theta, dtheta, touch, z, dz, kin, comp, tw, dG_out):
         total = sub6(motion_at(comp.F, i), motion_at(comp.W, i))
         back = scale3(-1.0, offset_to_parent(tree, kin, i))
         p = tree.parent[i]
-        for k in range(dz.shape[1]):
+        for g in range(0, dz.shape[1], width(dz)):
+            k = block(dz, g)
             N, N1, N2 = motion_at2(tw.N, i, k), motion_at2(tw.N1, i, k), motion_at2(tw.N2, i, k)
             dF = add6(motion_at2(tw.F, i, k), cross_force(N, F))
             dF = add6(dF, add6(inertia_apply(inertia, N2), rate_apply(P, momentum, N1[0])))
-            if touch.inertia[i, k]:
-                dF = add6(dF, own_inertia_force(tree, theta, dtheta[k], kin, i))
+            if touch.inertia[i, g]:
+                dF = add6(dF, own_inertia_force(tree, theta, dtheta, k, kin, i))
             if tree.first_column[i + 1] > tree.first_column[i]:
                 _vary_rows(tree, theta, z, dz, kin, i, k, motion_at2(tw.base, i, k), total, dF, dG_out)
             accumulate2(tw.F, p, k, 1.0, shift_force(dF, back))
@@ -94,22 +96,22 @@ def _vary_rows(tree, theta, z, dz, kin, i, k, N, total, dF, dG_out):
         if tree.column_kind[c] == Column.EULER_0:
             base = N
         dS = column_variation(tree, theta, z, dz, kin, i, c, k, N, base)
-        dG_out[c, k] += dot6(S, dF) + dot6(dS, total)
-        N = axpy6(dz[c, k], S, N)
+        add_to(dG_out, c, k, dot6(S, dF) + dot6(dS, total))
+        N = axpy6(at(dz, c, k), S, N)
 
 
 @inlined
-def inertia_variation(tree, theta, dtheta, kin, i):
-    """Variation of the inertia (m, h, I) of body i about its ref, with mass, centre of mass and moments."""
+def inertia_variation(tree, theta, dtheta, k, kin, i):
+    """Variation k of the inertia (m, h, I) of body i about its ref, with mass, centre of mass and moments."""
     o = tree.theta[i]
     R = row9(kin.R, i)
     arm = add3(
         rotate(R, load3(theta, o + COM)),
         (kin.r[i, 0] - kin.ref[i, 0], kin.r[i, 1] - kin.ref[i, 1], kin.r[i, 2] - kin.ref[i, 2]),
     )
-    shift = rotate(R, load3(dtheta, o + COM))
-    m, dm = theta[o + MASS], dtheta[o + MASS]
-    a, b = load3(dtheta, o + INERTIA), load3(dtheta, o + INERTIA + 3)
+    shift = rotate(R, load3_of(dtheta, o + COM, k))
+    m, dm = theta[o + MASS], at(dtheta, o + MASS, k)
+    a, b = load3_of(dtheta, o + INERTIA, k), load3_of(dtheta, o + INERTIA + 3, k)
     dJ = symmetric_rotate(R, (a[0], a[1], a[2], b[0], b[1], b[2]))
     x, s = arm, shift
     trace = dm * (x[0] * x[0] + x[1] * x[1] + x[2] * x[2]) + 2.0 * m * (x[0] * s[0] + x[1] * s[1] + x[2] * s[2])
@@ -125,8 +127,9 @@ def inertia_variation(tree, theta, dtheta, kin, i):
 
 
 @inlined
-def own_inertia_force(tree, theta, dtheta, kin, i):
-    d_inertia = inertia_variation(tree, theta, dtheta, kin, i)
+def own_inertia_force(tree, theta, dtheta, k, kin, i):
+    """Variation k of the force of body i with its own mass, centre of mass and moments."""
+    d_inertia = inertia_variation(tree, theta, dtheta, k, kin, i)
     V = motion_at(kin.V, i)
     return add6(inertia_apply(d_inertia, motion_at(kin.A, i)), cross_force(V, inertia_apply(d_inertia, V)))
 
@@ -143,26 +146,28 @@ def vary_constraint_forces(model, theta, dtheta, touch, no_eta, multiplier, dz, 
             a, b = pairs.a[pair], pairs.b[pair]
             Ra, ra = pose_of(kin, a)
             Rb, rb = pose_of(kin, b)
-            for k in range(dz.shape[1]):
+            for g in range(0, dz.shape[1], width(dz)):
+                k = block(dz, g)
                 Na, Nb = at_origin2(tw.N, kin, a, k), at_origin2(tw.N, kin, b, k)
-                eta = dtheta[k, o : o + MEASURE_SIZE] if touch.measure[m, k] else no_eta
-                _, _, x, u, dx, du = measure_delta(kind, theta, o, eta, Ra, ra, Rb, rb, Na, Nb)
+                eta = dtheta[o : o + MEASURE_SIZE] if touch.measure[m, g] else no_eta
+                _, _, x, u, dx, du = measure_delta(kind, theta, o, eta, k, Ra, ra, Rb, rb, Na, Nb)
                 dW = scale6(multiplier[i], line_variation(is_force_line(kind), x, u, dx, du))
                 apply_to_body2(tw.F, kin, b, k, 1.0, dW)
                 apply_to_body2(tw.F, kin, a, k, -1.0, dW)
         else:
             for j in range(measures.first[m], measures.first[m + 1]):
                 c = measures.coordinate[j]
-                for k in range(dz.shape[1]):
-                    dG_out[c, k] += multiplier[i] * slope_variation(measures, dtheta[k], m, j, dz[c, k])
+                for g in range(0, dz.shape[1], width(dz)):
+                    k = block(dz, g)
+                    add_to(dG_out, c, k, multiplier[i] * slope_variation(measures, dtheta, k, m, j, at(dz, c, k)))
 
 
 @inlined
-def slope_variation(measures, dtheta, m, j, dz):
-    """Variation of ``coordinate_slope``."""
+def slope_variation(measures, dtheta, k, m, j, dz):
+    """Variation k of ``coordinate_slope``."""
     if measures.kind[m] == Measure.EULER_NORM:
-        return 2.0 * dz + 0.0 * dtheta[0]
-    return dtheta[measures.theta[m] + j - measures.first[m]] + 0.0 * dz
+        return 2.0 * dz
+    return at(dtheta, measures.theta[m] + j - measures.first[m], k)
 
 
 @kernel
@@ -174,13 +179,12 @@ def vary_element_forces(model, theta, dtheta, touch, no_eta, t, z, zd, dz, dzd, 
         elif follows_motion(model.forces.kind[f]):
             _vary_drag(model, theta, dtheta, touch, no_eta, f, kin, tw)
         elif model.forces.kind[f] != Force.ALONG_MEASURE:
-            for k in range(dz.shape[1]):
-                vary_applied(model, theta, dtheta[k], t, f, k, kin, tw)
+            vary_applied(model, theta, dtheta, t, f, kin, tw)
         elif is_geometric(model.measures.kind[model.forces.measure[f]]):
             _vary_along_measure(model, theta, dtheta, touch, no_eta, t, f, kin, tw)
         else:
-            for k in range(dz.shape[1]):
-                _vary_along_coordinates(model, theta, dtheta[k], t, f, k, z, zd, dz, dzd, dG_out)
+            for g in range(0, dz.shape[1], width(dz)):
+                _vary_along_coordinates(model, theta, dtheta, t, f, block(dz, g), z, zd, dz, dzd, dG_out)
 
 
 @inlined
@@ -194,10 +198,11 @@ def _vary_along_measure(model, theta, dtheta, touch, no_eta, t, f, kin, tw):
     Va, Vb = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b)
     v = sub6(Vb, Va)
     force_line = is_force_line(kind)
-    for k in range(dtheta.shape[0]):
+    for start in range(0, dtheta.shape[1], width(dtheta)):
+        k = block(dtheta, start)
         Na, Nb = at_origin2(tw.N, kin, a, k), at_origin2(tw.N, kin, b, k)
-        eta = dtheta[k, o : o + MEASURE_SIZE] if touch.measure[m, k] else no_eta
-        g, dg, x, u, dx, du = measure_delta(kind, theta, o, eta, Ra, ra, Rb, rb, Na, Nb)
+        eta = dtheta[o : o + MEASURE_SIZE] if touch.measure[m, start] else no_eta
+        g, dg, x, u, dx, du = measure_delta(kind, theta, o, eta, k, Ra, ra, Rb, rb, Na, Nb)
         L = line(force_line, x, u)
         dL = line_variation(force_line, x, u, dx, du)
         dv = add6(
@@ -207,8 +212,8 @@ def _vary_along_measure(model, theta, dtheta, touch, no_eta, t, f, kin, tw):
         g1 = dot6(v, L)
         Q, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
         dQ = by_g * dg + by_g1 * (dot6(v, dL) + dot6(dv, L))
-        if touch.force[f, k]:
-            dQ += measure_force_variation(model.forces, model.laws, theta, dtheta[k], f, t, g, g1)
+        if touch.force[f, start]:
+            dQ += measure_force_variation(model.forces, model.laws, theta, dtheta, k, f, t, g, g1)
         dW = axpy6(dQ, L, scale6(Q, dL))
         apply_to_body2(tw.F, kin, b, k, -1.0, dW)
         apply_to_body2(tw.F, kin, a, k, 1.0, dW)
@@ -221,70 +226,73 @@ def _vary_along_coordinates(model, theta, dtheta, t, f, k, z, zd, dz, dzd, dG_ou
     g = coordinate_measure(measures, theta, m, z)
     g1, _ = coordinate_rates(measures, theta, m, z, zd, zd)
     Q, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
-    dQ = measure_force_variation(model.forces, model.laws, theta, dtheta, f, t, g, g1)
+    dQ = measure_force_variation(model.forces, model.laws, theta, dtheta, k, f, t, g, g1)
     for j in range(measures.first[m], measures.first[m + 1]):
         c = measures.coordinate[j]
         slope = coordinate_slope(measures, theta, m, j, z)
-        d_slope = slope_variation(measures, dtheta, m, j, dz[c, k])
-        dQ += by_g * (slope * dz[c, k] + _explicit(measures, dtheta, m, j, z[c]))
-        dQ += by_g1 * (slope * dzd[c, k] + d_slope * zd[c])
+        d_slope = slope_variation(measures, dtheta, k, m, j, at(dz, c, k))
+        dQ += by_g * (slope * at(dz, c, k) + _explicit(measures, dtheta, k, m, j, z[c]))
+        dQ += by_g1 * (slope * at(dzd, c, k) + d_slope * zd[c])
     for j in range(measures.first[m], measures.first[m + 1]):
         c = measures.coordinate[j]
-        d_slope = slope_variation(measures, dtheta, m, j, dz[c, k])
-        dG_out[c, k] -= dQ * coordinate_slope(measures, theta, m, j, z) + Q * d_slope
+        d_slope = slope_variation(measures, dtheta, k, m, j, at(dz, c, k))
+        add_to(dG_out, c, k, -dQ * coordinate_slope(measures, theta, m, j, z) - Q * d_slope)
 
 
 @inlined
-def _explicit(measures, dtheta, m, j, z):
+def _explicit(measures, dtheta, k, m, j, z):
     """Variation of a term of the measure with its coefficient alone."""
     if measures.kind[m] == Measure.EULER_NORM:
-        return 0.0 * z + 0.0 * dtheta[0]
-    return dtheta[measures.theta[m] + j - measures.first[m]] * z
+        return 0.0 * at(dtheta, 0, k)
+    return at(dtheta, measures.theta[m] + j - measures.first[m], k) * z
 
 
 @inlined
-def vary_applied(model, theta, dtheta, t, f, k, kin, tw):
-    """Variation k of an applied force or torque, taken from its body."""
+def vary_applied(model, theta, dtheta, t, f, kin, tw):
+    """Variation of an applied force or torque, taken from its body."""
     forces = model.forces
     o, b = forces.theta[f], model.pairs.b[forces.pair[f]]
     R, _ = pose_of(kin, b)
-    N = at_origin2(tw.N, kin, b, k)
     _, point, vector = applied_wrench(model, theta, t, kin, f)
-    d_point = add3(moved(N, point), rotate(R, load3(dtheta, o)))
-    factor, d_factor = 1.0 + 0.0 * theta[0], 0.0 * theta[0]
-    if forces.law[f, 0] != NONE:
-        factor, _, _ = law_value(model.laws, theta, forces.law[f, 0], t)
-        d_factor, _, _ = law_variation(model.laws, theta, dtheta, forces.law[f, 0], t)
-    given = add3(scale3(factor, load3(dtheta, o + 3)), scale3(d_factor, load3(theta, o + 3)))
-    if forces.axes[f] == Axes.BODY:
-        d_vector = add3(rotate(R, given), cross3(N[0], vector))
-    else:
-        d_vector = scale3(1.0 + 0.0 * R[0], given)
-    dW = applied_variation(forces.kind[f] == Force.TORQUE, point, vector, d_point, d_vector)
-    apply_to_body2(tw.F, kin, b, k, -1.0, dW)
+    for g in range(0, dtheta.shape[1], width(dtheta)):
+        k = block(dtheta, g)
+        N = at_origin2(tw.N, kin, b, k)
+        d_point = add3(moved(N, point), rotate(R, load3_of(dtheta, o, k)))
+        factor, d_factor = 1.0 + 0.0 * theta[0], 0.0 * at(dtheta, o, k)
+        if forces.law[f, 0] != NONE:
+            factor, _, _ = law_value(model.laws, theta, forces.law[f, 0], t)
+            d_factor, _, _ = law_variation(model.laws, theta, dtheta, k, forces.law[f, 0], t)
+        given = add3(scale3(factor, load3_of(dtheta, o + 3, k)), scale3(d_factor, load3(theta, o + 3)))
+        if forces.axes[f] == Axes.BODY:
+            d_vector = add3(rotate(R, given), cross3(N[0], vector))
+        else:
+            d_vector = scale3(1.0 + 0.0 * R[0], given)
+        dW = applied_variation(forces.kind[f] == Force.TORQUE, point, vector, d_point, d_vector)
+        apply_to_body2(tw.F, kin, b, k, -1.0, dW)
 
 
 @inlined
 def _vary_tyre(model, theta, dtheta, touch, no_eta, f, kin, tw):
     b = model.pairs.b[model.forces.pair[f]]
     contact = contact_of(model, theta, f, kin)
-    for k in range(dtheta.shape[0]):
-        change = vary_tyre_along(model, theta, dtheta, touch, no_eta, f, k, contact, kin, tw)
+    for g in range(0, dtheta.shape[1], width(dtheta)):
+        k = block(dtheta, g)
+        change = vary_tyre_along(model, theta, dtheta, touch, no_eta, f, g, k, contact, kin, tw)
         apply_to_body2(tw.F, kin, b, k, -1.0, change.wrench)
 
 
 @inlined
-def vary_tyre_along(model, theta, dtheta, touch, no_eta, f, k, contact, kin, tw):
-    """``Change`` of the tyre of force f in direction k."""
+def vary_tyre_along(model, theta, dtheta, touch, no_eta, f, g, k, contact, kin, tw):
+    """``Change`` of the tyre of force f in direction k, the block at g."""
     forces = model.forces
     o, b = forces.theta[f], model.pairs.b[forces.pair[f]]
     R, _ = pose_of(kin, b)
-    own, eta = no_own(contact), no_eta
-    if touch.force[f, k]:
-        own = tyre_own(forces.kind[f], model.laws, theta, dtheta[k], o, forces.law[f, 0], contact)
-        eta = dtheta[k, o : o + TYRE_SIZE]
+    own, eta = no_own(at(no_eta, 0, k)), no_eta
+    if touch.force[f, g]:
+        own = tyre_own(forces.kind[f], model.laws, theta, dtheta, k, o, forces.law[f, 0], contact)
+        eta = dtheta[o : o + TYRE_SIZE]
     N, N1 = at_origin2(tw.N, kin, b, k), at_origin2(tw.N1, kin, b, k)
-    return vary_tyre(theta, o, contact, own, eta, R, at_origin(kin.V, kin, b), N, N1)
+    return vary_tyre(theta, o, contact, own, eta, k, R, at_origin(kin.V, kin, b), N, N1)
 
 
 @inlined
@@ -292,7 +300,8 @@ def _vary_drag(model, theta, dtheta, touch, no_eta, f, kin, tw):
     o, b = model.forces.theta[f], model.pairs.b[model.forces.pair[f]]
     R, r = pose_of(kin, b)
     V = at_origin(kin.V, kin, b)
-    for k in range(dtheta.shape[0]):
-        eta = dtheta[k, o : o + DRAG_SIZE] if touch.force[f, k] else no_eta
+    for g in range(0, dtheta.shape[1], width(dtheta)):
+        k = block(dtheta, g)
+        eta = dtheta[o : o + DRAG_SIZE] if touch.force[f, g] else no_eta
         N, N1 = at_origin2(tw.N, kin, b, k), at_origin2(tw.N1, kin, b, k)
-        apply_to_body2(tw.F, kin, b, k, -1.0, vary_drag(theta, o, eta, R, r, V, N, N1))
+        apply_to_body2(tw.F, kin, b, k, -1.0, vary_drag(theta, o, eta, k, R, r, V, N, N1))

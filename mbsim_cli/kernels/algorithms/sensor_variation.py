@@ -1,9 +1,10 @@
 """Variations of all sensors in p directions."""
 
 from mbsim_cli.kernels._jit import inlined, kernel
+from mbsim_cli.kernels._simd import at, block, put, width
 from mbsim_cli.kernels.algebra.rot3 import rotate
 from mbsim_cli.kernels.algebra.spatial import dot6, inertia_apply, motion_at, motion_at2
-from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3
+from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3, load3_of
 from mbsim_cli.kernels.algorithms.bodies import at_origin, at_origin2, pose_of
 from mbsim_cli.kernels.algorithms.constraint_variation import vary_coordinate_measure, vary_measure
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
@@ -34,53 +35,47 @@ def vary_sensors(model, theta, dtheta, touch, orders, no_eta, t, z, zd, zdd, sen
     sensors = model.sensors
     for s in range(sensors.kind.size):
         first, kind = sensors.first[s], sensors.kind[s]
-        for k in range(out.shape[1]):
+        for g in range(0, out.shape[1], width(out)):
+            k = block(out, g)
             if kind <= Sensor.ANGULAR_ACCELERATION or kind == Sensor.ALONG:
-                value = _vary_body_sensor(model, theta, dtheta[k], read_kind(sensors, s), s, k, kin, tw)
+                value = _vary_body_sensor(model, theta, dtheta, read_kind(sensors, s), s, k, kin, tw)
                 if kind == Sensor.ALONG:
-                    out[first, k] = _vary_along(model, theta, dtheta[k], s, k, value, kin, tw)
+                    put(out, first, k, _vary_along(model, theta, dtheta, s, k, value, kin, tw))
                 else:
-                    for j in range(3):
-                        out[first + j, k] = value[j]
+                    put(out, first, k, value[0])
+                    put(out, first + 1, k, value[1])
+                    put(out, first + 2, k, value[2])
             elif kind == Sensor.COORDINATE:
-                c, order = sensors.index[s], sensors.order[s]
-                out[first, k] = sens.z[c, k] if order == 0 else (sens.zd[c, k] if order == 1 else sens.zdd[c, k])
+                order = sensors.order[s]
+                rows = sens.z if order == 0 else (sens.zd if order == 1 else sens.zdd)
+                put(out, first, k, at(rows, sensors.index[s], k))
             elif kind == Sensor.MEASURE:
-                out[first, k] = vary_any_measure(
-                    model,
-                    theta,
-                    dtheta,
-                    touch,
-                    no_eta,
-                    sensors.index[s],
-                    k,
-                    z,
-                    zd,
-                    zdd,
-                    sens,
-                    kin,
-                    tw,
+                value = vary_any_measure(
+                    model, theta, dtheta, touch, no_eta, sensors.index[s], g, k, z, zd, zdd, sens, kin, tw,
                     sensors.order[s],
-                )
+                )  # fmt: skip
+                put(out, first, k, value)
             elif kind == Sensor.FORCE:
-                out[first, k] = _vary_force(
-                    model, theta, dtheta, touch, orders, no_eta, t, sensors.index[s], k, z, zd, zdd, sens, kin, tw
+                value = _vary_force(
+                    model, theta, dtheta, touch, orders, no_eta, t, sensors.index[s], g, k, z, zd, zdd, sens, kin, tw
                 )
+                put(out, first, k, value)
             elif kind == Sensor.MULTIPLIER:
-                out[first, k] = sens.lam[sensors.index[s], k]
+                put(out, first, k, at(sens.lam, sensors.index[s], k))
             elif kind == Sensor.KINETIC_ENERGY:
-                out[first, k] = _vary_kinetic_energy(model.tree, theta, dtheta[k], touch, k, kin, tw)
+                put(out, first, k, _vary_kinetic_energy(model.tree, theta, dtheta, touch, g, k, kin, tw))
             elif kind == Sensor.POTENTIAL_ENERGY:
-                out[first, k] = _vary_potential_energy(
-                    model, theta, dtheta, touch, orders, no_eta, k, z, zd, zdd, sens, kin, tw
+                value = _vary_potential_energy(
+                    model, theta, dtheta, touch, orders, no_eta, g, k, z, zd, zdd, sens, kin, tw
                 )
+                put(out, first, k, value)
             elif kind == Sensor.ATTITUDE:
-                out[first, k] = _vary_attitude(sensors, s, k, kin, tw)
+                put(out, first, k, _vary_attitude(sensors, s, k, kin, tw))
             else:
                 f = sensors.index[s]
                 contact = contact_of(model, theta, f, kin)
-                change = vary_tyre_along(model, theta, dtheta, touch, no_eta, f, k, contact, kin, tw)
-                out[first, k] = tyre_quantity(change, sensors.order[s])
+                change = vary_tyre_along(model, theta, dtheta, touch, no_eta, f, g, k, contact, kin, tw)
+                put(out, first, k, tyre_quantity(change, sensors.order[s]))
 
 
 @inlined
@@ -89,7 +84,7 @@ def _vary_along(model, theta, dtheta, s, k, d_value, kin, tw):
     R, _ = pose_of(kin, model.sensors.index[s])
     direction = sensor_direction(model, theta, s, kin)
     turned = cross3(motion_at2(tw.N, model.sensors.index[s], k)[0], direction)
-    d_direction = add3(turned, rotate(R, load3(dtheta, model.sensors.theta[s] + 3)))
+    d_direction = add3(turned, rotate(R, load3_of(dtheta, model.sensors.theta[s] + 3, k)))
     value = body_sensor(model, theta, read_kind(model.sensors, s), s, kin)
     return dot3(d_direction, value) + dot3(direction, d_value)
 
@@ -112,7 +107,7 @@ def _vary_body_sensor(model, theta, dtheta, kind, s, k, kin, tw):
     N, N1 = at_origin2(tw.N, kin, b, k), at_origin2(tw.N1, kin, b, k)
     local = load3(theta, o)
     if kind == Sensor.DIRECTION:
-        return vary_direction(rotate(R, local), V, N, N1, rotate(R, load3(dtheta, o))).delta
+        return vary_direction(rotate(R, local), V, N, N1, rotate(R, load3_of(dtheta, o, k))).delta
     dV = vary_velocity(V, N, N1)
     if kind == Sensor.ANGULAR_VELOCITY:
         return dV[0]
@@ -120,68 +115,70 @@ def _vary_body_sensor(model, theta, dtheta, kind, s, k, kin, tw):
     dA = vary_acceleration(V, A, N, N1, at_origin2(tw.N2, kin, b, k))
     if kind == Sensor.ANGULAR_ACCELERATION:
         return dA[0]
-    x = vary_point(point_of(R, r, local), V, N, N1, rotate(R, load3(dtheta, o)))
+    x = vary_point(point_of(R, r, local), V, N, N1, rotate(R, load3_of(dtheta, o, k)))
     if kind == Sensor.POSITION:
         return x.delta
     if kind == Sensor.VELOCITY:
         return x.delta_rate
     second = add3(add3(dA[1], cross3(dA[0], x.x)), cross3(A[0], x.delta))
     second = add3(second, add3(cross3(dV[0], x.rate), cross3(V[0], x.delta_rate)))
-    return add3(second, load3(dtheta, GRAVITY))
+    return add3(second, load3_of(dtheta, GRAVITY, k))
 
 
 @inlined
-def vary_any_measure(model, theta, dtheta, touch, no_eta, m, k, z, zd, zdd, sens, kin, tw, order):
-    """Variation k of g, g' or g'' of any measure."""
+def vary_any_measure(model, theta, dtheta, touch, no_eta, m, g, k, z, zd, zdd, sens, kin, tw, order):
+    """Variation k, the block at g, of the value, first or second derivative of any measure."""
     if is_geometric(model.measures.kind[m]):
-        return vary_measure(model, theta, dtheta[k], touch.measure[m, k], no_eta, m, k, kin, tw, order)
-    return vary_coordinate_measure(model.measures, theta, dtheta[k], m, k, z, zd, zdd, sens.z, sens.zd, sens.zdd, order)
+        return vary_measure(model, theta, dtheta, touch.measure[m, g], no_eta, m, k, kin, tw, order)
+    return vary_coordinate_measure(model.measures, theta, dtheta, m, k, z, zd, zdd, sens.z, sens.zd, sens.zdd, order)
 
 
 @inlined
-def _vary_force(model, theta, dtheta, touch, orders, no_eta, t, f, k, z, zd, zdd, sens, kin, tw):
+def _vary_force(model, theta, dtheta, touch, orders, no_eta, t, f, start, k, z, zd, zdd, sens, kin, tw):
     if model.forces.kind[f] != Force.ALONG_MEASURE:
-        return 0.0 * theta[0] + 0.0 * z[0]
+        return 0.0 * at(dtheta, 0, k)
     m = model.forces.measure[f]
     g, g1 = value_and_rate(model, theta, m, z, zd, kin)
     _, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
-    dg = vary_any_measure(model, theta, dtheta, touch, no_eta, m, k, z, zd, zdd, sens, kin, tw, orders[0])
-    dg1 = vary_any_measure(model, theta, dtheta, touch, no_eta, m, k, z, zd, zdd, sens, kin, tw, orders[1])
-    own = measure_force_variation(model.forces, model.laws, theta, dtheta[k], f, t, g, g1)
+    dg = vary_any_measure(model, theta, dtheta, touch, no_eta, m, start, k, z, zd, zdd, sens, kin, tw, orders[0])
+    dg1 = vary_any_measure(model, theta, dtheta, touch, no_eta, m, start, k, z, zd, zdd, sens, kin, tw, orders[1])
+    own = measure_force_variation(model.forces, model.laws, theta, dtheta, k, f, t, g, g1)
     return by_g * dg + by_g1 * dg1 + own
 
 
 @inlined
-def _vary_kinetic_energy(tree, theta, dtheta, touch, k, kin, tw):
+def _vary_kinetic_energy(tree, theta, dtheta, touch, g, k, kin, tw):
     """N' . momentum and the bodies' own inertia: the energy does not see the pose."""
-    total = 0.0 * kin.V[0, 0]
+    total = 0.0 * at(dtheta, 0, k)
     for i in range(tree.parent.size):
         V = motion_at(kin.V, i)
         total += dot6(motion_at2(tw.N1, i, k), inertia_apply(inertia_at(kin.inertia, i), V))
-        if touch.inertia[i, k]:
-            total += 0.5 * dot6(V, inertia_apply(inertia_variation(tree, theta, dtheta, kin, i), V))
+        if touch.inertia[i, g]:
+            total += 0.5 * dot6(V, inertia_apply(inertia_variation(tree, theta, dtheta, k, kin, i), V))
     return total
 
 
 @inlined
-def _vary_potential_energy(model, theta, dtheta, touch, orders, no_eta, k, z, zd, zdd, sens, kin, tw):
-    total = 0.0 * kin.V[0, 0]
+def _vary_potential_energy(model, theta, dtheta, touch, orders, no_eta, start, k, z, zd, zdd, sens, kin, tw):
+    total = 0.0 * at(dtheta, 0, k)
     tree = model.tree
-    gravity, d_gravity = load3(theta, GRAVITY), load3(dtheta[k], GRAVITY)
+    gravity, d_gravity = load3(theta, GRAVITY), load3_of(dtheta, GRAVITY, k)
     for i in range(tree.parent.size):
         o = tree.theta[i]
         x = center_of_mass(tree, theta, kin, i)
         R, _ = pose_of(kin, i)
         N = at_origin2(tw.N, kin, i, k)
-        dx = add3(add3(N[1], cross3(N[0], x)), rotate(R, load3(dtheta[k], o + COM)))
+        dx = add3(add3(N[1], cross3(N[0], x)), rotate(R, load3_of(dtheta, o + COM, k)))
         m = theta[o + MASS]
-        total -= dtheta[k, o + MASS] * dot3(gravity, x) + m * (dot3(d_gravity, x) + dot3(gravity, dx))
+        total -= at(dtheta, o + MASS, k) * dot3(gravity, x) + m * (dot3(d_gravity, x) + dot3(gravity, dx))
     for f in range(model.forces.kind.size):
         if model.forces.kind[f] == Force.ALONG_MEASURE:
             o, m = model.forces.theta[f], model.forces.measure[f]
             g, _ = value_and_rate(model, theta, m, z, zd, kin)
             stretch = g - theta[o + NATURAL]
-            dg = vary_any_measure(model, theta, dtheta, touch, no_eta, m, k, z, zd, zdd, sens, kin, tw, orders[0])
-            total += 0.5 * dtheta[k, o + STIFFNESS] * stretch * stretch
-            total += theta[o + STIFFNESS] * stretch * (dg - dtheta[k, o + NATURAL])
+            dg = vary_any_measure(
+                model, theta, dtheta, touch, no_eta, m, start, k, z, zd, zdd, sens, kin, tw, orders[0]
+            )
+            total += at(dtheta, o + STIFFNESS, k) * (0.5 * stretch * stretch)
+            total += theta[o + STIFFNESS] * stretch * (dg - at(dtheta, o + NATURAL, k))
     return total

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.kernels._simd import WIDTH
 from mbsim_cli.model.codes import Force, Law, Measure
 from mbsim_cli.model.layout import BODY_SIZE, DRAG_SIZE, MASS, MEASURE_SIZE, NONE, TYRE_SIZE
 
@@ -34,13 +35,13 @@ class Composite(NamedTuple):
 
 
 class Twists(NamedTuple):
-    """Variations of all bodies in p directions: pose twist N, its time derivatives, and forces."""
+    """Variations of all bodies in p directions, ``_simd.padded``: pose twist N, its time derivatives, and forces."""
 
-    N: np.ndarray  # (nb + 1, p, 6)
-    N1: np.ndarray  # (nb + 1, p, 6)
-    N2: np.ndarray  # (nb + 1, p, 6)
-    base: np.ndarray  # (nb, p, 6) pose twist of the joint frame on the parent's side
-    F: np.ndarray  # (nb + 1, p, 6) variation of the forces on a subtree
+    N: np.ndarray  # (nb + 1, 6, p)
+    N1: np.ndarray  # (nb + 1, 6, p)
+    N2: np.ndarray  # (nb + 1, 6, p)
+    base: np.ndarray  # (nb, 6, p) pose twist of the joint frame on the parent's side
+    F: np.ndarray  # (nb + 1, 6, p) variation of the forces on a subtree
 
 
 def kinematics(nb, n, dtype=np.float64):
@@ -59,22 +60,25 @@ def composite(nb, n, dtype=np.float64):
 
 def twists(nb, p, dtype=np.float64):
     """Allocate Twists."""
-    return Twists(*(np.zeros((nb + 1, p, 6), dtype) for _ in range(5)))
+    return Twists(*(np.zeros((nb + 1, 6, p), dtype) for _ in range(5)))
 
 
 class Touch(NamedTuple):
-    """Which blocks of theta vary in which of p directions; the rest is skipped."""
+    """Which blocks of theta vary in which of p directions; the rest is skipped.
+
+    Directions that are taken together share their answers.
+    """
 
     geometry: np.ndarray  # (nb, p)
     inertia: np.ndarray  # (nb, p)
     measure: np.ndarray  # (nm, p)
     force: np.ndarray  # (nf, p)
-    body: np.ndarray  # (nb,) whether any direction varies the body's own numbers
 
 
 def touch(model, dtheta):
-    """Find the blocks that directions dtheta (p, len(theta)) vary."""
-    varies = dtheta != 0.0
+    """Find the blocks that directions dtheta (len(theta), p) vary; p is ``_simd.padded``."""
+    varies = (dtheta != 0.0).T
+    varies = np.repeat(varies.reshape(-1, WIDTH, len(dtheta)).any(axis=1), WIDTH, axis=0)
 
     def blocks(starts, first, last):
         return np.array([[v[s + first : s + last].any() for v in varies] for s in starts], bool).reshape(
@@ -94,13 +98,11 @@ def touch(model, dtheta):
     for f, used in enumerate(model.forces.law):
         for k in used[used != NONE]:
             force[f] |= laws[k]
-    geometry, inertia = blocks(model.tree.theta, 0, MASS), blocks(model.tree.theta, MASS, BODY_SIZE)
     return Touch(
-        geometry,
-        inertia,
+        blocks(model.tree.theta, 0, MASS),
+        blocks(model.tree.theta, MASS, BODY_SIZE),
         blocks(geometric, 0, MEASURE_SIZE) & (model.measures.kind <= Measure.ANGLE)[:, None],
         force,
-        (geometry | inertia).any(axis=1),
     )
 
 

@@ -23,11 +23,11 @@ def general_torques(
         clear_wrenches(comp.W, Q)
         element_forces(model, theta, t, z, zd, kin, comp.W, Q)
         residual(tree, kin, comp, Q, torque_out[row])
-        if dtheta.shape[0] > 0:
+        if dtheta.shape[1] > 0:
             vary_kinematics(tree, theta, dtheta, touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw)
             clear_forces(tw, d_torque_out[row])
             vary_element_forces(
-                model, theta, dtheta, touch, no_eta, t, z, zd, sens.z, sens.zd, kin, tw, d_torque_out[row]
+                model, theta, dtheta, touch, directions.no_eta, t, z, zd, sens.z, sens.zd, kin, tw, d_torque_out[row]
             )
             vary_bodies(tree, theta, dtheta, touch, z, sens.z, kin, comp, tw, d_torque_out[row])
 
@@ -48,10 +48,9 @@ def applied_torques(
             wrench, _, _ = applied_wrench(model, theta, t, kin, f)
             apply_to_body(comp.W, kin, model.pairs.b[model.forces.pair[f]], 1.0, wrench)
         residual(tree, kin, comp, Q, torque_out[row])
-        if dtheta.shape[0] > 0:
+        if dtheta.shape[1] > 0:
             vary_kinematics(tree, theta, dtheta, touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw)
             clear_forces(tw, d_torque_out[row])
             for f in range(model.forces.kind.size):
-                for k in range(dtheta.shape[0]):
-                    vary_applied(model, theta, dtheta[k], t, f, k, kin, tw)
+                vary_applied(model, theta, dtheta, t, f, kin, tw)
             vary_bodies(tree, theta, dtheta, touch, z, sens.z, kin, comp, tw, d_torque_out[row])

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import entry
+from mbsim_cli.kernels._simd import block, put, width
 from mbsim_cli.kernels.algorithms.constraint_variation import vary_constraints
 from mbsim_cli.kernels.algorithms.constraints import constraint_rates
 from mbsim_cli.kernels.algorithms.newton_matrix import mass_matrix, newton_matrix
@@ -38,22 +39,24 @@ def linearise(model, theta, t, h, at_center, directions, state, sens, work, tw, 
     evaluate(model, theta, t, at_center, state, kin, comp, eq)
     constraint_rates(model, theta, eq.no_eta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
     newton_matrix(model, theta, t, h, state.z, state.zd, state.lam, eq.no_eta, kin, comp, out.T)
-    dtheta, touch = directions.dtheta, directions.touch
+    dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
     vary_kinematics(tree, theta, dtheta, touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw)
     clear_forces(tw, out.dG)
-    vary_constraint_forces(model, theta, dtheta, touch, eq.no_eta, state.lam, sens.z, kin, tw, out.dG)
-    vary_element_forces(model, theta, dtheta, touch, eq.no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, out.dG)
+    vary_constraint_forces(model, theta, dtheta, touch, no_eta, state.lam, sens.z, kin, tw, out.dG)
+    vary_element_forces(model, theta, dtheta, touch, no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, out.dG)
     vary_bodies(tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, out.dG)
     for order in range(3):
         vary_constraints(
-            model, theta, dtheta, touch, eq.no_eta, t, state.z, state.zd, state.zdd, sens.z, sens.zd, sens.zdd, kin,
+            model, theta, dtheta, touch, no_eta, t, state.z, state.zd, state.zdd, sens.z, sens.zd, sens.zdd, kin,
             tw, directions.order[order], out.dphi[order],
         )  # fmt: skip
     zeroth = directions.order[0]
     for k in range(model.measures.kind.size):
         out.measures[k] = measure_of_order(model, theta, eq.no_eta, k, zeroth, state.z, state.zd, state.zdd, kin)
-        for d in range(out.d_measures.shape[1]):
-            out.d_measures[k, d] = vary_any_measure(
-                model, theta, dtheta, touch, eq.no_eta, k, d, state.z, state.zd, state.zdd, sens, kin, tw, zeroth
+        for g in range(0, out.d_measures.shape[1], width(out.d_measures)):
+            d = block(out.d_measures, g)
+            value = vary_any_measure(
+                model, theta, dtheta, touch, no_eta, k, g, d, state.z, state.zd, state.zdd, sens, kin, tw, zeroth
             )
+            put(out.d_measures, k, d, value)
     mass_matrix(tree, kin, comp, out.M)

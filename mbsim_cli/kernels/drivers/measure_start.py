@@ -1,6 +1,7 @@
 """Values of measures at the start, for numbers that take them."""
 
 from mbsim_cli.kernels._jit import entry
+from mbsim_cli.kernels._simd import block, put, width
 from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.open_tree import drive, vary_drive
 from mbsim_cli.kernels.algorithms.sensor_variation import vary_any_measure
@@ -23,7 +24,10 @@ def measure_start(model, theta, open_tree, directions, no_eta, state, sens, kin,
         value_out[i] = measure_of_order(
             model, theta, no_eta, wanted[i], zeroth, state.z, state.zd, state.zdd, kin
         )  # fmt: skip
-        for k in range(dtheta.shape[0]):
-            d_value_out[i, k] = vary_any_measure(
-                model, theta, dtheta, touch, no_eta, wanted[i], k, state.z, state.zd, state.zdd, sens, kin, tw, zeroth
-            )
+        for g in range(0, dtheta.shape[1], width(dtheta)):
+            k = block(dtheta, g)
+            value = vary_any_measure(
+                model, theta, dtheta, touch, directions.no_eta, wanted[i], g, k, state.z, state.zd, state.zdd, sens,
+                kin, tw, zeroth,
+            )  # fmt: skip
+            put(d_value_out, i, k, value)

@@ -22,7 +22,7 @@ def observe(
         energy_out[row, 0] = kinetic_energy(model.tree, kin)
         energy_out[row, 1] = potential_energy(model, theta, z, kin)
         energy_out[row, 2] = other_power(model, theta, t, z, zd, force, kin)
-        if directions.dtheta.shape[0] > 0:
+        if directions.dtheta.shape[1] > 0:
             dz, dzd, dzdd = d_record.position[row], d_record.velocity[row], d_record.acceleration[row]
             d_force = d_record.reaction[row]
             sens = Sensitivity(dz, dzd, dzdd, d_force, d_force, d_force)
@@ -33,7 +33,7 @@ def observe(
                 directions.dtheta,
                 directions.touch,
                 directions.order,
-                no_eta,
+                directions.no_eta,
                 t,
                 z,
                 zd,

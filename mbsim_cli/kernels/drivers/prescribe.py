@@ -18,12 +18,12 @@ def prescribe(laws, theta, law, sign, time, position_out, velocity_out, accelera
 
 @entry
 def vary_prescribed(laws, theta, dtheta, law, sign, time, position_out, velocity_out, acceleration_out):
-    """Derivatives (N, n, p) of the same in the directions dtheta (p, len(theta))."""
+    """Derivatives (N, n, p) of the same in the directions dtheta (len(theta), p)."""
     for row in range(time.size):
         for c in range(law.size):
             if law[c] >= 0:
-                for d in range(dtheta.shape[0]):
-                    value, rate, second = law_variation(laws, theta, dtheta[d], law[c], time[row])
+                for d in range(dtheta.shape[1]):
+                    value, rate, second = law_variation(laws, theta, dtheta, d, law[c], time[row])
                     position_out[row, c, d] = sign[c] * value
                     velocity_out[row, c, d] = sign[c] * rate
                     acceleration_out[row, c, d] = sign[c] * second

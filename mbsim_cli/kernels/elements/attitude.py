@@ -5,6 +5,7 @@ import numpy as np
 from mbsim_cli.kernels._jit import kernel
 from mbsim_cli.kernels.algebra.complex_safe import atan2
 from mbsim_cli.kernels.algebra.rot3 import column9
+from mbsim_cli.kernels.algebra.vec3 import scale3
 from mbsim_cli.kernels.elements.measures import vary_direction
 from mbsim_cli.model.codes import Attitude
 
@@ -12,7 +13,7 @@ from mbsim_cli.model.codes import Attitude
 @kernel
 def attitude(which, R, V, N, N1):
     """An angle, its rate by the motion V, and the variations of both by the pose twist N with rate N'."""
-    still = (0.0 * N[0][0], 0.0 * N[0][0], 0.0 * N[0][0])
+    still = scale3(0.0, N[0])
     x = vary_direction(column9(R, 0), V, N, N1, still)
     if which == Attitude.YAW:
         return _angle(_component(x, 1), _component(x, 0))

@@ -6,6 +6,7 @@ themselves; their local derivatives stand here. Source: paper 000, tables 5, 6, 
 """
 
 from mbsim_cli.kernels._jit import inlined
+from mbsim_cli.kernels._simd import at
 from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2, rate_column
 from mbsim_cli.kernels.algebra.vec3 import axpy3, scale3
 from mbsim_cli.model.codes import Column
@@ -31,8 +32,8 @@ def load4(z, c):
 
 @inlined
 def load4_of(array, c, k):
-    """Four coordinates from c on, in column k."""
-    return (array[c, k], array[c + 1, k], array[c + 2, k], array[c + 3, k])
+    """Four coordinates from c on, in direction k."""
+    return (at(array, c, k), at(array, c + 1, k), at(array, c + 2, k), at(array, c + 3, k))
 
 
 @inlined

@@ -3,7 +3,8 @@
 import numpy as np
 
 from mbsim_cli.kernels._jit import kernel
-from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, scale3, sub3
+from mbsim_cli.kernels._simd import at
+from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, load3_of, scale3, sub3
 from mbsim_cli.model.layout import AIR, DRAG
 
 SLOW = 1e-6  # (m/s)^2: |v| = sqrt(v . v + SLOW) has a derivative at rest
@@ -18,11 +19,11 @@ def drag_wrench(theta, o, x, rate):
 
 
 @kernel
-def drag_variation(theta, dtheta, o, x, rate, dx, d_rate):
-    """Variation of the wrench with the point, its velocity and the numbers ``dtheta`` of the block."""
-    v, dv = sub3(rate, load3(theta, o + AIR)), sub3(d_rate, load3(dtheta, AIR))
+def drag_variation(theta, eta, k, o, x, rate, dx, d_rate):
+    """Variation of the wrench with the point, its velocity and direction k of the numbers ``eta`` of the block."""
+    v, dv = sub3(rate, load3(theta, o + AIR)), sub3(d_rate, load3_of(eta, AIR, k))
     speed = np.sqrt(dot3(v, v) + SLOW)
-    c, dc = theta[o + DRAG], dtheta[DRAG]
+    c, dc = theta[o + DRAG], at(eta, DRAG, k)
     F = scale3(-c * speed, v)
     dF = axpy3(-dc * speed - c * dot3(v, dv) / speed, v, scale3(-c * speed, dv))
     return (add3(cross3(dx, F), cross3(x, dF)), dF)

@@ -4,6 +4,7 @@ Q = f_0 + law_t(t) - k (g - g_0) - c g' - law_e(g - g_0) - law_r(g'), conjugate 
 """
 
 from mbsim_cli.kernels._jit import inlined
+from mbsim_cli.kernels._simd import at
 from mbsim_cli.kernels.elements.laws import law_value, law_variation
 
 STIFFNESS, DAMPING, NATURAL, CONSTANT = 0, 1, 2, 3
@@ -23,15 +24,15 @@ def measure_force(forces, laws, theta, f, t, g, g1):
 
 
 @inlined
-def measure_force_variation(forces, laws, theta, dtheta, f, t, g, g1):
-    """Variation of Q with the numbers of the force and of its laws, at fixed g and g'."""
+def measure_force_variation(forces, laws, theta, dtheta, k, f, t, g, g1):
+    """Variation k of Q with the numbers of the force and of its laws, at fixed g and g'."""
     o = forces.theta[f]
     elongation = g - theta[o + NATURAL]
-    d_natural = dtheta[o + NATURAL]
-    dQ = dtheta[o + CONSTANT] - dtheta[o + STIFFNESS] * elongation + theta[o + STIFFNESS] * d_natural
-    dQ -= dtheta[o + DAMPING] * g1
-    by_time, _, _ = law_variation(laws, theta, dtheta, forces.law[f, 0], t)
-    by_g, _, _ = law_variation(laws, theta, dtheta, forces.law[f, 1], elongation)
-    by_g1, _, _ = law_variation(laws, theta, dtheta, forces.law[f, 2], g1)
+    d_natural = at(dtheta, o + NATURAL, k)
+    dQ = at(dtheta, o + CONSTANT, k) - at(dtheta, o + STIFFNESS, k) * elongation + theta[o + STIFFNESS] * d_natural
+    dQ -= at(dtheta, o + DAMPING, k) * g1
+    by_time, _, _ = law_variation(laws, theta, dtheta, k, forces.law[f, 0], t)
+    by_g, _, _ = law_variation(laws, theta, dtheta, k, forces.law[f, 1], elongation)
+    by_g1, _, _ = law_variation(laws, theta, dtheta, k, forces.law[f, 2], g1)
     _, slope_g, _ = law_value(laws, theta, forces.law[f, 1], elongation)
     return dQ + by_time - by_g + slope_g * d_natural - by_g1

@@ -6,6 +6,7 @@
 import numpy as np
 
 from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels._simd import at
 from mbsim_cli.model.codes import Law
 from mbsim_cli.model.layout import NONE
 
@@ -30,12 +31,12 @@ def law_value(laws, theta, k, x):
 
 
 @kernel
-def law_variation(laws, theta, dtheta, k, x):
-    """Derivatives of value, first and second derivative at fixed x in the direction ``dtheta``."""
-    f = 0.0 * (theta[0] + dtheta[0] + x)
+def law_variation(laws, theta, dtheta, j, k, x):
+    """Derivatives of value, first and second derivative of law k at fixed x in direction j of ``dtheta``."""
+    f = 0.0 * at(dtheta, 0, j)
     df, ddf = f, f
     while k != NONE:
-        g, dg, ddg = _term_variation(laws, theta, dtheta, k, x)
+        g, dg, ddg = _term_variation(laws, theta, dtheta, j, k, x)
         f, df, ddf = f + g, df + dg, ddf + ddg
         k = laws.next[k]
     return f, df, ddf
@@ -57,44 +58,44 @@ def _term(laws, theta, k, x):
     if kind == CONSTANT:
         return theta[first] + zero, zero, zero
     if kind == POLYNOMIAL:
-        return _horner(theta, first, count, x, zero)
+        return _horner(theta.reshape(-1, 1), 0, first, count, x, zero)
     if kind in (HARMONIC, SINE_POWER):
         return _sine(theta, first, count if kind == SINE_POWER else 1, x)
     if kind == SMOOTH_STEP:
         return _smooth_step(theta, first, x, zero)
     if kind == SPLINE:
         row, t = _spline_piece(theta, first, count, x)
-        return _cubic(theta, row, t)
+        return _cubic(theta.reshape(-1, 1), 0, row, t)
     return _one_sided(theta, first, x)
 
 
 @kernel
-def _term_variation(laws, theta, dtheta, k, x):
+def _term_variation(laws, theta, dtheta, j, k, x):
     kind, first, count = laws.kind[k], laws.theta[k], laws.count[k]
-    zero = 0.0 * (theta[first] + dtheta[first] + x)
+    zero = 0.0 * at(dtheta, first, j)
     if _is_outside(laws, theta, k, x):
         return zero, zero, zero
     if kind == CONSTANT:
-        return dtheta[first] + zero, zero, zero
+        return at(dtheta, first, j), zero, zero
     if kind == POLYNOMIAL:
-        return _horner(dtheta, first, count, x, zero)
+        return _horner(dtheta, j, first, count, x, zero)
     if kind in (HARMONIC, SINE_POWER):
-        return _sine_variation(theta, dtheta, first, count if kind == SINE_POWER else 1, x)
+        return _sine_variation(theta, dtheta, j, first, count if kind == SINE_POWER else 1, x)
     if kind == SMOOTH_STEP:
-        return _smooth_step_variation(theta, dtheta, first, x, zero)
+        return _smooth_step_variation(theta, dtheta, j, first, x, zero)
     if kind == SPLINE:
-        return _spline_variation(theta, dtheta, first, count, x)
-    return _one_sided_variation(theta, dtheta, first, x)
+        return _spline_variation(theta, dtheta, j, first, count, x)
+    return _one_sided_variation(theta, dtheta, j, first, x)
 
 
 @kernel
-def _horner(c, first, count, x, zero):
+def _horner(c, j, first, count, x, zero):
     """Polynomial c_0 + c_1 x + ... and derivatives; linear in c, so it serves both functions."""
     f, df, half = zero, zero, zero
     for i in range(first + count - 1, first - 1, -1):
         half = half * x + df
         df = df * x + f
-        f = f * x + c[i]
+        f = f * x + at(c, i, j)
     return f, df, 2.0 * half
 
 
@@ -128,13 +129,13 @@ def _sine(theta, first, n, x):
 
 
 @kernel
-def _sine_variation(theta, dtheta, first, n, x):
+def _sine_variation(theta, dtheta, j, first, n, x):
     a, w = theta[first + 1], theta[first + 2]
-    da, dw = dtheta[first + 1], dtheta[first + 2]
-    dangle = dw * x + dtheta[first + 3]
+    da, dw = at(dtheta, first + 1, j), at(dtheta, first + 2, j)
+    dangle = dw * x + at(dtheta, first + 3, j)
     p, dp, ddp, dddp = _power_of_sine(n, w * x + theta[first + 3])
     return (
-        dtheta[first] + da * p + a * dp * dangle,
+        at(dtheta, first, j) + da * p + a * dp * dangle,
         (da * w + a * dw) * dp + a * w * ddp * dangle,
         (da * w * w + 2.0 * a * w * dw) * ddp + a * w * w * dddp * dangle,
     )
@@ -154,21 +155,21 @@ def _smooth_step(theta, first, x, zero):
 
 
 @kernel
-def _smooth_step_variation(theta, dtheta, first, x, zero):
+def _smooth_step_variation(theta, dtheta, j, first, x, zero):
     x0, x1, y0, y1 = theta[first], theta[first + 1], theta[first + 2], theta[first + 3]
     if x.real <= x0.real:
-        return dtheta[first + 2] + zero, zero, zero
+        return at(dtheta, first + 2, j) + zero, zero, zero
     if x.real >= x1.real:
-        return dtheta[first + 3] + zero, zero, zero
+        return at(dtheta, first + 3, j) + zero, zero, zero
     slope = 1.0 / (x1 - x0)
     s = (x - x0) * slope
-    stretch = -(dtheta[first + 1] - dtheta[first]) * slope
-    ds = -dtheta[first] * slope + s * stretch
+    stretch = -(at(dtheta, first + 1, j) - at(dtheta, first, j)) * slope
+    ds = -at(dtheta, first, j) * slope + s * stretch
     dslope = slope * stretch
     p, dp, ddp, dddp = quintic(s)
-    rise, drise = y1 - y0, dtheta[first + 3] - dtheta[first + 2]
+    rise, drise = y1 - y0, at(dtheta, first + 3, j) - at(dtheta, first + 2, j)
     return (
-        dtheta[first + 2] + drise * p + rise * dp * ds,
+        at(dtheta, first + 2, j) + drise * p + rise * dp * ds,
         (drise * dp + rise * ddp * ds) * slope + rise * dp * dslope,
         (drise * ddp + rise * dddp * ds) * slope * slope + 2.0 * rise * ddp * slope * dslope,
     )
@@ -199,18 +200,18 @@ def _spline_piece(theta, first, count, x):
 
 
 @kernel
-def _cubic(c, row, t):
-    a, b, d, e = c[row], c[row + 1], c[row + 2], c[row + 3]
+def _cubic(c, j, row, t):
+    a, b, d, e = at(c, row, j), at(c, row + 1, j), at(c, row + 2, j), at(c, row + 3, j)
     return ((a * t + b) * t + d) * t + e, (3.0 * a * t + 2.0 * b) * t + d, 6.0 * a * t + 2.0 * b
 
 
 @kernel
-def _spline_variation(theta, dtheta, first, count, x):
+def _spline_variation(theta, dtheta, j, first, count, x):
     """The coefficients vary, and the left end of the piece moves."""
     row, t = _spline_piece(theta, first, count, x)
-    dt = -dtheta[first + (row - first - count) // 4]
-    _, df, ddf = _cubic(theta, row, t)
-    v, dv, ddv = _cubic(dtheta, row, t)
+    dt = -at(dtheta, first + (row - first - count) // 4, j)
+    _, df, ddf = _cubic(theta.reshape(-1, 1), 0, row, t)
+    v, dv, ddv = _cubic(dtheta, j, row, t)
     return v + df * dt, dv + ddf * dt, ddv + 6.0 * theta[row] * dt
 
 
@@ -234,11 +235,11 @@ def _one_sided(theta, first, x):
 
 
 @kernel
-def _one_sided_variation(theta, dtheta, first, x):
+def _one_sided_variation(theta, dtheta, j, first, x):
     w, k = theta[first + 1], theta[first + 2]
-    dw, dk = dtheta[first + 1], dtheta[first + 2]
+    dw, dk = at(dtheta, first + 1, j), at(dtheta, first + 2, j)
     s = (x - theta[first]) / w
-    ds = -(dtheta[first] + s * dw) / w
+    ds = -(at(dtheta, first, j) + s * dw) / w
     p, dp, ddp, dddp = smooth_positive(s)
     return (
         (dk * w + k * dw) * p + k * w * dp * ds,

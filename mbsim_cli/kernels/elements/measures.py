@@ -14,7 +14,7 @@ import numpy as np
 from mbsim_cli.kernels._jit import inlined
 from mbsim_cli.kernels.algebra.complex_safe import atan2
 from mbsim_cli.kernels.algebra.rot3 import rotate
-from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, length3, load3, scale3, sub3
+from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, length3, load3, load3_of, scale3, sub3
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import N_A, P_A, P_B, U_A, U_B
 
@@ -92,29 +92,29 @@ def measure_value(kind, theta, o, Ra, ra, Rb, rb):
 
 
 @inlined
-def measure_delta(kind, theta, o, eta, Ra, ra, Rb, rb, Na, Nb):
-    """g and its variation under pose twists Na, Nb and ``eta`` (15,), the factors x, u, and their variations.
+def measure_delta(kind, theta, o, eta, k, Ra, ra, Rb, rb, Na, Nb):
+    """g and its variation under pose twists Na, Nb and direction k of ``eta`` (15, p), the factors x, u, and their variations.
 
-    With velocities for twists and any ``eta``-free block these are rates.
+    With velocities for twists and no ``eta`` these are rates.
     """
     if is_force_line(kind):
         a = point_of(Ra, ra, load3(theta, o + P_A))
         x = point_of(Rb, rb, load3(theta, o + P_B))
-        da = add3(moved(Na, a), rotate(Ra, load3(eta, P_A)))
-        dx = add3(moved(Nb, x), rotate(Rb, load3(eta, P_B)))
+        da = add3(moved(Na, a), rotate(Ra, load3_of(eta, P_A, k)))
+        dx = add3(moved(Nb, x), rotate(Rb, load3_of(eta, P_B, k)))
         d, dd = sub3(x, a), sub3(dx, da)
         if kind == Measure.DISTANCE:
             g = length3(d)
             u = scale3(1.0 / g, d)
             dg = dot3(u, dd)
             return g, dg, x, u, dx, scale3(1.0 / g, axpy3(-dg, u, dd))
-        u, du = _turned(Ra, Na, theta, o + U_A, eta, U_A)
+        u, du = _turned(Ra, Na, theta, o + U_A, eta, U_A, k)
         return dot3(u, d), dot3(du, d) + dot3(u, dd), x, u, dx, du
-    u, du = _turned(Ra, Na, theta, o + U_A, eta, U_A)
-    w, dw = _turned(Rb, Nb, theta, o + U_B, eta, U_B)
+    u, du = _turned(Ra, Na, theta, o + U_A, eta, U_A, k)
+    w, dw = _turned(Rb, Nb, theta, o + U_B, eta, U_B, k)
     if kind == Measure.DOT:
         return dot3(u, w), dot3(du, w) + dot3(u, dw), w, u, dw, du
-    n, dn = _turned(Ra, Na, theta, o + N_A, eta, N_A)
+    n, dn = _turned(Ra, Na, theta, o + N_A, eta, N_A, k)
     m, dm = cross3(n, u), add3(cross3(dn, u), cross3(n, du))
     c, s = dot3(u, w), dot3(m, w)
     dc, ds = dot3(du, w) + dot3(u, dw), dot3(dm, w) + dot3(m, dw)
@@ -125,41 +125,41 @@ def measure_delta(kind, theta, o, eta, Ra, ra, Rb, rb, Na, Nb):
 
 
 @inlined
-def _turned(R, N, theta, o, eta, eta_o):
+def _turned(R, N, theta, o, eta, eta_o, k):
     """A direction of a body and its variation."""
     u = rotate(R, load3(theta, o))
-    return u, add3(cross3(N[0], u), rotate(R, load3(eta, eta_o)))
+    return u, add3(cross3(N[0], u), rotate(R, load3_of(eta, eta_o, k)))
 
 
 @inlined
-def measure_variation(kind, theta, o, eta, Ra, ra, Rb, rb, Va, Vb, Na, Na1, Nb, Nb1):
+def measure_variation(kind, theta, o, eta, k, Ra, ra, Rb, rb, Va, Vb, Na, Na1, Nb, Nb1):
     """g, its variation, and the factors x, u of the line with rates and mixed derivatives.
 
-    ``eta`` (15,) is the variation of the measure's block of theta.
+    Direction k of ``eta`` (15, p) is the variation of the measure's block of theta.
     """
     if kind == Measure.PROJECTION:
-        u = vary_direction(rotate(Ra, load3(theta, o + U_A)), Va, Na, Na1, rotate(Ra, load3(eta, U_A)))
-        a = _point_variation(theta, o + P_A, eta, P_A, Ra, ra, Va, Na, Na1)
-        x = _point_variation(theta, o + P_B, eta, P_B, Rb, rb, Vb, Nb, Nb1)
+        u = vary_direction(rotate(Ra, load3(theta, o + U_A)), Va, Na, Na1, rotate(Ra, load3_of(eta, U_A, k)))
+        a = _point_variation(theta, o + P_A, eta, P_A, k, Ra, ra, Va, Na, Na1)
+        x = _point_variation(theta, o + P_B, eta, P_B, k, Rb, rb, Vb, Nb, Nb1)
         d = sub3(x.x, a.x)
         return dot3(u.x, d), dot3(u.delta, d) + dot3(u.x, sub3(x.delta, a.delta)), x, u
     if kind == Measure.DISTANCE:
-        a = _point_variation(theta, o + P_A, eta, P_A, Ra, ra, Va, Na, Na1)
-        x = _point_variation(theta, o + P_B, eta, P_B, Rb, rb, Vb, Nb, Nb1)
+        a = _point_variation(theta, o + P_A, eta, P_A, k, Ra, ra, Va, Na, Na1)
+        x = _point_variation(theta, o + P_B, eta, P_B, k, Rb, rb, Vb, Nb, Nb1)
         g, dg, u = _unit_variation(_difference(x, a))
         return g, dg, x, u
-    u = vary_direction(rotate(Ra, load3(theta, o + U_A)), Va, Na, Na1, rotate(Ra, load3(eta, U_A)))
-    w = vary_direction(rotate(Rb, load3(theta, o + U_B)), Vb, Nb, Nb1, rotate(Rb, load3(eta, U_B)))
+    u = vary_direction(rotate(Ra, load3(theta, o + U_A)), Va, Na, Na1, rotate(Ra, load3_of(eta, U_A, k)))
+    w = vary_direction(rotate(Rb, load3(theta, o + U_B)), Vb, Nb, Nb1, rotate(Rb, load3_of(eta, U_B, k)))
     if kind == Measure.DOT:
         return dot3(u.x, w.x), dot3(u.delta, w.x) + dot3(u.x, w.delta), w, u
-    n = vary_direction(rotate(Ra, load3(theta, o + N_A)), Va, Na, Na1, rotate(Ra, load3(eta, N_A)))
+    n = vary_direction(rotate(Ra, load3(theta, o + N_A)), Va, Na, Na1, rotate(Ra, load3_of(eta, N_A, k)))
     g, dg, y = _angle_variation(u, _cross_variation(n, u), w)
     return g, dg, w, y
 
 
 @inlined
-def _point_variation(theta, o, eta, eta_o, R, r, V, N, N1):
-    return vary_point(point_of(R, r, load3(theta, o)), V, N, N1, rotate(R, load3(eta, eta_o)))
+def _point_variation(theta, o, eta, eta_o, k, R, r, V, N, N1):
+    return vary_point(point_of(R, r, load3(theta, o)), V, N, N1, rotate(R, load3_of(eta, eta_o, k)))
 
 
 @inlined

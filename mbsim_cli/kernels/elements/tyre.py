@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import inlined, kernel
+from mbsim_cli.kernels._simd import at
 from mbsim_cli.kernels.algebra.complex_safe import atan2
 from mbsim_cli.kernels.algebra.rot3 import rotate
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, scale3, sub3
@@ -122,10 +123,10 @@ def _vertical(theta, o, deflection, rate):
 
 
 @inlined
-def _vertical_own(theta, dtheta, o, deflection, rate):
+def _vertical_own(theta, dtheta, j, o, deflection, rate):
     """Variation of the load with stiffness, damping and onset."""
     k, c, w = theta[o + TYRE_STIFFNESS], theta[o + TYRE_DAMPING], theta[o + ONSET]
-    dk, dc, dw = dtheta[o + TYRE_STIFFNESS], dtheta[o + TYRE_DAMPING], dtheta[o + ONSET]
+    dk, dc, dw = at(dtheta, o + TYRE_STIFFNESS, j), at(dtheta, o + TYRE_DAMPING, j), at(dtheta, o + ONSET, j)
     share, d_share = _touching(deflection / w)
     x = (k * deflection + c * rate) / (k * w)
     p, dp, _, _ = smooth_positive(x)
@@ -149,14 +150,15 @@ def _friction(kind, theta, o, load, square):
 
 
 @inlined
-def _friction_own(kind, theta, dtheta, o, load, square):
+def _friction_own(kind, theta, dtheta, j, o, load, square):
     """Variation of Q with friction and shape at fixed load and f."""
-    d_limit = dtheta[o + FRICTION] * load
+    d_limit = at(dtheta, o + FRICTION, j) * load
     if kind == MAGIC:
         B, C = theta[o + SHAPE_B], theta[o + SHAPE_C]
         slip = np.sqrt(square + SMALL_SLIP)
         a = atan2(B * slip, 1.0 + 0.0 * slip)
-        dG = np.cos(C * a) * (dtheta[o + SHAPE_C] * a + C * dtheta[o + SHAPE_B] * slip / (1.0 + B * B * slip * slip))
+        dB, dC = at(dtheta, o + SHAPE_B, j), at(dtheta, o + SHAPE_C, j)
+        dG = np.cos(C * a) * (dC * a + C * slip / (1.0 + B * B * slip * slip) * dB)
         return (d_limit * np.sin(C * a) + theta[o + FRICTION] * load * dG) / slip
     limit = theta[o + FRICTION] * load
     total = 1.0 / np.sqrt(limit * limit + square + SMALL_FORCE)
@@ -200,27 +202,26 @@ def tyre_wrench(contact):
 
 
 @inlined
-def tyre_own(kind, laws, theta, dtheta, o, road, contact):
-    """Variations with the numbers of the tyre and of the road."""
-    height, slope, _ = law_variation(laws, theta, dtheta, road, contact.center[0])
+def tyre_own(kind, laws, theta, dtheta, j, o, road, contact):
+    """Variations with the numbers of the tyre and of the road in direction j."""
+    height, slope, _ = law_variation(laws, theta, dtheta, j, road, contact.center[0])
     rate = contact.slope * contact.v[0] - contact.v[2]
     square = contact.f_x * contact.f_x + contact.f_y * contact.f_y
     return Own(
         height,
         slope,
-        dtheta[o + RADIUS] + 0.0 * height,
-        _vertical_own(theta, dtheta, o, contact.deflection, rate),
-        _friction_own(kind, theta, dtheta, o, contact.normal_load, square),
-        dtheta[o + SLIP_X] + 0.0 * height,
-        dtheta[o + SLIP_Y] + 0.0 * height,
-        dtheta[o + SLOW] + 0.0 * height,
+        at(dtheta, o + RADIUS, j),
+        _vertical_own(theta, dtheta, j, o, contact.deflection, rate),
+        _friction_own(kind, theta, dtheta, j, o, contact.normal_load, square),
+        at(dtheta, o + SLIP_X, j),
+        at(dtheta, o + SLIP_Y, j),
+        at(dtheta, o + SLOW, j),
     )
 
 
 @inlined
-def no_own(contact):
+def no_own(zero):
     """``Own`` of a tyre whose numbers do not vary."""
-    zero = 0.0 * contact.gap
     return Own(zero, zero, zero, zero, zero, zero, zero, zero)
 
 

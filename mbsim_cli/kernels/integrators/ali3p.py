@@ -41,7 +41,7 @@ class Equations(NamedTuple):
     phi2: np.ndarray  # (m,)
     G: np.ndarray  # (n,)
     Q: np.ndarray  # (n,)
-    no_eta: np.ndarray  # (15,) zeros
+    no_eta: np.ndarray  # (15, 1) zeros
 
 
 class Factor(NamedTuple):

@@ -37,10 +37,11 @@ class Sensitivity(NamedTuple):
 class Directions(NamedTuple):
     """Directions of differentiation, and work for the projections."""
 
-    dtheta: np.ndarray  # (p, len(theta))
+    dtheta: np.ndarray  # (len(theta), p), p ``_simd.padded``
     touch: tuple  # workspace.Touch
     zero: np.ndarray  # (n, p) zeros
     still: np.ndarray  # (n,) zeros
+    no_eta: np.ndarray  # (15, p) zeros
     order: np.ndarray  # (3,) 0, 1, 2: as an array, so that no order is compiled for itself
 
 
@@ -49,17 +50,15 @@ def vary_motion(model, theta, t, control, directions, state, sens, kin, comp, eq
     """Sensitivities of z, z'*, z''*, lambda at the state evaluated last, with its factorised tangent."""
     h = control.h
     q = 0.25 * h * h
-    dtheta, touch = directions.dtheta, directions.touch
+    dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
     for c in range(sens.z.shape[0]):
         for k in range(sens.z.shape[1]):
             sens.z[c, k] += h * sens.zd[c, k] + 0.5 * h * h * sens.zdd[c, k]
             sens.zd[c, k] += h * sens.zdd[c, k]
     vary_kinematics(model.tree, theta, dtheta, touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw)
     clear_forces(tw, columns.b)
-    vary_constraint_forces(model, theta, dtheta, touch, eq.no_eta, state.lam, sens.z, kin, tw, columns.b)
-    vary_element_forces(
-        model, theta, dtheta, touch, eq.no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, columns.b
-    )
+    vary_constraint_forces(model, theta, dtheta, touch, no_eta, state.lam, sens.z, kin, tw, columns.b)
+    vary_element_forces(model, theta, dtheta, touch, no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, columns.b)
     vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, columns.b)
     _vary_constraints(model, theta, t, directions, state, sens, kin, eq, tw, 0, -1.0 / q, columns.e)
     scale(-1.0, columns.b)
@@ -81,7 +80,7 @@ def _vary_constraints(model, theta, t, directions, state, sens, kin, eq, tw, ord
         theta,
         directions.dtheta,
         directions.touch,
-        eq.no_eta,
+        directions.no_eta,
         t,
         state.z,
         state.zd,
@@ -130,7 +129,7 @@ def _vary_rate(
     model, theta, control, directions, correction, state, multiplier, sens, still_kin, comp, eq, columns, tw
 ):
     """Right-hand side -(variation of P x + Phi_z^T multiplier) at fixed correction x and multiplier."""
-    dtheta, touch = directions.dtheta, directions.touch
+    dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
     x = correction if control.mass_projection else directions.still
     motion_kinematics(model.tree, theta, state.z, directions.still, x, still_kin)
     clear_wrenches(comp.W, eq.Q)
@@ -138,7 +137,7 @@ def _vary_rate(
     residual(model.tree, still_kin, comp, eq.Q, eq.G)
     vary_kinematics(model.tree, theta, dtheta, touch, 0.0, still_kin, sens.z, directions.zero, directions.zero, tw)
     clear_forces(tw, columns.b)
-    vary_constraint_forces(model, theta, dtheta, touch, eq.no_eta, multiplier, sens.z, still_kin, tw, columns.b)
+    vary_constraint_forces(model, theta, dtheta, touch, no_eta, multiplier, sens.z, still_kin, tw, columns.b)
     vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, still_kin, comp, tw, columns.b)
     scale(-1.0, columns.b)
 

@@ -56,7 +56,7 @@ class StageEquations(NamedTuple):
     b: np.ndarray  # (n, 1) right-hand side, then correction
     columns: np.ndarray  # (n, p) the same of sensitivities
     no_lambda: np.ndarray  # (m,) zeros
-    no_eta: np.ndarray  # (15,) zeros
+    no_eta: np.ndarray  # (15, 1) zeros
 
 
 NEAR = 0.1  # relative change of g up to which a tangent is kept
@@ -155,7 +155,7 @@ def vary_stage(model, theta, t, g, directions, tree, state, sens, eq):
     vary_kinematics(model.tree, theta, dtheta, touch, 1.0, eq.kin, sens.z, sens.zd, sens.zdd, eq.twists)
     clear_forces(eq.twists, b)
     vary_element_forces(
-        model, theta, dtheta, touch, eq.no_eta, t, state.z, state.zd, sens.z, sens.zd, eq.kin, eq.twists, b
+        model, theta, dtheta, touch, directions.no_eta, t, state.z, state.zd, sens.z, sens.zd, eq.kin, eq.twists, b
     )  # fmt: skip
     vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, eq.kin, eq.comp, eq.twists, b)
     close_variation(tree, state, eq.G, eq.weight, sens.z, sens.zd, sens.zdd, b)

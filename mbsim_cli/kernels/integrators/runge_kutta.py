@@ -48,7 +48,7 @@ def evaluate_state(model, theta, t, directions, dyn, state, sens):
     drive(model, theta, t, dyn.open_tree, state.z, state.zd)
     if not accelerate(model, theta, t, state.z, state.zd, dyn, state.zdd, state.lam):
         return False
-    if directions.dtheta.shape[0] > 0:
+    if directions.dtheta.shape[1] > 0:
         dtheta, touch = directions.dtheta, directions.touch
         vary_drive(model, theta, dtheta, t, dyn.open_tree, state.z, state.zd, sens.z, sens.zd)
         vary_accelerations(

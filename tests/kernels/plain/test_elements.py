@@ -48,7 +48,7 @@ def test_derivatives_of_laws(kind, x):
     assert np.allclose([df, ddf], np.imag(ahead[:2]) / EPS, rtol=1e-12)
     for direction in np.eye(theta.size):
         exact = np.imag(law_value(laws, theta + 1j * EPS * direction, 0, x)) / EPS
-        assert np.allclose(law_variation(laws, theta, direction, 0, x), exact, rtol=1e-11, atol=1e-12)
+        assert np.allclose(law_variation(laws, theta, direction[:, None], 0, 0, x), exact, rtol=1e-11, atol=1e-12)
 
 
 def test_force_along_a_measure():
@@ -68,7 +68,9 @@ def test_force_along_a_measure():
     assert np.isclose(measure_force(forces, laws, theta, 0, t, g, g1 + 1j * EPS)[0].imag / EPS, by_g1)
     for direction in np.eye(theta.size):
         exact = measure_force(forces, laws, theta + 1j * EPS * direction, 0, t, g, g1)[0].imag / EPS
-        assert np.isclose(measure_force_variation(forces, laws, theta, direction, 0, t, g, g1), exact, atol=1e-13)
+        assert np.isclose(
+            measure_force_variation(forces, laws, theta, direction[:, None], 0, 0, t, g, g1), exact, atol=1e-13
+        )
 
 
 class Moving:
@@ -94,7 +96,9 @@ class Moving:
         """``measure_variation`` here."""
         (Ra, ra), (Rb, rb) = self.poses()
         V, N, N1 = ([tuple(map(tuple, x)) for x in of] for of in (self.V, self.N, self.N1))
-        return measure_variation(kind, self.block, 0, self.eta, Ra, ra, Rb, rb, V[0], V[1], N[0], N1[0], N[1], N1[1])
+        return measure_variation(
+            kind, self.block, 0, self.eta[:, None], 0, Ra, ra, Rb, rb, V[0], V[1], N[0], N1[0], N[1], N1[1]
+        )
 
     def factors(self, kind, dt=0.0, ds=0.0):
         """Value g and factors x, u, displaced."""

@@ -84,7 +84,7 @@ def test_variation_of_a_tyre(kind, name):
         dc = dr + dR @ theta[:3] + R @ dtheta[:3]
         de = dR @ theta[3:6] + R @ dtheta[3:6]
         d_rate = dv + np.cross(dw, r + R @ theta[:3]) + np.cross(w, dc)
-        own = tyre_own(kind, LAWS, theta, dtheta, 0, 0, found)
+        own = tyre_own(kind, LAWS, theta, dtheta[:, None], 0, 0, 0, found)
         change = tyre_variation(theta, 0, found, own, *(tuple(d) for d in (dc, de, d_rate, dw)))
         varied = np.array([*change.wrench[0], *change.wrench[1], *(tyre_quantity(change, q) for q in TyreQuantity)])
         assert np.isfinite(varied).all()
@@ -165,7 +165,7 @@ def test_drag_is_quadratic_and_its_variation_exact():
         assert np.allclose(wrench[1], -0.6 * np.linalg.norm(v) * v, atol=1e-3 * np.linalg.norm(v))
         step = 1j * EPS
         moved = drag_wrench(theta + step * dtheta, 0, tuple(x + step * dx), tuple(rate + step * d_rate))
-        found = drag_variation(theta, dtheta, 0, tuple(x), tuple(rate), tuple(dx), tuple(d_rate))
+        found = drag_variation(theta, dtheta[:, None], 0, 0, tuple(x), tuple(rate), tuple(dx), tuple(d_rate))
         assert np.allclose(found, np.imag(moved) / EPS, rtol=1e-12, atol=1e-15)
 
 
