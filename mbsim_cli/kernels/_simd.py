@@ -11,6 +11,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils, types
+from numba.core.errors import TypingError
 from numba.core.imputils import lower_builtin, lower_cast
 from numba.core.typeconv import Conversion
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
@@ -107,7 +108,7 @@ def _cast(context, builder, from_type, to_type, value):
     return _spread(context, builder, value, from_type)
 
 
-# Arithmetic ---------------------------------------------------------------------------------------------------------
+# Arithmetic: products may be fused with the sum that takes them ---------------------------------------------------------------------------------------------------------
 
 
 def _binary(instruction: str, *operators: Any) -> None:
@@ -120,7 +121,7 @@ def _binary(instruction: str, *operators: Any) -> None:
 
     def lower(context: Any, builder: Any, sig: Any, args: tuple) -> Any:
         return getattr(builder, instruction)(
-            *(_spread(context, builder, a, kind) for a, kind in zip(args, sig.args, strict=True))
+            *(_spread(context, builder, a, kind) for a, kind in zip(args, sig.args, strict=True)), flags=("contract",)
         )
 
     for each in operators:
@@ -151,6 +152,8 @@ def _negate(context, builder, sig, args):
 
 
 def _takes_lanes(array: Any, index: Any) -> bool:
+    if isinstance(index, Block) and array.layout != "C":
+        raise TypingError(f"directions must be contiguous, along the last axis; this array is {array}")
     return isinstance(index, Block) and array.dtype == types.float64
 
 

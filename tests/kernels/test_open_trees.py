@@ -41,7 +41,7 @@ class Accelerations:
         p = padded(wanted)
         dtheta, dz, dzd = (np.pad(a, ((0, 0), (0, p - wanted))) for a in (dtheta.T, dz, dzd))
         theta, dtheta, z, zd, dz, dzd = (
-            np.array(a, dtype) for a in (theta, dtheta, z[None], zd[None], dz[None], dzd[None])
+            np.array(a, dtype, order="C") for a in (theta, dtheta, z[None], zd[None], dz[None], dzd[None])
         )
         zdd, reaction, dzdd, d_reaction = (np.zeros(k, dtype) for k in ((1, n), (1, m), (1, n, p), (1, m, p)))
         self.dyn = FORMULATIONS[formulation](model, theta, p, dtype)

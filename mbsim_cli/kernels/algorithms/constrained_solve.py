@@ -79,32 +79,41 @@ def solve_constrained(sparsity, T, lu, pivot, weight, J, alpha, b, e, tolerance,
         for k in range(p):
             rest[r, k] = e[r, k]
             mu_out[r, k] = 0.0
-    _correct(sparsity, J, alpha, lu, pivot, x_out, mu_out, rest)
+    size = _correct(sparsity, J, alpha, lu, pivot, x_out, mu_out, rest)
     if m == 0:
         return 0.0
     error = 1.0
     for update in range(MAX_UPDATES):
         _left_over(sparsity, T, J, b, x_out, mu_out, step)
-        _correct(sparsity, J, alpha, lu, pivot, step, mu_out, rest)
+        before = size
+        size = _correct(sparsity, J, alpha, lu, pivot, step, mu_out, rest)
         previous = error
         error = _add_correction(weight, step, x_out)
-        if error <= tolerance or (update > 1 and error > 0.5 * previous):
+        # the next correction shrinks like the rest of the constraints, and like the digits that elimination lost
+        ahead = error * max(np.sqrt(size / before) if before > 0.0 else 0.0, error)
+        if error <= tolerance or ahead <= CERTAIN * tolerance:
+            return min(error, ahead)
+        if update > 1 and error > 0.5 * previous:
             break
-    return error if error <= tolerance else error * _share(weight, x_out, b)
+    return error * _share(weight, x_out, b)
 
 
 MAX_UPDATES = 12
+CERTAIN = 1e-3  # share of the tolerance below which a predicted correction is not made: columns differ in size
 
 
 @kernel
 def _correct(sparsity, J, alpha, lu, pivot, step, mu, rest):
-    """Turn what is left of the equations, in ``step`` and ``rest``, into a correction, and move the multipliers."""
+    """Turn what is left of the equations, in ``step`` and ``rest``, into a correction, and move the multipliers.
+
+    Returns the square of the size of what is left of the constraints.
+    """
     _add_transposed(sparsity, J, alpha, rest, step)
     if pivot[0] == SPARSE:
         solve_sparse(sparsity.first, sparsity.neighbour, lu, step)
     else:
         lu_solve(lu, pivot, step)
-    _update_multipliers(sparsity, J, alpha, step, mu, rest)
+    return _update_multipliers(sparsity, J, alpha, step, mu, rest)
 
 
 @kernel
@@ -155,16 +164,18 @@ def _add_transposed_of(sparsity, J, alpha, rest, out, c):
 
 @kernel
 def _update_multipliers(sparsity, J, alpha, step, mu, rest):
-    """mu += alpha (J step - rest); rest -= J step."""
+    """mu += alpha (J step - rest); rest -= J step; return rest . alpha rest."""
     if step.shape[1] == 1:
-        _update_multipliers_of(sparsity, J, alpha, step, mu, rest, 0)
-    else:
-        for g in range(0, step.shape[1], width(step)):
-            _update_multipliers_of(sparsity, J, alpha, step, mu, rest, block(step, g))
+        return _update_multipliers_of(sparsity, J, alpha, step, mu, rest, 0)
+    size = 0.0
+    for g in range(0, step.shape[1], width(step)):
+        size += _update_multipliers_of(sparsity, J, alpha, step, mu, rest, block(step, g))
+    return size
 
 
 @kernel
 def _update_multipliers_of(sparsity, J, alpha, step, mu, rest, c):
+    size = 0.0
     for r in range(J.shape[0]):
         moved = 0.0 * at(step, 0, c)
         for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
@@ -172,7 +183,9 @@ def _update_multipliers_of(sparsity, J, alpha, step, mu, rest, c):
             moved += J[r, i] * at(step, i, c)
         left = at(rest, r, c)
         add_to(mu, r, c, alpha[r] * (moved - left))
+        size += alpha[r] * square_sum(left - moved)
         put(rest, r, c, left - moved)
+    return size
 
 
 @kernel
