@@ -8,18 +8,13 @@ import numpy as np
 
 from mbsim_cli import assembly, spec
 from mbsim_cli.kernels._jit import entry
-from mbsim_cli.kernels.algorithms.constraint_variation import vary_constraints
+from mbsim_cli.kernels.algorithms.constraint_variation import vary_constraint_forces, vary_constraints
 from mbsim_cli.kernels.algorithms.constraints import constraint_rates, constraints
 from mbsim_cli.kernels.algorithms.forces import clear_wrenches, constraint_forces, element_forces
 from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
 from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.newton_matrix import mass_matrix, newton_matrix
-from mbsim_cli.kernels.algorithms.residual_variation import (
-    clear_forces,
-    vary_bodies,
-    vary_constraint_forces,
-    vary_element_forces,
-)
+from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies, vary_element_forces
 from mbsim_cli.kernels.algorithms.variation import vary_kinematics
 from mbsim_cli.kernels.drivers.observe import observe
 from mbsim_cli.kernels.integrators.ali3p import factor_with, solve
@@ -78,7 +73,7 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
             vary_kinematics(model.tree, theta, dtheta, touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw)
         elif part == 10:
             clear_forces(tw, columns.b)
-            vary_constraint_forces(model, theta, dtheta, touch, no_eta, state.lam, sens.z, kin, tw, columns.b)
+            vary_constraint_forces(model, dtheta, state.lam, sens.z, kin, tw, columns.b)
         elif part == 11:
             vary_element_forces(
                 model, theta, dtheta, touch, no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, columns.b
@@ -86,10 +81,7 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
         elif part == 12:
             vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, columns.b)
         elif part == 13:
-            vary_constraints(
-                model, theta, dtheta, touch, no_eta, t, state.z, state.zd, state.zdd, sens.z, sens.zd, sens.zdd,
-                kin, tw, directions.order[0], columns.e,
-            )  # fmt: skip
+            vary_constraints(model, theta, dtheta, touch, no_eta, t, state.z, sens.z, kin, tw, columns.e)
         else:
             solve(work.tangent, control.gradient_tolerance, columns)
 

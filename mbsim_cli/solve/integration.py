@@ -100,7 +100,7 @@ def implicit_work(model: Any, theta: np.ndarray, stages: int, p: int) -> Implici
     kin = kinematics(nb, n, dtype)
     set_ground(theta, kin)
     equations = StageEquations(
-        kin, composite(nb, n, dtype), twists(nb, p, dtype), z(n, n), np.zeros(n, np.int64), np.zeros(1),
+        kin, composite(nb, n, dtype), twists(model, p, dtype), z(n, n), np.zeros(n, np.int64), np.zeros(1),
         np.zeros(open_tree(model).euler.size), z(n), z(n), z(n, 1), z(n, p), z(m), z(MEASURE_SIZE, 1),
     )  # fmt: skip
     return ImplicitWork(

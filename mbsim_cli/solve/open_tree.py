@@ -89,7 +89,7 @@ class OpenTreeSimulation:
         set_ground(self.theta, kin)
         observe(
             self.model, self.theta, True, self.directions, np.zeros((MEASURE_SIZE, 1), self.dtype), kin,
-            twists(nb, p, self.dtype), record, d_record, sensors, energy, d_sensors,
+            twists(self.model, p, self.dtype), record, d_record, sensors, energy, d_sensors,
         )  # fmt: skip
         varied = [array[..., : self.p] for array in (*d_record[:4], d_sensors)]
         evaluations = work[:, WORK.index("evaluations")]
@@ -122,7 +122,7 @@ def assemble_start(problem: Problem, theta: np.ndarray, p: int) -> Start:
         set_ground(theta, kin)
         measure_start(
             model, theta, open_tree(model), directions, np.zeros((MEASURE_SIZE, 1), dtype), state, sens, kin,
-            twists(nb, p, dtype), measures, value, d_value,
+            twists(model, p, dtype), measures, value, d_value,
         )  # fmt: skip
         theta[indices] = value
         dtheta[indices] = d_value

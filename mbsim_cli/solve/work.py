@@ -107,7 +107,7 @@ def sensitivity_work(model: Model, motion: Work, p: int, dtype: type) -> Sensiti
         R=motion.kin.R, r=motion.kin.r, ref=motion.kin.ref, S=motion.kin.S, inertia=motion.kin.inertia
     )
     eq = equations(model, dtype)._replace(lines=motion.eq.lines, no_eta=motion.eq.no_eta)
-    return SensitivityWork(resting, composite(nb, n, dtype), eq, columns(n, m, p, dtype), twists(nb, p, dtype))
+    return SensitivityWork(resting, composite(nb, n, dtype), eq, columns(n, m, p, dtype), twists(model, p, dtype))
 
 
 def padded_directions(theta_rho: np.ndarray, dtype: type) -> np.ndarray:

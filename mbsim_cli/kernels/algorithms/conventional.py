@@ -63,7 +63,7 @@ def conventional(model, theta, p, dtype=np.float64):
     return Conventional(
         open_tree(model),
         kin,
-        twists(nb, p, dtype),
+        twists(model, p, dtype),
         dense_equations(n, p, dtype),
         np.zeros((nb + 1, 6), dtype),
         *np.zeros((4, 6, n), dtype),

@@ -52,7 +52,7 @@ def partial_recursive(model, theta, p, dtype=np.float64):
         open_tree(model),
         kin,
         composite(nb, n, dtype),
-        twists(nb, p, dtype),
+        twists(model, p, dtype),
         dense_equations(n, p, dtype),
         np.zeros((n, 6), dtype),
         np.zeros((nb + 1, 10), dtype),

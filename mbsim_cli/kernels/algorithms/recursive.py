@@ -65,7 +65,7 @@ def recursive(model, theta, p, dtype=np.float64):
         articulated(nb, n, dtype),
         np.zeros((nb + 1, 6), dtype),
         np.zeros(n, dtype),
-        twists(nb, p, dtype),
+        twists(model, p, dtype),
         np.zeros((n, p), dtype),
         np.zeros((n, p), dtype),
         np.zeros(model.constraints.measure.size, dtype),

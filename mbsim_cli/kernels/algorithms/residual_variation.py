@@ -134,34 +134,6 @@ def own_inertia_force(tree, theta, dtheta, k, kin, i):
     return add6(inertia_apply(d_inertia, motion_at(kin.A, i)), cross_force(V, inertia_apply(d_inertia, V)))
 
 
-@kernel
-def vary_constraint_forces(model, theta, dtheta, touch, no_eta, multiplier, dz, kin, tw, dG_out):
-    """Add the variation of Phi_z^T lambda at fixed lambda."""
-    measures, pairs = model.measures, model.pairs
-    for i in range(model.constraints.measure.size):
-        m = model.constraints.measure[i]
-        kind = measures.kind[m]
-        if is_geometric(kind):
-            pair, o = measures.pair[m], measures.theta[m]
-            a, b = pairs.a[pair], pairs.b[pair]
-            Ra, ra = pose_of(kin, a)
-            Rb, rb = pose_of(kin, b)
-            for g in range(0, dz.shape[1], width(dz)):
-                k = block(dz, g)
-                Na, Nb = at_origin2(tw.N, kin, a, k), at_origin2(tw.N, kin, b, k)
-                eta = dtheta[o : o + MEASURE_SIZE] if touch.measure[m, g] else no_eta
-                _, _, x, u, dx, du = measure_delta(kind, theta, o, eta, k, Ra, ra, Rb, rb, Na, Nb)
-                dW = scale6(multiplier[i], line_variation(is_force_line(kind), x, u, dx, du))
-                apply_to_body2(tw.F, kin, b, k, 1.0, dW)
-                apply_to_body2(tw.F, kin, a, k, -1.0, dW)
-        else:
-            for j in range(measures.first[m], measures.first[m + 1]):
-                c = measures.coordinate[j]
-                for g in range(0, dz.shape[1], width(dz)):
-                    k = block(dz, g)
-                    add_to(dG_out, c, k, multiplier[i] * slope_variation(measures, dtheta, k, m, j, at(dz, c, k)))
-
-
 @inlined
 def slope_variation(measures, dtheta, k, m, j, dz):
     """Variation k of ``coordinate_slope``."""

@@ -60,6 +60,28 @@ def vary_kinematics(tree, theta, dtheta, touch, gravity, kin, dz, dzd, dzdd, tw)
             store2(tw.N2, i, k, N2)
 
 
+@kernel
+def vary_resting(tree, theta, dtheta, touch, still, dz, tw):
+    """Fill N'' of ``tw`` for a system at rest with accelerations A and column rates S'' in ``still``, at its N."""
+    for c in range(6):
+        for k in range(tw.N2.shape[2]):
+            tw.N2[tree.parent.size, c, k] = 0.0
+    for i in range(tree.parent.size):
+        p, offset = tree.parent[i], offset_to_parent(tree, still, i)
+        for g in range(0, dz.shape[1], width(dz)):
+            k = block(dz, g)
+            N2 = shift_motion(motion_at2(tw.N2, p, k), offset)
+            if touch.geometry[i, g]:
+                own = parent_frame_twist(tree, theta, dtheta, k, still, i)
+                N2 = add6(N2, cross_motion(shift_motion(motion_at(still.A, p), offset), own))
+            for c in range(tree.first_column[i], tree.first_column[i + 1]):
+                N2 = axpy6(at(dz, c, k), motion_at(still.S2, c), N2)
+            if touch.geometry[i, g]:
+                own = body_frame_twist(tree, theta, dtheta, k, still, i)
+                N2 = add6(N2, cross_motion(motion_at(still.A, i), own))
+            store2(tw.N2, i, k, N2)
+
+
 @inlined
 def vary_ground(tree, dtheta, gravity, tw):
     """Twists of the ground."""

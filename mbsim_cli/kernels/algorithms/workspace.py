@@ -42,6 +42,7 @@ class Twists(NamedTuple):
     N2: np.ndarray  # (nb + 1, 6, p)
     base: np.ndarray  # (nb, 6, p) pose twist of the joint frame on the parent's side
     F: np.ndarray  # (nb + 1, 6, p) variation of the forces on a subtree
+    lines: np.ndarray  # (m, 6, p) variation of the constraints' gradient lines
 
 
 def kinematics(nb, n, dtype=np.float64):
@@ -58,9 +59,10 @@ def composite(nb, n, dtype=np.float64):
     return Composite(*body, z((n, 6), dtype), z((n, 6), dtype))
 
 
-def twists(nb, p, dtype=np.float64):
+def twists(model, p, dtype=np.float64):
     """Allocate Twists."""
-    return Twists(*(np.zeros((nb + 1, 6, p), dtype) for _ in range(5)))
+    nb, m = model.tree.parent.size, model.constraints.measure.size
+    return Twists(*(np.zeros((nb + 1, 6, p), dtype) for _ in range(5)), np.zeros((m, 6, p), dtype))
 
 
 class Touch(NamedTuple):

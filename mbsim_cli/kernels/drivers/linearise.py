@@ -6,15 +6,14 @@ import numpy as np
 
 from mbsim_cli.kernels._jit import entry
 from mbsim_cli.kernels._simd import block, put, width
-from mbsim_cli.kernels.algorithms.constraint_variation import vary_constraints
+from mbsim_cli.kernels.algorithms.constraint_variation import (
+    vary_constraint_forces,
+    vary_constraint_rates,
+    vary_constraints,
+)
 from mbsim_cli.kernels.algorithms.constraints import constraint_rates
 from mbsim_cli.kernels.algorithms.newton_matrix import mass_matrix, newton_matrix
-from mbsim_cli.kernels.algorithms.residual_variation import (
-    clear_forces,
-    vary_bodies,
-    vary_constraint_forces,
-    vary_element_forces,
-)
+from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies, vary_element_forces
 from mbsim_cli.kernels.algorithms.sensor_variation import vary_any_measure
 from mbsim_cli.kernels.algorithms.sensors import measure_of_order
 from mbsim_cli.kernels.algorithms.variation import vary_kinematics
@@ -41,15 +40,16 @@ def linearise(model, theta, t, h, at_center, directions, state, sens, work, tw, 
     newton_matrix(model, theta, t, h, state.z, state.zd, state.lam, eq.no_eta, kin, comp, out.T)
     dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
     vary_kinematics(tree, theta, dtheta, touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw)
+    vary_constraints(model, theta, dtheta, touch, no_eta, t, state.z, sens.z, kin, tw, out.dphi[0])
+    for order in range(1, 3):
+        vary_constraint_rates(
+            model, theta, dtheta, touch, no_eta, eq.lines, t, state.z, state.zd, state.zdd, sens.z, sens.zd, sens.zdd,
+            kin, tw, directions.order[order], out.dphi[order],
+        )  # fmt: skip
     clear_forces(tw, out.dG)
-    vary_constraint_forces(model, theta, dtheta, touch, no_eta, state.lam, sens.z, kin, tw, out.dG)
+    vary_constraint_forces(model, dtheta, state.lam, sens.z, kin, tw, out.dG)
     vary_element_forces(model, theta, dtheta, touch, no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, out.dG)
     vary_bodies(tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, out.dG)
-    for order in range(3):
-        vary_constraints(
-            model, theta, dtheta, touch, no_eta, t, state.z, state.zd, state.zdd, sens.z, sens.zd, sens.zdd, kin,
-            tw, directions.order[order], out.dphi[order],
-        )  # fmt: skip
     zeroth = directions.order[0]
     for k in range(model.measures.kind.size):
         out.measures[k] = measure_of_order(model, theta, eq.no_eta, k, zeroth, state.z, state.zd, state.zdd, kin)

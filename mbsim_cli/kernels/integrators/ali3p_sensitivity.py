@@ -9,17 +9,16 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import kernel, merged
-from mbsim_cli.kernels.algorithms.constraint_variation import vary_constraints
+from mbsim_cli.kernels.algorithms.constraint_variation import (
+    vary_constraint_forces,
+    vary_constraint_rates,
+    vary_constraints,
+)
 from mbsim_cli.kernels.algorithms.forces import clear_wrenches, constraint_forces
 from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
-from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics
-from mbsim_cli.kernels.algorithms.residual_variation import (
-    clear_forces,
-    vary_bodies,
-    vary_constraint_forces,
-    vary_element_forces,
-)
-from mbsim_cli.kernels.algorithms.variation import vary_kinematics
+from mbsim_cli.kernels.algorithms.kinematics import rate_kinematics
+from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies, vary_element_forces
+from mbsim_cli.kernels.algorithms.variation import vary_kinematics, vary_resting
 from mbsim_cli.kernels.integrators.ali3p import copy_to, solve
 
 
@@ -56,11 +55,12 @@ def vary_motion(model, theta, t, control, directions, state, sens, kin, comp, eq
             sens.z[c, k] += h * sens.zd[c, k] + 0.5 * h * h * sens.zdd[c, k]
             sens.zd[c, k] += h * sens.zdd[c, k]
     vary_kinematics(model.tree, theta, dtheta, touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw)
+    vary_constraints(model, theta, dtheta, touch, no_eta, t, state.z, sens.z, kin, tw, columns.e)
+    scale(-1.0 / q, columns.e)
     clear_forces(tw, columns.b)
-    vary_constraint_forces(model, theta, dtheta, touch, no_eta, state.lam, sens.z, kin, tw, columns.b)
+    vary_constraint_forces(model, dtheta, state.lam, sens.z, kin, tw, columns.b)
     vary_element_forces(model, theta, dtheta, touch, no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, columns.b)
     vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, columns.b)
-    _vary_constraints(model, theta, t, directions, state, sens, kin, eq, tw, 0, -1.0 / q, columns.e)
     scale(-1.0, columns.b)
     error = solve(factor, control.gradient_tolerance, columns)
     for c in range(sens.z.shape[0]):
@@ -74,13 +74,15 @@ def vary_motion(model, theta, t, control, directions, state, sens, kin, comp, eq
 
 
 @merged
-def _vary_constraints(model, theta, t, directions, state, sens, kin, eq, tw, order, factor, out):
-    vary_constraints(
+def _vary_rates(model, theta, t, directions, state, sens, kin, eq, tw, order, out):
+    """-(variation of Phi' or Phi'')."""
+    vary_constraint_rates(
         model,
         theta,
         directions.dtheta,
         directions.touch,
         directions.no_eta,
+        eq.lines,
         t,
         state.z,
         state.zd,
@@ -93,7 +95,7 @@ def _vary_constraints(model, theta, t, directions, state, sens, kin, eq, tw, ord
         directions.order[order],
         out,
     )
-    scale(factor, out)
+    scale(-1.0, out)
 
 
 @merged
@@ -105,19 +107,21 @@ def vary_projections(
     ``still_kin`` shares positions with ``kin`` but has no velocity and no gravity: M x is the residual of
     the resting system under the acceleration x.
     """
-    _vary_rate(
+    dtheta, touch = directions.dtheta, directions.touch
+    vary_kinematics(model.tree, theta, dtheta, touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw)
+    vary_constraints(model, theta, dtheta, touch, directions.no_eta, t, state.z, sens.z, kin, tw, columns.e)
+    _vary_rates(model, theta, t, directions, state, sens, kin, eq, tw, 1, columns.e)
+    _vary_resting_force(
         model, theta, control, directions, corrections[0], state, state.sigma, sens, still_kin, comp, eq, columns, tw
     )
-    vary_kinematics(model.tree, theta, directions.dtheta, directions.touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw)
-    _vary_constraints(model, theta, t, directions, state, sens, kin, eq, tw, 1, -1.0, columns.e)
     error = solve(factor, control.gradient_tolerance, columns)
     _add(columns.x, sens.zd)
     copy_to(columns.mu, sens.sigma)
-    _vary_rate(
+    _vary_resting_force(
         model, theta, control, directions, corrections[1], state, state.kappa, sens, still_kin, comp, eq, columns, tw
     )
-    vary_kinematics(model.tree, theta, directions.dtheta, directions.touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw)
-    _vary_constraints(model, theta, t, directions, state, sens, kin, eq, tw, 2, -1.0, columns.e)
+    vary_kinematics(model.tree, theta, dtheta, touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw)
+    _vary_rates(model, theta, t, directions, state, sens, kin, eq, tw, 2, columns.e)
     error = max(error, solve(factor, control.gradient_tolerance, columns))
     _add(columns.x, sens.zdd)
     copy_to(columns.mu, sens.kappa)
@@ -125,19 +129,22 @@ def vary_projections(
 
 
 @merged
-def _vary_rate(
+def _vary_resting_force(
     model, theta, control, directions, correction, state, multiplier, sens, still_kin, comp, eq, columns, tw
 ):
-    """Right-hand side -(variation of P x + Phi_z^T multiplier) at fixed correction x and multiplier."""
-    dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
+    """Right-hand side -(variation of P x + Phi_z^T multiplier) at fixed correction x and multiplier.
+
+    At rest A and S'' depend on accelerations as V and S' do on velocities.
+    """
+    dtheta, touch = directions.dtheta, directions.touch
     x = correction if control.mass_projection else directions.still
-    motion_kinematics(model.tree, theta, state.z, directions.still, x, still_kin)
+    rate_kinematics(model.tree, theta, state.z, x, still_kin, still_kin.A, still_kin.S2)
     clear_wrenches(comp.W, eq.Q)
     constraint_forces(model, theta, state.z, still_kin, multiplier, eq.lines, comp.W, eq.Q)
     residual(model.tree, still_kin, comp, eq.Q, eq.G)
-    vary_kinematics(model.tree, theta, dtheta, touch, 0.0, still_kin, sens.z, directions.zero, directions.zero, tw)
+    vary_resting(model.tree, theta, dtheta, touch, still_kin, sens.z, tw)
     clear_forces(tw, columns.b)
-    vary_constraint_forces(model, theta, dtheta, touch, no_eta, multiplier, sens.z, still_kin, tw, columns.b)
+    vary_constraint_forces(model, dtheta, multiplier, sens.z, still_kin, tw, columns.b)
     vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, still_kin, comp, tw, columns.b)
     scale(-1.0, columns.b)
 
