@@ -55,7 +55,7 @@ def equations(model: Model, dtype: type) -> Equations:
 def factor(n: int, m: int, structure: Sparsity, dtype: type) -> Factor:
     """Allocate Factor."""
     pivot, weight, alpha = np.zeros(max(1, n), np.int64), np.zeros(n), np.zeros(m)
-    T, lu, J = (np.zeros(shape, dtype) for shape in ((n, n), (n, n), (m, n)))
+    T, lu, J = (np.zeros(shape, dtype) for shape in ((n, n), (n, padded(n)), (m, n)))
     return Factor(T, lu, pivot, weight, J, alpha, structure)
 
 

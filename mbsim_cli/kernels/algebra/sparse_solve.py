@@ -4,15 +4,24 @@ Only the neighbours of an unknown are touched. Pivots are not exchanged: ``elimi
 digits, and a factorisation with pivoting must do.
 """
 
+import numpy as np
+
 from mbsim_cli.kernels._jit import kernel
-from mbsim_cli.kernels._simd import add_to, at, block, put, width
+from mbsim_cli.kernels._simd import WIDTH, add_to, at, block, put, width
 
 SMALLEST = 1e-9  # share of its diagonal entry that an elimination must leave
 
 
+BEFORE = np.tril(np.ones((WIDTH, WIDTH)), -1)  # row r: 1 in front of column r, 0 from there on
+
+
 @kernel
-def eliminate_sparse(first, neighbour, a):
-    """Factorise a (n, n) in place; False where a pivot has lost its digits."""
+def eliminate_sparse(first, neighbour, block_first, blocks, a):
+    """Factorise a (n, ``_simd.padded(n)``) in place; False where a pivot has lost its digits.
+
+    ``blocks`` holds the first columns of the aligned blocks of WIDTH that hold the neighbours of an unknown: rows are
+    taken block by block. Columns beyond n are zero.
+    """
     for k in range(a.shape[0] - 1, -1, -1):
         if not abs(a[k, k].real) > 0.0:
             return False
@@ -21,13 +30,25 @@ def eliminate_sparse(first, neighbour, a):
             i = neighbour[s]
             factor = a[i, k] * inverse
             a[i, k] = factor
-            before = a[i, i]
-            for t in range(first[k], first[k + 1]):
-                j = neighbour[t]
-                a[i, j] -= factor * a[k, j]
-            if not abs(a[i, i].real) > SMALLEST * abs(before.real):
+            left = a[i, i] - factor * a[k, i]
+            if not abs(left.real) > SMALLEST * abs(a[i, i].real):
                 return False
+        for s in range(block_first[k], block_first[k + 1]):
+            _subtract_block(first, neighbour, a, k, blocks[s])
     return True
+
+
+@kernel
+def _subtract_block(first, neighbour, a, k, start):
+    """Take multiples of row k from the rows of its neighbours, in the columns of a block in front of column k."""
+    for g in range(start, start + WIDTH, width(a)):
+        c = block(a, g)
+        row = at(a, k, c)
+        if start + WIDTH > k:
+            row = row * at(BEFORE, k - start, block(a, g - start))
+        for s in range(first[k], first[k + 1]):
+            i = neighbour[s]
+            add_to(a, i, c, -a[i, k] * row)
 
 
 @kernel

@@ -29,7 +29,7 @@ def factor_penalised(sparsity, T, J, ratio, alpha_out, weight_out, lu_out, pivot
     _penalties(sparsity, J, ratio, weight_out, alpha_out)
     _penalise(sparsity, T, J, alpha_out, lu_out)
     pivot_out[0] = SPARSE
-    if eliminate_sparse(sparsity.first, sparsity.neighbour, lu_out):
+    if eliminate_sparse(sparsity.first, sparsity.neighbour, sparsity.block_first, sparsity.block, lu_out):
         return True
     _penalise(sparsity, T, J, alpha_out, lu_out)
     return lu_factor(lu_out, pivot_out)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.kernels._simd import WIDTH
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import NONE
 
@@ -17,6 +18,8 @@ class Sparsity(NamedTuple):
 
     first: np.ndarray  # (n + 1,) into neighbour
     neighbour: np.ndarray  # coordinates i < k that k meets when it is eliminated, the last coordinate first
+    block_first: np.ndarray  # (n + 1,) into block
+    block: np.ndarray  # first columns of the blocks of WIDTH columns that hold the neighbours
     row_first: np.ndarray  # (m + 1,) into row_column
     row_column: np.ndarray  # coordinates that constraint r depends on
 
@@ -32,7 +35,12 @@ def sparsity(model):
         neighbours[k] = np.flatnonzero(meets[k, :k])
         meets[np.ix_(neighbours[k], neighbours[k])] = True
     rows = [_measure_columns(model, measure) for measure in model.constraints.measure]
-    return Sparsity(*_lists(neighbours), *_lists(rows))
+    return Sparsity(*_lists(neighbours), *_lists([blocks_of(row) for row in neighbours]), *_lists(rows))
+
+
+def blocks_of(columns):
+    """First columns of the aligned blocks that hold some columns."""
+    return np.unique(columns // WIDTH) * WIDTH
 
 
 def _groups(model):

@@ -48,7 +48,7 @@ class Factor(NamedTuple):
     """A factorised matrix T + J^T alpha J, with the T and J that it was formed with."""
 
     T: np.ndarray  # (n, n)
-    lu: np.ndarray  # (n, n)
+    lu: np.ndarray  # (n, padded(n)), see algebra.sparse_solve
     pivot: np.ndarray  # (n,)
     weight: np.ndarray  # (n,)
     J: np.ndarray  # (m, n)

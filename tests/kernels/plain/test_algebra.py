@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from mbsim_cli.kernels._simd import padded
 from mbsim_cli.kernels.algebra import complex_safe, euler_parameters, linear_solve, rot3, spatial, vec3
 from mbsim_cli.kernels.algebra.sparse_solve import eliminate_sparse, solve_sparse
 from mbsim_cli.kernels.algorithms.constrained_solve import factor_penalised, solve_constrained
-from mbsim_cli.kernels.algorithms.sparsity import Sparsity
+from mbsim_cli.kernels.algorithms.sparsity import Sparsity, blocks_of
 from mbsim_cli.kernels.elements.columns import euler_column, euler_column_rate, euler_column_second_rate
 from mbsim_cli.kernels.integrators.multiplier_range import keep_in_range
 from tests.kernels.geometry import euler_rotation, rotation, skew
@@ -137,9 +138,18 @@ def test_symmetric_factorisation():
 def dense_structure(n, m):
     """The structure of matrices without zeros."""
     below = [np.arange(k) for k in range(n)]
-    return Sparsity(
-        offsets([len(row) for row in below]), np.concatenate(below), offsets([n] * m), np.tile(np.arange(n), m)
-    )
+    return Sparsity(*joined(below), *joined([blocks_of(row) for row in below]), *joined([np.arange(n)] * m))
+
+
+def joined(rows):
+    """Where each row begins, and all of them."""
+    return offsets([len(row) for row in rows]), np.concatenate(rows)
+
+
+def in_blocks(matrix):
+    """The matrix with columns of zeros behind, that fill up a block."""
+    n = len(matrix)
+    return np.hstack([matrix, np.zeros((n, padded(n) - n))])
 
 
 def test_elimination_along_a_structure():
@@ -149,16 +159,17 @@ def test_elimination_along_a_structure():
         meets[np.ix_(group, group)] = True
     matrix = np.where(meets, own.normal(size=(6, 6)), 0.0) + 6 * np.eye(6)
     lists = [np.flatnonzero(meets[k, :k]) for k in range(6)]
-    first, neighbour = offsets([len(row) for row in lists]), np.concatenate(lists)
-    factor, x = matrix.copy(), own.normal(size=(6, 2))
+    first, neighbour = joined(lists)
+    structure = first, neighbour, *joined([blocks_of(row) for row in lists])
+    factor, x = in_blocks(matrix), own.normal(size=(6, 1))
     right = matrix @ x
-    assert eliminate_sparse(first, neighbour, factor)
-    assert not factor[~meets].any()
+    assert eliminate_sparse(*structure, factor)
+    assert not factor[:, :6][~meets].any()
+    assert not factor[:, 6:].any()
     solve_sparse(first, neighbour, factor, right)
     assert np.allclose(right, x, atol=1e-13)
-    lost = np.ones((6, 6))
-    assert not eliminate_sparse(first, neighbour, lost)
-    assert not eliminate_sparse(first, neighbour, np.zeros((6, 6)))
+    assert not eliminate_sparse(*structure, in_blocks(np.ones((6, 6))))
+    assert not eliminate_sparse(*structure, in_blocks(np.zeros((6, 6))))
 
 
 @pytest.mark.parametrize("dependent", [0, 2])
@@ -172,7 +183,7 @@ def test_constrained_solve(ratio, dependent):
     mix = rng.normal(size=(dependent, m))
     J, e = np.vstack([J, mix @ J]), np.vstack([e, mix @ e])
     rows = m + dependent
-    alpha, weight, lu, pivot = np.zeros(rows), np.zeros(n), np.zeros((n, n)), np.zeros(n, int)
+    alpha, weight, lu, pivot = np.zeros(rows), np.zeros(n), np.zeros((n, padded(n))), np.zeros(n, int)
     full = dense_structure(n, rows)
     assert factor_penalised(full, T, J, ratio, alpha, weight, lu, pivot)
     x, mu, step, rest = np.zeros((n, p)), np.zeros((rows, p)), np.zeros((n, p)), np.zeros((rows, p))
