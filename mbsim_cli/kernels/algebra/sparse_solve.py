@@ -19,8 +19,8 @@ BEFORE = np.tril(np.ones((WIDTH, WIDTH)), -1)  # row r: 1 in front of column r, 
 def eliminate_sparse(first, neighbour, block_first, blocks, a):
     """Factorise a (n, ``_simd.padded(n)``) in place; False where a pivot has lost its digits.
 
-    ``blocks`` holds the first columns of the aligned blocks of WIDTH that hold the neighbours of an unknown: rows are
-    taken block by block. Columns beyond n are zero.
+    Pivots become their inverses. ``blocks`` holds the first columns of the aligned blocks of WIDTH that hold the
+    neighbours of an unknown: rows are taken block by block. Columns beyond n are zero.
     """
     for k in range(a.shape[0] - 1, -1, -1):
         if not abs(a[k, k].real) > 0.0:
@@ -35,6 +35,7 @@ def eliminate_sparse(first, neighbour, block_first, blocks, a):
                 return False
         for s in range(block_first[k], block_first[k + 1]):
             _subtract_block(first, neighbour, a, k, blocks[s])
+        a[k, k] = inverse
     return True
 
 
@@ -73,4 +74,4 @@ def _solve(first, neighbour, a, b, c):
         for s in range(first[k], first[k + 1]):
             j = neighbour[s]
             left -= a[k, j] * at(b, j, c)
-        put(b, k, c, left / a[k, k])
+        put(b, k, c, a[k, k] * left)

@@ -12,14 +12,17 @@ from mbsim_cli.model.codes import Column
 def column_variation(tree, theta, z, dz, kin, i, c, k, N, base):
     """dS of column c of body i: N is the twist before the column, base that before its Euler parameters."""
     S = motion_at(kin.S, c)
-    dS = cross_motion(N, S)
-    kind = tree.column_kind[c]
-    if is_euler(kind):
-        j = kind - Column.EULER_0
-        first = c - j
-        own = euler_own(tree, theta, kin, i, euler_column_rate(load4(z, first), load4_of(dz, first, k), j))
-        dS = add6(cross_motion(base, S), own)
-    return dS
+    if is_euler(tree.column_kind[c]):
+        return add6(cross_motion(base, S), own_column_variation(tree, theta, z, dz, kin, i, c, k))
+    return cross_motion(N, S)
+
+
+@inlined
+def own_column_variation(tree, theta, z, dz, kin, i, c, k):
+    """What the Euler parameters of body i change of their own column c."""
+    j = tree.column_kind[c] - Column.EULER_0
+    local = euler_column_rate(load4(z, c - j), load4_of(dz, c - j, k), j)
+    return euler_own(tree, theta, kin, i, local)
 
 
 @kernel

@@ -29,13 +29,14 @@ from mbsim_cli.kernels.algorithms.bodies import (
     at_origin2,
     pose_of,
 )
-from mbsim_cli.kernels.algorithms.column_variation import column_variation
+from mbsim_cli.kernels.algorithms.column_variation import own_column_variation
 from mbsim_cli.kernels.algorithms.constraints import coordinate_measure, coordinate_rates, coordinate_slope
 from mbsim_cli.kernels.algorithms.forces import applied_wrench
 from mbsim_cli.kernels.algorithms.inverse_dynamics import body_force, inertia_at
 from mbsim_cli.kernels.algorithms.kinematics import offset_to_parent
 from mbsim_cli.kernels.algorithms.motion_forces import contact_of, follows_motion, is_tyre, vary_drag, vary_tyre
 from mbsim_cli.kernels.algorithms.newton_matrix import applied_variation, rate_apply, rate_matrix
+from mbsim_cli.kernels.elements.columns import is_euler
 from mbsim_cli.kernels.elements.force_law import (
     measure_force,
     measure_force_variation,
@@ -93,10 +94,15 @@ def _vary_rows(tree, theta, z, dz, kin, i, k, N, total, dF, dG_out):
     base = N
     for c in range(tree.first_column[i], tree.first_column[i + 1]):
         S = motion_at(kin.S, c)
-        if tree.column_kind[c] == Column.EULER_0:
+        turned = cross_force(S, total)  # (N x S) . F = N . (S x* F)
+        kind = tree.column_kind[c]
+        if kind == Column.EULER_0:
             base = N
-        dS = column_variation(tree, theta, z, dz, kin, i, c, k, N, base)
-        add_to(dG_out, c, k, dot6(S, dF) + dot6(dS, total))
+        if is_euler(kind):
+            row = dot6(base, turned) + dot6(own_column_variation(tree, theta, z, dz, kin, i, c, k), total)
+        else:
+            row = dot6(N, turned)
+        add_to(dG_out, c, k, dot6(S, dF) + row)
         N = axpy6(at(dz, c, k), S, N)
 
 
