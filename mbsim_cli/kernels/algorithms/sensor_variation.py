@@ -8,11 +8,12 @@ from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3, load3_of
 from mbsim_cli.kernels.algorithms.bodies import at_origin, at_origin2, pose_of
 from mbsim_cli.kernels.algorithms.constraint_variation import vary_coordinate_measure, vary_measure
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
-from mbsim_cli.kernels.algorithms.motion_forces import contact_of
+from mbsim_cli.kernels.algorithms.motion_forces import contact_of, is_tyre
 from mbsim_cli.kernels.algorithms.residual_variation import inertia_variation, vary_tyre_along
 from mbsim_cli.kernels.algorithms.sensors import (
     body_sensor,
     center_of_mass,
+    is_sensed,
     read_kind,
     sensor_direction,
     value_and_rate,
@@ -71,11 +72,15 @@ def vary_sensors(model, theta, dtheta, touch, orders, no_eta, t, z, zd, zdd, sen
                 put(out, first, k, value)
             elif kind == Sensor.ATTITUDE:
                 put(out, first, k, _vary_attitude(sensors, s, k, kin, tw))
-            else:
-                f = sensors.index[s]
-                contact = contact_of(model, theta, f, kin)
+    for f in range(model.forces.kind.size):
+        if is_tyre(model.forces.kind[f]) and is_sensed(sensors, f):
+            contact = contact_of(model, theta, f, kin)
+            for g in range(0, out.shape[1], width(out)):
+                k = block(out, g)
                 change = vary_tyre_along(model, theta, dtheta, touch, no_eta, f, g, k, contact, kin, tw)
-                put(out, first, k, tyre_quantity(change, sensors.order[s]))
+                for s in range(sensors.kind.size):
+                    if sensors.kind[s] == Sensor.TYRE and sensors.index[s] == f:
+                        put(out, sensors.first[s], k, tyre_quantity(change, sensors.order[s]))
 
 
 @inlined

@@ -12,7 +12,7 @@ from mbsim_cli.kernels.algorithms.constraints import (
 )
 from mbsim_cli.kernels.algorithms.forces import applied_wrench, measure_and_rate
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
-from mbsim_cli.kernels.algorithms.motion_forces import contact_of, follows_motion, motion_wrench
+from mbsim_cli.kernels.algorithms.motion_forces import contact_of, follows_motion, is_tyre, motion_wrench
 from mbsim_cli.kernels.elements.attitude import attitude
 from mbsim_cli.kernels.elements.force_law import NATURAL, STIFFNESS, measure_force
 from mbsim_cli.kernels.elements.laws import law_value
@@ -51,8 +51,21 @@ def sense(model, theta, no_eta, t, z, zd, zdd, multiplier, kin, out):
             out[first] = potential_energy(model, theta, z, kin)
         elif kind == Sensor.ATTITUDE:
             out[first] = _attitude_of(sensors, s, kin)
-        else:
-            out[first] = tyre_quantity(contact_of(model, theta, sensors.index[s], kin), sensors.order[s])
+    for f in range(model.forces.kind.size):
+        if is_tyre(model.forces.kind[f]) and is_sensed(sensors, f):
+            contact = contact_of(model, theta, f, kin)
+            for s in range(sensors.kind.size):
+                if sensors.kind[s] == Sensor.TYRE and sensors.index[s] == f:
+                    out[sensors.first[s]] = tyre_quantity(contact, sensors.order[s])
+
+
+@inlined
+def is_sensed(sensors, f):
+    """Whether a sensor reads the tyre of force f."""
+    found = False
+    for s in range(sensors.kind.size):
+        found = found or (sensors.kind[s] == Sensor.TYRE and sensors.index[s] == f)
+    return found
 
 
 @inlined
