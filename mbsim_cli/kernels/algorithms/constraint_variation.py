@@ -2,11 +2,11 @@
 
 from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels._simd import add_to, at, block, put, width
-from mbsim_cli.kernels.algebra.spatial import dot6, motion_at, motion_at2, store2, sub6
+from mbsim_cli.kernels.algebra.spatial import cross_force, dot6, motion_at, motion_at2, shift_force, store2, sub6
+from mbsim_cli.kernels.algebra.vec3 import row3
 from mbsim_cli.kernels.algorithms.bodies import apply_to_body2, at_origin, at_origin2, pose_of
 from mbsim_cli.kernels.algorithms.constraints import coordinate_slope
 from mbsim_cli.kernels.algorithms.residual_variation import slope_variation
-from mbsim_cli.kernels.algorithms.variation import vary_acceleration, vary_velocity
 from mbsim_cli.kernels.elements.laws import law_variation
 from mbsim_cli.kernels.elements.measures import (
     is_force_line,
@@ -91,10 +91,24 @@ def _first_order(model, m, k, L, dL, kin, tw):
     """Variation k of g' = L . (V_b - V_a)."""
     pair = model.measures.pair[m]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
-    Va, Vb = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b)
-    Na, Nb = at_origin2(tw.N, kin, a, k), at_origin2(tw.N, kin, b, k)
-    Na1, Nb1 = at_origin2(tw.N1, kin, a, k), at_origin2(tw.N1, kin, b, k)
-    return dot6(sub6(Vb, Va), dL) + dot6(sub6(vary_velocity(Vb, Nb, Nb1), vary_velocity(Va, Na, Na1)), L)
+    v = sub6(at_origin(kin.V, kin, b), at_origin(kin.V, kin, a))
+    return dot6(v, dL) + _along_velocity(kin, tw, b, k, L) - _along_velocity(kin, tw, a, k, L)
+
+
+@inlined
+def _along_velocity(kin, tw, i, k, L):
+    """Variation k of L . V of body i at fixed L: N' . L + N . (V x* L)."""
+    F = shift_force(L, row3(kin.ref, i, 0))
+    return dot6(motion_at2(tw.N1, i, k), F) + dot6(motion_at2(tw.N, i, k), cross_force(motion_at(kin.V, i), F))
+
+
+@inlined
+def _along_acceleration(kin, tw, i, k, L):
+    """Variation k of L . A of body i at fixed L: N'' . L + N' . (V x* L) + N . (A x* L)."""
+    F = shift_force(L, row3(kin.ref, i, 0))
+    by_rate, by_pose = cross_force(motion_at(kin.V, i), F), cross_force(motion_at(kin.A, i), F)
+    first = dot6(motion_at2(tw.N2, i, k), F) + dot6(motion_at2(tw.N1, i, k), by_rate)
+    return first + dot6(motion_at2(tw.N, i, k), by_pose)
 
 
 @inlined
@@ -108,39 +122,29 @@ def vary_measure(model, theta, dtheta, touched, no_eta, m, k, kin, tw, order):
     eta = dtheta[o : o + MEASURE_SIZE] if touched else no_eta
     Na, Nb = at_origin2(tw.N, kin, a, k), at_origin2(tw.N, kin, b, k)
     if order < 2:
-        _, dg, x0, u0, dx, du = measure_delta(kind, theta, o, eta, k, Ra, ra, Rb, rb, Na, Nb)
+        _, dg, x, u, dx, du = measure_delta(kind, theta, o, eta, k, Ra, ra, Rb, rb, Na, Nb)
         if order == 0:
             return dg
-        Va, Vb = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b)
         force_line = is_force_line(kind)
-        dv = sub6(
-            vary_velocity(Vb, Nb, at_origin2(tw.N1, kin, b, k)), vary_velocity(Va, Na, at_origin2(tw.N1, kin, a, k))
-        )
-        return dot6(sub6(Vb, Va), line_variation(force_line, x0, u0, dx, du)) + dot6(dv, line(force_line, x0, u0))
-    return _second_order(model, theta, eta, m, k, kin, tw)
+        return _first_order(model, m, k, line(force_line, x, u), line_variation(force_line, x, u, dx, du), kin, tw)
+    Na1, Nb1 = at_origin2(tw.N1, kin, a, k), at_origin2(tw.N1, kin, b, k)
+    Va, Vb = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b)
+    _, _, x, u = measure_variation(kind, theta, o, eta, k, Ra, ra, Rb, rb, Va, Vb, Na, Na1, Nb, Nb1)
+    return _second_order(model, m, k, x, u, kin, tw)
 
 
 @inlined
-def _second_order(model, theta, eta, m, k, kin, tw):
-    """Variation k of g''."""
-    measures = model.measures
-    kind, pair, o = measures.kind[m], measures.pair[m], measures.theta[m]
+def _second_order(model, m, k, x, u, kin, tw):
+    """Variation k of g'' = L . (A_b - A_a) + L' . (V_b - V_a), from the factors of L as ``Variation``."""
+    pair, force_line = model.measures.pair[m], is_force_line(model.measures.kind[m])
     a, b = model.pairs.a[pair], model.pairs.b[pair]
-    Ra, ra = pose_of(kin, a)
-    Rb, rb = pose_of(kin, b)
-    Na, Nb = at_origin2(tw.N, kin, a, k), at_origin2(tw.N, kin, b, k)
-    Va, Vb = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b)
-    Na1, Nb1 = at_origin2(tw.N1, kin, a, k), at_origin2(tw.N1, kin, b, k)
-    _, _, x, u = measure_variation(kind, theta, o, eta, k, Ra, ra, Rb, rb, Va, Vb, Na, Na1, Nb, Nb1)
-    Aa, Ab = at_origin(kin.A, kin, a), at_origin(kin.A, kin, b)
-    dAa = vary_acceleration(Va, Aa, Na, Na1, at_origin2(tw.N2, kin, a, k))
-    dAb = vary_acceleration(Vb, Ab, Nb, Nb1, at_origin2(tw.N2, kin, b, k))
-    force_line = is_force_line(kind)
-    v, dv = sub6(Vb, Va), sub6(vary_velocity(Vb, Nb, Nb1), vary_velocity(Va, Na, Na1))
-    L, dL = line(force_line, x.x, u.x), line_variation(force_line, x.x, u.x, x.delta, u.delta)
-    L1 = line_variation(force_line, x.x, u.x, x.rate, u.rate)
-    dL1 = line_rate_variation(force_line, x, u)
-    return dot6(sub6(Ab, Aa), dL) + dot6(sub6(dAb, dAa), L) + dot6(v, dL1) + dot6(dv, L1)
+    L, L1 = line(force_line, x.x, u.x), line_variation(force_line, x.x, u.x, x.rate, u.rate)
+    acceleration = sub6(at_origin(kin.A, kin, b), at_origin(kin.A, kin, a))
+    v = sub6(at_origin(kin.V, kin, b), at_origin(kin.V, kin, a))
+    by_line = dot6(acceleration, line_variation(force_line, x.x, u.x, x.delta, u.delta))
+    by_line += dot6(v, line_rate_variation(force_line, x, u))
+    of_b = _along_acceleration(kin, tw, b, k, L) + _along_velocity(kin, tw, b, k, L1)
+    return by_line + of_b - (_along_acceleration(kin, tw, a, k, L) + _along_velocity(kin, tw, a, k, L1))
 
 
 @inlined
