@@ -7,6 +7,8 @@ over the path between their bodies. h = 0 gives the mass matrix. Derivation: doc
 """
 
 from mbsim_cli.kernels._jit import inlined, kernel
+from mbsim_cli.kernels._simd import block, width
+from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2, rate_power
 from mbsim_cli.kernels.algebra.rot3 import row9
 from mbsim_cli.kernels.algebra.spatial import (
     add6,
@@ -22,7 +24,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     sub6,
 )
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, row3, scale3, sub3
-from mbsim_cli.kernels.algorithms.bodies import at_origin, column_at_origin, no_motion, pose_of
+from mbsim_cli.kernels.algorithms.bodies import at_origin, no_motion, pose_of
 from mbsim_cli.kernels.algorithms.constraints import (
     coordinate_measure,
     coordinate_rates,
@@ -30,7 +32,7 @@ from mbsim_cli.kernels.algorithms.constraints import (
 )
 from mbsim_cli.kernels.algorithms.forces import applied_wrench, measure_and_rate
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
-from mbsim_cli.kernels.algorithms.kinematics import euler_own, offset_to_parent
+from mbsim_cli.kernels.algorithms.kinematics import euler_moment, offset_to_parent
 from mbsim_cli.kernels.algorithms.motion_forces import (
     contact_of,
     follows_motion,
@@ -39,7 +41,15 @@ from mbsim_cli.kernels.algorithms.motion_forces import (
     vary_drag,
     vary_tyre,
 )
-from mbsim_cli.kernels.elements.columns import euler_column_rate, is_euler, load4
+from mbsim_cli.kernels.algorithms.path_columns import (
+    by_side,
+    gather_path,
+    keep_variation,
+    path_rate,
+    path_twist,
+    spread,
+)
+from mbsim_cli.kernels.elements.columns import load4
 from mbsim_cli.kernels.elements.force_law import measure_force
 from mbsim_cli.kernels.elements.measures import (
     is_force_line,
@@ -67,7 +77,7 @@ def newton_matrix(model, theta, t, h, z, zd, multiplier, no_eta, kin, comp, T_ou
             T_out[c, j] = 0.0
     _inertia_part(tree, q, kin, comp, T_out)
     _euler_part(tree, theta, q, z, kin, comp, T_out)
-    _constraints_part(model, theta, q, multiplier, no_eta, kin, T_out)
+    _constraints_part(model, theta, q, multiplier, no_eta, kin, comp, T_out)
     for f in range(model.forces.kind.size):
         if model.forces.kind[f] == Force.ALONG_MEASURE:
             _measure_force_part(model, theta, t, h, z, zd, f, no_eta, kin, comp, T_out)
@@ -76,7 +86,7 @@ def newton_matrix(model, theta, t, h, z, zd, multiplier, no_eta, kin, comp, T_ou
         elif follows_motion(model.forces.kind[f]):
             _drag_part(model, theta, q, f, no_eta, kin, comp, T_out)
         else:
-            _applied_force_part(model, theta, t, q, f, kin, T_out)
+            _applied_force_part(model, theta, t, q, f, kin, comp, T_out)
 
 
 @kernel
@@ -238,31 +248,30 @@ def _pair_columns(first, last, k, kin, comp, up, down, down_rate, T_out):
 @inlined
 def _euler_part(tree, theta, q, z, kin, comp, T_out):
     """Euler parameters of one joint do not carry each other's columns along; their columns change by themselves."""
-    for j in range(z.size):
-        kind = tree.column_kind[j]
-        if not is_euler(kind):
-            continue
-        first = j - (kind - Column.EULER_0)
-        i = tree.column_body[j]
-        inertia_force = motion_at(comp.F, i)
-        total = sub6(inertia_force, motion_at(comp.W, i))
-        e = load4(z, first)
-        for k in range(4):
-            if first + k < j:
-                carried = cross_force(motion_at(kin.S, first + k), inertia_force)
-                T_out[j, first + k] += q * dot6(motion_at(kin.S, j), carried)
-            one = (
-                1.0 if k == 0 else 0.0,
-                1.0 if k == 1 else 0.0,
-                1.0 if k == 2 else 0.0,
-                1.0 if k == 3 else 0.0,
-            )
-            own = euler_own(tree, theta, kin, i, euler_column_rate(e, one, kind - Column.EULER_0))
-            T_out[j, first + k] += q * dot6(own, total)
+    for c in range(z.size):
+        if tree.column_kind[c] == Column.EULER_0:
+            i = tree.column_body[c]
+            total = sub6(motion_at(comp.F, i), motion_at(comp.W, i))
+            for k in range(c, c + 3):
+                carried = scale6(q, cross_force(motion_at(kin.S, k), total))
+                for j in range(k + 1, c + 4):
+                    T_out[j, k] += dot6(motion_at(kin.S, j), carried)
+            _euler_own_part(c, load4(z, c), euler_moment(tree, theta, kin, i, total), q, T_out)
 
 
 @inlined
-def _constraints_part(model, theta, q, multiplier, no_eta, kin, T_out):
+def _euler_own_part(c, e, moment, q, T_out):
+    """Add the moment times the derivatives of the four columns from c on by the four parameters."""
+    s = 2.0 * q / norm2(e)
+    for j in range(4):
+        power = rate_power(moment, j)
+        along = 2.0 * inner4(power, e) / norm2(e)
+        for k in range(4):
+            T_out[c + j, c + k] += s * (power[k] - along * e[k])
+
+
+@inlined
+def _constraints_part(model, theta, q, multiplier, no_eta, kin, comp, T_out):
     """Rows that follow one another and act between the same bodies are taken together."""
     i, m = 0, model.constraints.measure.size
     while i < m:
@@ -277,21 +286,22 @@ def _constraints_part(model, theta, q, multiplier, no_eta, kin, T_out):
         else:
             while last < m and model.measures.pair[model.constraints.measure[last]] == pair:
                 last += 1
-            _geometric_rows(model, theta, q, multiplier, i, last, pair, no_eta, kin, T_out)
+            _geometric_rows(model, theta, q, multiplier, i, last, pair, no_eta, kin, comp, T_out)
         i = last
 
 
 @inlined
-def _geometric_rows(model, theta, q, multiplier, first, last, pair, no_eta, kin, T_out):
-    measures = model.measures
+def _geometric_rows(model, theta, q, multiplier, first, last, pair, no_eta, kin, comp, T_out):
+    measures, path = model.measures, comp.path
     a, b = model.pairs.a[pair], model.pairs.b[pair]
     Ra, ra = pose_of(kin, a)
     Rb, rb = pose_of(kin, b)
     still = no_motion(motion_at(kin.V, a))
-    for j in range(model.pairs.first[pair], model.pairs.first[pair + 1]):
-        N = scale6(q, column_at_origin(kin.S, model.tree, kin, model.pairs.column[j]))
-        Na, Nb = (still, N) if model.pairs.sign[j] > 0 else (N, still)
-        W, dW = still, still
+    for g in range(0, gather_path(model, pair, kin, comp), width(path)):
+        j = block(path, g)
+        N = path_twist(path, q, j)
+        Na, Nb = by_side(path, j, N)
+        W, dW = still, no_motion(N)
         for i in range(first, last):
             k = model.constraints.measure[i]
             kind = measures.kind[k]
@@ -299,26 +309,8 @@ def _geometric_rows(model, theta, q, multiplier, first, last, pair, no_eta, kin,
             force_line = is_force_line(kind)
             W = axpy6(-multiplier[i], line(force_line, x, u), W)
             dW = axpy6(-multiplier[i], line_variation(force_line, x, u, dx, du), dW)
-        _spread(model, pair, j, N, W, dW, kin, T_out)
-
-
-@inlined
-def _spread(model, pair, j, N, W, dW, kin, T_out):
-    """Column of T for path entry j: the wrench on b varies by dW while columns below j are carried by N."""
-    k = model.pairs.column[j]
-    carried = sub6(dW, cross_force(N, W))
-    for i in range(model.pairs.first[pair], model.pairs.first[pair + 1]):
-        c = model.pairs.column[i]
-        S = column_at_origin(kin.S, model.tree, kin, c)
-        below = i < j and model.pairs.sign[i] == model.pairs.sign[j] and not _same_euler(model.tree, c, k)
-        T_out[c, k] -= model.pairs.sign[i] * dot6(S, carried if below else dW)
-
-
-@inlined
-def _same_euler(tree, c, k):
-    return (
-        tree.column_body[c] == tree.column_body[k] and is_euler(tree.column_kind[c]) and is_euler(tree.column_kind[k])
-    )
+        keep_variation(path, j, N, W, dW)
+    spread(model.pairs, pair, path, T_out)
 
 
 @inlined
@@ -343,63 +335,66 @@ def _measure_force_part(model, theta, t, h, z, zd, f, no_eta, kin, comp, T_out):
     Rb, rb = pose_of(kin, b)
     Va, Vb = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b)
     v = sub6(Vb, Va)
-    still = no_motion(Va)
     force_line = is_force_line(kind)
     g, g1, L = measure_and_rate(model, theta, k, kin)
     Q, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
     W = scale6(Q, L)
-    for j in range(model.pairs.first[pair], model.pairs.first[pair + 1]):
-        c = model.pairs.column[j]
-        N = scale6(q, column_at_origin(kin.S, model.tree, kin, c))
-        N1 = column_at_origin(comp.Y, model.tree, kin, c)
-        on_b = model.pairs.sign[j] > 0
-        Na, Nb = (still, N) if on_b else (N, still)
+    path = comp.path
+    for g in range(0, gather_path(model, pair, kin, comp), width(path)):
+        j = block(path, g)
+        N = path_twist(path, q, j)
+        Na, Nb = by_side(path, j, N)
+        Na1, Nb1 = by_side(path, j, path_rate(path, j))
         _, dg, x, u, dx, du = measure_delta(kind, theta, o, no_eta, 0, Ra, ra, Rb, rb, Na, Nb)
         dL = line_variation(force_line, x, u, dx, du)
-        dv = add6(N1, cross_motion(N, Vb if on_b else Va))
-        dg1 = dot6(v, dL) + model.pairs.sign[j] * dot6(dv, L)
-        dW = axpy6(by_g * dg + by_g1 * dg1, L, scale6(Q, dL))
-        _spread(model, pair, j, N, W, dW, kin, T_out)
+        dv = add6(sub6(Nb1, Na1), sub6(cross_motion(Nb, Vb), cross_motion(Na, Va)))
+        dQ = by_g * dg + by_g1 * (dot6(v, dL) + dot6(dv, L))
+        keep_variation(path, j, N, W, axpy6(dQ, L, scale6(Q, dL)))
+    spread(model.pairs, pair, path, T_out)
 
 
 @inlined
-def _applied_force_part(model, theta, t, q, f, kin, T_out):
-    pair = model.forces.pair[f]
+def _applied_force_part(model, theta, t, q, f, kin, comp, T_out):
+    pair, path = model.forces.pair[f], comp.path
     W, point, vector = applied_wrench(model, theta, t, kin, f)
-    turns = model.forces.axes[f] == Axes.BODY
+    turns = 1.0 if model.forces.axes[f] == Axes.BODY else 0.0
     torque = model.forces.kind[f] == Force.TORQUE
-    for j in range(model.pairs.first[pair], model.pairs.first[pair + 1]):
-        N = scale6(q, column_at_origin(kin.S, model.tree, kin, model.pairs.column[j]))
-        d_vector = scale3(1.0 if turns else 0.0, cross3(N[0], vector))
-        _spread(model, pair, j, N, W, applied_variation(torque, point, vector, moved(N, point), d_vector), kin, T_out)
+    for g in range(0, gather_path(model, pair, kin, comp), width(path)):
+        j = block(path, g)
+        N = path_twist(path, q, j)
+        d_vector = scale3(turns, cross3(N[0], vector))
+        keep_variation(path, j, N, W, applied_variation(torque, point, vector, moved(N, point), d_vector))
+    spread(model.pairs, pair, path, T_out)
 
 
 @inlined
 def _tyre_part(model, theta, q, f, no_eta, kin, comp, T_out):
-    pair, o = model.forces.pair[f], model.forces.theta[f]
+    pair, o, path = model.forces.pair[f], model.forces.theta[f], comp.path
     b = model.pairs.b[pair]
     R, _ = pose_of(kin, b)
     V = at_origin(kin.V, kin, b)
     contact = contact_of(model, theta, f, kin)
     own, W = no_own(0.0 * contact.gap), tyre_wrench(contact)
-    for j in range(model.pairs.first[pair], model.pairs.first[pair + 1]):
-        N = scale6(q, column_at_origin(kin.S, model.tree, kin, model.pairs.column[j]))
-        N1 = column_at_origin(comp.Y, model.tree, kin, model.pairs.column[j])
-        change = vary_tyre(theta, o, contact, own, no_eta, 0, R, V, N, N1)
-        _spread(model, pair, j, N, W, change.wrench, kin, T_out)
+    for g in range(0, gather_path(model, pair, kin, comp), width(path)):
+        j = block(path, g)
+        N = path_twist(path, q, j)
+        change = vary_tyre(theta, o, contact, own, no_eta, 0, R, V, N, path_rate(path, j))
+        keep_variation(path, j, N, W, change.wrench)
+    spread(model.pairs, pair, path, T_out)
 
 
 @inlined
 def _drag_part(model, theta, q, f, no_eta, kin, comp, T_out):
-    pair, o = model.forces.pair[f], model.forces.theta[f]
+    pair, o, path = model.forces.pair[f], model.forces.theta[f], comp.path
     b = model.pairs.b[pair]
     R, r = pose_of(kin, b)
     V = at_origin(kin.V, kin, b)
     W = motion_wrench(model, theta, f, kin)
-    for j in range(model.pairs.first[pair], model.pairs.first[pair + 1]):
-        N = scale6(q, column_at_origin(kin.S, model.tree, kin, model.pairs.column[j]))
-        N1 = column_at_origin(comp.Y, model.tree, kin, model.pairs.column[j])
-        _spread(model, pair, j, N, W, vary_drag(theta, o, no_eta, 0, R, r, V, N, N1), kin, T_out)
+    for g in range(0, gather_path(model, pair, kin, comp), width(path)):
+        j = block(path, g)
+        N = path_twist(path, q, j)
+        keep_variation(path, j, N, W, vary_drag(theta, o, no_eta, 0, R, r, V, N, path_rate(path, j)))
+    spread(model.pairs, pair, path, T_out)
 
 
 @inlined

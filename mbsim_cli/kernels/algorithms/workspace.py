@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._simd import WIDTH
+from mbsim_cli.kernels._simd import WIDTH, padded
+from mbsim_cli.kernels.algorithms.path_columns import PATH_ROWS
 from mbsim_cli.model.codes import Force, Law, Measure
 from mbsim_cli.model.layout import BODY_SIZE, DRAG_SIZE, MASS, MEASURE_SIZE, NONE, TYRE_SIZE
 
@@ -32,6 +33,7 @@ class Composite(NamedTuple):
     rate: np.ndarray  # (nb + 1, 12) rate matrix B: 3 x 3 by rows, and linear momentum
     X: np.ndarray  # (n, 6) S + h S' + h^2/4 S''
     Y: np.ndarray  # (n, 6) h/2 S + h^2/4 S'
+    path: np.ndarray  # (PATH_ROWS, padded(n)) columns between two bodies, see path_columns.py
 
 
 class Twists(NamedTuple):
@@ -55,7 +57,7 @@ def composite(nb, n, dtype=np.float64):
     """Allocate Composite."""
     z = np.zeros
     body = [z((nb + 1, k), dtype) for k in (6, 6, 10, 12)]
-    return Composite(*body, z((n, 6), dtype), z((n, 6), dtype))
+    return Composite(*body, z((n, 6), dtype), z((n, 6), dtype), z((PATH_ROWS, padded(n)), dtype))
 
 
 def twists(nb, p, dtype=np.float64):
