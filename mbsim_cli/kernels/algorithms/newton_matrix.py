@@ -7,7 +7,7 @@ over the path between their bodies. h = 0 gives the mass matrix. Derivation: doc
 """
 
 from mbsim_cli.kernels._jit import inlined, kernel
-from mbsim_cli.kernels._simd import block, width
+from mbsim_cli.kernels._simd import at, block, put, width
 from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2, rate_power
 from mbsim_cli.kernels.algebra.rot3 import row9
 from mbsim_cli.kernels.algebra.spatial import (
@@ -18,9 +18,10 @@ from mbsim_cli.kernels.algebra.spatial import (
     dot6,
     inertia_apply,
     motion_at,
+    rows_at,
     scale6,
     shift_force,
-    store,
+    store_rows,
     sub6,
 )
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, row3, scale3, sub3
@@ -49,6 +50,7 @@ from mbsim_cli.kernels.algorithms.path_columns import (
     path_twist,
     spread,
 )
+from mbsim_cli.kernels.algorithms.workspace import COLUMN_S, COLUMN_X, COLUMN_Y
 from mbsim_cli.kernels.elements.columns import load4
 from mbsim_cli.kernels.elements.force_law import measure_force
 from mbsim_cli.kernels.elements.measures import (
@@ -71,8 +73,9 @@ def newton_matrix(model, theta, t, h, z, zd, multiplier, no_eta, kin, comp, T_ou
     q = 0.25 * h * h
     for c in range(z.size):
         S, S1, S2 = motion_at(kin.S, c), motion_at(kin.S1, c), motion_at(kin.S2, c)
-        store(comp.X, c, axpy6(q, S2, axpy6(h, S1, S)))
-        store(comp.Y, c, axpy6(q, S1, scale6(0.5 * h, S)))
+        store_rows(comp.columns, COLUMN_S, c, S)
+        store_rows(comp.columns, COLUMN_X, c, axpy6(q, S2, axpy6(h, S1, S)))
+        store_rows(comp.columns, COLUMN_Y, c, axpy6(q, S1, scale6(0.5 * h, S)))
         for j in range(z.size):
             T_out[c, j] = 0.0
     _inertia_part(tree, q, kin, comp, T_out)
@@ -220,29 +223,36 @@ def _inertia_part(tree, q, kin, comp, T_out):
         P, momentum = _rate_at(comp, i)
         F = motion_at(comp.F, i)
         for k in range(tree.first_column[i], tree.first_column[i + 1]):
-            S, X, Y = motion_at(kin.S, k), motion_at(comp.X, k), motion_at(comp.Y, k)
-            up = add6(inertia_apply(inertia, X), rate_apply(P, momentum, Y[0]))
+            S, X = motion_at(kin.S, k), rows_at(comp.columns, COLUMN_X, k)
+            up = add6(inertia_apply(inertia, X), rate_apply(P, momentum, rows_at(comp.columns, COLUMN_Y, k)[0]))
             up = axpy6(q, cross_force(S, F), up)
             down = inertia_apply(inertia, S)
             down_rate = _rate_apply_transposed(P, momentum, S)
-            T_out[k, k] += dot6(S, up)
-            _pair_columns(tree.first_column[i], k, k, kin, comp, up, down, down_rate, T_out)
+            _pair_columns(tree.first_column[i], k, k, comp, up, down, down_rate, T_out)
+            T_out[k, k] = dot6(S, up)
             body = i
             while tree.parent[body] >= 0:
                 back = scale3(-1.0, offset_to_parent(tree, kin, body))
                 up, down = shift_force(up, back), shift_force(down, back)
                 body = tree.parent[body]
                 first, last = tree.first_column[body], tree.first_column[body + 1]
-                _pair_columns(first, last, k, kin, comp, up, down, down_rate, T_out)
+                _pair_columns(first, last, k, comp, up, down, down_rate, T_out)
         _inertia_to_parent(tree, kin, comp, i)
         _rate_to_parent(tree, kin, comp, i)
 
 
 @inlined
-def _pair_columns(first, last, k, kin, comp, up, down, down_rate, T_out):
-    for j in range(first, last):
-        T_out[j, k] += dot6(motion_at(kin.S, j), up)
-        T_out[k, j] += dot6(motion_at(comp.X, j), down) + dot3(row3(comp.Y, j, 0), down_rate)
+def _pair_columns(first, last, k, comp, up, down, down_rate, T_out):
+    """Entries of column k and row k with the columns from first to last, eight at a time."""
+    columns, path = comp.columns, comp.path
+    for g in range(first, last, width(path)):
+        j = block(path, g)
+        put(path, 0, j, dot6(rows_at(columns, COLUMN_S, j), up))
+        by_row = dot6(rows_at(columns, COLUMN_X, j), down) + dot3(rows_at(columns, COLUMN_Y, j)[0], down_rate)
+        put(path, 1, j, by_row)
+    for c in range(first, last):
+        put(T_out, c, k, at(path, 0, c))
+        put(T_out, k, c, at(path, 1, c))
 
 
 @inlined
