@@ -45,6 +45,7 @@ from mbsim_cli.kernels.algorithms.motion_forces import (
 from mbsim_cli.kernels.algorithms.path_columns import (
     by_side,
     gather_path,
+    gather_rates,
     keep_variation,
     path_rate,
     path_twist,
@@ -350,6 +351,7 @@ def _measure_force_part(model, theta, t, h, z, zd, f, no_eta, kin, comp, T_out):
     Q, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
     W = scale6(Q, L)
     path = comp.path
+    gather_rates(model, pair, kin, comp)
     for g in range(0, gather_path(model, pair, kin, comp), width(path)):
         j = block(path, g)
         N = path_twist(path, q, j)
@@ -385,6 +387,7 @@ def _tyre_part(model, theta, q, f, no_eta, kin, comp, T_out):
     V = at_origin(kin.V, kin, b)
     contact = contact_of(model, theta, f, kin)
     own, W = no_own(0.0 * contact.gap), tyre_wrench(contact)
+    gather_rates(model, pair, kin, comp)
     for g in range(0, gather_path(model, pair, kin, comp), width(path)):
         j = block(path, g)
         N = path_twist(path, q, j)
@@ -400,6 +403,7 @@ def _drag_part(model, theta, q, f, no_eta, kin, comp, T_out):
     R, r = pose_of(kin, b)
     V = at_origin(kin.V, kin, b)
     W = motion_wrench(model, theta, f, kin)
+    gather_rates(model, pair, kin, comp)
     for g in range(0, gather_path(model, pair, kin, comp), width(path)):
         j = block(path, g)
         N = path_twist(path, q, j)

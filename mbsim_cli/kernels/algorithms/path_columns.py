@@ -16,20 +16,29 @@ _S, _Y, _ON_B, _FREE, _CARRIED, _ROW = 0, 6, 12, 13, 19, 25
 
 @inlined
 def gather_path(model, pair, kin, comp):
-    """Bring the columns of a pair's path together; their number.
+    """Bring the twists of a pair's path together; their number.
 
     Behind the last one stands what another path left there, and nobody reads what comes of it.
     """
-    pairs, path = model.pairs, comp.path
-    first = pairs.first[pair]
-    count = pairs.first[pair + 1] - first
-    for j in range(count):
-        c = pairs.column[first + j]
+    first, last = model.pairs.first[pair], model.pairs.first[pair + 1]
+    _gather(model, first, last, COLUMN_S, _S, kin, comp)
+    for j in range(first, last):
+        comp.path[_ON_B, j - first] = 1.0 if model.pairs.sign[j] > 0 else 0.0
+    return last - first
+
+
+@inlined
+def gather_rates(model, pair, kin, comp):
+    """Bring the rates of those twists together."""
+    _gather(model, model.pairs.first[pair], model.pairs.first[pair + 1], COLUMN_Y, _Y, kin, comp)
+
+
+@inlined
+def _gather(model, first, last, source, row, kin, comp):
+    for j in range(first, last):
+        c = model.pairs.column[j]
         back = scale3(-1.0, row3(kin.ref, model.tree.column_body[c], 0))
-        store_rows(path, _S, j, shift_motion(rows_at(comp.columns, COLUMN_S, c), back))
-        store_rows(path, _Y, j, shift_motion(rows_at(comp.columns, COLUMN_Y, c), back))
-        path[_ON_B, j] = 1.0 if pairs.sign[first + j] > 0 else 0.0
-    return count
+        store_rows(comp.path, row, j - first, shift_motion(rows_at(comp.columns, source, c), back))
 
 
 @inlined
