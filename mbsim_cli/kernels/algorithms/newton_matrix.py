@@ -245,7 +245,7 @@ def _inertia_part(tree, q, kin, comp, T_out):
 @inlined
 def _pair_columns(first, last, k, comp, up, down, down_rate, T_out):
     """Entries of column k and row k with the columns from first to last, eight at a time."""
-    columns, path = comp.columns, comp.path
+    columns, path = comp.columns, comp.path  # no path is there yet: its first two rows serve for results
     for g in range(first, last, width(path)):
         j = block(path, g)
         put(path, 0, j, dot6(rows_at(columns, COLUMN_S, j), up))
