@@ -9,6 +9,7 @@ how long it must be. Complex numbers, and plain Python, take one direction at a 
 import operator
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
@@ -17,15 +18,24 @@ from numba.core.typeconv import Conversion
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import models, register_model
 
-__all__ = ["WIDTH", "add_to", "at", "block", "padded", "put", "square_sum", "width"]
+__all__ = ["WIDTH", "add_to", "at", "block", "padded", "put", "square_sum", "width", "zeros"]
 
 WIDTH = 8
+_LINE = 64  # bytes of a cache line
 _VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
 
 
 def padded(p: int) -> int:
     """Length of the last axis that holds p directions."""
     return -(-p // WIDTH) * WIDTH
+
+
+def zeros(shape: tuple, dtype: Any) -> np.ndarray:
+    """Zeros that begin on a cache line: eight numbers across two lines take twice as long to read."""
+    count, size = int(np.prod(shape)), np.dtype(dtype).itemsize
+    room = np.zeros(count + _LINE // size, dtype)
+    first = -room.ctypes.data % _LINE // size
+    return room[first : first + count].reshape(shape)
 
 
 # Plain Python: one direction at a time ------------------------------------------------------------------------------

@@ -50,3 +50,16 @@ def rate_column(e, k):
     if k == 2:
         return (-e[3], e[0], e[1])
     return (e[2], -e[1], e[0])
+
+
+@kernel
+def rate_power(m, k):
+    """Derivatives by e of m . (column k of E(e))."""
+    zero = 0.0 * m[0]
+    if k == 0:
+        return (zero, -m[0], -m[1], -m[2])
+    if k == 1:
+        return (m[0], zero, -m[2], m[1])
+    if k == 2:
+        return (m[1], m[2], zero, -m[0])
+    return (m[2], -m[1], m[0], zero)

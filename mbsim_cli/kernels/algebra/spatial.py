@@ -2,8 +2,8 @@
 
 Motion (w, v): angular velocity, velocity of the body's point that passes the reference point. Force
 (n, f): moment about the reference point, force. Inertia about the reference point: (m, h, I), mass, first
-moment m c, and second moments (xx, yy, zz, xy, xz, yz). Arrays hold six numbers, angular part first; those of variations have an axis of
-directions behind.
+moment m c, and second moments (xx, yy, zz, xy, xz, yz). Arrays hold six numbers, angular part
+first; those of variations have an axis of directions behind.
 """
 
 from mbsim_cli.kernels._jit import inlined
@@ -44,6 +44,27 @@ def store2(array, i, k, x):
     put(array, i, 3, k, v[0])
     put(array, i, 4, k, v[1])
     put(array, i, 5, k, v[2])
+
+
+@inlined
+def rows_at(array, row, k):
+    """Spatial vector of column k, in six rows from ``row`` on."""
+    return (
+        (at(array, row, k), at(array, row + 1, k), at(array, row + 2, k)),
+        (at(array, row + 3, k), at(array, row + 4, k), at(array, row + 5, k)),
+    )
+
+
+@inlined
+def store_rows(array, row, k, x):
+    """Write spatial vector x to column k, in six rows from ``row`` on."""
+    w, v = x
+    put(array, row, k, w[0])
+    put(array, row + 1, k, w[1])
+    put(array, row + 2, k, w[2])
+    put(array, row + 3, k, v[0])
+    put(array, row + 4, k, v[1])
+    put(array, row + 5, k, v[2])
 
 
 @inlined

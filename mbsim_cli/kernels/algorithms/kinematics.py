@@ -16,12 +16,14 @@ from mbsim_cli.kernels.algebra.rot3 import (
     row9,
     symmetric_rotate,
     turn_columns,
+    unrotate,
 )
 from mbsim_cli.kernels.algebra.spatial import (
     add6,
     axpy6,
     cross_motion,
     motion_at,
+    shift_force,
     shift_motion,
     store,
 )
@@ -182,6 +184,14 @@ def euler_own(tree, theta, kin, i, local):
     R = matmul9(row9(kin.R, tree.parent[i]), load9(theta, o + R_P))
     w = rotate(R, local)
     return (w, cross3(sub3(_euler_center(tree, theta, kin, i), row3(kin.ref, i, 0)), w))
+
+
+@inlined
+def euler_moment(tree, theta, kin, i, force):
+    """Moment about the point that Euler parameters of body i turn about, in the frame that they start from."""
+    arm = sub3(_euler_center(tree, theta, kin, i), row3(kin.ref, i, 0))
+    moment, _ = shift_force(force, arm)
+    return unrotate(load9(theta, tree.theta[i] + R_P), unrotate(row9(kin.R, tree.parent[i]), moment))
 
 
 @inlined

@@ -7,6 +7,8 @@ over the path between their bodies. h = 0 gives the mass matrix. Derivation: doc
 """
 
 from mbsim_cli.kernels._jit import inlined, kernel
+from mbsim_cli.kernels._simd import at, block, put, width
+from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2, rate_power
 from mbsim_cli.kernels.algebra.rot3 import row9
 from mbsim_cli.kernels.algebra.spatial import (
     add6,
@@ -16,13 +18,14 @@ from mbsim_cli.kernels.algebra.spatial import (
     dot6,
     inertia_apply,
     motion_at,
+    rows_at,
     scale6,
     shift_force,
-    store,
+    store_rows,
     sub6,
 )
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, row3, scale3, sub3
-from mbsim_cli.kernels.algorithms.bodies import at_origin, column_at_origin, no_motion, pose_of
+from mbsim_cli.kernels.algorithms.bodies import at_origin, no_motion, pose_of
 from mbsim_cli.kernels.algorithms.constraints import (
     coordinate_measure,
     coordinate_rates,
@@ -30,7 +33,7 @@ from mbsim_cli.kernels.algorithms.constraints import (
 )
 from mbsim_cli.kernels.algorithms.forces import applied_wrench, measure_and_rate
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
-from mbsim_cli.kernels.algorithms.kinematics import euler_own, offset_to_parent
+from mbsim_cli.kernels.algorithms.kinematics import euler_moment, offset_to_parent
 from mbsim_cli.kernels.algorithms.motion_forces import (
     contact_of,
     follows_motion,
@@ -39,7 +42,17 @@ from mbsim_cli.kernels.algorithms.motion_forces import (
     vary_drag,
     vary_tyre,
 )
-from mbsim_cli.kernels.elements.columns import euler_column_rate, is_euler, load4
+from mbsim_cli.kernels.algorithms.path_columns import (
+    by_side,
+    gather_path,
+    gather_rates,
+    keep_variation,
+    path_rate,
+    path_twist,
+    spread,
+)
+from mbsim_cli.kernels.algorithms.workspace import COLUMN_S, COLUMN_X, COLUMN_Y
+from mbsim_cli.kernels.elements.columns import load4
 from mbsim_cli.kernels.elements.force_law import measure_force
 from mbsim_cli.kernels.elements.measures import (
     is_force_line,
@@ -61,13 +74,14 @@ def newton_matrix(model, theta, t, h, z, zd, multiplier, no_eta, kin, comp, T_ou
     q = 0.25 * h * h
     for c in range(z.size):
         S, S1, S2 = motion_at(kin.S, c), motion_at(kin.S1, c), motion_at(kin.S2, c)
-        store(comp.X, c, axpy6(q, S2, axpy6(h, S1, S)))
-        store(comp.Y, c, axpy6(q, S1, scale6(0.5 * h, S)))
+        store_rows(comp.columns, COLUMN_S, c, S)
+        store_rows(comp.columns, COLUMN_X, c, axpy6(q, S2, axpy6(h, S1, S)))
+        store_rows(comp.columns, COLUMN_Y, c, axpy6(q, S1, scale6(0.5 * h, S)))
         for j in range(z.size):
             T_out[c, j] = 0.0
     _inertia_part(tree, q, kin, comp, T_out)
     _euler_part(tree, theta, q, z, kin, comp, T_out)
-    _constraints_part(model, theta, q, multiplier, no_eta, kin, T_out)
+    _constraints_part(model, theta, q, multiplier, no_eta, kin, comp, T_out)
     for f in range(model.forces.kind.size):
         if model.forces.kind[f] == Force.ALONG_MEASURE:
             _measure_force_part(model, theta, t, h, z, zd, f, no_eta, kin, comp, T_out)
@@ -76,7 +90,7 @@ def newton_matrix(model, theta, t, h, z, zd, multiplier, no_eta, kin, comp, T_ou
         elif follows_motion(model.forces.kind[f]):
             _drag_part(model, theta, q, f, no_eta, kin, comp, T_out)
         else:
-            _applied_force_part(model, theta, t, q, f, kin, T_out)
+            _applied_force_part(model, theta, t, q, f, kin, comp, T_out)
 
 
 @kernel
@@ -210,59 +224,65 @@ def _inertia_part(tree, q, kin, comp, T_out):
         P, momentum = _rate_at(comp, i)
         F = motion_at(comp.F, i)
         for k in range(tree.first_column[i], tree.first_column[i + 1]):
-            S, X, Y = motion_at(kin.S, k), motion_at(comp.X, k), motion_at(comp.Y, k)
-            up = add6(inertia_apply(inertia, X), rate_apply(P, momentum, Y[0]))
+            S, X = motion_at(kin.S, k), rows_at(comp.columns, COLUMN_X, k)
+            up = add6(inertia_apply(inertia, X), rate_apply(P, momentum, rows_at(comp.columns, COLUMN_Y, k)[0]))
             up = axpy6(q, cross_force(S, F), up)
             down = inertia_apply(inertia, S)
             down_rate = _rate_apply_transposed(P, momentum, S)
-            T_out[k, k] += dot6(S, up)
-            _pair_columns(tree.first_column[i], k, k, kin, comp, up, down, down_rate, T_out)
+            _pair_columns(tree.first_column[i], k, k, comp, up, down, down_rate, T_out)
+            T_out[k, k] = dot6(S, up)
             body = i
             while tree.parent[body] >= 0:
                 back = scale3(-1.0, offset_to_parent(tree, kin, body))
                 up, down = shift_force(up, back), shift_force(down, back)
                 body = tree.parent[body]
                 first, last = tree.first_column[body], tree.first_column[body + 1]
-                _pair_columns(first, last, k, kin, comp, up, down, down_rate, T_out)
+                _pair_columns(first, last, k, comp, up, down, down_rate, T_out)
         _inertia_to_parent(tree, kin, comp, i)
         _rate_to_parent(tree, kin, comp, i)
 
 
 @inlined
-def _pair_columns(first, last, k, kin, comp, up, down, down_rate, T_out):
-    for j in range(first, last):
-        T_out[j, k] += dot6(motion_at(kin.S, j), up)
-        T_out[k, j] += dot6(motion_at(comp.X, j), down) + dot3(row3(comp.Y, j, 0), down_rate)
+def _pair_columns(first, last, k, comp, up, down, down_rate, T_out):
+    """Entries of column k and row k with the columns from first to last, eight at a time."""
+    columns, path = comp.columns, comp.path  # no path is there yet: its first two rows serve for results
+    for g in range(first, last, width(path)):
+        j = block(path, g)
+        put(path, 0, j, dot6(rows_at(columns, COLUMN_S, j), up))
+        by_row = dot6(rows_at(columns, COLUMN_X, j), down) + dot3(rows_at(columns, COLUMN_Y, j)[0], down_rate)
+        put(path, 1, j, by_row)
+    for c in range(first, last):
+        put(T_out, c, k, at(path, 0, c))
+        put(T_out, k, c, at(path, 1, c))
 
 
 @inlined
 def _euler_part(tree, theta, q, z, kin, comp, T_out):
     """Euler parameters of one joint do not carry each other's columns along; their columns change by themselves."""
-    for j in range(z.size):
-        kind = tree.column_kind[j]
-        if not is_euler(kind):
-            continue
-        first = j - (kind - Column.EULER_0)
-        i = tree.column_body[j]
-        inertia_force = motion_at(comp.F, i)
-        total = sub6(inertia_force, motion_at(comp.W, i))
-        e = load4(z, first)
-        for k in range(4):
-            if first + k < j:
-                carried = cross_force(motion_at(kin.S, first + k), inertia_force)
-                T_out[j, first + k] += q * dot6(motion_at(kin.S, j), carried)
-            one = (
-                1.0 if k == 0 else 0.0,
-                1.0 if k == 1 else 0.0,
-                1.0 if k == 2 else 0.0,
-                1.0 if k == 3 else 0.0,
-            )
-            own = euler_own(tree, theta, kin, i, euler_column_rate(e, one, kind - Column.EULER_0))
-            T_out[j, first + k] += q * dot6(own, total)
+    for c in range(z.size):
+        if tree.column_kind[c] == Column.EULER_0:
+            i = tree.column_body[c]
+            total = sub6(motion_at(comp.F, i), motion_at(comp.W, i))
+            for k in range(c, c + 3):
+                carried = scale6(q, cross_force(motion_at(kin.S, k), total))
+                for j in range(k + 1, c + 4):
+                    T_out[j, k] += dot6(motion_at(kin.S, j), carried)
+            _euler_own_part(c, load4(z, c), euler_moment(tree, theta, kin, i, total), q, T_out)
 
 
 @inlined
-def _constraints_part(model, theta, q, multiplier, no_eta, kin, T_out):
+def _euler_own_part(c, e, moment, q, T_out):
+    """Add the moment times the derivatives of the four columns from c on by the four parameters."""
+    s = 2.0 * q / norm2(e)
+    for j in range(4):
+        power = rate_power(moment, j)
+        along = 2.0 * inner4(power, e) / norm2(e)
+        for k in range(4):
+            T_out[c + j, c + k] += s * (power[k] - along * e[k])
+
+
+@inlined
+def _constraints_part(model, theta, q, multiplier, no_eta, kin, comp, T_out):
     """Rows that follow one another and act between the same bodies are taken together."""
     i, m = 0, model.constraints.measure.size
     while i < m:
@@ -277,21 +297,22 @@ def _constraints_part(model, theta, q, multiplier, no_eta, kin, T_out):
         else:
             while last < m and model.measures.pair[model.constraints.measure[last]] == pair:
                 last += 1
-            _geometric_rows(model, theta, q, multiplier, i, last, pair, no_eta, kin, T_out)
+            _geometric_rows(model, theta, q, multiplier, i, last, pair, no_eta, kin, comp, T_out)
         i = last
 
 
 @inlined
-def _geometric_rows(model, theta, q, multiplier, first, last, pair, no_eta, kin, T_out):
-    measures = model.measures
+def _geometric_rows(model, theta, q, multiplier, first, last, pair, no_eta, kin, comp, T_out):
+    measures, path = model.measures, comp.path
     a, b = model.pairs.a[pair], model.pairs.b[pair]
     Ra, ra = pose_of(kin, a)
     Rb, rb = pose_of(kin, b)
     still = no_motion(motion_at(kin.V, a))
-    for j in range(model.pairs.first[pair], model.pairs.first[pair + 1]):
-        N = scale6(q, column_at_origin(kin.S, model.tree, kin, model.pairs.column[j]))
-        Na, Nb = (still, N) if model.pairs.sign[j] > 0 else (N, still)
-        W, dW = still, still
+    for g in range(0, gather_path(model, pair, kin, comp), width(path)):
+        j = block(path, g)
+        N = path_twist(path, q, j)
+        Na, Nb = by_side(path, j, N)
+        W, dW = still, no_motion(N)
         for i in range(first, last):
             k = model.constraints.measure[i]
             kind = measures.kind[k]
@@ -299,26 +320,8 @@ def _geometric_rows(model, theta, q, multiplier, first, last, pair, no_eta, kin,
             force_line = is_force_line(kind)
             W = axpy6(-multiplier[i], line(force_line, x, u), W)
             dW = axpy6(-multiplier[i], line_variation(force_line, x, u, dx, du), dW)
-        _spread(model, pair, j, N, W, dW, kin, T_out)
-
-
-@inlined
-def _spread(model, pair, j, N, W, dW, kin, T_out):
-    """Column of T for path entry j: the wrench on b varies by dW while columns below j are carried by N."""
-    k = model.pairs.column[j]
-    carried = sub6(dW, cross_force(N, W))
-    for i in range(model.pairs.first[pair], model.pairs.first[pair + 1]):
-        c = model.pairs.column[i]
-        S = column_at_origin(kin.S, model.tree, kin, c)
-        below = i < j and model.pairs.sign[i] == model.pairs.sign[j] and not _same_euler(model.tree, c, k)
-        T_out[c, k] -= model.pairs.sign[i] * dot6(S, carried if below else dW)
-
-
-@inlined
-def _same_euler(tree, c, k):
-    return (
-        tree.column_body[c] == tree.column_body[k] and is_euler(tree.column_kind[c]) and is_euler(tree.column_kind[k])
-    )
+        keep_variation(path, j, N, W, dW)
+    spread(model.pairs, pair, path, T_out)
 
 
 @inlined
@@ -343,63 +346,69 @@ def _measure_force_part(model, theta, t, h, z, zd, f, no_eta, kin, comp, T_out):
     Rb, rb = pose_of(kin, b)
     Va, Vb = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b)
     v = sub6(Vb, Va)
-    still = no_motion(Va)
     force_line = is_force_line(kind)
     g, g1, L = measure_and_rate(model, theta, k, kin)
     Q, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
     W = scale6(Q, L)
-    for j in range(model.pairs.first[pair], model.pairs.first[pair + 1]):
-        c = model.pairs.column[j]
-        N = scale6(q, column_at_origin(kin.S, model.tree, kin, c))
-        N1 = column_at_origin(comp.Y, model.tree, kin, c)
-        on_b = model.pairs.sign[j] > 0
-        Na, Nb = (still, N) if on_b else (N, still)
+    path = comp.path
+    gather_rates(model, pair, kin, comp)
+    for g in range(0, gather_path(model, pair, kin, comp), width(path)):
+        j = block(path, g)
+        N = path_twist(path, q, j)
+        Na, Nb = by_side(path, j, N)
+        Na1, Nb1 = by_side(path, j, path_rate(path, j))
         _, dg, x, u, dx, du = measure_delta(kind, theta, o, no_eta, 0, Ra, ra, Rb, rb, Na, Nb)
         dL = line_variation(force_line, x, u, dx, du)
-        dv = add6(N1, cross_motion(N, Vb if on_b else Va))
-        dg1 = dot6(v, dL) + model.pairs.sign[j] * dot6(dv, L)
-        dW = axpy6(by_g * dg + by_g1 * dg1, L, scale6(Q, dL))
-        _spread(model, pair, j, N, W, dW, kin, T_out)
+        dv = add6(sub6(Nb1, Na1), sub6(cross_motion(Nb, Vb), cross_motion(Na, Va)))
+        dQ = by_g * dg + by_g1 * (dot6(v, dL) + dot6(dv, L))
+        keep_variation(path, j, N, W, axpy6(dQ, L, scale6(Q, dL)))
+    spread(model.pairs, pair, path, T_out)
 
 
 @inlined
-def _applied_force_part(model, theta, t, q, f, kin, T_out):
-    pair = model.forces.pair[f]
+def _applied_force_part(model, theta, t, q, f, kin, comp, T_out):
+    pair, path = model.forces.pair[f], comp.path
     W, point, vector = applied_wrench(model, theta, t, kin, f)
-    turns = model.forces.axes[f] == Axes.BODY
+    turns = 1.0 if model.forces.axes[f] == Axes.BODY else 0.0
     torque = model.forces.kind[f] == Force.TORQUE
-    for j in range(model.pairs.first[pair], model.pairs.first[pair + 1]):
-        N = scale6(q, column_at_origin(kin.S, model.tree, kin, model.pairs.column[j]))
-        d_vector = scale3(1.0 if turns else 0.0, cross3(N[0], vector))
-        _spread(model, pair, j, N, W, applied_variation(torque, point, vector, moved(N, point), d_vector), kin, T_out)
+    for g in range(0, gather_path(model, pair, kin, comp), width(path)):
+        j = block(path, g)
+        N = path_twist(path, q, j)
+        d_vector = scale3(turns, cross3(N[0], vector))
+        keep_variation(path, j, N, W, applied_variation(torque, point, vector, moved(N, point), d_vector))
+    spread(model.pairs, pair, path, T_out)
 
 
 @inlined
 def _tyre_part(model, theta, q, f, no_eta, kin, comp, T_out):
-    pair, o = model.forces.pair[f], model.forces.theta[f]
+    pair, o, path = model.forces.pair[f], model.forces.theta[f], comp.path
     b = model.pairs.b[pair]
     R, _ = pose_of(kin, b)
     V = at_origin(kin.V, kin, b)
     contact = contact_of(model, theta, f, kin)
     own, W = no_own(0.0 * contact.gap), tyre_wrench(contact)
-    for j in range(model.pairs.first[pair], model.pairs.first[pair + 1]):
-        N = scale6(q, column_at_origin(kin.S, model.tree, kin, model.pairs.column[j]))
-        N1 = column_at_origin(comp.Y, model.tree, kin, model.pairs.column[j])
-        change = vary_tyre(theta, o, contact, own, no_eta, 0, R, V, N, N1)
-        _spread(model, pair, j, N, W, change.wrench, kin, T_out)
+    gather_rates(model, pair, kin, comp)
+    for g in range(0, gather_path(model, pair, kin, comp), width(path)):
+        j = block(path, g)
+        N = path_twist(path, q, j)
+        change = vary_tyre(theta, o, contact, own, no_eta, 0, R, V, N, path_rate(path, j))
+        keep_variation(path, j, N, W, change.wrench)
+    spread(model.pairs, pair, path, T_out)
 
 
 @inlined
 def _drag_part(model, theta, q, f, no_eta, kin, comp, T_out):
-    pair, o = model.forces.pair[f], model.forces.theta[f]
+    pair, o, path = model.forces.pair[f], model.forces.theta[f], comp.path
     b = model.pairs.b[pair]
     R, r = pose_of(kin, b)
     V = at_origin(kin.V, kin, b)
     W = motion_wrench(model, theta, f, kin)
-    for j in range(model.pairs.first[pair], model.pairs.first[pair + 1]):
-        N = scale6(q, column_at_origin(kin.S, model.tree, kin, model.pairs.column[j]))
-        N1 = column_at_origin(comp.Y, model.tree, kin, model.pairs.column[j])
-        _spread(model, pair, j, N, W, vary_drag(theta, o, no_eta, 0, R, r, V, N, N1), kin, T_out)
+    gather_rates(model, pair, kin, comp)
+    for g in range(0, gather_path(model, pair, kin, comp), width(path)):
+        j = block(path, g)
+        N = path_twist(path, q, j)
+        keep_variation(path, j, N, W, vary_drag(theta, o, no_eta, 0, R, r, V, N, path_rate(path, j)))
+    spread(model.pairs, pair, path, T_out)
 
 
 @inlined

@@ -4,9 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._simd import WIDTH
+from mbsim_cli.kernels._simd import WIDTH, padded, zeros
 from mbsim_cli.model.codes import Force, Law, Measure
 from mbsim_cli.model.layout import BODY_SIZE, DRAG_SIZE, MASS, MEASURE_SIZE, NONE, TYRE_SIZE
+
+COLUMN_S, COLUMN_X, COLUMN_Y = 0, 6, 12  # rows of Composite.columns
+STEP = 26  # row of Composite.path: WIDTH zeros and WIDTH ones
 
 
 class Kinematics(NamedTuple):
@@ -30,8 +33,8 @@ class Composite(NamedTuple):
     W: np.ndarray  # (nb + 1, 6) forces of elements and constraints
     inertia: np.ndarray  # (nb + 1, 10)
     rate: np.ndarray  # (nb + 1, 12) rate matrix B: 3 x 3 by rows, and linear momentum
-    X: np.ndarray  # (n, 6) S + h S' + h^2/4 S''
-    Y: np.ndarray  # (n, 6) h/2 S + h^2/4 S'
+    columns: np.ndarray  # (18, padded(n) + WIDTH) by rows S, X = S + h S' + h^2/4 S'', Y = h/2 S + h^2/4 S'
+    path: np.ndarray  # (27, padded(n) + WIDTH) columns between two bodies, see path_columns.py
 
 
 class Twists(NamedTuple):
@@ -56,7 +59,9 @@ def composite(nb, n, dtype=np.float64):
     """Allocate Composite."""
     z = np.zeros
     body = [z((nb + 1, k), dtype) for k in (6, 6, 10, 12)]
-    return Composite(*body, z((n, 6), dtype), z((n, 6), dtype))
+    columns, path = zeros((18, padded(n) + WIDTH), dtype), zeros((27, padded(n) + WIDTH), dtype)
+    path[STEP, WIDTH : 2 * WIDTH] = 1.0
+    return Composite(*body, columns, path)
 
 
 def twists(model, p, dtype=np.float64):

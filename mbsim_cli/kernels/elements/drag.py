@@ -25,5 +25,5 @@ def drag_variation(theta, eta, k, o, x, rate, dx, d_rate):
     speed = np.sqrt(dot3(v, v) + SLOW)
     c, dc = theta[o + DRAG], at(eta, DRAG, k)
     F = scale3(-c * speed, v)
-    dF = axpy3(-dc * speed - c * dot3(v, dv) / speed, v, scale3(-c * speed, dv))
+    dF = axpy3(-dc * speed - c / speed * dot3(v, dv), v, scale3(-c * speed, dv))
     return (add3(cross3(dx, F), cross3(x, dF)), dF)

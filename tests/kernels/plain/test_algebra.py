@@ -102,6 +102,8 @@ def test_euler_parameters_off_the_unit_sphere():
         assert np.allclose(euler_column(tuple(e), k), (W[2, 1], W[0, 2], W[1, 0]))
         along = np.array(euler_column(tuple(e + 1j * EPS * e1), k))
         assert np.allclose(euler_column_rate(tuple(e), tuple(e1), k), along.imag / EPS)
+        powers = [np.dot(e1[:3], euler_parameters.rate_column(one, k)) for one in np.eye(4)]
+        assert np.allclose(euler_parameters.rate_power(tuple(e1[:3]), k), powers)
         rate = np.array(euler_column_rate(tuple(e + 1j * EPS * e1), tuple(e1 + 1j * EPS * e2), k))
         assert np.allclose(euler_column_second_rate(tuple(e), tuple(e1), tuple(e2), k), rate.imag / EPS)
 
