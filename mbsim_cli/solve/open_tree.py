@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.kernels._simd import padded
+from mbsim_cli.kernels._simd import padded, zeros
 from mbsim_cli.kernels.algorithms.conventional import conventional
 from mbsim_cli.kernels.algorithms.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.open_tree import open_tree
@@ -84,7 +84,7 @@ class OpenTreeSimulation:
         nb, n, _ = allocate.sizes(self.model)
         rows, width, p = record.time.size, int(self.model.sensors.first[-1]), self.sens.z.shape[1]
         sensors, energy = np.zeros((rows, width), self.dtype), np.zeros((rows, 3), self.dtype)
-        d_sensors = np.zeros((rows, width, p), self.dtype)
+        d_sensors = zeros((rows, width, p), self.dtype)
         kin = kinematics(nb, n, self.dtype)
         set_ground(self.theta, kin)
         observe(
@@ -108,7 +108,7 @@ def assemble_start(problem: Problem, theta: np.ndarray, p: int) -> Start:
     model, dtype = problem.model, theta.dtype.type
     nb, n, _ = allocate.sizes(model)
     first = model.tree.initial[0]
-    dtheta = np.zeros((theta.size, p), dtype)
+    dtheta = zeros((theta.size, p), dtype)
     wanted = min(p, problem.theta_rho.shape[1])
     dtheta[:, :wanted] = problem.theta_rho[:, :wanted]
     state, sens = allocate.state(model, dtype), allocate.sensitivity(model, p, dtype)
@@ -134,7 +134,7 @@ def _settled_start(problem: Problem, theta: np.ndarray, p: int) -> Start:
     """Positions at the equilibrium, declared velocities; directions beyond the parameters are zero."""
     found = assemble(problem, theta, motion_only=True)
     wanted = min(p, found.dtheta.shape[1])
-    dtheta, sens = np.zeros((theta.size, p), theta.dtype), allocate.sensitivity(problem.model, p, theta.dtype.type)
+    dtheta, sens = zeros((theta.size, p), theta.dtype), allocate.sensitivity(problem.model, p, theta.dtype.type)
     dtheta[:, :wanted] = found.dtheta[:, :wanted]
     sens.z[:, :wanted], sens.zd[:, :wanted] = found.sensitivity.z[:, :wanted], found.sensitivity.zd[:, :wanted]
     found.state.zdd[:], found.state.lam[:] = 0.0, 0.0

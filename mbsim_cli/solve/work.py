@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mbsim_cli.kernels._simd import padded
+from mbsim_cli.kernels._simd import padded, zeros
 from mbsim_cli.kernels.algorithms.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.sparsity import Sparsity, sparsity
 from mbsim_cli.kernels.algorithms.workspace import composite, kinematics, touch, twists
@@ -55,7 +55,7 @@ def equations(model: Model, dtype: type) -> Equations:
 def factor(n: int, m: int, structure: Sparsity, dtype: type) -> Factor:
     """Allocate Factor."""
     pivot, weight, alpha = np.zeros(max(1, n), np.int64), np.zeros(n), np.zeros(m)
-    T, lu, J = (np.zeros(shape, dtype) for shape in ((n, n), (n, padded(n)), (m, n)))
+    T, lu, J = (zeros(shape, dtype) for shape in ((n, n), (n, padded(n)), (m, n)))
     return Factor(T, lu, pivot, weight, J, alpha, structure)
 
 
@@ -63,7 +63,7 @@ def columns(n: int, m: int, p: int, dtype: type) -> Columns:
     """Allocate Columns."""
 
     def z(rows: int) -> np.ndarray:
-        return np.zeros((rows, p), dtype)
+        return zeros((rows, p), dtype)
 
     return Columns(z(n), z(m), z(n), z(m), z(n), z(m))
 
@@ -77,7 +77,7 @@ def state(model: Model, dtype: type) -> State:
 def sensitivity(model: Model, p: int, dtype: type) -> Sensitivity:
     """Allocate Sensitivity."""
     _, n, m = sizes(model)
-    return Sensitivity(*(np.zeros((k, p), dtype) for k in (n, n, n, m, m, m)))
+    return Sensitivity(*(zeros((k, p), dtype) for k in (n, n, n, m, m, m)))
 
 
 def work(model: Model, theta: np.ndarray) -> Work:
@@ -113,7 +113,7 @@ def sensitivity_work(model: Model, motion: Work, p: int, dtype: type) -> Sensiti
 def padded_directions(theta_rho: np.ndarray, dtype: type) -> np.ndarray:
     """Directions dtheta (len(theta), ``padded(p)``) of p parameters, further ones zero, from theta_rho (len(theta), p)."""
     size, p = theta_rho.shape
-    dtheta = np.zeros((size, padded(p)), dtype)
+    dtheta = zeros((size, padded(p)), dtype)
     dtheta[:, :p] = theta_rho
     return dtheta
 
@@ -124,9 +124,9 @@ def directions(model: Model, dtheta: np.ndarray, dtype: type) -> Directions:
     return Directions(
         np.ascontiguousarray(dtheta, dtype),
         touch(model, dtheta),
-        np.zeros((n, p), dtype),
+        zeros((n, p), dtype),
         np.zeros(n, dtype),
-        np.zeros((MEASURE_SIZE, p), dtype),
+        zeros((MEASURE_SIZE, p), dtype),
         np.arange(3),
     )
 
@@ -141,7 +141,7 @@ def record(model: Model, rows: int, dtype: type) -> Record:
 def sensitivity_record(model: Model, rows: int, p: int, dtype: type) -> SensitivityRecord:
     """Allocate the rows of a block of sensitivities."""
     _, n, m = sizes(model)
-    return SensitivityRecord(*(np.zeros((rows, k, p), dtype) for k in (n, n, n, m, m)), np.zeros(rows))
+    return SensitivityRecord(*(zeros((rows, k, p), dtype) for k in (n, n, n, m, m)), np.zeros(rows))
 
 
 def linearisation(model: Model, p: int, dtype: type) -> Linearisation:

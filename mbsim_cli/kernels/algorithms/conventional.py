@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import inlined, kernel
+from mbsim_cli.kernels._simd import zeros
 from mbsim_cli.kernels.algebra.spatial import (
     add6,
     cross_force,
@@ -68,7 +69,7 @@ def conventional(model, theta, p, dtype=np.float64):
         np.zeros((nb + 1, 6), dtype),
         *np.zeros((4, 6, n), dtype),
         np.zeros((n, 6), dtype),
-        np.zeros((MEASURE_SIZE, p), dtype),
+        zeros((MEASURE_SIZE, p), dtype),
     )
 
 

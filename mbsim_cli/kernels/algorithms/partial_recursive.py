@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels._simd import zeros
 from mbsim_cli.kernels.algebra.spatial import add6, dot6, inertia_apply, motion_at, motion_at2
 from mbsim_cli.kernels.algorithms.column_variation import vary_columns
 from mbsim_cli.kernels.algorithms.dense_equations import (
@@ -56,7 +57,7 @@ def partial_recursive(model, theta, p, dtype=np.float64):
         dense_equations(n, p, dtype),
         np.zeros((n, 6), dtype),
         np.zeros((nb + 1, 10), dtype),
-        np.zeros((MEASURE_SIZE, p), dtype),
+        zeros((MEASURE_SIZE, p), dtype),
     )
 
 

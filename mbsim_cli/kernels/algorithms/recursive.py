@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels._simd import zeros
 from mbsim_cli.kernels.algebra.spatial import dot6, motion_at
 from mbsim_cli.kernels.algorithms.articulated_body import (
     accelerate_axes,
@@ -66,11 +67,11 @@ def recursive(model, theta, p, dtype=np.float64):
         np.zeros((nb + 1, 6), dtype),
         np.zeros(n, dtype),
         twists(model, p, dtype),
-        np.zeros((n, p), dtype),
-        np.zeros((n, p), dtype),
+        zeros((n, p), dtype),
+        zeros((n, p), dtype),
         np.zeros(model.constraints.measure.size, dtype),
-        np.zeros((n, p), dtype),
-        np.zeros((MEASURE_SIZE, p), dtype),
+        zeros((n, p), dtype),
+        zeros((MEASURE_SIZE, p), dtype),
     )
 
 

@@ -67,7 +67,7 @@ def composite(nb, n, dtype=np.float64):
 def twists(model, p, dtype=np.float64):
     """Allocate Twists."""
     nb, m = model.tree.parent.size, model.constraints.measure.size
-    return Twists(*(np.zeros((nb + 1, 6, p), dtype) for _ in range(5)), np.zeros((m, 6, p), dtype))
+    return Twists(*(zeros((nb + 1, 6, p), dtype) for _ in range(5)), zeros((m, 6, p), dtype))
 
 
 class Touch(NamedTuple):
