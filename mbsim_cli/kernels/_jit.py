@@ -18,11 +18,13 @@ import numba
 from numba import extending, types
 from numba.core.event import Event, Listener, install_listener
 
+from mbsim_cli.kernels._linking import LinkingCompiler
+
 __all__ = ["entry", "inlined", "kernel", "merged", "overload", "python_of", "types", "watch_compilation"]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 # Kernels own no memory: without reference counting (two atomic instructions per array and use) they run twice as fast.
-_FLAGS = {"error_model": "numpy", "_nrt": False}
+_FLAGS = {"error_model": "numpy", "_nrt": False, "pipeline_class": LinkingCompiler}
 
 
 def source_hash() -> str:
@@ -84,19 +86,21 @@ def watch_compilation(started: Callable[[], None]) -> Iterator[None]:
         yield
 
 
+_CALLED_FROM_COMPILED = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **_FLAGS}
+
 # Called from Python: compiled with a wrapper, and cached with everything below it; other threads run meanwhile.
 entry = numba.njit(cache=True, no_cfunc_wrapper=True, nogil=True, **_FLAGS)
 # Called from compiled code only. With JIT off both are plain Python.
-kernel = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_FLAGS)
+kernel = numba.njit(**_CALLED_FROM_COMPILED)
 # Called in inner loops with whole groups of arrays: passing those would cost more than the work.
-inlined = numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_FLAGS)
+inlined = numba.njit(forceinline=True, **_CALLED_FROM_COMPILED)
 # A few lines that only pass arguments on: merged into the caller, so that LLVM sees their content once.
-merged = numba.njit(inline="always", no_cpython_wrapper=True, no_cfunc_wrapper=True, **_FLAGS)
+merged = numba.njit(inline="always", **_CALLED_FROM_COMPILED)
 
 
 def overload(function: Callable) -> Callable:
     """Give a plain function its compiled form, chosen by the types of its arguments."""
-    return extending.overload(function, jit_options=_FLAGS)
+    return extending.overload(function, jit_options=_CALLED_FROM_COMPILED)
 
 
 def python_of(compiled: Any) -> Callable:
