@@ -38,7 +38,7 @@ def zeros(shape: tuple, dtype: Any) -> np.ndarray:
     return room[first : first + count].reshape(shape)
 
 
-# Plain Python: one direction at a time ------------------------------------------------------------------------------
+# Plain Python: one direction at a time --------------------------------------------------------------------------------
 
 
 def width(array):
@@ -71,7 +71,7 @@ def square_sum(x):
     return x.real * x.real + x.imag * x.imag
 
 
-# The types ----------------------------------------------------------------------------------------------------------
+# The types ------------------------------------------------------------------------------------------------------------
 
 
 class Lanes(types.Type):
@@ -118,7 +118,7 @@ def _cast(context, builder, from_type, to_type, value):
     return _spread(context, builder, value, from_type)
 
 
-# Arithmetic: products may be fused with the sum that takes them ---------------------------------------------------------------------------------------------------------
+# Arithmetic: products may be fused with the sum that takes them -------------------------------------------------------
 
 
 def _binary(instruction: str, *operators: Any) -> None:
@@ -158,7 +158,7 @@ def _negate(context, builder, sig, args):
     return builder.fneg(args[0])
 
 
-# Reading and writing ------------------------------------------------------------------------------------------------
+# Reading and writing --------------------------------------------------------------------------------------------------
 
 
 def _takes_lanes(array: Any, index: Any) -> bool:

@@ -111,7 +111,7 @@ def sensitivity_work(model: Model, motion: Work, p: int, dtype: type) -> Sensiti
 
 
 def padded_directions(theta_rho: np.ndarray, dtype: type) -> np.ndarray:
-    """Directions dtheta (len(theta), ``padded(p)``) of p parameters, further ones zero, from theta_rho (len(theta), p)."""
+    """Directions dtheta (len(theta), ``padded(p)``) from theta_rho (len(theta), p); further ones are zero."""
     size, p = theta_rho.shape
     dtheta = zeros((size, padded(p)), dtype)
     dtheta[:, :p] = theta_rho

@@ -46,7 +46,7 @@ def motion_wrench(model, theta, f, kin):
 
 @inlined
 def vary_tyre(theta, o, contact, own, eta, k, R, V, N, N1):
-    """``Change`` of a tyre by the wheel's pose twist N with rate N', and by direction k of ``eta`` of centre and axis."""
+    """``Change`` of a tyre by the wheel's pose twist N with rate N', and direction k of ``eta`` of centre and axis."""
     c = vary_point(contact.center, V, N, N1, rotate(R, load3_of(eta, 0, k)))
     d_axis = add3(cross3(N[0], contact.axis), rotate(R, load3_of(eta, AXIS, k)))
     d_turning = add3(N1[0], cross3(N[0], contact.w))

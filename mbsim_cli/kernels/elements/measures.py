@@ -93,7 +93,7 @@ def measure_value(kind, theta, o, Ra, ra, Rb, rb):
 
 @inlined
 def measure_delta(kind, theta, o, eta, k, Ra, ra, Rb, rb, Na, Nb):
-    """g and its variation under pose twists Na, Nb and direction k of ``eta`` (15, p), the factors x, u, and their variations.
+    """g and its variation under pose twists Na, Nb and direction k of ``eta`` (15, p), and those of the factors x, u.
 
     With velocities for twists and no ``eta`` these are rates.
     """
