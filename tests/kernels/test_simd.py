@@ -1,0 +1,83 @@
+"""Eight directions as one number: the same arithmetic as numpy's, one direction at a time for complex numbers."""
+
+import numba
+import numpy as np
+import pytest
+from numba.core.errors import TypingError
+
+from mbsim_cli.kernels._jit import entry, kernel
+from mbsim_cli.kernels._simd import WIDTH, add_to, at, block, padded, put, square_sum, width, zeros
+
+pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="plain Python takes one direction at a time")
+rng = np.random.default_rng(8)
+
+
+@kernel
+def mixed(x, y, s):
+    """Every operation, between directions and with plain numbers on either side."""
+    total = 0.0  # a plain number that becomes one of directions
+    total += x * y - s * x
+    total -= y / s + 2 * x - 1.0 / y
+    return -total + (s - y) * (x + 3)
+
+
+@entry
+def formulas(a, b, s, out):
+    """Rows of out: ``mixed``, twice its sum, the sum of squares, and the number of directions taken together."""
+    for g in range(0, a.shape[1], width(a)):
+        k = block(a, g)
+        put(out, 0, k, mixed(at(a, 0, k), at(b, 0, k), s))
+        put(out, 1, k, 0.0)
+        for _ in range(2):
+            add_to(out, 1, k, at(out, 0, k))
+        put(out, 2, k, square_sum(at(a, 0, k)))
+        put(out, 3, k, width(a))
+
+
+@entry
+def of_bodies(a, i, out):
+    """Rows of a body (nb, 6, p): -1 is the last."""
+    for g in range(0, a.shape[2], width(a)):
+        k = block(a, g)
+        for c in range(6):
+            put(out, c, k, at(a, i, c, k))
+
+
+@pytest.mark.parametrize("count", [WIDTH, 3 * WIDTH])
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_arithmetic(dtype, count):
+    a, b = rng.uniform(1.0, 2.0, size=(2, 1, count)).astype(dtype)
+    if dtype is complex:
+        a = a + 1j * rng.normal(size=a.shape)
+    out = zeros((4, count), dtype)
+    formulas(a, b, 0.7, out)
+    x, y, s = a[0], b[0], 0.7
+    expected = -((x * y - s * x) - (y / s + 2 * x - 1.0 / y)) + (s - y) * (x + 3)
+    assert np.allclose(out[0], expected, rtol=1e-14, atol=1e-14)
+    assert np.allclose(out[1], 2 * out[0], rtol=1e-15)
+    together = WIDTH if dtype is float else 1
+    assert (out[3] == together).all()
+    squares = (np.abs(x) ** 2).reshape(-1, together).sum(axis=1)
+    assert np.allclose(out[2].real, np.repeat(squares, together), rtol=1e-14)
+
+
+def test_the_last_body_is_the_ground():
+    a, out = rng.normal(size=(3, 6, WIDTH)), np.zeros((6, WIDTH))
+    for i in (0, 2, -1):
+        of_bodies(a, i, out)
+        assert np.array_equal(out, a[i])
+
+
+def test_directions_must_be_contiguous():
+    a = rng.normal(size=(WIDTH, 4)).T
+    with pytest.raises(TypingError, match="directions must be contiguous"):
+        formulas(a, a, 0.7, np.zeros((4, WIDTH)))
+
+
+def test_room_for_directions():
+    assert [padded(p) for p in (0, 1, 8, 9)] == [0, 8, 8, 16]
+    for dtype in (float, complex):
+        room = zeros((3, 5), dtype)
+        assert room.shape == (3, 5) and room.dtype == dtype and not room.any() and room.flags.c_contiguous
+        assert room.ctypes.data % 64 == 0
+    assert zeros((2, 0), float).shape == (2, 0)
