@@ -72,19 +72,26 @@ class _EntryLibrary(_OwnLibrary):
 
     def finalize(self) -> None:
         self._optimize_final_module()
-        self._link(_with_callees(self._linking_libraries, {}))
+        self._link(_callers_first(self._linking_libraries))
         self._final_module.verify()
         self._finalize_final_module()
 
 
-def _with_callees(libraries: Iterable[Any], found: dict) -> dict:
-    """The libraries and all kernels below them, as keys."""
+def _callers_first(libraries: Iterable[Any]) -> list:
+    """The libraries and all kernels below them: the linker takes a function only where something asks for it already."""
+    callees_first: list[Any] = []
+    visited = set()
+
+    def visit(library: Any) -> None:
+        if library not in visited:
+            visited.add(library)
+            for callee in library._linking_libraries if isinstance(library, _KernelLibrary) else ():
+                visit(callee)
+            callees_first.append(library)
+
     for library in libraries:
-        if library not in found:
-            found[library] = None
-            if isinstance(library, _KernelLibrary):
-                _with_callees(library._linking_libraries, found)
-    return found
+        visit(library)
+    return callees_first[::-1]
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)

@@ -12,6 +12,7 @@ from mbsim_cli.kernels._jit import kernel
 from mbsim_cli.kernels._simd import add_to, at, block, put, square_sum, width
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve
 from mbsim_cli.kernels.algebra.sparse_solve import eliminate_sparse, solve_sparse
+from mbsim_cli.kernels.algebra.whole import clear, copy_to
 
 SPARSE = -1  # first pivot of a factorisation along the structure
 
@@ -70,17 +71,11 @@ def solve_constrained(sparsity, T, lu, pivot, weight, J, alpha, b, e, tolerance,
 
     That size is relative. ``step`` (n, p) and ``rest`` (m, p) are work arrays.
     """
-    m, n = J.shape
-    p = b.shape[1]
-    for i in range(n):
-        for k in range(p):
-            x_out[i, k] = b[i, k]
-    for r in range(m):
-        for k in range(p):
-            rest[r, k] = e[r, k]
-            mu_out[r, k] = 0.0
+    copy_to(b, x_out)
+    copy_to(e, rest)
+    clear(mu_out)
     size = _correct(sparsity, J, alpha, lu, pivot, x_out, mu_out, rest)
-    if m == 0:
+    if J.shape[0] == 0:
         return 0.0
     error = 1.0
     for update in range(MAX_UPDATES):

@@ -4,6 +4,7 @@ from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels.algebra.rot3 import rotate
 from mbsim_cli.kernels.algebra.spatial import dot6, motion_at, sub6
 from mbsim_cli.kernels.algebra.vec3 import cross3, load3, scale3
+from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.bodies import apply_to_body, at_origin, pose_of
 from mbsim_cli.kernels.algorithms.constraints import coordinate_measure, coordinate_rates, coordinate_slope
 from mbsim_cli.kernels.algorithms.motion_forces import follows_motion, motion_wrench
@@ -17,11 +18,8 @@ from mbsim_cli.model.layout import NONE
 @kernel
 def clear_wrenches(W, Q):
     """Start a new sum of forces."""
-    for i in range(W.shape[0]):
-        for k in range(6):
-            W[i, k] = 0.0
-    for c in range(Q.size):
-        Q[c] = 0.0
+    clear(W)
+    clear(Q)
 
 
 @kernel

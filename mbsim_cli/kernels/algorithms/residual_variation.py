@@ -23,6 +23,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     sub6,
 )
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, load3, load3_of, scale3
+from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.bodies import (
     apply_to_body2,
     at_origin,
@@ -58,13 +59,8 @@ from mbsim_cli.model.layout import COM, DRAG_SIZE, INERTIA, MASS, MEASURE_SIZE, 
 @kernel
 def clear_forces(tw, dG_out):
     """Start a new sum of force variations."""
-    for i in range(tw.F.shape[0]):
-        for c in range(6):
-            for k in range(tw.F.shape[2]):
-                tw.F[i, c, k] = 0.0
-    for c in range(dG_out.shape[0]):
-        for k in range(dG_out.shape[1]):
-            dG_out[c, k] = 0.0
+    clear(tw.F)
+    clear(dG_out)
 
 
 @kernel

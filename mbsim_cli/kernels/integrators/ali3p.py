@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import inlined, kernel, merged
+from mbsim_cli.kernels.algebra.whole import copy_to
 from mbsim_cli.kernels.algorithms.constrained_solve import factor_penalised, solve_constrained
 from mbsim_cli.kernels.algorithms.constraints import constraint_rates, constraints
 from mbsim_cli.kernels.algorithms.forces import clear_wrenches, constraint_forces, element_forces
@@ -122,14 +123,6 @@ def solve(factor, tolerance, columns):
         columns.step,
         columns.rest,
     )
-
-
-@kernel
-def copy_to(a, out):
-    """out = a."""
-    for i in range(a.shape[0]):
-        for k in range(a.shape[1]):
-            out[i, k] = a[i, k]
 
 
 @kernel

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel, merged
+from mbsim_cli.kernels._jit import merged
+from mbsim_cli.kernels.algebra.whole import add_scaled, copy_to, scale
 from mbsim_cli.kernels.algorithms.constraint_variation import (
     vary_constraint_forces,
     vary_constraint_rates,
@@ -19,7 +20,7 @@ from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
 from mbsim_cli.kernels.algorithms.kinematics import rate_kinematics
 from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies, vary_element_forces
 from mbsim_cli.kernels.algorithms.variation import vary_kinematics, vary_resting
-from mbsim_cli.kernels.integrators.ali3p import copy_to, solve
+from mbsim_cli.kernels.integrators.ali3p import solve
 
 
 class Sensitivity(NamedTuple):
@@ -50,10 +51,9 @@ def vary_motion(model, theta, t, control, directions, state, sens, kin, comp, eq
     h = control.h
     q = 0.25 * h * h
     dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
-    for c in range(sens.z.shape[0]):
-        for k in range(sens.z.shape[1]):
-            sens.z[c, k] += h * sens.zd[c, k] + 0.5 * h * h * sens.zdd[c, k]
-            sens.zd[c, k] += h * sens.zdd[c, k]
+    add_scaled(h, sens.zd, sens.z)
+    add_scaled(0.5 * h * h, sens.zdd, sens.z)
+    add_scaled(h, sens.zdd, sens.zd)
     vary_kinematics(model.tree, theta, dtheta, touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw)
     vary_constraints(model, theta, dtheta, touch, no_eta, t, state.z, sens.z, kin, tw, columns.e)
     scale(-1.0 / q, columns.e)
@@ -63,12 +63,9 @@ def vary_motion(model, theta, t, control, directions, state, sens, kin, comp, eq
     vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, columns.b)
     scale(-1.0, columns.b)
     error = solve(factor, control.gradient_tolerance, columns)
-    for c in range(sens.z.shape[0]):
-        for k in range(sens.z.shape[1]):
-            x = columns.x[c, k]
-            sens.z[c, k] += q * x
-            sens.zd[c, k] += 0.5 * h * x
-            sens.zdd[c, k] += x
+    add_scaled(q, columns.x, sens.z)
+    add_scaled(0.5 * h, columns.x, sens.zd)
+    add_scaled(1.0, columns.x, sens.zdd)
     copy_to(columns.mu, sens.lam)
     return error
 
@@ -115,7 +112,7 @@ def vary_projections(
         model, theta, control, directions, corrections[0], state, state.sigma, sens, still_kin, comp, eq, columns, tw
     )
     error = solve(factor, control.gradient_tolerance, columns)
-    _add(columns.x, sens.zd)
+    add_scaled(1.0, columns.x, sens.zd)
     copy_to(columns.mu, sens.sigma)
     _vary_resting_force(
         model, theta, control, directions, corrections[1], state, state.kappa, sens, still_kin, comp, eq, columns, tw
@@ -123,7 +120,7 @@ def vary_projections(
     vary_kinematics(model.tree, theta, dtheta, touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw)
     _vary_rates(model, theta, t, directions, state, sens, kin, eq, tw, 2, columns.e)
     error = max(error, solve(factor, control.gradient_tolerance, columns))
-    _add(columns.x, sens.zdd)
+    add_scaled(1.0, columns.x, sens.zdd)
     copy_to(columns.mu, sens.kappa)
     return error
 
@@ -147,18 +144,3 @@ def _vary_resting_force(
     vary_constraint_forces(model, dtheta, multiplier, sens.z, still_kin, tw, columns.b)
     vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, still_kin, comp, tw, columns.b)
     scale(-1.0, columns.b)
-
-
-@kernel
-def scale(factor, a):
-    """a *= factor."""
-    for i in range(a.shape[0]):
-        for k in range(a.shape[1]):
-            a[i, k] *= factor
-
-
-@kernel
-def _add(a, out):
-    for i in range(a.shape[0]):
-        for k in range(a.shape[1]):
-            out[i, k] += a[i, k]

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import kernel, merged
+from mbsim_cli.kernels.algebra.whole import copy_to
 from mbsim_cli.kernels.algorithms.formulations import accelerate, vary_accelerations
 from mbsim_cli.kernels.algorithms.open_tree import drive, vary_drive
 from mbsim_cli.kernels.algorithms.unit_rotations import normalise, vary_normalise
-from mbsim_cli.kernels.integrators.ali3p import copy_to
 from mbsim_cli.model.layout import NONE
 
 
@@ -60,8 +60,8 @@ def evaluate_state(model, theta, t, directions, dyn, state, sens):
 @merged
 def keep_stage(i, state, sens, stages):
     """Store the rates at a stage."""
-    _copy(state.zd, stages.zd[i])
-    _copy(state.zdd, stages.zdd[i])
+    copy_to(state.zd, stages.zd[i])
+    copy_to(state.zdd, stages.zdd[i])
     copy_to(sens.zd, stages.dzd[i])
     copy_to(sens.zdd, stages.dzdd[i])
 
@@ -69,20 +69,14 @@ def keep_stage(i, state, sens, stages):
 @merged
 def copy_state(state, sens, state_out, sens_out):
     """Copy a motion with its sensitivities."""
-    _copy(state.z, state_out.z)
-    _copy(state.zd, state_out.zd)
-    _copy(state.zdd, state_out.zdd)
-    _copy(state.lam, state_out.lam)
+    copy_to(state.z, state_out.z)
+    copy_to(state.zd, state_out.zd)
+    copy_to(state.zdd, state_out.zdd)
+    copy_to(state.lam, state_out.lam)
     copy_to(sens.z, sens_out.z)
     copy_to(sens.zd, sens_out.zd)
     copy_to(sens.zdd, sens_out.zdd)
     copy_to(sens.lam, sens_out.lam)
-
-
-@kernel
-def _copy(a, out):
-    for c in range(a.size):
-        out[c] = a[c]
 
 
 @merged

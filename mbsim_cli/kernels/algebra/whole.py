@@ -1,0 +1,35 @@
+"""Whole contiguous arrays of any shape: one long loop over all numbers, where one for each row would cost more."""
+
+from mbsim_cli.kernels._jit import kernel
+
+
+@kernel
+def clear(out):
+    """out = 0."""
+    x = out.reshape(-1)
+    for i in range(x.size):
+        x[i] = 0.0
+
+
+@kernel
+def copy_to(a, out):
+    """out = a."""
+    x, y = a.reshape(-1), out.reshape(-1)
+    for i in range(x.size):
+        y[i] = x[i]
+
+
+@kernel
+def scale(factor, out):
+    """out *= factor."""
+    x = out.reshape(-1)
+    for i in range(x.size):
+        x[i] *= factor
+
+
+@kernel
+def add_scaled(factor, a, out):
+    """out += factor a."""
+    x, y = a.reshape(-1), out.reshape(-1)
+    for i in range(x.size):
+        y[i] += factor * x[i]
