@@ -78,7 +78,7 @@ class _EntryLibrary(_OwnLibrary):
 
 
 def _callers_first(libraries: Iterable[Any]) -> list:
-    """The libraries and all kernels below them: the linker takes a function only where something asks for it already."""
+    """The libraries and all kernels below them: the linker takes a function only where one before asks for it."""
     callees_first: list[Any] = []
     visited = set()
 
