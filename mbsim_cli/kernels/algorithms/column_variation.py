@@ -12,17 +12,11 @@ from mbsim_cli.model.codes import Column
 def column_variation(tree, theta, z, dz, kin, i, c, k, N, base):
     """dS of column c of body i: N is the twist before the column, base that before its Euler parameters."""
     S = motion_at(kin.S, c)
-    if is_euler(tree.column_kind[c]):
-        return add6(cross_motion(base, S), own_column_variation(tree, theta, z, dz, kin, i, c, k))
-    return cross_motion(N, S)
-
-
-@inlined
-def own_column_variation(tree, theta, z, dz, kin, i, c, k):
-    """What the Euler parameters of body i change of their own column c."""
+    if not is_euler(tree.column_kind[c]):
+        return cross_motion(N, S)
     j = tree.column_kind[c] - Column.EULER_0
     local = euler_column_rate(load4(z, c - j), load4_of(dz, c - j, k), j)
-    return euler_own(tree, theta, kin, i, local)
+    return add6(cross_motion(base, S), euler_own(tree, theta, kin, i, local))
 
 
 @kernel

@@ -7,6 +7,7 @@ Paper 000, sections 5-7 (all of M_z z'', K, C, Q_rho at once); docs/theory/varia
 
 from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels._simd import add_to, at, block, width
+from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2, rate_power
 from mbsim_cli.kernels.algebra.rot3 import rotate, row9, symmetric_rotate
 from mbsim_cli.kernels.algebra.spatial import (
     accumulate2,
@@ -30,14 +31,13 @@ from mbsim_cli.kernels.algorithms.bodies import (
     at_origin2,
     pose_of,
 )
-from mbsim_cli.kernels.algorithms.column_variation import own_column_variation
 from mbsim_cli.kernels.algorithms.constraints import coordinate_measure, coordinate_rates, coordinate_slope
 from mbsim_cli.kernels.algorithms.forces import applied_wrench
 from mbsim_cli.kernels.algorithms.inverse_dynamics import body_force, inertia_at
-from mbsim_cli.kernels.algorithms.kinematics import offset_to_parent
+from mbsim_cli.kernels.algorithms.kinematics import euler_moment, offset_to_parent
 from mbsim_cli.kernels.algorithms.motion_forces import contact_of, follows_motion, is_tyre, vary_drag, vary_tyre
 from mbsim_cli.kernels.algorithms.newton_matrix import applied_variation, rate_apply, rate_matrix
-from mbsim_cli.kernels.elements.columns import is_euler
+from mbsim_cli.kernels.elements.columns import is_euler, load4, load4_of
 from mbsim_cli.kernels.elements.force_law import (
     measure_force,
     measure_force_variation,
@@ -94,12 +94,19 @@ def _vary_rows(tree, theta, z, dz, kin, i, k, N, total, dF, dG_out):
         kind = tree.column_kind[c]
         if kind == Column.EULER_0:
             base = N
-        if is_euler(kind):
-            row = dot6(base, turned) + dot6(own_column_variation(tree, theta, z, dz, kin, i, c, k), total)
-        else:
-            row = dot6(N, turned)
-        add_to(dG_out, c, k, dot6(S, dF) + row)
+            _vary_euler_rows(z, dz, c, k, euler_moment(tree, theta, kin, i, total), dG_out)
+        add_to(dG_out, c, k, dot6(S, dF) + dot6(base if is_euler(kind) else N, turned))
         N = axpy6(at(dz, c, k), S, N)
+
+
+@inlined
+def _vary_euler_rows(z, dz, c, k, moment, dG_out):
+    """Four columns from c on change by themselves: their variation times the moment that acts on them."""
+    e, de = load4(z, c), load4_of(dz, c, k)
+    square, along = norm2(e), inner4(e, de)
+    for j in range(4):
+        power = rate_power(moment, j)
+        add_to(dG_out, c + j, k, 2.0 / square * (inner4(power, de) - 2.0 * inner4(power, e) / square * along))
 
 
 @inlined
