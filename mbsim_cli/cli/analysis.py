@@ -86,6 +86,8 @@ def build(model_file: Any, settings: Settings, parameters: list[str] | None) -> 
         model_file, sensitivity_parameters=parameters, sensitivity=method, read_table=_read_table, **settings.options
     )
     options = assembled.problem.options
+    if (settings.step or settings.duration) and options.step > options.duration * (1 + 1e-9):
+        raise UsageError(f"the step {options.step:g} s is longer than the duration {options.duration:g} s")
     if settings.tolerance and options.open_tree and options.integrator == "rk4":
         raise UsageError("--tolerance is for adaptive integrators; rk4 takes fixed steps, which --step sets")
     return assembled

@@ -149,6 +149,11 @@ def test_an_integrator_wants_an_open_tree(mbsim, pendulum):
     assert mbsim("check", pendulum, "--tolerance", "0").code == 2
 
 
+def test_a_step_fits_into_the_duration(mbsim, pendulum):
+    done = mbsim("run", pendulum, "--step", "3", "--duration", "2")
+    assert done.code == 2 and "the step 3 s is longer than the duration 2 s" in done.err
+
+
 def test_fixed_steps_have_no_tolerance(mbsim, pendulum):
     done = mbsim("run", pendulum, "--formulation", "recursive", "--integrator", "rk4", "--tolerance", "1e-6")
     assert done.code == 2 and "rk4 takes fixed steps, which --step sets" in done.err
