@@ -17,7 +17,7 @@ from tests.kernels.inverse_problems import loaded_tree, motion, problem, relativ
 
 
 def _general(model, theta, given):
-    general = General(model, theta, np.zeros((0, theta.size)), matrices=True, at_center=True)
+    general = General(model, theta, np.zeros((theta.size, 0)), matrices=True, at_center=True)
     torque = np.zeros_like(given.position)
     matrices = general.torques(given, torque)
     n = torque.shape[1]
@@ -51,7 +51,7 @@ def test_derivatives_agree_with_the_complex_step(build):
     step = 1e-30
 
     def torque(theta, given):
-        general = General(model, theta.astype(complex), np.zeros((0, theta.size)), matrices=False, at_center=True)
+        general = General(model, theta.astype(complex), np.zeros((theta.size, 0)), matrices=False, at_center=True)
         out = np.zeros(given.position.shape, complex)
         general.torques(Motion(given.time, *(x.astype(complex) for x in given[1:])), out)
         return out.imag / step
