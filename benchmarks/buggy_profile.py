@@ -122,7 +122,7 @@ def _sensors(problem) -> float:
     record, d_record = simulation._records(COUNT)
     record.position[:], record.velocity[:], record.acceleration[:] = simulation.state[:3]
     width = int(simulation.model.sensors.first[-1])
-    out = np.zeros((COUNT, width)), np.zeros((COUNT, 3)), np.zeros((COUNT, width, simulation.p))
+    out = np.zeros((COUNT, width)), np.zeros((COUNT, 3)), np.zeros((COUNT, width, simulation.sens.z.shape[1]))
     s = simulation
     return (
         _shortest(

@@ -256,7 +256,15 @@ class _Width(AbstractTemplate):
 
 @lower_builtin(width, types.Array)
 def _width_of(context, builder, sig, args):
-    return context.get_constant(types.intp, WIDTH if sig.args[0].dtype == types.float64 else 1)
+    kind = sig.args[0]
+    if kind.dtype != types.float64:
+        return context.get_constant(types.intp, 1)
+    # the last block would reach beyond the array, and beyond what it may write
+    count = cgutils.unpack_tuple(builder, context.make_array(kind)(context, builder, args[0]).shape, kind.ndim)[-1]
+    left = builder.and_(count, count.type(WIDTH - 1))
+    with builder.if_then(builder.icmp_signed("!=", left, count.type(0)), likely=False):
+        context.call_conv.return_user_exc(builder, ValueError, (f"directions must fill blocks of {WIDTH}",))
+    return context.get_constant(types.intp, WIDTH)
 
 
 @infer_global(block)

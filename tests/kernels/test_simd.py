@@ -74,6 +74,12 @@ def test_directions_must_be_contiguous():
         formulas(a, a, 0.7, np.zeros((4, WIDTH)))
 
 
+def test_directions_must_fill_blocks():
+    a = rng.normal(size=(1, WIDTH + 5))
+    with pytest.raises(ValueError, match="directions must fill blocks of 8"):
+        formulas(a, a, 0.7, np.zeros((4, WIDTH + 5)))
+
+
 def test_room_for_directions():
     assert [padded(p) for p in (0, 1, 8, 9)] == [0, 8, 8, 16]
     for dtype in (float, complex):
