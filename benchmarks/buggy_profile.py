@@ -62,11 +62,13 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
         elif part == 4:
             solve(work.tangent, 1e-3, work.column)
         elif part == 5:
-            newton_matrix(model, theta, t, control.h, state.z, state.zd, state.lam, eq.no_eta, kin, comp, eq.T)
+            newton_matrix(
+                model, theta, t, control.h, state.z, state.zd, state.lam, eq.no_eta, kin, comp, work.tangent.T
+            )
         elif part == 6:
             factor_with(control.ratio, eq, work.tangent)
         elif part == 7:
-            mass_matrix(model.tree, kin, comp, extra.eq.T)
+            mass_matrix(model.tree, kin, comp, work.projection.T)
         elif part == 8:
             constraint_rates(model, theta, eq.no_eta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
         elif part == 9:

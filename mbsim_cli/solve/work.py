@@ -49,7 +49,7 @@ def equations(model: Model, dtype: type) -> Equations:
     def z(*shape: int) -> np.ndarray:
         return np.zeros(shape, dtype)
 
-    return Equations(z(n, n), z(m, n), z(m, 6), z(m), z(m), z(m), z(n), z(n), z(MEASURE_SIZE, 1))
+    return Equations(z(m, n), z(m, 6), z(m), z(m), z(m), z(n), z(n), z(MEASURE_SIZE, 1))
 
 
 def factor(n: int, m: int, structure: Sparsity, dtype: type) -> Factor:

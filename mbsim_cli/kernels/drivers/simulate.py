@@ -73,7 +73,9 @@ def run(
         fresh, error = True, 0.0
         if status == Status.OK and varies:
             # the last correction is far below the accuracy of the gradient: the state evaluated last serves
-            newton_matrix(model, theta, t, control.h, state.z, state.zd, state.lam, eq.no_eta, kin, comp, eq.T)
+            newton_matrix(
+                model, theta, t, control.h, state.z, state.zd, state.lam, eq.no_eta, kin, comp, work.tangent.T
+            )
             if factor_with(control.ratio, eq, work.tangent):
                 error = vary_motion(
                     model, theta, t, control, directions, state, sens, kin, comp, eq, work.tangent, extra.columns,

@@ -34,7 +34,6 @@ class State(NamedTuple):
 class Equations(NamedTuple):
     """Equations of motion and constraints at an iterate."""
 
-    T: np.ndarray  # (n, n)
     J: np.ndarray  # (m, n)
     lines: np.ndarray  # (m, 6)
     phi: np.ndarray  # (m,)
@@ -96,11 +95,10 @@ def evaluate(model, theta, t, at_center, state, kin, comp, eq):
 
 @merged
 def factor_with(ratio, eq, factor):
-    """Factorise eq.T with the constraints of eq.J."""
+    """Factorise factor.T with the constraints of eq.J."""
     copy_to(eq.J, factor.J)
-    copy_to(eq.T, factor.T)
     return factor_penalised(
-        factor.sparsity, eq.T, factor.J, ratio, factor.alpha, factor.weight, factor.lu, factor.pivot
+        factor.sparsity, factor.T, factor.J, ratio, factor.alpha, factor.weight, factor.lu, factor.pivot
     )
 
 
@@ -166,7 +164,7 @@ def newton(model, theta, t, control, scale, state, kin, comp, eq, factor, column
         evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
         formed = not fresh
         if formed:
-            newton_matrix(model, theta, t, h, state.z, state.zd, state.lam, eq.no_eta, kin, comp, eq.T)
+            newton_matrix(model, theta, t, h, state.z, state.zd, state.lam, eq.no_eta, kin, comp, factor.T)
             if not factor_with(control.ratio, eq, factor):
                 return Status.SINGULAR, iteration, scale
             fresh = True
@@ -247,11 +245,11 @@ def project(model, theta, t, control, state, kin, comp, eq, factor, columns, cor
     """
     n, m = state.z.size, state.lam.size
     if control.mass_projection:
-        mass_matrix(model.tree, kin, comp, eq.T)
+        mass_matrix(model.tree, kin, comp, factor.T)
     else:
         for i in range(n):
             for j in range(n):
-                eq.T[i, j] = 1.0 if i == j else 0.0
+                factor.T[i, j] = 1.0 if i == j else 0.0
     if not factor_with(control.projection_ratio, eq, factor):
         return Status.SINGULAR
     constraint_rates(model, theta, eq.no_eta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
