@@ -8,7 +8,11 @@ import numpy as np
 
 from mbsim_cli import assembly, spec
 from mbsim_cli.kernels._jit import entry
-from mbsim_cli.kernels.algorithms.constraint_variation import vary_constraint_forces, vary_constraints
+from mbsim_cli.kernels.algorithms.constraint_variation import (
+    vary_constraint_forces,
+    vary_constraint_rates,
+    vary_constraints,
+)
 from mbsim_cli.kernels.algorithms.constraints import constraint_rates, constraints
 from mbsim_cli.kernels.algorithms.forces import clear_wrenches, constraint_forces, element_forces
 from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
@@ -33,11 +37,12 @@ PARTS = (
     ("factorisation (tangent, mass matrix)", 0, 2),
     ("mass matrix", 0, 1),
     ("rates of constraints", 0, 2),
-    ("variation of kinematics", 0, 5),
+    ("variation of kinematics", 0, 3),
     ("variation of constraint forces", 0, 3),
     ("variation of springs and tyres", 0, 1),
     ("variation of bodies, sums over the tree", 0, 3),
-    ("variation of constraints", 0, 3),
+    ("variation of constraints and of their lines", 0, 2),
+    ("variation of rates of constraints", 0, 2),
     ("solution, 5 columns", 0, 3),
 )
 
@@ -84,6 +89,11 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
             vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, columns.b)
         elif part == 13:
             vary_constraints(model, theta, dtheta, touch, no_eta, t, state.z, sens.z, kin, tw, columns.e)
+        elif part == 14:
+            vary_constraint_rates(
+                model, theta, dtheta, touch, no_eta, eq.lines, t, state.z, state.zd, state.zdd, sens.z, sens.zd,
+                sens.zdd, kin, tw, directions.order[2], columns.e,
+            )  # fmt: skip
         else:
             solve(work.tangent, control.gradient_tolerance, columns)
 
