@@ -77,7 +77,7 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
         elif part == 8:
             constraint_rates(model, theta, eq.no_eta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
         elif part == 9:
-            vary_kinematics(model.tree, theta, dtheta, touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw)
+            vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
         elif part == 10:
             clear_forces(tw, columns.b)
             vary_constraint_forces(model, dtheta, state.lam, sens.z, kin, tw, columns.b)

@@ -108,9 +108,7 @@ def assemble_start(problem: Problem, theta: np.ndarray, p: int) -> Start:
     model, dtype = problem.model, theta.dtype.type
     nb, n, _ = allocate.sizes(model)
     first = model.tree.initial[0]
-    dtheta = zeros((theta.size, p), dtype)
-    wanted = min(p, problem.theta_rho.shape[1])
-    dtheta[:, :wanted] = problem.theta_rho[:, :wanted]
+    dtheta = allocate.padded_directions(problem.theta_rho[:, :p], dtype)
     state, sens = allocate.state(model, dtype), allocate.sensitivity(model, p, dtype)
     state.z[:], state.zd[:] = theta[first : first + n], theta[first + n : first + 2 * n]
     sens.z[:], sens.zd[:] = dtheta[first : first + n], dtheta[first + n : first + 2 * n]

@@ -124,7 +124,6 @@ def directions(model: Model, dtheta: np.ndarray, dtype: type) -> Directions:
     return Directions(
         np.ascontiguousarray(dtheta, dtype),
         touch(model, dtheta),
-        zeros((n, p), dtype),
         np.zeros(n, dtype),
         zeros((MEASURE_SIZE, p), dtype),
         np.arange(3),

@@ -24,12 +24,19 @@ from mbsim_cli.kernels.algebra.spatial import (
     store2,
 )
 from mbsim_cli.kernels.algebra.vec3 import axpy3, dot3, scale3
+from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.articulated_body import is_skipped, norm_defect
 from mbsim_cli.kernels.algorithms.inverse_dynamics import body_force, inertia_at
 from mbsim_cli.kernels.algorithms.kinematics import offset_to_parent
 from mbsim_cli.kernels.algorithms.newton_matrix import rate_apply, rate_matrix
 from mbsim_cli.kernels.algorithms.residual_variation import own_inertia_force
-from mbsim_cli.kernels.algorithms.variation import add_fixed, body_frame_twist, parent_frame_twist, vary_ground
+from mbsim_cli.kernels.algorithms.variation import (
+    add_fixed,
+    body_frame_twist,
+    cross_column,
+    parent_frame_twist,
+    vary_ground,
+)
 from mbsim_cli.kernels.elements.columns import is_euler, load4, load4_of
 from mbsim_cli.model.codes import Column
 from mbsim_cli.model.layout import NONE
@@ -38,7 +45,7 @@ from mbsim_cli.model.layout import NONE
 @kernel
 def vary_bodies_outward(tree, theta, dtheta, touch, kin, art, dz, dzd, dzdd, tw, x_out):
     """N, N', N'' and F of all bodies, and in x (n, p) for each axis less what it meets; dzdd (n, p) of drives."""
-    vary_ground(tree, dtheta, 1.0, tw)
+    vary_ground(tree, dtheta, tw)
     for i in range(tree.parent.size):
         p, d = tree.parent[i], offset_to_parent(tree, kin, i)
         P, momentum = rate_matrix(kin, i)
@@ -74,11 +81,7 @@ def _cross_columns(tree, i, k, kin, art, dz, dzd, dzdd, N, N1, N2, x_out):
         elif kind == Column.EULER_0:  # all three axes are fixed on the parent's side
             for j in range(1, 4):
                 put(x_out, c + j, k, _turned_axis(motion_at(art.axis, c + j), force, N))
-        S, S1, S2 = motion_at(kin.S, c), motion_at(kin.S1, c), motion_at(kin.S2, c)
-        x, x1, x2 = at(dz, c, k), at(dzd, c, k), at(dzdd, c, k)
-        N = axpy6(x, S, N)
-        N1 = axpy6(x, S1, axpy6(x1, S, N1))
-        N2 = axpy6(x, S2, axpy6(2.0 * x1, S1, axpy6(x2, S, N2)))
+        N, N1, N2 = cross_column(kin, c, at(dz, c, k), at(dzd, c, k), at(dzdd, c, k), N, N1, N2)
     return N, N1, N2
 
 
@@ -132,9 +135,7 @@ def vary_axis_accelerations(tree, driver, kin, art, tw, x):
 
     A driven axis receives the variation of the force that its drive takes instead.
     """
-    for c in range(6):
-        for k in range(tw.N2.shape[2]):
-            tw.N2[tree.parent.size, c, k] = 0.0
+    clear(tw.N2[tree.parent.size])
     for i in range(tree.parent.size):
         p, d = tree.parent[i], offset_to_parent(tree, kin, i)
         for g in range(0, x.shape[1], width(x)):

@@ -22,6 +22,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     motion_at2,
     sub6,
 )
+from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.column_variation import vary_columns
 from mbsim_cli.kernels.algorithms.dense_equations import (
     add_product,
@@ -81,7 +82,7 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
     motion_kinematics(tree, theta, z, zd, eq.zero, kin)
     clear_wrenches(dyn.W, eq.Q)
     element_forces(model, theta, t, z, zd, kin, dyn.W, eq.Q)
-    _clear(eq.M)
+    clear(eq.M)
     for c in range(z.size):
         eq.K[c] = -eq.Q[c]
     for b in range(tree.parent.size):
@@ -100,12 +101,12 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
 def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn, dzdd_out, d_reaction_out):
     """dz'' (n, p) for dz, dzd (n, p) and dtheta (len(theta), p); needs ``accelerate`` at the state. Cost O(p n^3)."""
     tree, kin, tw, eq = model.tree, dyn.kin, dyn.tw, dyn.eq
-    vary_kinematics(tree, theta, dtheta, touch, 1.0, kin, dz, dzd, eq.zeros, tw)
+    vary_kinematics(tree, theta, dtheta, touch, kin, dz, dzd, eq.zeros, tw)
     clear_forces(tw, eq.dG)
     vary_element_forces(model, theta, dtheta, touch, dyn.no_eta, t, z, zd, dz, dzd, kin, tw, eq.dG)
     for k in range(dz.shape[1]):
         vary_columns(tree, theta, z, dz, k, kin, tw, dyn.dS)
-        _clear(eq.dM)
+        clear(eq.dM)
         for b in range(tree.parent.size):
             _vary_sums(tree, theta, dtheta, touch, k, b, dyn, eq.dG, eq.dM)
         _mirror(eq.dM)
@@ -179,13 +180,6 @@ def _add_congruence(J, P, M_out):
             M_out[i, j] += (
                 a[0] * P[0, j] + a[1] * P[1, j] + a[2] * P[2, j] + b[0] * P[3, j] + b[1] * P[4, j] + b[2] * P[5, j]
             )
-
-
-@kernel
-def _clear(M_out):
-    for i in range(M_out.shape[0]):
-        for j in range(M_out.shape[1]):
-            M_out[i, j] = 0.0
 
 
 @kernel

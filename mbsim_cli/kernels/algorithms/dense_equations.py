@@ -11,6 +11,7 @@ import numpy as np
 from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2
 from mbsim_cli.kernels.algebra.linear_solve import ldl_factor, ldl_solve
+from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.open_tree import coefficient_offset, driven_acceleration, vary_driven_acceleration
 from mbsim_cli.kernels.elements.columns import load4, load4_of
 from mbsim_cli.model.layout import NONE
@@ -172,9 +173,7 @@ def _reactions(model, theta, open_tree, eq, zdd, reaction_out):
 
 @kernel
 def _vary_reactions(model, theta, dtheta, open_tree, zdd, eq, dzdd, d_reaction_out):
-    for i in range(d_reaction_out.shape[0]):
-        for k in range(d_reaction_out.shape[1]):
-            d_reaction_out[i, k] = 0.0
+    clear(d_reaction_out)
     for c in range(zdd.size):
         i = open_tree.driver[c]
         if i != NONE:

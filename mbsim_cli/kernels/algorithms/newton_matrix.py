@@ -25,6 +25,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     sub6,
 )
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, row3, scale3, sub3
+from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.bodies import at_origin, no_motion, pose_of
 from mbsim_cli.kernels.algorithms.constraints import (
     coordinate_measure,
@@ -97,9 +98,7 @@ def newton_matrix(model, theta, t, h, z, zd, multiplier, no_eta, kin, comp, T_ou
 def mass_matrix(tree, kin, comp, M_out):
     """M (n, n). Cost O(n d)."""
     _own_inertia(tree, kin, comp)
-    for i in range(M_out.shape[0]):
-        for j in range(M_out.shape[1]):
-            M_out[i, j] = 0.0
+    clear(M_out)
     for i in range(tree.parent.size - 1, -1, -1):
         inertia = inertia_at(comp.inertia, i)
         for k in range(tree.first_column[i], tree.first_column[i + 1]):

@@ -12,6 +12,7 @@ import numpy as np
 from mbsim_cli.kernels._jit import kernel
 from mbsim_cli.kernels._simd import zeros
 from mbsim_cli.kernels.algebra.spatial import add6, dot6, inertia_apply, motion_at, motion_at2
+from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.column_variation import vary_columns
 from mbsim_cli.kernels.algorithms.dense_equations import (
     add_product,
@@ -80,7 +81,7 @@ def vary_accelerations(
 ):  # fmt: skip
     """dz'' (n, p) for dz, dzd (n, p) and dtheta (len(theta), p); needs ``accelerate`` at the state. Cost O(p n^2)."""
     tree, kin, tw, eq = model.tree, dyn.kin, dyn.tw, dyn.eq
-    vary_kinematics(tree, theta, dtheta, touch, 1.0, kin, dz, dzd, eq.zeros, tw)
+    vary_kinematics(tree, theta, dtheta, touch, kin, dz, dzd, eq.zeros, tw)
     clear_forces(tw, eq.dG)
     vary_element_forces(model, theta, dtheta, touch, dyn.no_eta, t, z, zd, dz, dzd, kin, tw, eq.dG)
     vary_bodies(tree, theta, dtheta, touch, z, dz, kin, dyn.comp, tw, eq.dG)
@@ -111,9 +112,7 @@ def vary_composites(tree, theta, dtheta, touch, k, kin, tw, d_inertia_out):
 @kernel
 def vary_mass_matrix(tree, kin, comp, dS, d_inertia, dM_out):
     """dM_jk = dS_j . I S_k + S_j . (dI S_k + I dS_k), I of the subtree of k, j above it: equation (79). Cost O(n d)."""
-    for j in range(dM_out.shape[0]):
-        for k in range(dM_out.shape[1]):
-            dM_out[j, k] = 0.0
+    clear(dM_out)
     for i in range(tree.parent.size):
         inertia, varied = inertia_at(comp.inertia, i), inertia_at(d_inertia, i)
         for k in range(tree.first_column[i], tree.first_column[i + 1]):

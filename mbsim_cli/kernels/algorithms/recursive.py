@@ -10,6 +10,7 @@ import numpy as np
 from mbsim_cli.kernels._jit import kernel
 from mbsim_cli.kernels._simd import zeros
 from mbsim_cli.kernels.algebra.spatial import dot6, motion_at
+from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.articulated_body import (
     accelerate_axes,
     add_coordinate_accelerations,
@@ -110,9 +111,7 @@ def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn,
     vary_driven_acceleration(model, theta, dtheta, t, dyn.open_tree, zdd, dyn.driven)
     vary_bodies_outward(tree, theta, dtheta, touch, kin, art, dz, dzd, dyn.driven, tw, dyn.x)
     if model.forces.kind.size > 0:
-        for c in range(z.size):
-            for k in range(dz.shape[1]):
-                dyn.dG[c, k] = 0.0
+        clear(dyn.dG)
         vary_element_forces(model, theta, dtheta, touch, dyn.no_eta, t, z, zd, dz, dzd, kin, tw, dyn.dG)
         add_axis_forces(tree, z, dz, dyn.Q, dyn.dG, dyn.x)
     eliminate_variations(tree, driver, kin, art, tw, dyn.x)

@@ -21,17 +21,15 @@ from mbsim_cli.kernels.algebra.spatial import (
     store2,
 )
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, load3, load3_of, row3, sub3
+from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.kinematics import offset_to_parent
 from mbsim_cli.model.layout import GRAVITY, P_C, P_P, R_C, R_P
 
 
 @kernel
-def vary_kinematics(tree, theta, dtheta, touch, gravity, kin, dz, dzd, dzdd, tw):
-    """Fill N, N', N'' and base of ``tw`` for directions dtheta (len(theta), p), dz, dzd, dzdd (n, p).
-
-    ``gravity`` is 1 where A holds gravity and 0 where it does not.
-    """
-    vary_ground(tree, dtheta, gravity, tw)
+def vary_kinematics(tree, theta, dtheta, touch, kin, dz, dzd, dzdd, tw):
+    """Fill N, N', N'' and base of ``tw`` for directions dtheta (len(theta), p), dz, dzd, dzdd (n, p)."""
+    vary_ground(tree, dtheta, tw)
     for i in range(tree.parent.size):
         p = tree.parent[i]
         offset = offset_to_parent(tree, kin, i)
@@ -47,11 +45,7 @@ def vary_kinematics(tree, theta, dtheta, touch, gravity, kin, dz, dzd, dzdd, tw)
                 N, N1, N2 = add_fixed(own, base_V, base_A, N, N1, N2)
             store2(tw.base, i, k, N)
             for c in range(tree.first_column[i], tree.first_column[i + 1]):
-                S, S1, S2 = motion_at(kin.S, c), motion_at(kin.S1, c), motion_at(kin.S2, c)
-                x, x1, x2 = at(dz, c, k), at(dzd, c, k), at(dzdd, c, k)
-                N = axpy6(x, S, N)
-                N1 = axpy6(x, S1, axpy6(x1, S, N1))
-                N2 = axpy6(x, S2, axpy6(2.0 * x1, S1, axpy6(x2, S, N2)))
+                N, N1, N2 = cross_column(kin, c, at(dz, c, k), at(dzd, c, k), at(dzdd, c, k), N, N1, N2)
             if touch.geometry[i, g]:
                 own = body_frame_twist(tree, theta, dtheta, k, kin, i)
                 N, N1, N2 = add_fixed(own, motion_at(kin.V, i), motion_at(kin.A, i), N, N1, N2)
@@ -60,12 +54,19 @@ def vary_kinematics(tree, theta, dtheta, touch, gravity, kin, dz, dzd, dzdd, tw)
             store2(tw.N2, i, k, N2)
 
 
+@inlined
+def cross_column(kin, c, dz, dzd, dzdd, N, N1, N2):
+    """Twists behind column c from those before it."""
+    S, S1, S2 = motion_at(kin.S, c), motion_at(kin.S1, c), motion_at(kin.S2, c)
+    behind1 = axpy6(dz, S1, axpy6(dzd, S, N1))
+    behind2 = axpy6(dz, S2, axpy6(2.0 * dzd, S1, axpy6(dzdd, S, N2)))
+    return axpy6(dz, S, N), behind1, behind2
+
+
 @kernel
 def vary_resting(tree, theta, dtheta, touch, still, dz, tw):
     """Fill N'' of ``tw`` for a system at rest with accelerations A and column rates S'' in ``still``, at its N."""
-    for c in range(6):
-        for k in range(tw.N2.shape[2]):
-            tw.N2[tree.parent.size, c, k] = 0.0
+    clear(tw.N2[tree.parent.size])
     for i in range(tree.parent.size):
         p, offset = tree.parent[i], offset_to_parent(tree, still, i)
         for g in range(0, dz.shape[1], width(dz)):
@@ -83,7 +84,7 @@ def vary_resting(tree, theta, dtheta, touch, still, dz, tw):
 
 
 @inlined
-def vary_ground(tree, dtheta, gravity, tw):
+def vary_ground(tree, dtheta, tw):
     """Twists of the ground."""
     nb = tree.parent.size
     for g in range(0, dtheta.shape[1], width(dtheta)):
@@ -94,7 +95,7 @@ def vary_ground(tree, dtheta, gravity, tw):
             put(tw.N1, nb, c, k, 0.0)
             put(tw.N1, nb, c + 3, k, 0.0)
             put(tw.N2, nb, c, k, 0.0)
-            put(tw.N2, nb, c + 3, k, -gravity * at(dtheta, GRAVITY + c, k))
+            put(tw.N2, nb, c + 3, k, -at(dtheta, GRAVITY + c, k))
 
 
 @inlined

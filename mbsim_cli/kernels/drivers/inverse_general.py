@@ -24,7 +24,7 @@ def general_torques(
         element_forces(model, theta, t, z, zd, kin, comp.W, Q)
         residual(tree, kin, comp, Q, torque_out[row])
         if dtheta.shape[1] > 0:
-            vary_kinematics(tree, theta, dtheta, touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw)
+            vary_kinematics(tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
             clear_forces(tw, d_torque_out[row])
             vary_element_forces(
                 model, theta, dtheta, touch, directions.no_eta, t, z, zd, sens.z, sens.zd, kin, tw, d_torque_out[row]
@@ -49,7 +49,7 @@ def applied_torques(
             apply_to_body(comp.W, kin, model.pairs.b[model.forces.pair[f]], 1.0, wrench)
         residual(tree, kin, comp, Q, torque_out[row])
         if dtheta.shape[1] > 0:
-            vary_kinematics(tree, theta, dtheta, touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw)
+            vary_kinematics(tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
             clear_forces(tw, d_torque_out[row])
             for f in range(model.forces.kind.size):
                 vary_applied(model, theta, dtheta, t, f, kin, tw)

@@ -39,7 +39,7 @@ def linearise(model, theta, t, h, at_center, directions, state, sens, work, tw, 
     constraint_rates(model, theta, eq.no_eta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
     newton_matrix(model, theta, t, h, state.z, state.zd, state.lam, eq.no_eta, kin, comp, out.T)
     dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
-    vary_kinematics(tree, theta, dtheta, touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw)
+    vary_kinematics(tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
     vary_constraints(model, theta, dtheta, touch, no_eta, t, state.z, sens.z, kin, tw, out.dphi[0])
     for order in range(1, 3):
         vary_constraint_rates(

@@ -19,7 +19,7 @@ def measure_start(model, theta, open_tree, directions, no_eta, state, sens, kin,
     position_kinematics(model.tree, theta, state.z, True, kin)
     motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
     dtheta, touch, zeroth = directions.dtheta, directions.touch, directions.order[0]
-    vary_kinematics(model.tree, theta, dtheta, touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw)
+    vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
     for i in range(wanted.size):
         value_out[i] = measure_of_order(
             model, theta, no_eta, wanted[i], zeroth, state.z, state.zd, state.zdd, kin

@@ -26,7 +26,7 @@ def observe(
             dz, dzd, dzdd = d_record.position[row], d_record.velocity[row], d_record.acceleration[row]
             d_force = d_record.reaction[row]
             sens = Sensitivity(dz, dzd, dzdd, d_force, d_force, d_force)
-            vary_kinematics(model.tree, theta, directions.dtheta, directions.touch, 1.0, kin, dz, dzd, dzdd, tw)
+            vary_kinematics(model.tree, theta, directions.dtheta, directions.touch, kin, dz, dzd, dzdd, tw)
             vary_sensors(
                 model,
                 theta,

@@ -39,7 +39,6 @@ class Directions(NamedTuple):
 
     dtheta: np.ndarray  # (len(theta), p), p ``_simd.padded``
     touch: tuple  # workspace.Touch
-    zero: np.ndarray  # (n, p) zeros
     still: np.ndarray  # (n,) zeros
     no_eta: np.ndarray  # (15, p) zeros
     order: np.ndarray  # (3,) 0, 1, 2: as an array, so that no order is compiled for itself
@@ -54,7 +53,7 @@ def vary_motion(model, theta, t, control, directions, state, sens, kin, comp, eq
     add_scaled(h, sens.zd, sens.z)
     add_scaled(0.5 * h * h, sens.zdd, sens.z)
     add_scaled(h, sens.zdd, sens.zd)
-    vary_kinematics(model.tree, theta, dtheta, touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw)
+    vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
     vary_constraints(model, theta, dtheta, touch, no_eta, t, state.z, sens.z, kin, tw, columns.e)
     scale(-1.0 / q, columns.e)
     clear_forces(tw, columns.b)
@@ -105,7 +104,7 @@ def vary_projections(
     the resting system under the acceleration x.
     """
     dtheta, touch = directions.dtheta, directions.touch
-    vary_kinematics(model.tree, theta, dtheta, touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw)
+    vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
     vary_constraints(model, theta, dtheta, touch, directions.no_eta, t, state.z, sens.z, kin, tw, columns.e)
     _vary_rates(model, theta, t, directions, state, sens, kin, eq, tw, 1, columns.e)
     _vary_resting_force(
@@ -117,7 +116,7 @@ def vary_projections(
     _vary_resting_force(
         model, theta, control, directions, corrections[1], state, state.kappa, sens, still_kin, comp, eq, columns, tw
     )
-    vary_kinematics(model.tree, theta, dtheta, touch, 1.0, kin, sens.z, sens.zd, sens.zdd, tw)
+    vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
     _vary_rates(model, theta, t, directions, state, sens, kin, eq, tw, 2, columns.e)
     error = max(error, solve(factor, control.gradient_tolerance, columns))
     add_scaled(1.0, columns.x, sens.zdd)

@@ -152,7 +152,7 @@ def vary_stage(model, theta, t, g, directions, tree, state, sens, eq):
             sens.z[c, k] += g * sens.zd[c, k]
     vary_drive(model, theta, dtheta, t, tree, state.z, state.zd, sens.z, sens.zd)
     vary_driven_acceleration(model, theta, dtheta, t, tree, state.zdd, sens.zdd)
-    vary_kinematics(model.tree, theta, dtheta, touch, 1.0, eq.kin, sens.z, sens.zd, sens.zdd, eq.twists)
+    vary_kinematics(model.tree, theta, dtheta, touch, eq.kin, sens.z, sens.zd, sens.zdd, eq.twists)
     clear_forces(eq.twists, b)
     vary_element_forces(
         model, theta, dtheta, touch, directions.no_eta, t, state.z, state.zd, sens.z, sens.zd, eq.kin, eq.twists, b
