@@ -18,7 +18,7 @@ from numba.core.typeconv import Conversion
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import models, register_model
 
-__all__ = ["WIDTH", "add_to", "at", "block", "padded", "put", "square_sum", "width", "zeros"]
+__all__ = ["WIDTH", "add_to", "at", "block", "padded", "put", "squares", "total", "width", "zeros"]
 
 WIDTH = 8
 _LINE = 64  # bytes of a cache line
@@ -66,9 +66,14 @@ def add_to(array, *rest):
     array[rest[:-1]] += rest[-1]
 
 
-def square_sum(x):
-    """Sum of squares of real and imaginary parts over the directions."""
+def squares(x):
+    """Square of the absolute value, in each direction."""
     return x.real * x.real + x.imag * x.imag
+
+
+def total(x):
+    """Sum over the directions."""
+    return x
 
 
 # The types ------------------------------------------------------------------------------------------------------------
@@ -241,10 +246,10 @@ def _accumulate(context, builder, sig, args):
     before, given = _load(context, builder, kind, pointer, many), _given(context, builder, sig, args, many)
     if isinstance(kind.dtype, types.Complex):
         plus = signature(kind.dtype, kind.dtype, kind.dtype)
-        total = context.get_function(operator.add, plus)(builder, (before, given))
+        after = context.get_function(operator.add, plus)(builder, (before, given))
     else:
-        total = builder.fadd(before, given)
-    _store(context, builder, kind, pointer, many, total)
+        after = builder.fadd(before, given, flags=("contract",) if many else ())
+    _store(context, builder, kind, pointer, many, after)
     return context.get_dummy_value()
 
 
@@ -278,26 +283,38 @@ def _block_of(context, builder, sig, args):
     return context.cast(builder, args[1], sig.args[1], types.intp)
 
 
-@infer_global(square_sum)
-class _SquareSum(AbstractTemplate):
+@infer_global(squares)
+class _Squares(AbstractTemplate):
     def generic(self, args: tuple, kws: dict) -> Any:
-        return signature(types.float64, *args)
+        return signature(args[0] if isinstance(args[0], Lanes) else types.float64, *args)
 
 
-@lower_builtin(square_sum, types.Float)
+@lower_builtin(squares, types.Float)
+@lower_builtin(squares, Lanes)
 def _square(context, builder, sig, args):
     return builder.fmul(args[0], args[0])
 
 
-@lower_builtin(square_sum, types.Complex)
+@lower_builtin(squares, types.Complex)
 def _squares_of_parts(context, builder, sig, args):
     value = context.make_complex(builder, sig.args[0], args[0])
     return builder.fadd(builder.fmul(value.real, value.real), builder.fmul(value.imag, value.imag))
 
 
-@lower_builtin(square_sum, Lanes)
-def _sum_squares(context, builder, sig, args):
-    squares, total = builder.fmul(args[0], args[0]), ir.Constant(ir.DoubleType(), 0.0)
+@infer_global(total)
+class _Total(AbstractTemplate):
+    def generic(self, args: tuple, kws: dict) -> Any:
+        return signature(types.float64, *args)
+
+
+@lower_builtin(total, types.Float)
+def _one(context, builder, sig, args):
+    return args[0]
+
+
+@lower_builtin(total, Lanes)
+def _sum_of_lanes(context, builder, sig, args):
+    value = ir.Constant(ir.DoubleType(), 0.0)
     for lane in range(WIDTH):
-        total = builder.fadd(total, builder.extract_element(squares, ir.Constant(ir.IntType(32), lane)))
-    return total
+        value = builder.fadd(value, builder.extract_element(args[0], ir.Constant(ir.IntType(32), lane)))
+    return value

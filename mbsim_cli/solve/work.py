@@ -3,13 +3,14 @@
 import numpy as np
 
 from mbsim_cli.kernels._simd import padded, zeros
+from mbsim_cli.kernels.algorithms.constrained_solve import Columns, Factor
 from mbsim_cli.kernels.algorithms.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.sparsity import Sparsity, sparsity
 from mbsim_cli.kernels.algorithms.workspace import composite, kinematics, touch, twists
 from mbsim_cli.kernels.drivers.linearise import Linearisation
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import SensitivityWork, Work
-from mbsim_cli.kernels.integrators.ali3p import Columns, Control, Equations, Factor, State
+from mbsim_cli.kernels.integrators.ali3p import Control, Equations, State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, Sensitivity
 from mbsim_cli.model.layout import MEASURE_SIZE, Model
 from mbsim_cli.model.problem import Options
@@ -54,18 +55,16 @@ def equations(model: Model, dtype: type) -> Equations:
 
 def factor(n: int, m: int, structure: Sparsity, dtype: type) -> Factor:
     """Allocate Factor."""
-    pivot, weight, alpha = np.zeros(max(1, n), np.int64), np.zeros(n), np.zeros(m)
-    T, lu, J = (zeros(shape, dtype) for shape in ((n, n), (n, padded(n)), (m, n)))
-    return Factor(T, lu, pivot, weight, J, alpha, structure)
+    count = structure.neighbour.size
+    matrices = zeros((n, n), dtype), zeros((m, n), dtype)
+    packed = np.zeros(count, dtype), np.zeros(count, dtype), np.zeros(n, dtype)
+    lu, pivot = zeros((n, padded(n)), dtype), np.zeros(max(1, n), np.int64)
+    return Factor(*matrices, np.zeros(m), np.zeros(n), structure, *packed, lu, pivot)
 
 
 def columns(n: int, m: int, p: int, dtype: type) -> Columns:
     """Allocate Columns."""
-
-    def z(rows: int) -> np.ndarray:
-        return zeros((rows, p), dtype)
-
-    return Columns(z(n), z(m), z(n), z(m), z(n), z(m))
+    return Columns(*(zeros((rows, p), dtype) for rows in (n, m, n, m, n, m, m)))
 
 
 def state(model: Model, dtype: type) -> State:

@@ -6,7 +6,7 @@ import pytest
 from numba.core.errors import TypingError
 
 from mbsim_cli.kernels._jit import entry, kernel
-from mbsim_cli.kernels._simd import WIDTH, add_to, at, block, padded, put, square_sum, width, zeros
+from mbsim_cli.kernels._simd import WIDTH, add_to, at, block, padded, put, squares, total, width, zeros
 
 pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="plain Python takes one direction at a time")
 rng = np.random.default_rng(8)
@@ -30,7 +30,7 @@ def formulas(a, b, s, out):
         put(out, 1, k, 0.0)
         for _ in range(2):
             add_to(out, 1, k, at(out, 0, k))
-        put(out, 2, k, square_sum(at(a, 0, k)))
+        put(out, 2, k, total(squares(at(a, 0, k))))
         put(out, 3, k, width(a))
 
 

@@ -6,6 +6,7 @@ Own loops: numpy's wrapper costs more than the work at these sizes, and these al
 import numpy as np
 
 from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels._simd import at, block, put, width
 
 SINGULAR = 1e-13  # of its diagonal entry: a smaller pivot of a positive matrix is round-off
 
@@ -38,28 +39,34 @@ def lu_factor(a, pivot_out):
 
 @kernel
 def lu_solve(lu, pivot, b):
-    """Solve in place for all columns of b (n, k)."""
-    n, columns = b.shape
+    """Solve in place for all columns of b (n, k), k 1 or ``_simd.padded``."""
+    if b.shape[1] == 1:
+        lu_solve_of(lu, pivot, b, 0)
+    else:
+        for g in range(0, b.shape[1], width(b)):
+            lu_solve_of(lu, pivot, b, block(b, g))
+
+
+@kernel
+def lu_solve_of(lu, pivot, b, c):
+    """Solve in place for column c of b, which may stand for several."""
+    n = b.shape[0]
     for i in range(n):
         row = pivot[i]
         if row != i:
-            for c in range(columns):
-                b[i, c], b[row, c] = b[row, c], b[i, c]
+            own = at(b, i, c)
+            put(b, i, c, at(b, row, c))
+            put(b, row, c, own)
     for i in range(n):
+        left = at(b, i, c)
         for j in range(i):
-            factor = lu[i, j]
-            if factor != 0.0:
-                for c in range(columns):
-                    b[i, c] -= factor * b[j, c]
+            left -= at(lu, i, j) * at(b, j, c)
+        put(b, i, c, left)
     for i in range(n - 1, -1, -1):
+        left = at(b, i, c)
         for j in range(i + 1, n):
-            factor = lu[i, j]
-            if factor != 0.0:
-                for c in range(columns):
-                    b[i, c] -= factor * b[j, c]
-        inverse = 1.0 / lu[i, i]
-        for c in range(columns):
-            b[i, c] *= inverse
+            left -= at(lu, i, j) * at(b, j, c)
+        put(b, i, c, left / at(lu, i, i))
 
 
 @kernel

@@ -1,10 +1,9 @@
-"""Elimination along a known structure, from the last unknown to the first, in dense storage.
+"""Elimination along a known structure, from the last unknown to the first.
 
 Only the neighbours of an unknown are touched. Pivots are not exchanged: ``eliminate`` reports where that would lose
-digits, and a factorisation with pivoting must do.
+digits, and a factorisation with pivoting must do. What solutions need is packed in the order in which they need it,
+and each number is summed up in a register. ``at`` spares each index the question whether it counts from the end.
 """
-
-import numpy as np
 
 from mbsim_cli.kernels._jit import kernel
 from mbsim_cli.kernels._simd import WIDTH, add_to, at, block, put, width
@@ -12,66 +11,52 @@ from mbsim_cli.kernels._simd import WIDTH, add_to, at, block, put, width
 SMALLEST = 1e-9  # share of its diagonal entry that an elimination must leave
 
 
-BEFORE = np.tril(np.ones((WIDTH, WIDTH)), -1)  # row r: 1 in front of column r, 0 from there on
-
-
 @kernel
-def eliminate_sparse(first, neighbour, block_first, blocks, a):
-    """Factorise a (n, ``_simd.padded(n)``) in place; False where a pivot has lost its digits.
+def eliminate_sparse(sparsity, a, lower_out, upper_out, inverse_out):
+    """Factorise a (n, ``_simd.padded(n)``), which is lost; False where a pivot has lost its digits.
 
-    Pivots become their inverses. ``blocks`` holds the first columns of the aligned blocks of WIDTH that hold the
-    neighbours of an unknown: rows are taken block by block. Columns beyond n are zero.
+    ``lower`` and ``upper`` (as ``sparsity.neighbour``) receive the multiples of row k that its neighbours lose, and
+    row k itself over its pivot; ``inverse`` (n,) that of the pivot. Columns beyond n are zero.
     """
     for k in range(a.shape[0] - 1, -1, -1):
+        first, last = sparsity.first[k], sparsity.first[k + 1]
         if not abs(a[k, k].real) > 0.0:
             return False
         inverse = 1.0 / a[k, k]
-        for s in range(first[k], first[k + 1]):
-            i = neighbour[s]
-            factor = a[i, k] * inverse
-            a[i, k] = factor
-            left = a[i, i] - factor * a[k, i]
-            if not abs(left.real) > SMALLEST * abs(a[i, i].real):
+        inverse_out[k] = inverse
+        for s in range(first, last):
+            i = at(sparsity.neighbour, s)
+            own, before, share = at(a, k, i), at(a, i, i), at(a, i, k) * inverse
+            put(lower_out, s, share)
+            put(upper_out, s, own * inverse)
+            left = before - share * own
+            if not abs(left.real) > SMALLEST * abs(before.real):
                 return False
-        for s in range(block_first[k], block_first[k + 1]):
-            _subtract_block(first, neighbour, a, k, blocks[s])
-        a[k, k] = inverse
+        for s in range(sparsity.block_first[k], sparsity.block_first[k + 1]):
+            start = sparsity.block[s]
+            for g in range(start, start + WIDTH, width(a)):
+                _subtract_row(sparsity, first, last, k, block(a, g), lower_out, a)
     return True
 
 
 @kernel
-def _subtract_block(first, neighbour, a, k, start):
-    """Take multiples of row k from the rows of its neighbours, in the columns of a block in front of column k."""
-    for g in range(start, start + WIDTH, width(a)):
-        c = block(a, g)
-        row = at(a, k, c)
-        if start + WIDTH > k:
-            row = row * at(BEFORE, k - start, block(a, g - start))
-        for s in range(first[k], first[k + 1]):
-            i = neighbour[s]
-            add_to(a, i, c, -a[i, k] * row)
+def _subtract_row(sparsity, first, last, k, c, lower, a):
+    """Take multiples of row k from its neighbours; what becomes of columns that are eliminated nobody reads."""
+    row = at(a, k, c)
+    for s in range(first, last):
+        add_to(a, at(sparsity.neighbour, s), c, -at(lower, s) * row)
 
 
 @kernel
-def solve_sparse(first, neighbour, a, b):
-    """Solve in place for all columns of b (n, p); p is 1 or ``_simd.padded``."""
-    if b.shape[1] == 1:
-        _solve(first, neighbour, a, b, 0)
-    else:
-        for g in range(0, b.shape[1], width(b)):
-            _solve(first, neighbour, a, b, block(b, g))
-
-
-@kernel
-def _solve(first, neighbour, a, b, c):
+def solve_sparse(sparsity, lower, upper, inverse, b, c):
+    """Solve in place for column c of b, which may stand for several."""
     for k in range(b.shape[0] - 1, -1, -1):
-        known = -at(b, k, c)
-        for s in range(first[k], first[k + 1]):
-            i = neighbour[s]
-            add_to(b, i, c, a[i, k] * known)
-    for k in range(b.shape[0]):
         left = at(b, k, c)
-        for s in range(first[k], first[k + 1]):
-            j = neighbour[s]
-            left -= a[k, j] * at(b, j, c)
-        put(b, k, c, a[k, k] * left)
+        for s in range(sparsity.above_first[k], sparsity.above_first[k + 1]):
+            left -= at(lower, at(sparsity.slot, s)) * at(b, at(sparsity.above, s), c)
+        put(b, k, c, left)
+    for k in range(b.shape[0]):
+        left = inverse[k] * at(b, k, c)
+        for s in range(sparsity.first[k], sparsity.first[k + 1]):
+            left -= at(upper, s) * at(b, at(sparsity.neighbour, s), c)
+        put(b, k, c, left)

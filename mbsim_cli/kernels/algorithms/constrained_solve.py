@@ -3,229 +3,232 @@
 Paper 000, equations (9)-(11) and (14)-(17): the penalty is a means, not a part of the answer. An update
 shrinks the constraint residual by about the ratio of the penalty term to T, keeps T x + J^T mu = b, and works
 on corrections, so that no digit of x is lost to the penalty. J may have dependent rows.
-``sparsity`` is the structure of both matrices (algorithms/sparsity.py).
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from mbsim_cli.kernels._jit import kernel
-from mbsim_cli.kernels._simd import add_to, at, block, put, square_sum, width
-from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve
+from mbsim_cli.kernels._simd import add_to, at, block, put, squares, total, width
+from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve_of
 from mbsim_cli.kernels.algebra.sparse_solve import eliminate_sparse, solve_sparse
-from mbsim_cli.kernels.algebra.whole import clear, copy_to
 
 SPARSE = -1  # first pivot of a factorisation along the structure
 
 
+class Factor(NamedTuple):
+    """A factorised matrix T + J^T alpha J, with the T and J that it was formed with."""
+
+    T: np.ndarray  # (n, n)
+    J: np.ndarray  # (m, n)
+    alpha: np.ndarray  # (m,)
+    weight: np.ndarray  # (n,)
+    sparsity: tuple  # algorithms.sparsity.Sparsity
+    lower: np.ndarray  # as sparsity.neighbour, see algebra.sparse_solve
+    upper: np.ndarray  # the same
+    inverse: np.ndarray  # (n,)
+    lu: np.ndarray  # (n, padded(n)) where pivots had to be exchanged
+    pivot: np.ndarray  # (n,) SPARSE first where they had not
+
+
+class Columns(NamedTuple):
+    """Right-hand sides and solutions with p columns, p 1 or ``_simd.padded``."""
+
+    b: np.ndarray  # (n, p)
+    e: np.ndarray  # (m, p)
+    x: np.ndarray  # (n, p)
+    mu: np.ndarray  # (m, p)
+    step: np.ndarray  # (n, p) correction of x
+    rest: np.ndarray  # (m, p) e - J x
+    load: np.ndarray  # (m, p) alpha rest - mu
+
+
 @kernel
-def factor_penalised(sparsity, T, J, ratio, alpha_out, weight_out, lu_out, pivot_out):
+def factor_penalised(ratio, factor):
     """Factorise T + J^T alpha J; each row's alpha makes its term ``ratio`` times T, whatever the units."""
-    n = T.shape[0]
+    T, weight = factor.T, factor.weight
     floor = 0.0
-    for i in range(n):
+    for i in range(weight.size):
         floor = max(floor, np.abs(T[i, i].real))
     floor *= 1e-8
-    for i in range(n):
-        weight_out[i] = max(np.abs(T[i, i].real), floor)
-    _penalties(sparsity, J, ratio, weight_out, alpha_out)
-    _penalise(sparsity, T, J, alpha_out, lu_out)
-    pivot_out[0] = SPARSE
-    if eliminate_sparse(sparsity.first, sparsity.neighbour, sparsity.block_first, sparsity.block, lu_out):
+    for i in range(weight.size):
+        weight[i] = max(np.abs(T[i, i].real), floor)
+    _penalties(factor, ratio)
+    _penalise(factor)
+    factor.pivot[0] = SPARSE
+    if eliminate_sparse(factor.sparsity, factor.lu, factor.lower, factor.upper, factor.inverse):
         return True
-    _penalise(sparsity, T, J, alpha_out, lu_out)
-    return lu_factor(lu_out, pivot_out)
+    _penalise(factor)
+    return lu_factor(factor.lu, factor.pivot)
 
 
 @kernel
-def _penalties(sparsity, J, ratio, weight, alpha_out):
+def _penalties(factor, ratio):
+    sparsity, J, alpha = factor.sparsity, factor.J, factor.alpha
     largest = 0.0
-    for r in range(J.shape[0]):
+    for r in range(alpha.size):
         compliance = 0.0
         for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
-            i = sparsity.row_column[s]
-            compliance += J[r, i].real * J[r, i].real / weight[i]
-        alpha_out[r] = compliance
+            i = at(sparsity.row_column, s)
+            slope = at(J, r, i).real
+            compliance += slope * slope / at(factor.weight, i)
+        alpha[r] = compliance
         largest = max(largest, compliance)
-    for r in range(J.shape[0]):
-        alpha_out[r] = ratio / max(alpha_out[r], 1e-6 * largest) if largest > 0.0 else 0.0
+    for r in range(alpha.size):
+        alpha[r] = ratio / max(alpha[r], 1e-6 * largest) if largest > 0.0 else 0.0
 
 
 @kernel
-def _penalise(sparsity, T, J, alpha, out):
-    """T + J^T alpha J."""
+def _penalise(factor):
+    """lu = T + J^T alpha J."""
+    sparsity, T, J, out = factor.sparsity, factor.T, factor.J, factor.lu
     for i in range(T.shape[0]):
         for j in range(T.shape[0]):
             out[i, j] = T[i, j]
     for r in range(J.shape[0]):
         for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
-            i = sparsity.row_column[s]
-            scaled = alpha[r] * J[r, i]
+            i = at(sparsity.row_column, s)
+            scaled = factor.alpha[r] * at(J, r, i)
             for t in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
-                j = sparsity.row_column[t]
-                out[i, j] += scaled * J[r, j]
+                j = at(sparsity.row_column, t)
+                add_to(out, i, j, scaled * at(J, r, j))
 
 
 @kernel
-def solve_constrained(sparsity, T, lu, pivot, weight, J, alpha, b, e, tolerance, x_out, mu_out, step, rest):
-    """Solve for all columns of b (n, p), e (m, p), p 1 or ``_simd.padded``; return the size of the last correction.
+def solve_constrained(factor, tolerance, columns):
+    """Solve for all columns of b and e; return the relative size of the last correction."""
+    if columns.b.shape[1] == 1:
+        return _solve(factor, tolerance, columns, 0)
+    error = 0.0
+    for g in range(0, columns.b.shape[1], width(columns.b)):
+        error = max(error, _solve(factor, tolerance, columns, block(columns.b, g)))
+    return error
 
-    That size is relative. ``step`` (n, p) and ``rest`` (m, p) are work arrays.
-    """
-    copy_to(b, x_out)
-    copy_to(e, rest)
-    clear(mu_out)
-    size = _correct(sparsity, J, alpha, lu, pivot, x_out, mu_out, rest)
-    if J.shape[0] == 0:
+
+@kernel
+def _solve(factor, tolerance, columns, c):
+    size = _first(factor, columns, c)
+    if factor.alpha.size == 0:
         return 0.0
     error = 1.0
     for update in range(MAX_UPDATES):
-        _left_over(sparsity, T, J, b, x_out, mu_out, step)
         before = size
-        size = _correct(sparsity, J, alpha, lu, pivot, step, mu_out, rest)
+        _left_over(factor, columns, c)
+        size = _correct(factor, columns.step, columns, c)
         previous = error
-        error = _add_correction(weight, step, x_out)
+        error = _add_correction(factor.weight, columns, c)
         # the next correction shrinks like the rest of the constraints, and like the digits that elimination lost
         ahead = error * max(np.sqrt(size / before) if before > 0.0 else 0.0, error)
         if error <= tolerance or ahead <= CERTAIN * tolerance:
             return min(error, ahead)
         if update > 1 and error > 0.5 * previous:
             break
-    return error * _share(weight, x_out, b)
+    return error * _share(factor.weight, columns, c)
 
 
 MAX_UPDATES = 12
-CERTAIN = 1e-3  # share of the tolerance below which a predicted correction is not made: columns differ in size
+CERTAIN = 1e-3  # share of the tolerance below which a predicted correction is not made: directions differ in size
 
 
 @kernel
-def _correct(sparsity, J, alpha, lu, pivot, step, mu, rest):
-    """Turn what is left of the equations, in ``step`` and ``rest``, into a correction, and move the multipliers.
+def _first(factor, columns, c):
+    """The solution by the penalty alone; returns what ``_correct`` does."""
+    for i in range(factor.weight.size):
+        put(columns.x, i, c, at(columns.b, i, c))
+    for r in range(factor.alpha.size):
+        e = at(columns.e, r, c)
+        put(columns.rest, r, c, e)
+        put(columns.load, r, c, factor.alpha[r] * e)
+        put(columns.mu, r, c, 0.0)
+    return _correct(factor, columns.x, columns, c)
+
+
+@kernel
+def _left_over(factor, columns, c):
+    """step = b - T x: digits that elimination lost to the penalty come back with it."""
+    sparsity, T, x = factor.sparsity, factor.T, columns.x
+    for k in range(factor.weight.size):
+        left = at(columns.b, k, c) - at(T, k, k) * at(x, k, c)
+        for s in range(sparsity.first[k], sparsity.first[k + 1]):
+            i = at(sparsity.neighbour, s)
+            left -= at(T, k, i) * at(x, i, c)
+        for s in range(sparsity.above_first[k], sparsity.above_first[k + 1]):
+            i = at(sparsity.above, s)
+            left -= at(T, k, i) * at(x, i, c)
+        put(columns.step, k, c, left)
+
+
+@kernel
+def _correct(factor, step, columns, c):
+    """Add the constraints' load to what is left of the equations in ``step``, solve, and move the multipliers.
 
     Returns the square of the size of what is left of the constraints.
     """
-    _add_transposed(sparsity, J, alpha, rest, step)
-    if pivot[0] == SPARSE:
-        solve_sparse(sparsity.first, sparsity.neighbour, lu, step)
+    sparsity, J = factor.sparsity, factor.J
+    for i in range(factor.weight.size):
+        total_load = at(step, i, c)
+        for s in range(sparsity.column_first[i], sparsity.column_first[i + 1]):
+            r = at(sparsity.column_row, s)
+            total_load += at(J, r, i) * at(columns.load, r, c)
+        put(step, i, c, total_load)
+    if factor.pivot[0] == SPARSE:
+        solve_sparse(sparsity, factor.lower, factor.upper, factor.inverse, step, c)
     else:
-        lu_solve(lu, pivot, step)
-    return _update_multipliers(sparsity, J, alpha, step, mu, rest)
+        lu_solve_of(factor.lu, factor.pivot, step, c)
+    return _update_multipliers(factor, step, columns, c)
 
 
 @kernel
-def _left_over(sparsity, T, J, b, x, mu, out):
-    """out = b - T x - J^T mu: digits that elimination lost to the penalty come back with it."""
-    if out.shape[1] == 1:
-        _left_over_of(sparsity, T, J, b, x, mu, out, 0)
-    else:
-        for g in range(0, out.shape[1], width(out)):
-            _left_over_of(sparsity, T, J, b, x, mu, out, block(out, g))
-
-
-@kernel
-def _left_over_of(sparsity, T, J, b, x, mu, out, c):
-    for k in range(T.shape[0]):
-        mine = at(x, k, c)
-        left = at(b, k, c) - T[k, k] * mine
-        for s in range(sparsity.first[k], sparsity.first[k + 1]):
-            i = sparsity.neighbour[s]
-            left -= T[k, i] * at(x, i, c)
-            add_to(out, i, c, -T[i, k] * mine)
-        put(out, k, c, left)
-    for r in range(J.shape[0]):
-        load = at(mu, r, c)
+def _update_multipliers(factor, step, columns, c):
+    """rest -= J step; mu -= alpha rest; load = alpha rest - mu; return rest . alpha rest."""
+    sparsity, J = factor.sparsity, factor.J
+    size = squares(0.0 * at(columns.x, 0, c))
+    for r in range(factor.alpha.size):
+        left = at(columns.rest, r, c)
         for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
-            i = sparsity.row_column[s]
-            add_to(out, i, c, -J[r, i] * load)
+            i = at(sparsity.row_column, s)
+            left -= at(J, r, i) * at(step, i, c)
+        push = factor.alpha[r] * left
+        mu = at(columns.mu, r, c) - push
+        put(columns.rest, r, c, left)
+        put(columns.mu, r, c, mu)
+        put(columns.load, r, c, push - mu)
+        size += factor.alpha[r] * squares(left)
+    return total(size)
 
 
 @kernel
-def _add_transposed(sparsity, J, alpha, rest, out):
-    """out += J^T alpha rest."""
-    if out.shape[1] == 1:
-        _add_transposed_of(sparsity, J, alpha, rest, out, 0)
-    else:
-        for g in range(0, out.shape[1], width(out)):
-            _add_transposed_of(sparsity, J, alpha, rest, out, block(out, g))
+def _add_correction(weight, columns, c):
+    """x += step; return |step| / |x| over the directions in the norm of T's diagonal; imaginary parts count.
 
-
-@kernel
-def _add_transposed_of(sparsity, J, alpha, rest, out, c):
-    for r in range(J.shape[0]):
-        load = alpha[r] * at(rest, r, c)
-        for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
-            i = sparsity.row_column[s]
-            add_to(out, i, c, J[r, i] * load)
-
-
-@kernel
-def _update_multipliers(sparsity, J, alpha, step, mu, rest):
-    """mu += alpha (J step - rest); rest -= J step; return rest . alpha rest."""
-    if step.shape[1] == 1:
-        return _update_multipliers_of(sparsity, J, alpha, step, mu, rest, 0)
-    size = 0.0
-    for g in range(0, step.shape[1], width(step)):
-        size += _update_multipliers_of(sparsity, J, alpha, step, mu, rest, block(step, g))
-    return size
-
-
-@kernel
-def _update_multipliers_of(sparsity, J, alpha, step, mu, rest, c):
-    size = 0.0
-    for r in range(J.shape[0]):
-        moved = 0.0 * at(step, 0, c)
-        for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
-            i = sparsity.row_column[s]
-            moved += J[r, i] * at(step, i, c)
-        left = at(rest, r, c)
-        add_to(mu, r, c, alpha[r] * (moved - left))
-        size += alpha[r] * square_sum(left - moved)
-        put(rest, r, c, left - moved)
-    return size
-
-
-@kernel
-def _add_correction(weight, step, x):
-    """x += step; return |step| / |x| over all columns in the norm of T's diagonal; imaginary parts count.
-
-    All columns shrink alike, so one number serves them; a column of zeros must not decide.
+    All directions shrink alike, so one number serves them; a direction of zeros must not decide.
     """
-    top, bottom = 0.0, 0.0
-    if x.shape[1] == 1:
-        top, bottom = _add_correction_of(weight, step, x, 0)
-    else:
-        for g in range(0, x.shape[1], width(x)):
-            more_top, more_bottom = _add_correction_of(weight, step, x, block(x, g))
-            top += more_top
-            bottom += more_bottom
-    return np.sqrt(top / bottom) if bottom > 0.0 else 0.0
+    top = squares(0.0 * at(columns.x, 0, c))
+    bottom = top
+    for i in range(weight.size):
+        own, move = at(columns.x, i, c), at(columns.step, i, c)
+        top += weight[i] * squares(move)
+        bottom += weight[i] * squares(own)
+        put(columns.x, i, c, own + move)
+    return np.sqrt(total(top) / total(bottom)) if total(bottom) > 0.0 else 0.0
 
 
 @kernel
-def _add_correction_of(weight, step, x, c):
-    top, bottom = 0.0, 0.0
-    for i in range(x.shape[0]):
-        own, move = at(x, i, c), at(step, i, c)
-        top += weight[i] * square_sum(move)
-        bottom += weight[i] * square_sum(own)
-        put(x, i, c, own + move)
-    return top, bottom
-
-
-@kernel
-def _share(weight, x, b):
+def _share(weight, columns, c):
     """|x| / (|x| + |b|), b measured by what it would accelerate: where constraints hold nearly all of b, x is small.
 
     Round-off of x is that of b, and no sign that the updates did not converge.
     """
     heaviest = 0.0
-    for i in range(x.shape[0]):
+    for i in range(weight.size):
         heaviest = max(heaviest, weight[i])
-    small, large = 0.0, 0.0
-    for i in range(x.shape[0]):
-        for k in range(x.shape[1]):
-            small += weight[i] * (x[i, k].real ** 2 + x[i, k].imag ** 2)
-            large += (b[i, k].real ** 2 + b[i, k].imag ** 2) / max(weight[i], LIGHT * heaviest)
-    return np.sqrt(small / (small + large)) if small > 0.0 else 0.0
+    small = squares(0.0 * at(columns.x, 0, c))
+    large = small
+    for i in range(weight.size):
+        small += weight[i] * squares(at(columns.x, i, c))
+        large += squares(at(columns.b, i, c)) / max(weight[i], LIGHT * heaviest)
+    return np.sqrt(total(small) / (total(small) + total(large))) if total(small) > 0.0 else 0.0
 
 
 LIGHT = 1e-3  # weight, relative to the largest, below which a coordinate does not blow up its share of b

@@ -17,11 +17,16 @@ class Sparsity(NamedTuple):
     """Neighbours of coordinates, and coordinates of constraints."""
 
     first: np.ndarray  # (n + 1,) into neighbour
-    neighbour: np.ndarray  # coordinates i < k that k meets when it is eliminated, the last coordinate first
+    neighbour: np.ndarray  # coordinates i < k that k meets when eliminated from the last one down, upwards
     block_first: np.ndarray  # (n + 1,) into block
     block: np.ndarray  # first columns of the blocks of WIDTH columns that hold the neighbours
+    above_first: np.ndarray  # (n + 1,) into above
+    above: np.ndarray  # coordinates k > i of which i is a neighbour, downwards
+    slot: np.ndarray  # where i stands among all neighbours
     row_first: np.ndarray  # (m + 1,) into row_column
     row_column: np.ndarray  # coordinates that constraint r depends on
+    column_first: np.ndarray  # (n + 1,) into column_row
+    column_row: np.ndarray  # constraints that depend on coordinate i
 
 
 def sparsity(model):
@@ -34,13 +39,20 @@ def sparsity(model):
     for k in range(n - 1, -1, -1):
         neighbours[k] = np.flatnonzero(meets[k, :k])
         meets[np.ix_(neighbours[k], neighbours[k])] = True
-    rows = [_measure_columns(model, measure) for measure in model.constraints.measure]
-    return Sparsity(*_lists(neighbours), *_lists([blocks_of(row) for row in neighbours]), *_lists(rows))
+    return structure_of(neighbours, [_measure_columns(model, measure) for measure in model.constraints.measure])
 
 
-def blocks_of(columns):
-    """First columns of the aligned blocks that hold some columns."""
-    return np.unique(columns // WIDTH) * WIDTH
+def structure_of(neighbours, rows):
+    """Sparsity from the neighbours of each coordinate and the coordinates of each constraint."""
+    n = len(neighbours)
+    first, neighbour = _lists(neighbours)
+    row_first, row_column = _lists(rows)
+    blocks = _lists([np.unique(row // WIDTH) * WIDTH for row in neighbours])
+    above_first, above, slot = _transposed(first, neighbour, n)
+    column_first, column_row, _ = _transposed(row_first, row_column, n)
+    return Sparsity(
+        first, neighbour, *blocks, above_first, above, slot, row_first, row_column, column_first, column_row
+    )
 
 
 def _groups(model):
@@ -72,3 +84,11 @@ def _lists(rows):
     """Concatenated rows, and where each begins."""
     first = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)]).astype(np.int64)
     return first, np.concatenate([np.zeros(0, np.int64), *rows]).astype(np.int64)
+
+
+def _transposed(first, entry, n):
+    """For each of n entries the lists that hold it, the last one first, and where in them it stands."""
+    owner = np.repeat(np.arange(len(first) - 1), np.diff(first))
+    order = np.lexsort((-owner, entry)).astype(np.int64)
+    counts = np.bincount(entry, minlength=n)
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), owner[order].astype(np.int64), order

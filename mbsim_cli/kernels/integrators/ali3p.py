@@ -44,29 +44,6 @@ class Equations(NamedTuple):
     no_eta: np.ndarray  # (15, 1) zeros
 
 
-class Factor(NamedTuple):
-    """A factorised matrix T + J^T alpha J, with the T and J that it was formed with."""
-
-    T: np.ndarray  # (n, n)
-    lu: np.ndarray  # (n, padded(n)), see algebra.sparse_solve
-    pivot: np.ndarray  # (n,)
-    weight: np.ndarray  # (n,)
-    J: np.ndarray  # (m, n)
-    alpha: np.ndarray  # (m,)
-    sparsity: tuple  # algorithms.sparsity.Sparsity
-
-
-class Columns(NamedTuple):
-    """Right-hand sides and solutions with p columns."""
-
-    b: np.ndarray  # (n, p)
-    e: np.ndarray  # (m, p)
-    x: np.ndarray  # (n, p)
-    mu: np.ndarray  # (m, p)
-    step: np.ndarray  # (n, p)
-    rest: np.ndarray  # (m, p)
-
-
 class Control(NamedTuple):
     """Choices of the integrator, all plain numbers."""
 
@@ -97,30 +74,7 @@ def evaluate(model, theta, t, at_center, state, kin, comp, eq):
 def factor_with(ratio, eq, factor):
     """Factorise factor.T with the constraints of eq.J."""
     copy_to(eq.J, factor.J)
-    return factor_penalised(
-        factor.sparsity, factor.T, factor.J, ratio, factor.alpha, factor.weight, factor.lu, factor.pivot
-    )
-
-
-@merged
-def solve(factor, tolerance, columns):
-    """Solve for all columns, to a relative correction below the tolerance."""
-    return solve_constrained(
-        factor.sparsity,
-        factor.T,
-        factor.lu,
-        factor.pivot,
-        factor.weight,
-        factor.J,
-        factor.alpha,
-        columns.b,
-        columns.e,
-        tolerance,
-        columns.x,
-        columns.mu,
-        columns.step,
-        columns.rest,
-    )
+    return factor_penalised(ratio, factor)
 
 
 @kernel
@@ -172,7 +126,7 @@ def newton(model, theta, t, control, scale, state, kin, comp, eq, factor, column
             columns.b[c, 0] = -eq.G[c]
         for r in range(eq.phi.size):
             columns.e[r, 0] = -4.0 * eq.phi[r] / (h * h)
-        solve(factor, 1e-3, columns)
+        solve_constrained(factor, 1e-3, columns)
         size, acceleration, floor = _size_of_correction(h, state, factor, columns)
         scale = max(scale, acceleration)
         if not np.isfinite(size):
@@ -270,7 +224,7 @@ def _project_rate(control, defect, rate, multiplier_out, factor, columns, correc
         columns.b[c, 0] = 0.0
     for r in range(defect.size):
         columns.e[r, 0] = -defect[r]
-    solve(factor, 1e-6, columns)
+    solve_constrained(factor, 1e-6, columns)
     for c in range(rate.size):
         correction_out[c] = columns.x[c, 0]
         rate[c] += columns.x[c, 0]

@@ -6,12 +6,13 @@ import pytest
 from mbsim_cli.kernels._simd import padded
 from mbsim_cli.kernels.algebra import complex_safe, euler_parameters, linear_solve, rot3, spatial, vec3
 from mbsim_cli.kernels.algebra.sparse_solve import eliminate_sparse, solve_sparse
-from mbsim_cli.kernels.algorithms.constrained_solve import factor_penalised, solve_constrained
-from mbsim_cli.kernels.algorithms.sparsity import Sparsity, blocks_of
+from mbsim_cli.kernels.algorithms.constrained_solve import SPARSE, factor_penalised, solve_constrained
+from mbsim_cli.kernels.algorithms.sparsity import structure_of
 from mbsim_cli.kernels.elements.columns import euler_column, euler_column_rate, euler_column_second_rate
 from mbsim_cli.kernels.integrators.multiplier_range import keep_in_range
+from mbsim_cli.solve.work import columns as columns_of
+from mbsim_cli.solve.work import factor as factor_of
 from tests.kernels.geometry import euler_rotation, rotation, skew
-from tests.kernels.models import offsets
 
 EPS = 1e-30
 rng = np.random.default_rng(0)
@@ -139,19 +140,7 @@ def test_symmetric_factorisation():
 
 def dense_structure(n, m):
     """The structure of matrices without zeros."""
-    below = [np.arange(k) for k in range(n)]
-    return Sparsity(*joined(below), *joined([blocks_of(row) for row in below]), *joined([np.arange(n)] * m))
-
-
-def joined(rows):
-    """Where each row begins, and all of them."""
-    return offsets([len(row) for row in rows]), np.concatenate(rows)
-
-
-def in_blocks(matrix):
-    """The matrix with columns of zeros behind, that fill up a block."""
-    n = len(matrix)
-    return np.hstack([matrix, np.zeros((n, padded(n) - n))])
+    return structure_of([np.arange(k) for k in range(n)], [np.arange(n)] * m)
 
 
 def test_elimination_along_a_structure():
@@ -160,23 +149,38 @@ def test_elimination_along_a_structure():
     for group in ((0, 1, 2), (0, 3), (3, 4, 5)):
         meets[np.ix_(group, group)] = True
     matrix = np.where(meets, own.normal(size=(6, 6)), 0.0) + 6 * np.eye(6)
-    lists = [np.flatnonzero(meets[k, :k]) for k in range(6)]
-    first, neighbour = joined(lists)
-    structure = first, neighbour, *joined([blocks_of(row) for row in lists])
-    factor, x = in_blocks(matrix), own.normal(size=(6, 1))
-    right = matrix @ x
-    assert eliminate_sparse(*structure, factor)
-    assert not factor[:, :6][~meets].any()
-    assert not factor[:, 6:].any()
-    solve_sparse(first, neighbour, factor, right)
-    assert np.allclose(right, x, atol=1e-13)
-    assert not eliminate_sparse(*structure, in_blocks(np.ones((6, 6))))
-    assert not eliminate_sparse(*structure, in_blocks(np.zeros((6, 6))))
+    structure = structure_of([np.flatnonzero(meets[k, :k]) for k in range(6)], [])
+    for dtype in (float, complex):
+        tilted = matrix.astype(dtype) + (1e-3j * meets if dtype is complex else 0.0)
+        factor, x = factor_of(6, 0, structure, dtype), own.normal(size=(6, 1)).astype(dtype)
+        right = tilted @ x
+        packed = factor.lower, factor.upper, factor.inverse
+        assert eliminate_sparse(structure, in_blocks(tilted), *packed)
+        solve_sparse(structure, *packed, right, 0)
+        assert np.allclose(right, x, atol=1e-13)
+        for singular in (np.ones((6, 6), dtype), np.zeros((6, 6), dtype)):
+            assert not eliminate_sparse(structure, in_blocks(singular), *packed)
+
+
+def in_blocks(matrix):
+    """The matrix with columns of zeros behind, that fill up a block."""
+    n = len(matrix)
+    return np.hstack([matrix, np.zeros((n, padded(n) - n))])
+
+
+def test_structure_lists_neighbours_both_ways():
+    structure = structure_of([np.array([], int), np.array([0]), np.array([0, 1]), np.array([1])], [np.array([1, 3])])
+    above = [list(structure.above[structure.above_first[i] : structure.above_first[i + 1]]) for i in range(4)]
+    assert above == [[2, 1], [3, 2], [], []]
+    assert list(structure.neighbour[structure.slot]) == [0, 0, 1, 1]
+    assert list(structure.column_first) == [0, 0, 1, 1, 2]
+    assert list(structure.column_row) == [0, 0]
 
 
 @pytest.mark.parametrize("dependent", [0, 2])
 @pytest.mark.parametrize("ratio", [1e2, 1e4, 1e6])
-def test_constrained_solve(ratio, dependent):
+@pytest.mark.parametrize("exchanged", [False, True])
+def test_constrained_solve(ratio, dependent, exchanged):
     n, m, p = 7, 3, 2
     T = rng.normal(size=(n, n))
     T = T @ T.T + np.diag(10.0 ** np.arange(-2, 5))
@@ -184,15 +188,19 @@ def test_constrained_solve(ratio, dependent):
     exact = np.linalg.solve(np.block([[T, J.T], [J, np.zeros((m, m))]]), np.vstack([b, e]))
     mix = rng.normal(size=(dependent, m))
     J, e = np.vstack([J, mix @ J]), np.vstack([e, mix @ e])
-    rows = m + dependent
-    alpha, weight, lu, pivot = np.zeros(rows), np.zeros(n), np.zeros((n, padded(n))), np.zeros(n, int)
-    full = dense_structure(n, rows)
-    assert factor_penalised(full, T, J, ratio, alpha, weight, lu, pivot)
-    x, mu, step, rest = np.zeros((n, p)), np.zeros((rows, p)), np.zeros((n, p)), np.zeros((rows, p))
-    error = solve_constrained(full, T, lu, pivot, weight, J, alpha, b, e, 1e-12, x, mu, step, rest)
-    assert error <= 1e-10
-    assert np.abs(x - exact[:n]).max() <= 1e-8 * np.abs(exact[:n]).max()
-    assert np.abs(J.T @ mu - J[:m].T @ exact[n:]).max() <= 1e-7 * np.abs(J[:m].T @ exact[n:]).max()
+    factor = factor_of(n, m + dependent, dense_structure(n, m + dependent), float)
+    factor.T[:], factor.J[:] = T, J
+    assert factor_penalised(ratio, factor)
+    assert factor.pivot[0] == SPARSE
+    if exchanged:
+        factor.lu[:, :n] = T + J.T @ (factor.alpha[:, None] * J)
+        assert linear_solve.lu_factor(factor.lu, factor.pivot)
+    columns = columns_of(n, m + dependent, p, float)
+    columns.b[:], columns.e[:] = b, e
+    assert solve_constrained(factor, 1e-12, columns) <= 1e-10
+    assert np.abs(columns.x - exact[:n]).max() <= 1e-8 * np.abs(exact[:n]).max()
+    assert np.abs(J.T @ columns.mu - J[:m].T @ exact[n:]).max() <= 1e-7 * np.abs(J[:m].T @ exact[n:]).max()
+    assert np.allclose(columns.rest, columns.e - J @ columns.x, atol=1e-9)
 
 
 def test_multipliers_kept_in_range():
