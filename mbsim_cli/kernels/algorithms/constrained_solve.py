@@ -98,6 +98,8 @@ def _penalise(factor):
 @kernel
 def solve_constrained(factor, tolerance, columns):
     """Solve for all columns of b and e; return the relative size of the last correction."""
+    if columns.b.size == 0:
+        return 0.0
     if columns.b.shape[1] == 1:
         return _solve(factor, tolerance, columns, 0)
     error = 0.0

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels.algebra.whole import copy_to
 
 
 class Record(NamedTuple):
@@ -37,17 +38,13 @@ class SensitivityRecord(NamedTuple):
 def write_instant(t, state, sens, record, d_record, row):
     """Store motion and multipliers with their sensitivities; the multipliers are taken for the reaction."""
     record.time[row] = t
-    for c in range(state.z.size):
-        record.position[row, c] = state.z[c]
-        record.velocity[row, c] = state.zd[c]
-        record.acceleration[row, c] = state.zdd[c]
-        for k in range(sens.z.shape[1]):
-            d_record.position[row, c, k] = sens.z[c, k]
-            d_record.velocity[row, c, k] = sens.zd[c, k]
-            d_record.acceleration[row, c, k] = sens.zdd[c, k]
-    for r in range(state.lam.size):
-        record.lam[row, r] = state.lam[r]
-        record.reaction[row, r] = state.lam[r]
-        for k in range(sens.lam.shape[1]):
-            d_record.lam[row, r, k] = sens.lam[r, k]
-            d_record.reaction[row, r, k] = sens.lam[r, k]
+    copy_to(state.z, record.position[row])
+    copy_to(state.zd, record.velocity[row])
+    copy_to(state.zdd, record.acceleration[row])
+    copy_to(state.lam, record.lam[row])
+    copy_to(state.lam, record.reaction[row])
+    copy_to(sens.z, d_record.position[row])
+    copy_to(sens.zd, d_record.velocity[row])
+    copy_to(sens.zdd, d_record.acceleration[row])
+    copy_to(sens.lam, d_record.lam[row])
+    copy_to(sens.lam, d_record.reaction[row])

@@ -9,8 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import entry, kernel
+from mbsim_cli.kernels.algebra.whole import add_scaled, copy_to
 from mbsim_cli.kernels.algorithms.newton_matrix import newton_matrix
 from mbsim_cli.kernels.drivers.record import write_instant
+from mbsim_cli.kernels.drivers.stepping import is_finite
 from mbsim_cli.kernels.integrators.ali3p import factor_with, newton, predict, project
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import vary_motion, vary_projections
 from mbsim_cli.kernels.integrators.multiplier_range import keep_in_range
@@ -96,7 +98,7 @@ def run(
                     extra.comp, extra.eq, work.projection, extra.columns, extra.twists,
                 )  # fmt: skip
                 error = max(error, projected)
-        if status == Status.OK and not _is_finite(state, sens):
+        if status == Status.OK and not is_finite(state, sens):
             status = Status.NOT_FINITE
         if status != Status.OK:
             return status.value, step - first - 1, scale, False, total
@@ -113,17 +115,6 @@ def _keep_multipliers(lam, J, scratch, columns):
 
 
 @kernel
-def _is_finite(state, sens):
-    """Whether accelerations and their sensitivities are; all else reaches them."""
-    total = 0.0
-    for c in range(state.zdd.size):
-        total += state.zdd[c].real
-        for k in range(sens.zdd.shape[1]):
-            total += sens.zdd[c, k].real
-    return np.isfinite(total)
-
-
-@kernel
 def write_row(t, count, error, mass_projection, state, sens, eq, record, d_record, row):
     """Store an instant.
 
@@ -133,15 +124,19 @@ def write_row(t, count, error, mass_projection, state, sens, eq, record, d_recor
     write_instant(t, state, sens, record, d_record, row)
     share = 1.0 if mass_projection else 0.0
     record.iterations[row] = count
-    for k in range(3):
-        record.drift[row, k] = 0.0
-    for r in range(state.lam.size):
-        record.sigma[row, r] = state.sigma[r]
-        record.kappa[row, r] = state.kappa[r]
-        record.reaction[row, r] += share * state.kappa[r]
-        record.drift[row, 0] = max(record.drift[row, 0], np.abs(eq.phi[r].real))
-        record.drift[row, 1] = max(record.drift[row, 1], np.abs(eq.phi1[r].real))
-        record.drift[row, 2] = max(record.drift[row, 2], np.abs(eq.phi2[r].real))
-        for k in range(sens.lam.shape[1]):
-            d_record.reaction[row, r, k] += share * sens.kappa[r, k]
+    copy_to(state.sigma, record.sigma[row])
+    copy_to(state.kappa, record.kappa[row])
+    add_scaled(share, state.kappa, record.reaction[row])
+    add_scaled(share, sens.kappa, d_record.reaction[row])
+    record.drift[row, 0] = _largest(eq.phi)
+    record.drift[row, 1] = _largest(eq.phi1)
+    record.drift[row, 2] = _largest(eq.phi2)
     d_record.error[row] = error
+
+
+@kernel
+def _largest(x):
+    found = 0.0
+    for r in range(x.size):
+        found = max(found, np.abs(x[r].real))
+    return found

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels._simd import at, block, total, width
 
 SAFETY = 0.9
 SHRINK, GROW = 0.2, 10.0
@@ -96,9 +97,20 @@ def trial_step_of(first_size, rate_size):
 
 @kernel
 def sum_of(a):
-    """Sum of the real parts of a (n, p): finite if they all are."""
-    total = 0.0
+    """Sum of the real parts of a (n, p), p 1 or ``_simd.padded``: finite if they all are."""
+    if a.size == 0:
+        return 0.0
+    if a.shape[1] == 1:
+        return _sum_of_column(a, 0)
+    found = 0.0
+    for g in range(0, a.shape[1], width(a)):
+        found += _sum_of_column(a, block(a, g))
+    return found
+
+
+@kernel
+def _sum_of_column(a, k):
+    found = 0.0 * at(a, 0, k)
     for c in range(a.shape[0]):
-        for k in range(a.shape[1]):
-            total += a[c, k].real
-    return total
+        found += at(a, c, k)
+    return total(found).real
