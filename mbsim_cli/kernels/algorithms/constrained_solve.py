@@ -97,29 +97,44 @@ def _penalise(factor):
 
 @kernel
 def solve_constrained(factor, tolerance, columns):
-    """Solve for all columns of b and e; return the relative size of the last correction."""
+    """Solve for all columns of b and e; return the size of the last correction relative to x."""
     if columns.b.size == 0:
         return 0.0
     if columns.b.shape[1] == 1:
-        return _solve(factor, tolerance, columns, 0)
+        return _solve(factor, tolerance, 1.0, 0.0, columns, 0)
     error = 0.0
     for g in range(0, columns.b.shape[1], width(columns.b)):
-        error = max(error, _solve(factor, tolerance, columns, block(columns.b, g)))
+        error = max(error, _solve(factor, tolerance, 1.0, 0.0, columns, block(columns.b, g)))
     return error
 
 
 @kernel
-def _solve(factor, tolerance, columns, c):
+def solve_change(factor, ratio, tolerance, whole, columns):
+    """The same where x changes ``whole`` (n, p), p ``_simd.padded``: what is relative is so to the larger of both."""
+    error = 0.0
+    for g in range(0, columns.b.shape[1], width(columns.b)):
+        c = block(columns.b, g)
+        error = max(error, _solve(factor, tolerance, ratio, _size_of(factor.weight, whole, c), columns, c))
+    return error
+
+
+@kernel
+def _solve(factor, tolerance, ratio, whole, columns, c):
     size = _first(factor, columns, c)
     if factor.alpha.size == 0:
         return 0.0
+    if whole > 0.0:
+        # alpha rest^2 / ratio is what the rest of the constraints would accelerate; the rest is elimination's
+        missing = np.sqrt(size / ratio) + LOST * ratio * _size_of(factor.weight, columns.x, c)
+        if missing <= CERTAIN * tolerance * whole:
+            return missing / whole
     error = 1.0
     for update in range(MAX_UPDATES):
         before = size
         _left_over(factor, columns, c)
         size = _correct(factor, columns.step, columns, c)
         previous = error
-        error = _add_correction(factor.weight, columns, c)
+        error = _add_correction(factor.weight, whole, columns, c)
         # the next correction shrinks like the rest of the constraints, and like the digits that elimination lost
         ahead = error * max(np.sqrt(size / before) if before > 0.0 else 0.0, error)
         if error <= tolerance or ahead <= CERTAIN * tolerance:
@@ -130,7 +145,17 @@ def _solve(factor, tolerance, columns, c):
 
 
 MAX_UPDATES = 12
-CERTAIN = 1e-3  # share of the tolerance below which a predicted correction is not made: directions differ in size
+CERTAIN = 1e-2  # share of the tolerance below which a predicted correction is not made: directions differ in size
+LOST = 2e-16  # share of x, times the ratio, that elimination loses between penalty and inertia
+
+
+@kernel
+def _size_of(weight, x, c):
+    """Norm of all directions of x in the norm of T's diagonal; imaginary parts count."""
+    square = squares(0.0 * at(x, 0, c))
+    for i in range(weight.size):
+        square += weight[i] * squares(at(x, i, c))
+    return np.sqrt(total(square))
 
 
 @kernel
@@ -201,19 +226,16 @@ def _update_multipliers(factor, step, columns, c):
 
 
 @kernel
-def _add_correction(weight, columns, c):
-    """x += step; return |step| / |x| over the directions in the norm of T's diagonal; imaginary parts count.
+def _add_correction(weight, whole, columns, c):
+    """x += step; return |step| over the larger of |x| and ``whole``.
 
     All directions shrink alike, so one number serves them; a direction of zeros must not decide.
     """
-    top = squares(0.0 * at(columns.x, 0, c))
-    bottom = top
+    large = max(_size_of(weight, columns.x, c), whole)
+    error = _size_of(weight, columns.step, c) / large if large > 0.0 else 0.0
     for i in range(weight.size):
-        own, move = at(columns.x, i, c), at(columns.step, i, c)
-        top += weight[i] * squares(move)
-        bottom += weight[i] * squares(own)
-        put(columns.x, i, c, own + move)
-    return np.sqrt(total(top) / total(bottom)) if total(bottom) > 0.0 else 0.0
+        put(columns.x, i, c, at(columns.x, i, c) + at(columns.step, i, c))
+    return error
 
 
 @kernel
@@ -225,12 +247,11 @@ def _share(weight, columns, c):
     heaviest = 0.0
     for i in range(weight.size):
         heaviest = max(heaviest, weight[i])
-    small = squares(0.0 * at(columns.x, 0, c))
-    large = small
+    square = squares(0.0 * at(columns.b, 0, c))
     for i in range(weight.size):
-        small += weight[i] * squares(at(columns.x, i, c))
-        large += squares(at(columns.b, i, c)) / max(weight[i], LIGHT * heaviest)
-    return np.sqrt(total(small) / (total(small) + total(large))) if total(small) > 0.0 else 0.0
+        square += squares(at(columns.b, i, c)) / max(weight[i], LIGHT * heaviest)
+    small = _size_of(weight, columns.x, c)
+    return small / np.sqrt(small * small + total(square)) if small > 0.0 else 0.0
 
 
 LIGHT = 1e-3  # weight, relative to the largest, below which a coordinate does not blow up its share of b

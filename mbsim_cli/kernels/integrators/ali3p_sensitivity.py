@@ -10,7 +10,7 @@ import numpy as np
 
 from mbsim_cli.kernels._jit import merged
 from mbsim_cli.kernels.algebra.whole import add_scaled, copy_to, scale
-from mbsim_cli.kernels.algorithms.constrained_solve import solve_constrained
+from mbsim_cli.kernels.algorithms.constrained_solve import solve_change
 from mbsim_cli.kernels.algorithms.constraint_variation import (
     vary_constraint_forces,
     vary_constraint_rates,
@@ -61,7 +61,7 @@ def vary_motion(model, theta, t, control, directions, state, sens, kin, comp, eq
     vary_element_forces(model, theta, dtheta, touch, no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, columns.b)
     vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, columns.b)
     scale(-1.0, columns.b)
-    error = solve_constrained(factor, control.gradient_tolerance, columns)
+    error = solve_change(factor, control.ratio, control.gradient_tolerance, sens.zdd, columns)
     add_scaled(q, columns.x, sens.z)
     add_scaled(0.5 * h, columns.x, sens.zd)
     add_scaled(1.0, columns.x, sens.zdd)
@@ -110,7 +110,7 @@ def vary_projections(
     _vary_resting_force(
         model, theta, control, directions, corrections[0], state, state.sigma, sens, still_kin, comp, eq, columns, tw
     )
-    error = solve_constrained(factor, control.gradient_tolerance, columns)
+    error = solve_change(factor, control.projection_ratio, control.gradient_tolerance, sens.zd, columns)
     add_scaled(1.0, columns.x, sens.zd)
     copy_to(columns.mu, sens.sigma)
     _vary_resting_force(
@@ -118,7 +118,7 @@ def vary_projections(
     )
     vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
     _vary_rates(model, theta, t, directions, state, sens, kin, eq, tw, 2, columns.e)
-    error = max(error, solve_constrained(factor, control.gradient_tolerance, columns))
+    error = max(error, solve_change(factor, control.projection_ratio, control.gradient_tolerance, sens.zdd, columns))
     add_scaled(1.0, columns.x, sens.zdd)
     copy_to(columns.mu, sens.kappa)
     return error

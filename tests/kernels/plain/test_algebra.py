@@ -6,7 +6,7 @@ import pytest
 from mbsim_cli.kernels._simd import padded
 from mbsim_cli.kernels.algebra import complex_safe, euler_parameters, linear_solve, rot3, spatial, vec3
 from mbsim_cli.kernels.algebra.sparse_solve import eliminate_sparse, solve_sparse
-from mbsim_cli.kernels.algorithms.constrained_solve import SPARSE, factor_penalised, solve_constrained
+from mbsim_cli.kernels.algorithms.constrained_solve import SPARSE, factor_penalised, solve_change, solve_constrained
 from mbsim_cli.kernels.algorithms.sparsity import structure_of
 from mbsim_cli.kernels.elements.columns import euler_column, euler_column_rate, euler_column_second_rate
 from mbsim_cli.kernels.integrators.multiplier_range import keep_in_range
@@ -201,6 +201,24 @@ def test_constrained_solve(ratio, dependent, exchanged):
     assert np.abs(columns.x - exact[:n]).max() <= 1e-8 * np.abs(exact[:n]).max()
     assert np.abs(J.T @ columns.mu - J[:m].T @ exact[n:]).max() <= 1e-7 * np.abs(J[:m].T @ exact[n:]).max()
     assert np.allclose(columns.rest, columns.e - J @ columns.x, atol=1e-9)
+
+
+@pytest.mark.parametrize("share", [1e-12, 1e-6, 1.0, 1e6])
+def test_a_change_is_as_accurate_as_what_it_changes_asks(share):
+    own = np.random.default_rng(4)
+    n, m, p, tolerance = 7, 3, 2, 1e-10
+    T, J = own.normal(size=(n, n)) + 9 * np.eye(n), own.normal(size=(m, n))
+    factor, columns = factor_of(n, m, dense_structure(n, m), float), columns_of(n, m, p, float)
+    factor.T[:], factor.J[:] = T, J
+    assert factor_penalised(1e6, factor)
+    columns.b[:], columns.e[:] = share * own.normal(size=(n, p)), share * own.normal(size=(m, p))
+    exact = np.linalg.solve(np.block([[T, J.T], [J, np.zeros((m, m))]]), np.vstack([columns.b, columns.e]))
+    whole = own.normal(size=(n, p))
+    error = solve_change(factor, 1e6, tolerance, whole, columns)
+    assert error <= tolerance
+    assert np.abs(columns.x - exact[:n]).max() <= tolerance * max(1.0, share)
+    if share == 1e-12:
+        assert not columns.step.any()  # the first correction served
 
 
 def test_multipliers_kept_in_range():
