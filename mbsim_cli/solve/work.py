@@ -55,7 +55,7 @@ def equations(model: Model, dtype: type) -> Equations:
 def factor(n: int, m: int, structure: Sparsity, dtype: type) -> Factor:
     """Allocate Factor."""
     pivot, weight, alpha = np.zeros(max(1, n), np.int64), np.zeros(n), np.zeros(m)
-    T, lu, J = (zeros(shape, dtype) for shape in ((n, n), (n, padded(n)), (m, n)))
+    T, lu, J = (zeros(shape, dtype) for shape in ((n, padded(n)), (n, padded(n)), (m, n)))
     return Factor(T, lu, pivot, weight, J, alpha, structure)
 
 
@@ -89,7 +89,7 @@ def work(model: Model, theta: np.ndarray) -> Work:
     structure = sparsity(model)
     return Work(
         kin,
-        composite(nb, n, dtype),
+        composite(model, dtype),
         equations(model, dtype),
         factor(n, m, structure, dtype),
         factor(n, m, structure, dtype),
@@ -107,7 +107,7 @@ def sensitivity_work(model: Model, motion: Work, p: int, dtype: type) -> Sensiti
         R=motion.kin.R, r=motion.kin.r, ref=motion.kin.ref, S=motion.kin.S, inertia=motion.kin.inertia
     )
     eq = equations(model, dtype)._replace(lines=motion.eq.lines, no_eta=motion.eq.no_eta)
-    return SensitivityWork(resting, composite(nb, n, dtype), eq, columns(n, m, p, dtype), twists(model, p, dtype))
+    return SensitivityWork(resting, composite(model, dtype), eq, columns(n, m, p, dtype), twists(model, p, dtype))
 
 
 def padded_directions(theta_rho: np.ndarray, dtype: type) -> np.ndarray:
@@ -147,5 +147,5 @@ def linearisation(model: Model, p: int, dtype: type) -> Linearisation:
     """Allocate Linearisation."""
     _, n, m = sizes(model)
     nm = model.measures.kind.size
-    shapes = ((n, n), (n, n), (n, p), (3, m, p), (nm,), (nm, p))
+    shapes = ((n, n), (n, padded(n)), (n, p), (3, m, p), (nm,), (nm, p))
     return Linearisation(*(np.zeros(shape, dtype) for shape in shapes))
