@@ -171,19 +171,6 @@ def rate_apply(P, momentum, w):
 
 
 @inlined
-def _rate_apply_transposed(P, momentum, S):
-    """Angular part of B^T S; the linear part vanishes."""
-    w, v = S
-    trace = P[0] + P[4] + P[8]
-    n = (
-        trace * w[0] - (P[0] * w[0] + P[3] * w[1] + P[6] * w[2]),
-        trace * w[1] - (P[1] * w[0] + P[4] * w[1] + P[7] * w[2]),
-        trace * w[2] - (P[2] * w[0] + P[5] * w[1] + P[8] * w[2]),
-    )
-    return scale3(2.0, add3(n, cross3(momentum, v)))
-
-
-@inlined
 def _rate_at(comp, i):
     return row9(comp.rate, i), row3(comp.rate, i, 9)
 
@@ -232,21 +219,42 @@ def _inertia_part(model, h, kin, comp, T_out):
 def _columns_of_body(tree, h, i, kin, comp):
     """Keep S, X, Y of the columns of body i, and what the subtree makes of them: I X + B Y + q S x* F, I S, B^T S."""
     q, columns, own = 0.25 * h * h, comp.columns, comp.own
-    inertia = inertia_at(comp.inertia, i)
+    inertia, F = inertia_at(comp.inertia, i), motion_at(comp.F, i)
     P, momentum = _rate_at(comp, i)
-    F = motion_at(comp.F, i)
-    back = scale3(-1.0, row3(kin.ref, i, 0))
+    K, p = _couples(P), scale3(2.0, momentum)
     for k in range(tree.first_column[i], tree.first_column[i + 1]):
         S, S1, S2 = motion_at(kin.S, k), motion_at(kin.S1, k), motion_at(kin.S2, k)
         X, Y = axpy6(q, S2, axpy6(h, S1, S)), axpy6(q, S1, scale6(0.5 * h, S))
-        up = axpy6(q, cross_force(S, F), add6(inertia_apply(inertia, X), rate_apply(P, momentum, Y[0])))
-        store_rows(columns, COLUMN_S, k, shift_motion(S, back))
-        store_rows(columns, COLUMN_X, k, shift_motion(X, back))
-        store_rows(columns, COLUMN_Y, k, shift_motion(Y, back))
-        store_rows(columns, COLUMN_UP, k, shift_force(up, back))
-        store_at(own, k, OWN_S, shift_motion(S, back))
-        store_at(own, k, OWN_DOWN, shift_force(inertia_apply(inertia, S), back))
-        own[k, OWN_RATE], own[k, OWN_RATE + 1], own[k, OWN_RATE + 2] = _rate_apply_transposed(P, momentum, S)
+        of_rate = (rotate(K, Y[0]), cross3(Y[0], p))
+        up = axpy6(q, cross_force(S, F), add6(inertia_apply(inertia, X), of_rate))
+        down, turned = inertia_apply(inertia, S), add3(unrotate(K, S[0]), cross3(p, S[1]))
+        if kin.ref[i, 0] != 0.0 or kin.ref[i, 1] != 0.0 or kin.ref[i, 2] != 0.0:
+            back = scale3(-1.0, row3(kin.ref, i, 0))
+            S, X, Y = shift_motion(S, back), shift_motion(X, back), shift_motion(Y, back)
+            up, down = shift_force(up, back), shift_force(down, back)
+        store_rows(columns, COLUMN_S, k, S)
+        store_rows(columns, COLUMN_X, k, X)
+        store_rows(columns, COLUMN_Y, k, Y)
+        store_rows(columns, COLUMN_UP, k, up)
+        store_at(own, k, OWN_S, S)
+        store_at(own, k, OWN_DOWN, down)
+        own[k, OWN_RATE], own[k, OWN_RATE + 1], own[k, OWN_RATE + 2] = turned
+
+
+@inlined
+def _couples(P):
+    """2 (tr P 1 - P): the couple of B for a unit angular rate."""
+    return (
+        2.0 * (P[4] + P[8]),
+        -2.0 * P[1],
+        -2.0 * P[2],
+        -2.0 * P[3],
+        2.0 * (P[0] + P[8]),
+        -2.0 * P[5],
+        -2.0 * P[6],
+        -2.0 * P[7],
+        2.0 * (P[0] + P[4]),
+    )
 
 
 @inlined

@@ -47,7 +47,7 @@ def spread(pairs, pair, comp, s, N, W, dW, T_out):
     first, on_a, on_b = at(spans.column, s), at(spans.on_a, s), at(spans.on_b, s)
     k, carried = block(T_out, first), cross_force(N, W)
     for i in range(at(pairs.first, pair), at(pairs.first, pair + 1)):
-        c, sign = at(pairs.column, i), at(pairs.sign, i)
-        S = six_at(comp.own, c, OWN_S)
-        above = (on_b if sign > 0 else on_a) & before(c, first)
-        add_to(T_out, c, k, -sign * dot6(S, sub6(dW, only6(carried, above))))
+        c, below_b = at(pairs.column, i), at(pairs.sign, i) > 0
+        above = (on_b if below_b else on_a) & before(c, first)
+        power = dot6(six_at(comp.own, c, OWN_S), sub6(dW, only6(carried, above)))
+        add_to(T_out, c, k, (-1.0 if below_b else 1.0) * power)
