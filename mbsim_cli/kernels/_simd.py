@@ -3,7 +3,8 @@
 Kernels that vary something in many directions are written once, for one direction k. ``block(a, g)`` makes of the
 position g in a loop over columns an index of eight directions, ``at(a, i, k)`` reads them from row i, and ``put``
 writes them; between the two, formulas see a number. The last axis of such arrays is contiguous, and ``padded`` tells
-how long it must be. Complex numbers, and plain Python, take one direction at a time: ``width`` is 1 and k an int.
+how long it must be; a block may begin anywhere, and ``only`` keeps some of its directions. Complex numbers, and plain
+Python, take one direction at a time: ``width`` is 1 and k an int.
 """
 
 import operator
@@ -73,7 +74,7 @@ def add_to(array, *rest):
 
 def only(x, bits):
     """x in the directions whose bit is set, the first one's last; zero in the others."""
-    return x if bits & 1 else 0.0 * x
+    return x if bits & 1 else type(x)(0.0)
 
 
 def square_sum(x):
@@ -295,7 +296,7 @@ class _Only(AbstractTemplate):
 
 
 @lower_builtin(only, types.Any, types.Integer)
-def _some(context, builder, sig, args):
+def _choose(context, builder, sig, args):
     x, bits = args
     lanes = WIDTH if isinstance(sig.args[0], Lanes) else 1
     bits = builder.trunc(bits, ir.IntType(lanes))

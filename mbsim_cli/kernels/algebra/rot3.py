@@ -75,22 +75,6 @@ def unrotate(R, a):
 
 
 @inlined
-def add_outer(A, x, y):
-    """A + x y^T."""
-    return (
-        A[0] + x[0] * y[0],
-        A[1] + x[0] * y[1],
-        A[2] + x[0] * y[2],
-        A[3] + x[1] * y[0],
-        A[4] + x[1] * y[1],
-        A[5] + x[1] * y[2],
-        A[6] + x[2] * y[0],
-        A[7] + x[2] * y[1],
-        A[8] + x[2] * y[2],
-    )
-
-
-@inlined
 def matmul9(A, B):
     """A B."""
     return (

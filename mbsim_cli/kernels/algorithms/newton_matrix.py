@@ -3,13 +3,14 @@
 With composites over subtrees, column k of joint i and an ancestor column j (or k itself),
     T_jk = S_j . (I X_k + B Y_k + h^2/4 S_k x* F),     T_kj = (I S_k) . X_j + (B^T S_k) . Y_j,
 X = S + h S' + h^2/4 S'', Y = h/2 S + h^2/4 S'; I, B, F belong to the subtree of i. Elements add their part
-over the path between their bodies. h = 0 gives the mass matrix. Derivation: docs/theory/newton_matrix.md.
+over the path between their bodies. Rows of T are formed eight columns at a time, by the spans of branches, subtrees and
+paths. h = 0 gives the mass matrix. Derivation: docs/theory/newton_matrix.md.
 """
 
 from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels._simd import add_to, at, block, only
 from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2, rate_power
-from mbsim_cli.kernels.algebra.rot3 import add_outer, rotate, row9, skew_part, unrotate
+from mbsim_cli.kernels.algebra.rot3 import rotate, row9, unrotate
 from mbsim_cli.kernels.algebra.spatial import (
     add6,
     axpy6,
@@ -29,7 +30,7 @@ from mbsim_cli.kernels.algebra.spatial import (
 )
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3_of, row3, scale3, sub3
 from mbsim_cli.kernels.algebra.whole import clear
-from mbsim_cli.kernels.algorithms.bodies import at_origin, pose_of
+from mbsim_cli.kernels.algorithms.bodies import at_origin, no_motion, pose_of
 from mbsim_cli.kernels.algorithms.constraints import (
     coordinate_measure,
     coordinate_rates,
@@ -60,13 +61,11 @@ from mbsim_cli.kernels.algorithms.workspace import (
 from mbsim_cli.kernels.elements.columns import load4
 from mbsim_cli.kernels.elements.force_law import measure_force
 from mbsim_cli.kernels.elements.measures import (
-    is_between_fixed,
     is_force_line,
     is_geometric,
     line,
     line_variation,
     measure_delta,
-    measure_value,
     moved,
 )
 from mbsim_cli.kernels.elements.tyre import no_own, tyre_wrench
@@ -222,16 +221,15 @@ def _columns_of_body(tree, h, i, kin, comp):
     inertia, F = inertia_at(comp.inertia, i), motion_at(comp.F, i)
     P, momentum = _rate_at(comp, i)
     K, p = _couples(P), scale3(2.0, momentum)
+    back = scale3(-1.0, row3(kin.ref, i, 0))
     for k in range(tree.first_column[i], tree.first_column[i + 1]):
         S, S1, S2 = motion_at(kin.S, k), motion_at(kin.S1, k), motion_at(kin.S2, k)
         X, Y = axpy6(q, S2, axpy6(h, S1, S)), axpy6(q, S1, scale6(0.5 * h, S))
         of_rate = (rotate(K, Y[0]), cross3(Y[0], p))
         up = axpy6(q, cross_force(S, F), add6(inertia_apply(inertia, X), of_rate))
         down, turned = inertia_apply(inertia, S), add3(unrotate(K, S[0]), cross3(p, S[1]))
-        if kin.ref[i, 0] != 0.0 or kin.ref[i, 1] != 0.0 or kin.ref[i, 2] != 0.0:
-            back = scale3(-1.0, row3(kin.ref, i, 0))
-            S, X, Y = shift_motion(S, back), shift_motion(X, back), shift_motion(Y, back)
-            up, down = shift_force(up, back), shift_force(down, back)
+        S, X, Y = shift_motion(S, back), shift_motion(X, back), shift_motion(Y, back)
+        up, down = shift_force(up, back), shift_force(down, back)
         store_rows(columns, COLUMN_S, k, S)
         store_rows(columns, COLUMN_X, k, X)
         store_rows(columns, COLUMN_Y, k, Y)
@@ -334,45 +332,18 @@ def _geometric_rows(model, theta, q, multiplier, first, last, pair, no_eta, kin,
     a, b = model.pairs.a[pair], model.pairs.b[pair]
     Ra, ra = pose_of(kin, a)
     Rb, rb = pose_of(kin, b)
-    P, f = _between_fixed(model, theta, multiplier, first, last, Ra, ra, Rb, rb)
-    held = (scale3(-2.0, skew_part(P)), f)
+    still = no_motion(motion_at(kin.V, a))
     for s in range(spans.first[pair], spans.first[pair + 1]):
         Na, Nb = span_twists(comp, q, s)
-        W, dW = held, _vary_between_fixed(P, f, Na, Nb)
+        W, dW = still, no_motion(Nb)
         for i in range(first, last):
             k = model.constraints.measure[i]
             kind = measures.kind[k]
-            if not is_between_fixed(kind):
-                _, _, x, u, dx, du = measure_delta(kind, theta, measures.theta[k], no_eta, 0, Ra, ra, Rb, rb, Na, Nb)
-                force_line = is_force_line(kind)
-                W = axpy6(-multiplier[i], line(force_line, x, u), W)
-                dW = axpy6(-multiplier[i], line_variation(force_line, x, u, dx, du), dW)
+            _, _, x, u, dx, du = measure_delta(kind, theta, measures.theta[k], no_eta, 0, Ra, ra, Rb, rb, Na, Nb)
+            force_line = is_force_line(kind)
+            W = axpy6(-multiplier[i], line(force_line, x, u), W)
+            dW = axpy6(-multiplier[i], line_variation(force_line, x, u, dx, du), dW)
         spread(model.pairs, pair, comp, s, add6(Na, Nb), W, dW, T_out)
-
-
-@inlined
-def _between_fixed(model, theta, multiplier, first, last, Ra, ra, Rb, rb):
-    """Sums of x f^T (3 x 3 by rows) and of the forces f of rows whose x is fixed in b and whose f is fixed in a."""
-    total = scale3(0.0, ra)
-    P = total + total + total
-    for i in range(first, last):
-        k = model.constraints.measure[i]
-        kind = model.measures.kind[k]
-        if is_between_fixed(kind):
-            _, x, u = measure_value(kind, theta, model.measures.theta[k], Ra, ra, Rb, rb)
-            f = scale3(-multiplier[i], u)
-            P = add_outer(P, x, f)
-            if is_force_line(kind):
-                total = add3(total, f)
-    return P, total
-
-
-@inlined
-def _vary_between_fixed(P, f, Na, Nb):
-    """Variation of their wrench: (N_b x) x f + x x (N_a f), with x turning or moving with b and f turning with a."""
-    wa, wb = Na[0], Nb[0]
-    moment = add3(sub3(rotate(P, wb), unrotate(P, wa)), scale3(P[0] + P[4] + P[8], sub3(wa, wb)))
-    return (add3(moment, cross3(Nb[1], f)), cross3(wa, f))
 
 
 @inlined

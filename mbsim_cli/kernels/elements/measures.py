@@ -41,12 +41,6 @@ def is_force_line(kind):
 
 
 @inlined
-def is_between_fixed(kind):
-    """Whether x of the gradient line is fixed in b, and u in a."""
-    return kind == Measure.PROJECTION or kind == Measure.DOT
-
-
-@inlined
 def point_of(R, r, local):
     """Global position of a point of a body."""
     return add3(r, rotate(R, local))

@@ -47,7 +47,7 @@ class Equations(NamedTuple):
 class Factor(NamedTuple):
     """A factorised matrix T + J^T alpha J, with the T and J that it was formed with."""
 
-    T: np.ndarray  # (n, n)
+    T: np.ndarray  # (n, padded(n))
     lu: np.ndarray  # (n, padded(n)), see algebra.sparse_solve
     pivot: np.ndarray  # (n,)
     weight: np.ndarray  # (n,)
