@@ -3,7 +3,8 @@
 Kernels that vary something in many directions are written once, for one direction k. ``block(a, g)`` makes of the
 position g in a loop over columns an index of eight directions, ``at(a, i, k)`` reads them from row i, and ``put``
 writes them; between the two, formulas see a number. The last axis of such arrays is contiguous, and ``padded`` tells
-how long it must be. Complex numbers, and plain Python, take one direction at a time: ``width`` is 1 and k an int.
+how long it must be; a block may begin anywhere, and ``only`` keeps some of its directions. Complex numbers, and plain
+Python, take one direction at a time: ``width`` is 1 and k an int.
 """
 
 import operator
@@ -11,14 +12,27 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import cgutils, config, types
 from numba.core.errors import TypingError
 from numba.core.imputils import lower_builtin, lower_cast
 from numba.core.typeconv import Conversion
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import models, register_model
 
-__all__ = ["WIDTH", "add_to", "at", "block", "padded", "put", "squares", "total", "width", "zeros"]
+__all__ = [
+    "WIDTH",
+    "add_to",
+    "at",
+    "block",
+    "only",
+    "padded",
+    "put",
+    "squares",
+    "together",
+    "total",
+    "width",
+    "zeros",
+]
 
 WIDTH = 8
 _LINE = 64  # bytes of a cache line
@@ -28,6 +42,11 @@ _VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
 def padded(p: int) -> int:
     """Length of the last axis that holds p directions."""
     return -(-p // WIDTH) * WIDTH
+
+
+def together(dtype: Any) -> int:
+    """What ``width`` is in kernels, for arrays of a kind of number."""
+    return WIDTH if np.dtype(dtype) == np.float64 and not config.DISABLE_JIT else 1
 
 
 def zeros(shape: tuple, dtype: Any) -> np.ndarray:
@@ -64,6 +83,11 @@ def put(array, *rest):
 def add_to(array, *rest):
     """Add the last argument to an entry."""
     array[rest[:-1]] += rest[-1]
+
+
+def only(x, bits):
+    """x in the directions whose bit is set, the first one's last; zero in the others."""
+    return x if bits & 1 else type(x)(0.0)
 
 
 def squares(x):
@@ -248,7 +272,7 @@ def _accumulate(context, builder, sig, args):
         plus = signature(kind.dtype, kind.dtype, kind.dtype)
         after = context.get_function(operator.add, plus)(builder, (before, given))
     else:
-        after = builder.fadd(before, given, flags=("contract",) if many else ())
+        after = builder.fadd(before, given, flags=("contract",))
     _store(context, builder, kind, pointer, many, after)
     return context.get_dummy_value()
 
@@ -281,6 +305,22 @@ class _BlockOf(AbstractTemplate):
 @lower_builtin(block, types.Array, types.Integer)
 def _block_of(context, builder, sig, args):
     return context.cast(builder, args[1], sig.args[1], types.intp)
+
+
+@infer_global(only)
+class _Only(AbstractTemplate):
+    def generic(self, args: tuple, kws: dict) -> Any:
+        return signature(args[0], *args)
+
+
+@lower_builtin(only, types.Any, types.Integer)
+def _choose(context, builder, sig, args):
+    x, bits = args
+    lanes = WIDTH if isinstance(sig.args[0], Lanes) else 1
+    bits = builder.trunc(bits, ir.IntType(lanes))
+    if lanes > 1:
+        bits = builder.bitcast(bits, ir.VectorType(ir.IntType(1), lanes))
+    return builder.select(bits, x, ir.Constant(x.type, None))
 
 
 @infer_global(squares)

@@ -56,7 +56,7 @@ def equations(model: Model, dtype: type) -> Equations:
 def factor(n: int, m: int, structure: Sparsity, dtype: type) -> Factor:
     """Allocate Factor."""
     count = structure.neighbour.size
-    matrices = zeros((n, n), dtype), zeros((m, n), dtype)
+    matrices = zeros((n, padded(n)), dtype), zeros((m, n), dtype)
     packed = np.zeros(count, dtype), np.zeros(count, dtype), np.zeros(n, dtype)
     lu, pivot = zeros((n, padded(n)), dtype), np.zeros(max(1, n), np.int64)
     return Factor(*matrices, np.zeros(m), np.zeros(n), structure, *packed, lu, pivot)
@@ -88,7 +88,7 @@ def work(model: Model, theta: np.ndarray) -> Work:
     structure = sparsity(model)
     return Work(
         kin,
-        composite(nb, n, dtype),
+        composite(model, dtype),
         equations(model, dtype),
         factor(n, m, structure, dtype),
         factor(n, m, structure, dtype),
@@ -106,7 +106,7 @@ def sensitivity_work(model: Model, motion: Work, p: int, dtype: type) -> Sensiti
         R=motion.kin.R, r=motion.kin.r, ref=motion.kin.ref, S=motion.kin.S, inertia=motion.kin.inertia
     )
     eq = equations(model, dtype)._replace(lines=motion.eq.lines, no_eta=motion.eq.no_eta)
-    return SensitivityWork(resting, composite(nb, n, dtype), eq, columns(n, m, p, dtype), twists(model, p, dtype))
+    return SensitivityWork(resting, composite(model, dtype), eq, columns(n, m, p, dtype), twists(model, p, dtype))
 
 
 def padded_directions(theta_rho: np.ndarray, dtype: type) -> np.ndarray:
@@ -146,5 +146,5 @@ def linearisation(model: Model, p: int, dtype: type) -> Linearisation:
     """Allocate Linearisation."""
     _, n, m = sizes(model)
     nm = model.measures.kind.size
-    shapes = ((n, n), (n, n), (n, p), (3, m, p), (nm,), (nm, p))
+    shapes = ((n, n), (n, padded(n)), (n, p), (3, m, p), (nm,), (nm, p))
     return Linearisation(*(np.zeros(shape, dtype) for shape in shapes))

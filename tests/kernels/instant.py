@@ -32,7 +32,7 @@ class Instant:
         linearise(model, theta, t, h, at_center, varied, state, sens, work, twists, out)
         eq, kin = work.eq, work.kin
         self.G, self.J, self.phi = eq.G, eq.J, np.array([eq.phi, eq.phi1, eq.phi2])
-        self.M, self.T, self.dG, self.dphi = out.M, out.T, out.dG[:, :wanted], out.dphi[:, :, :wanted]
+        self.M, self.T, self.dG, self.dphi = out.M, out.T[:, : len(z)], out.dG[:, :wanted], out.dphi[:, :, :wanted]
         self.measures, self.d_measures = out.measures, out.d_measures[:, :wanted]
         self.S, self.S1, self.S2, self.V, self.A, self.R, self.r = kin.S, kin.S1, kin.S2, kin.V, kin.A, kin.R, kin.r
 

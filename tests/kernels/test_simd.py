@@ -6,7 +6,20 @@ import pytest
 from numba.core.errors import TypingError
 
 from mbsim_cli.kernels._jit import entry, kernel
-from mbsim_cli.kernels._simd import WIDTH, add_to, at, block, padded, put, squares, total, width, zeros
+from mbsim_cli.kernels._simd import (
+    WIDTH,
+    add_to,
+    at,
+    block,
+    only,
+    padded,
+    put,
+    squares,
+    together,
+    total,
+    width,
+    zeros,
+)
 
 pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="plain Python takes one direction at a time")
 rng = np.random.default_rng(8)
@@ -66,6 +79,23 @@ def test_the_last_body_is_the_ground():
     for i in (0, 2, -1):
         of_bodies(a, i, out)
         assert np.array_equal(out, a[i])
+
+
+@entry
+def chosen(a, bits, out):
+    """Directions of a (1, p) whose bit is set."""
+    for g in range(0, a.shape[1], width(a)):
+        put(out, 0, block(a, g), only(at(a, 0, block(a, g)), bits >> g))
+
+
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_some_directions_only(dtype):
+    a, out = rng.normal(size=(1, 2 * WIDTH)).astype(dtype), zeros((1, 2 * WIDTH), dtype)
+    a[0, 3] = np.nan  # what is left out does not count, whatever it is
+    wanted = np.arange(2 * WIDTH) % 3 == 1
+    chosen(a, int((wanted << np.arange(2 * WIDTH)).sum()), out)
+    assert np.array_equal(out[0], np.where(wanted, a[0], 0.0))
+    assert together(dtype) == (WIDTH if dtype is float else 1)
 
 
 def test_directions_must_be_contiguous():

@@ -13,6 +13,7 @@ from mbsim_cli.kernels._jit import kernel
 from mbsim_cli.kernels._simd import add_to, at, block, put, squares, total, width
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve_of
 from mbsim_cli.kernels.algebra.sparse_solve import eliminate_sparse, solve_sparse
+from mbsim_cli.kernels.algebra.whole import copy_to
 
 SPARSE = -1  # first pivot of a factorisation along the structure
 
@@ -20,7 +21,7 @@ SPARSE = -1  # first pivot of a factorisation along the structure
 class Factor(NamedTuple):
     """A factorised matrix T + J^T alpha J, with the T and J that it was formed with."""
 
-    T: np.ndarray  # (n, n)
+    T: np.ndarray  # (n, padded(n))
     J: np.ndarray  # (m, n)
     alpha: np.ndarray  # (m,)
     weight: np.ndarray  # (n,)
@@ -82,10 +83,8 @@ def _penalties(factor, ratio):
 @kernel
 def _penalise(factor):
     """lu = T + J^T alpha J."""
-    sparsity, T, J, out = factor.sparsity, factor.T, factor.J, factor.lu
-    for i in range(T.shape[0]):
-        for j in range(T.shape[0]):
-            out[i, j] = T[i, j]
+    sparsity, J, out = factor.sparsity, factor.J, factor.lu
+    copy_to(factor.T, out)
     for r in range(J.shape[0]):
         for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
             i = at(sparsity.row_column, s)

@@ -17,7 +17,7 @@ from mbsim_cli.model.layout import NONE
 
 @kernel
 def close_tangent(tree, g, state, G, T, weight_out):
-    """Complete T (n, n) = dG/dx at the state with residual G (n,); weight (k,) of each norm equation."""
+    """Complete T (n, padded(n)) = dG/dx at the state with residual G (n,); weight (k,) of each norm equation."""
     q = g * g
     for s in range(tree.euler.size):
         c = tree.euler[s]

@@ -3,13 +3,14 @@
 With composites over subtrees, column k of joint i and an ancestor column j (or k itself),
     T_jk = S_j . (I X_k + B Y_k + h^2/4 S_k x* F),     T_kj = (I S_k) . X_j + (B^T S_k) . Y_j,
 X = S + h S' + h^2/4 S'', Y = h/2 S + h^2/4 S'; I, B, F belong to the subtree of i. Elements add their part
-over the path between their bodies. h = 0 gives the mass matrix. Derivation: docs/theory/newton_matrix.md.
+over the path between their bodies. Rows of T are formed eight columns at a time, by the spans of branches, subtrees and
+paths. h = 0 gives the mass matrix. Derivation: docs/theory/newton_matrix.md.
 """
 
 from mbsim_cli.kernels._jit import inlined, kernel
-from mbsim_cli.kernels._simd import at, block, put, width
+from mbsim_cli.kernels._simd import add_to, at, block, only
 from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2, rate_power
-from mbsim_cli.kernels.algebra.rot3 import row9
+from mbsim_cli.kernels.algebra.rot3 import rotate, row9, unrotate
 from mbsim_cli.kernels.algebra.spatial import (
     add6,
     axpy6,
@@ -21,10 +22,13 @@ from mbsim_cli.kernels.algebra.spatial import (
     rows_at,
     scale6,
     shift_force,
+    shift_motion,
+    six_at,
+    store_at,
     store_rows,
     sub6,
 )
-from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, row3, scale3, sub3
+from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3_of, row3, scale3, sub3
 from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.bodies import at_origin, no_motion, pose_of
 from mbsim_cli.kernels.algorithms.constraints import (
@@ -43,16 +47,17 @@ from mbsim_cli.kernels.algorithms.motion_forces import (
     vary_drag,
     vary_tyre,
 )
-from mbsim_cli.kernels.algorithms.path_columns import (
-    by_side,
-    gather_path,
-    gather_rates,
-    keep_variation,
-    path_rate,
-    path_twist,
-    spread,
+from mbsim_cli.kernels.algorithms.path_columns import span_rates, span_twists, spread
+from mbsim_cli.kernels.algorithms.spans import before, branch_of, subtree_of
+from mbsim_cli.kernels.algorithms.workspace import (
+    COLUMN_S,
+    COLUMN_UP,
+    COLUMN_X,
+    COLUMN_Y,
+    OWN_DOWN,
+    OWN_RATE,
+    OWN_S,
 )
-from mbsim_cli.kernels.algorithms.workspace import COLUMN_S, COLUMN_X, COLUMN_Y
 from mbsim_cli.kernels.elements.columns import load4
 from mbsim_cli.kernels.elements.force_law import measure_force
 from mbsim_cli.kernels.elements.measures import (
@@ -70,18 +75,11 @@ from mbsim_cli.model.layout import NONE
 
 @kernel
 def newton_matrix(model, theta, t, h, z, zd, multiplier, no_eta, kin, comp, T_out):
-    """T (n, n); needs ``residual`` at the same state (F, W of subtrees in ``comp``). Cost O(n d + elements)."""
-    tree = model.tree
+    """T (n, ``padded(n)``); needs ``residual`` at the same state, for F, W of subtrees. Cost O(n d + elements)."""
     q = 0.25 * h * h
-    for c in range(z.size):
-        S, S1, S2 = motion_at(kin.S, c), motion_at(kin.S1, c), motion_at(kin.S2, c)
-        store_rows(comp.columns, COLUMN_S, c, S)
-        store_rows(comp.columns, COLUMN_X, c, axpy6(q, S2, axpy6(h, S1, S)))
-        store_rows(comp.columns, COLUMN_Y, c, axpy6(q, S1, scale6(0.5 * h, S)))
-        for j in range(z.size):
-            T_out[c, j] = 0.0
-    _inertia_part(tree, q, kin, comp, T_out)
-    _euler_part(tree, theta, q, z, kin, comp, T_out)
+    clear(T_out)
+    _inertia_part(model, h, kin, comp, T_out)
+    _euler_part(model.tree, theta, q, z, kin, comp, T_out)
     _constraints_part(model, theta, q, multiplier, no_eta, kin, comp, T_out)
     for f in range(model.forces.kind.size):
         if model.forces.kind[f] == Force.ALONG_MEASURE:
@@ -172,19 +170,6 @@ def rate_apply(P, momentum, w):
 
 
 @inlined
-def _rate_apply_transposed(P, momentum, S):
-    """Angular part of B^T S; the linear part vanishes."""
-    w, v = S
-    trace = P[0] + P[4] + P[8]
-    n = (
-        trace * w[0] - (P[0] * w[0] + P[3] * w[1] + P[6] * w[2]),
-        trace * w[1] - (P[1] * w[0] + P[4] * w[1] + P[7] * w[2]),
-        trace * w[2] - (P[2] * w[0] + P[5] * w[1] + P[8] * w[2]),
-    )
-    return scale3(2.0, add3(n, cross3(momentum, v)))
-
-
-@inlined
 def _rate_at(comp, i):
     return row9(comp.rate, i), row3(comp.rate, i, 9)
 
@@ -215,44 +200,85 @@ def _rate_to_parent(tree, kin, comp, i):
 
 
 @inlined
-def _inertia_part(tree, q, kin, comp, T_out):
+def _inertia_part(model, h, kin, comp, T_out):
+    tree = model.tree
     _own_inertia(tree, kin, comp)
     _own_rates(tree, kin, comp)
     for i in range(tree.parent.size - 1, -1, -1):
-        inertia = inertia_at(comp.inertia, i)
-        P, momentum = _rate_at(comp, i)
-        F = motion_at(comp.F, i)
-        for k in range(tree.first_column[i], tree.first_column[i + 1]):
-            S, X = motion_at(kin.S, k), rows_at(comp.columns, COLUMN_X, k)
-            up = add6(inertia_apply(inertia, X), rate_apply(P, momentum, rows_at(comp.columns, COLUMN_Y, k)[0]))
-            up = axpy6(q, cross_force(S, F), up)
-            down = inertia_apply(inertia, S)
-            down_rate = _rate_apply_transposed(P, momentum, S)
-            _pair_columns(tree.first_column[i], k, k, comp, up, down, down_rate, T_out)
-            T_out[k, k] = dot6(S, up)
-            body = i
-            while tree.parent[body] >= 0:
-                back = scale3(-1.0, offset_to_parent(tree, kin, body))
-                up, down = shift_force(up, back), shift_force(down, back)
-                body = tree.parent[body]
-                first, last = tree.first_column[body], tree.first_column[body + 1]
-                _pair_columns(first, last, k, comp, up, down, down_rate, T_out)
+        _columns_of_body(tree, h, i, kin, comp)
         _inertia_to_parent(tree, kin, comp, i)
         _rate_to_parent(tree, kin, comp, i)
+    for i in range(tree.parent.size):
+        first, last = tree.first_column[i], tree.first_column[i + 1]
+        _rows_above(first, last, branch_of(model, i), comp, T_out)
+        _rows_below(first, last, subtree_of(model, i), comp, T_out)
 
 
 @inlined
-def _pair_columns(first, last, k, comp, up, down, down_rate, T_out):
-    """Entries of column k and row k with the columns from first to last, eight at a time."""
-    columns, path = comp.columns, comp.path  # no path is there yet: its first two rows serve for results
-    for g in range(first, last, width(path)):
-        j = block(path, g)
-        put(path, 0, j, dot6(rows_at(columns, COLUMN_S, j), up))
-        by_row = dot6(rows_at(columns, COLUMN_X, j), down) + dot3(rows_at(columns, COLUMN_Y, j)[0], down_rate)
-        put(path, 1, j, by_row)
-    for c in range(first, last):
-        put(T_out, c, k, at(path, 0, c))
-        put(T_out, k, c, at(path, 1, c))
+def _columns_of_body(tree, h, i, kin, comp):
+    """Keep S, X, Y of the columns of body i, and what the subtree makes of them: I X + B Y + q S x* F, I S, B^T S."""
+    q, columns, own = 0.25 * h * h, comp.columns, comp.own
+    inertia, F = inertia_at(comp.inertia, i), motion_at(comp.F, i)
+    P, momentum = _rate_at(comp, i)
+    K, p = _couples(P), scale3(2.0, momentum)
+    back = scale3(-1.0, row3(kin.ref, i, 0))
+    for k in range(tree.first_column[i], tree.first_column[i + 1]):
+        S, S1, S2 = motion_at(kin.S, k), motion_at(kin.S1, k), motion_at(kin.S2, k)
+        X, Y = axpy6(q, S2, axpy6(h, S1, S)), axpy6(q, S1, scale6(0.5 * h, S))
+        of_rate = (rotate(K, Y[0]), cross3(Y[0], p))
+        up = axpy6(q, cross_force(S, F), add6(inertia_apply(inertia, X), of_rate))
+        down, turned = inertia_apply(inertia, S), add3(unrotate(K, S[0]), cross3(p, S[1]))
+        S, X, Y = shift_motion(S, back), shift_motion(X, back), shift_motion(Y, back)
+        up, down = shift_force(up, back), shift_force(down, back)
+        store_rows(columns, COLUMN_S, k, S)
+        store_rows(columns, COLUMN_X, k, X)
+        store_rows(columns, COLUMN_Y, k, Y)
+        store_rows(columns, COLUMN_UP, k, up)
+        store_at(own, k, OWN_S, S)
+        store_at(own, k, OWN_DOWN, down)
+        own[k, OWN_RATE], own[k, OWN_RATE + 1], own[k, OWN_RATE + 2] = turned
+
+
+@inlined
+def _couples(P):
+    """2 (tr P 1 - P): the couple of B for a unit angular rate."""
+    return (
+        2.0 * (P[4] + P[8]),
+        -2.0 * P[1],
+        -2.0 * P[2],
+        -2.0 * P[3],
+        2.0 * (P[0] + P[8]),
+        -2.0 * P[5],
+        -2.0 * P[6],
+        -2.0 * P[7],
+        2.0 * (P[0] + P[4]),
+    )
+
+
+@inlined
+def _rows_above(first, last, branch, comp, T_out):
+    """Rows first to last of T, those of a body, at the columns above each."""
+    columns, own, spans = comp.columns, comp.own, comp.spans
+    for s in range(at(spans.first, branch), at(spans.first, branch + 1)):
+        column = at(spans.column, s)
+        j, bits = block(columns, column), at(spans.on_b, s)
+        X, w = rows_at(columns, COLUMN_X, j), load3_of(columns, COLUMN_Y, j)
+        for k in range(first, last):
+            power = dot6(X, six_at(own, k, OWN_DOWN)) + dot3(w, row3(own, k, OWN_RATE))
+            add_to(T_out, k, j, only(power, bits & before(k, column)))
+
+
+@inlined
+def _rows_below(first, last, subtree, comp, T_out):
+    """Rows first to last of T, those of a body, at the column of each row and those below it."""
+    columns, own, spans = comp.columns, comp.own, comp.spans
+    for s in range(at(spans.first, subtree), at(spans.first, subtree + 1)):
+        column = at(spans.column, s)
+        j, bits = block(columns, column), at(spans.on_b, s)
+        up = rows_at(columns, COLUMN_UP, j)
+        for k in range(first, last):
+            power = dot6(six_at(own, k, OWN_S), up)
+            add_to(T_out, k, j, only(power, bits & ~before(k, column)))
 
 
 @inlined
@@ -302,16 +328,14 @@ def _constraints_part(model, theta, q, multiplier, no_eta, kin, comp, T_out):
 
 @inlined
 def _geometric_rows(model, theta, q, multiplier, first, last, pair, no_eta, kin, comp, T_out):
-    measures, path = model.measures, comp.path
+    measures, spans = model.measures, comp.spans
     a, b = model.pairs.a[pair], model.pairs.b[pair]
     Ra, ra = pose_of(kin, a)
     Rb, rb = pose_of(kin, b)
     still = no_motion(motion_at(kin.V, a))
-    for g in range(0, gather_path(model, pair, kin, comp), width(path)):
-        j = block(path, g)
-        N = path_twist(path, q, j)
-        Na, Nb = by_side(path, j, N)
-        W, dW = still, no_motion(N)
+    for s in range(spans.first[pair], spans.first[pair + 1]):
+        Na, Nb = span_twists(comp, q, s)
+        W, dW = still, no_motion(Nb)
         for i in range(first, last):
             k = model.constraints.measure[i]
             kind = measures.kind[k]
@@ -319,8 +343,7 @@ def _geometric_rows(model, theta, q, multiplier, first, last, pair, no_eta, kin,
             force_line = is_force_line(kind)
             W = axpy6(-multiplier[i], line(force_line, x, u), W)
             dW = axpy6(-multiplier[i], line_variation(force_line, x, u, dx, du), dW)
-        keep_variation(path, j, N, W, dW)
-    spread(model.pairs, pair, path, T_out)
+        spread(model.pairs, pair, comp, s, add6(Na, Nb), W, dW, T_out)
 
 
 @inlined
@@ -349,65 +372,55 @@ def _measure_force_part(model, theta, t, h, z, zd, f, no_eta, kin, comp, T_out):
     g, g1, L = measure_and_rate(model, theta, k, kin)
     Q, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
     W = scale6(Q, L)
-    path = comp.path
-    gather_rates(model, pair, kin, comp)
-    for g in range(0, gather_path(model, pair, kin, comp), width(path)):
-        j = block(path, g)
-        N = path_twist(path, q, j)
-        Na, Nb = by_side(path, j, N)
-        Na1, Nb1 = by_side(path, j, path_rate(path, j))
+    for s in range(comp.spans.first[pair], comp.spans.first[pair + 1]):
+        Na, Nb = span_twists(comp, q, s)
+        Na1, Nb1 = span_rates(comp, s)
         _, dg, x, u, dx, du = measure_delta(kind, theta, o, no_eta, 0, Ra, ra, Rb, rb, Na, Nb)
         dL = line_variation(force_line, x, u, dx, du)
         dv = add6(sub6(Nb1, Na1), sub6(cross_motion(Nb, Vb), cross_motion(Na, Va)))
         dQ = by_g * dg + by_g1 * (dot6(v, dL) + dot6(dv, L))
-        keep_variation(path, j, N, W, axpy6(dQ, L, scale6(Q, dL)))
-    spread(model.pairs, pair, path, T_out)
+        spread(model.pairs, pair, comp, s, add6(Na, Nb), W, axpy6(dQ, L, scale6(Q, dL)), T_out)
 
 
 @inlined
 def _applied_force_part(model, theta, t, q, f, kin, comp, T_out):
-    pair, path = model.forces.pair[f], comp.path
+    pair = model.forces.pair[f]
     W, point, vector = applied_wrench(model, theta, t, kin, f)
     turns = 1.0 if model.forces.axes[f] == Axes.BODY else 0.0
     torque = model.forces.kind[f] == Force.TORQUE
-    for g in range(0, gather_path(model, pair, kin, comp), width(path)):
-        j = block(path, g)
-        N = path_twist(path, q, j)
+    for s in range(comp.spans.first[pair], comp.spans.first[pair + 1]):
+        _, N = span_twists(comp, q, s)
         d_vector = scale3(turns, cross3(N[0], vector))
-        keep_variation(path, j, N, W, applied_variation(torque, point, vector, moved(N, point), d_vector))
-    spread(model.pairs, pair, path, T_out)
+        dW = applied_variation(torque, point, vector, moved(N, point), d_vector)
+        spread(model.pairs, pair, comp, s, N, W, dW, T_out)
 
 
 @inlined
 def _tyre_part(model, theta, q, f, no_eta, kin, comp, T_out):
-    pair, o, path = model.forces.pair[f], model.forces.theta[f], comp.path
+    pair, o = model.forces.pair[f], model.forces.theta[f]
     b = model.pairs.b[pair]
     R, _ = pose_of(kin, b)
     V = at_origin(kin.V, kin, b)
     contact = contact_of(model, theta, f, kin)
     own, W = no_own(0.0 * contact.gap), tyre_wrench(contact)
-    gather_rates(model, pair, kin, comp)
-    for g in range(0, gather_path(model, pair, kin, comp), width(path)):
-        j = block(path, g)
-        N = path_twist(path, q, j)
-        change = vary_tyre(theta, o, contact, own, no_eta, 0, R, V, N, path_rate(path, j))
-        keep_variation(path, j, N, W, change.wrench)
-    spread(model.pairs, pair, path, T_out)
+    for s in range(comp.spans.first[pair], comp.spans.first[pair + 1]):
+        _, N = span_twists(comp, q, s)
+        _, N1 = span_rates(comp, s)
+        change = vary_tyre(theta, o, contact, own, no_eta, 0, R, V, N, N1)
+        spread(model.pairs, pair, comp, s, N, W, change.wrench, T_out)
 
 
 @inlined
 def _drag_part(model, theta, q, f, no_eta, kin, comp, T_out):
-    pair, o, path = model.forces.pair[f], model.forces.theta[f], comp.path
+    pair, o = model.forces.pair[f], model.forces.theta[f]
     b = model.pairs.b[pair]
     R, r = pose_of(kin, b)
     V = at_origin(kin.V, kin, b)
     W = motion_wrench(model, theta, f, kin)
-    gather_rates(model, pair, kin, comp)
-    for g in range(0, gather_path(model, pair, kin, comp), width(path)):
-        j = block(path, g)
-        N = path_twist(path, q, j)
-        keep_variation(path, j, N, W, vary_drag(theta, o, no_eta, 0, R, r, V, N, path_rate(path, j)))
-    spread(model.pairs, pair, path, T_out)
+    for s in range(comp.spans.first[pair], comp.spans.first[pair + 1]):
+        _, N = span_twists(comp, q, s)
+        _, N1 = span_rates(comp, s)
+        spread(model.pairs, pair, comp, s, N, W, vary_drag(theta, o, no_eta, 0, R, r, V, N, N1), T_out)
 
 
 @inlined

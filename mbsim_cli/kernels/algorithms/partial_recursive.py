@@ -53,7 +53,7 @@ def partial_recursive(model, theta, p, dtype=np.float64):
     return PartialRecursive(
         open_tree(model),
         kin,
-        composite(nb, n, dtype),
+        composite(model, dtype),
         twists(model, p, dtype),
         dense_equations(n, p, dtype),
         np.zeros((n, 6), dtype),

@@ -5,11 +5,12 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._simd import WIDTH, padded, zeros
+from mbsim_cli.kernels.algorithms.spans import Spans, spans
 from mbsim_cli.model.codes import Force, Law, Measure
 from mbsim_cli.model.layout import BODY_SIZE, DRAG_SIZE, MASS, MEASURE_SIZE, NONE, TYRE_SIZE
 
-COLUMN_S, COLUMN_X, COLUMN_Y = 0, 6, 12  # rows of Composite.columns
-STEP = 26  # row of Composite.path: WIDTH zeros and WIDTH ones
+COLUMN_S, COLUMN_X, COLUMN_Y, COLUMN_UP = 0, 6, 12, 18  # rows of Composite.columns
+OWN_S, OWN_DOWN, OWN_RATE = 0, 6, 12  # numbers in a row of Composite.own
 
 
 class Kinematics(NamedTuple):
@@ -33,8 +34,9 @@ class Composite(NamedTuple):
     W: np.ndarray  # (nb + 1, 6) forces of elements and constraints
     inertia: np.ndarray  # (nb + 1, 10)
     rate: np.ndarray  # (nb + 1, 12) rate matrix B: 3 x 3 by rows, and linear momentum
-    columns: np.ndarray  # (18, padded(n) + WIDTH) by rows S, X = S + h S' + h^2/4 S'', Y = h/2 S + h^2/4 S'
-    path: np.ndarray  # (27, padded(n) + WIDTH) columns between two bodies, see path_columns.py
+    columns: np.ndarray  # (24, padded(n)) S, X, Y, I X + B Y + q S x* F of all columns, about the global origin
+    own: np.ndarray  # (n, 15) S, I S, angular part of B^T S of each column, about the global origin
+    spans: Spans  # of the columns that meet in the tangent
 
 
 class Twists(NamedTuple):
@@ -55,13 +57,11 @@ def kinematics(nb, n, dtype=np.float64):
     return Kinematics(*body, *(z((n, 6), dtype) for _ in range(3)), z((nb + 1, 10), dtype))
 
 
-def composite(nb, n, dtype=np.float64):
+def composite(model, dtype=np.float64):
     """Allocate Composite."""
-    z = np.zeros
-    body = [z((nb + 1, k), dtype) for k in (6, 6, 10, 12)]
-    columns, path = zeros((18, padded(n) + WIDTH), dtype), zeros((27, padded(n) + WIDTH), dtype)
-    path[STEP, WIDTH : 2 * WIDTH] = 1.0
-    return Composite(*body, columns, path)
+    nb, n = model.tree.parent.size, model.tree.column_kind.size
+    body = [np.zeros((nb + 1, k), dtype) for k in (6, 6, 10, 12)]
+    return Composite(*body, zeros((24, padded(n)), dtype), zeros((n, 15), dtype), spans(model, dtype))
 
 
 def twists(model, p, dtype=np.float64):

@@ -24,7 +24,7 @@ class Linearisation(NamedTuple):
     """Results; variations have a trailing axis of p directions."""
 
     M: np.ndarray  # (n, n)
-    T: np.ndarray  # (n, n) tangent M + h/2 C + h^2/4 K
+    T: np.ndarray  # (n, padded(n)) tangent M + h/2 C + h^2/4 K
     dG: np.ndarray  # (n, p) variation of M z'' - Q + Phi_z^T lambda
     dphi: np.ndarray  # (3, m, p) of Phi, Phi', Phi''
     measures: np.ndarray  # (nm,)

@@ -47,7 +47,7 @@ class StageEquations(NamedTuple):
     kin: tuple
     comp: tuple
     twists: tuple
-    T: np.ndarray  # (n, n) tangent, factorised
+    T: np.ndarray  # (n, padded(n)) tangent, factorised
     pivot: np.ndarray  # (n,)
     shift: np.ndarray  # (1,) g of that tangent, 0 where there is none
     weight: np.ndarray  # (k,) of norm equations in T

@@ -189,7 +189,7 @@ def test_constrained_solve(ratio, dependent, exchanged):
     mix = rng.normal(size=(dependent, m))
     J, e = np.vstack([J, mix @ J]), np.vstack([e, mix @ e])
     factor = factor_of(n, m + dependent, dense_structure(n, m + dependent), float)
-    factor.T[:], factor.J[:] = T, J
+    factor.T[:, :n], factor.J[:] = T, J
     assert factor_penalised(ratio, factor)
     assert factor.pivot[0] == SPARSE
     if exchanged:
@@ -209,7 +209,7 @@ def test_a_change_is_as_accurate_as_what_it_changes_asks(share):
     n, m, p, tolerance = 7, 3, 2, 1e-10
     T, J = own.normal(size=(n, n)) + 9 * np.eye(n), own.normal(size=(m, n))
     factor, columns = factor_of(n, m, dense_structure(n, m), float), columns_of(n, m, p, float)
-    factor.T[:], factor.J[:] = T, J
+    factor.T[:, :n], factor.J[:] = T, J
     assert factor_penalised(1e6, factor)
     columns.b[:], columns.e[:] = share * own.normal(size=(n, p)), share * own.normal(size=(m, p))
     exact = np.linalg.solve(np.block([[T, J.T], [J, np.zeros((m, m))]]), np.vstack([columns.b, columns.e]))
