@@ -7,7 +7,7 @@ Paper 000, sections 5-7 (all of M_z z'', K, C, Q_rho at once); docs/theory/varia
 
 from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels._simd import add_to, at, block, width
-from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2, rate_power
+from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2, rate_column
 from mbsim_cli.kernels.algebra.rot3 import rotate, row9, symmetric_rotate
 from mbsim_cli.kernels.algebra.spatial import (
     accumulate2,
@@ -23,7 +23,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     shift_force,
     sub6,
 )
-from mbsim_cli.kernels.algebra.vec3 import add3, cross3, load3, load3_of, scale3
+from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3, load3_of, scale3
 from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.bodies import (
     apply_to_body2,
@@ -94,19 +94,20 @@ def _vary_rows(tree, theta, z, dz, kin, i, k, N, total, dF, dG_out):
         kind = tree.column_kind[c]
         if kind == Column.EULER_0:
             base = N
-            _vary_euler_rows(z, dz, c, k, euler_moment(tree, theta, kin, i, total), dG_out)
+            vary_euler_rows(z, dz, kin, c, k, total, euler_moment(tree, theta, kin, i, total), dG_out)
         add_to(dG_out, c, k, dot6(S, dF) + dot6(base if is_euler(kind) else N, turned))
         N = axpy6(at(dz, c, k), S, N)
 
 
 @inlined
-def _vary_euler_rows(z, dz, c, k, moment, dG_out):
-    """Four columns from c on change by themselves: their variation times the moment that acts on them."""
+def vary_euler_rows(z, dz, kin, c, k, force, moment, dG_out):
+    """Add the change that four columns from c on make by themselves, times the force and its local moment on them."""
     e, de = load4(z, c), load4_of(dz, c, k)
-    square, along = norm2(e), inner4(e, de)
+    s = 2.0 / norm2(e)
+    along = s * inner4(e, de)
     for j in range(4):
-        power = rate_power(moment, j)
-        add_to(dG_out, c + j, k, 2.0 / square * (inner4(power, de) - 2.0 * inner4(power, e) / square * along))
+        own = s * dot3(moment, rate_column(de, j)) - dot6(motion_at(kin.S, c + j), force) * along
+        add_to(dG_out, c + j, k, own)
 
 
 @inlined
