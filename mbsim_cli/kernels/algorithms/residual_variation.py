@@ -20,7 +20,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     motion_at,
     motion_at2,
     scale6,
-    shift_force,
+    shift_force2,
     sub6,
 )
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3, load3_of, scale3
@@ -82,32 +82,31 @@ def vary_bodies(tree, theta, dtheta, touch, z, dz, kin, comp, tw, dG_out):
                 dF = add6(dF, own_inertia_force(tree, theta, dtheta, k, kin, i))
             if tree.first_column[i + 1] > tree.first_column[i]:
                 _vary_rows(tree, theta, z, dz, kin, i, k, motion_at2(tw.base, i, k), total, dF, dG_out)
-            accumulate2(tw.F, p, k, 1.0, shift_force(dF, back))
+            accumulate2(tw.F, p, k, 1.0, shift_force2(dF, back))
 
 
 @inlined
 def _vary_rows(tree, theta, z, dz, kin, i, k, N, total, dF, dG_out):
-    base = N
     for c in range(tree.first_column[i], tree.first_column[i + 1]):
-        S = motion_at(kin.S, c)
-        turned = cross_force(S, total)  # (N x S) . F = N . (S x* F)
-        kind = tree.column_kind[c]
+        S, kind = motion_at(kin.S, c), tree.column_kind[c]
         if kind == Column.EULER_0:
-            base = N
-            vary_euler_rows(z, dz, kin, c, k, total, euler_moment(tree, theta, kin, i, total), dG_out)
-        add_to(dG_out, c, k, dot6(S, dF) + dot6(base if is_euler(kind) else N, turned))
+            vary_euler_rows(tree, theta, z, dz, kin, i, c, k, total, sub6(dF, cross_force(N, total)), dG_out)
+        elif not is_euler(kind):
+            turned = cross_force(S, total)  # (N x S) . F = N . (S x* F)
+            add_to(dG_out, c, k, dot6(S, dF) + dot6(N, turned))
         N = axpy6(at(dz, c, k), S, N)
 
 
 @inlined
-def vary_euler_rows(z, dz, kin, c, k, force, moment, dG_out):
-    """Add the change that four columns from c on make by themselves, times the force and its local moment on them."""
+def vary_euler_rows(tree, theta, z, dz, kin, i, c, k, F, dF, dG_out):
+    """Add the rows of four columns from c on, from dF as the frame sees it that they start from."""
     e, de = load4(z, c), load4_of(dz, c, k)
     s = 2.0 / norm2(e)
-    along = s * inner4(e, de)
+    along, moment = s * inner4(e, de), scale3(s, euler_moment(tree, theta, kin, i, F))
     for j in range(4):
-        own = s * dot3(moment, rate_column(de, j)) - dot6(motion_at(kin.S, c + j), force) * along
-        add_to(dG_out, c + j, k, own)
+        S = motion_at(kin.S, c + j)
+        own = dot3(moment, rate_column(de, j)) - dot6(S, F) * along  # the columns change by themselves
+        add_to(dG_out, c + j, k, dot6(S, dF) + own)
 
 
 @inlined

@@ -37,7 +37,7 @@ from mbsim_cli.kernels.algebra.vec3 import cross3, row3, scale3
 from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.constraints import rows_of_pair
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
-from mbsim_cli.kernels.algorithms.kinematics import euler_frame, euler_moment, offset_to_parent
+from mbsim_cli.kernels.algorithms.kinematics import euler_frame, offset_to_parent
 from mbsim_cli.kernels.algorithms.residual_variation import inertia_variation, slope_variation, vary_euler_rows
 from mbsim_cli.kernels.algorithms.variation import body_frame_twist, parent_frame_twist
 from mbsim_cli.kernels.elements.columns import is_euler, load4, load4_of
@@ -210,8 +210,8 @@ def _inwards(tree, theta, dtheta, touch, z, dz, kin, rest, other):
                 if kind == Column.EULER_0:
                     turn = _euler_turn(kin, dz, c, k)
                     dF, dH = add6(dF, cross_force(turn, F)), add6(dH, cross_force(turn, H))
-                    _euler_rows(tree, theta, z, dz, kin, i, c, k, F, dF, rest.dG)
-                    _euler_rows(tree, theta, z, dz, kin, i, c, k, H, dH, other.dG)
+                    vary_euler_rows(tree, theta, z, dz, kin, i, c, k, F, dF, rest.dG)
+                    vary_euler_rows(tree, theta, z, dz, kin, i, c, k, H, dH, other.dG)
                 elif not is_euler(kind):
                     add_to(rest.dG, c, k, dot6(S, dF))
                     add_to(other.dG, c, k, dot6(S, dH))
@@ -222,10 +222,3 @@ def _inwards(tree, theta, dtheta, touch, z, dz, kin, rest, other):
                 dF, dH = add6(dF, cross_force(own, F)), add6(dH, cross_force(own, H))
             accumulate2(rest.dF, p, k, 1.0, shift_force2(dF, back))
             accumulate2(other.dF, p, k, 1.0, shift_force2(dH, back))
-
-
-@inlined
-def _euler_rows(tree, theta, z, dz, kin, i, c, k, F, dF, dG_out):
-    for j in range(c, c + 4):
-        add_to(dG_out, j, k, dot6(motion_at(kin.S, j), dF))
-    vary_euler_rows(z, dz, kin, c, k, F, euler_moment(tree, theta, kin, i, F), dG_out)

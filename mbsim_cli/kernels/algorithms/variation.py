@@ -18,6 +18,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     motion_at2,
     scale6,
     shift_motion,
+    shift_motion2,
     store2,
 )
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, load3, load3_of, row3, sub3
@@ -36,9 +37,9 @@ def vary_kinematics(tree, theta, dtheta, touch, kin, dz, dzd, dzdd, tw):
         base_A = shift_motion(motion_at(kin.A, p), offset)
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
-            N = shift_motion(motion_at2(tw.N, p, k), offset)
-            N1 = shift_motion(motion_at2(tw.N1, p, k), offset)
-            N2 = shift_motion(motion_at2(tw.N2, p, k), offset)
+            N = shift_motion2(motion_at2(tw.N, p, k), offset)
+            N1 = shift_motion2(motion_at2(tw.N1, p, k), offset)
+            N2 = shift_motion2(motion_at2(tw.N2, p, k), offset)
             if touch.geometry[i, g]:
                 own = parent_frame_twist(tree, theta, dtheta, k, kin, i)
                 N, N1, N2 = add_fixed(own, base_V, base_A, N, N1, N2)
