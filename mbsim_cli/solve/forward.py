@@ -40,7 +40,7 @@ class Simulation:
         self.p = problem.theta_rho.shape[1] if wanted else 0
         self.sens = start.sensitivity if wanted else allocate.sensitivity(self.model, 0, self.dtype)
         self.directions = allocate.directions(self.model, dtheta, self.dtype)
-        self.extra = allocate.sensitivity_work(self.model, self.work, dtheta.shape[1], self.dtype)
+        self.extra = allocate.sensitivity_work(self.model, dtheta.shape[1], self.dtype)
 
     def first_block(self) -> Block:
         """The initial instant."""

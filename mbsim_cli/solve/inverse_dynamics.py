@@ -110,7 +110,7 @@ class _Sensing:
             allocate.control(self.problem.options, redundant=False).at_center,
             allocate.directions(self.model, allocate.padded_directions(self.problem.theta_rho, float), float),
             work,
-            allocate.sensitivity_work(self.model, work, padded(self.p), float).twists,
+            allocate.sensitivity_work(self.model, padded(self.p), float).twists,
         )
 
 

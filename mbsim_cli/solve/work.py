@@ -5,6 +5,7 @@ import numpy as np
 from mbsim_cli.kernels._simd import padded, zeros
 from mbsim_cli.kernels.algorithms.constrained_solve import Columns, Factor
 from mbsim_cli.kernels.algorithms.kinematics import set_ground
+from mbsim_cli.kernels.algorithms.resting_variation import resting
 from mbsim_cli.kernels.algorithms.sparsity import Sparsity, sparsity
 from mbsim_cli.kernels.algorithms.workspace import composite, kinematics, touch, twists
 from mbsim_cli.kernels.drivers.linearise import Linearisation
@@ -99,14 +100,11 @@ def work(model: Model, theta: np.ndarray) -> Work:
     )
 
 
-def sensitivity_work(model: Model, motion: Work, p: int, dtype: type) -> SensitivityWork:
-    """Allocate the work of sensitivities; positions, columns and gradient lines are shared with the motion's."""
+def sensitivity_work(model: Model, p: int, dtype: type) -> SensitivityWork:
+    """Allocate the work of sensitivities in p directions."""
     nb, n, m = sizes(model)
-    resting = kinematics(nb, n, dtype)._replace(
-        R=motion.kin.R, r=motion.kin.r, ref=motion.kin.ref, S=motion.kin.S, inertia=motion.kin.inertia
-    )
-    eq = equations(model, dtype)._replace(lines=motion.eq.lines, no_eta=motion.eq.no_eta)
-    return SensitivityWork(resting, composite(model, dtype), eq, columns(n, m, p, dtype), twists(model, p, dtype))
+    systems = resting(nb, n, p, dtype), resting(nb, n, p, dtype)
+    return SensitivityWork(columns(n, m, p, dtype), twists(model, p, dtype), systems)
 
 
 def padded_directions(theta_rho: np.ndarray, dtype: type) -> np.ndarray:
@@ -123,7 +121,7 @@ def directions(model: Model, dtheta: np.ndarray, dtype: type) -> Directions:
     return Directions(
         np.ascontiguousarray(dtheta, dtype),
         touch(model, dtheta),
-        np.zeros(n, dtype),
+        np.zeros((2, n), dtype),
         zeros((MEASURE_SIZE, p), dtype),
         np.arange(3),
     )

@@ -26,7 +26,7 @@ class Instant:
         for stored, given in zip(sens, d_state, strict=False):
             stored[:, :wanted] = given
         work = allocate.work(model, theta)
-        twists = allocate.sensitivity_work(model, work, p, dtype).twists
+        twists = allocate.sensitivity_work(model, p, dtype).twists
         out = allocate.linearisation(model, p, dtype)
         varied = allocate.directions(model, allocate.padded_directions(np.array(dtheta).T, dtype), dtype)
         linearise(model, theta, t, h, at_center, varied, state, sens, work, twists, out)

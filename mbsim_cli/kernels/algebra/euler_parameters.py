@@ -53,6 +53,16 @@ def rate_column(e, k):
 
 
 @kernel
+def rate_product(e, de):
+    """E(e) de."""
+    return (
+        e[0] * de[1] - e[1] * de[0] + e[2] * de[3] - e[3] * de[2],
+        e[0] * de[2] - e[1] * de[3] - e[2] * de[0] + e[3] * de[1],
+        e[0] * de[3] + e[1] * de[2] - e[2] * de[1] - e[3] * de[0],
+    )
+
+
+@kernel
 def rate_power(m, k):
     """Derivatives by e of m . (column k of E(e))."""
     zero = 0.0 * m[0]

@@ -9,7 +9,7 @@ first; those of variations have an axis of directions behind.
 from mbsim_cli.kernels._jit import inlined
 from mbsim_cli.kernels._simd import add_to, at, put
 from mbsim_cli.kernels.algebra.rot3 import symmetric_apply
-from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, scale3, sub3
+from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, is_zero3, scale3, sub3
 
 
 @inlined
@@ -159,6 +159,18 @@ def shift_motion(x, d):
 def shift_force(x, d):
     """Force x about the reference point moved by d."""
     return (sub3(x[0], cross3(d, x[1])), x[1])
+
+
+@inlined
+def shift_motion2(x, d):
+    """``shift_motion`` of directions by the same d, often zero: all bodies may have one reference point."""
+    return x if is_zero3(d) else shift_motion(x, d)
+
+
+@inlined
+def shift_force2(x, d):
+    """``shift_force`` of directions by the same d, often zero."""
+    return x if is_zero3(d) else shift_force(x, d)
 
 
 @inlined

@@ -63,6 +63,12 @@ def cross3(a, b):
 
 
 @inlined
+def is_zero3(a):
+    """Whether a vanishes exactly, also its imaginary part."""
+    return a[0] == 0.0 and a[1] == 0.0 and a[2] == 0.0
+
+
+@inlined
 def length3(a):
     """sqrt(a . a), analytic also for complex numbers."""
     return np.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2])

@@ -28,6 +28,14 @@ def scale(factor, out):
 
 
 @kernel
+def scaled(factor, a, out):
+    """out = factor a."""
+    x, y = a.reshape(-1), out.reshape(-1)
+    for i in range(x.size):
+        y[i] = factor * x[i]
+
+
+@kernel
 def add_scaled(factor, a, out):
     """out += factor a."""
     x, y = a.reshape(-1), out.reshape(-1)

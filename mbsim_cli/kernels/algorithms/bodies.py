@@ -9,7 +9,9 @@ from mbsim_cli.kernels.algebra.spatial import (
     motion_at2,
     scale6,
     shift_force,
+    shift_force2,
     shift_motion,
+    shift_motion2,
 )
 from mbsim_cli.kernels.algebra.vec3 import row3, scale3
 
@@ -29,7 +31,7 @@ def at_origin(array, kin, i):
 @inlined
 def at_origin2(array, kin, i, k):
     """Variation k of body i about the global origin."""
-    return shift_motion(motion_at2(array, i, k), scale3(-1.0, row3(kin.ref, i, 0)))
+    return shift_motion2(motion_at2(array, i, k), scale3(-1.0, row3(kin.ref, i, 0)))
 
 
 @inlined
@@ -47,7 +49,7 @@ def apply_to_body(array, kin, i, s, wrench):
 @inlined
 def apply_to_body2(array, kin, i, k, s, wrench):
     """Add s times a force about the origin to body i in direction k."""
-    accumulate2(array, i, k, s, shift_force(wrench, row3(kin.ref, i, 0)))
+    accumulate2(array, i, k, s, shift_force2(wrench, row3(kin.ref, i, 0)))
 
 
 @inlined

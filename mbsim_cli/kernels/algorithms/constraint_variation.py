@@ -2,20 +2,30 @@
 
 from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels._simd import add_to, at, block, put, width
-from mbsim_cli.kernels.algebra.spatial import cross_force, dot6, motion_at, motion_at2, shift_force, store2, sub6
+from mbsim_cli.kernels.algebra.spatial import (
+    add6,
+    cross_force,
+    cross_motion,
+    dot6,
+    motion_at,
+    motion_at2,
+    shift_force,
+    store2,
+    sub6,
+)
 from mbsim_cli.kernels.algebra.vec3 import row3
 from mbsim_cli.kernels.algorithms.bodies import apply_to_body2, at_origin, at_origin2, pose_of
-from mbsim_cli.kernels.algorithms.constraints import coordinate_slope
+from mbsim_cli.kernels.algorithms.constraints import coordinate_slope, rows_of_pair
 from mbsim_cli.kernels.algorithms.residual_variation import slope_variation
 from mbsim_cli.kernels.elements.laws import law_variation
 from mbsim_cli.kernels.elements.measures import (
+    Seen,
     is_force_line,
     is_geometric,
     line,
-    line_rate_variation,
     line_variation,
     measure_delta,
-    measure_variation,
+    second_variation,
 )
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import MEASURE_SIZE, NONE
@@ -70,20 +80,31 @@ def vary_constraint_rates(
     model, theta, dtheta, touch, no_eta, lines, t, z, zd, zdd, dz, dzd, dzdd, kin, tw, order, out
 ):
     """Variation of Phi' or Phi'' (order 1, 2), out (m, p); needs ``vary_constraints`` and the gradient lines (m, 6)."""
-    for i in range(model.constraints.measure.size):
-        m, law = model.constraints.measure[i], model.constraints.law[i]
+    measures, rows = model.measures, model.constraints.measure
+    first = 0
+    while first < rows.size:
+        last, pair = rows_of_pair(rows, measures, first)
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
-            if not is_geometric(model.measures.kind[m]):
-                value = vary_coordinate_measure(model.measures, theta, dtheta, m, k, z, zd, zdd, dz, dzd, dzdd, order)
+            if pair == NONE:
+                value = vary_coordinate_measure(
+                    measures, theta, dtheta, rows[first], k, z, zd, zdd, dz, dzd, dzdd, order
+                )
+                put(out, first, k, value)
             elif order == 1:
-                value = _first_order(model, m, k, motion_at(lines, i), motion_at2(tw.lines, i, k), kin, tw)
+                for i in range(first, last):
+                    value = _first_order(model, rows[i], k, motion_at(lines, i), motion_at2(tw.lines, i, k), kin, tw)
+                    put(out, i, k, value)
             else:
-                value = vary_measure(model, theta, dtheta, touch.measure[m, g], no_eta, m, k, kin, tw, order)
-            if law != NONE:
-                _, first, second = law_variation(model.laws, theta, dtheta, k, law, t)
-                value -= first if order == 1 else second
-            put(out, i, k, value)
+                seen = _seen_from_a(model, pair, k, kin, tw)
+                for i in range(first, last):
+                    m = rows[i]
+                    put(out, i, k, _second_order(model, theta, dtheta, touch.measure[m, g], no_eta, m, k, kin, seen))
+            for i in range(first, last):
+                if model.constraints.law[i] != NONE:
+                    _, law1, law2 = law_variation(model.laws, theta, dtheta, k, model.constraints.law[i], t)
+                    add_to(out, i, k, -law1 if order == 1 else -law2)
+        first = last
 
 
 @inlined
@@ -103,48 +124,52 @@ def _along_velocity(kin, tw, i, k, L):
 
 
 @inlined
-def _along_acceleration(kin, tw, i, k, L):
-    """Variation k of L . A of body i at fixed L: N'' . L + N' . (V x* L) + N . (A x* L)."""
-    F = shift_force(L, row3(kin.ref, i, 0))
-    by_rate, by_pose = cross_force(motion_at(kin.V, i), F), cross_force(motion_at(kin.A, i), F)
-    first = dot6(motion_at2(tw.N2, i, k), F) + dot6(motion_at2(tw.N1, i, k), by_rate)
-    return first + dot6(motion_at2(tw.N, i, k), by_pose)
+def _seen_from_a(model, pair, k, kin, tw):
+    """Variation k of the motion of the second body of a pair as the first one sees it: ``Seen``."""
+    a, b = model.pairs.a[pair], model.pairs.b[pair]
+    Va, Vb, Ab = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b), at_origin(kin.A, kin, b)
+    V = sub6(Vb, Va)
+    A = sub6(sub6(Ab, at_origin(kin.A, kin, a)), cross_motion(Va, V))
+    N, N1, N2 = _difference(tw.N, kin, a, b, k), _difference(tw.N1, kin, a, b, k), _difference(tw.N2, kin, a, b, k)
+    turned = cross_motion(N, Vb)
+    dA = add6(add6(N2, cross_motion(N1, add6(Va, Vb))), sub6(cross_motion(N, Ab), cross_motion(Va, turned)))
+    return Seen(V, A, N, add6(N1, turned), dA)
+
+
+@inlined
+def _difference(array, kin, a, b, k):
+    return sub6(at_origin2(array, kin, b, k), at_origin2(array, kin, a, k))
 
 
 @inlined
 def vary_measure(model, theta, dtheta, touched, no_eta, m, k, kin, tw, order):
     """Variation k of g, g' or g'' of a geometric measure."""
     measures = model.measures
+    if order == 2:
+        seen = _seen_from_a(model, measures.pair[m], k, kin, tw)
+        return _second_order(model, theta, dtheta, touched, no_eta, m, k, kin, seen)
     kind, pair, o = measures.kind[m], measures.pair[m], measures.theta[m]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
     Ra, ra = pose_of(kin, a)
     Rb, rb = pose_of(kin, b)
     eta = dtheta[o : o + MEASURE_SIZE] if touched else no_eta
     Na, Nb = at_origin2(tw.N, kin, a, k), at_origin2(tw.N, kin, b, k)
-    if order < 2:
-        _, dg, x, u, dx, du = measure_delta(kind, theta, o, eta, k, Ra, ra, Rb, rb, Na, Nb)
-        if order == 0:
-            return dg
-        force_line = is_force_line(kind)
-        return _first_order(model, m, k, line(force_line, x, u), line_variation(force_line, x, u, dx, du), kin, tw)
-    Na1, Nb1 = at_origin2(tw.N1, kin, a, k), at_origin2(tw.N1, kin, b, k)
-    Va, Vb = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b)
-    _, _, x, u = measure_variation(kind, theta, o, eta, k, Ra, ra, Rb, rb, Va, Vb, Na, Na1, Nb, Nb1)
-    return _second_order(model, m, k, x, u, kin, tw)
+    _, dg, x, u, dx, du = measure_delta(kind, theta, o, eta, k, Ra, ra, Rb, rb, Na, Nb)
+    if order == 0:
+        return dg
+    force_line = is_force_line(kind)
+    return _first_order(model, m, k, line(force_line, x, u), line_variation(force_line, x, u, dx, du), kin, tw)
 
 
 @inlined
-def _second_order(model, m, k, x, u, kin, tw):
-    """Variation k of g'' = L . (A_b - A_a) + L' . (V_b - V_a), from the factors of L as ``Variation``."""
-    pair, force_line = model.measures.pair[m], is_force_line(model.measures.kind[m])
-    a, b = model.pairs.a[pair], model.pairs.b[pair]
-    L, L1 = line(force_line, x.x, u.x), line_variation(force_line, x.x, u.x, x.rate, u.rate)
-    acceleration = sub6(at_origin(kin.A, kin, b), at_origin(kin.A, kin, a))
-    v = sub6(at_origin(kin.V, kin, b), at_origin(kin.V, kin, a))
-    by_line = dot6(acceleration, line_variation(force_line, x.x, u.x, x.delta, u.delta))
-    by_line += dot6(v, line_rate_variation(force_line, x, u))
-    of_b = _along_acceleration(kin, tw, b, k, L) + _along_velocity(kin, tw, b, k, L1)
-    return by_line + of_b - (_along_acceleration(kin, tw, a, k, L) + _along_velocity(kin, tw, a, k, L1))
+def _second_order(model, theta, dtheta, touched, no_eta, m, k, kin, seen):
+    """Variation k of g'' of a measure between bodies whose motion is ``seen``."""
+    measures = model.measures
+    kind, pair, o = measures.kind[m], measures.pair[m], measures.theta[m]
+    Ra, ra = pose_of(kin, model.pairs.a[pair])
+    Rb, rb = pose_of(kin, model.pairs.b[pair])
+    eta = dtheta[o : o + MEASURE_SIZE] if touched else no_eta
+    return second_variation(kind, theta, o, eta, k, Ra, ra, Rb, rb, seen)
 
 
 @inlined

@@ -17,6 +17,7 @@ from mbsim_cli.kernels.elements.measures import (
     wrap_angle,
 )
 from mbsim_cli.model.codes import Measure
+from mbsim_cli.model.layout import NONE
 
 
 @kernel
@@ -45,6 +46,18 @@ def constraints(model, theta, t, z, kin, phi_out, jacobian_out, line_out):
             phi_out[i] = coordinate_measure(measures, theta, k, z) - target
             for j in range(measures.first[k], measures.first[k + 1]):
                 jacobian_out[i, measures.coordinate[j]] += coordinate_slope(measures, theta, k, j, z)
+
+
+@inlined
+def rows_of_pair(rows, measures, first):
+    """Equations that follow one another between the same bodies: the end of those from ``first`` on, and the pair.
+
+    ``rows`` are the measures of the equations. One of coordinates stands alone.
+    """
+    pair, last = measures.pair[rows[first]], first + 1
+    while pair != NONE and last < rows.size and measures.pair[rows[last]] == pair:
+        last += 1
+    return last, pair
 
 
 @inlined

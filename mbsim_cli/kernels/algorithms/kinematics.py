@@ -178,12 +178,18 @@ def motion_kinematics(tree, theta, z, zd, zdd, kin):
 
 
 @inlined
+def euler_frame(tree, theta, kin, i):
+    """Axes of the frame that Euler parameters of body i start from, and their point less ref of the body."""
+    R = matmul9(row9(kin.R, tree.parent[i]), load9(theta, tree.theta[i] + R_P))
+    return R, sub3(_euler_center(tree, theta, kin, i), row3(kin.ref, i, 0))
+
+
+@inlined
 def euler_own(tree, theta, kin, i, local):
     """Spatial vector, about ref of body i, of an angular vector in the frame that Euler parameters start from."""
-    o = tree.theta[i]
-    R = matmul9(row9(kin.R, tree.parent[i]), load9(theta, o + R_P))
+    R, arm = euler_frame(tree, theta, kin, i)
     w = rotate(R, local)
-    return (w, cross3(sub3(_euler_center(tree, theta, kin, i), row3(kin.ref, i, 0)), w))
+    return (w, cross3(arm, w))
 
 
 @inlined

@@ -7,7 +7,7 @@ Paper 000, sections 5-7 (all of M_z z'', K, C, Q_rho at once); docs/theory/varia
 
 from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels._simd import add_to, at, block, width
-from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2, rate_power
+from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2, rate_column
 from mbsim_cli.kernels.algebra.rot3 import rotate, row9, symmetric_rotate
 from mbsim_cli.kernels.algebra.spatial import (
     accumulate2,
@@ -20,10 +20,10 @@ from mbsim_cli.kernels.algebra.spatial import (
     motion_at,
     motion_at2,
     scale6,
-    shift_force,
+    shift_force2,
     sub6,
 )
-from mbsim_cli.kernels.algebra.vec3 import add3, cross3, load3, load3_of, scale3
+from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3, load3_of, scale3
 from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.bodies import (
     apply_to_body2,
@@ -82,31 +82,31 @@ def vary_bodies(tree, theta, dtheta, touch, z, dz, kin, comp, tw, dG_out):
                 dF = add6(dF, own_inertia_force(tree, theta, dtheta, k, kin, i))
             if tree.first_column[i + 1] > tree.first_column[i]:
                 _vary_rows(tree, theta, z, dz, kin, i, k, motion_at2(tw.base, i, k), total, dF, dG_out)
-            accumulate2(tw.F, p, k, 1.0, shift_force(dF, back))
+            accumulate2(tw.F, p, k, 1.0, shift_force2(dF, back))
 
 
 @inlined
 def _vary_rows(tree, theta, z, dz, kin, i, k, N, total, dF, dG_out):
-    base = N
     for c in range(tree.first_column[i], tree.first_column[i + 1]):
-        S = motion_at(kin.S, c)
-        turned = cross_force(S, total)  # (N x S) . F = N . (S x* F)
-        kind = tree.column_kind[c]
+        S, kind = motion_at(kin.S, c), tree.column_kind[c]
         if kind == Column.EULER_0:
-            base = N
-            _vary_euler_rows(z, dz, c, k, euler_moment(tree, theta, kin, i, total), dG_out)
-        add_to(dG_out, c, k, dot6(S, dF) + dot6(base if is_euler(kind) else N, turned))
+            vary_euler_rows(tree, theta, z, dz, kin, i, c, k, total, sub6(dF, cross_force(N, total)), dG_out)
+        elif not is_euler(kind):
+            turned = cross_force(S, total)  # (N x S) . F = N . (S x* F)
+            add_to(dG_out, c, k, dot6(S, dF) + dot6(N, turned))
         N = axpy6(at(dz, c, k), S, N)
 
 
 @inlined
-def _vary_euler_rows(z, dz, c, k, moment, dG_out):
-    """Four columns from c on change by themselves: their variation times the moment that acts on them."""
+def vary_euler_rows(tree, theta, z, dz, kin, i, c, k, F, dF, dG_out):
+    """Add the rows of four columns from c on, from dF as the frame sees it that they start from."""
     e, de = load4(z, c), load4_of(dz, c, k)
-    square, along = norm2(e), inner4(e, de)
+    s = 2.0 / norm2(e)
+    along, moment = s * inner4(e, de), scale3(s, euler_moment(tree, theta, kin, i, F))
     for j in range(4):
-        power = rate_power(moment, j)
-        add_to(dG_out, c + j, k, 2.0 / square * (inner4(power, de) - 2.0 * inner4(power, e) / square * along))
+        S = motion_at(kin.S, c + j)
+        own = dot3(moment, rate_column(de, j)) - dot6(S, F) * along  # the columns change by themselves
+        add_to(dG_out, c + j, k, dot6(S, dF) + own)
 
 
 @inlined

@@ -18,10 +18,10 @@ from mbsim_cli.kernels.algebra.spatial import (
     motion_at2,
     scale6,
     shift_motion,
+    shift_motion2,
     store2,
 )
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, load3, load3_of, row3, sub3
-from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.kinematics import offset_to_parent
 from mbsim_cli.model.layout import GRAVITY, P_C, P_P, R_C, R_P
 
@@ -37,9 +37,9 @@ def vary_kinematics(tree, theta, dtheta, touch, kin, dz, dzd, dzdd, tw):
         base_A = shift_motion(motion_at(kin.A, p), offset)
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
-            N = shift_motion(motion_at2(tw.N, p, k), offset)
-            N1 = shift_motion(motion_at2(tw.N1, p, k), offset)
-            N2 = shift_motion(motion_at2(tw.N2, p, k), offset)
+            N = shift_motion2(motion_at2(tw.N, p, k), offset)
+            N1 = shift_motion2(motion_at2(tw.N1, p, k), offset)
+            N2 = shift_motion2(motion_at2(tw.N2, p, k), offset)
             if touch.geometry[i, g]:
                 own = parent_frame_twist(tree, theta, dtheta, k, kin, i)
                 N, N1, N2 = add_fixed(own, base_V, base_A, N, N1, N2)
@@ -61,26 +61,6 @@ def cross_column(kin, c, dz, dzd, dzdd, N, N1, N2):
     behind1 = axpy6(dz, S1, axpy6(dzd, S, N1))
     behind2 = axpy6(dz, S2, axpy6(2.0 * dzd, S1, axpy6(dzdd, S, N2)))
     return axpy6(dz, S, N), behind1, behind2
-
-
-@kernel
-def vary_resting(tree, theta, dtheta, touch, still, dz, tw):
-    """Fill N'' of ``tw`` for a system at rest with accelerations A and column rates S'' in ``still``, at its N."""
-    clear(tw.N2[tree.parent.size])
-    for i in range(tree.parent.size):
-        p, offset = tree.parent[i], offset_to_parent(tree, still, i)
-        for g in range(0, dz.shape[1], width(dz)):
-            k = block(dz, g)
-            N2 = shift_motion(motion_at2(tw.N2, p, k), offset)
-            if touch.geometry[i, g]:
-                own = parent_frame_twist(tree, theta, dtheta, k, still, i)
-                N2 = add6(N2, cross_motion(shift_motion(motion_at(still.A, p), offset), own))
-            for c in range(tree.first_column[i], tree.first_column[i + 1]):
-                N2 = axpy6(at(dz, c, k), motion_at(still.S2, c), N2)
-            if touch.geometry[i, g]:
-                own = body_frame_twist(tree, theta, dtheta, k, still, i)
-                N2 = add6(N2, cross_motion(motion_at(still.A, i), own))
-            store2(tw.N2, i, k, N2)
 
 
 @inlined

@@ -36,11 +36,9 @@ class Work(NamedTuple):
 class SensitivityWork(NamedTuple):
     """Work arrays of the sensitivities."""
 
-    still_kin: tuple
-    comp: tuple
-    eq: tuple
     columns: tuple
     twists: tuple
+    resting: tuple  # of velocities and of accelerations
 
 
 class Progress(NamedTuple):
@@ -94,8 +92,8 @@ def run(
             )
             if status == Status.OK and varies:
                 projected = vary_projections(
-                    model, theta, t, control, directions, work.corrections, state, sens, kin, extra.still_kin,
-                    extra.comp, extra.eq, work.projection, extra.columns, extra.twists,
+                    model, theta, t, control, directions, work.corrections, state, sens, kin, eq, work.projection,
+                    extra.columns, extra.twists, extra.resting,
                 )  # fmt: skip
                 error = max(error, projected)
         if status == Status.OK and not is_finite(state, sens):

@@ -28,6 +28,27 @@ class Variation(NamedTuple):
     delta_rate: tuple
 
 
+class Seen(NamedTuple):
+    """Motion of a body as another one sees it, about the origin: velocity, acceleration, and their variations."""
+
+    V: tuple
+    A: tuple
+    N: tuple  # twist of the pose
+    dV: tuple
+    dA: tuple
+
+
+class Track(NamedTuple):
+    """A point or direction with its first two time derivatives, and their variations."""
+
+    x: tuple
+    rate: tuple
+    second: tuple
+    delta: tuple
+    delta_rate: tuple
+    delta_second: tuple
+
+
 @inlined
 def is_geometric(kind):
     """Whether the measure is one between bodies, rather than of coordinates."""
@@ -132,92 +153,77 @@ def _turned(R, N, theta, o, eta, eta_o, k):
 
 
 @inlined
-def measure_variation(kind, theta, o, eta, k, Ra, ra, Rb, rb, Va, Vb, Na, Na1, Nb, Nb1):
-    """g, its variation, and the factors x, u of the line with rates and mixed derivatives.
-
-    Direction k of ``eta`` (15, p) is the variation of the measure's block of theta.
-    """
-    if kind == Measure.PROJECTION:
-        u = vary_direction(rotate(Ra, load3(theta, o + U_A)), Va, Na, Na1, rotate(Ra, load3_of(eta, U_A, k)))
-        a = _point_variation(theta, o + P_A, eta, P_A, k, Ra, ra, Va, Na, Na1)
-        x = _point_variation(theta, o + P_B, eta, P_B, k, Rb, rb, Vb, Nb, Nb1)
-        d = sub3(x.x, a.x)
-        return dot3(u.x, d), dot3(u.delta, d) + dot3(u.x, sub3(x.delta, a.delta)), x, u
-    if kind == Measure.DISTANCE:
-        a = _point_variation(theta, o + P_A, eta, P_A, k, Ra, ra, Va, Na, Na1)
-        x = _point_variation(theta, o + P_B, eta, P_B, k, Rb, rb, Vb, Nb, Nb1)
-        g, dg, u = _unit_variation(_difference(x, a))
-        return g, dg, x, u
-    u = vary_direction(rotate(Ra, load3(theta, o + U_A)), Va, Na, Na1, rotate(Ra, load3_of(eta, U_A, k)))
-    w = vary_direction(rotate(Rb, load3(theta, o + U_B)), Vb, Nb, Nb1, rotate(Rb, load3_of(eta, U_B, k)))
-    if kind == Measure.DOT:
-        return dot3(u.x, w.x), dot3(u.delta, w.x) + dot3(u.x, w.delta), w, u
-    n = vary_direction(rotate(Ra, load3(theta, o + N_A)), Va, Na, Na1, rotate(Ra, load3_of(eta, N_A, k)))
-    g, dg, y = _angle_variation(u, _cross_variation(n, u), w)
-    return g, dg, w, y
+def second_variation(kind, theta, o, eta, k, Ra, ra, Rb, rb, seen):
+    """Variation of g'' in the direction k of ``eta`` (15, p) and of the motion of body b as body a sees it."""
+    if is_force_line(kind):
+        x = _track(point_of(Rb, rb, load3(theta, o + P_B)), rotate(Rb, load3_of(eta, P_B, k)), seen)
+        if kind == Measure.DISTANCE:
+            a = point_of(Ra, ra, load3(theta, o + P_A))
+            return _length_variation(sub3(x.x, a), sub3(x.delta, rotate(Ra, load3_of(eta, P_A, k))), x)
+    else:
+        x = _track(rotate(Rb, load3(theta, o + U_B)), rotate(Rb, load3_of(eta, U_B, k)), _turning(seen))
+    u, du = rotate(Ra, load3(theta, o + U_A)), rotate(Ra, load3_of(eta, U_A, k))
+    if kind != Measure.ANGLE:
+        return dot3(du, x.second) + dot3(u, x.delta_second)
+    n, dn = rotate(Ra, load3(theta, o + N_A)), rotate(Ra, load3_of(eta, N_A, k))
+    return _angle_variation(u, cross3(n, u), du, add3(cross3(dn, u), cross3(n, du)), x)
 
 
 @inlined
-def _point_variation(theta, o, eta, eta_o, k, R, r, V, N, N1):
-    return vary_point(point_of(R, r, load3(theta, o)), V, N, N1, rotate(R, load3_of(eta, eta_o, k)))
+def _track(x, eta, seen):
+    """A point of body b, with its own shift eta fixed in the body."""
+    V, A, N, dV, dA = seen
+    rate = moved(V, x)
+    delta = add3(moved(N, x), eta)
+    delta_rate = add3(moved(dV, x), cross3(V[0], delta))
+    turned = add3(cross3(A[0], delta), add3(cross3(dV[0], rate), cross3(V[0], delta_rate)))
+    return Track(x, rate, add3(moved(A, x), cross3(V[0], rate)), delta, delta_rate, add3(moved(dA, x), turned))
 
 
 @inlined
-def _difference(b, a):
-    return Variation(sub3(b.x, a.x), sub3(b.rate, a.rate), sub3(b.delta, a.delta), sub3(b.delta_rate, a.delta_rate))
+def _turning(seen):
+    """The motion as directions follow it."""
+    V, A, N, dV, dA = seen
+    return Seen(_turn(V), _turn(A), _turn(N), _turn(dV), _turn(dA))
 
 
 @inlined
-def _cross_variation(a, b):
-    rate = add3(cross3(a.rate, b.x), cross3(a.x, b.rate))
-    delta = add3(cross3(a.delta, b.x), cross3(a.x, b.delta))
-    delta_rate = add3(
-        add3(cross3(a.delta_rate, b.x), cross3(a.rate, b.delta)),
-        add3(cross3(a.delta, b.rate), cross3(a.x, b.delta_rate)),
+def _turn(V):
+    return (V[0], scale3(0.0, V[1]))
+
+
+@inlined
+def _length_variation(d, dd, x):
+    """Variation of the second derivative of |d|, with d' = x'."""
+    g = length3(d)
+    g1, dg = dot3(d, x.rate) / g, dot3(d, dd) / g
+    g2 = (dot3(x.rate, x.rate) + dot3(d, x.second) - g1 * g1) / g
+    dg1 = (dot3(dd, x.rate) + dot3(d, x.delta_rate) - g1 * dg) / g
+    by_second = dot3(dd, x.second) + dot3(d, x.delta_second)
+    return (2.0 * dot3(x.rate, x.delta_rate) + by_second - 2.0 * g1 * dg1 - g2 * dg) / g
+
+
+@inlined
+def _angle_variation(u, m, du, dm, w):
+    """Variation of the second derivative of the angle of w in the plane of u and m, which body a holds."""
+    c, s, c1, s1, c2, s2 = (
+        dot3(u, w.x),
+        dot3(m, w.x),
+        dot3(u, w.rate),
+        dot3(m, w.rate),
+        dot3(u, w.second),
+        dot3(m, w.second),
     )
-    return Variation(cross3(a.x, b.x), rate, delta, delta_rate)
-
-
-@inlined
-def _unit_variation(d):
-    """Length of d, its variation, and the unit vector along d."""
-    g = length3(d.x)
-    s = 1.0 / g
-    u = scale3(s, d.x)
-    g1, dg = dot3(u, d.rate), dot3(u, d.delta)
-    u1 = scale3(s, axpy3(-g1, u, d.rate))
-    du = scale3(s, axpy3(-dg, u, d.delta))
-    dg1 = dot3(du, d.rate) + dot3(u, d.delta_rate)
-    du1 = scale3(s, sub3(sub3(axpy3(-dg1, u, d.delta_rate), scale3(g1, du)), scale3(dg, u1)))
-    return g, dg, Variation(u, u1, du, du1)
-
-
-@inlined
-def _angle_variation(u, m, w):
-    """Angle of w in the plane of u and m, its variation, and the direction y with L = (w cross y, 0)."""
-    c, s = dot3(u.x, w.x), dot3(m.x, w.x)
-    c1, s1 = dot3(u.rate, w.x) + dot3(u.x, w.rate), dot3(m.rate, w.x) + dot3(m.x, w.rate)
-    dc, ds = dot3(u.delta, w.x) + dot3(u.x, w.delta), dot3(m.delta, w.x) + dot3(m.x, w.delta)
-    dc1 = _mixed(u, w)
-    ds1 = _mixed(m, w)
+    dc, ds = dot3(du, w.x) + dot3(u, w.delta), dot3(dm, w.x) + dot3(m, w.delta)
+    dc1, ds1 = dot3(du, w.rate) + dot3(u, w.delta_rate), dot3(dm, w.rate) + dot3(m, w.delta_rate)
+    dc2, ds2 = dot3(du, w.second) + dot3(u, w.delta_second), dot3(dm, w.second) + dot3(m, w.delta_second)
     i = 1.0 / (c * c + s * s)
     q1, dq = 2.0 * (c * c1 + s * s1), 2.0 * (c * dc + s * ds)
     dq1 = 2.0 * (dc * c1 + c * dc1 + ds * s1 + s * ds1)
-    y = scale3(i, axpy3(c, m.x, scale3(-s, u.x)))
-    y1 = scale3(i, sub3(_combination(c1, m.x, c, m.rate, s1, u.x, s, u.rate), scale3(q1, y)))
-    dy = scale3(i, sub3(_combination(dc, m.x, c, m.delta, ds, u.x, s, u.delta), scale3(dq, y)))
-    second = add3(
-        _combination(dc1, m.x, c1, m.delta, ds1, u.x, s1, u.delta),
-        _combination(dc, m.rate, c, m.delta_rate, ds, u.rate, s, u.delta_rate),
-    )
-    dy1 = scale3(i, sub3(sub3(sub3(second, scale3(dq, y1)), scale3(q1, dy)), scale3(dq1, y)))
-    return atan2(s, c), i * (c * ds - s * dc), Variation(y, y1, dy, dy1)
-
-
-@inlined
-def _mixed(a, b):
-    """Variation of the rate of a . b."""
-    return dot3(a.delta_rate, b.x) + dot3(a.rate, b.delta) + dot3(a.delta, b.rate) + dot3(a.x, b.delta_rate)
+    g1 = i * (c * s1 - s * c1)
+    g2 = i * (c * s2 - s * c2 - g1 * q1)
+    dg1 = i * (dc * s1 + c * ds1 - ds * c1 - s * dc1 - g1 * dq)
+    return i * (dc * s2 + c * ds2 - ds * c2 - s * dc2 - dg1 * q1 - g1 * dq1 - g2 * dq)
 
 
 @inlined
@@ -235,16 +241,6 @@ def line(force_line, x, u):
 def line_variation(force_line, x, u, dx, du):
     """Variation of L, and its rate when dx, du are rates."""
     return (add3(cross3(dx, u), cross3(x, du)), du if force_line else scale3(0.0, du))
-
-
-@inlined
-def line_rate_variation(force_line, x, u):
-    """Variation of the rate of L, of factors given as ``Variation``."""
-    couple = add3(
-        add3(cross3(x.delta_rate, u.x), cross3(x.rate, u.delta)),
-        add3(cross3(x.delta, u.rate), cross3(x.x, u.delta_rate)),
-    )
-    return (couple, u.delta_rate if force_line else scale3(0.0, u.delta_rate))
 
 
 @inlined

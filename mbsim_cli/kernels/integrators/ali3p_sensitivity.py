@@ -9,18 +9,16 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import merged
-from mbsim_cli.kernels.algebra.whole import add_scaled, copy_to, scale
+from mbsim_cli.kernels.algebra.whole import add_scaled, copy_to, scale, scaled
 from mbsim_cli.kernels.algorithms.constrained_solve import solve_change
 from mbsim_cli.kernels.algorithms.constraint_variation import (
     vary_constraint_forces,
     vary_constraint_rates,
     vary_constraints,
 )
-from mbsim_cli.kernels.algorithms.forces import clear_wrenches, constraint_forces
-from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
-from mbsim_cli.kernels.algorithms.kinematics import rate_kinematics
 from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies, vary_element_forces
-from mbsim_cli.kernels.algorithms.variation import vary_kinematics, vary_resting
+from mbsim_cli.kernels.algorithms.resting_variation import Load, vary_resting
+from mbsim_cli.kernels.algorithms.variation import vary_kinematics
 
 
 class Sensitivity(NamedTuple):
@@ -39,7 +37,7 @@ class Directions(NamedTuple):
 
     dtheta: np.ndarray  # (len(theta), p), p ``_simd.padded``
     touch: tuple  # workspace.Touch
-    still: np.ndarray  # (n,) zeros
+    still: np.ndarray  # (2, n) zeros
     no_eta: np.ndarray  # (15, p) zeros
     order: np.ndarray  # (3,) 0, 1, 2: as an array, so that no order is compiled for itself
 
@@ -96,50 +94,29 @@ def _vary_rates(model, theta, t, directions, state, sens, kin, eq, tw, order, ou
 
 @merged
 def vary_projections(
-    model, theta, t, control, directions, corrections, state, sens, kin, still_kin, comp, eq, factor, columns, tw
+    model, theta, t, control, directions, corrections, state, sens, kin, eq, factor, columns, tw, resting
 ):
     """Sensitivities of the projected z', z'' and of sigma, kappa; ``corrections`` (2, n) are the motion's.
 
-    ``still_kin`` shares positions with ``kin`` but has no velocity and no gravity: M x is the residual of
-    the resting system under the acceleration x.
+    The identity in place of M does not vary, as if there were no corrections.
     """
     dtheta, touch = directions.dtheta, directions.touch
+    x = corrections if control.mass_projection else directions.still
     vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
     vary_constraints(model, theta, dtheta, touch, directions.no_eta, t, state.z, sens.z, kin, tw, columns.e)
-    _vary_rates(model, theta, t, directions, state, sens, kin, eq, tw, 1, columns.e)
-    _vary_resting_force(
-        model, theta, control, directions, corrections[0], state, state.sigma, sens, still_kin, comp, eq, columns, tw
+    velocity, acceleration = Load(x[0], state.sigma), Load(x[1], state.kappa)
+    vary_resting(
+        model, theta, dtheta, touch, eq.lines, state.z, sens.z, kin, tw, velocity, acceleration, resting[0], resting[1]
     )
+    _vary_rates(model, theta, t, directions, state, sens, kin, eq, tw, 1, columns.e)
+    scaled(-1.0, resting[0].dG, columns.b)
     error = solve_change(factor, control.projection_ratio, control.gradient_tolerance, sens.zd, columns)
     add_scaled(1.0, columns.x, sens.zd)
     copy_to(columns.mu, sens.sigma)
-    _vary_resting_force(
-        model, theta, control, directions, corrections[1], state, state.kappa, sens, still_kin, comp, eq, columns, tw
-    )
     vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
     _vary_rates(model, theta, t, directions, state, sens, kin, eq, tw, 2, columns.e)
+    scaled(-1.0, resting[1].dG, columns.b)
     error = max(error, solve_change(factor, control.projection_ratio, control.gradient_tolerance, sens.zdd, columns))
     add_scaled(1.0, columns.x, sens.zdd)
     copy_to(columns.mu, sens.kappa)
     return error
-
-
-@merged
-def _vary_resting_force(
-    model, theta, control, directions, correction, state, multiplier, sens, still_kin, comp, eq, columns, tw
-):
-    """Right-hand side -(variation of P x + Phi_z^T multiplier) at fixed correction x and multiplier.
-
-    At rest A and S'' depend on accelerations as V and S' do on velocities.
-    """
-    dtheta, touch = directions.dtheta, directions.touch
-    x = correction if control.mass_projection else directions.still
-    rate_kinematics(model.tree, theta, state.z, x, still_kin, still_kin.A, still_kin.S2)
-    clear_wrenches(comp.W, eq.Q)
-    constraint_forces(model, theta, state.z, still_kin, multiplier, eq.lines, comp.W, eq.Q)
-    residual(model.tree, still_kin, comp, eq.Q, eq.G)
-    vary_resting(model.tree, theta, dtheta, touch, still_kin, sens.z, tw)
-    clear_forces(tw, columns.b)
-    vary_constraint_forces(model, dtheta, multiplier, sens.z, still_kin, tw, columns.b)
-    vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, still_kin, comp, tw, columns.b)
-    scale(-1.0, columns.b)

@@ -6,12 +6,13 @@ import pytest
 from mbsim_cli.kernels.elements.force_law import measure_force, measure_force_variation
 from mbsim_cli.kernels.elements.laws import law_value, law_variation
 from mbsim_cli.kernels.elements.measures import (
+    Seen,
     is_force_line,
     line,
-    line_rate_variation,
     line_variation,
+    measure_delta,
     measure_value,
-    measure_variation,
+    second_variation,
     wrap_angle,
 )
 from mbsim_cli.model.codes import Law, Measure
@@ -74,31 +75,28 @@ def test_force_along_a_measure():
 
 
 class Moving:
-    """Two bodies with poses, twists V, and variations N, N' of the poses, all about the origin."""
+    """Two bodies with poses, twists V, and variations N of the poses, all about the origin."""
 
     def __init__(self, seed=3):
         rng = np.random.default_rng(seed)
         self.R = [rotation(u / np.linalg.norm(u), 1.0) for u in rng.normal(size=(2, 3))]
         self.r, self.block, self.eta = rng.normal(size=(2, 3)), rng.normal(size=15), rng.normal(size=15)
-        self.V, self.N, self.N1 = rng.normal(size=(3, 2, 2, 3))
+        self.V, self.N = rng.normal(size=(2, 2, 2, 3))
 
     def poses(self, dt=0.0, ds=0.0):
-        """Poses displaced along V by dt and along N + dt N' by ds, exact to first order in each and in dt ds."""
+        """Poses displaced along V by dt and along N by ds, exact to first order."""
         found = []
-        for R, r, V, N, N1 in zip(self.R, self.r, self.V, self.N, self.N1, strict=True):
-            v, n = twist(V), twist(N + dt * N1)
+        for R, r, V, N in zip(self.R, self.r, self.V, self.N, strict=True):
             pose = np.block([[R, r[:, None]], [np.zeros((1, 3)), np.ones((1, 1))]])
-            moved = (np.eye(4) + ds * n) @ (np.eye(4) + dt * v) @ pose
+            moved = (np.eye(4) + ds * twist(N)) @ (np.eye(4) + dt * twist(V)) @ pose
             found.append((tuple(moved[:3, :3].ravel()), tuple(moved[:3, 3])))
         return found
 
     def variation(self, kind):
-        """``measure_variation`` here."""
+        """``measure_delta`` here."""
+        N = [tuple(map(tuple, x)) for x in self.N]
         (Ra, ra), (Rb, rb) = self.poses()
-        V, N, N1 = ([tuple(map(tuple, x)) for x in of] for of in (self.V, self.N, self.N1))
-        return measure_variation(
-            kind, self.block, 0, self.eta[:, None], 0, Ra, ra, Rb, rb, V[0], V[1], N[0], N1[0], N[1], N1[1]
-        )
+        return measure_delta(kind, self.block, 0, self.eta[:, None], 0, Ra, ra, Rb, rb, *N)
 
     def factors(self, kind, dt=0.0, ds=0.0):
         """Value g and factors x, u, displaced."""
@@ -132,34 +130,49 @@ def test_line_of_a_measure_is_its_gradient(kind):
 @pytest.mark.parametrize("kind", GEOMETRIC)
 def test_variation_of_a_measure(kind):
     moving = Moving()
-    g, dg, x, u = moving.variation(kind)
-    assert np.isclose(g, moving.factors(kind)[0])
-    by_time, by_parameter = moving.factors(kind, dt=1j * EPS), moving.factors(kind, ds=1j * EPS)
-    assert np.isclose(dg, by_parameter[0].imag / EPS)
-    dt = 1e-6
-    for found, k in ((x, 1), (u, 2)):
-        assert np.allclose(found.x, moving.factors(kind)[k])
-        assert np.allclose(found.rate, by_time[k].imag / EPS)
-        assert np.allclose(found.delta, by_parameter[k].imag / EPS)
-        ahead, behind = (moving.factors(kind, dt=s * dt, ds=1j * EPS)[k].imag / EPS for s in (1, -1))
-        assert np.allclose(found.delta_rate, (ahead - behind) / (2 * dt), atol=1e-7)
+    g, dg, x, u, dx, du = moving.variation(kind)
+    assert np.allclose(np.hstack([g, x, u]), np.hstack(moving.factors(kind)))
+    exact = np.hstack(moving.factors(kind, ds=1j * EPS)).imag / EPS
+    assert np.allclose(np.hstack([dg, dx, du]), exact)
+    is_line = is_force_line(kind)
+    _, x1, u1 = moving.factors(kind, ds=1j * EPS)
+    lines = np.hstack(line(is_line, tuple(x1), tuple(u1))).imag / EPS
+    assert np.allclose(np.hstack(line_variation(is_line, x, u, dx, du)), lines)
 
 
 @pytest.mark.parametrize("kind", GEOMETRIC)
-def test_variations_of_a_line(kind):
+def test_variation_of_a_second_derivative(kind):
+    """Body b moves along twists V + t A, and varies by N + t N' + t^2/2 N'', as body a sees it."""
     moving = Moving()
-    _, _, x, u = moving.variation(kind)
-    is_line = is_force_line(kind)
+    (Ra, ra), (Rb, rb) = moving.poses()
+    V, A, N, N1, N2 = (twist(x) for x in np.random.default_rng(5).normal(size=(5, 2, 3)))
 
-    def at(dt, ds):
-        factors = moving.factors(kind, dt, ds)
-        return np.concatenate(line(is_line, tuple(factors[1]), tuple(factors[2])))
+    def value(t):
+        pose = np.block([[moving.R[1], moving.r[1][:, None]], [np.zeros((1, 3)), np.ones((1, 1))]])
+        moved = (np.eye(4) + 1j * EPS * (N + t * N1 + 0.5 * t * t * N2)) @ (
+            np.eye(4) + t * V + 0.5 * t * t * (A + V @ V)
+        )
+        R, r = np.split((moved @ pose)[:3], [3], axis=1)
+        return measure_value(kind, moving.block + 1j * EPS * moving.eta, 0, Ra, ra, tuple(R.ravel()), tuple(r.ravel()))[
+            0
+        ]
 
-    assert np.allclose(np.concatenate(line_variation(is_line, x.x, u.x, x.rate, u.rate)), at(1j * EPS, 0).imag / EPS)
-    assert np.allclose(np.concatenate(line_variation(is_line, x.x, u.x, x.delta, u.delta)), at(0, 1j * EPS).imag / EPS)
-    dt = 1e-6
-    mixed = (at(dt, 1j * EPS) - at(-dt, 1j * EPS)).imag / EPS / (2 * dt)
-    assert np.allclose(np.concatenate(line_rate_variation(is_line, x, u)), mixed, atol=1e-7)
+    seen = Seen(*map(vector, (V, A, N, N1 + bracket(N, V), N2 + bracket(N1, V) + bracket(N, A))))
+    found = second_variation(kind, moving.block, 0, moving.eta[:, None], 0, Ra, ra, Rb, rb, seen)
+    dt = 1e-3
+    weights = np.array([-1.0, 16.0, -30.0, 16.0, -1.0]) / (12.0 * dt * dt)
+    expected = sum(w * value(j * dt).imag / EPS for w, j in zip(weights, range(-2, 3), strict=True))
+    assert np.isclose(found, expected, rtol=1e-7, atol=1e-7)
+
+
+def vector(matrix):
+    """Spatial vector of a 4 x 4 matrix of a twist."""
+    return (matrix[2, 1], matrix[0, 2], matrix[1, 0]), tuple(matrix[:3, 3])
+
+
+def bracket(a, b):
+    """a x b of twists as matrices."""
+    return a @ b - b @ a
 
 
 def test_angles_wrap():

@@ -1,0 +1,224 @@
+"""Variation of M x + Phi_z^T multiplier at fixed x and multiplier, for two pairs of x and multiplier in one sweep.
+
+A system at rest without gravity, under the accelerations x, has the residual M x + Phi_z^T multiplier. Its forces
+are varied as a frame sees them that moves along, by dF - N x* F: of a body that is I N'' + dI A, and to cross
+a column inwards adds dz S x* F. Both systems share N and the lines. Derivation: docs/theory/variations.md.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels._jit import inlined, kernel, merged
+from mbsim_cli.kernels._simd import add_to, at, block, width, zeros
+from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2, rate_product
+from mbsim_cli.kernels.algebra.rot3 import rotate
+from mbsim_cli.kernels.algebra.spatial import (
+    accumulate,
+    accumulate2,
+    add6,
+    axpy6,
+    cross_force,
+    cross_motion,
+    dot6,
+    inertia_apply,
+    motion_at,
+    motion_at2,
+    scale6,
+    shift_force,
+    shift_force2,
+    shift_motion,
+    shift_motion2,
+    store,
+    store2,
+    sub6,
+)
+from mbsim_cli.kernels.algebra.vec3 import cross3, row3, scale3
+from mbsim_cli.kernels.algebra.whole import clear
+from mbsim_cli.kernels.algorithms.constraints import rows_of_pair
+from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
+from mbsim_cli.kernels.algorithms.kinematics import euler_frame, offset_to_parent
+from mbsim_cli.kernels.algorithms.residual_variation import inertia_variation, slope_variation, vary_euler_rows
+from mbsim_cli.kernels.algorithms.variation import body_frame_twist, parent_frame_twist
+from mbsim_cli.kernels.elements.columns import is_euler, load4, load4_of
+from mbsim_cli.model.codes import Column
+from mbsim_cli.model.layout import NONE
+
+
+class Load(NamedTuple):
+    """What acts on a resting system."""
+
+    x: np.ndarray  # (n,) accelerations of the coordinates
+    multiplier: np.ndarray  # (m,)
+
+
+class Resting(NamedTuple):
+    """A system at rest, and its variations in p directions; the last row of body arrays is the ground."""
+
+    A: np.ndarray  # (nb + 1, 6) accelerations
+    F: np.ndarray  # (nb + 1, 6) forces on subtrees
+    N2: np.ndarray  # (nb + 1, 6, p) second derivatives of pose twists
+    dF: np.ndarray  # (nb + 1, 6, p) variation of F, as the body sees it
+    dG: np.ndarray  # (n, p) variation of M x + Phi_z^T multiplier
+
+
+def resting(nb, n, p, dtype=np.float64):
+    """Allocate Resting."""
+    scalars, directions = (np.zeros((nb + 1, 6), dtype) for _ in range(2)), (zeros((nb + 1, 6, p), dtype) for _ in "ab")
+    return Resting(*scalars, *directions, zeros((n, p), dtype))
+
+
+@merged
+def vary_resting(model, theta, dtheta, touch, lines, z, dz, kin, tw, load, other_load, rest, other):
+    """Fill dG of both systems; needs ``vary_kinematics`` and ``vary_constraints``, and the gradient lines (m, 6)."""
+    _outwards(model.tree, theta, dtheta, touch, z, dz, kin, load.x, other_load.x, rest, other)
+    _pull(
+        model.constraints.measure, model.measures, model.pairs, dtheta, lines, dz, kin.ref, tw.N, tw.lines,
+        load.multiplier, other_load.multiplier, rest, other,
+    )  # fmt: skip
+    _inwards(model.tree, theta, dtheta, touch, z, dz, kin, rest, other)
+
+
+@kernel
+def _outwards(tree, theta, dtheta, touch, z, dz, kin, x, y, rest, other):
+    """A, N'', and forces of single bodies with their variations."""
+    for i in range(tree.parent.size):
+        p, offset, inertia = tree.parent[i], offset_to_parent(tree, kin, i), inertia_at(kin.inertia, i)
+        base, other_base = shift_motion(motion_at(rest.A, p), offset), shift_motion(motion_at(other.A, p), offset)
+        for g in range(0, dz.shape[1], width(dz)):
+            k = block(dz, g)
+            A, B = base, other_base
+            N2, M2 = shift_motion2(motion_at2(rest.N2, p, k), offset), shift_motion2(motion_at2(other.N2, p, k), offset)
+            if touch.geometry[i, g]:
+                own = parent_frame_twist(tree, theta, dtheta, k, kin, i)
+                N2, M2 = add6(N2, cross_motion(A, own)), add6(M2, cross_motion(B, own))
+            for c in range(tree.first_column[i], tree.first_column[i + 1]):
+                kind = tree.column_kind[c]
+                if kind == Column.EULER_0:
+                    turn = _euler_turn(kin, dz, c, k)
+                    N2 = add6(N2, add6(cross_motion(A, turn), _euler_own(tree, theta, z, x, dz, kin, i, c, k, turn)))
+                    M2 = add6(M2, add6(cross_motion(B, turn), _euler_own(tree, theta, z, y, dz, kin, i, c, k, turn)))
+                elif not is_euler(kind):
+                    turn = scale6(at(dz, c, k), motion_at(kin.S, c))
+                    N2, M2 = add6(N2, cross_motion(A, turn)), add6(M2, cross_motion(B, turn))
+                A, B = axpy6(x[c], motion_at(kin.S, c), A), axpy6(y[c], motion_at(kin.S, c), B)
+            if touch.geometry[i, g]:
+                own = body_frame_twist(tree, theta, dtheta, k, kin, i)
+                N2, M2 = add6(N2, cross_motion(A, own)), add6(M2, cross_motion(B, own))
+            store(rest.A, i, A)
+            store(other.A, i, B)
+            store2(rest.N2, i, k, N2)
+            store2(other.N2, i, k, M2)
+            dF, dH = inertia_apply(inertia, N2), inertia_apply(inertia, M2)
+            if touch.inertia[i, g]:
+                d_inertia = inertia_variation(tree, theta, dtheta, k, kin, i)
+                dF, dH = add6(dF, inertia_apply(d_inertia, A)), add6(dH, inertia_apply(d_inertia, B))
+            store2(rest.dF, i, k, dF)
+            store2(other.dF, i, k, dH)
+        store(rest.F, i, inertia_apply(inertia, motion_at(rest.A, i)))
+        store(other.F, i, inertia_apply(inertia, motion_at(other.A, i)))
+
+
+@inlined
+def _euler_turn(kin, dz, c, k):
+    """Twist of the four columns from c on together."""
+    turn = scale6(at(dz, c, k), motion_at(kin.S, c))
+    for j in range(1, 4):
+        turn = axpy6(at(dz, c + j, k), motion_at(kin.S, c + j), turn)
+    return turn
+
+
+@inlined
+def _euler_own(tree, theta, z, x, dz, kin, i, c, k, turn):
+    """Part of N'' from the change that four columns make by themselves."""
+    R, arm = euler_frame(tree, theta, kin, i)
+    e, rate = load4(z, c), load4(x, c)
+    s = 2.0 / norm2(e)
+    own = rotate(R, rate_product(rate, load4_of(dz, c, k)))
+    return axpy6(-s * inner4(e, rate), turn, scale6(s, (own, cross3(arm, own))))
+
+
+@kernel
+def _pull(rows, measures, pairs, dtheta, lines, dz, ref, N, d_lines, multiplier, other_multiplier, rest, other):
+    """Add the forces of the constraints; rows between the same bodies are taken together."""
+    _clear_ground(rest)
+    _clear_ground(other)
+    i = 0
+    while i < rows.size:
+        last, pair = rows_of_pair(rows, measures, i)
+        if pair == NONE:
+            _pull_coordinates(measures, rows[i], dtheta, dz, multiplier[i], rest.dG)
+            _pull_coordinates(measures, rows[i], dtheta, dz, other_multiplier[i], other.dG)
+        else:
+            a, b = pairs.a[pair], pairs.b[pair]
+            _pull_pair(lines, ref, N, d_lines, multiplier, i, last, a, b, rest)
+            _pull_pair(lines, ref, N, d_lines, other_multiplier, i, last, a, b, other)
+        i = last
+
+
+@inlined
+def _clear_ground(rest):
+    """Nothing acts on the ground yet, nor on the coordinates directly."""
+    clear(rest.F[-1])
+    clear(rest.dF[-1])
+    clear(rest.dG)
+
+
+@inlined
+def _pull_pair(lines, ref, N, d_lines, multiplier, first, last, a, b, rest):
+    W = scale6(multiplier[first], motion_at(lines, first))
+    for i in range(first + 1, last):
+        W = axpy6(multiplier[i], motion_at(lines, i), W)
+    ref_a, ref_b = row3(ref, a, 0), row3(ref, b, 0)
+    W_a, W_b = shift_force(W, ref_a), shift_force(W, ref_b)
+    accumulate(rest.F, a, -1.0, W_a)
+    accumulate(rest.F, b, 1.0, W_b)
+    for g in range(0, N.shape[2], width(N)):
+        k = block(N, g)
+        dW = scale6(multiplier[first], motion_at2(d_lines, first, k))
+        for i in range(first + 1, last):
+            dW = axpy6(multiplier[i], motion_at2(d_lines, i, k), dW)
+        accumulate2(rest.dF, a, k, -1.0, sub6(shift_force2(dW, ref_a), cross_force(motion_at2(N, a, k), W_a)))
+        accumulate2(rest.dF, b, k, 1.0, sub6(shift_force2(dW, ref_b), cross_force(motion_at2(N, b, k), W_b)))
+
+
+@inlined
+def _pull_coordinates(measures, m, dtheta, dz, multiplier, dG_out):
+    for j in range(measures.first[m], measures.first[m + 1]):
+        c = measures.coordinate[j]
+        for g in range(0, dz.shape[1], width(dz)):
+            k = block(dz, g)
+            add_to(dG_out, c, k, multiplier * slope_variation(measures, dtheta, k, m, j, at(dz, c, k)))
+
+
+@kernel
+def _inwards(tree, theta, dtheta, touch, z, dz, kin, rest, other):
+    """Sums over subtrees, and rows of the coordinates."""
+    for i in range(tree.parent.size - 1, -1, -1):
+        p, back = tree.parent[i], scale3(-1.0, offset_to_parent(tree, kin, i))
+        F, H = motion_at(rest.F, i), motion_at(other.F, i)
+        accumulate(rest.F, p, 1.0, shift_force(F, back))
+        accumulate(other.F, p, 1.0, shift_force(H, back))
+        for g in range(0, dz.shape[1], width(dz)):
+            k = block(dz, g)
+            dF, dH = motion_at2(rest.dF, i, k), motion_at2(other.dF, i, k)
+            if touch.geometry[i, g]:
+                own = body_frame_twist(tree, theta, dtheta, k, kin, i)
+                dF, dH = add6(dF, cross_force(own, F)), add6(dH, cross_force(own, H))
+            for c in range(tree.first_column[i + 1] - 1, tree.first_column[i] - 1, -1):
+                kind, S = tree.column_kind[c], motion_at(kin.S, c)
+                if kind == Column.EULER_0:
+                    turn = _euler_turn(kin, dz, c, k)
+                    dF, dH = add6(dF, cross_force(turn, F)), add6(dH, cross_force(turn, H))
+                    vary_euler_rows(tree, theta, z, dz, kin, i, c, k, F, dF, rest.dG)
+                    vary_euler_rows(tree, theta, z, dz, kin, i, c, k, H, dH, other.dG)
+                elif not is_euler(kind):
+                    add_to(rest.dG, c, k, dot6(S, dF))
+                    add_to(other.dG, c, k, dot6(S, dH))
+                    d = at(dz, c, k)
+                    dF, dH = axpy6(d, cross_force(S, F), dF), axpy6(d, cross_force(S, H), dH)
+            if touch.geometry[i, g]:
+                own = parent_frame_twist(tree, theta, dtheta, k, kin, i)
+                dF, dH = add6(dF, cross_force(own, F)), add6(dH, cross_force(own, H))
+            accumulate2(rest.dF, p, k, 1.0, shift_force2(dF, back))
+            accumulate2(other.dF, p, k, 1.0, shift_force2(dH, back))
