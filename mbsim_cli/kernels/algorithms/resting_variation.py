@@ -2,7 +2,8 @@
 
 A system at rest without gravity, under the accelerations x, has the residual M x + Phi_z^T multiplier. Its forces
 are varied as a frame sees them that moves along, by dF - N x* F: of a body that is I N'' + dI A, and to cross
-a column inwards adds dz S x* F. Both systems share N and the lines. Derivation: docs/theory/variations.md.
+a column inwards adds dz S x* F. Both systems share N and the lines. Derivation: docs/theory/variations.md,
+section 5.
 """
 
 from typing import NamedTuple
@@ -64,7 +65,8 @@ class Resting(NamedTuple):
 
 def resting(nb, n, p, dtype=np.float64):
     """Allocate Resting."""
-    scalars, directions = (np.zeros((nb + 1, 6), dtype) for _ in range(2)), (zeros((nb + 1, 6, p), dtype) for _ in "ab")
+    scalars = (np.zeros((nb + 1, 6), dtype) for _ in range(2))
+    directions = (zeros((nb + 1, 6, p), dtype) for _ in range(2))
     return Resting(*scalars, *directions, zeros((n, p), dtype))
 
 
