@@ -8,6 +8,7 @@ import numpy as np
 
 from mbsim_cli import assembly, spec
 from mbsim_cli.kernels._jit import entry
+from mbsim_cli.kernels.algorithms.constrained_solve import solve_change, solve_constrained
 from mbsim_cli.kernels.algorithms.constraint_variation import (
     vary_constraint_forces,
     vary_constraint_rates,
@@ -22,7 +23,7 @@ from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_b
 from mbsim_cli.kernels.algorithms.resting_variation import Load, vary_resting
 from mbsim_cli.kernels.algorithms.variation import vary_kinematics
 from mbsim_cli.kernels.drivers.observe import observe
-from mbsim_cli.kernels.integrators.ali3p import factor_with, solve
+from mbsim_cli.kernels.integrators.ali3p import factor_with
 from mbsim_cli.solve.forward import start
 
 INSTANT = 2.5  # s: in the middle of the first lane change
@@ -31,8 +32,7 @@ COUNT, TAKES = 200, 5
 PARTS = (
     ("kinematics", 1, 2),
     ("constraints", 1, 0),
-    ("forces of springs, tyres and constraints", 1, 0),
-    ("residual", 1, 0),
+    ("forces of springs, tyres and constraints, and the residual", 1, 0),
     ("solution, one column", 1, 2),
     ("tangent (once for the gradient, and where the old one is stale)", 0, 1),
     ("factorisation (tangent, mass matrix)", 0, 2),
@@ -64,46 +64,45 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
             clear_wrenches(comp.W, eq.Q)
             element_forces(model, theta, t, state.z, state.zd, kin, comp.W, eq.Q)
             constraint_forces(model, theta, state.z, kin, state.lam, eq.lines, comp.W, eq.Q)
-        elif part == 3:
             residual(model.tree, kin, comp, eq.Q, eq.G)
+        elif part == 3:
+            solve_constrained(work.tangent, 1e-3, work.column)
         elif part == 4:
-            solve(work.tangent, 1e-3, work.column)
-        elif part == 5:
             newton_matrix(
                 model, theta, t, control.h, state.z, state.zd, state.lam, eq.no_eta, kin, comp, work.tangent.T
             )
-        elif part == 6:
+        elif part == 5:
             factor_with(control.ratio, eq, work.tangent)
-        elif part == 7:
+        elif part == 6:
             mass_matrix(model.tree, kin, comp, work.projection.T)
-        elif part == 8:
+        elif part == 7:
             constraint_rates(model, theta, eq.no_eta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
-        elif part == 9:
+        elif part == 8:
             vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
-        elif part == 10:
+        elif part == 9:
             clear_forces(tw, columns.b)
             vary_constraint_forces(model, dtheta, state.lam, sens.z, kin, tw, columns.b)
-        elif part == 11:
+        elif part == 10:
             vary_element_forces(
                 model, theta, dtheta, touch, no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, columns.b
             )
-        elif part == 12:
+        elif part == 11:
             vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, columns.b)
-        elif part == 13:
+        elif part == 12:
             vary_constraints(model, theta, dtheta, touch, no_eta, t, state.z, sens.z, kin, tw, columns.e)
-        elif part == 14:
+        elif part == 13:
             vary_constraint_rates(
                 model, theta, dtheta, touch, no_eta, eq.lines, t, state.z, state.zd, state.zdd, sens.z, sens.zd,
                 sens.zdd, kin, tw, directions.order[2], columns.e,
             )  # fmt: skip
-        elif part == 15:
+        elif part == 14:
             velocity, acceleration = Load(work.corrections[0], state.sigma), Load(work.corrections[1], state.kappa)
             vary_resting(
                 model, theta, dtheta, touch, eq.lines, state.z, sens.z, kin, tw, velocity, acceleration,
                 extra.resting[0], extra.resting[1],
             )  # fmt: skip
         else:
-            solve(work.tangent, control.gradient_tolerance, columns)
+            solve_change(work.tangent, control.ratio, control.gradient_tolerance, sens.zdd, columns)
 
 
 def kernels(path: Path, iterations: float) -> list[tuple[str, float, float]]:
