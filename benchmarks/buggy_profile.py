@@ -81,7 +81,7 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
             vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
         elif part == 9:
             clear_forces(tw, columns.b)
-            vary_constraint_forces(model, dtheta, state.lam, sens.z, kin, tw, columns.b)
+            vary_constraint_forces(model, dtheta, eq.lines, state.lam, sens.z, kin, tw, columns.b)
         elif part == 10:
             vary_element_forces(
                 model, theta, dtheta, touch, no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, columns.b
@@ -89,10 +89,10 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
         elif part == 11:
             vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, columns.b)
         elif part == 12:
-            vary_constraints(model, theta, dtheta, touch, no_eta, t, state.z, sens.z, kin, tw, columns.e)
+            vary_constraints(model, theta, dtheta, touch, t, state.z, sens.z, kin, tw, columns.e)
         elif part == 13:
             vary_constraint_rates(
-                model, theta, dtheta, touch, no_eta, eq.lines, t, state.z, state.zd, state.zdd, sens.z, sens.zd,
+                model, theta, dtheta, touch, eq.lines, t, state.z, state.zd, state.zdd, sens.z, sens.zd,
                 sens.zdd, kin, tw, directions.order[2], columns.e,
             )  # fmt: skip
         elif part == 14:

@@ -4,16 +4,16 @@ from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels._simd import add_to, at, block, put, width
 from mbsim_cli.kernels.algebra.spatial import (
     add6,
+    axpy6,
     cross_force,
     cross_motion,
     dot6,
     motion_at,
     motion_at2,
-    shift_force,
+    scale6,
     store2,
     sub6,
 )
-from mbsim_cli.kernels.algebra.vec3 import row3
 from mbsim_cli.kernels.algorithms.bodies import apply_to_body2, at_origin, at_origin2, pose_of
 from mbsim_cli.kernels.algorithms.constraints import coordinate_slope, rows_of_pair
 from mbsim_cli.kernels.algorithms.residual_variation import slope_variation
@@ -21,64 +21,112 @@ from mbsim_cli.kernels.elements.laws import law_variation
 from mbsim_cli.kernels.elements.measures import (
     Seen,
     is_force_line,
-    is_geometric,
     line,
     line_variation,
-    measure_delta,
     second_variation,
+    seen_delta,
 )
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import MEASURE_SIZE, NONE
 
 
 @kernel
-def vary_constraints(model, theta, dtheta, touch, no_eta, t, z, dz, kin, tw, out):
-    """Variation of Phi, out (m, p), and in ``tw.lines`` those of the gradient lines; needs ``vary_kinematics``."""
+def vary_constraints(model, theta, dtheta, touch, t, z, dz, kin, tw, out):
+    """Variation of Phi, out (m, p); needs ``vary_kinematics``.
+
+    In ``tw.lines`` it leaves the variations of the gradient lines as the first body of each pair sees them.
+    """
+    measures, rows = model.measures, model.constraints.measure
+    first = 0
+    while first < rows.size:
+        last, pair = rows_of_pair(rows, measures, first)
+        for g in range(0, dz.shape[1], width(dz)):
+            k = block(dz, g)
+            if pair == NONE:
+                put(
+                    out,
+                    first,
+                    k,
+                    vary_coordinate_measure(measures, theta, dtheta, rows[first], k, z, z, z, dz, dz, dz, 0),
+                )
+            else:
+                N = _difference(tw.N, kin, model.pairs.a[pair], model.pairs.b[pair], k)
+                for i in range(first, last):
+                    dg, _, dL = _vary_line(model, theta, dtheta, touch, rows[i], g, k, kin, N)
+                    put(out, i, k, dg)
+                    store2(tw.lines, i, k, dL)
+            for i in range(first, last):
+                by_law = at(dtheta, model.constraints.theta[i], k)
+                if model.constraints.law[i] != NONE:
+                    by_law += law_variation(model.laws, theta, dtheta, k, model.constraints.law[i], t)[0]
+                add_to(out, i, k, -by_law)
+        first = last
+
+
+@inlined
+def _vary_line(model, theta, dtheta, touch, m, g, k, kin, N):
+    """Variation k, the block at g, of a measure, its line, and the line's variation, as a sees b turn by N."""
     measures = model.measures
-    for i in range(model.constraints.measure.size):
-        m, law = model.constraints.measure[i], model.constraints.law[i]
-        kind, pair, o = measures.kind[m], measures.pair[m], measures.theta[m]
-        for g in range(0, dz.shape[1], width(dz)):
-            k = block(dz, g)
-            if is_geometric(kind):
-                a, b = model.pairs.a[pair], model.pairs.b[pair]
-                Ra, ra = pose_of(kin, a)
-                Rb, rb = pose_of(kin, b)
-                eta = dtheta[o : o + MEASURE_SIZE] if touch.measure[m, g] else no_eta
-                Na, Nb = at_origin2(tw.N, kin, a, k), at_origin2(tw.N, kin, b, k)
-                _, value, x, u, dx, du = measure_delta(kind, theta, o, eta, k, Ra, ra, Rb, rb, Na, Nb)
-                store2(tw.lines, i, k, line_variation(is_force_line(kind), x, u, dx, du))
-            else:
-                value = vary_coordinate_measure(measures, theta, dtheta, m, k, z, z, z, dz, dz, dz, 0)
-            value -= at(dtheta, model.constraints.theta[i], k)
-            if law != NONE:
-                by_law, _, _ = law_variation(model.laws, theta, dtheta, k, law, t)
-                value -= by_law
-            put(out, i, k, value)
+    kind, pair, o = measures.kind[m], measures.pair[m], measures.theta[m]
+    Ra, ra = pose_of(kin, model.pairs.a[pair])
+    Rb, rb = pose_of(kin, model.pairs.b[pair])
+    eta = dtheta[o : o + MEASURE_SIZE]
+    _, dg, x, u, dx, du = seen_delta(kind, theta, o, touch.measure[m, g], eta, k, Ra, ra, Rb, rb, N)
+    force_line = is_force_line(kind)
+    return dg, line(force_line, x, u), line_variation(force_line, x, u, dx, du)
 
 
 @kernel
-def vary_constraint_forces(model, dtheta, multiplier, dz, kin, tw, dG_out):
-    """Add the variation of Phi_z^T lambda at fixed lambda; needs ``vary_constraints``."""
-    measures, pairs = model.measures, model.pairs
-    for i in range(model.constraints.measure.size):
-        m = model.constraints.measure[i]
+def vary_constraint_forces(model, dtheta, lines, multiplier, dz, kin, tw, dG_out):
+    """Add the variation of Phi_z^T lambda at fixed lambda; needs ``vary_constraints`` and the gradient lines (m, 6)."""
+    measures, pairs, rows = model.measures, model.pairs, model.constraints.measure
+    first = 0
+    while first < rows.size:
+        last, pair = rows_of_pair(rows, measures, first)
+        if pair == NONE:
+            vary_pull_on_coordinates(measures, rows[first], dtheta, dz, multiplier[first], dG_out)
+        else:
+            a, b = pairs.a[pair], pairs.b[pair]
+            W = pull_of(lines, multiplier, first, last)
+            for g in range(0, dz.shape[1], width(dz)):
+                k = block(dz, g)
+                seen = vary_pull(tw.lines, multiplier, first, last, k)
+                dW = add6(seen, cross_force(at_origin2(tw.N, kin, a, k), W))
+                apply_to_body2(tw.F, kin, b, k, 1.0, dW)
+                apply_to_body2(tw.F, kin, a, k, -1.0, dW)
+        first = last
+
+
+@inlined
+def pull_of(lines, multiplier, first, last):
+    """Force of the equations from first to last on the second body, about the origin."""
+    W = scale6(multiplier[first], motion_at(lines, first))
+    for i in range(first + 1, last):
+        W = axpy6(multiplier[i], motion_at(lines, i), W)
+    return W
+
+
+@inlined
+def vary_pull(d_lines, multiplier, first, last, k):
+    """Its variation k at fixed multipliers, from those of the lines."""
+    dW = scale6(multiplier[first], motion_at2(d_lines, first, k))
+    for i in range(first + 1, last):
+        dW = axpy6(multiplier[i], motion_at2(d_lines, i, k), dW)
+    return dW
+
+
+@inlined
+def vary_pull_on_coordinates(measures, m, dtheta, dz, multiplier, dG_out):
+    """Add the variation of the multiplier's force of a measure of coordinates."""
+    for j in range(measures.first[m], measures.first[m + 1]):
+        c = measures.coordinate[j]
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
-            if is_geometric(measures.kind[m]):
-                dL = motion_at2(tw.lines, i, k)
-                apply_to_body2(tw.F, kin, pairs.b[measures.pair[m]], k, multiplier[i], dL)
-                apply_to_body2(tw.F, kin, pairs.a[measures.pair[m]], k, -multiplier[i], dL)
-            else:
-                for j in range(measures.first[m], measures.first[m + 1]):
-                    c = measures.coordinate[j]
-                    add_to(dG_out, c, k, multiplier[i] * slope_variation(measures, dtheta, k, m, j, at(dz, c, k)))
+            add_to(dG_out, c, k, multiplier * slope_variation(measures, dtheta, k, m, j, at(dz, c, k)))
 
 
 @kernel
-def vary_constraint_rates(
-    model, theta, dtheta, touch, no_eta, lines, t, z, zd, zdd, dz, dzd, dzdd, kin, tw, order, out
-):
+def vary_constraint_rates(model, theta, dtheta, touch, lines, t, z, zd, zdd, dz, dzd, dzdd, kin, tw, order, out):
     """Variation of Phi' or Phi'' (order 1, 2), out (m, p); needs ``vary_constraints`` and the gradient lines (m, 6)."""
     measures, rows = model.measures, model.constraints.measure
     first = 0
@@ -92,14 +140,13 @@ def vary_constraint_rates(
                 )
                 put(out, first, k, value)
             elif order == 1:
+                v, dv = _velocity_from_a(model, pair, k, kin, tw)
                 for i in range(first, last):
-                    value = _first_order(model, rows[i], k, motion_at(lines, i), motion_at2(tw.lines, i, k), kin, tw)
-                    put(out, i, k, value)
+                    put(out, i, k, dot6(v, motion_at2(tw.lines, i, k)) + dot6(dv, motion_at(lines, i)))
             else:
                 seen = _seen_from_a(model, pair, k, kin, tw)
                 for i in range(first, last):
-                    m = rows[i]
-                    put(out, i, k, _second_order(model, theta, dtheta, touch.measure[m, g], no_eta, m, k, kin, seen))
+                    put(out, i, k, _second_order(model, theta, dtheta, touch, rows[i], g, k, kin, seen))
             for i in range(first, last):
                 if model.constraints.law[i] != NONE:
                     _, law1, law2 = law_variation(model.laws, theta, dtheta, k, model.constraints.law[i], t)
@@ -108,19 +155,12 @@ def vary_constraint_rates(
 
 
 @inlined
-def _first_order(model, m, k, L, dL, kin, tw):
-    """Variation k of g' = L . (V_b - V_a)."""
-    pair = model.measures.pair[m]
+def _velocity_from_a(model, pair, k, kin, tw):
+    """Velocity of the second body of a pair against the first, and its variation k as that one sees it."""
     a, b = model.pairs.a[pair], model.pairs.b[pair]
-    v = sub6(at_origin(kin.V, kin, b), at_origin(kin.V, kin, a))
-    return dot6(v, dL) + _along_velocity(kin, tw, b, k, L) - _along_velocity(kin, tw, a, k, L)
-
-
-@inlined
-def _along_velocity(kin, tw, i, k, L):
-    """Variation k of L . V of body i at fixed L: N' . L + N . (V x* L)."""
-    F = shift_force(L, row3(kin.ref, i, 0))
-    return dot6(motion_at2(tw.N1, i, k), F) + dot6(motion_at2(tw.N, i, k), cross_force(motion_at(kin.V, i), F))
+    Vb = at_origin(kin.V, kin, b)
+    turned = cross_motion(_difference(tw.N, kin, a, b, k), Vb)
+    return sub6(Vb, at_origin(kin.V, kin, a)), add6(_difference(tw.N1, kin, a, b, k), turned)
 
 
 @inlined
@@ -142,34 +182,28 @@ def _difference(array, kin, a, b, k):
 
 
 @inlined
-def vary_measure(model, theta, dtheta, touched, no_eta, m, k, kin, tw, order):
-    """Variation k of g, g' or g'' of a geometric measure."""
-    measures = model.measures
+def vary_measure(model, theta, dtheta, touch, m, g, k, kin, tw, order):
+    """Variation k, the block at g, of the value, first or second derivative of a geometric measure."""
+    pair = model.measures.pair[m]
     if order == 2:
-        seen = _seen_from_a(model, measures.pair[m], k, kin, tw)
-        return _second_order(model, theta, dtheta, touched, no_eta, m, k, kin, seen)
-    kind, pair, o = measures.kind[m], measures.pair[m], measures.theta[m]
+        return _second_order(model, theta, dtheta, touch, m, g, k, kin, _seen_from_a(model, pair, k, kin, tw))
     a, b = model.pairs.a[pair], model.pairs.b[pair]
-    Ra, ra = pose_of(kin, a)
-    Rb, rb = pose_of(kin, b)
-    eta = dtheta[o : o + MEASURE_SIZE] if touched else no_eta
-    Na, Nb = at_origin2(tw.N, kin, a, k), at_origin2(tw.N, kin, b, k)
-    _, dg, x, u, dx, du = measure_delta(kind, theta, o, eta, k, Ra, ra, Rb, rb, Na, Nb)
+    dg, L, dL = _vary_line(model, theta, dtheta, touch, m, g, k, kin, _difference(tw.N, kin, a, b, k))
     if order == 0:
         return dg
-    force_line = is_force_line(kind)
-    return _first_order(model, m, k, line(force_line, x, u), line_variation(force_line, x, u, dx, du), kin, tw)
+    v, dv = _velocity_from_a(model, pair, k, kin, tw)
+    return dot6(v, dL) + dot6(dv, L)
 
 
 @inlined
-def _second_order(model, theta, dtheta, touched, no_eta, m, k, kin, seen):
-    """Variation k of g'' of a measure between bodies whose motion is ``seen``."""
+def _second_order(model, theta, dtheta, touch, m, g, k, kin, seen):
+    """Variation k, the block at g, of g'' of a measure between bodies whose motion is ``seen``."""
     measures = model.measures
     kind, pair, o = measures.kind[m], measures.pair[m], measures.theta[m]
     Ra, ra = pose_of(kin, model.pairs.a[pair])
     Rb, rb = pose_of(kin, model.pairs.b[pair])
-    eta = dtheta[o : o + MEASURE_SIZE] if touched else no_eta
-    return second_variation(kind, theta, o, eta, k, Ra, ra, Rb, rb, seen)
+    eta = dtheta[o : o + MEASURE_SIZE]
+    return second_variation(kind, theta, o, touch.measure[m, g], eta, k, Ra, ra, Rb, rb, seen)
 
 
 @inlined

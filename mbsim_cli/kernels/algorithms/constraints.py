@@ -109,7 +109,7 @@ def measure_rates(model, theta, no_eta, k, kin):
     Ra, ra = pose_of(kin, a)
     Rb, rb = pose_of(kin, b)
     Va, Vb = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b)
-    _, _, x, u, x1, u1 = measure_delta(kind, theta, measures.theta[k], no_eta, 0, Ra, ra, Rb, rb, Va, Vb)
+    _, _, x, u, x1, u1 = measure_delta(kind, theta, measures.theta[k], False, no_eta, 0, Ra, ra, Rb, rb, Va, Vb)
     force_line = is_force_line(kind)
     L = line(force_line, x, u)
     L1 = line_variation(force_line, x, u, x1, u1)

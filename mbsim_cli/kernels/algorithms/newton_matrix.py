@@ -339,7 +339,7 @@ def _geometric_rows(model, theta, q, multiplier, first, last, pair, no_eta, kin,
         for i in range(first, last):
             k = model.constraints.measure[i]
             kind = measures.kind[k]
-            _, _, x, u, dx, du = measure_delta(kind, theta, measures.theta[k], no_eta, 0, Ra, ra, Rb, rb, Na, Nb)
+            _, _, x, u, dx, du = measure_delta(kind, theta, measures.theta[k], False, no_eta, 0, Ra, ra, Rb, rb, Na, Nb)
             force_line = is_force_line(kind)
             W = axpy6(-multiplier[i], line(force_line, x, u), W)
             dW = axpy6(-multiplier[i], line_variation(force_line, x, u, dx, du), dW)
@@ -375,7 +375,7 @@ def _measure_force_part(model, theta, t, h, z, zd, f, no_eta, kin, comp, T_out):
     for s in range(comp.spans.first[pair], comp.spans.first[pair + 1]):
         Na, Nb = span_twists(comp, q, s)
         Na1, Nb1 = span_rates(comp, s)
-        _, dg, x, u, dx, du = measure_delta(kind, theta, o, no_eta, 0, Ra, ra, Rb, rb, Na, Nb)
+        _, dg, x, u, dx, du = measure_delta(kind, theta, o, False, no_eta, 0, Ra, ra, Rb, rb, Na, Nb)
         dL = line_variation(force_line, x, u, dx, du)
         dv = add6(sub6(Nb1, Na1), sub6(cross_motion(Nb, Vb), cross_motion(Na, Va)))
         dQ = by_g * dg + by_g1 * (dot6(v, dL) + dot6(dv, L))

@@ -48,8 +48,8 @@ from mbsim_cli.kernels.elements.measures import (
     is_geometric,
     line,
     line_variation,
-    measure_delta,
     moved,
+    seen_delta,
 )
 from mbsim_cli.kernels.elements.tyre import no_own, tyre_own
 from mbsim_cli.model.codes import Axes, Column, Force, Measure
@@ -162,14 +162,14 @@ def vary_element_forces(model, theta, dtheta, touch, no_eta, t, z, zd, dz, dzd, 
         elif model.forces.kind[f] != Force.ALONG_MEASURE:
             vary_applied(model, theta, dtheta, t, f, kin, tw)
         elif is_geometric(model.measures.kind[model.forces.measure[f]]):
-            _vary_along_measure(model, theta, dtheta, touch, no_eta, t, f, kin, tw)
+            _vary_along_measure(model, theta, dtheta, touch, t, f, kin, tw)
         else:
             for g in range(0, dz.shape[1], width(dz)):
                 _vary_along_coordinates(model, theta, dtheta, t, f, block(dz, g), z, zd, dz, dzd, dG_out)
 
 
 @inlined
-def _vary_along_measure(model, theta, dtheta, touch, no_eta, t, f, kin, tw):
+def _vary_along_measure(model, theta, dtheta, touch, t, f, kin, tw):
     measures = model.measures
     m = model.forces.measure[f]
     kind, pair, o = measures.kind[m], measures.pair[m], measures.theta[m]
@@ -181,21 +181,19 @@ def _vary_along_measure(model, theta, dtheta, touch, no_eta, t, f, kin, tw):
     force_line = is_force_line(kind)
     for start in range(0, dtheta.shape[1], width(dtheta)):
         k = block(dtheta, start)
-        Na, Nb = at_origin2(tw.N, kin, a, k), at_origin2(tw.N, kin, b, k)
-        eta = dtheta[o : o + MEASURE_SIZE] if touch.measure[m, start] else no_eta
-        g, dg, x, u, dx, du = measure_delta(kind, theta, o, eta, k, Ra, ra, Rb, rb, Na, Nb)
+        Na = at_origin2(tw.N, kin, a, k)
+        N = sub6(at_origin2(tw.N, kin, b, k), Na)
+        eta = dtheta[o : o + MEASURE_SIZE]
+        g, dg, x, u, dx, du = seen_delta(kind, theta, o, touch.measure[m, start], eta, k, Ra, ra, Rb, rb, N)
         L = line(force_line, x, u)
         dL = line_variation(force_line, x, u, dx, du)
-        dv = add6(
-            sub6(at_origin2(tw.N1, kin, b, k), at_origin2(tw.N1, kin, a, k)),
-            sub6(cross_motion(Nb, Vb), cross_motion(Na, Va)),
-        )
+        dv = add6(sub6(at_origin2(tw.N1, kin, b, k), at_origin2(tw.N1, kin, a, k)), cross_motion(N, Vb))
         g1 = dot6(v, L)
         Q, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
         dQ = by_g * dg + by_g1 * (dot6(v, dL) + dot6(dv, L))
         if touch.force[f, start]:
             dQ += measure_force_variation(model.forces, model.laws, theta, dtheta, k, f, t, g, g1)
-        dW = axpy6(dQ, L, scale6(Q, dL))
+        dW = add6(axpy6(dQ, L, scale6(Q, dL)), cross_force(Na, scale6(Q, L)))
         apply_to_body2(tw.F, kin, b, k, -1.0, dW)
         apply_to_body2(tw.F, kin, a, k, 1.0, dW)
 

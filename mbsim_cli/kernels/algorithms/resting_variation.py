@@ -36,10 +36,11 @@ from mbsim_cli.kernels.algebra.spatial import (
 )
 from mbsim_cli.kernels.algebra.vec3 import cross3, row3, scale3
 from mbsim_cli.kernels.algebra.whole import clear
+from mbsim_cli.kernels.algorithms.constraint_variation import pull_of, vary_pull, vary_pull_on_coordinates
 from mbsim_cli.kernels.algorithms.constraints import rows_of_pair
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.kinematics import euler_frame, offset_to_parent
-from mbsim_cli.kernels.algorithms.residual_variation import inertia_variation, slope_variation, vary_euler_rows
+from mbsim_cli.kernels.algorithms.residual_variation import inertia_variation, vary_euler_rows
 from mbsim_cli.kernels.algorithms.variation import body_frame_twist, parent_frame_twist
 from mbsim_cli.kernels.elements.columns import is_euler, load4, load4_of
 from mbsim_cli.model.codes import Column
@@ -149,8 +150,8 @@ def _pull(rows, measures, pairs, dtheta, lines, dz, ref, N, d_lines, multiplier,
     while i < rows.size:
         last, pair = rows_of_pair(rows, measures, i)
         if pair == NONE:
-            _pull_coordinates(measures, rows[i], dtheta, dz, multiplier[i], rest.dG)
-            _pull_coordinates(measures, rows[i], dtheta, dz, other_multiplier[i], other.dG)
+            vary_pull_on_coordinates(measures, rows[i], dtheta, dz, multiplier[i], rest.dG)
+            vary_pull_on_coordinates(measures, rows[i], dtheta, dz, other_multiplier[i], other.dG)
         else:
             a, b = pairs.a[pair], pairs.b[pair]
             _pull_pair(lines, ref, N, d_lines, multiplier, i, last, a, b, rest)
@@ -168,29 +169,17 @@ def _clear_ground(rest):
 
 @inlined
 def _pull_pair(lines, ref, N, d_lines, multiplier, first, last, a, b, rest):
-    W = scale6(multiplier[first], motion_at(lines, first))
-    for i in range(first + 1, last):
-        W = axpy6(multiplier[i], motion_at(lines, i), W)
+    W = pull_of(lines, multiplier, first, last)
     ref_a, ref_b = row3(ref, a, 0), row3(ref, b, 0)
-    W_a, W_b = shift_force(W, ref_a), shift_force(W, ref_b)
-    accumulate(rest.F, a, -1.0, W_a)
-    accumulate(rest.F, b, 1.0, W_b)
+    accumulate(rest.F, a, -1.0, shift_force(W, ref_a))
+    accumulate(rest.F, b, 1.0, shift_force(W, ref_b))
     for g in range(0, N.shape[2], width(N)):
         k = block(N, g)
-        dW = scale6(multiplier[first], motion_at2(d_lines, first, k))
-        for i in range(first + 1, last):
-            dW = axpy6(multiplier[i], motion_at2(d_lines, i, k), dW)
-        accumulate2(rest.dF, a, k, -1.0, sub6(shift_force2(dW, ref_a), cross_force(motion_at2(N, a, k), W_a)))
-        accumulate2(rest.dF, b, k, 1.0, sub6(shift_force2(dW, ref_b), cross_force(motion_at2(N, b, k), W_b)))
-
-
-@inlined
-def _pull_coordinates(measures, m, dtheta, dz, multiplier, dG_out):
-    for j in range(measures.first[m], measures.first[m + 1]):
-        c = measures.coordinate[j]
-        for g in range(0, dz.shape[1], width(dz)):
-            k = block(dz, g)
-            add_to(dG_out, c, k, multiplier * slope_variation(measures, dtheta, k, m, j, at(dz, c, k)))
+        N_a = shift_motion2(motion_at2(N, a, k), scale3(-1.0, ref_a))
+        N_b = shift_motion2(motion_at2(N, b, k), scale3(-1.0, ref_b))
+        seen = vary_pull(d_lines, multiplier, first, last, k)
+        accumulate2(rest.dF, a, k, -1.0, shift_force2(seen, ref_a))
+        accumulate2(rest.dF, b, k, 1.0, shift_force2(sub6(seen, cross_force(sub6(N_b, N_a), W)), ref_b))
 
 
 @kernel

@@ -52,13 +52,13 @@ def vary_sensors(model, theta, dtheta, touch, orders, no_eta, t, z, zd, zdd, sen
                 put(out, first, k, at(rows, sensors.index[s], k))
             elif kind == Sensor.MEASURE:
                 value = vary_any_measure(
-                    model, theta, dtheta, touch, no_eta, sensors.index[s], g, k, z, zd, zdd, sens, kin, tw,
+                    model, theta, dtheta, touch, sensors.index[s], g, k, z, zd, zdd, sens, kin, tw,
                     sensors.order[s],
                 )  # fmt: skip
                 put(out, first, k, value)
             elif kind == Sensor.FORCE:
                 value = _vary_force(
-                    model, theta, dtheta, touch, orders, no_eta, t, sensors.index[s], g, k, z, zd, zdd, sens, kin, tw
+                    model, theta, dtheta, touch, orders, t, sensors.index[s], g, k, z, zd, zdd, sens, kin, tw
                 )
                 put(out, first, k, value)
             elif kind == Sensor.MULTIPLIER:
@@ -66,9 +66,7 @@ def vary_sensors(model, theta, dtheta, touch, orders, no_eta, t, z, zd, zdd, sen
             elif kind == Sensor.KINETIC_ENERGY:
                 put(out, first, k, _vary_kinetic_energy(model.tree, theta, dtheta, touch, g, k, kin, tw))
             elif kind == Sensor.POTENTIAL_ENERGY:
-                value = _vary_potential_energy(
-                    model, theta, dtheta, touch, orders, no_eta, g, k, z, zd, zdd, sens, kin, tw
-                )
+                value = _vary_potential_energy(model, theta, dtheta, touch, orders, g, k, z, zd, zdd, sens, kin, tw)
                 put(out, first, k, value)
             elif kind == Sensor.ATTITUDE:
                 put(out, first, k, _vary_attitude(sensors, s, k, kin, tw))
@@ -131,22 +129,22 @@ def _vary_body_sensor(model, theta, dtheta, kind, s, k, kin, tw):
 
 
 @inlined
-def vary_any_measure(model, theta, dtheta, touch, no_eta, m, g, k, z, zd, zdd, sens, kin, tw, order):
+def vary_any_measure(model, theta, dtheta, touch, m, g, k, z, zd, zdd, sens, kin, tw, order):
     """Variation k, the block at g, of the value, first or second derivative of any measure."""
     if is_geometric(model.measures.kind[m]):
-        return vary_measure(model, theta, dtheta, touch.measure[m, g], no_eta, m, k, kin, tw, order)
+        return vary_measure(model, theta, dtheta, touch, m, g, k, kin, tw, order)
     return vary_coordinate_measure(model.measures, theta, dtheta, m, k, z, zd, zdd, sens.z, sens.zd, sens.zdd, order)
 
 
 @inlined
-def _vary_force(model, theta, dtheta, touch, orders, no_eta, t, f, start, k, z, zd, zdd, sens, kin, tw):
+def _vary_force(model, theta, dtheta, touch, orders, t, f, start, k, z, zd, zdd, sens, kin, tw):
     if model.forces.kind[f] != Force.ALONG_MEASURE:
         return 0.0 * at(dtheta, 0, k)
     m = model.forces.measure[f]
     g, g1 = value_and_rate(model, theta, m, z, zd, kin)
     _, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
-    dg = vary_any_measure(model, theta, dtheta, touch, no_eta, m, start, k, z, zd, zdd, sens, kin, tw, orders[0])
-    dg1 = vary_any_measure(model, theta, dtheta, touch, no_eta, m, start, k, z, zd, zdd, sens, kin, tw, orders[1])
+    dg = vary_any_measure(model, theta, dtheta, touch, m, start, k, z, zd, zdd, sens, kin, tw, orders[0])
+    dg1 = vary_any_measure(model, theta, dtheta, touch, m, start, k, z, zd, zdd, sens, kin, tw, orders[1])
     own = measure_force_variation(model.forces, model.laws, theta, dtheta, k, f, t, g, g1)
     return by_g * dg + by_g1 * dg1 + own
 
@@ -164,7 +162,7 @@ def _vary_kinetic_energy(tree, theta, dtheta, touch, g, k, kin, tw):
 
 
 @inlined
-def _vary_potential_energy(model, theta, dtheta, touch, orders, no_eta, start, k, z, zd, zdd, sens, kin, tw):
+def _vary_potential_energy(model, theta, dtheta, touch, orders, start, k, z, zd, zdd, sens, kin, tw):
     total = 0.0 * at(dtheta, 0, k)
     tree = model.tree
     gravity, d_gravity = load3(theta, GRAVITY), load3_of(dtheta, GRAVITY, k)
@@ -181,9 +179,7 @@ def _vary_potential_energy(model, theta, dtheta, touch, orders, no_eta, start, k
             o, m = model.forces.theta[f], model.forces.measure[f]
             g, _ = value_and_rate(model, theta, m, z, zd, kin)
             stretch = g - theta[o + NATURAL]
-            dg = vary_any_measure(
-                model, theta, dtheta, touch, no_eta, m, start, k, z, zd, zdd, sens, kin, tw, orders[0]
-            )
+            dg = vary_any_measure(model, theta, dtheta, touch, m, start, k, z, zd, zdd, sens, kin, tw, orders[0])
             total += at(dtheta, o + STIFFNESS, k) * (0.5 * stretch * stretch)
             total += theta[o + STIFFNESS] * stretch * (dg - at(dtheta, o + NATURAL, k))
     return total

@@ -40,14 +40,14 @@ def linearise(model, theta, t, h, at_center, directions, state, sens, work, tw, 
     newton_matrix(model, theta, t, h, state.z, state.zd, state.lam, eq.no_eta, kin, comp, out.T)
     dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
     vary_kinematics(tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
-    vary_constraints(model, theta, dtheta, touch, no_eta, t, state.z, sens.z, kin, tw, out.dphi[0])
+    vary_constraints(model, theta, dtheta, touch, t, state.z, sens.z, kin, tw, out.dphi[0])
     for order in range(1, 3):
         vary_constraint_rates(
-            model, theta, dtheta, touch, no_eta, eq.lines, t, state.z, state.zd, state.zdd, sens.z, sens.zd, sens.zdd,
+            model, theta, dtheta, touch, eq.lines, t, state.z, state.zd, state.zdd, sens.z, sens.zd, sens.zdd,
             kin, tw, directions.order[order], out.dphi[order],
         )  # fmt: skip
     clear_forces(tw, out.dG)
-    vary_constraint_forces(model, dtheta, state.lam, sens.z, kin, tw, out.dG)
+    vary_constraint_forces(model, dtheta, eq.lines, state.lam, sens.z, kin, tw, out.dG)
     vary_element_forces(model, theta, dtheta, touch, no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, out.dG)
     vary_bodies(tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, out.dG)
     zeroth = directions.order[0]
@@ -56,7 +56,7 @@ def linearise(model, theta, t, h, at_center, directions, state, sens, work, tw, 
         for g in range(0, out.d_measures.shape[1], width(out.d_measures)):
             d = block(out.d_measures, g)
             value = vary_any_measure(
-                model, theta, dtheta, touch, no_eta, k, g, d, state.z, state.zd, state.zdd, sens, kin, tw, zeroth
+                model, theta, dtheta, touch, k, g, d, state.z, state.zd, state.zdd, sens, kin, tw, zeroth
             )
             put(out.d_measures, k, d, value)
     mass_matrix(tree, kin, comp, out.M)

@@ -27,7 +27,7 @@ def measure_start(model, theta, open_tree, directions, no_eta, state, sens, kin,
         for g in range(0, dtheta.shape[1], width(dtheta)):
             k = block(dtheta, g)
             value = vary_any_measure(
-                model, theta, dtheta, touch, directions.no_eta, wanted[i], g, k, state.z, state.zd, state.zdd, sens,
+                model, theta, dtheta, touch, wanted[i], g, k, state.z, state.zd, state.zdd, sens,
                 kin, tw, zeroth,
             )  # fmt: skip
             put(d_value_out, i, k, value)

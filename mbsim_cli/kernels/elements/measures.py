@@ -113,29 +113,47 @@ def measure_value(kind, theta, o, Ra, ra, Rb, rb):
 
 
 @inlined
-def measure_delta(kind, theta, o, eta, k, Ra, ra, Rb, rb, Na, Nb):
-    """g and its variation under pose twists Na, Nb and direction k of ``eta`` (15, p), and those of the factors x, u.
+def measure_delta(kind, theta, o, touched, eta, k, Ra, ra, Rb, rb, Na, Nb):
+    """g and its variation under pose twists Na, Nb and direction k of ``eta``, and those of the factors x, u.
 
     With velocities for twists and no ``eta`` these are rates.
     """
+    N = (sub3(Nb[0], Na[0]), sub3(Nb[1], Na[1]))
+    g, dg, x, u, dx, du = seen_delta(kind, theta, o, touched, eta, k, Ra, ra, Rb, rb, N)
+    dx = add3(dx, moved(Na, x) if is_force_line(kind) else cross3(Na[0], x))
+    return g, dg, x, u, dx, add3(du, cross3(Na[0], u))
+
+
+@inlined
+def seen_delta(kind, theta, o, touched, eta, k, Ra, ra, Rb, rb, N):
+    """The same as body a sees it: only b turns, by the twist N, and numbers of both, ``touched`` of them, vary.
+
+    ``eta`` (15, p) is read if the measure's own numbers are touched.
+    """
     if is_force_line(kind):
-        a = point_of(Ra, ra, load3(theta, o + P_A))
         x = point_of(Rb, rb, load3(theta, o + P_B))
-        da = add3(moved(Na, a), rotate(Ra, load3_of(eta, P_A, k)))
-        dx = add3(moved(Nb, x), rotate(Rb, load3_of(eta, P_B, k)))
-        d, dd = sub3(x, a), sub3(dx, da)
+        dx = moved(N, x)
+        d = sub3(x, point_of(Ra, ra, load3(theta, o + P_A)))
+        if touched:
+            dx = add3(dx, rotate(Rb, load3_of(eta, P_B, k)))
+        dd = dx
+        if touched:
+            dd = sub3(dx, rotate(Ra, load3_of(eta, P_A, k)))
         if kind == Measure.DISTANCE:
             g = length3(d)
             u = scale3(1.0 / g, d)
             dg = dot3(u, dd)
             return g, dg, x, u, dx, scale3(1.0 / g, axpy3(-dg, u, dd))
-        u, du = _turned(Ra, Na, theta, o + U_A, eta, U_A, k)
+        u, du = _held(Ra, theta, o, touched, eta, U_A, k, dx)
         return dot3(u, d), dot3(du, d) + dot3(u, dd), x, u, dx, du
-    u, du = _turned(Ra, Na, theta, o + U_A, eta, U_A, k)
-    w, dw = _turned(Rb, Nb, theta, o + U_B, eta, U_B, k)
+    w = rotate(Rb, load3(theta, o + U_B))
+    dw = cross3(N[0], w)
+    if touched:
+        dw = add3(dw, rotate(Rb, load3_of(eta, U_B, k)))
+    u, du = _held(Ra, theta, o, touched, eta, U_A, k, dw)
     if kind == Measure.DOT:
         return dot3(u, w), dot3(du, w) + dot3(u, dw), w, u, dw, du
-    n, dn = _turned(Ra, Na, theta, o + N_A, eta, N_A, k)
+    n, dn = _held(Ra, theta, o, touched, eta, N_A, k, dw)
     m, dm = cross3(n, u), add3(cross3(dn, u), cross3(n, du))
     c, s = dot3(u, w), dot3(m, w)
     dc, ds = dot3(du, w) + dot3(u, dw), dot3(dm, w) + dot3(m, dw)
@@ -146,35 +164,41 @@ def measure_delta(kind, theta, o, eta, k, Ra, ra, Rb, rb, Na, Nb):
 
 
 @inlined
-def _turned(R, N, theta, o, eta, eta_o, k):
-    """A direction of a body and its variation."""
-    u = rotate(R, load3(theta, o))
-    return u, add3(cross3(N[0], u), rotate(R, load3_of(eta, eta_o, k)))
+def _held(R, theta, o, touched, eta, offset, k, like):
+    """A direction that body a holds, and its variation, of the type of ``like``."""
+    du = scale3(0.0, like)
+    if touched:
+        du = add3(du, rotate(R, load3_of(eta, offset, k)))
+    return rotate(R, load3(theta, o + offset)), du
 
 
 @inlined
-def second_variation(kind, theta, o, eta, k, Ra, ra, Rb, rb, seen):
+def second_variation(kind, theta, o, touched, eta, k, Ra, ra, Rb, rb, seen):
     """Variation of g'' in the direction k of ``eta`` (15, p) and of the motion of body b as body a sees it."""
     if is_force_line(kind):
-        x = _track(point_of(Rb, rb, load3(theta, o + P_B)), rotate(Rb, load3_of(eta, P_B, k)), seen)
+        x = _track(Rb, point_of(Rb, rb, load3(theta, o + P_B)), touched, eta, P_B, k, seen)
         if kind == Measure.DISTANCE:
-            a = point_of(Ra, ra, load3(theta, o + P_A))
-            return _length_variation(sub3(x.x, a), sub3(x.delta, rotate(Ra, load3_of(eta, P_A, k))), x)
+            dd = x.delta
+            if touched:
+                dd = sub3(dd, rotate(Ra, load3_of(eta, P_A, k)))
+            return _length_variation(sub3(x.x, point_of(Ra, ra, load3(theta, o + P_A))), dd, x)
     else:
-        x = _track(rotate(Rb, load3(theta, o + U_B)), rotate(Rb, load3_of(eta, U_B, k)), _turning(seen))
-    u, du = rotate(Ra, load3(theta, o + U_A)), rotate(Ra, load3_of(eta, U_A, k))
+        x = _track(Rb, rotate(Rb, load3(theta, o + U_B)), touched, eta, U_B, k, _turning(seen))
+    u, du = _held(Ra, theta, o, touched, eta, U_A, k, x.delta)
     if kind != Measure.ANGLE:
         return dot3(du, x.second) + dot3(u, x.delta_second)
-    n, dn = rotate(Ra, load3(theta, o + N_A)), rotate(Ra, load3_of(eta, N_A, k))
+    n, dn = _held(Ra, theta, o, touched, eta, N_A, k, x.delta)
     return _angle_variation(u, cross3(n, u), du, add3(cross3(dn, u), cross3(n, du)), x)
 
 
 @inlined
-def _track(x, eta, seen):
-    """A point of body b, with its own shift eta fixed in the body."""
+def _track(R, x, touched, eta, offset, k, seen):
+    """A point of body b, which may vary in the body as well."""
     V, A, N, dV, dA = seen
     rate = moved(V, x)
-    delta = add3(moved(N, x), eta)
+    delta = moved(N, x)
+    if touched:
+        delta = add3(delta, rotate(R, load3_of(eta, offset, k)))
     delta_rate = add3(moved(dV, x), cross3(V[0], delta))
     turned = add3(cross3(A[0], delta), add3(cross3(dV[0], rate), cross3(V[0], delta_rate)))
     return Track(x, rate, add3(moved(A, x), cross3(V[0], rate)), delta, delta_rate, add3(moved(dA, x), turned))

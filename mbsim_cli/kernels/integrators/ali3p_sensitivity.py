@@ -52,10 +52,10 @@ def vary_motion(model, theta, t, control, directions, state, sens, kin, comp, eq
     add_scaled(0.5 * h * h, sens.zdd, sens.z)
     add_scaled(h, sens.zdd, sens.zd)
     vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
-    vary_constraints(model, theta, dtheta, touch, no_eta, t, state.z, sens.z, kin, tw, columns.e)
+    vary_constraints(model, theta, dtheta, touch, t, state.z, sens.z, kin, tw, columns.e)
     scale(-1.0 / q, columns.e)
     clear_forces(tw, columns.b)
-    vary_constraint_forces(model, dtheta, state.lam, sens.z, kin, tw, columns.b)
+    vary_constraint_forces(model, dtheta, eq.lines, state.lam, sens.z, kin, tw, columns.b)
     vary_element_forces(model, theta, dtheta, touch, no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, columns.b)
     vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, columns.b)
     scale(-1.0, columns.b)
@@ -75,7 +75,6 @@ def _vary_rates(model, theta, t, directions, state, sens, kin, eq, tw, order, ou
         theta,
         directions.dtheta,
         directions.touch,
-        directions.no_eta,
         eq.lines,
         t,
         state.z,
@@ -103,7 +102,7 @@ def vary_projections(
     dtheta, touch = directions.dtheta, directions.touch
     x = corrections if control.mass_projection else directions.still
     vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
-    vary_constraints(model, theta, dtheta, touch, directions.no_eta, t, state.z, sens.z, kin, tw, columns.e)
+    vary_constraints(model, theta, dtheta, touch, t, state.z, sens.z, kin, tw, columns.e)
     velocity, acceleration = Load(x[0], state.sigma), Load(x[1], state.kappa)
     vary_resting(
         model, theta, dtheta, touch, eq.lines, state.z, sens.z, kin, tw, velocity, acceleration, resting[0], resting[1]

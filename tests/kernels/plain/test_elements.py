@@ -96,7 +96,7 @@ class Moving:
         """``measure_delta`` here."""
         N = [tuple(map(tuple, x)) for x in self.N]
         (Ra, ra), (Rb, rb) = self.poses()
-        return measure_delta(kind, self.block, 0, self.eta[:, None], 0, Ra, ra, Rb, rb, *N)
+        return measure_delta(kind, self.block, 0, True, self.eta[:, None], 0, Ra, ra, Rb, rb, *N)
 
     def factors(self, kind, dt=0.0, ds=0.0):
         """Value g and factors x, u, displaced."""
@@ -158,7 +158,7 @@ def test_variation_of_a_second_derivative(kind):
         ]
 
     seen = Seen(*map(vector, (V, A, N, N1 + bracket(N, V), N2 + bracket(N1, V) + bracket(N, A))))
-    found = second_variation(kind, moving.block, 0, moving.eta[:, None], 0, Ra, ra, Rb, rb, seen)
+    found = second_variation(kind, moving.block, 0, True, moving.eta[:, None], 0, Ra, ra, Rb, rb, seen)
     dt = 1e-3
     weights = np.array([-1.0, 16.0, -30.0, 16.0, -1.0]) / (12.0 * dt * dt)
     expected = sum(w * value(j * dt).imag / EPS for w, j in zip(weights, range(-2, 3), strict=True))
