@@ -76,7 +76,7 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
         elif part == 6:
             mass_matrix(model.tree, kin, comp, work.projection.T)
         elif part == 7:
-            constraint_rates(model, theta, eq.no_eta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
+            constraint_rates(model, theta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
         elif part == 8:
             vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
         elif part == 9:
@@ -146,7 +146,7 @@ def _sensors(problem) -> float:
     return (
         _shortest(
             lambda: observe(
-                s.model, s.theta, s.control.at_center, s.directions, s.work.eq.no_eta, s.work.kin, s.extra.twists,
+                s.model, s.theta, s.control.at_center, s.directions, s.work.kin, s.extra.twists,
                 record, d_record, *out,
             )
         )

@@ -83,7 +83,6 @@ class Simulation:
             self.theta,
             self.control.at_center,
             self.directions,
-            self.work.eq.no_eta,
             self.work.kin,
             self.extra.twists,
             record,

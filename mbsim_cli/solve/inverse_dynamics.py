@@ -98,7 +98,7 @@ class _Sensing:
         at_center, directions, work, twists = self._room
         energy = np.zeros((rows, 3))
         observe(
-            self.model, self.problem.theta, at_center, directions, work.eq.no_eta, work.kin, twists, record, d_record,
+            self.model, self.problem.theta, at_center, directions, work.kin, twists, record, d_record,
             sensors, energy, d_sensors,
         )  # fmt: skip
 

@@ -19,7 +19,6 @@ from mbsim_cli.kernels.drivers.stepping import TIME
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, Sensitivity
 from mbsim_cli.model.codes import Status
-from mbsim_cli.model.layout import MEASURE_SIZE
 from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.initial import assemble
@@ -88,7 +87,7 @@ class OpenTreeSimulation:
         kin = kinematics(nb, n, self.dtype)
         set_ground(self.theta, kin)
         observe(
-            self.model, self.theta, True, self.directions, np.zeros((MEASURE_SIZE, 1), self.dtype), kin,
+            self.model, self.theta, True, self.directions, kin,
             twists(self.model, p, self.dtype), record, d_record, sensors, energy, d_sensors,
         )  # fmt: skip
         varied = [array[..., : self.p] for array in (*d_record[:4], d_sensors)]
@@ -119,7 +118,7 @@ def assemble_start(problem: Problem, theta: np.ndarray, p: int) -> Start:
         kin = kinematics(nb, n, dtype)
         set_ground(theta, kin)
         measure_start(
-            model, theta, open_tree(model), directions, np.zeros((MEASURE_SIZE, 1), dtype), state, sens, kin,
+            model, theta, open_tree(model), directions, state, sens, kin,
             twists(model, p, dtype), measures, value, d_value,
         )  # fmt: skip
         theta[indices] = value

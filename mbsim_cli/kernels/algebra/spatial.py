@@ -108,6 +108,15 @@ def accumulate2(array, i, k, s, x):
 
 
 @inlined
+def accumulate_shifted2(array, i, k, x, d):
+    """Add force x about the reference point moved by d to row i in direction k."""
+    if is_zero3(d):
+        accumulate2(array, i, k, 1.0, x)
+    else:
+        accumulate2(array, i, k, 1.0, shift_force(x, d))
+
+
+@inlined
 def add6(x, y):
     """x + y."""
     return (add3(x[0], y[0]), add3(x[1], y[1]))

@@ -3,6 +3,7 @@
 from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels._simd import add_to, at, block, put, width
 from mbsim_cli.kernels.algebra.spatial import (
+    accumulate2,
     add6,
     axpy6,
     cross_force,
@@ -16,15 +17,13 @@ from mbsim_cli.kernels.algebra.spatial import (
 )
 from mbsim_cli.kernels.algorithms.bodies import apply_to_body2, at_origin, at_origin2, pose_of
 from mbsim_cli.kernels.algorithms.constraints import coordinate_slope, rows_of_pair
-from mbsim_cli.kernels.algorithms.residual_variation import slope_variation
+from mbsim_cli.kernels.algorithms.residual_variation import slope_variation, vary_seen
 from mbsim_cli.kernels.elements.laws import law_variation
 from mbsim_cli.kernels.elements.measures import (
     Seen,
-    is_force_line,
-    line,
-    line_variation,
     second_variation,
-    seen_delta,
+    vary_numbers,
+    vary_pose,
 )
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import MEASURE_SIZE, NONE
@@ -50,11 +49,7 @@ def vary_constraints(model, theta, dtheta, touch, t, z, dz, kin, tw, out):
                     vary_coordinate_measure(measures, theta, dtheta, rows[first], k, z, z, z, dz, dz, dz, 0),
                 )
             else:
-                N = _difference(tw.N, kin, model.pairs.a[pair], model.pairs.b[pair], k)
-                for i in range(first, last):
-                    dg, _, dL = _vary_line(model, theta, dtheta, touch, rows[i], g, k, kin, N)
-                    put(out, i, k, dg)
-                    store2(tw.lines, i, k, dL)
+                _vary_rows_of_pair(model, theta, dtheta, touch, first, last, g, k, kin, tw, out)
             for i in range(first, last):
                 by_law = at(dtheta, model.constraints.theta[i], k)
                 if model.constraints.law[i] != NONE:
@@ -64,16 +59,23 @@ def vary_constraints(model, theta, dtheta, touch, t, z, dz, kin, tw, out):
 
 
 @inlined
-def _vary_line(model, theta, dtheta, touch, m, g, k, kin, N):
-    """Variation k, the block at g, of a measure, its line, and the line's variation, as a sees b turn by N."""
+def _vary_rows_of_pair(model, theta, dtheta, touch, first, last, g, k, kin, tw, out):
     measures = model.measures
-    kind, pair, o = measures.kind[m], measures.pair[m], measures.theta[m]
-    Ra, ra = pose_of(kin, model.pairs.a[pair])
-    Rb, rb = pose_of(kin, model.pairs.b[pair])
-    eta = dtheta[o : o + MEASURE_SIZE]
-    _, dg, x, u, dx, du = seen_delta(kind, theta, o, touch.measure[m, g], eta, k, Ra, ra, Rb, rb, N)
-    force_line = is_force_line(kind)
-    return dg, line(force_line, x, u), line_variation(force_line, x, u, dx, du)
+    pair = measures.pair[model.constraints.measure[first]]
+    a, b = model.pairs.a[pair], model.pairs.b[pair]
+    Ra, ra = pose_of(kin, a)
+    Rb, rb = pose_of(kin, b)
+    N = _difference(tw.N, kin, a, b, k)
+    for i in range(first, last):
+        m = model.constraints.measure[i]
+        kind, o = measures.kind[m], measures.theta[m]
+        _, dg, _, dL = vary_pose(kind, theta, o, Ra, ra, Rb, rb, N)
+        put(out, i, k, dg)
+        store2(tw.lines, i, k, dL)
+        if touch.measure[m, g]:
+            dg, dL = vary_numbers(kind, theta, o, dtheta[o : o + MEASURE_SIZE], k, Ra, ra, Rb, rb)
+            add_to(out, i, k, dg)
+            accumulate2(tw.lines, i, k, 1.0, dL)
 
 
 @kernel
@@ -188,7 +190,7 @@ def vary_measure(model, theta, dtheta, touch, m, g, k, kin, tw, order):
     if order == 2:
         return _second_order(model, theta, dtheta, touch, m, g, k, kin, _seen_from_a(model, pair, k, kin, tw))
     a, b = model.pairs.a[pair], model.pairs.b[pair]
-    dg, L, dL = _vary_line(model, theta, dtheta, touch, m, g, k, kin, _difference(tw.N, kin, a, b, k))
+    dg, L, dL = vary_seen(model, theta, dtheta, touch.measure[m, g], m, k, kin, _difference(tw.N, kin, a, b, k))
     if order == 0:
         return dg
     v, dv = _velocity_from_a(model, pair, k, kin, tw)

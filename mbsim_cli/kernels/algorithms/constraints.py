@@ -4,16 +4,15 @@ Phi = measure - target - law(t). Paper 000, sections 3 and 7.
 """
 
 from mbsim_cli.kernels._jit import inlined, kernel
-from mbsim_cli.kernels.algebra.spatial import dot6, motion_at, store, sub6
+from mbsim_cli.kernels.algebra.spatial import add6, cross_force, dot6, store, sub6
 from mbsim_cli.kernels.algorithms.bodies import at_origin, column_at_origin, pose_of
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.kernels.elements.measures import (
     is_force_line,
     is_geometric,
     line,
-    line_variation,
-    measure_delta,
     measure_value,
+    vary_pose,
     wrap_angle,
 )
 from mbsim_cli.model.codes import Measure
@@ -101,38 +100,29 @@ def coordinate_rates(measures, theta, k, z, zd, zdd):
 
 
 @inlined
-def measure_rates(model, theta, no_eta, k, kin):
+def measure_rates(model, theta, k, kin):
     """First and second time derivative of a geometric measure; needs V and A of the motion."""
     measures = model.measures
     kind, pair = measures.kind[k], measures.pair[k]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
     Ra, ra = pose_of(kin, a)
     Rb, rb = pose_of(kin, b)
-    Va, Vb = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b)
-    _, _, x, u, x1, u1 = measure_delta(kind, theta, measures.theta[k], False, no_eta, 0, Ra, ra, Rb, rb, Va, Vb)
-    force_line = is_force_line(kind)
-    L = line(force_line, x, u)
-    L1 = line_variation(force_line, x, u, x1, u1)
-    v = sub6(Vb, Va)
+    Va = at_origin(kin.V, kin, a)
+    v = sub6(at_origin(kin.V, kin, b), Va)
+    _, rate, L, L1 = vary_pose(kind, theta, measures.theta[k], Ra, ra, Rb, rb, v)
     acceleration = sub6(at_origin(kin.A, kin, b), at_origin(kin.A, kin, a))
-    return dot6(v, L), dot6(acceleration, L) + dot6(v, L1)
+    return rate, dot6(acceleration, L) + dot6(v, add6(L1, cross_force(Va, L)))
 
 
 @kernel
-def constraint_rates(model, theta, no_eta, t, z, zd, zdd, kin, phi1_out, phi2_out):
+def constraint_rates(model, theta, t, z, zd, zdd, kin, phi1_out, phi2_out):
     """Phi' and Phi'' (m,) of the motion in ``kin``."""
     for i in range(model.constraints.measure.size):
         k = model.constraints.measure[i]
         _, law1, law2 = law_value(model.laws, theta, model.constraints.law[i], t)
         if is_geometric(model.measures.kind[k]):
-            g1, g2 = measure_rates(model, theta, no_eta, k, kin)
+            g1, g2 = measure_rates(model, theta, k, kin)
         else:
             g1, g2 = coordinate_rates(model.measures, theta, k, z, zd, zdd)
         phi1_out[i] = g1 - law1
         phi2_out[i] = g2 - law2
-
-
-@inlined
-def stored_line(line_out, i):
-    """Gradient line that ``constraints`` left for equation i."""
-    return motion_at(line_out, i)

@@ -47,7 +47,7 @@ from mbsim_cli.kernels.algorithms.motion_forces import (
     vary_drag,
     vary_tyre,
 )
-from mbsim_cli.kernels.algorithms.path_columns import span_rates, span_twists, spread
+from mbsim_cli.kernels.algorithms.path_columns import span_rates, span_twists, spread, spread_seen
 from mbsim_cli.kernels.algorithms.spans import before, branch_of, subtree_of
 from mbsim_cli.kernels.algorithms.workspace import (
     COLUMN_S,
@@ -61,12 +61,9 @@ from mbsim_cli.kernels.algorithms.workspace import (
 from mbsim_cli.kernels.elements.columns import load4
 from mbsim_cli.kernels.elements.force_law import measure_force
 from mbsim_cli.kernels.elements.measures import (
-    is_force_line,
     is_geometric,
-    line,
-    line_variation,
-    measure_delta,
     moved,
+    vary_pose,
 )
 from mbsim_cli.kernels.elements.tyre import no_own, tyre_wrench
 from mbsim_cli.model.codes import Axes, Column, Force, Measure
@@ -80,10 +77,10 @@ def newton_matrix(model, theta, t, h, z, zd, multiplier, no_eta, kin, comp, T_ou
     clear(T_out)
     _inertia_part(model, h, kin, comp, T_out)
     _euler_part(model.tree, theta, q, z, kin, comp, T_out)
-    _constraints_part(model, theta, q, multiplier, no_eta, kin, comp, T_out)
+    _constraints_part(model, theta, q, multiplier, kin, comp, T_out)
     for f in range(model.forces.kind.size):
         if model.forces.kind[f] == Force.ALONG_MEASURE:
-            _measure_force_part(model, theta, t, h, z, zd, f, no_eta, kin, comp, T_out)
+            _measure_force_part(model, theta, t, h, z, zd, f, kin, comp, T_out)
         elif is_tyre(model.forces.kind[f]):
             _tyre_part(model, theta, q, f, no_eta, kin, comp, T_out)
         elif follows_motion(model.forces.kind[f]):
@@ -307,7 +304,7 @@ def _euler_own_part(c, e, moment, q, T_out):
 
 
 @inlined
-def _constraints_part(model, theta, q, multiplier, no_eta, kin, comp, T_out):
+def _constraints_part(model, theta, q, multiplier, kin, comp, T_out):
     """Rows that follow one another and act between the same bodies are taken together."""
     i, m = 0, model.constraints.measure.size
     while i < m:
@@ -322,12 +319,12 @@ def _constraints_part(model, theta, q, multiplier, no_eta, kin, comp, T_out):
         else:
             while last < m and model.measures.pair[model.constraints.measure[last]] == pair:
                 last += 1
-            _geometric_rows(model, theta, q, multiplier, i, last, pair, no_eta, kin, comp, T_out)
+            _geometric_rows(model, theta, q, multiplier, i, last, pair, kin, comp, T_out)
         i = last
 
 
 @inlined
-def _geometric_rows(model, theta, q, multiplier, first, last, pair, no_eta, kin, comp, T_out):
+def _geometric_rows(model, theta, q, multiplier, first, last, pair, kin, comp, T_out):
     measures, spans = model.measures, comp.spans
     a, b = model.pairs.a[pair], model.pairs.b[pair]
     Ra, ra = pose_of(kin, a)
@@ -335,19 +332,16 @@ def _geometric_rows(model, theta, q, multiplier, first, last, pair, no_eta, kin,
     still = no_motion(motion_at(kin.V, a))
     for s in range(spans.first[pair], spans.first[pair + 1]):
         Na, Nb = span_twists(comp, q, s)
-        W, dW = still, no_motion(Nb)
+        N, W, seen = sub6(Nb, Na), still, no_motion(Nb)
         for i in range(first, last):
             k = model.constraints.measure[i]
-            kind = measures.kind[k]
-            _, _, x, u, dx, du = measure_delta(kind, theta, measures.theta[k], False, no_eta, 0, Ra, ra, Rb, rb, Na, Nb)
-            force_line = is_force_line(kind)
-            W = axpy6(-multiplier[i], line(force_line, x, u), W)
-            dW = axpy6(-multiplier[i], line_variation(force_line, x, u, dx, du), dW)
-        spread(model.pairs, pair, comp, s, add6(Na, Nb), W, dW, T_out)
+            _, _, L, dL = vary_pose(measures.kind[k], theta, measures.theta[k], Ra, ra, Rb, rb, N)
+            W, seen = axpy6(-multiplier[i], L, W), axpy6(-multiplier[i], dL, seen)
+        spread_seen(model.pairs, pair, comp, s, add6(Na, Nb), W, seen, T_out)
 
 
 @inlined
-def _measure_force_part(model, theta, t, h, z, zd, f, no_eta, kin, comp, T_out):
+def _measure_force_part(model, theta, t, h, z, zd, f, kin, comp, T_out):
     measures = model.measures
     k = model.forces.measure[f]
     q = 0.25 * h * h
@@ -368,18 +362,16 @@ def _measure_force_part(model, theta, t, h, z, zd, f, no_eta, kin, comp, T_out):
     Rb, rb = pose_of(kin, b)
     Va, Vb = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b)
     v = sub6(Vb, Va)
-    force_line = is_force_line(kind)
     g, g1, L = measure_and_rate(model, theta, k, kin)
     Q, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
-    W = scale6(Q, L)
     for s in range(comp.spans.first[pair], comp.spans.first[pair + 1]):
         Na, Nb = span_twists(comp, q, s)
         Na1, Nb1 = span_rates(comp, s)
-        _, dg, x, u, dx, du = measure_delta(kind, theta, o, False, no_eta, 0, Ra, ra, Rb, rb, Na, Nb)
-        dL = line_variation(force_line, x, u, dx, du)
-        dv = add6(sub6(Nb1, Na1), sub6(cross_motion(Nb, Vb), cross_motion(Na, Va)))
+        N = sub6(Nb, Na)
+        _, dg, _, dL = vary_pose(kind, theta, o, Ra, ra, Rb, rb, N)
+        dv = add6(sub6(Nb1, Na1), cross_motion(N, Vb))
         dQ = by_g * dg + by_g1 * (dot6(v, dL) + dot6(dv, L))
-        spread(model.pairs, pair, comp, s, add6(Na, Nb), W, axpy6(dQ, L, scale6(Q, dL)), T_out)
+        spread_seen(model.pairs, pair, comp, s, add6(Na, Nb), scale6(Q, L), axpy6(dQ, L, scale6(Q, dL)), T_out)
 
 
 @inlined

@@ -6,7 +6,7 @@ docs/theory/newton_matrix.md.
 
 from mbsim_cli.kernels._jit import inlined
 from mbsim_cli.kernels._simd import add_to, at, block, only
-from mbsim_cli.kernels.algebra.spatial import cross_force, dot6, rows_at, scale6, six_at, sub6
+from mbsim_cli.kernels.algebra.spatial import add6, cross_force, dot6, rows_at, scale6, six_at, sub6
 from mbsim_cli.kernels.algorithms.spans import before
 from mbsim_cli.kernels.algorithms.workspace import COLUMN_S, COLUMN_Y, OWN_S
 
@@ -38,14 +38,24 @@ def span_rates(comp, s):
 
 
 @inlined
-def spread(pairs, pair, comp, s, N, W, dW, T_out):
-    """Add to T the variation dW of the wrench W on b by the twists N of span s.
+def spread_seen(pairs, pair, comp, s, N, W, seen, T_out):
+    """The same from the variation of W as body a sees it."""
+    carried = cross_force(N, W)
+    _spread(pairs, pair, comp, s, add6(seen, only6(carried, at(comp.spans.on_a, s))), carried, T_out)
 
-    Row i of the path takes -S_i . dW; columns on its branch above i carry column i along.
-    """
+
+@inlined
+def spread(pairs, pair, comp, s, N, W, dW, T_out):
+    """Add to T the variation dW of the wrench W on b by the twists N of span s."""
+    _spread(pairs, pair, comp, s, dW, cross_force(N, W), T_out)
+
+
+@inlined
+def _spread(pairs, pair, comp, s, dW, carried, T_out):
+    """Row i of the path takes -S_i . dW; columns on its branch above i carry column i along."""
     spans = comp.spans
     first, on_a, on_b = at(spans.column, s), at(spans.on_a, s), at(spans.on_b, s)
-    k, carried = block(T_out, first), cross_force(N, W)
+    k = block(T_out, first)
     for i in range(at(pairs.first, pair), at(pairs.first, pair + 1)):
         c, below_b = at(pairs.column, i), at(pairs.sign, i) > 0
         above = (on_b if below_b else on_a) & before(c, first)

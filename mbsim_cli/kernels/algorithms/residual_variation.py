@@ -11,6 +11,7 @@ from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2, rate_colum
 from mbsim_cli.kernels.algebra.rot3 import rotate, row9, symmetric_rotate
 from mbsim_cli.kernels.algebra.spatial import (
     accumulate2,
+    accumulate_shifted2,
     add6,
     axpy6,
     cross_force,
@@ -20,7 +21,6 @@ from mbsim_cli.kernels.algebra.spatial import (
     motion_at,
     motion_at2,
     scale6,
-    shift_force2,
     sub6,
 )
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3, load3_of, scale3
@@ -32,7 +32,7 @@ from mbsim_cli.kernels.algorithms.bodies import (
     pose_of,
 )
 from mbsim_cli.kernels.algorithms.constraints import coordinate_measure, coordinate_rates, coordinate_slope
-from mbsim_cli.kernels.algorithms.forces import applied_wrench
+from mbsim_cli.kernels.algorithms.forces import applied_wrench, measure_and_rate
 from mbsim_cli.kernels.algorithms.inverse_dynamics import body_force, inertia_at
 from mbsim_cli.kernels.algorithms.kinematics import euler_moment, offset_to_parent
 from mbsim_cli.kernels.algorithms.motion_forces import contact_of, follows_motion, is_tyre, vary_drag, vary_tyre
@@ -44,12 +44,10 @@ from mbsim_cli.kernels.elements.force_law import (
 )
 from mbsim_cli.kernels.elements.laws import law_value, law_variation
 from mbsim_cli.kernels.elements.measures import (
-    is_force_line,
     is_geometric,
-    line,
-    line_variation,
     moved,
-    seen_delta,
+    vary_numbers,
+    vary_pose,
 )
 from mbsim_cli.kernels.elements.tyre import no_own, tyre_own
 from mbsim_cli.model.codes import Axes, Column, Force, Measure
@@ -75,14 +73,14 @@ def vary_bodies(tree, theta, dtheta, touch, z, dz, kin, comp, tw, dG_out):
         p = tree.parent[i]
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
-            N, N1, N2 = motion_at2(tw.N, i, k), motion_at2(tw.N1, i, k), motion_at2(tw.N2, i, k)
-            dF = add6(motion_at2(tw.F, i, k), cross_force(N, F))
-            dF = add6(dF, add6(inertia_apply(inertia, N2), rate_apply(P, momentum, N1[0])))
-            if touch.inertia[i, g]:
-                dF = add6(dF, own_inertia_force(tree, theta, dtheta, k, kin, i))
+            if touch.inertia[i, g]:  # in memory, as in ``vary_kinematics``
+                accumulate2(tw.F, i, k, 1.0, own_inertia_force(tree, theta, dtheta, k, kin, i))
+            dF = add6(motion_at2(tw.F, i, k), cross_force(motion_at2(tw.N, i, k), F))
+            dF = add6(dF, inertia_apply(inertia, motion_at2(tw.N2, i, k)))
+            dF = add6(dF, rate_apply(P, momentum, motion_at2(tw.N1, i, k)[0]))
             if tree.first_column[i + 1] > tree.first_column[i]:
                 _vary_rows(tree, theta, z, dz, kin, i, k, motion_at2(tw.base, i, k), total, dF, dG_out)
-            accumulate2(tw.F, p, k, 1.0, shift_force2(dF, back))
+            accumulate_shifted2(tw.F, p, k, dF, back)
 
 
 @inlined
@@ -169,27 +167,34 @@ def vary_element_forces(model, theta, dtheta, touch, no_eta, t, z, zd, dz, dzd, 
 
 
 @inlined
-def _vary_along_measure(model, theta, dtheta, touch, t, f, kin, tw):
+def vary_seen(model, theta, dtheta, touched, m, k, kin, N):
+    """Variation k of a measure, its line, and the variation of that, as its first body sees the second turn by N."""
     measures = model.measures
-    m = model.forces.measure[f]
     kind, pair, o = measures.kind[m], measures.pair[m], measures.theta[m]
+    Ra, ra = pose_of(kin, model.pairs.a[pair])
+    Rb, rb = pose_of(kin, model.pairs.b[pair])
+    _, dg, L, dL = vary_pose(kind, theta, o, Ra, ra, Rb, rb, N)
+    if touched:
+        by_numbers, line_by_numbers = vary_numbers(kind, theta, o, dtheta[o : o + MEASURE_SIZE], k, Ra, ra, Rb, rb)
+        dg, dL = dg + by_numbers, add6(dL, line_by_numbers)
+    return dg, L, dL
+
+
+@inlined
+def _vary_along_measure(model, theta, dtheta, touch, t, f, kin, tw):
+    m = model.forces.measure[f]
+    pair = model.measures.pair[m]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
-    Ra, ra = pose_of(kin, a)
-    Rb, rb = pose_of(kin, b)
-    Va, Vb = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b)
-    v = sub6(Vb, Va)
-    force_line = is_force_line(kind)
+    Vb = at_origin(kin.V, kin, b)
+    v = sub6(Vb, at_origin(kin.V, kin, a))
+    g, g1, _ = measure_and_rate(model, theta, m, kin)
+    Q, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
     for start in range(0, dtheta.shape[1], width(dtheta)):
         k = block(dtheta, start)
         Na = at_origin2(tw.N, kin, a, k)
         N = sub6(at_origin2(tw.N, kin, b, k), Na)
-        eta = dtheta[o : o + MEASURE_SIZE]
-        g, dg, x, u, dx, du = seen_delta(kind, theta, o, touch.measure[m, start], eta, k, Ra, ra, Rb, rb, N)
-        L = line(force_line, x, u)
-        dL = line_variation(force_line, x, u, dx, du)
+        dg, L, dL = vary_seen(model, theta, dtheta, touch.measure[m, start], m, k, kin, N)
         dv = add6(sub6(at_origin2(tw.N1, kin, b, k), at_origin2(tw.N1, kin, a, k)), cross_motion(N, Vb))
-        g1 = dot6(v, L)
-        Q, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
         dQ = by_g * dg + by_g1 * (dot6(v, dL) + dot6(dv, L))
         if touch.force[f, start]:
             dQ += measure_force_variation(model.forces, model.laws, theta, dtheta, k, f, t, g, g1)

@@ -17,6 +17,7 @@ from mbsim_cli.kernels.algebra.rot3 import rotate
 from mbsim_cli.kernels.algebra.spatial import (
     accumulate,
     accumulate2,
+    accumulate_shifted2,
     add6,
     axpy6,
     cross_force,
@@ -34,7 +35,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     store2,
     sub6,
 )
-from mbsim_cli.kernels.algebra.vec3 import cross3, row3, scale3
+from mbsim_cli.kernels.algebra.vec3 import cross3, is_zero3, row3, scale3
 from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.constraint_variation import pull_of, vary_pull, vary_pull_on_coordinates
 from mbsim_cli.kernels.algorithms.constraints import rows_of_pair
@@ -87,14 +88,24 @@ def _outwards(tree, theta, dtheta, touch, z, dz, kin, x, y, rest, other):
     """A, N'', and forces of single bodies with their variations."""
     for i in range(tree.parent.size):
         p, offset, inertia = tree.parent[i], offset_to_parent(tree, kin, i), inertia_at(kin.inertia, i)
+        shifts = not is_zero3(offset)
         base, other_base = shift_motion(motion_at(rest.A, p), offset), shift_motion(motion_at(other.A, p), offset)
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
             A, B = base, other_base
-            N2, M2 = shift_motion2(motion_at2(rest.N2, p, k), offset), shift_motion2(motion_at2(other.N2, p, k), offset)
-            if touch.geometry[i, g]:
-                own = parent_frame_twist(tree, theta, dtheta, k, kin, i)
-                N2, M2 = add6(N2, cross_motion(A, own)), add6(M2, cross_motion(B, own))
+            start = p
+            if shifts or touch.geometry[i, g]:  # in memory, as in ``vary_kinematics``
+                N2, M2 = (
+                    shift_motion(motion_at2(rest.N2, p, k), offset),
+                    shift_motion(motion_at2(other.N2, p, k), offset),
+                )
+                if touch.geometry[i, g]:
+                    own = parent_frame_twist(tree, theta, dtheta, k, kin, i)
+                    N2, M2 = add6(N2, cross_motion(A, own)), add6(M2, cross_motion(B, own))
+                store2(rest.N2, i, k, N2)
+                store2(other.N2, i, k, M2)
+                start = i
+            N2, M2 = motion_at2(rest.N2, start, k), motion_at2(other.N2, start, k)
             for c in range(tree.first_column[i], tree.first_column[i + 1]):
                 kind = tree.column_kind[c]
                 if kind == Column.EULER_0:
@@ -113,11 +124,12 @@ def _outwards(tree, theta, dtheta, touch, z, dz, kin, x, y, rest, other):
             store2(rest.N2, i, k, N2)
             store2(other.N2, i, k, M2)
             dF, dH = inertia_apply(inertia, N2), inertia_apply(inertia, M2)
-            if touch.inertia[i, g]:
-                d_inertia = inertia_variation(tree, theta, dtheta, k, kin, i)
-                dF, dH = add6(dF, inertia_apply(d_inertia, A)), add6(dH, inertia_apply(d_inertia, B))
             store2(rest.dF, i, k, dF)
             store2(other.dF, i, k, dH)
+            if touch.inertia[i, g]:
+                d_inertia = inertia_variation(tree, theta, dtheta, k, kin, i)
+                accumulate2(rest.dF, i, k, 1.0, inertia_apply(d_inertia, A))
+                accumulate2(other.dF, i, k, 1.0, inertia_apply(d_inertia, B))
         store(rest.F, i, inertia_apply(inertia, motion_at(rest.A, i)))
         store(other.F, i, inertia_apply(inertia, motion_at(other.A, i)))
 
@@ -192,10 +204,11 @@ def _inwards(tree, theta, dtheta, touch, z, dz, kin, rest, other):
         accumulate(other.F, p, 1.0, shift_force(H, back))
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
-            dF, dH = motion_at2(rest.dF, i, k), motion_at2(other.dF, i, k)
             if touch.geometry[i, g]:
                 own = body_frame_twist(tree, theta, dtheta, k, kin, i)
-                dF, dH = add6(dF, cross_force(own, F)), add6(dH, cross_force(own, H))
+                accumulate2(rest.dF, i, k, 1.0, cross_force(own, F))
+                accumulate2(other.dF, i, k, 1.0, cross_force(own, H))
+            dF, dH = motion_at2(rest.dF, i, k), motion_at2(other.dF, i, k)
             for c in range(tree.first_column[i + 1] - 1, tree.first_column[i] - 1, -1):
                 kind, S = tree.column_kind[c], motion_at(kin.S, c)
                 if kind == Column.EULER_0:
@@ -210,6 +223,7 @@ def _inwards(tree, theta, dtheta, touch, z, dz, kin, rest, other):
                     dF, dH = axpy6(d, cross_force(S, F), dF), axpy6(d, cross_force(S, H), dH)
             if touch.geometry[i, g]:
                 own = parent_frame_twist(tree, theta, dtheta, k, kin, i)
-                dF, dH = add6(dF, cross_force(own, F)), add6(dH, cross_force(own, H))
-            accumulate2(rest.dF, p, k, 1.0, shift_force2(dF, back))
-            accumulate2(other.dF, p, k, 1.0, shift_force2(dH, back))
+                accumulate_shifted2(rest.dF, p, k, cross_force(own, F), back)
+                accumulate_shifted2(other.dF, p, k, cross_force(own, H), back)
+            accumulate_shifted2(rest.dF, p, k, dF, back)
+            accumulate_shifted2(other.dF, p, k, dH, back)

@@ -23,7 +23,7 @@ from mbsim_cli.model.layout import COM, GRAVITY, MASS
 
 
 @kernel
-def sense(model, theta, no_eta, t, z, zd, zdd, multiplier, kin, out):
+def sense(model, theta, t, z, zd, zdd, multiplier, kin, out):
     """All sensors, out (width,). Needs V and A of the motion in ``kin``."""
     sensors = model.sensors
     for s in range(sensors.kind.size):
@@ -40,7 +40,7 @@ def sense(model, theta, no_eta, t, z, zd, zdd, multiplier, kin, out):
             c = sensors.index[s]
             out[first] = z[c] if sensors.order[s] == 0 else (zd[c] if sensors.order[s] == 1 else zdd[c])
         elif kind == Sensor.MEASURE:
-            out[first] = measure_of_order(model, theta, no_eta, sensors.index[s], sensors.order[s], z, zd, zdd, kin)
+            out[first] = measure_of_order(model, theta, sensors.index[s], sensors.order[s], z, zd, zdd, kin)
         elif kind == Sensor.FORCE:
             out[first] = _force_of(model, theta, t, sensors.index[s], z, zd, kin)
         elif kind == Sensor.MULTIPLIER:
@@ -112,7 +112,7 @@ def body_sensor(model, theta, kind, s, kin):
 
 
 @inlined
-def measure_of_order(model, theta, no_eta, k, order, z, zd, zdd, kin):
+def measure_of_order(model, theta, k, order, z, zd, zdd, kin):
     """g, g' or g'' of any measure."""
     measures = model.measures
     if not is_geometric(measures.kind[k]):
@@ -126,7 +126,7 @@ def measure_of_order(model, theta, no_eta, k, order, z, zd, zdd, kin):
         Rb, rb = pose_of(kin, model.pairs.b[pair])
         g, _, _ = measure_value(measures.kind[k], theta, measures.theta[k], Ra, ra, Rb, rb)
         return g
-    rate, second = measure_rates(model, theta, no_eta, k, kin)
+    rate, second = measure_rates(model, theta, k, kin)
     return rate if order == 1 else second
 
 

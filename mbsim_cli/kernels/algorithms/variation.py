@@ -18,40 +18,56 @@ from mbsim_cli.kernels.algebra.spatial import (
     motion_at2,
     scale6,
     shift_motion,
-    shift_motion2,
     store2,
 )
-from mbsim_cli.kernels.algebra.vec3 import add3, cross3, load3, load3_of, row3, sub3
+from mbsim_cli.kernels.algebra.vec3 import add3, cross3, is_zero3, load3, load3_of, row3, sub3
 from mbsim_cli.kernels.algorithms.kinematics import offset_to_parent
 from mbsim_cli.model.layout import GRAVITY, P_C, P_P, R_C, R_P
 
 
 @kernel
 def vary_kinematics(tree, theta, dtheta, touch, kin, dz, dzd, dzdd, tw):
-    """Fill N, N', N'' and base of ``tw`` for directions dtheta (len(theta), p), dz, dzd, dzdd (n, p)."""
+    """Fill N, N', N'' and base of ``tw`` for directions dtheta (len(theta), p), dz, dzd, dzdd (n, p).
+
+    What seldom differs from the parent's twists is added in memory: values that two branches may have made would
+    keep the registers of both.
+    """
     vary_ground(tree, dtheta, tw)
     for i in range(tree.parent.size):
-        p = tree.parent[i]
-        offset = offset_to_parent(tree, kin, i)
-        base_V = shift_motion(motion_at(kin.V, p), offset)
-        base_A = shift_motion(motion_at(kin.A, p), offset)
+        shifts = not is_zero3(offset_to_parent(tree, kin, i))
         for g in range(0, dz.shape[1], width(dz)):
-            k = block(dz, g)
-            N = shift_motion2(motion_at2(tw.N, p, k), offset)
-            N1 = shift_motion2(motion_at2(tw.N1, p, k), offset)
-            N2 = shift_motion2(motion_at2(tw.N2, p, k), offset)
-            if touch.geometry[i, g]:
-                own = parent_frame_twist(tree, theta, dtheta, k, kin, i)
-                N, N1, N2 = add_fixed(own, base_V, base_A, N, N1, N2)
+            k, start = block(dz, g), tree.parent[i]
+            if shifts or touch.geometry[i, g]:
+                _enter_joint(tree, theta, dtheta, touch.geometry[i, g], kin, i, k, tw)
+                start = i
+            N, N1, N2 = motion_at2(tw.N, start, k), motion_at2(tw.N1, start, k), motion_at2(tw.N2, start, k)
             store2(tw.base, i, k, N)
             for c in range(tree.first_column[i], tree.first_column[i + 1]):
                 N, N1, N2 = cross_column(kin, c, at(dz, c, k), at(dzd, c, k), at(dzdd, c, k), N, N1, N2)
+            _store_twists(tw, i, k, N, N1, N2)
             if touch.geometry[i, g]:
                 own = body_frame_twist(tree, theta, dtheta, k, kin, i)
-                N, N1, N2 = add_fixed(own, motion_at(kin.V, i), motion_at(kin.A, i), N, N1, N2)
-            store2(tw.N, i, k, N)
-            store2(tw.N1, i, k, N1)
-            store2(tw.N2, i, k, N2)
+                _store_twists(tw, i, k, *add_fixed(own, motion_at(kin.V, i), motion_at(kin.A, i), N, N1, N2))
+
+
+@inlined
+def _enter_joint(tree, theta, dtheta, touched, kin, i, k, tw):
+    """Leave in row i the twists that the columns of joint i start from."""
+    p, offset = tree.parent[i], offset_to_parent(tree, kin, i)
+    N, N1 = shift_motion(motion_at2(tw.N, p, k), offset), shift_motion(motion_at2(tw.N1, p, k), offset)
+    N2 = shift_motion(motion_at2(tw.N2, p, k), offset)
+    if touched:
+        own = parent_frame_twist(tree, theta, dtheta, k, kin, i)
+        V, A = shift_motion(motion_at(kin.V, p), offset), shift_motion(motion_at(kin.A, p), offset)
+        N, N1, N2 = add_fixed(own, V, A, N, N1, N2)
+    _store_twists(tw, i, k, N, N1, N2)
+
+
+@inlined
+def _store_twists(tw, i, k, N, N1, N2):
+    store2(tw.N, i, k, N)
+    store2(tw.N1, i, k, N1)
+    store2(tw.N2, i, k, N2)
 
 
 @inlined

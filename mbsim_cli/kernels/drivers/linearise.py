@@ -36,7 +36,7 @@ def linearise(model, theta, t, h, at_center, directions, state, sens, work, tw, 
     """Evaluate at ``state`` (G, Phi, Phi', Phi'', J are left in work.eq) and vary along ``sens`` and theta."""
     kin, eq, comp, tree = work.kin, work.eq, work.comp, model.tree
     evaluate(model, theta, t, at_center, state, kin, comp, eq)
-    constraint_rates(model, theta, eq.no_eta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
+    constraint_rates(model, theta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
     newton_matrix(model, theta, t, h, state.z, state.zd, state.lam, eq.no_eta, kin, comp, out.T)
     dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
     vary_kinematics(tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
@@ -52,7 +52,7 @@ def linearise(model, theta, t, h, at_center, directions, state, sens, work, tw, 
     vary_bodies(tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, out.dG)
     zeroth = directions.order[0]
     for k in range(model.measures.kind.size):
-        out.measures[k] = measure_of_order(model, theta, eq.no_eta, k, zeroth, state.z, state.zd, state.zdd, kin)
+        out.measures[k] = measure_of_order(model, theta, k, zeroth, state.z, state.zd, state.zdd, kin)
         for g in range(0, out.d_measures.shape[1], width(out.d_measures)):
             d = block(out.d_measures, g)
             value = vary_any_measure(

@@ -11,7 +11,7 @@ from mbsim_cli.kernels.integrators.runge_kutta import put_on_manifold
 
 
 @entry
-def measure_start(model, theta, open_tree, directions, no_eta, state, sens, kin, tw, wanted, value_out, d_value_out):
+def measure_start(model, theta, open_tree, directions, state, sens, kin, tw, wanted, value_out, d_value_out):
     """Measures ``wanted`` (k,) of the driven, unit start, value (k,), and their variations (k, p)."""
     drive(model, theta, 0.0, open_tree, state.z, state.zd)
     vary_drive(model, theta, directions.dtheta, 0.0, open_tree, state.z, state.zd, sens.z, sens.zd)
@@ -22,7 +22,7 @@ def measure_start(model, theta, open_tree, directions, no_eta, state, sens, kin,
     vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
     for i in range(wanted.size):
         value_out[i] = measure_of_order(
-            model, theta, no_eta, wanted[i], zeroth, state.z, state.zd, state.zdd, kin
+            model, theta, wanted[i], zeroth, state.z, state.zd, state.zdd, kin
         )  # fmt: skip
         for g in range(0, dtheta.shape[1], width(dtheta)):
             k = block(dtheta, g)

@@ -9,16 +9,14 @@ from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
 
 
 @entry
-def observe(
-    model, theta, at_center, directions, no_eta, kin, tw, record, d_record, sensors_out, energy_out, d_sensors_out
-):
+def observe(model, theta, at_center, directions, kin, tw, record, d_record, sensors_out, energy_out, d_sensors_out):
     """sensors (N, width), energy (N, 3: kinetic, potential, power of all else), d_sensors (N, width, p)."""
     for row in range(record.time.size):
         t = record.time[row]
         z, zd, zdd, force = record.position[row], record.velocity[row], record.acceleration[row], record.reaction[row]
         position_kinematics(model.tree, theta, z, at_center, kin)
         motion_kinematics(model.tree, theta, z, zd, zdd, kin)
-        sense(model, theta, no_eta, t, z, zd, zdd, force, kin, sensors_out[row])
+        sense(model, theta, t, z, zd, zdd, force, kin, sensors_out[row])
         energy_out[row, 0] = kinetic_energy(model.tree, kin)
         energy_out[row, 1] = potential_energy(model, theta, z, kin)
         energy_out[row, 2] = other_power(model, theta, t, z, zd, force, kin)

@@ -107,60 +107,84 @@ def measure_value(kind, theta, o, Ra, ra, Rb, rb):
     w = rotate(Rb, load3(theta, o + U_B))
     if kind == Measure.DOT:
         return dot3(u, w), w, u
-    m = cross3(rotate(Ra, load3(theta, o + N_A)), u)
+    u, m = _plane(theta, o, Ra)
     c, s = dot3(u, w), dot3(m, w)
     return atan2(s, c), w, scale3(1.0 / (c * c + s * s), axpy3(c, m, scale3(-s, u)))
 
 
 @inlined
-def measure_delta(kind, theta, o, touched, eta, k, Ra, ra, Rb, rb, Na, Nb):
-    """g and its variation under pose twists Na, Nb and direction k of ``eta``, and those of the factors x, u.
+def vary_pose(kind, theta, o, Ra, ra, Rb, rb, N):
+    """g, its line L, and the variations of both as body a sees b turn by the twist N; the measure's numbers stay.
 
-    With velocities for twists and no ``eta`` these are rates.
+    With the velocity of b against a for the twist these are rates.
     """
-    N = (sub3(Nb[0], Na[0]), sub3(Nb[1], Na[1]))
-    g, dg, x, u, dx, du = seen_delta(kind, theta, o, touched, eta, k, Ra, ra, Rb, rb, N)
-    dx = add3(dx, moved(Na, x) if is_force_line(kind) else cross3(Na[0], x))
-    return g, dg, x, u, dx, add3(du, cross3(Na[0], u))
+    g, x, u = measure_value(kind, theta, o, Ra, ra, Rb, rb)
+    none = scale3(0.0, N[1])
+    if is_force_line(kind):
+        dx = moved(N, x)
+        dg = dot3(u, dx)
+        if kind == Measure.DISTANCE:
+            du = scale3(1.0 / g, axpy3(-dg, u, dx))
+            return g, dg, line(True, x, u), (add3(cross3(dx, u), cross3(x, du)), du)
+        return g, dg, line(True, x, u), (cross3(dx, u), none)
+    dw = cross3(N[0], x)
+    dg, by_w = dot3(u, dw), cross3(dw, u)
+    if kind == Measure.ANGLE:
+        by_w = add3(by_w, cross3(x, _angle_slope_by_pose(theta, o, Ra, x, u, dw)))
+    return g, dg, line(False, x, u), (by_w, none)
 
 
 @inlined
-def seen_delta(kind, theta, o, touched, eta, k, Ra, ra, Rb, rb, N):
-    """The same as body a sees it: only b turns, by the twist N, and numbers of both, ``touched`` of them, vary.
+def _angle_slope_by_pose(theta, o, Ra, w, y, dw):
+    """Variation of the factor y of an angle with the direction w of body b."""
+    u, m = _plane(theta, o, Ra)
+    c, s = dot3(u, w), dot3(m, w)
+    dc, ds = dot3(u, dw), dot3(m, dw)
+    i = 1.0 / (c * c + s * s)
+    return scale3(i, sub3(axpy3(dc, m, scale3(-ds, u)), scale3(2.0 * (c * dc + s * ds), y)))
 
-    ``eta`` (15, p) is read if the measure's own numbers are touched.
-    """
+
+@inlined
+def _plane(theta, o, Ra):
+    """Axes u and m that an angle is measured from and towards."""
+    u = rotate(Ra, load3(theta, o + U_A))
+    return u, cross3(rotate(Ra, load3(theta, o + N_A)), u)
+
+
+@inlined
+def vary_numbers(kind, theta, o, eta, k, Ra, ra, Rb, rb):
+    """Variation of g and of its line with the measure's own numbers, in the direction k of ``eta`` (15, p)."""
+    g, x, u = measure_value(kind, theta, o, Ra, ra, Rb, rb)
+    du = rotate(Ra, load3_of(eta, U_A, k))
     if is_force_line(kind):
-        x = point_of(Rb, rb, load3(theta, o + P_B))
-        dx = moved(N, x)
         d = sub3(x, point_of(Ra, ra, load3(theta, o + P_A)))
-        if touched:
-            dx = add3(dx, rotate(Rb, load3_of(eta, P_B, k)))
-        dd = dx
-        if touched:
-            dd = sub3(dx, rotate(Ra, load3_of(eta, P_A, k)))
+        dx = rotate(Rb, load3_of(eta, P_B, k))
+        dd = sub3(dx, rotate(Ra, load3_of(eta, P_A, k)))
+        dg = dot3(u, dd)
         if kind == Measure.DISTANCE:
-            g = length3(d)
-            u = scale3(1.0 / g, d)
-            dg = dot3(u, dd)
-            return g, dg, x, u, dx, scale3(1.0 / g, axpy3(-dg, u, dd))
-        u, du = _held(Ra, theta, o, touched, eta, U_A, k, dx)
-        return dot3(u, d), dot3(du, d) + dot3(u, dd), x, u, dx, du
-    w = rotate(Rb, load3(theta, o + U_B))
-    dw = cross3(N[0], w)
-    if touched:
-        dw = add3(dw, rotate(Rb, load3_of(eta, U_B, k)))
-    u, du = _held(Ra, theta, o, touched, eta, U_A, k, dw)
+            du = scale3(1.0 / g, axpy3(-dg, u, dd))
+        else:
+            dg += dot3(du, d)
+        return dg, (add3(cross3(dx, u), cross3(x, du)), du)
+    dw = rotate(Rb, load3_of(eta, U_B, k))
     if kind == Measure.DOT:
-        return dot3(u, w), dot3(du, w) + dot3(u, dw), w, u, dw, du
-    n, dn = _held(Ra, theta, o, touched, eta, N_A, k, dw)
-    m, dm = cross3(n, u), add3(cross3(dn, u), cross3(n, du))
+        dg = dot3(du, x) + dot3(u, dw)
+    else:
+        dg, du = _angle_by_numbers(theta, o, eta, k, Ra, x, u, dw, du)
+    return dg, (add3(cross3(dw, u), cross3(x, du)), scale3(0.0, du))
+
+
+@inlined
+def _angle_by_numbers(theta, o, eta, k, Ra, w, y, dw, du):
+    """Variations of an angle and of its factor y."""
+    u, m = _plane(theta, o, Ra)
+    n, dn = rotate(Ra, load3(theta, o + N_A)), rotate(Ra, load3_of(eta, N_A, k))
+    dm = add3(cross3(dn, u), cross3(n, du))
     c, s = dot3(u, w), dot3(m, w)
     dc, ds = dot3(du, w) + dot3(u, dw), dot3(dm, w) + dot3(m, dw)
     i = 1.0 / (c * c + s * s)
-    y = scale3(i, axpy3(c, m, scale3(-s, u)))
-    dy = scale3(i, sub3(_combination(dc, m, c, dm, ds, u, s, du), scale3(2.0 * (c * dc + s * ds), y)))
-    return atan2(s, c), i * (c * ds - s * dc), w, y, dw, dy
+    dy = sub3(axpy3(dc, m, scale3(c, dm)), axpy3(ds, u, scale3(s, du)))
+    return i * (c * ds - s * dc), scale3(i, sub3(dy, scale3(2.0 * (c * dc + s * ds), y)))
 
 
 @inlined
@@ -251,20 +275,9 @@ def _angle_variation(u, m, du, dm, w):
 
 
 @inlined
-def _combination(c1, m, c, m1, s1, u, s, u1):
-    return sub3(axpy3(c1, m, scale3(c, m1)), axpy3(s1, u, scale3(s, u1)))
-
-
-@inlined
 def line(force_line, x, u):
     """Gradient line L of factors x, u."""
     return (cross3(x, u), u if force_line else scale3(0.0, u))
-
-
-@inlined
-def line_variation(force_line, x, u, dx, du):
-    """Variation of L, and its rate when dx, du are rates."""
-    return (add3(cross3(dx, u), cross3(x, du)), du if force_line else scale3(0.0, du))
 
 
 @inlined

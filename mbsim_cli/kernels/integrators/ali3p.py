@@ -206,10 +206,10 @@ def project(model, theta, t, control, state, kin, comp, eq, factor, columns, cor
                 factor.T[i, j] = 1.0 if i == j else 0.0
     if not factor_with(control.projection_ratio, eq, factor):
         return Status.SINGULAR
-    constraint_rates(model, theta, eq.no_eta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
+    constraint_rates(model, theta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
     _project_rate(control, eq.phi1, state.zd, state.sigma, factor, columns, corrections_out[0])
     motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
-    constraint_rates(model, theta, eq.no_eta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
+    constraint_rates(model, theta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
     _project_rate(control, eq.phi2, state.zdd, state.kappa, factor, columns, corrections_out[1])
     for r in range(m):
         eq.phi2[r] = -columns.rest[r, 0]

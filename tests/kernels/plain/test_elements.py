@@ -9,10 +9,10 @@ from mbsim_cli.kernels.elements.measures import (
     Seen,
     is_force_line,
     line,
-    line_variation,
-    measure_delta,
     measure_value,
     second_variation,
+    vary_numbers,
+    vary_pose,
     wrap_angle,
 )
 from mbsim_cli.model.codes import Law, Measure
@@ -92,11 +92,13 @@ class Moving:
             found.append((tuple(moved[:3, :3].ravel()), tuple(moved[:3, 3])))
         return found
 
-    def variation(self, kind):
-        """``measure_delta`` here."""
-        N = [tuple(map(tuple, x)) for x in self.N]
+    def seen(self, kind, numbers):
+        """Variations of g and of its line with the pose of body b, or with the measure's numbers."""
         (Ra, ra), (Rb, rb) = self.poses()
-        return measure_delta(kind, self.block, 0, True, self.eta[:, None], 0, Ra, ra, Rb, rb, *N)
+        if numbers:
+            return vary_numbers(kind, self.block, 0, self.eta[:, None], 0, Ra, ra, Rb, rb)
+        _, dg, _, dL = vary_pose(kind, self.block, 0, Ra, ra, Rb, rb, tuple(map(tuple, self.N[1] - self.N[0])))
+        return dg, dL
 
     def factors(self, kind, dt=0.0, ds=0.0):
         """Value g and factors x, u, displaced."""
@@ -128,16 +130,22 @@ def test_line_of_a_measure_is_its_gradient(kind):
 
 
 @pytest.mark.parametrize("kind", GEOMETRIC)
-def test_variation_of_a_measure(kind):
+@pytest.mark.parametrize("numbers", [False, True])
+def test_variation_of_a_measure(kind, numbers):
+    """Body a sees its own line still: carried along, its variation is that of a line in space."""
     moving = Moving()
-    g, dg, x, u, dx, du = moving.variation(kind)
-    assert np.allclose(np.hstack([g, x, u]), np.hstack(moving.factors(kind)))
-    exact = np.hstack(moving.factors(kind, ds=1j * EPS)).imag / EPS
-    assert np.allclose(np.hstack([dg, dx, du]), exact)
+    if numbers:
+        moving.N = 0.0 * moving.N
+    else:
+        moving.eta = 0.0 * moving.eta
     is_line = is_force_line(kind)
-    _, x1, u1 = moving.factors(kind, ds=1j * EPS)
-    lines = np.hstack(line(is_line, tuple(x1), tuple(u1))).imag / EPS
-    assert np.allclose(np.hstack(line_variation(is_line, x, u, dx, du)), lines)
+    dg, dL = moving.seen(kind, numbers)
+    g, x, u = moving.factors(kind, ds=1j * EPS)
+    L = np.array(line(is_line, tuple(x), tuple(u)))
+    w, v = moving.N[0]
+    carried = np.array([np.cross(w, L[0].real) + np.cross(v, L[1].real), np.cross(w, L[1].real)])
+    assert np.isclose(dg, g.imag / EPS)
+    assert np.allclose(np.array(dL) + carried, L.imag / EPS)
 
 
 @pytest.mark.parametrize("kind", GEOMETRIC)
