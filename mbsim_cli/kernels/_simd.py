@@ -344,10 +344,11 @@ def _squares_of_parts(context, builder, sig, args):
 @infer_global(total)
 class _Total(AbstractTemplate):
     def generic(self, args: tuple, kws: dict) -> Any:
-        return signature(types.float64, *args)
+        return signature(types.float64 if isinstance(args[0], Lanes) else args[0], *args)
 
 
 @lower_builtin(total, types.Float)
+@lower_builtin(total, types.Complex)
 def _one(context, builder, sig, args):
     return args[0]
 

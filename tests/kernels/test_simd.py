@@ -36,7 +36,7 @@ def mixed(x, y, s):
 
 @entry
 def formulas(a, b, s, out):
-    """Rows of out: ``mixed``, twice its sum, the sum of squares, and the number of directions taken together."""
+    """Rows of out: ``mixed``, twice its sum, the sum of squares, the number of directions taken together, their sum."""
     for g in range(0, a.shape[1], width(a)):
         k = block(a, g)
         put(out, 0, k, mixed(at(a, 0, k), at(b, 0, k), s))
@@ -45,6 +45,7 @@ def formulas(a, b, s, out):
             add_to(out, 1, k, at(out, 0, k))
         put(out, 2, k, total(squares(at(a, 0, k))))
         put(out, 3, k, width(a))
+        put(out, 4, k, total(at(a, 0, k)))
 
 
 @entry
@@ -62,7 +63,7 @@ def test_arithmetic(dtype, count):
     a, b = rng.uniform(1.0, 2.0, size=(2, 1, count)).astype(dtype)
     if dtype is complex:
         a = a + 1j * rng.normal(size=a.shape)
-    out = zeros((4, count), dtype)
+    out = zeros((5, count), dtype)
     formulas(a, b, 0.7, out)
     x, y, s = a[0], b[0], 0.7
     expected = -((x * y - s * x) - (y / s + 2 * x - 1.0 / y)) + (s - y) * (x + 3)
@@ -72,6 +73,7 @@ def test_arithmetic(dtype, count):
     assert (out[3] == together).all()
     squares = (np.abs(x) ** 2).reshape(-1, together).sum(axis=1)
     assert np.allclose(out[2].real, np.repeat(squares, together), rtol=1e-14)
+    assert np.allclose(out[4], np.repeat(x.reshape(-1, together).sum(axis=1), together), rtol=1e-14)
 
 
 def test_the_last_body_is_the_ground():
