@@ -24,6 +24,7 @@ __all__ = [
     "add_to",
     "at",
     "block",
+    "empty",
     "only",
     "padded",
     "put",
@@ -51,8 +52,17 @@ def together(dtype: Any) -> int:
 
 def zeros(shape: tuple, dtype: Any) -> np.ndarray:
     """Zeros that begin on a cache line: eight numbers across two lines take twice as long to read."""
+    return _on_a_line(np.zeros, shape, dtype)
+
+
+def empty(shape: tuple, dtype: Any) -> np.ndarray:
+    """The same, not cleared."""
+    return _on_a_line(np.empty, shape, dtype)
+
+
+def _on_a_line(make: Any, shape: tuple, dtype: Any) -> np.ndarray:
     count, size = int(np.prod(shape)), np.dtype(dtype).itemsize
-    room = np.zeros(count + _LINE // size, dtype)
+    room = make(count + _LINE // size, dtype)
     first = -room.ctypes.data % _LINE // size
     return room[first : first + count].reshape(shape)
 

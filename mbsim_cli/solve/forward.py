@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.kernels._simd import zeros
+from mbsim_cli.kernels._simd import empty, zeros
 from mbsim_cli.kernels.drivers.observe import observe
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import Progress, run
@@ -69,7 +69,7 @@ class Simulation:
     def _records(self, rows: int) -> tuple[Record, SensitivityRecord]:
         return (
             allocate.record(self.model, rows, self.dtype),
-            allocate.sensitivity_record(self.model, rows, self.sens.z.shape[1], self.dtype),
+            allocate.sensitivity_record(self.model, rows, self.sens.z.shape[1], self.dtype, empty),
         )
 
     def _block(self, record: Record, d_record: SensitivityRecord) -> Block:
@@ -152,4 +152,4 @@ def _seconds_a_step(options: Options, n: int, p: int) -> float:
         return 1e-5 * n * n * (1 + n / 50 + p / 5)
     if options.formulation == "recursive":
         return 1e-6 * n * (1 + p / 4)
-    return 1e-6 * n * n * (1 + p / 5)
+    return 2e-7 * n * n * (1 + p / 5)

@@ -1,5 +1,7 @@
 """Allocation of everything a simulation works on."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from mbsim_cli.kernels._simd import padded, zeros
@@ -134,10 +136,12 @@ def record(model: Model, rows: int, dtype: type) -> Record:
     return Record(np.zeros(rows), *by_row, np.zeros(rows, np.int64), np.zeros((rows, 3)), np.zeros((rows, m), dtype))
 
 
-def sensitivity_record(model: Model, rows: int, p: int, dtype: type) -> SensitivityRecord:
-    """Allocate the rows of a block of sensitivities."""
+def sensitivity_record(
+    model: Model, rows: int, p: int, dtype: type, make: Callable[[tuple, type], np.ndarray] = zeros
+) -> SensitivityRecord:
+    """Allocate the rows of a block of sensitivities; ``make`` is ``_simd.empty`` where all rows will be filled."""
     _, n, m = sizes(model)
-    return SensitivityRecord(*(zeros((rows, k, p), dtype) for k in (n, n, n, m, m)), np.zeros(rows))
+    return SensitivityRecord(*(make((rows, k, p), dtype) for k in (n, n, n, m, m)), np.zeros(rows))
 
 
 def linearisation(model: Model, p: int, dtype: type) -> Linearisation:

@@ -144,7 +144,7 @@ def _solve(factor, tolerance, ratio, whole, columns, c):
 
 
 MAX_UPDATES = 12
-CERTAIN = 1e-2  # share of the tolerance below which a predicted correction is not made: directions differ in size
+CERTAIN = 1e-3  # share of the tolerance below which a predicted correction is not made: directions differ in size
 LOST = 2e-16  # share of x, times the ratio, that elimination loses between penalty and inertia
 
 
