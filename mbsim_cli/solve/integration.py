@@ -93,12 +93,12 @@ def newton_control(options: Options, *, varies: bool, stepped: bool) -> NewtonCo
 def implicit_work(model: Any, theta: np.ndarray, stages: int, p: int) -> ImplicitWork:
     """Allocate the work of an implicit integration."""
     dtype = theta.dtype.type
-    nb, n, m = allocate.sizes(model)
+    _, n, m = allocate.sizes(model)
 
     def z(*shape: int) -> np.ndarray:
         return np.zeros(shape, dtype)
 
-    kin = kinematics(nb, n, dtype)
+    kin = kinematics(model, dtype)
     set_ground(theta, kin)
     equations = StageEquations(
         kin, composite(model, dtype), twists(model, p, dtype), zeros((n, padded(n)), dtype), np.zeros(n, np.int64),

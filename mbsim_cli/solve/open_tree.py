@@ -80,11 +80,10 @@ class OpenTreeSimulation:
 
     def _block(self, record: Any, d_record: Any, work: np.ndarray) -> Block:
         """Instants with their sensors; directions beyond the parameters are left out."""
-        nb, n, _ = allocate.sizes(self.model)
         rows, width, p = record.time.size, int(self.model.sensors.first[-1]), self.sens.z.shape[1]
         sensors, energy = np.zeros((rows, width), self.dtype), np.zeros((rows, 3), self.dtype)
         d_sensors = zeros((rows, width, p), self.dtype)
-        kin = kinematics(nb, n, self.dtype)
+        kin = kinematics(self.model, self.dtype)
         set_ground(self.theta, kin)
         observe(
             self.model, self.theta, True, self.directions, kin,
@@ -105,7 +104,7 @@ def assemble_start(problem: Problem, theta: np.ndarray, p: int) -> Start:
     if problem.options.start == "equilibrium":
         return _settled_start(problem, theta, p)
     model, dtype = problem.model, theta.dtype.type
-    nb, n, _ = allocate.sizes(model)
+    _, n, _ = allocate.sizes(model)
     first = model.tree.initial[0]
     dtheta = allocate.padded_directions(problem.theta_rho[:, :p], dtype)
     state, sens = allocate.state(model, dtype), allocate.sensitivity(model, p, dtype)
@@ -115,7 +114,7 @@ def assemble_start(problem: Problem, theta: np.ndarray, p: int) -> Start:
     if problem.automatic:
         indices, measures = (np.array(column) for column in zip(*problem.automatic, strict=True))
         value, d_value = np.zeros(measures.size, dtype), np.zeros((measures.size, p), dtype)
-        kin = kinematics(nb, n, dtype)
+        kin = kinematics(model, dtype)
         set_ground(theta, kin)
         measure_start(
             model, theta, open_tree(model), directions, state, sens, kin,

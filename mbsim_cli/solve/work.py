@@ -84,9 +84,9 @@ def sensitivity(model: Model, p: int, dtype: type) -> Sensitivity:
 
 def work(model: Model, theta: np.ndarray) -> Work:
     """Allocate the work of a motion."""
-    nb, n, m = sizes(model)
+    _, n, m = sizes(model)
     dtype = theta.dtype.type
-    kin = kinematics(nb, n, dtype)
+    kin = kinematics(model, dtype)
     set_ground(theta, kin)
     structure = sparsity(model)
     return Work(

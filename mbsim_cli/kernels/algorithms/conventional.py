@@ -60,7 +60,7 @@ class Conventional(NamedTuple):
 def conventional(model, theta, p, dtype=np.float64):
     """Allocate Conventional for p directions and the gravity of theta."""
     nb, n = model.tree.parent.size, model.tree.column_kind.size
-    kin = kinematics(nb, n, dtype)
+    kin = kinematics(model, dtype)
     set_ground(theta, kin)
     return Conventional(
         open_tree(model),

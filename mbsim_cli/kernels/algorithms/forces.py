@@ -7,10 +7,11 @@ from mbsim_cli.kernels.algebra.vec3 import cross3, load3, scale3
 from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.bodies import apply_to_body, at_origin, pose_of
 from mbsim_cli.kernels.algorithms.constraints import coordinate_measure, coordinate_rates, coordinate_slope
-from mbsim_cli.kernels.algorithms.motion_forces import follows_motion, motion_wrench
+from mbsim_cli.kernels.algorithms.motion_forces import drag_of, find_contact, follows_motion, is_tyre
 from mbsim_cli.kernels.elements.force_law import measure_force
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.kernels.elements.measures import is_force_line, is_geometric, line, measure_value, point_of
+from mbsim_cli.kernels.elements.tyre import tyre_wrench
 from mbsim_cli.model.codes import Axes, Force
 from mbsim_cli.model.layout import NONE
 
@@ -24,12 +25,18 @@ def clear_wrenches(W, Q):
 
 @kernel
 def element_forces(model, theta, t, z, zd, kin, W_out, Q_out):
-    """Add the forces of all elements to the bodies W (nb + 1, 6) and the coordinates Q (n,)."""
+    """Add the forces of all elements to the bodies W (nb + 1, 6) and the coordinates Q (n,).
+
+    Leaves in ``kin`` the contacts of tyres.
+    """
     for f in range(model.forces.kind.size):
         if model.forces.kind[f] == Force.ALONG_MEASURE:
             _force_along_measure(model, theta, t, z, zd, kin, f, W_out, Q_out)
+        elif is_tyre(model.forces.kind[f]):
+            wrench = tyre_wrench(find_contact(model, theta, f, kin))
+            apply_to_body(W_out, kin, model.pairs.b[model.forces.pair[f]], 1.0, wrench)
         elif follows_motion(model.forces.kind[f]):
-            wrench = motion_wrench(model, theta, f, kin)
+            wrench = drag_of(model, theta, f, kin)
             apply_to_body(W_out, kin, model.pairs.b[model.forces.pair[f]], 1.0, wrench)
         else:
             wrench, _, _ = applied_wrench(model, theta, t, kin, f)

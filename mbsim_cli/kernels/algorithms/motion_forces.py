@@ -6,7 +6,7 @@ from mbsim_cli.kernels.algebra.vec3 import add3, cross3, load3, load3_of
 from mbsim_cli.kernels.algorithms.bodies import at_origin, pose_of
 from mbsim_cli.kernels.elements.drag import drag_variation, drag_wrench
 from mbsim_cli.kernels.elements.measures import moved, point_of, vary_point
-from mbsim_cli.kernels.elements.tyre import tyre_contact, tyre_variation, tyre_wrench
+from mbsim_cli.kernels.elements.tyre import keep_contact, kept_contact, tyre_contact, tyre_variation, tyre_wrench
 from mbsim_cli.model.codes import Force
 from mbsim_cli.model.layout import AXIS
 
@@ -24,20 +24,28 @@ def is_tyre(kind):
 
 
 @inlined
-def contact_of(model, theta, f, kin):
-    """The tyre of force f with its contact."""
+def find_contact(model, theta, f, kin):
+    """Contact of the tyre of force f; left in ``kin`` for whatever varies it."""
     forces = model.forces
     b = model.pairs.b[forces.pair[f]]
     R, r = pose_of(kin, b)
     V = at_origin(kin.V, kin, b)
-    return tyre_contact(forces.kind[f], model.laws, theta, forces.theta[f], forces.law[f, 0], R, r, V)
+    contact = tyre_contact(forces.kind[f], model.laws, theta, forces.theta[f], forces.law[f, 0], R, r, V)
+    keep_contact(contact, kin.contacts[f])
+    return contact
 
 
 @inlined
 def motion_wrench(model, theta, f, kin):
-    """Wrench of a tyre or drag."""
+    """Wrench of a tyre, by its contact in ``kin``, or drag."""
     if is_tyre(model.forces.kind[f]):
-        return tyre_wrench(contact_of(model, theta, f, kin))
+        return tyre_wrench(kept_contact(kin.contacts[f]))
+    return drag_of(model, theta, f, kin)
+
+
+@inlined
+def drag_of(model, theta, f, kin):
+    """Wrench of a drag."""
     b = model.pairs.b[model.forces.pair[f]]
     R, r = pose_of(kin, b)
     x = point_of(R, r, load3(theta, model.forces.theta[f]))

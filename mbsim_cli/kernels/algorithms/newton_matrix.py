@@ -40,10 +40,9 @@ from mbsim_cli.kernels.algorithms.forces import applied_wrench, measure_and_rate
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.kinematics import euler_moment, offset_to_parent
 from mbsim_cli.kernels.algorithms.motion_forces import (
-    contact_of,
+    drag_of,
     follows_motion,
     is_tyre,
-    motion_wrench,
     vary_drag,
     vary_tyre,
 )
@@ -65,14 +64,14 @@ from mbsim_cli.kernels.elements.measures import (
     moved,
     vary_pose,
 )
-from mbsim_cli.kernels.elements.tyre import no_own, tyre_wrench
+from mbsim_cli.kernels.elements.tyre import kept_contact, no_own, tyre_wrench
 from mbsim_cli.model.codes import Axes, Column, Force, Measure
 from mbsim_cli.model.layout import NONE
 
 
 @kernel
 def newton_matrix(model, theta, t, h, z, zd, multiplier, no_eta, kin, comp, T_out):
-    """T (n, ``padded(n)``); needs ``residual`` at the same state, for F, W of subtrees. Cost O(n d + elements)."""
+    """T (n, ``padded(n)``); needs ``element_forces`` and ``residual`` at the state. Cost O(n d + elements)."""
     q = 0.25 * h * h
     clear(T_out)
     _inertia_part(model, h, kin, comp, T_out)
@@ -393,7 +392,7 @@ def _tyre_part(model, theta, q, f, no_eta, kin, comp, T_out):
     b = model.pairs.b[pair]
     R, _ = pose_of(kin, b)
     V = at_origin(kin.V, kin, b)
-    contact = contact_of(model, theta, f, kin)
+    contact = kept_contact(kin.contacts[f])
     own, W = no_own(0.0 * contact.gap), tyre_wrench(contact)
     for s in range(comp.spans.first[pair], comp.spans.first[pair + 1]):
         _, N = span_twists(comp, q, s)
@@ -408,7 +407,7 @@ def _drag_part(model, theta, q, f, no_eta, kin, comp, T_out):
     b = model.pairs.b[pair]
     R, r = pose_of(kin, b)
     V = at_origin(kin.V, kin, b)
-    W = motion_wrench(model, theta, f, kin)
+    W = drag_of(model, theta, f, kin)
     for s in range(comp.spans.first[pair], comp.spans.first[pair + 1]):
         _, N = span_twists(comp, q, s)
         _, N1 = span_rates(comp, s)

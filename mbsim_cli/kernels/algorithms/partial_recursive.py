@@ -48,7 +48,7 @@ class PartialRecursive(NamedTuple):
 def partial_recursive(model, theta, p, dtype=np.float64):
     """Allocate PartialRecursive for p directions and the gravity of theta."""
     nb, n = model.tree.parent.size, model.tree.column_kind.size
-    kin = kinematics(nb, n, dtype)
+    kin = kinematics(model, dtype)
     set_ground(theta, kin)
     return PartialRecursive(
         open_tree(model),

@@ -59,7 +59,7 @@ class Recursive(NamedTuple):
 def recursive(model, theta, p, dtype=np.float64):
     """Allocate Recursive for p directions, ``_simd.padded``, and the gravity of theta."""
     nb, n = model.tree.parent.size, model.tree.column_kind.size
-    kin = kinematics(nb, n, dtype)
+    kin = kinematics(model, dtype)
     set_ground(theta, kin)
     return Recursive(
         open_tree(model),

@@ -35,7 +35,7 @@ from mbsim_cli.kernels.algorithms.constraints import coordinate_measure, coordin
 from mbsim_cli.kernels.algorithms.forces import applied_wrench, measure_and_rate
 from mbsim_cli.kernels.algorithms.inverse_dynamics import body_force, inertia_at
 from mbsim_cli.kernels.algorithms.kinematics import euler_moment, offset_to_parent
-from mbsim_cli.kernels.algorithms.motion_forces import contact_of, follows_motion, is_tyre, vary_drag, vary_tyre
+from mbsim_cli.kernels.algorithms.motion_forces import follows_motion, is_tyre, vary_drag, vary_tyre
 from mbsim_cli.kernels.algorithms.newton_matrix import applied_variation, rate_apply, rate_matrix
 from mbsim_cli.kernels.elements.columns import is_euler, load4, load4_of
 from mbsim_cli.kernels.elements.force_law import (
@@ -49,7 +49,7 @@ from mbsim_cli.kernels.elements.measures import (
     vary_numbers,
     vary_pose,
 )
-from mbsim_cli.kernels.elements.tyre import no_own, tyre_own
+from mbsim_cli.kernels.elements.tyre import kept_contact, no_own, tyre_own
 from mbsim_cli.model.codes import Axes, Column, Force, Measure
 from mbsim_cli.model.layout import COM, DRAG_SIZE, INERTIA, MASS, MEASURE_SIZE, NONE, TYRE_SIZE
 
@@ -151,7 +151,7 @@ def slope_variation(measures, dtheta, k, m, j, dz):
 
 @kernel
 def vary_element_forces(model, theta, dtheta, touch, no_eta, t, z, zd, dz, dzd, kin, tw, dG_out):
-    """Add the variation of -Q of all force elements."""
+    """Add the variation of -Q of all force elements; needs ``element_forces`` at the state."""
     for f in range(model.forces.kind.size):
         if is_tyre(model.forces.kind[f]):
             _vary_tyre(model, theta, dtheta, touch, no_eta, f, kin, tw)
@@ -258,7 +258,7 @@ def vary_applied(model, theta, dtheta, t, f, kin, tw):
 @inlined
 def _vary_tyre(model, theta, dtheta, touch, no_eta, f, kin, tw):
     b = model.pairs.b[model.forces.pair[f]]
-    contact = contact_of(model, theta, f, kin)
+    contact = kept_contact(kin.contacts[f])
     for g in range(0, dtheta.shape[1], width(dtheta)):
         k = block(dtheta, g)
         change = vary_tyre_along(model, theta, dtheta, touch, no_eta, f, g, k, contact, kin, tw)

@@ -8,7 +8,7 @@ from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3, load3_of
 from mbsim_cli.kernels.algorithms.bodies import at_origin, at_origin2, pose_of
 from mbsim_cli.kernels.algorithms.constraint_variation import vary_coordinate_measure, vary_measure
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
-from mbsim_cli.kernels.algorithms.motion_forces import contact_of, is_tyre
+from mbsim_cli.kernels.algorithms.motion_forces import is_tyre
 from mbsim_cli.kernels.algorithms.residual_variation import inertia_variation, vary_tyre_along
 from mbsim_cli.kernels.algorithms.sensors import (
     body_sensor,
@@ -22,14 +22,14 @@ from mbsim_cli.kernels.algorithms.variation import vary_acceleration, vary_veloc
 from mbsim_cli.kernels.elements.attitude import attitude
 from mbsim_cli.kernels.elements.force_law import NATURAL, STIFFNESS, measure_force, measure_force_variation
 from mbsim_cli.kernels.elements.measures import is_geometric, point_of, vary_direction, vary_point
-from mbsim_cli.kernels.elements.tyre import tyre_quantity
+from mbsim_cli.kernels.elements.tyre import kept_contact, tyre_quantity
 from mbsim_cli.model.codes import Force, Sensor
 from mbsim_cli.model.layout import COM, GRAVITY, MASS
 
 
 @kernel
 def vary_sensors(model, theta, dtheta, touch, orders, no_eta, t, z, zd, zdd, sens, kin, tw, out):
-    """out (width, p); ``sens`` holds dz, dzd, dzdd, dlambda and ``tw`` the twists that belong to them.
+    """out (width, p); ``sens`` holds dz, dzd, dzdd, dlambda and ``tw`` the twists that belong to them; needs ``sense``.
 
     ``orders`` holds 0, 1, 2: constants would be compiled one by one.
     """
@@ -72,7 +72,7 @@ def vary_sensors(model, theta, dtheta, touch, orders, no_eta, t, z, zd, zdd, sen
                 put(out, first, k, _vary_attitude(sensors, s, k, kin, tw))
     for f in range(model.forces.kind.size):
         if is_tyre(model.forces.kind[f]) and is_sensed(sensors, f):
-            contact = contact_of(model, theta, f, kin)
+            contact = kept_contact(kin.contacts[f])
             for g in range(0, out.shape[1], width(out)):
                 k = block(out, g)
                 change = vary_tyre_along(model, theta, dtheta, touch, no_eta, f, g, k, contact, kin, tw)

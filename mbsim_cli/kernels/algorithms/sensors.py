@@ -12,7 +12,7 @@ from mbsim_cli.kernels.algorithms.constraints import (
 )
 from mbsim_cli.kernels.algorithms.forces import applied_wrench, measure_and_rate
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
-from mbsim_cli.kernels.algorithms.motion_forces import contact_of, follows_motion, is_tyre, motion_wrench
+from mbsim_cli.kernels.algorithms.motion_forces import find_contact, follows_motion, is_tyre, motion_wrench
 from mbsim_cli.kernels.elements.attitude import attitude
 from mbsim_cli.kernels.elements.force_law import NATURAL, STIFFNESS, measure_force
 from mbsim_cli.kernels.elements.laws import law_value
@@ -24,7 +24,7 @@ from mbsim_cli.model.layout import COM, GRAVITY, MASS
 
 @kernel
 def sense(model, theta, t, z, zd, zdd, multiplier, kin, out):
-    """All sensors, out (width,). Needs V and A of the motion in ``kin``."""
+    """All sensors, out (width,). Needs V and A of the motion in ``kin``, and leaves there the contacts of tyres."""
     sensors = model.sensors
     for s in range(sensors.kind.size):
         first = sensors.first[s]
@@ -52,8 +52,8 @@ def sense(model, theta, t, z, zd, zdd, multiplier, kin, out):
         elif kind == Sensor.ATTITUDE:
             out[first] = _attitude_of(sensors, s, kin)
     for f in range(model.forces.kind.size):
-        if is_tyre(model.forces.kind[f]) and is_sensed(sensors, f):
-            contact = contact_of(model, theta, f, kin)
+        if is_tyre(model.forces.kind[f]):
+            contact = find_contact(model, theta, f, kin)
             for s in range(sensors.kind.size):
                 if sensors.kind[s] == Sensor.TYRE and sensors.index[s] == f:
                     out[sensors.first[s]] = tyre_quantity(contact, sensors.order[s])
@@ -185,7 +185,7 @@ def potential_energy(model, theta, z, kin):
 
 @inlined
 def other_power(model, theta, t, z, zd, multiplier, kin):
-    """Power of everything but weight and linear springs: dampers, laws, applied and driving forces."""
+    """Power of all but weight and linear springs: dampers, laws, applied and driving forces. Needs ``sense``."""
     total = 0.0 * kin.V[0, 0]
     for f in range(model.forces.kind.size):
         o = model.forces.theta[f]

@@ -6,6 +6,7 @@ import numpy as np
 
 from mbsim_cli.kernels._simd import WIDTH, padded, zeros
 from mbsim_cli.kernels.algorithms.spans import Spans, spans
+from mbsim_cli.kernels.elements.tyre import CONTACT_SIZE
 from mbsim_cli.model.codes import Force, Law, Measure
 from mbsim_cli.model.layout import BODY_SIZE, DRAG_SIZE, MASS, MEASURE_SIZE, NONE, TYRE_SIZE
 
@@ -25,6 +26,7 @@ class Kinematics(NamedTuple):
     S1: np.ndarray  # (n, 6) their first time derivatives
     S2: np.ndarray  # (n, 6) their second time derivatives
     inertia: np.ndarray  # (nb + 1, 10) mass, first and second moments about ref
+    contacts: np.ndarray  # (nf, 54) of tyres, as ``element_forces`` and ``sense`` leave them
 
 
 class Composite(NamedTuple):
@@ -50,11 +52,12 @@ class Twists(NamedTuple):
     lines: np.ndarray  # (m, 6, p) variation of the constraints' gradient lines
 
 
-def kinematics(nb, n, dtype=np.float64):
+def kinematics(model, dtype=np.float64):
     """Allocate Kinematics."""
-    z = np.zeros
+    nb, n, z = model.tree.parent.size, model.tree.column_kind.size, np.zeros
     body = [z((nb + 1, k), dtype) for k in (9, 3, 3, 6, 6)]
-    return Kinematics(*body, *(z((n, 6), dtype) for _ in range(3)), z((nb + 1, 10), dtype))
+    columns, contacts = (z((n, 6), dtype) for _ in range(3)), z((model.forces.kind.size, CONTACT_SIZE), dtype)
+    return Kinematics(*body, *columns, z((nb + 1, 10), dtype), contacts)
 
 
 def composite(model, dtype=np.float64):

@@ -39,12 +39,22 @@ MAGIC = int(Force.TYRE_MAGIC_FORMULA)
 
 
 class Contact(NamedTuple):
-    """A tyre at an instant: what its wrench is made of, with the derivatives of its scalar functions."""
+    """A tyre at an instant: what its wrench is made of, with the derivatives of its scalar functions.
+
+    ``keep_contact`` and ``kept_contact`` name its fields once more.
+    """
 
     center: tuple
     axis: tuple  # spin axis e
     v: tuple  # velocity of the centre
     w: tuple  # angular velocity of the wheel
+    normal: tuple  # n
+    t: tuple  # forward
+    s: tuple  # to the left
+    g: tuple  # w x n
+    slide: tuple  # velocity of the wheel's point at the road
+    point: tuple  # where the force acts
+    force: tuple
     slope: float  # h' of the road
     curvature: float  # h''
     gap: float  # centre above road
@@ -52,12 +62,7 @@ class Contact(NamedTuple):
     load_by_deflection: float
     load_by_rate: float
     q: float  # sqrt(1 + h'^2)
-    normal: tuple  # n
     length: float  # 1 / |e x n|
-    t: tuple  # forward
-    s: tuple  # to the left
-    g: tuple  # w x n
-    slide: tuple  # velocity of the wheel's point at the road
     roll: float  # rolling speed
     D: float  # the same, never zero
     slip_x: float
@@ -71,8 +76,9 @@ class Contact(NamedTuple):
     deflection: float
     force_x: float
     force_y: float
-    point: tuple  # where the force acts
-    force: tuple
+
+
+CONTACT_SIZE = 54  # numbers of a ``Contact``
 
 
 class Own(NamedTuple):
@@ -190,8 +196,41 @@ def tyre_contact(kind, laws, theta, o, road, R, r, V):
     Q, Q_load, Q_square = _friction(kind, theta, o, normal_load, f_x * f_x + f_y * f_y)
     force = axpy3(normal_load, n, axpy3(Q * f_x, t, scale3(Q * f_y, s)))
     return Contact(
-        c, e, v, w, slope, curvature, gap, load, by_deflection, by_rate, q, n, length, t, s, g, slide, roll, D, slip_x,
-        slip_y, f_x, f_y, Q, Q_load, Q_square, normal_load, deflection, Q * f_x, Q * f_y, axpy3(-gap, n, c), force,
+        c, e, v, w, n, t, s, g, slide, axpy3(-gap, n, c), force, slope, curvature, gap, load, by_deflection, by_rate,
+        q, length, roll, D, slip_x, slip_y, f_x, f_y, Q, Q_load, Q_square, normal_load, deflection, Q * f_x, Q * f_y,
+    )  # fmt: skip
+
+
+@inlined
+def keep_contact(contact, out):
+    """Write a contact to out (54,)."""
+    k = contact
+    out[0], out[1], out[2] = k.center
+    out[3], out[4], out[5] = k.axis
+    out[6], out[7], out[8] = k.v
+    out[9], out[10], out[11] = k.w
+    out[12], out[13], out[14] = k.normal
+    out[15], out[16], out[17] = k.t
+    out[18], out[19], out[20] = k.s
+    out[21], out[22], out[23] = k.g
+    out[24], out[25], out[26] = k.slide
+    out[27], out[28], out[29] = k.point
+    out[30], out[31], out[32] = k.force
+    out[33], out[34], out[35] = k.slope, k.curvature, k.gap
+    out[36], out[37], out[38] = k.load, k.load_by_deflection, k.load_by_rate
+    out[39], out[40], out[41], out[42] = k.q, k.length, k.roll, k.D
+    out[43], out[44], out[45], out[46] = k.slip_x, k.slip_y, k.f_x, k.f_y
+    out[47], out[48], out[49] = k.Q, k.Q_load, k.Q_square
+    out[50], out[51], out[52], out[53] = k.normal_load, k.deflection, k.force_x, k.force_y
+
+
+@inlined
+def kept_contact(k):
+    """The contact in k (54,)."""
+    return Contact(
+        load3(k, 0), load3(k, 3), load3(k, 6), load3(k, 9), load3(k, 12), load3(k, 15), load3(k, 18), load3(k, 21),
+        load3(k, 24), load3(k, 27), load3(k, 30), k[33], k[34], k[35], k[36], k[37], k[38], k[39], k[40], k[41], k[42],
+        k[43], k[44], k[45], k[46], k[47], k[48], k[49], k[50], k[51], k[52], k[53],
     )  # fmt: skip
 
 
