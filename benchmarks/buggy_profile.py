@@ -13,8 +13,9 @@ from mbsim_cli.kernels.algorithms.constraint_variation import (
     vary_constraint_forces,
     vary_constraint_rates,
     vary_constraints,
+    vary_with_velocity,
 )
-from mbsim_cli.kernels.algorithms.constraints import constraint_rates, constraints
+from mbsim_cli.kernels.algorithms.constraints import constraint_rates, constraints, move_lines
 from mbsim_cli.kernels.algorithms.forces import clear_wrenches, constraint_forces, element_forces
 from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
 from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
@@ -38,13 +39,15 @@ PARTS = (
     ("factorisation (tangent, mass matrix)", 0, 2),
     ("mass matrix", 0, 1),
     ("rates of constraints", 0, 2),
-    ("variation of kinematics", 0, 3),
+    ("variation of kinematics", 0, 2),
     ("variation of constraint forces", 0, 1),
     ("variation of springs and tyres", 0, 1),
     ("variation of bodies, sums over the tree", 0, 1),
     ("variation of constraints and of their lines", 0, 2),
-    ("variation of rates of constraints", 0, 2),
+    ("variation of rates of constraints, both orders", 0, 1),
     ("variation of both resting systems", 0, 1),
+    ("rates of the constraints' lines", 0, 1),
+    ("variation of second rates with the projected velocities", 0, 1),
     ("solution, 5 columns", 0, 3),
 )
 
@@ -92,8 +95,8 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
             vary_constraints(model, theta, dtheta, touch, t, state.z, sens.z, kin, tw, columns.e)
         elif part == 13:
             vary_constraint_rates(
-                model, theta, dtheta, touch, eq.lines, t, state.z, state.zd, state.zdd, sens.z, sens.zd,
-                sens.zdd, kin, tw, directions.order[2], columns.e,
+                model, theta, dtheta, touch, eq.lines, eq.line_rates, t, state.z, state.zd, state.zdd, sens.z, sens.zd,
+                sens.zdd, kin, tw, extra.resting[0].dphi, extra.resting[1].dphi,
             )  # fmt: skip
         elif part == 14:
             velocity, acceleration = Load(work.corrections[0], state.sigma), Load(work.corrections[1], state.kappa)
@@ -101,6 +104,10 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
                 model, theta, dtheta, touch, eq.lines, state.z, sens.z, kin, tw, velocity, acceleration,
                 extra.resting[0], extra.resting[1],
             )  # fmt: skip
+        elif part == 15:
+            move_lines(model, theta, kin, eq.line_rates)
+        elif part == 16:
+            vary_with_velocity(model, eq.lines, eq.line_rates, state.zd, columns.x, kin, extra.resting[1].dphi)
         else:
             solve_change(work.tangent, control.ratio, control.gradient_tolerance, sens.zdd, columns)
 

@@ -53,7 +53,7 @@ def equations(model: Model, dtype: type) -> Equations:
     def z(*shape: int) -> np.ndarray:
         return np.zeros(shape, dtype)
 
-    return Equations(z(m, n), z(m, 6), z(m), z(m), z(m), z(n), z(n), z(MEASURE_SIZE, 1))
+    return Equations(z(m, n), z(m, 6), z(m, 12), z(m), z(m), z(m), z(n), z(n), z(MEASURE_SIZE, 1))
 
 
 def factor(n: int, m: int, structure: Sparsity, dtype: type) -> Factor:
@@ -105,7 +105,7 @@ def work(model: Model, theta: np.ndarray) -> Work:
 def sensitivity_work(model: Model, p: int, dtype: type) -> SensitivityWork:
     """Allocate the work of sensitivities in p directions."""
     nb, n, m = sizes(model)
-    systems = resting(nb, n, p, dtype), resting(nb, n, p, dtype)
+    systems = resting(nb, n, m, p, dtype), resting(nb, n, m, p, dtype)
     return SensitivityWork(columns(n, m, p, dtype), twists(model, p, dtype), systems)
 
 

@@ -12,16 +12,22 @@ from mbsim_cli.kernels.algebra.spatial import (
     motion_at,
     motion_at2,
     scale6,
+    six_at,
     store2,
     sub6,
 )
-from mbsim_cli.kernels.algorithms.bodies import apply_to_body2, at_origin, at_origin2, pose_of
-from mbsim_cli.kernels.algorithms.constraints import coordinate_slope, rows_of_pair
-from mbsim_cli.kernels.algorithms.residual_variation import slope_variation, vary_seen
+from mbsim_cli.kernels.algorithms.bodies import (
+    apply_to_body2,
+    at_origin,
+    at_origin2,
+    column_at_origin,
+    pose_of,
+)
+from mbsim_cli.kernels.algorithms.constraints import coordinate_slope, moving_line, rows_of_pair
+from mbsim_cli.kernels.algorithms.residual_variation import slope_variation
 from mbsim_cli.kernels.elements.laws import law_variation
 from mbsim_cli.kernels.elements.measures import (
-    Seen,
-    second_variation,
+    second_by_numbers,
     vary_numbers,
     vary_pose,
 )
@@ -128,8 +134,13 @@ def vary_pull_on_coordinates(measures, m, dtheta, dz, multiplier, dG_out):
 
 
 @kernel
-def vary_constraint_rates(model, theta, dtheta, touch, lines, t, z, zd, zdd, dz, dzd, dzdd, kin, tw, order, out):
-    """Variation of Phi' or Phi'' (order 1, 2), out (m, p); needs ``vary_constraints`` and the gradient lines (m, 6)."""
+def vary_constraint_rates(
+    model, theta, dtheta, touch, lines, rates, t, z, zd, zdd, dz, dzd, dzdd, kin, tw, first_out, second_out
+):
+    """Variations of Phi' and Phi'' (m, p); needs ``vary_kinematics``, the gradient lines (m, 6) and ``move_lines``.
+
+    Of bodies and coordinates they are derivatives of N . L: N' . L + N . L' and N'' . L + 2 N' . L' + N . L''.
+    """
     measures, rows = model.measures, model.constraints.measure
     first = 0
     while first < rows.size:
@@ -137,45 +148,66 @@ def vary_constraint_rates(model, theta, dtheta, touch, lines, t, z, zd, zdd, dz,
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
             if pair == NONE:
-                value = vary_coordinate_measure(
-                    measures, theta, dtheta, rows[first], k, z, zd, zdd, dz, dzd, dzdd, order
-                )
-                put(out, first, k, value)
-            elif order == 1:
-                v, dv = _velocity_from_a(model, pair, k, kin, tw)
-                for i in range(first, last):
-                    put(out, i, k, dot6(v, motion_at2(tw.lines, i, k)) + dot6(dv, motion_at(lines, i)))
+                m = rows[first]
+                rate = vary_coordinate_measure(measures, theta, dtheta, m, k, z, zd, zdd, dz, dzd, dzdd, 1)
+                second = vary_coordinate_measure(measures, theta, dtheta, m, k, z, zd, zdd, dz, dzd, dzdd, 2)
+                put(first_out, first, k, rate)
+                put(second_out, first, k, second)
             else:
-                seen = _seen_from_a(model, pair, k, kin, tw)
+                a, b = model.pairs.a[pair], model.pairs.b[pair]
+                N, N1 = _difference(tw.N, kin, a, b, k), _difference(tw.N1, kin, a, b, k)
+                N2 = _difference(tw.N2, kin, a, b, k)
                 for i in range(first, last):
-                    put(out, i, k, _second_order(model, theta, dtheta, touch, rows[i], g, k, kin, seen))
+                    L, L1, L2 = motion_at(lines, i), six_at(rates, i, 0), six_at(rates, i, 6)
+                    put(first_out, i, k, dot6(N1, L) + dot6(N, L1))
+                    put(second_out, i, k, dot6(N2, L) + 2.0 * dot6(N1, L1) + dot6(N, L2))
+                    if touch.measure[rows[i], g]:
+                        add_to(first_out, i, k, _by_numbers(model, theta, dtheta, rows[i], k, kin, 1))
+                        add_to(second_out, i, k, _by_numbers(model, theta, dtheta, rows[i], k, kin, 2))
             for i in range(first, last):
                 if model.constraints.law[i] != NONE:
                     _, law1, law2 = law_variation(model.laws, theta, dtheta, k, model.constraints.law[i], t)
-                    add_to(out, i, k, -law1 if order == 1 else -law2)
+                    add_to(first_out, i, k, -law1)
+                    add_to(second_out, i, k, -law2)
+        first = last
+
+
+@kernel
+def vary_with_velocity(model, lines, rates, zd, dzd, kin, second_out):
+    """Add to Phi'' (m, p) its variation 2 J' dzd with the velocities alone; needs what the other rates do."""
+    measures, rows = model.measures, model.constraints.measure
+    first = 0
+    while first < rows.size:
+        last, pair = rows_of_pair(rows, measures, first)
+        for g in range(0, dzd.shape[1], width(dzd)):
+            k = block(dzd, g)
+            if pair == NONE:
+                m = rows[first]
+                if measures.kind[m] == Measure.EULER_NORM:
+                    for j in range(measures.first[m], measures.first[m + 1]):
+                        c = measures.coordinate[j]
+                        add_to(second_out, first, k, 4.0 * zd[c] * at(dzd, c, k))
+            else:
+                V, V1 = _velocity_along_path(model, pair, dzd, kin, k)
+                for i in range(first, last):
+                    change = dot6(V1, motion_at(lines, i)) + dot6(V, six_at(rates, i, 0))
+                    add_to(second_out, i, k, 2.0 * change)
         first = last
 
 
 @inlined
-def _velocity_from_a(model, pair, k, kin, tw):
-    """Velocity of the second body of a pair against the first, and its variation k as that one sees it."""
-    a, b = model.pairs.a[pair], model.pairs.b[pair]
-    Vb = at_origin(kin.V, kin, b)
-    turned = cross_motion(_difference(tw.N, kin, a, b, k), Vb)
-    return sub6(Vb, at_origin(kin.V, kin, a)), add6(_difference(tw.N1, kin, a, b, k), turned)
-
-
-@inlined
-def _seen_from_a(model, pair, k, kin, tw):
-    """Variation k of the motion of the second body of a pair as the first one sees it: ``Seen``."""
-    a, b = model.pairs.a[pair], model.pairs.b[pair]
-    Va, Vb, Ab = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b), at_origin(kin.A, kin, b)
-    V = sub6(Vb, Va)
-    A = sub6(sub6(Ab, at_origin(kin.A, kin, a)), cross_motion(Va, V))
-    N, N1, N2 = _difference(tw.N, kin, a, b, k), _difference(tw.N1, kin, a, b, k), _difference(tw.N2, kin, a, b, k)
-    turned = cross_motion(N, Vb)
-    dA = add6(add6(N2, cross_motion(N1, add6(Va, Vb))), sub6(cross_motion(N, Ab), cross_motion(Va, turned)))
-    return Seen(V, A, N, add6(N1, turned), dA)
+def _velocity_along_path(model, pair, dzd, kin, k):
+    """Sums of S dzd and S' dzd over the path between two bodies, about the origin."""
+    pairs, tree = model.pairs, model.tree
+    zero = 0.0 * at(dzd, 0, k)
+    V = ((zero, zero, zero), (zero, zero, zero))
+    V1 = V
+    for j in range(pairs.first[pair], pairs.first[pair + 1]):
+        c = pairs.column[j]
+        d = pairs.sign[j] * at(dzd, c, k)
+        V = axpy6(d, column_at_origin(kin.S, tree, kin, c), V)
+        V1 = axpy6(d, column_at_origin(kin.S1, tree, kin, c), V1)
+    return V, V1
 
 
 @inlined
@@ -184,28 +216,39 @@ def _difference(array, kin, a, b, k):
 
 
 @inlined
-def vary_measure(model, theta, dtheta, touch, m, g, k, kin, tw, order):
-    """Variation k, the block at g, of the value, first or second derivative of a geometric measure."""
-    pair = model.measures.pair[m]
-    if order == 2:
-        return _second_order(model, theta, dtheta, touch, m, g, k, kin, _seen_from_a(model, pair, k, kin, tw))
+def _by_numbers(model, theta, dtheta, m, k, kin, order):
+    """Variation k of g, g' or g'' (order 0, 1, 2) of a geometric measure with its own numbers."""
+    measures = model.measures
+    kind, pair, o = measures.kind[m], measures.pair[m], measures.theta[m]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
-    dg, L, dL = vary_seen(model, theta, dtheta, touch.measure[m, g], m, k, kin, _difference(tw.N, kin, a, b, k))
-    if order == 0:
-        return dg
-    v, dv = _velocity_from_a(model, pair, k, kin, tw)
-    return dot6(v, dL) + dot6(dv, L)
+    Ra, ra = pose_of(kin, a)
+    Rb, rb = pose_of(kin, b)
+    eta = dtheta[o : o + MEASURE_SIZE]
+    Va = at_origin(kin.V, kin, a)
+    V = sub6(at_origin(kin.V, kin, b), Va)
+    if order == 2:
+        A = sub6(sub6(at_origin(kin.A, kin, b), at_origin(kin.A, kin, a)), cross_motion(Va, V))
+        return second_by_numbers(kind, theta, o, eta, k, Ra, ra, Rb, rb, V, A)
+    dg, dL = vary_numbers(kind, theta, o, eta, k, Ra, ra, Rb, rb)
+    return dg if order == 0 else dot6(V, dL)
 
 
 @inlined
-def _second_order(model, theta, dtheta, touch, m, g, k, kin, seen):
-    """Variation k, the block at g, of g'' of a measure between bodies whose motion is ``seen``."""
-    measures = model.measures
-    kind, pair, o = measures.kind[m], measures.pair[m], measures.theta[m]
-    Ra, ra = pose_of(kin, model.pairs.a[pair])
-    Rb, rb = pose_of(kin, model.pairs.b[pair])
-    eta = dtheta[o : o + MEASURE_SIZE]
-    return second_variation(kind, theta, o, touch.measure[m, g], eta, k, Ra, ra, Rb, rb, seen)
+def vary_measure(model, theta, dtheta, touch, m, g, k, kin, tw, order):
+    """Variation k, the block at g, of the value, first or second derivative of a geometric measure."""
+    pair = model.measures.pair[m]
+    a, b = model.pairs.a[pair], model.pairs.b[pair]
+    L, L1, L2 = moving_line(model, theta, m, kin)
+    N, N1 = _difference(tw.N, kin, a, b, k), _difference(tw.N1, kin, a, b, k)
+    if order == 0:
+        change = dot6(N, L)
+    elif order == 1:
+        change = dot6(N1, L) + dot6(N, L1)
+    else:
+        change = dot6(_difference(tw.N2, kin, a, b, k), L) + 2.0 * dot6(N1, L1) + dot6(N, L2)
+    if touch.measure[m, g]:
+        change += _by_numbers(model, theta, dtheta, m, k, kin, order)
+    return change
 
 
 @inlined

@@ -4,15 +4,16 @@ Phi = measure - target - law(t). Paper 000, sections 3 and 7.
 """
 
 from mbsim_cli.kernels._jit import inlined, kernel
-from mbsim_cli.kernels.algebra.spatial import add6, cross_force, dot6, store, sub6
+from mbsim_cli.kernels.algebra.spatial import dot6, store, store_at, sub6
 from mbsim_cli.kernels.algorithms.bodies import at_origin, column_at_origin, pose_of
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.kernels.elements.measures import (
+    factor_rates,
     is_force_line,
     is_geometric,
     line,
+    line_rates,
     measure_value,
-    vary_pose,
     wrap_angle,
 )
 from mbsim_cli.model.codes import Measure
@@ -100,18 +101,41 @@ def coordinate_rates(measures, theta, k, z, zd, zdd):
 
 
 @inlined
-def measure_rates(model, theta, k, kin):
-    """First and second time derivative of a geometric measure; needs V and A of the motion."""
+def moving_line(model, theta, k, kin):
+    """Gradient line of a geometric measure with its first and second time derivative; needs V and A of the motion."""
     measures = model.measures
-    kind, pair = measures.kind[k], measures.pair[k]
+    kind, pair, o = measures.kind[k], measures.pair[k], measures.theta[k]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
     Ra, ra = pose_of(kin, a)
     Rb, rb = pose_of(kin, b)
-    Va = at_origin(kin.V, kin, a)
-    v = sub6(at_origin(kin.V, kin, b), Va)
-    _, rate, L, L1 = vary_pose(kind, theta, measures.theta[k], Ra, ra, Rb, rb, v)
+    g, x, u = measure_value(kind, theta, o, Ra, ra, Rb, rb)
+    of_a = at_origin(kin.V, kin, a), at_origin(kin.A, kin, a)
+    of_b = at_origin(kin.V, kin, b), at_origin(kin.A, kin, b)
+    of_x, of_u = factor_rates(kind, theta, o, Ra, g, x, u, of_a, of_b)
+    L1, L2 = line_rates(is_force_line(kind), x, u, of_x, of_u)
+    return line(is_force_line(kind), x, u), L1, L2
+
+
+@inlined
+def measure_rates(model, theta, k, kin):
+    """First and second time derivative of a geometric measure; needs V and A of the motion."""
+    pair = model.measures.pair[k]
+    a, b = model.pairs.a[pair], model.pairs.b[pair]
+    L, L1, _ = moving_line(model, theta, k, kin)
+    v = sub6(at_origin(kin.V, kin, b), at_origin(kin.V, kin, a))
     acceleration = sub6(at_origin(kin.A, kin, b), at_origin(kin.A, kin, a))
-    return rate, dot6(acceleration, L) + dot6(v, add6(L1, cross_force(Va, L)))
+    return dot6(v, L), dot6(acceleration, L) + dot6(v, L1)
+
+
+@kernel
+def move_lines(model, theta, kin, rate_out):
+    """First and second time derivatives (m, 12) of the gradient lines about the origin."""
+    for i in range(model.constraints.measure.size):
+        k = model.constraints.measure[i]
+        if is_geometric(model.measures.kind[k]):
+            _, L1, L2 = moving_line(model, theta, k, kin)
+            store_at(rate_out, i, 0, L1)
+            store_at(rate_out, i, 6, L2)
 
 
 @kernel

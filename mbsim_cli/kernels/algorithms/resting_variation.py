@@ -63,13 +63,14 @@ class Resting(NamedTuple):
     N2: np.ndarray  # (nb + 1, 6, p) second derivatives of pose twists
     dF: np.ndarray  # (nb + 1, 6, p) variation of F, as the body sees it
     dG: np.ndarray  # (n, p) variation of M x + Phi_z^T multiplier
+    dphi: np.ndarray  # (m, p) variation of the derivative of Phi that the multipliers hold to zero
 
 
-def resting(nb, n, p, dtype=np.float64):
+def resting(nb, n, m, p, dtype=np.float64):
     """Allocate Resting."""
     scalars = (np.zeros((nb + 1, 6), dtype) for _ in range(2))
     directions = (zeros((nb + 1, 6, p), dtype) for _ in range(2))
-    return Resting(*scalars, *directions, zeros((n, p), dtype))
+    return Resting(*scalars, *directions, zeros((n, p), dtype), zeros((m, p), dtype))
 
 
 @merged

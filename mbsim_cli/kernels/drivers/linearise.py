@@ -11,7 +11,7 @@ from mbsim_cli.kernels.algorithms.constraint_variation import (
     vary_constraint_rates,
     vary_constraints,
 )
-from mbsim_cli.kernels.algorithms.constraints import constraint_rates
+from mbsim_cli.kernels.algorithms.constraints import constraint_rates, move_lines
 from mbsim_cli.kernels.algorithms.newton_matrix import mass_matrix, newton_matrix
 from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies, vary_element_forces
 from mbsim_cli.kernels.algorithms.sensor_variation import vary_any_measure
@@ -41,11 +41,11 @@ def linearise(model, theta, t, h, at_center, directions, state, sens, work, tw, 
     dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
     vary_kinematics(tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
     vary_constraints(model, theta, dtheta, touch, t, state.z, sens.z, kin, tw, out.dphi[0])
-    for order in range(1, 3):
-        vary_constraint_rates(
-            model, theta, dtheta, touch, eq.lines, t, state.z, state.zd, state.zdd, sens.z, sens.zd, sens.zdd,
-            kin, tw, directions.order[order], out.dphi[order],
-        )  # fmt: skip
+    move_lines(model, theta, kin, eq.line_rates)
+    vary_constraint_rates(
+        model, theta, dtheta, touch, eq.lines, eq.line_rates, t, state.z, state.zd, state.zdd, sens.z, sens.zd,
+        sens.zdd, kin, tw, out.dphi[1], out.dphi[2],
+    )  # fmt: skip
     clear_forces(tw, out.dG)
     vary_constraint_forces(model, dtheta, eq.lines, state.lam, sens.z, kin, tw, out.dG)
     vary_element_forces(model, theta, dtheta, touch, no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, out.dG)

@@ -28,16 +28,6 @@ class Variation(NamedTuple):
     delta_rate: tuple
 
 
-class Seen(NamedTuple):
-    """Motion of a body as another one sees it, about the origin: velocity, acceleration, and their variations."""
-
-    V: tuple
-    A: tuple
-    N: tuple  # twist of the pose
-    dV: tuple
-    dA: tuple
-
-
 class Track(NamedTuple):
     """A point or direction with its first two time derivatives, and their variations."""
 
@@ -188,56 +178,32 @@ def _angle_by_numbers(theta, o, eta, k, Ra, w, y, dw, du):
 
 
 @inlined
-def _held(R, theta, o, touched, eta, offset, k, like):
-    """A direction that body a holds, and its variation, of the type of ``like``."""
-    du = scale3(0.0, like)
-    if touched:
-        du = add3(du, rotate(R, load3_of(eta, offset, k)))
-    return rotate(R, load3(theta, o + offset)), du
+def second_by_numbers(kind, theta, o, eta, k, Ra, ra, Rb, rb, V, A):
+    """Variation of g'' with the measure's own numbers, in the direction k of ``eta`` (15, p).
 
-
-@inlined
-def second_variation(kind, theta, o, touched, eta, k, Ra, ra, Rb, rb, seen):
-    """Variation of g'' in the direction k of ``eta`` (15, p) and of the motion of body b as body a sees it."""
+    V and A are the velocity and the acceleration of body b as body a sees them.
+    """
     if is_force_line(kind):
-        x = _track(Rb, point_of(Rb, rb, load3(theta, o + P_B)), touched, eta, P_B, k, seen)
+        x = _track(point_of(Rb, rb, load3(theta, o + P_B)), rotate(Rb, load3_of(eta, P_B, k)), V, A)
         if kind == Measure.DISTANCE:
-            dd = x.delta
-            if touched:
-                dd = sub3(dd, rotate(Ra, load3_of(eta, P_A, k)))
+            dd = sub3(x.delta, rotate(Ra, load3_of(eta, P_A, k)))
             return _length_variation(sub3(x.x, point_of(Ra, ra, load3(theta, o + P_A))), dd, x)
     else:
-        x = _track(Rb, rotate(Rb, load3(theta, o + U_B)), touched, eta, U_B, k, _turning(seen))
-    u, du = _held(Ra, theta, o, touched, eta, U_A, k, x.delta)
+        turn, turn_rate = (V[0], scale3(0.0, V[1])), (A[0], scale3(0.0, A[1]))
+        x = _track(rotate(Rb, load3(theta, o + U_B)), rotate(Rb, load3_of(eta, U_B, k)), turn, turn_rate)
+    u, du = rotate(Ra, load3(theta, o + U_A)), rotate(Ra, load3_of(eta, U_A, k))
     if kind != Measure.ANGLE:
         return dot3(du, x.second) + dot3(u, x.delta_second)
-    n, dn = _held(Ra, theta, o, touched, eta, N_A, k, x.delta)
+    n, dn = rotate(Ra, load3(theta, o + N_A)), rotate(Ra, load3_of(eta, N_A, k))
     return _angle_variation(u, cross3(n, u), du, add3(cross3(dn, u), cross3(n, du)), x)
 
 
 @inlined
-def _track(R, x, touched, eta, offset, k, seen):
-    """A point of body b, which may vary in the body as well."""
-    V, A, N, dV, dA = seen
-    rate = moved(V, x)
-    delta = moved(N, x)
-    if touched:
-        delta = add3(delta, rotate(R, load3_of(eta, offset, k)))
-    delta_rate = add3(moved(dV, x), cross3(V[0], delta))
-    turned = add3(cross3(A[0], delta), add3(cross3(dV[0], rate), cross3(V[0], delta_rate)))
-    return Track(x, rate, add3(moved(A, x), cross3(V[0], rate)), delta, delta_rate, add3(moved(dA, x), turned))
-
-
-@inlined
-def _turning(seen):
-    """The motion as directions follow it."""
-    V, A, N, dV, dA = seen
-    return Seen(_turn(V), _turn(A), _turn(N), _turn(dV), _turn(dA))
-
-
-@inlined
-def _turn(V):
-    return (V[0], scale3(0.0, V[1]))
+def _track(x, delta, V, A):
+    """A point of body b that varies in the body."""
+    rate, delta_rate = moved(V, x), cross3(V[0], delta)
+    delta_second = add3(cross3(A[0], delta), cross3(V[0], delta_rate))
+    return Track(x, rate, add3(moved(A, x), cross3(V[0], rate)), delta, delta_rate, delta_second)
 
 
 @inlined
@@ -286,3 +252,70 @@ def wrap_angle(kind, value):
     if kind == Measure.ANGLE:
         return value - 2.0 * np.pi * np.round(value.real / (2.0 * np.pi))
     return value
+
+
+@inlined
+def factor_rates(kind, theta, o, Ra, g, x, u, a, b):
+    """(x', x'') and (u', u'') of the factors of a line; a, b are the motions (V, A) of the bodies."""
+    if kind == Measure.PROJECTION:
+        return _point_rates(b, x), _direction_rates(a, u)
+    if kind == Measure.DISTANCE:
+        of_x, of_a = _point_rates(b, x), _point_rates(a, axpy3(-g, u, x))
+        return of_x, _unit_rates(g, u, sub3(of_x[0], of_a[0]), sub3(of_x[1], of_a[1]))
+    of_w = _direction_rates(b, x)
+    if kind == Measure.DOT:
+        return of_w, _direction_rates(a, u)
+    return of_w, _angle_factor_rates(theta, o, Ra, x, u, of_w, a)
+
+
+@inlined
+def _point_rates(motion, x):
+    """First and second time derivative of a point of a body."""
+    V, A = motion
+    rate = moved(V, x)
+    return rate, add3(moved(A, x), cross3(V[0], rate))
+
+
+@inlined
+def _direction_rates(motion, u):
+    """First and second time derivative of a direction of a body."""
+    V, A = motion
+    rate = cross3(V[0], u)
+    return rate, add3(cross3(A[0], u), cross3(V[0], rate))
+
+
+@inlined
+def _unit_rates(g, u, d1, d2):
+    """Those of u = d / g, g = |d|, from those of d."""
+    g1 = dot3(u, d1)
+    u1 = scale3(1.0 / g, axpy3(-g1, u, d1))
+    g2 = dot3(u, d2) + dot3(u1, d1)
+    return u1, scale3(1.0 / g, sub3(d2, axpy3(g2, u, scale3(2.0 * g1, u1))))
+
+
+@inlined
+def _angle_factor_rates(theta, o, Ra, w, y, of_w, a):
+    """Those of the factor y = (c m - s u) / (c^2 + s^2) of an angle."""
+    u, m = _plane(theta, o, Ra)
+    (u1, u2), (m1, m2), (w1, w2) = _direction_rates(a, u), _direction_rates(a, m), of_w
+    c, s = dot3(u, w), dot3(m, w)
+    c1, s1 = dot3(u1, w) + dot3(u, w1), dot3(m1, w) + dot3(m, w1)
+    c2 = dot3(u2, w) + 2.0 * dot3(u1, w1) + dot3(u, w2)
+    s2 = dot3(m2, w) + 2.0 * dot3(m1, w1) + dot3(m, w2)
+    i, q1 = 1.0 / (c * c + s * s), 2.0 * (c * c1 + s * s1)
+    q2 = 2.0 * (c1 * c1 + c * c2 + s1 * s1 + s * s2)
+    p1 = sub3(axpy3(c1, m, scale3(c, m1)), axpy3(s1, u, scale3(s, u1)))
+    by_m, by_u = axpy3(c2, m, axpy3(2.0 * c1, m1, scale3(c, m2))), axpy3(s2, u, axpy3(2.0 * s1, u1, scale3(s, u2)))
+    y1 = scale3(i, axpy3(-q1, y, p1))
+    return y1, scale3(i, sub3(sub3(by_m, by_u), axpy3(q2, y, scale3(2.0 * q1, y1))))
+
+
+@inlined
+def line_rates(force_line, x, u, of_x, of_u):
+    """First and second time derivative of the line of factors x, u, from those of the factors."""
+    (x1, x2), (u1, u2) = of_x, of_u
+    turn1 = add3(cross3(x1, u), cross3(x, u1))
+    turn2 = add3(add3(cross3(x2, u), scale3(2.0, cross3(x1, u1))), cross3(x, u2))
+    if force_line:
+        return (turn1, u1), (turn2, u2)
+    return (turn1, scale3(0.0, u1)), (turn2, scale3(0.0, u2))

@@ -36,6 +36,7 @@ class Equations(NamedTuple):
 
     J: np.ndarray  # (m, n)
     lines: np.ndarray  # (m, 6)
+    line_rates: np.ndarray  # (m, 12) their first and second time derivatives, where sensitivities want them
     phi: np.ndarray  # (m,)
     phi1: np.ndarray  # (m,)
     phi2: np.ndarray  # (m,)

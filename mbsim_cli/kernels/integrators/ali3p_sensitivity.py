@@ -15,7 +15,9 @@ from mbsim_cli.kernels.algorithms.constraint_variation import (
     vary_constraint_forces,
     vary_constraint_rates,
     vary_constraints,
+    vary_with_velocity,
 )
+from mbsim_cli.kernels.algorithms.constraints import move_lines
 from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies, vary_element_forces
 from mbsim_cli.kernels.algorithms.resting_variation import Load, vary_resting
 from mbsim_cli.kernels.algorithms.variation import vary_kinematics
@@ -68,36 +70,13 @@ def vary_motion(model, theta, t, control, directions, state, sens, kin, comp, eq
 
 
 @merged
-def _vary_rates(model, theta, t, directions, state, sens, kin, eq, tw, order, out):
-    """-(variation of Phi' or Phi'')."""
-    vary_constraint_rates(
-        model,
-        theta,
-        directions.dtheta,
-        directions.touch,
-        eq.lines,
-        t,
-        state.z,
-        state.zd,
-        state.zdd,
-        sens.z,
-        sens.zd,
-        sens.zdd,
-        kin,
-        tw,
-        directions.order[order],
-        out,
-    )
-    scale(-1.0, out)
-
-
-@merged
 def vary_projections(
     model, theta, t, control, directions, corrections, state, sens, kin, eq, factor, columns, tw, resting
 ):
     """Sensitivities of the projected z', z'' and of sigma, kappa; ``corrections`` (2, n) are the motion's.
 
-    The identity in place of M does not vary, as if there were no corrections.
+    The identity in place of M does not vary, as if there were no corrections. Phi'' is varied with the velocities
+    before their projection, and then with what that changes.
     """
     dtheta, touch = directions.dtheta, directions.touch
     x = corrections if control.mass_projection else directions.still
@@ -107,13 +86,18 @@ def vary_projections(
     vary_resting(
         model, theta, dtheta, touch, eq.lines, state.z, sens.z, kin, tw, velocity, acceleration, resting[0], resting[1]
     )
-    _vary_rates(model, theta, t, directions, state, sens, kin, eq, tw, 1, columns.e)
+    move_lines(model, theta, kin, eq.line_rates)
+    vary_constraint_rates(
+        model, theta, dtheta, touch, eq.lines, eq.line_rates, t, state.z, state.zd, state.zdd, sens.z, sens.zd,
+        sens.zdd, kin, tw, resting[0].dphi, resting[1].dphi,
+    )  # fmt: skip
+    scaled(-1.0, resting[0].dphi, columns.e)
     scaled(-1.0, resting[0].dG, columns.b)
     error = solve_change(factor, control.projection_ratio, control.gradient_tolerance, sens.zd, columns)
     add_scaled(1.0, columns.x, sens.zd)
     copy_to(columns.mu, sens.sigma)
-    vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
-    _vary_rates(model, theta, t, directions, state, sens, kin, eq, tw, 2, columns.e)
+    vary_with_velocity(model, eq.lines, eq.line_rates, state.zd, columns.x, kin, resting[1].dphi)
+    scaled(-1.0, resting[1].dphi, columns.e)
     scaled(-1.0, resting[1].dG, columns.b)
     error = max(error, solve_change(factor, control.projection_ratio, control.gradient_tolerance, sens.zdd, columns))
     add_scaled(1.0, columns.x, sens.zdd)

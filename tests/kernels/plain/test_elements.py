@@ -6,11 +6,12 @@ import pytest
 from mbsim_cli.kernels.elements.force_law import measure_force, measure_force_variation
 from mbsim_cli.kernels.elements.laws import law_value, law_variation
 from mbsim_cli.kernels.elements.measures import (
-    Seen,
+    factor_rates,
     is_force_line,
     line,
+    line_rates,
     measure_value,
-    second_variation,
+    second_by_numbers,
     vary_numbers,
     vary_pose,
     wrap_angle,
@@ -148,39 +149,58 @@ def test_variation_of_a_measure(kind, numbers):
     assert np.allclose(np.array(dL) + carried, L.imag / EPS)
 
 
+SECOND = np.array([-1.0, 16.0, -30.0, 16.0, -1.0]) / 12.0  # derivative at the middle of five instants
+
+
+def along(R, r, V, A, t):
+    """Pose of a body that moves along the twists V + t A, exact to second order."""
+    pose = np.block([[R, r[:, None]], [np.zeros((1, 3)), np.ones((1, 1))]])
+    R, r = np.split(((np.eye(4) + t * V + 0.5 * t * t * (A + V @ V)) @ pose)[:3], [3], axis=1)
+    return tuple(R.ravel()), tuple(r.ravel())
+
+
 @pytest.mark.parametrize("kind", GEOMETRIC)
-def test_variation_of_a_second_derivative(kind):
-    """Body b moves along twists V + t A, and varies by N + t N' + t^2/2 N'', as body a sees it."""
+def test_variation_of_a_second_derivative_with_the_numbers(kind):
+    """Body a stands, and body b moves."""
     moving = Moving()
     (Ra, ra), (Rb, rb) = moving.poses()
-    V, A, N, N1, N2 = (twist(x) for x in np.random.default_rng(5).normal(size=(5, 2, 3)))
+    V, A = (twist(x) for x in np.random.default_rng(5).normal(size=(2, 2, 3)))
 
     def value(t):
-        pose = np.block([[moving.R[1], moving.r[1][:, None]], [np.zeros((1, 3)), np.ones((1, 1))]])
-        moved = (np.eye(4) + 1j * EPS * (N + t * N1 + 0.5 * t * t * N2)) @ (
-            np.eye(4) + t * V + 0.5 * t * t * (A + V @ V)
-        )
-        R, r = np.split((moved @ pose)[:3], [3], axis=1)
-        return measure_value(kind, moving.block + 1j * EPS * moving.eta, 0, Ra, ra, tuple(R.ravel()), tuple(r.ravel()))[
-            0
-        ]
+        block = moving.block + 1j * EPS * moving.eta
+        return measure_value(kind, block, 0, Ra, ra, *along(moving.R[1], moving.r[1], V, A, t))[0]
 
-    seen = Seen(*map(vector, (V, A, N, N1 + bracket(N, V), N2 + bracket(N1, V) + bracket(N, A))))
-    found = second_variation(kind, moving.block, 0, True, moving.eta[:, None], 0, Ra, ra, Rb, rb, seen)
+    eta = moving.eta[:, None]
+    found = second_by_numbers(kind, moving.block, 0, eta, 0, Ra, ra, Rb, rb, vector(V), vector(A))
     dt = 1e-3
-    weights = np.array([-1.0, 16.0, -30.0, 16.0, -1.0]) / (12.0 * dt * dt)
-    expected = sum(w * value(j * dt).imag / EPS for w, j in zip(weights, range(-2, 3), strict=True))
+    expected = sum(w * value(j * dt).imag / EPS for w, j in zip(SECOND, range(-2, 3), strict=True)) / dt**2
     assert np.isclose(found, expected, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", GEOMETRIC)
+def test_rates_of_a_line(kind):
+    """Both bodies move."""
+    moving = Moving()
+    motions = [tuple(twist(x) for x in motion) for motion in np.random.default_rng(6).normal(size=(2, 2, 2, 3))]
+
+    def line_at(t):
+        poses = [along(R, r, V, A, t) for R, r, (V, A) in zip(moving.R, moving.r, motions, strict=True)]
+        return np.array(line(is_force_line(kind), *measure_value(kind, moving.block, 0, *poses[0], *poses[1])[1:]))
+
+    (Ra, ra), (Rb, rb) = moving.poses()
+    g, x, u = measure_value(kind, moving.block, 0, Ra, ra, Rb, rb)
+    a, b = (tuple(map(vector, motion)) for motion in motions)
+    rates = factor_rates(kind, moving.block, 0, Ra, g, x, u, a, b)
+    first, second = line_rates(is_force_line(kind), x, u, *rates)
+    dt = 1e-3
+    expected = sum(w * line_at(j * dt) for w, j in zip(SECOND, range(-2, 3), strict=True)) / dt**2
+    assert np.allclose(first, line_at(1j * EPS).imag / EPS)
+    assert np.allclose(second, expected, rtol=1e-7, atol=1e-6)
 
 
 def vector(matrix):
     """Spatial vector of a 4 x 4 matrix of a twist."""
     return (matrix[2, 1], matrix[0, 2], matrix[1, 0]), tuple(matrix[:3, 3])
-
-
-def bracket(a, b):
-    """a x b of twists as matrices."""
-    return a @ b - b @ a
 
 
 def test_angles_wrap():
