@@ -47,8 +47,7 @@ class Twists(NamedTuple):
     N: np.ndarray  # (nb + 1, 6, p)
     N1: np.ndarray  # (nb + 1, 6, p)
     N2: np.ndarray  # (nb + 1, 6, p)
-    base: np.ndarray  # (nb, 6, p) pose twist of the joint frame on the parent's side
-    F: np.ndarray  # (nb + 1, 6, p) variation of the forces on a subtree
+    F: np.ndarray  # (nb + 1, 6, p) variation of the forces on a body, then on a subtree
     lines: np.ndarray  # (m, 6, p) variation of the constraints' gradient lines
 
 
@@ -70,7 +69,7 @@ def composite(model, dtype=np.float64):
 def twists(model, p, dtype=np.float64):
     """Allocate Twists."""
     nb, m = model.tree.parent.size, model.constraints.measure.size
-    return Twists(*(zeros((nb + 1, 6, p), dtype) for _ in range(5)), zeros((m, 6, p), dtype))
+    return Twists(*(zeros((nb + 1, 6, p), dtype) for _ in range(4)), zeros((m, 6, p), dtype))
 
 
 class Touch(NamedTuple):
