@@ -52,7 +52,7 @@ def vary_bodies_outward(tree, theta, dtheta, touch, kin, W, art, dz, dzd, dzdd, 
     vary_ground(tree, dtheta, tw)
     for i in range(tree.parent.size):
         p, d = tree.parent[i], offset_to_parent(tree, kin, i)
-        P, momentum = rate_matrix(kin, i)
+        couple, momentum = rate_matrix(kin, i)
         inertia, F = inertia_at(kin.inertia, i), sub6(body_force(kin, i), motion_at(W, i))
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
@@ -65,7 +65,7 @@ def vary_bodies_outward(tree, theta, dtheta, touch, kin, W, art, dz, dzd, dzdd, 
             if touch.geometry[i, g]:
                 own = body_frame_twist(tree, theta, dtheta, k, kin, i)
                 N, N1, N2 = add_fixed(own, motion_at(kin.V, i), motion_at(kin.A, i), N, N1, N2)
-            dF = add6(cross_force(N, F), add6(inertia_apply(inertia, N2), rate_apply(P, momentum, N1[0])))
+            dF = add6(cross_force(N, F), add6(inertia_apply(inertia, N2), rate_apply(couple, momentum, N1[0])))
             if touch.inertia[i, g]:
                 dF = add6(dF, own_inertia_force(tree, theta, dtheta, k, kin, i))
             store2(tw.N, i, k, N)

@@ -37,7 +37,7 @@ from mbsim_cli.kernels.algorithms.forces import applied_wrench, measure_and_rate
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.kinematics import euler_moment, offset_to_parent
 from mbsim_cli.kernels.algorithms.motion_forces import drag_of, follows_motion, is_tyre, vary_drag, vary_tyre
-from mbsim_cli.kernels.algorithms.newton_matrix import applied_variation, rate_apply, rate_matrix
+from mbsim_cli.kernels.algorithms.newton_matrix import applied_variation, own_rates, rate_apply, rate_at
 from mbsim_cli.kernels.algorithms.variation import body_frame_twist, parent_frame_twist
 from mbsim_cli.kernels.elements.columns import is_euler, load4, load4_of
 from mbsim_cli.kernels.elements.force_law import (
@@ -68,9 +68,8 @@ def vary_bodies(tree, theta, dtheta, touch, z, dz, kin, comp, tw, dG_out):
 
     ``tw.F`` holds the parts of elements and constraints as each body sees them.
     """
+    own_rates(tree, kin, comp)
     for i in range(tree.parent.size - 1, -1, -1):
-        inertia = inertia_at(kin.inertia, i)
-        P, momentum = rate_matrix(kin, i)
         F = sub6(motion_at(comp.F, i), motion_at(comp.W, i))
         back = scale3(-1.0, offset_to_parent(tree, kin, i))
         p = tree.parent[i]
@@ -82,8 +81,10 @@ def vary_bodies(tree, theta, dtheta, touch, z, dz, kin, comp, tw, dG_out):
                 accumulate2(tw.F, i, k, 1.0, cross_force(body_frame_twist(tree, theta, dtheta, k, kin, i), F))
                 own = parent_frame_twist(tree, theta, dtheta, k, kin, i)
                 accumulate_shifted2(tw.F, p, k, cross_force(own, F), back)
+            # read here: numbers read before the loop would be spread over lanes and kept in memory so
+            inertia, (couple, momentum) = inertia_at(kin.inertia, i), rate_at(comp, i)
             dF = add6(motion_at2(tw.F, i, k), inertia_apply(inertia, motion_at2(tw.N2, i, k)))
-            dF = add6(dF, rate_apply(P, momentum, motion_at2(tw.N1, i, k)[0]))
+            dF = add6(dF, rate_apply(couple, momentum, motion_at2(tw.N1, i, k)[0]))
             dF = _vary_rows(tree, theta, z, dz, kin, i, k, F, dF, dG_out)
             accumulate_shifted2(tw.F, p, k, dF, back)
 
@@ -272,9 +273,8 @@ def vary_applied(model, theta, dtheta, t, f, kin, tw):
 @inlined
 def _vary_tyre(model, theta, dtheta, touch, no_eta, f, kin, tw):
     b = model.pairs.b[model.forces.pair[f]]
-    contact = kept_contact(kin.contacts[f])
     for g in range(0, dtheta.shape[1], width(dtheta)):
-        k = block(dtheta, g)
+        k, contact = block(dtheta, g), kept_contact(kin.contacts[f])
         change = vary_tyre_along(model, theta, dtheta, touch, no_eta, f, g, k, contact, kin, tw)
         _take(tw, kin, b, k, tyre_wrench(contact), change.wrench)
 

@@ -87,7 +87,7 @@ def vary_resting(model, theta, dtheta, touch, lines, z, dz, kin, tw, load, other
 def _outwards(tree, theta, dtheta, touch, z, dz, kin, x, y, rest, other):
     """A, N'', and forces of single bodies with their variations."""
     for i in range(tree.parent.size):
-        p, offset, inertia = tree.parent[i], offset_to_parent(tree, kin, i), inertia_at(kin.inertia, i)
+        p, offset = tree.parent[i], offset_to_parent(tree, kin, i)
         shifts = not is_zero3(offset)
         base, other_base = shift_motion(motion_at(rest.A, p), offset), shift_motion(motion_at(other.A, p), offset)
         for g in range(0, dz.shape[1], width(dz)):
@@ -123,6 +123,7 @@ def _outwards(tree, theta, dtheta, touch, z, dz, kin, x, y, rest, other):
             store(other.A, i, B)
             store2(rest.N2, i, k, N2)
             store2(other.N2, i, k, M2)
+            inertia = inertia_at(kin.inertia, i)
             dF, dH = inertia_apply(inertia, N2), inertia_apply(inertia, M2)
             store2(rest.dF, i, k, dF)
             store2(other.dF, i, k, dH)
@@ -130,6 +131,7 @@ def _outwards(tree, theta, dtheta, touch, z, dz, kin, x, y, rest, other):
                 d_inertia = inertia_variation(tree, theta, dtheta, k, kin, i)
                 accumulate2(rest.dF, i, k, 1.0, inertia_apply(d_inertia, A))
                 accumulate2(other.dF, i, k, 1.0, inertia_apply(d_inertia, B))
+        inertia = inertia_at(kin.inertia, i)
         store(rest.F, i, inertia_apply(inertia, motion_at(rest.A, i)))
         store(other.F, i, inertia_apply(inertia, motion_at(other.A, i)))
 
