@@ -22,6 +22,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     shift_force,
     shift_motion,
     store2,
+    sub6,
 )
 from mbsim_cli.kernels.algebra.vec3 import axpy3, dot3, scale3
 from mbsim_cli.kernels.algebra.whole import clear
@@ -43,13 +44,16 @@ from mbsim_cli.model.layout import NONE
 
 
 @kernel
-def vary_bodies_outward(tree, theta, dtheta, touch, kin, art, dz, dzd, dzdd, tw, x_out):
-    """N, N', N'' and F of all bodies, and in x (n, p) for each axis less what it meets; dzdd (n, p) of drives."""
+def vary_bodies_outward(tree, theta, dtheta, touch, kin, W, art, dz, dzd, dzdd, tw, x_out):
+    """N, N', N'' and F of all bodies, and in x (n, p) for each axis less what it meets; dzdd (n, p) of drives.
+
+    F turns the forces W (nb + 1, 6) on single bodies along, for they are varied as the bodies see them.
+    """
     vary_ground(tree, dtheta, tw)
     for i in range(tree.parent.size):
         p, d = tree.parent[i], offset_to_parent(tree, kin, i)
-        P, momentum = rate_matrix(kin, i)
-        inertia, F = inertia_at(kin.inertia, i), body_force(kin, i)
+        couple, momentum = rate_matrix(kin, i)
+        inertia, F = inertia_at(kin.inertia, i), sub6(body_force(kin, i), motion_at(W, i))
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
             N, N1, N2 = motion_at2(tw.N, p, k), motion_at2(tw.N1, p, k), motion_at2(tw.N2, p, k)
@@ -61,7 +65,7 @@ def vary_bodies_outward(tree, theta, dtheta, touch, kin, art, dz, dzd, dzdd, tw,
             if touch.geometry[i, g]:
                 own = body_frame_twist(tree, theta, dtheta, k, kin, i)
                 N, N1, N2 = add_fixed(own, motion_at(kin.V, i), motion_at(kin.A, i), N, N1, N2)
-            dF = add6(cross_force(N, F), add6(inertia_apply(inertia, N2), rate_apply(P, momentum, N1[0])))
+            dF = add6(cross_force(N, F), add6(inertia_apply(inertia, N2), rate_apply(couple, momentum, N1[0])))
             if touch.inertia[i, g]:
                 dF = add6(dF, own_inertia_force(tree, theta, dtheta, k, kin, i))
             store2(tw.N, i, k, N)

@@ -2,8 +2,9 @@
 
 from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels._simd import at
-from mbsim_cli.kernels.algebra.spatial import add6, axpy6, cross_motion, motion_at, motion_at2, store
-from mbsim_cli.kernels.algorithms.kinematics import euler_own
+from mbsim_cli.kernels.algebra.spatial import add6, axpy6, cross_motion, motion_at, motion_at2, shift_motion, store
+from mbsim_cli.kernels.algorithms.kinematics import euler_own, offset_to_parent
+from mbsim_cli.kernels.algorithms.variation import parent_frame_twist
 from mbsim_cli.kernels.elements.columns import euler_column_rate, is_euler, load4, load4_of
 from mbsim_cli.model.codes import Column
 
@@ -20,10 +21,12 @@ def column_variation(tree, theta, z, dz, kin, i, c, k, N, base):
 
 
 @kernel
-def vary_columns(tree, theta, z, dz, k, kin, tw, dS_out):
+def vary_columns(tree, theta, dtheta, touch, z, dz, k, kin, tw, dS_out):
     """Variation k of all columns, dS (n, 6); needs ``vary_kinematics``. Cost O(n)."""
     for i in range(tree.parent.size):
-        N = motion_at2(tw.base, i, k)
+        N = shift_motion(motion_at2(tw.N, tree.parent[i], k), offset_to_parent(tree, kin, i))
+        if touch.geometry[i, k]:
+            N = add6(N, parent_frame_twist(tree, theta, dtheta, k, kin, i))
         base = N
         for c in range(tree.first_column[i], tree.first_column[i + 1]):
             if tree.column_kind[c] == Column.EULER_0:

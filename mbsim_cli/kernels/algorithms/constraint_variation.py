@@ -86,7 +86,10 @@ def _vary_rows_of_pair(model, theta, dtheta, touch, first, last, g, k, kin, tw, 
 
 @kernel
 def vary_constraint_forces(model, dtheta, lines, multiplier, dz, kin, tw, dG_out):
-    """Add the variation of Phi_z^T lambda at fixed lambda; needs ``vary_constraints`` and the gradient lines (m, 6)."""
+    """Add the variation of Phi_z^T lambda at fixed lambda, as the bodies see it.
+
+    Needs ``vary_constraints`` and the gradient lines (m, 6).
+    """
     measures, pairs, rows = model.measures, model.pairs, model.constraints.measure
     first = 0
     while first < rows.size:
@@ -99,9 +102,9 @@ def vary_constraint_forces(model, dtheta, lines, multiplier, dz, kin, tw, dG_out
             for g in range(0, dz.shape[1], width(dz)):
                 k = block(dz, g)
                 seen = vary_pull(tw.lines, multiplier, first, last, k)
-                dW = add6(seen, cross_force(at_origin2(tw.N, kin, a, k), W))
-                apply_to_body2(tw.F, kin, b, k, 1.0, dW)
-                apply_to_body2(tw.F, kin, a, k, -1.0, dW)
+                N = _difference(tw.N, kin, a, b, k)
+                apply_to_body2(tw.F, kin, a, k, -1.0, seen)
+                apply_to_body2(tw.F, kin, b, k, 1.0, sub6(seen, cross_force(N, W)))
         first = last
 
 

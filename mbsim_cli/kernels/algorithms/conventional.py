@@ -105,7 +105,7 @@ def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn,
     clear_forces(tw, eq.dG)
     vary_element_forces(model, theta, dtheta, touch, dyn.no_eta, t, z, zd, dz, dzd, kin, tw, eq.dG)
     for k in range(dz.shape[1]):
-        vary_columns(tree, theta, z, dz, k, kin, tw, dyn.dS)
+        vary_columns(tree, theta, dtheta, touch, z, dz, k, kin, tw, dyn.dS)
         clear(eq.dM)
         for b in range(tree.parent.size):
             _vary_sums(tree, theta, dtheta, touch, k, b, dyn, eq.dG, eq.dM)
@@ -123,8 +123,9 @@ def _vary_sums(tree, theta, dtheta, touch, k, b, dyn, dK_out, dM_out):
         inertia_at(kin.inertia, b),
         vary_inertia(tree, theta, dtheta, k, touch.inertia[b, k], kin, b, N),
     )
-    F = sub6(body_force(kin, b), motion_at(dyn.W, b))
-    dF = add6(vary_body_force(kin, dyn.tw, b, k, inertia, d_inertia), motion_at2(dyn.tw.F, b, k))
+    W = motion_at(dyn.W, b)
+    F, seen = sub6(body_force(kin, b), W), motion_at2(dyn.tw.F, b, k)
+    dF = add6(vary_body_force(kin, dyn.tw, b, k, inertia, d_inertia), sub6(seen, cross_force(N, W)))
     body_jacobian(tree, b, kin.S, J)
     body_jacobian(tree, b, dyn.dS, dJ)
     for c in range(J.shape[1]):

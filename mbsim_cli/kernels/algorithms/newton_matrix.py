@@ -138,9 +138,9 @@ def _inertia_to_parent(tree, kin, comp, i):
 
 @inlined
 def rate_matrix(kin, i):
-    """Moments P of x' x^T (3 x 3 by rows) and linear momentum p of body i, about its reference point."""
+    """Couple 2 (tr P 1 - P) (3 x 3 by rows), P the moments of x' x^T, and twice the momentum of body i."""
     m, h, J = inertia_at(kin.inertia, i)
-    w, v = motion_at(kin.V, i)
+    w, v = scale6(2.0, motion_at(kin.V, i))
     half = 0.5 * (J[0] + J[1] + J[2])
     # second moments x x^T of the mass, columns
     x = (half - J[0], -J[3], -J[4])
@@ -150,56 +150,55 @@ def rate_matrix(kin, i):
     b = add3(cross3(w, y), scale3(h[1], v))
     c = add3(cross3(w, z), scale3(h[2], v))
     momentum = add3(scale3(m, v), cross3(w, h))
-    return (a[0], b[0], c[0], a[1], b[1], c[1], a[2], b[2], c[2]), momentum
+    couple = (b[1] + c[2], -b[0], -c[0], -a[1], a[0] + c[2], -c[1], -a[2], -b[2], a[0] + b[1])
+    return couple, momentum
 
 
 @inlined
-def rate_apply(P, momentum, w):
+def rate_apply(couple, momentum, w):
     """B (w, v): force of a unit rate of twist; only its angular part w counts."""
-    trace = P[0] + P[4] + P[8]
-    n = (
-        trace * w[0] - (P[0] * w[0] + P[1] * w[1] + P[2] * w[2]),
-        trace * w[1] - (P[3] * w[0] + P[4] * w[1] + P[5] * w[2]),
-        trace * w[2] - (P[6] * w[0] + P[7] * w[1] + P[8] * w[2]),
-    )
-    return (scale3(2.0, n), scale3(2.0, cross3(w, momentum)))
+    return (rotate(couple, w), cross3(w, momentum))
 
 
 @inlined
-def _rate_at(comp, i):
+def rate_at(comp, i):
+    """``rate_matrix`` in row i."""
     return row9(comp.rate, i), row3(comp.rate, i, 9)
 
 
 @inlined
-def _own_rates(tree, kin, comp):
+def own_rates(tree, kin, comp):
+    """Leave in comp.rate (nb + 1, 12) the rate matrices of single bodies."""
     nb = tree.parent.size
     for k in range(12):
         comp.rate[nb, k] = 0.0
     for i in range(nb):
-        P, momentum = rate_matrix(kin, i)
+        couple, momentum = rate_matrix(kin, i)
         for k in range(9):
-            comp.rate[i, k] = P[k]
+            comp.rate[i, k] = couple[k]
         for k in range(3):
             comp.rate[i, 9 + k] = momentum[k]
 
 
 @inlined
 def _rate_to_parent(tree, kin, comp, i):
-    """P of x' (x + d)^T, with d the shift of the reference point."""
+    """Couples of x' (x + d)^T, with d the shift of the reference point."""
     p = tree.parent[i]
     d = offset_to_parent(tree, kin, i)
+    trace = dot3(row3(comp.rate, i, 9), d)
     for r in range(3):
         momentum = comp.rate[i, 9 + r]
         comp.rate[p, 9 + r] += momentum
+        comp.rate[p, 4 * r] += trace
         for c in range(3):
-            comp.rate[p, 3 * r + c] += comp.rate[i, 3 * r + c] + momentum * d[c]
+            comp.rate[p, 3 * r + c] += comp.rate[i, 3 * r + c] - momentum * d[c]
 
 
 @inlined
 def _inertia_part(model, h, kin, comp, T_out):
     tree = model.tree
     _own_inertia(tree, kin, comp)
-    _own_rates(tree, kin, comp)
+    own_rates(tree, kin, comp)
     for i in range(tree.parent.size - 1, -1, -1):
         _columns_of_body(tree, h, i, kin, comp)
         _inertia_to_parent(tree, kin, comp, i)
@@ -215,8 +214,7 @@ def _columns_of_body(tree, h, i, kin, comp):
     """Keep S, X, Y of the columns of body i, and what the subtree makes of them: I X + B Y + q S x* F, I S, B^T S."""
     q, columns, own = 0.25 * h * h, comp.columns, comp.own
     inertia, F = inertia_at(comp.inertia, i), motion_at(comp.F, i)
-    P, momentum = _rate_at(comp, i)
-    K, p = _couples(P), scale3(2.0, momentum)
+    K, p = rate_at(comp, i)
     back = scale3(-1.0, row3(kin.ref, i, 0))
     for k in range(tree.first_column[i], tree.first_column[i + 1]):
         S, S1, S2 = motion_at(kin.S, k), motion_at(kin.S1, k), motion_at(kin.S2, k)
@@ -233,22 +231,6 @@ def _columns_of_body(tree, h, i, kin, comp):
         store_at(own, k, OWN_S, S)
         store_at(own, k, OWN_DOWN, down)
         own[k, OWN_RATE], own[k, OWN_RATE + 1], own[k, OWN_RATE + 2] = turned
-
-
-@inlined
-def _couples(P):
-    """2 (tr P 1 - P): the couple of B for a unit angular rate."""
-    return (
-        2.0 * (P[4] + P[8]),
-        -2.0 * P[1],
-        -2.0 * P[2],
-        -2.0 * P[3],
-        2.0 * (P[0] + P[8]),
-        -2.0 * P[5],
-        -2.0 * P[6],
-        -2.0 * P[7],
-        2.0 * (P[0] + P[4]),
-    )
 
 
 @inlined

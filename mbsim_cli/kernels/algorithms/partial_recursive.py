@@ -86,7 +86,7 @@ def vary_accelerations(
     vary_element_forces(model, theta, dtheta, touch, dyn.no_eta, t, z, zd, dz, dzd, kin, tw, eq.dG)
     vary_bodies(tree, theta, dtheta, touch, z, dz, kin, dyn.comp, tw, eq.dG)
     for k in range(dz.shape[1]):
-        vary_columns(tree, theta, z, dz, k, kin, tw, dyn.dS)
+        vary_columns(tree, theta, dtheta, touch, z, dz, k, kin, tw, dyn.dS)
         vary_composites(tree, theta, dtheta, touch, k, kin, tw, dyn.d_inertia)
         vary_mass_matrix(tree, kin, dyn.comp, dyn.dS, dyn.d_inertia, eq.dM)
         add_product(eq.dM, zdd, k, eq.dG)

@@ -109,7 +109,7 @@ def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn,
     tree, kin, art, tw, driver = model.tree, dyn.kin, dyn.art, dyn.twists, dyn.open_tree.driver
     motion_kinematics(tree, theta, z, zd, zdd, kin)
     vary_driven_acceleration(model, theta, dtheta, t, dyn.open_tree, zdd, dyn.driven)
-    vary_bodies_outward(tree, theta, dtheta, touch, kin, art, dz, dzd, dyn.driven, tw, dyn.x)
+    vary_bodies_outward(tree, theta, dtheta, touch, kin, dyn.W, art, dz, dzd, dyn.driven, tw, dyn.x)
     if model.forces.kind.size > 0:
         clear(dyn.dG)
         vary_element_forces(model, theta, dtheta, touch, dyn.no_eta, t, z, zd, dz, dzd, kin, tw, dyn.dG)

@@ -1,7 +1,8 @@
 """Variation of G = M z'' - Q + Phi_z^T lambda in p directions, by one backward recursion.
 
-Each body's force varies by dF = N x* F + I N'' + B N' + (own inertia), each element's by its line; a
-coordinate's row varies by dG = S . dF + (N x S) . F. Needs ``vary_kinematics`` and ``residual`` at the state.
+Forces are varied as the body sees them that they act on, by dF - N x* F: the force that a body takes for its motion
+by I N'' + B N' + (own inertia), an element's by its line; to cross a column inwards adds dz S x* F, and the column's
+row varies by S . dF. Needs ``vary_kinematics`` and ``residual`` at the state.
 Paper 000, sections 5-7 (all of M_z z'', K, C, Q_rho at once); docs/theory/variations.md.
 """
 
@@ -23,7 +24,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     scale6,
     sub6,
 )
-from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3, load3_of, scale3
+from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3, load3_of, scale3, sub3
 from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.bodies import (
     apply_to_body2,
@@ -33,10 +34,11 @@ from mbsim_cli.kernels.algorithms.bodies import (
 )
 from mbsim_cli.kernels.algorithms.constraints import coordinate_measure, coordinate_rates, coordinate_slope
 from mbsim_cli.kernels.algorithms.forces import applied_wrench, measure_and_rate
-from mbsim_cli.kernels.algorithms.inverse_dynamics import body_force, inertia_at
+from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.kinematics import euler_moment, offset_to_parent
-from mbsim_cli.kernels.algorithms.motion_forces import follows_motion, is_tyre, vary_drag, vary_tyre
-from mbsim_cli.kernels.algorithms.newton_matrix import applied_variation, rate_apply, rate_matrix
+from mbsim_cli.kernels.algorithms.motion_forces import drag_of, follows_motion, is_tyre, vary_drag, vary_tyre
+from mbsim_cli.kernels.algorithms.newton_matrix import applied_variation, own_rates, rate_apply, rate_at
+from mbsim_cli.kernels.algorithms.variation import body_frame_twist, parent_frame_twist
 from mbsim_cli.kernels.elements.columns import is_euler, load4, load4_of
 from mbsim_cli.kernels.elements.force_law import (
     measure_force,
@@ -45,11 +47,10 @@ from mbsim_cli.kernels.elements.force_law import (
 from mbsim_cli.kernels.elements.laws import law_value, law_variation
 from mbsim_cli.kernels.elements.measures import (
     is_geometric,
-    moved,
     vary_numbers,
     vary_pose,
 )
-from mbsim_cli.kernels.elements.tyre import kept_contact, no_own, tyre_own
+from mbsim_cli.kernels.elements.tyre import kept_contact, no_own, tyre_own, tyre_wrench
 from mbsim_cli.model.codes import Axes, Column, Force, Measure
 from mbsim_cli.model.layout import COM, DRAG_SIZE, INERTIA, MASS, MEASURE_SIZE, NONE, TYRE_SIZE
 
@@ -63,36 +64,52 @@ def clear_forces(tw, dG_out):
 
 @kernel
 def vary_bodies(tree, theta, dtheta, touch, z, dz, kin, comp, tw, dG_out):
-    """Add the bodies' part and sum over subtrees; dG (n, p) holds the elements' direct part on entry."""
+    """Add the bodies' part and sum over subtrees; dG (n, p) holds the elements' direct part on entry.
+
+    ``tw.F`` holds the parts of elements and constraints as each body sees them.
+    """
+    own_rates(tree, kin, comp)
     for i in range(tree.parent.size - 1, -1, -1):
-        inertia = inertia_at(kin.inertia, i)
-        P, momentum = rate_matrix(kin, i)
-        F = body_force(kin, i)
-        total = sub6(motion_at(comp.F, i), motion_at(comp.W, i))
+        F = sub6(motion_at(comp.F, i), motion_at(comp.W, i))
         back = scale3(-1.0, offset_to_parent(tree, kin, i))
         p = tree.parent[i]
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
             if touch.inertia[i, g]:  # in memory, as in ``vary_kinematics``
                 accumulate2(tw.F, i, k, 1.0, own_inertia_force(tree, theta, dtheta, k, kin, i))
-            dF = add6(motion_at2(tw.F, i, k), cross_force(motion_at2(tw.N, i, k), F))
-            dF = add6(dF, inertia_apply(inertia, motion_at2(tw.N2, i, k)))
-            dF = add6(dF, rate_apply(P, momentum, motion_at2(tw.N1, i, k)[0]))
-            if tree.first_column[i + 1] > tree.first_column[i]:
-                _vary_rows(tree, theta, z, dz, kin, i, k, motion_at2(tw.base, i, k), total, dF, dG_out)
+            if touch.geometry[i, g]:
+                accumulate2(tw.F, i, k, 1.0, cross_force(body_frame_twist(tree, theta, dtheta, k, kin, i), F))
+                own = parent_frame_twist(tree, theta, dtheta, k, kin, i)
+                accumulate_shifted2(tw.F, p, k, cross_force(own, F), back)
+            # read here: numbers read before the loop would be spread over lanes and kept in memory so
+            inertia, (couple, momentum) = inertia_at(kin.inertia, i), rate_at(comp, i)
+            dF = add6(motion_at2(tw.F, i, k), inertia_apply(inertia, motion_at2(tw.N2, i, k)))
+            dF = add6(dF, rate_apply(couple, momentum, motion_at2(tw.N1, i, k)[0]))
+            dF = _vary_rows(tree, theta, z, dz, kin, i, k, F, dF, dG_out)
             accumulate_shifted2(tw.F, p, k, dF, back)
 
 
 @inlined
-def _vary_rows(tree, theta, z, dz, kin, i, k, N, total, dF, dG_out):
-    for c in range(tree.first_column[i], tree.first_column[i + 1]):
+def _vary_rows(tree, theta, z, dz, kin, i, k, F, dF, dG_out):
+    """Add the rows of joint i; return dF as the frame sees it that its columns start from."""
+    for c in range(tree.first_column[i + 1] - 1, tree.first_column[i] - 1, -1):
         S, kind = motion_at(kin.S, c), tree.column_kind[c]
         if kind == Column.EULER_0:
-            vary_euler_rows(tree, theta, z, dz, kin, i, c, k, total, sub6(dF, cross_force(N, total)), dG_out)
+            dF = add6(dF, cross_force(euler_turn(kin, dz, c, k), F))
+            vary_euler_rows(tree, theta, z, dz, kin, i, c, k, F, dF, dG_out)
         elif not is_euler(kind):
-            turned = cross_force(S, total)  # (N x S) . F = N . (S x* F)
-            add_to(dG_out, c, k, dot6(S, dF) + dot6(N, turned))
-        N = axpy6(at(dz, c, k), S, N)
+            add_to(dG_out, c, k, dot6(S, dF))
+            dF = axpy6(at(dz, c, k), cross_force(S, F), dF)
+    return dF
+
+
+@inlined
+def euler_turn(kin, dz, c, k):
+    """Twist of the four columns from c on together."""
+    turn = scale6(at(dz, c, k), motion_at(kin.S, c))
+    for j in range(1, 4):
+        turn = axpy6(at(dz, c + j, k), motion_at(kin.S, c + j), turn)
+    return turn
 
 
 @inlined
@@ -151,7 +168,7 @@ def slope_variation(measures, dtheta, k, m, j, dz):
 
 @kernel
 def vary_element_forces(model, theta, dtheta, touch, no_eta, t, z, zd, dz, dzd, kin, tw, dG_out):
-    """Add the variation of -Q of all force elements; needs ``element_forces`` at the state."""
+    """Add the variation of -Q of all force elements, as the bodies see them; needs ``element_forces`` at the state."""
     for f in range(model.forces.kind.size):
         if is_tyre(model.forces.kind[f]):
             _vary_tyre(model, theta, dtheta, touch, no_eta, f, kin, tw)
@@ -191,16 +208,15 @@ def _vary_along_measure(model, theta, dtheta, touch, t, f, kin, tw):
     Q, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
     for start in range(0, dtheta.shape[1], width(dtheta)):
         k = block(dtheta, start)
-        Na = at_origin2(tw.N, kin, a, k)
-        N = sub6(at_origin2(tw.N, kin, b, k), Na)
+        N = sub6(at_origin2(tw.N, kin, b, k), at_origin2(tw.N, kin, a, k))
         dg, L, dL = vary_seen(model, theta, dtheta, touch.measure[m, start], m, k, kin, N)
         dv = add6(sub6(at_origin2(tw.N1, kin, b, k), at_origin2(tw.N1, kin, a, k)), cross_motion(N, Vb))
         dQ = by_g * dg + by_g1 * (dot6(v, dL) + dot6(dv, L))
         if touch.force[f, start]:
             dQ += measure_force_variation(model.forces, model.laws, theta, dtheta, k, f, t, g, g1)
-        dW = add6(axpy6(dQ, L, scale6(Q, dL)), cross_force(Na, scale6(Q, L)))
-        apply_to_body2(tw.F, kin, b, k, -1.0, dW)
-        apply_to_body2(tw.F, kin, a, k, 1.0, dW)
+        seen = axpy6(dQ, L, scale6(Q, dL))
+        apply_to_body2(tw.F, kin, a, k, 1.0, seen)
+        apply_to_body2(tw.F, kin, b, k, -1.0, sub6(seen, cross_force(N, scale6(Q, L))))
 
 
 @inlined
@@ -233,24 +249,23 @@ def _explicit(measures, dtheta, k, m, j, z):
 
 @inlined
 def vary_applied(model, theta, dtheta, t, f, kin, tw):
-    """Variation of an applied force or torque, taken from its body."""
+    """Variation of an applied force or torque, as its body sees it, taken from it."""
     forces = model.forces
     o, b = forces.theta[f], model.pairs.b[forces.pair[f]]
     R, _ = pose_of(kin, b)
     _, point, vector = applied_wrench(model, theta, t, kin, f)
     for g in range(0, dtheta.shape[1], width(dtheta)):
         k = block(dtheta, g)
-        N = at_origin2(tw.N, kin, b, k)
-        d_point = add3(moved(N, point), rotate(R, load3_of(dtheta, o, k)))
+        d_point = rotate(R, load3_of(dtheta, o, k))
         factor, d_factor = 1.0 + 0.0 * theta[0], 0.0 * at(dtheta, o, k)
         if forces.law[f, 0] != NONE:
             factor, _, _ = law_value(model.laws, theta, forces.law[f, 0], t)
             d_factor, _, _ = law_variation(model.laws, theta, dtheta, k, forces.law[f, 0], t)
         given = add3(scale3(factor, load3_of(dtheta, o + 3, k)), scale3(d_factor, load3(theta, o + 3)))
         if forces.axes[f] == Axes.BODY:
-            d_vector = add3(rotate(R, given), cross3(N[0], vector))
+            d_vector = rotate(R, given)
         else:
-            d_vector = scale3(1.0 + 0.0 * R[0], given)
+            d_vector = sub3(given, cross3(motion_at2(tw.N, b, k)[0], vector))
         dW = applied_variation(forces.kind[f] == Force.TORQUE, point, vector, d_point, d_vector)
         apply_to_body2(tw.F, kin, b, k, -1.0, dW)
 
@@ -258,11 +273,17 @@ def vary_applied(model, theta, dtheta, t, f, kin, tw):
 @inlined
 def _vary_tyre(model, theta, dtheta, touch, no_eta, f, kin, tw):
     b = model.pairs.b[model.forces.pair[f]]
-    contact = kept_contact(kin.contacts[f])
     for g in range(0, dtheta.shape[1], width(dtheta)):
-        k = block(dtheta, g)
+        k, contact = block(dtheta, g), kept_contact(kin.contacts[f])
         change = vary_tyre_along(model, theta, dtheta, touch, no_eta, f, g, k, contact, kin, tw)
-        apply_to_body2(tw.F, kin, b, k, -1.0, change.wrench)
+        _take(tw, kin, b, k, tyre_wrench(contact), change.wrench)
+
+
+@inlined
+def _take(tw, kin, b, k, W, dW):
+    """Take a variation of the wrench W, as body b sees it, from the body."""
+    seen = sub6(dW, cross_force(at_origin2(tw.N, kin, b, k), W))
+    apply_to_body2(tw.F, kin, b, k, -1.0, seen)
 
 
 @inlined
@@ -283,9 +304,9 @@ def vary_tyre_along(model, theta, dtheta, touch, no_eta, f, g, k, contact, kin, 
 def _vary_drag(model, theta, dtheta, touch, no_eta, f, kin, tw):
     o, b = model.forces.theta[f], model.pairs.b[model.forces.pair[f]]
     R, r = pose_of(kin, b)
-    V = at_origin(kin.V, kin, b)
+    V, W = at_origin(kin.V, kin, b), drag_of(model, theta, f, kin)
     for g in range(0, dtheta.shape[1], width(dtheta)):
         k = block(dtheta, g)
         eta = dtheta[o : o + DRAG_SIZE] if touch.force[f, g] else no_eta
         N, N1 = at_origin2(tw.N, kin, b, k), at_origin2(tw.N1, kin, b, k)
-        apply_to_body2(tw.F, kin, b, k, -1.0, vary_drag(theta, o, eta, k, R, r, V, N, N1))
+        _take(tw, kin, b, k, W, vary_drag(theta, o, eta, k, R, r, V, N, N1))

@@ -41,7 +41,7 @@ from mbsim_cli.kernels.algorithms.constraint_variation import pull_of, vary_pull
 from mbsim_cli.kernels.algorithms.constraints import rows_of_pair
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.kinematics import euler_frame, offset_to_parent
-from mbsim_cli.kernels.algorithms.residual_variation import inertia_variation, vary_euler_rows
+from mbsim_cli.kernels.algorithms.residual_variation import euler_turn, inertia_variation, vary_euler_rows
 from mbsim_cli.kernels.algorithms.variation import body_frame_twist, parent_frame_twist
 from mbsim_cli.kernels.elements.columns import is_euler, load4, load4_of
 from mbsim_cli.model.codes import Column
@@ -88,7 +88,7 @@ def vary_resting(model, theta, dtheta, touch, lines, z, dz, kin, tw, load, other
 def _outwards(tree, theta, dtheta, touch, z, dz, kin, x, y, rest, other):
     """A, N'', and forces of single bodies with their variations."""
     for i in range(tree.parent.size):
-        p, offset, inertia = tree.parent[i], offset_to_parent(tree, kin, i), inertia_at(kin.inertia, i)
+        p, offset = tree.parent[i], offset_to_parent(tree, kin, i)
         shifts = not is_zero3(offset)
         base, other_base = shift_motion(motion_at(rest.A, p), offset), shift_motion(motion_at(other.A, p), offset)
         for g in range(0, dz.shape[1], width(dz)):
@@ -110,7 +110,7 @@ def _outwards(tree, theta, dtheta, touch, z, dz, kin, x, y, rest, other):
             for c in range(tree.first_column[i], tree.first_column[i + 1]):
                 kind = tree.column_kind[c]
                 if kind == Column.EULER_0:
-                    turn = _euler_turn(kin, dz, c, k)
+                    turn = euler_turn(kin, dz, c, k)
                     N2 = add6(N2, add6(cross_motion(A, turn), _euler_own(tree, theta, z, x, dz, kin, i, c, k, turn)))
                     M2 = add6(M2, add6(cross_motion(B, turn), _euler_own(tree, theta, z, y, dz, kin, i, c, k, turn)))
                 elif not is_euler(kind):
@@ -124,6 +124,7 @@ def _outwards(tree, theta, dtheta, touch, z, dz, kin, x, y, rest, other):
             store(other.A, i, B)
             store2(rest.N2, i, k, N2)
             store2(other.N2, i, k, M2)
+            inertia = inertia_at(kin.inertia, i)
             dF, dH = inertia_apply(inertia, N2), inertia_apply(inertia, M2)
             store2(rest.dF, i, k, dF)
             store2(other.dF, i, k, dH)
@@ -131,17 +132,9 @@ def _outwards(tree, theta, dtheta, touch, z, dz, kin, x, y, rest, other):
                 d_inertia = inertia_variation(tree, theta, dtheta, k, kin, i)
                 accumulate2(rest.dF, i, k, 1.0, inertia_apply(d_inertia, A))
                 accumulate2(other.dF, i, k, 1.0, inertia_apply(d_inertia, B))
+        inertia = inertia_at(kin.inertia, i)
         store(rest.F, i, inertia_apply(inertia, motion_at(rest.A, i)))
         store(other.F, i, inertia_apply(inertia, motion_at(other.A, i)))
-
-
-@inlined
-def _euler_turn(kin, dz, c, k):
-    """Twist of the four columns from c on together."""
-    turn = scale6(at(dz, c, k), motion_at(kin.S, c))
-    for j in range(1, 4):
-        turn = axpy6(at(dz, c + j, k), motion_at(kin.S, c + j), turn)
-    return turn
 
 
 @inlined
@@ -213,7 +206,7 @@ def _inwards(tree, theta, dtheta, touch, z, dz, kin, rest, other):
             for c in range(tree.first_column[i + 1] - 1, tree.first_column[i] - 1, -1):
                 kind, S = tree.column_kind[c], motion_at(kin.S, c)
                 if kind == Column.EULER_0:
-                    turn = _euler_turn(kin, dz, c, k)
+                    turn = euler_turn(kin, dz, c, k)
                     dF, dH = add6(dF, cross_force(turn, F)), add6(dH, cross_force(turn, H))
                     vary_euler_rows(tree, theta, z, dz, kin, i, c, k, F, dF, rest.dG)
                     vary_euler_rows(tree, theta, z, dz, kin, i, c, k, H, dH, other.dG)

@@ -72,9 +72,8 @@ def vary_sensors(model, theta, dtheta, touch, orders, no_eta, t, z, zd, zdd, sen
                 put(out, first, k, _vary_attitude(sensors, s, k, kin, tw))
     for f in range(model.forces.kind.size):
         if is_tyre(model.forces.kind[f]) and is_sensed(sensors, f):
-            contact = kept_contact(kin.contacts[f])
             for g in range(0, out.shape[1], width(out)):
-                k = block(out, g)
+                k, contact = block(out, g), kept_contact(kin.contacts[f])
                 change = vary_tyre_along(model, theta, dtheta, touch, no_eta, f, g, k, contact, kin, tw)
                 for s in range(sensors.kind.size):
                     if sensors.kind[s] == Sensor.TYRE and sensors.index[s] == f:

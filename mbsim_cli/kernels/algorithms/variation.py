@@ -27,7 +27,7 @@ from mbsim_cli.model.layout import GRAVITY, P_C, P_P, R_C, R_P
 
 @kernel
 def vary_kinematics(tree, theta, dtheta, touch, kin, dz, dzd, dzdd, tw):
-    """Fill N, N', N'' and base of ``tw`` for directions dtheta (len(theta), p), dz, dzd, dzdd (n, p).
+    """Fill N, N', N'' of ``tw`` for directions dtheta (len(theta), p), dz, dzd, dzdd (n, p).
 
     What seldom differs from the parent's twists is added in memory: values that two branches may have made would
     keep the registers of both.
@@ -41,7 +41,6 @@ def vary_kinematics(tree, theta, dtheta, touch, kin, dz, dzd, dzdd, tw):
                 _enter_joint(tree, theta, dtheta, touch.geometry[i, g], kin, i, k, tw)
                 start = i
             N, N1, N2 = motion_at2(tw.N, start, k), motion_at2(tw.N1, start, k), motion_at2(tw.N2, start, k)
-            store2(tw.base, i, k, N)
             for c in range(tree.first_column[i], tree.first_column[i + 1]):
                 N, N1, N2 = cross_column(kin, c, at(dz, c, k), at(dzd, c, k), at(dzdd, c, k), N, N1, N2)
             _store_twists(tw, i, k, N, N1, N2)

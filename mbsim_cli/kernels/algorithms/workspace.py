@@ -35,7 +35,7 @@ class Composite(NamedTuple):
     F: np.ndarray  # (nb + 1, 6) inertia forces less weight
     W: np.ndarray  # (nb + 1, 6) forces of elements and constraints
     inertia: np.ndarray  # (nb + 1, 10)
-    rate: np.ndarray  # (nb + 1, 12) rate matrix B: 3 x 3 by rows, and linear momentum
+    rate: np.ndarray  # (nb + 1, 12) rate matrix B: couple, 3 x 3 by rows, and twice the momentum
     columns: np.ndarray  # (24, padded(n)) S, X, Y, I X + B Y + q S x* F of all columns, about the global origin
     own: np.ndarray  # (n, 15) S, I S, angular part of B^T S of each column, about the global origin
     spans: Spans  # of the columns that meet in the tangent
@@ -47,8 +47,7 @@ class Twists(NamedTuple):
     N: np.ndarray  # (nb + 1, 6, p)
     N1: np.ndarray  # (nb + 1, 6, p)
     N2: np.ndarray  # (nb + 1, 6, p)
-    base: np.ndarray  # (nb, 6, p) pose twist of the joint frame on the parent's side
-    F: np.ndarray  # (nb + 1, 6, p) variation of the forces on a subtree
+    F: np.ndarray  # (nb + 1, 6, p) variation of the forces on a body, then on a subtree
     lines: np.ndarray  # (m, 6, p) variation of the constraints' gradient lines
 
 
@@ -70,7 +69,7 @@ def composite(model, dtype=np.float64):
 def twists(model, p, dtype=np.float64):
     """Allocate Twists."""
     nb, m = model.tree.parent.size, model.constraints.measure.size
-    return Twists(*(zeros((nb + 1, 6, p), dtype) for _ in range(5)), zeros((m, 6, p), dtype))
+    return Twists(*(zeros((nb + 1, 6, p), dtype) for _ in range(4)), zeros((m, 6, p), dtype))
 
 
 class Touch(NamedTuple):
