@@ -47,7 +47,6 @@ class Twists(NamedTuple):
     N2: np.ndarray  # (nb + 1, 6, p)
     base: np.ndarray  # (nb, 6, p) pose twist of the joint frame on the parent's side
     F: np.ndarray  # (nb + 1, 6, p) variation of the forces on a subtree
-    lines: np.ndarray  # (m, 6, p) variation of the constraints' gradient lines
 
 
 def kinematics(nb, n, dtype=np.float64):
@@ -66,8 +65,8 @@ def composite(model, dtype=np.float64):
 
 def twists(model, p, dtype=np.float64):
     """Allocate Twists."""
-    nb, m = model.tree.parent.size, model.constraints.measure.size
-    return Twists(*(zeros((nb + 1, 6, p), dtype) for _ in range(5)), zeros((m, 6, p), dtype))
+    nb = model.tree.parent.size
+    return Twists(*(zeros((nb + 1, 6, p), dtype) for _ in range(5)))
 
 
 class Touch(NamedTuple):
