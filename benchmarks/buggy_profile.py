@@ -38,12 +38,12 @@ PARTS = (
     ("tangent (once for the gradient, and where the old one is stale)", 0, 1),
     ("factorisation (tangent, mass matrix)", 0, 2),
     ("mass matrix", 0, 1),
-    ("rates of constraints", 0, 2),
+    ("rates of constraints", 0, 1),
     ("variation of kinematics", 0, 2),
     ("variation of constraint forces", 0, 1),
     ("variation of springs and tyres", 0, 1),
     ("variation of bodies, sums over the tree", 0, 1),
-    ("variation of constraints and of their lines", 0, 2),
+    ("variation of constraints", 0, 1),
     ("variation of rates of constraints, both orders", 0, 1),
     ("variation of both resting systems", 0, 1),
     ("rates of the constraints' lines", 0, 1),
@@ -72,19 +72,19 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
             solve_constrained(work.tangent, 1e-3, work.column)
         elif part == 4:
             newton_matrix(
-                model, theta, t, control.h, state.z, state.zd, state.lam, eq.no_eta, kin, comp, work.tangent.T
+                model, theta, t, control.h, state.z, state.zd, eq.lines, state.lam, eq.no_eta, kin, comp, work.tangent.T
             )
         elif part == 5:
             factor_with(control.ratio, eq, work.tangent)
         elif part == 6:
             mass_matrix(model.tree, kin, comp, work.projection.T)
         elif part == 7:
-            constraint_rates(model, theta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
+            constraint_rates(model, theta, eq.lines, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
         elif part == 8:
             vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
         elif part == 9:
             clear_forces(tw, columns.b)
-            vary_constraint_forces(model, dtheta, eq.lines, state.lam, sens.z, kin, tw, columns.b)
+            vary_constraint_forces(model, theta, dtheta, touch, eq.lines, state.lam, sens.z, kin, tw, columns.b)
         elif part == 10:
             vary_element_forces(
                 model, theta, dtheta, touch, no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, columns.b
@@ -92,7 +92,7 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
         elif part == 11:
             vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, columns.b)
         elif part == 12:
-            vary_constraints(model, theta, dtheta, touch, t, state.z, sens.z, kin, tw, columns.e)
+            vary_constraints(model, theta, dtheta, touch, eq.lines, t, state.z, sens.z, kin, tw, columns.e)
         elif part == 13:
             vary_constraint_rates(
                 model, theta, dtheta, touch, eq.lines, eq.line_rates, t, state.z, state.zd, state.zdd, sens.z, sens.zd,
@@ -105,7 +105,7 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
                 extra.resting[0], extra.resting[1],
             )  # fmt: skip
         elif part == 15:
-            move_lines(model, theta, kin, eq.line_rates)
+            move_lines(model, theta, eq.lines, kin, eq.line_rates)
         elif part == 16:
             vary_with_velocity(model, eq.lines, eq.line_rates, state.zd, columns.x, kin, extra.resting[1].dphi)
         else:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._simd import padded, zeros
+from mbsim_cli.kernels.algorithms.constraints import LINE_SIZE
 from mbsim_cli.kernels.algorithms.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.open_tree import open_tree
 from mbsim_cli.kernels.algorithms.workspace import composite, kinematics, twists
@@ -102,7 +103,8 @@ def implicit_work(model: Any, theta: np.ndarray, stages: int, p: int) -> Implici
     set_ground(theta, kin)
     equations = StageEquations(
         kin, composite(model, dtype), twists(model, p, dtype), zeros((n, padded(n)), dtype), np.zeros(n, np.int64),
-        np.zeros(1), np.zeros(open_tree(model).euler.size), z(n), z(n), z(n, 1), z(n, p), z(m), z(MEASURE_SIZE, 1),
+        np.zeros(1), np.zeros(open_tree(model).euler.size), z(n), z(n), z(n, 1), z(n, p), z(m, LINE_SIZE), z(m),
+        z(MEASURE_SIZE, 1),
     )  # fmt: skip
     return ImplicitWork(
         np.array([BEFORE_START, 0.0, 0.0]),

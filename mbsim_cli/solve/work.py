@@ -6,6 +6,7 @@ import numpy as np
 
 from mbsim_cli.kernels._simd import padded, zeros
 from mbsim_cli.kernels.algorithms.constrained_solve import Columns, Factor
+from mbsim_cli.kernels.algorithms.constraints import LINE_SIZE
 from mbsim_cli.kernels.algorithms.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.resting_variation import resting
 from mbsim_cli.kernels.algorithms.sparsity import Sparsity, sparsity
@@ -53,7 +54,7 @@ def equations(model: Model, dtype: type) -> Equations:
     def z(*shape: int) -> np.ndarray:
         return np.zeros(shape, dtype)
 
-    return Equations(z(m, n), z(m, 6), z(m, 12), z(m), z(m), z(m), z(n), z(n), z(MEASURE_SIZE, 1))
+    return Equations(z(m, n), z(m, LINE_SIZE), z(m, 12), z(m), z(m), z(m), z(n), z(n), z(MEASURE_SIZE, 1))
 
 
 def factor(n: int, m: int, structure: Sparsity, dtype: type) -> Factor:

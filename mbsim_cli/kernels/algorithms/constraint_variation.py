@@ -3,17 +3,13 @@
 from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels._simd import add_to, at, block, put, width
 from mbsim_cli.kernels.algebra.spatial import (
-    accumulate2,
-    add6,
     axpy6,
     cross_force,
     cross_motion,
     dot6,
     motion_at,
-    motion_at2,
     scale6,
     six_at,
-    store2,
     sub6,
 )
 from mbsim_cli.kernels.algorithms.bodies import (
@@ -23,24 +19,29 @@ from mbsim_cli.kernels.algorithms.bodies import (
     column_at_origin,
     pose_of,
 )
-from mbsim_cli.kernels.algorithms.constraints import coordinate_slope, moving_line, rows_of_pair
+from mbsim_cli.kernels.algorithms.constraints import (
+    coordinate_slope,
+    measure_factors,
+    moving_line,
+    pull_of,
+    rows_of_pair,
+    vary_pull,
+)
 from mbsim_cli.kernels.algorithms.residual_variation import slope_variation
 from mbsim_cli.kernels.elements.laws import law_variation
 from mbsim_cli.kernels.elements.measures import (
+    is_force_line,
+    line,
     second_by_numbers,
     vary_numbers,
-    vary_pose,
 )
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import MEASURE_SIZE, NONE
 
 
 @kernel
-def vary_constraints(model, theta, dtheta, touch, t, z, dz, kin, tw, out):
-    """Variation of Phi, out (m, p); needs ``vary_kinematics``.
-
-    In ``tw.lines`` it leaves the variations of the gradient lines as the first body of each pair sees them.
-    """
+def vary_constraints(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out):
+    """Variation of Phi, out (m, p): N . L; needs ``vary_kinematics`` and the gradient lines (m, LINE_SIZE)."""
     measures, rows = model.measures, model.constraints.measure
     first = 0
     while first < rows.size:
@@ -48,14 +49,14 @@ def vary_constraints(model, theta, dtheta, touch, t, z, dz, kin, tw, out):
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
             if pair == NONE:
-                put(
-                    out,
-                    first,
-                    k,
-                    vary_coordinate_measure(measures, theta, dtheta, rows[first], k, z, z, z, dz, dz, dz, 0),
-                )
+                m = rows[first]
+                put(out, first, k, vary_coordinate_measure(measures, theta, dtheta, m, k, z, z, z, dz, dz, dz, 0))
             else:
-                _vary_rows_of_pair(model, theta, dtheta, touch, first, last, g, k, kin, tw, out)
+                N = _difference(tw.N, kin, model.pairs.a[pair], model.pairs.b[pair], k)
+                for i in range(first, last):
+                    put(out, i, k, dot6(N, motion_at(lines, i)))
+                    if touch.measure[rows[i], g]:
+                        add_to(out, i, k, _by_numbers(model, theta, dtheta, rows[i], k, kin, 0))
             for i in range(first, last):
                 by_law = at(dtheta, model.constraints.theta[i], k)
                 if model.constraints.law[i] != NONE:
@@ -64,31 +65,11 @@ def vary_constraints(model, theta, dtheta, touch, t, z, dz, kin, tw, out):
         first = last
 
 
-@inlined
-def _vary_rows_of_pair(model, theta, dtheta, touch, first, last, g, k, kin, tw, out):
-    measures = model.measures
-    pair = measures.pair[model.constraints.measure[first]]
-    a, b = model.pairs.a[pair], model.pairs.b[pair]
-    Ra, ra = pose_of(kin, a)
-    Rb, rb = pose_of(kin, b)
-    N = _difference(tw.N, kin, a, b, k)
-    for i in range(first, last):
-        m = model.constraints.measure[i]
-        kind, o = measures.kind[m], measures.theta[m]
-        _, dg, _, dL = vary_pose(kind, theta, o, Ra, ra, Rb, rb, N)
-        put(out, i, k, dg)
-        store2(tw.lines, i, k, dL)
-        if touch.measure[m, g]:
-            dg, dL = vary_numbers(kind, theta, o, dtheta[o : o + MEASURE_SIZE], k, Ra, ra, Rb, rb)
-            add_to(out, i, k, dg)
-            accumulate2(tw.lines, i, k, 1.0, dL)
-
-
 @kernel
-def vary_constraint_forces(model, dtheta, lines, multiplier, dz, kin, tw, dG_out):
+def vary_constraint_forces(model, theta, dtheta, touch, lines, multiplier, dz, kin, tw, dG_out):
     """Add the variation of Phi_z^T lambda at fixed lambda, as the bodies see it.
 
-    Needs ``vary_constraints`` and the gradient lines (m, 6).
+    Needs ``vary_kinematics`` and the lines (m, LINE_SIZE).
     """
     measures, pairs, rows = model.measures, model.pairs, model.constraints.measure
     first = 0
@@ -98,32 +79,39 @@ def vary_constraint_forces(model, dtheta, lines, multiplier, dz, kin, tw, dG_out
             vary_pull_on_coordinates(measures, rows[first], dtheta, dz, multiplier[first], dG_out)
         else:
             a, b = pairs.a[pair], pairs.b[pair]
+            Ra, _ = pose_of(kin, a)
             W = pull_of(lines, multiplier, first, last)
             for g in range(0, dz.shape[1], width(dz)):
                 k = block(dz, g)
-                seen = vary_pull(tw.lines, multiplier, first, last, k)
                 N = _difference(tw.N, kin, a, b, k)
+                seen = vary_pull(rows, measures, theta, lines, multiplier, first, last, Ra, N)
                 apply_to_body2(tw.F, kin, a, k, -1.0, seen)
                 apply_to_body2(tw.F, kin, b, k, 1.0, sub6(seen, cross_force(N, W)))
+                vary_pull_by_numbers(
+                    rows, measures, pairs, theta, dtheta, touch.measure, multiplier, first, last, g, k, kin, tw.F
+                )
         first = last
 
 
 @inlined
-def pull_of(lines, multiplier, first, last):
-    """Force of the equations from first to last on the second body, about the origin."""
-    W = scale6(multiplier[first], motion_at(lines, first))
-    for i in range(first + 1, last):
-        W = axpy6(multiplier[i], motion_at(lines, i), W)
-    return W
+def vary_pull_by_numbers(rows, measures, pairs, theta, dtheta, touched, multiplier, first, last, g, k, kin, dF_out):
+    """Add to forces on bodies (nb + 1, 6, p) what the measures' own numbers change in direction k, the block at g."""
+    for i in range(first, last):
+        if touched[rows[i], g]:
+            pair = measures.pair[rows[i]]
+            _, dL = _value_and_line_by_numbers(measures, pairs, theta, dtheta, rows[i], k, kin)
+            dW = scale6(multiplier[i], dL)
+            apply_to_body2(dF_out, kin, pairs.b[pair], k, 1.0, dW)
+            apply_to_body2(dF_out, kin, pairs.a[pair], k, -1.0, dW)
 
 
 @inlined
-def vary_pull(d_lines, multiplier, first, last, k):
-    """Its variation k at fixed multipliers, from those of the lines."""
-    dW = scale6(multiplier[first], motion_at2(d_lines, first, k))
-    for i in range(first + 1, last):
-        dW = axpy6(multiplier[i], motion_at2(d_lines, i, k), dW)
-    return dW
+def _value_and_line_by_numbers(measures, pairs, theta, dtheta, m, k, kin):
+    """Variation k of a measure and of its line with its own numbers."""
+    pair, o = measures.pair[m], measures.theta[m]
+    Ra, ra = pose_of(kin, pairs.a[pair])
+    Rb, rb = pose_of(kin, pairs.b[pair])
+    return vary_numbers(measures.kind[m], theta, o, dtheta[o : o + MEASURE_SIZE], k, Ra, ra, Rb, rb)
 
 
 @inlined
@@ -140,7 +128,7 @@ def vary_pull_on_coordinates(measures, m, dtheta, dz, multiplier, dG_out):
 def vary_constraint_rates(
     model, theta, dtheta, touch, lines, rates, t, z, zd, zdd, dz, dzd, dzdd, kin, tw, first_out, second_out
 ):
-    """Variations of Phi' and Phi'' (m, p); needs ``vary_kinematics``, the gradient lines (m, 6) and ``move_lines``.
+    """Variations of Phi' and Phi'' (m, p); needs ``vary_kinematics``, the lines (m, LINE_SIZE) and ``move_lines``.
 
     Of bodies and coordinates they are derivatives of N . L: N' . L + N . L' and N'' . L + 2 N' . L' + N . L''.
     """
@@ -224,15 +212,14 @@ def _by_numbers(model, theta, dtheta, m, k, kin, order):
     measures = model.measures
     kind, pair, o = measures.kind[m], measures.pair[m], measures.theta[m]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
-    Ra, ra = pose_of(kin, a)
-    Rb, rb = pose_of(kin, b)
-    eta = dtheta[o : o + MEASURE_SIZE]
     Va = at_origin(kin.V, kin, a)
     V = sub6(at_origin(kin.V, kin, b), Va)
     if order == 2:
+        Ra, ra = pose_of(kin, a)
+        Rb, rb = pose_of(kin, b)
         A = sub6(sub6(at_origin(kin.A, kin, b), at_origin(kin.A, kin, a)), cross_motion(Va, V))
-        return second_by_numbers(kind, theta, o, eta, k, Ra, ra, Rb, rb, V, A)
-    dg, dL = vary_numbers(kind, theta, o, eta, k, Ra, ra, Rb, rb)
+        return second_by_numbers(kind, theta, o, dtheta[o : o + MEASURE_SIZE], k, Ra, ra, Rb, rb, V, A)
+    dg, dL = _value_and_line_by_numbers(measures, model.pairs, theta, dtheta, m, k, kin)
     return dg if order == 0 else dot6(V, dL)
 
 
@@ -241,7 +228,9 @@ def vary_measure(model, theta, dtheta, touch, m, g, k, kin, tw, order):
     """Variation k, the block at g, of the value, first or second derivative of a geometric measure."""
     pair = model.measures.pair[m]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
-    L, L1, L2 = moving_line(model, theta, m, kin)
+    factors = measure_factors(model, theta, m, kin)
+    L1, L2 = moving_line(model, theta, m, factors, kin)
+    L = line(is_force_line(model.measures.kind[m]), factors[1], factors[2])
     N, N1 = _difference(tw.N, kin, a, b, k), _difference(tw.N1, kin, a, b, k)
     if order == 0:
         change = dot6(N, L)

@@ -30,11 +30,14 @@ from mbsim_cli.kernels.algebra.spatial import (
 )
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3_of, row3, scale3, sub3
 from mbsim_cli.kernels.algebra.whole import clear
-from mbsim_cli.kernels.algorithms.bodies import at_origin, no_motion, pose_of
+from mbsim_cli.kernels.algorithms.bodies import at_origin, pose_of
 from mbsim_cli.kernels.algorithms.constraints import (
     coordinate_measure,
     coordinate_rates,
     coordinate_slope,
+    pull_of,
+    rows_of_pair,
+    vary_pull,
 )
 from mbsim_cli.kernels.algorithms.forces import applied_wrench, measure_and_rate
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
@@ -70,13 +73,16 @@ from mbsim_cli.model.layout import NONE
 
 
 @kernel
-def newton_matrix(model, theta, t, h, z, zd, multiplier, no_eta, kin, comp, T_out):
-    """T (n, ``padded(n)``); needs ``element_forces`` and ``residual`` at the state. Cost O(n d + elements)."""
+def newton_matrix(model, theta, t, h, z, zd, lines, multiplier, no_eta, kin, comp, T_out):
+    """T (n, ``padded(n)``); needs ``constraints``, ``element_forces`` and ``residual`` at the state.
+
+    Cost O(n d + elements).
+    """
     q = 0.25 * h * h
     clear(T_out)
     _inertia_part(model, h, kin, comp, T_out)
     _euler_part(model.tree, theta, q, z, kin, comp, T_out)
-    _constraints_part(model, theta, q, multiplier, kin, comp, T_out)
+    _constraints_part(model, theta, q, lines, multiplier, kin, comp, T_out)
     for f in range(model.forces.kind.size):
         if model.forces.kind[f] == Force.ALONG_MEASURE:
             _measure_force_part(model, theta, t, h, z, zd, f, kin, comp, T_out)
@@ -285,40 +291,31 @@ def _euler_own_part(c, e, moment, q, T_out):
 
 
 @inlined
-def _constraints_part(model, theta, q, multiplier, kin, comp, T_out):
+def _constraints_part(model, theta, q, lines, multiplier, kin, comp, T_out):
     """Rows that follow one another and act between the same bodies are taken together."""
     i, m = 0, model.constraints.measure.size
     while i < m:
         k = model.constraints.measure[i]
-        pair = model.measures.pair[k]
-        last = i + 1
+        last, pair = rows_of_pair(model.constraints.measure, model.measures, i)
         if pair == NONE:
             if model.measures.kind[k] == Measure.EULER_NORM:
                 for j in range(model.measures.first[k], model.measures.first[k + 1]):
                     c = model.measures.coordinate[j]
                     T_out[c, c] += 2.0 * q * multiplier[i]
         else:
-            while last < m and model.measures.pair[model.constraints.measure[last]] == pair:
-                last += 1
-            _geometric_rows(model, theta, q, multiplier, i, last, pair, kin, comp, T_out)
+            _geometric_rows(model, theta, q, lines, multiplier, i, last, pair, kin, comp, T_out)
         i = last
 
 
 @inlined
-def _geometric_rows(model, theta, q, multiplier, first, last, pair, kin, comp, T_out):
-    measures, spans = model.measures, comp.spans
-    a, b = model.pairs.a[pair], model.pairs.b[pair]
-    Ra, ra = pose_of(kin, a)
-    Rb, rb = pose_of(kin, b)
-    still = no_motion(motion_at(kin.V, a))
+def _geometric_rows(model, theta, q, lines, multiplier, first, last, pair, kin, comp, T_out):
+    spans, rows = comp.spans, model.constraints.measure
+    Ra, _ = pose_of(kin, model.pairs.a[pair])
+    W = scale6(-1.0, pull_of(lines, multiplier, first, last))
     for s in range(spans.first[pair], spans.first[pair + 1]):
         Na, Nb = span_twists(comp, q, s)
-        N, W, seen = sub6(Nb, Na), still, no_motion(Nb)
-        for i in range(first, last):
-            k = model.constraints.measure[i]
-            _, _, L, dL = vary_pose(measures.kind[k], theta, measures.theta[k], Ra, ra, Rb, rb, N)
-            W, seen = axpy6(-multiplier[i], L, W), axpy6(-multiplier[i], dL, seen)
-        spread_seen(model.pairs, pair, comp, s, add6(Na, Nb), W, seen, T_out)
+        dW = vary_pull(rows, model.measures, theta, lines, multiplier, first, last, Ra, sub6(Nb, Na))
+        spread_seen(model.pairs, pair, comp, s, add6(Na, Nb), W, scale6(-1.0, dW), T_out)
 
 
 @inlined

@@ -28,17 +28,16 @@ from mbsim_cli.kernels.algebra.spatial import (
     motion_at2,
     scale6,
     shift_force,
-    shift_force2,
     shift_motion,
-    shift_motion2,
     store,
     store2,
     sub6,
 )
-from mbsim_cli.kernels.algebra.vec3 import cross3, is_zero3, row3, scale3
+from mbsim_cli.kernels.algebra.vec3 import cross3, is_zero3, scale3
 from mbsim_cli.kernels.algebra.whole import clear
-from mbsim_cli.kernels.algorithms.constraint_variation import pull_of, vary_pull, vary_pull_on_coordinates
-from mbsim_cli.kernels.algorithms.constraints import rows_of_pair
+from mbsim_cli.kernels.algorithms.bodies import apply_to_body, apply_to_body2, at_origin2, pose_of
+from mbsim_cli.kernels.algorithms.constraint_variation import vary_pull_by_numbers, vary_pull_on_coordinates
+from mbsim_cli.kernels.algorithms.constraints import pull_of, rows_of_pair, vary_pull
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.kinematics import euler_frame, offset_to_parent
 from mbsim_cli.kernels.algorithms.residual_variation import euler_turn, inertia_variation, vary_euler_rows
@@ -75,10 +74,10 @@ def resting(nb, n, m, p, dtype=np.float64):
 
 @merged
 def vary_resting(model, theta, dtheta, touch, lines, z, dz, kin, tw, load, other_load, rest, other):
-    """Fill dG of both systems; needs ``vary_kinematics`` and ``vary_constraints``, and the gradient lines (m, 6)."""
+    """Fill dG of both systems; needs ``vary_kinematics`` and the gradient lines (m, LINE_SIZE)."""
     _outwards(model.tree, theta, dtheta, touch, z, dz, kin, load.x, other_load.x, rest, other)
     _pull(
-        model.constraints.measure, model.measures, model.pairs, dtheta, lines, dz, kin.ref, tw.N, tw.lines,
+        model.constraints.measure, model.measures, model.pairs, theta, dtheta, touch.measure, lines, dz, kin, tw.N,
         load.multiplier, other_load.multiplier, rest, other,
     )  # fmt: skip
     _inwards(model.tree, theta, dtheta, touch, z, dz, kin, rest, other)
@@ -148,7 +147,7 @@ def _euler_own(tree, theta, z, x, dz, kin, i, c, k, turn):
 
 
 @kernel
-def _pull(rows, measures, pairs, dtheta, lines, dz, ref, N, d_lines, multiplier, other_multiplier, rest, other):
+def _pull(rows, measures, pairs, theta, dtheta, touched, lines, dz, kin, N, multiplier, other_multiplier, rest, other):
     """Add the forces of the constraints; rows between the same bodies are taken together."""
     _clear_ground(rest)
     _clear_ground(other)
@@ -160,8 +159,23 @@ def _pull(rows, measures, pairs, dtheta, lines, dz, ref, N, d_lines, multiplier,
             vary_pull_on_coordinates(measures, rows[i], dtheta, dz, other_multiplier[i], other.dG)
         else:
             a, b = pairs.a[pair], pairs.b[pair]
-            _pull_pair(lines, ref, N, d_lines, multiplier, i, last, a, b, rest)
-            _pull_pair(lines, ref, N, d_lines, other_multiplier, i, last, a, b, other)
+            W, U = pull_of(lines, multiplier, i, last), pull_of(lines, other_multiplier, i, last)
+            _apply(rest.F, kin, a, b, W)
+            _apply(other.F, kin, a, b, U)
+            Ra, _ = pose_of(kin, a)
+            for g in range(0, dz.shape[1], width(dz)):
+                k = block(dz, g)
+                turn = sub6(at_origin2(N, kin, b, k), at_origin2(N, kin, a, k))
+                seen = vary_pull(rows, measures, theta, lines, multiplier, i, last, Ra, turn)
+                _apply_seen(rest.dF, kin, a, b, k, seen, cross_force(turn, W))
+                seen = vary_pull(rows, measures, theta, lines, other_multiplier, i, last, Ra, turn)
+                _apply_seen(other.dF, kin, a, b, k, seen, cross_force(turn, U))
+                vary_pull_by_numbers(
+                    rows, measures, pairs, theta, dtheta, touched, multiplier, i, last, g, k, kin, rest.dF
+                )
+                vary_pull_by_numbers(
+                    rows, measures, pairs, theta, dtheta, touched, other_multiplier, i, last, g, k, kin, other.dF
+                )
         i = last
 
 
@@ -174,18 +188,17 @@ def _clear_ground(rest):
 
 
 @inlined
-def _pull_pair(lines, ref, N, d_lines, multiplier, first, last, a, b, rest):
-    W = pull_of(lines, multiplier, first, last)
-    ref_a, ref_b = row3(ref, a, 0), row3(ref, b, 0)
-    accumulate(rest.F, a, -1.0, shift_force(W, ref_a))
-    accumulate(rest.F, b, 1.0, shift_force(W, ref_b))
-    for g in range(0, N.shape[2], width(N)):
-        k = block(N, g)
-        N_a = shift_motion2(motion_at2(N, a, k), scale3(-1.0, ref_a))
-        N_b = shift_motion2(motion_at2(N, b, k), scale3(-1.0, ref_b))
-        seen = vary_pull(d_lines, multiplier, first, last, k)
-        accumulate2(rest.dF, a, k, -1.0, shift_force2(seen, ref_a))
-        accumulate2(rest.dF, b, k, 1.0, shift_force2(sub6(seen, cross_force(sub6(N_b, N_a), W)), ref_b))
+def _apply(F_out, kin, a, b, W):
+    """Add the force W between two bodies."""
+    apply_to_body(F_out, kin, a, -1.0, W)
+    apply_to_body(F_out, kin, b, 1.0, W)
+
+
+@inlined
+def _apply_seen(dF_out, kin, a, b, k, seen, carried):
+    """Add its variation, as each of the two bodies sees it."""
+    apply_to_body2(dF_out, kin, a, k, -1.0, seen)
+    apply_to_body2(dF_out, kin, b, k, 1.0, sub6(seen, carried))
 
 
 @kernel

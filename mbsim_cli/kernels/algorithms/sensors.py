@@ -8,6 +8,7 @@ from mbsim_cli.kernels.algorithms.bodies import at_origin, no_motion, pose_of
 from mbsim_cli.kernels.algorithms.constraints import (
     coordinate_measure,
     coordinate_rates,
+    measure_factors,
     measure_rates,
 )
 from mbsim_cli.kernels.algorithms.forces import applied_wrench, measure_and_rate
@@ -16,7 +17,7 @@ from mbsim_cli.kernels.algorithms.motion_forces import find_contact, follows_mot
 from mbsim_cli.kernels.elements.attitude import attitude
 from mbsim_cli.kernels.elements.force_law import NATURAL, STIFFNESS, measure_force
 from mbsim_cli.kernels.elements.laws import law_value
-from mbsim_cli.kernels.elements.measures import is_geometric, measure_value, moved, point_of
+from mbsim_cli.kernels.elements.measures import is_geometric, moved, point_of
 from mbsim_cli.kernels.elements.tyre import tyre_quantity
 from mbsim_cli.model.codes import Force, Sensor
 from mbsim_cli.model.layout import COM, GRAVITY, MASS
@@ -120,13 +121,10 @@ def measure_of_order(model, theta, k, order, z, zd, zdd, kin):
             return coordinate_measure(measures, theta, k, z)
         rate, second = coordinate_rates(measures, theta, k, z, zd, zdd)
         return rate if order == 1 else second
+    factors = measure_factors(model, theta, k, kin)
     if order == 0:
-        pair = measures.pair[k]
-        Ra, ra = pose_of(kin, model.pairs.a[pair])
-        Rb, rb = pose_of(kin, model.pairs.b[pair])
-        g, _, _ = measure_value(measures.kind[k], theta, measures.theta[k], Ra, ra, Rb, rb)
-        return g
-    rate, second = measure_rates(model, theta, k, kin)
+        return factors[0]
+    rate, second = measure_rates(model, theta, k, factors, kin)
     return rate if order == 1 else second
 
 

@@ -48,7 +48,6 @@ class Twists(NamedTuple):
     N1: np.ndarray  # (nb + 1, 6, p)
     N2: np.ndarray  # (nb + 1, 6, p)
     F: np.ndarray  # (nb + 1, 6, p) variation of the forces on a body, then on a subtree
-    lines: np.ndarray  # (m, 6, p) variation of the constraints' gradient lines
 
 
 def kinematics(model, dtype=np.float64):
@@ -68,8 +67,8 @@ def composite(model, dtype=np.float64):
 
 def twists(model, p, dtype=np.float64):
     """Allocate Twists."""
-    nb, m = model.tree.parent.size, model.constraints.measure.size
-    return Twists(*(zeros((nb + 1, 6, p), dtype) for _ in range(4)), zeros((m, 6, p), dtype))
+    nb = model.tree.parent.size
+    return Twists(*(zeros((nb + 1, 6, p), dtype) for _ in range(4)))
 
 
 class Touch(NamedTuple):

@@ -36,18 +36,18 @@ def linearise(model, theta, t, h, at_center, directions, state, sens, work, tw, 
     """Evaluate at ``state`` (G, Phi, Phi', Phi'', J are left in work.eq) and vary along ``sens`` and theta."""
     kin, eq, comp, tree = work.kin, work.eq, work.comp, model.tree
     evaluate(model, theta, t, at_center, state, kin, comp, eq)
-    constraint_rates(model, theta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
-    newton_matrix(model, theta, t, h, state.z, state.zd, state.lam, eq.no_eta, kin, comp, out.T)
+    constraint_rates(model, theta, eq.lines, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
+    newton_matrix(model, theta, t, h, state.z, state.zd, eq.lines, state.lam, eq.no_eta, kin, comp, out.T)
     dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
     vary_kinematics(tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
-    vary_constraints(model, theta, dtheta, touch, t, state.z, sens.z, kin, tw, out.dphi[0])
-    move_lines(model, theta, kin, eq.line_rates)
+    vary_constraints(model, theta, dtheta, touch, eq.lines, t, state.z, sens.z, kin, tw, out.dphi[0])
+    move_lines(model, theta, eq.lines, kin, eq.line_rates)
     vary_constraint_rates(
         model, theta, dtheta, touch, eq.lines, eq.line_rates, t, state.z, state.zd, state.zdd, sens.z, sens.zd,
         sens.zdd, kin, tw, out.dphi[1], out.dphi[2],
     )  # fmt: skip
     clear_forces(tw, out.dG)
-    vary_constraint_forces(model, dtheta, eq.lines, state.lam, sens.z, kin, tw, out.dG)
+    vary_constraint_forces(model, theta, dtheta, touch, eq.lines, state.lam, sens.z, kin, tw, out.dG)
     vary_element_forces(model, theta, dtheta, touch, no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, out.dG)
     vary_bodies(tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, out.dG)
     zeroth = directions.order[0]

@@ -74,7 +74,7 @@ def run(
         if status == Status.OK and varies:
             # the last correction is far below the accuracy of the gradient: the state evaluated last serves
             newton_matrix(
-                model, theta, t, control.h, state.z, state.zd, state.lam, eq.no_eta, kin, comp, work.tangent.T
+                model, theta, t, control.h, state.z, state.zd, eq.lines, state.lam, eq.no_eta, kin, comp, work.tangent.T
             )
             if factor_with(control.ratio, eq, work.tangent):
                 error = vary_motion(

@@ -109,19 +109,25 @@ def vary_pose(kind, theta, o, Ra, ra, Rb, rb, N):
     With the velocity of b against a for the twist these are rates.
     """
     g, x, u = measure_value(kind, theta, o, Ra, ra, Rb, rb)
+    L = line(is_force_line(kind), x, u)
+    return g, dot3(N[0], L[0]) + dot3(N[1], L[1]), L, vary_line(kind, theta, o, Ra, g, x, u, N)
+
+
+@inlined
+def vary_line(kind, theta, o, Ra, g, x, u, N):
+    """Variation of the line of factors x, u as body a sees b turn by the twist N."""
     none = scale3(0.0, N[1])
     if is_force_line(kind):
         dx = moved(N, x)
-        dg = dot3(u, dx)
         if kind == Measure.DISTANCE:
-            du = scale3(1.0 / g, axpy3(-dg, u, dx))
-            return g, dg, line(True, x, u), (add3(cross3(dx, u), cross3(x, du)), du)
-        return g, dg, line(True, x, u), (cross3(dx, u), none)
+            du = scale3(1.0 / g, axpy3(-dot3(u, dx), u, dx))
+            return (add3(cross3(dx, u), cross3(x, du)), du)
+        return (cross3(dx, u), none)
     dw = cross3(N[0], x)
-    dg, by_w = dot3(u, dw), cross3(dw, u)
+    by_w = cross3(dw, u)
     if kind == Measure.ANGLE:
         by_w = add3(by_w, cross3(x, _angle_slope_by_pose(theta, o, Ra, x, u, dw)))
-    return g, dg, line(False, x, u), (by_w, none)
+    return (by_w, none)
 
 
 @inlined

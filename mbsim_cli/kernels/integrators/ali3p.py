@@ -11,7 +11,7 @@ import numpy as np
 from mbsim_cli.kernels._jit import inlined, kernel, merged
 from mbsim_cli.kernels.algebra.whole import copy_to
 from mbsim_cli.kernels.algorithms.constrained_solve import factor_penalised, solve_constrained
-from mbsim_cli.kernels.algorithms.constraints import constraint_rates, constraints
+from mbsim_cli.kernels.algorithms.constraints import constraint_rates, constraint_speeds, constraints
 from mbsim_cli.kernels.algorithms.forces import clear_wrenches, constraint_forces, element_forces
 from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
 from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
@@ -35,7 +35,7 @@ class Equations(NamedTuple):
     """Equations of motion and constraints at an iterate."""
 
     J: np.ndarray  # (m, n)
-    lines: np.ndarray  # (m, 6)
+    lines: np.ndarray  # (m, LINE_SIZE) gradient lines and their factors
     line_rates: np.ndarray  # (m, 12) their first and second time derivatives, where sensitivities want them
     phi: np.ndarray  # (m,)
     phi1: np.ndarray  # (m,)
@@ -119,7 +119,7 @@ def newton(model, theta, t, control, scale, state, kin, comp, eq, factor, column
         evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
         formed = not fresh
         if formed:
-            newton_matrix(model, theta, t, h, state.z, state.zd, state.lam, eq.no_eta, kin, comp, factor.T)
+            newton_matrix(model, theta, t, h, state.z, state.zd, eq.lines, state.lam, eq.no_eta, kin, comp, factor.T)
             if not factor_with(control.ratio, eq, factor):
                 return Status.SINGULAR, iteration, scale
             fresh = True
@@ -207,10 +207,10 @@ def project(model, theta, t, control, state, kin, comp, eq, factor, columns, cor
                 factor.T[i, j] = 1.0 if i == j else 0.0
     if not factor_with(control.projection_ratio, eq, factor):
         return Status.SINGULAR
-    constraint_rates(model, theta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
+    constraint_speeds(model, theta, t, eq.J, factor.sparsity, state.zd, eq.phi1)
     _project_rate(control, eq.phi1, state.zd, state.sigma, factor, columns, corrections_out[0])
     motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
-    constraint_rates(model, theta, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
+    constraint_rates(model, theta, eq.lines, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
     _project_rate(control, eq.phi2, state.zdd, state.kappa, factor, columns, corrections_out[1])
     for r in range(m):
         eq.phi2[r] = -columns.rest[r, 0]

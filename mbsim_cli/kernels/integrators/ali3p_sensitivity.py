@@ -54,10 +54,10 @@ def vary_motion(model, theta, t, control, directions, state, sens, kin, comp, eq
     add_scaled(0.5 * h * h, sens.zdd, sens.z)
     add_scaled(h, sens.zdd, sens.zd)
     vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
-    vary_constraints(model, theta, dtheta, touch, t, state.z, sens.z, kin, tw, columns.e)
+    vary_constraints(model, theta, dtheta, touch, eq.lines, t, state.z, sens.z, kin, tw, columns.e)
     scale(-1.0 / q, columns.e)
     clear_forces(tw, columns.b)
-    vary_constraint_forces(model, dtheta, eq.lines, state.lam, sens.z, kin, tw, columns.b)
+    vary_constraint_forces(model, theta, dtheta, touch, eq.lines, state.lam, sens.z, kin, tw, columns.b)
     vary_element_forces(model, theta, dtheta, touch, no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, columns.b)
     vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, columns.b)
     scale(-1.0, columns.b)
@@ -81,12 +81,11 @@ def vary_projections(
     dtheta, touch = directions.dtheta, directions.touch
     x = corrections if control.mass_projection else directions.still
     vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
-    vary_constraints(model, theta, dtheta, touch, t, state.z, sens.z, kin, tw, columns.e)
     velocity, acceleration = Load(x[0], state.sigma), Load(x[1], state.kappa)
     vary_resting(
         model, theta, dtheta, touch, eq.lines, state.z, sens.z, kin, tw, velocity, acceleration, resting[0], resting[1]
     )
-    move_lines(model, theta, kin, eq.line_rates)
+    move_lines(model, theta, eq.lines, kin, eq.line_rates)
     vary_constraint_rates(
         model, theta, dtheta, touch, eq.lines, eq.line_rates, t, state.z, state.zd, state.zdd, sens.z, sens.zd,
         sens.zdd, kin, tw, resting[0].dphi, resting[1].dphi,

@@ -55,6 +55,7 @@ class StageEquations(NamedTuple):
     Q: np.ndarray  # (n,)
     b: np.ndarray  # (n, 1) right-hand side, then correction
     columns: np.ndarray  # (n, p) the same of sensitivities
+    no_lines: np.ndarray  # (m, LINE_SIZE) zeros: constraints of open trees are none between bodies
     no_lambda: np.ndarray  # (m,) zeros
     no_eta: np.ndarray  # (15, 1) zeros
 
@@ -101,7 +102,7 @@ def solve_stage(model, theta, t, g, control, tree, exact, state, eq, counters):
             return Status.NOT_FINITE
         if solved or not fresh:
             newton_matrix(
-                model, theta, t, 2.0 * g, state.z, state.zd, eq.no_lambda, eq.no_eta, eq.kin, eq.comp, eq.T
+                model, theta, t, 2.0 * g, state.z, state.zd, eq.no_lines, eq.no_lambda, eq.no_eta, eq.kin, eq.comp, eq.T
             )  # fmt: skip
             close_tangent(tree, g, state, eq.G, eq.T, eq.weight)
             counters[JACOBIANS] += 1
