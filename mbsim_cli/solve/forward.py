@@ -17,7 +17,7 @@ from mbsim_cli.solve.initial import CLOSED, Initial, assemble
 from mbsim_cli.solve.open_tree import OpenTreeSimulation
 from mbsim_cli.solve.status import sentence
 
-BLOCK_NUMBERS = 4_000_000  # numbers of sensitivities held at once, about 32 MB
+BLOCK_NUMBERS = 400_000  # numbers of sensitivities held at once, about 3 MB: sensors read them from the cache
 BLOCK_STEPS = 2_000
 PATIENCE = 0.5  # seconds a block takes at most, roughly
 
