@@ -134,7 +134,8 @@ def newton(model, theta, t, control, scale, state, kin, comp, eq, factor, column
             return Status.NOT_FINITE, iteration, scale
         close = size <= max(ROUND_OFF * scale, AMPLIFIED * floor)
         settled = close and share == 1.0 and size > STALLED * previous
-        done = size <= control.tolerance * scale + floor or settled
+        # a first correction, by an old tangent, does not tell how well it solves: near singular positions that misleads
+        done = iteration > 0 and (size <= control.tolerance * scale + floor or settled)
         if done or close or not saturates:
             share = 1.0
         elif size > previous:
