@@ -1,11 +1,23 @@
 """Reading a model stays fast, and loads no heavy library."""
 
+import gc
 import subprocess
 import sys
 import time
 
+import pytest
+
 from mbsim_cli import spec
 from tests.spec.example import VALID, write
+
+
+@pytest.fixture(autouse=True)
+def alone():
+    """Collections of garbage do not walk over what other tests left in this process: a user's holds nothing else."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def _chain(count: int) -> str:
