@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.kernels._simd import empty, zeros
+from mbsim_cli.kernels._simd import empty
 from mbsim_cli.kernels.drivers.observe import observe
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import Progress, run
@@ -77,7 +77,7 @@ class Simulation:
         rows, width = record.time.size, int(self.model.sensors.first[-1])
         sensors = np.zeros((rows, width), self.dtype)
         energy = np.zeros((rows, 3), self.dtype)
-        d_sensors = zeros((rows, width, self.sens.z.shape[1]), self.dtype)
+        d_sensors = empty((rows, width, self.sens.z.shape[1]), self.dtype)  # ``observe`` fills all of it
         observe(
             self.model,
             self.theta,
