@@ -12,6 +12,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     shift_force2,
     shift_motion,
     shift_motion2,
+    sub6,
 )
 from mbsim_cli.kernels.algebra.vec3 import row3, scale3
 
@@ -35,6 +36,12 @@ def at_origin2(array, kin, i, k):
 
 
 @inlined
+def between2(array, kin, a, b, k):
+    """Variation k of body b against body a, about the global origin."""
+    return sub6(at_origin2(array, kin, b, k), at_origin2(array, kin, a, k))
+
+
+@inlined
 def column_at_origin(array, tree, kin, c):
     """Column c about the global origin."""
     return shift_motion(motion_at(array, c), scale3(-1.0, row3(kin.ref, tree.column_body[c], 0)))
@@ -50,6 +57,16 @@ def apply_to_body(array, kin, i, s, wrench):
 def apply_to_body2(array, kin, i, k, s, wrench):
     """Add s times a force about the origin to body i in direction k."""
     accumulate2(array, i, k, s, shift_force2(wrench, row3(kin.ref, i, 0)))
+
+
+@inlined
+def apply_between2(array, kin, a, b, k, s, seen, carried):
+    """Add s times the variation k of a force on b and against a, as the bodies see it.
+
+    ``seen`` is what body a sees of it, ``carried`` what its carrying along with the twist of b against a makes of it.
+    """
+    apply_to_body2(array, kin, a, k, -s, seen)
+    apply_to_body2(array, kin, b, k, s, sub6(seen, carried))
 
 
 @inlined

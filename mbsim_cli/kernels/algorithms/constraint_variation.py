@@ -13,9 +13,10 @@ from mbsim_cli.kernels.algebra.spatial import (
     sub6,
 )
 from mbsim_cli.kernels.algorithms.bodies import (
+    apply_between2,
     apply_to_body2,
     at_origin,
-    at_origin2,
+    between2,
     column_at_origin,
     pose_of,
 )
@@ -27,13 +28,12 @@ from mbsim_cli.kernels.algorithms.constraints import (
     rows_of_pair,
     vary_pull,
 )
-from mbsim_cli.kernels.algorithms.residual_variation import slope_variation
+from mbsim_cli.kernels.algorithms.residual_variation import slope_variation, vary_by_numbers
 from mbsim_cli.kernels.elements.laws import law_variation
 from mbsim_cli.kernels.elements.measures import (
     is_force_line,
     line,
     second_by_numbers,
-    vary_numbers,
 )
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import MEASURE_SIZE, NONE
@@ -52,7 +52,7 @@ def vary_constraints(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out)
                 m = rows[first]
                 put(out, first, k, vary_coordinate_measure(measures, theta, dtheta, m, k, z, z, z, dz, dz, dz, 0))
             else:
-                N = _difference(tw.N, kin, model.pairs.a[pair], model.pairs.b[pair], k)
+                N = between2(tw.N, kin, model.pairs.a[pair], model.pairs.b[pair], k)
                 for i in range(first, last):
                     put(out, i, k, dot6(N, motion_at(lines, i)))
                     if touch.measure[rows[i], g]:
@@ -83,35 +83,32 @@ def vary_constraint_forces(model, theta, dtheta, touch, lines, multiplier, dz, k
             W = pull_of(lines, multiplier, first, last)
             for g in range(0, dz.shape[1], width(dz)):
                 k = block(dz, g)
-                N = _difference(tw.N, kin, a, b, k)
-                seen = vary_pull(rows, measures, theta, lines, multiplier, first, last, Ra, N)
-                apply_to_body2(tw.F, kin, a, k, -1.0, seen)
-                apply_to_body2(tw.F, kin, b, k, 1.0, sub6(seen, cross_force(N, W)))
-                vary_pull_by_numbers(
-                    rows, measures, pairs, theta, dtheta, touch.measure, multiplier, first, last, g, k, kin, tw.F
-                )
+                N = between2(tw.N, kin, a, b, k)
+                vary_forces_of_pair(
+                    rows, measures, pairs, theta, dtheta, touch.measure, lines, multiplier, first, last, g, k, kin, N,
+                    Ra, W, tw.F,
+                )  # fmt: skip
         first = last
 
 
 @inlined
-def vary_pull_by_numbers(rows, measures, pairs, theta, dtheta, touched, multiplier, first, last, g, k, kin, dF_out):
-    """Add to forces on bodies (nb + 1, 6, p) what the measures' own numbers change in direction k, the block at g."""
+def vary_forces_of_pair(
+    rows, measures, pairs, theta, dtheta, touched, lines, multiplier, first, last, g, k, kin, N, Ra, W, dF_out
+):
+    """Add to forces on bodies (nb + 1, 6, p) the variation, in direction k of the block at g, of the force W.
+
+    That is the force of the equations from first to last, between bodies a and b; N is the twist of b against a.
+    """
+    pair = measures.pair[rows[first]]
+    a, b = pairs.a[pair], pairs.b[pair]
+    seen = vary_pull(rows, measures, theta, lines, multiplier, first, last, Ra, N)
+    apply_between2(dF_out, kin, a, b, k, 1.0, seen, cross_force(N, W))
     for i in range(first, last):
         if touched[rows[i], g]:
-            pair = measures.pair[rows[i]]
-            _, dL = _value_and_line_by_numbers(measures, pairs, theta, dtheta, rows[i], k, kin)
+            _, dL = vary_by_numbers(measures, pairs, theta, dtheta, rows[i], k, kin)
             dW = scale6(multiplier[i], dL)
-            apply_to_body2(dF_out, kin, pairs.b[pair], k, 1.0, dW)
-            apply_to_body2(dF_out, kin, pairs.a[pair], k, -1.0, dW)
-
-
-@inlined
-def _value_and_line_by_numbers(measures, pairs, theta, dtheta, m, k, kin):
-    """Variation k of a measure and of its line with its own numbers."""
-    pair, o = measures.pair[m], measures.theta[m]
-    Ra, ra = pose_of(kin, pairs.a[pair])
-    Rb, rb = pose_of(kin, pairs.b[pair])
-    return vary_numbers(measures.kind[m], theta, o, dtheta[o : o + MEASURE_SIZE], k, Ra, ra, Rb, rb)
+            apply_to_body2(dF_out, kin, b, k, 1.0, dW)
+            apply_to_body2(dF_out, kin, a, k, -1.0, dW)
 
 
 @inlined
@@ -146,8 +143,8 @@ def vary_constraint_rates(
                 put(second_out, first, k, second)
             else:
                 a, b = model.pairs.a[pair], model.pairs.b[pair]
-                N, N1 = _difference(tw.N, kin, a, b, k), _difference(tw.N1, kin, a, b, k)
-                N2 = _difference(tw.N2, kin, a, b, k)
+                N, N1 = between2(tw.N, kin, a, b, k), between2(tw.N1, kin, a, b, k)
+                N2 = between2(tw.N2, kin, a, b, k)
                 for i in range(first, last):
                     L, L1, L2 = motion_at(lines, i), six_at(rates, i, 0), six_at(rates, i, 6)
                     put(first_out, i, k, dot6(N1, L) + dot6(N, L1))
@@ -202,11 +199,6 @@ def _velocity_along_path(model, pair, dzd, kin, k):
 
 
 @inlined
-def _difference(array, kin, a, b, k):
-    return sub6(at_origin2(array, kin, b, k), at_origin2(array, kin, a, k))
-
-
-@inlined
 def _by_numbers(model, theta, dtheta, m, k, kin, order):
     """Variation k of g, g' or g'' (order 0, 1, 2) of a geometric measure with its own numbers."""
     measures = model.measures
@@ -219,7 +211,7 @@ def _by_numbers(model, theta, dtheta, m, k, kin, order):
         Rb, rb = pose_of(kin, b)
         A = sub6(sub6(at_origin(kin.A, kin, b), at_origin(kin.A, kin, a)), cross_motion(Va, V))
         return second_by_numbers(kind, theta, o, dtheta[o : o + MEASURE_SIZE], k, Ra, ra, Rb, rb, V, A)
-    dg, dL = _value_and_line_by_numbers(measures, model.pairs, theta, dtheta, m, k, kin)
+    dg, dL = vary_by_numbers(measures, model.pairs, theta, dtheta, m, k, kin)
     return dg if order == 0 else dot6(V, dL)
 
 
@@ -231,13 +223,13 @@ def vary_measure(model, theta, dtheta, touch, m, g, k, kin, tw, order):
     factors = measure_factors(model, theta, m, kin)
     L1, L2 = moving_line(model, theta, m, factors, kin)
     L = line(is_force_line(model.measures.kind[m]), factors[1], factors[2])
-    N, N1 = _difference(tw.N, kin, a, b, k), _difference(tw.N1, kin, a, b, k)
+    N, N1 = between2(tw.N, kin, a, b, k), between2(tw.N1, kin, a, b, k)
     if order == 0:
         change = dot6(N, L)
     elif order == 1:
         change = dot6(N1, L) + dot6(N, L1)
     else:
-        change = dot6(_difference(tw.N2, kin, a, b, k), L) + 2.0 * dot6(N1, L1) + dot6(N, L2)
+        change = dot6(between2(tw.N2, kin, a, b, k), L) + 2.0 * dot6(N1, L1) + dot6(N, L2)
     if touch.measure[m, g]:
         change += _by_numbers(model, theta, dtheta, m, k, kin, order)
     return change

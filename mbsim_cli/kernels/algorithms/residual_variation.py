@@ -27,9 +27,11 @@ from mbsim_cli.kernels.algebra.spatial import (
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3, load3_of, scale3, sub3
 from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.bodies import (
+    apply_between2,
     apply_to_body2,
     at_origin,
     at_origin2,
+    between2,
     pose_of,
 )
 from mbsim_cli.kernels.algorithms.constraints import coordinate_measure, coordinate_rates, coordinate_slope
@@ -184,17 +186,25 @@ def vary_element_forces(model, theta, dtheta, touch, no_eta, t, z, zd, dz, dzd, 
 
 
 @inlined
-def vary_seen(model, theta, dtheta, touched, m, k, kin, N):
-    """Variation k of a measure, its line, and the variation of that, as its first body sees the second turn by N."""
-    measures = model.measures
+def _vary_seen(measures, pairs, theta, dtheta, touched, m, k, kin, N):
+    """Variation k of a measure and of its line, as its first body sees the second turn by N."""
     kind, pair, o = measures.kind[m], measures.pair[m], measures.theta[m]
-    Ra, ra = pose_of(kin, model.pairs.a[pair])
-    Rb, rb = pose_of(kin, model.pairs.b[pair])
-    _, dg, L, dL = vary_pose(kind, theta, o, Ra, ra, Rb, rb, N)
+    Ra, ra = pose_of(kin, pairs.a[pair])
+    Rb, rb = pose_of(kin, pairs.b[pair])
+    _, dg, _, dL = vary_pose(kind, theta, o, Ra, ra, Rb, rb, N)
     if touched:
-        by_numbers, line_by_numbers = vary_numbers(kind, theta, o, dtheta[o : o + MEASURE_SIZE], k, Ra, ra, Rb, rb)
+        by_numbers, line_by_numbers = vary_by_numbers(measures, pairs, theta, dtheta, m, k, kin)
         dg, dL = dg + by_numbers, add6(dL, line_by_numbers)
-    return dg, L, dL
+    return dg, dL
+
+
+@inlined
+def vary_by_numbers(measures, pairs, theta, dtheta, m, k, kin):
+    """Variation k of a measure and of its line with its own numbers."""
+    pair, o = measures.pair[m], measures.theta[m]
+    Ra, ra = pose_of(kin, pairs.a[pair])
+    Rb, rb = pose_of(kin, pairs.b[pair])
+    return vary_numbers(measures.kind[m], theta, o, dtheta[o : o + MEASURE_SIZE], k, Ra, ra, Rb, rb)
 
 
 @inlined
@@ -204,19 +214,17 @@ def _vary_along_measure(model, theta, dtheta, touch, t, f, kin, tw):
     a, b = model.pairs.a[pair], model.pairs.b[pair]
     Vb = at_origin(kin.V, kin, b)
     v = sub6(Vb, at_origin(kin.V, kin, a))
-    g, g1, _ = measure_and_rate(model, theta, m, kin)
+    g, g1, L = measure_and_rate(model, theta, m, kin)
     Q, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
     for start in range(0, dtheta.shape[1], width(dtheta)):
         k = block(dtheta, start)
-        N = sub6(at_origin2(tw.N, kin, b, k), at_origin2(tw.N, kin, a, k))
-        dg, L, dL = vary_seen(model, theta, dtheta, touch.measure[m, start], m, k, kin, N)
-        dv = add6(sub6(at_origin2(tw.N1, kin, b, k), at_origin2(tw.N1, kin, a, k)), cross_motion(N, Vb))
+        N = between2(tw.N, kin, a, b, k)
+        dg, dL = _vary_seen(model.measures, model.pairs, theta, dtheta, touch.measure[m, start], m, k, kin, N)
+        dv = add6(between2(tw.N1, kin, a, b, k), cross_motion(N, Vb))
         dQ = by_g * dg + by_g1 * (dot6(v, dL) + dot6(dv, L))
         if touch.force[f, start]:
             dQ += measure_force_variation(model.forces, model.laws, theta, dtheta, k, f, t, g, g1)
-        seen = axpy6(dQ, L, scale6(Q, dL))
-        apply_to_body2(tw.F, kin, a, k, 1.0, seen)
-        apply_to_body2(tw.F, kin, b, k, -1.0, sub6(seen, cross_force(N, scale6(Q, L))))
+        apply_between2(tw.F, kin, a, b, k, -1.0, axpy6(dQ, L, scale6(Q, dL)), cross_force(N, scale6(Q, L)))
 
 
 @inlined

@@ -31,13 +31,12 @@ from mbsim_cli.kernels.algebra.spatial import (
     shift_motion,
     store,
     store2,
-    sub6,
 )
 from mbsim_cli.kernels.algebra.vec3 import cross3, is_zero3, scale3
 from mbsim_cli.kernels.algebra.whole import clear
-from mbsim_cli.kernels.algorithms.bodies import apply_to_body, apply_to_body2, at_origin2, pose_of
-from mbsim_cli.kernels.algorithms.constraint_variation import vary_pull_by_numbers, vary_pull_on_coordinates
-from mbsim_cli.kernels.algorithms.constraints import pull_of, rows_of_pair, vary_pull
+from mbsim_cli.kernels.algorithms.bodies import apply_to_body, between2, pose_of
+from mbsim_cli.kernels.algorithms.constraint_variation import vary_forces_of_pair, vary_pull_on_coordinates
+from mbsim_cli.kernels.algorithms.constraints import pull_of, rows_of_pair
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.kinematics import euler_frame, offset_to_parent
 from mbsim_cli.kernels.algorithms.residual_variation import euler_turn, inertia_variation, vary_euler_rows
@@ -165,17 +164,15 @@ def _pull(rows, measures, pairs, theta, dtheta, touched, lines, dz, kin, N, mult
             Ra, _ = pose_of(kin, a)
             for g in range(0, dz.shape[1], width(dz)):
                 k = block(dz, g)
-                turn = sub6(at_origin2(N, kin, b, k), at_origin2(N, kin, a, k))
-                seen = vary_pull(rows, measures, theta, lines, multiplier, i, last, Ra, turn)
-                _apply_seen(rest.dF, kin, a, b, k, seen, cross_force(turn, W))
-                seen = vary_pull(rows, measures, theta, lines, other_multiplier, i, last, Ra, turn)
-                _apply_seen(other.dF, kin, a, b, k, seen, cross_force(turn, U))
-                vary_pull_by_numbers(
-                    rows, measures, pairs, theta, dtheta, touched, multiplier, i, last, g, k, kin, rest.dF
-                )
-                vary_pull_by_numbers(
-                    rows, measures, pairs, theta, dtheta, touched, other_multiplier, i, last, g, k, kin, other.dF
-                )
+                turn = between2(N, kin, a, b, k)
+                vary_forces_of_pair(
+                    rows, measures, pairs, theta, dtheta, touched, lines, multiplier, i, last, g, k, kin, turn, Ra, W,
+                    rest.dF,
+                )  # fmt: skip
+                vary_forces_of_pair(
+                    rows, measures, pairs, theta, dtheta, touched, lines, other_multiplier, i, last, g, k, kin, turn,
+                    Ra, U, other.dF,
+                )  # fmt: skip
         i = last
 
 
@@ -192,13 +189,6 @@ def _apply(F_out, kin, a, b, W):
     """Add the force W between two bodies."""
     apply_to_body(F_out, kin, a, -1.0, W)
     apply_to_body(F_out, kin, b, 1.0, W)
-
-
-@inlined
-def _apply_seen(dF_out, kin, a, b, k, seen, carried):
-    """Add its variation, as each of the two bodies sees it."""
-    apply_to_body2(dF_out, kin, a, k, -1.0, seen)
-    apply_to_body2(dF_out, kin, b, k, 1.0, sub6(seen, carried))
 
 
 @kernel
