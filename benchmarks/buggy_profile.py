@@ -19,7 +19,7 @@ from mbsim_cli.kernels.algorithms.constraints import constraint_rates, constrain
 from mbsim_cli.kernels.algorithms.forces import clear_wrenches, constraint_forces, element_forces
 from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
 from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
-from mbsim_cli.kernels.algorithms.newton_matrix import mass_matrix, newton_matrix
+from mbsim_cli.kernels.algorithms.newton_matrix import composite_inertia, mass_matrix, newton_matrix
 from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies, vary_element_forces
 from mbsim_cli.kernels.algorithms.resting_variation import Load, vary_resting
 from mbsim_cli.kernels.algorithms.variation import vary_kinematics
@@ -77,6 +77,7 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
         elif part == 5:
             factor_with(control.ratio, eq, work.tangent)
         elif part == 6:
+            composite_inertia(model.tree, kin, comp)
             mass_matrix(model.tree, kin, comp, work.projection.T)
         elif part == 7:
             constraint_rates(model, theta, eq.lines, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
@@ -107,7 +108,7 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
         elif part == 15:
             move_lines(model, theta, eq.lines, kin, eq.line_rates)
         elif part == 16:
-            vary_with_velocity(model, eq.lines, eq.line_rates, state.zd, columns.x, kin, extra.resting[1].dphi)
+            vary_with_velocity(-1.0, model, eq.lines, eq.line_rates, state.zd, columns.x, kin, extra.resting[1].dphi)
         else:
             solve_change(work.tangent, control.ratio, control.gradient_tolerance, sens.zdd, columns)
 

@@ -15,6 +15,9 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.typed_passes import NopythonTypeInference
+from numba.core.untyped_passes import IRProcessing
+
+from mbsim_cli.kernels._reference import ByReference
 
 __all__ = ["LinkingCompiler"]
 
@@ -111,7 +114,7 @@ class _ChooseLibrary(FunctionPass):
 
 
 class LinkingCompiler(CompilerBase):
-    """numba's compiler, with the libraries of this file."""
+    """numba's compiler, with references for groups of arrays and the libraries of this file."""
 
     def compile_extra(self, func: Any) -> Any:
         """Compile; what numba makes lives on, so that the garbage collector would search it in vain."""
@@ -125,6 +128,7 @@ class LinkingCompiler(CompilerBase):
 
     def define_pipelines(self) -> list:
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.add_pass_after(ByReference, IRProcessing)
         passes.add_pass_after(_ChooseLibrary, NopythonTypeInference)
         passes.finalize()
         return [passes]

@@ -89,13 +89,13 @@ def work(model: Model, theta: np.ndarray) -> Work:
     dtype = theta.dtype.type
     kin = kinematics(model, dtype)
     set_ground(theta, kin)
-    structure = sparsity(model)
+    structure, eq = sparsity(model), equations(model, dtype)
     return Work(
         kin,
         composite(model, dtype),
-        equations(model, dtype),
+        eq,
         factor(n, m, structure, dtype),
-        factor(n, m, structure, dtype),
+        factor(n, m, structure, dtype)._replace(J=eq.J),
         columns(n, m, 1, dtype),
         state(model, dtype),
         state(model, dtype),
@@ -107,7 +107,9 @@ def sensitivity_work(model: Model, p: int, dtype: type) -> SensitivityWork:
     """Allocate the work of sensitivities in p directions."""
     nb, n, m = sizes(model)
     systems = resting(nb, n, m, p, dtype), resting(nb, n, m, p, dtype)
-    return SensitivityWork(columns(n, m, p, dtype), twists(model, p, dtype), systems)
+    common = columns(n, m, p, dtype)
+    projections = tuple(common._replace(b=system.dG, e=system.dphi) for system in systems)
+    return SensitivityWork(common, twists(model, p, dtype), systems, projections)
 
 
 def padded_directions(theta_rho: np.ndarray, dtype: type) -> np.ndarray:

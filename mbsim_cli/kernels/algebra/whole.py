@@ -1,12 +1,13 @@
 """Whole contiguous arrays of any shape: one long loop over all numbers, where one for each row would cost more."""
 
 from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels._views import flat
 
 
 @kernel
 def clear(out):
     """out = 0."""
-    x = out.reshape(-1)
+    x = flat(out)
     for i in range(x.size):
         x[i] = 0.0
 
@@ -14,7 +15,7 @@ def clear(out):
 @kernel
 def copy_to(a, out):
     """out = a."""
-    x, y = a.reshape(-1), out.reshape(-1)
+    x, y = flat(a), flat(out)
     for i in range(x.size):
         y[i] = x[i]
 
@@ -22,7 +23,7 @@ def copy_to(a, out):
 @kernel
 def scale(factor, out):
     """out *= factor."""
-    x = out.reshape(-1)
+    x = flat(out)
     for i in range(x.size):
         x[i] *= factor
 
@@ -30,7 +31,7 @@ def scale(factor, out):
 @kernel
 def scaled(factor, a, out):
     """out = factor a."""
-    x, y = a.reshape(-1), out.reshape(-1)
+    x, y = flat(a), flat(out)
     for i in range(x.size):
         y[i] = factor * x[i]
 
@@ -38,6 +39,6 @@ def scaled(factor, a, out):
 @kernel
 def add_scaled(factor, a, out):
     """out += factor a."""
-    x, y = a.reshape(-1), out.reshape(-1)
+    x, y = flat(a), flat(out)
     for i in range(x.size):
         y[i] += factor * x[i]

@@ -161,8 +161,8 @@ def vary_constraint_rates(
 
 
 @kernel
-def vary_with_velocity(model, lines, rates, zd, dzd, kin, second_out):
-    """Add to Phi'' (m, p) its variation 2 J' dzd with the velocities alone; needs what the other rates do."""
+def vary_with_velocity(factor, model, lines, rates, zd, dzd, kin, second_out):
+    """Add ``factor`` times its variation 2 J' dzd with velocities alone to Phi'' (m, p); needs the lines' rates."""
     measures, rows = model.measures, model.constraints.measure
     first = 0
     while first < rows.size:
@@ -174,12 +174,12 @@ def vary_with_velocity(model, lines, rates, zd, dzd, kin, second_out):
                 if measures.kind[m] == Measure.EULER_NORM:
                     for j in range(measures.first[m], measures.first[m + 1]):
                         c = measures.coordinate[j]
-                        add_to(second_out, first, k, 4.0 * zd[c] * at(dzd, c, k))
+                        add_to(second_out, first, k, 4.0 * factor * zd[c] * at(dzd, c, k))
             else:
                 V, V1 = _velocity_along_path(model, pair, dzd, kin, k)
                 for i in range(first, last):
                     change = dot6(V1, motion_at(lines, i)) + dot6(V, six_at(rates, i, 0))
-                    add_to(second_out, i, k, 2.0 * change)
+                    add_to(second_out, i, k, 2.0 * factor * change)
         first = last
 
 

@@ -96,8 +96,7 @@ def newton_matrix(model, theta, t, h, z, zd, lines, multiplier, no_eta, kin, com
 
 @kernel
 def mass_matrix(tree, kin, comp, M_out):
-    """M (n, n). Cost O(n d)."""
-    _own_inertia(tree, kin, comp)
+    """M (n, n); needs ``composite_inertia``. Cost O(n d)."""
     clear(M_out)
     for i in range(tree.parent.size - 1, -1, -1):
         inertia = inertia_at(comp.inertia, i)
@@ -113,6 +112,13 @@ def mass_matrix(tree, kin, comp, M_out):
                 for j in range(tree.first_column[body], tree.first_column[body + 1]):
                     M_out[j, k] = dot6(motion_at(kin.S, j), P)
                     M_out[k, j] = M_out[j, k]
+
+
+@kernel
+def composite_inertia(tree, kin, comp):
+    """Leave in comp.inertia (nb + 1, 10) the inertias of subtrees, about ref of their roots."""
+    _own_inertia(tree, kin, comp)
+    for i in range(tree.parent.size - 1, -1, -1):
         _inertia_to_parent(tree, kin, comp, i)
 
 

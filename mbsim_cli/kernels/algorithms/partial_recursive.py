@@ -24,7 +24,7 @@ from mbsim_cli.kernels.algorithms.forces import clear_wrenches, element_forces
 from mbsim_cli.kernels.algorithms.inertia_variation import store_inertia, vary_inertia
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at, residual
 from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics, set_ground
-from mbsim_cli.kernels.algorithms.newton_matrix import mass_matrix
+from mbsim_cli.kernels.algorithms.newton_matrix import composite_inertia, mass_matrix
 from mbsim_cli.kernels.algorithms.open_tree import open_tree
 from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies, vary_element_forces
 from mbsim_cli.kernels.algorithms.variation import vary_kinematics
@@ -71,6 +71,7 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
     clear_wrenches(comp.W, eq.Q)
     element_forces(model, theta, t, z, zd, kin, comp.W, eq.Q)
     residual(tree, kin, comp, eq.Q, eq.K)
+    composite_inertia(tree, kin, comp)
     mass_matrix(tree, kin, comp, eq.M)
     return solve_motion(model, theta, t, dyn.open_tree, z, zd, eq, zdd_out, reaction_out)
 

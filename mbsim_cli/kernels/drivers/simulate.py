@@ -9,11 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import entry, kernel
+from mbsim_cli.kernels._views import as_column
 from mbsim_cli.kernels.algebra.whole import add_scaled, copy_to
-from mbsim_cli.kernels.algorithms.newton_matrix import newton_matrix
+from mbsim_cli.kernels.algorithms.newton_matrix import composite_inertia, newton_matrix
 from mbsim_cli.kernels.drivers.record import write_instant
 from mbsim_cli.kernels.drivers.stepping import is_finite
-from mbsim_cli.kernels.integrators.ali3p import factor_with, newton, predict, project
+from mbsim_cli.kernels.integrators.ali3p import factor_tangent, newton, predict, project
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import vary_motion, vary_projections
 from mbsim_cli.kernels.integrators.multiplier_range import keep_in_range
 from mbsim_cli.model.codes import Status
@@ -39,6 +40,7 @@ class SensitivityWork(NamedTuple):
     columns: tuple
     twists: tuple
     resting: tuple  # of velocities and of accelerations
+    projections: tuple  # columns of the same two
 
 
 class Progress(NamedTuple):
@@ -76,7 +78,7 @@ def run(
             newton_matrix(
                 model, theta, t, control.h, state.z, state.zd, eq.lines, state.lam, eq.no_eta, kin, comp, work.tangent.T
             )
-            if factor_with(control.ratio, eq, work.tangent):
+            if factor_tangent(control.ratio, eq, work.tangent):
                 error = vary_motion(
                     model, theta, t, control, directions, state, sens, kin, comp, eq, work.tangent, extra.columns,
                     extra.twists,
@@ -85,15 +87,17 @@ def run(
                 status = Status.SINGULAR
         if status == Status.OK and constrained:
             if control.redundant:
-                _keep_multipliers(state.lam.reshape(-1, 1), eq.J, work.projection, work.column)
+                _keep_multipliers(as_column(state.lam), eq.J, work.projection, work.column)
                 _keep_multipliers(sens.lam, eq.J, work.projection, extra.columns)
+            if not varies:  # the tangent has just found those of the same state
+                composite_inertia(model.tree, kin, comp)
             status = project(
                 model, theta, t, control, state, kin, comp, eq, work.projection, work.column, work.corrections
             )
             if status == Status.OK and varies:
                 projected = vary_projections(
                     model, theta, t, control, directions, work.corrections, state, sens, kin, eq, work.projection,
-                    extra.columns, extra.twists, extra.resting,
+                    extra.projections, extra.twists, extra.resting,
                 )  # fmt: skip
                 error = max(error, projected)
         if status == Status.OK and not is_finite(state, sens):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from mbsim_cli.kernels._jit import kernel, merged
+from mbsim_cli.kernels._views import as_column
 from mbsim_cli.kernels.integrators.step_control import initial_step, size_of, sum_of, trial_step_of
 
 TIME, BEGIN, SIZE = range(3)
@@ -63,4 +64,4 @@ def write_counters(counters, out):
 @merged
 def is_finite(state, sens):
     """Whether accelerations and their sensitivities are; all else reaches them."""
-    return np.isfinite(sum_of(state.zdd.reshape(-1, 1)) + sum_of(sens.zdd))
+    return np.isfinite(sum_of(as_column(state.zdd)) + sum_of(sens.zdd))

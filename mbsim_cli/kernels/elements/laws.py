@@ -7,6 +7,7 @@ import numpy as np
 
 from mbsim_cli.kernels._jit import kernel
 from mbsim_cli.kernels._simd import at
+from mbsim_cli.kernels._views import as_column
 from mbsim_cli.model.codes import Law
 from mbsim_cli.model.layout import NONE
 
@@ -58,14 +59,14 @@ def _term(laws, theta, k, x):
     if kind == CONSTANT:
         return theta[first] + zero, zero, zero
     if kind == POLYNOMIAL:
-        return _horner(theta.reshape(-1, 1), 0, first, count, x, zero)
+        return _horner(as_column(theta), 0, first, count, x, zero)
     if kind in (HARMONIC, SINE_POWER):
         return _sine(theta, first, count if kind == SINE_POWER else 1, x)
     if kind == SMOOTH_STEP:
         return _smooth_step(theta, first, x, zero)
     if kind == SPLINE:
         row, t = _spline_piece(theta, first, count, x)
-        return _cubic(theta.reshape(-1, 1), 0, row, t)
+        return _cubic(as_column(theta), 0, row, t)
     return _one_sided(theta, first, x)
 
 
@@ -210,7 +211,7 @@ def _spline_variation(theta, dtheta, j, first, count, x):
     """The coefficients vary, and the left end of the piece moves."""
     row, t = _spline_piece(theta, first, count, x)
     dt = -at(dtheta, first + (row - first - count) // 4, j)
-    _, df, ddf = _cubic(theta.reshape(-1, 1), 0, row, t)
+    _, df, ddf = _cubic(as_column(theta), 0, row, t)
     v, dv, ddv = _cubic(dtheta, j, row, t)
     return v + df * dt, dv + ddf * dt, ddv + 6.0 * theta[row] * dt
 

@@ -72,8 +72,8 @@ def evaluate(model, theta, t, at_center, state, kin, comp, eq):
 
 
 @merged
-def factor_with(ratio, eq, factor):
-    """Factorise factor.T with the constraints of eq.J."""
+def factor_tangent(ratio, eq, factor):
+    """Factorise factor.T with the constraints of eq.J, which it keeps for later steps."""
     copy_to(eq.J, factor.J)
     return factor_penalised(ratio, factor)
 
@@ -120,7 +120,7 @@ def newton(model, theta, t, control, scale, state, kin, comp, eq, factor, column
         formed = not fresh
         if formed:
             newton_matrix(model, theta, t, h, state.z, state.zd, eq.lines, state.lam, eq.no_eta, kin, comp, factor.T)
-            if not factor_with(control.ratio, eq, factor):
+            if not factor_tangent(control.ratio, eq, factor):
                 return Status.SINGULAR, iteration, scale
             fresh = True
         for c in range(eq.G.size):
@@ -196,7 +196,7 @@ def _apply_correction(h, share, state, columns):
 def project(model, theta, t, control, state, kin, comp, eq, factor, columns, corrections_out):
     """Mass-orthogonal projection of velocities and accelerations, equations (10), (11).
 
-    Leaves in ``kin`` the projected motion and in ``factor`` the projection matrix; ``corrections_out`` (2, n)
+    Needs ``composite_inertia`` at the state, and ``factor.J`` must be ``eq.J``. Leaves in ``kin`` the projected motion and in ``factor`` the projection matrix; ``corrections_out`` (2, n)
     receives z' - z'* and z'' - z''*.
     """
     n, m = state.z.size, state.lam.size
@@ -206,7 +206,7 @@ def project(model, theta, t, control, state, kin, comp, eq, factor, columns, cor
         for i in range(n):
             for j in range(n):
                 factor.T[i, j] = 1.0 if i == j else 0.0
-    if not factor_with(control.projection_ratio, eq, factor):
+    if not factor_penalised(control.projection_ratio, factor):
         return Status.SINGULAR
     constraint_speeds(model, theta, t, eq.J, factor.sparsity, state.zd, eq.phi1)
     _project_rate(control, eq.phi1, state.zd, state.sigma, factor, columns, corrections_out[0])

@@ -1,7 +1,7 @@
 """Direct sensitivities of one ALI3-P step: the derivative of the discrete equations that were solved.
 
 Paper 000, equations (14)-(18). One variation of the residual at the predictor gives the whole right-hand
-side; the solution adds the correction, as for the motion. Derivation: docs/theory/sensitivities.md.
+side; its solution is taken away, as the correction is added to the motion. Derivation: docs/theory/sensitivities.md.
 """
 
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import merged
-from mbsim_cli.kernels.algebra.whole import add_scaled, copy_to, scale, scaled
+from mbsim_cli.kernels.algebra.whole import add_scaled, scale, scaled
 from mbsim_cli.kernels.algorithms.constrained_solve import solve_change
 from mbsim_cli.kernels.algorithms.constraint_variation import (
     vary_constraint_forces,
@@ -55,17 +55,16 @@ def vary_motion(model, theta, t, control, directions, state, sens, kin, comp, eq
     add_scaled(h, sens.zdd, sens.zd)
     vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
     vary_constraints(model, theta, dtheta, touch, eq.lines, t, state.z, sens.z, kin, tw, columns.e)
-    scale(-1.0 / q, columns.e)
+    scale(1.0 / q, columns.e)
     clear_forces(tw, columns.b)
     vary_constraint_forces(model, theta, dtheta, touch, eq.lines, state.lam, sens.z, kin, tw, columns.b)
     vary_element_forces(model, theta, dtheta, touch, no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, columns.b)
     vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, columns.b)
-    scale(-1.0, columns.b)
     error = solve_change(factor, control.ratio, control.gradient_tolerance, sens.zdd, columns)
-    add_scaled(q, columns.x, sens.z)
-    add_scaled(0.5 * h, columns.x, sens.zd)
-    add_scaled(1.0, columns.x, sens.zdd)
-    copy_to(columns.mu, sens.lam)
+    add_scaled(-q, columns.x, sens.z)
+    add_scaled(-0.5 * h, columns.x, sens.zd)
+    add_scaled(-1.0, columns.x, sens.zdd)
+    scaled(-1.0, columns.mu, sens.lam)
     return error
 
 
@@ -76,7 +75,7 @@ def vary_projections(
     """Sensitivities of the projected z', z'' and of sigma, kappa; ``corrections`` (2, n) are the motion's.
 
     The identity in place of M does not vary, as if there were no corrections. Phi'' is varied with the velocities
-    before their projection, and then with what that changes.
+    before their projection, and then with what that changes. ``columns`` of both solutions have ``resting`` for b, e.
     """
     dtheta, touch = directions.dtheta, directions.touch
     x = corrections if control.mass_projection else directions.still
@@ -90,15 +89,12 @@ def vary_projections(
         model, theta, dtheta, touch, eq.lines, eq.line_rates, t, state.z, state.zd, state.zdd, sens.z, sens.zd,
         sens.zdd, kin, tw, resting[0].dphi, resting[1].dphi,
     )  # fmt: skip
-    scaled(-1.0, resting[0].dphi, columns.e)
-    scaled(-1.0, resting[0].dG, columns.b)
-    error = solve_change(factor, control.projection_ratio, control.gradient_tolerance, sens.zd, columns)
-    add_scaled(1.0, columns.x, sens.zd)
-    copy_to(columns.mu, sens.sigma)
-    vary_with_velocity(model, eq.lines, eq.line_rates, state.zd, columns.x, kin, resting[1].dphi)
-    scaled(-1.0, resting[1].dphi, columns.e)
-    scaled(-1.0, resting[1].dG, columns.b)
-    error = max(error, solve_change(factor, control.projection_ratio, control.gradient_tolerance, sens.zdd, columns))
-    add_scaled(1.0, columns.x, sens.zdd)
-    copy_to(columns.mu, sens.kappa)
+    ratio, tolerance = control.projection_ratio, control.gradient_tolerance
+    error = solve_change(factor, ratio, tolerance, sens.zd, columns[0])
+    add_scaled(-1.0, columns[0].x, sens.zd)
+    scaled(-1.0, columns[0].mu, sens.sigma)
+    vary_with_velocity(-1.0, model, eq.lines, eq.line_rates, state.zd, columns[0].x, kin, columns[1].e)
+    error = max(error, solve_change(factor, ratio, tolerance, sens.zdd, columns[1]))
+    add_scaled(-1.0, columns[1].x, sens.zdd)
+    scaled(-1.0, columns[1].mu, sens.kappa)
     return error

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import kernel, merged
+from mbsim_cli.kernels._views import as_column
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve
 from mbsim_cli.kernels.algorithms.forces import clear_wrenches, element_forces
 from mbsim_cli.kernels.algorithms.implicit_rows import close_residual, close_tangent, close_variation
@@ -98,7 +99,7 @@ def solve_stage(model, theta, t, g, control, tree, exact, state, eq, counters):
         element_forces(model, theta, t, state.z, state.zd, eq.kin, eq.comp.W, eq.Q)
         residual(model.tree, eq.kin, eq.comp, eq.Q, eq.G)
         counters[EVALUATIONS] += 1
-        if not np.isfinite(sum_of(eq.G.reshape(-1, 1))):
+        if not np.isfinite(sum_of(as_column(eq.G))):
             return Status.NOT_FINITE
         if solved or not fresh:
             newton_matrix(
