@@ -25,6 +25,7 @@ __all__ = [
     "at",
     "block",
     "empty",
+    "largest",
     "only",
     "padded",
     "put",
@@ -107,6 +108,11 @@ def squares(x):
 
 def total(x):
     """Sum over the directions."""
+    return x
+
+
+def largest(x):
+    """Largest over the directions."""
     return x
 
 
@@ -357,6 +363,20 @@ class _Total(AbstractTemplate):
         return signature(types.float64 if isinstance(args[0], Lanes) else args[0], *args)
 
 
+@infer_global(largest)
+class _Largest(_Total):
+    pass
+
+
+@lower_builtin(largest, Lanes)
+def _largest_of_lanes(context, builder, sig, args):
+    value, *others = (builder.extract_element(args[0], ir.Constant(ir.IntType(32), lane)) for lane in range(WIDTH))
+    for other in others:
+        value = builder.select(builder.fcmp_ordered(">", other, value), other, value)
+    return value
+
+
+@lower_builtin(largest, types.Float)
 @lower_builtin(total, types.Float)
 @lower_builtin(total, types.Complex)
 def _one(context, builder, sig, args):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import kernel
-from mbsim_cli.kernels._simd import add_to, at, block, put, squares, total, width
+from mbsim_cli.kernels._simd import add_to, at, block, largest, put, squares, total, width
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve_of
 from mbsim_cli.kernels.algebra.sparse_solve import eliminate_sparse, solve_sparse
 from mbsim_cli.kernels.algebra.whole import copy_to
@@ -100,10 +100,10 @@ def solve_constrained(factor, tolerance, columns):
     if columns.b.size == 0:
         return 0.0
     if columns.b.shape[1] == 1:
-        return _solve(factor, tolerance, 1.0, 0.0, columns, 0)
+        return _solve(factor, tolerance, columns, 0)
     error = 0.0
     for g in range(0, columns.b.shape[1], width(columns.b)):
-        error = max(error, _solve(factor, tolerance, 1.0, 0.0, columns, block(columns.b, g)))
+        error = max(error, _solve(factor, tolerance, columns, block(columns.b, g)))
     return error
 
 
@@ -113,25 +113,40 @@ def solve_change(factor, ratio, tolerance, whole, columns):
     error = 0.0
     for g in range(0, columns.b.shape[1], width(columns.b)):
         c = block(columns.b, g)
-        error = max(error, _solve(factor, tolerance, ratio, _size_of(factor.weight, whole, c), columns, c))
+        left, squares_of_whole = _first(factor, columns, c), _squares_of(factor.weight, whole, c)
+        missing = _missing(factor, ratio, left, squares_of_whole, columns.x, c)
+        if missing > CERTAIN_ALONE * tolerance:
+            missing = _refine(factor, tolerance, np.sqrt(total(squares_of_whole)), total(left), columns, c)
+        error = max(error, missing)
     return error
 
 
 @kernel
-def _solve(factor, tolerance, ratio, whole, columns, c):
-    size = _first(factor, columns, c)
+def _missing(factor, ratio, left, squares_of_whole, x, c):
+    """Digits that the penalty alone leaves open, relative to ``whole``; the largest of all directions."""
     if factor.alpha.size == 0:
         return 0.0
-    if whole > 0.0:
-        # alpha rest^2 / ratio is what the rest of the constraints would accelerate; the rest is elimination's
-        missing = np.sqrt(size / ratio) + LOST * ratio * _size_of(factor.weight, columns.x, c)
-        if missing <= CERTAIN * tolerance * whole:
-            return missing / whole
+    # alpha rest^2 / ratio is what the rest of the constraints would accelerate; the others are elimination's
+    lost = LOST * LOST * ratio * ratio * _squares_of(factor.weight, x, c)
+    return np.sqrt(largest((left / ratio + lost) / (squares_of_whole + NOTHING)))
+
+
+@kernel
+def _solve(factor, tolerance, columns, c):
+    left = _first(factor, columns, c)
+    return _refine(factor, tolerance, 0.0, total(left), columns, c)
+
+
+@kernel
+def _refine(factor, tolerance, whole, size, columns, c):
+    """Corrections after the first; ``size`` is the square of what that left of the constraints."""
+    if factor.alpha.size == 0:
+        return 0.0
     error = 1.0
     for update in range(MAX_UPDATES):
         before = size
         _left_over(factor, columns, c)
-        size = _correct(factor, columns.step, columns, c)
+        size = total(_correct(factor, columns.step, columns, c))
         previous = error
         error = _add_correction(factor.weight, whole, columns, c)
         # the next correction shrinks like the rest of the constraints, and like the digits that elimination lost
@@ -145,16 +160,24 @@ def _solve(factor, tolerance, ratio, whole, columns, c):
 
 MAX_UPDATES = 12
 CERTAIN = 1e-3  # share of the tolerance below which a predicted correction is not made: directions differ in size
+CERTAIN_ALONE = 1e-2  # the same where each direction is looked at for itself
 LOST = 2e-16  # share of x, times the ratio, that elimination loses between penalty and inertia
+NOTHING = 1e-300
+
+
+@kernel
+def _squares_of(weight, x, c):
+    """Square of the norm of x by T's diagonal, in each direction; imaginary parts count."""
+    square = squares(0.0 * at(x, 0, c))
+    for i in range(weight.size):
+        square += weight[i] * squares(at(x, i, c))
+    return square
 
 
 @kernel
 def _size_of(weight, x, c):
-    """Norm of all directions of x in the norm of T's diagonal; imaginary parts count."""
-    square = squares(0.0 * at(x, 0, c))
-    for i in range(weight.size):
-        square += weight[i] * squares(at(x, i, c))
-    return np.sqrt(total(square))
+    """Norm of all directions."""
+    return np.sqrt(total(_squares_of(weight, x, c)))
 
 
 @kernel
@@ -189,7 +212,7 @@ def _left_over(factor, columns, c):
 def _correct(factor, step, columns, c):
     """Add the constraints' load to what is left of the equations in ``step``, solve, and move the multipliers.
 
-    Returns the square of the size of what is left of the constraints.
+    Returns the square of the size of what is left of the constraints, in each direction.
     """
     sparsity, J = factor.sparsity, factor.J
     for i in range(factor.weight.size):
@@ -221,7 +244,7 @@ def _update_multipliers(factor, step, columns, c):
         put(columns.mu, r, c, mu)
         put(columns.load, r, c, push - mu)
         size += factor.alpha[r] * squares(left)
-    return total(size)
+    return size
 
 
 @kernel
