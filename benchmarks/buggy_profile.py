@@ -148,14 +148,12 @@ def _sensors(problem) -> float:
     simulation = start(replace(problem, options=replace(problem.options, duration=1.0)))
     record, d_record = simulation._records(COUNT)
     record.position[:], record.velocity[:], record.acceleration[:] = simulation.state[:3]
-    width = int(simulation.model.sensors.first[-1])
-    out = np.zeros((COUNT, width)), np.zeros((COUNT, 3)), np.zeros((COUNT, width, simulation.sens.z.shape[1]))
     s = simulation
     return (
         _shortest(
             lambda: observe(
                 s.model, s.theta, s.control.at_center, s.directions, s.work.kin, s.extra.twists,
-                record, d_record, *out,
+                record, d_record,
             )
         )
         / COUNT

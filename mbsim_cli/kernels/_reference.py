@@ -23,7 +23,7 @@ class Reference(types.Type):
     """Address of a named tuple."""
 
     def __init__(self, group: Any) -> None:
-        self.group = group
+        self.group, self.instance_class = group, group.instance_class
         super().__init__(f"Reference({group})")
 
 

@@ -13,6 +13,7 @@ from mbsim_cli.kernels.integrators.ali3p import Control
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.problem import WORK, Block, Options, Problem
 from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve.blocks import block_of
 from mbsim_cli.solve.initial import CLOSED, Initial, assemble
 from mbsim_cli.solve.open_tree import OpenTreeSimulation
 from mbsim_cli.solve.status import sentence
@@ -73,28 +74,13 @@ class Simulation:
         )
 
     def _block(self, record: Record, d_record: SensitivityRecord) -> Block:
-        """Stored instants with their sensors; directions beyond the parameters are left out."""
-        rows, width = record.time.size, int(self.model.sensors.first[-1])
-        sensors = np.zeros((rows, width), self.dtype)
-        energy = np.zeros((rows, 3), self.dtype)
-        d_sensors = empty((rows, width, self.sens.z.shape[1]), self.dtype)  # ``observe`` fills all of it
+        """Stored instants with their sensors."""
         observe(
-            self.model,
-            self.theta,
-            self.control.at_center,
-            self.directions,
-            self.work.kin,
-            self.extra.twists,
-            record,
+            self.model, self.theta, self.control.at_center, self.directions, self.work.kin, self.extra.twists, record,
             d_record,
-            sensors,
-            energy,
-            d_sensors,
-        )
-        work = np.zeros((rows, len(WORK)), np.int64)
-        diagnostics = record.iterations, record.drift, energy, d_record.error, work
-        varied = [array[..., : self.p] for array in (*d_record[:4], d_sensors)]
-        return Block(*record[:7], sensors, *varied, *diagnostics)
+        )  # fmt: skip
+        work = np.zeros((record.time.size, len(WORK)), np.int64)
+        return block_of(record, d_record, self.p, record.iterations, work)
 
     def _fail(self, status: int) -> None:
         time = (self.step + 1) * self.control.h
@@ -140,7 +126,7 @@ def _block_steps(problem: Problem, p: int) -> int:
     """
     _, n, m = allocate.sizes(problem.model)
     patience = int(PATIENCE / (1e-5 + _seconds_a_step(problem.options, n, p)))
-    numbers = (3 * n + m + int(problem.model.sensors.first[-1])) * max(p, 1)
+    numbers = (3 * n + m + allocate.sensor_width(problem.model)) * max(p, 1)
     interval = problem.options.output_interval
     rows = max(1, min(BLOCK_STEPS // interval, patience // interval, BLOCK_NUMBERS // max(numbers, 1)))
     return rows * interval

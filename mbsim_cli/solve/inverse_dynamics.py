@@ -8,6 +8,7 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels._simd import padded
 from mbsim_cli.kernels.drivers.observe import observe
+from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.problem import InverseBlock, Motion, Problem, Torques
 from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.inverse import InverseDynamics
@@ -68,25 +69,24 @@ class _Sensing:
     def __init__(self, problem: Problem, trajectory: Trajectory):
         self.problem, self.model, self.trajectory = problem, problem.model, trajectory
         self.p = problem.theta_rho.shape[1]
-        self.width = int(self.model.sensors.first[-1])
         rows = problem.prescribed.torque_rows
         self.column = np.array([column for column, _ in rows], dtype=np.int64)
         self.sign = np.array([sign for _, sign in rows], dtype=float)
 
     def block(self, motion: Motion, varied: MotionVariation | None, torque: np.ndarray, by_parameter: np.ndarray):
         """Sensors (B, width) and their derivatives (B, width, p)."""
-        rows = len(motion.time)
-        sensors = np.zeros((rows, self.width))
-        d_sensors = np.zeros((rows, self.width, padded(self.p)))
-        if self.width:
-            self._observe(motion, varied, sensors, d_sensors)
+        record, d_record = self._records(motion, varied)
+        if self.model.sensors.kind.size:  # else nothing needs to be compiled for them
+            at_center, directions, work, twists = self._room
+            observe(self.model, self.problem.theta, at_center, directions, work.kin, twists, record, d_record)
         of_torque = self.sign * torque[:, self.column]
         d_of_torque = self.sign[:, None] * by_parameter[:, self.column]
-        return np.concatenate([sensors, of_torque], axis=1), np.concatenate(
-            [d_sensors[:, :, : self.p], d_of_torque], axis=1
+        return np.concatenate([record.sensors, of_torque], axis=1), np.concatenate(
+            [d_record.sensors[:, :, : self.p], d_of_torque], axis=1
         )
 
-    def _observe(self, motion: Motion, varied: MotionVariation | None, sensors: np.ndarray, d_sensors: np.ndarray):
+    def _records(self, motion: Motion, varied: MotionVariation | None) -> tuple[Record, SensitivityRecord]:
+        """Rows of the motion and what its sensitivities are given."""
         rows = len(motion.time)
         record = allocate.record(self.model, rows, float)
         for stored, given in zip(record[:4], motion, strict=True):
@@ -95,12 +95,7 @@ class _Sensing:
         if varied is not None:
             for stored, change in zip(d_record[:3], varied, strict=True):
                 stored[:, :, self.trajectory.varies] = change
-        at_center, directions, work, twists = self._room
-        energy = np.zeros((rows, 3))
-        observe(
-            self.model, self.problem.theta, at_center, directions, work.kin, twists, record, d_record,
-            sensors, energy, d_sensors,
-        )  # fmt: skip
+        return record, d_record
 
     @cached_property
     def _room(self):

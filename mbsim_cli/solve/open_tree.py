@@ -21,6 +21,7 @@ from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, Sensitiv
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve.blocks import block_of
 from mbsim_cli.solve.initial import assemble
 from mbsim_cli.solve.integration import integration
 from mbsim_cli.solve.status import sentence
@@ -79,19 +80,14 @@ class OpenTreeSimulation:
         return self._block(record, d_record, work)
 
     def _block(self, record: Any, d_record: Any, work: np.ndarray) -> Block:
-        """Instants with their sensors; directions beyond the parameters are left out."""
-        rows, width, p = record.time.size, int(self.model.sensors.first[-1]), self.sens.z.shape[1]
-        sensors, energy = np.zeros((rows, width), self.dtype), np.zeros((rows, 3), self.dtype)
-        d_sensors = zeros((rows, width, p), self.dtype)
+        """Instants with their sensors."""
         kin = kinematics(self.model, self.dtype)
         set_ground(self.theta, kin)
         observe(
             self.model, self.theta, True, self.directions, kin,
-            twists(self.model, p, self.dtype), record, d_record, sensors, energy, d_sensors,
+            twists(self.model, self.sens.z.shape[1], self.dtype), record, d_record,
         )  # fmt: skip
-        varied = [array[..., : self.p] for array in (*d_record[:4], d_sensors)]
-        evaluations = work[:, WORK.index("evaluations")]
-        return Block(*record[:7], sensors, *varied, evaluations, record.drift, energy, d_record.error, work)
+        return block_of(record, d_record, self.p, work[:, WORK.index("evaluations")], work)
 
     def _fail(self, status: int) -> None:
         raise AnalysisError(

@@ -47,6 +47,11 @@ def control(options: Options, *, redundant: bool) -> Control:
     )
 
 
+def sensor_width(model: Model) -> int:
+    """Numbers that all sensors read."""
+    return int(model.sensors.first[-1])
+
+
 def equations(model: Model, dtype: type) -> Equations:
     """Allocate Equations."""
     _, n, m = sizes(model)
@@ -135,8 +140,10 @@ def directions(model: Model, dtheta: np.ndarray, dtype: type) -> Directions:
 def record(model: Model, rows: int, dtype: type) -> Record:
     """Allocate the rows of a block."""
     _, n, m = sizes(model)
-    by_row = [np.zeros((rows, k), dtype) for k in (n, n, n, m, m, m)]
-    return Record(np.zeros(rows), *by_row, np.zeros(rows, np.int64), np.zeros((rows, 3)), np.zeros((rows, m), dtype))
+    motion, others = (
+        [np.zeros((rows, k), dtype) for k in counts] for counts in ((n, n, n, m, m, m), (m, sensor_width(model), 3))
+    )
+    return Record(np.zeros(rows), *motion, np.zeros(rows, np.int64), np.zeros((rows, 3)), *others)
 
 
 def sensitivity_record(
@@ -144,7 +151,11 @@ def sensitivity_record(
 ) -> SensitivityRecord:
     """Allocate the rows of a block of sensitivities; ``make`` is ``_simd.empty`` where all rows will be filled."""
     _, n, m = sizes(model)
-    return SensitivityRecord(*(make((rows, k, p), dtype) for k in (n, n, n, m, m)), np.zeros(rows))
+    counts = np.array([n, n, n, m, m, sensor_width(model)])
+    # one piece of memory: several would go back to the system after each block, and come anew page by page
+    parts = np.split(make((rows * counts.sum() * p,), dtype), rows * p * np.cumsum(counts[:-1]))
+    arrays = (part.reshape(rows, k, p) for part, k in zip(parts, counts, strict=True))
+    return SensitivityRecord(*arrays, np.zeros(rows))
 
 
 def linearisation(model: Model, p: int, dtype: type) -> Linearisation:

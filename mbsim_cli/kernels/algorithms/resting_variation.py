@@ -112,8 +112,8 @@ def _outwards(tree, theta, dtheta, touch, z, dz, kin, x, y, rest, other):
                     N2 = add6(N2, add6(cross_motion(A, turn), _euler_own(tree, theta, z, x, dz, kin, i, c, k, turn)))
                     M2 = add6(M2, add6(cross_motion(B, turn), _euler_own(tree, theta, z, y, dz, kin, i, c, k, turn)))
                 elif not is_euler(kind):
-                    turn = scale6(at(dz, c, k), motion_at(kin.S, c))
-                    N2, M2 = add6(N2, cross_motion(A, turn)), add6(M2, cross_motion(B, turn))
+                    d, S = at(dz, c, k), motion_at(kin.S, c)
+                    N2, M2 = axpy6(d, cross_motion(A, S), N2), axpy6(d, cross_motion(B, S), M2)
                 A, B = axpy6(x[c], motion_at(kin.S, c), A), axpy6(y[c], motion_at(kin.S, c), B)
             if touch.geometry[i, g]:
                 own = body_frame_twist(tree, theta, dtheta, k, kin, i)

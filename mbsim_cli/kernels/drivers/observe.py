@@ -9,35 +9,24 @@ from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
 
 
 @entry
-def observe(model, theta, at_center, directions, kin, tw, record, d_record, sensors_out, energy_out, d_sensors_out):
-    """sensors (N, width), energy (N, 3: kinetic, potential, power of all else), d_sensors (N, width, p)."""
+def observe(model, theta, at_center, directions, kin, tw, record, d_record):
+    """Fill the rows of sensors, energies and, where there are directions, of the sensors' sensitivities."""
+    dtheta, touch = directions.dtheta, directions.touch
     for row in range(record.time.size):
-        t = record.time[row]
+        t, energy = record.time[row], record.energy[row]
         z, zd, zdd, force = record.position[row], record.velocity[row], record.acceleration[row], record.reaction[row]
         position_kinematics(model.tree, theta, z, at_center, kin)
         motion_kinematics(model.tree, theta, z, zd, zdd, kin)
-        sense(model, theta, t, z, zd, zdd, force, kin, sensors_out[row])
-        energy_out[row, 0] = kinetic_energy(model.tree, kin)
-        energy_out[row, 1] = potential_energy(model, theta, z, kin)
-        energy_out[row, 2] = other_power(model, theta, t, z, zd, force, kin)
-        if directions.dtheta.shape[1] > 0:
+        sense(model, theta, t, z, zd, zdd, force, kin, record.sensors[row])
+        energy[0] = kinetic_energy(model.tree, kin)
+        energy[1] = potential_energy(model, theta, z, kin)
+        energy[2] = other_power(model, theta, t, z, zd, force, kin)
+        if dtheta.shape[1] > 0:
             dz, dzd, dzdd = d_record.position[row], d_record.velocity[row], d_record.acceleration[row]
             d_force = d_record.reaction[row]
             sens = Sensitivity(dz, dzd, dzdd, d_force, d_force, d_force)
-            vary_kinematics(model.tree, theta, directions.dtheta, directions.touch, kin, dz, dzd, dzdd, tw)
+            vary_kinematics(model.tree, theta, dtheta, touch, kin, dz, dzd, dzdd, tw)
             vary_sensors(
-                model,
-                theta,
-                directions.dtheta,
-                directions.touch,
-                directions.order,
-                directions.no_eta,
-                t,
-                z,
-                zd,
-                zdd,
-                sens,
-                kin,
-                tw,
-                d_sensors_out[row],
-            )
+                model, theta, dtheta, touch, directions.order, directions.no_eta, t, z, zd, zdd, sens, kin, tw,
+                d_record.sensors[row],
+            )  # fmt: skip

@@ -21,6 +21,8 @@ class Record(NamedTuple):
     iterations: np.ndarray
     drift: np.ndarray
     reaction: np.ndarray  # (N, m) multipliers that the projected accelerations belong to
+    sensors: np.ndarray  # (N, width), by ``observe``
+    energy: np.ndarray  # (N, 3) kinetic, potential, power of all else, by ``observe``
 
 
 class SensitivityRecord(NamedTuple):
@@ -31,6 +33,7 @@ class SensitivityRecord(NamedTuple):
     acceleration: np.ndarray
     lam: np.ndarray
     reaction: np.ndarray
+    sensors: np.ndarray  # by ``observe``
     error: np.ndarray
 
 

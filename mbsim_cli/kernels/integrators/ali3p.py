@@ -196,8 +196,8 @@ def _apply_correction(h, share, state, columns):
 def project(model, theta, t, control, state, kin, comp, eq, factor, columns, corrections_out):
     """Mass-orthogonal projection of velocities and accelerations, equations (10), (11).
 
-    Needs ``composite_inertia`` at the state, and ``factor.J`` must be ``eq.J``. Leaves in ``kin`` the projected motion and in ``factor`` the projection matrix; ``corrections_out`` (2, n)
-    receives z' - z'* and z'' - z''*.
+    Needs ``composite_inertia`` at the state, and ``eq.J`` for ``factor.J``. Leaves in ``kin`` the projected motion and
+    in ``factor`` the projection matrix; ``corrections_out`` (2, n) receives z' - z'* and z'' - z''*.
     """
     n, m = state.z.size, state.lam.size
     if control.mass_projection:
