@@ -34,7 +34,7 @@ class Simulation:
         self.work = allocate.work(self.model, self.theta)
         for earlier in (self.work.last, self.work.before):
             earlier.zdd[:], earlier.lam[:] = self.state.zdd, self.state.lam
-        self.progress = Progress(int(Status.OK), 0, 0.0, False, 0)
+        self.progress = Progress(int(Status.OK), 0, 0.0, False, np.inf, 0)
         self.step = 0
         wanted = problem.options.sensitivity == "ddm"
         dtheta = start.dtheta if wanted else start.dtheta[:, :0]

@@ -134,6 +134,7 @@ def directions(model: Model, dtheta: np.ndarray, dtype: type) -> Directions:
         np.zeros((2, n), dtype),
         zeros((MEASURE_SIZE, p), dtype),
         np.arange(3),
+        p - 1 if p > 0 and not dtheta[:, -1].any() else -1,
     )
 
 

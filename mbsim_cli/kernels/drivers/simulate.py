@@ -14,8 +14,14 @@ from mbsim_cli.kernels.algebra.whole import add_scaled, copy_to
 from mbsim_cli.kernels.algorithms.newton_matrix import composite_inertia, newton_matrix
 from mbsim_cli.kernels.drivers.record import write_instant
 from mbsim_cli.kernels.drivers.stepping import is_finite
-from mbsim_cli.kernels.integrators.ali3p import factor_tangent, newton, predict, project
-from mbsim_cli.kernels.integrators.ali3p_sensitivity import vary_motion, vary_projections
+from mbsim_cli.kernels.integrators.ali3p import LEFT, factor_tangent, newton, predict, project
+from mbsim_cli.kernels.integrators.ali3p_sensitivity import (
+    correct_sensitivities,
+    predict_sensitivities,
+    take_left_correction,
+    vary_motion,
+    vary_projections,
+)
 from mbsim_cli.kernels.integrators.multiplier_range import keep_in_range
 from mbsim_cli.model.codes import Status
 
@@ -50,6 +56,7 @@ class Progress(NamedTuple):
     steps: int
     scale: float
     fresh: bool
+    contraction: float  # by which the last correction of a step shrank
     iterations: int
 
 
@@ -62,29 +69,42 @@ def run(
     Returns the fields of ``Progress`` as a plain tuple: making a named one calls Python, where a pending signal
     could strike.
     """
-    scale, fresh, row, total = progress.scale, progress.fresh, 0, 0
+    scale, fresh, contraction, row, total = progress.scale, progress.fresh, progress.contraction, 0, 0
     kin, eq, comp = work.kin, work.eq, work.comp
     varies, constrained = sens.z.shape[1] > 0, state.lam.size > 0
     for step in range(first + 1, first + steps + 1):
         t = step * control.h
         predict(control.h, state, work.last, work.before)
-        status, count, scale = newton(
-            model, theta, t, control, scale, state, kin, comp, eq, work.tangent, work.column, fresh
-        )
-        total += count
-        fresh, error = True, 0.0
-        if status == Status.OK and varies:
-            # the last correction is far below the accuracy of the gradient: the state evaluated last serves
-            newton_matrix(
-                model, theta, t, control.h, state.z, state.zd, eq.lines, state.lam, eq.no_eta, kin, comp, work.tangent.T
+        if varies:
+            predict_sensitivities(control.h, sens)
+        foreseen = contraction if varies and directions.free >= 0 else np.inf
+        count, error, contraction, solved = 0, 0.0, 0.0, False
+        while not solved:
+            status, more, scale, before, size = newton(
+                model, theta, t, control, scale, foreseen, state, kin, comp, eq, work.tangent, work.column, fresh
             )
-            if factor_tangent(control.ratio, eq, work.tangent):
-                error = vary_motion(
-                    model, theta, t, control, directions, state, sens, kin, comp, eq, work.tangent, extra.columns,
-                    extra.twists,
+            count, solved, fresh, foreseen = count + more, True, True, np.inf
+            if status == Status.OK and varies:
+                # the last correction is far below the accuracy of the gradient: the state evaluated last serves
+                newton_matrix(
+                    model, theta, t, control.h, state.z, state.zd, eq.lines, state.lam, eq.no_eta, kin, comp,
+                    work.tangent.T,
                 )  # fmt: skip
-            else:
-                status = Status.SINGULAR
+                if factor_tangent(control.ratio, eq, work.tangent):
+                    error = vary_motion(
+                        model, theta, t, control, directions, size == LEFT, state, sens, kin, comp, eq, work.tangent,
+                        extra.columns, extra.twists,
+                    )  # fmt: skip
+                    if size == LEFT:
+                        size, scale, solved = take_left_correction(
+                            control, scale, directions.free, state, work.tangent, extra.columns
+                        )
+                    if solved:
+                        correct_sensitivities(control.h, extra.columns, sens)
+                else:
+                    status = Status.SINGULAR
+            contraction = max(contraction, size / before)
+        total += count
         if status == Status.OK and constrained:
             if control.redundant:
                 _keep_multipliers(as_column(state.lam), eq.J, work.projection, work.column)
@@ -103,11 +123,11 @@ def run(
         if status == Status.OK and not is_finite(state, sens):
             status = Status.NOT_FINITE
         if status != Status.OK:
-            return status.value, step - first - 1, scale, False, total
+            return status.value, step - first - 1, scale, False, contraction, total
         if step % interval == 0:
             write_row(t, count, error, control.mass_projection, state, sens, eq, record, d_record, row)
             row += 1
-    return Status.OK.value, steps, scale, fresh, total
+    return Status.OK.value, steps, scale, fresh, contraction, total
 
 
 @kernel

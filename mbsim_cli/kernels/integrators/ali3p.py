@@ -1,7 +1,7 @@
 """One step of the index-3 augmented Lagrangian with projections (ALI3-P), trapezoidal rule in positions.
 
-Paper 000, equations (9)-(11). The unknown is the acceleration correction x, with z += h^2/4 x, z' += h/2 x,
-z'' += x. The tangent of an earlier instant is kept while it contracts. Derivation: docs/theory/ali3p.md.
+Paper 000, equations (9)-(11). The unknown is the acceleration correction x, with z -= h^2/4 x, z' -= h/2 x,
+z'' -= x. The tangent of an earlier instant is kept while it contracts. Derivation: docs/theory/ali3p.md.
 """
 
 from typing import NamedTuple
@@ -107,35 +107,36 @@ def _extrapolate(now, last, before):
 
 
 @merged
-def newton(model, theta, t, control, scale, state, kin, comp, eq, factor, columns, fresh):
-    """Iterate to the motion at t; return status, iterations and the new scale.
+def newton(model, theta, t, control, scale, contraction, state, kin, comp, eq, factor, columns, fresh):
+    """Iterate to the motion at t; return status, iterations, the new scale, and the sizes of the last two corrections.
 
     ``scale`` is the largest acceleration so far, in the norm of the tangent's diagonal: what the tolerance
-    is relative to. ``fresh`` says that ``factor`` holds a usable tangent.
+    is relative to. ``fresh`` says that ``factor`` holds a usable tangent. A correction that would be the last one if
+    it shrank by ``contraction`` is left to the caller, who has a tangent of its own: its size is then LEFT.
     """
     h = control.h
-    previous, share, saturates = np.inf, 1.0, has_tyres(model.forces)
+    previous, enough, share, saturates = np.inf, 0.0, 1.0, has_tyres(model.forces)
     for iteration in range(control.max_iterations):
         evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
+        if contraction * previous <= enough and share == 1.0:
+            return Status.OK, iteration + 1, scale, previous, LEFT
         formed = not fresh
         if formed:
             newton_matrix(model, theta, t, h, state.z, state.zd, eq.lines, state.lam, eq.no_eta, kin, comp, factor.T)
             if not factor_tangent(control.ratio, eq, factor):
-                return Status.SINGULAR, iteration, scale
+                return Status.SINGULAR, iteration, scale, previous, previous
             fresh = True
-        for c in range(eq.G.size):
-            columns.b[c, 0] = -eq.G[c]
-        for r in range(eq.phi.size):
-            columns.e[r, 0] = -4.0 * eq.phi[r] / (h * h)
+        put_residual(h, eq, columns, 0)
         solve_constrained(factor, 1e-3, columns)
-        size, acceleration, floor = _size_of_correction(h, state, factor, columns)
+        size, acceleration, floor = size_of_correction(h, state, factor, columns, 0)
         scale = max(scale, acceleration)
         if not np.isfinite(size):
-            return Status.NOT_FINITE, iteration, scale
+            return Status.NOT_FINITE, iteration, scale, previous, size
+        enough = control.tolerance * scale + floor
         close = size <= max(ROUND_OFF * scale, AMPLIFIED * floor)
         settled = close and share == 1.0 and size > STALLED * previous
         # a first correction, by an old tangent, does not tell how well it solves: near singular positions that misleads
-        done = iteration > 0 and (size <= control.tolerance * scale + floor or settled)
+        done = iteration > 0 and (size <= enough or settled)
         if done or close or not saturates:
             share = 1.0
         elif size > previous:
@@ -143,13 +144,22 @@ def newton(model, theta, t, control, scale, state, kin, comp, eq, factor, column
             share = 0.5 * share if formed else 0.0
         else:
             share = min(1.0, 1.5 * share)
-        _apply_correction(h, share, state, columns)
+        apply_correction(h, share, state, columns, 0)
         if done:
-            return Status.OK, iteration + 1, scale
+            return Status.OK, iteration + 1, scale, previous, size
         if size > STALE * previous:
             fresh = False
         previous = size
-    return Status.NO_CONVERGENCE, control.max_iterations, scale
+    return Status.NO_CONVERGENCE, control.max_iterations, scale, previous, previous
+
+
+@kernel
+def put_residual(h, eq, columns, k):
+    """Make the residual column k of the right-hand side: its solution is what z'' has too much."""
+    for c in range(eq.G.size):
+        columns.b[c, k] = eq.G[c]
+    for r in range(eq.phi.size):
+        columns.e[r, k] = 4.0 * eq.phi[r] / (h * h)
 
 
 @kernel
@@ -165,31 +175,32 @@ STALE = 0.1  # contraction above which an old tangent is formed anew
 STALLED = 0.5  # contraction above which a correction no longer shrinks
 ROUND_OFF = 1e-6  # relative size below which that is round-off, and no failure
 AMPLIFIED = 1e6  # how much larger than its floor round-off may be near a singular configuration
+LEFT = -1.0  # size of a correction that was
 
 
 @kernel
-def _size_of_correction(h, state, factor, columns):
-    """Size of the correction, that of the corrected accelerations, and the round-off floor, in one norm."""
+def size_of_correction(h, state, factor, columns, k):
+    """Size of the correction in column k, that of corrected accelerations, and the round-off floor, in one norm."""
     size, acceleration, floor = 0.0, 0.0, 0.0
     for c in range(state.z.size):
-        x, w = columns.x[c, 0], factor.weight[c]
+        x, w = columns.x[c, k], factor.weight[c]
         size += w * (x.real * x.real + x.imag * x.imag)
-        corrected = state.zdd[c].real + x.real
+        corrected = state.zdd[c].real - x.real
         acceleration += w * corrected * corrected
         floor += w * (1.0 + state.z[c].real * state.z[c].real)  # 1: angles may pass through zero
     return np.sqrt(size), np.sqrt(acceleration), 4e-16 / (h * h) * np.sqrt(floor)
 
 
 @kernel
-def _apply_correction(h, share, state, columns):
-    """Add a share of the correction."""
+def apply_correction(h, share, state, columns, k):
+    """Take a share of the correction in column k away."""
     for c in range(state.z.size):
-        x = share * columns.x[c, 0]
-        state.z[c] += 0.25 * h * h * x
-        state.zd[c] += 0.5 * h * x
-        state.zdd[c] += x
+        x = share * columns.x[c, k]
+        state.z[c] -= 0.25 * h * h * x
+        state.zd[c] -= 0.5 * h * x
+        state.zdd[c] -= x
     for r in range(state.lam.size):
-        state.lam[r] += share * columns.mu[r, 0]
+        state.lam[r] -= share * columns.mu[r, k]
 
 
 @merged

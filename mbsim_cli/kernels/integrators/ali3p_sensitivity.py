@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import merged
+from mbsim_cli.kernels._jit import kernel, merged
 from mbsim_cli.kernels.algebra.whole import add_scaled, scale, scaled
 from mbsim_cli.kernels.algorithms.constrained_solve import solve_change
 from mbsim_cli.kernels.algorithms.constraint_variation import (
@@ -21,6 +21,7 @@ from mbsim_cli.kernels.algorithms.constraints import move_lines
 from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies, vary_element_forces
 from mbsim_cli.kernels.algorithms.resting_variation import Load, vary_resting
 from mbsim_cli.kernels.algorithms.variation import vary_kinematics
+from mbsim_cli.kernels.integrators.ali3p import apply_correction, put_residual, size_of_correction
 
 
 class Sensitivity(NamedTuple):
@@ -42,30 +43,54 @@ class Directions(NamedTuple):
     still: np.ndarray  # (2, n) zeros
     no_eta: np.ndarray  # (15, p) zeros
     order: np.ndarray  # (3,) 0, 1, 2: as an array, so that no order is compiled for itself
+    free: int  # the last column, if nothing varies in it, or -1
 
 
-@merged
-def vary_motion(model, theta, t, control, directions, state, sens, kin, comp, eq, factor, columns, tw):
-    """Sensitivities of z, z'*, z''*, lambda at the state evaluated last, with its factorised tangent."""
-    h = control.h
-    q = 0.25 * h * h
-    dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
+@kernel
+def predict_sensitivities(h, sens):
+    """Move z, z' on with the accelerations of the step before."""
     add_scaled(h, sens.zd, sens.z)
     add_scaled(0.5 * h * h, sens.zdd, sens.z)
     add_scaled(h, sens.zdd, sens.zd)
+
+
+@merged
+def vary_motion(model, theta, t, control, directions, left, state, sens, kin, comp, eq, factor, columns, tw):
+    """Solve for what z'' of the sensitivities has too much at the state evaluated last, with its factorised tangent.
+
+    Where Newton has ``left`` a correction of the motion, that goes as column ``directions.free``.
+    """
+    dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
     vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
     vary_constraints(model, theta, dtheta, touch, eq.lines, t, state.z, sens.z, kin, tw, columns.e)
-    scale(1.0 / q, columns.e)
+    scale(4.0 / (control.h * control.h), columns.e)
     clear_forces(tw, columns.b)
     vary_constraint_forces(model, theta, dtheta, touch, eq.lines, state.lam, sens.z, kin, tw, columns.b)
     vary_element_forces(model, theta, dtheta, touch, no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, columns.b)
     vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, columns.b)
-    error = solve_change(factor, control.ratio, control.gradient_tolerance, sens.zdd, columns)
-    add_scaled(-q, columns.x, sens.z)
+    if left:
+        put_residual(control.h, eq, columns, directions.free)
+    return solve_change(factor, control.ratio, control.gradient_tolerance, sens.zdd, columns)
+
+
+@kernel
+def take_left_correction(control, scale, k, state, factor, columns):
+    """Correct the motion by column k, which is cleared; return size, the new scale, and whether that was the last."""
+    size, acceleration, floor = size_of_correction(control.h, state, factor, columns, k)
+    scale = max(scale, acceleration)
+    apply_correction(control.h, 1.0, state, columns, k)
+    columns.x[:, k] = 0.0
+    columns.mu[:, k] = 0.0
+    return size, scale, size <= control.gradient_tolerance * scale + floor
+
+
+@kernel
+def correct_sensitivities(h, columns, sens):
+    """Take away what ``vary_motion`` has found."""
+    add_scaled(-0.25 * h * h, columns.x, sens.z)
     add_scaled(-0.5 * h, columns.x, sens.zd)
     add_scaled(-1.0, columns.x, sens.zdd)
     scaled(-1.0, columns.mu, sens.lam)
-    return error
 
 
 @merged
