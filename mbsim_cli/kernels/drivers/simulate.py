@@ -56,8 +56,11 @@ class Progress(NamedTuple):
     steps: int
     scale: float
     fresh: bool
-    contraction: float  # by which the last correction of a step shrank
+    contraction: float  # by which last corrections shrink, the worst of late
     iterations: int
+
+
+REMEMBERED = 0.9  # of a step's contraction, in the next one: it changes with what the mechanism meets
 
 
 @entry
@@ -78,7 +81,7 @@ def run(
         if varies:
             predict_sensitivities(control.h, sens)
         foreseen = contraction if varies and directions.free >= 0 else np.inf
-        count, error, contraction, solved = 0, 0.0, 0.0, False
+        count, error, contraction, solved = 0, 0.0, REMEMBERED * min(contraction, 1.0), False
         while not solved:
             status, more, scale, before, size = newton(
                 model, theta, t, control, scale, foreseen, state, kin, comp, eq, work.tangent, work.column, fresh

@@ -1,7 +1,7 @@
 """Direct sensitivities of one ALI3-P step: the derivative of the discrete equations that were solved.
 
 Paper 000, equations (14)-(18). One variation of the residual at the predictor gives the whole right-hand
-side; its solution is taken away, as the correction is added to the motion. Derivation: docs/theory/sensitivities.md.
+side; its solution is taken away, like the correction of the motion. Derivation: docs/theory/sensitivities.md.
 """
 
 from typing import NamedTuple
@@ -81,7 +81,10 @@ def take_left_correction(control, scale, k, state, factor, columns):
     apply_correction(control.h, 1.0, state, columns, k)
     columns.x[:, k] = 0.0
     columns.mu[:, k] = 0.0
-    return size, scale, size <= control.gradient_tolerance * scale + floor
+    return size, scale, size <= UNFORESEEN * control.tolerance * scale + floor
+
+
+UNFORESEEN = 10.0  # by how much a correction that was foreseen to be the last may miss the tolerance
 
 
 @kernel
