@@ -6,7 +6,6 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels._simd import empty
-from mbsim_cli.kernels.drivers.observe import observe
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import Progress, run
 from mbsim_cli.kernels.integrators.ali3p import Control
@@ -18,7 +17,7 @@ from mbsim_cli.solve.initial import CLOSED, Initial, assemble
 from mbsim_cli.solve.open_tree import OpenTreeSimulation
 from mbsim_cli.solve.status import sentence
 
-BLOCK_NUMBERS = 400_000  # numbers of sensitivities held at once, about 3 MB: sensors read them from the cache
+BLOCK_NUMBERS = 800_000  # numbers of sensitivities held at once, about 6 MB
 BLOCK_STEPS = 2_000
 PATIENCE = 0.5  # seconds a block takes at most, roughly
 
@@ -51,21 +50,12 @@ class Simulation:
         for stored, start in zip(d_record[:4], self.sens[:4], strict=True):
             stored[0] = start
         record.reaction[0], d_record.reaction[0] = self.state.lam, self.sens.lam
-        return self._block(record, d_record)
+        return self._run(0, 1, record, d_record)
 
     def advance(self, steps: int) -> Block:
         """The next ``steps`` steps; raise AnalysisError where one fails."""
         interval = self.problem.options.output_interval
-        record, d_record = self._records((self.step + steps) // interval - self.step // interval)
-        progress = run(
-            self.model, self.theta, self.control, self.step, steps, interval, self.progress, self.directions,
-            self.state, self.sens, self.work, self.extra, record, d_record,
-        )  # fmt: skip
-        self.progress = Progress(*progress)
-        self.step += self.progress.steps
-        if self.progress.status != Status.OK:
-            self._fail(self.progress.status)
-        return self._block(record, d_record)
+        return self._run(steps, 0, *self._records((self.step + steps) // interval - self.step // interval))
 
     def _records(self, rows: int) -> tuple[Record, SensitivityRecord]:
         return (
@@ -73,12 +63,16 @@ class Simulation:
             allocate.sensitivity_record(self.model, rows, self.sens.z.shape[1], self.dtype, empty),
         )
 
-    def _block(self, record: Record, d_record: SensitivityRecord) -> Block:
-        """Stored instants with their sensors."""
-        observe(
-            self.model, self.theta, self.control.at_center, self.directions, self.work.kin, self.extra.twists, record,
-            d_record,
+    def _run(self, steps: int, filled: int, record: Record, d_record: SensitivityRecord) -> Block:
+        """Instants that steps fill, behind those that are ``filled``."""
+        progress = run(
+            self.model, self.theta, self.control, self.step, steps, self.problem.options.output_interval,
+            self.progress, self.directions, self.state, self.sens, self.work, self.extra, filled, record, d_record,
         )  # fmt: skip
+        self.progress = Progress(*progress)
+        self.step += self.progress.steps
+        if self.progress.status != Status.OK:
+            self._fail(self.progress.status)
         work = np.zeros((record.time.size, len(WORK)), np.int64)
         return block_of(record, d_record, self.p, record.iterations, work)
 

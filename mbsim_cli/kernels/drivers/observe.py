@@ -1,6 +1,6 @@
 """Sensors, energies and their sensitivities at stored instants, whatever computed the motion."""
 
-from mbsim_cli.kernels._jit import entry
+from mbsim_cli.kernels._jit import entry, kernel
 from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.sensor_variation import vary_sensors
 from mbsim_cli.kernels.algorithms.sensors import kinetic_energy, other_power, potential_energy, sense
@@ -11,8 +11,14 @@ from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
 @entry
 def observe(model, theta, at_center, directions, kin, tw, record, d_record):
     """Fill the rows of sensors, energies and, where there are directions, of the sensors' sensitivities."""
+    observe_rows(model, theta, at_center, directions, kin, tw, record, d_record, 0, record.time.size)
+
+
+@kernel
+def observe_rows(model, theta, at_center, directions, kin, tw, record, d_record, first, last):
+    """The same for rows from first to last."""
     dtheta, touch = directions.dtheta, directions.touch
-    for row in range(record.time.size):
+    for row in range(first, last):
         t, energy = record.time[row], record.energy[row]
         z, zd, zdd, force = record.position[row], record.velocity[row], record.acceleration[row], record.reaction[row]
         position_kinematics(model.tree, theta, z, at_center, kin)

@@ -1,7 +1,7 @@
 """The compiled time loop of ALI3-P: motion, and with p > 0 directions its sensitivities.
 
 Many steps a call; an instant every ``interval`` steps goes to the rows of a record. One driver serves both
-cases, for compiling costs more than the tests of p. Sensors are evaluated afterwards, by ``observe``.
+cases, for compiling costs more than the tests of p. Sensors are evaluated every few rows, which are in the cache then.
 """
 
 from typing import NamedTuple
@@ -12,6 +12,7 @@ from mbsim_cli.kernels._jit import entry, kernel
 from mbsim_cli.kernels._views import as_column
 from mbsim_cli.kernels.algebra.whole import add_scaled, copy_to
 from mbsim_cli.kernels.algorithms.newton_matrix import composite_inertia, newton_matrix
+from mbsim_cli.kernels.drivers.observe import observe_rows
 from mbsim_cli.kernels.drivers.record import write_instant
 from mbsim_cli.kernels.drivers.stepping import is_finite
 from mbsim_cli.kernels.integrators.ali3p import LEFT, factor_tangent, newton, predict, project
@@ -60,21 +61,24 @@ class Progress(NamedTuple):
     iterations: int
 
 
+ROWS_IN_CACHE = 64  # that sensors are evaluated for at once
 REMEMBERED = 0.9  # of a step's contraction, in the next one: it changes with what the mechanism meets
 
 
 @entry
 def run(
-    model, theta, control, first, steps, interval, progress, directions, state, sens, work, extra, record, d_record
-):
-    """Advance from step ``first``; the records receive the instants that are multiples of ``interval``.
+    model, theta, control, first, steps, interval, progress, directions, state, sens, work, extra, filled, record,
+    d_record,
+):  # fmt: skip
+    """Advance from step ``first``; the records receive the instants that are multiples of ``interval``, and sensors.
 
+    So many of their rows are ``filled`` before, but for sensors.
     Returns the fields of ``Progress`` as a plain tuple: making a named one calls Python, where a pending signal
     could strike.
     """
-    scale, fresh, contraction, row, total = progress.scale, progress.fresh, progress.contraction, 0, 0
+    scale, fresh, contraction, row, total = progress.scale, progress.fresh, progress.contraction, filled, 0
     kin, eq, comp = work.kin, work.eq, work.comp
-    varies, constrained = sens.z.shape[1] > 0, state.lam.size > 0
+    seen, varies, constrained = 0, sens.z.shape[1] > 0, state.lam.size > 0
     for step in range(first + 1, first + steps + 1):
         t = step * control.h
         predict(control.h, state, work.last, work.before)
@@ -130,6 +134,12 @@ def run(
         if step % interval == 0:
             write_row(t, count, error, control.mass_projection, state, sens, eq, record, d_record, row)
             row += 1
+            if row - seen >= ROWS_IN_CACHE:
+                observe_rows(
+                    model, theta, control.at_center, directions, kin, extra.twists, record, d_record, seen, row
+                )
+                seen = row
+    observe_rows(model, theta, control.at_center, directions, kin, extra.twists, record, d_record, seen, row)
     return Status.OK.value, steps, scale, fresh, contraction, total
 
 
