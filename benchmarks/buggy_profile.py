@@ -97,18 +97,20 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
         elif part == 13:
             vary_constraint_rates(
                 model, theta, dtheta, touch, eq.lines, eq.line_rates, t, state.z, state.zd, state.zdd, sens.z, sens.zd,
-                sens.zdd, kin, tw, extra.resting[0].dphi, extra.resting[1].dphi,
+                sens.zdd, kin, tw, extra.resting.velocity.dphi, extra.resting.acceleration.dphi,
             )  # fmt: skip
         elif part == 14:
             velocity, acceleration = Load(work.corrections[0], state.sigma), Load(work.corrections[1], state.kappa)
             vary_resting(
                 model, theta, dtheta, touch, eq.lines, state.z, sens.z, kin, tw, velocity, acceleration,
-                extra.resting[0], extra.resting[1],
+                extra.resting.velocity, extra.resting.acceleration,
             )  # fmt: skip
         elif part == 15:
             move_lines(model, theta, eq.lines, kin, eq.line_rates)
         elif part == 16:
-            vary_with_velocity(-1.0, model, eq.lines, eq.line_rates, state.zd, columns.x, kin, extra.resting[1].dphi)
+            vary_with_velocity(
+                -1.0, model, eq.lines, eq.line_rates, state.zd, columns.x, kin, extra.resting.acceleration.dphi
+            )
         else:
             solve_change(work.tangent, control.ratio, control.gradient_tolerance, sens.zdd, columns)
 

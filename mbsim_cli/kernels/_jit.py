@@ -90,10 +90,28 @@ _CALLED_FROM_COMPILED = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, *
 
 # Called from Python: compiled with a wrapper, and cached with everything below it; other threads run meanwhile.
 entry = numba.njit(cache=True, no_cfunc_wrapper=True, nogil=True, **_FLAGS)
+
+
+def _called(**flags: Any) -> Callable:
+    """Decorator of kernels; a constant argument is taken as any number, where numba would compile for each constant."""
+    compiled = numba.njit(**_CALLED_FROM_COMPILED, **flags)
+
+    def decorate(function: Callable) -> Callable:
+        kernel = compiled(function)
+        if kernel is not function:
+            chosen = kernel.get_call_template
+            kernel.get_call_template = lambda args, kws: chosen(
+                tuple(map(types.unliteral, args)), {name: types.unliteral(kind) for name, kind in kws.items()}
+            )
+        return kernel
+
+    return decorate
+
+
 # Called from compiled code only. With JIT off both are plain Python.
-kernel = numba.njit(**_CALLED_FROM_COMPILED)
+kernel = _called()
 # Called in inner loops with whole groups of arrays: passing those would cost more than the work.
-inlined = numba.njit(forceinline=True, **_CALLED_FROM_COMPILED)
+inlined = _called(forceinline=True)
 # A few lines that only pass arguments on: merged into the caller, so that LLVM sees their content once.
 merged = numba.njit(inline="always", **_CALLED_FROM_COMPILED)
 

@@ -15,7 +15,7 @@ from mbsim_cli.kernels.drivers.linearise import Linearisation
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import SensitivityWork, Work
 from mbsim_cli.kernels.integrators.ali3p import Control, Equations, State
-from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, Sensitivity
+from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, OfProjections, Sensitivity
 from mbsim_cli.model.layout import MEASURE_SIZE, Model
 from mbsim_cli.model.problem import Options
 
@@ -111,9 +111,9 @@ def work(model: Model, theta: np.ndarray) -> Work:
 def sensitivity_work(model: Model, p: int, dtype: type) -> SensitivityWork:
     """Allocate the work of sensitivities in p directions."""
     nb, n, m = sizes(model)
-    systems = resting(nb, n, m, p, dtype), resting(nb, n, m, p, dtype)
+    systems = OfProjections(*(resting(nb, n, m, p, dtype) for _ in range(2)))
     common = columns(n, m, p, dtype)
-    projections = tuple(common._replace(b=system.dG, e=system.dphi) for system in systems)
+    projections = OfProjections(*(common._replace(b=system.dG, e=system.dphi) for system in systems))
     return SensitivityWork(common, twists(model, p, dtype), systems, projections)
 
 
@@ -133,7 +133,6 @@ def directions(model: Model, dtheta: np.ndarray, dtype: type) -> Directions:
         touch(model, dtheta),
         np.zeros((2, n), dtype),
         zeros((MEASURE_SIZE, p), dtype),
-        np.arange(3),
         p - 1 if p > 0 and not dtheta[:, -1].any() else -1,
     )
 

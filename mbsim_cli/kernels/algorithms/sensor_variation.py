@@ -28,11 +28,8 @@ from mbsim_cli.model.layout import COM, GRAVITY, MASS
 
 
 @kernel
-def vary_sensors(model, theta, dtheta, touch, orders, no_eta, t, z, zd, zdd, sens, kin, tw, out):
-    """out (width, p); ``sens`` holds dz, dzd, dzdd, dlambda and ``tw`` the twists that belong to them; needs ``sense``.
-
-    ``orders`` holds 0, 1, 2: constants would be compiled one by one.
-    """
+def vary_sensors(model, theta, dtheta, touch, no_eta, t, z, zd, zdd, sens, kin, tw, out):
+    """Fill out (width, p) from dz, dzd, dzdd, dlambda in ``sens`` and the twists of the same; needs ``sense``."""
     sensors = model.sensors
     for s in range(sensors.kind.size):
         first, kind = sensors.first[s], sensors.kind[s]
@@ -57,16 +54,14 @@ def vary_sensors(model, theta, dtheta, touch, orders, no_eta, t, z, zd, zdd, sen
                 )  # fmt: skip
                 put(out, first, k, value)
             elif kind == Sensor.FORCE:
-                value = _vary_force(
-                    model, theta, dtheta, touch, orders, t, sensors.index[s], g, k, z, zd, zdd, sens, kin, tw
-                )
+                value = _vary_force(model, theta, dtheta, touch, t, sensors.index[s], g, k, z, zd, zdd, sens, kin, tw)
                 put(out, first, k, value)
             elif kind == Sensor.MULTIPLIER:
                 put(out, first, k, at(sens.lam, sensors.index[s], k))
             elif kind == Sensor.KINETIC_ENERGY:
                 put(out, first, k, _vary_kinetic_energy(model.tree, theta, dtheta, touch, g, k, kin, tw))
             elif kind == Sensor.POTENTIAL_ENERGY:
-                value = _vary_potential_energy(model, theta, dtheta, touch, orders, g, k, z, zd, zdd, sens, kin, tw)
+                value = _vary_potential_energy(model, theta, dtheta, touch, g, k, z, zd, zdd, sens, kin, tw)
                 put(out, first, k, value)
             elif kind == Sensor.ATTITUDE:
                 put(out, first, k, _vary_attitude(sensors, s, k, kin, tw))
@@ -136,14 +131,14 @@ def vary_any_measure(model, theta, dtheta, touch, m, g, k, z, zd, zdd, sens, kin
 
 
 @inlined
-def _vary_force(model, theta, dtheta, touch, orders, t, f, start, k, z, zd, zdd, sens, kin, tw):
+def _vary_force(model, theta, dtheta, touch, t, f, start, k, z, zd, zdd, sens, kin, tw):
     if model.forces.kind[f] != Force.ALONG_MEASURE:
         return 0.0 * at(dtheta, 0, k)
     m = model.forces.measure[f]
     g, g1 = value_and_rate(model, theta, m, z, zd, kin)
     _, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
-    dg = vary_any_measure(model, theta, dtheta, touch, m, start, k, z, zd, zdd, sens, kin, tw, orders[0])
-    dg1 = vary_any_measure(model, theta, dtheta, touch, m, start, k, z, zd, zdd, sens, kin, tw, orders[1])
+    dg = vary_any_measure(model, theta, dtheta, touch, m, start, k, z, zd, zdd, sens, kin, tw, 0)
+    dg1 = vary_any_measure(model, theta, dtheta, touch, m, start, k, z, zd, zdd, sens, kin, tw, 1)
     own = measure_force_variation(model.forces, model.laws, theta, dtheta, k, f, t, g, g1)
     return by_g * dg + by_g1 * dg1 + own
 
@@ -161,7 +156,7 @@ def _vary_kinetic_energy(tree, theta, dtheta, touch, g, k, kin, tw):
 
 
 @inlined
-def _vary_potential_energy(model, theta, dtheta, touch, orders, start, k, z, zd, zdd, sens, kin, tw):
+def _vary_potential_energy(model, theta, dtheta, touch, start, k, z, zd, zdd, sens, kin, tw):
     total = 0.0 * at(dtheta, 0, k)
     tree = model.tree
     gravity, d_gravity = load3(theta, GRAVITY), load3_of(dtheta, GRAVITY, k)
@@ -178,7 +173,7 @@ def _vary_potential_energy(model, theta, dtheta, touch, orders, start, k, z, zd,
             o, m = model.forces.theta[f], model.forces.measure[f]
             g, _ = value_and_rate(model, theta, m, z, zd, kin)
             stretch = g - theta[o + NATURAL]
-            dg = vary_any_measure(model, theta, dtheta, touch, m, start, k, z, zd, zdd, sens, kin, tw, orders[0])
+            dg = vary_any_measure(model, theta, dtheta, touch, m, start, k, z, zd, zdd, sens, kin, tw, 0)
             total += at(dtheta, o + STIFFNESS, k) * (0.5 * stretch * stretch)
             total += theta[o + STIFFNESS] * stretch * (dg - at(dtheta, o + NATURAL, k))
     return total

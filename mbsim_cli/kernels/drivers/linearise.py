@@ -50,13 +50,12 @@ def linearise(model, theta, t, h, at_center, directions, state, sens, work, tw, 
     vary_constraint_forces(model, theta, dtheta, touch, eq.lines, state.lam, sens.z, kin, tw, out.dG)
     vary_element_forces(model, theta, dtheta, touch, no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, out.dG)
     vary_bodies(tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, out.dG)
-    zeroth = directions.order[0]
     for k in range(model.measures.kind.size):
-        out.measures[k] = measure_of_order(model, theta, k, zeroth, state.z, state.zd, state.zdd, kin)
+        out.measures[k] = measure_of_order(model, theta, k, 0, state.z, state.zd, state.zdd, kin)
         for g in range(0, out.d_measures.shape[1], width(out.d_measures)):
             d = block(out.d_measures, g)
             value = vary_any_measure(
-                model, theta, dtheta, touch, k, g, d, state.z, state.zd, state.zdd, sens, kin, tw, zeroth
+                model, theta, dtheta, touch, k, g, d, state.z, state.zd, state.zdd, sens, kin, tw, 0
             )
             put(out.d_measures, k, d, value)
     mass_matrix(tree, kin, comp, out.M)

@@ -18,16 +18,16 @@ def measure_start(model, theta, open_tree, directions, state, sens, kin, tw, wan
     put_on_manifold(open_tree, state, sens)
     position_kinematics(model.tree, theta, state.z, True, kin)
     motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
-    dtheta, touch, zeroth = directions.dtheta, directions.touch, directions.order[0]
+    dtheta, touch = directions.dtheta, directions.touch
     vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
     for i in range(wanted.size):
         value_out[i] = measure_of_order(
-            model, theta, wanted[i], zeroth, state.z, state.zd, state.zdd, kin
+            model, theta, wanted[i], 0, state.z, state.zd, state.zdd, kin
         )  # fmt: skip
         for g in range(0, dtheta.shape[1], width(dtheta)):
             k = block(dtheta, g)
             value = vary_any_measure(
                 model, theta, dtheta, touch, wanted[i], g, k, state.z, state.zd, state.zdd, sens,
-                kin, tw, zeroth,
+                kin, tw, 0,
             )  # fmt: skip
             put(d_value_out, i, k, value)

@@ -33,6 +33,6 @@ def observe_rows(model, theta, at_center, directions, kin, tw, record, d_record,
             sens = Sensitivity(dz, dzd, dzdd, d_force, d_force, d_force)
             vary_kinematics(model.tree, theta, dtheta, touch, kin, dz, dzd, dzdd, tw)
             vary_sensors(
-                model, theta, dtheta, touch, directions.order, directions.no_eta, t, z, zd, zdd, sens, kin, tw,
+                model, theta, dtheta, touch, directions.no_eta, t, z, zd, zdd, sens, kin, tw,
                 d_record.sensors[row],
             )  # fmt: skip

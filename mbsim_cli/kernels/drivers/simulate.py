@@ -46,8 +46,8 @@ class SensitivityWork(NamedTuple):
 
     columns: tuple
     twists: tuple
-    resting: tuple  # of velocities and of accelerations
-    projections: tuple  # columns of the same two
+    resting: tuple  # OfProjections
+    projections: tuple  # OfProjections: their columns
 
 
 class Progress(NamedTuple):

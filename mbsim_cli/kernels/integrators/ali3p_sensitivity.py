@@ -42,8 +42,14 @@ class Directions(NamedTuple):
     touch: tuple  # workspace.Touch
     still: np.ndarray  # (2, n) zeros
     no_eta: np.ndarray  # (15, p) zeros
-    order: np.ndarray  # (3,) 0, 1, 2: as an array, so that no order is compiled for itself
     free: int  # the last column, if nothing varies in it, or -1
+
+
+class OfProjections(NamedTuple):
+    """Something of each of the two projections."""
+
+    velocity: tuple
+    acceleration: tuple
 
 
 @kernel
@@ -110,19 +116,20 @@ def vary_projections(
     vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
     velocity, acceleration = Load(x[0], state.sigma), Load(x[1], state.kappa)
     vary_resting(
-        model, theta, dtheta, touch, eq.lines, state.z, sens.z, kin, tw, velocity, acceleration, resting[0], resting[1]
-    )
+        model, theta, dtheta, touch, eq.lines, state.z, sens.z, kin, tw, velocity, acceleration, resting.velocity,
+        resting.acceleration,
+    )  # fmt: skip
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
     vary_constraint_rates(
         model, theta, dtheta, touch, eq.lines, eq.line_rates, t, state.z, state.zd, state.zdd, sens.z, sens.zd,
-        sens.zdd, kin, tw, resting[0].dphi, resting[1].dphi,
+        sens.zdd, kin, tw, resting.velocity.dphi, resting.acceleration.dphi,
     )  # fmt: skip
     ratio, tolerance = control.projection_ratio, control.gradient_tolerance
-    error = solve_change(factor, ratio, tolerance, sens.zd, columns[0])
-    add_scaled(-1.0, columns[0].x, sens.zd)
-    scaled(-1.0, columns[0].mu, sens.sigma)
-    vary_with_velocity(-1.0, model, eq.lines, eq.line_rates, state.zd, columns[0].x, kin, columns[1].e)
-    error = max(error, solve_change(factor, ratio, tolerance, sens.zdd, columns[1]))
-    add_scaled(-1.0, columns[1].x, sens.zdd)
-    scaled(-1.0, columns[1].mu, sens.kappa)
+    error = solve_change(factor, ratio, tolerance, sens.zd, columns.velocity)
+    add_scaled(-1.0, columns.velocity.x, sens.zd)
+    scaled(-1.0, columns.velocity.mu, sens.sigma)
+    vary_with_velocity(-1.0, model, eq.lines, eq.line_rates, state.zd, columns.velocity.x, kin, columns.acceleration.e)
+    error = max(error, solve_change(factor, ratio, tolerance, sens.zdd, columns.acceleration))
+    add_scaled(-1.0, columns.acceleration.x, sens.zdd)
+    scaled(-1.0, columns.acceleration.mu, sens.kappa)
     return error
