@@ -24,7 +24,7 @@ from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_b
 from mbsim_cli.kernels.algorithms.resting_variation import Load, vary_resting
 from mbsim_cli.kernels.algorithms.variation import vary_kinematics
 from mbsim_cli.kernels.drivers.observe import observe
-from mbsim_cli.kernels.integrators.ali3p import factor_with
+from mbsim_cli.kernels.integrators.ali3p import factor_tangent
 from mbsim_cli.solve.forward import start
 
 INSTANT = 2.5  # s: in the middle of the first lane change
@@ -75,7 +75,7 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
                 model, theta, t, control.h, state.z, state.zd, eq.lines, state.lam, eq.no_eta, kin, comp, work.tangent.T
             )
         elif part == 5:
-            factor_with(control.ratio, eq, work.tangent)
+            factor_tangent(control.ratio, eq, work.tangent)
         elif part == 6:
             composite_inertia(model.tree, kin, comp)
             mass_matrix(model.tree, kin, comp, work.projection.T)
