@@ -1,4 +1,4 @@
-"""Groups of arrays by reference, and views of arrays: compiled, they read and write what plain Python does."""
+"""How kernels are given things: groups of arrays by reference, views of arrays, constants as any number."""
 
 from typing import NamedTuple
 
@@ -80,6 +80,19 @@ def test_a_field_that_a_group_lacks_is_an_error_of_types():
 
     with pytest.raises(TypingError, match="attribute 'c'"):
         wrong(groups()[0])
+
+
+@kernel
+def power(x, k):
+    """A constant k."""
+    return x**k
+
+
+@compiled_only
+def test_a_kernel_is_not_compiled_for_each_constant():
+    for constant in (2, 3):
+        power.get_call_template((numba.types.float64, numba.types.literal(constant)), {})
+    assert [signature[1] for signature in power.overloads] == [numba.types.int64]
 
 
 @entry

@@ -11,6 +11,7 @@ from mbsim_cli.kernels._simd import (
     add_to,
     at,
     block,
+    largest,
     only,
     padded,
     put,
@@ -36,7 +37,10 @@ def mixed(x, y, s):
 
 @entry
 def formulas(a, b, s, out):
-    """Rows of out: ``mixed``, twice its sum, the sum of squares, the number of directions taken together, their sum."""
+    """Rows of out: ``mixed``, twice its sum, the sum of squares, how many directions are taken together, their sum.
+
+    Then the largest square.
+    """
     for g in range(0, a.shape[1], width(a)):
         k = block(a, g)
         put(out, 0, k, mixed(at(a, 0, k), at(b, 0, k), s))
@@ -46,6 +50,7 @@ def formulas(a, b, s, out):
         put(out, 2, k, total(squares(at(a, 0, k))))
         put(out, 3, k, width(a))
         put(out, 4, k, total(at(a, 0, k)))
+        put(out, 5, k, largest(squares(at(a, 0, k))))
 
 
 @entry
@@ -63,7 +68,7 @@ def test_arithmetic(dtype, count):
     a, b = rng.uniform(1.0, 2.0, size=(2, 1, count)).astype(dtype)
     if dtype is complex:
         a = a + 1j * rng.normal(size=a.shape)
-    out = zeros((5, count), dtype)
+    out = zeros((6, count), dtype)
     formulas(a, b, 0.7, out)
     x, y, s = a[0], b[0], 0.7
     expected = -((x * y - s * x) - (y / s + 2 * x - 1.0 / y)) + (s - y) * (x + 3)
@@ -71,8 +76,9 @@ def test_arithmetic(dtype, count):
     assert np.allclose(out[1], 2 * out[0], rtol=1e-15)
     together = WIDTH if dtype is float else 1
     assert (out[3] == together).all()
-    squares = (np.abs(x) ** 2).reshape(-1, together).sum(axis=1)
-    assert np.allclose(out[2].real, np.repeat(squares, together), rtol=1e-14)
+    squares = (np.abs(x) ** 2).reshape(-1, together)
+    assert np.allclose(out[2].real, np.repeat(squares.sum(axis=1), together), rtol=1e-14)
+    assert np.allclose(out[5].real, np.repeat(squares.max(axis=1), together), rtol=1e-14)
     assert np.allclose(out[4], np.repeat(x.reshape(-1, together).sum(axis=1), together), rtol=1e-14)
 
 
