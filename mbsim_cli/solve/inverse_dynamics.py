@@ -75,12 +75,13 @@ class _Sensing:
 
     def block(self, motion: Motion, varied: MotionVariation | None, torque: np.ndarray, by_parameter: np.ndarray):
         """Sensors (B, width) and their derivatives (B, width, p)."""
-        record, d_record = self._records(motion, varied)
-        if self.model.sensors.kind.size:  # else nothing needs to be compiled for them
-            at_center, directions, work, twists = self._room
-            observe(self.model, self.problem.theta, at_center, directions, work.kin, twists, record, d_record)
         of_torque = self.sign * torque[:, self.column]
         d_of_torque = self.sign[:, None] * by_parameter[:, self.column]
+        if not self.model.sensors.kind.size:  # nothing to compile for, nor to allocate
+            return of_torque, d_of_torque
+        record, d_record = self._records(motion, varied)
+        at_center, directions, work, twists = self._room
+        observe(self.model, self.problem.theta, at_center, directions, work.kin, twists, record, d_record)
         return np.concatenate([record.sensors, of_torque], axis=1), np.concatenate(
             [d_record.sensors[:, :, : self.p], d_of_torque], axis=1
         )

@@ -64,15 +64,6 @@ def form_row(related, loaded, i, column, row_out):
 
 
 @kernel
-def clear_block(first, count, matrix_out):
-    """Zeros at ``count`` instants from ``first`` on: one run of memory, which is cheaper than to meet it row by row."""
-    block = matrix_out[first : first + count]
-    flat = block.reshape(block.size)
-    for k in range(flat.size):
-        flat[k] = 0.0
-
-
-@kernel
 def write_row(related, i, first, count, row, by_q_out, by_v_out, by_a_out):
     """Related entries of row i of ``count`` instants from ``first`` on."""
     for l in range(count):

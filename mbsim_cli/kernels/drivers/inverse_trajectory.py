@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import entry
+from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes import BODY, COLUMN, LANES, LOAD, SUM, sweep
-from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes_derivatives import ENTRY, clear_block, form_row, write_row
+from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes_derivatives import ENTRY, form_row, write_row
 from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes_gradient import PULL, pull
 
 
@@ -50,9 +51,9 @@ def lane_derivatives(system, motion, wrench, work, torque_out, by_q_out, by_v_ou
     for first in range(0, total, LANES):
         count = min(LANES, total - first)
         sweep(system, motion, wrench, first, True, work)
-        clear_block(first, count, by_q_out)
-        clear_block(first, count, by_v_out)
-        clear_block(first, count, by_a_out)
+        clear(by_q_out[first : first + count])
+        clear(by_v_out[first : first + count])
+        clear(by_a_out[first : first + count])
         for i in range(n):
             form_row(related, load_row[i] >= 0, i, work.column, work.row)
             write_row(related, i, first, count, work.row, by_q_out, by_v_out, by_a_out)
