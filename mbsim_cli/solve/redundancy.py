@@ -1,0 +1,39 @@
+"""Which multipliers are determined where equations depend on others.
+
+The equations of motion know J^T lambda alone. Along every nu with J^T nu = 0 the multipliers are free, so that a
+combination c . lambda is determined where c is orthogonal to all of these, which is where c = J w for some w.
+"""
+
+import numpy as np
+
+RANK_TOLERANCE = 1e-8  # of rows scaled to unit length
+DETERMINED = 1e-7  # part of a combination, as rows are scaled, that may lie along free multipliers
+TINY = 1e-12
+
+
+def free_multipliers(J: np.ndarray) -> np.ndarray:
+    """Combinations nu (m, k) of the rows of J (m, n) that vanish, orthonormal for rows scaled to unit length.
+
+    A complex J counts by its real part. O(m^2 n).
+    """
+    lengths = _lengths(J)
+    vectors, sizes, _ = np.linalg.svd(J.real / lengths[:, None])
+    rank = int(np.count_nonzero(sizes > RANK_TOLERANCE))
+    return vectors[:, rank:] / lengths[:, None]
+
+
+def is_determined(J: np.ndarray, combinations: np.ndarray) -> np.ndarray:
+    """Mask (q,) of the combinations (q, m) of multipliers that the equations of motion determine."""
+    lengths = _lengths(J)
+    scaled = combinations / lengths
+    along = scaled @ (free_multipliers(J) * lengths[:, None])
+    return np.linalg.norm(along, axis=1) <= DETERMINED * np.linalg.norm(scaled, axis=1)
+
+
+def undetermined_rows(J: np.ndarray) -> np.ndarray:
+    """Rows (k,) of J whose own multipliers are not determined."""
+    return np.flatnonzero(~is_determined(J, np.eye(len(J))))
+
+
+def _lengths(J: np.ndarray) -> np.ndarray:
+    return np.maximum(np.linalg.norm(J.real, axis=1), TINY)

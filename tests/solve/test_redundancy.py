@@ -1,0 +1,35 @@
+"""Determined and free multipliers of Jacobians with dependent rows."""
+
+import numpy as np
+import pytest
+
+from mbsim_cli.solve.redundancy import free_multipliers, is_determined, undetermined_rows
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_determined_combinations_give_the_same_for_all_multipliers_of_one_force(seed):
+    """Rows in any units: three independent ones, and two that follow from two of them."""
+    rng = np.random.default_rng(seed)
+    J = np.diag(10.0 ** rng.uniform(-3, 3, 5)) @ np.vstack(
+        [rows := rng.normal(size=(3, 6)), rng.normal(size=(2, 2)) @ rows[:2]]
+    )
+    lam = rng.normal(size=5)
+    nu = free_multipliers(J)
+    assert nu.shape == (5, 2)
+    other = lam + nu @ rng.normal(size=2)
+    np.testing.assert_allclose(J.T @ other, J.T @ lam, atol=1e-9 * np.abs(J.T * lam).max())
+    combinations = np.vstack([rng.normal(size=(4, 6)) @ J.T, rng.normal(size=(4, 5)), np.eye(5)[2]])
+    expected = [True] * 4 + [False] * 4 + [True]
+    assert is_determined(J, combinations).tolist() == expected
+    values = np.abs(combinations @ (other - lam)) / np.abs(combinations * lam).max(axis=1)
+    assert ((values < 1e-7) == expected).all()
+    assert undetermined_rows(J).tolist() == [0, 1, 3, 4]
+
+
+def test_nothing_is_free_where_no_row_depends_on_others():
+    J = np.random.default_rng(0).normal(size=(3, 5))
+    assert free_multipliers(J).shape == (3, 0)
+    assert undetermined_rows(J).size == 0
+    assert undetermined_rows(np.zeros((0, 4))).size == 0
+    assert undetermined_rows(np.zeros((1, 4))).tolist() == [0]  # an equation that reads nothing
+    assert free_multipliers(np.zeros((1, 0))).shape == (1, 1)
