@@ -16,6 +16,8 @@ from mbsim_cli.model.problem import OPEN_TREES, Block, Problem
 
 COMPILING = "compiling kernels, once: this takes a minute or two, later runs start at once"
 COMPILING_COMPLEX = "compiling kernels for complex numbers, once: this takes minutes, later checks start at once"
+NOT_KEPT = "compiled kernels cannot be kept for later runs: {}"
+WAITING = "another run compiles the same kernels; waiting for it"
 STEP = 1e-30  # of a complex step; its square vanishes beside any value
 CONVERGED = 1e-15  # tolerance under a complex step: the imaginary part converges one iteration after the real one
 
@@ -120,9 +122,11 @@ def compile_kernels(problem: Problem, quiet: bool, theta: np.ndarray | None = No
     from mbsim_cli.kernels import _jit
 
     first_step = replace(problem, options=replace(problem.options, duration=problem.options.step))
-    sentence = COMPILING if theta is None else COMPILING_COMPLEX
-    with _jit.watch_compilation(lambda: say(sentence, quiet)):
+    sentences = [COMPILING if theta is None else COMPILING_COMPLEX]
+    with _jit.watch_compilation(lambda: say(sentences.pop(), quiet), lambda: say(WAITING, quiet)):
         deque(blocks_of(first_step, theta), maxlen=0)
+    if _jit.STORE.trouble and not sentences:
+        say(NOT_KEPT.format(_jit.STORE.trouble), quiet)
     return perf_counter() - start
 
 

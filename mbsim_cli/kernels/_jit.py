@@ -2,39 +2,55 @@
 
 numba keys a cached function by the text of its own file, not by what it calls: an edited helper or a
 reordered field would leave stale physics in the cache. So the cache folder carries a hash over all files
-that can change a kernel's meaning, and over the compile flags.
+that can change a kernel's meaning, and over the compile flags. numba also trusts whatever it finds in its
+files; here they stand in a ``Store``.
 """
 
 import hashlib
 import os
+import pickle
 import platform
-import tempfile
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import llvmlite
 import numba
+import numpy as np
 from numba import extending, types
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
 from numba.core.event import Event, Listener, install_listener
+from numba.core.serialize import dumps
+from numba.core.sigutils import normalize_signature
 
 from mbsim_cli.kernels._linking import LinkingCompiler
+from mbsim_cli.kernels._store import Store
 
-__all__ = ["entry", "inlined", "kernel", "merged", "overload", "python_of", "types", "watch_compilation"]
+__all__ = ["STORE", "entry", "inlined", "kernel", "merged", "overload", "python_of", "types", "watch_compilation"]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 # Kernels own no memory: without reference counting (two atomic instructions per array and use) they run twice as fast.
 _FLAGS = {"error_model": "numpy", "_nrt": False, "pipeline_class": LinkingCompiler}
 
 
+# What numba takes from the environment and puts into machine code.
+_ENVIRONMENT = ("BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "CPU_NAME", "CPU_FEATURES", "ENABLE_AVX")
+_VERSIONS = (numba.__version__, llvmlite.__version__, np.__version__, sys.implementation.cache_tag)
+
+
 def source_hash() -> str:
-    """Hash of every kernel and model file, numba's version, the processor and the flags."""
+    """Hash of every kernel and model file, of versions, the processor and the flags."""
     digest = hashlib.sha256()
     for folder in ("kernels", "model"):
         for path in sorted((_PACKAGE / folder).rglob("*.py")):
             digest.update(path.relative_to(_PACKAGE).as_posix().encode())
             digest.update(path.read_bytes())
-    flags = (sorted(_FLAGS.items()), numba.__version__, numba.config.BOUNDSCHECK, platform.machine())
+    environment = {name: getattr(numba.config, name, None) for name in _ENVIRONMENT}
+    flags = (sorted(_FLAGS.items()), sorted(environment.items()), _VERSIONS, platform.machine())
     digest.update(repr(flags).encode())
     return digest.hexdigest()[:16]
 
@@ -46,22 +62,53 @@ def _cache_root() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mbsim"
 
 
-def _usable_cache() -> Path:
-    """Folder for compiled kernels; a temporary one where the user's cache cannot be written."""
-    name = source_hash()
-    for root in (_cache_root(), Path(tempfile.gettempdir()) / f"mbsim-{os.getuid() if hasattr(os, 'getuid') else 0}"):
-        folder = root / "kernels" / name
+# The user's number is part of the name: several users may share a root.
+STORE = Store(_cache_root, f"kernels-{os.geteuid()}", source_hash())
+
+
+class _Kept(NullCache):
+    """Compiled forms of one entry in the store, each under a key that tells everything it depends on."""
+
+    def __init__(self, dispatcher: Any):
+        self._function = dispatcher.py_func
+        self._codegen = dispatcher.targetctx.codegen
+
+    def key(self, sig: Any) -> bytes:
+        """Function, types of the arguments, and the processor that the code is for."""
+        function = self._function
+        name = f"{function.__module__}.{function.__qualname__} {_hash_of(function.__code__.co_filename)}"
+        arguments = ", ".join(map(_spelled, normalize_signature(sig)[0]))
+        return f"{name}\n{arguments}\n{self._codegen().magic_tuple()}".encode()
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled form, or None where it has to be made."""
+        target_context.refresh()
+        content = STORE.get(self.key(sig))
+        if content is None:
+            return None
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(folder, os.W_OK):
-            return folder
-    return Path(tempfile.mkdtemp(prefix="mbsim-"))
+            return CompileResult._rebuild(target_context, *pickle.loads(content))
+        except Exception:  # of a library that has changed since
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled form that does not depend on this process."""
+        if not (data.library.has_dynamic_globals or self._function.__closure__):
+            STORE.put(self.key(sig), dumps(data._reduce()))
 
 
-CACHE = _usable_cache()
-numba.config.CACHE_DIR = str(CACHE)
+@cache
+def _hash_of(file: str) -> str:
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+
+
+def _spelled(kind: Any) -> str:
+    """A type in words; numba's own name of a named tuple leaves out whose it is, and its fields."""
+    if isinstance(kind, types.BaseNamedTuple):
+        group = kind.instance_class
+        fields = ", ".join(f"{name}: {_spelled(below)}" for name, below in zip(kind.fields, kind.types, strict=True))
+        return f"{group.__module__}.{group.__qualname__}({fields})"
+    return str(kind)
 
 
 class _Watch(Listener):
@@ -80,16 +127,34 @@ class _Watch(Listener):
 
 
 @contextmanager
-def watch_compilation(started: Callable[[], None]) -> Iterator[None]:
-    """Call ``started`` once if a kernel is compiled within, rather than loaded from the cache."""
+def watch_compilation(started: Callable[[], None], waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Call ``started`` once if a kernel is compiled within, rather than loaded from the cache.
+
+    ``waiting`` is called where another process is compiling it.
+    """
+    STORE.waiting = waiting
     with install_listener("numba:compile", _Watch(started)):
         yield
 
 
 _CALLED_FROM_COMPILED = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **_FLAGS}
 
-# Called from Python: compiled with a wrapper, and cached with everything below it; other threads run meanwhile.
-entry = numba.njit(cache=True, no_cfunc_wrapper=True, nogil=True, **_FLAGS)
+_compiled_entry = numba.njit(no_cfunc_wrapper=True, nogil=True, **_FLAGS)
+
+
+def entry(function: Callable) -> Any:
+    """Called from Python: compiled with a wrapper, and cached with everything below it; other threads run meanwhile."""
+    dispatcher = _compiled_entry(function)
+    if dispatcher is not function:
+        kept, compiled = _Kept(dispatcher), dispatcher.compile
+
+        def compiled_once(sig: Any) -> Any:
+            """Of several processes that start together one compiles, and the others wait."""
+            with STORE.turn(kept.key(sig)):
+                return compiled(sig)
+
+        dispatcher._cache, dispatcher.compile = kept, compiled_once
+    return dispatcher
 
 
 def _called(**flags: Any) -> Callable:

@@ -1,0 +1,158 @@
+"""A folder of this user's own, whose files are what was put there: anything else in it counts as missing.
+
+What is read here is run. So the folder and each file must belong to this user and be closed to writers, links are not
+followed, and a file tells by its hash that it is whole, and by its key that it is the one asked for.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import secrets
+import stat
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+MAGIC = b"mbsim kernel 1\n"
+MOST_BYTES = 1 << 30
+PATIENCE = 600.0  # seconds to wait for another process that makes an entry
+STALE = 3600.0  # seconds after which an unfinished file is one of a process that was killed
+_HASH = 32  # bytes
+_SAFE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # of a pipe in a file's place nobody waits for a writer
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+class Store:
+    """Entries by key; where there is no safe folder it holds none, and ``trouble`` says why."""
+
+    def __init__(self, find_root: Callable[[], Path], *names: str):
+        self.trouble = ""
+        self.waiting: Callable[[], None] = lambda: None  # called when another process makes what is wanted
+        self._folder: int | None = None
+        try:
+            self._folder = _private_folder(find_root(), names)
+        except (OSError, RuntimeError) as error:  # RuntimeError: there is no home
+            self.trouble = str(error)
+
+    def get(self, key: bytes) -> bytes | None:
+        """Content of an entry, or None where there is none that can be trusted."""
+        if self._folder is None:
+            return None
+        try:
+            data = _read_own(_name(key), self._folder)
+        except OSError:
+            return None
+        head = MAGIC + hashlib.sha256(key).digest()
+        content = data[len(head) + _HASH :]
+        return content if data == head + hashlib.sha256(content).digest() + content else None
+
+    def put(self, key: bytes, content: bytes) -> None:
+        """Keep an entry, whole or not at all; what stood there is replaced."""
+        if self._folder is None:
+            return
+        data = MAGIC + hashlib.sha256(key).digest() + hashlib.sha256(content).digest() + content
+        try:
+            self._sweep()
+            _write_whole(_name(key), data, self._folder)
+        except OSError as error:
+            self.trouble = str(error)
+
+    def _sweep(self) -> None:
+        """Remove what killed processes left unfinished."""
+        for name in os.listdir(self._folder):
+            with contextlib.suppress(OSError):
+                old = time.time() - os.lstat(name, dir_fd=self._folder).st_mtime > STALE
+                if name.endswith(".tmp") and old:
+                    os.unlink(name, dir_fd=self._folder)
+
+    @contextlib.contextmanager
+    def turn(self, key: bytes) -> Iterator[None]:
+        """Within, no other process makes this entry; one that hangs, or locks that do not work, are not waited for."""
+        lock = None if self._folder is None or self._has(key) else self._open_lock(key)
+        try:
+            if lock is not None:
+                self._wait(lock)
+            yield
+        finally:
+            if lock is not None:
+                os.close(lock)
+
+    def _has(self, key: bytes) -> bool:
+        try:
+            os.lstat(_name(key), dir_fd=self._folder)
+        except OSError:
+            return False
+        return True
+
+    def _open_lock(self, key: bytes) -> int | None:
+        try:
+            return os.open(_name(key) + ".lock", os.O_RDWR | os.O_CREAT | _SAFE, 0o600, dir_fd=self._folder)
+        except OSError:
+            return None
+
+    def _wait(self, lock: int) -> None:
+        end, told = time.monotonic() + PATIENCE, False
+        while time.monotonic() < end:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if not told:
+                    self.waiting()
+                told = True
+                time.sleep(0.1)
+            except OSError:  # a file system without locks
+                return
+
+
+def _name(key: bytes) -> str:
+    return hashlib.sha256(key).hexdigest()[:32]
+
+
+def _private_folder(root: Path, names: tuple[str, ...]) -> int:
+    """Descriptor of the folder root/name/...; those named are this user's alone, and made where they are missing."""
+    root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder, path = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), root
+    for name in names:
+        path /= name
+        try:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(name, 0o700, dir_fd=folder)
+            below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | _SAFE, dir_fd=folder)
+        except OSError as error:
+            raise type(error)(error.errno, error.strerror, str(path)) from None
+        finally:
+            os.close(folder)
+        folder = below
+        if fault := _fault(os.fstat(folder)):
+            os.close(folder)
+            raise PermissionError(f"{path} {fault}")
+    return folder
+
+
+def _fault(found: os.stat_result) -> str:
+    """What keeps a file or folder from being trusted; nothing where it can be."""
+    if found.st_uid != os.geteuid():
+        return "belongs to another user"
+    return "can be written by others; chmod 700 it" if found.st_mode & _OTHERS_WRITE else ""
+
+
+def _read_own(name: str, folder: int) -> bytes:
+    with open(os.open(name, os.O_RDONLY | _SAFE, dir_fd=folder), "rb") as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES or _fault(found):
+            raise PermissionError(name)
+        return file.read()
+
+
+def _write_whole(name: str, data: bytes, folder: int) -> None:
+    temporary = f"{name}.{os.getpid()}.{secrets.token_hex(8)}.tmp"
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE, 0o600, dir_fd=folder)
+    try:
+        with open(handle, "wb") as file:
+            file.write(data)
+        os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError:
+        os.unlink(temporary, dir_fd=folder)
+        raise

@@ -1,0 +1,229 @@
+"""What is in the cache of kernels can never change a result or run foreign code; what cannot be trusted is a miss."""
+
+import os
+import pickle
+import stat
+import threading
+import time
+from collections import namedtuple
+from typing import ClassVar
+
+import numba
+import pytest
+
+from mbsim_cli.kernels import _jit, _store
+from mbsim_cli.kernels._store import Store
+
+compiled_only = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled, nothing is kept")
+NAMES = ("kernels-1", "hash")
+
+
+def store(root):
+    return Store(lambda: root, *NAMES)
+
+
+def entries(root):
+    return [path for path in root.glob("*/*/*") if path.suffix not in (".lock", ".tmp")]
+
+
+class Foreign:
+    """Shows when it is read."""
+
+    read: ClassVar[list[str]] = []
+
+    def __reduce__(self):
+        return Foreign.read.append, ("run",)
+
+
+def truncate(path, root):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def empty(path, root):
+    path.write_bytes(b"")
+
+
+def flip(path, root):
+    data = bytearray(path.read_bytes())
+    data[len(data) * 2 // 3] ^= 4
+    path.write_bytes(data)
+
+
+def foreign(path, root):
+    path.write_bytes(pickle.dumps(Foreign()))
+
+
+def other(path, root):
+    """Another entry under this one's name, whole."""
+    others = store(root)
+    others.put(b"other", b"content")
+    (found,) = (entry for entry in entries(root) if entry.read_bytes().endswith(b"content"))
+    found.rename(path)
+
+
+def link(path, root):
+    path.rename(root / "elsewhere")
+    path.symlink_to(root / "elsewhere")
+
+
+def writable(path, root):
+    path.chmod(0o666)
+
+
+def pipe(path, root):
+    path.unlink()
+    os.mkfifo(path)
+
+
+WAYS = [truncate, empty, flip, foreign, other, link, writable, pipe]
+
+
+@pytest.mark.parametrize("damage", WAYS)
+def test_what_cannot_be_trusted_is_a_miss_and_is_rewritten(tmp_path, damage):
+    store(tmp_path).put(b"key", b"x" * 1000)
+    assert store(tmp_path).get(b"key") == b"x" * 1000
+    (path,) = entries(tmp_path)
+    damage(path, tmp_path)
+    Foreign.read.clear()
+    assert store(tmp_path).get(b"key") is None and not Foreign.read
+    store(tmp_path).put(b"key", b"y")
+    assert store(tmp_path).get(b"key") == b"y"
+
+
+def double(x):
+    return x + x
+
+
+def answer(monkeypatch, root):
+    """Value of a new entry, and whether it was compiled."""
+    started = []
+    monkeypatch.setattr(_jit, "STORE", store(root))
+    with _jit.watch_compilation(lambda: started.append(True)):
+        value = _jit.entry(double)(2.5)
+    return value, bool(started)
+
+
+@compiled_only
+def test_entries_are_kept(tmp_path, monkeypatch):
+    assert [answer(monkeypatch, tmp_path) for _ in range(2)] == [(5.0, True), (5.0, False)]
+
+
+@compiled_only
+@pytest.mark.parametrize("damage", [flip, foreign, other])
+def test_a_damaged_entry_is_compiled_again(tmp_path, monkeypatch, damage):
+    answer(monkeypatch, tmp_path)
+    for path in entries(tmp_path):
+        damage(path, tmp_path)
+    Foreign.read.clear()
+    assert [answer(monkeypatch, tmp_path) for _ in range(2)] == [(5.0, True), (5.0, False)]
+    assert not Foreign.read
+
+
+@compiled_only
+def test_an_entry_of_another_library_is_compiled_again(tmp_path, monkeypatch):
+    answer(monkeypatch, tmp_path)
+    kept = _jit._Kept(_jit.entry(double))
+    store(tmp_path).put(kept.key((numba.types.float64,)), pickle.dumps(("not", "a", "result")))
+    assert [answer(monkeypatch, tmp_path) for _ in range(2)] == [(5.0, True), (5.0, False)]
+
+
+@compiled_only
+def test_types_of_the_same_name_have_their_own_entries():
+    from tests.kernels.test_references import Inner
+
+    twin, swapped = namedtuple("Inner", "a factor"), namedtuple("Inner", "factor a")
+    kinds = [numba.typeof(kind(1.0, 2.0)) for kind in (Inner, twin, swapped)]
+    assert len({str(kind) for kind in kinds}) == 1 and len(set(map(_jit._spelled, kinds))) == 3
+
+
+def test_the_folder_is_private(tmp_path):
+    old = os.umask(0)
+    try:
+        made = store(tmp_path / "cache")
+        made.put(b"key", b"x")
+    finally:
+        os.umask(old)
+    for path in [tmp_path / "cache", *(tmp_path / "cache").rglob("*")]:
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
+
+
+def group_may_write(folder):
+    folder.chmod(0o770)
+
+
+def a_link(folder):
+    folder.rename(folder.parent / "mine")
+    folder.symlink_to(folder.parent / "mine")
+
+
+def a_file(folder):
+    folder.rename(folder.parent / "mine")
+    folder.write_text("")
+
+
+@pytest.mark.parametrize("spoil", [group_may_write, a_link, a_file])
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_folder_that_is_not_safe_is_not_used(tmp_path, spoil, depth):
+    store(tmp_path).put(b"key", b"x")
+    spoil(tmp_path.joinpath(*NAMES[:depth]))
+    unused = store(tmp_path)
+    unused.put(b"key", b"y")
+    assert unused.get(b"key") is None and str(tmp_path.joinpath(*NAMES[:depth])) in unused.trouble
+
+
+def test_a_folder_of_another_user_is_not_used(tmp_path, monkeypatch):
+    store(tmp_path).put(b"key", b"x")
+    monkeypatch.setattr(_store.os, "geteuid", lambda: os.getuid() + 1)
+    assert store(tmp_path).get(b"key") is None and "belongs to another user" in store(tmp_path).trouble
+
+
+@compiled_only
+def test_without_a_home_kernels_are_compiled_each_time(tmp_path, monkeypatch):
+    def nowhere():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(_jit, "STORE", Store(nowhere, *NAMES))
+    assert _jit.entry(double)(1.0) == 2.0 and "home" in _jit.STORE.trouble
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(tmp_path, full_disk):
+    kept = store(tmp_path)
+    with full_disk(1000):
+        kept.put(b"key", b"x" * 100_000)
+    assert "too large" in kept.trouble and not entries(tmp_path) and not list(tmp_path.glob("*/*/*.tmp"))
+
+
+def test_what_killed_processes_left_is_removed(tmp_path):
+    store(tmp_path).put(b"key", b"x")
+    (path,) = entries(tmp_path)
+    for name, age in (("old.1.tmp", 2 * _store.STALE), ("new.2.tmp", 0.0)):
+        path.with_name(name).touch()
+        os.utime(path.with_name(name), (time.time() - age,) * 2)
+    store(tmp_path).put(b"other", b"x")
+    assert not path.with_name("old.1.tmp").exists() and path.with_name("new.2.tmp").exists()
+
+
+def test_one_makes_an_entry_and_the_others_wait(tmp_path):
+    made, waited = [], []
+
+    def run():
+        mine = store(tmp_path)
+        mine.waiting = lambda: waited.append(True)
+        with mine.turn(b"key"):
+            if mine.get(b"key") is None:
+                time.sleep(0.3)
+                mine.put(b"key", b"x")
+                made.append(True)
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 1 and len(waited) == 3
+
+
+def test_nobody_waits_forever(tmp_path, monkeypatch):
+    monkeypatch.setattr(_store, "PATIENCE", 0.2)
+    with store(tmp_path).turn(b"key"), store(tmp_path).turn(b"key"):
+        pass
