@@ -40,6 +40,11 @@ class ConstraintTable:
         """The equations as arrays."""
         return table(Constraints, measure=self.measure, theta=self.offset, law=self.law)
 
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Unit of every equation."""
+        return tuple(map(self._measures.unit, self.measure))
+
     def add_euler_norms(self) -> None:
         """One equation for every set of Euler parameters in the tree."""
         for joint, column in self._system.euler_columns():

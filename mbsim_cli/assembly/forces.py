@@ -11,6 +11,7 @@ from mbsim_cli.assembly.system import System, unit_of
 from mbsim_cli.assembly.vectors import Scalar, unit
 from mbsim_cli.model.codes import Axes, Force, Law
 from mbsim_cli.model.layout import GROUND, NONE, Forces
+from mbsim_cli.model.units import force_on
 
 _NATURAL_VALUE = 2  # place in the block of ALONG_MEASURE
 
@@ -88,7 +89,7 @@ class ForceTable:
         if coordinate is None:
             return self._measures.distance(spec.points), "N"
         measure = self._measures.coordinate(coordinate, f"forces.{name}.coordinate")
-        return measure, {"m": "N", "rad": "N m"}.get(unit_of(split(coordinate)[1]), "N m")
+        return measure, force_on(unit_of(split(coordinate)[1]))
 
     def _add_bump_stop(self, name: str, spec: Any) -> None:
         """A one-sided law of the distance or coordinate, or two."""
@@ -121,7 +122,7 @@ class ForceTable:
         )
         if spec.natural == "auto":
             self.automatic.append((offset + _NATURAL_VALUE, measure))
-        unit = "N" if unit_of(split(spec.coordinates[0])[1]) == "m" else "N m"
+        unit = force_on(unit_of(split(spec.coordinates[0])[1]))
         self._append(name, unit, (Force.ALONG_MEASURE, measure, NONE, Axes.GLOBAL, (NONE, NONE, NONE), offset))
 
     def _add_drag(self, name: str, spec: Any) -> None:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from mbsim_cli.assembly.branches import branches
+from mbsim_cli.assembly.packed import parameter_values
 from mbsim_cli.spec.rules.numbers import expressions_of
 from mbsim_cli.spec.source import join
 from mbsim_cli.spec.syntax import names as names_in
@@ -90,14 +91,8 @@ def _uses(assembled: "Assembled") -> dict[str, list[str]]:
 def _parameters(assembled: "Assembled") -> list[dict[str, Any]]:
     file = assembled.model_file
     uses = _uses(assembled)
-    scope = file.expressions.scope()
     return [
-        {
-            "name": name,
-            "value": float(scope[name].real),
-            "unit": getattr(spec, "unit", ""),
-            "description": getattr(spec, "description", None) or "",
-            "used_in": uses[name],
-        }
-        for name, spec in file.parameters.items()
+        parameter._asdict()
+        | {"description": file.parameters[parameter.name].description or "", "used_in": uses[parameter.name]}
+        for parameter in parameter_values(file, list(file.parameters))
     ]

@@ -8,11 +8,18 @@ from mbsim_cli.assembly.frames import frame
 from mbsim_cli.assembly.geometry import Geometry, split
 from mbsim_cli.assembly.joints import EULER_NAMES, Frames, joint_frames
 from mbsim_cli.assembly.pairs import PairTable
-from mbsim_cli.assembly.system import Coordinate, System
+from mbsim_cli.assembly.system import Coordinate, System, unit_of
 from mbsim_cli.assembly.vectors import ZERO, Scalar, Vector, scale, transpose, unit, without
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import MEASURE_SIZE, NONE, Measures
 
+_UNITS = {
+    Measure.PROJECTION: "m",
+    Measure.DOT: "1",
+    Measure.DISTANCE: "m",
+    Measure.ANGLE: "rad",
+    Measure.EULER_NORM: "1",
+}
 _CUT_AXES = {"x": 0, "y": 1, "displacement": 2}  # joint axis that a translation of a cut joint is projected on
 
 
@@ -34,6 +41,13 @@ class MeasureTable:
             first.append(first[-1] + len(coordinates))
         flat = [coordinate for coordinates in self._coordinates for coordinate in coordinates]
         return table(Measures, kind=self.kind, pair=self.pair, theta=self.offset, first=first, coordinate=flat)
+
+    def unit(self, measure: int) -> str:
+        """Unit of a measure; a weighted sum counts in that of its first coordinate."""
+        kind = self.kind[measure]
+        if kind == Measure.COORDINATES:
+            return unit_of(self._system.columns[self._coordinates[measure][0]][1].coordinate)
+        return _UNITS[Measure(kind)]
 
     def keep(self, wanted: Sequence[int]) -> list[int]:
         """Drop all measures but these; return their new numbers."""

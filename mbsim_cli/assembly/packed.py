@@ -1,7 +1,7 @@
 """All tables of a model."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from mbsim_cli.assembly.bodies import tree_table
 from mbsim_cli.assembly.constraints import ConstraintTable
@@ -20,13 +20,25 @@ from mbsim_cli.model.names import Names
 from mbsim_cli.model.problem import Options
 
 
-@dataclass(frozen=True)
-class ParameterValue:
-    """A parameter that gradients are wanted for."""
+class ParameterValue(NamedTuple):
+    """A parameter with its value in this analysis."""
 
     name: str
     value: float
     unit: str
+    bounds: tuple[float, float] | None = None
+
+
+def parameter_values(model_file: Any, names: Sequence[str]) -> list[ParameterValue]:
+    """Values of parameters, overrides in place, with what the file says of them."""
+    value, scope = model_file.expressions.value, model_file.expressions.scope()
+    found = []
+    for name in names:
+        spec = model_file.parameters[name]
+        lower, upper = (float(value(bound).real) for bound in spec.bounds) if spec.bounds else (None, None)
+        bounds = None if lower is None or upper is None else (lower, upper)
+        found.append(ParameterValue(name, float(scope[name].real), spec.unit, bounds))
+    return found
 
 
 class Packed:
@@ -55,7 +67,7 @@ class Packed:
         for name, spec in file.forces.items():
             self.forces.add(name, spec)
         self.initial_measures = initial_measures(system, self.measures)
-        self.sensors = SensorTable(system, self.measures, self.forces, self.constraints.names)
+        self.sensors = SensorTable(system, self.measures, self.forces, self.constraints)
         for name, spec in file.sensors.items():
             with system.at(f"sensors.{name}"):
                 self.sensors.add(name, spec)
@@ -88,10 +100,12 @@ class Packed:
             coordinates=self.system.coordinate_names(),
             coordinate_units=self.system.coordinate_units(),
             constraints=tuple(self.constraints.names),
+            constraint_units=self.constraints.units,
             forces=tuple(self.forces.names),
             laws=tuple(self.laws.names),
             sensors=tuple(self.sensors.names),
             sensor_units=tuple(self.sensors.units),
+            sensor_components=tuple(self.sensors.components),
             parameters=tuple(parameter.name for parameter in parameters),
             parameter_units=tuple(parameter.unit for parameter in parameters),
         )

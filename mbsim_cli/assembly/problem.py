@@ -17,7 +17,7 @@ from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.assembly.objectives_of import objectives_of
 from mbsim_cli.assembly.open_tree import check_inverse, check_open_tree
 from mbsim_cli.assembly.options import options_of
-from mbsim_cli.assembly.packed import Packed, ParameterValue
+from mbsim_cli.assembly.packed import Packed, ParameterValue, parameter_values
 from mbsim_cli.assembly.sensors import Contact
 from mbsim_cli.assembly.spanning import spanning_tree
 from mbsim_cli.assembly.start import kept_by_constraints, start_from
@@ -49,6 +49,11 @@ class Assembled:
     def info(self) -> dict[str, Any]:
         """What ``mbsim info`` shows, as plain data."""
         return describe(self)
+
+    @property
+    def every_parameter(self) -> list[ParameterValue]:
+        """All parameters of the file, whether gradients are wanted for them or not."""
+        return parameter_values(self.model_file, list(self.model_file.parameters))
 
     def at(self, values: Mapping[str, float]) -> "Assembled":
         """The same problem at other parameter values: same tree, same equations, no derivatives."""
@@ -125,6 +130,4 @@ def _parameters(model_file: Any, method: str, wanted: Sequence[str] | None) -> l
         return []
     declared = model_file.analysis.sensitivity.parameters
     names = wanted if wanted is not None else list(model_file.parameters) if declared == "all" else declared
-    scope = model_file.expressions.scope()
-    units = {name: getattr(spec, "unit", "") for name, spec in model_file.parameters.items()}
-    return [ParameterValue(name, float(scope[name].real), units[name]) for name in names]
+    return parameter_values(model_file, names)

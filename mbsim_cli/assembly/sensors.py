@@ -1,6 +1,5 @@
 """Sensors of the model file."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,11 +11,11 @@ from mbsim_cli.assembly.system import System, unit_of
 from mbsim_cli.assembly.vectors import unit as unit_vector
 from mbsim_cli.model.codes import SENSOR_WIDTH, Attitude, Force, Sensor, TyreQuantity
 from mbsim_cli.model.layout import NONE, Sensors
+from mbsim_cli.model.units import RATES, force_on
 
+COMPONENTS = {1: ("value",), 3: ("x", "y", "z")}  # labels by width
 _POINT_UNITS = {"position": "m", "velocity": "m/s", "acceleration": "m/s^2"}
 _BODY_UNITS = {"angular_velocity": "rad/s", "angular_acceleration": "rad/s^2"}
-TORQUE_UNITS = {"m": "N", "rad": "N m"}  # by the unit of the coordinate
-_RATE = ("", "/s", "/s^2")
 _TYRE_UNITS = {
     TyreQuantity.NORMAL_LOAD: "N",
     TyreQuantity.LONGITUDINAL_SLIP: "1",
@@ -40,15 +39,17 @@ class Contact:
 class SensorTable:
     """Collects sensors; ``rows`` says which entries of the record each fills."""
 
-    def __init__(self, system: System, measures: MeasureTable, forces: Any, constraints: Sequence[str]):
-        self._system, self._measures, self._forces, self._constraints = system, measures, forces, list(constraints)
+    def __init__(self, system: System, measures: MeasureTable, forces: Any, constraints: Any):
+        self._system, self._measures, self._forces = system, measures, forces
+        self._constraints, self._constraint_units = list(constraints.names), constraints.units
         self._force_number = {name: number for number, name in enumerate(forces.names)}
         self._equations: dict[str, list[int]] = {}  # by name, and by that of the constraint or cut joint
-        for number, name in enumerate(constraints):
+        for number, name in enumerate(self._constraints):
             for known in dict.fromkeys((name, name.partition(".")[0])):
                 self._equations.setdefault(known, []).append(number)
         self.names: list[str] = []
-        self.units: list[str] = []
+        self.units: list[str | tuple[str, ...]] = []  # one for all components, or one for each
+        self.components: list[tuple[str, ...]] = []  # labels
         self.rows: dict[str, slice] = {}
         self._entries: list[tuple[int, int, int, int, int]] = []
         self._first = [0]
@@ -71,6 +72,7 @@ class SensorTable:
         self._first.append(self._first[-1] + SENSOR_WIDTH[kind])
         self.names.append(name)
         self.units.append(unit)
+        self.components.append(COMPONENTS[SENSOR_WIDTH[kind]])
         self.rows[name] = slice(self._first[-2], self._first[-1])
 
     def add_contacts(self) -> None:
@@ -92,9 +94,9 @@ class SensorTable:
         for name, coordinates in self._torques:
             found = [self._system.coordinate(coordinate) for coordinate in coordinates]
             self.torque_rows += [(coordinate.column, float(coordinate.sign)) for coordinate in found]
-            units = dict.fromkeys(TORQUE_UNITS.get(unit_of(coordinate.name), "N m") for coordinate in found)
             self.names.append(name)
-            self.units.append(next(iter(units)) if len(units) == 1 else "")
+            self.units.append(tuple(force_on(unit_of(coordinate.name)) for coordinate in found))
+            self.components.append(tuple(coordinates) if len(found) > 1 else COMPONENTS[1])
             self.rows[name] = slice(row, row + len(found))
             row += len(found)
 
@@ -120,7 +122,7 @@ class SensorTable:
         if kind in ("velocity_along", "acceleration_along"):
             return self._along(spec)
         if kind in ("roll", "pitch", "yaw"):
-            unit = "rad" + _RATE[spec.derivative]
+            unit = "rad" + RATES[spec.derivative]
             return Sensor.ATTITUDE, index[spec.body], Attitude[kind.upper()], spec.derivative, 0, unit
         if kind == "tyre":
             quantity = TyreQuantity[spec.quantity.upper()]
@@ -131,7 +133,9 @@ class SensorTable:
             number = self._force_number[spec.force]
             return Sensor.FORCE, NONE, number, 0, 0, self._forces.units[number]
         if kind == "multiplier":
-            return Sensor.MULTIPLIER, NONE, self._equation(spec.constraint, path), 0, 0, "N"
+            number = self._equation(spec.constraint, path)
+            unit = force_on(self._constraint_units[number]) if self._constraint_units else "N"
+            return Sensor.MULTIPLIER, NONE, number, 0, 0, unit
         return Sensor[kind.upper()], NONE, NONE, 0, 0, "J"
 
     def _along(self, spec: Any) -> tuple[Sensor, int, int, int, int, str]:
@@ -148,16 +152,16 @@ class SensorTable:
         """A coordinate, distance or angle, or a time derivative of it."""
         order = spec.derivative
         if spec.type == "distance":
-            return Sensor.MEASURE, NONE, self._measures.distance(spec.points), order, 0, "m" + _RATE[order]
+            return Sensor.MEASURE, NONE, self._measures.distance(spec.points), order, 0, "m" + RATES[order]
         if spec.type == "angle":
             measure = self._measures.angle(spec.vectors, spec.axis, path)
-            return Sensor.MEASURE, NONE, measure, order, 0, "rad" + _RATE[order]
+            return Sensor.MEASURE, NONE, measure, order, 0, "rad" + RATES[order]
         if spec.type == "displacement":
             (carrier, origin), (_, direction) = split(spec.points[0]), split(spec.direction)
             measure = self._measures.projection(carrier, direction, origin, spec.points[1])
-            return Sensor.MEASURE, NONE, measure, order, 0, "m" + _RATE[order]
+            return Sensor.MEASURE, NONE, measure, order, 0, "m" + RATES[order]
         coordinate = self._system.coordinate(spec.coordinate)
-        unit = unit_of(coordinate.name) + _RATE[order]
+        unit = unit_of(coordinate.name) + RATES[order]
         if coordinate.column != NONE and coordinate.sign > 0:
             return Sensor.COORDINATE, NONE, coordinate.column, order, 0, unit
         return Sensor.MEASURE, NONE, self._measures.coordinate(spec.coordinate, f"{path}.coordinate"), order, 0, unit

@@ -13,7 +13,8 @@ def command(model: options.ModelPath, parameter: options.Overrides = None, json:
     from mbsim_cli.cli import analysis
 
     settings = analysis.Settings(overrides=options.parse_overrides(parameter))
-    report = {"model": str(model)} | analysis.build(analysis.load(model, settings), settings, []).info
+    origin = {"model": str(model), "overrides": dict(settings.overrides)}
+    report = origin | analysis.build(analysis.load(model, settings), settings, []).info
     if json:
         from mbsim_cli.cli.output import emit
 
@@ -37,8 +38,14 @@ def _print(report: dict[str, Any]) -> None:
     for matrix in ("joint_parent", "branch_parent", "joint_branch"):
         say(f"{matrix.replace('_', '-')}: {' '.join(f'({a}, {b})' for a, b in report[matrix])}")
     if report["parameters"]:
-        rows = [(p["name"], f"{p['value']:.8g}", p["unit"], ", ".join(p["used_in"])) for p in report["parameters"]]
-        out.print(plain_table(("parameter", "value", "unit", "used in"), rows))
+        out.print(
+            plain_table(("parameter", "value", "unit", "bounds", "used in"), map(_parameter, report["parameters"]))
+        )
+
+
+def _parameter(entry: dict[str, Any]) -> tuple[str, ...]:
+    bounds = " to ".join(f"{bound:.8g}" for bound in entry["bounds"] or ())
+    return entry["name"], f"{entry['value']:.8g}", entry["unit"], bounds, ", ".join(entry["used_in"])
 
 
 def _counts(report: dict[str, Any]) -> str:

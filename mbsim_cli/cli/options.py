@@ -34,7 +34,6 @@ class Method(StrEnum):
     NONE = "none"
     DDM = "ddm"
     FD = "fd"
-    ADJOINT = "adjoint"
 
 
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL.yaml", help="Model file.", show_default=False)]

@@ -19,9 +19,13 @@ from mbsim_cli.cli.output import say
 from mbsim_cli.cli.progress import bar
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.io.provenance import Provenance
+from mbsim_cli.io.skeleton import Parameters
 from mbsim_cli.io.target import check_target
 from mbsim_cli.io.writer import ObjectiveResult, ResultWriter
 from mbsim_cli.model.problem import Block
+from mbsim_cli.model.units import quotient
+
+NO_BOUNDS = (float("nan"), float("nan"))
 
 
 def record(path: Path, output: Path, settings: Settings, *, quiet: bool, force: bool) -> dict[str, Any]:
@@ -55,7 +59,7 @@ def record(path: Path, output: Path, settings: Settings, *, quiet: bool, force: 
         except BaseException:
             writer.discard()
             raise
-    report = _report(path, output, named, assembled, results, method, health, timing)
+    report = _report(path, output, settings, named, assembled, results, method, health, timing)
     return report | {"warnings": warnings} | ({"difference_steps": steps} if method == "fd" else {})
 
 
@@ -75,7 +79,10 @@ def _writer(target: Path, model_file: Any, named: Any, assembled: Any, settings:
         target,
         named.problem.names,
         assembled.sensor_rows,
-        [parameter.value for parameter in named.parameters],
+        Parameters(
+            [parameter.value for parameter in named.parameters],
+            [parameter.bounds or NO_BOUNDS for parameter in named.parameters],
+        ),
         provenance,
         every=problem.options.output_interval,
         sensitivities=problem.options.sensitivity == "ddm" if inverse else problem.theta_rho.shape[1] > 0,
@@ -147,6 +154,7 @@ def _keep(writer: ResultWriter, stop: signals.Stopped | AnalysisError) -> None:
 def _report(
     path: Path,
     output: Path,
+    settings: Settings,
     named: Any,
     assembled: Any,
     results: dict[str, Gradient],
@@ -154,8 +162,7 @@ def _report(
     health: Any,
     timing: Timing,
 ) -> dict[str, Any]:
-    names, options = named.problem.names.parameters, assembled.problem.options
-    units = {objective.name: objective.unit for objective in assembled.objectives}
+    options, every = assembled.problem.options, assembled.every_parameter
     return {
         "model": str(path),
         "status": "done",
@@ -166,14 +173,20 @@ def _report(
         "step": options.step,
         "steps": health.steps,
         "output": str(output),
-        "objectives": {
-            name: {
-                "value": result.value,
-                "unit": units[name],
-                "gradient": dict(zip(names, map(float, result.gradient), strict=False)),
-            }
-            for name, result in results.items()
-        },
+        "overrides": dict(settings.overrides),
+        "parameters": {p.name: {"value": p.value, "unit": p.unit, "bounds": p.bounds} for p in every},
+        "objectives": {o.name: _objective(o.unit, results[o.name], named.parameters) for o in assembled.objectives},
         "timing": asdict(timing),
         "diagnostics": health.report,
+    }
+
+
+def _objective(unit: str, result: Gradient, parameters: Sequence[Any]) -> dict[str, Any]:
+    """Value and derivatives of an objective, with their units."""
+    derivatives = list(zip(parameters, map(float, result.gradient), strict=False))  # none without a method
+    return {
+        "value": result.value,
+        "unit": unit,
+        "gradient": {parameter.name: number for parameter, number in derivatives},
+        "gradient_units": {parameter.name: quotient(unit, parameter.unit) for parameter, _ in derivatives},
     }

@@ -1,6 +1,5 @@
 """What a picture shows: the results and names of a command line become panels and bars."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -135,9 +134,9 @@ def _history(content: Content, name: str) -> tuple[str, str] | None:
     """History and component (nothing: all) that a name stands for; NAME.component is one component of a sensor."""
     if name in content.entries:
         return name, ""
-    match = re.fullmatch(r"(.+)\.(\w+)", name)
-    if match and match[1] in content.entries and match[2] in content.entries[match[1]].components:
-        return match[1], match[2]
+    history, _, component = name.partition(".")
+    if history in content.entries and component in content.entries[history].components:
+        return history, component
     return None
 
 
@@ -155,4 +154,5 @@ def _read(content: Content, name: str, parameter: str | None = None) -> Series |
     if not found[1]:
         return series
     column = series.components.index(found[1])
-    return series._replace(components=(found[1],), values=series.values[:, [column]])
+    units, values = (series.units[column],), series.values[:, [column]]
+    return series._replace(units=units, components=(found[1],), values=values)

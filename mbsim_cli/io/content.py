@@ -6,12 +6,11 @@ from typing import NamedTuple
 import h5py
 import numpy as np
 
-from mbsim_cli.io.layout import COMPONENTS, KINEMATIC
-from mbsim_cli.io.reader import objectives_of, opened, parameters_of, scalars, texts
-from mbsim_cli.model.series import GradientOf, Series, quotient
+from mbsim_cli.io.layout import KINEMATIC
+from mbsim_cli.io.reader import column_units, labels, objectives_of, opened, parameters_of, scalars, texts
+from mbsim_cli.model.series import GradientOf, Series
+from mbsim_cli.model.units import in_words, quotient
 
-_RATES = ("", "/s", "/s^2")
-_TORQUE_UNITS = {"m": "N", "rad": "N m"}
 MULTIPLIERS = ("lambda", "sigma", "kappa")
 
 
@@ -20,11 +19,16 @@ class Entry(NamedTuple):
 
     kind: str  # sensor | coordinate | torque | multiplier | diagnostic
     path: str
-    unit: str
+    units: tuple[str, ...]  # one a component
     components: tuple[str, ...]
     column: int | None = None
     sign: float = 1.0
     sensitivity: str = ""  # dataset of its derivatives by the parameters, or nothing
+
+    @property
+    def unit(self) -> str:
+        """Unit of all components, or units where they differ."""
+        return in_words(self.units)
 
 
 class StoredModel(NamedTuple):
@@ -56,7 +60,7 @@ class Content:
         entry = self.entries[name]
         with opened(self.path) as file:
             values = _columns(file[entry.path], entry)
-        return Series(name, entry.unit, entry.components, self.time, values)
+        return Series(name, entry.units, entry.components, self.time, values)
 
     def sensitivity(self, name: str, parameter: str) -> Series:
         """Derivatives of a history by a parameter."""
@@ -64,8 +68,8 @@ class Content:
         with opened(self.path) as file:
             dataset = file[entry.sensitivity]
             values = _columns(dataset, entry, texts(file["parameters/name"]).index(parameter))
-        unit = quotient(entry.unit, self.parameters[parameter]["unit"])
-        return Series(f"d{name}/d{parameter}", unit, entry.components, self.time, values)
+        units = tuple(quotient(unit, self.parameters[parameter]["unit"]) for unit in entry.units)
+        return Series(f"d{name}/d{parameter}", units, entry.components, self.time, values)
 
     @property
     def objectives(self) -> list[str]:
@@ -122,37 +126,36 @@ def _entries(file: h5py.File) -> dict[str, Entry]:
 
 def _sensors(file: h5py.File):
     for name, dataset in file.get("sensors", {}).items():
-        width = dataset.shape[1]
-        components = COMPONENTS.get(width, tuple(map(str, range(width))))
-        unit = dataset.attrs.get("unit", "")
-        yield name, Entry("sensor", f"sensors/{name}", unit, components, sensitivity=f"sensitivity/sensors/{name}")
+        path = f"sensors/{name}"
+        units = tuple(column_units(file, path))
+        yield name, Entry("sensor", path, units, labels(dataset, 1), sensitivity=f"sensitivity/{path}")
 
 
 def _coordinates(file: h5py.File):
     """Coordinates, their rates, and the torques on them; one that is stored negated is turned back."""
+    paths = {f"coordinates/{kind}": f"sensitivity/coordinates/{kind}" for kind in KINEMATIC}
+    paths |= {"torque": "sensitivity/torque/parameter"} if "torque" in file else {}
     names = texts(file.get("coordinates/name"))
-    units = texts(file.get("coordinates/unit"))
-    for column, (stored, unit) in enumerate(zip(names, units, strict=True)):
+    units = {path: column_units(file, path) for path in paths if names}
+    for column, stored in enumerate(names):
         name, sign = stored.removeprefix("-"), -1.0 if stored.startswith("-") else 1.0
-        for kind, rate in zip(KINEMATIC, _RATES, strict=True):
-            path = f"coordinates/{kind}"
+        for path, derivatives in paths.items():
+            kind = path.rpartition("/")[2]
             label = name if kind == "position" else f"{name}.{kind}"
-            unit_of_rate = f"{unit}{rate}"
-            yield label, Entry("coordinate", path, unit_of_rate, ("value",), column, sign, f"sensitivity/{path}")
-        if "torque" in file:
-            unit = _TORQUE_UNITS.get(unit, "N m")
-            derivatives = "sensitivity/torque/parameter"
-            yield f"{name}.torque", Entry("torque", "torque", unit, ("value",), column, sign, derivatives)
+            kept = "torque" if kind == "torque" else "coordinate"
+            yield label, Entry(kept, path, (units[path][column],), ("value",), column, sign, derivatives)
 
 
 def _multipliers(file: h5py.File):
+    names = texts(file.get("constraint"))
     for kind in MULTIPLIERS:
-        for column, name in enumerate(texts(file.get("constraint"))):
-            path = f"multipliers/{kind}"
-            if path in file:
-                yield f"{name}.{kind}", Entry("multiplier", path, "", ("value",), column, 1.0, f"sensitivity/{path}")
+        path = f"multipliers/{kind}"
+        units = column_units(file, path) if path in file else []
+        for column, (name, unit) in enumerate(zip(names, units, strict=bool(units))):
+            yield f"{name}.{kind}", Entry("multiplier", path, (unit,), ("value",), column, 1.0, f"sensitivity/{path}")
 
 
 def _diagnostics(file: h5py.File):
-    for name, dataset in file.get("diagnostics", {}).items():
-        yield name, Entry("diagnostic", f"diagnostics/{name}", dataset.attrs.get("unit", ""), ("value",))
+    for name in file.get("diagnostics", {}):
+        path = f"diagnostics/{name}"
+        yield name, Entry("diagnostic", path, tuple(column_units(file, path)), ("value",))

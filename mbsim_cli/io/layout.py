@@ -1,92 +1,132 @@
 """What stands where in a result file: one row a variable, with the axes that label it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from mbsim_cli.model.names import Names
 from mbsim_cli.model.problem import Block
+from mbsim_cli.model.units import RATES, force_on, in_words, quotients
 
 COMPONENTS = {1: ("value",), 3: ("x", "y", "z")}
 WITH_RESPECT_TO = "with_respect_to"  # the coordinates again: HDF5 viewers want two names for two axes
 KINEMATIC = ("position", "velocity", "acceleration")
+_KNOWN_AXES = {("value",): "scalar", ("x", "y", "z"): "component"}
+_MULTIPLIERS = (("lambda", "lambda_", ""), ("sigma", "sigma", " s"), ("kappa", "kappa", ""))
+_ENERGIES = (("kinetic_energy", "J"), ("potential_energy", "J"), ("power", "W"))
 
 
 class Variable(NamedTuple):
-    """A dataset that grows along time."""
+    """A dataset that grows along time.
+
+    ``units`` belong to the entries of the first axis after time (one for all, or one each); where those of ``by``
+    stand on the last axis, it is their quotients that are stored.
+    """
 
     path: str
     axes: tuple[str, ...]  # after time
     of: Callable[[Block], np.ndarray]  # (B, ...)
-    unit: str = ""
+    units: Sequence[str] = ("1",)
+    by: Sequence[str] = ()
     dtype: str = "f8"
 
-
-def component_axis(width: int) -> str:
-    """Name of the axis that a sensor of this width runs along."""
-    return {1: "scalar", 3: "component"}.get(width, f"component_{width}")
+    @property
+    def unit(self) -> np.ndarray:
+        """Units along ``axes``; an axis along which they are all the same has one entry."""
+        found = quotients(self.units, self.by or ("1",))
+        return found.reshape(found.shape[: len(self.axes)])
 
 
 def axes(names: Names, sensors: Mapping[str, slice]) -> dict[str, tuple[str, ...]]:
     """Labels of every axis but time; axes without entries are left out, HDF5 viewers do not know them."""
     labels = {"coordinate": names.coordinates, "constraint": names.constraints, "parameter": names.parameters}
-    for rows in sensors.values():
-        width = rows.stop - rows.start
-        labels[component_axis(width)] = COMPONENTS.get(width, tuple(map(str, range(width))))
+    for name, components in components_of(names, sensors).items():
+        labels[component_axis(name, components)] = components
     return {name: entries for name, entries in labels.items() if entries}
+
+
+def components_of(names: Names, sensors: Mapping[str, slice]) -> dict[str, tuple[str, ...]]:
+    """Labels of the components of each sensor."""
+    return {
+        name: components
+        for name, components in zip(names.sensors, names.sensor_components, strict=True)
+        if name in sensors
+    }
+
+
+def component_axis(sensor: str, components: tuple[str, ...]) -> str:
+    """Name of the axis that a sensor's components run along: shared by those of one number and by vectors."""
+    return _KNOWN_AXES.get(components, f"component_of_{sensor}")
 
 
 def variables(names: Names, sensors: Mapping[str, slice], sensitivities: bool) -> list[Variable]:
     """Every dataset along time, in the order of the contract; ``sensors`` names rows of the record."""
-    rows = [*_coordinates(), *_multipliers(), *_sensors(names, sensors), *_diagnostics()]
+    rows = [*_coordinates(names), *_multipliers(names), *_sensors(names, sensors), *_diagnostics(names)]
     known = set(axes(names, sensors)) - (set() if sensitivities else {"parameter"})
     return [row for row in rows if known.issuperset(row.axes)]
 
 
 def inverse_variables(names: Names, sensors: Mapping[str, slice], sensitivities: bool) -> list[Variable]:
     """The same for blocks of inverse dynamics."""
-    motion = (row for row in _coordinates() if not row.path.startswith("sensitivity"))
-    rows = [*motion, *_torques(), *_sensors(names, sensors)]
+    motion = (row for row in _coordinates(names) if not row.path.startswith("sensitivity"))
+    rows = [*motion, *_torques(names), *_sensors(names, sensors)]
     known = {*axes(names, sensors), WITH_RESPECT_TO}
     rows = [row for row in rows if known.issuperset(row.axes)]
     return [row for row in rows if sensitivities or not row.path.startswith("sensitivity")]
 
 
-def _torques():
-    yield Variable("torque", ("coordinate",), _field("torque"))
-    for kind in KINEMATIC:
-        yield Variable(f"sensitivity/torque/{kind}", ("coordinate", WITH_RESPECT_TO), _field(f"by_{kind}"))
-    yield Variable("sensitivity/torque/parameter", ("coordinate", "parameter"), _field("by_parameter"))
+def _torques(names: Names):
+    torque = tuple(map(force_on, names.coordinate_units))
+    yield Variable("torque", ("coordinate",), _field("torque"), torque)
+    for kind, rate in zip(KINEMATIC, RATES, strict=True):
+        path, units = f"sensitivity/torque/{kind}", _rated(names.coordinate_units, rate)
+        yield Variable(path, ("coordinate", WITH_RESPECT_TO), _field(f"by_{kind}"), torque, units)
+    path, axes = "sensitivity/torque/parameter", ("coordinate", "parameter")
+    yield Variable(path, axes, _field("by_parameter"), torque, names.parameter_units)
 
 
-def _coordinates():
-    for kind in KINEMATIC:
-        yield Variable(f"coordinates/{kind}", ("coordinate",), _field(kind))
-        yield Variable(f"sensitivity/coordinates/{kind}", ("coordinate", "parameter"), _field(f"d_{kind}"))
+def _coordinates(names: Names):
+    for kind, rate in zip(KINEMATIC, RATES, strict=True):
+        path, units = f"coordinates/{kind}", _rated(names.coordinate_units, rate)
+        yield Variable(path, ("coordinate",), _field(kind), units)
+        yield Variable(
+            f"sensitivity/{path}", ("coordinate", "parameter"), _field(f"d_{kind}"), units, names.parameter_units
+        )
 
 
-def _multipliers():
-    for kind, field in (("lambda", "lambda_"), ("sigma", "sigma"), ("kappa", "kappa")):
-        yield Variable(f"multipliers/{kind}", ("constraint",), _field(field))
-    yield Variable("sensitivity/multipliers/lambda", ("constraint", "parameter"), _field("d_lambda"))
+def _multipliers(names: Names):
+    forces = tuple(map(force_on, names.constraint_units))
+    for kind, field, rate in _MULTIPLIERS:
+        yield Variable(f"multipliers/{kind}", ("constraint",), _field(field), _rated(forces, rate))
+    path, axes = "sensitivity/multipliers/lambda", ("constraint", "parameter")
+    yield Variable(path, axes, _field("d_lambda"), forces, names.parameter_units)
 
 
 def _sensors(names: Names, sensors: Mapping[str, slice]):
-    units = dict(zip(names.sensors, names.sensor_units, strict=True))
-    for name, rows in sensors.items():
-        axis = component_axis(rows.stop - rows.start)
-        yield Variable(f"sensors/{name}", (axis,), _rows("sensors", rows), units.get(name, ""))
-        yield Variable(f"sensitivity/sensors/{name}", (axis, "parameter"), _rows("d_sensors", rows))
+    units = {
+        name: (unit,) if isinstance(unit, str) else unit
+        for name, unit in zip(names.sensors, names.sensor_units, strict=True)
+    }
+    for name, components in components_of(names, sensors).items():
+        axis, rows = component_axis(name, components), sensors[name]
+        yield Variable(f"sensors/{name}", (axis,), _rows("sensors", rows), units[name])
+        path = f"sensitivity/sensors/{name}"
+        yield Variable(path, (axis, "parameter"), _rows("d_sensors", rows), units[name], names.parameter_units)
 
 
-def _diagnostics():
+def _diagnostics(names: Names):
     yield Variable("diagnostics/iterations", (), _field("iterations"), dtype="i4")
     yield Variable("diagnostics/gradient_error", (), _field("gradient_error"))
-    for column, kind in enumerate(KINEMATIC):
-        yield Variable(f"diagnostics/drift_{kind}", (), _column("drift", column))
-    for column, (kind, unit) in enumerate((("kinetic_energy", "J"), ("potential_energy", "J"), ("power", "W"))):
-        yield Variable(f"diagnostics/{kind}", (), _column("energy", column), unit)
+    for column, (kind, rate) in enumerate(zip(KINEMATIC, RATES, strict=True)):
+        unit = in_words(_rated(names.constraint_units or ("1",), rate))
+        yield Variable(f"diagnostics/drift_{kind}", (), _column("drift", column), (unit,))
+    for column, (kind, unit) in enumerate(_ENERGIES):
+        yield Variable(f"diagnostics/{kind}", (), _column("energy", column), (unit,))
+
+
+def _rated(units: Sequence[str], rate: str) -> tuple[str, ...]:
+    return tuple(unit + rate for unit in units)
 
 
 def _field(field: str) -> Callable[[Block], np.ndarray]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io.target import FORMAT
+from mbsim_cli.model.units import quotient
 
 
 def summary(path: Path) -> dict[str, Any]:
@@ -56,13 +57,29 @@ def _summary(path: Path, file: h5py.File) -> dict[str, Any]:
 
 
 def parameters_of(file: h5py.File) -> dict[str, dict[str, Any]]:
-    """Value and unit of every parameter that gradients were computed for."""
+    """Value, unit and bounds (None where there are none) of every parameter that gradients were computed for."""
     if "parameters" not in file:
         return {}
-    columns = zip(
-        texts(file["parameters/name"]), file["parameters/value"][()], texts(file["parameters/unit"]), strict=True
-    )
-    return {name: {"value": float(value), "unit": unit} for name, value, unit in columns}
+    group = file["parameters"]
+    values, units = map(float, group["value"][()]), texts(group["unit"])
+    bounds = group["bounds"][()].tolist() if "bounds" in group else [[np.nan]] * len(units)
+    return {
+        name: {"value": value, "unit": unit, "bounds": limits if np.isfinite(limits).all() else None}
+        for name, value, unit, limits in zip(texts(group["name"]), values, units, bounds, strict=True)
+    }
+
+
+def column_units(file: h5py.File, path: str) -> list[str]:
+    """Units of a dataset along time, one a column."""
+    dataset = file[path]
+    if f"units/{path}" in file:
+        return texts(file[f"units/{path}"])
+    return [dataset.attrs.get("unit", "")] * (dataset.shape[1] if dataset.ndim > 1 else 1)
+
+
+def labels(dataset: h5py.Dataset, axis: int) -> tuple[str, ...]:
+    """Labels along an axis of a dataset."""
+    return tuple(texts(dataset.file[dataset.dims[axis].label]))
 
 
 def objectives_of(file: h5py.File) -> dict[str, dict[str, Any]]:
@@ -73,7 +90,9 @@ def objectives_of(file: h5py.File) -> dict[str, dict[str, Any]]:
         entry["method"] = group.attrs["method"]
         if "gradient" in group:
             numbers = map(float, group["gradient"][()])
-            entry["gradient"] = dict(zip(texts(file["parameters/name"]), numbers, strict=True))
+            names, units = texts(file["parameters/name"]), texts(file["parameters/unit"])
+            entry["gradient"] = dict(zip(names, numbers, strict=True))
+            entry["gradient_units"] = {n: quotient(entry["unit"], u) for n, u in zip(names, units, strict=True)}
         found[name] = entry
     return found
 

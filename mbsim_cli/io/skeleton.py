@@ -1,6 +1,8 @@
 """The parts of a result file that do not grow: origin, axes, tables; and empty datasets for those that do."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
 
 import h5py
 import numpy as np
@@ -9,12 +11,21 @@ from mbsim_cli.io.layout import WITH_RESPECT_TO, Variable, axes
 from mbsim_cli.io.provenance import Provenance, platform_facts, root_attributes
 from mbsim_cli.io.target import FORMAT
 from mbsim_cli.model.names import Names
+from mbsim_cli.model.units import in_words
 
 FORMAT_VERSION = 1
 CHUNK_BYTES = 256 * 1024
 # A chunk that several blocks fill is compressed once if the cache holds it; more would grow with the run.
 CACHE = {"rdcc_nbytes": 2 * CHUNK_BYTES, "rdcc_w0": 1.0}
 TEXT = h5py.string_dtype()
+SECONDS = ("step", "duration")  # of the options; all others are plain numbers
+
+
+class Parameters(NamedTuple):
+    """Numbers of the parameters that gradients were computed for."""
+
+    value: Sequence[float] = ()  # (p,)
+    bounds: Sequence[tuple[float, float]] = ()  # (p, 2), NaN where there are none
 
 
 def describe(file: h5py.File, provenance: Provenance) -> None:
@@ -31,21 +42,25 @@ def describe(file: h5py.File, provenance: Provenance) -> None:
         "platform": platform_facts(),
     }
     for name, entries in tables.items():
-        table(meta, name, entries)
+        table(meta, name, entries, dict.fromkeys(SECONDS, "s"))
 
 
-def table(parent: h5py.Group, name: str, entries: Mapping[str, object]) -> None:
-    """Write a group of scalars; a slash in a name would nest groups."""
+def table(
+    parent: h5py.Group, name: str, entries: Mapping[str, object], units: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """Write a group of scalars, numbers with their unit; a slash in a name would nest groups."""
     group = parent.create_group(name, track_order=True)
     for key, value in entries.items():
-        group[key.replace("/", "|")] = value
+        dataset = group.create_dataset(key.replace("/", "|"), data=value)
+        if dataset.dtype.kind in "iuf":
+            set_unit(dataset, units.get(key, "1"))
 
 
 def label(
     file: h5py.File,
     names: Names,
     sensors: Mapping[str, slice],
-    parameter_values: Sequence[float],
+    parameters: Parameters,
     rows: Sequence[Variable],
 ) -> None:
     """Create the axes as dimension scales in the root, where netCDF readers find them for every group."""
@@ -59,9 +74,17 @@ def label(
     if names.coordinates:
         _columns(file, "coordinates", "coordinate", name=names.coordinates, unit=names.coordinate_units)
     if names.parameters:
-        _columns(
-            file, "parameters", "parameter", name=names.parameters, value=parameter_values, unit=names.parameter_units
-        )
+        _parameters(file, names, parameters)
+
+
+def _parameters(file: h5py.File, names: Names, parameters: Parameters) -> None:
+    """Names, values, units and bounds of the parameters; bounds that the model does not state are NaN."""
+    file.create_dataset("bound", data=["lower", "upper"], dtype=TEXT).make_scale("bound")
+    _columns(file, "parameters", "parameter", name=names.parameters, value=parameters.value, unit=names.parameter_units)
+    bounds = np.asarray(parameters.bounds, dtype=float).reshape(-1, 2)
+    attach(file.create_dataset("parameters/bounds", data=bounds), ("parameter", "bound"))
+    for name in ("value", "bounds"):
+        set_unit(file[f"parameters/{name}"], in_words(names.parameter_units))
 
 
 def _columns(file: h5py.File, group: str, axis: str, **columns: Sequence) -> None:
@@ -83,6 +106,18 @@ def set_unit(dataset: h5py.Dataset, unit: str) -> None:
     dataset.attrs["unit"] = dataset.attrs["units"] = unit
 
 
+def set_units(dataset: h5py.Dataset, axes: Sequence[str], units: np.ndarray) -> None:
+    """State the unit of all numbers of a dataset; where they differ all of them, and each under ``/units``.
+
+    ``units`` run along ``axes``; an axis along which they are all the same has one entry.
+    """
+    set_unit(dataset, in_words(units))
+    if units.size > 1:
+        changing = [axis for axis, size in zip(axes, units.shape, strict=True) if size > 1]
+        listed = dataset.file.create_dataset(f"units{dataset.name}", data=np.squeeze(units), dtype=TEXT)
+        attach(listed, changing)
+
+
 def growing(file: h5py.File, row: Variable) -> h5py.Dataset:
     """Create an empty compressed dataset, chunked along time; its group lists names in the order they come."""
     widths = tuple(len(file[axis]) for axis in row.axes)
@@ -102,6 +137,5 @@ def growing(file: h5py.File, row: Variable) -> h5py.Dataset:
         shuffle=True,
     )
     attach(dataset, ("time", *row.axes))
-    if row.unit:
-        set_unit(dataset, row.unit)
+    set_units(dataset, row.axes, row.unit)
     return dataset

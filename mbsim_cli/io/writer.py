@@ -15,6 +15,7 @@ from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.target import partial_name, temporary_beside
 from mbsim_cli.model.names import Names
 from mbsim_cli.model.problem import Block
+from mbsim_cli.model.units import quotients
 
 
 class ObjectiveResult(NamedTuple):
@@ -42,13 +43,14 @@ class ResultWriter:
         target: Path,
         names: Names,
         sensors: Mapping[str, slice],
-        parameter_values: Sequence[float],
+        parameters: skeleton.Parameters,
         provenance: Provenance,
         every: int = 1,
         sensitivities: bool = True,
         inverse: bool = False,
     ):
         self.target = target
+        self._parameter_units = names.parameter_units
         self._every = every
         self._seen = self._stored = 0
         self.end = 0.0  # latest instant, s
@@ -58,7 +60,7 @@ class ResultWriter:
             self._file = h5py.File(self._temporary, "w", track_order=True, locking="best-effort", **skeleton.CACHE)
             skeleton.describe(self._file, provenance)
             rows = (inverse_variables if inverse else variables)(names, sensors, sensitivities)
-            skeleton.label(self._file, names, sensors, parameter_values, rows)
+            skeleton.label(self._file, names, sensors, parameters, rows)
             self._variables = [(row, skeleton.growing(self._file, row)) for row in rows]
 
     def append(self, block: Block) -> None:
@@ -92,6 +94,7 @@ class ResultWriter:
                     gradient = group.create_dataset("gradient", data=np.asarray(result.gradient, dtype=float))
                     gradient.attrs["method"] = result.method
                     skeleton.attach(gradient, ("parameter",))
+                    skeleton.set_units(gradient, ("parameter",), quotients((result.unit,), self._parameter_units)[0])
 
     def finish(
         self, timing: Mapping[str, float], warnings: Sequence[str] = (), work: Mapping[str, int] | None = None
@@ -119,7 +122,7 @@ class ResultWriter:
     def _complete(self, timing: Mapping[str, float], warnings: Sequence[str], status: str) -> None:
         if self._last is not None:
             self._store(self._last)
-        skeleton.table(self._file["meta"], "timing", timing)
+        skeleton.table(self._file["meta"], "timing", timing, dict.fromkeys(timing, "s"))
         if warnings:
             self._file["meta"].create_dataset("warnings", data=list(warnings), dtype=skeleton.TEXT)
         self._file.attrs["status"] = status

@@ -12,9 +12,11 @@ class Names:
     coordinates: tuple[str, ...] = ()  # "joint.angle"
     coordinate_units: tuple[str, ...] = ()
     constraints: tuple[str, ...] = ()  # "joint.equation"
+    constraint_units: tuple[str, ...] = ()  # of the equations: those of their multipliers follow
     forces: tuple[str, ...] = ()
     laws: tuple[str, ...] = ()
     sensors: tuple[str, ...] = ()
-    sensor_units: tuple[str, ...] = ()
+    sensor_units: tuple[str | tuple[str, ...], ...] = ()  # one for all components, or one for each
+    sensor_components: tuple[tuple[str, ...], ...] = ()  # labels of what each sensor gives
     parameters: tuple[str, ...] = ()
     parameter_units: tuple[str, ...] = ()

@@ -21,7 +21,7 @@ class Options:
     formulation: str = "ali3p-rtdyn1"
     step: float = 1e-3
     duration: float = 1.0
-    sensitivity: str = "none"  # none | ddm | fd | adjoint
+    sensitivity: str = "none"  # none | ddm | fd
     output_interval: int = 1  # steps between stored instants
     tolerance: float = 1e-10  # of the motion, relative: last Newton correction, or local error of an open tree
     gradient_tolerance: float = 1e-10  # of the sensitivities, relative

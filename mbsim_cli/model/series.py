@@ -4,15 +4,22 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.model.units import in_words
+
 
 class Series(NamedTuple):
     """A quantity of k components along N instants."""
 
     name: str
-    unit: str
+    units: tuple[str, ...]  # (k,)
     components: tuple[str, ...]  # (k,)
     time: np.ndarray  # (N,) s
     values: np.ndarray  # (N, k)
+
+    @property
+    def unit(self) -> str:
+        """Unit of all components, or units where they differ."""
+        return in_words(self.units)
 
 
 class GradientOf(NamedTuple):
@@ -32,12 +39,3 @@ class GradientOf(NamedTuple):
         if not self.value:
             return np.full(len(self.gradient), np.nan)
         return self.parameter_values / self.value * self.gradient
-
-
-def quotient(unit: str, by: str) -> str:
-    """Unit of a derivative."""
-    if by in ("", "1"):
-        return unit
-    above = f"({unit})" if "/" in unit else unit or "1"
-    below = f"({by})" if " " in by or "/" in by else by
-    return f"{above}/{below}"

@@ -9,5 +9,7 @@ def require_matplotlib() -> None:
         import matplotlib
         import PIL  # noqa: F401
     except ImportError as error:
-        raise UsageError(f"drawing needs {error.name}; install it with: pip install 'mbsim-cli[plot]'") from error
+        raise UsageError(
+            f"drawing needs {error.name}; in a clone of mbsim install it with: pip install '.[plot]'"
+        ) from error
     del matplotlib

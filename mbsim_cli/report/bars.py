@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.gridspec import SubplotSpec
 
-from mbsim_cli.model.series import quotient
+from mbsim_cli.model.units import quotient
 from mbsim_cli.report.panels import Bars
 from mbsim_cli.report.style import COLOURS, GREY, INK, pretty
 

@@ -57,8 +57,10 @@ def _draw(axes: Any, panel: Panel, components: list[str], labels: Sequence[str],
                 continue
             colour = COLOURS[(number if by_colour else place) % len(COLOURS)]
             dash = DASHES[(number // len(COLOURS) if by_colour else number) % len(DASHES)]
-            words = [name] * (len(components) > 1) + [labels[number]] * (len(labels) > 1)
-            values = series.values[:, series.components.index(name)]
+            column = series.components.index(name)
+            called = name if len(set(series.units)) == 1 else unit_label(name, series.units[column])
+            words = [called] * (len(components) > 1) + [labels[number]] * (len(labels) > 1)
+            values = series.values[:, column]
             style: dict[str, Any] = {"color": colour, "linestyle": dash, "label": ", ".join(words) or None}
             axes.plot(series.time, values, linewidth=0.7 if bundle else None, **style)
     axes.set_ylabel(unit_label(panel.title, unit))

@@ -15,6 +15,7 @@ from mbsim_cli.kernels._simd import padded
 from mbsim_cli.model.codes import Column
 from mbsim_cli.model.layout import GRAVITY, MASS
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.model.units import force_on
 from mbsim_cli.solve.instant import Instant
 from mbsim_cli.solve.modes import Modes, modes_of
 from mbsim_cli.solve.pivots import RANK_TOLERANCE, rank_and_pivots
@@ -200,7 +201,7 @@ class Statics:
 
     def _fail(self, force: np.ndarray, iterations: int) -> NoReturn:
         worst = int(np.argmax(np.abs(force)))
-        unit = {"m": "N", "rad": "N m"}.get(self.names.coordinate_units[worst], "N m a unit")
+        unit = force_on(self.names.coordinate_units[worst])
         raise AnalysisError(
             f"no static equilibrium was found in {iterations} iterations: {self.names.coordinates[worst]} stays "
             f"unbalanced by {abs(force[worst]):.4g} {unit}; {ADVICE}"

@@ -31,7 +31,7 @@ USAGE = [
     (["run", "m.yaml", "--duration", "nan"], "positive"),
     (["run", "m.yaml", "-p", "L"], "NAME=VALUE"),
     (["run", "m.yaml", "--sensitivity", "magic"], "magic"),
-    (["check", "m.yaml", "--method", "fd"], "--method takes ddm"),
+    (["check", "m.yaml", "--method", "fd"], "'fd' is not one of 'ddm'"),
 ]
 
 
@@ -43,7 +43,9 @@ def test_wrong_usage(mbsim, arguments, sentence):
 
 
 def test_a_method_that_is_not_there_yet(mbsim, pendulum):
-    assert_failed(mbsim("run", pendulum, "--sensitivity", "adjoint"), 2, "adjoint")
+    assert_failed(mbsim("run", pendulum, "--sensitivity", "adjoint"), 2, "'adjoint' is not one of 'none', 'ddm', 'fd'")
+    assert_failed(mbsim("check", pendulum, "--method", "adjoint"), 2, "'adjoint' is not one of 'ddm'")
+    assert not any("adjoint" in mbsim(command, "--help").out for command in ("run", "check"))
 
 
 def test_an_unknown_parameter_is_wrong_usage_with_a_suggestion(mbsim, variant):

@@ -146,5 +146,5 @@ def test_files_that_cannot_be(mbsim, fivebar, pendulum, tmp_path):
 @pytest.mark.parametrize("library", ["matplotlib", "PIL"])
 def test_without_the_library_a_sentence(mbsim, fivebar, monkeypatch, command, library):
     monkeypatch.setitem(sys.modules, library, None)
-    refused(mbsim(command, fivebar), library, "pip install 'mbsim-cli[plot]'")
+    refused(mbsim(command, fivebar), library, "pip install '.[plot]'")
     assert mbsim("plot", fivebar, "--list").code == 0

@@ -14,8 +14,10 @@ def names(n: int = 2, m: int = 3, p: int = 2) -> Names:
         coordinates=tuple(f"J{i}.angle" for i in range(n)),
         coordinate_units=("rad",) * n,
         constraints=tuple(f"cut.{i}" for i in range(m)),
+        constraint_units=("m", "rad", "1")[:m],
         sensors=tuple(SENSORS),
         sensor_units=("m", "rad"),
+        sensor_components=(("x", "y", "z"), ("value",)),
         parameters=tuple(f"L_{i}" for i in range(p)),
         parameter_units=("m",) * p,
     )

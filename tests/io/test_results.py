@@ -10,6 +10,7 @@ import xarray
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io import reader
 from mbsim_cli.io.provenance import Provenance
+from mbsim_cli.io.skeleton import Parameters
 from mbsim_cli.io.target import check_target, is_result, partial_name
 from mbsim_cli.io.writer import ObjectiveResult, ResultWriter
 
@@ -19,9 +20,11 @@ PROVENANCE = Provenance(
     command="mbsim run m.yaml", model_text="mbsim: 1\n", overrides={"a": "1.5"}, options={"step": 0.01}
 )
 
+PARAMETERS = Parameters([1.0, 2.0], [(np.nan, np.nan), (0.5, 3.0)])
+
 
 def writer(path, n=2, m=3, p=2, every=1):
-    return ResultWriter(path, fakes.names(n, m, p), fakes.SENSORS, [1.0, 2.0][:p], PROVENANCE, every)
+    return ResultWriter(path, fakes.names(n, m, p), fakes.SENSORS, PARAMETERS if p else Parameters(), PROVENANCE, every)
 
 
 @pytest.fixture
@@ -164,7 +167,8 @@ def test_summary(result):
     found = reader.summary(result)
     assert found["instants"] == 9 and found["objectives"]["psi"]["gradient"] == {"L_0": 1.0, "L_1": -2.0}
     assert found["datasets"]["sensitivity/sensors/r2"]["axes"] == ["time", "component", "parameter"]
-    assert found["parameters"]["L_1"] == {"value": 2.0, "unit": "m"}
+    assert found["parameters"]["L_1"] == {"value": 2.0, "unit": "m", "bounds": [0.5, 3.0]}
+    assert found["parameters"]["L_0"]["bounds"] is None
 
 
 def test_counts_of_an_integrator_are_kept(tmp_path):

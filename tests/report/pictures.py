@@ -7,7 +7,9 @@ from mbsim_cli.model.series import GradientOf, Series
 
 def series(*columns, name="r", unit="m", components=("x", "y", "z"), end=1.0):
     values = np.array(columns, dtype=float).T
-    return Series(name, unit, components[: values.shape[1]], np.linspace(0.0, end, len(values)), values)
+    return Series(
+        name, (unit,) * values.shape[1], components[: values.shape[1]], np.linspace(0.0, end, len(values)), values
+    )
 
 
 def gradient(numbers, value=2.0, rho=None, name="psi"):

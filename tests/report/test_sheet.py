@@ -8,7 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
-from mbsim_cli.model.series import quotient
+from mbsim_cli.model.units import quotient
 from mbsim_cli.report.bars import draw_bars
 from mbsim_cli.report.histories import draw_histories
 from mbsim_cli.report.panels import MOST, Bars, Panel
@@ -143,7 +143,15 @@ def test_a_sheet_is_as_wide_as_a_page_and_grows_downwards(tmp_path):
 
 @pytest.mark.parametrize(
     "unit, by, expected",
-    [("m", "kg", "m/kg"), ("m/s", "m", "(m/s)/m"), ("J", "N m/rad", "J/(N m/rad)"), ("", "m", "1/m"), ("m", "", "m")],
+    [
+        ("m", "kg", "m/kg"),
+        ("m/s", "m", "(m/s)/m"),
+        ("J", "N m/rad", "J/(N m/rad)"),
+        ("1", "m", "1/m"),
+        ("m", "1", "m"),
+        ("", "m", ""),
+        ("m", "", ""),
+    ],
 )
 def test_units_of_derivatives(unit, by, expected):
     assert quotient(unit, by) == expected
