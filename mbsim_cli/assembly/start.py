@@ -10,6 +10,7 @@ from mbsim_cli.assembly.closing import Closing, newton
 from mbsim_cli.assembly.equations import Equations
 from mbsim_cli.assembly.numbers import STEP
 from mbsim_cli.assembly.rank import RANK_TOLERANCE, determined
+from mbsim_cli.model.codes import Column
 
 
 def start_from(
@@ -17,14 +18,24 @@ def start_from(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Theta (size,) and d theta / d rho (size, p) with dependent coordinates where the loops were closed.
 
-    These are first guesses of the solver, which so finds the closing that was checked; they have no derivatives.
+    These are first guesses of the solver, which so finds the closing that was checked; they have no derivatives. Euler
+    parameters that the norm alone determines are no guesses: they are declared, with the three others.
     """
     if equations.initial_measures:
         return _solved(equations, closing, theta, theta_rho)
-    theta, theta_rho = theta.copy(), theta_rho.copy()
-    guesses = equations.problem.model.tree.initial[0] + np.flatnonzero(~closing.held)
-    theta[guesses], theta_rho[guesses] = closing.z[~closing.held], 0.0
+    theta, theta_rho, tree = theta.copy(), theta_rho.copy(), equations.problem.model.tree
+    guessed = ~closing.held & ~_of_unit_norm(tree.column_kind, closing.held)
+    guesses = tree.initial[0] + np.flatnonzero(guessed)
+    theta[guesses], theta_rho[guesses] = closing.z[guessed], 0.0
     return theta, theta_rho
+
+
+def _of_unit_norm(kinds: np.ndarray, held: np.ndarray) -> np.ndarray:
+    """Mask (n,) of the Euler parameters of joints where three of the four keep their declared values."""
+    mask = np.zeros(len(held), dtype=bool)
+    for first in np.flatnonzero(kinds == Column.EULER_0):
+        mask[first : first + 4] = held[first : first + 4].sum() == 3
+    return mask
 
 
 def _solved(
