@@ -60,6 +60,10 @@ class Numbers:
         values = ((number, complex(self._environment.value(number, moved))) for number in reading)
         return {number: value for number, value in values if value.imag}
 
+    def depends(self, number: Any, parameter: str) -> bool:
+        """Whether a parameter changes a number."""
+        return not self._environment.affected(parameter).isdisjoint(self._environment.names_in(number))
+
     def gradient(self, number: Any, parameters: Sequence[str]) -> list[float]:
         """Derivatives of one number by the given parameters."""
         if number.literal is not None:

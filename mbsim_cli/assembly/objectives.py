@@ -1,6 +1,7 @@
 """Objectives and their gradients, accumulated block by block while a simulation runs.
 
-An integral is trapezoidal on the instants that arrive, so its gradient is that of the computed sum.
+An integral is trapezoidal on the instants that arrive, so its gradient is that of the computed sum. Where parameters
+change the duration, gradients include that: see ``continuation``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from mbsim_cli.assembly.continuation import INSTANTS, Continuation, continuation, weighed
 from mbsim_cli.model.problem import Block
 
 
@@ -29,6 +31,8 @@ class Objective:
     sensors: Mapping[str, slice] = field(default_factory=dict)  # rows of the record that each sensor fills
     sharpness: complex = 1.0  # of the smooth maximum
     sharpness_rho: Sequence[float] = ()  # (p,)
+    end: complex | None = None  # of the analysis, s; None where it is its last instant
+    end_rho: Sequence[float] = ()  # (p,)
     operands: tuple["Objective", ...] = ()  # of an expression of objectives
     values: Mapping[str, complex] | None = None  # parameter values other than those of the file
     description: str = ""
@@ -41,13 +45,18 @@ class Objective:
 
 def stepped(objective: Objective, k: int, value: complex) -> Objective:
     """The objective where its parameter k has a complex value, real but for a tiny step; without derivatives."""
-    rate = objective.sharpness_rho[k] if len(objective.sharpness_rho) else 0.0
+
+    def moved(number: complex, by_parameter: Sequence[float]) -> complex:
+        return number + 1j * value.imag * by_parameter[k] if len(by_parameter) else number
+
     return replace(
         objective,
         compile=lambda: objective.integrand,
         parameters=(),
-        sharpness=objective.sharpness + 1j * value.imag * rate,
+        sharpness=moved(objective.sharpness, objective.sharpness_rho),
         sharpness_rho=(),
+        end=None if objective.end is None else moved(objective.end, objective.end_rho),
+        end_rho=(),
         operands=tuple(stepped(operand, k, value) for operand in objective.operands),
         values={objective.parameters[k]: value},
     )
@@ -79,23 +88,45 @@ class _Stream:
 
     def __init__(self, objective: Objective, p: int):
         self.objective, self.p = objective, p
-        self._last: tuple[np.ndarray, ...] = ()  # time, value, derivative of the last instant
+        self._tail: tuple[np.ndarray, ...] = ()  # time, value, derivative of the last instants
         self.start = 0.0
 
     def add(self, block: Block) -> None:
         """Take the next instants in."""
         time = block.time
-        value, derivative = integrand_of(self.objective, block)
-        if self._last:
-            time, value, derivative = map(np.concatenate, zip(self._last, (time, value, derivative), strict=True))
+        fresh = (time, *integrand_of(self.objective, block))
+        if self._tail:
+            joined = tuple(map(np.concatenate, zip(self._tail, fresh, strict=True)))
+            first = len(self._tail[0]) - 1
         else:
-            self.start = time[0]
-        self._last = (time[-1:], value[-1:], derivative[-1:])
-        self.take(time, value, derivative)
+            joined, first, self.start = fresh, 0, time[0]
+        self._tail = tuple(column[-INSTANTS:].copy() for column in joined)
+        self.take(*(column[first:] for column in joined))
 
     def take(self, time: np.ndarray, value: np.ndarray, derivative: np.ndarray) -> None:
         """Take a connected run of instants in."""
         raise NotImplementedError
+
+    @property
+    def still(self) -> bool:
+        """Whether there is but one instant."""
+        return self._tail[0][-1] == self.start
+
+    @property
+    def end(self) -> complex:
+        """End of the analysis, s."""
+        last = self._tail[0][-1]
+        return last if self.objective.end is None or self.still else self.objective.end
+
+    @property
+    def rest(self) -> Continuation:
+        """Weights of the last instants in what lies between them and the end."""
+        return continuation(self._tail[0], self.end)
+
+    def by_end(self, rate: complex) -> np.ndarray:
+        """Derivatives (p,) of a quantity through the end of the analysis, from that by the end."""
+        by_parameter = np.asarray(self.objective.end_rho)[: self.p]
+        return rate * by_parameter if by_parameter.any() and not self.still else np.zeros(self.p)
 
 
 class _Integral(_Stream):
@@ -103,19 +134,37 @@ class _Integral(_Stream):
 
     def __init__(self, objective: Objective, p: int):
         super().__init__(objective, p)
-        self.value, self.gradient = 0.0, np.zeros(p)
+        self._value, self._gradient = 0.0, np.zeros(p)
 
     def take(self, time, value, derivative):
         weights = _weights(time)
-        self.value = self.value + weights @ value
-        self.gradient = self.gradient + weights @ derivative
+        self._value = self._value + weights @ value
+        self._gradient = self._gradient + weights @ derivative
+
+    @property
+    def value(self):
+        return self._value + weighed(self.rest.integral, self._tail[1])
+
+    @property
+    def gradient(self):
+        rest, (_, value, derivative) = self.rest, self._tail
+        return self._gradient + weighed(rest.integral, derivative) + self.by_end(weighed(rest.value, value))
 
 
 class _Final(_Stream):
-    """Value at the last instant."""
+    """Value at the end."""
 
     def take(self, time, value, derivative):
-        self.value, self.gradient = value[-1], derivative[-1]
+        """The last instants are kept anyway."""
+
+    @property
+    def value(self):
+        return weighed(self.rest.value, self._tail[1])
+
+    @property
+    def gradient(self):
+        rest, (_, value, derivative) = self.rest, self._tail
+        return weighed(rest.value, derivative) + self.by_end(weighed(rest.rate, value))
 
 
 class _Maximum(_Stream):
@@ -136,22 +185,32 @@ class _Maximum(_Stream):
         self._top = top
 
     @property
-    def _still(self) -> bool:
-        return self._last[0][0] == self.start
+    def _last_weights(self):
+        """exp(s f) of the last instants, as the sums hold it."""
+        return np.exp(self.objective.sharpness * self._tail[1] - self._top)
+
+    @property
+    def _total(self):
+        return self._sum + weighed(self.rest.integral, self._last_weights)
 
     @property
     def value(self):
-        if self._still:
-            return self._last[1][0]
-        duration = self._last[0][0] - self.start
-        return (self._top + np.log(self._sum / duration)) / self.objective.sharpness
+        if self.still:
+            return self._tail[1][-1]
+        return (self._top + np.log(self._total / (self.end - self.start))) / self.objective.sharpness
 
     @property
     def gradient(self):
-        if self._still:
-            return self._last[2][0]
-        by_sharpness = (self._moment / self._sum - self.value) / self.objective.sharpness
-        return self._slope / self._sum + by_sharpness * np.asarray(self.objective.sharpness_rho)[: self.p]
+        rest, (_, value, derivative) = self.rest, self._tail
+        if self.still:
+            return derivative[-1]
+        sharpness, weight, total = self.objective.sharpness, self._last_weights, self._total
+        slope = self._slope + weighed(rest.integral, weight[:, None] * derivative)
+        moment = self._moment + weighed(rest.integral, weight * value)
+        by_sharpness = (moment / total - self.value) / sharpness
+        by_end = (weighed(rest.value, weight) / total - 1.0 / (self.end - self.start)) / sharpness
+        explicit = by_sharpness * np.asarray(self.objective.sharpness_rho)[: self.p]
+        return slope / total + explicit + self.by_end(by_end)
 
 
 class _Expression:

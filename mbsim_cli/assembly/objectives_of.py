@@ -15,18 +15,23 @@ def objectives_of(
     numbers: Numbers,
     sensor_rows: Mapping[str, slice],
     parameters: Sequence[str],
+    end: Any = None,
     values: Mapping[str, float] | None = None,
 ) -> list[Objective]:
-    """Objectives in the order of the file; ``values`` are parameter values other than those of the file."""
+    """Objectives in the order of the file; ``values`` are parameter values other than those of the file.
+
+    ``end`` is the number of the file that says when the analysis ends, None where that is its last instant.
+    """
     file = model_file.objectives
     found: dict[str, Objective] = {}
+    ends = {} if end is None else {"end": numbers(end), "end_rho": numbers.gradient(end, parameters)}
     widths = {sensor: rows.stop - rows.start for sensor, rows in sensor_rows.items()}
 
     def objective(name: str) -> Objective:
         if name in found:
             return found[name]
         spec = file[name]
-        arguments: dict[str, Any] = {"sensors": sensor_rows}
+        arguments: dict[str, Any] = {"sensors": sensor_rows, **ends}
         names = widths
         if spec.kind == "expression":
             operands = [other for other in names_in(parse(spec.text, vectors=True)) if other in file]

@@ -1,12 +1,24 @@
 """Options of an analysis from the model file and from what a caller sets before it."""
 
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
 from mbsim_cli.assembly.numbers import Numbers
+from mbsim_cli.assembly.system import System
 from mbsim_cli.model.problem import OPEN_TREES, Options
+from mbsim_cli.spec.number import Number
 
 _NUMBERS = ("step", "duration", "tolerance", "gradient_tolerance")
+_NOT_DIFFERENTIATED = (
+    "step",
+    "sampling",
+    "output_interval",
+    "absolute_tolerance",
+    "weighting",
+    "penalty",
+    *_NUMBERS[2:],
+)
 _OF_INVERSE = ("step", "duration", "sensitivity", "output_interval")
 
 
@@ -44,6 +56,26 @@ def options_of(model_file: Any, numbers: Numbers, **overrides: Any) -> Options:
     if analysis.output_interval is not None:
         given.setdefault("output_interval", max(1, round(numbers(analysis.output_interval) / given["step"])))
     return Options(**given)
+
+
+def end_of(model_file: Any, duration: float | None) -> Number | None:
+    """Number that says when the analysis ends; ``duration`` goes before the file's. None for an equilibrium."""
+    stated = getattr(model_file.analysis, "duration", None)
+    return stated if stated is None or duration is None else Number(duration)
+
+
+def check_differentiable(system: System, parameters: Sequence[str], **overrides: Any) -> None:
+    """Record an issue where a gradient is wanted by a parameter that a setting of the solver depends on."""
+    numbers, analysis = system.geometry.numbers, system.model_file.analysis
+    for name in _NOT_DIFFERENTIATED:
+        setting = getattr(analysis, name, None)
+        if setting is None or overrides.get("step" if name == "sampling" else name) is not None:
+            continue
+        for parameter in parameters:
+            if numbers.depends(setting, parameter):
+                message = f"{name} depends on the parameter {parameter!r}, and no gradient by {name} is computed"
+                hint = f"state {name} by constants, which -p sets too, or leave {parameter!r} out of the sensitivity"
+                system.issue(f"analysis.{name}", message, hint)
 
 
 def _of_constraints(analysis: Any, numbers: Numbers) -> dict[str, Any]:

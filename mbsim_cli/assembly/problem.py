@@ -16,7 +16,7 @@ from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.assembly.objectives_of import objectives_of
 from mbsim_cli.assembly.open_tree import check_inverse, check_open_tree
-from mbsim_cli.assembly.options import options_of
+from mbsim_cli.assembly.options import check_differentiable, end_of, options_of
 from mbsim_cli.assembly.packed import Packed, ParameterValue, parameter_values
 from mbsim_cli.assembly.sensors import Contact
 from mbsim_cli.assembly.spanning import spanning_tree
@@ -44,6 +44,7 @@ class Assembled:
     closing: Closing = field(repr=False)  # the mechanism at t = 0: rank, redundant rows, mobility
     theta: Theta = field(repr=False)
     model_file: Any = field(repr=False)
+    end: Any = field(repr=False)  # number that says when the analysis ends
 
     @property
     def info(self) -> dict[str, Any]:
@@ -59,10 +60,12 @@ class Assembled:
         """The same problem at other parameter values: same tree, same equations, no derivatives."""
         self.theta.numbers.move_to(values)
         theta = self.theta.again()
-        objectives = objectives_of(self.model_file, self.theta.numbers, self.sensor_rows, (), values)
+        objectives = objectives_of(self.model_file, self.theta.numbers, self.sensor_rows, (), self.end, values)
+        ending = {} if self.end is None else {"duration": self.theta.numbers(self.end)}
         self.theta.numbers.move_to(None)
         theta, theta_rho = start_from(self.equations, self.closing, theta, np.zeros((len(theta), 0)))
-        problem = replace(self.problem, theta=theta, theta_rho=theta_rho)
+        options = replace(self.problem.options, **ending)
+        problem = replace(self.problem, theta=theta, theta_rho=theta_rho, options=options)
         return replace(self, problem=problem, objectives=objectives)
 
 
@@ -92,6 +95,7 @@ def build(
     system.tables = Tables(model_file, read_table, system.issue)
     packed = Packed(system, chosen if inverse else None)
     parameters = _parameters(model_file, chosen.sensitivity, sensitivity_parameters)
+    check_differentiable(system, [parameter.name for parameter in parameters], **options)
     independent_mask = independent_columns(system, packed)
     problem = Problem(
         model=packed.model,
@@ -117,10 +121,11 @@ def build(
     problem = replace(problem, theta=started, theta_rho=started_rho)
     dropped = [identity.name for identity in packed.identities]
     rows, wanted = packed.sensors.rows, [parameter.name for parameter in parameters]
-    objectives = objectives_of(model_file, numbers, rows, wanted)
+    end = end_of(model_file, options.get("duration"))
+    objectives = objectives_of(model_file, numbers, rows, wanted, end)
     return Assembled(
         problem, objectives, parameters, rows, packed.sensors.contacts, system.topology, dropped, warnings, equations,
-        closing, theta, model_file,
+        closing, theta, model_file, end,
     )  # fmt: skip
 
 

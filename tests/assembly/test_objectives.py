@@ -19,7 +19,7 @@ objectives:
   end: {final: "r.y*q + a"}
   peak: {maximum: "q**2 + b", sharpness: 5*a}
   both: {expression: "area**2 + a*peak - end"}
-analysis: {sensitivity: {method: ddm}}
+analysis: {duration: 2, sensitivity: {method: ddm}}
 """
 VALUES = {"a": 0.7, "b": 1.4}
 
