@@ -48,7 +48,10 @@ joints:
 forces:
   rope: {type: spring_damper, points: [ground.hook, top.tip], stiffness: 30, natural_length: 0.2}
   twist: {type: spring_damper, points: [ground.hook, top.center_of_mass], stiffness: 7, natural_length: 0.1}
-sensors: {p: {type: position, point: top.tip}, v: {type: velocity, point: top.tip}, spin: {type: angular_velocity, body: top}}
+sensors:
+  p: {type: position, point: top.tip}
+  v: {type: velocity, point: top.tip}
+  spin: {type: angular_velocity, body: top}
 analysis: {formulation: %s, start: equilibrium, step: 1e-3, duration: 2e-3, sensitivity: {method: ddm}}
 """
 
