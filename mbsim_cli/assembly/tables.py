@@ -23,6 +23,7 @@ class Tables:
         """All columns of a file that is named at a path of the model; none where it cannot be read."""
         place = Path(self._model_file.source.locate(path)[0]).parent / file
         if place not in self._known:
+            self._model_file.source.tables[place] = None
             try:
                 self._known[place] = {} if self._read is None else self._read(place)
             except InputOutputError as error:

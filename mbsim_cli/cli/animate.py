@@ -67,7 +67,7 @@ def command(
     target = check_picture(picture, force=force)
     filming = Filming(Content(result), speed=speed, fps=fps)
     film = filming.film(trace or [], view, follow, pixels, result.stem)
-    report = _shoot(film, target, kind, fps, quiet) | {"output": str(picture), "result": str(result)}
+    report = _shoot(film, target, kind, fps, quiet, force) | {"output": str(picture), "result": str(result)}
     if json:
         from mbsim_cli.cli.output import emit
 
@@ -86,7 +86,7 @@ def _pixels(size: str) -> tuple[int, int]:
     return int(match[1]) // 2 * 2, int(match[2]) // 2 * 2
 
 
-def _shoot(film: Any, target: Path, kind: str, fps: float, quiet: bool) -> dict[str, Any]:
+def _shoot(film: Any, target: Path, kind: str, fps: float, quiet: bool, force: bool) -> dict[str, Any]:
     """Draw and write every frame."""
     from mbsim_cli.cli import signals
     from mbsim_cli.cli.progress import bar
@@ -97,7 +97,7 @@ def _shoot(film: Any, target: Path, kind: str, fps: float, quiet: bool) -> dict[
     if kind == "mp4":
         require_ffmpeg()
     count = len(film.time)
-    with signals.shield(), replaced(target) as temporary, bar("drawing", count, quiet) as show:
+    with signals.shield(), replaced(target, force=force) as temporary, bar("drawing", count, quiet) as show:
 
         def pictures():
             for done, picture in enumerate(frames(film), 1):

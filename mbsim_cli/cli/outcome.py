@@ -88,8 +88,11 @@ def _fail(sentence: str, exit_code: int, as_json: bool, error: BaseException | N
 
 
 def failure(sentence: str, exit_code: int, error: BaseException | None = None) -> dict[str, Any]:
-    """JSON object of a command that did not come to its end; ``partial`` names what it left."""
+    """JSON object of a command that did not come to its end.
+
+    ``partial`` names what it left, ``kept`` a complete result that could not get its name.
+    """
     issues = [issue.as_dict() for issue in error.issues] if isinstance(error, ModelError) else []
     report = {"status": "failed", "exit_code": exit_code, "message": sentence, "errors": issues}
-    partial = getattr(error, "partial", None)
-    return report | ({"partial": partial} if partial else {})
+    left = {name: getattr(error, name, None) for name in ("partial", "kept")}
+    return report | {name: path for name, path in left.items() if path}

@@ -86,7 +86,7 @@ def _draw(
 
     from mbsim_cli.report.sheet import save_sheet
 
-    with signals.shield(), replaced(target) as temporary:
+    with signals.shield(), replaced(target, force=force) as temporary:
         save_sheet(chosen.panels, chosen.bars, labels, temporary, kind)
     return {
         "output": str(output),

@@ -17,7 +17,7 @@ from mbsim_cli.cli.differences import derivative, scale_of
 from mbsim_cli.cli.health import health_of
 from mbsim_cli.cli.output import say
 from mbsim_cli.cli.progress import bar
-from mbsim_cli.errors import AnalysisError
+from mbsim_cli.errors import AnalysisError, InputOutputError
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.skeleton import Parameters
 from mbsim_cli.io.target import check_target
@@ -33,9 +33,10 @@ def record(path: Path, output: Path, settings: Settings, *, quiet: bool, force: 
     timing = Timing()
     start = perf_counter()
     model_file = analysis.load(path, settings)
-    target = check_target(output, force=force, protected=tuple(map(Path, model_file.source.texts)))
     method = analysis.method_of(model_file, settings)
     named = analysis.build(model_file, settings, None if method != "none" else [])
+    guard = {"force": force, "protected": (*map(Path, model_file.source.texts), *model_file.source.tables)}
+    target = check_target(output, **guard)
     assembled = named if method != "fd" else analysis.build(model_file, settings, [])
     timing.load = perf_counter() - start
     timing.compile = analysis.compile_kernels(assembled.problem, quiet)
@@ -44,7 +45,9 @@ def record(path: Path, output: Path, settings: Settings, *, quiet: bool, force: 
     contact = ContactHealth(assembled.problem, assembled.contacts)
     steps: dict[str, Any] = {}
     with signals.shield():  # from the first byte on, so that no file is left behind
-        writer = _writer(target, model_file, named, assembled, settings)
+        writer = _writer(target, model_file, named, assembled, settings, guard)
+        for left in writer.removed:
+            say(f"mbsim: removed {left}, which a run that was killed had left", quiet)
         try:
             signals.poll()
             results = _solve(assembled, writer, (health.add, contact.add), timing, quiet)
@@ -63,7 +66,9 @@ def record(path: Path, output: Path, settings: Settings, *, quiet: bool, force: 
     return report | {"warnings": warnings} | ({"difference_steps": steps} if method == "fd" else {})
 
 
-def _writer(target: Path, model_file: Any, named: Any, assembled: Any, settings: Settings) -> ResultWriter:
+def _writer(
+    target: Path, model_file: Any, named: Any, assembled: Any, settings: Settings, guard: dict[str, Any]
+) -> ResultWriter:
     problem = assembled.problem
     inverse = problem.options.analysis == "inverse_dynamics"
     source = model_file.source
@@ -87,6 +92,7 @@ def _writer(target: Path, model_file: Any, named: Any, assembled: Any, settings:
         every=problem.options.output_interval,
         sensitivities=problem.options.sensitivity == "ddm" if inverse else problem.theta_rho.shape[1] > 0,
         inverse=inverse,
+        **guard,
     )
 
 
@@ -145,7 +151,11 @@ def _stored(objectives: Any, results: dict[str, Gradient], method: str) -> list[
 
 def _keep(writer: ResultWriter, stop: signals.Stopped | AnalysisError) -> None:
     """Keep what was computed, and say where."""
-    kept = writer.keep_partial(str(stop))
+    try:
+        kept = writer.keep_partial(str(stop))
+    except InputOutputError as error:  # the reason to stop is what ends the command
+        say(f"mbsim: {error}")
+        return
     if kept:
         stop.__dict__["partial"] = str(kept)  # for the JSON object that reports the failure
         say(f"mbsim: the result up to t = {writer.end:g} s is kept in {kept}")

@@ -1,18 +1,20 @@
 """Where results and pictures may be written, and how: a temporary file beside the target, then a rename."""
 
-import os
+import json
 import re
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import h5py
 
 from mbsim_cli.errors import InputOutputError
+from mbsim_cli.io.temporary import Occupied, create
 
 FORMAT = "mbsim-result"
 RESULT_SUFFIXES = (".h5", ".hdf5")
+NOT_OURS = "only --force replaces it"
 # PNG, PDF, GIF, SVG, MP4
 _PICTURES = re.compile(rb"\x89PNG|%PDF|GIF8|\s*<(\?xml.{0,300}<!DOCTYPE svg|svg)|....ftyp", re.DOTALL)
 
@@ -35,34 +37,69 @@ def is_picture(path: Path) -> bool:
         return False
 
 
+def is_schema(path: Path) -> bool:
+    """Whether the file is a JSON Schema of the model file, of any version."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and "$schema" in found and found.get("required") == ["mbsim"]
+
+
 def check_target(path: Path, *, force: bool, protected: tuple[Path, ...] = ()) -> Path:
     """Return the resolved target, or raise where a result must not or cannot be written.
 
-    ``protected`` files (the model's own) are never overwritten, whatever ``force`` says.
+    ``protected`` files (the model's own, and its tables) are never overwritten, whatever ``force`` says.
     """
     target = _in_a_folder(path, "result.h5")
     if target.exists():
         _check_regular(path, target, "result")
-        if any(target.samefile(other) for other in protected if other.exists()):
+        if _is_one_of(target, protected[:1]):
             raise InputOutputError(f"{path} is the model itself; name another output with -o")
+        if _is_one_of(target, protected):
+            raise InputOutputError(f"{path} is a file that the model reads; name another output with -o")
         _check_kind(path, target, force, is_result, "an mbsim result")
     return target
 
 
 def check_picture(path: Path, *, force: bool) -> Path:
     """Return the resolved target, or raise where a picture must not or cannot be written."""
-    target = _in_a_folder(path, "picture.png")
+    return _checked(path, force, is_picture, "picture.png", "a picture")
+
+
+def check_schema(path: Path, *, force: bool) -> Path:
+    """Return the resolved target, or raise where a schema must not or cannot be written."""
+    return _checked(path, force, is_schema, "model.schema.json", "a schema of model files")
+
+
+def _checked(path: Path, force: bool, is_own: Callable[[Path], bool], example: str, what: str) -> Path:
+    target = _in_a_folder(path, example)
     if target.exists():
-        _check_regular(path, target, "picture")
-        _check_kind(path, target, force, is_picture, "a picture")
+        _check_regular(path, target, what.split()[1])
+        _check_kind(path, target, force, is_own, what)
     return target
 
 
+def may_replace(
+    path: Path, *, force: bool = False, is_own: Callable[[Path], bool] = is_result, protected: tuple[Path, ...] = ()
+) -> bool:
+    """Whether what stands at a path may go: one of our own kind, or with ``force`` any file that is not protected."""
+    return path.is_file() and not _is_one_of(path, protected) and (force or is_own(path))
+
+
+def _is_one_of(target: Path, others: tuple[Path, ...]) -> bool:
+    return any(target.samefile(other) for other in others if other.exists())
+
+
 def _in_a_folder(path: Path, example: str) -> Path:
-    target = path.resolve()
-    if target.is_dir():
+    try:
+        target = path.resolve()
+        a_folder, in_a_folder = target.is_dir(), target.parent.is_dir()
+    except (OSError, ValueError, RuntimeError) as error:  # a name with a zero, links in a circle, no working folder
+        raise InputOutputError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
+    if a_folder:
         raise InputOutputError(f"{path} is a folder; name a file, such as {path / example}")
-    if not target.parent.is_dir():
+    if not in_a_folder:
         raise InputOutputError(f"cannot write {path}: there is no folder {target.parent}")
     return target
 
@@ -78,31 +115,16 @@ def _check_kind(path: Path, target: Path, force: bool, is_own: Callable[[Path], 
 
 
 @contextmanager
-def replaced(target: Path) -> Iterator[Path]:
+def replaced(target: Path, *, is_own: Callable[[Path], bool] = is_picture, force: bool = False) -> Iterator[Path]:
     """Give a temporary file to write; it takes the target's name when that has succeeded, and vanishes otherwise."""
-    temporary = temporary_beside(target)
+    temporary = create(target)
     try:
-        yield temporary
-        temporary.replace(target)
+        yield temporary.path
+        temporary.sync()
+        temporary.publish(target, partial(may_replace, force=force, is_own=is_own))
+    except Occupied as error:
+        raise InputOutputError(f"{target} has appeared meanwhile, and {NOT_OURS}") from error
     except OSError as error:
         raise InputOutputError(f"cannot write {target}: {error.strerror or error}") from error
     finally:
-        temporary.unlink(missing_ok=True)
-
-
-def temporary_beside(target: Path) -> Path:
-    """Create an empty file in the target's folder, on its file system, so that a rename is atomic."""
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
-    except OSError as error:
-        raise InputOutputError(f"cannot write in {target.parent}: {error.strerror}") from error
-    os.close(handle)
-    mask = os.umask(0)
-    os.umask(mask)
-    os.chmod(name, 0o666 & ~mask)  # mkstemp makes it private; a result has the permissions of any new file
-    return Path(name)
-
-
-def partial_name(target: Path) -> Path:
-    """Name under which an unfinished result is kept."""
-    return target.with_name(target.name + ".partial")
+        temporary.discard()

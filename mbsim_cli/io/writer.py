@@ -1,7 +1,8 @@
 """Writes a result while the run goes on; memory is bounded by one block."""
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +13,9 @@ from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io import skeleton
 from mbsim_cli.io.layout import inverse_variables, variables
 from mbsim_cli.io.provenance import Provenance
-from mbsim_cli.io.target import partial_name, temporary_beside
+from mbsim_cli.io.sink import Sink
+from mbsim_cli.io.target import NOT_OURS, may_replace
+from mbsim_cli.io.temporary import Occupied, create
 from mbsim_cli.model.names import Names
 from mbsim_cli.model.problem import Block
 from mbsim_cli.model.units import quotients
@@ -32,10 +35,10 @@ class ObjectiveResult(NamedTuple):
 class ResultWriter:
     """Streams blocks into a temporary file; ``finish`` gives it its name, ``keep_partial`` one that says what it is.
 
-    ``target`` has passed ``target.check_target``; ``sensors`` tells the rows of the record that each sensor fills;
-    every ``every``-th instant is stored, and the last;
-    ``inverse`` tells blocks of inverse dynamics. Without ``sensitivities`` blocks have no parameter axis, though
-    gradients of objectives may come from elsewhere.
+    ``target`` has passed ``target.check_target`` with the same ``force`` and ``protected`` files; ``sensors`` tells
+    the rows of the record that each sensor fills; every ``every``-th instant is stored, and the last; ``inverse``
+    tells blocks of inverse dynamics. Without ``sensitivities`` blocks have no parameter axis, though gradients of
+    objectives may come from elsewhere.
     """
 
     def __init__(
@@ -48,6 +51,8 @@ class ResultWriter:
         every: int = 1,
         sensitivities: bool = True,
         inverse: bool = False,
+        force: bool = False,
+        protected: tuple[Path, ...] = (),
     ):
         self.target = target
         self._parameter_units = names.parameter_units
@@ -55,9 +60,13 @@ class ResultWriter:
         self._seen = self._stored = 0
         self.end = 0.0  # latest instant, s
         self._last: Block | None = None  # the latest instant, while it is not stored
-        self._temporary = temporary_beside(target)
+        self._may_go: Callable[..., bool] = partial(may_replace, protected=protected)
+        self._force = force
+        self._temporary = create(target)
+        self.removed = self._temporary.removed  # what killed runs had left
+        self._sink = Sink(self._temporary.handle)
         with self._failures():
-            self._file = h5py.File(self._temporary, "w", track_order=True, locking="best-effort", **skeleton.CACHE)
+            self._file = h5py.File(self._sink, "w", track_order=True, **skeleton.CACHE)
             skeleton.describe(self._file, provenance)
             rows = (inverse_variables if inverse else variables)(names, sensors, sensitivities)
             skeleton.label(self._file, names, sensors, parameters, rows)
@@ -79,6 +88,7 @@ class ResultWriter:
         for values, dataset in [(block.time, self._file["time"])] + [(row.of(block), d) for row, d in self._variables]:
             dataset.resize(end, axis=0)
             dataset[self._stored : end] = values
+            self._require_written()
         self._stored = end
 
     def objectives(self, results: Sequence[ObjectiveResult]) -> None:
@@ -107,8 +117,20 @@ class ResultWriter:
             if work:
                 skeleton.table(self._file["meta"], "work", work)
             self._complete(timing, warnings, "complete")
-            self._temporary.replace(self.target)
-        return self.target
+        return self._publish()
+
+    def _publish(self) -> Path:
+        """Give the complete result its name, or keep it under another that is told."""
+        try:
+            return self._temporary.publish(self.target, partial(self._may_go, force=self._force))
+        except Occupied:
+            reason = f"{self.target} has appeared meanwhile, and {NOT_OURS}"
+        except OSError as error:
+            reason = f"cannot write {self.target}: {error.strerror or error}"
+        kept = self._temporary.keep("complete", self._may_go)
+        failure = InputOutputError(f"{reason}; the complete result is kept in {kept}")
+        failure.__dict__["kept"] = str(kept)
+        raise failure
 
     def keep_partial(self, reason: str) -> Path | None:
         """Close an unfinished result under a name that says so, or drop it where it holds nothing."""
@@ -117,7 +139,7 @@ class ResultWriter:
             return None
         with self._failures():
             self._complete({}, (reason,), "partial")
-            return self._temporary.replace(partial_name(self.target))
+        return self._temporary.keep("partial", self._may_go)
 
     def _complete(self, timing: Mapping[str, float], warnings: Sequence[str], status: str) -> None:
         if self._last is not None:
@@ -127,21 +149,29 @@ class ResultWriter:
             self._file["meta"].create_dataset("warnings", data=list(warnings), dtype=skeleton.TEXT)
         self._file.attrs["status"] = status
         self._file.close()
+        self._require_written()
+        self._temporary.sync()
 
     def discard(self) -> None:
         """Remove what was written."""
-        with contextlib.suppress(Exception):  # a full disk fails here a second time; the first failure was reported
+        with contextlib.suppress(Exception):  # the failure that led here was reported
             self._file.close()
-        self._temporary.unlink(missing_ok=True)
+        self._temporary.discard()
+
+    def _require_written(self) -> None:
+        if self._sink.error is not None:
+            raise self._sink.error
 
     @contextlib.contextmanager
     def _failures(self):
-        """Turn what HDF5 raises into a sentence, and leave no file behind."""
+        """Turn what the system and HDF5 raise into a sentence, and leave no file behind."""
         try:
             yield
-        except (OSError, RuntimeError) as error:
+            self._require_written()
+        except (OSError, RuntimeError, ValueError) as error:
             self.discard()
-            raise InputOutputError(f"cannot write {self.target}: {error}") from error
+            reason = getattr(error, "strerror", None) or error
+            raise InputOutputError(f"cannot write {self.target}: {reason}; nothing is kept of the run") from error
 
 
 def _instants(block: Block, picked: slice) -> Block:

@@ -1,6 +1,7 @@
 """``Source``: where in which file every value of a model stands."""
 
 from collections.abc import Sequence
+from pathlib import Path as FilePath
 from typing import Any
 
 from mbsim_cli.errors import Issue
@@ -17,6 +18,7 @@ class Source:
     def __init__(self, file: str):
         self.file = file
         self.texts: dict[str, str] = {}
+        self.tables: dict[FilePath, None] = {}  # files of numbers that were read for the model
         self.root: Node | None = None
         self.stands_at: dict[Keys, Keys] = {}  # of what is made from other parts of the file, where those stand
         self._lines: dict[str, list[str]] = {}

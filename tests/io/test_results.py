@@ -11,7 +11,7 @@ from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io import reader
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.skeleton import Parameters
-from mbsim_cli.io.target import check_target, is_result, partial_name
+from mbsim_cli.io.target import check_target, is_result
 from mbsim_cli.io.writer import ObjectiveResult, ResultWriter
 
 from . import fakes
@@ -108,7 +108,7 @@ def test_an_unfinished_result_is_kept_under_its_own_name(tmp_path):
     run = writer(tmp_path / "r.h5", every=10)
     run.append(fakes.block(0, 3))
     kept = run.keep_partial("interrupted")
-    assert kept == partial_name(tmp_path / "r.h5") and [path.name for path in tmp_path.iterdir()] == ["r.h5.partial"]
+    assert kept == tmp_path / "r.h5.partial" and [path.name for path in tmp_path.iterdir()] == ["r.h5.partial"]
     found = reader.summary(kept)
     assert found["status"] == "partial" and found["warnings"] == ["interrupted"] and found["end"] == 0.02
 
@@ -158,7 +158,7 @@ def test_permissions_are_those_of_a_new_file(tmp_path, result):
 def test_a_write_that_fails_is_a_sentence_and_leaves_nothing(tmp_path, monkeypatch):
     run = writer(tmp_path / "r.h5")
     monkeypatch.setattr(run, "_store", lambda block: (_ for _ in ()).throw(OSError("No space left on device")))
-    with pytest.raises(InputOutputError, match=r"cannot write .*r\.h5: No space left"):
+    with pytest.raises(InputOutputError, match=r"cannot write .*r\.h5: No space left on device; nothing is kept"):
         run.append(fakes.block(0, 2))
     assert not list(tmp_path.iterdir())
 
