@@ -125,14 +125,14 @@ def test_a_result_that_cannot_be_renamed_is_kept(mbsim, pendulum, tmp_path, monk
 
 def test_data_is_safe_before_it_gets_its_name(tmp_path, monkeypatch):
     done = []
-    honest = {name: getattr(os, name) for name in ("fsync", "link")}
-    for name, function in honest.items():
-        monkeypatch.setattr(
-            os, name, lambda *a, name=name, function=function, **o: done.append(name) or function(*a, **o)
-        )
-    run = ResultWriter(
-        tmp_path / "r.h5", fakes.names(), fakes.SENSORS, Parameters([1.0, 2.0], [(0.5, 3.0)] * 2), Provenance("c", "t")
-    )
+
+    def told(name, honest):
+        return lambda *arguments: done.append(name) or honest(*arguments)
+
+    for name in ("fsync", "link"):
+        monkeypatch.setattr(os, name, told(name, getattr(os, name)))
+    parameters = Parameters([1.0, 2.0], [(0.5, 3.0)] * 2)
+    run = ResultWriter(tmp_path / "r.h5", fakes.names(), fakes.SENSORS, parameters, Provenance("c", "t"))
     run.append(fakes.block(0, 3))
     run.finish({})
     assert done == ["fsync", "link", "fsync"]
