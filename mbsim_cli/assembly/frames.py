@@ -76,15 +76,22 @@ def axis_frames(
     return product(minimal_rotation(scale(-1.0, b), a), half_turn), frame_b
 
 
-def universal_frames(axis_a: Vector, axis_b: Vector) -> tuple[Matrix, Matrix]:
+def universal_frames(
+    axis_a: Vector, axis_b: Vector, reference: tuple[Vector, Vector] | None = None
+) -> tuple[Matrix, Matrix]:
     """Frames of a universal joint: z_a along the axis fixed in a, x_b along the axis fixed in b.
 
-    At zero angles x_a points along the axis of b and z_b along that of a: where the bodies' own axes are parallel, or
-    as nearly so as the axes allow.
+    At zero angles x_a points along the axis of b and z_b along that of a: as near to the references as the axes allow,
+    or else where the bodies' own axes are parallel, or as nearly so as the axes allow.
     """
     z, x = unit(axis_a), unit(axis_b)
     across = cross(real(z), real(x))
-    towards_x, towards_z = (x, z) if dot(across, across) > PARALLEL else (IDENTITY[_across(z)], IDENTITY[_across(x)])
+    if reference is not None:
+        towards_x, towards_z = reference
+    elif dot(across, across) > PARALLEL:
+        towards_x, towards_z = x, z
+    else:
+        towards_x, towards_z = IDENTITY[_across(z)], IDENTITY[_across(x)]
     x_a = unit(without(towards_x, z))
     z_b = unit(without(towards_z, x))
     return columns(x_a, cross(z, x_a), z), columns(x, cross(z_b, x), z_b)

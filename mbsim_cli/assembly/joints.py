@@ -137,7 +137,8 @@ def joint_frames(geometry: Geometry, spec: Any) -> Frames:
         references = both(spec.reference)
         reference = geometry.vector(a, references[0]), geometry.vector(b, references[1])
     if kind == Joint.UNIVERSAL:
-        return _framed(p_a, p_b, universal_frames(geometry.vector(a, spec.axes[0]), geometry.vector(b, spec.axes[1])))
+        axes = geometry.vector(a, spec.axes[0]), geometry.vector(b, spec.axes[1])
+        return _framed(p_a, p_b, universal_frames(*axes, reference))
     if getattr(spec, "axis", None) is None:
         posed = kind == Joint.FIXED and is_designed(geometry, spec)
         return Frames(

@@ -5,12 +5,14 @@ import pytest
 
 from mbsim_cli.assembly.frames import euler_parameters, normalised
 from mbsim_cli.assembly.kinematics import poses
+from mbsim_cli.errors import ModelError
 from tests.assembly.texts import assemble, two_bodies
 
 JOINTS = {
     "revolute": ("axis: u", "{angle: 0.7, angular_velocity: 0.3}"),
     "prismatic": ("axis: u", "{displacement: 0.7, velocity: 0.3}"),
     "universal": ("axes: [u, w]", "{angles: [0.7, -0.4], angle_rates: [0.3, 0.2]}"),
+    "universal with references": ("axes: [u, w], reference: [w, u]", "{angles: [0.7, -0.4], angle_rates: [0.3, 0.2]}"),
     "cylindrical": ("axis: u", "{angle: 0.7, displacement: 0.2, velocity: 0.3, angular_velocity: -0.2}"),
     "planar": ("axis: u", "{position: [0.2, 0.5], angle: 0.7, velocity: [0.1, -0.3], angular_velocity: 0.4}"),
     "spherical": ("", "{orientation: {axis: [1, 2, 3], angle: 0.8}, angular_velocity: [0.1, 0.2, 0.3]}"),
@@ -21,7 +23,13 @@ JOINTS = {
 
 def lines(kind, bodies):
     axis, initial = JOINTS[kind]
-    parts = [f"type: {kind}", f"bodies: {bodies}", "point: J", axis, f"initial: {initial}" if initial else ""]
+    parts = [
+        f"type: {kind.split()[0]}",
+        f"bodies: {bodies}",
+        "point: J",
+        axis,
+        f"initial: {initial}" if initial else "",
+    ]
     return "joint: {" + ", ".join(part for part in parts if part) + "}"
 
 
@@ -73,7 +81,15 @@ def test_cut_equations_hold_where_the_tree_joint_puts_the_body(tmp_path, kind):
     """
     cut = assemble(tmp_path, two_bodies(free))
     assert np.abs(cut.closing.phi).max() < 1e-14
-    expected = {"revolute": 5, "prismatic": 5, "universal": 4, "cylindrical": 4, "planar": 3, "spherical": 3}
+    expected = {
+        "revolute": 5,
+        "prismatic": 5,
+        "universal": 4,
+        "universal with references": 4,
+        "cylindrical": 4,
+        "planar": 3,
+        "spherical": 3,
+    }
     assert cut.closing.rank == 1 + expected.get(kind, 6 if kind == "fixed" else 0)
 
 
@@ -114,3 +130,29 @@ def test_design_poses_give_initial_coordinates(tmp_path):
     np.testing.assert_allclose(np.degrees(found.closing.z), [90, -70], atol=1e-12)
     for body, origin in (("a", (1, 2, 0)), ("b", (2, 3, 0))):
         np.testing.assert_allclose(pose_of(found, body)[0], origin, atol=1e-15)
+
+
+def test_references_of_a_universal_joint_say_where_its_angles_are_zero(tmp_path):
+    """The angles of a Hooke joint by definition: about u of a, from its reference to w; about w, from u to its own."""
+    joint = """
+    joint:
+      {type: universal, bodies: [a, b], point: J, axes: [u, w], reference: [c, d], initial: {angles: [0.7, -0.4]}}
+    """
+    vectors = "vectors:\n  c: {a: [0.1, 1, 0.2]}\n  d: {b: [1, 0.3, -0.5]}"
+    assembled = assemble(tmp_path, two_bodies(joint).replace("vectors:", vectors))
+    (_, R_a), (_, R_b) = pose_of(assembled, "a"), pose_of(assembled, "b")
+    u, c, w, d = R_a @ [1, 0.3, -0.2], R_a @ [0.1, 1, 0.2], R_b @ [-0.4, 0.2, 0.9], R_b @ [1, 0.3, -0.5]
+
+    def angle(start, end, axis):
+        """From start to end about the axis, seen along it."""
+        axis = axis / np.linalg.norm(axis)
+        start, end = (v - axis * (axis @ v) for v in (start, end))
+        return np.arctan2(axis @ np.cross(start, end), start @ end)
+
+    assert u @ w == pytest.approx(0.0, abs=1e-15)
+    assert [angle(c, w, u), angle(u, d, w)] == pytest.approx([0.7, -0.4])
+
+
+def test_a_reference_needs_an_axis(tmp_path):
+    with pytest.raises(ModelError, match="there is no axis"):
+        assemble(tmp_path, two_bodies("joint: {type: fixed, bodies: [a, b], point: J, reference: [u, w]}"))

@@ -40,7 +40,11 @@ def _has_length(review: Review, path: Path, numbers: list) -> None:
 def _across(review: Review, path: Path, joint: Any) -> None:
     axes = getattr(joint, "axis", None) or getattr(joint, "axes", None)
     references = getattr(joint, "reference", None)
-    if axes is None or references is None:
+    if references is None:
+        return
+    if axes is None:
+        message = "it says how the bodies stand about the axis, and there is no axis"
+        review.report((*path, "reference"), message, "give the axis too", key=True)
         return
     for index, body in enumerate(joint.bodies):
         axis, reference = (given if isinstance(given, str) else given[index] for given in (axes, references))
