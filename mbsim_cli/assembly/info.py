@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbsim_cli.assembly.branches import branches
 from mbsim_cli.assembly.packed import parameter_values
+from mbsim_cli.spec.descriptions import descriptions_of
 from mbsim_cli.spec.rules.numbers import expressions_of
 from mbsim_cli.spec.source import join
 from mbsim_cli.spec.syntax import names as names_in
@@ -50,6 +51,7 @@ def describe(assembled: "Assembled") -> dict[str, Any]:
         "mobility_without_motions": closing.mobility_without(motions),
         "redundant_constraints": [names.constraints[row] for row in closing.redundant],
         "parameters": _parameters(assembled),
+        "descriptions": {join(path): text for path, text in descriptions_of(file)},
     }
 
 

@@ -93,8 +93,8 @@ class _Drawing:
         """Add the lines of a body: its shape, and the outline of its points."""
         corners = self._distinct(number)
         frame = [] if spec.shape is None else wire_frame(self._numbers, spec.shape)
-        if len(corners) > 1 and spec.shape is not None and spec.shape.type == "rod":
-            frame = []  # its points show it
+        if len(corners) > 1 and _is_shown_by_points(spec):
+            frame = []
         frame += self._wheels(name)
         for reserve in ("center_of_mass", "origin"):
             named = self._named(name, reserve)
@@ -152,6 +152,13 @@ def _joint_points(model: Any) -> Iterator[tuple[str, str]]:
     for spec in model.joints.values():
         if spec.type != "floating":
             yield from zip(spec.bodies, both(spec.point), strict=True)
+
+
+def _is_shown_by_points(spec: Any) -> bool:
+    """Whether a body is a rod; one whose length nothing else uses is there to be drawn."""
+    if spec.shape is None or spec.shape.type != "rod":
+        return False
+    return spec.inertia is None or (spec.center_of_mass is None and spec.shape.center is None)
 
 
 def _up(gravity: np.ndarray) -> tuple[int, int]:

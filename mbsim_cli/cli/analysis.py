@@ -20,6 +20,10 @@ NOT_KEPT = "compiled kernels cannot be kept for later runs: {}"
 WAITING = "another run compiles the same kernels; waiting for it"
 STEP = 1e-30  # of a complex step; its square vanishes beside any value
 CONVERGED = 1e-15  # tolerance under a complex step: the imaginary part converges one iteration after the real one
+_WITHOUT = {  # options that an analysis has no use for
+    "inverse_dynamics": ("formulation", "integrator", "tolerance"),
+    "equilibrium": ("formulation", "integrator", "tolerance", "step", "duration"),
+}
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,7 @@ def build(model_file: Any, settings: Settings, parameters: list[str] | None) -> 
     """Assemble a model; ``parameters`` are those of the direct method, None for the file's choice."""
     from mbsim_cli import assembly
 
+    _require_applicable(model_file.analysis.type, settings)
     formulation = settings.formulation or getattr(model_file.analysis, "formulation", model_file.analysis.type)
     if settings.integrator and formulation not in OPEN_TREES:
         raise UsageError(
@@ -90,6 +95,13 @@ def build(model_file: Any, settings: Settings, parameters: list[str] | None) -> 
     if settings.tolerance and options.open_tree and options.integrator == "rk4":
         raise UsageError("--tolerance is for adaptive integrators; rk4 takes fixed steps, which --step sets")
     return assembled
+
+
+def _require_applicable(kind: str, settings: Settings) -> None:
+    """Raise UsageError for an option that the kind of analysis has no use for."""
+    for name in _WITHOUT.get(kind, ()):
+        if getattr(settings, name) is not None:
+            raise UsageError(f"--{name} means nothing to an analysis of type {kind}; leave it out")
 
 
 def _read_table(path: Path) -> dict[str, np.ndarray]:

@@ -28,6 +28,8 @@ def _print(report: dict[str, Any]) -> None:
 
     out = console()
     say(f"{report['model']}: {report['name']}" if report["name"] else report["model"])
+    for place, text in report["descriptions"].items():
+        say(f"{place}: {text}" if place else text)
     say(_counts(report))
     joints = {joint["name"]: joint for joint in report["joints"]}
     out.print(plain_table(("", "body", "parent", "joint", "type", "coordinates"), _tree(report, joints)))

@@ -10,6 +10,7 @@ _TIMES = ("step", "sampling", "duration", "output_interval")
 _POSITIVE = (*_TIMES, "tolerance", "absolute_tolerance", "gradient_tolerance", "penalty", "weighting")
 _OF_OPEN_TREES = ("integrator", "absolute_tolerance", "error_control")
 _OF_CONSTRAINTS = ("penalty", "weighting", "projection")
+_OF_ITERATIONS = ("max_iterations", "gradient_tolerance")
 _OF_ERROR_CONTROL = ("tolerance", "absolute_tolerance", "error_control")
 
 
@@ -46,6 +47,11 @@ def _inverse(review: Review, analysis: InverseDynamics) -> None:
         if sensor.type == "multiplier":
             hint = "a torque sensor shows what a joint takes"
             review.report(("sensors", name), "inverse dynamics has no multipliers", hint)
+    table = analysis.motion.table
+    for coordinate in analysis.motion.laws if table is not None else ():
+        if coordinate in table.columns:
+            path = ("analysis", "motion", "table", "columns", coordinate)
+            review.report(path, f"a law gives {coordinate!r} already", "leave out the law or the column", key=True)
     sampling, duration = review.value(analysis.sampling), review.value(analysis.duration)
     if sampling is not None and duration is not None and 0 < duration < sampling * (1 - 1e-9):
         message = f"the sampling time {sampling:g} s is longer than the duration {duration:g} s"
@@ -96,7 +102,7 @@ def _integrator(review: Review, analysis: Analysis) -> None:
     if analysis.integrator == "rk4":
         refuse(_OF_ERROR_CONTROL, "rk4 takes fixed steps, and has no", "dop853 and esdirk choose their steps by it")
     if analysis.integrator != "esdirk":
-        refuse(("max_iterations",), f"{analysis.integrator or 'dop853'} is explicit, and has no", "esdirk iterates")
+        refuse(_OF_ITERATIONS, f"{analysis.integrator or 'dop853'} is explicit, and has no", "esdirk iterates")
 
 
 def _bounds(review: Review) -> None:

@@ -44,6 +44,9 @@ def _complete(review: Review, path: Path, body: Body) -> None:
         review.report((*path, "shape"), "key 'mass' is missing", "give it in the shape or in the body", key=True)
     if body.inertia is None and body.inertia_about != "center_of_mass":
         review.report((*path, "inertia_about"), "stands without an inertia")
+    if body.shape is not None and None not in (body.shape.mass, body.mass, body.inertia):
+        message = "mass and inertia of the body stand beside it, so nothing uses it"
+        review.report((*path, "shape", "mass"), message, "a shape is drawn without a mass")
 
 
 def _positive(review: Review, path: Path, number: Any) -> None:

@@ -1,0 +1,131 @@
+"""All that a model file brings about, in the order of what it costs to find out."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, fields, is_dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from mbsim_cli.assembly import Assembled
+from mbsim_cli.assembly.objectives import Accumulator
+from mbsim_cli.assembly.scene import moving_scene
+from mbsim_cli.cli import analysis, verification
+from mbsim_cli.cli.analysis import Settings, build, method_of
+from mbsim_cli.model.problem import Block, Problem
+from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve.integration import error_control, newton_control
+from mbsim_cli.solve.methods import tableau
+
+SAME = 1e-10  # relative difference of numbers that round-off makes
+INSTANTS = 5
+PLAIN = Settings()
+
+
+class Effects:
+    """What a model file leads to; each part is found when it is first asked for."""
+
+    def __init__(self, model_file: Any):
+        self.file = model_file
+        method = method_of(model_file, PLAIN)
+        self.assembled: Assembled = build(model_file, PLAIN, None if method != "none" else [])
+        self.method = method
+
+    def looks(self, section: str) -> tuple[str, ...]:
+        """Attributes that show what a section may change, cheap ones first."""
+        return ("checked", "told") if section == "checks" else ("solver", "objectives", "told", "scene")
+
+    def differs(self, other: "Effects", section: str) -> bool:
+        """Whether anything that a section may change is not the same."""
+        return any(differ(getattr(self, name), getattr(other, name)) for name in self.looks(section))
+
+    @cached_property
+    def solver(self) -> Any:
+        """What the solver receives."""
+        p = self.assembled.problem
+        numbers = (p.theta, p.theta_rho, p.independent, p.independent_velocity, p.automatic, p.hold, p.prescribed)
+        return (p.model, p.names, self.assembled.sensor_rows, numbers, self.method, controls(p))
+
+    @cached_property
+    def objectives(self) -> Any:
+        """What the objectives make of one and the same record, with their names and units."""
+        width = int(max((rows.stop for rows in self.assembled.sensor_rows.values()), default=0))
+        p = self.assembled.problem.theta_rho.shape[1]
+        block = record(width, p)
+        found = []
+        for objective in self.assembled.objectives:
+            accumulator = Accumulator(objective, p)
+            accumulator.add(block)
+            found.append(
+                (objective.name, objective.unit, objective.description, accumulator.value, accumulator.gradient)
+            )
+        return found, [asdict(parameter) for parameter in self.assembled.parameters]
+
+    @cached_property
+    def told(self) -> Any:
+        """What ``mbsim info`` tells, but for the places where a parameter stands: they say nothing of what it does."""
+        info = self.assembled.info
+        return info | {"parameters": [p | {"used_in": None} for p in info["parameters"]]}
+
+    @cached_property
+    def scene(self) -> Any:
+        """What ``mbsim animate`` draws."""
+        return moving_scene(self.file)
+
+    @cached_property
+    def checked(self) -> Any:
+        """What ``mbsim check`` compares, by a stand-in for the solver and without differences of analyses."""
+        stand_ins = patch.multiple(
+            analysis, load=lambda *_: self.file, blocks_of=_blocks, compile_kernels=lambda *_: 0.0
+        )
+        with stand_ins, patch.object(verification, "_direction", lambda *_: ()):
+            return verification.verify(Path("model.yaml"), PLAIN, 0, quiet=True)
+
+
+def controls(problem: Problem) -> Any:
+    """Numbers and choices as the integrators get them."""
+    options = problem.options
+    steps = round(options.duration / options.step)
+    if options.analysis != "forward_dynamics":
+        return options.analysis, options.sensitivity, steps, options.step
+    common = options.formulation, options.start, options.output_interval, steps, options.sensitivity
+    if not options.open_tree:
+        return (*common, allocate.control(options, redundant=False))
+    method, varies = tableau(options.integrator), options.sensitivity == "ddm"
+    implicit = newton_control(options, varies=varies, stepped=False) if options.integrator == "esdirk" else None
+    return (*common, options.step, method, error_control(options, varies=varies), implicit)
+
+
+def _blocks(problem: Problem, theta: np.ndarray | None = None) -> Iterator[Block]:
+    yield record(int(problem.model.sensors.first[-1]), problem.theta_rho.shape[1])
+
+
+def record(width: int, p: int) -> Block:
+    """A record of sensors that are anything."""
+    random = np.random.default_rng(0)
+    empty = {name: np.zeros(INSTANTS) for name in Block._fields}
+    sensors, d_sensors = random.uniform(0.1, 1, (INSTANTS, width)), random.uniform(0.1, 1, (INSTANTS, width, p))
+    return Block(**empty | {"time": np.linspace(0, 0.2, INSTANTS), "sensors": sensors, "d_sensors": d_sensors})
+
+
+def differ(a: Any, b: Any) -> bool:
+    """Whether two results differ by more than round-off."""
+    if isinstance(a, float | complex | np.ndarray) or isinstance(b, float | complex | np.ndarray):
+        a, b = np.asarray(a), np.asarray(b)
+        if a.shape != b.shape or not {a.dtype.kind, b.dtype.kind} <= set("fciu"):
+            return a.shape != b.shape or bool((a != b).any())
+        size = (
+            max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0)) if a.ndim == 0 else np.maximum(abs(a), abs(b))
+        )
+        return bool((~(np.abs(a - b) <= SAME * size)).any())
+    if type(a) is not type(b):
+        return True
+    if is_dataclass(a):
+        return any(differ(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
+    if isinstance(a, dict):
+        return list(a) != list(b) or any(differ(a[key], b[key]) for key in a)
+    if isinstance(a, tuple | list):
+        return len(a) != len(b) or any(map(differ, a, b))
+    return bool(a != b)

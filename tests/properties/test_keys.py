@@ -1,0 +1,139 @@
+"""Accepted means effective: whatever stands in a model file changes what comes of it, or is refused.
+
+The keys come from the schema itself, so that a key which no file under ``models`` holds fails here by itself.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from itertools import chain, islice
+
+import pytest
+
+from mbsim_cli.errors import MbsimError, ModelError
+from tests.properties.changes import BASES, Base, Leaf, with_value
+from tests.properties.effects import Effects, differ
+from tests.properties.schema_keys import Key, every_key
+
+PENDING = {  # known to be without effect; strict, so that the entry goes when that is mended
+    ("joints.Universal", "reference"),
+    ("parameters.Parameter", "bounds"),
+}
+CHANGED, REFUSED, IGNORED = "changed", "refused", "ignored"
+TRIES = 4  # leaves of a file that are tried for a key
+DEMANDS = {"independent", "cut"}  # one that is met anyway changes nothing where it stands
+ELSEWHERE = {
+    ("model_file.ModelFile", "include"): "tests/spec/test_include.py",
+    ("model_file.ModelFile", "repeat"): "tests/spec/test_repeat.py",
+    ("model_file.ModelFile", "mbsim"): "the one version there is",
+    ("orientation.Orientation", "rotation_matrix"): "no entry of a rotation changes alone; see below",
+    ("points.DesignVector", "bodies"): "what names the vector on a body fails without it; see below",
+}
+
+
+@cache
+def effects_of(name: str) -> Effects:
+    """What becomes of a file as it stands."""
+    return Effects(BASES[name].load())
+
+
+@cache
+def outcome(name: str, leaf: Leaf) -> str:
+    """What another value at a leaf leads to: the first that is not refused counts."""
+    return judge(BASES[name], effects_of(name), leaf)
+
+
+def judge(base: Base, before: Effects, leaf: Leaf) -> str:
+    """The same for a file with its effects."""
+    for value in base.alternatives(leaf):
+        try:
+            after = Effects(base.load(base.changed(leaf, value)))
+        except MbsimError:
+            continue
+        return CHANGED if before.differs(after, leaf.path[0]) else f"{IGNORED}: {value!r}"
+    return REFUSED
+
+
+def judged(leaf: Leaf) -> bool:
+    """Whether a leaf is one for these tests; descriptions have a test of their own, another type is another class."""
+    return leaf.key not in ("description", "type")
+
+
+def leaves_of(key: Key) -> Iterator[tuple[str, Leaf]]:
+    """Leaves of a key, some of each file."""
+    for name, base in BASES.items():
+        yield from ((name, leaf) for leaf in islice((leaf for leaf in base.leaves if leaf.known_as == key), TRIES))
+
+
+def keys_by_file() -> dict[str, list[Key]]:
+    """Keys of the first file that holds each."""
+    found: dict[str, list[Key]] = {name: [] for name in BASES}
+    for key in sorted(
+        {leaf.known_as for base in BASES.values() for leaf in base.leaves if judged(leaf)} - set(ELSEWHERE)
+    ):
+        found[next(leaves_of(key))[0]].append(key)
+    return found
+
+
+KEYS = keys_by_file()
+
+
+def failures_of(key: Key) -> list[str]:
+    """What is wrong with a key: values that are accepted and change nothing, or none that changes anything."""
+    tried, ignored = [], []
+    for file, leaf in leaves_of(key):
+        tried.append(f"{file}.{path(leaf)} = {leaf.value!r} {outcome(file, leaf)}")
+        if IGNORED in tried[-1] and leaf.key not in DEMANDS:
+            ignored.append(tried[-1])
+        if outcome(file, leaf) == CHANGED:
+            return ignored
+    return [f"{key} is stuck: {tried}"]
+
+
+def path(leaf: Leaf) -> str:
+    """Where a leaf stands, for messages."""
+    return ".".join(map(str, leaf.path))
+
+
+def test_every_key_stands_in_a_file():
+    held = set(chain.from_iterable(base.keys for base in BASES.values()))
+    assert every_key() - held <= set(ELSEWHERE)
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_every_key_is_effective(name):
+    """For each key another value that changes something; and none that is accepted and changes nothing."""
+    assert [failure for key in KEYS[name] if key not in PENDING for failure in failures_of(key)] == []
+
+
+@pytest.mark.parametrize("key", sorted(PENDING))
+def test_what_is_pending_is_still_ignored(key):
+    assert failures_of(key)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BASES)
+def test_every_value_is_effective(name):
+    leaves = [
+        leaf for leaf in BASES[name].leaves if judged(leaf) and leaf.key not in DEMANDS and leaf.known_as not in PENDING
+    ]
+    assert [path(leaf) for leaf in leaves if IGNORED in outcome(name, leaf)] == []
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_descriptions_are_told(name):
+    told = effects_of(name).assembled.info["descriptions"]
+    written = [leaf for leaf in BASES[name].leaves if leaf.key == "description"]
+    assert told == {path(leaf).rpartition("description")[0].rstrip("."): leaf.value for leaf in written}
+
+
+def test_another_rotation_is_another_start():
+    base = BASES["arms"]
+    leaf = next(leaf for leaf in base.leaves if leaf.key == "rotation_matrix")
+    turned = with_value(base.data, leaf.path[:-2], [[1, 0, 0], [0, 0.6, -0.8], [0, 0.8, 0.6]])
+    assert differ(effects_of("arms").solver, Effects(base.load(turned)).solver)
+
+
+def test_a_vector_is_on_the_bodies_that_it_names_only():
+    base = BASES["arms"]
+    with pytest.raises(ModelError, match="is not on body 'trunk'"):
+        base.load(with_value(base.data, ("vectors", "d", "bodies"), ["free"]))
