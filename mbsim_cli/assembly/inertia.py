@@ -35,10 +35,11 @@ def body_mass(numbers: Numbers, body: Any) -> Scalar:
 
 
 def _entries(numbers: Numbers, inertia: Any) -> Inertia:
-    """Six entries of an inertia given by names or as a matrix (its upper triangle)."""
+    """Six entries of an inertia given by names or as a matrix; those that stand twice count half each."""
     if isinstance(inertia, list | tuple):
-        rows = [numbers.vector(row) for row in inertia]
-        return (rows[0][0], rows[1][1], rows[2][2], rows[0][1], rows[0][2], rows[1][2])
+        m = [numbers.vector(row) for row in inertia]
+        twice = (0.5 * (m[i][j] + m[j][i]) for i, j in ((0, 1), (0, 2), (1, 2)))
+        return (m[0][0], m[1][1], m[2][2], *twice)
     given = (getattr(inertia, key) for key in ("xx", "yy", "zz", "xy", "xz", "yz"))
     return tuple(0.0 if entry is None else numbers(entry) for entry in given)
 

@@ -80,6 +80,18 @@ joints: {free: {type: floating, bodies: [ground, stone], initial: {position: [1,
         assert np.linalg.norm(ends[1] - ends[0]) == pytest.approx(2 * 3**0.5)
 
 
+@pytest.mark.parametrize(
+    ("stated", "kinds"), [("", ["body"]), (", center_of_mass: [1, 0, 0], inertia: {zz: 1}", ["shape", "body"])]
+)
+def test_a_rod_that_gives_a_body_nothing_is_drawn(tmp_path, stated, kinds):
+    text = f"""
+points: {{A: {{a: [0, 0, 0]}}, B: {{a: [2, 0, 0]}}}}
+bodies: {{a: {{mass: 1, shape: {{type: rod, length: 2}}{stated}}}}}
+joints: {{A: {{type: revolute, bodies: [ground, a], point: origin, axis: z}}}}
+"""
+    assert [line.kind for line in scene_of(tmp_path, text).scene.lines] == kinds
+
+
 def test_distances_are_rods(tmp_path):
     moving = scene_of(
         tmp_path,

@@ -159,3 +159,20 @@ def test_a_step_fits_into_the_duration(mbsim, pendulum):
 def test_fixed_steps_have_no_tolerance(mbsim, pendulum):
     done = mbsim("run", pendulum, "--formulation", "recursive", "--integrator", "rk4", "--tolerance", "1e-6")
     assert done.code == 2 and "rk4 takes fixed steps, which --step sets" in done.err
+
+
+@pytest.mark.parametrize(
+    ("model", "option"),
+    [
+        ("models/robots/ur5.yaml", option)
+        for option in ("--formulation=recursive", "--integrator=rk4", "--tolerance=1e-6")
+    ]
+    + [("REST", option) for option in ("--formulation=recursive", "--step=1e-2", "--duration=2", "--tolerance=1e-6")],
+)
+def test_options_that_an_analysis_has_no_use_for_are_refused(mbsim, variant, model, option):
+    rest = variant("type: forward_dynamics, step: 1e-2, duration: 0.5", "type: equilibrium")
+    path, kind = (rest, "equilibrium") if model == "REST" else (ROOT / model, "inverse_dynamics")
+    for command in ("run", "check"):
+        done = mbsim(command, path, option)
+        assert done.code == 2
+        assert f"{option.partition('=')[0]} means nothing to an analysis of type {kind}; leave it out" in done.err

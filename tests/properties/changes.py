@@ -95,7 +95,7 @@ class Base:
             yield from _numbers(value, leaf.key, whole=int in parts(field))
         elif value == "auto":
             yield 0.37
-        elif _is_number(field) or Formula in parts(field):
+        elif is_number(field) or Formula in parts(field):
             yield f"1.01*({value})"
         else:
             yield from self._names(leaf)
@@ -142,7 +142,7 @@ def _numbers(value: float, key: str, *, whole: bool) -> list[float]:
     return [1.01 * value, 0.99 * value, -value, value + 0.5, value - 0.5] if value else [0.07, -0.07]
 
 
-def _is_number(field: Any) -> bool:
+def is_number(field: Any) -> bool:
     return any(part is Number or isinstance(part, _Auto) or part is _Auto for part in parts(field))
 
 

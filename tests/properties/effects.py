@@ -1,7 +1,7 @@
 """All that a model file brings about, in the order of what it costs to find out."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,7 @@ class Effects:
             found.append(
                 (objective.name, objective.unit, objective.description, accumulator.value, accumulator.gradient)
             )
-        return found, [asdict(parameter) for parameter in self.assembled.parameters]
+        return found, list(self.assembled.parameters)
 
     @cached_property
     def told(self) -> Any:

@@ -16,7 +16,6 @@ from tests.properties.schema_keys import Key, every_key
 
 PENDING = {  # known to be without effect; strict, so that the entry goes when that is mended
     ("joints.Universal", "reference"),
-    ("parameters.Parameter", "bounds"),
 }
 CHANGED, REFUSED, IGNORED = "changed", "refused", "ignored"
 TRIES = 4  # leaves of a file that are tried for a key

@@ -24,6 +24,11 @@ def test_it_is_valid(tmp_path):
         ("all: wave", "all: wav", "analysis.motion.all: unknown law 'wav'; did you mean 'wave'?"),
         ("all: wave", "", "analysis.motion: give all, laws or table"),
         ("all: wave", "laws: {c.angle: wave}", "analysis.motion.laws.c.angle: unknown joint 'c'"),
+        (
+            "all: wave",
+            "laws: {a.angle: wave}, table: {file: q.csv, columns: {a.angle: q_1}}",
+            "analysis.motion.table.columns.a.angle: a law gives 'a.angle' already; leave out the law or the column",
+        ),
         ("type: inverse_dynamics", "type: inverse", "analysis.type: unknown type 'inverse'; did you mean"),
         ("sampling: 0.1", "sampling: 0", "analysis.sampling: must be greater than zero, is 0"),
         ("sampling: 0.1", "sampling: 2", "analysis.sampling: the sampling time 2 s is longer than the duration 1 s"),
