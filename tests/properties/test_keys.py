@@ -14,9 +14,6 @@ from tests.properties.changes import BASES, Base, Leaf, with_value
 from tests.properties.effects import Effects, differ
 from tests.properties.schema_keys import Key, every_key
 
-PENDING = {  # known to be without effect; strict, so that the entry goes when that is mended
-    ("joints.Universal", "reference"),
-}
 CHANGED, REFUSED, IGNORED = "changed", "refused", "ignored"
 TRIES = 4  # leaves of a file that are tried for a key
 DEMANDS = {"independent", "cut"}  # one that is met anyway changes nothing where it stands
@@ -101,20 +98,13 @@ def test_every_key_stands_in_a_file():
 @pytest.mark.parametrize("name", BASES)
 def test_every_key_is_effective(name):
     """For each key another value that changes something; and none that is accepted and changes nothing."""
-    assert [failure for key in KEYS[name] if key not in PENDING for failure in failures_of(key)] == []
-
-
-@pytest.mark.parametrize("key", sorted(PENDING))
-def test_what_is_pending_is_still_ignored(key):
-    assert failures_of(key)
+    assert [failure for key in KEYS[name] for failure in failures_of(key)] == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BASES)
 def test_every_value_is_effective(name):
-    leaves = [
-        leaf for leaf in BASES[name].leaves if judged(leaf) and leaf.key not in DEMANDS and leaf.known_as not in PENDING
-    ]
+    leaves = [leaf for leaf in BASES[name].leaves if judged(leaf) and leaf.key not in DEMANDS]
     assert [path(leaf) for leaf in leaves if IGNORED in outcome(name, leaf)] == []
 
 

@@ -9,7 +9,7 @@ import pytest
 from mbsim_cli.errors import MbsimError
 from tests.properties.changes import BASES, Base
 from tests.properties.effects import Effects
-from tests.properties.test_keys import DEMANDS, IGNORED, PENDING, judge, judged, path
+from tests.properties.test_keys import DEMANDS, IGNORED, judge, judged, path
 
 FEWER, MORE = 12, 400
 LOST = 6  # keys at most
@@ -40,7 +40,7 @@ def check(seed: int) -> None:
     """Change one value of a random model."""
     random = np.random.default_rng(seed)
     base, before = random_model(random)
-    leaves = [leaf for leaf in base.leaves if judged(leaf) and leaf.key not in DEMANDS and leaf.known_as not in PENDING]
+    leaves = [leaf for leaf in base.leaves if judged(leaf) and leaf.key not in DEMANDS]
     leaf = leaves[random.integers(len(leaves))]
     assert IGNORED not in judge(base, before, leaf), (base.path.stem, path(leaf), leaf.value, base.data)
 

@@ -46,16 +46,3 @@ def test_items_with_errors_are_known_to_others(tmp_path):
         "key 'point' is missing",
         "unknown key 'pont'; did you mean 'point'?",
     ]
-
-
-def test_a_reference_wants_an_axis(tmp_path):
-    text = """\
-mbsim: 1
-bodies: {b: {mass: 1}}
-joints: {j: {type: fixed, bodies: [ground, b], point: origin, reference: x}}
-"""
-    (issue,) = issues_of(tmp_path, text)
-    assert (
-        "joints.j.reference: a reference stands across an axis, and there is none; give axis, or leave both out"
-        in issue
-    )
