@@ -29,7 +29,7 @@ class ConstraintTable:
     """Collects equations."""
 
     def __init__(self, system: System, measures: MeasureTable, laws: LawTable):
-        self._system, self._measures, self._laws = system, measures, laws
+        self._system, self.measures, self._laws = system, measures, laws
         self.names: list[str] = []
         self.measure: list[int] = []
         self.offset: list[int] = []
@@ -43,22 +43,22 @@ class ConstraintTable:
     @property
     def units(self) -> tuple[str, ...]:
         """Unit of every equation."""
-        return tuple(map(self._measures.unit, self.measure))
+        return tuple(map(self.measures.unit, self.measure))
 
     def add_euler_norms(self) -> None:
         """One equation for every set of Euler parameters in the tree."""
         for joint, column in self._system.euler_columns():
-            self._add(f"{joint}.norm", self._measures.euler_norm(column), lambda: (1.0,))
+            self._add(f"{joint}.norm", self.measures.euler_norm(column), lambda: (1.0,))
 
     def add_cut_joint(self, name: str) -> None:
         """Equations of a cut joint."""
         for equation in CUT_EQUATIONS[kind_of(self._system.joints[name])]:
-            measure = self._measures.between_frames(name, equation.kind, equation.axis_a, equation.axis_b)
+            measure = self.measures.between_frames(name, equation.kind, equation.axis_a, equation.axis_b)
             self._add(f"{name}.{equation.name}", measure, lambda: (0.0,))
 
     def add_declared(self, name: str, spec: Any) -> None:
         """Equations of a constraint of the model file."""
-        measures, path = self._measures, f"constraints.{name}"
+        measures, path = self.measures, f"constraints.{name}"
         law = self._laws.number(getattr(spec, "law", None), f"{path}.law")
         match spec.type:
             case "distance":
@@ -80,7 +80,7 @@ class ConstraintTable:
 
     def keep(self, wanted: list[bool]) -> list[Identity]:
         """Drop the equations that are not wanted, and the measures that only they read; return them."""
-        kinds, pairs, blocks = self._measures.kind, self._measures.pair, self._measures.offset
+        kinds, pairs, blocks = self.measures.kind, self.measures.pair, self.measures.offset
         dropped = [
             Identity(name, kinds[measure], pairs[measure], blocks[measure], target)
             for name, measure, target, keep in zip(self.names, self.measure, self.offset, wanted, strict=True)
@@ -89,7 +89,7 @@ class ConstraintTable:
         lists: tuple[list[Any], ...] = (self.names, self.measure, self.offset, self.law, self._automatic)
         for rows in lists:
             rows[:] = [row for row, keep in zip(rows, wanted, strict=True) if keep]
-        self.measure = self._measures.keep(self.measure)
+        self.measure = self.measures.keep(self.measure)
         return dropped
 
     def automatic(self) -> list[tuple[int, int]]:
@@ -109,7 +109,7 @@ class ConstraintTable:
                     "cut another joint of the loop",
                 )
         signs, numbers = [c.sign for c in coordinates], self._system.geometry.numbers
-        return self._measures.combination(
+        return self.measures.combination(
             [c.column for c in coordinates],
             lambda: [s * numbers(n) for s, n in zip(signs, spec.terms.values(), strict=True)],
         )

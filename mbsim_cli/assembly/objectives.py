@@ -68,8 +68,11 @@ def integrand_of(objective: Objective, block: Block) -> tuple[np.ndarray, np.nda
     value = objective.integrand.value(sensors, block.time, objective.values)
     derivative = np.zeros((len(block.time), block.d_sensors.shape[2]), dtype=value.dtype)
     if derivative.shape[1]:
+        components = objective.integrand.components
         for name, partial in objective.integrand.by_sensor(sensors, block.time, objective.values).items():
-            derivative += np.einsum("bw,bwp->bp", partial, block.d_sensors[:, objective.sensors[name], :])
+            read = list(components[name])  # what it does not read need not be a number
+            derivatives = block.d_sensors[:, objective.sensors[name], :][:, read]
+            derivative += np.einsum("bw,bwp->bp", partial[:, read], derivatives)
         explicit = objective.integrand.by_parameter(sensors, block.time, objective.values)
         for k, name in enumerate(objective.parameters):
             if name in explicit:

@@ -12,6 +12,7 @@ from mbsim_cli.assembly.laws import LawTable
 from mbsim_cli.assembly.measures import MeasureTable
 from mbsim_cli.assembly.motion import MotionTable
 from mbsim_cli.assembly.pairs import PairTable
+from mbsim_cli.assembly.reactions import ReactionTable
 from mbsim_cli.assembly.sensors import SensorTable
 from mbsim_cli.assembly.system import System
 from mbsim_cli.assembly.vanishing import wanted_rows
@@ -73,6 +74,8 @@ class Packed:
                 self.sensors.add(name, spec)
         if inverse is None:
             self.sensors.add_contacts()
+        reactions = ReactionTable(system, self.pairs, self.constraints, self.identities)
+        self.sensors.add_reactions(reactions)
         self.sensors.add_torques()
         self.prescribed = None
         if inverse is not None:
@@ -90,6 +93,7 @@ class Packed:
                 self.sensors.table(),
             )
         )
+        self.reacting = reactions.table(self.model)
 
     def names(self, parameters: Sequence[ParameterValue]) -> Names:
         """Names of everything, in the order of the arrays."""

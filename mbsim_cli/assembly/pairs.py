@@ -25,6 +25,10 @@ class PairTable:
             self._paths.append((np.array(columns, dtype=np.int64), below_b))
         return self._number[key]
 
+    def bodies(self, pair: int) -> tuple[int, int]:
+        """Bodies of a pair."""
+        return list(self._number)[pair]
+
     def columns(self, pair: int) -> np.ndarray:
         """Columns between the bodies of a pair."""
         return self._paths[pair][0]

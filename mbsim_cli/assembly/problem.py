@@ -47,6 +47,12 @@ class Assembled:
     end: Any = field(repr=False)  # number that says when the analysis ends
 
     @property
+    def overdetermined(self) -> list[str]:
+        """Equations that follow from others at t = 0, or hold whatever the coordinates are."""
+        names = self.problem.names.constraints
+        return [*(names[row] for row in self.closing.redundant), *self.dropped]
+
+    @property
     def info(self) -> dict[str, Any]:
         """What ``mbsim info`` shows, as plain data."""
         return describe(self)
@@ -108,6 +114,7 @@ def build(
         options=chosen,
         prescribed=packed.prescribed,
         hold=held_columns(system),
+        reacting=packed.reacting,
     )
     equations = Equations(problem, packed.initial_measures)
     closing = close(equations, stated_columns(system))

@@ -7,6 +7,7 @@ from typing import Any
 from mbsim_cli.assembly.arrays import table
 from mbsim_cli.assembly.geometry import split
 from mbsim_cli.assembly.measures import MeasureTable
+from mbsim_cli.assembly.reactions import PARTS, ReactionTable
 from mbsim_cli.assembly.system import System, unit_of
 from mbsim_cli.assembly.vectors import unit as unit_vector
 from mbsim_cli.model.codes import SENSOR_WIDTH, Attitude, Force, Sensor, TyreQuantity
@@ -53,7 +54,9 @@ class SensorTable:
         self.rows: dict[str, slice] = {}
         self._entries: list[tuple[int, int, int, int, int]] = []
         self._first = [0]
+        self._behind = 0  # row behind those of the table
         self.contacts: list[Contact] = []
+        self._reactions: list[tuple[str, Any]] = []
         self._torques: list[tuple[str, list[str]]] = []
         self.torque_rows: list[tuple[int, float]] = []  # column and sign of each row behind those of the table
 
@@ -66,6 +69,9 @@ class SensorTable:
         """Add a sensor of the model file."""
         if spec.type in ("torque", "torques"):
             self._torques.append((name, self._coordinates(spec)))
+            return
+        if spec.type == "reaction":
+            self._reactions.append((name, spec))
             return
         kind, body, index, order, theta, unit = self._entry(name, spec)
         self._entries.append((int(kind), body, index, order, theta))
@@ -88,9 +94,22 @@ class SensorTable:
             self._first += [row + 1, row + 4]
             self.contacts.append(Contact(name, row, row + 1, self._forces.road(number)))
 
+    def add_reactions(self, table: ReactionTable) -> None:
+        """Give force and moment of each reaction their rows, behind those of all sensors above."""
+        self._behind = self._first[-1]
+        for name, spec in self._reactions:
+            with self._system.at(f"sensors.{name}"):
+                table.add(spec)
+            for part, unit in PARTS.items():
+                self.names.append(f"{name}.{part}")
+                self.units.append(unit)
+                self.components.append(COMPONENTS[3])
+                self.rows[self.names[-1]] = slice(self._behind, self._behind + 3)
+                self._behind += 3
+
     def add_torques(self) -> None:
         """Give the torque sensors their rows, behind those of all others; to be called once these are there."""
-        row = self._first[-1]
+        row = self._behind
         for name, coordinates in self._torques:
             found = [self._system.coordinate(coordinate) for coordinate in coordinates]
             self.torque_rows += [(coordinate.column, float(coordinate.sign)) for coordinate in found]

@@ -1,7 +1,7 @@
 """From a model file to numbers: what ``run`` and ``check`` share."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.cli.output import say
+from mbsim_cli.cli.reactions import UnknownReactions
 from mbsim_cli.cli.signals import poll
 from mbsim_cli.errors import AnalysisError, UsageError
 from mbsim_cli.model.problem import OPEN_TREES, Block, Problem
@@ -148,9 +149,10 @@ def evaluate(
 
     Objectives need every step, so thinning is left to the consumers.
     """
-    accumulators = _accumulate(problem, objectives, consumers)
+    unknown = UnknownReactions(problem, objectives)
+    accumulators = _accumulate(problem, objectives, (*consumers, unknown.add))
     results = {name: Gradient(float(a.value), np.asarray(a.gradient, float)) for name, a in accumulators.items()}
-    _require_finite(results)
+    _require_finite(results, unknown.objectives)
     return results
 
 
@@ -184,20 +186,22 @@ def complex_steps(assembled: Any, quiet: bool) -> dict[str, Gradient]:
         options = replace(options, tolerance=CONVERGED)
     plain = replace(problem, theta_rho=problem.theta_rho[:, :0], options=options)
     compile_kernels(plain, quiet, problem.theta.astype(complex))
+    unknown = UnknownReactions(plain, assembled.objectives)
     values = np.zeros((len(directions), len(assembled.objectives)), complex)
     for k, (parameter, direction) in enumerate(zip(assembled.parameters, directions, strict=True)):
         moved = [stepped(objective, k, complex(parameter.value, STEP)) for objective in assembled.objectives]
-        run = _accumulate(plain, moved, theta=problem.theta + 1j * STEP * direction)
+        run = _accumulate(plain, moved, (unknown.add,), theta=problem.theta + 1j * STEP * direction)
         values[k] = [accumulator.value for accumulator in run.values()]
     names = [objective.name for objective in assembled.objectives]
     results = {n: Gradient(float(v[0].real), v.imag / STEP) for n, v in zip(names, values.T, strict=True)}
-    _require_finite(results)
+    _require_finite(results, unknown.objectives)
     return results
 
 
-def _require_finite(results: Mapping[str, Gradient]) -> None:
+def _require_finite(results: Mapping[str, Gradient], unknown: Collection[str]) -> None:
+    """Raise AnalysisError where an objective is no number, other than those that are known not to be."""
     for name, result in results.items():
-        if not (np.isfinite(result.value) and np.isfinite(result.gradient).all()):
+        if name not in unknown and not (np.isfinite(result.value) and np.isfinite(result.gradient).all()):
             raise AnalysisError(
                 f"objective {name} is not a finite number; its integrand may divide by zero or overflow on this motion"
             )

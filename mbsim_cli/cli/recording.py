@@ -17,6 +17,7 @@ from mbsim_cli.cli.differences import derivative, scale_of
 from mbsim_cli.cli.health import health_of
 from mbsim_cli.cli.output import say
 from mbsim_cli.cli.progress import bar
+from mbsim_cli.cli.reactions import UnknownReactions
 from mbsim_cli.errors import AnalysisError, InputOutputError
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.skeleton import Parameters
@@ -43,6 +44,7 @@ def record(path: Path, output: Path, settings: Settings, *, quiet: bool, force: 
 
     health = health_of(assembled.problem, assembled.objectives)
     contact = ContactHealth(assembled.problem, assembled.contacts)
+    unknown = UnknownReactions(assembled.problem, assembled.objectives, assembled.sensor_rows, assembled.overdetermined)
     steps: dict[str, Any] = {}
     with signals.shield():  # from the first byte on, so that no file is left behind
         writer = _writer(target, model_file, named, assembled, settings, guard)
@@ -50,11 +52,11 @@ def record(path: Path, output: Path, settings: Settings, *, quiet: bool, force: 
             say(f"mbsim: removed {left}, which a run that was killed had left", quiet)
         try:
             signals.poll()
-            results = _solve(assembled, writer, (health.add, contact.add), timing, quiet)
+            results = _solve(assembled, writer, (health.add, contact.add, unknown.add), timing, quiet)
             if method == "fd":
                 results, steps = _differences(path, settings, model_file, named, results, timing, quiet)
             writer.objectives(_stored(assembled.objectives, results, method))
-            warnings = [*health.warnings, *contact.warnings]
+            warnings = [*health.warnings, *contact.warnings, *unknown.warnings]
             writer.finish(asdict(timing), warnings, health.work)
         except (signals.Stopped, AnalysisError) as stop:
             _keep(writer, stop)

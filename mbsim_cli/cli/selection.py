@@ -134,9 +134,10 @@ def _history(content: Content, name: str) -> tuple[str, str] | None:
     """History and component (nothing: all) that a name stands for; NAME.component is one component of a sensor."""
     if name in content.entries:
         return name, ""
-    history, _, component = name.partition(".")
-    if history in content.entries and component in content.entries[history].components:
-        return history, component
+    for dot in (place for place, letter in enumerate(name) if letter == "."):  # both may have dots of their own
+        history, component = name[:dot], name[dot + 1 :]
+        if history in content.entries and component in content.entries[history].components:
+            return history, component
     return None
 
 

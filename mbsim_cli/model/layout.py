@@ -25,6 +25,8 @@ law      as in ``codes.Law``; SMOOTH_STEP: x_0, x_1, y_0, y_1. HARMONIC, SINE_PO
 window   2: a law holds where start <= x < end
 sensor   POSITION, VELOCITY, ACCELERATION: point (3) in body axes; DIRECTION: vector (3) in body axes;
          ALONG: point (3) in body axes, direction (3) in the axes of the body that carries it
+reaction 12: point (3) in the axes of the body that carries it; rotation matrix (9, by rows) of the axes of
+         force and moment, in the axes of the body that carries them
 initial  position (n), then velocity (n)
 ======== ======================================================================================
 
@@ -125,6 +127,24 @@ class Sensors(NamedTuple):
     order: np.ndarray  # (ns,) time derivative read: 0, 1, 2; TYRE: codes.TyreQuantity
     theta: np.ndarray  # (ns,) offset of the sensor block
     first: np.ndarray  # (ns + 1,)
+
+
+class Reactions(NamedTuple):
+    """Reactions that sensors read, nr of them: force and moment at a point, on one of the bodies that are joined.
+
+    The equations are those of the model that reactions are read of (``problem.Reacting``). Not part of ``Model``: where
+    nothing reads reactions, no kernel knows of them.
+    """
+
+    joint: np.ndarray  # (nr,) body whose tree joint's whole force is read, or NONE
+    column_body: np.ndarray  # (nr,) body whose columns take part, or NONE
+    sign: np.ndarray  # (nr,) of these two: 1 on the body that the joint carries, -1 on its parent
+    first: np.ndarray  # (nr + 1,) into equation and equation_sign
+    equation: np.ndarray  # equations whose force is added
+    equation_sign: np.ndarray  # of geometric ones: 1 on body b of the pair, -1 on body a
+    point_body: np.ndarray  # (nr,) body that carries the point
+    axes_body: np.ndarray  # (nr,) body that carries the axes of force and moment
+    theta: np.ndarray  # (nr,) offset of the block: point (3) in body axes, axes (9, by rows) in body axes
 
 
 class Model(NamedTuple):

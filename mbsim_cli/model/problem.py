@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.model.layout import Model
+from mbsim_cli.model.layout import Model, Reactions
 from mbsim_cli.model.names import Names
 
 WORK = ("steps", "rejected", "evaluations", "jacobians", "factorisations")  # what an integrator counts
@@ -52,6 +52,24 @@ class Prescribed:
 
 
 @dataclass(frozen=True)
+class Reacting:
+    """Reactions that sensors read, behind the other sensors, and the model that they are read of.
+
+    That is the model of the motion with the ``identities`` as further equations, the last ones: what they carry is not
+    determined, and so reactions are not that it changes.
+    """
+
+    model: Model
+    reactions: Reactions
+    identities: int = 0
+
+    @property
+    def width(self) -> int:
+        """Numbers that all of them show."""
+        return 6 * self.reactions.joint.size
+
+
+@dataclass(frozen=True)
 class Problem:
     """A model with its numbers: everything a solver needs, and nothing of the file it came from.
 
@@ -69,6 +87,7 @@ class Problem:
     options: Options = field(default_factory=Options)
     prescribed: Prescribed | None = None  # of inverse dynamics
     hold: tuple[int, ...] = ()  # coordinates that keep their initial values in a static equilibrium
+    reacting: Reacting | None = None
 
 
 class Block(NamedTuple):

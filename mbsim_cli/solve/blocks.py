@@ -4,10 +4,32 @@ import numpy as np
 
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.problem import Block
+from mbsim_cli.solve.reactions import ReactionReader
 
 
-def block_of(record: Record, d_record: SensitivityRecord, p: int, iterations: np.ndarray, work: np.ndarray) -> Block:
-    """A block; directions beyond the p parameters are left out."""
-    varied = [array[..., :p] for array in (*d_record[:4], d_record.sensors)]
+def block_of(
+    record: Record,
+    d_record: SensitivityRecord,
+    p: int,
+    iterations: np.ndarray,
+    work: np.ndarray,
+    reader: ReactionReader | None,
+) -> Block:
+    """A block; directions beyond the p parameters are left out, reactions stand behind the other sensors."""
+    sensors, d_sensors = with_reactions(record, d_record, reader)
+    varied = [array[..., :p] for array in (*d_record[:4], d_sensors)]
     diagnostics = iterations, record.drift, record.energy, d_record.error, work
-    return Block(*record[:7], record.sensors, *varied, *diagnostics)
+    return Block(*record[:7], sensors, *varied, *diagnostics)
+
+
+def with_reactions(
+    record: Record, d_record: SensitivityRecord, reader: ReactionReader | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sensors (N, width) and their derivatives (N, width, p), those of reactions last."""
+    if reader is None:
+        return record.sensors, d_record.sensors
+    values, derivatives = reader.read(record, d_record)
+    return (
+        np.concatenate([record.sensors, values], axis=1),
+        np.concatenate([d_record.sensors, derivatives], axis=1),
+    )

@@ -15,6 +15,7 @@ from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.blocks import block_of
 from mbsim_cli.solve.initial import CLOSED, Initial, assemble
 from mbsim_cli.solve.open_tree import OpenTreeSimulation
+from mbsim_cli.solve.reactions import reader_of
 from mbsim_cli.solve.status import sentence
 
 BLOCK_NUMBERS = 800_000  # numbers of sensitivities held at once, about 6 MB
@@ -41,6 +42,7 @@ class Simulation:
         self.sens = start.sensitivity if wanted else allocate.sensitivity(self.model, 0, self.dtype)
         self.directions = allocate.directions(self.model, dtheta, self.dtype)
         self.extra = allocate.sensitivity_work(self.model, dtheta.shape[1], self.dtype)
+        self.reactions = reader_of(problem, self.theta, dtheta)
 
     def first_block(self) -> Block:
         """The initial instant."""
@@ -74,7 +76,7 @@ class Simulation:
         if self.progress.status != Status.OK:
             self._fail(self.progress.status)
         work = np.zeros((record.time.size, len(WORK)), np.int64)
-        return block_of(record, d_record, self.p, record.iterations, work)
+        return block_of(record, d_record, self.p, record.iterations, work, self.reactions)
 
     def _fail(self, status: int) -> None:
         time = (self.step + 1) * self.control.h
@@ -120,7 +122,8 @@ def _block_steps(problem: Problem, p: int) -> int:
     """
     _, n, m = allocate.sizes(problem.model)
     patience = int(PATIENCE / (1e-5 + _seconds_a_step(problem.options, n, p)))
-    numbers = (3 * n + m + allocate.sensor_width(problem.model)) * max(p, 1)
+    reactions = problem.reacting.width if problem.reacting else 0
+    numbers = (3 * n + m + allocate.sensor_width(problem.model) + reactions) * max(p, 1)
     interval = problem.options.output_interval
     rows = max(1, min(BLOCK_STEPS // interval, patience // interval, BLOCK_NUMBERS // max(numbers, 1)))
     return rows * interval

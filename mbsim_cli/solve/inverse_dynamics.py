@@ -11,8 +11,10 @@ from mbsim_cli.kernels.drivers.observe import observe
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.problem import InverseBlock, Motion, Problem, Torques
 from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve.blocks import with_reactions
 from mbsim_cli.solve.inverse import InverseDynamics
 from mbsim_cli.solve.motion import MotionVariation, Trajectory
+from mbsim_cli.solve.reactions import reader_of
 
 BLOCK_NUMBERS = 2_000_000  # numbers of derivatives held at once, about 16 MB
 
@@ -77,13 +79,14 @@ class _Sensing:
         """Sensors (B, width) and their derivatives (B, width, p)."""
         of_torque = self.sign * torque[:, self.column]
         d_of_torque = self.sign[:, None] * by_parameter[:, self.column]
-        if not self.model.sensors.kind.size:  # nothing to compile for, nor to allocate
+        if not self.model.sensors.kind.size and self.problem.reacting is None:  # nothing to compile for
             return of_torque, d_of_torque
         record, d_record = self._records(motion, varied)
         at_center, directions, work, twists = self._room
         observe(self.model, self.problem.theta, at_center, directions, work.kin, twists, record, d_record)
-        return np.concatenate([record.sensors, of_torque], axis=1), np.concatenate(
-            [d_record.sensors[:, :, : self.p], d_of_torque], axis=1
+        sensors, d_sensors = with_reactions(record, d_record, self._reactions)
+        return np.concatenate([sensors, of_torque], axis=1), np.concatenate(
+            [d_sensors[:, :, : self.p], d_of_torque], axis=1
         )
 
     def _records(self, motion: Motion, varied: MotionVariation | None) -> tuple[Record, SensitivityRecord]:
@@ -97,6 +100,10 @@ class _Sensing:
             for stored, change in zip(d_record[:3], varied, strict=True):
                 stored[:, :, self.trajectory.varies] = change
         return record, d_record
+
+    @cached_property
+    def _reactions(self):
+        return reader_of(self.problem, self.problem.theta, allocate.padded_directions(self.problem.theta_rho, float))
 
     @cached_property
     def _room(self):

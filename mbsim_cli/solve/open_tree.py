@@ -24,6 +24,7 @@ from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.blocks import block_of
 from mbsim_cli.solve.initial import assemble
 from mbsim_cli.solve.integration import integration
+from mbsim_cli.solve.reactions import reader_of
 from mbsim_cli.solve.status import sentence
 
 FORMULATIONS = {"recursive": recursive, "conventional": conventional, "partial_recursive": partial_recursive}
@@ -51,6 +52,7 @@ class OpenTreeSimulation:
         self.dtype = self.theta.dtype.type
         self.dyn: Any = FORMULATIONS[problem.options.formulation](self.model, self.theta, p, self.dtype)
         self.drive, self.tableau, self.control, self.work = integration(problem, self.theta, p, varies=self.p > 0)
+        self.reactions = reader_of(problem, self.theta, self.directions.dtheta)
         self.step = 0
         self.end = round(problem.options.duration / problem.options.step) * problem.options.step
 
@@ -87,7 +89,7 @@ class OpenTreeSimulation:
             self.model, self.theta, True, self.directions, kin,
             twists(self.model, self.sens.z.shape[1], self.dtype), record, d_record,
         )  # fmt: skip
-        return block_of(record, d_record, self.p, work[:, WORK.index("evaluations")], work)
+        return block_of(record, d_record, self.p, work[:, WORK.index("evaluations")], work, self.reactions)
 
     def _fail(self, status: int) -> None:
         raise AnalysisError(

@@ -63,6 +63,15 @@ class Integrand:
         total = self._expressions.chain(zip(self._names, rows, strict=True), values)
         return {name: np.broadcast_to(row, np.shape(t)) for name, row in total.items()}
 
+    @cached_property
+    def components(self) -> dict[str, tuple[int, ...]]:
+        """Components of each sensor that the expression reads."""
+        symbols, used = iter(self._symbols), self._expression.free_symbols
+        return {
+            name: tuple(k for k, symbol in zip(range(width), symbols, strict=False) if symbol in used)
+            for name, width in self._widths.items()
+        }
+
     def _make_symbols(self) -> tuple[list[sympy.Symbol], dict[str, Any]]:
         symbols: list[sympy.Symbol] = []
         by_name: dict[str, Any] = {}

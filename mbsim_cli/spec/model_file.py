@@ -71,9 +71,14 @@ class ModelFile(Sections):
         constants = {name: over.get(name, number) for name, number in self.constants.items()}
         return Expressions(parameters, constants)
 
-    def width_of(self, sensor: str) -> int:
+    @property
+    def shown(self) -> dict[str, int]:
+        """What sensors show, by the names that expressions and results use, with the number of components."""
+        return {shown: self.width_of(shown) for name, spec in self.sensors.items() for shown in spec.shows(name)}
+
+    def width_of(self, shown: str) -> int:
         """Components of what a sensor shows."""
-        spec = self.sensors[sensor]
+        spec = self.sensors[shown.partition(".")[0]]
         if spec.type != "torques":
             return spec.width
         every = spec.coordinates == "all"

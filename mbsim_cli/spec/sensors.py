@@ -3,16 +3,23 @@
 # mypy: disable-error-code="valid-type"
 # fields are typed by calls that build what pydantic reads
 
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Callable
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from mbsim_cli.spec.base import Pair, Spec, by_kind, by_type, description, field
+from mbsim_cli.spec.base import Pair, Spec, by_kind, by_type, description, field, require_one
+from mbsim_cli.spec.syntax import PARTS
 
 
 class _Sensor(Spec):
     width: ClassVar[int] = 1
+    parts: ClassVar[tuple[str, ...]] = ()
     description: str | None = description()
+
+    def shows(self, name: str) -> tuple[str, ...]:
+        """Names of what the sensor of this name shows: the name itself, or NAME.part of each part."""
+        return tuple(f"{name}.{part}" for part in self.parts) or (name,)
 
 
 class _OfPoint(_Sensor):
@@ -101,6 +108,50 @@ class Multiplier(_Sensor):
 
     type: Literal["multiplier"] = field("Multiplier of a constraint equation.", "multiplier")
     constraint: str = field("The constraint or cut joint, with the equation where it has several.", "rod", "P2.x")
+
+
+class Reaction(_Sensor):
+    """Force [N] and moment [N m] that a joint or constraint exerts on a body, at its point: NAME.force, NAME.moment."""
+
+    width: ClassVar[int] = 3
+    parts: ClassVar[tuple[str, ...]] = PARTS
+    type: Literal["reaction"] = field("Force and moment of a joint or constraint.", "reaction")
+    joint: str | None = field("The joint; beside a coupling the joint that it acts through.", "A", default=None)
+    constraint: str | None = field("The constraint, instead of a joint.", "rope", default=None)
+    on: str | None = field("Body that the force acts on; default the second one.", "coupler", default=None)
+    axes: Literal["ground", "body", "joint"] = field(
+        "Axes of the components: global, of the body that the force acts on, or of the joint on its first body.",
+        "body",
+        default="ground",
+    )
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> "Reaction":
+        require_one(self, "a joint or a constraint", self.joint is None and self.constraint is None)
+        return self
+
+    def bodies(self, model: Any) -> tuple[str, str] | None:
+        """First and second body of the joint or constraint; None where a joint is missing."""
+        spec = model.constraints[self.constraint] if self.constraint and self.joint is None else None
+        if spec is not None and spec.type in _BETWEEN:
+            first, second = _BETWEEN[spec.type](spec)
+            return first.partition(".")[0], second.partition(".")[0]
+        joint = model.joints.get(self.joint_of(model))
+        return joint and tuple(joint.bodies)
+
+    def joint_of(self, model: Any) -> str | None:
+        """Joint that the reaction is one of, or whose coordinate moves."""
+        if self.joint is None and self.constraint and model.constraints[self.constraint].type == "motion":
+            return model.constraints[self.constraint].coordinate.partition(".")[0]
+        return self.joint
+
+
+_BETWEEN: dict[str, Callable[[Any], tuple[str, str]]] = {  # what names the two bodies of a constraint
+    "distance": lambda spec: spec.points,
+    "angle": lambda spec: spec.vectors,
+    "point_on_line": lambda spec: (spec.line.point, spec.point),
+    "point_on_plane": lambda spec: (spec.plane.point, spec.point),
+}
 
 
 class Torque(_Sensor):
@@ -205,6 +256,7 @@ Sensor = by_type(
     AngleSensor,
     ForceSensor,
     Multiplier,
+    Reaction,
     Torque,
     Torques,
     KineticEnergy,

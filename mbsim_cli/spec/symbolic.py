@@ -9,7 +9,7 @@ import numpy as np
 import sympy
 
 from mbsim_cli.spec.evaluate import evaluate
-from mbsim_cli.spec.syntax import COMPONENTS, names, parse
+from mbsim_cli.spec.syntax import COMPONENTS, names, parse, part_of
 
 MAX_EXACT_EXPONENT = 64
 Symbolic = Any  # sympy.Expr, or a tuple of them
@@ -95,6 +95,8 @@ def to_sympy(node: ast.expr, symbols: Mapping[str, Symbolic]) -> Symbolic:
         # constants are folded in floating point first: no tower of powers can explode
         value = evaluate(node, {})
         return tuple(map(sympy.Float, value)) if isinstance(value, list) else sympy.Float(value)
+    if (part := part_of(node)) is not None:
+        return symbols[part]
     match node:
         case ast.Name(id=name):
             return symbols[name]

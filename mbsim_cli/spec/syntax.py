@@ -19,6 +19,7 @@ FUNCTIONS: dict[str, int] = {
 }
 VECTOR_FUNCTIONS: dict[str, int] = {"dot": 2, "cross": 2, "norm": 1}
 COMPONENTS = {"x": 0, "y": 1, "z": 2}
+PARTS = ("force", "moment")  # of a reaction: R.force is a vector of its own
 _ALLOWED_CHARACTER = re.compile(r"[\w\s+\-*/().,\[\]]")
 _ALLOWED_IN_REPETITION = re.compile(r"[\w\s+\-*/%().,\[\]]")
 _UNIT = re.compile(r"(?<=[\w)\]])\s(?=\s*deg\b)")
@@ -106,13 +107,21 @@ def _children(node: ast.expr, vectors: bool, repeated: bool) -> list[ast.expr]:
                 raise ExpressionError(f"a vector has three entries, not {len(entries)}", column(node))
             return entries
         case ast.Attribute(value=value, attr=name) if vectors:
-            if name not in COMPONENTS:
+            if name not in COMPONENTS and part_of(node) is None:
                 raise ExpressionError(f"a vector has no component {name!r}", column(node), "write .x, .y or .z")
             return [value]
         case ast.List() | ast.Attribute() | ast.Subscript():
             hint = "take a component with .x, .y or .z" if vectors else "vectors stand in objectives only"
             raise ExpressionError("a number is wanted here", column(node), hint)
     raise ExpressionError("this cannot stand in an expression", column(node))
+
+
+def part_of(node: ast.expr) -> str | None:
+    """Return the name of a reaction's part, NAME.force or NAME.moment, if the node is one."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=name), attr=part) if part in PARTS:
+            return f"{name}.{part}"
+    return None
 
 
 def _arguments(node: ast.Call, vectors: bool) -> list[ast.expr]:
@@ -140,9 +149,10 @@ def names(tree: ast.expr) -> dict[str, int]:
     stack = [tree]
     while stack:
         node = stack.pop()
-        if isinstance(node, ast.Name):
-            if node.id not in CONSTANTS:
-                found[node.id] = min(column(node), found.get(node.id, column(node)))
+        name = part_of(node) or (node.id if isinstance(node, ast.Name) else None)
+        if name is not None:
+            if name not in CONSTANTS:
+                found[name] = min(column(node), found.get(name, column(node)))
         elif isinstance(node, ast.Call):
             stack.extend(node.args)
         else:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from mbsim_cli.spec.evaluate import evaluate
 from mbsim_cli.spec.suggestions import suggest
-from mbsim_cli.spec.syntax import VECTOR_FUNCTIONS, ExpressionError, column, names, parse
+from mbsim_cli.spec.syntax import VECTOR_FUNCTIONS, ExpressionError, column, names, parse, part_of
 
 
 def check_formula(text: str, widths: Mapping[str, int]) -> None:
@@ -20,6 +20,8 @@ def check_formula(text: str, widths: Mapping[str, int]) -> None:
 
 def width(node: ast.expr, widths: Mapping[str, int]) -> int:
     """Return 1, 3 or another width, or raise ExpressionError with the place where widths do not fit."""
+    if (part := part_of(node)) is not None:
+        return widths.get(part, 3)
     match node:
         case ast.Name(id=name):
             return widths.get(name, 1)

@@ -186,7 +186,7 @@ def vary_element_forces(model, theta, dtheta, touch, no_eta, t, z, zd, dz, dzd, 
 
 
 @inlined
-def _vary_seen(measures, pairs, theta, dtheta, touched, m, k, kin, N):
+def vary_seen(measures, pairs, theta, dtheta, touched, m, k, kin, N):
     """Variation k of a measure and of its line, as its first body sees the second turn by N."""
     kind, pair, o = measures.kind[m], measures.pair[m], measures.theta[m]
     Ra, ra = pose_of(kin, pairs.a[pair])
@@ -219,7 +219,7 @@ def _vary_along_measure(model, theta, dtheta, touch, t, f, kin, tw):
     for start in range(0, dtheta.shape[1], width(dtheta)):
         k = block(dtheta, start)
         N = between2(tw.N, kin, a, b, k)
-        dg, dL = _vary_seen(model.measures, model.pairs, theta, dtheta, touch.measure[m, start], m, k, kin, N)
+        dg, dL = vary_seen(model.measures, model.pairs, theta, dtheta, touch.measure[m, start], m, k, kin, N)
         dv = add6(between2(tw.N1, kin, a, b, k), cross_motion(N, Vb))
         dQ = by_g * dg + by_g1 * (dot6(v, dL) + dot6(dv, L))
         if touch.force[f, start]:

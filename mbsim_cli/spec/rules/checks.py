@@ -13,7 +13,7 @@ def check(review: Review) -> None:
             review.known((*path, "objective"), given.objective, "objectives", "objective")
         for parameter in given.gradient:
             _parameter(review, (*path, "gradient", parameter), parameter)
-        if given.sensor is not None and review.known((*path, "sensor"), given.sensor, "sensors", "sensor"):
+        if given.sensor is not None and _is_shown(review, (*path, "sensor"), given.sensor):
             _values(review, path, given)
         if given.agreement:
             _agreement(review, path, given)
@@ -21,6 +21,17 @@ def check(review: Review) -> None:
             tolerance = review.value(getattr(given, key))
             if tolerance is not None and tolerance < 0:
                 review.report((*path, key), f"must not be negative, is {tolerance:g}")
+
+
+def _is_shown(review: Review, path: Path, name: str) -> bool:
+    """Whether a sensor of this name, or a part of one, exists or has been reported."""
+    shown = review.model.shown
+    if name.partition(".")[0] in review.names("sensors") - set(review.model.sensors):
+        return True
+    if name in review.model.sensors and name not in shown:
+        review.report(path, f"sensor {name!r} shows " + " and ".join(review.model.sensors[name].shows(name)))
+        return False
+    return review.known(path, name, "sensors", "sensor", shown)
 
 
 def _agreement(review: Review, path: Path, given: Check) -> None:
@@ -49,7 +60,7 @@ def _parameter(review: Review, path: Path, name: str) -> None:
 
 
 def _values(review: Review, path: Path, given: Check) -> None:
-    known = given.sensor in review.model.sensors and review.intact("joints")
+    known = given.sensor in review.model.shown and review.intact("joints")
     wanted = review.model.width_of(given.sensor) if known and given.sensor else None
     analysis = review.model.analysis
     duration = review.value(getattr(analysis, "duration", None))

@@ -12,7 +12,7 @@ def check(review: Review) -> None:
     """Report unknown names, vectors where numbers are wanted, and objectives made of themselves."""
     model = review.model
     plain = dict.fromkeys((*review.names("parameters"), *review.names("constants")), 1)
-    sensors = {name: model.width_of(name) for name in model.sensors}
+    sensors = model.shown
     objectives = dict.fromkeys(review.names("objectives"), 1)
     for name, objective in model.objectives.items():
         if not review.intact("objectives", name):
@@ -34,16 +34,19 @@ def _formula(review: Review, name: str, widths: Mapping[str, int], what: str, el
     if review.lost("sensors") or review.lost("parameters") or review.lost("constants"):
         return
     invalid = review.names("sensors") - set(review.model.sensors)
-    unknown = [(other, offset) for other, offset in used.items() if other not in widths and other not in invalid]
+    lost = {other for other in used if other.partition(".")[0] in invalid}
+    unknown = [(other, offset) for other, offset in used.items() if other not in widths and other not in lost]
     for other, offset in unknown:
         hint: str | None
         if other in elsewhere:
             kind = "an objective" if what == "sensor" else "a sensor"
             hint = f"it is {kind}; objectives of objectives stand under expression"
+        elif other in review.model.sensors:
+            hint = "its parts are " + " and ".join(review.model.sensors[other].shows(other))
         else:
             hint = review.suggest(other, widths)
         review.report(path, f"unknown {what} {other!r}", hint, offset)
-    if unknown or invalid.intersection(used):
+    if unknown or lost:
         return
     try:
         check_formula(objective.text, widths)

@@ -111,6 +111,8 @@ class References:
 
     def _item(self, path: Path, item: Any) -> None:
         review = self.review
+        if item.type == "reaction":
+            return  # a rule of its own
         for key, look_up in _FIELDS:
             given = getattr(item, key, None)
             if isinstance(given, str):

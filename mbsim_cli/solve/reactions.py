@@ -1,0 +1,88 @@
+"""Reactions of stored instants, with their sensitivities; those that constraints leave undetermined are not numbers."""
+
+import numpy as np
+
+from mbsim_cli.kernels._simd import zeros
+from mbsim_cli.kernels.drivers.observe_reactions import constraint_jacobians, observe_reactions, reactions_to
+from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
+from mbsim_cli.model.codes import Measure
+from mbsim_cli.model.problem import Problem, Reacting
+from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve.undetermined import changed, null_vectors
+
+INSTANTS = 64  # that Jacobians are kept of at once
+
+
+class ReactionReader:
+    """Reads the reactions of a problem, with the ``theta`` and ``dtheta`` (len(theta), p), p ``padded``, of the run."""
+
+    def __init__(self, problem: Problem, reacting: Reacting, theta: np.ndarray, dtheta: np.ndarray) -> None:
+        self.model, self.reactions, self.reacting = reacting.model, reacting.reactions, reacting
+        self.theta = theta
+        self.at_center = allocate.control(problem.options, redundant=False).at_center
+        dtype = theta.dtype.type
+        n, p = self.model.tree.column_kind.size, dtheta.shape[1]
+        self.directions = allocate.directions(self.model, dtheta, dtype)
+        self.work = allocate.work(self.model, theta)
+        self.twists = allocate.sensitivity_work(self.model, p, dtype).twists
+        self.dQ = zeros((n, p), dtype)
+        self.undetermined = Undetermined(self)
+
+    def read(self, record: Record, d_record: SensitivityRecord) -> tuple[np.ndarray, np.ndarray]:
+        """Reactions (N, width) of the rows of a record, and their derivatives (N, width, p)."""
+        rows, p = len(record.time), self.dQ.shape[1]
+        shape, dtype = (rows, self.reacting.width), self.theta.dtype
+        out, d_out = np.empty(shape, dtype), zeros((*shape, p), dtype)
+        multiplier, d_multiplier = self._padded(record.reaction), self._padded(d_record.reaction)
+        observe_reactions(
+            self.model, self.theta, self.reactions, self.at_center, self.directions, self.work, self.twists, self.dQ,
+            record, d_record, multiplier, d_multiplier, out, d_out,
+        )  # fmt: skip
+        unknown = self.undetermined.at(record.time, record.position.real)
+        nothing = np.array(complex(np.nan, np.nan)).astype(dtype) if np.iscomplexobj(out) else np.nan
+        out[unknown], d_out[unknown] = nothing, nothing
+        return out, d_out
+
+    def _padded(self, multiplier: np.ndarray) -> np.ndarray:
+        """Multipliers (N, m, ...) with zeros for the identities."""
+        missing = np.zeros((len(multiplier), self.reacting.identities, *multiplier.shape[2:]), multiplier.dtype)
+        return np.ascontiguousarray(np.concatenate([multiplier, missing], axis=1))
+
+
+def reader_of(problem: Problem, theta: np.ndarray, dtheta: np.ndarray) -> ReactionReader | None:
+    """What reads the reactions of a problem, if any sensor does."""
+    return None if problem.reacting is None else ReactionReader(problem, problem.reacting, theta, dtheta)
+
+
+class Undetermined:
+    """Finds, instant by instant, the components that redundant constraints leave undetermined."""
+
+    def __init__(self, reader: ReactionReader) -> None:
+        self.model, self.reactions, self.at_center = reader.model, reader.reactions, reader.at_center
+        self._identities = reader.reacting.identities
+        self.width, self.theta = reader.reacting.width, np.ascontiguousarray(reader.theta.real)
+        constraints, measures = self.model.constraints.measure, self.model.measures
+        # the norms of Euler parameters are never redundant
+        self._possible = bool((measures.kind[constraints] != Measure.EULER_NORM).any())
+        self._work = allocate.work(self.model, self.theta) if self._possible else None
+
+    def at(self, time: np.ndarray, position: np.ndarray) -> np.ndarray:
+        """Mask (N, width); where the first instant ever has no redundant constraints, none is looked for later."""
+        mask = np.zeros((len(time), self.width), bool)
+        for first in range(0, len(time) if self._possible else 0, INSTANTS):
+            part = slice(first, first + INSTANTS)
+            mask[part] = self._part(time[part], np.ascontiguousarray(position[part]))
+        return mask
+
+    def _part(self, time: np.ndarray, position: np.ndarray) -> np.ndarray:
+        rows, m, n = len(time), self.model.constraints.measure.size, position.shape[1]
+        J = np.empty((rows, m, n))
+        constraint_jacobians(self.model, self.theta, self.at_center, self._work, time, position, J)
+        vectors = np.ascontiguousarray(null_vectors(J, self._identities))
+        self._possible = vectors.shape[1] > 0
+        response = np.empty((rows, vectors.shape[1], self.width))
+        if self._possible:
+            reactions_to(
+                self.model, self.theta, self.reactions, self.at_center, self._work, time, position, vectors, response
+            )
+        return changed(vectors, response)

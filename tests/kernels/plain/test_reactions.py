@@ -1,0 +1,235 @@
+"""Reactions of random mechanisms: textbook multipliers, balance of every body, no work of ideal joints, gradients."""
+
+from dataclasses import replace
+from textwrap import dedent
+
+import numpy as np
+import pytest
+
+from mbsim_cli.solve.equilibrium import equilibrium
+from mbsim_cli.solve.forward import forward
+from mbsim_cli.solve.inverse_dynamics import InverseAnalysis
+from tests.assembly.texts import assemble
+from tests.kernels.differentiate import EPS, assert_agree
+from tests.naive.random_mechanisms import parametrised, random_mechanism
+from tests.naive.reactions import Shown, assembled
+
+OPEN_TREES = ("recursive", "conventional", "partial_recursive")
+ARM = """
+    gravity: [0, -10, 0]
+    parameters: {m: 2, l: 0.5, k: 40, a: 0.3}
+    points:
+      A: {ground: [0.1, 0.2, 0.3], arm: [0, 0, 0]}
+      B: {arm: ["2*l", 0, 0], tip: [0, 0, 0]}
+    bodies:
+      arm: {mass: m, center_of_mass: [l, 0, 0.1], inertia: {xx: 0.01, yy: 0.3, zz: 0.3}}
+      tip: {mass: 1, center_of_mass: [0.2, 0.1, 0], inertia: {xx: 0.02, yy: 0.01, zz: 0.02}}
+    joints:
+      A: {type: revolute, bodies: [ground, arm], point: A, axis: z, initial: {angle: a}}
+      B: {type: prismatic, bodies: [tip, arm], point: B, axis: x, initial: {displacement: 0.1}}
+    sensors:
+      A: {type: reaction, joint: A}
+      B: {type: reaction, joint: B, on: tip, axes: joint}
+"""
+
+
+def arm(more):
+    """The arm with more sensors, and then more sections."""
+    return dedent(ARM) + dedent(more)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_random_mechanisms(tmp_path, seed):
+    twin = random_mechanism(seed, bodies=4, loops=seed % 3)
+    found = assembled(tmp_path, twin, sensitivity="none")
+    shown = Shown(twin, found.problem, found.sensor_rows)
+    determined, _ = shown.assert_reactions()
+    assert determined
+    shown.assert_balance()
+    shown.assert_no_work()
+
+
+@pytest.mark.parametrize("formulation", OPEN_TREES)
+def test_random_trees_in_formulations_of_open_trees(tmp_path, formulation):
+    twin = random_mechanism(20 + OPEN_TREES.index(formulation), extras="tree")
+    twin.model["analysis"]["formulation"] = formulation
+    found = assembled(tmp_path, twin, sensitivity="none")
+    shown = Shown(twin, found.problem, found.sensor_rows)
+    assert shown.assert_reactions()[1] == 0
+    shown.assert_balance()
+    shown.assert_no_work()
+
+
+def test_whichever_joint_is_cut(tmp_path):
+    twin = random_mechanism(1, loops=1)
+    shown = []
+    for name in assembled(tmp_path, twin, sensitivity="none").topology.loops[0]:
+        for spec in twin.model["joints"].values():
+            spec["cut"] = spec is twin.model["joints"][name]
+        found = assembled(tmp_path, twin, sensitivity="none")
+        assert found.topology.cut == (name,)
+        sensors = next(forward(found.problem)).sensors[0]
+        shown.append(np.concatenate([sensors[rows] for key, rows in found.sensor_rows.items() if "." in key]))
+    assert len(shown) == 3
+    np.testing.assert_allclose(shown[1:], shown[:-1], rtol=0, atol=1e-9 * np.abs(shown).max())
+
+
+def at_start(found):
+    """What each sensor shows at the start."""
+    block = next(forward(found.problem))
+    return {name: block.sensors[0, rows] for name, rows in found.sensor_rows.items()}
+
+
+def test_a_motion_drives_through_its_joint(tmp_path):
+    more = """
+          drive: {type: reaction, constraint: crank}
+          push: {type: reaction, constraint: slide, axes: joint, on: arm}
+          crank: {type: multiplier, constraint: crank}
+          slide: {type: multiplier, constraint: slide}
+          x: {type: direction, vector: tip.x}
+          r: {type: position, point: tip.center_of_mass}
+          acceleration: {type: acceleration, point: tip.center_of_mass}
+          arm: {type: acceleration, point: arm.center_of_mass}
+          arm_r: {type: position, point: arm.center_of_mass}
+        constraints:
+          crank: {type: motion, coordinate: A.angle, law: {type: polynomial, coefficients: [a, 0.5, 0.7]}}
+          slide: {type: motion, coordinate: B.displacement, law: {type: polynomial, coefficients: [0.1, 0, 3]}}
+    """
+    shown = at_start(assemble(tmp_path, arm(more), sensitivity="none"))
+    weight = np.array([0, 10, 0])
+    thrust, other = shown["acceleration"] + weight, 2 * (shown["arm"] + weight)
+    pivot = np.array([0.1, 0.2, 0.3])
+    moment = np.cross(shown["r"] - pivot, thrust) + np.cross(shown["arm_r"] - pivot, other)
+    torque = moment[2] + (0.3 + 0.02) * 1.4  # of the turning, twice the last coefficient
+    np.testing.assert_allclose(shown["drive.moment"], [0, 0, torque], atol=1e-12)
+    np.testing.assert_allclose(shown["drive.force"], 0, atol=0)
+    np.testing.assert_allclose(shown["A.moment"][2], torque, rtol=1e-12)
+    np.testing.assert_allclose(shown["A.force"], thrust + other, atol=1e-12)
+    np.testing.assert_allclose(shown["crank"], -torque, rtol=1e-12)
+    along = shown["x"] @ thrust  # what pushes the tip; the arm gets the opposite
+    np.testing.assert_allclose(shown["push.force"], [0, 0, -along], atol=1e-12)
+    np.testing.assert_allclose(shown["B.force"][2], along, rtol=1e-12)
+    np.testing.assert_allclose(shown["slide"], along, rtol=1e-12)  # the coordinate is the arm's way from the tip
+
+
+def test_a_coupling_acts_through_each_of_its_joints(tmp_path):
+    gears = """
+        bodies:
+          a: {mass: 1, inertia: {zz: 0.3}}
+          b: {mass: 1, inertia: {zz: 0.5}}
+        joints:
+          A: {type: revolute, bodies: [ground, a], axis: z, point: origin}
+          B: {type: revolute, bodies: [b, ground], axis: z, point: origin}
+        constraints: {gear: {type: coupling, terms: {A.angle: 1, B.angle: 2}}}
+        forces: {turn: {type: torque, body: a, value: [0, 0, 4]}}
+        sensors:
+          A: {type: reaction, joint: A}
+          through_A: {type: reaction, constraint: gear, joint: A}
+          through_B: {type: reaction, constraint: gear, joint: B, on: b}
+          a: {type: angular_acceleration, body: a}
+          b: {type: angular_acceleration, body: b}
+    """
+    shown = at_start(assemble(tmp_path, gears, sensitivity="none"))
+    assert abs(shown["a"][2]) > 1
+    assert shown["a"][2] == pytest.approx(2 * shown["b"][2], rel=1e-12)  # the second angle is that of the ground
+    assert shown["through_A.moment"] == pytest.approx([0, 0, 0.3 * shown["a"][2] - 4], rel=1e-12)
+    assert shown["through_B.moment"] == pytest.approx([0, 0, 0.5 * shown["b"][2]], rel=1e-12)
+    assert shown["A.moment"] == pytest.approx([0, 0, 0], abs=1e-12)  # beside the joint
+
+
+def test_springs_and_drives_act_beside_the_joint(tmp_path):
+    forces = """
+        forces:
+          spring: {type: rotational_spring_damper, coordinate: A.angle, stiffness: k, natural_angle: -1}
+          motor: {type: drive, coordinate: B.displacement, value: 7}
+    """
+    shown = at_start(assemble(tmp_path, arm(forces), sensitivity="none"))
+    assert abs(shown["A.moment"][2]) < 1e-12
+    assert abs(shown["B.force"][2]) < 1e-12
+    assert np.abs(shown["A.moment"][:2]).min() > 0.1
+
+
+def test_what_hold_carries(tmp_path):
+    rest = """
+        analysis: {type: equilibrium, hold: [A.angle, B.displacement]}
+    """
+    found = assemble(tmp_path, arm(rest), sensitivity="none")
+    sensors = next(equilibrium(found.problem)).sensors[0]
+    shown = {name: sensors[rows] for name, rows in found.sensor_rows.items()}
+    c, s = np.cos(0.3), np.sin(0.3)
+    tip = 1.0 - 0.1 + 0.2  # from the pivot, along the arm; the coordinate is the arm's way from the tip
+    assert shown["A.force"] == pytest.approx([0, 30, 0], abs=1e-12)
+    assert shown["A.moment"][2] == pytest.approx(20 * 0.5 * c + 10 * (tip * c - 0.1 * s), rel=1e-12)
+    assert shown["B.force"][2] == pytest.approx(10 * s, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("seed", "loops", "options"),
+    [
+        (0, 1, {"formulation": "ali3p-rtdyn0"}),
+        (1, 1, {"formulation": "ali3p-rtdyn1"}),
+        (6, 1, {"formulation": "ali3p-rtdyn0", "projection": "identity"}),
+        (5, 0, {"formulation": "ali3p-rtdyn1"}),
+    ],
+)
+def test_gradients_of_constrained_mechanisms(tmp_path, seed, loops, options):
+    problem = assembled(tmp_path, parametrised(random_mechanism(seed, loops=loops)), sensitivity="ddm").problem
+    problem = replace(problem, options=replace(problem.options, tolerance=1e-13, **options))
+    directions = dict(zip(problem.names.parameters, problem.theta_rho.T, strict=True))
+    assert_agree(replace(problem, theta_rho=problem.theta_rho[:, :0]), directions, steps=2, outputs=("sensors",))
+
+
+@pytest.mark.parametrize("formulation", OPEN_TREES)
+def test_gradients_of_open_trees(tmp_path, formulation):
+    twin = parametrised(random_mechanism(OPEN_TREES.index(formulation), extras="tree"))
+    twin.model["analysis"] |= {"formulation": formulation, "integrator": "rk4"}
+    problem = assembled(tmp_path, twin, sensitivity="ddm").problem
+    assert_gradients(problem, lambda problem, theta: list(forward(problem, theta=theta))[-1])
+
+
+@pytest.mark.parametrize("hold", ["", "A.angle, B.displacement"])
+def test_gradients_of_an_equilibrium(tmp_path, hold):
+    rest = f"""
+        forces:
+          spring: {{type: spring_damper, points: [ground.origin, tip.origin], stiffness: 9*k, natural_length: 1}}
+          slide: {{type: spring_damper, points: [arm.A, tip.center_of_mass], stiffness: 8*k, natural_length: l}}
+        analysis: {{type: equilibrium, hold: [{hold}], sensitivity: {{method: ddm, parameters: all}}}}
+    """
+    problem = assemble(tmp_path, arm(rest)).problem
+    assert_gradients(problem, lambda problem, theta: next(equilibrium(problem, theta=theta)))
+
+
+def test_inverse_dynamics(tmp_path):
+    motion = """
+          tau: {type: torques}
+        forces:
+          spring: {type: rotational_spring_damper, coordinate: A.angle, stiffness: k, natural_angle: 0.1}
+        analysis:
+          type: inverse_dynamics
+          sampling: 0.1
+          duration: 0.1
+          motion: {all: {type: harmonic, amplitude: a, frequency: 1}}
+          sensitivity: {method: ddm, parameters: all}
+    """
+    found = assemble(tmp_path, arm(motion))
+    problem, time = found.problem, np.array([0.0, 0.07])
+    block = InverseAnalysis(problem).at(time)
+    shown = {name: block.sensors[:, rows] for name, rows in found.sensor_rows.items()}
+    np.testing.assert_allclose(shown["A.moment"][:, 2], shown["tau"][:, 0], rtol=1e-12)  # the drive's alone
+    np.testing.assert_allclose(shown["B.force"][:, 2], -shown["tau"][:, 1], rtol=1e-12)
+    h = 1e-3
+    for k, direction in enumerate(problem.theta_rho.T):
+        at = [InverseAnalysis(replace(problem, theta=problem.theta + s * h * direction)) for s in (-2, -1, 1, 2)]
+        values = [analysis.at(time).sensors for analysis in at]
+        slope = (values[0] - 8 * values[1] + 8 * values[2] - values[3]) / (12 * h)
+        np.testing.assert_allclose(block.d_sensors[..., k], slope, atol=1e-8 * np.abs(slope).max())
+
+
+def assert_gradients(problem, last):
+    """Sensitivities of all sensors at an instant against the complex step of the whole analysis."""
+    plain = replace(problem, theta_rho=problem.theta_rho[:, :0], options=replace(problem.options, sensitivity="none"))
+    found = last(problem, None).d_sensors
+    assert np.abs(found).max() > 0.0
+    for k, direction in enumerate(problem.theta_rho.T):
+        exact = last(plain, problem.theta + 1j * EPS * direction).sensors.imag / EPS
+        np.testing.assert_allclose(found[..., k], exact, rtol=0.0, atol=1e-9 * max(1.0, np.abs(exact).max()))
