@@ -114,12 +114,8 @@ class LawTable:
 
     def _from_table(self, law: Any, path: str) -> Term:
         """The spline through a column of a table."""
-        tables = self._system.tables
-        columns = tables.columns(law.file, f"{path}.file")
-        x = tables.times(columns, law.time, f"{path}.time")
-        y = tables.column(columns, law.column, f"{path}.column")
-        block = spline(x.tolist(), y.tolist()) if len(x) == len(y) > 1 else (0.0, 1.0, 0.0, 0.0, 0.0, 0.0)
-        return Term(Law.SPLINE, len(x), lambda: block)
+        rows, curve = self._system.tables.curve(law, path, self._system.geometry.numbers)
+        return Term(Law.SPLINE, rows, lambda: spline(*curve()))
 
     def _breaks(self, law: Any) -> Iterator[float]:
         """Where windows and pieces begin and end."""

@@ -1,6 +1,6 @@
 """The motion that an inverse analysis follows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from mbsim_cli.model.problem import Prescribed
 from mbsim_cli.spec.suggestions import suggest
 
 PATH = "analysis.motion"
+TABLE = f"{PATH}.table"
 _SUFFIXES = ("", ".velocity", ".acceleration")
 
 
@@ -26,7 +27,7 @@ class MotionTable:
         self._tables: Tables = system.tables
         self._columns: Mapping[str, np.ndarray] = {}
         if self._spec.table is not None:
-            self._columns = self._tables.columns(self._spec.table.file, f"{PATH}.table.file")
+            self._columns = self._tables.columns(self._spec.table, TABLE)
 
     def prescribed(self, duration: float, torque_rows: tuple[tuple[int, float], ...]) -> Prescribed:
         """The motion; records an issue for every coordinate that nothing gives."""
@@ -36,6 +37,7 @@ class MotionTable:
         for i, (name, (_, column)) in enumerate(zip(names, self._system.columns, strict=True)):
             if i not in from_table and (law[i] == NONE or (name not in self._spec.laws and _is_euler(column))):
                 self._missing(name, column)
+        self._check_given({names[i] for i in from_table})
         time, table = self._read([names[i] for i in from_table], duration)
         return Prescribed(
             law=np.array(law, dtype=np.int64),
@@ -43,6 +45,7 @@ class MotionTable:
             table_column=np.array(from_table, dtype=np.int64),
             table_time=time,
             table=table,
+            table_scale=self._factors([names[i] for i in from_table]),
             torque_rows=torque_rows,
         )
 
@@ -76,10 +79,12 @@ class MotionTable:
         spec = self._spec.table
         if spec is None:
             return np.zeros(0), np.zeros((1, 0, 0))
-        time = self._tables.times(self._columns, spec.time, f"{PATH}.table.time")
+        suffixes = _SUFFIXES if spec.derivatives == "table" else _SUFFIXES[:1]
+        time = self._tables.argument(spec, TABLE)
+        if "time" in spec.scale:
+            time = float(self._system.geometry.numbers(spec.scale["time"]).real) * time
         read = [
-            [self._tables.column(self._columns, column, f"{PATH}.table") for column in columns]
-            for columns in zip(*(self._column_names(name) for name in names), strict=True)
+            [self._tables.column(spec, TABLE, name, suffix) for name in names] for suffix in (suffixes if names else ())
         ]
         if len(time) > 1:
             self._check_range(time, duration)
@@ -88,10 +93,20 @@ class MotionTable:
             return time, np.zeros((1, len(time), 0))
         return time, np.array([np.column_stack(row) for row in read])
 
-    def _column_names(self, name: str) -> Iterator[str]:
-        spec = self._spec.table
-        suffixes = _SUFFIXES if spec.derivatives == "table" else _SUFFIXES[:1]
-        yield from (spec.columns.get(name, name) + suffix for suffix in suffixes)
+    def _factors(self, names: list[str]) -> np.ndarray:
+        """Indices in theta of the factors on coordinates of the table."""
+        numbers = self._system.geometry.numbers
+        given = [self._spec.table.scale.get(name) for name in names]
+        first = self._system.theta.add(lambda: [1.0 if factor is None else numbers(factor) for factor in given])
+        return first + np.arange(len(names))
+
+    def _check_given(self, from_table: set[str]) -> None:
+        """Record what is said of coordinates that the table does not give."""
+        table = self._spec.table
+        for key in ("columns", "scale") if table is not None else ():
+            for name in set(getattr(table, key)) - {*from_table, *table.arguments}:
+                by_law = "a law gives its motion" if name in self._spec.laws else "the table has no such column"
+                self._system.issue(f"{TABLE}.{key}.{name}", f"{name!r} is not read from the table: {by_law}")
 
     def _check_range(self, time: np.ndarray, duration: float) -> None:
         slack = 1e-9 * max(duration, 1.0)

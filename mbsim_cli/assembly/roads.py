@@ -57,7 +57,10 @@ class RoadTable:
                 return [self._bump(road, position) for position in road.positions]
             case "sum":
                 return [term for name in road.roads for term in self._terms(name, path)]
-        return [self._profile(road, path)]
+            case "table":
+                rows, curve = self._system.tables.curve(road, path, n)
+                return [Term(Law.SPLINE, rows + 2, lambda: straight_ends(*curve()))]
+        return [Term(Law.SPLINE, len(road.x) + 2, lambda: straight_ends(n.vector(road.x), n.vector(road.z)))]
 
     def _bump(self, road: Any, position: Any) -> Term:
         n = self._system.geometry.numbers
@@ -67,18 +70,6 @@ class RoadTable:
             return 0.0, n(road.height), omega, -omega * n(position)
 
         return Term(Law.SINE_POWER, 3, block).within(lambda: n(position), lambda: n(position) + n(road.length))
-
-    def _profile(self, road: Any, path: str) -> Term:
-        if road.file is None:
-            n = self._system.geometry.numbers
-            return Term(Law.SPLINE, len(road.x) + 2, lambda: straight_ends(n.vector(road.x), n.vector(road.z)))
-        tables = self._system.tables
-        columns = tables.columns(road.file, f"{path}.file")
-        x = tables.times(columns, "x", f"{path}.file")
-        z = tables.column(columns, "z", f"{path}.file")
-        known = len(x) == len(z) > 1
-        block = straight_ends(x.tolist(), z.tolist()) if known else straight_ends([0.0, 1.0], [0.0, 0.0])
-        return Term(Law.SPLINE, len(x) + 2 if known else 4, lambda: block)
 
 
 def straight_ends(x: Any, z: Any) -> list[Scalar]:

@@ -105,10 +105,10 @@ def _require_applicable(kind: str, settings: Settings) -> None:
             raise UsageError(f"--{name} means nothing to an analysis of type {kind}; leave it out")
 
 
-def _read_table(path: Path) -> dict[str, np.ndarray]:
+def _read_table(path: Path, delimiter: str = ",") -> dict[str, np.ndarray]:
     from mbsim_cli.io.tables import read_table
 
-    return read_table(path)
+    return read_table(path, delimiter)
 
 
 def blocks_of(problem: Problem, theta: np.ndarray | None = None) -> Iterator[Any]:

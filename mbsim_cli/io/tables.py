@@ -3,6 +3,7 @@
 import csv
 from itertools import takewhile
 from pathlib import Path
+from typing import TextIO
 
 import h5py
 import numpy as np
@@ -11,33 +12,47 @@ from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io.target import FORMAT
 
 HDF5_SUFFIXES = (".h5", ".hdf5", ".hdf")
+_DELIMITERS = (";", "\t", "|")  # that a file of commas would not hold
 _RATES = {"position": "", "velocity": ".velocity", "acceleration": ".acceleration"}
 
 
-def read_table(path: Path) -> dict[str, np.ndarray]:
-    """Return the columns (K,) of a table by name; raise InputOutputError where there is none."""
+def read_table(path: Path, delimiter: str = ",") -> dict[str, np.ndarray]:
+    """Return the columns (K,) of a table by name; raise InputOutputError where there is none.
+
+    Of CSV files; a blank as ``delimiter`` stands for any number of blanks and tabs.
+    """
     try:
-        return _hdf5(path) if path.suffix.lower() in HDF5_SUFFIXES else _csv(path)
+        return _hdf5(path) if path.suffix.lower() in HDF5_SUFFIXES else _csv(path, delimiter)
     except OSError as error:
         raise InputOutputError(f"cannot read {path}: {error.strerror or error}") from error
     except (ValueError, UnicodeDecodeError) as error:
         raise InputOutputError(f"cannot read {path}: {error}") from error
 
 
-def _csv(path: Path) -> dict[str, np.ndarray]:
+def _csv(path: Path, delimiter: str) -> dict[str, np.ndarray]:
     """Numbers below one line of names; lines that begin with # before it are skipped."""
     with path.open(newline="", encoding="utf-8-sig") as stream:
         comments = sum(1 for _ in takewhile(lambda line: line.startswith("#"), stream))
     with path.open(newline="", encoding="utf-8-sig") as stream:
         for _ in range(comments):
             next(stream)
-        names = [name.strip() for name in next(csv.reader(stream), [])]
+        names = _names(stream, delimiter)
         if not names:
             raise ValueError("it is empty; its first line names the columns")
-        numbers = np.loadtxt(stream, delimiter=",", ndmin=2, comments=None)
+        for other in _DELIMITERS if len(names) == 1 else ():
+            if other in names[0]:
+                raise ValueError(f"its first line is one name with {other!r} in it; state it as delimiter")
+        numbers = np.loadtxt(stream, delimiter=None if delimiter == " " else delimiter, ndmin=2, comments=None)
     if numbers.shape[1] not in (0, len(names)):
         raise ValueError(f"{len(names)} names stand over {numbers.shape[1]} columns")
     return dict(zip(names, numbers.T.reshape(len(names), -1), strict=True))
+
+
+def _names(stream: TextIO, delimiter: str) -> list[str]:
+    """Names of the columns: the next line."""
+    if delimiter == " ":
+        return next(stream, "").split()
+    return [name.strip() for name in next(csv.reader(stream, delimiter=delimiter), [])]
 
 
 def _hdf5(path: Path) -> dict[str, np.ndarray]:

@@ -28,7 +28,8 @@ class Trajectory:
         table = self._given.table
         self._table = table if table.shape[0] == 3 else _with_slopes(self._given.table_time, table)
         self._dtheta = problem.theta_rho
-        self.varies = np.flatnonzero(np.any(self._dtheta[self._law_entries()] != 0.0, axis=0))
+        entries = np.concatenate([self._law_entries(), self._given.table_scale])
+        self.varies = np.flatnonzero(np.any(self._dtheta[entries] != 0.0, axis=0))
 
     def _law_entries(self) -> np.ndarray:
         """Entries of theta that the laws of the motion read."""
@@ -44,11 +45,16 @@ class Trajectory:
         shape = (len(time), len(self._given.law))
         motion = Motion(np.ascontiguousarray(time, dtype=float), *(np.zeros(shape) for _ in range(3)))
         prescribe(self._laws, self._theta, self._given.law, self._given.sign, *motion)
-        columns = self._given.table_column
+        columns, factors = self._given.table_column, self._theta[self._given.table_scale]
         if columns.size:
-            for stored, values in zip(motion[1:], _hermite(self._given.table_time, self._table, time), strict=True):
-                stored[:, columns] = self._given.sign[columns] * values
+            for stored, values in zip(motion[1:], self._from_table(time), strict=True):
+                stored[:, columns] = factors * values
         return motion
+
+    def _from_table(self, time: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Columns (B, k) of the table and their rates, without the factors on them."""
+        sign = self._given.sign[self._given.table_column]
+        return tuple(sign * values for values in _hermite(self._given.table_time, self._table, time))
 
     def variation(self, time: np.ndarray) -> MotionVariation:
         """Derivatives (B, n, k) by the k parameters that ``varies`` lists."""
@@ -57,6 +63,10 @@ class Trajectory:
         dtheta = np.ascontiguousarray(self._dtheta[:, self.varies])
         prescribe_arguments = (self._given.law, self._given.sign, np.ascontiguousarray(time, dtype=float))
         vary_prescribed(self._laws, self._theta, dtheta, *prescribe_arguments, *varied)
+        columns, factors = self._given.table_column, dtheta[self._given.table_scale]
+        if factors.any():
+            for stored, values in zip(varied, self._from_table(time), strict=True):
+                stored[:, columns] = values[:, :, None] * factors
         return varied
 
 

@@ -11,16 +11,12 @@ from mbsim_cli.spec.analysis import Sensitivity
 from mbsim_cli.spec.base import Spec, field, require_one
 from mbsim_cli.spec.laws import LawOrName
 from mbsim_cli.spec.number import Number
+from mbsim_cli.spec.tables import TableFile
 
 
-class MotionTable(Spec):
-    """A table of coordinates over time, in a CSV or HDF5 file."""
+class MotionTable(TableFile):
+    """Coordinates, JOINT.coordinate, over time; a result of mbsim serves too."""
 
-    file: str = field("CSV or HDF5 file, relative to the model file; a result of mbsim serves too.", "walk.csv")
-    time: str = field("Column that holds the time [s].", "t", default="time")
-    columns: dict[str, str] = field(
-        "Column of a coordinate, JOINT.coordinate; default the column of that name.", {"q1.angle": "hip"}, default={}
-    )
     derivatives: Literal["spline", "table"] = field(
         "spline: positions only, derivatives are those of a cubic spline; "
         "table: velocities and accelerations stand in columns NAME.velocity and NAME.acceleration.",

@@ -3,12 +3,13 @@
 # mypy: disable-error-code="valid-type"
 # fields are typed by calls that build what pydantic reads
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import model_validator
 
 from mbsim_cli.spec.base import Spec, by_kind, by_type, description, field, require_one
 from mbsim_cli.spec.number import Number
+from mbsim_cli.spec.tables import TableFile
 
 
 class _Law(Spec):
@@ -78,13 +79,13 @@ class Spline(_Law):
         return self
 
 
-class Table(_Law):
+class Table(TableFile, _Law):
     """A natural cubic spline through a column of a file."""
 
-    type: Literal["table"] = field("A column of a CSV or HDF5 file.", "table")
-    file: str = field("CSV or HDF5 file, relative to the model file.", "ground_reactions.csv")
-    column: str = field("Column that holds the values.", "Fz_left")
-    time: str = field("Column that holds the times [s], increasing.", "t", default="time")
+    arguments: ClassVar[tuple[str, ...]] = ("time", "x")
+    values: ClassVar[tuple[str, ...]] = ("value",)
+
+    type: Literal["table"] = field("Columns time (or x, where it is not time) and value of a file.", "table")
 
 
 class OneSided(_Law):

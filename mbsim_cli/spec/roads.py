@@ -1,11 +1,10 @@
 """Roads: their height along x, in global axes with z up; they reach to both sides in y."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
-from pydantic import model_validator
-
-from mbsim_cli.spec.base import Spec, by_kind, by_type, description, field, require_one
+from mbsim_cli.spec.base import Spec, by_kind, by_type, description, field
 from mbsim_cli.spec.number import Number
+from mbsim_cli.spec.tables import TableFile
 
 _ZERO = Number(0.0)
 
@@ -63,17 +62,17 @@ class Profile(_Road):
     """A natural cubic spline through a table, straight on both sides of it."""
 
     type: Literal["profile"] = field("A table of heights.", "profile")
-    x: list[Number] | None = field("Places, increasing [m]; or give file.", [0, 1, 2], default=None, min_length=2)
-    z: list[Number] | None = field("Heights [m].", [0, 0.02, 0], default=None, min_length=2)
-    file: str | None = field(
-        "CSV or HDF5 file with columns x and z, relative to the model file.", "r.csv", default=None
-    )
+    x: list[Number] = field("Places, increasing [m].", [0, 1, 2], min_length=2)
+    z: list[Number] = field("Heights [m].", [0, 0.02, 0], min_length=2)
 
-    @model_validator(mode="after")
-    def _one_table(self) -> "Profile":
-        wrong = (self.x is None) != (self.z is None) or (self.x is None) == (self.file is None)
-        require_one(self, "x and z, or file", wrong)
-        return self
+
+class MeasuredProfile(TableFile, _Road):
+    """The same from a file."""
+
+    arguments: ClassVar[tuple[str, ...]] = ("x",)
+    values: ClassVar[tuple[str, ...]] = ("z",)
+
+    type: Literal["table"] = field("Columns x and z of a file.", "table")
 
 
 class RoadSum(_Road):
@@ -83,6 +82,6 @@ class RoadSum(_Road):
     roads: list[str] = field("Their names.", ["hill", "bumps"], min_length=2)
 
 
-SimpleRoad = by_type(Flat, Ramp, Step, Sinusoidal, Bumps, Profile)
-Road = by_type(Flat, Ramp, Step, Sinusoidal, Bumps, Profile, RoadSum)
+SimpleRoad = by_type(Flat, Ramp, Step, Sinusoidal, Bumps, Profile, MeasuredProfile)
+Road = by_type(Flat, Ramp, Step, Sinusoidal, Bumps, Profile, MeasuredProfile, RoadSum)
 RoadOrName = by_kind(text=str, mapping=SimpleRoad)

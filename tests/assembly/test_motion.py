@@ -81,21 +81,111 @@ def _without(name):
     [
         ("laws: {a.angle: {type: constant, value: 1}}", None, ": nothing gives the motion of 'b.angle'"),
         (TABLE, None, ".table.file: cannot read x.csv: No such file"),
-        (TABLE, _without("time"), ".table.time: the table has no column 'time'"),
+        (TABLE, _without("time"), ".table.columns.time: the table has no column 'time'"),
         (TABLE, _without("b.angle"), ".table: nothing gives the motion of 'b.angle'"),
-        (TABLE, GOOD | HOLE, ".table: column 'b.angle' of the table holds nan in row 6"),
-        (TABLE, GOOD | MIXED, ".table.time: the times of the table must increase, but 0.1 s follows 0.2 s"),
+        (TABLE, GOOD | HOLE, ".table.columns.b.angle: column 'b.angle' of the table holds nan in row 6"),
+        (TABLE, GOOD | MIXED, ".table.columns.time: column 'time' of the table must increase, but 0.1 follows 0.2"),
         (TABLE, SHORT, ".table: the table covers 0 s to 0.5 s, the analysis 0 s to 1 s"),
-        ("table: {file: x.csv, columns: {a.angle: hip}}", GOOD, ".table: the table has no column 'hip'"),
+        (
+            "table: {file: x.csv, columns: {a.angle: hip}}",
+            GOOD,
+            ".table.columns.a.angle: the table has no column 'hip'",
+        ),
         (
             "table: {file: x.csv, derivatives: table}",
             GOOD | RATES,
-            ".table: the table has no column 'b.angle.velocity'",
+            ".table.columns.b.angle: the table has no column 'b.angle.velocity'",
+        ),
+        (
+            "laws: {a.angle: {type: constant, value: 1}}, table: {file: x.csv, scale: {a.angle: deg}}",
+            GOOD,
+            ".table.scale.a.angle: 'a.angle' is not read from the table: a law gives its motion",
+        ),
+        (
+            "all: {type: constant, value: 1}, table: {file: x.csv, scale: {a.angle: deg}}",
+            _without("a.angle"),
+            ".table.scale.a.angle: 'a.angle' is not read from the table: the table has no such column",
         ),
     ],
 )
 def test_faults(tmp_path, motion, table, expected):
     assert _issue(tmp_path, motion, table).startswith("analysis.motion" + expected)
+
+
+def test_columns_in_other_units(tmp_path):
+    table = {"t": 1000 * TIME, "hip": np.degrees(TIME**3), "hip.velocity": np.degrees(3 * TIME**2)}
+    table |= {"hip.acceleration": np.degrees(6 * TIME)}
+    for derivatives in ("spline", "table"):
+        motion = (
+            "all: {type: constant, value: 2}, table: {file: x.csv, columns: {time: t, b.angle: hip}, "
+            f"scale: {{time: 1e-3, b.angle: deg}}, derivatives: {derivatives}}}"
+        )
+        found = Trajectory(_problem(tmp_path, motion, table)).at(np.array([0.25, 0.6]))
+        assert np.allclose(found.position[:, 1], [0.25**3, 0.6**3], atol=1e-14)
+        assert np.allclose(found.velocity[:, 1], [3 * 0.25**2, 3 * 0.6**2], atol=1e-13)
+
+
+LAW = """\
+mbsim: 1
+parameters: {s: {value: 1000, unit: N}, c: 0.001}
+bodies: {ball: {mass: 1, inertia: {xx: 1, yy: 1, zz: 1}}}
+joints: {free: {type: floating, bodies: [ground, ball]}}
+forces: {push: {type: force, point: ball.origin, value: [1, 0, 0], law: TABLE}}
+sensors: {x: {type: position, point: ball.origin}}
+objectives: {way: {final: x.x}}
+analysis: {sensitivity: {method: ddm, parameters: all}}
+"""
+
+
+def test_factors_of_a_law_are_design_parameters(tmp_path):
+    read = {"t": 1000 * TIME, "F": TIME**2 / 1000}
+    text = LAW.replace("TABLE", "{type: table, file: f.csv, columns: {time: t, value: F}, scale: {time: c, value: s}}")
+    assembled = build(spec.load(write(tmp_path, text)), read_table=lambda path: read)
+    problem = assembled.problem
+    first = problem.model.laws.theta[problem.model.forces.law[0, 0]]
+    assert np.allclose(problem.theta[first : first + 11], TIME)
+    step = 1e-6
+    for k, (name, value) in enumerate((("s", 1000.0), ("c", 0.001))):
+        moved = [assembled.at({name: value * (1 + sign * step)}).problem.theta for sign in (1, -1)]
+        numerical = (moved[0] - moved[1]) / (2 * step * value)
+        found = problem.theta_rho[:, k]
+        assert np.abs(found).max() > 0 and np.allclose(found, numerical, rtol=1e-7, atol=1e-7 * np.abs(found).max())
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ("file: f.csv, columns: {val: F}", "laws.a.columns.val: unknown quantity 'val' of a table"),
+        ("file: f.csv, columns: {time: t}, scale: {x: 2}", "laws.a: time and x both name the argument of the table"),
+        ("file: f.csv, scale: {time: 0}", "laws.a.scale.time: must be greater than zero, is 0"),
+        ("file: f.csv, scale: {value: 0}", "laws.a.scale.value: must not be zero"),
+        ("file: f.h5, delimiter: ;", "laws.a.delimiter: an HDF5 file has no delimiter"),
+        ("file: f.csv, delimiter: comma", "laws.a.delimiter: must be one character that no number holds"),
+        ("file: f.csv, column: F", "laws.a.column: unknown key 'column'"),
+    ],
+)
+def test_faults_of_the_description(tmp_path, table, expected):
+    with pytest.raises(ModelError) as caught:
+        spec.load(write(tmp_path, f"mbsim: 1\nlaws: {{a: {{type: table, {table}}}}}\n"))
+    (issue,) = caught.value.issues
+    assert f"{issue.path}: {issue.message}" == expected
+
+
+def test_the_factor_on_the_time_of_a_motion_is_no_parameter(tmp_path):
+    with pytest.raises(ModelError, match="must not depend on parameters"):
+        _problem(tmp_path, "table: {file: x.csv, scale: {time: A}}", GOOD)
+
+
+@pytest.mark.parametrize("derivatives", ["spline", "table"])
+def test_the_factor_on_a_coordinate_is_one(tmp_path, derivatives):
+    table = GOOD | {f"{joint}.angle{rate}": np.sin(TIME) for joint in "ab" for rate in (".velocity", ".acceleration")}
+    motion = f"table: {{file: x.csv, scale: {{a.angle: A**2}}, derivatives: {derivatives}}}"
+    time = np.array([0.13, 0.6])
+    trajectory = Trajectory(_problem(tmp_path, motion, table, sensitivity="ddm"))
+    assert trajectory.varies.tolist() == [0]
+    found, varied = trajectory.at(time), trajectory.variation(time)
+    for value, by_A in zip(found[1:], varied, strict=True):
+        assert np.allclose(by_A[:, 0, 0], 2 / 0.5 * value[:, 0], rtol=1e-14) and not by_A[:, 1].any()
 
 
 def test_loops_and_constraints_are_told_from_trees(tmp_path):
@@ -116,7 +206,8 @@ def test_loops_and_constraints_are_told_from_trees(tmp_path):
 
 def test_forces_from_tables(tmp_path):
     text = MODEL.replace("MOTION", "all: {type: constant, value: 1}").replace("analysis", (
-        "forces: {push: {type: force, point: b.origin, value: [0, 1, 0], law: {type: table, file: f.h5, column: F}}}\n"
+        "forces: {push: {type: force, point: b.origin, value: [0, 1, 0], law: measured}}\n"
+        "laws: {measured: {type: table, file: f.h5, columns: {value: F}}}\n"
         "analysis"
     ))  # fmt: skip
     problem = build(spec.load(write(tmp_path, text)), read_table=lambda path: {"time": TIME, "F": 3 * TIME}).problem

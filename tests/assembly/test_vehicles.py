@@ -49,10 +49,10 @@ def with_law(tmp_path, law):
     return law_of(assemble(tmp_path, text, sensitivity="ddm", sensitivity_parameters=["A", "T"]))
 
 
-def with_road(tmp_path, road, more=""):
+def with_road(tmp_path, road, more="", **options):
     """A tyre on a road."""
     text = CAR + f"roads:\n  track: {road}\n{more}forces:" + TYRE.replace("tyre:", "probe:", 1).replace("ROAD", "track")
-    return law_of(assemble(tmp_path, text, sensitivity="ddm", sensitivity_parameters=["x_s", "H"]))
+    return law_of(assemble(tmp_path, text, sensitivity="ddm", sensitivity_parameters=["x_s", "H"], **options))
 
 
 def test_a_law_in_a_window_counts_from_its_start(tmp_path):
@@ -142,6 +142,18 @@ def test_a_profile_goes_on_straight(tmp_path):
     for place in (0.0, 0.3, 1.0, 2.2, 3.0):
         assert at(place)[0] == pytest.approx(float(spline(place)), abs=1e-15)
     assert at(-5.0)[0] == pytest.approx(float(spline(0) - 5 * spline(0, 1)))
+    assert at(7.0)[0] == pytest.approx(float(spline(3) + 4 * spline(3, 1)))
+
+
+def test_a_road_from_a_file_is_a_profile_in_its_units(tmp_path):
+    x, z = np.array([0.0, 1.0, 1.5, 3.0]), np.array([0.0, 0.1, -0.05, 0.02])
+    spline = CubicSpline(x, z, bc_type="natural")
+    road = "{type: table, file: r.csv, columns: {x: s, z: h}, scale: {x: 0.01, z: H}}"
+    read = {"s": 100 * x, "h": z / 0.05}
+    at = with_road(tmp_path, road, read_table=lambda path: read)
+    for place in (0.3, 2.2):
+        assert at(place)[0] == pytest.approx(float(spline(place)), abs=1e-15)
+        assert at(place)[1]["H"] == pytest.approx(float(spline(place)) / 0.05, abs=1e-14)
     assert at(7.0)[0] == pytest.approx(float(spline(3) + 4 * spline(3, 1)))
 
 

@@ -7,7 +7,7 @@ from mbsim_cli.cli import analysis, recording
 from mbsim_cli.errors import AnalysisError
 
 DRIVEN = """\
-  motion: {type: motion, coordinate: A.angle, law: {type: table, file: TABLE, time: time, column: A.angle}}
+  motion: {type: motion, coordinate: A.angle, law: {type: table, file: TABLE, columns: {value: A.angle}}}
 """
 
 

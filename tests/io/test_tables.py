@@ -17,6 +17,21 @@ def test_csv(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("delimiter", "text"),
+    [(";", "t;a\n0;1\n1;2\n"), ("\t", "t\ta\n0\t1\n1\t2\n"), (" ", "# comment\nt   a\n 0 \t 1\n1  2\n")],
+)
+def test_other_delimiters(tmp_path, delimiter, text):
+    (tmp_path / "a.csv").write_text(text)
+    assert {name: values.tolist() for name, values in read_table(tmp_path / "a.csv", delimiter).items()} == {
+        "t": [0, 1],
+        "a": [1, 2],
+    }
+    if delimiter != " ":
+        with pytest.raises(InputOutputError, match="state it as delimiter"):
+            read_table(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("", "it is empty"),

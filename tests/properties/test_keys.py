@@ -21,6 +21,9 @@ ELSEWHERE = {
     ("model_file.ModelFile", "include"): "tests/spec/test_include.py",
     ("model_file.ModelFile", "repeat"): "tests/spec/test_repeat.py",
     ("model_file.ModelFile", "mbsim"): "the one version there is",
+    ("laws.Table", "delimiter"): "tests/io/test_tables.py",
+    ("roads.MeasuredProfile", "delimiter"): "tests/io/test_tables.py",
+    ("inverse.MotionTable", "delimiter"): "tests/io/test_tables.py",
     ("orientation.Orientation", "rotation_matrix"): "no entry of a rotation changes alone; see below",
     ("points.DesignVector", "bodies"): "what names the vector on a body fails without it; see below",
 }

@@ -14,6 +14,7 @@ from mbsim_cli.spec.rules import (
     numbers,
     reactions,
     references,
+    tables,
     vectors,
     vehicles,
 )
@@ -27,6 +28,7 @@ RULES: tuple[Callable[[Review], None], ...] = (
     bodies.check,
     graph.check,
     laws.check,
+    tables.check,
     vehicles.check,
     formulas.check,
     analysis.check,

@@ -34,23 +34,23 @@ def expressions_of(model: ModelFile) -> Iterator[tuple[Path, Number]]:
         entries = getattr(model, section)
         if type(entries) is dict:  # what tables stand for is not written in the file
             entries = {name: entry for name, entry in entries.items() if (section, name) not in model._made}
-        yield from _walk(entries, (section,))
+        yield from ((path, number) for path, number in walk(entries, (section,), Number) if number.literal is None)
 
 
-def _walk(value: Any, path: Path) -> Iterator[tuple[Path, Number]]:
-    if type(value) is Number:
-        if value.literal is None:
-            yield path, value
+def walk(value: Any, path: Path, kind: type) -> Iterator[tuple[Path, Any]]:
+    """Yield what is of a kind in a part of the file, with its path."""
+    if isinstance(value, kind):
+        yield path, value
     elif isinstance(value, Spec):
         for name, entry in value.__dict__.items():
             if entry is not None and type(entry) is not str:
-                yield from _walk(entry, (*path, type(value).model_fields[name].alias or name))
+                yield from walk(entry, (*path, type(value).model_fields[name].alias or name), kind)
     elif type(value) is dict:
         for name, entry in value.items():
-            yield from _walk(entry, (*path, name))
+            yield from walk(entry, (*path, name), kind)
     elif type(value) is list:
         for index, entry in enumerate(value):
-            yield from _walk(entry, (*path, index))
+            yield from walk(entry, (*path, index), kind)
 
 
 def _faults(review: Review, number: Number, known: set[str]) -> Iterator[ExpressionError]:

@@ -61,8 +61,10 @@ class References:
             self.coordinate((*path, "laws", coordinate), coordinate, key=True)
             if isinstance(law, str):
                 self.law((*path, "laws", coordinate), law)
-        for coordinate in motion.table.columns if motion.table is not None else ():
-            self.coordinate((*path, "table", "columns", coordinate), coordinate, key=True)
+        for place in ("columns", "scale") if motion.table is not None else ():
+            for coordinate in getattr(motion.table, place):
+                if coordinate not in motion.table.arguments:
+                    self.coordinate((*path, "table", place, coordinate), coordinate, key=True)
 
     def _carried(self, section: str, name: str, given: Any, bodies: set[str]) -> None:
         if isinstance(given, DesignPoint | DesignVector):

@@ -58,7 +58,7 @@ def _road(review: Review, path: Path, road: Any) -> None:
         start, end = review.value(road.start), review.value(road.end)
         if start is not None and end is not None and end <= start:
             review.report((*path, "end"), f"the ramp ends at {end:g}, not behind its start at {start:g}")
-    elif isinstance(road, Profile) and road.x is not None and road.z is not None:
+    elif isinstance(road, Profile):
         if len(road.x) != len(road.z):
             review.report((*path, "z"), f"{len(road.z)} heights stand for {len(road.x)} places")
         values = [review.value(number) for number in road.x]

@@ -1,0 +1,35 @@
+"""Tables in files, wherever a model takes one: which file, which of its columns, in which units."""
+
+# mypy: disable-error-code="valid-type"
+# fields are typed by calls that build what pydantic reads
+
+from typing import ClassVar
+
+from mbsim_cli.spec.base import Spec, field
+from mbsim_cli.spec.number import Number
+
+
+class TableFile(Spec):
+    """Columns of a CSV or HDF5 file: an increasing argument, and values over it."""
+
+    arguments: ClassVar[tuple[str, ...]] = ("time",)  # keys that the argument may have; one is given
+    values: ClassVar[tuple[str, ...]] = ()  # keys of the values; none: coordinates of joints
+
+    file: str = field("CSV or HDF5 file, relative to the model file.", "measured.csv")
+    columns: dict[str, str] = field(
+        "Column of the file for each quantity; default the column of the quantity's name.", {"time": "t"}, default={}
+    )
+    scale: dict[str, Number] = field(
+        "Factors on the columns, to SI units, by quantity.", {"time": 0.001}, {"z": "mm"}, default={}
+    )
+    delimiter: str | None = field("What stands between the numbers of a CSV file; default a comma.", ";", default=None)
+
+    @property
+    def argument(self) -> str:
+        """Key of the argument."""
+        named = {*self.columns, *self.scale}
+        return next((key for key in self.arguments if key in named), self.arguments[0])
+
+    def column(self, quantity: str) -> str:
+        """Column of the file that holds a quantity."""
+        return self.columns.get(quantity, quantity)
