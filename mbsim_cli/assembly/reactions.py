@@ -31,7 +31,9 @@ class ReactionTable:
             if spec.type == "motion":
                 self._motions.setdefault(split(spec.coordinate)[0], []).append(name)
         self._rows: list[tuple[int, int, int, int, int, int]] = []
-        self._first, self._equation, self._sign = [0], [], []
+        self._first = [0]
+        self._equation: list[int] = []
+        self._sign: list[int] = []
 
     def add(self, spec: Any) -> None:
         """Add a reaction of the model file."""
@@ -72,14 +74,16 @@ class ReactionTable:
             self._sign.append(-1 if pair != NONE and self._pairs.bodies(pair)[1] != on else 1)
 
     def _axes(self, spec: Any, joint: str | None, on: str, bodies: tuple[str, str]):
-        if spec.axes == "joint":
-            return bodies[0], lambda geometry: joint_frames(geometry, self._system.joints[joint]).R_a
+        if spec.axes == "joint" and joint is not None:
+            between = self._system.joints[joint]
+            return bodies[0], lambda geometry: joint_frames(geometry, between).R_a
         return (on if spec.axes == "body" else "ground"), lambda geometry: IDENTITY
 
     def _point(self, spec: Any, joint: str | None, bodies: tuple[str, str]):
         """The joint's point on its second body, or that of the constraint."""
         if joint is not None:
-            return bodies[1], lambda geometry: joint_frames(geometry, self._system.joints[joint]).p_b
+            between = self._system.joints[joint]
+            return bodies[1], lambda geometry: joint_frames(geometry, between).p_b
         constraint = self._system.model_file.constraints[spec.constraint]
         if constraint.type == "angle":
             return bodies[1], lambda geometry: ZERO  # a couple is the same about every point
@@ -105,17 +109,19 @@ def _frozen(reactions: Reactions) -> Reactions:
 def _with(model: Model, identities: Sequence[Identity]) -> Model:
     """The model with equations that the coordinates have no part in."""
     count, kept = len(identities), model.measures
-    measures = Measures(
-        [*kept.kind, *(identity.kind for identity in identities)],
-        [*kept.pair, *(identity.pair for identity in identities)],
-        [*kept.theta, *(identity.block for identity in identities)],
-        [*kept.first, *[kept.first[-1]] * count],
-        kept.coordinate,
+    measures = table(
+        Measures,
+        kind=[*kept.kind, *(identity.kind for identity in identities)],
+        pair=[*kept.pair, *(identity.pair for identity in identities)],
+        theta=[*kept.theta, *(identity.block for identity in identities)],
+        first=[*kept.first, *[kept.first[-1]] * count],
+        coordinate=kept.coordinate,
     )
     first = len(kept.kind)
-    constraints = Constraints(
-        [*model.constraints.measure, *range(first, first + count)],
-        [*model.constraints.theta, *(identity.target for identity in identities)],
-        [*model.constraints.law, *[NONE] * count],
+    constraints = table(
+        Constraints,
+        measure=[*model.constraints.measure, *range(first, first + count)],
+        theta=[*model.constraints.theta, *(identity.target for identity in identities)],
+        law=[*model.constraints.law, *[NONE] * count],
     )
     return model._replace(measures=measures, constraints=constraints)

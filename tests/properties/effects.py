@@ -45,7 +45,16 @@ class Effects:
     def solver(self) -> Any:
         """What the solver receives."""
         p = self.assembled.problem
-        numbers = (p.theta, p.theta_rho, p.independent, p.independent_velocity, p.automatic, p.hold, p.prescribed)
+        numbers = (
+            p.theta,
+            p.theta_rho,
+            p.independent,
+            p.independent_velocity,
+            p.automatic,
+            p.hold,
+            p.prescribed,
+            p.reacting,
+        )
         return (p.model, p.names, self.assembled.sensor_rows, numbers, self.method, controls(p))
 
     @cached_property

@@ -30,7 +30,7 @@ def _exists(review: Review, path: Path, sensor: Reaction) -> bool:
 def _fits(review: Review, path: Path, sensor: Reaction) -> None:
     spec = review.model.constraints[sensor.constraint] if sensor.constraint else None
     kind = spec.type if spec else ""
-    if kind == "coupling":
+    if spec and kind == "coupling":
         joints = list(dict.fromkeys(name.partition(".")[0] for name in spec.terms))
         if sensor.joint not in joints:
             hint = "name one of " + ", ".join(joints) + " as joint"
