@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.assembly.continuation import INSTANTS, Continuation, continuation, weighed
+from mbsim_cli.assembly.uncertainty import IntegralErrors, Uncertainty
 from mbsim_cli.model.problem import Block
 
 
@@ -93,9 +94,10 @@ class _Stream:
         self.objective, self.p = objective, p
         self._tail: tuple[np.ndarray, ...] = ()  # time, value, derivative of the last instants
         self.start = 0.0
+        self._ahead: float | None = None  # by how much time the motion is ahead at the last instant
 
-    def add(self, block: Block) -> None:
-        """Take the next instants in."""
+    def add(self, block: Block, shift: np.ndarray | None = None) -> None:
+        """Take the next instants in; ``shift`` (B,) is by how much time their motion is ahead, None if not known."""
         time = block.time
         fresh = (time, *integrand_of(self.objective, block))
         if self._tail:
@@ -104,10 +106,21 @@ class _Stream:
         else:
             joined, first, self.start = fresh, 0, time[0]
         self._tail = tuple(column[-INSTANTS:].copy() for column in joined)
-        self.take(*(column[first:] for column in joined))
+        time, value, derivative = (column[first:] for column in joined)
+        shifts = np.zeros(len(time))
+        if shift is not None:
+            shifts[len(time) - len(shift) :] = shift
+            shifts[: len(time) - len(shift)] = self._ahead
+        self._ahead = None if shift is None else float(shifts[-1])
+        self.take(time, value, derivative, shifts)
 
-    def take(self, time: np.ndarray, value: np.ndarray, derivative: np.ndarray) -> None:
+    def take(self, time: np.ndarray, value: np.ndarray, derivative: np.ndarray, shift: np.ndarray) -> None:
         """Take a connected run of instants in."""
+        raise NotImplementedError
+
+    @property
+    def uncertainty(self) -> Uncertainty:
+        """Estimated discretisation error; without the motion's share where that is not known."""
         raise NotImplementedError
 
     @property
@@ -138,11 +151,17 @@ class _Integral(_Stream):
     def __init__(self, objective: Objective, p: int):
         super().__init__(objective, p)
         self._value, self._gradient = 0.0, np.zeros(p)
+        self._errors = IntegralErrors(p)
 
-    def take(self, time, value, derivative):
+    def take(self, time, value, derivative, shift):
         weights = _weights(time)
         self._value = self._value + weights @ value
         self._gradient = self._gradient + weights @ derivative
+        self._errors.add((time, value, derivative, shift), weights)
+
+    @property
+    def uncertainty(self):
+        return self._errors.of_integral
 
     @property
     def value(self):
@@ -157,8 +176,22 @@ class _Integral(_Stream):
 class _Final(_Stream):
     """Value at the end."""
 
-    def take(self, time, value, derivative):
+    def __init__(self, objective: Objective, p: int):
+        super().__init__(objective, p)
+        self._size, self._gradient_size = 0.0, np.zeros(p)
+
+    def take(self, time, value, derivative, shift):
         """The last instants are kept anyway."""
+        self._size = max(self._size, np.abs(value).max())
+        self._gradient_size = np.maximum(self._gradient_size, np.abs(derivative).max(axis=0))
+
+    @property
+    def uncertainty(self):
+        """By the motion; there is no quadrature."""
+        rate, (_, value, derivative) = self.rest.rate, self._tail
+        ahead = np.nan if self._ahead is None else self._ahead
+        error, by_parameters = (np.abs(weighed(rate, column) * ahead) for column in (value, derivative))
+        return Uncertainty(float(error), by_parameters, self._size, self._gradient_size)
 
     @property
     def value(self):
@@ -176,12 +209,15 @@ class _Maximum(_Stream):
     def __init__(self, objective: Objective, p: int):
         super().__init__(objective, p)
         self._top, self._sum, self._moment, self._slope = -np.inf, 0.0, 0.0, np.zeros(p)
+        self._errors = IntegralErrors(p)
 
-    def take(self, time, value, derivative):
+    def take(self, time, value, derivative, shift):
         exponent = self.objective.sharpness * value
         top = max(self._top, float(exponent.real.max()))
         shrink = np.exp(self._top - top)
-        weight = _weights(time) * np.exp(exponent - top)
+        weights, share = _weights(time), np.exp(exponent - top)
+        weight = weights * share
+        self._errors.add((time, share, share[:, None] * derivative, shift), weights, shrink)
         self._sum = shrink * self._sum + weight.sum()
         self._moment = shrink * self._moment + weight @ value
         self._slope = shrink * self._slope + weight @ derivative
@@ -215,6 +251,12 @@ class _Maximum(_Stream):
         explicit = by_sharpness * np.asarray(self.objective.sharpness_rho)[: self.p]
         return slope / total + explicit + self.by_end(by_end)
 
+    @property
+    def uncertainty(self):
+        if self.still:
+            return Uncertainty(0.0, np.zeros(self.p), 0.0, np.zeros(self.p))
+        return self._errors.of_smooth_maximum(self._sum, self._slope / self._sum, self.objective.sharpness)
+
 
 class _Expression:
     """Expression of other objectives."""
@@ -223,10 +265,10 @@ class _Expression:
         self.objective, self.p = objective, p
         self.parts = {operand.name: Accumulator(operand, p) for operand in objective.operands}
 
-    def add(self, block: Block) -> None:
+    def add(self, block: Block, shift: np.ndarray | None = None) -> None:
         """Take the next instants in."""
         for part in self.parts.values():
-            part.add(block)
+            part.add(block, shift)
 
     def _arguments(self):
         operands = {name: np.reshape(part.value, (1, 1)) for name, part in self.parts.items()}
@@ -244,10 +286,20 @@ class _Expression:
         explicit = self.objective.integrand.by_parameter(*self._arguments())
         return total + [explicit[name][0] if name in explicit else 0.0 for name in self.objective.parameters[: self.p]]
 
+    @property
+    def uncertainty(self):
+        """Of the operands, along the expression's derivatives; its curvature is left out."""
+        total = np.zeros((2, 1 + self.p))
+        for name, partial in self.objective.integrand.by_sensor(*self._arguments()).items():
+            part = self.parts[name].uncertainty
+            rows = np.append(part.value, part.gradient), np.append(part.size, part.gradient_size)
+            total += np.abs(partial[0, 0]) * np.abs(rows)
+        return Uncertainty(total[0, 0], total[0, 1:], total[1, 0], total[1, 1:])
+
 
 _KINDS = {"integral": _Integral, "final": _Final, "maximum": _Maximum, "expression": _Expression}
 
 
 def Accumulator(objective: Objective, p: int):
-    """Accumulator of one objective: ``add(block)``, then ``value`` and ``gradient`` (p,)."""
+    """Accumulator of one objective: ``add(block, shift)``, then ``value``, ``gradient`` (p,) and ``uncertainty``."""
     return _KINDS[objective.kind](objective, p)

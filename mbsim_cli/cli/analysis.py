@@ -58,10 +58,11 @@ class Timing:
 
 @dataclass(frozen=True)
 class Gradient:
-    """A value and its derivatives (p,) by the parameters of the analysis."""
+    """A value and its derivatives (p,) by the parameters of the analysis, and their estimated discretisation errors."""
 
     value: float
     gradient: np.ndarray
+    uncertainty: Any = None  # assembly.uncertainty.Uncertainty; None where only numbers are compared
 
 
 def load(path: Path, settings: Settings) -> Any:
@@ -126,6 +127,13 @@ def blocks_of(problem: Problem, theta: np.ndarray | None = None) -> Iterator[Any
     return forward(replace(problem, options=replace(problem.options, output_interval=1)), theta=theta)
 
 
+def resolution_of(problem: Problem) -> Any:
+    """What watches how well the steps of an analysis resolve its motion."""
+    from mbsim_cli.solve import resolution
+
+    return resolution.resolution_of(problem)
+
+
 def compile_kernels(problem: Problem, quiet: bool, theta: np.ndarray | None = None) -> float:
     """Load or compile what the analysis needs, by its first step; return the seconds it took."""
     start = perf_counter()
@@ -144,16 +152,26 @@ def evaluate(
     problem: Problem,
     objectives: Sequence[Any],
     consumers: Sequence[Callable[[Block], None]] = (),
+    resolution: Any = None,
 ) -> dict[str, Gradient]:
     """Run the analysis once; every block goes to the consumers. Return the objectives.
 
-    Objectives need every step, so thinning is left to the consumers.
+    Objectives need every step, so thinning is left to the consumers. ``resolution`` watches how well the steps
+    resolve the motion.
     """
     unknown = UnknownReactions(problem, objectives)
-    accumulators = _accumulate(problem, objectives, (*consumers, unknown.add))
-    results = {name: Gradient(float(a.value), np.asarray(a.gradient, float)) for name, a in accumulators.items()}
+    accumulators = _accumulate(problem, objectives, (*consumers, unknown.add), resolution=resolution)
+    results = {
+        name: Gradient(float(a.value), np.asarray(a.gradient, float), _uncertainty(a, resolution))
+        for name, a in accumulators.items()
+    }
     _require_finite(results, unknown.objectives)
     return results
+
+
+def _uncertainty(accumulator: Any, resolution: Any) -> Any:
+    found = accumulator.uncertainty
+    return found if resolution is None or resolution.enough else found.unknown()
 
 
 def _accumulate(
@@ -161,6 +179,7 @@ def _accumulate(
     objectives: Sequence[Any],
     consumers: Sequence[Callable[[Block], None]] = (),
     theta: np.ndarray | None = None,
+    resolution: Any = None,
 ) -> dict[str, Any]:
     """Accumulators of the objectives after a run; inside a shield, interruption waits for the end of a block."""
     from mbsim_cli.assembly.objectives import Accumulator
@@ -169,8 +188,11 @@ def _accumulate(
     accumulators = {objective.name: Accumulator(objective, p) for objective in objectives}
     with np.errstate(all="ignore"):  # what is not finite is reported by the caller, as a sentence
         for block in blocks_of(problem, theta):
-            for take in (*consumers, *(accumulator.add for accumulator in accumulators.values())):
+            shift = resolution.add(block) if resolution else None
+            for take in consumers:
                 take(block)
+            for accumulator in accumulators.values():
+                accumulator.add(block, shift)
             poll()
     return accumulators
 

@@ -24,6 +24,7 @@ def command(result: ResultPath, json: options.Json = False) -> None:
 
 
 def _print(found: dict[str, Any]) -> None:
+    from mbsim_cli.cli.discretisation import in_words
     from mbsim_cli.cli.output import console, objectives_table, plain_table, say
 
     say(f"{found['file']}: mbsim result, {found['status']}, {found['bytes'] / 1e6:.1f} MB")
@@ -36,6 +37,7 @@ def _print(found: dict[str, Any]) -> None:
         + (f", {found['start']:g} to {found['end']:g} s" * bool(found["instants"])),
         "seconds": ", ".join(f"{name} {value:.2f}" for name, value in found["timing"].items()) or "unknown",
         "work": ", ".join(f"{count} {name}" for name, count in found["work"].items()) or "not counted",
+        "errors": in_words(found["discretisation"]),
         "warnings": "; ".join(found["warnings"]) or "none",
     }
     for name, text in facts.items():

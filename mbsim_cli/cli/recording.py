@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.cli import analysis, signals
+from mbsim_cli.cli import analysis, discretisation, signals
 from mbsim_cli.cli.analysis import Gradient, Settings, Timing
 from mbsim_cli.cli.contact import ContactHealth
 from mbsim_cli.cli.differences import derivative, scale_of
@@ -43,6 +43,7 @@ def record(path: Path, output: Path, settings: Settings, *, quiet: bool, force: 
     timing.compile = analysis.compile_kernels(assembled.problem, quiet)
 
     health = health_of(assembled.problem, assembled.objectives)
+    resolution = analysis.resolution_of(assembled.problem)
     contact = ContactHealth(assembled.problem, assembled.contacts)
     unknown = UnknownReactions(assembled.problem, assembled.objectives, assembled.sensor_rows, assembled.overdetermined)
     steps: dict[str, Any] = {}
@@ -52,12 +53,15 @@ def record(path: Path, output: Path, settings: Settings, *, quiet: bool, force: 
             say(f"mbsim: removed {left}, which a run that was killed had left", quiet)
         try:
             signals.poll()
-            results = _solve(assembled, writer, (health.add, contact.add, unknown.add), timing, quiet)
+            watch = (health.add, contact.add, unknown.add)
+            results = _solve(assembled, writer, watch, resolution, timing, quiet)
             if method == "fd":
                 results, steps = _differences(path, settings, model_file, named, results, timing, quiet)
             writer.objectives(_stored(assembled.objectives, results, method))
             warnings = [*health.warnings, *contact.warnings, *unknown.warnings]
-            writer.finish(asdict(timing), warnings, health.work)
+            warnings += discretisation.warnings(resolution, results, named.parameters, assembled.problem.options)
+            resolved = discretisation.of_motion(resolution)
+            writer.finish(asdict(timing), warnings, health.work, resolved)
         except (signals.Stopped, AnalysisError) as stop:
             _keep(writer, stop)
             raise
@@ -65,7 +69,8 @@ def record(path: Path, output: Path, settings: Settings, *, quiet: bool, force: 
             writer.discard()
             raise
     report = _report(path, output, settings, named, assembled, results, method, health, timing)
-    return report | {"warnings": warnings} | ({"difference_steps": steps} if method == "fd" else {})
+    report |= {"discretisation": resolved, "warnings": warnings}
+    return report | ({"difference_steps": steps} if method == "fd" else {})
 
 
 def _writer(
@@ -99,7 +104,12 @@ def _writer(
 
 
 def _solve(
-    assembled: Any, writer: ResultWriter, watch: Sequence[Callable[[Block], None]], timing: Timing, quiet: bool
+    assembled: Any,
+    writer: ResultWriter,
+    watch: Sequence[Callable[[Block], None]],
+    resolution: Any,
+    timing: Timing,
+    quiet: bool,
 ) -> dict[str, Gradient]:
     start = perf_counter()
 
@@ -110,7 +120,7 @@ def _solve(
 
     with bar("solving", assembled.problem.options.duration, quiet) as show:
         consumers = (write, *watch, lambda block: show(float(block.time[-1])) if len(block.time) else None)
-        results = analysis.evaluate(assembled.problem, assembled.objectives, consumers)
+        results = analysis.evaluate(assembled.problem, assembled.objectives, consumers, resolution)
     timing.solve = perf_counter() - start - timing.write
     return results
 
@@ -141,13 +151,14 @@ def _differences(
             show(done)
     timing.solve += perf_counter() - start
     gradients = np.array(columns).reshape(len(columns), len(results)).T
-    return {n: Gradient(r.value, g) for (n, r), g in zip(results.items(), gradients, strict=True)}, steps
+    pairs = zip(results.items(), gradients, strict=True)
+    return {name: Gradient(result.value, g, result.uncertainty) for (name, result), g in pairs}, steps
 
 
 def _stored(objectives: Any, results: dict[str, Gradient], method: str) -> list[ObjectiveResult]:
     return [
-        ObjectiveResult(o.name, results[o.name].value, o.unit, results[o.name].gradient, method, o.description)
-        for o in objectives
+        ObjectiveResult(o.name, r.value, o.unit, r.gradient, method, o.description, r.uncertainty)
+        for o, r in ((o, results[o.name]) for o in objectives)
     ]
 
 
@@ -201,4 +212,5 @@ def _objective(unit: str, result: Gradient, parameters: Sequence[Any]) -> dict[s
         "unit": unit,
         "gradient": {parameter.name: number for parameter, number in derivatives},
         "gradient_units": {parameter.name: quotient(unit, parameter.unit) for parameter, _ in derivatives},
+        "discretisation": discretisation.of_objective(result, parameters),
     }

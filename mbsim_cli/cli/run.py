@@ -57,12 +57,15 @@ def command(
 
 
 def _print(report: dict[str, Any], quiet: bool) -> None:
+    from mbsim_cli.cli import discretisation
     from mbsim_cli.cli.output import console, objectives_table, say
 
     for warning in report["warnings"]:
         say(f"warning: {warning}")
     if report["objectives"]:
         console().print(objectives_table(report["objectives"]))
+    if estimates := discretisation.line(report):
+        say(estimates, quiet)
     timing = report["timing"]
     spent = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in timing.items())
     say(f"{report['output']}: {_method(report)} ({spent})", quiet)

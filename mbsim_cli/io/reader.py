@@ -49,6 +49,7 @@ def _summary(path: Path, file: h5py.File) -> dict[str, Any]:
         "options": scalars(file.get("meta/options")),
         "timing": scalars(file.get("meta/timing")),
         "work": scalars(file.get("meta/work")),
+        "discretisation": scalars(file.get("meta/discretisation")),
         "platform": scalars(file.get("meta/platform")),
         "warnings": texts(file.get("meta/warnings")),
         "objectives": objectives_of(file),
@@ -93,6 +94,10 @@ def objectives_of(file: h5py.File) -> dict[str, dict[str, Any]]:
             names, units = texts(file["parameters/name"]), texts(file["parameters/unit"])
             entry["gradient"] = dict(zip(names, numbers, strict=True))
             entry["gradient_units"] = {n: quotient(entry["unit"], u) for n, u in zip(names, units, strict=True)}
+        if "discretisation" in group:
+            errors = group["gradient_discretisation"][()] if "gradient_discretisation" in group else ()
+            by = dict(zip(texts(file.get("parameters/name")), map(float, errors), strict=False))
+            entry["discretisation"] = {"value": float(group["discretisation"][()]), "gradient": by}
         found[name] = entry
     return found
 

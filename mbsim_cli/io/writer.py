@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import h5py
 import numpy as np
@@ -21,8 +21,18 @@ from mbsim_cli.model.problem import Block
 from mbsim_cli.model.units import quotients
 
 
+class Errors(Protocol):
+    """Estimated errors of a value and of its derivatives."""
+
+    @property
+    def value(self) -> float: ...
+
+    @property
+    def gradient(self) -> np.ndarray: ...  # (p,), or empty where they are not known
+
+
 class ObjectiveResult(NamedTuple):
-    """An objective's value and, with sensitivities, its gradient (p,)."""
+    """An objective's value and, with sensitivities, its gradient (p,), and their estimated discretisation errors."""
 
     name: str
     value: float
@@ -30,6 +40,7 @@ class ObjectiveResult(NamedTuple):
     gradient: np.ndarray | None = None
     method: str = "none"
     description: str = ""
+    discretisation: Errors | None = None
 
 
 class ResultWriter:
@@ -100,22 +111,36 @@ class ResultWriter:
                 group["value"] = float(result.value)
                 skeleton.set_unit(group["value"], result.unit)
                 group.attrs["method"] = result.method
-                if result.gradient is not None and len(result.gradient):
-                    gradient = group.create_dataset("gradient", data=np.asarray(result.gradient, dtype=float))
-                    gradient.attrs["method"] = result.method
-                    skeleton.attach(gradient, ("parameter",))
-                    skeleton.set_units(gradient, ("parameter",), quotients((result.unit,), self._parameter_units)[0])
+                self._derivatives(group, "gradient", result, result.gradient)
+                if result.discretisation is not None:
+                    group["discretisation"] = float(result.discretisation.value)
+                    skeleton.set_unit(group["discretisation"], result.unit)
+                    self._derivatives(group, "gradient_discretisation", result, result.discretisation.gradient)
+
+    def _derivatives(self, group: h5py.Group, name: str, result: ObjectiveResult, values: np.ndarray | None) -> None:
+        """Store numbers (p,) in the units of a gradient, where there are any."""
+        if values is not None and len(values):
+            stored = group.create_dataset(name, data=np.asarray(values, dtype=float))
+            stored.attrs["method"] = result.method
+            skeleton.attach(stored, ("parameter",))
+            skeleton.set_units(stored, ("parameter",), quotients((result.unit,), self._parameter_units)[0])
 
     def finish(
-        self, timing: Mapping[str, float], warnings: Sequence[str] = (), work: Mapping[str, int] | None = None
+        self,
+        timing: Mapping[str, float],
+        warnings: Sequence[str] = (),
+        work: Mapping[str, int] | None = None,
+        discretisation: Mapping[str, Any] | None = None,
     ) -> Path:
         """Close the file and give it the target's name; what stood there before is replaced in one move.
 
-        ``work`` is what an integrator counted in the whole run.
+        ``work`` is what an integrator counted in the whole run, ``discretisation`` what is known of the motion's error.
         """
         with self._failures():
-            if work:
-                skeleton.table(self._file["meta"], "work", work)
+            for name, entries in (("work", work), ("discretisation", discretisation)):
+                if entries:
+                    known = {key: value for key, value in entries.items() if value is not None}
+                    skeleton.table(self._file["meta"], name, known)
             self._complete(timing, warnings, "complete")
         return self._publish()
 

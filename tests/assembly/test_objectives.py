@@ -96,3 +96,49 @@ def test_a_single_instant_has_a_maximum_and_no_area(assembled):
         accumulator = Accumulator(objective, 2)
         accumulator.add(first)
         assert accumulator.value == pytest.approx(expected + (np.sin(1.4) * 1.4 if objective.kind == "final" else 0.0))
+
+
+def uncertainties(objectives, step, shift=None):
+    """Estimated errors on instants ``step`` apart, and the true ones of quadrature."""
+    estimated, values = [], []
+    for h in (step, 1e-4):
+        time = np.linspace(0.0, 2.0, round(2.0 / h) + 1)
+        empty = dict.fromkeys(Block._fields)
+        columns = [signals(time, np.array([0.7, 1.4]) + 1e-30j * np.eye(2)[k]).imag / 1e-30 for k in range(2)]
+        sensors, derivatives = signals(time, np.array([0.7, 1.4])), np.stack(columns, axis=2)
+        accumulators = [Accumulator(objective, 2) for objective in objectives]
+        for accumulator in accumulators:
+            for rows in (slice(0, 7), slice(7, 18), slice(18, None)):
+                block = Block(**empty | {"time": time[rows], "sensors": sensors[rows], "d_sensors": derivatives[rows]})
+                accumulator.add(block, None if shift is None else shift(time[rows]))
+        values.append([np.append(a.value, a.gradient) for a in accumulators])
+        estimated.append([np.append(a.uncertainty.value, a.uncertainty.gradient) for a in accumulators])
+    return np.array(estimated[0]), np.abs(np.array(values[0]) - np.array(values[1]))
+
+
+@pytest.mark.parametrize("step", [0.05, 2.0 / 39.0])  # pairs of intervals, and one over
+def test_the_error_of_quadrature_is_estimated(assembled, step):
+    estimated, true = uncertainties(assembled.objectives, step, np.zeros_like)
+    area, end, peak, both = range(4)
+    assert true[area, 0] > 1e-4 and true[peak].max() > 1e-4
+    np.testing.assert_allclose(estimated[[area, peak], 0], true[[area, peak], 0], rtol=0.3)
+    np.testing.assert_allclose(estimated[area], true[area], rtol=0.3, atol=2e-5)
+    np.testing.assert_allclose(estimated[peak, 1:], true[peak, 1:], rtol=1.0, atol=1e-3)
+    assert not estimated[end].any() and estimated[both, 0] >= 0.5 * true[both, 0]
+
+
+def test_a_motion_ahead_of_time_moves_objectives(assembled):
+    """A shift of 1e-3 t: the integral of f'(t) 1e-3 t, and at the end f' 2e-3."""
+    by_both = uncertainties(assembled.objectives, 1e-3, lambda time: 1e-3 * time)[0]
+    time = np.linspace(0.0, 2.0, 2001)
+    r, q = np.split(signals(time, [0.7, 1.4]), [3], axis=1)
+    area = (r * (r - [0.7, 0, 0])).sum(axis=1) + 1.4 * q[:, 0] * time
+    peak, end = np.exp(3.5 * (q[:, 0] ** 2 + 1.4)), r[:, 1] * q[:, 0] + 0.7
+    ahead = [np.trapezoid(np.gradient(f, time) * 1e-3 * time, time) for f in (area, peak)]
+    expected = [ahead[0], np.gradient(end, time)[-1] * 2e-3, ahead[1] / np.trapezoid(peak, time) / 3.5]
+    np.testing.assert_allclose(by_both[:3, 0], np.abs(expected), rtol=0.02)
+
+
+def test_what_is_not_known_of_a_motion_is_not_zero(assembled):
+    unknown = uncertainties(assembled.objectives, 0.05)[0]
+    assert np.isnan(unknown[1]).all() and np.isfinite(unknown[0]).all()

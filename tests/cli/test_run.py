@@ -133,6 +133,7 @@ def test_no_colour_and_no_bar_outside_a_terminal(process, pendulum):
 )
 def test_the_last_line_tells_how_it_was_integrated(capsys, integrator, sentence):
     report = {"warnings": [], "objectives": {}, "timing": {"solve": 1.0}, "output": "x.h5", "formulation": "recursive"}
+    report |= {"analysis": "forward_dynamics", "discretisation": {"motion": None, "worst": None}}
     diagnostics = {"work": {"steps": 50, "rejected": 3}}
     _print(report | {"integrator": integrator, "steps": 50, "step": 0.01, "diagnostics": diagnostics}, quiet=False)
     assert capsys.readouterr().err == f"x.h5: {sentence} (solve 1.00 s)\n"

@@ -1,0 +1,76 @@
+"""Write the table of docs/theory/resolution.md: estimated discretisation errors beside those that half the step tells.
+
+python benchmarks/resolution.py
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from mbsim_cli.cli import analysis  # noqa: E402
+from mbsim_cli.cli.analysis import Settings  # noqa: E402
+
+PAGE = ROOT / "docs" / "theory" / "resolution.md"
+NOUGHT = 1e-9  # of an objective: derivatives below this are round-off
+RUNS = [  # file of models/, step or None for its own
+    ("fivebar", None), ("fivebar", 1e-2), ("fivebar", 5e-2), ("buggy", None), ("buggy", 1e-2),
+    ("buggy_lane_change", None), ("double_pendulum", None), ("benchmarks/a01_pendulum", None),
+    ("benchmarks/a01_pendulum", 5e-2), ("benchmarks/a02_four_bars_40", None), ("benchmarks/a04_bricard", None),
+    ("benchmarks/free_body", None), ("benchmarks/quarter_car", None), ("benchmarks/rssr_fourbar", None),
+    ("benchmarks/rssr_fourbar", 1e-2), ("benchmarks/slider_crank_rheonomic", None),
+    ("benchmarks/slider_crank_sundials", None), ("benchmarks/slider_crank_sundials", 5e-2),
+    ("benchmarks/steady_top", None),
+]  # fmt: skip
+
+
+def solve(name: str, step: float | None) -> tuple[Any, Any, dict[str, Any], np.ndarray]:
+    """Problem, resolution, objectives, and positions (N, n) of one run with its gradients."""
+    settings, positions = Settings(step=step), []
+    model_file = analysis.load(ROOT / "models" / f"{name}.yaml", settings)
+    assembled = analysis.build(model_file, settings, None)
+    resolution = analysis.resolution_of(assembled.problem)
+    take = (lambda block: positions.append(block.position),)
+    results = analysis.evaluate(assembled.problem, assembled.objectives, take, resolution)
+    return assembled.problem, resolution, results, np.concatenate(positions)
+
+
+def row(name: str, step: float | None) -> str:
+    problem, resolution, results, coarse = solve(name, step)
+    h, order = problem.options.step, 4 if problem.options.open_tree else 2
+    _, _, halved, fine = solve(name, h / 2)
+    off = np.abs(coarse - fine[: 2 * len(coarse) : 2]).max(axis=0) / (1 - 2.0**-order)
+    true_motion = (off / resolution.sizes).max()
+    cells = [name.rpartition("/")[2], f"{h:g}", f"{resolution.worst[0]:.0e}", f"{true_motion:.0e}"]
+    estimated, true = np.zeros((0, 2)), np.zeros((0, 2))
+    for key, result in results.items():
+        numbers = [np.append(r.value, r.gradient) for r in (result, halved[key])]
+        given = result.uncertainty
+        size = np.maximum(np.abs(numbers[0]), 1e-2 * np.append(given.size, given.gradient_size))
+        size += NOUGHT * abs(result.value)
+        relative = np.stack([np.append(given.value, given.gradient), abs(numbers[0] - numbers[1]) * 4 / 3]) / size
+        pair = [[r[0], r[1:].max(initial=0.0)] for r in relative]
+        estimated, true = np.vstack([estimated, pair[0]]), np.vstack([true, pair[1]])
+    for k in range(2):
+        shown = len(results) and (k == 0 or len(problem.names.parameters))
+        cells += [f"{e[:, k].max():.0e}" if shown else "" for e in (estimated, true)]
+    return f"| {' | '.join(cells)} |"
+
+
+def main() -> None:
+    titles = ("model", "step [s]", "motion", "true", "objectives", "true", "gradients", "true")
+    lines = [f"| {' | '.join(titles)} |", "| --- " * len(titles) + "|"]
+    for name, step in RUNS:
+        lines.append(row(name, step))
+        print(lines[-1], flush=True)
+    start, end = "<!-- table -->\n", "<!-- end of table -->"
+    before, rest = PAGE.read_text().split(start)
+    PAGE.write_text(before + start + "\n".join(lines) + "\n" + end + rest.split(end)[1])
+
+
+if __name__ == "__main__":
+    main()

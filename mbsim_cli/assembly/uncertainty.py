@@ -1,0 +1,95 @@
+"""Estimated discretisation errors of objectives, added up beside them. Derivation: docs/theory/resolution.md."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+CANCELS = 1e-2  # of what is added up: a number that cancels to less is measured by that
+
+
+class Uncertainty(NamedTuple):
+    """Estimated errors of a value and of its derivatives by p parameters, and the sizes of what adds up to them."""
+
+    value: float
+    gradient: np.ndarray  # (p,)
+    size: float
+    gradient_size: np.ndarray  # (p,)
+
+    def relative(self, value: float, gradient: np.ndarray) -> np.ndarray:
+        """Errors (1 + p,) relative to the value and the derivatives, which cancel to nothing at times."""
+        found, of = np.append(self.value, self.gradient), np.append(value, gradient[: len(self.gradient)])
+        size = np.maximum(np.abs(of), CANCELS * np.append(self.size, self.gradient_size))
+        return np.divide(found, size, out=np.where(np.isnan(found), np.nan, 0.0), where=size > 0.0)
+
+    def unknown(self) -> "Uncertainty":
+        """The same without an estimate."""
+        return self._replace(value=float("nan"), gradient=np.full(len(self.gradient), np.nan))
+
+
+class IntegralErrors:
+    """Errors of an integral over instants, and of its derivatives, by two causes: its quadrature, and the motion.
+
+    Each is a sum over intervals of a factor times the change of the integrand: for quadrature that by which the
+    trapezoidal rule on pairs of intervals differs, for the motion the time by which it is ahead.
+    """
+
+    def __init__(self, p: int):
+        self._value, self._gradient = np.zeros(2), np.zeros((2, p))
+        self._size, self._gradient_size = 0.0, np.zeros(p)
+        self._intervals = 0
+        self._length = 0.0  # of the last interval
+        self._ends = np.zeros((0, 1 + p))  # integrand and its derivatives at the last three instants
+
+    def add(self, rows: tuple[np.ndarray, ...], weights: np.ndarray, shrink: float = 1.0) -> None:
+        """Take connected rows of time, integrand, its derivatives and shift; what was added so far shrinks."""
+        time, value, derivative, shift = rows
+        of_causes = self._weights(time, shift)
+        self._value = shrink * self._value + of_causes @ value
+        self._gradient = shrink * self._gradient + of_causes @ derivative
+        self._size = shrink * self._size + weights @ np.abs(value)
+        self._gradient_size = shrink * self._gradient_size + weights @ np.abs(derivative)
+        self._intervals += len(time) - 1
+        self._length = time[-1] - time[-2:][0]
+        ends = np.column_stack([value[-3:], derivative[-3:]])
+        self._ends = np.concatenate([shrink * self._ends[:-1], ends])[-3:]
+
+    def _weights(self, time: np.ndarray, shift: np.ndarray) -> np.ndarray:
+        """Weights (2, B) of the integrand at instants in both errors."""
+        factors = np.empty((2, len(time) - 1))
+        np.multiply(np.diff(time), -1.0 / 6.0, out=factors[0])
+        factors[0, (self._intervals + 1) % 2 :: 2] *= -1.0
+        np.multiply(shift[1:] + shift[:-1], 0.5, out=factors[1])
+        weights = np.zeros((2, len(time)))
+        weights[:, 1:] = factors
+        weights[:, :-1] -= factors
+        return weights
+
+    @property
+    def causes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Errors of the integral (2,) and of its derivatives (2, p) by either cause."""
+        if self._intervals == 1:  # tells nothing
+            return self._value * np.nan, self._gradient * np.nan
+        value, gradient = self._value.copy(), self._gradient.copy()
+        if self._intervals % 2:
+            unpaired = self._last_interval
+            value[0] += unpaired[0]
+            gradient[0] += unpaired[1:]
+        return value, gradient
+
+    @property
+    def _last_interval(self) -> np.ndarray:
+        """What an interval without a partner adds to the quadrature (1 + p,): half of the last pair's error."""
+        before, middle, end = self._ends
+        return self._length * ((end - middle) / 6.0 + (before - 2.0 * middle + end) / 12.0)
+
+    @property
+    def of_integral(self) -> Uncertainty:
+        """Both causes together; they may have different signs, and are not set off against each other."""
+        value, gradient = self.causes
+        return Uncertainty(np.abs(value).sum(), np.abs(gradient).sum(axis=0), self._size, self._gradient_size)
+
+    def of_smooth_maximum(self, mean: complex, slope: np.ndarray, sharpness: complex) -> Uncertainty:
+        """That of log(integral)/sharpness and of slope = (integral of derivatives) / integral."""
+        value, gradient = (errors / mean for errors in self.causes)
+        change = np.abs(gradient - np.multiply.outer(value, slope)).sum(axis=0)
+        return Uncertainty(np.abs(value / sharpness).sum(), change, 0.0, self._gradient_size / abs(mean))

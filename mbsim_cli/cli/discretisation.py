@@ -1,0 +1,92 @@
+"""Estimated discretisation errors of a run: for reports, as a line for people, and as warnings."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.model.problem import Options
+
+LIMIT = 1e-2  # relative error that is warned of
+LOST = 1.0  # relative error beyond which a motion is not followed at all
+
+
+def of_motion(resolution: Any) -> dict[str, Any]:
+    """Relative error of the coordinate that is resolved worst, or why there is no estimate."""
+    error, coordinate = resolution.worst
+    known = bool(np.isfinite(error))
+    return {"motion": error, "worst": coordinate, "reason": None if known else resolution.reason}
+
+
+def in_words(motion: Mapping[str, Any]) -> str:
+    """What is known of a motion's error."""
+    if motion.get("worst"):
+        return f"motion {motion['motion']:.1e} ({motion['worst']})"
+    return motion.get("reason", "unknown")
+
+
+def of_objective(result: Any, parameters: Sequence[Any]) -> dict[str, Any]:
+    """Errors of a value and its derivatives, in their units and relative to them."""
+    found = result.uncertainty
+    relative = found.relative(result.value, result.gradient)
+    entry = _entry(np.append(found.value, found.gradient), parameters)
+    return entry | {"relative": _entry(relative, parameters)}
+
+
+def _entry(numbers: np.ndarray, parameters: Sequence[Any]) -> dict[str, Any]:
+    """A number of the value, one of each derivative; there are none without a method, or by differences."""
+    derivatives = zip(parameters, map(float, numbers[1:]), strict=False)
+    return {"value": float(numbers[0]), "gradient": {parameter.name: number for parameter, number in derivatives}}
+
+
+def warnings(resolution: Any, results: Mapping[str, Any], parameters: Sequence[Any], options: Options) -> list[str]:
+    """Sentences on what the steps do not resolve."""
+    found = []
+    error, coordinate = resolution.worst
+    if error > LIMIT:
+        found.append(_of_motion(error, coordinate, options))
+    for name, result in results.items():
+        relative = np.nan_to_num(result.uncertainty.relative(result.value, result.gradient))
+        worst = int(np.argmax(relative))
+        if relative[worst] > LIMIT:
+            what = f"d {name} / d {parameters[worst - 1].name}" if worst else f"objective {name}"
+            found.append(f"{what} has an estimated discretisation error of {_percent(relative[worst])}; {ADVICE}")
+    return found
+
+
+ADVICE = "try a shorter step"
+
+
+def _of_motion(error: float, coordinate: str | None, options: Options) -> str:
+    """The rules fall with the square of the step or, in rk4, with its fourth power."""
+    if error > LOST:
+        return f"steps of {options.step:g} s do not follow the motion of {coordinate}; {ADVICE}"
+    order = 4 if options.open_tree else 2
+    step = 0.8 * options.step * (LIMIT / error) ** (1 / order)
+    return (
+        f"steps of {options.step:g} s leave the motion of {coordinate} an estimated error of {_percent(error)}; "
+        f"try a step of {step:.1g} s"
+    )
+
+
+def _percent(error: float) -> str:
+    return f"{100 * error:.2g} %" if error < LOST else "100 % or more"
+
+
+def line(report: Mapping[str, Any]) -> str:
+    """Relative estimates in one line; nothing where there are none, or where no time passes."""
+    motion = report["discretisation"]
+    if report["analysis"] == "equilibrium":
+        return ""
+    found = {name: entry["discretisation"]["relative"] for name, entry in report["objectives"].items()}
+    parts = [in_words(motion)] if motion["worst"] else []
+    parts += [f"{name} {entry['value']:.1e}" for name, entry in found.items() if np.isfinite(entry["value"])]
+    gradients = [
+        (error, f"d {name} / d {parameter}")
+        for name, entry in found.items()
+        for parameter, error in entry["gradient"].items()
+        if np.isfinite(error)
+    ]
+    if gradients:
+        parts.append("gradients at most {:.1e} ({})".format(*max(gradients)))
+    return f"estimated relative discretisation errors: {', '.join(parts)}" if parts else ""

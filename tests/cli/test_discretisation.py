@@ -1,0 +1,117 @@
+"""A step that does not resolve the motion is told, in every output; one that does is not blamed."""
+
+import h5py
+import numpy as np
+import pytest
+
+from tests.cli.conftest import ROOT
+
+SPRING = """\
+mbsim: 1
+gravity: [0, 0, 0]
+parameters: {k: 1e9, m: 1}
+points: {far: {ground: [-1, 0, 0]}}
+bodies: {block: {mass: m}}
+joints: {slide: {type: prismatic, bodies: [ground, block], point: origin, axis: x, initial: {displacement: 0.01}}}
+forces: {spring: {type: spring_damper, points: [ground.far, block.origin], stiffness: k, natural_length: 1}}
+sensors: {x: {type: coordinate, coordinate: slide.displacement}}
+objectives: {end: {final: x, unit: m}, mean: {integral: x**2, unit: m^2 s}}
+analysis: {step: 1e-3, duration: 0.1, sensitivity: {method: ddm}}
+"""
+BALL = """\
+mbsim: 1
+gravity: [0, 0, 0]
+parameters: {w: {value: 1000, unit: rad/s}}
+bodies: {ball: {shape: {type: sphere, radius: 0.1, mass: 1}}}
+joints: {b: {type: spherical, bodies: [ground, ball], point: origin, initial: {angular_velocity: [0, 0, w]}}}
+sensors: {x: {type: direction, vector: ball.x}}
+objectives: {end: {final: x.x}}
+analysis: {step: 1e-3, duration: 0.1, sensitivity: {method: ddm}}
+"""
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(text):
+        path = tmp_path / "model.yaml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_five_periods_a_step_are_no_motion(mbsim, written):
+    done = mbsim("run", written(SPRING), "--json").json
+    assert done["discretisation"]["motion"] > 1.0 and done["discretisation"]["worst"] == "slide.displacement"
+    assert "steps of 0.001 s do not follow the motion of slide.displacement" in " ".join(done["warnings"])
+    assert "d end / d" in " ".join(done["warnings"])
+
+
+def test_a_fast_spin_is_off_by_its_phase(mbsim, written):
+    """Trapezoidal phase of w / 2: 2 atan(w h / 4) a step; the estimate is of that size."""
+    for step, true in ((1e-3, 0.47), (1e-4, 5.1e-3)):
+        done = mbsim("run", written(BALL), "--step", step, "--json").json
+        assert true / 3.0 < done["discretisation"]["motion"] < 3.0 * true
+        assert bool(done["warnings"]) == (step == 1e-3 or done["objectives"]["end"]["discretisation"]["value"] > 0.01)
+    end = done["objectives"]["end"]
+    assert abs(end["value"] - np.cos(100.0)) == pytest.approx(end["discretisation"]["value"], rel=0.5)
+
+
+def test_a_long_step_of_a_pendulum_is_warned_of_and_a_short_one_is_not(mbsim, pendulum):
+    long = mbsim("run", pendulum, "--step", "0.1", "--duration", "5", "--json").json
+    assert "leave the motion of A.angle an estimated error of" in " ".join(long["warnings"])
+    done = mbsim("run", pendulum)
+    assert "warning" not in done.err and "estimated relative discretisation errors: motion" in done.err
+
+
+def test_estimates_stand_in_json_file_and_inspection(mbsim, pendulum):
+    done = mbsim("run", pendulum, "--json").json
+    swing = done["objectives"]["swing"]["discretisation"]
+    assert 0.0 < swing["value"] < 1e-2 and list(swing["gradient"]) == ["L", "k"]
+    assert swing["relative"]["gradient"]["L"] > 0.0
+    with h5py.File("pendulum.h5") as file:
+        assert file["objectives/swing/discretisation"][()] == swing["value"]
+        assert list(file["objectives/swing/gradient_discretisation"]) == list(swing["gradient"].values())
+        assert file["objectives/swing/gradient_discretisation"].attrs["unit"]
+        assert file["meta/discretisation/motion"][()] == done["discretisation"]["motion"]
+        assert file["meta/discretisation/worst"][()] == b"A.angle"
+    found = mbsim("inspect", "pendulum.h5", "--json").json
+    assert found["objectives"]["swing"]["discretisation"]["gradient"] == swing["gradient"]
+    assert "A.angle" in mbsim("inspect", "pendulum.h5").err
+
+
+def test_what_is_not_estimated_is_null_with_its_reason(mbsim, variant):
+    adaptive = variant("swing: {integral: angle**2, unit: rad^2 s}", "swing: {final: angle, unit: rad}")
+    done = mbsim("run", adaptive, "--formulation", "recursive", "--json").json
+    assert done["discretisation"]["motion"] is None and "tolerance" in done["discretisation"]["reason"]
+    assert done["objectives"]["swing"]["discretisation"]["value"] is None
+    short = mbsim("run", adaptive, "--duration", "2e-2", "--json").json
+    assert "fewer than 4 steps" in short["discretisation"]["reason"]
+    assert short["objectives"]["swing"]["discretisation"]["gradient"] == {"L": None, "k": None}
+    with h5py.File("variant.h5") as file:
+        assert np.isnan(file["objectives/swing/gradient_discretisation"][()]).all()
+        assert b"fewer" in file["meta/discretisation/reason"][()]
+
+
+SHIPPED = {  # step, duration, factor between estimate and truth
+    "fivebar": (4e-3, 2.0, 3.0),
+    "benchmarks/slider_crank_sundials": (1e-2, 5.0, 3.0),
+    "benchmarks/rssr_fourbar": (2e-3, 2.0, 5.0),
+    "benchmarks/a01_pendulum": (1e-2, 10.0, 3.0),
+}
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_estimates_are_of_the_size_of_errors(mbsim, name):
+    """Compared with the run at half the step: 4/3 of the difference is the error of the second-order rules."""
+    step, duration, factor = SHIPPED[name]
+    runs = []
+    for h in (step, step / 2):
+        options = ("--step", h, "--duration", duration, "--sensitivity", "none", "-o", f"{h}.h5", "--json")
+        done = mbsim("run", ROOT / f"models/{name}.yaml", *options).json
+        with h5py.File(f"{h}.h5") as file:
+            runs.append((done["discretisation"], file["coordinates/position"][()], file["time"][()]))
+    (estimate, coarse, time), (_, fine, fine_time) = runs
+    at = np.searchsorted(fine_time, time - 1e-9)
+    true = 4 / 3 * np.abs(coarse - fine[at]).max(axis=0) / np.ptp(coarse, axis=0)
+    assert true.max() / factor < estimate["motion"] < factor * true.max()
