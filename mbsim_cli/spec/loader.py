@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
 
 from mbsim_cli.errors import Issue, ModelError, UsageError
+from mbsim_cli.spec.causes import consequences, leave_out_own_sections, rename_sections
 from mbsim_cli.spec.expand import expand
 from mbsim_cli.spec.include import read_source
 from mbsim_cli.spec.messages import issue_of
@@ -33,6 +34,10 @@ def load(
     Raises ModelError with all issues, InputOutputError when the file cannot be read, UsageError for a wrong override.
     """
     source, issues = read_source(path, texts)
+    if any(issue.path == "include" for issue in issues):  # what is not there would be missed everywhere
+        raise ModelError(_in_order(issues, source.file))
+    leave_out_own_sections(source)
+    issues += rename_sections(source)
     if wrong := write_out(source, overrides or {}):
         raise ModelError(_in_order(issues + wrong, source.file))
     if source.root is not None:
@@ -45,7 +50,9 @@ def load(
         model = ModelFile.model_validate(data, context=classes)
     except ValidationError as error:
         entries = error.errors(include_url=False)
-        issues += [issue_of(entry, classes, data, source) for entry in entries]
+        follow = consequences(entries, classes, data)
+        causes = [entry for number, entry in enumerate(entries) if number not in follow]
+        issues += [issue_of(entry, classes, data, source) for entry in causes]
         model, broken = valid_part(data, error)
     if model is not None:
         model._source = source

@@ -65,6 +65,9 @@ def _union_issue(path: Path, context: Mapping[str, Any], value: Any, source: Sou
     if not isinstance(value, dict):
         return source.issue(path, "must be a mapping with a type")
     if "type" not in value:
+        misspelt = next((key for key in value if sorted(key.lower()) == sorted("type") or key.lower() == "typ"), None)
+        if misspelt is not None:
+            return source.issue((*path, misspelt), f"unknown key {misspelt!r}", "did you mean 'type'?", key=True)
         return source.issue(path, "key 'type' is missing", "one of " + ", ".join(words), key=True)
     hint = suggest(str(value["type"]), words) or "one of " + ", ".join(words)
     return source.issue((*path, "type"), f"unknown type {_short(value['type'])}", hint)
@@ -85,6 +88,12 @@ def _short(value: Any) -> str:
 
 def _keys(model: Any) -> list[str]:
     return [entry.alias or name for name, entry in model.model_fields.items()] if model is not None else []
+
+
+def keys_of(classes: Mapping[int, Any], data: Any, path: Path) -> tuple[list[str], list[str]]:
+    """Keys that a mapping at a path may have, and those that it has."""
+    given = _at(data, path)
+    return _keys(classes.get(id(given))), list(given) if isinstance(given, dict) else []
 
 
 def _at(data: Any, path: Path) -> Any:

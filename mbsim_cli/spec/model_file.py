@@ -6,7 +6,7 @@
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, PrivateAttr, Tag
+from pydantic import ConfigDict, Discriminator, PrivateAttr, Tag
 
 from mbsim_cli.errors import Issue
 from mbsim_cli.spec.analysis import Analysis
@@ -36,6 +36,8 @@ AnyAnalysis = Annotated[
 
 class ModelFile(Sections):
     """A multibody model with its parameters, objectives, analysis and reference values."""
+
+    model_config = ConfigDict(json_schema_extra={"patternProperties": {"^x-": {}}})  # read by nobody: see ``causes``
 
     mbsim: Literal[1] = field("Version of the format.", 1)
     name: str = field("Name of the model.", "Five-bar linkage", default="")

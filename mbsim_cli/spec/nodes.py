@@ -89,6 +89,11 @@ def _syntax_error(error: yaml.MarkedYAMLError, text: bytes) -> NodeError:
     lines = text.decode("utf-8", errors="replace").splitlines() or [""]
     marks: list[Any] = [error.problem_mark, error.context_mark]
     inside = [(mark.line + 1, mark.column + 1) for mark in marks if mark is not None and mark.line < len(lines)]
+    if "cannot start any token" in (error.problem or "") and inside:
+        line, column = inside[0]
+        indentation = lines[line - 1][: len(lines[line - 1]) - len(lines[line - 1].lstrip())]
+        if "\t" in indentation and column <= len(indentation):
+            return NodeError("a tab stands in the indentation", line, indentation.index("\t") + 1, "indent by blanks")
     what = ": ".join(part for part in (error.context, error.problem) if part)
     # at the end of the file, what is open there is the better place
     return NodeError(f"YAML cannot be read {what}", *(inside[0] if inside else (len(lines), len(lines[-1]) + 1)))

@@ -7,6 +7,7 @@ from pydantic import model_validator
 from mbsim_cli.spec.base import Spec, description, field, require_one
 from mbsim_cli.spec.formula import Formula
 from mbsim_cli.spec.number import Number
+from mbsim_cli.spec.units import Label
 
 KINDS = ("integral", "final", "maximum", "expression")
 
@@ -19,7 +20,7 @@ class Objective(Spec):
     maximum: Formula | None = field("Expression whose smooth maximum over time is taken.", "norm(a2)", default=None)
     sharpness: Number | None = field("Sharpness s of the maximum: log(mean exp(s f)) / s.", 50.0, default=None)
     expression: Formula | None = field("Expression of other objectives.", "psi1 + 0.1*psi2", default=None)
-    unit: str = field("Unit, for tables and result files.", "m^2 s", default="")
+    unit: Label = field("Unit, for tables and result files.", "m^2 s", default="")
     description: str | None = description()
 
     @property

@@ -9,13 +9,14 @@ from pydantic import BeforeValidator
 
 from mbsim_cli.spec.base import Spec, description, field, fixed_list
 from mbsim_cli.spec.number import Number
+from mbsim_cli.spec.units import Unit
 
 
 class Parameter(Spec):
     """A design parameter."""
 
     value: Number = field("Nominal value, a number or an expression of other names.", 1.0, "sqrt(2)")
-    unit: str = field("Unit, for tables and result files; values are SI.", "m", "kg", default="")
+    unit: Unit = field("SI unit, for tables and result files; values are SI.", "m", "kg", default="")
     bounds: fixed_list(Number, 2) | None = field("Lower and upper limit.", [0.5, 2.0], default=None)
     description: str | None = description()
 

@@ -49,6 +49,7 @@ def parse(text: str, vectors: bool = False, repeated: bool = False) -> ast.expr:
     allowed = _ALLOWED_IN_REPETITION if repeated else _ALLOWED_CHARACTER
     for offset, character in enumerate(text):
         if not allowed.match(character):
+            _refuse_unit(text)
             hint = "powers are written **" if character == "^" else None
             raise ExpressionError(f"character {character!r} cannot stand in an expression", offset, hint)
     stripped = text.lstrip()
@@ -61,10 +62,19 @@ def parse(text: str, vectors: bool = False, repeated: bool = False) -> ast.expr:
             tree = ast.parse(source, mode="eval").body
         _check(tree, source, start, vectors, repeated)
     except SyntaxError as error:
+        _refuse_unit(text)
         raise _syntax_error(error, source, start) from None
     except (RecursionError, MemoryError, ValueError):
         raise ExpressionError("expression is nested too deeply") from None
     return tree
+
+
+def _refuse_unit(text: str) -> None:
+    """Raise where a text is a number with its unit."""
+    from mbsim_cli.spec.units import instead_of, quantity
+
+    if (found := quantity(text)) is not None:
+        raise ExpressionError("numbers stand without units", found.offset, instead_of(found))
 
 
 def _syntax_error(error: SyntaxError, source: str, start: int) -> ExpressionError:
@@ -72,6 +82,8 @@ def _syntax_error(error: SyntaxError, source: str, start: int) -> ExpressionErro
         return ExpressionError("expression is empty")
     offset = start + min(max((error.offset or 1) - 1, 0), len(source))
     hint = "leave a blank before deg" if re.search(r"\ddeg\b", source) else None
+    if (product := re.fullmatch(r"([-+.\w]*\d\.?)\s*([^\W\d]\w*)\s*", source)) and hint is None:
+        hint = f"a product is written {product[1]}*{product[2]}"
     if "was never closed" in error.msg:
         hint = "inside { } and [ ] an expression with commas stands in quotes"
     return ExpressionError(f"expression cannot be read: {error.msg}", offset, hint)

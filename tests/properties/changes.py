@@ -87,6 +87,8 @@ class Base:
             yield not value
         elif leaf.key == "type":
             yield "nothing"
+        elif leaf.key == "unit":
+            yield "cd"
         elif leaf.key in FREE_TEXTS:
             yield f"{value}_2"
         elif value in choices(field):

@@ -1,0 +1,130 @@
+"""The cause comes first, and what follows from it is not reported; numbers and units as people write them."""
+
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from mbsim_cli import spec
+from mbsim_cli.errors import ModelError
+from mbsim_cli.spec.number import Number
+from mbsim_cli.spec.schema import schema
+from mbsim_cli.spec.units import fault_of
+from tests.spec.example import VALID, issues_of, variant, write
+
+FIVEBAR = (Path(__file__).parents[2] / "models/fivebar.yaml").read_text()
+SECTIONS = [line[:-1] for line in FIVEBAR.splitlines() if line.endswith(":") and line[0].isalpha()]
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_a_misspelt_section_is_one_error(tmp_path, section):
+    wrong = section[:-3] + section[-2] + section[-3] + section[-1]
+    (issue,) = issues_of(tmp_path, FIVEBAR.replace(f"\n{section}:", f"\n{wrong}:"))
+    assert issue.endswith(f"{wrong}: unknown key {wrong!r}; did you mean {section!r}?")
+
+
+def test_there_are_sections():
+    assert len(SECTIONS) >= 8
+
+
+def test_errors_inside_a_misspelt_section_are_found_with_their_place(tmp_path):
+    text = VALID.replace("\nbodies:", "\nbodeis:").replace("type: rod, length", "type: rood, length")
+    assert [issue.split(": ", 2)[2] for issue in issues_of(tmp_path, text)] == [
+        "unknown key 'bodeis'; did you mean 'bodies'?",
+        "unknown type 'rood'; did you mean 'rod'?",
+    ]
+
+
+def test_a_section_that_stands_under_both_names_is_not_mixed(tmp_path):
+    (issue,) = issues_of(tmp_path, VALID + "\nbodys: {another: {mass: 1}}\n")
+    assert "unknown key 'bodys'" in issue
+
+
+def test_a_misspelt_type_is_the_cause(tmp_path):
+    (issue,) = issues_of(tmp_path, variant("{type: rod, length: 2", "{tpye: rod, length: 2"))
+    assert issue.endswith("unknown key 'tpye'; did you mean 'type'?")
+
+
+def test_a_file_that_cannot_be_included_is_the_only_error(tmp_path):
+    text = "mbsim: 1\ninclude: [bse.yaml]\nforces: {s: {type: force, point: a.b, value: [1, 0, 0]}}\n"
+    (issue,) = issues_of(tmp_path, text)
+    assert "cannot read 'bse.yaml'" in issue
+
+
+def test_sections_of_ones_own_hold_anchors(tmp_path):
+    text = VALID.replace("mbsim: 1", "mbsim: 1\nx-rod: &rod {type: rod, length: 2, mass: 1}\nx-2: [1, 2]")
+    text = text.replace("shape: {type: rod, length: 2, mass: 1}", "shape: *rod")
+    assert "*rod" in text
+    model = spec.load(write(tmp_path, text))
+    assert model.bodies["rod"].shape.length == Number(2.0)
+    jsonschema.validate(model.source.data() | {"x-rod": {"type": "rod"}}, schema())
+
+
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [
+        ("200 kg", "numbers stand without units; write 200; the unit is kg"),
+        ("1e-3 s", "numbers stand without units; write 1e-3; the unit is s"),
+        ("5 N m/rad", "numbers stand without units; write 5; the unit is N m/rad"),
+        ("9.81 m/s^2", "numbers stand without units; write 9.81; the unit is m/s^2"),
+        ("20 mm", "numbers stand without units; write 0.02; the unit is m"),
+        ("-1.5kN", "numbers stand without units; write -1500; the unit is N"),
+        ("30°", "numbers stand without units; write 30 deg"),
+        ("5 %", "numbers stand without units; write 0.05; the unit is 1"),
+        ("40 km/h", "numbers stand without units; write the number alone, in SI units"),
+        ("2 a_1", "expression cannot be read: invalid syntax; a product is written 2*a_1"),
+    ],
+)
+def test_numbers_stand_without_units(tmp_path, number, message):
+    (issue,) = issues_of(tmp_path, variant("{mass: m, center", f"{{mass: {number}, center"))
+    assert issue.split(": ", 2)[2] == message
+
+
+@pytest.mark.parametrize(
+    "unit", ["", "1", "m", "kg m^2/s", "N m/rad", "N/(m/s)", "m**2", "s^-1", "m^1/2", "N*m", "N·m", "1/s", "rad/s^2"]
+)
+def test_units(tmp_path, unit):
+    assert write_unit(tmp_path, repr(unit)) == []
+
+
+def write_unit(tmp_path, unit):
+    return issues_of(tmp_path, f"mbsim: 1\nparameters: {{a: {{value: 1, unit: {unit}}}}}\n")
+
+
+@pytest.mark.parametrize(
+    ("unit", "message"),
+    [
+        ("banana", "unknown unit 'banana'; units are products, quotients and powers of SI symbols"),
+        ("metre", "unknown unit 'metre'; did you mean 'm'?"),
+        ("Nm", "unknown unit 'Nm'; write N m"),
+        ("mm", "numbers stand in SI units, and 'mm' is 0.001 m; state the value in m"),
+        ("deg", "numbers stand in SI units, and 'deg' is 0.0174533 rad; state the value in rad"),
+        ("m//s", "'m//s' is not a unit"),
+        ("(m", "'(m' is not a unit"),
+    ],
+)
+def test_wrong_units(tmp_path, unit, message):
+    (issue,) = write_unit(tmp_path, f"'{unit}'")
+    assert issue.split(": ", 2)[2].startswith(message)
+
+
+def test_objectives_may_be_counted_in_other_units(tmp_path):
+    assert fault_of("mm", coherent=False) is None and fault_of("deg/s", coherent=False) is None
+    text = VALID.replace("peak: {maximum", "peak: {unit: UNIT, maximum")
+    assert issues_of(tmp_path, text.replace("UNIT", "mm")) == []
+    (issue,) = issues_of(tmp_path, text.replace("UNIT", "milimetre"))
+    assert "unknown unit 'milimetre'" in issue
+
+
+def test_the_unit_of_a_plain_number_may_be_one(tmp_path):
+    model = spec.load(write(tmp_path, "mbsim: 1\nparameters: {a: {value: 1, unit: 1}}\n"))
+    assert model.parameters["a"].unit == "1"
+
+
+@pytest.mark.parametrize("text", ["bodies:\n\trod: {mass: 1}\n", "bodies:\n  rod:\n  \tmass: 1\n"])
+def test_a_tab_is_called_one(tmp_path, text):
+    with pytest.raises(ModelError) as caught:
+        spec.load(write(tmp_path, f"mbsim: 1\n{text}"))
+    (issue,) = caught.value.issues
+    assert (issue.message, issue.hint) == ("a tab stands in the indentation", "indent by blanks")
+    assert issue.excerpt[issue.column - 1] == "\t"
