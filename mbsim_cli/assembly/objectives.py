@@ -71,9 +71,10 @@ def integrand_of(objective: Objective, block: Block) -> tuple[np.ndarray, np.nda
     if derivative.shape[1]:
         components = objective.integrand.components
         for name, partial in objective.integrand.by_sensor(sensors, block.time, objective.values).items():
-            read = list(components[name])  # what it does not read need not be a number
-            derivatives = block.d_sensors[:, objective.sensors[name], :][:, read]
-            derivative += np.einsum("bw,bwp->bp", partial[:, read], derivatives)
+            derivatives, read = block.d_sensors[:, objective.sensors[name], :], list(components[name])
+            if len(read) < partial.shape[1]:  # what it does not read need not be a number
+                partial, derivatives = partial[:, read], derivatives[:, read]
+            derivative += np.einsum("bw,bwp->bp", partial, derivatives)
         explicit = objective.integrand.by_parameter(sensors, block.time, objective.values)
         for k, name in enumerate(objective.parameters):
             if name in explicit:

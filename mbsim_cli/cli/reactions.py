@@ -8,6 +8,7 @@ import numpy as np
 from mbsim_cli.model.problem import Block, InverseBlock, Problem
 
 MOST = 12  # names in a sentence
+REMEDY = "joints that leave room determine them"
 
 
 class UnknownReactions:
@@ -57,7 +58,9 @@ class UnknownReactions:
         if not found:
             return []
         because = f": {_listed(self._redundant)} follow from other equations" if self._redundant else ""
-        first = f"redundant constraints leave {_listed(found)} undetermined{because}; shown as not a number"
+        first = (
+            f"redundant constraints leave {_listed(found)} undetermined{because}; joints that leave room determine them"
+        )
         return [
             first,
             *(f"objective {name} reads undetermined reactions, and is no number" for name in self.objectives),

@@ -45,7 +45,7 @@ def _parameters(review: Review) -> list[str]:
 def _inverse(review: Review, analysis: InverseDynamics) -> None:
     for name, sensor in review.model.sensors.items():
         if sensor.type == "multiplier":
-            hint = "a torque sensor shows what a joint takes"
+            hint = "a torque sensor shows what a coordinate takes, a reaction what a joint does"
             review.report(("sensors", name), "inverse dynamics has no multipliers", hint)
     table = analysis.motion.table
     for coordinate in analysis.motion.laws if table is not None else ():
@@ -61,7 +61,7 @@ def _inverse(review: Review, analysis: InverseDynamics) -> None:
 def _no_torques(review: Review) -> None:
     for name, sensor in review.model.sensors.items():
         if sensor.type in ("torque", "torques"):
-            hint = "a force sensor shows what a force element gives"
+            hint = "a force sensor shows what a force element gives, a reaction what a joint or motion does"
             review.report(("sensors", name), "torques are results of the analysis inverse_dynamics alone", hint)
 
 
