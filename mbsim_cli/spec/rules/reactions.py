@@ -41,7 +41,8 @@ def _fits(review: Review, path: Path, sensor: Reaction) -> None:
         review.report((*path, "joint"), message, "name a joint or a constraint")
         return
     if sensor.axes == "joint" and spec and kind not in ("coupling", "motion"):
-        review.report((*path, "axes"), f"the constraint {sensor.constraint!r} has no axes of its own", "ground or body")
+        message = f"the constraint {sensor.constraint!r} has no axes of its own"
+        review.report((*path, "axes"), message, "take ground or body")
     bodies = sensor.bodies(review.model)
     if sensor.on is not None and bodies and sensor.on not in bodies:
         what = f"constraint {sensor.constraint!r}" if spec else f"joint {sensor.joint!r}"
