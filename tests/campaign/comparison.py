@@ -1,0 +1,114 @@
+"""Gradients of whole analyses by the direct method against fourth-order differences, from the model file on.
+
+The difference quotient D(h) = (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / 12 h has an error of order h^4, and round-off over h.
+D(h) and D(h/2) share two analyses, and their distance bounds the error of the better one. Steps are tried from large to
+small, and the one with the smallest bound is taken.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli import spec
+from mbsim_cli.cli.analysis import Settings, build, evaluate
+from mbsim_cli.errors import MbsimError, ModelError
+from tests.campaign.generator import FILE, Data
+
+STEPS = (4e-3, 4e-4, 4e-5)  # of a parameter's size
+AGREE = 1e-6  # of a derivative's size, where the differences are as good
+SURE = 1e-3  # error of the differences, of a derivative's size, above which they tell nothing
+SAFETY = 10.0
+FLOOR = 1e-7  # of an objective's value over the parameter's size: what round-off leaves of a derivative that vanishes
+
+ALI3P = [{"formulation": name, "tolerance": 1e-13} for name in ("ali3p-rtdyn1", "ali3p-rtdyn0")]
+ADAPTIVE = {"tolerance": 1e-12, "absolute_tolerance": 1e-12}
+OPEN = [
+    {"formulation": formulation, "integrator": integrator} | (ADAPTIVE if integrator != "rk4" else {})
+    for formulation in ("recursive", "conventional", "partial_recursive")
+    for integrator in ("rk4", "dop853", "esdirk")
+]
+TIMES = {"step": 5e-3, "duration": 0.15}
+
+AGREES, UNDEFINED, REFUSED, UNSURE, WRONG = "agrees", "NaN with a reason", "refused", "differences unsure", "WRONG"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of one derivative, or of a whole analysis."""
+
+    kind: str
+    what: str = ""
+
+
+class Analyses:
+    """Whole analyses of one file by one method."""
+
+    def __init__(self, data: Data, method: dict[str, Any]):
+        analysis = {**TIMES, **method, "sensitivity": {"method": "ddm", "parameters": "all"}}
+        self.text = json.dumps({**data, "analysis": analysis})
+        self.parameters: dict[str, float] = data["parameters"]
+
+    def values(self, name: str, value: float) -> np.ndarray:
+        """Objectives (k,) at another value of a parameter."""
+        results = self._run([], {name: repr(value)})
+        return np.array([result.value for result in results.values()])
+
+    def gradients(self) -> dict[str, Any]:
+        """Objectives with their gradients."""
+        return self._run(None, {})
+
+    def _run(self, parameters: list[str] | None, overrides: dict[str, str]) -> dict[str, Any]:
+        file = spec.load(FILE, overrides, texts={str(FILE): self.text})
+        assembled = build(file, Settings(), parameters)
+        return evaluate(assembled.problem, assembled.objectives)
+
+
+def verdicts(data: Data, method: dict[str, Any]) -> Iterator[Verdict]:
+    """Compare the derivatives of all objectives by all parameters."""
+    analyses = Analyses(data, method)
+    try:
+        results = analyses.gradients()
+    except ModelError as error:
+        yield Verdict(REFUSED, str(error))
+        return
+    for k, (name, value) in enumerate(analyses.parameters.items()):
+        given = np.array([result.gradient[k] for result in results.values()])
+        reason = getattr(next(iter(results.values())), "undefined", {}).get(name, "")
+        if np.isnan(given).any():
+            yield Verdict(UNDEFINED if reason else WRONG, f"{name}: {reason or 'NaN without a reason'}")
+            continue
+        try:
+            yield from _compared(analyses, name, value, given, np.array([result.value for result in results.values()]))
+        except MbsimError as error:
+            yield Verdict(WRONG, f"d/d {name} is {given}, and an analysis beside it fails: {error}")
+
+
+def _compared(analyses: Analyses, name: str, value: float, given: np.ndarray, at: np.ndarray) -> Iterator[Verdict]:
+    size = abs(value) or 1.0
+    expected, error = differences(lambda change: analyses.values(name, value + change), size)
+    scale = np.maximum(np.maximum(abs(expected), abs(given)), FLOOR / AGREE * abs(at) / size)
+    for found, reference, bound, of in zip(given, expected, error, scale, strict=True):
+        what = f"d/d {name}: {found:.12g}, differences {reference:.12g} +- {bound:.1e}"
+        if abs(found - reference) <= AGREE * of + SAFETY * min(bound, SURE * of):
+            yield Verdict(AGREES if bound <= SURE * of else UNSURE, what)
+        else:
+            yield Verdict(WRONG if bound <= SURE * of else UNSURE, what)
+
+
+def differences(function: Any, size: float) -> tuple[np.ndarray, np.ndarray]:
+    """Derivatives (k,) of functions at zero and bounds of their errors; each has the step that suits it best."""
+    best, error = np.zeros(0), np.zeros(0)
+    for relative in STEPS:
+        h = relative * size
+        half, one, two = (function(x) - function(-x) for x in (h / 2, h, 2 * h))
+        finer, coarser = (8 * half - one) / (6 * h), (8 * one - two) / (12 * h)
+        bound = abs(finer - coarser)
+        if not best.size:
+            best, error = finer, bound
+        best, error = np.where(bound < error, finer, best), np.minimum(bound, error)
+        if (error <= AGREE * abs(best)).all():
+            break
+    return best, error
