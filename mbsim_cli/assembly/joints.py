@@ -175,7 +175,7 @@ def is_designed(geometry: Geometry, spec: Any) -> bool:
 def initial_position(geometry: Geometry, spec: Any) -> tuple[Scalar, ...]:
     """Initial coordinates in declared order: as stated, else from the design position, else zero."""
     kind = kind_of(spec)
-    stated = _stated_position(geometry, spec, kind)
+    stated = stated_position(geometry, spec, kind)
     if all(value is not None for value in stated):
         return tuple(stated)
     design = design_position(geometry, spec, kind) if is_designed(geometry, spec) else _zero_position(kind)
@@ -186,7 +186,8 @@ def _zero_position(kind: Joint) -> tuple[float, ...]:
     return tuple(1.0 if name == "e0" else 0.0 for name in COORDINATES[kind])
 
 
-def _stated_position(geometry: Geometry, spec: Any, kind: Joint) -> list[Scalar | None]:
+def stated_position(geometry: Geometry, spec: Any, kind: Joint) -> list[Scalar | None]:
+    """Initial coordinates in declared order as the file states them; None where it does not."""
     numbers, initial = geometry.numbers, getattr(spec, "initial", None)
 
     def get(name: str) -> Any:
@@ -207,13 +208,7 @@ def _stated_position(geometry: Geometry, spec: Any, kind: Joint) -> list[Scalar 
 
 def design_position(geometry: Geometry, spec: Any, kind: Joint) -> tuple[Scalar, ...]:
     """Coordinates that the joint has in the design position of its bodies."""
-    (a, b), frames = spec.bodies, joint_frames(geometry, spec)
-    turned_a, turned_b = geometry.orientation(a), geometry.orientation(b)
-    at_a = add(geometry.position(a), apply(turned_a, frames.p_a))
-    at_b = add(geometry.position(b), apply(turned_b, frames.p_b))
-    axes = product(turned_a, frames.R_a)
-    x, y, z = apply_transposed(axes, subtract(at_b, at_a))
-    r = product(transpose(axes), product(turned_b, frames.R_b))
+    (x, y, z), r = design_frames(geometry, spec, joint_frames(geometry, spec))
     if kind in (Joint.SPHERICAL, Joint.FLOATING):
         return (*((x, y, z) if kind == Joint.FLOATING else ()), *euler_parameters(r))
     angle = angle_between(r[0][0], r[1][0])
@@ -221,6 +216,17 @@ def design_position(geometry: Geometry, spec: Any, kind: Joint) -> tuple[Scalar,
     if kind == Joint.UNIVERSAL:
         values["angle_2"] = angle_between(r[2][2], r[2][1])
     return tuple(values[name] for name in COORDINATES[kind])
+
+
+def design_frames(geometry: Geometry, spec: Any, frames: Frames) -> tuple[Vector, Matrix]:
+    """Place and orientation of the joint frame on the second body in that on the first, in the design position."""
+    a, b = spec.bodies
+    turned_a, turned_b = geometry.orientation(a), geometry.orientation(b)
+    at_a = add(geometry.position(a), apply(turned_a, frames.p_a))
+    at_b = add(geometry.position(b), apply(turned_b, frames.p_b))
+    axes = product(turned_a, frames.R_a)
+    r = product(transpose(axes), product(turned_b, frames.R_b))
+    return apply_transposed(axes, subtract(at_b, at_a)), r
 
 
 def initial_velocity(geometry: Geometry, spec: Any) -> tuple[Scalar, ...]:

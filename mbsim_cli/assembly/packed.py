@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from mbsim_cli.assembly.bodies import tree_table
 from mbsim_cli.assembly.constraints import ConstraintTable
+from mbsim_cli.assembly.designs import check_designs
 from mbsim_cli.assembly.forces import ForceTable
 from mbsim_cli.assembly.independence import initial_measures
 from mbsim_cli.assembly.joints import joint_frames
@@ -120,4 +121,6 @@ def _check_joints(system: System) -> None:
     for name, spec in system.joints.items():
         with system.at(f"joints.{name}"):
             joint_frames(system.geometry, spec)
+    system.stop()
+    check_designs(system)
     system.stop()

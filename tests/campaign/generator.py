@@ -211,7 +211,13 @@ class Mechanism:
         if angles:
             angle = {"coordinate": self.pick(angles)}
             choices += [
-                {"type": "rotational_spring_damper", **angle, **springs, "rate_law": self.law(), "natural_angle": n(-1, 1)},
+                {
+                    "type": "rotational_spring_damper",
+                    **angle,
+                    **springs,
+                    "rate_law": self.law(),
+                    "natural_angle": n(-1, 1),
+                },
                 {"type": "rotational_spring_damper", **angle, **springs, "natural_angle": "auto"},
             ]
         if self.coordinates():
@@ -320,7 +326,9 @@ def spatial_loop(seed: int) -> Data:
     body, freedom = "ground", 0
     first = m.add_body("ground", m.pick(("revolute", "cylindrical", "universal", "prismatic", "planar")))
     for _ in range(m.random.integers(2, 4)):
-        body = m.add_body(first if body == "ground" else body, m.pick(("revolute", "spherical", "cylindrical", "universal", "planar")))
+        body = m.add_body(
+            first if body == "ground" else body, m.pick(("revolute", "spherical", "cylindrical", "universal", "planar"))
+        )
     if m.random.random() < 0.5:
         m.add_body(m.pick(m.data["bodies"]), m.pick(("revolute", "spherical", "prismatic")))
     target = m.pick(("ground", m.add_body("ground", m.pick(("revolute", "universal", "spherical")))))
