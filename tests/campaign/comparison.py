@@ -1,8 +1,8 @@
 """Gradients of whole analyses by the direct method against fourth-order differences, from the model file on.
 
-The quotient D(h) = (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / 12 h has an error of order h^4, and round-off over h. D(h) and
-D(h/2) share two analyses, and their distance bounds the error of the better one. Steps are tried from large to small, and
-the one with the smallest bound is taken.
+The quotient D(h) = (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / 12 h has an error of order h^4, and round-off over h. Those
+of h and h/2 share two analyses, and their distance bounds the error of the better one. Steps are tried from large to
+small, and the one with the smallest bound is taken.
 """
 
 import json

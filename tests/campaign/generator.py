@@ -269,7 +269,7 @@ class Mechanism:
             "peak": {"maximum": "norm(v)", "sharpness": 5},
         }
 
-    def choose_parameters(self, count: int = PARAMETERS) -> None:
+    def choose_parameters(self, count: int) -> None:
         """Let parameters stand in the place of some numbers."""
         places = list(_numbers({key: self.data[key] for key in SECTIONS}, ()))
         if self.planar:  # out of the plane nothing may move
@@ -304,7 +304,7 @@ def load(data: Data) -> Any:
     return spec.load(FILE, texts={str(FILE): json.dumps(data)})
 
 
-def open_tree(seed: int) -> Data:
+def open_tree(seed: int, parameters: int = PARAMETERS) -> Data:
     """A tree of two to five joints of any type, with forces and sometimes a driven coordinate."""
     m = Mechanism(seed)
     for _ in range(m.random.integers(2, 6)):
@@ -317,10 +317,10 @@ def open_tree(seed: int) -> Data:
         coordinate = m.pick(single)
         joint, _, name = coordinate.partition(".")
         m.drive(coordinate, m.data["joints"][joint]["initial"][name])
-    return _finished(m)
+    return _finished(m, parameters)
 
 
-def spatial_loop(seed: int) -> Data:
+def spatial_loop(seed: int, parameters: int = PARAMETERS) -> Data:
     """A loop in space with one freedom or more, and sometimes a branch and a constraint."""
     m = Mechanism(seed)
     body, freedom = "ground", 0
@@ -338,10 +338,10 @@ def spatial_loop(seed: int) -> Data:
     m.add_forces(int(m.random.integers(1, 4)))
     if freedom > LOOP + 1 and m.random.random() < 0.3:
         m.add_constraint()
-    return _finished(m)
+    return _finished(m, parameters)
 
 
-def planar_loop(seed: int) -> Data:
+def planar_loop(seed: int, parameters: int = PARAMETERS) -> Data:
     """A linkage of parallel revolutes and guides in a plane: three of the equations of its cut joint always hold."""
     m = Mechanism(seed, planar=True)
     chain = ["ground"]
@@ -349,12 +349,12 @@ def planar_loop(seed: int) -> Data:
         chain.append(m.add_body(chain[-1], "revolute"))
     m.close(chain[-1], "ground", "revolute")
     m.add_forces(int(m.random.integers(1, 3)))
-    return _finished(m)
+    return _finished(m, parameters)
 
 
-def _finished(m: Mechanism) -> Data:
+def _finished(m: Mechanism, parameters: int) -> Data:
     m.observe()
-    m.choose_parameters()
+    m.choose_parameters(parameters)
     return m.data
 
 

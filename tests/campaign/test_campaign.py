@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from tests.campaign.comparison import AGREES, ALI3P, OPEN, UNSURE, WRONG, Verdict, verdicts
-from tests.campaign.generator import FAMILIES
+from tests.campaign.generator import FAMILIES, PARAMETERS
 
 EACH = 100  # mechanisms of a family
 TOGETHER = 10  # of them in one test
@@ -13,13 +13,13 @@ SHARE_UNSURE = 0.02  # derivatives whose differences tell nothing, of all
 FEW = [("open tree", 3), ("open tree", 7), ("loop in space", 4), ("loop in space", 8), ("loop in a plane", 2)]
 
 
-def judged(family: str, seeds: range, methods: list) -> tuple[Counter, list[str]]:
+def judged(family: str, seeds: range, methods: list, parameters: int = PARAMETERS) -> tuple[Counter, list[str]]:
     """How often each verdict came, and what is wrong."""
     counts: Counter = Counter()
     wrong = []
     for seed in seeds:
         for method in methods:
-            for verdict in verdicts(FAMILIES[family](seed), method):
+            for verdict in verdicts(FAMILIES[family](seed, parameters), method):
                 counts[verdict.kind] += 1
                 wrong += [_shown(family, seed, method, verdict)] if verdict.kind == WRONG else []
     return counts, wrong
@@ -32,7 +32,7 @@ def _shown(family: str, seed: int, method: dict, verdict: Verdict) -> str:
 @pytest.mark.parametrize(("family", "seed"), FEW)
 def test_a_few_mechanisms(family, seed):
     methods = [ALI3P[0], OPEN[1]] if family == "open tree" else ALI3P[:1]
-    counts, wrong = judged(family, range(seed, seed + 1), methods)
+    counts, wrong = judged(family, range(seed, seed + 1), methods, parameters=2)
     assert wrong == []
     assert counts[AGREES] > 0
 
@@ -44,7 +44,7 @@ def test_campaign(family, start):
     """Open trees by every formulation and integrator, loops by both that take them."""
     methods = ALI3P + OPEN if family == "open tree" else ALI3P
     counts, wrong = judged(family, range(start, start + TOGETHER), methods)
-    print(dict(counts))
+    print(dict(counts))  # shown by -s
     assert wrong == []
     assert counts[UNSURE] <= SHARE_UNSURE * sum(counts.values())
     assert counts[AGREES] > 0.8 * sum(counts.values())
