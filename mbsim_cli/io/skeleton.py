@@ -16,7 +16,9 @@ from mbsim_cli.model.units import in_words
 FORMAT_VERSION = 1
 CHUNK_BYTES = 256 * 1024
 # A chunk that several blocks fill is compressed once if the cache holds it; more would grow with the run.
-CACHE = {"rdcc_nbytes": 2 * CHUNK_BYTES, "rdcc_w0": 1.0}
+CACHE = {"rdcc_nslots": 61, "rdcc_nbytes": 2 * CHUNK_BYTES, "rdcc_w0": 1.0}
+MOST_CACHED = 512 * CHUNK_BYTES  # of all datasets together: with more of them chunks are smaller
+MOST_LISTED = 1000  # datasets that a scale lists; HDF5 copies the list for each, and has room for some 4000
 TEXT = h5py.string_dtype()
 SECONDS = ("step", "duration")  # of the options; all others are plain numbers
 
@@ -95,10 +97,26 @@ def _columns(file: h5py.File, group: str, axis: str, **columns: Sequence) -> Non
 
 
 def attach(dataset: h5py.Dataset, names: Sequence[str]) -> None:
-    """Label each dimension of a dataset with a scale of the root."""
+    """Label each dimension of a dataset with a scale of the root, which lists the dataset while it has room.
+
+    Readers go from a dataset to its scales; the way back is for programs that delete or move scales.
+    """
+    scales = [dataset.file[name] for name in names]
     for dimension, name in zip(dataset.dims, names, strict=True):
-        dimension.attach_scale(dataset.file[name])
         dimension.label = name
+    if max(map(_listed, scales)) < MOST_LISTED:
+        for dimension, scale in zip(dataset.dims, scales, strict=True):
+            dimension.attach_scale(scale)
+    else:
+        references = np.empty(len(scales), object)
+        references[:] = [np.array([scale.ref], h5py.ref_dtype) for scale in scales]
+        dataset.attrs.create("DIMENSION_LIST", references, dtype=h5py.vlen_dtype(h5py.ref_dtype))
+
+
+def _listed(scale: h5py.Dataset) -> int:
+    """Number of datasets that a scale lists."""
+    name = b"REFERENCE_LIST"
+    return h5py.h5a.open(scale.id, name).shape[0] if h5py.h5a.exists(scale.id, name) else 0
 
 
 def set_unit(dataset: h5py.Dataset, unit: str) -> None:
@@ -118,10 +136,11 @@ def set_units(dataset: h5py.Dataset, axes: Sequence[str], units: np.ndarray) -> 
         attach(listed, changing)
 
 
-def growing(file: h5py.File, row: Variable) -> h5py.Dataset:
-    """Create an empty compressed dataset, chunked along time; its group lists names in the order they come."""
+def growing(file: h5py.File, row: Variable, of: int) -> h5py.Dataset:
+    """Create an empty compressed dataset, one ``of`` so many, chunked along time; its group keeps the order of names."""
     widths = tuple(len(file[axis]) for axis in row.axes)
-    steps = max(1, min(16384, CHUNK_BYTES // (8 * int(np.prod(widths)))))
+    chunk_bytes = min(CHUNK_BYTES, MOST_CACHED // of)
+    steps = max(1, min(16384, chunk_bytes // (8 * int(np.prod(widths)))))
     *groups, name = row.path.split("/")
     parent = file
     for group in groups:

@@ -81,7 +81,7 @@ class ResultWriter:
             skeleton.describe(self._file, provenance)
             rows = (inverse_variables if inverse else variables)(names, sensors, sensitivities)
             skeleton.label(self._file, names, sensors, parameters, rows)
-            self._variables = [(row, skeleton.growing(self._file, row)) for row in rows]
+            self._variables = [(row, skeleton.growing(self._file, row, len(rows))) for row in rows]
 
     def append(self, block: Block) -> None:
         """Store the next instants."""
