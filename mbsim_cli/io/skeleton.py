@@ -137,7 +137,7 @@ def set_units(dataset: h5py.Dataset, axes: Sequence[str], units: np.ndarray) -> 
 
 
 def growing(file: h5py.File, row: Variable, of: int) -> h5py.Dataset:
-    """Create an empty compressed dataset, one ``of`` so many, chunked along time; its group keeps the order of names."""
+    """Create an empty compressed dataset along time, one of so many. Its group keeps the order of names."""
     widths = tuple(len(file[axis]) for axis in row.axes)
     chunk_bytes = min(CHUNK_BYTES, MOST_CACHED // of)
     steps = max(1, min(16384, chunk_bytes // (8 * int(np.prod(widths)))))
