@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.cli.selection import hint
-from mbsim_cli.errors import InputOutputError, UsageError
+from mbsim_cli.errors import InputOutputError, ModelError, UsageError
 from mbsim_cli.io.content import Content
+
+MOST_FRAMES = 1_000_000
 
 
 class Filming:
@@ -20,13 +22,21 @@ class Filming:
         if not len(content.time):
             raise InputOutputError(f"{content.path} holds no instants to draw")
         model = content.model
-        self._moving = moving_scene(spec.load(model.file, model.overrides, model.texts))
+        try:
+            self._moving = moving_scene(spec.load(model.file, model.overrides, model.texts))
+        except ModelError as error:
+            raise InputOutputError(f"{content.path}: the model stored with it is invalid: {error.issues[0]}") from error
         if list(self._moving.coordinates) != content.coordinates:
             raise InputOutputError(f"{content.path}: its coordinates are not those of the model stored with it")
         start, end = float(content.time[0]), float(content.time[-1])
-        count = int(np.floor((end - start) / speed * fps * (1 + 1e-9))) + 1
+        frames = (end - start) / speed * fps * (1 + 1e-9)
+        if not frames < MOST_FRAMES:
+            raise UsageError(f"the film would have {frames:.3g} frames; --speed and --fps make it shorter")
+        count = int(np.floor(frames)) + 1
         self.time = start + np.arange(count) * speed / fps
         stored = content.motion()
+        if not np.isfinite(stored).all():
+            raise InputOutputError(f"{content.path} holds positions that are not finite numbers, which cannot be drawn")
         columns = [np.interp(self.time, content.time, column) for column in stored.T]
         z = np.array(columns).T.reshape(count, stored.shape[1])
         self.positions = np.array([self._moving.positions(row) for row in z])

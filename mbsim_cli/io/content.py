@@ -58,14 +58,14 @@ class Content:
     def history(self, name: str) -> Series:
         """A history by its name."""
         entry = self.entries[name]
-        with opened(self.path) as file:
+        with opened(self.path, known=True) as file:
             values = _columns(file[entry.path], entry)
         return Series(name, entry.units, entry.components, self.time, values)
 
     def sensitivity(self, name: str, parameter: str) -> Series:
         """Derivatives of a history by a parameter."""
         entry = self.entries[name]
-        with opened(self.path) as file:
+        with opened(self.path, known=True) as file:
             dataset = file[entry.sensitivity]
             values = _columns(dataset, entry, texts(file["parameters/name"]).index(parameter))
         units = tuple(quotient(unit, self.parameters[parameter]["unit"]) for unit in entry.units)
@@ -93,7 +93,7 @@ class Content:
     @property
     def model(self) -> StoredModel:
         """The model as the run read it."""
-        with opened(self.path) as file:
+        with opened(self.path, known=True) as file:
             name = file["meta/model_file"][()].decode() if "meta/model_file" in file else "model.yaml"
             included = {key.replace("|", "/"): text for key, text in scalars(file.get("meta/included")).items()}
             overrides = scalars(file.get("meta/parameters"))
@@ -101,7 +101,7 @@ class Content:
 
     def motion(self) -> np.ndarray:
         """Coordinates (N, n) in the order of ``coordinates``, as stored."""
-        with opened(self.path) as file:
+        with opened(self.path, known=True) as file:
             return np.asarray(file["coordinates/position"][()]) if self.coordinates else np.zeros((len(self.time), 0))
 
 

@@ -9,7 +9,9 @@ import h5py
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io.target import FORMAT
+from mbsim_cli.io.format import FormatError, require_result
+from mbsim_cli.io.quarantine import fault_of
+from mbsim_cli.model.files import open_regular
 from mbsim_cli.model.units import quotient
 
 
@@ -19,18 +21,36 @@ def summary(path: Path) -> dict[str, Any]:
         return _summary(path, file)
 
 
+# What h5py raises for damaged content; what passed the checks of the format raises nothing else.
+DAMAGED = (OSError, KeyError, RuntimeError, ValueError, TypeError, MemoryError, FormatError)
+
+
 @contextmanager
-def opened(path: Path) -> Iterator[h5py.File]:
-    """Open a result to read; raise where the file is not one, or damaged where it is read."""
+def opened(path: Path, known: bool = False) -> Iterator[h5py.File]:
+    """Open a result to read; raise where the file is not one, or damaged where it is read.
+
+    One that is ``known`` has been checked.
+    """
     try:
+        open_regular(path).close()
+        if not known and (fault := fault_of(path, _require_result)):
+            raise FormatError(fault)
         with h5py.File(path, "r", locking="best-effort") as file:
-            if file.attrs.get("format") != FORMAT:
-                raise InputOutputError(f"{path} is an HDF5 file, but not an mbsim result")
             yield file
     except FileNotFoundError as error:
         raise InputOutputError(f"there is no file {path}") from error
-    except (OSError, KeyError, RuntimeError) as error:
-        raise InputOutputError(f"{path} is not an mbsim result, or is damaged: {error}") from error
+    except DAMAGED as error:
+        raise InputOutputError(f"{path} is not an mbsim result, or is damaged: {reason_of(error)}") from error
+
+
+def _require_result(path: Path) -> None:
+    with h5py.File(path, "r", locking="best-effort") as file:
+        require_result(file)
+
+
+def reason_of(error: BaseException) -> str:
+    """What an exception of h5py says, on one line."""
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _summary(path: Path, file: h5py.File) -> dict[str, Any]:

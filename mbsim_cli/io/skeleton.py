@@ -7,13 +7,12 @@ from typing import NamedTuple
 import h5py
 import numpy as np
 
+from mbsim_cli.io.format import FORMAT, FORMAT_VERSION
 from mbsim_cli.io.layout import WITH_RESPECT_TO, Variable, axes
 from mbsim_cli.io.provenance import Provenance, platform_facts, root_attributes
-from mbsim_cli.io.target import FORMAT
 from mbsim_cli.model.names import Names
 from mbsim_cli.model.units import in_words
 
-FORMAT_VERSION = 1
 CHUNK_BYTES = 256 * 1024
 # A chunk that several blocks fill is compressed once if the cache holds it; more would grow with the run.
 CACHE = {"rdcc_nslots": 61, "rdcc_nbytes": 2 * CHUNK_BYTES, "rdcc_w0": 1.0}
@@ -137,7 +136,7 @@ def set_units(dataset: h5py.Dataset, axes: Sequence[str], units: np.ndarray) -> 
 
 
 def growing(file: h5py.File, row: Variable, of: int) -> h5py.Dataset:
-    """Create an empty compressed dataset along time, one of so many. Its group keeps the order of names."""
+    """Create an empty compressed dataset along time, one ``of`` so many; its group keeps the order of names."""
     widths = tuple(len(file[axis]) for axis in row.axes)
     chunk_bytes = min(CHUNK_BYTES, MOST_CACHED // of)
     steps = max(1, min(16384, chunk_bytes // (8 * int(np.prod(widths)))))

@@ -9,7 +9,10 @@ import h5py
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io.target import FORMAT
+from mbsim_cli.io.format import FORMAT, FormatError, attribute, columns_of, require_result
+from mbsim_cli.io.quarantine import fault_of
+from mbsim_cli.io.reader import DAMAGED, reason_of
+from mbsim_cli.model.files import open_regular
 
 HDF5_SUFFIXES = (".h5", ".hdf5", ".hdf")
 _DELIMITERS = (";", "\t", "|")  # that a file of commas would not hold
@@ -22,11 +25,11 @@ def read_table(path: Path, delimiter: str = ",") -> dict[str, np.ndarray]:
     Of CSV files; a blank as ``delimiter`` stands for any number of blanks and tabs.
     """
     try:
+        open_regular(path).close()
         return _hdf5(path) if path.suffix.lower() in HDF5_SUFFIXES else _csv(path, delimiter)
-    except OSError as error:
-        raise InputOutputError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, UnicodeDecodeError) as error:
-        raise InputOutputError(f"cannot read {path}: {error}") from error
+    except (*DAMAGED, csv.Error) as error:
+        reason = getattr(error, "strerror", None) or reason_of(error)
+        raise InputOutputError(f"cannot read {path}: {reason}") from error
 
 
 def _csv(path: Path, delimiter: str) -> dict[str, np.ndarray]:
@@ -57,13 +60,16 @@ def _names(stream: TextIO, delimiter: str) -> list[str]:
 
 def _hdf5(path: Path) -> dict[str, np.ndarray]:
     """Datasets of one dimension in the root; of a result of mbsim the time and the coordinates."""
+    if fault := fault_of(path, _hdf5_columns):
+        raise FormatError(fault)
+    return _hdf5_columns(path)
+
+
+def _hdf5_columns(path: Path) -> dict[str, np.ndarray]:
     with h5py.File(path, "r", locking="best-effort") as file:
-        columns = {
-            name: np.asarray(item[()], dtype=float)
-            for name, item in file.items()
-            if isinstance(item, h5py.Dataset) and item.ndim == 1 and item.dtype.kind in "fiu"
-        }
-        if file.attrs.get("format") == FORMAT:
+        columns = {name: np.asarray(item[()], dtype=float) for name, item in columns_of(file)}
+        if attribute(file, "format") == FORMAT:
+            require_result(file)
             names = [name.decode() for name in file["coordinates/name"][()]]
             for kind, suffix in _RATES.items():
                 # a coordinate of a joint passed backwards is stored negated, and says so

@@ -10,9 +10,12 @@ from pathlib import Path
 import h5py
 
 from mbsim_cli.errors import InputOutputError
+from mbsim_cli.io.format import FORMAT, FormatError, attribute
+from mbsim_cli.io.quarantine import fault_of
 from mbsim_cli.io.temporary import Occupied, create
+from mbsim_cli.model.files import open_regular
 
-FORMAT = "mbsim-result"
+HDF5 = b"\x89HDF\r\n\x1a\n"
 RESULT_SUFFIXES = (".h5", ".hdf5")
 NOT_OURS = "only --force replaces it"
 # PNG, PDF, GIF, SVG, MP4
@@ -22,16 +25,22 @@ _PICTURES = re.compile(rb"\x89PNG|%PDF|GIF8|\s*<(\?xml.{0,300}<!DOCTYPE svg|svg)
 def is_result(path: Path) -> bool:
     """Whether the file is an mbsim result, complete or partial."""
     try:
-        with h5py.File(path, "r", locking="best-effort") as file:
-            return file.attrs.get("format") == FORMAT
+        with open_regular(path) as file:
+            return file.read(8) == HDF5 and not fault_of(path, _require_format)
     except OSError:
         return False
+
+
+def _require_format(path: Path) -> None:
+    with h5py.File(path, "r", locking="best-effort") as file:
+        if attribute(file, "format") != FORMAT:
+            raise FormatError
 
 
 def is_picture(path: Path) -> bool:
     """Whether the file is a picture of a kind that mbsim draws."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return _PICTURES.match(file.read(512)) is not None
     except OSError:
         return False

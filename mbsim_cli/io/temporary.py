@@ -18,6 +18,7 @@ from pathlib import Path
 import h5py
 
 from mbsim_cli.errors import InputOutputError
+from mbsim_cli.io.format import attribute
 
 _SAFE = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -143,8 +144,8 @@ def _remove_abandoned(path: Path) -> bool:
 def _is_complete(path: Path) -> bool:
     try:
         with h5py.File(path, "r", locking=False) as file:
-            return file.attrs.get("status") == "complete"
-    except (OSError, RuntimeError, KeyError):
+            return attribute(file, "status") == "complete"
+    except (OSError, RuntimeError, KeyError, TypeError, ValueError):
         return False
 
 

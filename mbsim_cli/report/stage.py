@@ -52,7 +52,7 @@ class _Stage:
         figure = Figure(figsize=(width / DPI, height / DPI), dpi=DPI)
         self._canvas = FigureCanvasAgg(figure)
         left, bottom, right, top = _AROUND_PLANE if film.view.plane else _AROUND
-        wide, high = width - left - right, height - bottom - top
+        wide, high = max(width - left - right, width / 4), max(height - bottom - top, height / 4)
         self._axes = axes = figure.add_axes((left / width, bottom / height, wide / width, high / height))
         self._shape = wide / high
         figure.text(12 / width, 1 - 22 / height, plain(film.title), color=INK, fontsize=9)

@@ -3,9 +3,9 @@
 import errno
 import os
 from collections.abc import Mapping
-from pathlib import Path
 
 from mbsim_cli.errors import InputOutputError, Issue, ModelError
+from mbsim_cli.model.files import open_regular
 from mbsim_cli.spec.nodes import Node, NodeError, read_nodes
 from mbsim_cli.spec.source import Source
 
@@ -45,7 +45,7 @@ def _bytes(file: str, texts: Mapping[str, str] | None) -> bytes:
         if file not in texts:
             raise FileNotFoundError(errno.ENOENT, "it is not stored with the model")
         return texts[file].encode()
-    with Path(file).open("rb") as stream:
+    with open_regular(file) as stream:
         return stream.read(MAX_BYTES + 1)
 
 

@@ -1,0 +1,194 @@
+"""What a file must be to be read as a result: the one place where types, shapes and links are checked.
+
+A result comes from anywhere, and HDF5 files may point to other files, hold themselves, or claim to be larger than any
+memory. What has passed here is plain: groups of numbers and texts, whose axes are as long as their labels.
+"""
+
+import re
+from typing import NamedTuple
+
+import h5py
+import numpy as np
+
+FORMAT = "mbsim-result"
+FORMAT_VERSION = 1
+MOST_DEEP = 8  # groups in groups
+MOST_DIMENSIONS = 4
+PACKED = 1100  # at most so many times smaller are numbers that are stored compressed
+UNPACKED = 1 << 20  # bytes that are believed without that
+TEXTS = ("unit", "units", "method", "description")  # attributes
+OWN_ATTRIBUTES = ("CLASS", "NAME", "DIMENSION_LIST", "DIMENSION_LABELS", "REFERENCE_LIST", "_Netcdf4Dimid")
+
+
+class FormatError(Exception):
+    """The file is not what a result is."""
+
+
+class _Kind(NamedTuple):
+    """What a dataset must be: f numbers, t texts, s one number or text; axes None: those that its labels name."""
+
+    content: str
+    axes: tuple[str, ...] | None = None
+
+
+_NAMED = (
+    (r"time", _Kind("f", ("time",))),
+    (r"coordinate|constraint|parameter|component|component_of_.*|scalar|bound|with_respect_to", _Kind("t", ("",))),
+    (r"coordinates/(name|unit)", _Kind("t", ("coordinate",))),
+    (r"coordinates/(position|velocity|acceleration)|torque", _Kind("f", ("time", "coordinate"))),
+    (r"multipliers/(lambda|sigma|kappa)", _Kind("f", ("time", "constraint"))),
+    (r"sensitivity/coordinates/\w+|sensitivity/torque/parameter", _Kind("f", ("time", "coordinate", "parameter"))),
+    (r"sensitivity/multipliers/\w+", _Kind("f", ("time", "constraint", "parameter"))),
+    (r"sensitivity/torque/\w+", _Kind("f", ("time", "coordinate", "with_respect_to"))),
+    (r"sensors/[^/]+", _Kind("f", ("time", "*"))),
+    (r"sensitivity/sensors/[^/]+", _Kind("f", ("time", "*", "parameter"))),
+    (r"diagnostics/[^/]+", _Kind("f", ("time",))),
+    (r"parameters/(name|unit)", _Kind("t", ("parameter",))),
+    (r"parameters/value", _Kind("f", ("parameter",))),
+    (r"parameters/bounds", _Kind("f", ("parameter", "bound"))),
+    (r"objectives/[^/]+/value", _Kind("f", ())),
+    (r"objectives/[^/]+/gradient", _Kind("f", ("parameter",))),
+    (r"units/.*", _Kind("t")),
+    (r"meta/warnings", _Kind("t", ("",))),
+    (r"meta/model_(file|yaml)|meta/included/.*", _Kind("t", ())),
+    (r"meta/.*", _Kind("s", ())),
+)
+_RULES = tuple((re.compile(pattern), kind) for pattern, kind in _NAMED)
+_TOGETHER = {
+    "": ("time", "meta/model_yaml"),
+    "coordinates/": ("name", "unit", "position", "velocity", "acceleration"),
+    "parameters/": ("name", "unit", "value"),
+}
+
+
+def require_result(file: h5py.File) -> None:
+    """Raise FormatError where the file is no result, or one that cannot be read as the format says."""
+    if attribute(file, "format") != FORMAT:
+        raise FormatError("it is an HDF5 file of another kind")
+    version = attribute(file, "format_version")
+    if version != FORMAT_VERSION:
+        raise FormatError(f"it is of version {version} of the format, and this mbsim reads version {FORMAT_VERSION}")
+    for name in ("status", "created", "command", "mbsim_version", "model_sha256"):
+        if not isinstance(attribute(file, name), str):
+            raise FormatError(f"its attribute {name} is missing or no text")
+    datasets = dict(_walk(file))
+    _require_together(datasets)
+    for path, dataset in datasets.items():
+        try:
+            _require_plain(dataset)
+            _require_axes(path, dataset, datasets)
+        except FormatError as error:
+            raise FormatError(f"{path}: {error}") from None
+    time = file["time"][()]
+    if not np.isfinite(time).all() or (np.diff(time) < 0.0).any():
+        raise FormatError("its times do not increase")
+
+
+def columns_of(file: h5py.File):
+    """Yield name and dataset of every row of numbers in the root of any file; raise FormatError for hostile ones."""
+    for name in file:
+        item = file[name] if isinstance(file.get(name, getlink=True), h5py.HardLink) else None
+        if isinstance(item, h5py.Dataset) and item.ndim == 1 and item.dtype.kind in "fiu":
+            _require_plain(item)
+            yield name, item
+
+
+def _walk(file: h5py.File):
+    """Yield path and dataset of everything in the file, each object once."""
+    waiting: list[tuple[str, h5py.Group]] = [("", file)]
+    seen = {_address(file)}
+    while waiting:
+        path, group = waiting.pop()
+        _require_attributes(path or "/", group)
+        for name in group:
+            below = path + name
+            if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+                raise FormatError(f"{below}: it is a link to somewhere else, which results have none of")
+            item = group[name]
+            if (address := _address(item)) in seen or below.count("/") > MOST_DEEP:
+                raise FormatError(f"{below}: it stands twice, or too deep")
+            seen.add(address)
+            if isinstance(item, h5py.Group):
+                waiting.append((f"{below}/", item))
+            elif isinstance(item, h5py.Dataset):
+                _require_attributes(below, item)
+                yield below, item
+            else:
+                raise FormatError(f"{below}: it is neither a group nor a dataset")
+
+
+def _address(item: h5py.Group | h5py.Dataset) -> object:
+    return h5py.h5o.get_info(item.id).addr
+
+
+def _require_attributes(path: str, item: h5py.Group | h5py.Dataset) -> None:
+    for name in item.attrs:
+        value = None if name in OWN_ATTRIBUTES else attribute(item, name)
+        if name not in OWN_ATTRIBUTES and (value is None or (name in TEXTS and not isinstance(value, str))):
+            raise FormatError(f"{path}: its attribute {name} is not what it should be")
+
+
+def attribute(item: h5py.Group | h5py.Dataset, name: str) -> str | int | float | None:
+    """An attribute that is one text or number, else None; nothing large is read."""
+    if name not in item.attrs:
+        return None
+    found = item.attrs.get_id(name)
+    if found.shape != () or not (_is_text(found.dtype) or found.dtype.kind in "iuf"):
+        return None
+    value = item.attrs[name]
+    return value.item() if isinstance(value, np.generic) else value if isinstance(value, str | int | float) else None
+
+
+def _is_text(dtype: np.dtype) -> bool:
+    return h5py.check_string_dtype(dtype) is not None
+
+
+def _require_plain(dataset: h5py.Dataset) -> None:
+    """Numbers or texts that stand in this file, and no more than it can hold."""
+    if dataset.external or dataset.is_virtual:
+        raise FormatError("its content is in other files")
+    if not (_is_text(dataset.dtype) or dataset.dtype.kind in "iuf") or dataset.shape is None:
+        raise FormatError("it holds neither numbers nor texts")
+    if dataset.ndim > MOST_DIMENSIONS:
+        raise FormatError(f"it has {dataset.ndim} dimensions")
+    claimed, stored = dataset.size * dataset.dtype.itemsize, dataset.id.get_storage_size()
+    if claimed > UNPACKED + PACKED * stored:
+        raise FormatError(f"it claims to be {claimed:.3g} bytes large, of which {stored} are there")
+    if dataset.shape and dataset.size:
+        dataset[0], dataset[-1]  # the way to the content
+
+
+def _require_axes(path: str, dataset: h5py.Dataset, datasets: dict[str, h5py.Dataset]) -> None:
+    """The axes of the format, or those that the labels name, as long as these."""
+    labels = tuple(dimension.label for dimension in dataset.dims)
+    kind = next((kind for pattern, kind in _RULES if pattern.fullmatch(path)), _Kind(""))
+    wanted = labels if kind.axes is None else kind.axes
+    if kind.content == "f" and dataset.dtype.kind not in "iuf":
+        raise FormatError("it holds no numbers")
+    if kind.content == "t" and not _is_text(dataset.dtype):
+        raise FormatError("it holds no texts")
+    if dataset.ndim != len(wanted):
+        raise FormatError(f"it has {dataset.ndim} dimensions, not {len(wanted)}")
+    for axis, label, size in zip(wanted, labels, dataset.shape, strict=True):
+        name = label if axis == "*" else axis
+        if axis == "*" and not (name in datasets and _is_text(datasets[name].dtype)):
+            raise FormatError(f"the axis {name!r} that it names is not there")
+        if name and (name not in datasets or datasets[name].shape != (size,)):
+            raise FormatError(f"it is {size} long where the axis {name} is not")
+    if path.startswith("units/"):
+        _require_units(labels, datasets.get(path.removeprefix("units/")))
+
+
+def _require_units(labels: tuple[str, ...], of: h5py.Dataset | None) -> None:
+    """Units run along axes of what they are the units of, but not along time."""
+    axes = () if of is None else tuple(dimension.label for dimension in of.dims if dimension.label != "time")
+    if not set(labels) <= set(axes) or (len(axes) == 1 and labels != axes):
+        raise FormatError("its axes are not those of what it gives units of")
+
+
+def _require_together(datasets: dict[str, h5py.Dataset]) -> None:
+    """Raise where something is missing that belongs to what is there."""
+    for group, names in _TOGETHER.items():
+        missing = [group + name for name in names if group + name not in datasets]
+        if missing and (not group or any(path.startswith(group) for path in datasets)):
+            raise FormatError(f"{missing[0]} is missing")
