@@ -9,9 +9,9 @@ import h5py
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError
+from mbsim_cli.files import open_regular
 from mbsim_cli.io.format import FormatError, require_result
 from mbsim_cli.io.quarantine import fault_of
-from mbsim_cli.model.files import open_regular
 from mbsim_cli.model.units import quotient
 
 

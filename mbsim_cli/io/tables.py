@@ -9,10 +9,10 @@ import h5py
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError
+from mbsim_cli.files import open_regular
 from mbsim_cli.io.format import FORMAT, FormatError, attribute, columns_of, require_result
 from mbsim_cli.io.quarantine import fault_of
 from mbsim_cli.io.reader import DAMAGED, reason_of
-from mbsim_cli.model.files import open_regular
 
 HDF5_SUFFIXES = (".h5", ".hdf5", ".hdf")
 _DELIMITERS = (";", "\t", "|")  # that a file of commas would not hold

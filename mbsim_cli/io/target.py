@@ -10,10 +10,10 @@ from pathlib import Path
 import h5py
 
 from mbsim_cli.errors import InputOutputError
+from mbsim_cli.files import open_regular
 from mbsim_cli.io.format import FORMAT, FormatError, attribute
 from mbsim_cli.io.quarantine import fault_of
 from mbsim_cli.io.temporary import Occupied, create
-from mbsim_cli.model.files import open_regular
 
 HDF5 = b"\x89HDF\r\n\x1a\n"
 RESULT_SUFFIXES = (".h5", ".hdf5")

@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 
 from mbsim_cli.errors import InputOutputError, Issue, ModelError
-from mbsim_cli.model.files import open_regular
+from mbsim_cli.files import open_regular
 from mbsim_cli.spec.nodes import Node, NodeError, read_nodes
 from mbsim_cli.spec.source import Source
 

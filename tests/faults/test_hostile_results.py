@@ -90,7 +90,7 @@ def test_what_is_not_as_the_format_says_is_refused(mbsim, hostile, case):
 @pytest.mark.parametrize("case", ["link to a file", "external", "circle"])
 def test_tables_too(mbsim, hostile, variant, case):
     hostile(CASES[case][0])
-    law = "{type: table, file: m.h5, time: time, column: A1.angle}"
+    law = "{type: table, file: m.h5, columns: {value: A1.angle}}"
     model = variant("forces:", f"constraints: {{m: {{type: motion, coordinate: A.angle, law: {law}}}}}\nforces:")
     done = mbsim("validate", model)
     assert done.code == 3 and "cannot read" in done.err
