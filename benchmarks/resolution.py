@@ -14,9 +14,9 @@ sys.path.insert(0, str(ROOT))
 
 from mbsim_cli.cli import analysis  # noqa: E402
 from mbsim_cli.cli.analysis import Settings  # noqa: E402
+from mbsim_cli.cli.discretisation import values_of  # noqa: E402
 
 PAGE = ROOT / "docs" / "theory" / "resolution.md"
-NOUGHT = 1e-9  # of an objective: derivatives below this are round-off
 RUNS = [  # file of models/, step or None for its own
     ("fivebar", None), ("fivebar", 1e-2), ("fivebar", 5e-2), ("buggy", None), ("buggy", 1e-2),
     ("buggy_lane_change", None), ("double_pendulum", None), ("benchmarks/a01_pendulum", None),
@@ -29,18 +29,19 @@ RUNS = [  # file of models/, step or None for its own
 
 
 def solve(name: str, step: float | None) -> tuple[Any, Any, dict[str, Any], np.ndarray]:
-    """Problem, resolution, objectives, and positions (N, n) of one run with its gradients."""
+    """Assembled problem, resolution, objectives, and positions (N, n) of one run with its gradients."""
     settings, positions = Settings(step=step), []
     model_file = analysis.load(ROOT / "models" / f"{name}.yaml", settings)
     assembled = analysis.build(model_file, settings, None)
     resolution = analysis.resolution_of(assembled.problem)
     take = (lambda block: positions.append(block.position),)
     results = analysis.evaluate(assembled.problem, assembled.objectives, take, resolution)
-    return assembled.problem, resolution, results, np.concatenate(positions)
+    return assembled, resolution, results, np.concatenate(positions)
 
 
 def row(name: str, step: float | None) -> str:
-    problem, resolution, results, coarse = solve(name, step)
+    assembled, resolution, results, coarse = solve(name, step)
+    problem, parameters = assembled.problem, values_of(assembled.parameters)
     h, order = problem.options.step, 4 if problem.options.open_tree else 2
     _, _, halved, fine = solve(name, h / 2)
     off = np.abs(coarse - fine[: 2 * len(coarse) : 2]).max(axis=0) / (1 - 2.0**-order)
@@ -50,8 +51,7 @@ def row(name: str, step: float | None) -> str:
     for key, result in results.items():
         numbers = [np.append(r.value, r.gradient) for r in (result, halved[key])]
         given = result.uncertainty
-        size = np.maximum(np.abs(numbers[0]), 1e-2 * np.append(given.size, given.gradient_size))
-        size += NOUGHT * abs(result.value)
+        size = given.sizes(result.value, result.gradient, parameters)
         relative = np.stack([np.append(given.value, given.gradient), abs(numbers[0] - numbers[1]) * 4 / 3]) / size
         pair = [[r[0], r[1:].max(initial=0.0)] for r in relative]
         estimated, true = np.vstack([estimated, pair[0]]), np.vstack([true, pair[1]])

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import fields
+from math import ceil
 from typing import Any
 
 from mbsim_cli.assembly.numbers import Numbers
@@ -10,8 +11,11 @@ from mbsim_cli.model.problem import OPEN_TREES, Options
 from mbsim_cli.spec.number import Number
 
 _NUMBERS = ("step", "duration", "tolerance", "gradient_tolerance")
+AUTO = "auto"
+FIRST_STEPS = 64  # of the duration, that step: auto tries first
 _NOT_DIFFERENTIATED = (
     "step",
+    "accuracy",
     "sampling",
     "output_interval",
     "absolute_tolerance",
@@ -32,15 +36,14 @@ def options_of(model_file: Any, numbers: Numbers, **overrides: Any) -> Options:
         given = {
             "analysis": analysis.type,
             "formulation": "recursive-newton-euler",
-            "step": numbers(analysis.sampling),
             "duration": numbers(analysis.duration),
             "sensitivity": analysis.sensitivity.method,
-        }
-        return Options(**given | {name: value for name, value in over.items() if name in _OF_INVERSE})
+        } | {name: value for name, value in over.items() if name in _OF_INVERSE}
+        return Options(**given | {"step": _step(analysis.sampling, numbers, over, given["duration"], None)})
     if analysis.type == "equilibrium":
         method = over.get("sensitivity", analysis.sensitivity.method)
         return Options(analysis=analysis.type, formulation="statics", duration=0.0, sensitivity=method)
-    given = {name: numbers(getattr(analysis, name)) for name in _NUMBERS}
+    given = {name: numbers(getattr(analysis, name)) for name in _NUMBERS if getattr(analysis, name) != AUTO}
     given |= {
         "analysis": analysis.type,
         "formulation": analysis.formulation,
@@ -53,9 +56,20 @@ def options_of(model_file: Any, numbers: Numbers, **overrides: Any) -> Options:
     given |= over
     if open_tree:
         given.setdefault("absolute_tolerance", given["tolerance"])
-    if analysis.output_interval is not None:
-        given.setdefault("output_interval", max(1, round(numbers(analysis.output_interval) / given["step"])))
+    interval = None if analysis.output_interval is None else numbers(analysis.output_interval)
+    given["step"] = _step(analysis.step, numbers, over, given["duration"], interval)
+    if interval is not None:
+        given.setdefault("output_interval", max(1, round(interval / given["step"])))
     return Options(**given)
+
+
+def _step(stated: Any, numbers: Numbers, over: dict[str, Any], duration: float, interval: float | None) -> float:
+    """Step in seconds; of an automatic one the longest that is tried, a whole part of the duration."""
+    step = over.get("step", stated)
+    if step != AUTO:
+        return numbers(step) if isinstance(step, Number) else step
+    longest = duration / FIRST_STEPS if interval is None else min(duration / FIRST_STEPS, interval)
+    return duration / ceil(duration / longest * (1 - 1e-9))
 
 
 def end_of(model_file: Any, duration: float | None) -> Number | None:
@@ -69,7 +83,7 @@ def check_differentiable(system: System, parameters: Sequence[str], **overrides:
     numbers, analysis = system.geometry.numbers, system.model_file.analysis
     for name in _NOT_DIFFERENTIATED:
         setting = getattr(analysis, name, None)
-        if setting is None or overrides.get("step" if name == "sampling" else name) is not None:
+        if setting in (None, AUTO) or overrides.get("step" if name == "sampling" else name) is not None:
             continue
         for parameter in parameters:
             if numbers.depends(setting, parameter):

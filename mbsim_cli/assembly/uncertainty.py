@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 CANCELS = 1e-2  # of what is added up: a number that cancels to less is measured by that
+NOUGHT = 1e-9  # of a value over a parameter: a derivative below is round-off
 
 
 class Uncertainty(NamedTuple):
@@ -15,10 +16,17 @@ class Uncertainty(NamedTuple):
     size: float
     gradient_size: np.ndarray  # (p,)
 
-    def relative(self, value: float, gradient: np.ndarray) -> np.ndarray:
-        """Errors (1 + p,) relative to the value and the derivatives, which cancel to nothing at times."""
-        found, of = np.append(self.value, self.gradient), np.append(value, gradient[: len(self.gradient)])
-        size = np.maximum(np.abs(of), CANCELS * np.append(self.size, self.gradient_size))
+    def sizes(self, value: float, gradient: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        """What errors (1 + p,) are relative to: value and derivatives by ``parameters`` (p,), unless they cancel."""
+        p = len(self.gradient)
+        sizes = np.maximum(np.abs(np.append(value, gradient[:p])), CANCELS * np.append(self.size, self.gradient_size))
+        of_parameters = np.where(parameters[:p] == 0.0, 1.0, np.abs(parameters[:p]))
+        sizes[1:] = np.maximum(sizes[1:], NOUGHT * sizes[0] / of_parameters)
+        return sizes
+
+    def relative(self, value: float, gradient: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        """Errors (1 + p,) relative to the value and the derivatives by ``parameters`` (p,)."""
+        found, size = np.append(self.value, self.gradient), self.sizes(value, gradient, parameters)
         return np.divide(found, size, out=np.where(np.isnan(found), np.nan, 0.0), where=size > 0.0)
 
     def unknown(self) -> "Uncertainty":

@@ -23,7 +23,7 @@ STEP = 1e-30  # of a complex step; its square vanishes beside any value
 CONVERGED = 1e-15  # tolerance under a complex step: the imaginary part converges one iteration after the real one
 _WITHOUT = {  # options that an analysis has no use for
     "inverse_dynamics": ("formulation", "integrator", "tolerance"),
-    "equilibrium": ("formulation", "integrator", "tolerance", "step", "duration"),
+    "equilibrium": ("formulation", "integrator", "tolerance", "step", "accuracy", "duration"),
 }
 
 
@@ -35,7 +35,8 @@ class Settings:
     formulation: str | None = None
     integrator: str | None = None
     tolerance: float | None = None
-    step: float | None = None
+    step: float | str | None = None  # s, or auto
+    accuracy: float | None = None  # of an automatic step
     duration: float | None = None
     method: str | None = None
 

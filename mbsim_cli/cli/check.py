@@ -34,6 +34,7 @@ def command(
     integrator: options.IntegratorOption = None,
     tolerance: options.Tolerance = None,
     step: options.Step = None,
+    accuracy: options.Accuracy = None,
     duration: options.Duration = None,
     seed: Seed = 0,
     threads: options.Threads = None,
@@ -52,7 +53,8 @@ def command(
         formulation=formulation and formulation.value,
         integrator=integrator and integrator.value,
         tolerance=options.positive("--tolerance", tolerance, ""),
-        step=options.positive("--step", step),
+        step=options.step_of(step),
+        accuracy=options.accuracy_of(accuracy),
         duration=options.positive("--duration", duration),
         method=method.value,
     )

@@ -28,9 +28,19 @@ def in_words(motion: Mapping[str, Any]) -> str:
 def of_objective(result: Any, parameters: Sequence[Any]) -> dict[str, Any]:
     """Errors of a value and its derivatives, in their units and relative to them."""
     found = result.uncertainty
-    relative = found.relative(result.value, result.gradient)
+    relative = found.relative(result.value, result.gradient, values_of(parameters))
     entry = _entry(np.append(found.value, found.gradient), parameters)
     return entry | {"relative": _entry(relative, parameters)}
+
+
+def values_of(parameters: Sequence[Any]) -> np.ndarray:
+    """Values (p,) of parameters."""
+    return np.array([parameter.value for parameter in parameters], float)
+
+
+def name_of(objective: str, index: int, parameters: Sequence[Any]) -> str:
+    """An objective, or its derivative by the parameter before ``index``."""
+    return f"d {objective} / d {parameters[index - 1].name}" if index else f"objective {objective}"
 
 
 def _entry(numbers: np.ndarray, parameters: Sequence[Any]) -> dict[str, Any]:
@@ -46,15 +56,15 @@ def warnings(resolution: Any, results: Mapping[str, Any], parameters: Sequence[A
     if error > LIMIT:
         found.append(_of_motion(error, coordinate, options))
     for name, result in results.items():
-        relative = np.nan_to_num(result.uncertainty.relative(result.value, result.gradient))
+        relative = np.nan_to_num(result.uncertainty.relative(result.value, result.gradient, values_of(parameters)))
         worst = int(np.argmax(relative))
         if relative[worst] > LIMIT:
-            what = f"d {name} / d {parameters[worst - 1].name}" if worst else f"objective {name}"
+            what = name_of(name, worst, parameters)
             found.append(f"{what} has an estimated discretisation error of {_percent(relative[worst])}; {ADVICE}")
     return found
 
 
-ADVICE = "try a shorter step"
+ADVICE = "try a shorter step, or --step auto"
 
 
 def _of_motion(error: float, coordinate: str | None, options: Options) -> str:
@@ -65,7 +75,7 @@ def _of_motion(error: float, coordinate: str | None, options: Options) -> str:
     step = 0.8 * options.step * (LIMIT / error) ** (1 / order)
     return (
         f"steps of {options.step:g} s leave the motion of {coordinate} an estimated error of {_percent(error)}; "
-        f"try a step of {step:.1g} s"
+        f"try a step of {step:.1g} s, or --step auto"
     )
 
 

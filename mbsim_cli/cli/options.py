@@ -9,6 +9,8 @@ import typer
 
 from mbsim_cli.errors import UsageError
 
+AUTO = "auto"
+
 
 class Formulation(StrEnum):
     """Formulations that exist."""
@@ -51,7 +53,14 @@ IntegratorOption = Annotated[
 Tolerance = Annotated[
     float | None, typer.Option(metavar="TOL", help="Relative tolerance of the motion.", show_default="as in the file")
 ]
-Step = Annotated[float | None, typer.Option(metavar="H", help="Time step [s].", show_default="as in the file")]
+Step = Annotated[
+    str | None,
+    typer.Option(metavar="H|auto", help="Time step [s], or auto: halved to --accuracy.", show_default="as in the file"),
+]
+Accuracy = Annotated[
+    float | None,
+    typer.Option(metavar="A", help="Relative error that --step auto allows.", show_default="as in the file, or 1e-4"),
+]
 Duration = Annotated[float | None, typer.Option(metavar="T", help="Duration [s].", show_default="as in the file")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite a file of another kind.")]
 Threads = Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads of the linear algebra.")]
@@ -72,6 +81,23 @@ def positive(option: str, value: float | None, unit: str = " of seconds") -> flo
     """Return the value, or raise where it is not a positive finite number."""
     if value is not None and not 0 < value < float("inf"):
         raise UsageError(f"{option} wants a positive number{unit}, not {value:g}")
+    return value
+
+
+def step_of(text: str | None) -> float | str | None:
+    """Length of a step in seconds, or auto; None for the file's."""
+    if text is None or text == AUTO:
+        return text
+    try:
+        return positive("--step", float(text))
+    except ValueError:
+        raise UsageError(f"--step wants a positive number of seconds, or {AUTO}, not '{text}'") from None
+
+
+def accuracy_of(value: float | None) -> float | None:
+    """Return a relative error between zero and one, or raise."""
+    if value is not None and not 0 < value < 1:
+        raise UsageError(f"--accuracy wants a number between 0 and 1, not {value:g}")
     return value
 
 

@@ -14,6 +14,7 @@ from mbsim_cli.cli import analysis, discretisation, signals
 from mbsim_cli.cli.analysis import Gradient, Settings, Timing
 from mbsim_cli.cli.contact import ContactHealth
 from mbsim_cli.cli.differences import derivative, scale_of
+from mbsim_cli.cli.halving import settled
 from mbsim_cli.cli.health import health_of
 from mbsim_cli.cli.output import say
 from mbsim_cli.cli.progress import bar
@@ -38,9 +39,16 @@ def record(path: Path, output: Path, settings: Settings, *, quiet: bool, force: 
     named = analysis.build(model_file, settings, None if method != "none" else [])
     guard = {"force": force, "protected": (*map(Path, model_file.source.texts), *model_file.source.tables)}
     target = check_target(output, **guard)
-    assembled = named if method != "fd" else analysis.build(model_file, settings, [])
     timing.load = perf_counter() - start
-    timing.compile = analysis.compile_kernels(assembled.problem, quiet)
+    start = perf_counter()
+    settings, halving = settled(model_file, settings, None if method == "ddm" else [], quiet)
+    if halving:
+        timing.solve = perf_counter() - start - halving.compiling
+        named = analysis.build(model_file, settings, None if method != "none" else [])
+    start = perf_counter()
+    assembled = named if method != "fd" else analysis.build(model_file, settings, [])
+    timing.load += perf_counter() - start
+    timing.compile = analysis.compile_kernels(assembled.problem, quiet) + (halving.compiling if halving else 0.0)
 
     health = health_of(assembled.problem, assembled.objectives)
     resolution = analysis.resolution_of(assembled.problem)
@@ -57,10 +65,11 @@ def record(path: Path, output: Path, settings: Settings, *, quiet: bool, force: 
             results = _solve(assembled, writer, watch, resolution, timing, quiet)
             if method == "fd":
                 results, steps = _differences(path, settings, model_file, named, results, timing, quiet)
+            results = halving.judged(results) if halving else results
             writer.objectives(_stored(assembled.objectives, results, method))
             warnings = [*health.warnings, *contact.warnings, *unknown.warnings]
             warnings += discretisation.warnings(resolution, results, named.parameters, assembled.problem.options)
-            resolved = discretisation.of_motion(resolution)
+            resolved = discretisation.of_motion(resolution) | (halving.report if halving else {})
             writer.finish(asdict(timing), warnings, health.work, resolved)
         except (signals.Stopped, AnalysisError) as stop:
             _keep(writer, stop)
@@ -121,7 +130,7 @@ def _solve(
     with bar("solving", assembled.problem.options.duration, quiet) as show:
         consumers = (write, *watch, lambda block: show(float(block.time[-1])) if len(block.time) else None)
         results = analysis.evaluate(assembled.problem, assembled.objectives, consumers, resolution)
-    timing.solve = perf_counter() - start - timing.write
+    timing.solve += perf_counter() - start - timing.write
     return results
 
 

@@ -24,6 +24,7 @@ def command(
     integrator: options.IntegratorOption = None,
     tolerance: options.Tolerance = None,
     step: options.Step = None,
+    accuracy: options.Accuracy = None,
     duration: options.Duration = None,
     threads: options.Threads = None,
     json: options.Json = False,
@@ -43,7 +44,8 @@ def command(
         formulation=formulation and formulation.value,
         integrator=integrator and integrator.value,
         tolerance=options.positive("--tolerance", tolerance, ""),
-        step=options.positive("--step", step),
+        step=options.step_of(step),
+        accuracy=options.accuracy_of(accuracy),
         duration=options.positive("--duration", duration),
         method=sensitivity and sensitivity.value,
     )

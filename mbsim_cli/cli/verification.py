@@ -11,6 +11,7 @@ from mbsim_cli.cli.agreement import agreements, stepped_objectives
 from mbsim_cli.cli.analysis import Gradient, Settings
 from mbsim_cli.cli.comparison import Comparison, compare
 from mbsim_cli.cli.differences import derivative, scale_of
+from mbsim_cli.cli.halving import settled
 from mbsim_cli.cli.torque_verification import torque_directions
 from mbsim_cli.errors import AnalysisError, ModelError
 from mbsim_cli.model.problem import Block
@@ -54,6 +55,7 @@ def verify(path: Path, settings: Settings, seed: int, quiet: bool) -> list[Compa
     """Run a model with its gradients and compare everything that can be compared."""
     model_file = analysis.load(path, settings)
     parameters = wanted_parameters(model_file)
+    settings, _ = settled(model_file, settings, parameters, quiet)
     assembled = analysis.build(model_file, settings, parameters)
     analysis.compile_kernels(assembled.problem, quiet)
     recorder = Recorder(_sensor_rows(model_file, assembled))

@@ -6,7 +6,7 @@
 from typing import Any, Literal, get_args
 
 from mbsim_cli.spec.base import Spec, by_kind, field
-from mbsim_cli.spec.number import Number
+from mbsim_cli.spec.number import AutoNumber, Number
 
 OpenTree = Literal["recursive", "conventional", "partial_recursive"]
 Formulation = Literal["ali3p-rtdyn0", "ali3p-rtdyn1", OpenTree]
@@ -54,8 +54,17 @@ class Analysis(Spec):
         default="declared",
     )
     hold: list[str] = hold()
-    step: Number = field(
-        "Time step [s]; of an adaptive integrator the time between instants of results.", 1e-3, default=Number(1e-3)
+    step: AutoNumber = field(
+        "Time step [s]; of an adaptive integrator the time between instants of results. "
+        "Or auto: halved until objectives and gradients are as accurate as asked.",
+        1e-3,
+        "auto",
+        default=Number(1e-3),
+    )
+    accuracy: Number | None = field(
+        "Relative discretisation error of objectives and gradients that step: auto allows; default 1e-4.",
+        1e-4,
+        default=None,
     )
     duration: Number = field("Duration [s].", 5.0, default=Number(1.0))
     output_interval: Number | None = field("Time between stored instants [s]; default the step.", 0.01, default=None)

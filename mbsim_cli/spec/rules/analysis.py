@@ -7,7 +7,7 @@ from mbsim_cli.spec.review import Review
 
 MAX_STEPS = 1_000_000_000
 _TIMES = ("step", "sampling", "duration", "output_interval")
-_POSITIVE = (*_TIMES, "tolerance", "absolute_tolerance", "gradient_tolerance", "penalty", "weighting")
+_POSITIVE = (*_TIMES, "accuracy", "tolerance", "absolute_tolerance", "gradient_tolerance", "penalty", "weighting")
 _OF_OPEN_TREES = ("integrator", "absolute_tolerance", "error_control")
 _OF_CONSTRAINTS = ("penalty", "weighting", "projection")
 _OF_ITERATIONS = ("max_iterations", "gradient_tolerance")
@@ -29,6 +29,7 @@ def check(review: Review) -> None:
         _no_torques(review)
         if isinstance(analysis, Analysis):
             _times(review, analysis)
+            _accuracy(review, analysis)
             _integrator(review, analysis)
         _held(review, analysis)
     for index, name in enumerate(_parameters(review)):
@@ -83,6 +84,17 @@ def _times(review: Review, analysis: Analysis) -> None:
     if interval is not None and 0 < interval < step * (1 - 1e-9):
         message = f"the output interval {interval:g} s is shorter than the step {step:g} s"
         review.report(("analysis", "output_interval"), message)
+
+
+def _accuracy(review: Review, analysis: Analysis) -> None:
+    if analysis.accuracy is None:
+        return
+    value = review.value(analysis.accuracy)
+    if analysis.step != "auto":
+        hint = "write step: auto, or leave accuracy out"
+        review.report(("analysis", "accuracy"), "only step: auto keeps to an accuracy", hint, key=True)
+    elif value is not None and value >= 1:
+        review.report(("analysis", "accuracy"), f"must be less than one, is {value:g}")
 
 
 def _integrator(review: Review, analysis: Analysis) -> None:

@@ -1,0 +1,175 @@
+"""An automatic step: halved until objectives and gradients are as accurate as asked.
+
+Errors are those that successive runs tell (Richardson): where they fall to a quarter, the second run is off by a third
+of the difference. Derivation: docs/theory/resolution.md.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.cli import analysis, discretisation
+from mbsim_cli.cli.analysis import Gradient, Settings
+from mbsim_cli.cli.options import AUTO
+from mbsim_cli.cli.output import say
+from mbsim_cli.cli.progress import bar
+from mbsim_cli.errors import AnalysisError, UsageError
+from mbsim_cli.model.problem import Problem
+
+ACCURACY = 1e-4
+HALVINGS = 14
+FAILURES = 6  # runs with ever shorter steps that may fail before any succeeds
+BEFORE = 8.0  # by how much the errors of the run before may exceed the accuracy: agreement by luck does not repeat
+SLOWEST, FASTEST = 2.0, 4.0  # fall of errors by a halving that is reckoned with
+
+
+@dataclass(frozen=True)
+class Halving:
+    """How a step was chosen: how accurate, in how many runs, and the errors that they tell."""
+
+    step: float
+    accuracy: float
+    error: float  # largest relative error
+    runs: int
+    compiling: float  # s, before
+    uncertainties: Mapping[str, Any]
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """What ``run --json`` and results tell."""
+        return {"accuracy": self.accuracy, "error": self.error, "runs": self.runs}
+
+    def tell(self, quiet: bool) -> None:
+        """Say it to people."""
+        what = "objectives and gradients" if self.uncertainties else "the motion"
+        say(f"step of {self.step:g} s chosen by {self.runs} runs: {what} within {self.error:.1e}", quiet)
+
+    def judged(self, results: Mapping[str, Gradient]) -> dict[str, Gradient]:
+        """Results with the errors that halving told in place of those estimated in one run."""
+        return {name: replace(r, uncertainty=self.uncertainties[name]) for name, r in results.items()}
+
+
+def is_automatic(model_file: Any, settings: Settings) -> bool:
+    """Whether the step is to be chosen; raises UsageError for an accuracy that nothing keeps to."""
+    automatic = (settings.step or getattr(model_file.analysis, "step", None)) == AUTO
+    if settings.accuracy is not None and not automatic:
+        raise UsageError("--accuracy is what --step auto keeps to; a step that is given has none")
+    return automatic
+
+
+def settled(
+    model_file: Any, settings: Settings, parameters: list[str] | None, quiet: bool
+) -> tuple[Settings, Halving | None]:
+    """Settings with a step in seconds; gradients by ``parameters`` count, None for those of the file."""
+    if not is_automatic(model_file, settings):
+        return settings, None
+    assembled = analysis.build(model_file, settings, parameters)
+    stated = getattr(model_file.analysis, "accuracy", None)
+    value = model_file.expressions.value
+    accuracy = settings.accuracy or (ACCURACY if stated is None else float(value(stated).real))
+    shortest = assembled.problem.options.step / 2**HALVINGS  # a longer one may fail
+    compiling = analysis.compile_kernels(_with_step(assembled.problem, shortest), quiet)
+    found = replace(_Search(assembled, accuracy).halve(quiet), compiling=compiling)
+    found.tell(quiet)
+    return replace(settings, step=found.step, accuracy=None), found
+
+
+def _with_step(problem: Problem, step: float) -> Problem:
+    return replace(problem, options=replace(problem.options, step=step))
+
+
+class _Search:
+    """Runs with ever shorter steps."""
+
+    def __init__(self, assembled: Any, accuracy: float):
+        self.assembled, self.accuracy = assembled, accuracy
+        self._parameters = discretisation.values_of(assembled.parameters)
+        self._before: dict[str, Gradient] | None = None
+        self._differences: dict[str, np.ndarray] = {}
+        self._error, self._worst = np.inf, ""
+
+    def halve(self, quiet: bool) -> Halving:
+        """Halve the step until the errors are below the accuracy."""
+        first, failed = self.assembled.problem.options.step, 0
+        failure: AnalysisError | None = None
+        for runs in range(1, HALVINGS + 2):
+            step = first / 2 ** (runs - 1)
+            try:
+                failure = None
+                done = self._done(step, quiet)
+            except AnalysisError as error:
+                failure, failed, self._before = error, failed + 1, None
+                if failed > FAILURES:
+                    raise
+                continue
+            if done is not None:
+                return Halving(step, self.accuracy, self._error, runs, 0.0, done)
+        raise failure or self._missed(step)
+
+    def _missed(self, step: float) -> AnalysisError:
+        return AnalysisError(
+            f"no step down to {step:.3g} s keeps to the accuracy {self.accuracy:g}: the relative error of "
+            f"{self._worst} is still {self._error:.1e}; try a larger accuracy or a shorter duration, and look for an "
+            "unstable motion or a number that should be zero"
+        )
+
+    def _done(self, step: float, quiet: bool) -> dict[str, Any] | None:
+        """Uncertainties of a run with this step, if they are small enough."""
+        problem = _with_step(self.assembled.problem, step)
+        resolution = analysis.resolution_of(problem)
+        results = self._run(problem, resolution, quiet)
+        if not any(np.isfinite(result.uncertainty.value) for result in results.values()):
+            return self._followed(resolution)
+        before, self._before = self._before, results
+        if before is None:
+            return None
+        return self._compared(before, results)
+
+    def _run(self, problem: Problem, resolution: Any, quiet: bool) -> dict[str, Gradient]:
+        with bar(f"steps of {problem.options.step:.3g} s", problem.options.duration, quiet) as show:
+            consumers = (lambda block: show(float(block.time[-1])) if len(block.time) else None,)
+            return analysis.evaluate(problem, self.assembled.objectives, consumers, resolution)
+
+    def _followed(self, resolution: Any) -> dict[str, Any] | None:
+        """Without objectives that depend on the step the motion's own estimate counts."""
+        if not np.isfinite(resolution.worst[0]):
+            raise UsageError(f"an automatic step needs an integral or maximum to judge by: {resolution.reason}")
+        self._error, self._worst = resolution.worst[0], f"the motion of {resolution.worst[1]}"
+        return {} if self._error <= self.accuracy else None
+
+    def _compared(self, before: Mapping[str, Gradient], results: Mapping[str, Gradient]) -> dict[str, Any] | None:
+        """Uncertainties from the differences of two runs; None where they, or those before, are too large."""
+        differences = {name: _numbers(result) - _numbers(before[name]) for name, result in results.items()}
+        sizes = {name: self._sizes(result) for name, result in results.items()}
+        largest, self._worst = self._largest(differences, sizes)
+        earlier = self._largest(self._differences, sizes)[0] if self._differences else np.inf
+        self._differences = differences
+        share = 1.0 / (np.clip(earlier / largest, SLOWEST, FASTEST) - 1.0) if largest > 0.0 else 1.0
+        self._error = share * largest
+        if self._error > self.accuracy or earlier / (FASTEST - 1.0) > BEFORE * self.accuracy:
+            return None
+        return {name: _known(result, share * np.abs(differences[name])) for name, result in results.items()}
+
+    def _sizes(self, result: Gradient) -> np.ndarray:
+        """What errors are relative to (1 + p,): the numbers, unless they cancel or are round-off."""
+        sizes = result.uncertainty.sizes(result.value, result.gradient, self._parameters)
+        return np.maximum(sizes, np.finfo(float).tiny)
+
+    def _largest(self, differences: Mapping[str, np.ndarray], sizes: Mapping[str, np.ndarray]) -> tuple[float, str]:
+        """Largest relative difference and what it is of; what is not determined, and so no number, is left out."""
+        relative = {name: np.nan_to_num(np.abs(differences[name]) / sizes[name]) for name in differences}
+        worst = max(relative, key=lambda name: relative[name].max())
+        index = int(np.argmax(relative[worst]))
+        return float(relative[worst][index]), discretisation.name_of(worst, index, self.assembled.parameters)
+
+
+def _known(result: Gradient, errors: np.ndarray) -> Any:
+    """Uncertainty with these errors; what steps have no part in, as the end of a controlled motion, stays unknown."""
+    found = result.uncertainty
+    return found._replace(value=errors[0], gradient=errors[1:]) if np.isfinite(found.value) else found
+
+
+def _numbers(result: Gradient) -> np.ndarray:
+    return np.append(result.value, result.gradient)
