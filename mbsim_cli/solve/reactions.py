@@ -59,7 +59,6 @@ class Undetermined:
 
     def __init__(self, reader: ReactionReader) -> None:
         self.model, self.reactions, self.at_center = reader.model, reader.reactions, reader.at_center
-        self._identities = reader.reacting.identities
         self.width, self.theta = reader.reacting.width, np.ascontiguousarray(reader.theta.real)
         constraints, measures = self.model.constraints.measure, self.model.measures
         # the norms of Euler parameters are never redundant
@@ -78,7 +77,7 @@ class Undetermined:
         rows, m, n = len(time), self.model.constraints.measure.size, position.shape[1]
         J = np.empty((rows, m, n))
         constraint_jacobians(self.model, self.theta, self.at_center, self._work, time, position, J)
-        vectors = np.ascontiguousarray(null_vectors(J, self._identities))
+        vectors = np.ascontiguousarray(null_vectors(J))
         self._possible = vectors.shape[1] > 0
         response = np.empty((rows, vectors.shape[1], self.width))
         if self._possible:
