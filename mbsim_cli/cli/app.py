@@ -2,11 +2,12 @@
 
 import sys
 
-from mbsim_cli.cli import signals
+from mbsim_cli.cli import signals, streams
 
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    streams.prepare()
     signals.install(as_json="--json" in sys.argv)
     from mbsim_cli.cli import outcome
 

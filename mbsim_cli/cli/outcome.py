@@ -9,11 +9,13 @@ from typer import BadParameter, Exit
 
 from mbsim_cli.cli import signals
 from mbsim_cli.cli.output import emit, flush
-from mbsim_cli.errors import InputOutputError, MbsimError, ModelError
+from mbsim_cli.cli.streams import visible
+from mbsim_cli.errors import AnalysisError, InputOutputError, MbsimError, ModelError
 
 USAGE_FAULT: Any = BadParameter.__mro__[1]  # the command-line library's UsageError, wherever this typer keeps it
 BROKEN_PIPE = 141  # 128 + SIGPIPE, as when any other program's reader goes away
 INTERNAL_ERROR = 70  # EX_SOFTWARE: a defect of the program, not of what it was given
+OUT_OF_MEMORY = "there is not enough memory; a smaller model, fewer parameters or fewer bodies need less"
 REPORT_AT = "please report it with the model file and what MBSIM_DEBUG=1 shows"
 
 
@@ -57,6 +59,11 @@ def _run(arguments: Sequence[str], as_json: bool) -> int:
         return _invalid(error, as_json)
     except MbsimError as error:
         return _fail(str(error), error.exit_code, as_json, error)
+    except MemoryError:
+        return _fail(OUT_OF_MEMORY, AnalysisError.exit_code, as_json)
+    except OSError as error:
+        name = f" ({error.filename})" if error.filename else ""
+        return _fail(f"{error.strerror or error}{name}", InputOutputError.exit_code, as_json)
     except Exception as error:
         if os.environ.get("MBSIM_DEBUG"):
             raise
@@ -83,7 +90,7 @@ def _fail(sentence: str, exit_code: int, as_json: bool, error: BaseException | N
     if as_json:
         emit(failure(sentence, exit_code, error))
     elif sentence:
-        print(f"mbsim: {sentence}", file=sys.stderr)
+        print(visible(f"mbsim: {sentence}"), file=sys.stderr)
     return exit_code
 
 

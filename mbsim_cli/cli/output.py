@@ -2,11 +2,13 @@
 
 import json
 import math
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mbsim_cli.cli import signals
+from mbsim_cli.cli import signals, streams
+from mbsim_cli.cli.streams import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,13 +33,13 @@ def flush() -> None:
     signals.answer_begins()
     texts = "".join(_pending)
     _pending.clear()
-    sys.stdout.write(texts)
-    sys.stdout.flush()
+    streams.answer(texts)
 
 
 def to_json(report: Any) -> str:
     """Return a report as JSON text with a final newline."""
-    return json.dumps(_plain(report), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(_plain(report), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return re.sub(r"[\x7f-\x9f\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _plain(value: Any) -> Any:
@@ -62,7 +64,7 @@ def console() -> "Console":
 def say(sentence: str, quiet: bool = False) -> None:
     """Print a line for people, as it stands."""
     if not quiet:
-        print(sentence, file=sys.stderr)
+        print(visible(sentence), file=sys.stderr)
 
 
 def plain_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> "Table":
@@ -73,7 +75,7 @@ def plain_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> "Table"
     for heading in titles:
         table.add_column(heading, overflow="fold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(visible, row))
     return table
 
 
@@ -84,9 +86,10 @@ def objectives_table(objectives: Mapping[str, Mapping[str, Any]]) -> "Table":
     table = Table()
     table.add_column("")
     for name, objective in objectives.items():
-        table.add_column(f"{name} [{objective['unit']}]" if objective["unit"] else name, justify="right")
+        title = f"{name} [{objective['unit']}]" if objective["unit"] else name
+        table.add_column(visible(title), justify="right")
     entries = objectives.values()
     table.add_row("value", *(f"{entry['value']:.8g}" for entry in entries), end_section=True)
     for parameter in next(iter(entries)).get("gradient", {}):
-        table.add_row(f"d/d {parameter}", *(f"{entry['gradient'][parameter]:.8g}" for entry in entries))
+        table.add_row(visible(f"d/d {parameter}"), *(f"{entry['gradient'][parameter]:.8g}" for entry in entries))
     return table

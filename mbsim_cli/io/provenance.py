@@ -30,12 +30,17 @@ class Provenance:
         return hashlib.sha256(self.model_text.encode()).hexdigest()
 
 
+def storable(text: str) -> str:
+    """A name or command as UTF-8, which names of files need not be."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def root_attributes(provenance: Provenance) -> dict[str, str]:
     """Attributes that identify a result."""
     return {
         "mbsim_version": mbsim_cli.__version__,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "command": provenance.command,
+        "command": storable(provenance.command),
         "model_sha256": provenance.model_sha256,
     }
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from mbsim_cli.io.format import FORMAT, FORMAT_VERSION
 from mbsim_cli.io.layout import WITH_RESPECT_TO, Variable, axes
-from mbsim_cli.io.provenance import Provenance, platform_facts, root_attributes
+from mbsim_cli.io.provenance import Provenance, platform_facts, root_attributes, storable
 from mbsim_cli.model.names import Names
 from mbsim_cli.model.units import in_words
 
@@ -34,10 +34,10 @@ def describe(file: h5py.File, provenance: Provenance) -> None:
     file.attrs.update({"format": FORMAT, "format_version": FORMAT_VERSION, "status": "partial"})
     file.attrs.update(root_attributes(provenance))
     meta = file.create_group("meta", track_order=True)
-    meta.create_dataset("model_file", data=provenance.model_file, dtype=TEXT)
+    meta.create_dataset("model_file", data=storable(provenance.model_file), dtype=TEXT)
     meta.create_dataset("model_yaml", data=provenance.model_text, dtype=TEXT)
     tables = {
-        "included": provenance.included,
+        "included": {storable(name): text for name, text in provenance.included.items()},
         "parameters": provenance.overrides,
         "options": provenance.options,
         "platform": platform_facts(),

@@ -1,5 +1,6 @@
 """Reading a file and those that it includes, merged into one tree of nodes."""
 
+import codecs
 import errno
 import os
 from collections.abc import Mapping
@@ -56,7 +57,7 @@ class _Reader:
         self.issues: list[Issue] = []
 
     def read(self, file: str, text: bytes, above: tuple[str, ...]) -> Node | None:
-        self._source.texts[file] = text.decode("utf-8", errors="replace")
+        self._source.texts[file] = _decoded(text)
         if len(text) > MAX_BYTES:
             self._report(file, NodeError(f"file is larger than {MAX_BYTES // 1_000_000} MB", 1, 1))
             return None
@@ -107,6 +108,12 @@ class _Reader:
     def _report(self, file: str, error: NodeError) -> None:
         excerpt = self._source.line(file, error.line)
         self.issues.append(Issue(file, error.line, error.column, error.path, error.message, error.hint, excerpt))
+
+
+def _decoded(text: bytes) -> str:
+    """The text of a file, by the mark that it begins with as YAML wants it."""
+    wide = text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return text.decode("utf-16" if wide else "utf-8", errors="replace").replace("\0", "\ufffd")
 
 
 def merge(below: Node, above: Node) -> Node:

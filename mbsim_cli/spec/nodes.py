@@ -27,6 +27,7 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_NO_LETTER = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _NAMED = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -157,6 +158,7 @@ class _Builder:
                 raise NodeError("a second document begins", *_place(event), "one model a file")
 
     def _scalar(self, event: Any) -> None:
+        _require_letters(event)
         line, column = _place(event)
         one_line = event.start_mark.line == event.end_mark.line
         node = Node(_scalar_value(event), self.file, line, column, one_line and event.style in (None, ""))
@@ -169,6 +171,7 @@ class _Builder:
         self._put(node)
 
     def _key(self, event: ScalarEvent) -> None:
+        _require_letters(event)
         here, key, place = self._stack[-1], event.value, _place(event)
         if key in here.node.value:
             message = f"key {key!r} stands twice, first in line {here.node.value[key].key_line}"
@@ -229,6 +232,12 @@ class _Builder:
         node.key_line, node.key_column = above.key_place
         above.node.value[above.key] = node
         above.key = None
+
+
+def _require_letters(event: Any) -> None:
+    """Escapes in quotes can make characters that no text has: terminals obey them, and files cannot store them."""
+    if event.style == '"' and (found := _NO_LETTER.search(event.value)):
+        raise NodeError(f"control character {found[0]!r} in a text", *_place(event))
 
 
 def _place(event: Any) -> tuple[int, int]:

@@ -1,0 +1,86 @@
+"""Standard streams as they come: closed, full, of any encoding. What cannot be said to people never ends a command."""
+
+import contextlib
+import errno
+import io
+import os
+import re
+import sys
+
+# Control characters, those of the second half of Latin-1, and what turns the direction of writing around.
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_closed_output = False
+
+
+def visible(text: str) -> str:
+    """The text with control characters written out: what stands in files must not steer a terminal."""
+    return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+class _Forgiving(io.RawIOBase):
+    """A descriptor that takes everything; what it cannot write is lost."""
+
+    def __init__(self, handle: int):
+        self._handle = handle
+
+    def writable(self) -> bool:
+        """As every output."""
+        return True
+
+    def fileno(self) -> int:
+        """The descriptor."""
+        return self._handle
+
+    def isatty(self) -> bool:
+        """Whether a person watches."""
+        return os.isatty(self._handle)
+
+    def write(self, data) -> int:
+        """Write all or as much as goes."""
+        left = memoryview(data).cast("B")
+        with contextlib.suppress(OSError):
+            while len(left):
+                left = left[os.write(self._handle, left) :]
+        return memoryview(data).nbytes
+
+
+def prepare() -> None:
+    """Make the standard streams of this process usable."""
+    global _closed_output
+    _closed_output = not _is_open(1)
+    for handle in (0, 1, 2):
+        if not _is_open(handle):  # else the next file that is opened would be a standard stream
+            os.dup2(os.open(os.devnull, os.O_RDWR), handle)
+    if sys.stdout is None:
+        sys.stdout = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), "utf-8")  # type: ignore
+    encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
+    sys.stderr = io.TextIOWrapper(_Forgiving(2), encoding, "backslashreplace", write_through=True)  # type: ignore
+
+
+def _is_open(handle: int) -> bool:
+    try:
+        os.fstat(handle)
+    except OSError:
+        return False
+    return True
+
+
+def answer(text: str) -> None:
+    """Write JSON on standard output, in letters that it has; raises OSError."""
+    if text and _closed_output:
+        raise OSError(errno.EBADF, "it is closed")
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:  # only texts hold such letters
+        text = re.sub(r"[^\x00-\x7f]", _escaped, text)
+    if text:  # even nothing is too much for a full disk
+        sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def _escaped(found: re.Match) -> str:
+    """A letter as JSON writes it in ASCII: pairs of surrogates beyond 16 bits."""
+    code = ord(found[0])
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    return f"\\u{0xD7C0 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
