@@ -14,7 +14,7 @@ import numpy as np
 
 from mbsim_cli import spec
 from mbsim_cli.cli.analysis import Settings, build, evaluate
-from mbsim_cli.errors import MbsimError, ModelError
+from mbsim_cli.errors import MbsimError
 from tests.campaign.generator import FILE, Data
 
 STEPS = (4e-3, 4e-4, 4e-5)  # of a parameter's size
@@ -22,6 +22,7 @@ AGREE = 1e-6  # of a derivative's size, where the differences are as good
 SURE = 1e-3  # error of the differences, of a derivative's size, above which they tell nothing
 SAFETY = 10.0
 FLOOR = 1e-7  # of an objective's value over the parameter's size: what round-off leaves of a derivative that vanishes
+NOTHING = 1e-20  # a derivative that is none, whatever its unit
 
 ALI3P = [{"formulation": name, "tolerance": 1e-13} for name in ("ali3p-rtdyn1", "ali3p-rtdyn0")]
 ADAPTIVE = {"tolerance": 1e-12, "absolute_tolerance": 1e-12}
@@ -31,6 +32,7 @@ OPEN = [
     for integrator in ("rk4", "dop853", "esdirk")
 ]
 TIMES = {"step": 5e-3, "duration": 0.15}
+RESTING = [{"type": "equilibrium"}, ALI3P[0] | {"start": "equilibrium"}]
 
 AGREES, UNDEFINED, REFUSED, UNSURE, WRONG = "agrees", "NaN with a reason", "refused", "differences unsure", "WRONG"
 
@@ -47,7 +49,8 @@ class Analyses:
     """Whole analyses of one file by one method."""
 
     def __init__(self, data: Data, method: dict[str, Any]):
-        analysis = {**TIMES, **method, "sensitivity": {"method": "ddm", "parameters": "all"}}
+        times = TIMES if "type" not in method else {}
+        analysis = {**times, **method, "sensitivity": {"method": "ddm", "parameters": "all"}}
         self.text = json.dumps({**data, "analysis": analysis})
         self.parameters: dict[str, float] = data["parameters"]
 
@@ -71,7 +74,7 @@ def verdicts(data: Data, method: dict[str, Any]) -> Iterator[Verdict]:
     analyses = Analyses(data, method)
     try:
         results = analyses.gradients()
-    except ModelError as error:
+    except MbsimError as error:
         yield Verdict(REFUSED, str(error))
         return
     for k, (name, value) in enumerate(analyses.parameters.items()):
@@ -89,7 +92,7 @@ def verdicts(data: Data, method: dict[str, Any]) -> Iterator[Verdict]:
 def _compared(analyses: Analyses, name: str, value: float, given: np.ndarray, at: np.ndarray) -> Iterator[Verdict]:
     size = abs(value) or 1.0
     expected, error = differences(lambda change: analyses.values(name, value + change), size)
-    scale = np.maximum(np.maximum(abs(expected), abs(given)), FLOOR / AGREE * abs(at) / size)
+    scale = np.maximum(np.maximum(abs(expected), abs(given)), FLOOR / AGREE * abs(at) / size) + NOTHING
     for found, reference, bound, of in zip(given, expected, error, scale, strict=True):
         what = f"d/d {name}: {found:.12g}, differences {reference:.12g} +- {bound:.1e}"
         if abs(found - reference) <= AGREE * of + SAFETY * min(bound, SURE * of):

@@ -37,6 +37,7 @@ class Mechanism:
         self.random = np.random.default_rng(seed)
         self.planar = planar
         self.parent: dict[str, tuple[str, str]] = {}  # body or ground that carries a body, and the joint
+        self.closing = ""  # joint that is cut for certain
         self.data: Data = {"mbsim": 1, "gravity": self._vector(5), "points": {}, "vectors": {}, "bodies": {}}
         self.data |= {"joints": {}, "laws": {}, "forces": {}, "constraints": {}, "sensors": {}, "objectives": {}}
 
@@ -127,9 +128,15 @@ class Mechanism:
         elif "axis" in joint:
             joint["reference"] = f"{name}_across"
         self.data["joints"][name] = joint
+        if self.random.random() < 0.5 and not self.planar:
+            joint["cut"], self.closing = True, name
         for kept in self.data["joints"].values():  # rates of a loop are not free
             for rate in ("angular_velocity", "velocity", "angle_rates"):
                 kept.get("initial", {}).pop(rate, None)
+        free = [joint for joint in self.path(a, b) if self.data["joints"][joint]["type"] == "revolute"]
+        if free:
+            moving = self.data["joints"][self.pick(free)]["initial"]
+            moving |= {"angular_velocity": self.number(-1, 1), "independent": True}
 
     @staticmethod
     def _seen_from(at: Any, body: int, a: np.ndarray) -> list[float]:
@@ -185,6 +192,11 @@ class Mechanism:
         )
         return name
 
+    def _damper(self) -> Data:
+        """A law of the rate that takes energy away."""
+        n = self.number
+        return {"type": "spline", "x": [-99, -1, 0, 1, 99], "values": [-n(20, 30), -n(0.2, 1), 0, n(0.2, 1), n(20, 30)]}
+
     def add_forces(self, count: int) -> None:
         """Forces of random types."""
         for k in range(count):
@@ -215,7 +227,7 @@ class Mechanism:
                     "type": "rotational_spring_damper",
                     **angle,
                     **springs,
-                    "rate_law": self.law(),
+                    "rate_law": self._damper(),
                     "natural_angle": n(-1, 1),
                 },
                 {"type": "rotational_spring_damper", **angle, **springs, "natural_angle": "auto"},
@@ -261,13 +273,25 @@ class Mechanism:
             "a": {"type": "acceleration", "point": point},
             "w": {"type": "angular_velocity", "body": last},
             "T": {"type": "kinetic_energy"},
+            "R": {"type": "reaction", "joint": self.pick(self.data["joints"]), "on": None},
         }
+        held = self.data["joints"][self.data["sensors"]["R"]["joint"]]
+        self.data["sensors"]["R"]["on"] = self.pick(body for body in held["bodies"] if body != "ground")
         self.data["objectives"] = {
             "way": {"integral": "dot(v, v)", "unit": ""},
             "end": {"final": "r.x + 0.7*r.y + 0.3*r.z + 0.1*T"},
             "shock": {"integral": "dot(a, a) + dot(w, w)"},
             "peak": {"maximum": "norm(v)", "sharpness": 5},
+            "load": {"integral": "R.force.x**2 + R.force.y**2" + self._out_of_plane()},
         }
+        if self.closing:
+            equation = "z" if self.data["joints"][self.closing]["type"] == "planar" else "x"
+            self.data["sensors"]["pull"] = {"type": "multiplier", "constraint": f"{self.closing}.{equation}"}
+            self.data["objectives"]["pull"] = {"integral": "pull**2"}
+
+    def _out_of_plane(self) -> str:
+        # where a planar loop is redundant, only these are determined
+        return "" if self.planar else " + R.force.z**2 + dot(R.moment, R.moment)"
 
     def choose_parameters(self, count: int) -> None:
         """Let parameters stand in the place of some numbers."""
