@@ -47,7 +47,7 @@ def test_campaign(family, start):
     print(dict(counts))  # shown by -s
     assert wrong == []
     assert counts[UNSURE] <= SHARE_UNSURE * sum(counts.values())
-    assert counts[REFUSED] <= TOGETHER // 5  # open trees with a constraint, by the formulations that know none
+    assert counts[REFUSED] <= TOGETHER // 5  # analyses that fail, and say why
 
 
 @pytest.mark.slow
