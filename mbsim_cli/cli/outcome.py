@@ -61,6 +61,8 @@ def _run(arguments: Sequence[str], as_json: bool) -> int:
         return _fail(str(error), error.exit_code, as_json, error)
     except MemoryError:
         return _fail(OUT_OF_MEMORY, AnalysisError.exit_code, as_json)
+    except RecursionError:
+        return _fail("an expression of the model is nested too deeply", ModelError.exit_code, as_json)
     except OSError as error:
         name = f" ({error.filename})" if error.filename else ""
         return _fail(f"{error.strerror or error}{name}", InputOutputError.exit_code, as_json)

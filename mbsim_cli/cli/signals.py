@@ -11,7 +11,13 @@ import signal
 from collections.abc import Iterator
 from types import FrameType
 
-WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+WORDS = {
+    signal.SIGINT: "interrupted",
+    signal.SIGTERM: "terminated",
+    signal.SIGHUP: "hung up",
+    signal.SIGQUIT: "quit",
+    signal.SIGUSR1: "asked to end by SIGUSR1",  # as schedulers do before the time limit
+}
 ANSWER = '{{\n  "status": "failed",\n  "exit_code": {code},\n  "message": "{word}",\n  "errors": []\n}}\n'
 _shielded = False
 _pending: int | None = None
@@ -29,7 +35,7 @@ class Stopped(BaseException):
 
 
 def install(as_json: bool = False) -> None:
-    """Take SIGINT and SIGTERM over; ``as_json`` has an interruption answer on standard output."""
+    """Take the signals that end programs over; ``as_json`` has an interruption answer on standard output."""
     global _as_json
     _as_json = as_json
     for number in WORDS:

@@ -20,7 +20,7 @@ from mbsim_cli.solve.status import sentence
 
 BLOCK_NUMBERS = 800_000  # numbers of sensitivities held at once, about 6 MB
 BLOCK_STEPS = 2_000
-PATIENCE = 0.5  # seconds a block takes at most, roughly
+PATIENCE = 0.1  # seconds a block takes at most, roughly
 
 
 class Simulation:
@@ -116,7 +116,7 @@ def forward(problem: Problem, *, theta: np.ndarray | None = None, block_steps: i
 
 
 def _block_steps(problem: Problem, p: int) -> int:
-    """Steps of a block: its sensitivities stay within bounds, and interruption and progress wait for half a second.
+    """Steps of a block: its sensitivities stay within bounds, and interruption and progress wait for a tenth of a second.
 
     Nothing measured enters: sums over blocks, and so results, must not depend on how fast a machine is.
     """

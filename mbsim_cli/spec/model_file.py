@@ -76,11 +76,13 @@ class ModelFile(Sections):
     @property
     def shown(self) -> dict[str, int]:
         """What sensors show, by the names that expressions and results use, with the number of components."""
-        return {shown: self.width_of(shown) for name, spec in self.sensors.items() for shown in spec.shows(name)}
+        return {shown: self._width(spec) for name, spec in self.sensors.items() for shown in spec.shows(name)}
 
     def width_of(self, shown: str) -> int:
         """Components of what a sensor shows."""
-        spec = self.sensors[shown.partition(".")[0]]
+        return self._width(self.sensors[shown.partition(".")[0]])
+
+    def _width(self, spec: Any) -> int:
         if spec.type != "torques":
             return spec.width
         every = spec.coordinates == "all"

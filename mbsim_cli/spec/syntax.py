@@ -10,6 +10,7 @@ import warnings
 from functools import lru_cache
 
 MAX_LENGTH = 4000
+MAX_CALLS = 40  # functions of functions of functions
 CONSTANTS = ("pi", "deg")
 # number of arguments; min and max take two or more
 FUNCTIONS: dict[str, int] = {
@@ -94,10 +95,12 @@ def column(node: ast.expr) -> int:
     return node.offset  # type: ignore[attr-defined]
 
 
-def _check(node: ast.expr, source: str, start: int, vectors: bool, repeated: bool) -> None:
+def _check(node: ast.expr, source: str, start: int, vectors: bool, repeated: bool, inside: int = 0) -> None:
     node.offset = start + len(source.encode()[: node.col_offset].decode())  # type: ignore[attr-defined]
+    if inside > MAX_CALLS:
+        raise ExpressionError("expression is nested too deeply", column(node), "name its parts as parameters")
     for child in _children(node, vectors, repeated):
-        _check(child, source, start, vectors, repeated)
+        _check(child, source, start, vectors, repeated, inside + isinstance(node, ast.Call))
 
 
 def _children(node: ast.expr, vectors: bool, repeated: bool) -> list[ast.expr]:

@@ -23,6 +23,8 @@ def width(node: ast.expr, widths: Mapping[str, int]) -> int:
     if (part := part_of(node)) is not None:
         return widths.get(part, 3)
     match node:
+        case ast.Constant():
+            evaluate(node, {})
         case ast.Name(id=name):
             return widths.get(name, 1)
         case ast.UnaryOp(operand=operand):

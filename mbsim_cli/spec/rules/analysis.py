@@ -84,6 +84,9 @@ def _times(review: Review, analysis: Analysis) -> None:
     if interval is not None and 0 < interval < step * (1 - 1e-9):
         message = f"the output interval {interval:g} s is shorter than the step {step:g} s"
         review.report(("analysis", "output_interval"), message)
+    elif interval is not None and interval / step > MAX_STEPS:
+        message = f"an output interval of {interval / step:.3g} steps is more than {MAX_STEPS:.0e}"
+        review.report(("analysis", "output_interval"), message)
 
 
 def _accuracy(review: Review, analysis: Analysis) -> None:

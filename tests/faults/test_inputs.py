@@ -1,0 +1,111 @@
+"""Whatever stands in a file, and wherever it stands: a sentence and a documented exit code, never that of a defect."""
+
+import os
+
+import h5py
+import pytest
+
+from tests.cli.conftest import PENDULUM
+
+STEPS = "step: 1e-2, duration: 0.5"
+INTEGRAL = "integral: angle**2"
+LENGTH = "L: {value: 1.0, unit: m}"
+SENSORS = "sensors: {angle"
+
+MODELS = {
+    "a huge output interval": (STEPS, f"{STEPS}, output_interval: 1e300", "an output interval of 1e+302 steps"),
+    "too many steps": (STEPS, "step: 1e-300, duration: 0.5", "steps are more than"),
+    "an infinite number": (INTEGRAL, "integral: angle**(1e400)", "value is too large"),
+    "a division by zero": (INTEGRAL, "integral: angle*(1/0)", "division by zero"),
+    "functions of functions": (INTEGRAL, f"integral: {'sin(' * 190}angle{')' * 190}", "nested too deeply"),
+    "many signs": (INTEGRAL, f"integral: {'-' * 1500}angle", "nested too deeply"),
+    "a tower of powers": (LENGTH, "L: 9**9**9**9**9", "value is too large"),
+    "a sum of thousands": (LENGTH, f"L: {'+'.join(['1'] * 1900)}", "nested too deeply"),
+    "five thousand digits": ("mass: 3 * L", f"mass: {'9' * 5000}", "must be a finite number"),
+    "names with dots": (SENSORS, "sensors: {'..': {type: coordinate, coordinate: A.angle}, angle", "'..' cannot be"),
+    "names with slashes": ("swing:", "'a/b':", "'a/b' cannot be"),
+    "no mass": ("mass: 3 * L", "mass: 0", "nothing gives inertia"),
+}
+
+
+@pytest.mark.parametrize("case", MODELS)
+def test_models(mbsim, variant, case):
+    old, new, sentence = MODELS[case]
+    done = mbsim("validate", variant(old, new))
+    assert done.code == 3 and sentence in done.err and "variant.yaml:" in done.err, done
+
+
+def test_other_encodings(mbsim, tmp_path):
+    (tmp_path / "wide.yaml").write_bytes(PENDULUM.encode("utf-16"))
+    assert mbsim("run", "wide.yaml").code == 0
+    with h5py.File(tmp_path / "wide.h5") as file:
+        assert file["meta/model_yaml"][()].decode() == PENDULUM
+    (tmp_path / "zero.yaml").write_bytes(PENDULUM.encode().replace(b"Pendulum", b"Pen\0dulum"))
+    (tmp_path / "latin.yaml").write_bytes(PENDULUM.replace("Pendulum", "Pêndulo").encode("latin-1"))
+    for name in ("zero.yaml", "latin.yaml"):
+        assert mbsim("validate", name).code == 3
+
+
+def test_pipes_devices_and_folders(mbsim, tmp_path):
+    os.mkfifo(tmp_path / "pipe.yaml")
+    os.mkfifo(tmp_path / "pipe.h5")
+    (tmp_path / "folder.yaml").mkdir()
+    cases = [("run", "pipe.yaml"), ("run", "/dev/zero"), ("inspect", "pipe.h5"), ("run", "folder.yaml")]
+    for arguments in cases:
+        done = mbsim(*arguments)
+        assert done.code == 5 and ("pipe or a device" in done.err or "folder" in done.err), done
+
+
+def test_pipes_as_includes_and_tables(mbsim, variant, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    done = mbsim("validate", variant("name: Pendulum", "include: [pipe]"))
+    assert done.code == 3 and "pipe or a device" in done.err
+    law = "{type: table, file: pipe, columns: {value: x}}"
+    model = variant("forces:", f"constraints: {{m: {{type: motion, coordinate: A.angle, law: {law}}}}}\nforces:")
+    done = mbsim("validate", model)
+    assert done.code == 3 and "pipe or a device" in done.err
+
+
+def test_a_header_of_any_length(mbsim, variant, tmp_path):
+    (tmp_path / "t.csv").write_text(f"time,{'x' * 200_000}\n0,1\n1,2\n")
+    law = "{type: table, file: t.csv, columns: {value: x}}"
+    model = variant("forces:", f"constraints: {{m: {{type: motion, coordinate: A.angle, law: {law}}}}}\nforces:")
+    done = mbsim("validate", model)
+    assert done.code == 3 and "larger than field limit" in done.err
+
+
+def test_long_names(mbsim, pendulum, tmp_path):
+    done = mbsim("run", pendulum, "-o", "x" * 300 + ".h5")
+    assert done.code == 5 and "File name too long" in done.err
+    assert mbsim("run", "x" * 300 + ".yaml").code == 5
+    (tmp_path / "circle.h5").symlink_to("circle.h5")
+    assert mbsim("run", pendulum, "-o", "circle.h5").code == 5
+
+
+def test_a_folder_that_was_deleted(pendulum, tmp_path):
+    import subprocess
+
+    from tests.cli.conftest import COMMAND, environment
+
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    line = f"rmdir {gone} && {' '.join(COMMAND)} run {pendulum}"
+    done = subprocess.run(["sh", "-c", line], cwd=gone, env=environment(HOME=""), capture_output=True, text=True)
+    assert done.returncode == 5 and "Traceback" not in done.stderr, done
+
+
+@pytest.mark.parametrize(
+    "error, code, sentence",
+    [
+        (MemoryError(), 4, "not enough memory"),
+        (RecursionError(), 3, "nested too deeply"),
+        (OSError(5, "Input/output error", "f"), 5, "Input/output error (f)"),
+    ],
+)
+def test_what_the_machine_refuses(mbsim, pendulum, monkeypatch, error, code, sentence):
+    def refused(*arguments):
+        raise error
+
+    monkeypatch.setattr("mbsim_cli.cli.analysis.build", refused)
+    done = mbsim("run", pendulum, "--json")
+    assert done.code == code and sentence in done.json["message"]
