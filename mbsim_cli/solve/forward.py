@@ -116,7 +116,7 @@ def forward(problem: Problem, *, theta: np.ndarray | None = None, block_steps: i
 
 
 def _block_steps(problem: Problem, p: int) -> int:
-    """Steps of a block: its sensitivities stay within bounds, and interruption and progress wait for a tenth of a second.
+    """Steps of a block: its sensitivities stay within bounds, and interruption and progress wait for 0.1 s at most.
 
     Nothing measured enters: sums over blocks, and so results, must not depend on how fast a machine is.
     """
