@@ -33,6 +33,11 @@ class UnknownReactions:
             self._unknown = found | self._unknown if self._unknown.size else found
 
     @property
+    def sensors(self) -> list[str]:
+        """Sensors with components that are not determined."""
+        return [name for name, rows in self._rows.items() if self._unknown.any() and self._unknown[rows].any()]
+
+    @property
     def objectives(self) -> list[str]:
         """Objectives that read what is not determined."""
         return [objective.name for objective in self._objectives if self._unknown.any() and self._reads(objective)]

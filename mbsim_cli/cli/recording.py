@@ -14,6 +14,7 @@ from mbsim_cli.cli import analysis, discretisation, signals
 from mbsim_cli.cli.analysis import Gradient, Settings, Timing
 from mbsim_cli.cli.contact import ContactHealth
 from mbsim_cli.cli.differences import derivative, scale_of
+from mbsim_cli.cli.finite import FiniteHealth
 from mbsim_cli.cli.halving import settled
 from mbsim_cli.cli.health import health_of
 from mbsim_cli.cli.output import say
@@ -54,6 +55,7 @@ def record(path: Path, output: Path, settings: Settings, *, quiet: bool, force: 
     resolution = analysis.resolution_of(assembled.problem)
     contact = ContactHealth(assembled.problem, assembled.contacts)
     unknown = UnknownReactions(assembled.problem, assembled.objectives, assembled.sensor_rows, assembled.overdetermined)
+    finite = FiniteHealth(assembled.sensor_rows)
     steps: dict[str, Any] = {}
     with signals.shield():  # from the first byte on, so that no file is left behind
         writer = _writer(target, model_file, named, assembled, settings, guard)
@@ -61,13 +63,13 @@ def record(path: Path, output: Path, settings: Settings, *, quiet: bool, force: 
             say(f"mbsim: removed {left}, which a run that was killed had left", quiet)
         try:
             signals.poll()
-            watch = (health.add, contact.add, unknown.add)
+            watch = (health.add, contact.add, unknown.add, finite.add)
             results = _solve(assembled, writer, watch, resolution, timing, quiet)
             if method == "fd":
                 results, steps = _differences(path, settings, model_file, named, results, timing, quiet)
             results = halving.judged(results) if halving else results
             writer.objectives(_stored(assembled.objectives, results, method))
-            warnings = [*health.warnings, *contact.warnings, *unknown.warnings]
+            warnings = [*health.warnings, *contact.warnings, *unknown.warnings, *finite.warnings(unknown.sensors)]
             warnings += discretisation.warnings(resolution, results, named.parameters, assembled.problem.options)
             resolved = discretisation.of_motion(resolution) | (halving.report if halving else {})
             writer.finish(asdict(timing), warnings, health.work, resolved)

@@ -1,0 +1,71 @@
+"""Watches a run go by for recorded quantities that are no numbers, and says which, how often and from when on."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from mbsim_cli.model.problem import Block, InverseBlock
+
+SHOWN = 5  # quantities that are named
+_NAMES = {
+    "position": "positions",
+    "velocity": "velocities",
+    "acceleration": "accelerations",
+    "lambda": "multipliers",
+    "sigma": "multipliers of velocities",
+    "kappa": "multipliers of accelerations",
+    "energy": "energies",
+    "torque": "torques",
+}
+_ESTIMATES = ("gradient_error",)  # not finite where nothing is known yet
+
+
+class FiniteHealth:
+    """Counts instants at which a sensor, its derivatives or anything else is not finite.
+
+    ``known`` names sensors that others report, and which are NaN by intent.
+    """
+
+    def __init__(self, sensors: Mapping[str, slice]):
+        self._sensors = sensors
+        self._found: dict[str, tuple[int, float]] = {}  # instants, and the first one, s
+
+    def add(self, block: Block | InverseBlock) -> None:
+        """Take the next instants in."""
+        for name, values in zip(block._fields, block, strict=True):
+            if name not in _ESTIMATES and values.dtype.kind in "fc" and not np.isfinite(values).all():
+                for what, wrong in self._parts(name, ~np.isfinite(values)):
+                    self._count(what, wrong, block.time)
+
+    def _parts(self, field: str, wrong: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+        """Names of what is wrong, and the instants (B,)."""
+        by_instant = wrong.reshape(len(wrong), wrong.shape[1] if wrong.ndim > 1 else 1, -1).any(axis=2)
+        if field in ("sensors", "d_sensors"):
+            what = "sensor {}" if field == "sensors" else "the derivative of sensor {}"
+            for name, rows in self._sensors.items():
+                yield what.format(name), by_instant[:, rows].any(axis=1)
+        else:
+            plain = "torque" if field.startswith("by_") else field.removeprefix("d_").rstrip("_")
+            of = "derivatives of " if field.startswith(("d_", "by_")) else ""
+            yield of + _NAMES.get(plain, plain), by_instant.any(axis=1)
+
+    def _count(self, what: str, wrong: np.ndarray, time: np.ndarray) -> None:
+        if wrong.any():
+            count, first = self._found.get(what, (0, float(time[np.argmax(wrong)])))
+            self._found[what] = count + int(wrong.sum()), first
+
+    def warnings(self, known: Sequence[str] = ()) -> list[str]:
+        """Sentences on what is not finite, but for sensors that are ``known`` to be."""
+        named = {f"{start}{name}" for name in known for start in ("sensor ", "the derivative of sensor ")}
+        found = {what: entry for what, entry in self._found.items() if what not in named}
+        sentences = [
+            f"{what} {_verb(what)} at {count} instant{'s' * (count > 1)}, first at t = {first:g} s; "
+            "something that it divides by may vanish there, or it overflows"
+            for what, (count, first) in found.items()
+        ]
+        more = len(sentences) - SHOWN
+        return sentences[:SHOWN] + [f"{more} more quantities are not finite"] * (more > 0)
+
+
+def _verb(what: str) -> str:
+    return "is not finite" if "sensor " in what else "are not finite"

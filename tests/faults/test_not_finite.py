@@ -1,0 +1,42 @@
+"""What is recorded and no finite number is announced: which quantity, how often, from when on."""
+
+import h5py
+import numpy as np
+
+from mbsim_cli.cli.finite import FiniteHealth
+from tests.io import fakes
+
+TOUCHING = "sensors: {touching: {type: distance, points: [ground.O, rod.O]}, angle"
+
+
+def test_a_distance_of_nothing(mbsim, variant):
+    done = mbsim("run", variant("sensors: {angle", TOUCHING), "--json")
+    (warning,) = (warning for warning in done.json["warnings"] if "finite" in warning)
+    assert warning.startswith("the derivative of sensor touching is not finite at 51 instants, first at t = 0 s; ")
+    assert done.code == 0
+    with h5py.File("variant.h5") as file:
+        assert np.isnan(file["sensitivity/sensors/touching"][()]).all()
+        assert warning.encode() in list(file["meta/warnings"][()])
+
+
+def test_nothing_is_said_where_all_is_finite(mbsim, pendulum):
+    assert not [warning for warning in mbsim("run", pendulum, "--json").json["warnings"] if "finite" in warning]
+
+
+def test_every_quantity_is_watched():
+    block = fakes.block(0, 9)
+    for number, (name, values) in enumerate(block._asdict().items()):
+        if values.dtype.kind != "f" or name == "gradient_error":
+            continue
+        watch, spoilt = FiniteHealth({"a": slice(0, 3), "b": slice(3, 4)}), values.copy()
+        spoilt.reshape(9, -1)[3:5, 0] = (np.nan, -np.inf)[number % 2]
+        if name == "time":
+            continue
+        watch.add(block)
+        assert not watch.warnings()
+        watch.add(block._replace(**{name: spoilt}))
+        (sentence,) = watch.warnings()
+        assert "2 instants, first at t = 0.03 s" in sentence, name
+        assert ("sensor a" in sentence) == ("sensors" in name)
+    watch.add(block._replace(sensors=np.full((9, 4), np.nan)))
+    assert [sentence.split(" is")[0] for sentence in watch.warnings(["a"])][-1] == "sensor b"
