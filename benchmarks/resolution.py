@@ -39,25 +39,31 @@ def solve(name: str, step: float | None) -> tuple[Any, Any, dict[str, Any], np.n
     return assembled, resolution, results, np.concatenate(positions)
 
 
-def row(name: str, step: float | None) -> str:
+def measured(name: str, step: float | None) -> tuple[float, list[tuple[float, float] | None]]:
+    """The step, and the largest estimated and true errors of motion, objectives, gradients; None where none."""
     assembled, resolution, results, coarse = solve(name, step)
     problem, parameters = assembled.problem, values_of(assembled.parameters)
     h, order = problem.options.step, 4 if problem.options.open_tree else 2
     _, _, halved, fine = solve(name, h / 2)
     off = np.abs(coarse - fine[: 2 * len(coarse) : 2]).max(axis=0) / (1 - 2.0**-order)
-    true_motion = (off / resolution.sizes).max()
-    cells = [name.rpartition("/")[2], f"{h:g}", f"{resolution.worst[0]:.0e}", f"{true_motion:.0e}"]
-    estimated, true = np.zeros((0, 2)), np.zeros((0, 2))
+    pairs: list[tuple[float, float] | None] = [(resolution.worst[0], (off / resolution.sizes).max())]
+    relative = []  # (2, 1 + p) of each objective
     for key, result in results.items():
         numbers = [np.append(r.value, r.gradient) for r in (result, halved[key])]
         given = result.uncertainty
-        size = given.sizes(result.value, result.gradient, parameters)
-        relative = np.stack([np.append(given.value, given.gradient), abs(numbers[0] - numbers[1]) * 4 / 3]) / size
-        pair = [[r[0], r[1:].max(initial=0.0)] for r in relative]
-        estimated, true = np.vstack([estimated, pair[0]]), np.vstack([true, pair[1]])
-    for k in range(2):
-        shown = len(results) and (k == 0 or len(problem.names.parameters))
-        cells += [f"{e[:, k].max():.0e}" if shown else "" for e in (estimated, true)]
+        errors = np.stack([np.append(given.value, given.gradient), abs(numbers[0] - numbers[1]) * 4 / 3])
+        relative.append(errors / given.sizes(result.value, result.gradient, parameters))
+    for part in (slice(0, 1), slice(1, None)):
+        found = [r[:, part].max(axis=1) for r in relative if r[:, part].size]
+        pairs.append(tuple(np.max(found, axis=0)) if found else None)
+    return h, pairs
+
+
+def row(name: str, step: float | None) -> str:
+    h, pairs = measured(name, step)
+    cells = [name.rpartition("/")[2], f"{h:g}"]
+    for pair in pairs:
+        cells += [f"{error:.0e}" for error in pair] if pair else ["", ""]
     return f"| {' | '.join(cells)} |"
 
 

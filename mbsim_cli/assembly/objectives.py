@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.assembly.continuation import INSTANTS, Continuation, continuation, weighed
-from mbsim_cli.assembly.uncertainty import IntegralErrors, Uncertainty
+from mbsim_cli.assembly.uncertainty import IntegralErrors, Spread, Uncertainty
 from mbsim_cli.model.problem import Block
 
 
@@ -96,6 +96,7 @@ class _Stream:
         self._tail: tuple[np.ndarray, ...] = ()  # time, value, derivative of the last instants
         self.start = 0.0
         self._ahead: float | None = None  # by how much time the motion is ahead at the last instant
+        self._spread = Spread(p)
 
     def add(self, block: Block, shift: np.ndarray | None = None) -> None:
         """Take the next instants in; ``shift`` (B,) is by how much time their motion is ahead, None if not known."""
@@ -113,11 +114,17 @@ class _Stream:
             shifts[len(time) - len(shift) :] = shift
             shifts[: len(time) - len(shift)] = self._ahead
         self._ahead = None if shift is None else float(shifts[-1])
+        self._spread.add(value, derivative)
         self.take(time, value, derivative, shifts)
 
     def take(self, time: np.ndarray, value: np.ndarray, derivative: np.ndarray, shift: np.ndarray) -> None:
         """Take a connected run of instants in."""
         raise NotImplementedError
+
+    @property
+    def drift(self) -> np.ndarray:
+        """Errors (1 + p,) of constants of a motion that has any: what is ahead of time does not change them."""
+        return self._spread.of_constants if self._ahead else np.zeros(1 + self.p)
 
     @property
     def uncertainty(self) -> Uncertainty:
@@ -162,7 +169,7 @@ class _Integral(_Stream):
 
     @property
     def uncertainty(self):
-        return self._errors.of_integral
+        return self._errors.of_integral.plus(abs(self.end - self.start) * self.drift)
 
     @property
     def value(self):
@@ -192,7 +199,7 @@ class _Final(_Stream):
         rate, (_, value, derivative) = self.rest.rate, self._tail
         ahead = np.nan if self._ahead is None else self._ahead
         error, by_parameters = (np.abs(weighed(rate, column) * ahead) for column in (value, derivative))
-        return Uncertainty(float(error), by_parameters, self._size, self._gradient_size)
+        return Uncertainty(float(error), by_parameters, self._size, self._gradient_size).plus(self.drift)
 
     @property
     def value(self):
@@ -256,7 +263,8 @@ class _Maximum(_Stream):
     def uncertainty(self):
         if self.still:
             return Uncertainty(0.0, np.zeros(self.p), 0.0, np.zeros(self.p))
-        return self._errors.of_smooth_maximum(self._sum, self._slope / self._sum, self.objective.sharpness)
+        found = self._errors.of_smooth_maximum(self._sum, self._slope / self._sum, self.objective.sharpness)
+        return found.plus(self.drift)
 
 
 class _Expression:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 CANCELS = 1e-2  # of what is added up: a number that cancels to less is measured by that
+CONSTANT = 1e-3  # of its size: what wanders less is constant but for errors
 NOUGHT = 1e-9  # of a value over a parameter: a derivative below is round-off
 
 
@@ -29,9 +30,32 @@ class Uncertainty(NamedTuple):
         found, size = np.append(self.value, self.gradient), self.sizes(value, gradient, parameters)
         return np.divide(found, size, out=np.where(np.isnan(found), np.nan, 0.0), where=size > 0.0)
 
+    def plus(self, errors: np.ndarray) -> "Uncertainty":
+        """The same with further errors (1 + p,)."""
+        return self._replace(value=self.value + errors[0], gradient=self.gradient + errors[1:])
+
     def unknown(self) -> "Uncertainty":
         """The same without an estimate."""
         return self._replace(value=float("nan"), gradient=np.full(len(self.gradient), np.nan))
+
+
+class Spread:
+    """Least and largest values that a signal and its derivatives by p parameters take."""
+
+    def __init__(self, p: int):
+        self._least, self._most = np.full(1 + p, np.inf), np.full(1 + p, -np.inf)
+
+    def add(self, value: np.ndarray, derivative: np.ndarray) -> None:
+        """Take values (B,) and derivatives (B, p) in."""
+        rows = np.column_stack([value.real, derivative.real]).T
+        self._least = np.minimum(self._least, rows.min(axis=1))
+        self._most = np.maximum(self._most, rows.max(axis=1))
+
+    @property
+    def of_constants(self) -> np.ndarray:
+        """How far those wander (1 + p,) that are constants of the motion, by their looks; zero for the others."""
+        spread = self._most - self._least
+        return np.where(spread <= CONSTANT * np.maximum(np.abs(self._least), np.abs(self._most)), spread, 0.0)
 
 
 class IntegralErrors:

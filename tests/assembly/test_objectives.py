@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli.assembly import Accumulator, build
+from mbsim_cli.assembly.uncertainty import Spread
 from mbsim_cli.model.problem import Block
 from tests.assembly.texts import load
 
@@ -142,3 +143,12 @@ def test_a_motion_ahead_of_time_moves_objectives(assembled):
 def test_what_is_not_known_of_a_motion_is_not_zero(assembled):
     unknown = uncertainties(assembled.objectives, 0.05)[0]
     assert np.isnan(unknown[1]).all() and np.isfinite(unknown[0]).all()
+
+
+def test_only_constants_wander():
+    time = np.linspace(0.0, 1.0, 11)
+    spread = Spread(1)
+    for rows in (slice(0, 4), slice(4, None)):
+        spread.add(5.0 + 1e-4 * np.sin(9 * time[rows]), time[rows, None])
+    found = spread.of_constants
+    assert found[0] == pytest.approx(1e-4 * np.ptp(np.sin(9 * time)), rel=1e-6) and found[1] == 0.0

@@ -115,3 +115,13 @@ def test_estimates_are_of_the_size_of_errors(mbsim, name):
     at = np.searchsorted(fine_time, time - 1e-9)
     true = 4 / 3 * np.abs(coarse - fine[at]).max(axis=0) / np.ptp(coarse, axis=0)
     assert true.max() / factor < estimate["motion"] < factor * true.max()
+
+
+def test_constants_of_a_motion_are_off_by_what_they_wander(mbsim):
+    """A shift of time does not change them: momenta of a free body, which the exact motion keeps."""
+    options = ("--step", "2e-3", "--duration", "1", "-o", "free.h5", "--json")
+    done = mbsim("run", ROOT / "models/benchmarks/free_body.yaml", *options).json["objectives"]
+    exact = mbsim("run", ROOT / "models/benchmarks/free_body.yaml", "--step", "1e-4", *options[2:]).json["objectives"]
+    for name in ("momentum_x", "momentum_z", "rotation"):
+        true = abs(done[name]["value"] - exact[name]["value"])
+        assert 0.0 < true < 5.0 * done[name]["discretisation"]["value"] < 1e-2 * abs(exact[name]["value"])
