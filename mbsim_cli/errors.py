@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,13 @@ class ModelError(MbsimError):
 
 
 class AnalysisError(MbsimError):
-    """An analysis of a valid model failed."""
+    """An analysis of a valid model failed; ``state``: time, coordinates and rates there, where they are known."""
 
     exit_code = 4
+
+    def __init__(self, sentence: str, state: tuple[float, Any, Any] | None = None):
+        self.state = state
+        super().__init__(sentence)
 
 
 class InputOutputError(MbsimError):

@@ -13,7 +13,7 @@ from mbsim_cli.model.codes import Axes, Force, Law
 from mbsim_cli.model.layout import GROUND, NONE, Forces
 from mbsim_cli.model.units import force_on
 
-_NATURAL_VALUE = 2  # place in the block of ALONG_MEASURE
+NATURAL_VALUE = 2  # place in the block of ALONG_MEASURE
 
 
 class ForceTable:
@@ -76,7 +76,7 @@ class ForceTable:
             lambda: [0.0 if entry is None or entry == "auto" else numbers(entry) for entry in entries]
         )
         if natural == "auto":
-            self.automatic.append((offset + _NATURAL_VALUE, measure))
+            self.automatic.append((offset + NATURAL_VALUE, measure))
         laws = tuple(
             self._laws.number(getattr(spec, key, None), f"forces.{name}.{key}")
             for key in ("law", "elongation_law", "rate_law")
@@ -121,7 +121,7 @@ class ForceTable:
             lambda: (n(spec.stiffness), n(spec.damping), 0.0 if spec.natural == "auto" else n(spec.natural), 0.0)
         )
         if spec.natural == "auto":
-            self.automatic.append((offset + _NATURAL_VALUE, measure))
+            self.automatic.append((offset + NATURAL_VALUE, measure))
         unit = force_on(unit_of(split(spec.coordinates[0])[1]))
         self._append(name, unit, (Force.ALONG_MEASURE, measure, NONE, Axes.GLOBAL, (NONE, NONE, NONE), offset))
 

@@ -9,6 +9,7 @@ from typing import Any
 from mbsim_cli.assembly.arrays import table
 from mbsim_cli.assembly.frames import sine
 from mbsim_cli.assembly.numbers import Numbers
+from mbsim_cli.assembly.splines import breakpoints, continued
 from mbsim_cli.assembly.system import System
 from mbsim_cli.assembly.vectors import Scalar
 from mbsim_cli.model.codes import Law
@@ -46,6 +47,11 @@ class Term:
             own = self.window
             window = lambda: tuple(end + distance() for end in own())  # noqa: E731
         return Term(self.kind, self.count, lambda: _shift(self.kind, self.count, self.block(), distance()), window)
+
+
+def spline_term(rows: int, table: Callable[[], tuple[Sequence[Scalar], Sequence[Scalar]]], extrapolate: str) -> Term:
+    """The natural spline through a table of so many rows: arguments and values."""
+    return Term(Law.SPLINE, breakpoints(rows, extrapolate), lambda: continued(*table(), extrapolate))
 
 
 class LawTable:
@@ -108,14 +114,16 @@ class LawTable:
                 ]
             case "harmonic" if law.power > 1:
                 return [Term(Law.SINE_POWER, law.power, lambda: coefficients(numbers, law))]
+            case "spline":
+                return [spline_term(len(law.values), partial(_table_of, numbers, law), law.extrapolate)]
         kind = Law[law.type.upper()]
-        given = law.coefficients if kind == Law.POLYNOMIAL else law.values if kind == Law.SPLINE else ()
+        given = law.coefficients if kind == Law.POLYNOMIAL else ()
         return [Term(kind, len(given) or _COUNTS[kind], lambda: coefficients(numbers, law))]
 
     def _from_table(self, law: Any, path: str) -> Term:
         """The spline through a column of a table."""
         rows, curve = self._system.tables.curve(law, path, self._system.geometry.numbers)
-        return Term(Law.SPLINE, rows, lambda: spline(*curve()))
+        return spline_term(rows, curve, law.extrapolate)
 
     def _breaks(self, law: Any) -> Iterator[float]:
         """Where windows and pieces begin and end."""
@@ -168,7 +176,12 @@ def coefficients(numbers: Numbers, law: Any) -> Sequence[Scalar]:
         case "one_sided":
             onset = numbers(law.onset)
             return (numbers(law.start), onset if law.side == "above" else -onset, numbers(law.slope))
-    return spline(numbers.vector(law.arguments), numbers.vector(law.values))
+    raise ValueError(law.type)
+
+
+def _table_of(numbers: Numbers, law: Any) -> tuple[Sequence[Scalar], Sequence[Scalar]]:
+    """Arguments and values of a table in the file."""
+    return numbers.vector(law.arguments), numbers.vector(law.values)
 
 
 def _shift(kind: Law, count: int, c: Sequence[Scalar], distance: Scalar) -> list[Scalar]:
@@ -185,32 +198,6 @@ def _shift(kind: Law, count: int, c: Sequence[Scalar], distance: Scalar) -> list
             for k in range({Law.SMOOTH_STEP: 2, Law.ONE_SIDED: 1}.get(kind, count)):
                 moved[k] += distance
     return moved
-
-
-def spline(x: Sequence[Scalar], y: Sequence[Scalar]) -> list[Scalar]:
-    """Breakpoints, then the cubics of the natural spline through (x, y), highest power first."""
-    intervals = range(len(x) - 1)
-    h = [x[i + 1] - x[i] for i in intervals]
-    slope = [(y[i + 1] - y[i]) / h[i] for i in intervals]
-    curvature = _curvatures(h, slope)
-    pieces = list(x)
-    for i in intervals:
-        a, b = curvature[i], curvature[i + 1]
-        pieces += [(b - a) / (6.0 * h[i]), 0.5 * a, slope[i] - h[i] * (2.0 * a + b) / 6.0, y[i]]
-    return pieces
-
-
-def _curvatures(h: Sequence[Scalar], slope: Sequence[Scalar]) -> list[Scalar]:
-    """Second derivatives at the breakpoints, zero at both ends (Thomas algorithm, analytic in its arguments)."""
-    upper, right = [0.0], [0.0]
-    for i in range(1, len(h)):
-        pivot = 2.0 * (h[i - 1] + h[i]) - h[i - 1] * upper[-1]
-        upper.append(h[i] / pivot)
-        right.append((6.0 * (slope[i] - slope[i - 1]) - h[i - 1] * right[-1]) / pivot)
-    values = [0.0] * (len(h) + 1)
-    for i in range(len(h) - 1, 0, -1):
-        values[i] = right[i] - upper[i] * values[i + 1]
-    return values
 
 
 def law_at(laws: Laws, theta: Sequence[Scalar], law: int, x: Scalar) -> Scalar:

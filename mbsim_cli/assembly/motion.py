@@ -46,6 +46,7 @@ class MotionTable:
             table_time=time,
             table=table,
             table_scale=self._factors([names[i] for i in from_table]),
+            extrapolate="none" if self._spec.table is None else self._spec.table.extrapolate,
             torque_rows=torque_rows,
         )
 
@@ -109,10 +110,11 @@ class MotionTable:
                 self._system.issue(f"{TABLE}.{key}.{name}", f"{name!r} is not read from the table: {by_law}")
 
     def _check_range(self, time: np.ndarray, duration: float) -> None:
-        slack = 1e-9 * max(duration, 1.0)
+        slack = 1e-9 * max(duration, 1.0) if self._spec.table.extrapolate == "none" else np.inf
         if time[0] > slack or time[-1] < duration - slack:
             message = f"the table covers {time[0]:g} s to {time[-1]:g} s, the analysis 0 s to {duration:g} s"
-            self._system.issue(f"{PATH}.table", message, "times count from the start of the analysis")
+            hint = "times count from the start of the analysis; extrapolate: hold or linear goes on"
+            self._system.issue(f"{PATH}.table", message, hint)
 
 
 def _is_euler(column: Any) -> bool:

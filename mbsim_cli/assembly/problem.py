@@ -18,6 +18,7 @@ from mbsim_cli.assembly.objectives_of import objectives_of
 from mbsim_cli.assembly.open_tree import check_inverse, check_open_tree
 from mbsim_cli.assembly.options import check_differentiable, end_of, options_of
 from mbsim_cli.assembly.packed import Packed, ParameterValue, parameter_values
+from mbsim_cli.assembly.ranges import check_start
 from mbsim_cli.assembly.sensors import Contact
 from mbsim_cli.assembly.spanning import spanning_tree
 from mbsim_cli.assembly.start import kept_by_constraints, start_from
@@ -116,6 +117,8 @@ def build(
         hold=held_columns(system),
         reacting=packed.reacting,
     )
+    check_start(problem, system.issue)
+    system.stop()
     equations = Equations(problem, packed.initial_measures)
     closing = close(equations, stated_columns(system))
     if not inverse:

@@ -3,7 +3,7 @@
 from math import pi
 from typing import Any
 
-from mbsim_cli.assembly.laws import LawTable, Term, spline
+from mbsim_cli.assembly.laws import LawTable, Term, spline_term
 from mbsim_cli.assembly.system import System
 from mbsim_cli.assembly.vectors import Scalar
 from mbsim_cli.model.codes import Law
@@ -59,8 +59,8 @@ class RoadTable:
                 return [term for name in road.roads for term in self._terms(name, path)]
             case "table":
                 rows, curve = self._system.tables.curve(road, path, n)
-                return [Term(Law.SPLINE, rows + 2, lambda: straight_ends(*curve()))]
-        return [Term(Law.SPLINE, len(road.x) + 2, lambda: straight_ends(n.vector(road.x), n.vector(road.z)))]
+                return [spline_term(rows, curve, road.extrapolate)]
+        return [spline_term(len(road.x), lambda: (n.vector(road.x), n.vector(road.z)), road.extrapolate)]
 
     def _bump(self, road: Any, position: Any) -> Term:
         n = self._system.geometry.numbers
@@ -70,16 +70,3 @@ class RoadTable:
             return 0.0, n(road.height), omega, -omega * n(position)
 
         return Term(Law.SINE_POWER, 3, block).within(lambda: n(position), lambda: n(position) + n(road.length))
-
-
-def straight_ends(x: Any, z: Any) -> list[Scalar]:
-    """The natural spline through (x, z) with straight pieces before the first and behind the last point."""
-    pieces, count = spline(x, z), len(x)
-    knots, cubics = pieces[:count], pieces[count:]
-    slope_first, first = cubics[2], cubics[3]
-    a, b, slope, value = cubics[-4:]
-    h = x[-1] - x[-2]
-    slope_last = (3.0 * a * h + 2.0 * b) * h + slope
-    last = ((a * h + b) * h + slope) * h + value
-    before = [0.0, 0.0, slope_first, first - slope_first]
-    return [x[0] - 1.0, *knots, x[-1] + 1.0, *before, *cubics, 0.0, 0.0, slope_last, last]

@@ -115,6 +115,19 @@ def _read_table(path: Path, delimiter: str = ",") -> dict[str, np.ndarray]:
 
 def blocks_of(problem: Problem, theta: np.ndarray | None = None) -> Iterator[Any]:
     """Every instant of the analysis that the problem asks for; ``theta`` may replace the numbers of a simulation."""
+    last = None
+    try:
+        for block in _blocks(problem, theta):
+            yield block
+            last = block if len(block.time) else last
+    except AnalysisError as failure:
+        from mbsim_cli.assembly.ranges import explain
+
+        explain(problem, last, failure)
+        raise
+
+
+def _blocks(problem: Problem, theta: np.ndarray | None) -> Iterator[Any]:
     if problem.options.analysis == "inverse_dynamics":
         from mbsim_cli.solve.inverse_dynamics import inverse
 

@@ -8,6 +8,7 @@ import numpy as np
 from mbsim_cli.model.codes import Law
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Block, InverseBlock, Problem
+from mbsim_cli.solve.tables import ends
 
 STEPS = 3  # a feature of the road passed in fewer is not resolved
 _ONLY_HERE = "gradients hold for these instants only"
@@ -80,6 +81,8 @@ def features(problem: Problem, law: int) -> np.ndarray:
             found.append(np.array([theta[first], theta[first] + theta[first + 1]]))
         elif kind == Law.SPLINE:
             knots = theta[first : first + count]
+            if ends(laws, theta, law) is not None:
+                knots = knots[2:-1]
             found += list(np.column_stack([knots[:-1], knots[1:]]))
         law = laws.next[law]
     return np.array(found).reshape(-1, 2)

@@ -49,6 +49,7 @@ class Prescribed:
     table_time: np.ndarray  # (K,) s, increasing
     table: np.ndarray  # (1 or 3, K, k) positions, or also velocities and accelerations
     table_scale: np.ndarray  # (k,) theta index of the factor on each column of the table
+    extrapolate: str = "none"  # hold | linear: what the table gives beyond its times
     torque_rows: tuple[tuple[int, float], ...] = ()  # (coordinate, sign) of each row that torque sensors fill
 
 

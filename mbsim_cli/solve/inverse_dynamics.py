@@ -56,7 +56,15 @@ def inverse(problem: Problem, *, block_steps: int | None = None) -> Iterator[Inv
     total = round(options.duration / options.step) + 1
     size = block_steps or _block_steps(problem, analysis)
     for start in range(0, total, size):
-        yield analysis.at(np.arange(start, min(start + size, total)) * options.step)
+        time = np.arange(start, min(start + size, total)) * options.step
+        try:
+            block = analysis.at(time)
+        except AnalysisError as failure:
+            before = time[time < failure.state[0]] if failure.state else time[:0]
+            if before.size:
+                yield analysis.at(before)
+            raise
+        yield block
 
 
 def _block_steps(problem: Problem, analysis: InverseAnalysis) -> int:
@@ -122,5 +130,6 @@ def _fail(problem: Problem, motion: Motion, found: Torques) -> None:
     name = problem.names.coordinates[column]
     raise AnalysisError(
         f"the torque of {name} at t = {motion.time[row]:g} s is not a finite number; "
-        "the motion or a load overflows there"
+        "the motion or a load overflows there",
+        (float(motion.time[row]), motion.position[row], motion.velocity[row]),
     )

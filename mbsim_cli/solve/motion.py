@@ -54,7 +54,19 @@ class Trajectory:
     def _from_table(self, time: np.ndarray) -> tuple[np.ndarray, ...]:
         """Columns (B, k) of the table and their rates, without the factors on them."""
         sign = self._given.sign[self._given.table_column]
-        return tuple(sign * values for values in _hermite(self._given.table_time, self._table, time))
+        return tuple(sign * values for values in self._continued(time))
+
+    def _continued(self, time: np.ndarray) -> tuple[np.ndarray, ...]:
+        """The table and its rates (B, k); beyond its ends it holds, or goes on straight."""
+        knots, extrapolate = self._given.table_time, self._given.extrapolate
+        if extrapolate == "none":
+            return _hermite(knots, self._table, time)
+        within = np.clip(time, knots[0], knots[-1])
+        beyond = (time - within)[:, None]
+        value, rate, second = _hermite(knots, self._table, within)
+        if extrapolate == "hold":
+            return value, np.where(beyond, 0.0, rate), np.where(beyond, 0.0, second)
+        return value + beyond * rate, rate, np.where(beyond, 0.0, second)
 
     def variation(self, time: np.ndarray) -> MotionVariation:
         """Derivatives (B, n, k) by the k parameters that ``varies`` lists."""

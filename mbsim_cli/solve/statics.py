@@ -19,6 +19,7 @@ from mbsim_cli.model.units import force_on
 from mbsim_cli.solve.instant import Instant
 from mbsim_cli.solve.modes import Modes, modes_of
 from mbsim_cli.solve.pivots import RANK_TOLERANCE, rank_and_pivots
+from mbsim_cli.solve.tables import going_on
 
 MAX_ITERATIONS = 400
 MAX_HALVINGS = 30
@@ -32,6 +33,7 @@ LARGEST_TURN = 0.5  # rad, in any iteration
 FAR = 1e6  # m or rad: what falls so far falls for ever
 OVERSHOT = 0.9  # slope at the end of a step over that at its start, above which the step is shortened
 SHORTEST_RETURN = 1 / 256  # of the way of neutral coordinates back to their initial values
+NO_FORCE = "a force at the equilibrium is no number; look for an overflowing law"
 ADVICE = "give it a spring or a stop, hold it (hold: in the analysis), or start nearer to the equilibrium"
 
 
@@ -214,6 +216,8 @@ def settle(problem: Problem, start: Instant) -> Equilibrium:
     for arrays in (start.state[1:], start.sens):
         for array in arrays:
             array[:] = 0.0
+    ending = start.theta.copy()
+    start.theta[:] = going_on(start.model.laws, ending)  # tables: a search may pass beyond their ends
     real = start if start.dtype is np.float64 else _real_part(problem, start)
     search = Statics(problem, real, problem.hold)
     modes, iterations = search.search()
@@ -226,6 +230,10 @@ def settle(problem: Problem, start: Instant) -> Equilibrium:
         start.state.z[held] = initial[held]
         found = Statics(problem, start, problem.hold)
         found.polish(held, rows)
+    start.theta[:] = ending
+    found.still.evaluate()
+    if not np.isfinite(found.eq.G).all():
+        raise AnalysisError(NO_FORCE, (0.0, start.state.z.real.copy(), np.zeros(start.n)))
     _vary(found, start, d_initial, held, rows)
     return Equilibrium(held, rows, modes, iterations)
 

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 from pydantic import model_validator
 
 from mbsim_cli.spec.base import Spec, by_kind, by_type, description, field, require_one
+from mbsim_cli.spec.extrapolation import Extrapolate, beyond_its_ends
 from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.tables import TableFile
 
@@ -66,6 +67,7 @@ class Spline(_Law):
     x: list[Number] | None = field("Arguments, increasing; or give times.", [0, 0.1, 0.2], default=None)
     times: list[Number] | None = field("Arguments when they are times [s], increasing.", [0, 1, 2], default=None)
     values: list[Number] = field("Values at the arguments.", [0, 5, 3], min_length=2)
+    extrapolate: Extrapolate = beyond_its_ends()
 
     @property
     def arguments(self) -> list[Number]:

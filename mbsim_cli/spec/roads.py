@@ -3,6 +3,7 @@
 from typing import ClassVar, Literal
 
 from mbsim_cli.spec.base import Spec, by_kind, by_type, description, field
+from mbsim_cli.spec.extrapolation import Extrapolate, beyond_its_ends
 from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.tables import TableFile
 
@@ -59,11 +60,12 @@ class Bumps(_Road):
 
 
 class Profile(_Road):
-    """A natural cubic spline through a table, straight on both sides of it."""
+    """A natural cubic spline through a table."""
 
     type: Literal["profile"] = field("A table of heights.", "profile")
     x: list[Number] = field("Places, increasing [m].", [0, 1, 2], min_length=2)
     z: list[Number] = field("Heights [m].", [0, 0.02, 0], min_length=2)
+    extrapolate: Extrapolate = beyond_its_ends()
 
 
 class MeasuredProfile(TableFile, _Road):

@@ -6,6 +6,7 @@
 from typing import ClassVar
 
 from mbsim_cli.spec.base import Spec, field
+from mbsim_cli.spec.extrapolation import Extrapolate, beyond_its_ends
 from mbsim_cli.spec.number import Number
 
 
@@ -23,6 +24,7 @@ class TableFile(Spec):
         "Factors on the columns, to SI units, by quantity.", {"time": 0.001}, {"z": "mm"}, default={}
     )
     delimiter: str | None = field("What stands between the numbers of a CSV file; default a comma.", ";", default=None)
+    extrapolate: Extrapolate = beyond_its_ends()
 
     @property
     def argument(self) -> str:

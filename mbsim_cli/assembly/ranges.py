@@ -1,0 +1,132 @@
+"""Tables that a motion leaves: which one, where and when, as a sentence."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbsim_cli.assembly.forces import NATURAL_VALUE
+from mbsim_cli.assembly.kinematics import Poses, measure_value, poses
+from mbsim_cli.assembly.laws import law_at
+from mbsim_cli.assembly.numbers import STEP
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.model.codes import Force, Measure
+from mbsim_cli.model.layout import NONE, Model
+from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve.tables import ends
+
+
+class Use(NamedTuple):
+    """A law at work: what its argument is, in words, and its value."""
+
+    law: int
+    argument: str
+    value: float
+
+
+class State(NamedTuple):
+    """A motion at an instant."""
+
+    time: float
+    z: np.ndarray  # (n,)
+    zd: np.ndarray  # (n,)
+
+
+AHEAD = 64  # instants between two of results, where steps are adaptive and a motion may end anywhere
+
+
+def explain(problem: Problem, last: Any, failure: AnalysisError) -> None:
+    """Let a failure after the block ``last`` (None before any) name the table that the motion leaves, if it does."""
+    if any(ends(problem.model.laws, problem.theta, k) is not None for k in range(len(problem.model.laws.kind))):
+        found = (left_table(problem, state) for state in _states(problem, last, failure))
+        failure.args = (next((sentence for sentence in found if sentence is not None), failure.args[0]),)
+
+
+def _states(problem: Problem, last: Any, failure: AnalysisError) -> Iterator[State]:
+    """Where an analysis failed: where it says, at the start, or soon after its last instant."""
+    if failure.state is not None:
+        yield State(*failure.state)
+    elif last is None:
+        yield _declared(problem)
+    else:
+        z, zd, zdd = last.position[-1], last.velocity[-1], last.acceleration[-1]
+        for s in np.linspace(0.0, problem.options.step, AHEAD + 1):
+            yield State(last.time[-1] + s, z + s * (zd + 0.5 * s * zdd), zd + s * zdd)
+
+
+def _declared(problem: Problem) -> State:
+    first, n = problem.model.tree.initial[0], len(problem.model.tree.column_kind)
+    return State(0.0, problem.theta[first : first + n], problem.theta[first + n : first + 2 * n])
+
+
+def left_table(problem: Problem, state: State) -> str | None:
+    """A sentence on the table that a motion is out of, None where it is out of none."""
+    laws, theta = problem.model.laws, problem.theta
+    for use in _uses(problem, state):
+        k = use.law
+        while k != NONE:
+            window, limits = laws.window[k], ends(laws, theta, k)
+            inside = window == NONE or theta[window] <= use.value < theta[window + 1]
+            if limits is not None and inside and not limits[0] <= use.value <= limits[1]:
+                return (
+                    f"the table of {problem.names.laws[k]} ends: it covers {limits[0]:g} to {limits[1]:g}, and "
+                    f"{use.argument} is {use.value:g} at t = {state.time:.6g} s; a longer table goes on, or "
+                    "extrapolate: hold or linear"
+                )
+            k = int(laws.next[k])
+    return None
+
+
+def check_start(problem: Problem, issue: Callable[..., None]) -> None:
+    """Report laws of constraints whose tables do not hold at time zero, where the mechanism is assembled."""
+    laws, theta = problem.model.laws, problem.theta.tolist()
+    for law in dict.fromkeys(problem.model.constraints.law.tolist()):
+        if law != NONE and np.isnan(law_at(laws, theta, law, 0.0)):
+            issue(problem.names.laws[law], "the table of a constraint must cover the start, time 0")
+
+
+def _uses(problem: Problem, state: State) -> Iterator[Use]:
+    """Laws of the model with their arguments."""
+    model, names = problem.model, problem.names
+    timed = [*model.constraints.law, *(problem.prescribed.law if problem.prescribed is not None else ())]
+    for law in timed:
+        yield Use(law, "the time", state.time)
+    for f, kind in enumerate(model.forces.kind):
+        of_time, of_elongation, of_rate = model.forces.law[f]
+        if kind == Force.ALONG_MEASURE and (of_elongation != NONE or of_rate != NONE):
+            g, rate = _measured(problem, model.forces.measure[f], state)
+            yield Use(of_elongation, f"the elongation of force '{names.forces[f]}'", g - _natural(problem, f))
+            yield Use(of_rate, f"the rate of force '{names.forces[f]}'", rate)
+        if kind < Force.TYRE_MAGIC_FORMULA:
+            yield Use(of_time, "the time", state.time)
+        else:
+            center = tuple(problem.theta[model.forces.theta[f] : model.forces.theta[f] + 3])
+            x = _at(model, problem, state.z).point(model.pairs.b[model.forces.pair[f]], center)[0]
+            yield Use(of_time, f"x under the wheel of tyre '{names.forces[f]}'", x)
+
+
+def _natural(problem: Problem, f: int) -> float:
+    """Natural value of a spring, that at the start where it is automatic."""
+    index = problem.model.forces.theta[f] + NATURAL_VALUE
+    if index in (automatic for automatic, _ in problem.automatic):
+        return _measured(problem, problem.model.forces.measure[f], _declared(problem))[0]
+    return float(problem.theta[index])
+
+
+def _at(model: Model, problem: Problem, z: np.ndarray) -> Poses:
+    return poses(model.tree, problem.theta.tolist(), z.tolist())
+
+
+def _measured(problem: Problem, k: int, state: State) -> tuple[float, float]:
+    """A measure and its rate, which is the derivative along the motion."""
+    model, theta = problem.model, problem.theta.tolist()
+    z = state.z + 1j * STEP * state.zd
+    measures = model.measures
+    if measures.kind[k] == Measure.COORDINATES:
+        entries = slice(measures.first[k], measures.first[k + 1])
+        weights = problem.theta[measures.theta[k] :][: measures.first[k + 1] - measures.first[k]]
+        value = weights @ z[measures.coordinate[entries]]
+    else:
+        at = _at(model, problem, z)
+        value = measure_value(at, model.pairs, measures.kind[k], measures.pair[k], theta, measures.theta[k])
+    return value.real, value.imag / STEP
