@@ -212,6 +212,6 @@ def test_forces_from_tables(tmp_path):
     ))  # fmt: skip
     problem = build(spec.load(write(tmp_path, text)), read_table=lambda path: {"time": TIME, "F": 3 * TIME}).problem
     first = problem.model.laws.theta[problem.model.forces.law[0, 0]]
-    assert np.allclose(problem.theta[first : first + 11], TIME)
+    assert np.allclose(problem.theta[first + 2 : first + 13], TIME)
     with pytest.raises(ModelError, match="the table has no column 'F'"):
         build(spec.load(write(tmp_path, text)), read_table=lambda path: {"time": TIME, "G": 3 * TIME})

@@ -37,7 +37,7 @@ constraints:
   length: {type: distance, points: [one.Q, three.R], distance: auto, law: {type: polynomial, coefficients: [0, s]}}
   gear: {type: coupling, terms: {two.angle: 1, one.angle: -h}, offset: auto}
 laws:
-  table: {type: spline, x: [0, s, a, 2*h], values: [1, a, h, k]}
+  table: {type: spline, x: [0, s, a, 2*h], values: [1, a, h, k], extrapolate: linear}
   step: {type: smooth_step, from: 0, to: a, start: s, end: h}
   sine: {type: harmonic, amplitude: a, frequency: s, phase: h}
 forces:

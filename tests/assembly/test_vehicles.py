@@ -135,14 +135,16 @@ def test_bumps(tmp_path):
         assert at(x)[1]["H"] == pytest.approx(expected, abs=1e-14)
 
 
-def test_a_profile_goes_on_straight(tmp_path):
+@pytest.mark.parametrize("extrapolate", ["none", "hold", "linear"])
+def test_a_profile_ends_or_goes_on(tmp_path, extrapolate):
     x, z = [0.0, 1.0, 1.5, 3.0], [0.0, 0.1, -0.05, 0.02]
-    at = with_road(tmp_path, f"{{type: profile, x: {x}, z: {z}}}")
+    at = with_road(tmp_path, f"{{type: profile, x: {x}, z: {z}, extrapolate: {extrapolate}}}")
     spline = CubicSpline(x, z, bc_type="natural")
     for place in (0.0, 0.3, 1.0, 2.2, 3.0):
         assert at(place)[0] == pytest.approx(float(spline(place)), abs=1e-15)
-    assert at(-5.0)[0] == pytest.approx(float(spline(0) - 5 * spline(0, 1)))
-    assert at(7.0)[0] == pytest.approx(float(spline(3) + 4 * spline(3, 1)))
+    linear = float(spline(0) - 5 * spline(0, 1)), float(spline(3) + 4 * spline(3, 1))
+    expected = {"none": (np.nan, np.nan), "hold": (0.0, 0.02), "linear": linear}[extrapolate]
+    assert [at(-5.0)[0], at(7.0)[0]] == pytest.approx(expected, nan_ok=True)
 
 
 def test_a_road_from_a_file_is_a_profile_in_its_units(tmp_path):
