@@ -1,6 +1,7 @@
 """Tables that a motion leaves: which one, where and when, as a sentence."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.codes import Force, Measure
 from mbsim_cli.model.layout import NONE, Model
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.solve.tables import ends
+from mbsim_cli.solve.tables import ends, going_on
 
 
 class Use(NamedTuple):
@@ -32,26 +33,55 @@ class State(NamedTuple):
     zd: np.ndarray  # (n,)
 
 
-AHEAD = 64  # instants between two of results, where steps are adaptive and a motion may end anywhere
+BETWEEN = 8  # instants between two of results, where steps are adaptive
+Blocks = Callable[[Problem], Iterator[Any]]
 
 
-def explain(problem: Problem, last: Any, failure: AnalysisError) -> None:
-    """Let a failure after the block ``last`` (None before any) name the table that the motion leaves, if it does."""
-    if any(ends(problem.model.laws, problem.theta, k) is not None for k in range(len(problem.model.laws.kind))):
-        found = (left_table(problem, state) for state in _states(problem, last, failure))
-        failure.args = (next((sentence for sentence in found if sentence is not None), failure.args[0]),)
+def until_left(problem: Problem, last: float, blocks: Blocks, failure: AnalysisError) -> Iterator[Any]:
+    """Let a failure after the instant ``last`` name the table that the motion leaves; yield the instants before that.
 
-
-def _states(problem: Problem, last: Any, failure: AnalysisError) -> Iterator[State]:
-    """Where an analysis failed: where it says, at the start, or soon after its last instant."""
+    Where tables go on instead of ending, the motion is the same until it leaves one: it is followed once more.
+    """
+    laws, theta = problem.model.laws, problem.theta
+    if all(ends(laws, theta, k) is None for k in range(len(laws.kind))):
+        return
     if failure.state is not None:
-        yield State(*failure.state)
-    elif last is None:
-        yield _declared(problem)
-    else:
-        z, zd, zdd = last.position[-1], last.velocity[-1], last.acceleration[-1]
-        for s in np.linspace(0.0, problem.options.step, AHEAD + 1):
-            yield State(last.time[-1] + s, z + s * (zd + 0.5 * s * zdd), zd + s * zdd)
+        _name(failure, left_table(problem, State(*failure.state)))
+        return
+    try:
+        going = blocks(replace(problem, theta=going_on(laws, theta)))
+        block = next((block for block in going if block.time[-1] > last), None)
+    except AnalysisError:
+        _name(failure, left_table(problem, _declared(problem)))
+        return
+    for row in range(len(block.time) if block is not None else 0):
+        if block.time[row] < last:
+            continue
+        found = next(filter(None, (left_table(problem, state) for state in _states(problem, block, row))), None)
+        if found is not None:
+            _name(failure, found)
+            known = slice(
+                np.searchsorted(block.time, last, side="right"), row + 1 if _inside(problem, block, row) else row
+            )
+            if known.stop > known.start:
+                yield type(block)(*(array[known] for array in block))
+            return
+
+
+def _name(failure: AnalysisError, sentence: str | None) -> None:
+    failure.args = (sentence or failure.args[0],)
+
+
+def _inside(problem: Problem, block: Any, row: int) -> bool:
+    return left_table(problem, State(block.time[row], block.position[row], block.velocity[row])) is None
+
+
+def _states(problem: Problem, block: Any, row: int) -> Iterator[State]:
+    """An instant, and where steps are adaptive those until the next one."""
+    t, z, zd, zdd = (array[row] for array in (block.time, block.position, block.velocity, block.acceleration))
+    adaptive = problem.options.open_tree and problem.options.integrator != "rk4"
+    for s in np.linspace(0.0, problem.options.step, BETWEEN, endpoint=False) if adaptive else (0.0,):
+        yield State(t + s, z + s * (zd + 0.5 * s * zdd), zd + s * zdd)
 
 
 def _declared(problem: Problem) -> State:

@@ -115,15 +115,16 @@ def _read_table(path: Path, delimiter: str = ",") -> dict[str, np.ndarray]:
 
 def blocks_of(problem: Problem, theta: np.ndarray | None = None) -> Iterator[Any]:
     """Every instant of the analysis that the problem asks for; ``theta`` may replace the numbers of a simulation."""
-    last = None
+    last = -1.0
     try:
         for block in _blocks(problem, theta):
             yield block
-            last = block if len(block.time) else last
+            last = block.time[-1] if len(block.time) else last
     except AnalysisError as failure:
-        from mbsim_cli.assembly.ranges import explain
+        from mbsim_cli.assembly.ranges import until_left
 
-        explain(problem, last, failure)
+        if theta is None:
+            yield from until_left(problem, last, lambda changed: _blocks(changed, None), failure)
         raise
 
 
