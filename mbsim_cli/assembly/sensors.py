@@ -150,7 +150,8 @@ class SensorTable:
             return self._of_measure(spec, path)
         if kind == "force":
             number = self._force_number[spec.force]
-            return Sensor.FORCE, NONE, number, 0, 0, self._forces.units[number]
+            along = self._forces.kinds[number] == Force.ALONG_MEASURE
+            return Sensor.FORCE if along else Sensor.FORCE_ON_BODY, NONE, number, 0, 0, self._forces.units[number]
         if kind == "multiplier":
             number = self._equation(spec.constraint, path)
             unit = force_on(self._constraint_units[number]) if self._constraint_units else "N"

@@ -128,6 +128,7 @@ class Sensor(IntEnum):
     ALONG = 12  # position, velocity or acceleration of a point along a direction that a body carries
     ATTITUDE = 13  # roll, pitch or yaw of a body, or its rate
     TYRE = 14  # a ``TyreQuantity``
+    FORCE_ON_BODY = 15  # vector of an applied force or torque, drag or tyre
 
 
 SENSOR_WIDTH: dict[Sensor, int] = {
@@ -140,6 +141,7 @@ SENSOR_WIDTH: dict[Sensor, int] = {
         Sensor.DIRECTION,
         Sensor.ANGULAR_VELOCITY,
         Sensor.ANGULAR_ACCELERATION,
+        Sensor.FORCE_ON_BODY,
     )
     else 1
     for sensor in Sensor

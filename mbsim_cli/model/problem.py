@@ -110,7 +110,7 @@ class Block(NamedTuple):
     d_sensors: np.ndarray  # (B, width, p)
     iterations: np.ndarray  # (B,) Newton iterations of the step that ends here; of an open tree its evaluations
     drift: np.ndarray  # (B, 3) largest |Phi|, |Phi'|, |Phi''|
-    energy: np.ndarray  # (B, 3) kinetic, potential (gravity and springs), power of all other forces
+    energy: np.ndarray  # (B, 3) kinetic, potential, power of all forces without potential
     gradient_error: np.ndarray  # (B,) relative size of the last correction of the sensitivities
     work: np.ndarray  # (B, 5) counts of WORK since the instant before, of an open tree
 

@@ -13,6 +13,7 @@ from mbsim_cli.spec.number import AutoNumber, Number
 from mbsim_cli.spec.roads import RoadOrName
 
 _ZERO = Number(0.0)
+ON_ONE_BODY = ("force", "torque", "drag", "tyre")  # forces that are vectors; all others have one value
 _POINTS = ["chassis.S", "arm.S"]
 
 

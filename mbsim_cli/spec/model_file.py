@@ -13,6 +13,7 @@ from mbsim_cli.spec.analysis import Analysis
 from mbsim_cli.spec.base import Spec, Vector, field
 from mbsim_cli.spec.equilibrium import Equilibrium
 from mbsim_cli.spec.expressions import Expressions
+from mbsim_cli.spec.forces import ON_ONE_BODY
 from mbsim_cli.spec.inverse import InverseDynamics
 from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.repeat.block import Repetition
@@ -83,6 +84,9 @@ class ModelFile(Sections):
         return self._width(self.sensors[shown.partition(".")[0]])
 
     def _width(self, spec: Any) -> int:
+        if spec.type == "force":
+            force = self.forces.get(spec.force)
+            return 3 if force is not None and force.type in ON_ONE_BODY else 1
         if spec.type != "torques":
             return spec.width
         every = spec.coordinates == "all"

@@ -97,7 +97,7 @@ class AngleSensor(_Differentiated):
 
 
 class ForceSensor(_Sensor):
-    """Value of a force element [N or N m]."""
+    """Value of a force element [N or N m]; of force, torque, drag and tyre the vector on the body, global axes."""
 
     type: Literal["force"] = field("Value of a force element.", "force")
     force: str = field("Name of the force.", "spring1")
@@ -177,7 +177,7 @@ class KineticEnergy(_Sensor):
 
 
 class PotentialEnergy(_Sensor):
-    """Potential energy of gravity and springs [J]."""
+    """Potential energy [J] of all that has one: weight, springs, constant forces, tyres."""
 
     type: Literal["potential_energy"] = field("Potential energy.", "potential_energy")
 

@@ -143,11 +143,11 @@ def test_factors_of_a_law_are_design_parameters(tmp_path):
     assembled = build(spec.load(write(tmp_path, text)), read_table=lambda path: read)
     problem = assembled.problem
     first = problem.model.laws.theta[problem.model.forces.law[0, 0]]
-    assert np.allclose(problem.theta[first : first + 11], TIME)
+    assert np.allclose(problem.theta[first + 2 : first + 13], TIME)
     step = 1e-6
     for k, (name, value) in enumerate((("s", 1000.0), ("c", 0.001))):
         moved = [assembled.at({name: value * (1 + sign * step)}).problem.theta for sign in (1, -1)]
-        numerical = (moved[0] - moved[1]) / (2 * step * value)
+        numerical = np.nan_to_num(moved[0] - moved[1]) / (2 * step * value)  # beyond its ends a table is no number
         found = problem.theta_rho[:, k]
         assert np.abs(found).max() > 0 and np.allclose(found, numerical, rtol=1e-7, atol=1e-7 * np.abs(found).max())
 

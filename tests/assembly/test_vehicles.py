@@ -150,7 +150,7 @@ def test_a_profile_ends_or_goes_on(tmp_path, extrapolate):
 def test_a_road_from_a_file_is_a_profile_in_its_units(tmp_path):
     x, z = np.array([0.0, 1.0, 1.5, 3.0]), np.array([0.0, 0.1, -0.05, 0.02])
     spline = CubicSpline(x, z, bc_type="natural")
-    road = "{type: table, file: r.csv, columns: {x: s, z: h}, scale: {x: 0.01, z: H}}"
+    road = "{type: table, file: r.csv, columns: {x: s, z: h}, scale: {x: 0.01, z: H}, extrapolate: linear}"
     read = {"s": 100 * x, "h": z / 0.05}
     at = with_road(tmp_path, road, read_table=lambda path: read)
     for place in (0.3, 2.2):

@@ -331,18 +331,22 @@ class Builder:
         """Numbers of the tyres."""
         return [k for k, force in enumerate(self.forces) if force[0] in TYRES]
 
+    def sensor_of_force(self, k):
+        """Kind of the sensor that reads a force."""
+        return Sensor.FORCE if self.forces[k][0] == Force.ALONG_MEASURE else Sensor.FORCE_ON_BODY
+
     def every_sensor(self):
         """One sensor of each kind and order."""
         last, n = len(self.bodies) - 1, len(self.z)
         for kind in Sensor:
-            if SENSOR_WIDTH[kind] == 3:
+            if SENSOR_WIDTH[kind] == 3 and kind != Sensor.FORCE_ON_BODY:
                 self.sensor(kind, body=last)
         for order in range(3):
             self.sensor(Sensor.COORDINATE, index=n // 2, order=order)
             for k in range(len(self.measures)):
                 self.sensor(Sensor.MEASURE, index=k, order=order)
         for k in range(len(self.forces)):
-            self.sensor(Sensor.FORCE, index=k)
+            self.sensor(self.sensor_of_force(k), index=k)
         for k in range(len(self.equations)):
             self.sensor(Sensor.MULTIPLIER, index=k)
         self.sensor(Sensor.KINETIC_ENERGY)

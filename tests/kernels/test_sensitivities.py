@@ -148,7 +148,8 @@ def test_every_sensor(kind):
     places = {
         Sensor.COORDINATE: [(NONE, c, order) for c in range(len(builder.z)) for order in range(3)],
         Sensor.MEASURE: [(NONE, k, order) for k in range(len(builder.measures)) for order in range(3)],
-        Sensor.FORCE: [(NONE, k, 0) for k in range(len(builder.forces))],
+        Sensor.FORCE: [],
+        Sensor.FORCE_ON_BODY: [],
         Sensor.MULTIPLIER: [(NONE, k, 0) for k in range(len(builder.equations))],
         Sensor.KINETIC_ENERGY: [(NONE, NONE, 0)],
         Sensor.POTENTIAL_ENERGY: [(NONE, NONE, 0)],
@@ -156,12 +157,14 @@ def test_every_sensor(kind):
         Sensor.ATTITUDE: [(k, angle, order) for k in range(5) for angle in Attitude for order in range(2)],
         Sensor.TYRE: [(NONE, k, quantity) for k in builder.tyres() for quantity in TyreQuantity],
     }
-    if SENSOR_WIDTH[kind] == 3:
+    for k in range(len(builder.forces)):
+        places[builder.sensor_of_force(k)].append((NONE, k, 0))
+    if kind not in places:
         places[kind] = [(body, NONE, 0) for body in range(len(builder.bodies))]
     for body, index, order in places[kind]:
         builder.sensor(kind, body, index, order)
     problem = builder.problem(**configuration(kind))
-    reads = SENSOR_WIDTH[kind] == 3 or kind == Sensor.ALONG
+    reads = kind == Sensor.ALONG or (SENSOR_WIDTH[kind] == 3 and kind != Sensor.FORCE_ON_BODY)
     own = chosen(builder, f"sensor {kind.name.lower()}") if reads else {}
     assert_agree(problem, by_block(builder) | own, steps=2)
 

@@ -7,7 +7,7 @@ from mbsim_cli.kernels.algebra.vec3 import cross3, load3, scale3
 from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.bodies import apply_to_body, at_origin, pose_of
 from mbsim_cli.kernels.algorithms.constraints import coordinate_measure, coordinate_rates, coordinate_slope
-from mbsim_cli.kernels.algorithms.motion_forces import drag_of, find_contact, follows_motion, is_tyre
+from mbsim_cli.kernels.algorithms.motion_forces import drag_of, find_contact, follows_motion, is_tyre, motion_wrench
 from mbsim_cli.kernels.elements.force_law import measure_force
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.kernels.elements.measures import is_force_line, is_geometric, line, measure_value, point_of
@@ -94,6 +94,21 @@ def applied_wrench(model, theta, t, kin, f):
     if forces.kind[f] == Force.TORQUE:
         return (vector, scale3(0.0, vector)), point, vector
     return (cross3(point, vector), vector), point, vector
+
+
+@inlined
+def is_dead_load(forces, f):
+    """Whether the force is constant in global axes, and so has a potential."""
+    return forces.kind[f] == Force.POINT_FORCE and forces.axes[f] == Axes.GLOBAL and forces.law[f, 0] == NONE
+
+
+@inlined
+def force_on_body(model, theta, t, f, kin):
+    """Force [N] that an element exerts on its one body, or torque [N m], global axes; of a tyre by ``kin.contacts``."""
+    if follows_motion(model.forces.kind[f]):
+        return motion_wrench(model, theta, f, kin)[1]
+    _, _, vector = applied_wrench(model, theta, t, kin, f)
+    return vector
 
 
 @kernel

@@ -265,17 +265,25 @@ def vary_applied(model, theta, dtheta, t, f, kin, tw):
     for g in range(0, dtheta.shape[1], width(dtheta)):
         k = block(dtheta, g)
         d_point = rotate(R, load3_of(dtheta, o, k))
-        factor, d_factor = 1.0 + 0.0 * theta[0], 0.0 * at(dtheta, o, k)
-        if forces.law[f, 0] != NONE:
-            factor, _, _ = law_value(model.laws, theta, forces.law[f, 0], t)
-            d_factor, _, _ = law_variation(model.laws, theta, dtheta, k, forces.law[f, 0], t)
-        given = add3(scale3(factor, load3_of(dtheta, o + 3, k)), scale3(d_factor, load3(theta, o + 3)))
+        given = given_variation(model, theta, dtheta, t, f, k)
         if forces.axes[f] == Axes.BODY:
             d_vector = rotate(R, given)
         else:
             d_vector = sub3(given, cross3(motion_at2(tw.N, b, k)[0], vector))
         dW = applied_variation(forces.kind[f] == Force.TORQUE, point, vector, d_point, d_vector)
         apply_to_body2(tw.F, kin, b, k, -1.0, dW)
+
+
+@inlined
+def given_variation(model, theta, dtheta, t, f, k):
+    """Variation k of the vector of an applied force or torque, in the axes that it is given in."""
+    forces = model.forces
+    o = forces.theta[f]
+    factor, d_factor = 1.0 + 0.0 * theta[0], 0.0 * at(dtheta, o, k)
+    if forces.law[f, 0] != NONE:
+        factor, _, _ = law_value(model.laws, theta, forces.law[f, 0], t)
+        d_factor, _, _ = law_variation(model.laws, theta, dtheta, k, forces.law[f, 0], t)
+    return add3(scale3(factor, load3_of(dtheta, o + 3, k)), scale3(d_factor, load3(theta, o + 3)))
 
 
 @inlined

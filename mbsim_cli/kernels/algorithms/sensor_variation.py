@@ -1,15 +1,16 @@
 """Variations of all sensors in p directions."""
 
 from mbsim_cli.kernels._jit import inlined, kernel
-from mbsim_cli.kernels._simd import at, block, put, width
+from mbsim_cli.kernels._simd import add_to, at, block, put, width
 from mbsim_cli.kernels.algebra.rot3 import rotate
 from mbsim_cli.kernels.algebra.spatial import dot6, inertia_apply, motion_at, motion_at2
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3, load3_of
 from mbsim_cli.kernels.algorithms.bodies import at_origin, at_origin2, pose_of
 from mbsim_cli.kernels.algorithms.constraint_variation import vary_coordinate_measure, vary_measure
+from mbsim_cli.kernels.algorithms.forces import force_on_body, is_dead_load
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
-from mbsim_cli.kernels.algorithms.motion_forces import is_tyre
-from mbsim_cli.kernels.algorithms.residual_variation import inertia_variation, vary_tyre_along
+from mbsim_cli.kernels.algorithms.motion_forces import follows_motion, is_tyre, vary_drag
+from mbsim_cli.kernels.algorithms.residual_variation import given_variation, inertia_variation, vary_tyre_along
 from mbsim_cli.kernels.algorithms.sensors import (
     body_sensor,
     center_of_mass,
@@ -20,11 +21,16 @@ from mbsim_cli.kernels.algorithms.sensors import (
 )
 from mbsim_cli.kernels.algorithms.variation import vary_acceleration, vary_velocity
 from mbsim_cli.kernels.elements.attitude import attitude
-from mbsim_cli.kernels.elements.force_law import NATURAL, STIFFNESS, measure_force, measure_force_variation
+from mbsim_cli.kernels.elements.force_law import (
+    measure_force,
+    measure_force_variation,
+    measure_potential,
+    measure_potential_variation,
+)
 from mbsim_cli.kernels.elements.measures import is_geometric, point_of, vary_direction, vary_point
-from mbsim_cli.kernels.elements.tyre import kept_contact, tyre_quantity
-from mbsim_cli.model.codes import Force, Sensor
-from mbsim_cli.model.layout import COM, GRAVITY, MASS
+from mbsim_cli.kernels.elements.tyre import deflection_energy, kept_contact, tyre_quantity
+from mbsim_cli.model.codes import Axes, Force, Sensor
+from mbsim_cli.model.layout import COM, DRAG_SIZE, GRAVITY, MASS, ONSET, TYRE_STIFFNESS
 
 
 @kernel
@@ -65,14 +71,53 @@ def vary_sensors(model, theta, dtheta, touch, no_eta, t, z, zd, zdd, sens, kin, 
                 put(out, first, k, value)
             elif kind == Sensor.ATTITUDE:
                 put(out, first, k, _vary_attitude(sensors, s, k, kin, tw))
+            elif kind == Sensor.FORCE_ON_BODY and not is_tyre(model.forces.kind[sensors.index[s]]):
+                force = _vary_force_on_body(
+                    model, theta, dtheta, touch, no_eta, t, sensors.index[s], g, k, kin, tw
+                )  # fmt: skip
+                put(out, first, k, force[0])
+                put(out, first + 1, k, force[1])
+                put(out, first + 2, k, force[2])
     for f in range(model.forces.kind.size):
         if is_tyre(model.forces.kind[f]) and is_sensed(sensors, f):
             for g in range(0, out.shape[1], width(out)):
                 k, contact = block(out, g), kept_contact(kin.contacts[f])
                 change = vary_tyre_along(model, theta, dtheta, touch, no_eta, f, g, k, contact, kin, tw)
+                energy = _vary_deflection_energy(model.forces, theta, dtheta, f, k, contact, change)
                 for s in range(sensors.kind.size):
-                    if sensors.kind[s] == Sensor.TYRE and sensors.index[s] == f:
-                        put(out, sensors.first[s], k, tyre_quantity(change, sensors.order[s]))
+                    first, read = sensors.first[s], sensors.index[s] == f
+                    if sensors.kind[s] == Sensor.TYRE and read:
+                        put(out, first, k, tyre_quantity(change, sensors.order[s]))
+                    elif sensors.kind[s] == Sensor.FORCE_ON_BODY and read:
+                        put(out, first, k, change.wrench[1][0])
+                        put(out, first + 1, k, change.wrench[1][1])
+                        put(out, first + 2, k, change.wrench[1][2])
+                    elif sensors.kind[s] == Sensor.POTENTIAL_ENERGY:
+                        add_to(out, first, k, energy)
+
+
+@inlined
+def _vary_deflection_energy(forces, theta, dtheta, f, k, contact, change):
+    o = forces.theta[f]
+    _, by_deflection, by_stiffness, by_onset = deflection_energy(theta, o, contact.deflection)
+    own = by_stiffness * at(dtheta, o + TYRE_STIFFNESS, k) + by_onset * at(dtheta, o + ONSET, k)
+    return own + by_deflection * change.deflection
+
+
+@inlined
+def _vary_force_on_body(model, theta, dtheta, touch, no_eta, t, f, g, k, kin, tw):
+    """Variation of an applied force or torque, or drag, global axes."""
+    forces = model.forces
+    o, b = forces.theta[f], model.pairs.b[forces.pair[f]]
+    R, r = pose_of(kin, b)
+    N, N1 = at_origin2(tw.N, kin, b, k), at_origin2(tw.N1, kin, b, k)
+    if follows_motion(forces.kind[f]):
+        eta = dtheta[o : o + DRAG_SIZE] if touch.force[f, g] else no_eta
+        return vary_drag(theta, o, eta, k, R, r, at_origin(kin.V, kin, b), N, N1)[1]
+    given = given_variation(model, theta, dtheta, t, f, k)
+    if forces.axes[f] == Axes.BODY:
+        return add3(rotate(R, given), cross3(N[0], force_on_body(model, theta, t, f, kin)))
+    return given
 
 
 @inlined
@@ -132,8 +177,6 @@ def vary_any_measure(model, theta, dtheta, touch, m, g, k, z, zd, zdd, sens, kin
 
 @inlined
 def _vary_force(model, theta, dtheta, touch, t, f, start, k, z, zd, zdd, sens, kin, tw):
-    if model.forces.kind[f] != Force.ALONG_MEASURE:
-        return 0.0 * at(dtheta, 0, k)
     m = model.forces.measure[f]
     g, g1 = value_and_rate(model, theta, m, z, zd, kin)
     _, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
@@ -169,11 +212,17 @@ def _vary_potential_energy(model, theta, dtheta, touch, start, k, z, zd, zdd, se
         m = theta[o + MASS]
         total -= at(dtheta, o + MASS, k) * dot3(gravity, x) + m * (dot3(d_gravity, x) + dot3(gravity, dx))
     for f in range(model.forces.kind.size):
+        o, m = model.forces.theta[f], model.forces.measure[f]
         if model.forces.kind[f] == Force.ALONG_MEASURE:
-            o, m = model.forces.theta[f], model.forces.measure[f]
             g, _ = value_and_rate(model, theta, m, z, zd, kin)
-            stretch = g - theta[o + NATURAL]
+            _, by_g = measure_potential(model.forces, model.laws, theta, f, g)
             dg = vary_any_measure(model, theta, dtheta, touch, m, start, k, z, zd, zdd, sens, kin, tw, 0)
-            total += at(dtheta, o + STIFFNESS, k) * (0.5 * stretch * stretch)
-            total += theta[o + STIFFNESS] * stretch * (dg - at(dtheta, o + NATURAL, k))
+            total += by_g * dg + measure_potential_variation(model.forces, model.laws, theta, dtheta, k, f, g)
+        elif is_dead_load(model.forces, f):
+            b = model.pairs.b[model.forces.pair[f]]
+            R, r = pose_of(kin, b)
+            N = at_origin2(tw.N, kin, b, k)
+            F, x = load3(theta, o + 3), point_of(R, r, load3(theta, o))
+            dx = add3(add3(N[1], cross3(N[0], x)), rotate(R, load3_of(dtheta, o, k)))
+            total -= dot3(load3_of(dtheta, o + 3, k), x) + dot3(F, dx)
     return total

@@ -11,14 +11,14 @@ from mbsim_cli.kernels.algorithms.constraints import (
     measure_factors,
     measure_rates,
 )
-from mbsim_cli.kernels.algorithms.forces import applied_wrench, measure_and_rate
+from mbsim_cli.kernels.algorithms.forces import applied_wrench, force_on_body, is_dead_load, measure_and_rate
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.motion_forces import find_contact, follows_motion, is_tyre, motion_wrench
 from mbsim_cli.kernels.elements.attitude import attitude
-from mbsim_cli.kernels.elements.force_law import NATURAL, STIFFNESS, measure_force
+from mbsim_cli.kernels.elements.force_law import force_without_potential, measure_force, measure_potential
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.kernels.elements.measures import is_geometric, moved, point_of
-from mbsim_cli.kernels.elements.tyre import tyre_quantity
+from mbsim_cli.kernels.elements.tyre import deflection_energy, kept_contact, tyre_quantity
 from mbsim_cli.model.codes import Force, Sensor
 from mbsim_cli.model.layout import COM, GRAVITY, MASS
 
@@ -27,6 +27,12 @@ from mbsim_cli.model.layout import COM, GRAVITY, MASS
 def sense(model, theta, t, z, zd, zdd, multiplier, kin, out):
     """All sensors, out (width,). Needs V and A of the motion in ``kin``, and leaves there the contacts of tyres."""
     sensors = model.sensors
+    for f in range(model.forces.kind.size):
+        if is_tyre(model.forces.kind[f]):
+            contact = find_contact(model, theta, f, kin)
+            for s in range(sensors.kind.size):
+                if sensors.kind[s] == Sensor.TYRE and sensors.index[s] == f:
+                    out[sensors.first[s]] = tyre_quantity(contact, sensors.order[s])
     for s in range(sensors.kind.size):
         first = sensors.first[s]
         kind = sensors.kind[s]
@@ -52,12 +58,10 @@ def sense(model, theta, t, z, zd, zdd, multiplier, kin, out):
             out[first] = potential_energy(model, theta, z, kin)
         elif kind == Sensor.ATTITUDE:
             out[first] = _attitude_of(sensors, s, kin)
-    for f in range(model.forces.kind.size):
-        if is_tyre(model.forces.kind[f]):
-            contact = find_contact(model, theta, f, kin)
-            for s in range(sensors.kind.size):
-                if sensors.kind[s] == Sensor.TYRE and sensors.index[s] == f:
-                    out[sensors.first[s]] = tyre_quantity(contact, sensors.order[s])
+        elif kind == Sensor.FORCE_ON_BODY:
+            force = force_on_body(model, theta, t, sensors.index[s], kin)
+            for k in range(3):
+                out[first + k] = force[k]
 
 
 @inlined
@@ -65,7 +69,8 @@ def is_sensed(sensors, f):
     """Whether a sensor reads the tyre of force f."""
     found = False
     for s in range(sensors.kind.size):
-        found = found or (sensors.kind[s] == Sensor.TYRE and sensors.index[s] == f)
+        reads = (sensors.kind[s] == Sensor.TYRE or sensors.kind[s] == Sensor.FORCE_ON_BODY) and sensors.index[s] == f
+        found = found or reads or sensors.kind[s] == Sensor.POTENTIAL_ENERGY
     return found
 
 
@@ -141,9 +146,7 @@ def value_and_rate(model, theta, k, z, zd, kin):
 
 @inlined
 def _force_of(model, theta, t, f, z, zd, kin):
-    """Force of an element along its measure; size law for applied forces is not a scalar and reads 0."""
-    if model.forces.kind[f] != Force.ALONG_MEASURE:
-        return 0.0 * theta[0] + 0.0 * z[0]
+    """Force of an element along its measure."""
     g, g1 = value_and_rate(model, theta, model.forces.measure[f], z, zd, kin)
     Q, _, _ = measure_force(model.forces, model.laws, theta, f, t, g, g1)
     return Q
@@ -165,37 +168,46 @@ def center_of_mass(tree, theta, kin, i):
     return add3(row3(kin.r, i, 0), rotate(row9(kin.R, i), load3(theta, tree.theta[i] + COM)))
 
 
-@inlined
+@kernel
 def potential_energy(model, theta, z, kin):
-    """Energy of weight and of linear springs."""
+    """Energy of weight, springs, constant forces and deflected tyres; needs ``sense``."""
     total = 0.0 * kin.V[0, 0]
     g = load3(theta, GRAVITY)
     for i in range(model.tree.parent.size):
         total -= theta[model.tree.theta[i] + MASS] * dot3(g, center_of_mass(model.tree, theta, kin, i))
     for f in range(model.forces.kind.size):
+        o = model.forces.theta[f]
         if model.forces.kind[f] == Force.ALONG_MEASURE:
-            o = model.forces.theta[f]
             value, _ = value_and_rate(model, theta, model.forces.measure[f], z, z, kin)
-            stretch = value - theta[o + NATURAL]
-            total += 0.5 * theta[o + STIFFNESS] * stretch * stretch
+            stored, _ = measure_potential(model.forces, model.laws, theta, f, value)
+            total += stored
+        elif is_tyre(model.forces.kind[f]):
+            stored, _, _, _ = deflection_energy(theta, o, kept_contact(kin.contacts[f]).deflection)
+            total += stored
+        elif is_dead_load(model.forces, f):
+            R, r = pose_of(kin, model.pairs.b[model.forces.pair[f]])
+            total -= dot3(load3(theta, o + 3), point_of(R, r, load3(theta, o)))
     return total
 
 
 @inlined
 def other_power(model, theta, t, z, zd, multiplier, kin):
-    """Power of all but weight and linear springs: dampers, laws, applied and driving forces. Needs ``sense``."""
+    """Power of all that has no potential: dampers, laws of time, applied and driving forces. Needs ``sense``."""
     total = 0.0 * kin.V[0, 0]
     for f in range(model.forces.kind.size):
-        o = model.forces.theta[f]
-        if model.forces.kind[f] == Force.ALONG_MEASURE:
-            g, g1 = value_and_rate(model, theta, model.forces.measure[f], z, zd, kin)
-            Q, _, _ = measure_force(model.forces, model.laws, theta, f, t, g, g1)
-            total += (Q + theta[o + STIFFNESS] * (g - theta[o + NATURAL])) * g1
-        elif follows_motion(model.forces.kind[f]):
+        kind, o = model.forces.kind[f], model.forces.theta[f]
+        if kind == Force.ALONG_MEASURE:
+            _, g1 = value_and_rate(model, theta, model.forces.measure[f], z, zd, kin)
+            total += force_without_potential(model.forces, model.laws, theta, f, t, g1) * g1
+        elif follows_motion(kind):
             total += dot6(
                 at_origin(kin.V, kin, model.pairs.b[model.forces.pair[f]]), motion_wrench(model, theta, f, kin)
             )
-        else:
+            if is_tyre(kind):
+                contact = kept_contact(kin.contacts[f])
+                _, load, _, _ = deflection_energy(theta, o, contact.deflection)
+                total += load * (contact.slope * contact.v[0] - contact.v[2])
+        elif not is_dead_load(model.forces, f):
             wrench, _, _ = applied_wrench(model, theta, t, kin, f)
             total += dot6(at_origin(kin.V, kin, model.pairs.b[model.forces.pair[f]]), wrench)
     for i in range(model.constraints.measure.size):

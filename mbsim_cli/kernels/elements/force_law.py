@@ -5,6 +5,7 @@ Q = f_0 + law_t(t) - k (g - g_0) - c g' - law_e(g - g_0) - law_r(g'), conjugate 
 
 from mbsim_cli.kernels._jit import inlined
 from mbsim_cli.kernels._simd import at
+from mbsim_cli.kernels.elements.law_integrals import law_integral, law_integral_variation
 from mbsim_cli.kernels.elements.laws import law_value, law_variation
 
 STIFFNESS, DAMPING, NATURAL, CONSTANT = 0, 1, 2, 3
@@ -36,3 +37,33 @@ def measure_force_variation(forces, laws, theta, dtheta, k, f, t, g, g1):
     by_g1, _, _ = law_variation(laws, theta, dtheta, k, forces.law[f, 2], g1)
     _, slope_g, _ = law_value(laws, theta, forces.law[f, 1], elongation)
     return dQ + by_time - by_g + slope_g * d_natural - by_g1
+
+
+@inlined
+def force_without_potential(forces, laws, theta, f, t, g1):
+    """The part of Q that has no potential: by time and by the rate."""
+    by_time, _, _ = law_value(laws, theta, forces.law[f, 0], t)
+    by_g1, _, _ = law_value(laws, theta, forces.law[f, 2], g1)
+    return by_time - theta[forces.theta[f] + DAMPING] * g1 - by_g1
+
+
+@inlined
+def measure_potential(forces, laws, theta, f, g):
+    """Potential k e^2 / 2 + integral of law_e(e) - f_0 g, e = g - g_0, and its derivative by g."""
+    o = forces.theta[f]
+    e = g - theta[o + NATURAL]
+    k, constant = theta[o + STIFFNESS], theta[o + CONSTANT]
+    by_g, _, _ = law_value(laws, theta, forces.law[f, 1], e)
+    stored = law_integral(laws, theta, forces.law[f, 1], e)
+    return 0.5 * k * e * e + stored - constant * g, k * e + by_g - constant
+
+
+@inlined
+def measure_potential_variation(forces, laws, theta, dtheta, k, f, g):
+    """Variation k of the potential with the numbers of the force and of its law, at fixed g."""
+    o = forces.theta[f]
+    e = g - theta[o + NATURAL]
+    by_g, _, _ = law_value(laws, theta, forces.law[f, 1], e)
+    own = at(dtheta, o + STIFFNESS, k) * (0.5 * e * e) - at(dtheta, o + CONSTANT, k) * g
+    own -= at(dtheta, o + NATURAL, k) * (theta[o + STIFFNESS] * e + by_g)
+    return own + law_integral_variation(laws, theta, dtheta, k, forces.law[f, 1], e)

@@ -25,7 +25,7 @@ def law_value(laws, theta, k, x):
     f = 0.0 * (theta[0] + x)
     df, ddf = f, f
     while k != NONE:
-        g, dg, ddg = _term(laws, theta, k, x)
+        g, dg, ddg = term_value(laws, theta, k, x)
         f, df, ddf = f + g, df + dg, ddf + ddg
         k = laws.next[k]
     return f, df, ddf
@@ -37,7 +37,7 @@ def law_variation(laws, theta, dtheta, j, k, x):
     f = 0.0 * at(dtheta, 0, j)
     df, ddf = f, f
     while k != NONE:
-        g, dg, ddg = _term_variation(laws, theta, dtheta, j, k, x)
+        g, dg, ddg = term_variation(laws, theta, dtheta, j, k, x)
         f, df, ddf = f + g, df + dg, ddf + ddg
         k = laws.next[k]
     return f, df, ddf
@@ -51,7 +51,8 @@ def _is_outside(laws, theta, k, x):
 
 
 @kernel
-def _term(laws, theta, k, x):
+def term_value(laws, theta, k, x):
+    """Value, first and second derivative of term k alone."""
     kind, first, count = laws.kind[k], laws.theta[k], laws.count[k]
     zero = 0.0 * (theta[first] + x)
     if _is_outside(laws, theta, k, x):
@@ -71,7 +72,8 @@ def _term(laws, theta, k, x):
 
 
 @kernel
-def _term_variation(laws, theta, dtheta, j, k, x):
+def term_variation(laws, theta, dtheta, j, k, x):
+    """Derivatives of the three in direction j, at fixed x."""
     kind, first, count = laws.kind[k], laws.theta[k], laws.count[k]
     zero = 0.0 * at(dtheta, first, j)
     if _is_outside(laws, theta, k, x):

@@ -128,6 +128,24 @@ def _vertical(theta, o, deflection, rate):
     return share * pressed, d_share / w * pressed + share * dp * k, share * dp * c
 
 
+@kernel
+def deflection_energy(theta, o, deflection):
+    """Energy of the deflection u, the integral of the load at rest; its derivatives by u, stiffness and onset w.
+
+    k w^2 T(u / w), T the integral of the step times the smooth positive part.
+    """
+    k, w = theta[o + TYRE_STIFFNESS], theta[o + ONSET]
+    s = deflection / w
+    T, dT = 0.0 * s, 0.0 * s
+    if s.real >= 1.0:
+        T, dT = 9.0 / 70.0 + 0.5 * s * (s - 1.0), s - 0.5
+    elif s.real > 0.0:
+        power = s * s * s * s * s * s
+        T = power * s * (10.0 / 7.0 + s * (-2.5 + s * (1.5 - 0.3 * s)))
+        dT = power * (10.0 + s * (-20.0 + s * (13.5 - 3.0 * s)))
+    return k * w * w * T, k * w * dT, w * w * T, k * (2.0 * w * T - deflection * dT)
+
+
 @inlined
 def _vertical_own(theta, dtheta, j, o, deflection, rate):
     """Variation of the load with stiffness, damping and onset."""

@@ -141,15 +141,6 @@ class References:
             self._same_body((*path, "axis"), item.center, item.axis)
         if item.type == "displacement":
             self._same_body((*path, "direction"), item.points[0], item.direction)
-        if item.type == "force" and path[0] == "sensors":
-            self._single_valued((*path, "force"), item.force)
-
-    def _single_valued(self, path: Path, name: str) -> None:
-        kind = getattr(self.review.model.forces.get(name), "type", None)
-        if kind == "tyre":
-            self.review.report(path, f"{name!r} is a tyre, of several forces", "use a sensor of type tyre")
-        elif kind == "drag":
-            self.review.report(path, f"{name!r} is a drag, and has no single value")
 
     def _same_body(self, path: Path, point: str, vector: str) -> None:
         if point.split(".")[0] != vector.split(".")[0]:

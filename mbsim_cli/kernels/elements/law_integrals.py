@@ -1,0 +1,183 @@
+"""Integrals of laws, which are energies of springs: from a law's zero to x, and how they vary with the coefficients.
+
+The zero is 0, of a one-sided law where it begins, and of a table that ends the nearest argument that it holds.
+Polynomials and one-sided laws are integrated in closed form, all others by Gauss' rule on five points between the
+arguments where they are not smooth: exact for splines and steps, to round-off for sines.
+"""
+
+import numpy as np
+
+from mbsim_cli.kernels._jit import inlined, kernel
+from mbsim_cli.kernels._simd import at
+from mbsim_cli.kernels._views import as_column
+from mbsim_cli.kernels.elements.laws import (
+    CONSTANT,
+    HARMONIC,
+    POLYNOMIAL,
+    SINE_POWER,
+    SMOOTH_STEP,
+    SPLINE,
+    smooth_positive,
+    term_value,
+    term_variation,
+)
+from mbsim_cli.model.codes import Law
+from mbsim_cli.model.layout import NONE
+
+ONE_SIDED = int(Law.ONE_SIDED)
+NODES = (0.04691007703066802, 0.23076534494715845, 0.5, 0.7692346550528415, 0.953089922969332)
+WEIGHTS = (0.11846344252809454, 0.23931433524968324, 0.28444444444444444, 0.23931433524968324, 0.11846344252809454)
+
+
+@kernel
+def law_integral(laws, theta, k, x):
+    """Integral of law k up to x; zero where k is NONE."""
+    total = 0.0 * (theta[0] + x)
+    while k != NONE:
+        first, count, kind = laws.theta[k], laws.count[k], laws.kind[k]
+        a, b = _clipped(laws, theta, k, _zero(laws, theta, k) + 0.0 * total), _clipped(laws, theta, k, x + 0.0 * total)
+        if kind in (CONSTANT, POLYNOMIAL):
+            total += _area(as_column(theta), 0, first, count, b) - _area(as_column(theta), 0, first, count, a)
+        elif kind == ONE_SIDED:
+            total += _one_sided(theta, first, b)[0] - _one_sided(theta, first, a)[0]
+        else:
+            left, i, pieces = a, 0, _pieces(laws, theta, k, a, b)
+            while i <= pieces:
+                right = _end_of_piece(laws, theta, k, i, pieces, a, b)
+                for n in range(5 if right != left else 0):
+                    value, _, _ = term_value(laws, theta, k, left + NODES[n] * (right - left))
+                    total += WEIGHTS[n] * (right - left) * value
+                left, i = right, i + 1
+        k = laws.next[k]
+    return total
+
+
+@kernel
+def law_integral_variation(laws, theta, dtheta, j, k, x):
+    """Variation j of the integral at fixed x."""
+    total = 0.0 * at(dtheta, 0, j)
+    while k != NONE:
+        first, count, kind = laws.theta[k], laws.count[k], laws.kind[k]
+        zero = 0.0 * (theta[0] + x)
+        a, b = _clipped(laws, theta, k, _zero(laws, theta, k) + zero), _clipped(laws, theta, k, x + zero)
+        if kind in (CONSTANT, POLYNOMIAL):
+            total += _area(dtheta, j, first, count, b) - _area(dtheta, j, first, count, a)
+        elif kind == ONE_SIDED:
+            total += _one_sided_own(theta, dtheta, j, first, b) - _one_sided_own(theta, dtheta, j, first, a)
+        else:
+            left, i, pieces = a, 0, _pieces(laws, theta, k, a, b)
+            while i <= pieces:
+                right = _end_of_piece(laws, theta, k, i, pieces, a, b)
+                for n in range(5 if right != left else 0):
+                    value, _, _ = term_variation(laws, theta, dtheta, j, k, left + NODES[n] * (right - left))
+                    total += WEIGHTS[n] * (right - left) * value
+                left, i = right, i + 1
+            total -= _by_zero(laws, theta, dtheta, j, k, a)
+        k = laws.next[k]
+    return total
+
+
+@inlined
+def _ends(laws, theta, k):
+    """Whether term k is a table that ends."""
+    return laws.kind[k] == SPLINE and np.isnan(theta[laws.theta[k] + laws.count[k]].real)
+
+
+@inlined
+def _zero(laws, theta, k):
+    """Where the integral of term k is zero."""
+    first = laws.theta[k]
+    if laws.kind[k] == ONE_SIDED:
+        return theta[first]
+    if _ends(laws, theta, k):
+        low, high = theta[first + 2], theta[first + laws.count[k] - 2]
+        if low.real > 0.0:
+            return low
+        if high.real < 0.0:
+            return high
+    return 0.0 * theta[0]
+
+
+@inlined
+def _by_zero(laws, theta, dtheta, j, k, a):
+    """What the integral loses as the zero of a table moves, which is at ``a``."""
+    first, place = laws.theta[k], -1
+    if _ends(laws, theta, k):
+        if theta[first + 2].real > 0.0:
+            place = first + 2
+        elif theta[first + laws.count[k] - 2].real < 0.0:
+            place = first + laws.count[k] - 2
+    if place < 0:
+        return 0.0 * at(dtheta, 0, j)
+    value, _, _ = term_value(laws, theta, k, a)
+    return value * at(dtheta, place, j)
+
+
+@inlined
+def _clipped(laws, theta, k, x):
+    """The nearest argument in the window of term k."""
+    w = laws.window[k]
+    if w != NONE and x.real < theta[w].real:
+        return theta[w] + 0.0 * x
+    if w != NONE and x.real > theta[w + 1].real:
+        return theta[w + 1] + 0.0 * x
+    return x
+
+
+@inlined
+def _pieces(laws, theta, k, a, b):
+    """Number of arguments that may end a piece between a and b."""
+    first, kind = laws.theta[k], laws.kind[k]
+    if kind == SPLINE:
+        return laws.count[k]
+    if kind == SMOOTH_STEP:
+        return 2
+    turns = np.abs((theta[first + 2] * (b - a)).real) * (laws.count[k] if kind == SINE_POWER else 1)
+    return int(2.0 * turns)
+
+
+@inlined
+def _end_of_piece(laws, theta, k, i, pieces, a, b):
+    """End of piece i on the way from a to b; those that lie beside the way have no length."""
+    if i == pieces:
+        return b
+    if laws.kind[k] in (HARMONIC, SINE_POWER):
+        return a + (b - a) * ((i + 1.0) / (pieces + 1.0))
+    forwards = b.real > a.real
+    place = theta[laws.theta[k] + (i if forwards else pieces - 1 - i)]
+    if (place.real <= a.real) == forwards:
+        return a
+    if (place.real >= b.real) == forwards:
+        return b
+    return place + 0.0 * a
+
+
+@inlined
+def _area(c, j, first, count, x):
+    """c_0 x + c_1 x^2 / 2 + ..."""
+    f = 0.0 * (at(c, first, j) + x)
+    for i in range(count - 1, -1, -1):
+        f = (f + at(c, first + i, j) / (i + 1.0)) * x
+    return f
+
+
+@inlined
+def _one_sided(theta, first, x):
+    """k w^2 P(s), and P, s, k: P the integral of the smooth positive part."""
+    w, k = theta[first + 1], theta[first + 2]
+    s = (x - theta[first]) / w
+    P = 0.0 * s
+    if s.real >= 1.0:
+        P = 0.5 * s * (s - 1.0) + 0.15
+    elif s.real > 0.0:
+        P = s * s * s * s * (0.25 - 0.1 * s)
+    return k * w * w * P, P, s, k
+
+
+@inlined
+def _one_sided_own(theta, dtheta, j, first, x):
+    w = theta[first + 1]
+    _, P, s, k = _one_sided(theta, first, x)
+    p, _, _, _ = smooth_positive(s)
+    dw = at(dtheta, first + 1, j)
+    return at(dtheta, first + 2, j) * (w * w * P) + k * w * (dw * (2.0 * P - s * p) - at(dtheta, first, j) * p)
