@@ -90,7 +90,7 @@ def _zero(laws, theta, k):
     if laws.kind[k] == ONE_SIDED:
         return theta[first]
     if _ends(laws, theta, k):
-        low, high = theta[first + 2], theta[first + laws.count[k] - 2]
+        low, high = theta[first + 2], _last(theta, first, laws.count[k])
         if low.real > 0.0:
             return low
         if high.real < 0.0:
@@ -99,18 +99,24 @@ def _zero(laws, theta, k):
 
 
 @inlined
+def _last(c, first, count):
+    """An argument at the last row of a table, on its inner side: the breakpoint there lies a little beyond."""
+    return c[first + count - 2] + 2.0 * (c[first + 1] - c[first + 2])
+
+
+@inlined
 def _by_zero(laws, theta, dtheta, j, k, a):
     """What the integral loses as the zero of a table moves, which is at ``a``."""
-    first, place = laws.theta[k], -1
+    first, count = laws.theta[k], laws.count[k]
+    change = 0.0 * at(dtheta, 0, j)
     if _ends(laws, theta, k):
+        value, _, _ = term_value(laws, theta, k, a)
         if theta[first + 2].real > 0.0:
-            place = first + 2
-        elif theta[first + laws.count[k] - 2].real < 0.0:
-            place = first + laws.count[k] - 2
-    if place < 0:
-        return 0.0 * at(dtheta, 0, j)
-    value, _, _ = term_value(laws, theta, k, a)
-    return value * at(dtheta, place, j)
+            change = value * at(dtheta, first + 2, j)
+        elif _last(theta, first, count).real < 0.0:
+            ahead = at(dtheta, first + 1, j) - at(dtheta, first + 2, j)
+            change = value * (at(dtheta, first + count - 2, j) + 2.0 * ahead)
+    return change
 
 
 @inlined
