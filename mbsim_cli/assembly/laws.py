@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from mbsim_cli.assembly.arrays import table
 from mbsim_cli.assembly.frames import sine
 from mbsim_cli.assembly.numbers import Numbers
@@ -14,6 +16,7 @@ from mbsim_cli.assembly.system import System
 from mbsim_cli.assembly.vectors import Scalar
 from mbsim_cli.model.codes import Law
 from mbsim_cli.model.layout import NONE, Laws
+from mbsim_cli.model.problem import Problem
 
 EVERYWHERE = 1e300  # end of a window that has none
 
@@ -236,3 +239,11 @@ def _term_at(laws: Laws, theta: Sequence[Scalar], law: int, x: Scalar) -> Scalar
     for coefficient in reversed(c[:count]):
         total = total * x + coefficient
     return total
+
+
+def check_start(problem: Problem, issue: Callable[..., None]) -> None:
+    """Report laws of constraints whose tables do not hold at time zero, where the mechanism is assembled."""
+    laws, theta = problem.model.laws, problem.theta.tolist()
+    for law in dict.fromkeys(problem.model.constraints.law.tolist()):
+        if law != NONE and np.isnan(law_at(laws, theta, law, 0.0)):
+            issue(problem.names.laws[law], "the table of a constraint must cover the start, time 0")

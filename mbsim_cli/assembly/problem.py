@@ -11,6 +11,7 @@ from mbsim_cli.assembly.equations import Equations
 from mbsim_cli.assembly.geometry import Geometry
 from mbsim_cli.assembly.independence import held_columns, independent_columns, stated_columns
 from mbsim_cli.assembly.info import describe
+from mbsim_cli.assembly.laws import check_start
 from mbsim_cli.assembly.mechanism import check_identities, check_mechanism
 from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.assembly.objectives import Objective
@@ -18,7 +19,6 @@ from mbsim_cli.assembly.objectives_of import objectives_of
 from mbsim_cli.assembly.open_tree import check_inverse, check_open_tree
 from mbsim_cli.assembly.options import check_differentiable, end_of, options_of
 from mbsim_cli.assembly.packed import Packed, ParameterValue, parameter_values
-from mbsim_cli.assembly.ranges import check_start
 from mbsim_cli.assembly.sensors import Contact
 from mbsim_cli.assembly.spanning import spanning_tree
 from mbsim_cli.assembly.start import kept_by_constraints, start_from

@@ -8,12 +8,12 @@ import numpy as np
 
 from mbsim_cli.assembly.forces import NATURAL_VALUE
 from mbsim_cli.assembly.kinematics import Poses, measure_value, poses
-from mbsim_cli.assembly.laws import law_at
 from mbsim_cli.assembly.numbers import STEP
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.codes import Force, Measure
 from mbsim_cli.model.layout import NONE, Model
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve.inverse_dynamics import with_natural_values
 from mbsim_cli.solve.tables import ends, going_on
 
 
@@ -45,6 +45,8 @@ def until_left(problem: Problem, last: float, blocks: Blocks, failure: AnalysisE
     laws, theta = problem.model.laws, problem.theta
     if all(ends(laws, theta, k) is None for k in range(len(laws.kind))):
         return
+    if problem.prescribed is not None:
+        problem = with_natural_values(problem)
     if failure.state is not None:
         _name(failure, left_table(problem, State(*failure.state)))
         return
@@ -105,14 +107,6 @@ def left_table(problem: Problem, state: State) -> str | None:
                 )
             k = int(laws.next[k])
     return None
-
-
-def check_start(problem: Problem, issue: Callable[..., None]) -> None:
-    """Report laws of constraints whose tables do not hold at time zero, where the mechanism is assembled."""
-    laws, theta = problem.model.laws, problem.theta.tolist()
-    for law in dict.fromkeys(problem.model.constraints.law.tolist()):
-        if law != NONE and np.isnan(law_at(laws, theta, law, 0.0)):
-            issue(problem.names.laws[law], "the table of a constraint must cover the start, time 0")
 
 
 def _uses(problem: Problem, state: State) -> Iterator[Use]:

@@ -1,6 +1,7 @@
 """Inverse dynamics along a prescribed motion, one block of instants at a time."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -9,9 +10,12 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels._simd import padded
 from mbsim_cli.kernels.drivers.observe import observe
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
+from mbsim_cli.kernels.elements.force_law import NATURAL, STIFFNESS
+from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import InverseBlock, Motion, Problem, Torques
 from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.blocks import with_reactions
+from mbsim_cli.solve.instant import Instant
 from mbsim_cli.solve.inverse import InverseDynamics
 from mbsim_cli.solve.motion import MotionVariation, Trajectory
 from mbsim_cli.solve.reactions import reader_of
@@ -23,6 +27,7 @@ class InverseAnalysis:
     """Torques, sensors and their derivatives at any instants of the motion."""
 
     def __init__(self, problem: Problem):
+        problem = with_natural_values(problem)
         self.problem, self.model = problem, problem.model
         self.wanted = problem.options.sensitivity == "ddm"
         self.p = problem.theta_rho.shape[1]
@@ -47,6 +52,31 @@ class InverseAnalysis:
         sensors, d_sensors = self._sensing.block(motion, varied, found.torque, by_parameter)
         kept = found[:4] if self.wanted else (found.torque, *(m[:, :0, :0] for m in found[1:4]))
         return InverseBlock(*motion, *kept, by_parameter, sensors, d_sensors)
+
+
+def with_natural_values(problem: Problem) -> Problem:
+    """The problem where automatic numbers are measures at the start of the motion, with their derivatives."""
+    automatic = [(index, measure) for index, measure in problem.automatic if _is_read(problem, index)]
+    if not automatic:
+        return problem
+    trajectory, p = Trajectory(problem), problem.theta_rho.shape[1]
+    time = np.zeros(1)
+    dtheta = allocate.padded_directions(problem.theta_rho, float)
+    start = Instant(problem, problem.theta.copy(), dtheta)
+    start.state.z[:] = trajectory.at(time).position[0]
+    if p and trajectory.varies.size:
+        start.sens.z[:, trajectory.varies] = trajectory.variation(time).position[0]
+    start.evaluate()
+    for index, measure in automatic:
+        start.theta[index], start.dtheta[index] = start.out.measures[measure], start.out.d_measures[measure]
+    return replace(problem, theta=start.theta, theta_rho=np.ascontiguousarray(start.dtheta[:, :p]), automatic=())
+
+
+def _is_read(problem: Problem, index: int) -> bool:
+    """Whether a force reads the automatic natural value at an index of theta: by a stiffness, or an elongation law."""
+    forces, stiffness = problem.model.forces, index - NATURAL + STIFFNESS
+    law = forces.law[np.flatnonzero(forces.theta == stiffness)[0], 1]
+    return bool(law != NONE or problem.theta[stiffness] != 0.0 or problem.theta_rho[stiffness].any())
 
 
 def inverse(problem: Problem, *, block_steps: int | None = None) -> Iterator[InverseBlock]:
