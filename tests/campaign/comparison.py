@@ -17,7 +17,7 @@ from mbsim_cli.cli.analysis import Settings, build, evaluate
 from mbsim_cli.errors import MbsimError
 from tests.campaign.generator import FILE, Data
 
-STEPS = (4e-3, 4e-4, 4e-5)  # of a parameter's size
+STEPS = (4e-3, 4e-4, 4e-5, 4e-6)  # of a parameter's size
 AGREE = 1e-6  # of a derivative's size, where the differences are as good
 SURE = 1e-3  # error of the differences, of a derivative's size, above which they tell nothing
 SAFETY = 10.0
@@ -102,15 +102,21 @@ def _compared(analyses: Analyses, name: str, value: float, given: np.ndarray, at
 
 
 def differences(function: Any, size: float) -> tuple[np.ndarray, np.ndarray]:
-    """Derivatives (k,) of functions at zero and bounds of their errors; each has the step that suits it best."""
-    best, error = np.zeros(0), np.zeros(0)
+    """Derivatives (k,) of functions at zero and bounds of their errors; each has the step that suits it best.
+
+    Near a dead point a mechanism may exist for small changes only: steps that fail are left out, but for the smallest.
+    """
+    best, error = np.array([np.nan]), np.array([np.inf])
     for relative in STEPS:
         h = relative * size
-        half, one, two = (function(x) - function(-x) for x in (h / 2, h, 2 * h))
+        try:
+            half, one, two = (function(x) - function(-x) for x in (h / 2, h, 2 * h))
+        except MbsimError:
+            if relative == STEPS[-1]:
+                raise
+            continue
         finer, coarser = (8 * half - one) / (6 * h), (8 * one - two) / (12 * h)
         bound = abs(finer - coarser)
-        if not best.size:
-            best, error = finer, bound
         best, error = np.where(bound < error, finer, best), np.minimum(bound, error)
         if (error <= AGREE * abs(best)).all():
             break
