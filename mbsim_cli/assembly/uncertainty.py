@@ -40,22 +40,27 @@ class Uncertainty(NamedTuple):
 
 
 class Spread:
-    """Least and largest values that a signal and its derivatives by p parameters take."""
+    """How far a signal and its derivatives by p parameters wander, as long as the signal may be a constant."""
 
     def __init__(self, p: int):
         self._least, self._most = np.full(1 + p, np.inf), np.full(1 + p, -np.inf)
 
     def add(self, value: np.ndarray, derivative: np.ndarray) -> None:
         """Take values (B,) and derivatives (B, p) in."""
-        rows = np.column_stack([value.real, derivative.real]).T
-        self._least = np.minimum(self._least, rows.min(axis=1))
-        self._most = np.maximum(self._most, rows.max(axis=1))
+        self._widen(slice(0, 1), value.real[:, None])
+        if self.of_constants[0] > 0.0 or self._least[0] == self._most[0]:  # derivatives of others are not constant
+            self._widen(slice(1, None), derivative.real)
+
+    def _widen(self, part: slice, rows: np.ndarray) -> None:
+        self._least[part] = np.minimum(self._least[part], rows.min(axis=0))
+        self._most[part] = np.maximum(self._most[part], rows.max(axis=0))
 
     @property
     def of_constants(self) -> np.ndarray:
-        """How far those wander (1 + p,) that are constants of the motion, by their looks; zero for the others."""
-        spread = self._most - self._least
-        return np.where(spread <= CONSTANT * np.maximum(np.abs(self._least), np.abs(self._most)), spread, 0.0)
+        """How far (1 + p,) the constants of a motion wander, known by their looks; zero for what is none."""
+        spread, size = self._most - self._least, np.maximum(np.abs(self._least), np.abs(self._most))
+        constant = spread <= CONSTANT * size
+        return np.where(constant & constant[0], spread, 0.0)
 
 
 class IntegralErrors:
