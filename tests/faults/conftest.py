@@ -27,3 +27,11 @@ def full_disk():
             signal.signal(signal.SIGXFSZ, handler)
 
     return limited
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Show what the campaigns counted."""
+    for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
+        for name, value in report.user_properties:
+            if name == "counts":
+                terminalreporter.write_line(value)

@@ -1,8 +1,10 @@
 """What is in the cache of kernels can never change a result or run foreign code; what cannot be trusted is a miss."""
 
+import json
 import os
 import pickle
 import stat
+import subprocess
 import threading
 import time
 from collections import namedtuple
@@ -11,8 +13,10 @@ from typing import ClassVar
 import numba
 import pytest
 
+from mbsim_cli.cli.analysis import COMPILING, WAITING
 from mbsim_cli.kernels import _jit, _store
 from mbsim_cli.kernels._store import Store
+from tests.cli.conftest import COMMAND, PENDULUM, environment
 
 compiled_only = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled, nothing is kept")
 NAMES = ("kernels-1", "hash")
@@ -227,3 +231,55 @@ def test_nobody_waits_forever(tmp_path, monkeypatch):
     monkeypatch.setattr(_store, "PATIENCE", 0.2)
     with store(tmp_path).turn(b"key"), store(tmp_path).turn(b"key"):
         pass
+
+
+@pytest.fixture(scope="module")
+def eight_runs(tmp_path_factory):
+    """First runs at once with an empty cache: the folder, and what they printed."""
+    folder = tmp_path_factory.mktemp("cold")
+    (folder / "m.yaml").write_text(PENDULUM)
+    variables = environment(MBSIM_CACHE_DIR=str(folder / "cache"))
+    runs = [
+        subprocess.Popen(
+            [*COMMAND, "run", "m.yaml", "--json", "-o", f"{number}.h5"],
+            cwd=folder,
+            env=variables,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(8)
+    ]
+    return folder, variables, [(run.communicate(), run.returncode) for run in runs]
+
+
+@pytest.mark.slow
+def test_eight_first_runs_at_once(eight_runs, record_property):
+    folder, _, done = eight_runs
+    values = [json.loads(out)["objectives"] for (out, _), code in done if code == 0]
+    assert len(values) == 8 and all(value == values[0] for value in values), done
+    compiled = sum(COMPILING in err for (_, err), _ in done)
+    waited = sum(WAITING in err for (_, err), _ in done)
+    kept = entries(folder / "cache")
+    assert compiled < 8 and kept and not list((folder / "cache").glob("*/*/*.tmp"))
+    told = f"cold runs: 8, of which {compiled} compiled something and {waited} waited; {len(kept)} entries"
+    record_property("counts", told)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", [truncate, empty, flip, foreign, other])
+def test_every_entry_is_made_again(eight_runs, damage, record_property):
+    """All files of the cache are damaged, and with the next run whole again."""
+    folder, variables, done = eight_runs
+    expected = json.loads(done[0][0][0])["objectives"]
+    kept = sorted(entries(folder / "cache"), key=lambda path: path.stat().st_size)
+    whole = {path: path.read_bytes() for path in kept}
+    for path in kept:
+        others = next(content for place, content in whole.items() if place != path)
+        path.write_bytes(others) if damage is other else damage(path, folder)
+    for compiles in (True, False):
+        run = [*COMMAND, "run", "m.yaml", "--json", "-o", "again.h5"]
+        again = subprocess.run(run, cwd=folder, env=variables, capture_output=True, text=True)
+        assert again.returncode == 0 and json.loads(again.stdout)["objectives"] == expected
+        assert (COMPILING in again.stderr) == compiles
+    record_property("counts", f"cache: {len(kept)} files, {damage.__name__}: all made again")
