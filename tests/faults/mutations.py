@@ -47,7 +47,7 @@ def result(path: Path, choose: random.Random) -> None:
             if place in file:
                 try:
                     choose.choice(WAYS)(file, place, paths, choose)
-                except (OSError, RuntimeError, ValueError, TypeError, KeyError):
+                except (OSError, RuntimeError, ValueError, TypeError, KeyError, OverflowError):
                     continue  # HDF5 itself refuses
 
 
