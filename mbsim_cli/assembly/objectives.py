@@ -66,7 +66,7 @@ def stepped(objective: Objective, k: int, value: complex) -> Objective:
 def integrand_of(objective: Objective, block: Block) -> tuple[np.ndarray, np.ndarray]:
     """Expression (B,) and its derivative (B, p) at the instants of a block."""
     sensors = {name: block.sensors[:, objective.sensors[name]] for name in objective.integrand.sensors}
-    value = objective.integrand.value(sensors, block.time, objective.values)
+    value = np.array(objective.integrand.value(sensors, block.time, objective.values))  # the block is the solver's
     derivative = np.zeros((len(block.time), block.d_sensors.shape[2]), dtype=value.dtype)
     if derivative.shape[1]:
         components = objective.integrand.components

@@ -22,7 +22,7 @@ class ContactHealth:
         self._features = [features(problem, contact.road) for contact in contacts]
         self._lifted: dict[str, list[float]] = {}  # times of each tyre's lift-offs and landings
         self._coarse: dict[str, tuple[float, float, np.ndarray]] = {}  # steps, time and feature of the worst passage
-        self._last: Block | InverseBlock | None = None
+        self._last: tuple[np.ndarray, np.ndarray] | None = None  # time and sensors of the latest instant
 
     def add(self, block: Block | InverseBlock) -> None:
         """Take the next instants in."""
@@ -30,9 +30,9 @@ class ContactHealth:
             return
         time, sensors = block.time, np.real(block.sensors)
         if self._last is not None:
-            time = np.append(self._last.time[-1:], time)
-            sensors = np.concatenate([np.real(self._last.sensors[-1:]), sensors])
-        self._last = block
+            time = np.append(self._last[0], time)
+            sensors = np.concatenate([self._last[1], sensors])
+        self._last = time[-1:].copy(), sensors[-1:].copy()
         for contact, ranges in zip(self._contacts, self._features, strict=True):
             touching = sensors[:, contact.load] > 0.0
             self._lifted.setdefault(contact.tyre, []).extend(time[1:][touching[1:] != touching[:-1]].tolist())

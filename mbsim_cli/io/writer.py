@@ -90,7 +90,7 @@ class ResultWriter:
         self._seen += count
         if count:
             self.end = float(block.time[-1])
-            self._last = None if (self._seen - 1) % self._every == 0 else _instants(block, slice(-1, None))
+            self._last = None if (self._seen - 1) % self._every == 0 else _kept(block)
         with self._failures():
             self._store(block if self._every == 1 else _instants(block, picked))
 
@@ -197,6 +197,11 @@ class ResultWriter:
             self.discard()
             reason = getattr(error, "strerror", None) or error
             raise InputOutputError(f"cannot write {self.target}: {reason}; nothing is kept of the run") from error
+
+
+def _kept(block: Block) -> Block:
+    """The last instant; the block is the solver's, which may write over it."""
+    return type(block)(*(values[-1:].copy() for values in block))
 
 
 def _instants(block: Block, picked: slice) -> Block:

@@ -1,7 +1,7 @@
 """Inverse dynamics of trees along a given motion: torques, their derivatives, gradients of torque objectives.
 
-Trees of one-dof columns under applied forces run in lanes (docs/theory/inverse_dynamics.md); Euler parameters, springs
-and parameter derivatives go through the kernels of the equations of motion, one instant after another.
+Trees of one-dof columns under applied forces run in lanes (docs/theory/inverse_dynamics.md); Euler parameters and
+springs go through the kernels of the equations of motion, one instant after another.
 """
 
 from collections.abc import Iterator
@@ -38,18 +38,22 @@ class InverseDynamics:
         self.problem, self.matrices = problem, matrices
         self.n, self.p = problem.model.tree.column_kind.size, problem.theta_rho.shape[1]
         fast = runs_in_lanes(problem.model, problem.theta)
-        self._lanes = Lanes(problem.model, problem.theta, max(1, threads)) if fast else None
+        self._lanes = Lanes(problem.model, problem.theta, problem.theta_rho, max(1, threads)) if fast else None
 
     @cached_property
     def _general(self) -> General:
         at_center = allocate.control(self.problem.options, redundant=False).at_center
         dtheta = self.problem.theta_rho
-        matrices = self.matrices and self._lanes is None
-        return General(self.problem.model, self.problem.theta, dtheta, matrices=matrices, at_center=at_center)
+        return General(self.problem.model, self.problem.theta, dtheta, matrices=self.matrices, at_center=at_center)
 
-    def block(self, motion: Motion) -> Torques:
-        """Torques and derivatives at the instants of a motion, in fresh arrays."""
-        found = self._empty(len(motion.time))
+    @property
+    def _dense(self) -> bool:
+        """Whether matrices are formed: parameters come along with them."""
+        return self.matrices or bool(self._lanes and self.p)
+
+    def block(self, motion: Motion, room: Torques | None = None) -> Torques:
+        """Torques and derivatives at the instants of a motion; in the first rows of ``room``, or in fresh arrays."""
+        found = self.room(len(motion.time)) if room is None else cut(room, slice(0, len(motion.time)))
         self._fill(motion, found)
         return found
 
@@ -57,17 +61,16 @@ class InverseDynamics:
         """Blocks of a long motion: which instants, and their torques, in arrays that the next block overwrites."""
         total = len(motion.time)
         size = instants or self._instants()
-        found = self._empty(min(size, total))
+        found = self.room(min(size, total))
         for start in range(0, total, size):
             part = slice(start, min(start + size, total))
-            some = cut(found, slice(0, part.stop - start))
-            self._fill(cut(motion, part), some)
-            yield part, some
+            yield part, self.block(cut(motion, part), found)
 
     def gradient(self, motion: Motion, covector: np.ndarray, weight: np.ndarray) -> TorqueGradient:
         """Gradient of the objective with d psi / d torque = covector + weight * torque, both (B, n).
 
-        In lanes no (n, n) matrix is formed: O(n) an instant. Elsewhere the matrices must have been asked for.
+        In lanes no (n, n) matrix is formed unless there are parameters: O(n) an instant. Elsewhere the matrices must
+        have been asked for.
         """
         rows, kind = len(motion.time), self.problem.theta.dtype
         found = TorqueGradient(*(np.empty((rows, self.n), kind) for _ in range(4)), np.zeros(self.p, kind))
@@ -82,31 +85,31 @@ class InverseDynamics:
 
     def _pull(self, motion, covector, weight, found, by_parameter) -> None:
         """Contract the derivatives of a block with the objective's covector."""
-        matrices = self._general.torques(motion, found[0])
-        pulled = np.einsum("ti,tid->td", covector + weight * found[0], matrices)
-        by_parameter += pulled[:, matrices.shape[2] - self.p :].sum(axis=0)
-        if self._lanes is None:
-            for k, stored in enumerate(found[1:4]):
-                stored[...] = pulled[:, k * self.n : (k + 1) * self.n]
+        block = self.block(motion)
+        found[0][...] = block.torque
+        pulled = covector + weight * block.torque
+        by_parameter += np.einsum("ti,tip->p", pulled, block.by_parameter)
+        for stored, matrix in zip(found[1:4], block[1:4], strict=True) if self._lanes is None else ():
+            stored[...] = np.einsum("ti,tim->tm", pulled, matrix)
 
     def _fill(self, motion: Motion, found: Torques) -> None:
-        if self._lanes and self.matrices:
-            self._lanes.derivatives(motion, found[:4])
+        if self._lanes and self._dense:
+            self._lanes.derivatives(motion, found)
         elif self._lanes:
             self._lanes.torques(motion, found.torque)
-        if self._lanes is None or self.p:
+        else:
             matrices = self._general.torques(motion, found.torque)
             found.by_parameter[...] = matrices[:, :, matrices.shape[2] - self.p :]
-            if self._lanes is None and self.matrices:
-                for k, stored in enumerate(found[1:4]):
-                    stored[...] = matrices[:, :, k * self.n : (k + 1) * self.n]
+            for k, stored in enumerate(found[1:4] if self.matrices else ()):
+                stored[...] = matrices[:, :, k * self.n : (k + 1) * self.n]
 
     def _instants(self) -> int:
-        numbers = self.n * (3 * self.n * self.matrices + self.p + 4)
+        numbers = self.n * (3 * self.n * self._dense + self.p + 4)
         return max(1, BLOCK_NUMBERS // max(numbers, 1) // LANES) * LANES
 
-    def _empty(self, rows: int) -> Torques:
-        wide, kind = self.n if self.matrices else 0, self.problem.theta.dtype
+    def room(self, rows: int) -> Torques:
+        """Arrays for the torques and derivatives of so many instants, not cleared."""
+        wide, kind = self.n if self._dense else 0, self.problem.theta.dtype
         square = (np.empty((rows, wide, wide), kind) for _ in range(3))
         return Torques(np.empty((rows, self.n), kind), *square, np.empty((rows, self.n, self.p), kind))
 

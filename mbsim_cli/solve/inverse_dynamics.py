@@ -8,6 +8,7 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels._simd import padded
+from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes import LANES
 from mbsim_cli.kernels.drivers.observe import observe
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.elements.force_law import NATURAL, STIFFNESS
@@ -20,7 +21,7 @@ from mbsim_cli.solve.inverse import InverseDynamics
 from mbsim_cli.solve.motion import MotionVariation, Trajectory
 from mbsim_cli.solve.reactions import reader_of
 
-BLOCK_NUMBERS = 2_000_000  # numbers of derivatives held at once, about 16 MB
+BLOCK_NUMBERS = 1_000_000  # numbers of derivatives held at once, about 8 MB
 
 
 class InverseAnalysis:
@@ -37,16 +38,15 @@ class InverseAnalysis:
         self.torques = InverseDynamics(problem, matrices=self.wanted or self.through)
         self._sensing = _Sensing(problem, self.trajectory)
 
-    def at(self, time: np.ndarray) -> InverseBlock:
-        """The block of the given instants (B,); raise AnalysisError where something is not finite."""
+    def at(self, time: np.ndarray, room: Torques | None = None) -> InverseBlock:
+        """The block of the given instants (B,), in ``room`` if given; raise AnalysisError where it is not finite."""
         motion = self.trajectory.at(time)
-        found = self.torques.block(motion)
+        found = self.torques.block(motion, room)
         if not np.isfinite(found.torque).all():
             _fail(self.problem, motion, found)
         varied = self.trajectory.variation(time) if self.through else None
         by_parameter = found.by_parameter
         if varied is not None:
-            by_parameter = by_parameter.copy()
             for matrix, change in zip(found[1:4], varied, strict=True):
                 by_parameter[:, :, self.trajectory.varies] += matrix @ change
         sensors, d_sensors = self._sensing.block(motion, varied, found.torque, by_parameter)
@@ -80,19 +80,23 @@ def _is_read(problem: Problem, index: int) -> bool:
 
 
 def inverse(problem: Problem, *, block_steps: int | None = None) -> Iterator[InverseBlock]:
-    """Follow the motion at the sampling times; yield blocks of bounded size. Raises AnalysisError."""
+    """Follow the motion at the sampling times; yield blocks of bounded size. Raises AnalysisError.
+
+    A block stands until the next one, which is written over it.
+    """
     analysis = InverseAnalysis(problem)
     options = problem.options
     total = round(options.duration / options.step) + 1
     size = block_steps or _block_steps(problem, analysis)
+    room = analysis.torques.room(min(size, total))
     for start in range(0, total, size):
         time = np.arange(start, min(start + size, total)) * options.step
         try:
-            block = analysis.at(time)
+            block = analysis.at(time, room)
         except AnalysisError as failure:
             before = time[time < failure.state[0]] if failure.state else time[:0]
             if before.size:
-                yield analysis.at(before)
+                yield analysis.at(before, room)
             raise
         yield block
 
@@ -100,7 +104,8 @@ def inverse(problem: Problem, *, block_steps: int | None = None) -> Iterator[Inv
 def _block_steps(problem: Problem, analysis: InverseAnalysis) -> int:
     n = problem.model.tree.column_kind.size
     numbers = n * ((3 * n if analysis.torques.matrices else 4) + analysis.p)
-    return max(1, min(4096, BLOCK_NUMBERS // max(numbers, 1)))
+    steps = max(1, min(4096, BLOCK_NUMBERS // max(numbers, 1)))
+    return steps // LANES * LANES or steps
 
 
 class _Sensing:
@@ -112,11 +117,15 @@ class _Sensing:
         rows = problem.prescribed.torque_rows
         self.column = np.array([column for column, _ in rows], dtype=np.int64)
         self.sign = np.array([sign for _, sign in rows], dtype=float)
+        everything = np.arange(problem.model.tree.column_kind.size)
+        self.whole = np.array_equal(self.column, everything) and bool((self.sign == 1.0).all())
 
     def block(self, motion: Motion, varied: MotionVariation | None, torque: np.ndarray, by_parameter: np.ndarray):
         """Sensors (B, width) and their derivatives (B, width, p)."""
-        of_torque = self.sign * torque[:, self.column]
-        d_of_torque = self.sign[:, None] * by_parameter[:, self.column]
+        of_torque, d_of_torque = torque, by_parameter
+        if not self.whole:
+            of_torque = self.sign * torque[:, self.column]
+            d_of_torque = self.sign[:, None] * by_parameter[:, self.column]
         if not self.model.sensors.kind.size and self.problem.reacting is None:  # nothing to compile for
             return of_torque, d_of_torque
         record, d_record = self._records(motion, varied)

@@ -8,10 +8,12 @@ import numpy as np
 
 from mbsim_cli.kernels._simd import padded
 from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes import LANES
-from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes_links import system
+from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes_links import Chain, system
+from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes_variation import vary_links
+from mbsim_cli.kernels.algorithms.workspace import law_entries
 from mbsim_cli.kernels.drivers.inverse_general import applied_torques, general_torques
 from mbsim_cli.kernels.drivers.inverse_trajectory import lane_derivatives, lane_gradient, lane_torques, lane_work
-from mbsim_cli.kernels.drivers.prescribe import prescribe
+from mbsim_cli.kernels.drivers.prescribe import prescribe, vary_prescribed
 from mbsim_cli.model.codes import Column, Force
 from mbsim_cli.model.layout import NONE, Model
 from mbsim_cli.model.problem import Motion
@@ -38,12 +40,19 @@ def cut(arrays: Any, part: slice) -> Any:
 class Lanes:
     """Trees of one-dof columns under applied forces, many instants at a time, in threads."""
 
-    def __init__(self, model: Model, theta: np.ndarray, threads: int):
+    def __init__(self, model: Model, theta: np.ndarray, dtheta: np.ndarray, threads: int):
         self._model, self._theta, self._threads = model, theta, threads
-        self._system = system(model, theta)
+        chain = Chain(model.tree, theta)
+        self._system = system(model, theta, chain)
         loads = self._system.loads
         self._law = model.forces.law[loads.element, 0].reshape(-1)
         self._sign = np.ones(self._law.size)
+        self._dtheta = np.ascontiguousarray(dtheta)
+        by_law = np.zeros((dtheta.shape[1], len(self._law)), bool)
+        for load, law in enumerate(self._law):
+            by_law[:, load] = self._varies(law)
+        self._law_varies = bool(by_law.any())
+        self._change, self._vector = vary_links(model, theta, dtheta, chain, self._system, by_law)
         self._works = [lane_work(self._system.links.parent.size) for _ in range(threads)]
 
     def torques(self, motion: Motion, torque_out: np.ndarray) -> None:
@@ -51,8 +60,12 @@ class Lanes:
         self._run(motion, (torque_out,), lane_torques)
 
     def derivatives(self, motion: Motion, out: tuple[np.ndarray, ...]) -> None:
-        """Torques (B, n) and three matrices (B, n, n)."""
-        self._run(motion, out, lane_derivatives)
+        """Torques (B, n), three matrices (B, n, n), and derivatives by the parameters (B, n, p)."""
+
+        def kernel(system: Any, motion: Motion, wrench: np.ndarray, vector: np.ndarray, *rest: Any) -> None:
+            lane_derivatives(system, motion, wrench, self._change._replace(wrench=vector), *rest)
+
+        self._run(motion, out, kernel, self._changes(np.require(motion.time, float, "CW")))
 
     def gradient(self, motion: Motion, covector: np.ndarray, weight: np.ndarray, out: tuple[np.ndarray, ...]) -> None:
         """Torques and three gradients (B, n) for the covector ``covector + weight * torque``."""
@@ -75,13 +88,32 @@ class Lanes:
             with ThreadPoolExecutor(len(parts)) as pool:
                 list(pool.map(one, parts, self._works))
 
+    def _varies(self, law: int) -> np.ndarray:
+        """Whether the coefficients of a law vary with each parameter."""
+        entries = law_entries(self._model.laws, [law] if law != NONE else [])
+        return np.any(self._dtheta[entries] != 0.0, axis=0)
+
+    def _changes(self, time: np.ndarray) -> np.ndarray:
+        """Derivatives (B, nl, p, 3) of the loads' vectors, in their own axes."""
+        vector = self._vector.transpose(1, 0, 2)
+        found = np.ascontiguousarray(self._factors(time)[:, :, None, None] * vector)
+        if self._law_varies:
+            rates = tuple(np.zeros((len(time), *vector.shape[:2])) for _ in range(3))
+            vary_prescribed(self._model.laws, self._theta, self._dtheta, self._law, self._sign, time, *rates)
+            found += rates[0][..., None] * self._system.loads.vector[:, None]
+        return found
+
     def _wrenches(self, time: np.ndarray) -> np.ndarray:
         """Vectors (B, nl, 3) of the loads, in their own axes."""
+        return self._factors(time)[:, :, None] * self._system.loads.vector
+
+    def _factors(self, time: np.ndarray) -> np.ndarray:
+        """What the laws of the loads give (B, nl); one without a law."""
         factor = np.ones((len(time), self._law.size))
         if (self._law != NONE).any():
             rates = np.zeros_like(factor), np.zeros_like(factor)
             prescribe(self._model.laws, self._theta, self._law, self._sign, time, factor, *rates)
-        return factor[:, :, None] * self._system.loads.vector
+        return factor
 
 
 class General:

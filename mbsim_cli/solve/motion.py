@@ -4,9 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algorithms.workspace import law_size
+from mbsim_cli.kernels.algorithms.workspace import law_entries
 from mbsim_cli.kernels.drivers.prescribe import prescribe, vary_prescribed
-from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Motion, Prescribed, Problem
 
 
@@ -28,17 +27,10 @@ class Trajectory:
         table = self._given.table
         self._table = table if table.shape[0] == 3 else _with_slopes(self._given.table_time, table)
         self._dtheta = problem.theta_rho
-        entries = np.concatenate([self._law_entries(), self._given.table_scale])
+        entries = np.concatenate(
+            [law_entries(self._laws, self._given.law[self._given.law >= 0].tolist()), self._given.table_scale]
+        )
         self.varies = np.flatnonzero(np.any(self._dtheta[entries] != 0.0, axis=0))
-
-    def _law_entries(self) -> np.ndarray:
-        """Entries of theta that the laws of the motion read."""
-        wanted = set(self._given.law[self._given.law >= 0].tolist())
-        for k in sorted(wanted):
-            while (k := int(self._laws.next[k])) != NONE:
-                wanted.add(k)
-        entries = [self._laws.theta[k] + np.arange(law_size(self._laws, k)) for k in sorted(wanted)]
-        return np.concatenate([*entries, np.zeros(0, dtype=np.int64)]).astype(np.int64)
 
     def at(self, time: np.ndarray) -> Motion:
         """The motion at times (B,)."""

@@ -66,6 +66,46 @@ def test_derivatives_agree_with_the_complex_step(build):
         assert relative(found.by_parameter[:, :, k], torque(theta + 1j * step * dtheta[k], given)) < 1e-10
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_parameters_in_lanes_agree_with_the_variation_of_the_equations_of_motion(seed):
+    model, theta = loaded_tree(seed, bodies=4 + 2 * seed)
+    rng = np.random.default_rng(seed)
+    given = motion(rng, LANES + 2, model.tree.column_kind.size)
+    dtheta = _keeps_rotations(model, theta, _directions(rng, model, theta))
+    found = InverseDynamics(problem(model, theta, dtheta), matrices=True).block(given).by_parameter
+    general = General(model, theta, dtheta.T, matrices=False, at_center=True)
+    expected = general.torques(given, np.zeros_like(given.position))
+    assert found.shape == expected.shape
+    for k in range(len(dtheta)):
+        assert np.abs(found[..., k] - expected[..., k]).max() <= 1e-11 * max(np.abs(expected[..., k]).max(), 1e-3)
+
+
+def _directions(rng, model, theta):
+    """Everything at once; then gravity, numbers of one kind of a body, a load or a law alone: the rest stays."""
+    frames, masses = ((0, 3), (3, 12), (12, 15), (15, 24)), ((24, 25), (25, 28), (28, 34))
+    of_bodies = [(o + a, o + b) for o in model.tree.theta for a, b in (*frames, *masses)]
+    of_loads = [(o + a, o + b) for o in model.forces.theta for a, b in ((0, 3), (3, 6))]
+    some = [of_bodies[k] for k in rng.choice(len(of_bodies), 9, replace=False)]
+    parts = [(0, theta.size), (0, 3), *some, *of_loads, *((o, o + 4) for o in model.laws.theta)]
+    dtheta = np.zeros((len(parts), theta.size))
+    for row, (first, last) in zip(dtheta, parts, strict=True):
+        row[first:last] = rng.normal(size=last - first)
+    return dtheta
+
+
+def test_a_mass_of_zero_has_a_derivative():
+    bodies = trees.random_bodies(np.random.default_rng(3), 5, massless=0.0)
+    bodies[3].mass, bodies[3].inertia = 0.0, np.zeros(6)
+    model, theta = trees.build(bodies)
+    given = motion(np.random.default_rng(3), 2, model.tree.column_kind.size)
+    dtheta = np.zeros((1, theta.size))
+    dtheta[0, model.tree.theta[3] + 24] = 1.0
+    found = InverseDynamics(problem(model, theta, dtheta), matrices=True).block(given).by_parameter
+    heavier = theta + dtheta[0]  # torques are linear in the mass
+    change = [InverseDynamics(problem(model, x), matrices=False).block(given).torque for x in (heavier, theta)]
+    assert np.abs(found).max() > 0 and relative(found[..., 0], change[0] - change[1]) < 1e-12
+
+
 def _keeps_rotations(model, theta, dtheta):
     """Directions along which the joint frames stay rotation matrices."""
     for o in model.tree.theta:

@@ -12,6 +12,9 @@ from mbsim_cli.model.codes import Axes, Column, Force
 from mbsim_cli.model.layout import COM, GRAVITY, GROUND, INERTIA, MASS, P_C, P_P, R_C, R_P, Model
 
 NOTHING, COPY, ADD = 0, 1, 2
+_AXES = [np.roll(np.eye(3), axis + 1, axis=0) for axis in range(3)]  # z becomes the column's axis
+_FULL = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])  # entries xx yy zz xy xz yz of a symmetric matrix
+_SYMMETRIC = np.array([0, 4, 8, 1, 2, 5])  # and where they stand in one of nine
 
 
 class Links(NamedTuple):
@@ -66,9 +69,9 @@ class System(NamedTuple):
     loads: Loads
 
 
-def system(model: Model, theta: np.ndarray) -> System:
+def system(model: Model, theta: np.ndarray, chain: "Chain") -> System:
     """Links of a tree of one-dof columns; Euler parameters and springs are not for this path."""
-    chain = _Chain(model.tree, theta)
+    chain.weigh()
     loads = _loads(model, theta, chain)
     parent = chain.parent
     loaded = np.zeros(parent.size, bool)
@@ -85,56 +88,107 @@ def system(model: Model, theta: np.ndarray) -> System:
     return System(links, related(parent), _sums(parent, heavy | loaded), _sums(parent, loaded), mass_below, loads)
 
 
-class _Chain:
-    """Walks over the bodies and collects the constants of the links."""
+class Chain:
+    """Walks over the bodies and collects the constants of the links.
 
-    def __init__(self, tree, theta):
-        n = tree.column_kind.size
+    theta may be a stack (p, len(theta)) of neighbours of one: then ``base`` is the chain of that one, and ``touched``
+    lists for each body which of the stack differ in its block.
+    """
+
+    def __init__(self, tree, theta, base=None, touched=None):
+        n, nb, lead = tree.column_kind.size, tree.parent.size, theta.shape[:-1]
         self.parent = np.full(n, n)
         self.turns = np.asarray(tree.column_kind >= Column.ROTATION_X)
         self.travels = np.ones(n)
-        self.frame, self.arm = np.zeros((n, 9), theta.dtype), np.zeros((n, 3), theta.dtype)
-        self.link = np.zeros(tree.parent.size, np.int64)  # link that carries each body, n for the ground
-        self.E = np.zeros((tree.parent.size, 3, 3), theta.dtype)  # body axes to link axes
-        self.e = np.zeros((tree.parent.size, 3), theta.dtype)  # body origin in link axes
-        for i in range(tree.parent.size):
-            self._place(tree, theta, i)
-        self._weigh(tree, theta)
+        self.frame, self.arm = np.zeros((*lead, n, 9), theta.dtype), np.zeros((*lead, n, 3), theta.dtype)
+        self.link = np.zeros(nb, np.int64)  # link that carries each body, n for the ground
+        self.E = np.zeros((*lead, nb, 3, 3), theta.dtype)  # body axes to link axes
+        self.e = np.zeros((*lead, nb, 3), theta.dtype)  # body origin in link axes
+        self._theta = theta
+        self._moved = touched and list(touched)  # members of a stack in which E and e of a body differ
+        if base is not None:
+            self.frame[...], self.arm[...], self.E[...], self.e[...] = base.frame, base.arm, base.E, base.e
+        for i in range(nb):
+            self._place(tree, i)
+        self._bodies = [(i, tree.theta[i], self.link[i]) for i in range(nb) if self.link[i] < n]
 
-    def _place(self, tree, theta, i):
+    def _members(self, *bodies):
+        """Index of those of a stack in which a body differs; empty where there is no stack."""
+        if self._moved is None:
+            return ()
+        return (np.unique(np.concatenate([self._moved[i] for i in bodies])),)
+
+    def _place(self, tree, i):
         o, p, n = tree.theta[i], tree.parent[i], self.parent.size
-        E, e, link = (np.eye(3), np.zeros(3), n) if p == GROUND else (self.E[p], self.e[p], self.link[p])
-        R, arm = E @ theta[o + R_P : o + R_P + 9].reshape(3, 3), e + E @ theta[o + P_P : o + P_P + 3]
+        at = self._members(i) if p == GROUND else self._members(i, p)
+        theta = self._theta[at]
+        on_ground = np.eye(3), np.zeros(3), n
+        E, e, link = on_ground if p == GROUND else (self.E[(*at, p)], self.e[(*at, p)], self.link[p])
+        R, arm = E @ _matrix(theta, o + R_P), e + apply(E, theta[..., o + P_P : o + P_P + 3])
         for c in range(tree.first_column[i], tree.first_column[i + 1]):
-            axis = (tree.column_kind[c] - Column.TRANSLATION_X) % 3
-            axes = np.roll(np.eye(3), axis + 1, axis=0)  # z becomes the column's axis
+            axes = _AXES[(tree.column_kind[c] - Column.TRANSLATION_X) % 3]
             self.parent[c] = link
-            self.frame[c] = (R @ axes).ravel()
+            self.frame[(*at, c)] = (R @ axes).reshape(*np.shape(R)[:-2], 9)
             free = link == n or self.travels[link] == 0.0
             self.travels[c] = 0.0 if free and not self.turns[c] else 1.0
-            self.arm[c] = 0.0 if free else arm
+            self.arm[(*at, c)] = 0.0 if free else arm
             link, R, arm = c, axes.T, np.zeros(3)
         self.link[i] = link
-        self.E[i] = R @ theta[o + R_C : o + R_C + 9].reshape(3, 3).T
-        self.e[i] = arm - self.E[i] @ theta[o + P_C : o + P_C + 3]
+        if self._moved is not None and tree.first_column[i] == tree.first_column[i + 1]:
+            (self._moved[i],) = at  # it moves with its parent
+        E = R @ np.swapaxes(_matrix(theta, o + R_C), -1, -2)
+        self.E[(*at, i)] = E
+        self.e[(*at, i)] = arm - apply(E, theta[..., o + P_C : o + P_C + 3])
 
-    def _weigh(self, tree, theta):
+    def weigh(self):
         """Mass, centre of mass and inertia of the bodies of each link together."""
-        n = self.parent.size
+        n, theta = self.parent.size, self._theta
         self.mass, self.center = np.zeros(n, theta.dtype), np.zeros((n, 3), theta.dtype)
         J = np.zeros((n, 3, 3), theta.dtype)
-        bodies = [(i, tree.theta[i], self.link[i]) for i in range(tree.parent.size) if self.link[i] < n]
-        centers = {i: self.e[i] + self.E[i] @ theta[o + COM : o + COM + 3] for i, o, _ in bodies}
-        for i, o, link in bodies:
+        centers = {i: self.e[i] + self.E[i] @ theta[o + COM : o + COM + 3] for i, o, _ in self._bodies}
+        for i, o, link in self._bodies:
             self.mass[link] += theta[o + MASS]
             self.center[link] += theta[o + MASS] * centers[i]
         self.center /= np.where(self.mass == 0.0, 1.0, self.mass)[:, None]
-        for i, o, link in bodies:
-            xx, yy, zz, xy, xz, yz = theta[o + INERTIA : o + INERTIA + 6]
-            J[link] += self.E[i] @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ self.E[i].T
+        for i, o, link in self._bodies:
+            J[link] += self.E[i] @ _tensor(theta, o) @ self.E[i].T
             d = centers[i] - self.center[link]
             J[link] += theta[o + MASS] * (np.sum(d * d) * np.eye(3) - np.outer(d, d))
-        self.inertia = np.stack([J[:, 0, 0], J[:, 1, 1], J[:, 2, 2], J[:, 0, 1], J[:, 0, 2], J[:, 1, 2]], axis=1)
+        self.inertia = _entries(J)
+
+    @property
+    def moments(self):
+        """Mass, first moment and inertia about the link's origin (..., n, 10), which vary smoothly at no mass, too.
+
+        Of a stack, only what differs: the rest is zero.
+        """
+        found = np.zeros((*self.arm.shape[:-1], 10), self._theta.dtype)
+        for i, o, link in self._bodies:
+            at = self._members(i)
+            theta, E = self._theta[at], self.E[(*at, i)]
+            m = theta[..., o + MASS, None]
+            d = self.e[(*at, i)] + apply(E, theta[..., o + COM : o + COM + 3])
+            J = E @ _tensor(theta, o) @ np.swapaxes(E, -1, -2)
+            square = np.sum(d * d, axis=-1)[..., None, None] * np.eye(3) - d[..., :, None] * d[..., None, :]
+            found[(*at, link)] += np.concatenate([m, m * d, _entries(J + m[..., None] * square)], axis=-1)
+        return found
+
+
+def apply(R, x):
+    """R x, of stacks of matrices and vectors too."""
+    return R @ x if np.ndim(x) == 1 else (R @ x[..., None])[..., 0]
+
+
+def _matrix(theta, o):
+    return theta[..., o : o + 9].reshape(*theta.shape[:-1], 3, 3)
+
+
+def _tensor(theta, o):
+    return theta[..., o + INERTIA + _FULL]
+
+
+def _entries(J):
+    return J.reshape(*J.shape[:-2], 9)[..., _SYMMETRIC]
 
 
 def related(parent):
@@ -180,18 +234,25 @@ def _loads(model, theta, chain):
     picked = [f for f in range(forces.kind.size) if forces.kind[f] != Force.ALONG_MEASURE]
     body = [int(model.pairs.b[forces.pair[f]]) for f in picked]
     kept = [(f, b) for f, b in zip(picked, body, strict=True) if b != GROUND and chain.link[b] < n]
-    point, vector = np.zeros((len(kept), 3), theta.dtype), np.zeros((len(kept), 3), theta.dtype)
-    turns = np.zeros(len(kept), bool)
-    for k, (f, b) in enumerate(kept):
-        o = forces.theta[f]
-        point[k] = chain.e[b] + chain.E[b] @ theta[o : o + 3]
-        vector[k] = theta[o + 3 : o + 6]
-        turns[k] = forces.axes[f] == Axes.BODY
-        if turns[k]:
-            vector[k] = chain.E[b] @ vector[k]
-    return Loads(
+    none = np.zeros((len(kept), 3))
+    loads = Loads(
         np.array([chain.link[b] for _, b in kept], np.int64),
         np.array([f for f, _ in kept], np.int64),
         np.array([forces.kind[f] == Force.TORQUE for f, _ in kept], bool),
-        turns, point, vector,
+        np.array([forces.axes[f] == Axes.BODY for f, _ in kept], bool), none, none,
     )  # fmt: skip
+    point, vector = load_vectors(model, theta, chain, loads)
+    return loads._replace(point=point, vector=vector)
+
+
+def load_vectors(model, theta, chain, loads):
+    """Points and vectors (..., nl, 3) of loads: in the link's axes, vectors that do not turn in global ones."""
+    shape = (*theta.shape[:-1], len(loads.element), 3)
+    point, vector = np.zeros(shape, theta.dtype), np.zeros(shape, theta.dtype)
+    for k, f in enumerate(loads.element):
+        o, b = model.forces.theta[f], model.pairs.b[model.forces.pair[f]]
+        E = chain.E[..., b, :, :]
+        point[..., k, :] = chain.e[..., b, :] + apply(E, theta[..., o : o + 3])
+        given = theta[..., o + 3 : o + 6]
+        vector[..., k, :] = apply(E, given) if loads.turns[k] else given
+    return point, vector

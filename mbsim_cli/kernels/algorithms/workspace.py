@@ -122,6 +122,16 @@ def law_size(laws, k):
     return count + 4 * (count - 1) if laws.kind[k] == Law.SPLINE else count
 
 
+def law_entries(laws, wanted):
+    """Entries of theta that the laws with these numbers, and those that follow in their sums, read."""
+    found = set(wanted)
+    for k in wanted:
+        while (k := int(laws.next[k])) != NONE:
+            found.add(k)
+    entries = [laws.theta[k] + np.arange(law_size(laws, k)) for k in sorted(found)]
+    return np.concatenate([*entries, np.zeros(0, dtype=np.int64)]).astype(np.int64)
+
+
 def force_size(kind):
     """Number of entries of theta that a force element of a kind takes."""
     if kind >= Force.TYRE_MAGIC_FORMULA:

@@ -13,6 +13,7 @@ from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes import BODY, COLUMN, LANES, LOAD, SUM, sweep
 from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes_derivatives import ENTRY, form_row, write_row
 from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes_gradient import PULL, pull
+from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes_parameters import VARY, vary_parameter
 
 
 class LaneWork(NamedTuple):
@@ -24,11 +25,12 @@ class LaneWork(NamedTuple):
     load: np.ndarray  # (n,)
     row: np.ndarray  # (n,)
     pull: np.ndarray  # (n + 1,)
+    vary: np.ndarray  # (n + 1,)
 
 
 def lane_work(n):
     """Allocate LaneWork."""
-    rows = ((n + 1, BODY), (n, COLUMN), (n, SUM), (n, LOAD), (n, ENTRY), (n + 1, PULL))
+    rows = ((n + 1, BODY), (n, COLUMN), (n, SUM), (n, LOAD), (n, ENTRY), (n + 1, PULL), (n + 1, VARY))
     return LaneWork(*(np.zeros(count, kind) for count, kind in rows))
 
 
@@ -44,8 +46,8 @@ def lane_torques(system, motion, wrench, work, torque_out):
 
 
 @entry
-def lane_derivatives(system, motion, wrench, work, torque_out, by_q_out, by_v_out, by_a_out):
-    """torque (N, n) and d torque / d position, velocity, acceleration (N, n, n)."""
+def lane_derivatives(system, motion, wrench, change, work, torque_out, by_q_out, by_v_out, by_a_out, by_parameter_out):
+    """torque (N, n) and d torque / d position, velocity, acceleration (N, n, n), and by p parameters (N, n, p)."""
     total, n = torque_out.shape
     related, load_row = system.related, system.load_sums.row
     for first in range(0, total, LANES):
@@ -54,6 +56,9 @@ def lane_derivatives(system, motion, wrench, work, torque_out, by_q_out, by_v_ou
         clear(by_q_out[first : first + count])
         clear(by_v_out[first : first + count])
         clear(by_a_out[first : first + count])
+        clear(by_parameter_out[first : first + count])
+        for k in range(by_parameter_out.shape[2]):
+            vary_parameter(system, change, wrench, first, k, work, by_parameter_out)
         for i in range(n):
             form_row(related, load_row[i] >= 0, i, work.column, work.row)
             write_row(related, i, first, count, work.row, by_q_out, by_v_out, by_a_out)
