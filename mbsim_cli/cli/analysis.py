@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
@@ -49,12 +50,31 @@ class Settings:
 
 @dataclass
 class Timing:
-    """Seconds spent, as ``run --json`` reports them."""
+    """Seconds spent, as ``run --json`` reports them; together about what the command takes."""
 
     load: float = 0.0
     compile: float = 0.0
     solve: float = 0.0
     write: float = 0.0
+
+    _within = 0.0  # seconds of phases inside the one that runs
+
+    @contextmanager
+    def phase(self, name: str, begun: float | None = None) -> Iterator[None]:
+        """Count what is done here to a phase, and not to one around it; ``begun`` tells of an earlier beginning."""
+        start = perf_counter() if begun is None else begun
+        around, self._within = self._within, 0.0
+        try:
+            yield
+        finally:
+            spent = perf_counter() - start
+            setattr(self, name, getattr(self, name) + spent - self._within)
+            self._within = around + spent
+
+    def move(self, seconds: float, name: str, to: str) -> None:
+        """Count seconds to another phase."""
+        setattr(self, name, getattr(self, name) - seconds)
+        setattr(self, to, getattr(self, to) + seconds)
 
 
 @dataclass(frozen=True)
@@ -161,6 +181,13 @@ def compile_kernels(problem: Problem, quiet: bool, theta: np.ndarray | None = No
     if _jit.STORE.trouble and not sentences:
         say(NOT_KEPT.format(_jit.STORE.trouble), quiet)
     return perf_counter() - start
+
+
+def compile_objectives(objectives: Sequence[Any]) -> None:
+    """Compile the expressions of objectives, which loads what differentiates them: no part of solving."""
+    for objective in objectives:
+        objective.integrand  # noqa: B018
+        compile_objectives(objective.operands)
 
 
 def evaluate(

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -31,25 +30,27 @@ from mbsim_cli.model.units import quotient
 NO_BOUNDS = (float("nan"), float("nan"))
 
 
-def record(path: Path, output: Path, settings: Settings, *, quiet: bool, force: bool) -> dict[str, Any]:
-    """Run a model and write its result; return what ``run --json`` prints."""
+def record(
+    path: Path, output: Path, settings: Settings, *, quiet: bool, force: bool, begun: float | None = None
+) -> dict[str, Any]:
+    """Run a model and write its result; return what ``run --json`` prints. ``begun`` is when the command was called."""
     timing = Timing()
-    start = perf_counter()
-    model_file = analysis.load(path, settings)
-    method = analysis.method_of(model_file, settings)
-    named = analysis.build(model_file, settings, None if method != "none" else [])
-    guard = {"force": force, "protected": (*map(Path, model_file.source.texts), *model_file.source.tables)}
-    target = check_target(output, **guard)
-    timing.load = perf_counter() - start
-    start = perf_counter()
-    settings, halving = settled(model_file, settings, None if method == "ddm" else [], quiet)
-    if halving:
-        timing.solve = perf_counter() - start - halving.compiling
+    with timing.phase("load", begun):
+        model_file = analysis.load(path, settings)
+        method = analysis.method_of(model_file, settings)
         named = analysis.build(model_file, settings, None if method != "none" else [])
-    start = perf_counter()
-    assembled = named if method != "fd" else analysis.build(model_file, settings, [])
-    timing.load += perf_counter() - start
-    timing.compile = analysis.compile_kernels(assembled.problem, quiet) + (halving.compiling if halving else 0.0)
+        guard = {"force": force, "protected": (*map(Path, model_file.source.texts), *model_file.source.tables)}
+        target = check_target(output, **guard)
+    with timing.phase("solve"):
+        settings, halving = settled(model_file, settings, None if method == "ddm" else [], quiet)
+    timing.move(halving.compiling if halving else 0.0, "solve", "compile")
+    with timing.phase("load"):
+        if halving:
+            named = analysis.build(model_file, settings, None if method != "none" else [])
+        assembled = named if method != "fd" else analysis.build(model_file, settings, [])
+    with timing.phase("compile"):
+        analysis.compile_kernels(assembled.problem, quiet)
+        analysis.compile_objectives(assembled.objectives)
 
     health = health_of(assembled.problem, assembled.objectives)
     resolution = analysis.resolution_of(assembled.problem)
@@ -58,7 +59,8 @@ def record(path: Path, output: Path, settings: Settings, *, quiet: bool, force: 
     finite = FiniteHealth(assembled.sensor_rows)
     steps: dict[str, Any] = {}
     with signals.shield():  # from the first byte on, so that no file is left behind
-        writer = _writer(target, model_file, named, assembled, settings, guard)
+        with timing.phase("write"):
+            writer = _writer(target, model_file, named, assembled, settings, guard)
         for left in writer.removed:
             say(f"mbsim: removed {left}, which a run that was killed had left", quiet)
         try:
@@ -68,11 +70,13 @@ def record(path: Path, output: Path, settings: Settings, *, quiet: bool, force: 
             if method == "fd":
                 results, steps = _differences(path, settings, model_file, named, results, timing, quiet)
             results = halving.judged(results) if halving else results
-            writer.objectives(_stored(assembled.objectives, results, method))
+            with timing.phase("write"):
+                writer.objectives(_stored(assembled.objectives, results, method))
             warnings = [*health.warnings, *contact.warnings, *unknown.warnings, *finite.warnings(unknown.sensors)]
             warnings += discretisation.warnings(resolution, results, named.parameters, assembled.problem.options)
             resolved = discretisation.of_motion(resolution) | (halving.report if halving else {})
-            writer.finish(asdict(timing), warnings, health.work, resolved)
+            with timing.phase("write"):
+                writer.finish(asdict(timing), warnings, health.work, resolved)
         except (signals.Stopped, AnalysisError) as stop:
             _keep(writer, stop)
             raise
@@ -122,18 +126,14 @@ def _solve(
     timing: Timing,
     quiet: bool,
 ) -> dict[str, Gradient]:
-    start = perf_counter()
 
     def write(block: Block) -> None:
-        before = perf_counter()
-        writer.append(block)
-        timing.write += perf_counter() - before
+        with timing.phase("write"):
+            writer.append(block)
 
-    with bar("solving", assembled.problem.options.duration, quiet) as show:
+    with timing.phase("solve"), bar("solving", assembled.problem.options.duration, quiet) as show:
         consumers = (write, *watch, lambda block: show(float(block.time[-1])) if len(block.time) else None)
-        results = analysis.evaluate(assembled.problem, assembled.objectives, consumers, resolution)
-    timing.solve += perf_counter() - start - timing.write
-    return results
+        return analysis.evaluate(assembled.problem, assembled.objectives, consumers, resolution)
 
 
 def _differences(
@@ -146,9 +146,8 @@ def _differences(
     quiet: bool,
 ) -> tuple[dict[str, Gradient], dict[str, Any]]:
     """Gradients by central differences over whole runs; also the steps chosen and the errors estimated."""
-    start = perf_counter()
     columns, steps = [], {}
-    with bar("differences", len(named.parameters), quiet) as show:
+    with timing.phase("solve"), bar("differences", len(named.parameters), quiet) as show:
         for done, parameter in enumerate(named.parameters, 1):
             name = parameter.name
 
@@ -160,7 +159,6 @@ def _differences(
             steps[name] = {"step": found.step, "estimated_error": dict(zip(results, found.error.tolist(), strict=True))}
             say(f"central differences: {name} with steps down to {found.step:.2e}", quiet)
             show(done)
-    timing.solve += perf_counter() - start
     gradients = np.array(columns).reshape(len(columns), len(results)).T
     pairs = zip(results.items(), gradients, strict=True)
     return {name: Gradient(result.value, g, result.uncertainty) for (name, result), g in pairs}, steps

@@ -1,6 +1,7 @@
 """``mbsim run``: the analysis that the file declares, its gradients, and the result file."""
 
 from pathlib import Path
+from time import perf_counter
 from typing import Annotated, Any
 
 import typer
@@ -32,6 +33,7 @@ def command(
     force: options.Force = False,
 ) -> None:
     """Run the analysis that a model file declares and write the result."""
+    begun = perf_counter()
     from mbsim_cli.cli.environment import limit_threads
 
     limit_threads(threads)
@@ -49,7 +51,7 @@ def command(
         duration=options.positive("--duration", duration),
         method=sensitivity and sensitivity.value,
     )
-    report = record(model, output or Path(model.stem + ".h5"), settings, quiet=quiet, force=force)
+    report = record(model, output or Path(model.stem + ".h5"), settings, quiet=quiet, force=force, begun=begun)
     if json:
         from mbsim_cli.cli.output import emit
 

@@ -1,0 +1,45 @@
+"""What the seconds of a run are spent on."""
+
+from time import perf_counter, sleep
+
+import pytest
+
+from mbsim_cli.cli import recording
+from mbsim_cli.cli.analysis import Timing
+
+
+def test_a_phase_inside_another_counts_once():
+    timing = Timing()
+    start = perf_counter()
+    with timing.phase("solve"):
+        with timing.phase("write"):
+            sleep(0.02)
+        with timing.phase("write"):
+            sleep(0.01)
+    with timing.phase("load", start):
+        pass
+    assert timing.write == pytest.approx(0.03, abs=0.02) and timing.solve < 0.01
+    assert timing.load >= timing.write
+    timing.move(1.0, "load", "compile")
+    assert timing.compile == 1.0 and timing.load < 0.0
+
+
+def test_phases_are_the_whole_command(mbsim, pendulum):
+    mbsim("run", pendulum, "--quiet")
+    start = perf_counter()
+    done = mbsim("run", pendulum, "--json", "--quiet")
+    wall, spent = perf_counter() - start, sum(done.json["timing"].values())
+    assert 0.8 * wall - 0.05 < spent <= wall
+    assert min(done.json["timing"].values()) >= 0.0
+
+
+def test_expressions_are_compiled_before_solving(mbsim, pendulum, monkeypatch):
+    honest, compiled = recording._solve, []
+
+    def solve(assembled, *arguments):
+        compiled.extend("integrand" in vars(objective) for objective in assembled.objectives)
+        return honest(assembled, *arguments)
+
+    monkeypatch.setattr(recording, "_solve", solve)
+    assert mbsim("run", pendulum, "--quiet").code == 0
+    assert compiled == [True]
