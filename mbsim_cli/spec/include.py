@@ -54,12 +54,14 @@ class _Reader:
     def __init__(self, source: Source, texts: Mapping[str, str] | None) -> None:
         self._source = source
         self._texts = texts
+        self._files = self._bytes = 0  # read, each as often as it is included
         self.issues: list[Issue] = []
 
     def read(self, file: str, text: bytes, above: tuple[str, ...]) -> Node | None:
         self._source.texts[file] = _decoded(text)
-        if len(text) > MAX_BYTES:
-            self._report(file, NodeError(f"file is larger than {MAX_BYTES // 1_000_000} MB", 1, 1))
+        self._bytes += len(text)
+        if self._bytes > MAX_BYTES:
+            self._report(file, NodeError(f"the files are larger than {MAX_BYTES // 1_000_000} MB", 1, 1))
             return None
         try:
             root, errors = read_nodes(text, file)
@@ -85,7 +87,8 @@ class _Reader:
         if os.path.realpath(target) in above:
             self._report(file, NodeError(f"{entry.value!r} includes itself", entry.line, entry.column, path="include"))
             return None
-        if len(self._source.texts) >= MAX_FILES:
+        self._files += 1
+        if self._files >= MAX_FILES:
             self._report(file, NodeError(f"more than {MAX_FILES} files", entry.line, entry.column, path="include"))
             return None
         try:

@@ -109,3 +109,12 @@ def test_what_the_machine_refuses(mbsim, pendulum, monkeypatch, error, code, sen
     monkeypatch.setattr("mbsim_cli.cli.analysis.build", refused)
     done = mbsim("run", pendulum, "--json")
     assert done.code == code and sentence in done.json["message"]
+
+
+def test_includes_are_counted_as_often_as_they_are_read(mbsim, tmp_path):
+    """Thirty files, each of which includes the next one twice, would be read a thousand million times."""
+    for number in range(30):
+        (tmp_path / f"m{number}.yaml").write_text(f"include: [m{number + 1}.yaml, m{number + 1}.yaml]\n")
+    (tmp_path / "m30.yaml").write_text("mbsim: 1\n")
+    done = mbsim("validate", "m0.yaml")
+    assert done.code == 3 and "more than 100 files" in done.err

@@ -108,7 +108,7 @@ def test_large_files_are_refused(tmp_path):
     path = tmp_path / "model.yaml"
     with path.open("wb") as stream:
         stream.truncate(50_000_001)
-    with pytest.raises(spec.ModelError, match=r"model.yaml:1:1: file is larger than 50 MB"):
+    with pytest.raises(spec.ModelError, match=r"model.yaml:1:1: the files are larger than 50 MB"):
         spec.load(path)
 
 
