@@ -16,13 +16,14 @@ from mbsim_cli.model.layout import NONE, Constraints
 
 @dataclass(frozen=True)
 class Identity:
-    """An equation that the coordinates have no part in: a geometric measure, and the theta index of its target."""
+    """An equation that the coordinates have no part in: a geometric measure, the theta index of its target, its law."""
 
     name: str
     kind: int
     pair: int
     block: int
     target: int
+    law: int
 
 
 class ConstraintTable:
@@ -82,8 +83,10 @@ class ConstraintTable:
         """Drop the equations that are not wanted, and the measures that only they read; return them."""
         kinds, pairs, blocks = self.measures.kind, self.measures.pair, self.measures.offset
         dropped = [
-            Identity(name, kinds[measure], pairs[measure], blocks[measure], target)
-            for name, measure, target, keep in zip(self.names, self.measure, self.offset, wanted, strict=True)
+            Identity(name, kinds[measure], pairs[measure], blocks[measure], target, law)
+            for name, measure, target, law, keep in zip(
+                self.names, self.measure, self.offset, self.law, wanted, strict=True
+            )
             if not keep
         ]
         lists: tuple[list[Any], ...] = (self.names, self.measure, self.offset, self.law, self._automatic)

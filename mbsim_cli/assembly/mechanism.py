@@ -12,6 +12,7 @@ from mbsim_cli.assembly.system import System
 from mbsim_cli.assembly.vanishing import left_open
 from mbsim_cli.assembly.vectors import dot, transpose
 from mbsim_cli.model.codes import Measure
+from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Problem
 
 DENSE = 150  # coordinates up to which combinations of them are searched for missing inertia
@@ -58,23 +59,25 @@ def _check_loops(system: System, problem: Problem, closing: Closing) -> None:
             system.issue(f"constraints.{name}", f"cannot be satisfied at the start: it is off by {gap:.4g} {unit}")
 
 
-def check_identities(system: System, problem: Problem, identities: Sequence[Identity]) -> list[str]:
-    """Record equations that no motion could satisfy; return warnings about parameters that would break others."""
+def check_identities(system: System, problem: Problem, identities: Sequence[Identity]) -> tuple[tuple[int, int], ...]:
+    """Record equations that no motion could satisfy; return the parameters that would break others, see ``Problem``."""
     values, derivatives = left_open(problem, identities)
     gaps: dict[str, float] = {}
     for identity, value in zip(identities, values, strict=True):
         name = identity.name.partition(".")[0]
         gaps[name] = max(gaps.get(name, 0.0), abs(float(value)))
+        if identity.law != NONE:
+            message = f"no coordinate has a part in {identity.name}, so that its law can move nothing"
+            system.issue(f"constraints.{name}", message, "leave out the law, or the constraint")
     for name, gap in gaps.items():
         if gap > CLOSED:
             section = "joints" if name in system.joints else "constraints"
             message = f"{name} stays open by {gap:.4g}, and no coordinate can close it"
             system.issue(f"{section}.{name}", message, "points or axes on both sides of the loop do not fit")
-    return [
-        f"parameter {parameter} breaks {identities[row].name}, which no coordinate mends: its gradients mean nothing"
-        for k, parameter in enumerate(problem.names.parameters)
-        for row in np.flatnonzero(np.abs(derivatives[:, k]) > CLOSED)[:1]
-    ]
+    change = np.minimum(1.0, np.abs(problem.theta_rho).max(axis=0, initial=0.0))
+    breaks = np.abs(derivatives) > CLOSED * change
+    first = len(problem.names.constraints) + 1
+    return tuple((int(k), first + int(breaks[:, k].argmax())) for k in np.flatnonzero(breaks.any(axis=0)))
 
 
 def _check_directions(system: System, closing: Closing) -> None:

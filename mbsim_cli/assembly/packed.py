@@ -113,6 +113,7 @@ class Packed:
             sensor_components=tuple(self.sensors.components),
             parameters=tuple(parameter.name for parameter in parameters),
             parameter_units=tuple(parameter.unit for parameter in parameters),
+            identities=tuple(identity.name for identity in self.identities),
         )
 
 

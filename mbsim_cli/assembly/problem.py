@@ -40,7 +40,6 @@ class Assembled:
     contacts: Sequence[Contact]  # of tyres
     topology: Topology
     dropped: list[str]  # equations that hold whatever the coordinates are
-    warnings: list[str]  # about parameters whose gradients mean nothing
     equations: Equations = field(repr=False)
     closing: Closing = field(repr=False)  # the mechanism at t = 0: rank, redundant rows, mobility
     theta: Theta = field(repr=False)
@@ -123,10 +122,10 @@ def build(
     closing = close(equations, stated_columns(system))
     if not inverse:
         check_mechanism(system, problem, closing)
-    warnings = check_identities(system, problem, packed.identities)
+    broken = check_identities(system, problem, packed.identities)
     system.stop()
     kept, kept_velocity = kept_by_constraints(equations, closing)
-    problem = replace(problem, independent=kept, independent_velocity=kept_velocity)
+    problem = replace(problem, independent=kept, independent_velocity=kept_velocity, broken=broken)
     started, started_rho = start_from(equations, closing, problem.theta, problem.theta_rho)
     problem = replace(problem, theta=started, theta_rho=started_rho)
     dropped = [identity.name for identity in packed.identities]
@@ -134,8 +133,8 @@ def build(
     end = end_of(model_file, options.get("duration"))
     objectives = objectives_of(model_file, numbers, rows, wanted, end)
     return Assembled(
-        problem, objectives, parameters, rows, packed.sensors.contacts, system.topology, dropped, warnings, equations,
-        closing, theta, model_file, end,
+        problem, objectives, parameters, rows, packed.sensors.contacts, system.topology, dropped, equations, closing,
+        theta, model_file, end,
     )  # fmt: skip
 
 

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from mbsim_cli.cli.health import health_of
 from mbsim_cli.cli.output import say
 from mbsim_cli.cli.reactions import UnknownReactions
 from mbsim_cli.cli.signals import poll
+from mbsim_cli.cli.undefined import UndefinedDirections, masked
 from mbsim_cli.errors import AnalysisError, UsageError
 from mbsim_cli.model.problem import OPEN_TREES, Block, Problem
 
@@ -79,11 +81,15 @@ class Timing:
 
 @dataclass(frozen=True)
 class Gradient:
-    """A value and its derivatives (p,) by the parameters of the analysis, and their estimated discretisation errors."""
+    """A value and its derivatives (p,) by the parameters of the analysis, and their estimated discretisation errors.
+
+    Derivatives by ``undefined`` parameters are NaN, for a reason.
+    """
 
     value: float
     gradient: np.ndarray
     uncertainty: Any = None  # assembly.uncertainty.Uncertainty; None where only numbers are compared
+    undefined: Mapping[str, str] = field(default_factory=dict)
 
 
 def load(path: Path, settings: Settings) -> Any:
@@ -201,10 +207,12 @@ def evaluate(
     Objectives need every step, so thinning is left to the consumers. ``resolution`` watches how well the steps
     resolve the motion.
     """
-    unknown = UnknownReactions(problem, objectives)
-    accumulators = _accumulate(problem, objectives, (*consumers, unknown.add), resolution=resolution)
+    unknown, undefined = UnknownReactions(problem, objectives), UndefinedDirections(problem.names)
+    watch = (*consumers, unknown.add, undefined.add)
+    accumulators = _accumulate(problem, objectives, watch, resolution=resolution)
+    reasons, parameters = undefined.reasons, problem.names.parameters
     results = {
-        name: Gradient(float(a.value), np.asarray(a.gradient, float), _uncertainty(a, resolution))
+        name: Gradient(float(a.value), masked(a.gradient, parameters, reasons), _uncertainty(a, resolution), reasons)
         for name, a in accumulators.items()
     }
     _require_finite(results, unknown.objectives)
@@ -265,7 +273,8 @@ def complex_steps(assembled: Any, quiet: bool) -> dict[str, Gradient]:
 def _require_finite(results: Mapping[str, Gradient], unknown: Collection[str]) -> None:
     """Raise AnalysisError where an objective is no number, other than those that are known not to be."""
     for name, result in results.items():
-        if name not in unknown and not (np.isfinite(result.value) and np.isfinite(result.gradient).all()):
+        undefined = np.count_nonzero(~np.isfinite(result.gradient)) > len(result.undefined)
+        if name not in unknown and (undefined or not np.isfinite(result.value)):
             raise AnalysisError(
                 f"objective {name} is not a finite number; its integrand may divide by zero or overflow on this motion"
             )
@@ -283,4 +292,8 @@ def values_at(path: Path, settings: Settings, model_file: Any, changes: Mapping[
         overrides[name] = f"({defined}) + ({float(change)!r})"
     changed = replace(settings, overrides=overrides)
     assembled = build(load(path, changed), changed, [])
-    return np.array([result.value for result in evaluate(assembled.problem, assembled.objectives).values()])
+    health = health_of(assembled.problem, assembled.objectives)
+    values = evaluate(assembled.problem, assembled.objectives, (health.add,))
+    if health.drifts:
+        raise AnalysisError(f"the mechanism does not stay assembled: constraints are violated by {health.drift:.1e}")
+    return np.array([result.value for result in values.values()])

@@ -12,7 +12,7 @@ class Comparison:
 
     model: str
     name: str
-    kind: str  # benchmark | structure | agreement | numerical | failure
+    kind: str  # benchmark | structure | agreement | numerical | undefined | failure
     objective: str | None
     parameter: str | None
     computed: float | list[float] | None

@@ -39,8 +39,11 @@ class FiniteHealth:
         """Take the next instants in."""
         for name, values in zip(block._fields, block, strict=True):
             if name not in _ESTIMATES and values.dtype.kind in "fc" and not _all_finite(values):
-                for what, wrong in self._parts(name, ~np.isfinite(values)):
-                    self._count(what, wrong, block.time)
+                wrong = ~np.isfinite(values)
+                if isinstance(block, Block) and name.startswith("d_"):
+                    wrong &= block.broken[:, None, :] == 0  # NaN by intent, and told of with the gradients
+                for what, instants in self._parts(name, wrong):
+                    self._count(what, instants, block.time)
 
     def _parts(self, field: str, wrong: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
         """Names of what is wrong, and the instants (B,)."""

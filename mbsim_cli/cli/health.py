@@ -54,6 +54,16 @@ class Health:
         self._work, self._last = float(work[-1]), (time[-1], power[-1])
 
     @property
+    def drift(self) -> float:
+        """Largest violation of a constraint, m or 1."""
+        return float(self._drift[0])
+
+    @property
+    def drifts(self) -> bool:
+        """Whether constraints are violated by more than round-off."""
+        return self.drift > DRIFT
+
+    @property
     def work(self) -> dict[str, int]:
         """What the integrator of an open tree counted; empty without one."""
         return dict(zip(WORK, self._counts.tolist(), strict=True)) if self._options.open_tree else {}
@@ -78,8 +88,8 @@ class Health:
     def warnings(self) -> list[str]:
         """Sentences on what is out of the ordinary."""
         found, report, options = [], self.report, self._options
-        if self._drift[0] > DRIFT:
-            found.append(f"constraints drift by up to {self._drift[0]:.1e}; a shorter step or tighter tolerance helps")
+        if self.drifts:
+            found.append(f"constraints drift by up to {self.drift:.1e}; a shorter step or tighter tolerance helps")
         if report["energy_imbalance"] > ENERGY:
             adaptive = options.open_tree and options.integrator != "rk4"
             advice = "a tighter tolerance, or a shorter step between instants" if adaptive else "a shorter step"
@@ -98,6 +108,7 @@ class Health:
 class RestHealth:
     """The same for a static equilibrium: whether it is stable, and what no force decides."""
 
+    drifts = False
     steps = 0
     work: Mapping[str, int] = MappingProxyType({})
 
@@ -147,6 +158,7 @@ def health_of(problem: Problem, objectives: Sequence[Any]) -> Any:
 class TorqueHealth:
     """The same for inverse dynamics: the largest torque, and where."""
 
+    drifts = False
     warnings: tuple[str, ...] = ()
     work: Mapping[str, int] = MappingProxyType({})
 

@@ -25,7 +25,7 @@ def command(result: ResultPath, json: options.Json = False) -> None:
 
 def _print(found: dict[str, Any]) -> None:
     from mbsim_cli.cli.discretisation import in_words
-    from mbsim_cli.cli.output import console, objectives_table, plain_table, say
+    from mbsim_cli.cli.output import console, plain_table, print_objectives, say
 
     say(f"{found['file']}: mbsim result, {found['status']}, {found['bytes'] / 1e6:.1f} MB")
     facts = {
@@ -42,11 +42,10 @@ def _print(found: dict[str, Any]) -> None:
     }
     for name, text in facts.items():
         say(f"  {name:<13} {text}")
-    out = console()
     if found["objectives"]:
-        out.print(objectives_table(found["objectives"]))
+        print_objectives(found["objectives"])
     rows = [
         (name, " x ".join(map(str, d["shape"])), ", ".join(d["axes"]), d["unit"])
         for name, d in found["datasets"].items()
     ]
-    out.print(plain_table(("dataset", "shape", "axes", "unit"), rows))
+    console().print(plain_table(("dataset", "shape", "axes", "unit"), rows))

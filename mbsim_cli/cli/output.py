@@ -89,7 +89,23 @@ def objectives_table(objectives: Mapping[str, Mapping[str, Any]]) -> "Table":
         title = f"{name} [{objective['unit']}]" if objective["unit"] else name
         table.add_column(visible(title), justify="right")
     entries = objectives.values()
-    table.add_row("value", *(f"{entry['value']:.8g}" for entry in entries), end_section=True)
+    table.add_row("value", *(_number(entry["value"], entry.get("flags")) for entry in entries), end_section=True)
     for parameter in next(iter(entries)).get("gradient", {}):
-        table.add_row(visible(f"d/d {parameter}"), *(f"{entry['gradient'][parameter]:.8g}" for entry in entries))
+        numbers = (_number(entry["gradient"][parameter], entry.get("flags")) for entry in entries)
+        table.add_row(visible(f"d/d {parameter}"), *numbers)
     return table
+
+
+def print_objectives(objectives: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print the table, and below it why numbers are NaN, or only one choice."""
+    from mbsim_cli.cli.undefined import footnotes
+
+    console().print(objectives_table(objectives))
+    for line in footnotes(objectives):
+        say(line)
+
+
+def _number(value: float, flags: Sequence[str] | None) -> str:
+    """A number of a table; one with flags has an asterisk."""
+    shown = "NaN" if math.isnan(value) else f"{value:.8g}"
+    return f"{shown}*" if flags else shown

@@ -19,7 +19,9 @@ from mbsim_cli.cli.health import health_of
 from mbsim_cli.cli.output import say
 from mbsim_cli.cli.progress import bar
 from mbsim_cli.cli.reactions import UnknownReactions
-from mbsim_cli.errors import AnalysisError, InputOutputError
+from mbsim_cli.cli.undefined import MultiplierHealth
+from mbsim_cli.cli.verification import failure_sentence
+from mbsim_cli.errors import AnalysisError, InputOutputError, ModelError
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.skeleton import Parameters
 from mbsim_cli.io.target import check_target
@@ -57,6 +59,7 @@ def record(
     contact = ContactHealth(assembled.problem, assembled.contacts)
     unknown = UnknownReactions(assembled.problem, assembled.objectives, assembled.sensor_rows, assembled.overdetermined)
     finite = FiniteHealth(assembled.sensor_rows)
+    multipliers = MultiplierHealth(assembled.problem, assembled.objectives)
     steps: dict[str, Any] = {}
     with signals.shield():  # from the first byte on, so that no file is left behind
         with timing.phase("write"):
@@ -65,14 +68,16 @@ def record(
             say(f"mbsim: removed {left}, which a run that was killed had left", quiet)
         try:
             signals.poll()
-            watch = (health.add, contact.add, unknown.add, finite.add)
+            watch = (health.add, contact.add, unknown.add, finite.add, multipliers.add)
             results = _solve(assembled, writer, watch, resolution, timing, quiet)
             if method == "fd":
                 results, steps = _differences(path, settings, model_file, named, results, timing, quiet)
             results = halving.judged(results) if halving else results
             with timing.phase("write"):
-                writer.objectives(_stored(assembled.objectives, results, method))
-            warnings = [*health.warnings, *contact.warnings, *unknown.warnings, *finite.warnings(unknown.sensors)]
+                writer.objectives(_stored(assembled.objectives, results, method, multipliers))
+                writer.multipliers(multipliers.descriptions, multipliers.free, multipliers.sensors)
+            warnings = [*health.warnings, *contact.warnings, *unknown.warnings, *multipliers.warnings]
+            warnings += finite.warnings(unknown.sensors)
             warnings += discretisation.warnings(resolution, results, named.parameters, assembled.problem.options)
             resolved = discretisation.of_motion(resolution) | (halving.report if halving else {})
             with timing.phase("write"):
@@ -83,7 +88,7 @@ def record(
         except BaseException:
             writer.discard()
             raise
-    report = _report(path, output, settings, named, assembled, results, method, health, timing)
+    report = _report(path, output, settings, named, assembled, results, method, health, multipliers, timing)
     report |= {"discretisation": resolved, "warnings": warnings}
     return report | ({"difference_steps": steps} if method == "fd" else {})
 
@@ -147,6 +152,7 @@ def _differences(
 ) -> tuple[dict[str, Gradient], dict[str, Any]]:
     """Gradients by central differences over whole runs; also the steps chosen and the errors estimated."""
     columns, steps = [], {}
+    undefined: dict[str, str] = {}
     with timing.phase("solve"), bar("differences", len(named.parameters), quiet) as show:
         for done, parameter in enumerate(named.parameters, 1):
             name = parameter.name
@@ -154,19 +160,29 @@ def _differences(
             def objectives(change: float, name: str = name) -> np.ndarray:
                 return analysis.values_at(path, settings, model_file, {name: change})
 
-            found = derivative(objectives, scale_of(parameter.value))
+            try:
+                found = derivative(objectives, scale_of(parameter.value))
+            except (AnalysisError, ModelError) as error:
+                undefined[name] = f"an analysis beside this value fails: {failure_sentence(error)}"
+                columns.append(np.full(len(results), np.nan))
+                show(done)
+                continue
             columns.append(found.derivative)
             steps[name] = {"step": found.step, "estimated_error": dict(zip(results, found.error.tolist(), strict=True))}
             say(f"central differences: {name} with steps down to {found.step:.2e}", quiet)
             show(done)
     gradients = np.array(columns).reshape(len(columns), len(results)).T
     pairs = zip(results.items(), gradients, strict=True)
-    return {name: Gradient(result.value, g, result.uncertainty) for (name, result), g in pairs}, steps
+    return {name: Gradient(result.value, g, result.uncertainty, undefined) for (name, result), g in pairs}, steps
 
 
-def _stored(objectives: Any, results: dict[str, Gradient], method: str) -> list[ObjectiveResult]:
+def _stored(
+    objectives: Any, results: dict[str, Gradient], method: str, multipliers: MultiplierHealth
+) -> list[ObjectiveResult]:
     return [
-        ObjectiveResult(o.name, r.value, o.unit, r.gradient, method, o.description, r.uncertainty)
+        ObjectiveResult(
+            o.name, r.value, o.unit, r.gradient, method, o.description, r.uncertainty, r.undefined, multipliers.flags(o)
+        )
         for o, r in ((o, results[o.name]) for o in objectives)
     ]
 
@@ -192,6 +208,7 @@ def _report(
     results: dict[str, Gradient],
     method: str,
     health: Any,
+    multipliers: MultiplierHealth,
     timing: Timing,
 ) -> dict[str, Any]:
     options, every = assembled.problem.options, assembled.every_parameter
@@ -207,7 +224,11 @@ def _report(
         "output": str(output),
         "overrides": dict(settings.overrides),
         "parameters": {p.name: {"value": p.value, "unit": p.unit, "bounds": p.bounds} for p in every},
-        "objectives": {o.name: _objective(o.unit, results[o.name], named.parameters) for o in assembled.objectives},
+        "objectives": {
+            o.name: _objective(o.unit, results[o.name], named.parameters) | {"flags": multipliers.flags(o)}
+            for o in assembled.objectives
+        },
+        "undetermined_multipliers": multipliers.free,
         "timing": asdict(timing),
         "diagnostics": health.report,
     }
@@ -222,4 +243,5 @@ def _objective(unit: str, result: Gradient, parameters: Sequence[Any]) -> dict[s
         "gradient": {parameter.name: number for parameter, number in derivatives},
         "gradient_units": {parameter.name: quotient(unit, parameter.unit) for parameter, _ in derivatives},
         "discretisation": discretisation.of_objective(result, parameters),
+        "undefined": dict(result.undefined),
     }

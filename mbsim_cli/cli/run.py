@@ -62,12 +62,12 @@ def command(
 
 def _print(report: dict[str, Any], quiet: bool) -> None:
     from mbsim_cli.cli import discretisation
-    from mbsim_cli.cli.output import console, objectives_table, say
+    from mbsim_cli.cli.output import print_objectives, say
 
     for warning in report["warnings"]:
         say(f"warning: {warning}")
     if report["objectives"]:
-        console().print(objectives_table(report["objectives"]))
+        print_objectives(report["objectives"])
     if estimates := discretisation.line(report):
         say(estimates, quiet)
     timing = report["timing"]

@@ -1,6 +1,7 @@
 """What ``mbsim check`` does with one file: the file's own references, and an independent numerical derivative."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from mbsim_cli.cli import analysis
 from mbsim_cli.cli.agreement import agreements, stepped_objectives
 from mbsim_cli.cli.analysis import Gradient, Settings
 from mbsim_cli.cli.comparison import Comparison, compare
-from mbsim_cli.cli.differences import derivative, scale_of
+from mbsim_cli.cli.differences import FIRST, derivative, scale_of
 from mbsim_cli.cli.halving import settled
 from mbsim_cli.cli.torque_verification import torque_directions
 from mbsim_cli.errors import AnalysisError, ModelError
@@ -63,8 +64,11 @@ def verify(path: Path, settings: Settings, seed: int, quiet: bool) -> list[Compa
     found = list(_references(str(path), model_file, assembled, results, recorder))
     found += agreements(str(path), model_file, settings, assembled, results, quiet)
     uncovered = {name: result for name, result in results.items() if name not in stepped_objectives(model_file)}
-    if parameters and uncovered:
-        found += _direction(path, settings, model_file, parameters, uncovered, seed)
+    undefined = next(iter(results.values())).undefined if results else {}
+    found += (_undefined(path, settings, model_file, name, why) for name, why in undefined.items())
+    defined = [name for name in parameters if name not in undefined]
+    if defined and uncovered:
+        found += _direction(path, settings, model_file, parameters, defined, uncovered, seed)
     if assembled.problem.options.analysis == "inverse_dynamics":
         found += torque_directions(str(path), assembled, seed)
     return found
@@ -109,8 +113,9 @@ def _objective(
         yield compare(result.value, value(check.value), *tolerances, **labels)
     names = assembled.problem.names.parameters
     for parameter, reference in check.gradient.items():
-        computed = result.gradient[names.index(parameter)]
-        yield compare(computed, value(reference), *tolerances, parameter=parameter, **labels)
+        computed, why = result.gradient[names.index(parameter)], result.undefined.get(parameter)
+        row = compare(computed, value(reference), *tolerances, parameter=parameter, **labels)
+        yield row if why is None else replace(row, message=f"d {check.objective} / d {parameter} is NaN: {why}")
 
 
 def _structure(check: Any, assembled: Any, labels: dict[str, Any]) -> Comparison:
@@ -126,29 +131,50 @@ def _structure(check: Any, assembled: Any, labels: dict[str, Any]) -> Comparison
     return compare(computed, reference, 0.0, 0.0, **labels | {"kind": "structure", "objective": what})
 
 
+def _undefined(path: Path, settings: Settings, model_file: Any, parameter: str, why: str) -> Comparison:
+    """Whether there is truly no mechanism beside the value of a parameter that is said to have no derivatives."""
+    step = FIRST * scale_of(model_file.expressions.scope()[parameter])
+    source = f"whole analyses with {parameter} changed by {step:.1e}"
+    labels: dict[str, Any] = {"objective": None, "parameter": parameter, "source": source}
+    numbers = dict.fromkeys(("computed", "reference", "relative_error", "tolerance"))
+    row = Comparison(str(path), "no derivative", "undefined", **labels, **numbers, passed=True)
+    try:
+        for change in (step, -step):
+            analysis.values_at(path, settings, model_file, {parameter: change})
+    except (AnalysisError, ModelError):
+        return replace(row, message=why)
+    return replace(row, passed=False, message=f"{why}; but changed by {step:.1e} either way, it runs")
+
+
 def _direction(
     path: Path,
     settings: Settings,
     model_file: Any,
     parameters: list[str],
+    defined: list[str],
     results: Mapping[str, Gradient],
     seed: int,
 ) -> Iterator[Comparison]:
-    """Compare the gradient along a random direction with differences of whole analyses, from the file on."""
-    scales = np.array([scale_of(model_file.expressions.scope()[name]) for name in parameters])
+    """Compare the gradient along a random direction with differences of whole analyses, from the file on.
+
+    The direction changes the ``defined`` ones of the parameters: beside the values of others there is no analysis.
+    """
+    scales = np.array([scale_of(model_file.expressions.scope()[name]) for name in defined])
     random = np.random.default_rng(seed)
     direction = scales * random.choice([-1.0, 1.0], len(scales)) * random.uniform(0.5, 1.0, len(scales))
 
     def objectives(change: float) -> np.ndarray:
-        moved = dict(zip(parameters, change * direction, strict=True))
+        moved = dict(zip(defined, change * direction, strict=True))
         return analysis.values_at(path, settings, model_file, moved)[columns]
 
     columns = [i for i, name in enumerate(model_file.objectives) if name in results]
+    chosen = [parameters.index(name) for name in defined]
     numerical = derivative(objectives, 1.0, ENOUGH)
     for i, (name, result) in enumerate(results.items()):
-        scale = max(float(np.linalg.norm(result.gradient * direction)), INSENSITIVE * abs(result.value))
+        gradient = result.gradient[chosen]
+        scale = max(float(np.linalg.norm(gradient * direction)), INSENSITIVE * abs(result.value))
         yield compare(
-            result.gradient @ direction,
+            gradient @ direction,
             numerical.derivative[i],
             NUMERICAL_TOLERANCE,
             min(3.0 * float(numerical.error[i]), UNCERTAIN * scale),

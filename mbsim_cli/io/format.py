@@ -16,7 +16,7 @@ MOST_DEEP = 8  # groups in groups
 MOST_DIMENSIONS = 4
 PACKED = 1100  # at most so many times smaller are numbers that are stored compressed
 UNPACKED = 1 << 20  # bytes that are believed without that
-TEXTS = ("unit", "units", "method", "description")  # attributes
+TEXTS = ("unit", "units", "method", "description", "undetermined")  # attributes
 OWN_ATTRIBUTES = ("CLASS", "NAME", "DIMENSION_LIST", "DIMENSION_LABELS", "REFERENCE_LIST", "_Netcdf4Dimid")
 
 
@@ -48,6 +48,8 @@ _NAMED = (
     (r"parameters/bounds", _Kind("f", ("parameter", "bound"))),
     (r"objectives/[^/]+/value", _Kind("f", ())),
     (r"objectives/[^/]+/gradient", _Kind("f", ("parameter",))),
+    (r"objectives/[^/]+/undefined", _Kind("t", ("parameter",))),
+    (r"objectives/[^/]+/flags", _Kind("t", ("",))),
     (r"units/.*", _Kind("t")),
     (r"meta/warnings", _Kind("t", ("",))),
     (r"meta/model_(file|yaml)|meta/included/.*", _Kind("t", ())),

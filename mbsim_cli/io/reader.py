@@ -109,11 +109,14 @@ def objectives_of(file: h5py.File) -> dict[str, dict[str, Any]]:
     for name, group in file.get("objectives", {}).items():
         entry: dict[str, Any] = {"value": float(group["value"][()]), "unit": group["value"].attrs["unit"]}
         entry["method"] = group.attrs["method"]
+        entry["flags"] = texts(group.get("flags"))
         if "gradient" in group:
             numbers = map(float, group["gradient"][()])
             names, units = texts(file["parameters/name"]), texts(file["parameters/unit"])
             entry["gradient"] = dict(zip(names, numbers, strict=True))
             entry["gradient_units"] = {n: quotient(entry["unit"], u) for n, u in zip(names, units, strict=True)}
+            why = texts(group.get("undefined"))
+            entry["undefined"] = {n: reason for n, reason in zip(names, why, strict=False) if reason}
         if "discretisation" in group:
             errors = group["gradient_discretisation"][()] if "gradient_discretisation" in group else ()
             by = dict(zip(texts(file.get("parameters/name")), map(float, errors), strict=False))

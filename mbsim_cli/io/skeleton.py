@@ -95,6 +95,23 @@ def _columns(file: h5py.File, group: str, axis: str, **columns: Sequence) -> Non
         attach(folder.create_dataset(name, data=list(entries), dtype=dtype), (axis,))
 
 
+def reasons(group: h5py.Group, undefined: Mapping[str, str]) -> None:
+    """Write (p,) why there is no derivative by a parameter; empty texts where there is one."""
+    parameters = (name.decode() for name in group.file["parameter"][()])
+    texts = [undefined.get(name, "") for name in parameters]
+    attach(group.create_dataset("undefined", data=texts, dtype=TEXT), ("parameter",))
+
+
+def note_multipliers(file: h5py.File, descriptions: Mapping[str, str], undetermined: Sequence[str]) -> None:
+    """Say what each kind of multipliers is, and of which equations they are one choice of many."""
+    for kind, note in descriptions.items():
+        for path in (f"multipliers/{kind}", f"sensitivity/multipliers/{kind}"):
+            if path in file:
+                file[path].attrs["description"] = note
+    if undetermined:
+        file["multipliers"].attrs["undetermined"] = ", ".join(undetermined)
+
+
 def attach(dataset: h5py.Dataset, names: Sequence[str]) -> None:
     """Label each dimension of a dataset with a scale of the root, which lists the dataset while it has room.
 

@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 import h5py
@@ -41,6 +42,8 @@ class ObjectiveResult(NamedTuple):
     method: str = "none"
     description: str = ""
     discretisation: Errors | None = None
+    undefined: Mapping[str, str] = MappingProxyType({})  # why there is no derivative, by parameter
+    flags: Sequence[str] = ()  # why the value is only one choice
 
 
 class ResultWriter:
@@ -111,6 +114,10 @@ class ResultWriter:
                 group["value"] = float(result.value)
                 skeleton.set_unit(group["value"], result.unit)
                 group.attrs["method"] = result.method
+                if result.flags:
+                    group.create_dataset("flags", data=list(result.flags), dtype=skeleton.TEXT)
+                if result.undefined:
+                    skeleton.reasons(group, result.undefined)
                 self._derivatives(group, "gradient", result, result.gradient)
                 if result.discretisation is not None:
                     group["discretisation"] = float(result.discretisation.value)
@@ -124,6 +131,15 @@ class ResultWriter:
             stored.attrs["method"] = result.method
             skeleton.attach(stored, ("parameter",))
             skeleton.set_units(stored, ("parameter",), quotients((result.unit,), self._parameter_units)[0])
+
+    def multipliers(
+        self, descriptions: Mapping[str, str], undetermined: Sequence[str], sensors: Mapping[str, str]
+    ) -> None:
+        """Say what multipliers are, and which of them and of the sensors that read them are one choice of many."""
+        with self._failures():
+            skeleton.note_multipliers(self._file, descriptions, undetermined)
+            for name, reason in sensors.items():
+                self._file[f"sensors/{name}"].attrs["undetermined"] = reason
 
     def finish(
         self,

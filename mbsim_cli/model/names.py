@@ -20,3 +20,8 @@ class Names:
     sensor_components: tuple[tuple[str, ...], ...] = ()  # labels of what each sensor gives
     parameters: tuple[str, ...] = ()
     parameter_units: tuple[str, ...] = ()
+    identities: tuple[str, ...] = ()  # equations that hold whatever the coordinates are
+
+    def equation(self, number: int) -> str:
+        """Name of an equation by its number from 1: of the constraints, then of the identities."""
+        return (*self.constraints, *self.identities)[number - 1]

@@ -90,6 +90,7 @@ class Problem:
     prescribed: Prescribed | None = None  # of inverse dynamics
     hold: tuple[int, ...] = ()  # coordinates that keep their initial values in a static equilibrium
     reacting: Reacting | None = None
+    broken: tuple[tuple[int, int], ...] = ()  # (parameter, equation it breaks that no coordinate has a part in)
 
 
 class Block(NamedTuple):
@@ -113,6 +114,8 @@ class Block(NamedTuple):
     energy: np.ndarray  # (B, 3) kinetic, potential, power of all forces without potential
     gradient_error: np.ndarray  # (B,) relative size of the last correction of the sensitivities
     work: np.ndarray  # (B, 5) counts of WORK since the instant before, of an open tree
+    broken: np.ndarray  # (B, p) number in ``Names.equation`` of the equation that a direction breaks, or 0
+    free: np.ndarray  # (B, m) bool: multipliers that the motion does not determine
 
 
 class Motion(NamedTuple):

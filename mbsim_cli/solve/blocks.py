@@ -14,12 +14,23 @@ def block_of(
     iterations: np.ndarray,
     work: np.ndarray,
     reader: ReactionReader | None,
+    broken: np.ndarray | None = None,
+    free: np.ndarray | None = None,
 ) -> Block:
-    """A block; directions beyond the p parameters are left out, reactions stand behind the other sensors."""
+    """A block; directions beyond the p parameters are left out, and derivatives in ``broken`` directions are NaN.
+
+    Reactions stand behind the other sensors.
+    """
     sensors, d_sensors = with_reactions(record, d_record, reader)
     varied = [array[..., :p] for array in (*d_record[:4], d_sensors)]
     diagnostics = iterations, record.drift, record.energy, d_record.error, work
-    return Block(*record[:7], sensors, *varied, *diagnostics)
+    rows = record.time.size
+    broken = np.zeros((rows, p), np.int64) if broken is None else broken
+    free = np.zeros(record.lam.shape, dtype=bool) if free is None else free
+    if broken.any():
+        for array in varied:
+            np.copyto(array, np.nan, where=broken[:, None, :] > 0)
+    return Block(*record[:7], sensors, *varied, *diagnostics, broken, free)
 
 
 def with_reactions(

@@ -19,8 +19,9 @@ def equilibrium(problem: Problem, *, theta: np.ndarray | None = None) -> Iterato
     """
     placed, found = _settled(problem, theta)
     start = placed.start
-    rows = split_of(start.work.eq.J, np.arange(start.n), np.arange(start.m))
-    block = Simulation(problem, initial_of(placed, rows)).first_block()
+    rows = replace(split_of(start.work.eq.J, np.arange(start.n), np.arange(start.m)), rows=found.rows)
+    initial = initial_of(placed.at_rest(problem, found.held), rows, found.held)
+    block = Simulation(problem, initial).first_block()
     drift = np.array([[np.abs(start.work.eq.phi.real).max(initial=0.0), 0.0, 0.0]])
     yield block._replace(iterations=np.array([found.iterations]), drift=drift)
 

@@ -13,6 +13,7 @@ from mbsim_cli.model.codes import Status
 from mbsim_cli.model.problem import WORK, Block, Options, Problem
 from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.blocks import block_of
+from mbsim_cli.solve.consistency import Consistency
 from mbsim_cli.solve.initial import CLOSED, Initial, assemble
 from mbsim_cli.solve.open_tree import OpenTreeSimulation
 from mbsim_cli.solve.reactions import reader_of
@@ -43,6 +44,11 @@ class Simulation:
         self.directions = allocate.directions(self.model, dtheta, self.dtype)
         self.extra = allocate.sensitivity_work(self.model, dtheta.shape[1], self.dtype)
         self.reactions = reader_of(problem, self.theta, dtheta)
+        self.consistency: Consistency | None = None
+        if self.control.redundant:
+            self.consistency = Consistency(problem, self.theta, self.directions.dtheta, start.held)
+        self.broken = start.broken[: self.p].copy()
+        self._stop_varying()
 
     def first_block(self) -> Block:
         """The initial instant."""
@@ -76,7 +82,26 @@ class Simulation:
         if self.progress.status != Status.OK:
             self._fail(self.progress.status)
         work = np.zeros((record.time.size, len(WORK)), np.int64)
-        return block_of(record, d_record, self.p, record.iterations, work, self.reactions)
+        judged = self._judged(record, d_record)
+        return block_of(record, d_record, self.p, record.iterations, work, self.reactions, *judged)
+
+    def _judged(self, record: Record, d_record: SensitivityRecord) -> tuple[np.ndarray, np.ndarray]:
+        """Which directions break equations (rows, p), and which multipliers are free (rows, m), at every instant."""
+        rows = record.time.size
+        broken, free = np.tile(self.broken, (rows, 1)), np.zeros(record.lam.shape, dtype=bool)
+        if self.consistency and rows:
+            free[:] = self.consistency.free_multipliers(record, 0)
+            for row in range(rows if self.p else 0):
+                found = self.consistency.complete(record, d_record, row)[: self.p]
+                self.broken = broken[row] = np.where(self.broken, self.broken, found)
+            self._stop_varying()
+        return broken, free
+
+    def _stop_varying(self) -> None:
+        """Broken directions go on as zeros: what is not a derivative must not disturb others, nor overflow."""
+        broken = np.flatnonzero(self.broken)
+        for array in (self.directions.dtheta, *self.sens):
+            array[:, broken] = 0.0
 
     def _fail(self, status: int) -> None:
         time = (self.step + 1) * self.control.h

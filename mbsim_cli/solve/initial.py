@@ -5,7 +5,7 @@ coordinates are chosen to keep theirs, and Newton on the constraints gives the r
 the constraints at the solution. Constraints with automatic targets take their value here and close nothing.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,13 +15,17 @@ from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
 from mbsim_cli.model.codes import Column
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve.consistency import broken_equations, broken_identities
 from mbsim_cli.solve.instant import Instant
 from mbsim_cli.solve.pivots import Split, split_of
 from mbsim_cli.solve.quaternions import conjugate, quaternion_product
+from mbsim_cli.solve.redundancy import kept_in_range
 from mbsim_cli.solve.statics import settle
 
 MAX_ITERATIONS = 60
 CLOSED = 1e-10  # largest constraint residual of an assembled mechanism, m or rad
+ACCURATE = 1e-10  # derivatives of assembled positions, relative
+NOTHING = np.zeros(0, dtype=int)
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,8 @@ class Initial:
     dependent: np.ndarray  # coordinates that Newton found
     conflict: int  # number of declared independent coordinates too many
     residual: np.ndarray  # (m,) constraints after assembly
-    unassemblable: np.ndarray  # (p,) whether the direction breaks a redundant constraint
+    broken: np.ndarray  # (p,) equation that the direction breaks, as ``Block.broken``
+    held: np.ndarray  # coordinates that something else than inertia holds, in an equilibrium
 
 
 def _assemble_position(start: Instant, free: np.ndarray, rows: np.ndarray) -> Split:
@@ -73,15 +78,11 @@ def _damped_step(start: Instant, split: Split, step: np.ndarray, size: float) ->
         factor *= 0.5
 
 
-def _vary_position(start: Instant, split: Split, held: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Fill dz; return which directions violate a constraint that the coordinates cannot mend."""
+def _vary_position(start: Instant, split: Split, held: np.ndarray) -> None:
+    """Fill dz."""
     start.sens.z[held] = start.dtheta[start.model.tree.initial[0] + held]
     start.evaluate()
-    J, defect = start.work.eq.J, start.out.dphi[0].copy()
-    start.sens.z[split.columns] = -split.solve(J, defect)
-    left = defect + J @ start.sens.z - J[:, held] @ start.sens.z[held]
-    scale = 1.0 + np.abs(defect[rows]).max(axis=0, initial=0.0)
-    return np.abs(left[rows]).max(axis=0, initial=0.0) > 1e-7 * scale
+    start.sens.z[split.columns] = -split.solve(start.work.eq.J, start.out.dphi[0])
 
 
 def _fill_automatic(start: Instant, problem: Problem) -> None:
@@ -117,6 +118,7 @@ def _accelerations(start: Instant, rows: np.ndarray) -> None:
         if not np.isfinite(x).all():
             raise np.linalg.LinAlgError
         state.zdd[:], state.lam[rows] = x[:n], x[n:]
+        _keep(start, rows, state.lam)
         start.evaluate()
         y = np.linalg.solve(kkt, -np.concatenate([start.out.dG, start.out.dphi[2][rows]]))
     except np.linalg.LinAlgError:
@@ -125,6 +127,13 @@ def _accelerations(start: Instant, rows: np.ndarray) -> None:
             "is there a coordinate that no mass or inertia resists?"
         ) from None
     sens.zdd[:], sens.lam[rows] = y[:n], y[n:]
+    _keep(start, rows, sens.lam)
+
+
+def _keep(start: Instant, rows: np.ndarray, multipliers: np.ndarray) -> None:
+    """Where rows depend on the independent ``rows``, keep multipliers (m, ...) in the range of J."""
+    if rows.size < start.m:
+        multipliers[:] = kept_in_range(start.work.eq.J, multipliers)
 
 
 @dataclass(frozen=True)
@@ -134,12 +143,19 @@ class Placed:
     start: Instant
     split: Split
     residual: np.ndarray  # (m,) constraints after assembly
-    unassemblable: np.ndarray  # (p,) whether the direction breaks a redundant constraint
+    broken: np.ndarray  # (p,) equation that the direction breaks, as ``Block.broken``
 
     @property
     def closed(self) -> bool:
         """Whether all constraints are met."""
         return bool(np.abs(self.residual).max(initial=0.0) <= CLOSED)
+
+    def at_rest(self, problem: Problem, held: np.ndarray) -> "Placed":
+        """The same at an equilibrium, where directions matter that broke equations in the declared position only if
+        automatic numbers or dependent coordinates ``held`` come from there."""
+        if problem.automatic or np.isin(held, self.split.columns).any():
+            return self
+        return replace(self, broken=broken_identities(problem))
 
 
 def place(problem: Problem, theta: np.ndarray | None = None) -> Placed:
@@ -153,11 +169,14 @@ def place(problem: Problem, theta: np.ndarray | None = None) -> Placed:
     rows = np.array([r for r in range(m) if model.constraints.theta[r] not in automatic], dtype=int)
     position = _assemble_position(start, np.flatnonzero(~problem.independent), rows)
     held = np.setdiff1d(np.arange(n), position.columns)
-    broken = _vary_position(start, position, held, rows)
+    _vary_position(start, position, held)
     residual = start.work.eq.phi.copy()
     residual[np.setdiff1d(np.arange(m), rows)] = 0.0
     _fill_automatic(start, problem)
-    return Placed(start, position, residual, broken[: problem.theta_rho.shape[1]])
+    broken = broken_identities(problem)
+    if position.rank < rows.size:
+        broken = np.where(broken, broken, broken_equations(start, ACCURATE)[: broken.size])
+    return Placed(start, position, residual, broken)
 
 
 def assemble(problem: Problem, theta: np.ndarray | None = None, *, motion_only: bool = False) -> Initial:
@@ -168,7 +187,7 @@ def assemble(problem: Problem, theta: np.ndarray | None = None, *, motion_only: 
     placed = place(problem, theta)
     start = placed.start
     if problem.options.start == "equilibrium" and placed.closed:
-        settle(problem, start)
+        placed = placed.at_rest(problem, settle(problem, start).held)
         _declare_velocity(start)
     velocity = _assemble_velocity(start, np.flatnonzero(~problem.independent_velocity))
     if not motion_only:
@@ -176,7 +195,7 @@ def assemble(problem: Problem, theta: np.ndarray | None = None, *, motion_only: 
     return initial_of(placed, velocity)
 
 
-def initial_of(placed: Placed, velocity: Split) -> Initial:
+def initial_of(placed: Placed, velocity: Split, held: np.ndarray = NOTHING) -> Initial:
     """The start as it stands; ``velocity`` says which constraints are independent."""
     start, position = placed.start, placed.split
     return Initial(
@@ -189,7 +208,8 @@ def initial_of(placed: Placed, velocity: Split) -> Initial:
         position.columns,
         position.rank - position.columns.size,
         placed.residual,
-        placed.unassemblable,
+        placed.broken,
+        held,
     )
 
 

@@ -8,7 +8,7 @@ from mbsim_cli.solve import work as allocate
 
 
 class Instant:
-    """A state at t = 0 under construction; ``theta`` may be complex, ``dtheta`` is (len(theta), p), p ``padded``."""
+    """A state to be evaluated; ``theta`` may be complex, ``dtheta`` is (len(theta), p), p ``padded``."""
 
     def __init__(self, problem: Problem, theta: np.ndarray, dtheta: np.ndarray) -> None:
         self.model = problem.model
@@ -30,9 +30,9 @@ class Instant:
         """Note which numbers vary."""
         self.directions = allocate.directions(self.model, self.dtheta, self.dtype)
 
-    def evaluate(self) -> None:
+    def evaluate(self, t: float = 0.0) -> None:
         """Everything about the current state, along the current sensitivities."""
         linearise(
-            self.model, self.theta, 0.0, 0.0, self.at_center, self.directions, self.state, self.sens, self.work,
+            self.model, self.theta, t, 0.0, self.at_center, self.directions, self.state, self.sens, self.work,
             self.twists, self.out,
         )  # fmt: skip

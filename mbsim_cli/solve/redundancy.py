@@ -6,6 +6,8 @@ combination c . lambda is determined where c is orthogonal to all of these, whic
 
 import numpy as np
 
+from mbsim_cli.kernels.integrators.multiplier_range import REFINEMENTS, REGULARISATION
+
 RANK_TOLERANCE = 1e-8  # of rows scaled to unit length
 DETERMINED = 1e-7  # part of a combination, as rows are scaled, that may lie along free multipliers
 TINY = 1e-12
@@ -33,6 +35,28 @@ def is_determined(J: np.ndarray, combinations: np.ndarray) -> np.ndarray:
 def undetermined_rows(J: np.ndarray) -> np.ndarray:
     """Rows (k,) of J whose own multipliers are not determined."""
     return np.flatnonzero(~is_determined(J, np.eye(len(J))))
+
+
+def preimage(J: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
+    """The w (n, ...) whose J w is the part of multipliers (m, ...) in the range of J; as the kernels, analytic in J."""
+    normal = J.T @ J
+    normal = normal + REGULARISATION * np.trace(normal) * np.eye(len(normal))
+    w = np.linalg.solve(normal, J.T @ multipliers)
+    for _ in range(REFINEMENTS - 1):
+        w = w + np.linalg.solve(normal, J.T @ (multipliers - J @ w))
+    return w
+
+
+def kept_in_range(J: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
+    """Multipliers (m, ...) without their part along free ones: of those that give the same forces the least."""
+    return J @ preimage(J, multipliers) if J.any() else np.zeros_like(multipliers)
+
+
+def without_columns(J: np.ndarray, held: np.ndarray) -> np.ndarray:
+    """J (m, n) with zeros for coordinates that are held: what acts on those says nothing about multipliers."""
+    rest = J.copy()
+    rest[:, held] = 0.0
+    return rest
 
 
 def _lengths(J: np.ndarray) -> np.ndarray:

@@ -19,6 +19,7 @@ from mbsim_cli.model.units import force_on
 from mbsim_cli.solve.instant import Instant
 from mbsim_cli.solve.modes import Modes, modes_of
 from mbsim_cli.solve.pivots import RANK_TOLERANCE, rank_and_pivots
+from mbsim_cli.solve.redundancy import kept_in_range, without_columns
 from mbsim_cli.solve.tables import going_on
 
 MAX_ITERATIONS = 400
@@ -146,6 +147,10 @@ class Statics:
         K, J = self.stiffness[np.ix_(others, others)], self.eq.J[np.ix_(rows, others)]
         return np.block([[K, J.T], [J, np.zeros((rows.size, rows.size), self.dtype)]])
 
+    def resisting(self, held: np.ndarray) -> np.ndarray:
+        """The Jacobian (m, n) where held coordinates take no force of constraints."""
+        return without_columns(self.eq.J, held)
+
     def _close(self) -> bool:
         """Move the free coordinates onto the constraints by the shortest way; whether that was possible."""
         for _ in range(POLISHING):
@@ -234,6 +239,8 @@ def settle(problem: Problem, start: Instant) -> Equilibrium:
     found.still.evaluate()
     if not np.isfinite(found.eq.G).all():
         raise AnalysisError(NO_FORCE, (0.0, start.state.z.real.copy(), np.zeros(start.n)))
+    if rows.size < start.m:
+        start.state.lam[:] = kept_in_range(found.resisting(held), start.state.lam)
     _vary(found, start, d_initial, held, rows)
     return Equilibrium(held, rows, modes, iterations)
 
@@ -247,6 +254,8 @@ def _vary(found: Statics, start: Instant, d_initial: np.ndarray, held: np.ndarra
     start.evaluate()
     change = np.linalg.solve(tangent, -np.concatenate([start.out.dG[others], start.out.dphi[0][rows]]))
     start.sens.z[others], start.sens.lam[rows] = change[: others.size], change[others.size :]
+    if rows.size < start.m:
+        start.sens.lam[:] = kept_in_range(found.resisting(held), start.sens.lam)
 
 
 def _sharing(start: Instant, problem: Problem, dtheta: np.ndarray) -> Instant:

@@ -16,6 +16,7 @@ from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import SensitivityWork, Work
 from mbsim_cli.kernels.integrators.ali3p import Control, Equations, State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, OfProjections, Sensitivity
+from mbsim_cli.kernels.integrators.multiplier_range import Range
 from mbsim_cli.model.layout import MEASURE_SIZE, Model
 from mbsim_cli.model.problem import Options
 
@@ -105,6 +106,7 @@ def work(model: Model, theta: np.ndarray) -> Work:
         state(model, dtype),
         state(model, dtype),
         np.zeros((2, n), dtype),
+        Range(zeros((n, padded(n)), dtype), np.zeros(max(1, n), np.int64)),
     )
 
 

@@ -177,6 +177,20 @@ def test_a_planar_loop_out_of_plane_cannot_close(tmp_path):
     assert "stays open by 0.2" in issue.message
     tilted = FOUR_BAR.replace("ground: [2, 0, 0]", "ground: [2, 0, L - 2]")
     assembled = assemble(tmp_path, tilted, sensitivity="ddm")
-    assert len(assembled.warnings) == 1
-    assert "parameter L breaks C.z" in assembled.warnings[0]
-    assert assemble(tmp_path, FOUR_BAR, sensitivity="ddm").warnings == []
+    ((parameter, equation),) = assembled.problem.broken
+    assert (parameter, assembled.problem.names.equation(equation)) == (0, "C.z")
+    assert assemble(tmp_path, FOUR_BAR, sensitivity="ddm").problem.broken == ()
+
+
+def test_a_law_that_can_move_nothing(tmp_path):
+    """The angle between two bodies on a slider never changes, so that its equation is left out; its law is not."""
+    text = """
+    bodies: {b: {mass: 1, inertia: {xx: 1, yy: 1, zz: 1}}}
+    joints: {j: {type: prismatic, bodies: [ground, b], point: origin, axis: z}}
+    laws: {wave: {type: harmonic, amplitude: 0.3, frequency: 1}}
+    constraints: {c: {type: angle, vectors: [ground.x, b.x], axis: ground.z, angle: 0, law: wave}}
+    """
+    (issue,) = issues(tmp_path, text)
+    assert issue.path.startswith("constraints.c")
+    assert "its law can move nothing" in issue.message
+    assert assemble(tmp_path, text.replace(", law: wave", "")).dropped == ["c"]

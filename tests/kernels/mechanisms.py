@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mbsim_cli.model.codes import Axes, Force, Joint, Law, Measure
+from mbsim_cli.model.codes import Axes, Force, Joint, Law, Measure, Sensor
 from mbsim_cli.model.layout import GROUND
 from tests.kernels.models import TYRES, Builder
 
@@ -103,4 +103,31 @@ def four_bar(seed=4):
     builder.z[:] = 1.0, -0.4, 1.9
     builder.cut(Joint.REVOLUTE, coupler, rocker, turn=level)
     builder.along(builder.geometric(Measure.DISTANCE, crank, rocker))
+    return builder
+
+
+def three_cranks(seed=6):
+    """Three equal cranks on one bar, in a plane: of the four equations of two cuts one follows from the others.
+
+    The second cut is seen from the crank, so that the combination of equations that says nothing turns.
+    """
+    builder = Builder(seed, gravity=(0.3, -9.7, 0.0))
+    level, length, apart, angle = np.eye(3), 0.6, 1.1, 0.9
+
+    def body(parent, at):
+        return builder.body(Joint.REVOLUTE, parent, frames=(np.array(at), level, np.zeros(3), level))
+
+    first = body(GROUND, [0.0, 0.0, 0.0])
+    bar = body(first, [length, 0.0, 0.0])
+    others = [body(GROUND, [k * apart, 0.0, 0.0]) for k in (1, 2)]
+    builder.z[:], builder.zd[:] = (angle, -angle, angle, angle), (3.0, -3.0, 3.0, 3.0)
+    for k, crank in enumerate(others, 1):
+        on_bar, on_crank, u = np.array([k * apart, 0.0, 0.0]), np.array([length, 0.0, 0.0]), builder.unit()
+        ends = [(bar, on_bar), (crank, on_crank)][:: 3 - 2 * k]
+        for axis in (np.array([u[0], u[1], 0.0]), np.array([-u[1], u[0], 0.0])):
+            block = np.concatenate([ends[0][1], ends[1][1], axis, level[0], level[2]])
+            builder.constraint(builder.geometric(Measure.PROJECTION, ends[0][0], ends[1][0], block, "cut"))
+    builder.along(builder.geometric(Measure.DISTANCE, first, others[1]))
+    for equation in range(4):
+        builder.sensor(Sensor.MULTIPLIER, index=equation)
     return builder

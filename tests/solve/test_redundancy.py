@@ -1,9 +1,15 @@
 """Determined and free multipliers of Jacobians with dependent rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from mbsim_cli.solve.equilibrium import equilibrium
+from mbsim_cli.solve.initial import place
 from mbsim_cli.solve.redundancy import free_multipliers, is_determined, undetermined_rows
+from tests.kernels.mechanisms import three_cranks
+from tests.kernels.test_redundancy import lengths
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -33,3 +39,30 @@ def test_nothing_is_free_where_no_row_depends_on_others():
     assert undetermined_rows(np.zeros((0, 4))).size == 0
     assert undetermined_rows(np.zeros((1, 4))).tolist() == [0]  # an equation that reads nothing
     assert free_multipliers(np.zeros((1, 0))).shape == (1, 1)
+
+
+@pytest.mark.parametrize("held", [(), (0,)])
+def test_multipliers_of_an_equilibrium_turn_with_the_jacobian(held):
+    """Three cranks on springs; the third equation follows from the others. Against the complex step."""
+    builder = three_cranks()
+    problem = replace(builder.problem(sensitivity="ddm"), hold=held)
+    mass, length = builder.direction(builder.names.index("tree revolute 1:mass")), lengths(builder)["cranks"]
+    block = next(equilibrium(replace(problem, theta_rho=np.array([mass, length]).T)))
+    assert block.free.all() and not block.broken.any()
+    for k, direction in enumerate((mass, length)):
+        stepped = next(equilibrium(problem, theta=problem.theta + 1e-30j * direction))
+        for found, exact in ((block.d_position, stepped.position), (block.d_lambda, stepped.lambda_)):
+            exact = exact[0].imag / 1e-30
+            assert np.abs(found[0, :, k] - exact).max() < 1e-9 * np.abs(exact).max() + 1e-12
+
+
+def test_an_equilibrium_forgets_directions_that_break_the_declared_position():
+    """Other positions may be regular; automatic numbers are those of the declared one."""
+    builder = three_cranks()
+    problem = replace(builder.problem(sensitivity="ddm"), theta_rho=np.zeros((len(builder.theta), 1)))
+    placed = replace(place(problem), broken=np.array([3]))
+    nothing = np.zeros(0, int)
+    assert placed.at_rest(problem, nothing).broken.tolist() == [0]
+    assert placed.at_rest(replace(problem, broken=((0, 5),)), nothing).broken.tolist() == [5]
+    assert placed.at_rest(replace(problem, automatic=((0, 0),)), nothing).broken.tolist() == [3]
+    assert placed.at_rest(problem, placed.split.columns[:1]).broken.tolist() == [3]

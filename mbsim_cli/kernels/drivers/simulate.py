@@ -15,7 +15,7 @@ from mbsim_cli.kernels.algorithms.newton_matrix import composite_inertia, newton
 from mbsim_cli.kernels.drivers.observe import observe_rows
 from mbsim_cli.kernels.drivers.record import write_instant
 from mbsim_cli.kernels.drivers.stepping import is_finite
-from mbsim_cli.kernels.integrators.ali3p import LEFT, factor_tangent, newton, predict, project
+from mbsim_cli.kernels.integrators.ali3p import LEFT, SETTLED, factor_tangent, newton, predict, project
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import (
     correct_sensitivities,
     predict_sensitivities,
@@ -23,7 +23,7 @@ from mbsim_cli.kernels.integrators.ali3p_sensitivity import (
     vary_motion,
     vary_projections,
 )
-from mbsim_cli.kernels.integrators.multiplier_range import keep_in_range
+from mbsim_cli.kernels.integrators.multiplier_range import factor_range, keep_in_range
 from mbsim_cli.model.codes import Status
 
 
@@ -39,6 +39,7 @@ class Work(NamedTuple):
     last: tuple  # State of the step before, and of the one before that: the predictor extrapolates from them
     before: tuple
     corrections: np.ndarray  # (2, n)
+    reach: tuple  # multiplier_range.Range
 
 
 class SensitivityWork(NamedTuple):
@@ -86,26 +87,34 @@ def run(
             predict_sensitivities(control.h, sens)
         foreseen = contraction if varies and directions.free >= 0 else np.inf
         count, error, contraction, solved = 0, 0.0, REMEMBERED * min(contraction, 1.0), False
+        loose, spare = varies and control.redundant, directions.free >= 0
         while not solved:
             status, more, scale, before, size = newton(
                 model, theta, t, control, scale, foreseen, state, kin, comp, eq, work.tangent, work.column, fresh
             )
             count, solved, fresh, foreseen = count + more, True, True, np.inf
-            if status == Status.OK and varies:
+            if status == Status.OK and loose:
+                # free multipliers act on nothing, but would as J turns: evaluate without them what is varied
+                factor_range(eq.J, work.reach)
+                _keep(as_column(state.lam), eq.J, work.reach, work.column)
+                loose, solved, foreseen = False, False, SETTLED
+            elif status == Status.OK and varies:
                 # the last correction is far below the accuracy of the gradient: the state evaluated last serves
                 newton_matrix(
                     model, theta, t, control.h, state.z, state.zd, eq.lines, state.lam, eq.no_eta, kin, comp,
                     work.tangent.T,
                 )  # fmt: skip
+                left = size == LEFT and spare
                 if factor_tangent(control.ratio, eq, work.tangent):
                     error = vary_motion(
-                        model, theta, t, control, directions, size == LEFT, state, sens, kin, comp, eq, work.tangent,
+                        model, theta, t, control, directions, left, state, sens, kin, comp, eq, work.tangent,
                         extra.columns, extra.twists,
                     )  # fmt: skip
-                    if size == LEFT:
+                    if left:
                         size, scale, solved = take_left_correction(
                             control, scale, directions.free, state, work.tangent, extra.columns
                         )
+                        loose, spare = control.redundant, False  # larger than foreseen: Newton goes on to its end
                     if solved:
                         correct_sensitivities(control.h, extra.columns, sens)
                 else:
@@ -114,19 +123,26 @@ def run(
         total += count
         if status == Status.OK and constrained:
             if control.redundant:
-                _keep_multipliers(as_column(state.lam), eq.J, work.projection, work.column)
-                _keep_multipliers(sens.lam, eq.J, work.projection, extra.columns)
+                factor_range(eq.J, work.reach)
+                _keep(as_column(state.lam), eq.J, work.reach, work.column)
+                _keep(sens.lam, eq.J, work.reach, extra.columns)
             if not varies:  # the tangent has just found those of the same state
                 composite_inertia(model.tree, kin, comp)
             status = project(
                 model, theta, t, control, state, kin, comp, eq, work.projection, work.column, work.corrections
             )
+            if status == Status.OK and control.redundant:
+                _keep(as_column(state.sigma), eq.J, work.reach, work.column)
+                _keep(as_column(state.kappa), eq.J, work.reach, work.column)
             if status == Status.OK and varies:
                 projected = vary_projections(
                     model, theta, t, control, directions, work.corrections, state, sens, kin, eq, work.projection,
                     extra.projections, extra.twists, extra.resting,
                 )  # fmt: skip
                 error = max(error, projected)
+                if control.redundant:
+                    _keep(sens.sigma, eq.J, work.reach, extra.columns)
+                    _keep(sens.kappa, eq.J, work.reach, extra.columns)
         if status == Status.OK and not is_finite(state, sens):
             status = Status.NOT_FINITE
         if status != Status.OK:
@@ -144,9 +160,9 @@ def run(
 
 
 @kernel
-def _keep_multipliers(lam, J, scratch, columns):
-    """The projection's factor is formed anew each step, so its storage serves as work here."""
-    keep_in_range(J, lam, scratch.lu, scratch.pivot, columns.x, columns.step)
+def _keep(multipliers, J, reach, columns):
+    """Keep multipliers (m, p) in the range of J; ``columns`` of as many directions serve as work."""
+    keep_in_range(J, reach, multipliers, columns.x, columns.step)
 
 
 @kernel

@@ -176,6 +176,7 @@ STALLED = 0.5  # contraction above which a correction no longer shrinks
 ROUND_OFF = 1e-6  # relative size below which that is round-off, and no failure
 AMPLIFIED = 1e6  # how much larger than its floor round-off may be near a singular configuration
 LEFT = -1.0  # size of a correction that was
+SETTLED = -np.inf  # contraction of an iteration that has ended: the state is only evaluated, and nothing corrected
 
 
 @kernel

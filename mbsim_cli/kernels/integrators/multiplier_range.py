@@ -5,17 +5,30 @@ round-off would let the multipliers drift. The orthogonal projection onto the ra
 stays what it is.
 """
 
+from typing import NamedTuple
+
+import numpy as np
+
 from mbsim_cli.kernels._jit import kernel
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve
 
 REGULARISATION = 1e-10
 REFINEMENTS = 3
+SINGULAR = -1  # first pivot where J^T J could not be factorised
+
+
+class Range(NamedTuple):
+    """J^T J of the constraint Jacobian, factorised."""
+
+    normal: np.ndarray  # (n, padded(n))
+    pivot: np.ndarray  # (n,)
 
 
 @kernel
-def keep_in_range(J, lam, normal, pivot, w, rest):
-    """Project lam (m, p) onto the range of J (m, n); work: normal (n, n), pivot (n,), w and rest (n, p)."""
+def factor_range(J, reach):
+    """Factorise J^T J for ``keep_in_range``."""
     m, n = J.shape
+    normal = reach.normal
     trace = 0.0 * J[0, 0]
     for i in range(n):
         for j in range(n):
@@ -26,14 +39,22 @@ def keep_in_range(J, lam, normal, pivot, w, rest):
         trace += normal[i, i]
     for i in range(n):
         normal[i, i] += REGULARISATION * trace
-    if not lu_factor(normal, pivot):
+    if not lu_factor(normal, reach.pivot):
+        reach.pivot[0] = SINGULAR
+
+
+@kernel
+def keep_in_range(J, reach, lam, w, rest):
+    """Project lam (m, p) onto the range of J (m, n), of ``factor_range``; work: w and rest (n, p)."""
+    if reach.pivot[0] == SINGULAR:
         return
+    m, n = J.shape
     for i in range(n):
         for k in range(lam.shape[1]):
             w[i, k] = 0.0
     for _ in range(REFINEMENTS):
         _normal_residual(J, lam, w, rest)
-        lu_solve(normal, pivot, rest)
+        lu_solve(reach.normal, reach.pivot, rest)
         for i in range(n):
             for k in range(lam.shape[1]):
                 w[i, k] += rest[i, k]

@@ -9,7 +9,8 @@ from mbsim_cli.kernels.algebra.sparse_solve import eliminate_sparse, solve_spars
 from mbsim_cli.kernels.algorithms.constrained_solve import SPARSE, factor_penalised, solve_change, solve_constrained
 from mbsim_cli.kernels.algorithms.sparsity import structure_of
 from mbsim_cli.kernels.elements.columns import euler_column, euler_column_rate, euler_column_second_rate
-from mbsim_cli.kernels.integrators.multiplier_range import keep_in_range
+from mbsim_cli.kernels.integrators.multiplier_range import Range, factor_range, keep_in_range
+from mbsim_cli.solve.redundancy import kept_in_range
 from mbsim_cli.solve.work import columns as columns_of
 from mbsim_cli.solve.work import factor as factor_of
 from tests.kernels.geometry import euler_rotation, rotation, skew
@@ -227,6 +228,9 @@ def test_multipliers_kept_in_range():
     lam = rng.normal(size=(3, 2))
     expected = J @ np.linalg.pinv(J) @ lam
     found = lam.copy()
-    keep_in_range(J, found, np.zeros((5, 5)), np.zeros(5, int), np.zeros((5, 2)), np.zeros((5, 2)))
+    reach = Range(np.zeros((5, 5)), np.zeros(5, int))
+    factor_range(J, reach)
+    keep_in_range(J, reach, found, np.zeros((5, 2)), np.zeros((5, 2)))
     assert np.allclose(found, expected, atol=1e-8)
     assert np.allclose(J.T @ found, J.T @ lam, atol=1e-8)
+    np.testing.assert_allclose(kept_in_range(J, lam), found, atol=1e-12)

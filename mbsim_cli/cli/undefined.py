@@ -1,0 +1,128 @@
+"""What of a run is no derivative, and what is only one choice of many: parameters and multipliers, with the reasons."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.model.codes import Sensor
+from mbsim_cli.model.names import Names
+from mbsim_cli.model.problem import Block, Problem
+
+OF_STEP = "multipliers of the integrator's step, of first order in it"
+SHOWN_SUM = "; the reaction, of second order, is lambda + kappa, which sensors of multipliers show"
+SHOWN_ALONE = ", as sensors of multipliers show them; projection: mass gives reactions of second order"
+OF_PROJECTIONS = {"sigma": "multipliers of the projection of velocities", "kappa": "those of accelerations"}
+
+
+class UndefinedDirections:
+    """Parameters that nothing can be differentiated by: beside their values the mechanism cannot be assembled."""
+
+    def __init__(self, names: Names):
+        self._names = names
+        self.reasons: dict[str, str] = {}  # by parameter
+
+    def add(self, block: Block) -> None:
+        """Take the next instants in."""
+        broken = getattr(block, "broken", np.zeros((0, 0)))  # open trees of inverse dynamics break nothing
+        for k in np.flatnonzero(broken.any(axis=0)):
+            parameter, row = self._names.parameters[k], int((broken[:, k] > 0).argmax())
+            if parameter not in self.reasons:
+                self.reasons[parameter] = self._reason(parameter, int(broken[row, k]), float(block.time[row]))
+
+    def _reason(self, parameter: str, number: int, time: float) -> str:
+        equation = self._names.equation(number)
+        since = f"from t = {time:g} s on " if time > 0.0 else ""
+        if number > len(self._names.constraints):
+            why = f"{equation} holds whatever the coordinates are, and {parameter} breaks it"
+        else:
+            why = f"{parameter} breaks {equation}, which depends on other equations"
+        return f"{why}: beside this value {since}the mechanism cannot be assembled"
+
+
+class MultiplierHealth:
+    """Multipliers that the motion does not determine, and those that the projection leaves of first order."""
+
+    def __init__(self, problem: Problem, objectives: Sequence[Any]):
+        self._options, self._names, self._objectives = problem.options, problem.names, objectives
+        kinds, equations = problem.model.sensors.kind, problem.model.sensors.index
+        self._read = {
+            name: int(equations[s])
+            for s, name in zip(range(len(kinds)), problem.names.sensors, strict=False)
+            if kinds[s] == Sensor.MULTIPLIER
+        }
+        self._free = np.zeros(len(problem.names.constraints), dtype=bool)
+
+    def add(self, block: Block) -> None:
+        """Take the next instants in."""
+        if isinstance(block, Block):
+            self._free |= block.free.any(axis=0)
+
+    @property
+    def free(self) -> list[str]:
+        """Equations whose multipliers are not determined."""
+        return [self._names.constraints[row] for row in np.flatnonzero(self._free)]
+
+    @property
+    def projected(self) -> bool:
+        """Whether the motion is projected after each step, so that its multipliers are not the reactions."""
+        return self._options.analysis == "forward_dynamics" and not self._options.open_tree
+
+    @property
+    def first_order(self) -> bool:
+        """Whether sensors of multipliers are of first order in the step."""
+        return self.projected and self._options.projection == "identity"
+
+    @property
+    def descriptions(self) -> dict[str, str]:
+        """What the multipliers in a result are, by kind."""
+        if not self.projected:
+            return {"lambda": "forces of the constraints, as sensors of multipliers show them"}
+        reaction = SHOWN_ALONE if self.first_order else SHOWN_SUM
+        return {"lambda": f"{OF_STEP}{reaction}", **OF_PROJECTIONS}
+
+    @property
+    def sensors(self) -> dict[str, str]:
+        """Why the multiplier that a sensor reads is not determined, by sensor."""
+        return {
+            name: f"{self._names.constraints[row]} depends on other equations, which may carry its load: "
+            "its multiplier is not determined, and that of least norm is shown"
+            for name, row in self._read.items()
+            if self._free[row]
+        }
+
+    def flags(self, objective: Any) -> list[str]:
+        """Why the value of an objective is only one choice."""
+        return [f"sensor {name}: {why}" for name, why in self.sensors.items() if name in _sensors_of(objective)]
+
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on sensors of multipliers."""
+        found = [f"sensor {name}: {why}" for name, why in self.sensors.items()]
+        if self.first_order and self._read:
+            found.append(
+                f"sensors of multipliers ({', '.join(self._read)}) are of first order in the step "
+                "with projection: identity; projection: mass gives reactions of second order"
+            )
+        return found
+
+
+def _sensors_of(objective: Any) -> set[str]:
+    """Sensors that an objective reads, directly or through others."""
+    if objective.operands:
+        return set().union(*map(_sensors_of, objective.operands))
+    return set(objective.integrand.sensors)
+
+
+def masked(gradient: np.ndarray, parameters: Sequence[str], undefined: Iterable[str]) -> np.ndarray:
+    """A gradient (p,) with NaN for undefined parameters; (0,) without sensitivities."""
+    found = np.array(gradient, dtype=float)
+    found[[parameters.index(name) for name in undefined]] = np.nan
+    return found
+
+
+def footnotes(objectives: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What is to be said below a table of objectives: why numbers are NaN, or only one choice."""
+    reasons = {name: why for entry in objectives.values() for name, why in entry.get("undefined", {}).items()}
+    lines = [f"d/d {name} is NaN: {why}" for name, why in reasons.items()]
+    return lines + [f"{name}*: {why}" for name, entry in objectives.items() for why in entry.get("flags", ())]

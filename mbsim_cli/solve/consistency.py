@@ -1,0 +1,91 @@
+"""Derivatives where equations depend on others: directions that break them, and multipliers that turn with J.
+
+A direction breaks equations that depend on each other where it moves them apart: nu . dPhi is not zero for some nu with
+J^T nu = 0. Next to the model the mechanism cannot be assembled then, and nothing has a derivative.
+
+Multipliers are kept in the range of J, lambda = P lambda; their derivatives as solved for miss that J turns. With
+J w = lambda the whole is P lambda' + (1 - P) J' w. Derivation: docs/theory/sensitivities.md, section 5.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
+from mbsim_cli.model.codes import Sensor
+from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve.instant import Instant
+from mbsim_cli.solve.redundancy import kept_in_range, preimage, undetermined_rows, without_columns
+
+DIRECT = 1e-7  # of what a direction moves the equations by
+ROUND_OFF = 1e-10  # of a change of the model's numbers by one
+UNCONVERGED = 10.0  # times the accuracy of the derivatives of positions
+
+
+def broken_identities(problem: Problem) -> np.ndarray:
+    """Number (p,) of an equation without coordinates that each direction breaks, as ``Block.broken``."""
+    found = np.zeros(problem.theta_rho.shape[1], np.int64)
+    for parameter, number in problem.broken:
+        if parameter < found.size:
+            found[parameter] = number
+    return found
+
+
+def broken_equations(at: Instant, accuracy: float) -> np.ndarray:
+    """Number (p,) of an equation that each direction leaves open, whatever the coordinates do, or 0.
+
+    ``accuracy`` is that of the derivatives of positions, relative.
+    """
+    J, left, dz = at.work.eq.J.real, at.out.dphi[0].real, at.sens.z.real
+    if not at.m:
+        return np.zeros(at.p, np.int64)
+    moved = np.abs(left - J @ dz).max(axis=0)
+    mended = (np.abs(J) @ np.abs(dz)).max(axis=0)
+    change = np.minimum(1.0, np.abs(at.dtheta.real).max(axis=0))
+    allowed = DIRECT * moved + UNCONVERGED * accuracy * mended + ROUND_OFF * change
+    sizes = np.abs(left)
+    return np.where(sizes.max(axis=0) > allowed, 1 + sizes.argmax(axis=0), 0)
+
+
+class Consistency:
+    """Looks at stored instants of a mechanism whose equations depend on each other.
+
+    ``held`` coordinates are those that something else holds, in an equilibrium.
+    """
+
+    def __init__(self, problem: Problem, theta: np.ndarray, dtheta: np.ndarray, held: np.ndarray) -> None:
+        self._at = Instant(problem, theta, dtheta)
+        self._held = held
+        sensors: Any = problem.model.sensors
+        reading = np.flatnonzero(sensors.kind == Sensor.MULTIPLIER)
+        self._rows, self._equations = sensors.first[reading], sensors.index[reading]
+        self._accuracy = problem.options.gradient_tolerance
+
+    def free_multipliers(self, record: Record, row: int) -> np.ndarray:
+        """Mask (m,) of the multipliers that the motion does not determine at an instant."""
+        self._stand(record, row)
+        mask = np.zeros(self._at.m, dtype=bool)
+        mask[undetermined_rows(self._jacobian())] = True
+        return mask
+
+    def complete(self, record: Record, d_record: SensitivityRecord, row: int) -> np.ndarray:
+        """Let the multipliers of an instant turn with J; return the equations (p,) that the directions break."""
+        at = self._at
+        at.sens.z[:] = d_record.position[row]
+        self._stand(record, row)
+        broken = broken_equations(at, max(self._accuracy, float(d_record.error[row])))
+        J, still = self._jacobian(), at.out.dphi[1].copy()
+        for multipliers, derivatives in ((record.lam, d_record.lam), (record.reaction, d_record.reaction)):
+            at.state.zd[:] = preimage(J, multipliers[row])
+            at.evaluate(record.time[row])
+            turned = at.out.dphi[1] - still  # J' w: laws of time, which Phi' holds too, do not know w
+            derivatives[row] += turned - kept_in_range(J, turned)
+        d_record.sensors[row][self._rows] = d_record.reaction[row][self._equations]
+        return broken
+
+    def _stand(self, record: Record, row: int) -> None:
+        self._at.state.z[:], self._at.state.zd[:] = record.position[row], 0.0
+        self._at.evaluate(record.time[row])
+
+    def _jacobian(self) -> np.ndarray:
+        return without_columns(self._at.work.eq.J, self._held)
