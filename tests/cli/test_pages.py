@@ -32,5 +32,7 @@ def test_block_runs(block, fivebar, tmp_path, monkeypatch, capsys):
 
 def test_every_command_of_the_pages_is_run_by_a_test():
     """The README's and those of docs/plots.md and docs/buggy.md have tests of their own; no other page shows any."""
-    shown = {page.relative_to(ROOT).as_posix() for page in PAGES if re.search(r"^\$ ", page.read_text(), re.MULTILINE)}
+    shown = {
+        page.relative_to(ROOT).as_posix() for page in PAGES if re.search(r"^\$ mbsim ", page.read_text(), re.MULTILINE)
+    }
     assert shown == {"README.md", "docs/plots.md", "docs/buggy.md"}
