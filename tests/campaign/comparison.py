@@ -79,7 +79,7 @@ def verdicts(data: Data, method: dict[str, Any]) -> Iterator[Verdict]:
         return
     for k, (name, value) in enumerate(analyses.parameters.items()):
         given = np.array([result.gradient[k] for result in results.values()])
-        reason = getattr(next(iter(results.values())), "undefined", {}).get(name, "")
+        reason = next(iter(results.values())).undefined.get(name, "")
         if np.isnan(given).any():
             yield Verdict(UNDEFINED if reason else WRONG, f"{name}: {reason or 'NaN without a reason'}")
             continue

@@ -293,10 +293,10 @@ class Mechanism:
         # where a planar loop is redundant, only these are determined
         return "" if self.planar else " + R.force.z**2 + dot(R.moment, R.moment)"
 
-    def choose_parameters(self, count: int) -> None:
-        """Let parameters stand in the place of some numbers."""
+    def choose_parameters(self, count: int, *, anywhere: bool = False) -> None:
+        """Let parameters stand in the place of some numbers; of a planar mechanism of some in its plane."""
         places = list(_numbers({key: self.data[key] for key in SECTIONS}, ()))
-        if self.planar:  # out of the plane nothing may move
+        if self.planar and not anywhere:
             places = [(path, value) for path, value in places if not _across(path, value)]
         chosen = self.random.permutation(len(places))[:count]
         self.data["parameters"] = {}
@@ -365,21 +365,31 @@ def spatial_loop(seed: int, parameters: int = PARAMETERS) -> Data:
     return _finished(m, parameters)
 
 
-def planar_loop(seed: int, parameters: int = PARAMETERS) -> Data:
-    """A linkage of parallel revolutes and guides in a plane: three of the equations of its cut joint always hold."""
+def planar_loop(seed: int, parameters: int = PARAMETERS, *, anywhere: bool = False) -> Data:
+    """A linkage of parallel revolutes in a plane: three of the equations of its cut joint always hold."""
     m = Mechanism(seed, planar=True)
     chain = ["ground"]
     for _ in range(m.random.integers(3, 6)):
         chain.append(m.add_body(chain[-1], "revolute"))
     m.close(chain[-1], "ground", "revolute")
     m.add_forces(int(m.random.integers(1, 3)))
-    return _finished(m, parameters)
+    return _finished(m, parameters, anywhere)
 
 
-def _finished(m: Mechanism, parameters: int) -> Data:
+def bent_loop(seed: int, parameters: int = PARAMETERS) -> Data:
+    """The same, by parameters that would bend it too: in such directions the mechanism does not exist."""
+    return planar_loop(seed, parameters, anywhere=True)
+
+
+def _finished(m: Mechanism, parameters: int, anywhere: bool = False) -> Data:
     m.observe()
-    m.choose_parameters(parameters)
+    m.choose_parameters(parameters, anywhere=anywhere)
     return m.data
 
 
-FAMILIES = {"open tree": open_tree, "loop in space": spatial_loop, "loop in a plane": planar_loop}
+FAMILIES = {
+    "open tree": open_tree,
+    "loop in space": spatial_loop,
+    "loop in a plane": planar_loop,
+    "loop that may bend": bent_loop,
+}
