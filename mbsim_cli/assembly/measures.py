@@ -6,7 +6,7 @@ from typing import Any
 from mbsim_cli.assembly.arrays import table
 from mbsim_cli.assembly.frames import frame
 from mbsim_cli.assembly.geometry import Geometry, split
-from mbsim_cli.assembly.joints import EULER_NAMES, Frames, joint_frames
+from mbsim_cli.assembly.joints import EULER_NAMES, Frames, initial_position, joint_frames
 from mbsim_cli.assembly.pairs import PairTable
 from mbsim_cli.assembly.system import Coordinate, System, unit_of
 from mbsim_cli.assembly.vectors import ZERO, Scalar, Vector, scale, transpose, unit, without
@@ -167,7 +167,13 @@ class MeasureTable:
         a, b = spec.bodies
         backwards = name == "angle_2"  # turns about an axis of b
         first, second = (b, a) if backwards else (a, b)
-        return self.between(Measure.ANGLE, first, second, lambda g: _angle_block(joint_frames(g, spec), backwards))
+        place = self._system.declared_order(coordinate.joint).index(name)
+
+        def block(g: Geometry) -> tuple[Vector, ...]:
+            near = (initial_position(g, spec)[place], 0.0, 0.0)
+            return near, ZERO, *_angle_block(joint_frames(g, spec), backwards)
+
+        return self.between(Measure.ANGLE, first, second, block)
 
 
 def _angle_block(frames: Frames, backwards: bool) -> tuple[Vector, ...]:
@@ -175,5 +181,5 @@ def _angle_block(frames: Frames, backwards: bool) -> tuple[Vector, ...]:
     x_a, _, z_a = transpose(frames.R_a)
     x_b, _, z_b = transpose(frames.R_b)
     if backwards:
-        return frames.p_b, frames.p_a, z_b, z_a, scale(-1.0, x_b)
-    return frames.p_a, frames.p_b, x_a, x_b, z_a
+        return z_b, z_a, scale(-1.0, x_b)
+    return x_a, x_b, z_a

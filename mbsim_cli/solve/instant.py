@@ -24,6 +24,7 @@ class Instant:
         self.out: Linearisation = allocate.linearisation(self.model, self.p, self.dtype)
         first = self.model.tree.initial[0] + self.n
         self.d_rates = dtheta[first : first + self.n].copy()  # (n, p) derivatives of the declared velocities
+        self.angles = self.work.turns.measure
         self.update_directions()
 
     def update_directions(self) -> None:
@@ -36,3 +37,4 @@ class Instant:
             self.model, self.theta, t, 0.0, self.at_center, self.directions, self.state, self.sens, self.work,
             self.twists, self.out,
         )  # fmt: skip
+        self.work.kin.expected[self.angles] = self.out.measures[self.angles].real

@@ -9,6 +9,7 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels._simd import padded
 from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes import LANES
+from mbsim_cli.kernels.drivers.follow import follow_rows
 from mbsim_cli.kernels.drivers.observe import observe
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.elements.force_law import NATURAL, STIFFNESS
@@ -130,6 +131,8 @@ class _Sensing:
             return of_torque, d_of_torque
         record, d_record = self._records(motion, varied)
         at_center, directions, work, twists = self._room
+        if work.turns.measure.size:
+            follow_rows(self.model, self.problem.theta, work.kin, work.turns, record)
         observe(self.model, self.problem.theta, at_center, directions, work.kin, twists, record, d_record)
         sensors, d_sensors = with_reactions(record, d_record, self._reactions)
         return np.concatenate([sensors, of_torque], axis=1), np.concatenate(

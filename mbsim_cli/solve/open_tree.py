@@ -5,23 +5,24 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels._simd import padded, zeros
 from mbsim_cli.kernels.algorithms.conventional import conventional
-from mbsim_cli.kernels.algorithms.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.open_tree import open_tree
 from mbsim_cli.kernels.algorithms.partial_recursive import partial_recursive
 from mbsim_cli.kernels.algorithms.recursive import recursive
-from mbsim_cli.kernels.algorithms.workspace import kinematics, twists
+from mbsim_cli.kernels.algorithms.turning import turns
+from mbsim_cli.kernels.algorithms.workspace import twists
+from mbsim_cli.kernels.drivers.follow import follow_rows
 from mbsim_cli.kernels.drivers.measure_start import measure_start
 from mbsim_cli.kernels.drivers.observe import observe
 from mbsim_cli.kernels.drivers.stepping import TIME
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, Sensitivity
 from mbsim_cli.model.codes import Status
+from mbsim_cli.model.layout import Model
 from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.solve import work as allocate
-from mbsim_cli.solve.blocks import block_of
+from mbsim_cli.solve.blocks import BrokenOff, block_of, first_rows
 from mbsim_cli.solve.initial import assemble
 from mbsim_cli.solve.integration import integration
 from mbsim_cli.solve.reactions import reader_of
@@ -53,6 +54,7 @@ class OpenTreeSimulation:
         self.dyn: Any = FORMULATIONS[problem.options.formulation](self.model, self.theta, p, self.dtype)
         self.drive, self.tableau, self.control, self.work = integration(problem, self.theta, p, varies=self.p > 0)
         self.reactions = reader_of(problem, self.theta, self.directions.dtheta)
+        self.turns = turns(self.model)
         self.step = 0
         self.end = round(problem.options.duration / problem.options.step) * problem.options.step
 
@@ -61,7 +63,7 @@ class OpenTreeSimulation:
         return self._rows(np.zeros(1))
 
     def advance(self, steps: int) -> Block:
-        """The next ``steps`` instants; raise AnalysisError where one cannot be reached."""
+        """The next ``steps`` instants; raise BrokenOff, with those before, where one cannot be reached."""
         times = (self.step + 1 + np.arange(steps)) * self.problem.options.step
         block = self._rows(times)
         self.step += steps
@@ -77,24 +79,23 @@ class OpenTreeSimulation:
             self.model, self.theta, float(options.step), times, self.end, self.tableau, self.control,
             self.directions, self.dyn, self.state, self.sens, self.work, record, work, d_record,
         )  # fmt: skip
-        if status != Status.OK:
-            self._fail(status)
-        return self._block(record, d_record, work)
+        if status == Status.OK:
+            return self._block(record, d_record, work)
+        rows = np.count_nonzero(record.time)  # of an instant after the start the time is not zero
+        block = self._block(first_rows(record, rows), first_rows(d_record, rows), work[:rows])
+        time = max(0.0, float(self.work.clock[TIME]))
+        raise BrokenOff(sentence(Status(status), time, self.problem, self.state.zdd, np.zeros(0)), block)
 
     def _block(self, record: Any, d_record: Any, work: np.ndarray) -> Block:
         """Instants with their sensors."""
-        kin = kinematics(self.model, self.dtype)
-        set_ground(self.theta, kin)
+        kin = allocate.grounded(self.model, self.theta)
+        if self.turns.measure.size:
+            follow_rows(self.model, self.theta, kin, self.turns, record)
         observe(
             self.model, self.theta, True, self.directions, kin,
             twists(self.model, self.sens.z.shape[1], self.dtype), record, d_record,
         )  # fmt: skip
         return block_of(record, d_record, self.p, work[:, WORK.index("evaluations")], work, self.reactions)
-
-    def _fail(self, status: int) -> None:
-        raise AnalysisError(
-            sentence(Status(status), max(0.0, float(self.work.clock[TIME])), self.problem, None, np.zeros(0))
-        )
 
 
 def assemble_start(problem: Problem, theta: np.ndarray, p: int) -> Start:
@@ -109,19 +110,42 @@ def assemble_start(problem: Problem, theta: np.ndarray, p: int) -> Start:
     state.z[:], state.zd[:] = theta[first : first + n], theta[first + n : first + 2 * n]
     sens.z[:], sens.zd[:] = dtheta[first : first + n], dtheta[first + n : first + 2 * n]
     directions = allocate.directions(model, dtheta, dtype)
-    if problem.automatic:
-        indices, measures = (np.array(column) for column in zip(*problem.automatic, strict=True))
-        value, d_value = np.zeros(measures.size, dtype), np.zeros((measures.size, p), dtype)
-        kin = kinematics(model, dtype)
-        set_ground(theta, kin)
-        measure_start(
-            model, theta, open_tree(model), directions, state, sens, kin,
-            twists(model, p, dtype), measures, value, d_value,
-        )  # fmt: skip
+    targets = set(model.constraints.theta.tolist())
+    of_laws = [pair for pair in problem.automatic if pair[0] in targets]
+    others = [pair for pair in problem.automatic if pair[0] not in targets]
+    for wanted in filter(None, (of_laws, others)):
+        indices, measures = (np.array(column) for column in zip(*wanted, strict=True))
+        value, d_value = _measured(model, theta, directions, state, sens, measures)
+        if wanted is of_laws:  # a driven coordinate is where its law puts it: the target is what it lacks
+            declared, d_declared = _declared(model, theta, dtheta, measures)
+            value, d_value = declared - value, d_declared - d_value
         theta[indices] = value
         dtheta[indices] = d_value
         directions = allocate.directions(model, dtheta, dtype)
     return Start(state, sens, theta, directions)
+
+
+def _measured(
+    model: Model, theta: np.ndarray, directions: Directions, state: State, sens: Sensitivity, measures: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Values (k,) of measures at the driven start, and their derivatives (k, p)."""
+    dtype, p = theta.dtype.type, sens.z.shape[1]
+    value, d_value = np.zeros(measures.size, dtype), np.zeros((measures.size, p), dtype)
+    kin = allocate.grounded(model, theta)
+    measure_start(
+        model, theta, open_tree(model), directions, state, sens, kin, twists(model, p, dtype), measures, value, d_value
+    )
+    return value, d_value
+
+
+def _declared(
+    model: Model, theta: np.ndarray, dtheta: np.ndarray, measures: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Values (k,) of driven coordinates that the file declares, and their derivatives (k, p)."""
+    factor = model.measures.theta[measures]
+    initial = model.tree.initial[0] + model.measures.coordinate[model.measures.first[measures]]
+    d_value = dtheta[factor] * theta[initial, None] + theta[factor, None] * dtheta[initial]
+    return theta[factor] * theta[initial], d_value
 
 
 def _settled_start(problem: Problem, theta: np.ndarray, p: int) -> Start:

@@ -232,6 +232,7 @@ def settle(problem: Problem, start: Instant) -> Equilibrium:
     found = search
     if real is not start:
         start.state.z[:], start.state.lam[:] = real.state.z, real.state.lam
+        start.work.kin.expected[:] = real.work.kin.expected
         start.state.z[held] = initial[held]
         found = Statics(problem, start, problem.hold)
         found.polish(held, rows)
@@ -268,6 +269,7 @@ def _sharing(start: Instant, problem: Problem, dtheta: np.ndarray) -> Instant:
 def _real_part(problem: Problem, start: Instant) -> Instant:
     real = Instant(problem, np.ascontiguousarray(start.theta.real), np.zeros((start.theta.size, 0)))
     real.state.z[:] = start.state.z.real
+    real.work.kin.expected[:] = start.work.kin.expected
     return real
 
 

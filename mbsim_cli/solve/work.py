@@ -10,14 +10,16 @@ from mbsim_cli.kernels.algorithms.constraints import LINE_SIZE
 from mbsim_cli.kernels.algorithms.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.resting_variation import resting
 from mbsim_cli.kernels.algorithms.sparsity import Sparsity, sparsity
-from mbsim_cli.kernels.algorithms.workspace import composite, kinematics, touch, twists
+from mbsim_cli.kernels.algorithms.turning import turns
+from mbsim_cli.kernels.algorithms.workspace import Kinematics, composite, kinematics, touch, twists
 from mbsim_cli.kernels.drivers.linearise import Linearisation
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import SensitivityWork, Work
 from mbsim_cli.kernels.integrators.ali3p import Control, Equations, State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, OfProjections, Sensitivity
 from mbsim_cli.kernels.integrators.multiplier_range import Range
-from mbsim_cli.model.layout import MEASURE_SIZE, Model
+from mbsim_cli.model.codes import Measure
+from mbsim_cli.model.layout import MEASURE_SIZE, STARTS_NEAR, Model
 from mbsim_cli.model.problem import Options
 
 MOTION_FOR_GRADIENT = 1e-2  # accelerations must be this much more accurate than gradients are asked to be
@@ -89,12 +91,19 @@ def sensitivity(model: Model, p: int, dtype: type) -> Sensitivity:
     return Sensitivity(*(zeros((k, p), dtype) for k in (n, n, n, m, m, m)))
 
 
+def grounded(model: Model, theta: np.ndarray) -> Kinematics:
+    """Allocate Kinematics with the ground in place, and angles read where they start."""
+    kin, angles = kinematics(model, theta.dtype.type), model.measures.kind == Measure.ANGLE
+    set_ground(theta, kin)
+    kin.expected[angles] = theta[model.measures.theta[angles] + STARTS_NEAR].real
+    return kin
+
+
 def work(model: Model, theta: np.ndarray) -> Work:
     """Allocate the work of a motion."""
     _, n, m = sizes(model)
     dtype = theta.dtype.type
-    kin = kinematics(model, dtype)
-    set_ground(theta, kin)
+    kin = grounded(model, theta)
     structure, eq = sparsity(model), equations(model, dtype)
     return Work(
         kin,
@@ -107,6 +116,7 @@ def work(model: Model, theta: np.ndarray) -> Work:
         state(model, dtype),
         np.zeros((2, n), dtype),
         Range(zeros((n, padded(n)), dtype), np.zeros(max(1, n), np.int64)),
+        turns(model),
     )
 
 
@@ -145,7 +155,9 @@ def record(model: Model, rows: int, dtype: type) -> Record:
     motion, others = (
         [np.zeros((rows, k), dtype) for k in counts] for counts in ((n, n, n, m, m, m), (m, sensor_width(model), 3))
     )
-    return Record(np.zeros(rows), *motion, np.zeros(rows, np.int64), np.zeros((rows, 3)), *others)
+    turning = (model.measures.kind == Measure.ANGLE).any()
+    expected = np.zeros((rows, model.measures.kind.size if turning else 0))
+    return Record(np.zeros(rows), *motion, np.zeros(rows, np.int64), np.zeros((rows, 3)), *others, expected)
 
 
 def sensitivity_record(

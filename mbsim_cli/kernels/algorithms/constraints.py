@@ -25,6 +25,7 @@ from mbsim_cli.kernels.elements.measures import (
     line_rates,
     measure_value,
     moved,
+    unwrapped,
     vary_line,
     wrap_angle,
 )
@@ -169,7 +170,8 @@ def measure_factors(model, theta, k, kin):
     measures = model.measures
     Ra, ra = pose_of(kin, model.pairs.a[measures.pair[k]])
     Rb, rb = pose_of(kin, model.pairs.b[measures.pair[k]])
-    return measure_value(measures.kind[k], theta, measures.theta[k], Ra, ra, Rb, rb)
+    g, x, u = measure_value(measures.kind[k], theta, measures.theta[k], Ra, ra, Rb, rb)
+    return unwrapped(measures.kind[k], g, kin.expected[k]), x, u
 
 
 @inlined

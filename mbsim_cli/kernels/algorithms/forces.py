@@ -10,7 +10,7 @@ from mbsim_cli.kernels.algorithms.constraints import coordinate_measure, coordin
 from mbsim_cli.kernels.algorithms.motion_forces import drag_of, find_contact, follows_motion, is_tyre, motion_wrench
 from mbsim_cli.kernels.elements.force_law import measure_force
 from mbsim_cli.kernels.elements.laws import law_value
-from mbsim_cli.kernels.elements.measures import is_force_line, is_geometric, line, measure_value, point_of
+from mbsim_cli.kernels.elements.measures import is_force_line, is_geometric, line, measure_value, point_of, unwrapped
 from mbsim_cli.kernels.elements.tyre import tyre_wrench
 from mbsim_cli.model.codes import Axes, Force
 from mbsim_cli.model.layout import NONE
@@ -70,6 +70,7 @@ def measure_and_rate(model, theta, k, kin):
     Ra, ra = pose_of(kin, a)
     Rb, rb = pose_of(kin, b)
     g, x, u = measure_value(kind, theta, measures.theta[k], Ra, ra, Rb, rb)
+    g = unwrapped(kind, g, kin.expected[k])
     L = line(is_force_line(kind), x, u)
     return g, dot6(sub6(at_origin(kin.V, kin, b), at_origin(kin.V, kin, a)), L), L
 

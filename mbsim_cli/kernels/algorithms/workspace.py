@@ -27,6 +27,7 @@ class Kinematics(NamedTuple):
     S2: np.ndarray  # (n, 6) their second time derivatives
     inertia: np.ndarray  # (nb + 1, 10) mass, first and second moments about ref
     contacts: np.ndarray  # (nf, 54) of tyres, as ``element_forces`` and ``sense`` leave them
+    expected: np.ndarray  # (nm,) value near which an angle between bodies is read, see ``turning``
 
 
 class Composite(NamedTuple):
@@ -55,7 +56,7 @@ def kinematics(model, dtype=np.float64):
     nb, n, z = model.tree.parent.size, model.tree.column_kind.size, np.zeros
     body = [z((nb + 1, k), dtype) for k in (9, 3, 3, 6, 6)]
     columns, contacts = (z((n, 6), dtype) for _ in range(3)), z((model.forces.kind.size, CONTACT_SIZE), dtype)
-    return Kinematics(*body, *columns, z((nb + 1, 10), dtype), contacts)
+    return Kinematics(*body, *columns, z((nb + 1, 10), dtype), contacts, z(model.measures.kind.size))
 
 
 def composite(model, dtype=np.float64):

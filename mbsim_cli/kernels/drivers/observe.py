@@ -4,6 +4,7 @@ from mbsim_cli.kernels._jit import entry, kernel
 from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.sensor_variation import vary_sensors
 from mbsim_cli.kernels.algorithms.sensors import kinetic_energy, other_power, potential_energy, sense
+from mbsim_cli.kernels.algorithms.turning import expect_recorded
 from mbsim_cli.kernels.algorithms.variation import vary_kinematics
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
 
@@ -23,6 +24,7 @@ def observe_rows(model, theta, at_center, directions, kin, tw, record, d_record,
         z, zd, zdd, force = record.position[row], record.velocity[row], record.acceleration[row], record.reaction[row]
         position_kinematics(model.tree, theta, z, at_center, kin)
         motion_kinematics(model.tree, theta, z, zd, zdd, kin)
+        expect_recorded(record.expected, row, kin)
         sense(model, theta, t, z, zd, zdd, force, kin, record.sensors[row])
         energy[0] = kinetic_energy(model.tree, kin)
         energy[1] = potential_energy(model, theta, z, kin)

@@ -8,6 +8,7 @@ from mbsim_cli.kernels.algorithms.constraints import constraints
 from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.reaction_variation import vary_joint_forces, vary_reactions
 from mbsim_cli.kernels.algorithms.reactions import joint_forces, multiplier_forces, react
+from mbsim_cli.kernels.algorithms.turning import expect_recorded
 from mbsim_cli.kernels.algorithms.variation import vary_kinematics
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
 
@@ -26,6 +27,7 @@ def observe_reactions(
         position_kinematics(model.tree, theta, z, at_center, kin)
         motion_kinematics(model.tree, theta, z, zd, zdd, kin)
         constraints(model, theta, t, z, kin, eq.phi, eq.J, eq.lines)
+        expect_recorded(record.expected, row, kin)
         joint_forces(model, theta, t, z, zd, multiplier[row], eq.lines, kin, comp, eq.Q)
         react(model, theta, reactions, z, multiplier[row], eq.lines, eq.Q, kin, comp, out[row])
         if directions.dtheta.shape[1] > 0:

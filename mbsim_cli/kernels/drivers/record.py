@@ -23,6 +23,7 @@ class Record(NamedTuple):
     reaction: np.ndarray  # (N, m) multipliers that the projected accelerations belong to
     sensors: np.ndarray  # (N, width), by ``observe``
     energy: np.ndarray  # (N, 3) kinetic, potential, power of all else, by ``observe``
+    expected: np.ndarray  # (N, nm) where angles between bodies are read, or (N, 0) where there are none
 
 
 class SensitivityRecord(NamedTuple):

@@ -12,6 +12,7 @@ from mbsim_cli.kernels._jit import entry, kernel
 from mbsim_cli.kernels._views import as_column
 from mbsim_cli.kernels.algebra.whole import add_scaled, copy_to
 from mbsim_cli.kernels.algorithms.newton_matrix import composite_inertia, newton_matrix
+from mbsim_cli.kernels.algorithms.turning import expect_angles, follow_angles
 from mbsim_cli.kernels.drivers.observe import observe_rows
 from mbsim_cli.kernels.drivers.record import write_instant
 from mbsim_cli.kernels.drivers.stepping import is_finite
@@ -40,6 +41,7 @@ class Work(NamedTuple):
     before: tuple
     corrections: np.ndarray  # (2, n)
     reach: tuple  # multiplier_range.Range
+    turns: tuple  # Turns
 
 
 class SensitivityWork(NamedTuple):
@@ -80,8 +82,10 @@ def run(
     scale, fresh, contraction, row, total = progress.scale, progress.fresh, progress.contraction, filled, 0
     kin, eq, comp = work.kin, work.eq, work.comp
     seen, varies, constrained = 0, sens.z.shape[1] > 0, state.lam.size > 0
+    status, done = Status.OK, steps
     for step in range(first + 1, first + steps + 1):
         t = step * control.h
+        expect_angles(control.h, work.turns, kin)
         predict(control.h, state, work.last, work.before)
         if varies:
             predict_sensitivities(control.h, sens)
@@ -146,9 +150,13 @@ def run(
         if status == Status.OK and not is_finite(state, sens):
             status = Status.NOT_FINITE
         if status != Status.OK:
-            return status.value, step - first - 1, scale, False, contraction, total
+            done, fresh = step - first - 1, False
+            break
+        follow_angles(model, theta, kin, work.turns)
         if step % interval == 0:
             write_row(t, count, error, control.mass_projection, state, sens, eq, record, d_record, row)
+            if record.expected.shape[1] > 0:
+                copy_to(kin.expected, record.expected[row])
             row += 1
             if row - seen >= ROWS_IN_CACHE:
                 observe_rows(
@@ -156,7 +164,7 @@ def run(
                 )
                 seen = row
     observe_rows(model, theta, control.at_center, directions, kin, extra.twists, record, d_record, seen, row)
-    return Status.OK.value, steps, scale, fresh, contraction, total
+    return status.value, done, scale, fresh, contraction, total
 
 
 @kernel

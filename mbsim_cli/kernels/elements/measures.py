@@ -261,6 +261,14 @@ def wrap_angle(kind, value):
 
 
 @inlined
+def unwrapped(kind, value, expected):
+    """An angle by as many turns more or less as bring it nearest to the one expected; others pass unchanged."""
+    if kind == Measure.ANGLE:
+        return value - 2.0 * np.pi * np.round((value.real - expected) / (2.0 * np.pi))
+    return value
+
+
+@inlined
 def factor_rates(kind, theta, o, Ra, g, x, u, a, b):
     """(x', x'') and (u', u'') of the factors of a line; a, b are the motions (V, A) of the bodies."""
     if kind == Measure.PROJECTION:
