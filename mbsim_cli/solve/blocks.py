@@ -1,7 +1,10 @@
 """Blocks of stored instants from the rows that kernels have filled."""
 
+from typing import Any
+
 import numpy as np
 
+from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.problem import Block
 from mbsim_cli.solve.reactions import ReactionReader
@@ -44,3 +47,16 @@ def with_reactions(
         np.concatenate([record.sensors, values], axis=1),
         np.concatenate([d_record.sensors, derivatives], axis=1),
     )
+
+
+class BrokenOff(AnalysisError):
+    """A run that failed after the instants of ``block``."""
+
+    def __init__(self, sentence: str, block: Block) -> None:
+        super().__init__(sentence)
+        self.block = block
+
+
+def first_rows(group: Any, count: int) -> Any:
+    """The first rows of every array in a named tuple."""
+    return type(group)(*(array[:count] for array in group))

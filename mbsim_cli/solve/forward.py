@@ -6,15 +6,18 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels._simd import empty
+from mbsim_cli.kernels.drivers.follow import follow_rows
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import Progress, run
 from mbsim_cli.kernels.integrators.ali3p import Control
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.problem import WORK, Block, Options, Problem
+from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import work as allocate
-from mbsim_cli.solve.blocks import block_of
+from mbsim_cli.solve.blocks import BrokenOff, block_of, first_rows
 from mbsim_cli.solve.consistency import Consistency
-from mbsim_cli.solve.initial import CLOSED, Initial, assemble
+from mbsim_cli.solve.failure import Diagnosis
+from mbsim_cli.solve.initial import Initial, assemble, open_rows
 from mbsim_cli.solve.open_tree import OpenTreeSimulation
 from mbsim_cli.solve.reactions import reader_of
 from mbsim_cli.solve.status import sentence
@@ -33,10 +36,14 @@ class Simulation:
         self.control: Control = allocate.control(problem.options, redundant=start.redundant.size > 0)
         self.state = start.state
         self.work = allocate.work(self.model, self.theta)
+        self.work.kin.expected[:] = start.expected
+        self.work.turns.value[:] = start.expected[self.work.turns.measure]
         for earlier in (self.work.last, self.work.before):
             earlier.zdd[:], earlier.lam[:] = self.state.zdd, self.state.lam
         self.progress = Progress(int(Status.OK), 0, 0.0, False, np.inf, 0)
         self.step = 0
+        self.rank, self.started = start.rank, self.state.z.copy()
+        self.reached = self.started  # (n,) at the latest stored instant
         wanted = problem.options.sensitivity == "ddm"
         dtheta = start.dtheta if wanted else start.dtheta[:, :0]
         self.p = problem.theta_rho.shape[1] if wanted else 0
@@ -58,10 +65,12 @@ class Simulation:
         for stored, start in zip(d_record[:4], self.sens[:4], strict=True):
             stored[0] = start
         record.reaction[0], d_record.reaction[0] = self.state.lam, self.sens.lam
+        if self.work.turns.measure.size:  # nothing to compile for otherwise
+            follow_rows(self.model, self.theta, self.work.kin, self.work.turns, record)
         return self._run(0, 1, record, d_record)
 
     def advance(self, steps: int) -> Block:
-        """The next ``steps`` steps; raise AnalysisError where one fails."""
+        """The next ``steps`` steps; raise BrokenOff, with those before, where one fails."""
         interval = self.problem.options.output_interval
         return self._run(steps, 0, *self._records((self.step + steps) // interval - self.step // interval))
 
@@ -78,12 +87,18 @@ class Simulation:
             self.progress, self.directions, self.state, self.sens, self.work, self.extra, filled, record, d_record,
         )  # fmt: skip
         self.progress = Progress(*progress)
+        interval = self.problem.options.output_interval
+        rows = filled + (self.step + self.progress.steps) // interval - self.step // interval
         self.step += self.progress.steps
-        if self.progress.status != Status.OK:
-            self._fail(self.progress.status)
-        work = np.zeros((record.time.size, len(WORK)), np.int64)
+        record, d_record = first_rows(record, rows), first_rows(d_record, rows)
+        work = np.zeros((rows, len(WORK)), np.int64)
         judged = self._judged(record, d_record)
-        return block_of(record, d_record, self.p, record.iterations, work, self.reactions, *judged)
+        block = block_of(record, d_record, self.p, record.iterations, work, self.reactions, *judged)
+        if rows:
+            self.reached = block.position[-1]
+        if self.progress.status != Status.OK:
+            raise BrokenOff(self._failure(), block)
+        return block
 
     def _judged(self, record: Record, d_record: SensitivityRecord) -> tuple[np.ndarray, np.ndarray]:
         """Which directions break equations (rows, p), and which multipliers are free (rows, m), at every instant."""
@@ -103,10 +118,15 @@ class Simulation:
         for array in (self.directions.dtheta, *self.sens):
             array[:, broken] = 0.0
 
-    def _fail(self, status: int) -> None:
+    def _failure(self) -> str:
+        """What went wrong in the step after the last one, as a sentence."""
         time = (self.step + 1) * self.control.h
-        worst = int(np.argmax(np.abs(self.work.eq.phi))) if self.work.eq.phi.size else None
-        raise AnalysisError(sentence(Status(status), time, self.problem, worst, self.work.eq.phi))
+        status = Status(self.progress.status)
+        if self.dtype is np.float64:
+            found = Diagnosis(self.problem, self.theta, time).sentence(status, self.started, self.rank, self.reached)
+            if found is not None:
+                return found
+        return sentence(status, time, self.problem, self.state.zdd, self.work.eq.phi)
 
 
 def start(problem: Problem, theta: np.ndarray | None = None) -> Simulation | OpenTreeSimulation:
@@ -120,10 +140,13 @@ def start(problem: Problem, theta: np.ndarray | None = None) -> Simulation | Ope
 
 def require_assembled(problem: Problem, residual: np.ndarray) -> None:
     """Raise AnalysisError where constraints (m,) stay open at the start."""
-    if np.abs(residual).max(initial=0.0) > CLOSED:
-        worst = int(np.argmax(np.abs(residual)))
-        name = problem.names.constraints[worst]
-        raise AnalysisError(f"the mechanism cannot be assembled: '{name}' stays open by {abs(residual[worst]):.3g}")
+    worst = open_rows(problem.model, problem.theta, residual)[-1:]
+    for row in worst:
+        gap, unit = abs(residual[row]), scales_of(problem.model, problem.theta).names[row]
+        raise AnalysisError(
+            f"no start was found at which the mechanism is assembled: '{problem.names.constraints[row]}' stays open by "
+            f"{gap:.3g} {unit}"
+        )
 
 
 def forward(problem: Problem, *, theta: np.ndarray | None = None, block_steps: int | None = None) -> Iterator[Block]:
@@ -137,7 +160,13 @@ def forward(problem: Problem, *, theta: np.ndarray | None = None, block_steps: i
     yield simulation.first_block()
     size = block_steps or _block_steps(problem, simulation.p)
     while simulation.step < total:
-        yield simulation.advance(min(size, total - simulation.step))
+        try:
+            block = simulation.advance(min(size, total - simulation.step))
+        except BrokenOff as failure:
+            if len(failure.block.time):
+                yield failure.block
+            raise
+        yield block
 
 
 def _block_steps(problem: Problem, p: int) -> int:

@@ -19,9 +19,14 @@ _ADVICE = {
 }
 
 
-def sentence(status: Status, time: float, problem: Problem, worst: int | None, phi: np.ndarray) -> str:
-    """Describe a failure at ``time``; ``worst`` is the most violated constraint."""
+def sentence(status: Status, time: float, problem: Problem, zdd: np.ndarray, phi: np.ndarray) -> str:
+    """Describe a failure at ``time`` by the accelerations (n,) and constraints (m,) of the last iterate."""
+    names, size = problem.names, np.abs(zdd)
     where = ""
-    if worst is not None:
-        where = f"; the most violated constraint is '{problem.names.constraints[worst]}' ({abs(phi[worst]):.2g})"
+    if phi.size:
+        worst = int(np.argmax(np.abs(phi)))
+        where = f"; the most violated constraint is '{names.constraints[worst]}' ({abs(phi[worst]):.2g})"
+    elif size.size:
+        worst = int(np.argmax(np.where(np.isfinite(size), size, np.inf)))
+        where = f"; the largest acceleration is that of '{names.coordinates[worst]}' ({size[worst]:.2g})"
     return f"{_CAUSES[status]} at t = {time:.6g} s{where}; {_ADVICE[status]}"

@@ -1,0 +1,64 @@
+"""The unit of length that fits a mechanism, and with it units of coordinates and constraints.
+
+What is near zero, well determined or closed must not depend on whether a mechanism is a millimetre or a hundred
+kilometres large. So closing measures lengths in the power of 1024 m, such as about a millimetre, a metre or a
+kilometre, that is near its size; a power of two, so that numbers change without round-off.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.model.codes import Column, Measure
+from mbsim_cli.model.layout import P_A, P_B, P_C, P_P, Model
+
+STEP = 1024.0  # from one unit of length to the next
+LENGTHS = (Measure.PROJECTION, Measure.DISTANCE)
+
+
+class Scales(NamedTuple):
+    """In what coordinates and constraints are measured: m times a power of 1024, rad, or plain numbers."""
+
+    length: float  # m
+    columns: np.ndarray  # (n,)
+    rows: np.ndarray  # (m,)
+    names: tuple[str, ...]  # of the rows, before scaling: m, rad or nothing
+
+
+def scales_of(model: Model, theta: np.ndarray, measures: np.ndarray | None = None) -> Scales:
+    """Scales at the numbers ``theta``; rows are those of ``measures``, or of the constraints."""
+    measures = model.constraints.measure if measures is None else measures
+    theta = np.asarray(theta).real
+    slides = model.tree.column_kind <= Column.TRANSLATION_Z
+    length = _unit_near(_extent(model, theta, slides))
+    names = tuple(_row_unit(model, theta, int(k), slides, length) for k in measures)
+    rows = np.array([length if name == "m" else 1.0 for name in names])
+    return Scales(length, np.where(slides, length, 1.0), rows, names)
+
+
+def _extent(model: Model, theta: np.ndarray, slides: np.ndarray) -> float:
+    """Largest length among the points of joints and measures, else among initial displacements, m."""
+    geometric = model.measures.theta[model.measures.kind <= Measure.DISTANCE]
+    starts = np.concatenate([model.tree.theta + P_P, model.tree.theta + P_C, geometric + P_A, geometric + P_B])
+    initial = model.tree.initial[0] + np.flatnonzero(slides)
+    points = np.abs(theta[starts[:, None] + np.arange(3)]).max(initial=0.0)
+    return float(points or np.abs(theta[initial]).max(initial=0.0))
+
+
+def _unit_near(extent: float) -> float:
+    return STEP ** float(np.round(np.log(extent) / np.log(STEP))) if extent > 0.0 else 1.0
+
+
+def _row_unit(model: Model, theta: np.ndarray, k: int, slides: np.ndarray, length: float) -> str:
+    """Unit of a measure; that of a sum of coordinates is the unit of its largest term."""
+    measures, kind = model.measures, model.measures.kind[k]
+    if kind == Measure.EULER_NORM:
+        return ""
+    if kind != Measure.COORDINATES:
+        return "m" if kind in LENGTHS else "rad"
+    which = measures.coordinate[measures.first[k] : measures.first[k + 1]]
+    factors = np.abs(theta[measures.theta[k] : measures.theta[k] + which.size])
+    largest = which[int(np.argmax(factors * np.where(slides[which], length, 1.0)))]
+    if slides[largest]:
+        return "m"
+    return "rad" if model.tree.column_kind[largest] < Column.EULER_0 else ""

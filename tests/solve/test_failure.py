@@ -1,0 +1,99 @@
+"""A run that fails keeps the motion before, and says when, where and in what way it failed."""
+
+import json
+
+import h5py
+import numpy as np
+import pytest
+
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.model.codes import Status
+from mbsim_cli.solve.blocks import BrokenOff
+from mbsim_cli.solve.failure import Diagnosis
+from mbsim_cli.solve.forward import forward
+from mbsim_cli.solve.initial import assemble as assemble_start
+from tests.assembly.texts import assemble
+from tests.cli.conftest import mbsim  # noqa: F401, a fixture
+
+DRIVEN = """
+gravity: [0, -9.81, 0]
+points:
+  A: {ground: [0, 0, 0], crank: [0, 0, 0]}
+  B: {crank: [1, 0, 0], rod: [0, 0, 0]}
+  C: {rod: [1, 0, 0], rocker: [ROCKER, 0, 0]}
+  D: {rocker: [0, 0, 0], ground: [GROUND, 0, 0]}
+bodies:
+  crank: {mass: 1, inertia: {zz: 0.5}}
+  rod: {mass: 0.3, center_of_mass: [0.5, 0, 0], inertia: {zz: 0.03}}
+  rocker: {mass: 0.3, center_of_mass: [0.4, 0, 0], inertia: {zz: 0.03}}
+joints:
+  A: {type: revolute, bodies: [ground, crank], point: A, axis: z}
+  B: {type: revolute, bodies: [crank, rod], point: B, axis: z, initial: {angle: -0.5}}
+  C: {type: revolute, bodies: [rod, rocker], point: C, axis: z}
+  D: {type: revolute, bodies: [ground, rocker], point: D, axis: z, initial: {angle: 1.5}}
+constraints:
+  drive: {type: motion, coordinate: A.angle, law: {type: polynomial, coefficients: [1, 1]}}
+sensors: {turn: {type: coordinate, coordinate: A.angle}}
+objectives: {end: {final: turn}}
+"""
+LOCKS = DRIVEN.replace("ROCKER", "1").replace("GROUND", "1.5")
+LIMIT = float(np.arccos(-0.25))  # angle of the crank at which rod and rocker are stretched
+ANALYSIS = "analysis: {type: forward_dynamics, step: 1e-2, duration: 4}\n"
+
+
+def broken(problem):
+    """The blocks of a run that fails, and its sentence."""
+    blocks = []
+    with pytest.raises(BrokenOff) as caught:
+        blocks.extend(forward(problem) if False else [])
+        for block in forward(problem):
+            blocks.append(block)
+    return blocks, str(caught.value)
+
+
+def test_a_mechanism_that_locks(tmp_path):
+    blocks, sentence = broken(assemble(tmp_path, LOCKS, step=1e-2, duration=4.0).problem)
+    time, turn = (np.concatenate([getattr(b, name) for b in blocks]) for name in ("time", "sensors"))
+    assert LIMIT - 1 - 0.05 < time[-1] < LIMIT - 1
+    assert turn[:, 0] == pytest.approx(1.0 + time, abs=1e-8)  # sensors of the last rows, too
+    assert np.isfinite(turn).all()
+    said = float(sentence.partition("at t = ")[2].partition(" s")[0])
+    assert said == pytest.approx(time[-1] + 0.01)
+    assert "locks" in sentence and "'C'" in sentence and " m;" in sentence and "'drive'" in sentence
+
+
+def test_the_result_keeps_the_motion_up_to_the_failure(tmp_path, mbsim):  # noqa: F811
+    (tmp_path / "locks.yaml").write_text("mbsim: 1\n" + LOCKS + ANALYSIS)
+    done = mbsim("run", "locks.yaml", "--json")
+    report = json.loads(done.out)
+    assert done.code == 4 and "locks" in report["message"] and report["partial"].endswith("locks.h5.partial")
+    with h5py.File(tmp_path / "locks.h5.partial") as file:
+        assert LIMIT - 1 - 0.05 < file["time"][-1] < LIMIT - 1
+        assert len(file["sensors/turn"]) == len(file["time"]) > 70
+        assert "locks" in file["meta/warnings"].asstr()[0]
+
+
+def test_a_singular_position(tmp_path):
+    """A parallelogram that lies flat: there it can go on in two ways."""
+    text = DRIVEN.replace("ROCKER", "1").replace("GROUND", "1").replace("coefficients: [1, 1]", "coefficients: [1, -1]")
+    problem = assemble(tmp_path, text.replace("angle: 1.5", "angle: 1").replace("angle: -0.5", "angle: -1")).problem
+    start = assemble_start(problem)
+    flat = np.zeros(3)
+    sentence = Diagnosis(problem, start.theta, 1.0).sentence(Status.SINGULAR, start.state.z, start.rank, flat + 1e-4)
+    assert "singular position at t = 1 s" in sentence and "'C'" in sentence
+    assert Diagnosis(problem, start.theta, 0.0).sentence(
+        Status.NO_CONVERGENCE, start.state.z, start.rank, start.state.z
+    ) is None  # fmt: skip
+
+
+def test_no_convergence_names_coordinate_and_time(tmp_path):
+    """A force that jumps up to be as stiff as no step resolves; the open tree has no constraint to name."""
+    text = """
+bodies: {a: {mass: 1}}
+joints: {slide: {type: prismatic, bodies: [ground, a], point: origin, axis: x}}
+vectors: {x: {all: [1, 0, 0]}}
+forces: {blow: {type: drive, coordinate: slide.displacement, law: {type: polynomial, coefficients: [0, 0, 1e300]}}}
+sensors: {x: {type: coordinate, coordinate: slide.displacement}}
+"""
+    with pytest.raises(AnalysisError, match=r"at t = .* s; the largest acceleration is that of 'slide.displacement'"):
+        list(forward(assemble(tmp_path, text, step=1e3, duration=1e7).problem))
