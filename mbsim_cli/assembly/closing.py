@@ -1,22 +1,20 @@
 """Closing of loops at t = 0: which coordinates the others determine, and what stays open."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from mbsim_cli.assembly.equations import Equations
-from mbsim_cli.assembly.groups import Group, System, groups
+from mbsim_cli.assembly.groups import Group, Scaled, groups
 from mbsim_cli.assembly.kinematics import Poses, poses
-from mbsim_cli.assembly.rank import RANK_TOLERANCE, dependent_rows, determined, rank, unit_rows
-from mbsim_cli.assembly.vectors import Scalar
+from mbsim_cli.assembly.rank import dependent_rows, determined, rank, unit_rows
+from mbsim_cli.assembly.search import CLOSED, Found, Search
+from mbsim_cli.model.codes import Column
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.model.scales import Scales, scales_of
 
-MAX_ITERATIONS = 100
-CLOSED = 1e-9  # m or rad
-SOLVED = 1e-13
-CHOICES = 3
-LIGHTEST, HEAVIEST = 1e-4, 1e8  # damping of Newton's steps
+Accepts = Callable[[np.ndarray], bool]
 
 
 @dataclass(frozen=True)
@@ -30,8 +28,9 @@ class Part:
     J: np.ndarray  # (k, l), rows scaled to unit length
     redundant: list[int]  # equations that follow from earlier ones
     conflict: int  # by how many too many coordinates are declared independent
-    held: np.ndarray  # (l,) bool: coordinates that kept their initial values
+    held: np.ndarray  # (l,) bool: coordinates that kept their initial values, or the nearest to them
     held_velocity: np.ndarray  # (l,) bool: rates that can keep theirs
+    found: Found  # how
 
 
 @dataclass(frozen=True)
@@ -41,9 +40,33 @@ class Closing:
     parts: list[Part]
     z: np.ndarray  # (n,)
     at: Poses
-    phi: np.ndarray  # (m,)
+    phi: np.ndarray  # (m,) m or rad
     held: np.ndarray  # (n,) bool
     held_velocity: np.ndarray  # (n,) bool
+    scales: Scales
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether all constraints are met."""
+        return bool((self.gaps <= CLOSED).all())
+
+    @property
+    def gaps(self) -> np.ndarray:
+        """What stays open (m,), lengths in the mechanism's unit."""
+        return np.abs(self.phi) / self.scales.rows[: len(self.phi)]
+
+    @property
+    def closures(self) -> int:
+        """Different closed positions that were found."""
+        return max((part.found.closures for part in self.parts), default=1)
+
+    @property
+    def moved(self) -> np.ndarray:
+        """Mask (n,) of coordinates that had to leave their declared values."""
+        mask = np.zeros(len(self.z), dtype=bool)
+        for part in self.parts:
+            mask[part.columns] = part.found.moved
+        return mask
 
     @property
     def J(self) -> np.ndarray:
@@ -86,74 +109,56 @@ class Closing:
         return self.J.shape[1] - rank(np.delete(self.J, rows, axis=0))
 
 
-def close(equations: Equations, stated: np.ndarray) -> Closing:
+def close(equations: Equations, stated: np.ndarray, stated_velocity: np.ndarray, accepts: Accepts) -> Closing:
     """Find coordinates that satisfy the equations, starting from the declared ones.
 
     Where fewer coordinates are declared independent than the mechanism has degrees of freedom, further ones keep their
-    initial values: of those that determine the others well, first the ``stated`` ones (n,).
+    initial values: of those that determine the others well, first the ``stated`` ones (n,); of rates those of
+    ``stated_velocity`` (n,). ``accepts`` tells whether a closed position is one of the mechanism.
     """
     problem = equations.problem
     tree, theta = problem.model.tree, problem.theta.tolist()
     n, first = len(tree.column_kind), tree.initial[0]
-    parts = [_close(group, theta, problem, stated) for group in groups(equations)]
+    scales = scales_of(problem.model, problem.theta, np.array([row[0] for row in equations.rows], dtype=int))
+    parts = [_close(group, theta, problem, (stated, stated_velocity), scales, accepts) for group in groups(equations)]
     z, phi = problem.theta[first : first + n].copy(), np.zeros(equations.m)
     held, held_velocity = np.ones((2, n), dtype=bool)
     for part in parts:
         z[part.columns], phi[part.rows] = part.z, part.phi
         held[part.columns], held_velocity[part.columns] = part.held, part.held_velocity
-    return Closing(parts, z, poses(tree, theta, z.tolist()), phi, held, held_velocity)
+    return Closing(parts, z, poses(tree, theta, z.tolist()), phi, held, held_velocity, scales)
 
 
-def _close(group: Group, theta: list[float], problem: Problem, stated: np.ndarray) -> Part:
-    """Close one group of equations."""
-    equations, columns = group.equations, group.columns
-    rows, m = equations.of_position, equations.m
-    free, stated = ~problem.independent[columns], stated[columns]
-    start = problem.theta[problem.model.tree.initial[0] + columns]
-    dependent = determined(equations.at(theta, start)[1][rows], free, stated)
-    for _ in range(CHOICES):
-        z = newton(equations, theta, start, dependent)
-        phi, J = equations.at(theta, z)
-        better = determined(J[rows], free, stated)
-        if len(better) <= rank(J[np.ix_(rows, dependent)]):
-            break
-        dependent = better
+def scaled_group(group: Group, problem: Problem, scales: Scales) -> Scaled:
+    """Equations of a group, lengths in the mechanism's unit."""
+    kinds = problem.model.tree.column_kind[group.columns]
+    turns = (kinds >= Column.ROTATION_X) & (kinds <= Column.ROTATION_Z)
+    return Scaled(group.equations, scales.rows[group.every_row], scales.columns[group.columns], turns)
+
+
+def _close(
+    group: Group, theta: list[float], problem: Problem, stated: tuple[np.ndarray, np.ndarray], scales: Scales,
+    accepts: Accepts,
+) -> Part:  # fmt: skip
+    """Close one group of equations, lengths measured in the mechanism's unit."""
+    columns, m = group.columns, group.equations.m
+    equations = scaled_group(group, problem, scales)
+    free, stated_angle, stated_rate = ~problem.independent[columns], stated[0][columns], stated[1][columns]
+    start = problem.theta[problem.model.tree.initial[0] + columns] / equations.columns
+    search = Search(equations, theta, start, free, stated_angle, lambda z: accepts(z * equations.columns))
+    found = search.find() if group.geometric else search.keep()
+    z, rows = found.z, equations.of_position
+    phi, J = equations.at(theta, z)
     scaled = unit_rows(J)
     held, held_velocity = np.ones((2, len(columns)), dtype=bool)
-    held[dependent] = False
-    held_velocity[determined(scaled, free, stated, beyond=True)] = False
-    conflict = _conflict(scaled[rows], len(rows) - len(equations.initial_measures), free)
-    redundant = [int(group.rows[row]) for row in dependent_rows(scaled[:m])]
-    return Part(group.rows, columns, z, phi[:m], scaled[:m], redundant, conflict, held, held_velocity)
-
-
-def newton(equations: System, theta: Sequence[Scalar], start: np.ndarray, dependent: list[int]) -> np.ndarray:
-    """Solve for the dependent coordinates by Newton, damped where it must be (Levenberg, Marquardt).
-
-    Returns the nearest it came, (n,).
-    """
-    z, damping, rows = start.copy(), 0.0, equations.of_position
-    phi, J = equations.at(theta, z)
-    for _ in range(MAX_ITERATIONS if dependent else 0):
-        size = np.linalg.norm(phi[rows])
-        if size < SOLVED or damping > HEAVIEST:
-            break
-        trial = z.copy()
-        trial[dependent] += _damped_step(J[np.ix_(rows, dependent)], phi[rows], damping)
-        attempt, slope = equations.at(theta, trial)
-        if np.linalg.norm(attempt[rows]) < size:
-            z, phi, J = trial, attempt, slope
-            damping = damping / 10.0 if damping > LIGHTEST else 0.0
-        else:
-            damping = max(10.0 * damping, LIGHTEST)
-    return z
-
-
-def _damped_step(J: np.ndarray, phi: np.ndarray, damping: float) -> np.ndarray:
-    """Step that minimises |J step + phi|^2 + damping |step|^2."""
-    if damping == 0.0:
-        return np.linalg.lstsq(J, -phi, rcond=RANK_TOLERANCE)[0]
-    return np.linalg.solve(J.T @ J + damping * np.eye(J.shape[1]), -J.T @ phi)
+    held[found.dependent] = False
+    held_velocity[determined(scaled, free, stated_angle | stated_rate, beyond=True, last=stated_rate)] = False
+    if np.abs(phi[rows]).max(initial=0.0) > CLOSED:  # the smallest gap is where equations lose their rank
+        scaled = unit_rows(equations.at(theta, search.generic())[1])
+    conflict = _conflict(scaled[rows], sum(row < m for row in rows), free)
+    redundant = [int(group.rows[row]) for row in dependent_rows(unit_rows(J)[:m])]
+    z, open_rows = z * equations.columns, phi[:m] * equations.rows[:m]
+    return Part(group.rows, columns, z, open_rows, unit_rows(J)[:m], redundant, conflict, held, held_velocity, found)
 
 
 def _conflict(J: np.ndarray, first_declared: int, free: np.ndarray) -> int:

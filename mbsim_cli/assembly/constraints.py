@@ -69,7 +69,7 @@ class ConstraintTable:
             case "coupling":
                 self._add_target(name, self._coupling(spec, path), spec.offset, law)
             case "motion":
-                self._add(name, measures.coordinate(spec.coordinate, f"{path}.coordinate"), lambda: (0.0,), law)
+                self._add_target(name, measures.coordinate(spec.coordinate, f"{path}.coordinate"), spec.offset, law)
             case "point_on_plane":
                 (carrier, origin), (_, normal) = split(spec.plane.point), split(spec.plane.normal)
                 self._add(name, measures.projection(carrier, normal, origin, spec.point), lambda: (0.0,))

@@ -8,6 +8,7 @@ import cmath
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,15 +29,22 @@ def of_coordinates(kind: int, theta: Sequence[Scalar], offset: int, z: np.ndarra
     return factors @ z, factors if kind == Measure.COORDINATES else 2.0 * factors
 
 
+class InitialMeasure(NamedTuple):
+    """A coordinate of a cut joint that has an initial value, or only an initial rate."""
+
+    measure: int
+    value: int  # theta index
+    rate: int  # theta index
+    coordinate: str
+    independent: bool  # else the value is not an equation, only the rate
+
+
 @dataclass(frozen=True)
 class Equations:
-    """Constraints of a problem, m of them, then the declared values of cut joints.
-
-    ``initial_measures`` lists (measure, theta index of its value, theta index of its rate).
-    """
+    """Constraints of a problem, m of them, then the declared values and rates of cut joints."""
 
     problem: Problem
-    initial_measures: Sequence[tuple[int, int, int]] = ()
+    initial_measures: Sequence[InitialMeasure] = ()
 
     @property
     def m(self) -> int:
@@ -48,7 +56,7 @@ class Equations:
         """Rows that the position must satisfy: all but those whose target is the initial value."""
         automatic = {index for index, _ in self.problem.automatic}
         targets = self.problem.model.constraints.theta.tolist()
-        declared = range(self.m, self.m + len(self.initial_measures))
+        declared = (self.m + i for i, initial in enumerate(self.initial_measures) if initial.independent)
         return [*(i for i, target in enumerate(targets) if target not in automatic), *declared]
 
     @cached_property
@@ -56,13 +64,13 @@ class Equations:
         """Measure, theta index of the target, law."""
         table = self.problem.model.constraints
         rows = list(zip(table.measure.tolist(), table.theta.tolist(), table.law.tolist(), strict=True))
-        return rows + [(measure, target, NONE) for measure, target, _ in self.initial_measures]
+        return rows + [(initial.measure, initial.value, NONE) for initial in self.initial_measures]
 
     def at(self, theta: Sequence[Scalar], z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Equations (zero where automatic) and their Jacobian."""
         model = self.problem.model
         at = poses(model.tree, theta, z.tolist())
-        complex_step = np.iscomplexobj(z) or any(isinstance(entry, complex) for entry in theta)
+        complex_step = np.iscomplexobj(z) or np.iscomplexobj(np.asarray(theta))
         phi = np.zeros(len(self.rows), dtype=complex if complex_step else float)
         J = np.zeros((len(self.rows), len(z)), dtype=phi.dtype)
         needed = set(self.of_position)
@@ -81,8 +89,8 @@ class Equations:
         for i, (_, _, law) in enumerate(self.rows):
             if law != NONE:
                 found[i] -= law_at(laws, theta, law, complex(0.0, STEP)).imag / STEP
-        for i, (_, _, rate) in enumerate(self.initial_measures):
-            found[self.m + i] -= theta[rate]
+        for i, initial in enumerate(self.initial_measures):
+            found[self.m + i] -= theta[initial.rate]
         return found
 
     def _measure(self, theta: Sequence[Scalar], z: np.ndarray, at: Poses, measure: int, row: np.ndarray) -> Scalar:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from mbsim_cli.assembly.equations import OF_COORDINATES, Equations, of_coordinates
+from mbsim_cli.assembly.equations import OF_COORDINATES, Equations, InitialMeasure, of_coordinates
 from mbsim_cli.assembly.laws import law_at
 from mbsim_cli.assembly.vectors import Scalar
 from mbsim_cli.model.layout import NONE
@@ -25,7 +25,7 @@ class System(Protocol):
         """Rows that the position must satisfy."""
 
     @property
-    def initial_measures(self) -> Sequence[tuple[int, int, int]]:
+    def initial_measures(self) -> Sequence[InitialMeasure]:
         """Declared values of cut joints, behind the constraints."""
 
     def at(self, theta: Sequence[Scalar], z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -40,6 +40,47 @@ class Group:
     rows: np.ndarray
     columns: np.ndarray
 
+    @property
+    def every_row(self) -> np.ndarray:
+        """Numbers of the rows, those of declared values of cut joints among them."""
+        more = len(self.rows) + np.arange(len(self.equations.initial_measures))
+        return np.concatenate([self.rows, more]).astype(int)
+
+    @property
+    def geometric(self) -> bool:
+        """Whether equations between bodies are among them; others are linear, but for norms."""
+        return isinstance(self.equations, Equations)
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """Equations with coordinates in units ``columns`` (l,), and rows in units ``rows``; ``turns`` (l,) are angles."""
+
+    equations: System
+    rows: np.ndarray
+    columns: np.ndarray
+    turns: np.ndarray
+
+    @property
+    def m(self) -> int:
+        """Number of constraints."""
+        return self.equations.m
+
+    @property
+    def of_position(self) -> list[int]:
+        """Rows that the position must satisfy."""
+        return self.equations.of_position
+
+    @property
+    def initial_measures(self) -> Sequence[InitialMeasure]:
+        """Declared values of cut joints, behind the constraints."""
+        return self.equations.initial_measures
+
+    def at(self, theta: Sequence[Scalar], z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Equations and their Jacobian, in these units."""
+        phi, J = self.equations.at(theta, z * self.columns)
+        return phi / self.rows, J * self.columns / self.rows[:, None]
+
 
 @dataclass(frozen=True)
 class Local:
@@ -49,7 +90,7 @@ class Local:
     rows: list[tuple[int, int, int]]  # measure, theta index of the target, law
     of_position: list[int]
     reads: list[np.ndarray]
-    initial_measures: Sequence[tuple[int, int, int]] = ()
+    initial_measures: Sequence[InitialMeasure] = ()
 
     @property
     def m(self) -> int:

@@ -6,7 +6,14 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.assembly.bodies import declared_independent
-from mbsim_cli.assembly.joints import independent, initial_position, initial_velocity
+from mbsim_cli.assembly.equations import InitialMeasure
+from mbsim_cli.assembly.joints import (
+    has_position,
+    has_velocity,
+    independent,
+    initial_position,
+    initial_velocity,
+)
 from mbsim_cli.assembly.measures import MeasureTable
 from mbsim_cli.assembly.system import System
 from mbsim_cli.assembly.vectors import Scalar
@@ -29,10 +36,15 @@ def independent_columns(system: System, packed: Any) -> np.ndarray:
 
 
 def stated_columns(system: System) -> np.ndarray:
-    """Mask (n,) of the coordinates whose joint has an initial position in the file."""
-    rates = {"velocity", "angular_velocity", "angle_rates", "independent"}
-    given = [getattr(system.joints[joint], "initial", None) for joint, _ in system.columns]
-    return np.array([initial is not None and bool(initial.model_fields_set - rates) for initial in given], dtype=bool)
+    """Mask (n,) of the coordinates that have an initial position in the file."""
+    stated = {joint: has_position(system.joints[joint]) for joint in system.topology.joints}
+    return np.array([column.coordinate in stated[joint] for joint, column in system.columns], dtype=bool)
+
+
+def stated_rates(system: System) -> np.ndarray:
+    """Mask (n,) of the coordinates that have an initial velocity in the file."""
+    stated = {joint: has_velocity(system.joints[joint]) for joint in system.topology.joints}
+    return np.array([column.coordinate in stated[joint] for joint, column in system.columns], dtype=bool)
 
 
 def held_columns(system: System) -> tuple[int, ...]:
@@ -59,22 +71,37 @@ def constrained_columns(packed: Any) -> np.ndarray:
     return touched
 
 
-def initial_measures(system: System, measures: MeasureTable) -> tuple[tuple[int, int, int], ...]:
-    """Independent initial values of cut joints: (measure, theta index of its value, of its rate)."""
+def initial_measures(system: System, measures: MeasureTable) -> tuple[InitialMeasure, ...]:
+    """Independent initial values of cut joints, and velocities that the file states there."""
     found = []
     for joint in system.topology.cut:
         spec = system.joints[joint]
+        declared, rated = independent(spec), has_velocity(spec)
         for place, name in enumerate(system.declared_order(joint)):
-            if name not in independent(spec):
+            if name not in declared | rated:
                 continue
             if name.startswith("e"):
-                system.issue(f"joints.{joint}", "an orientation cannot be independent at a joint that is cut")
+                _refuse_orientation(system, joint, name in declared)
                 break
             offset = system.theta.add(partial(_start, system, spec, place))
-            found.append((measures.coordinate(f"{joint}.{name}", f"joints.{joint}.initial"), offset, offset + 1))
+            measure = measures.coordinate(f"{joint}.{name}", f"joints.{joint}.initial")
+            found.append(InitialMeasure(measure, offset, offset + 1, f"{joint}.{name}", name in declared))
     return tuple(found)
 
 
 def _start(system: System, spec: Any, place: int) -> tuple[Scalar, Scalar]:
     """Initial value and rate of one coordinate."""
     return initial_position(system.geometry, spec)[place], initial_velocity(system.geometry, spec)[place]
+
+
+def _refuse_orientation(system: System, joint: str, is_independent: bool) -> None:
+    """Say that a joint without Euler parameters can keep no orientation, nor its rate."""
+    if is_independent:
+        system.issue(f"joints.{joint}", "an orientation cannot be independent at a joint that is cut")
+    elif system.joints[joint].cut:
+        system.warnings.append(f"joint {joint} is cut: its stated angular velocity is not used")
+    else:
+        message = f"joint {joint!r} is the one of its loop that is cut, and its stated angular velocity would be lost"
+        system.issue(
+            f"joints.{joint}", message, f"cut another joint of the loop, or leave the velocity out of {joint!r}"
+        )

@@ -51,6 +51,7 @@ def describe(assembled: "Assembled") -> dict[str, Any]:
         "mobility_without_motions": closing.mobility_without(motions),
         "redundant_constraints": [names.constraints[row] for row in closing.redundant],
         "parameters": _parameters(assembled),
+        "warnings": list(assembled.warnings),
         "descriptions": {join(path): text for path, text in descriptions_of(file)},
     }
 

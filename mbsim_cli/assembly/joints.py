@@ -256,3 +256,33 @@ def independent(spec: Any) -> set[str]:
     if declared is None or declared is False:
         return set()
     return set(COORDINATES[kind_of(spec)]) if declared is True else set(declared)
+
+
+_OF_POSITION = {
+    "angle": ("angle",),
+    "displacement": ("displacement",),
+    "position": ("x", "y", "z"),
+    "angles": ("angle_1", "angle_2"),
+    "orientation": EULER_NAMES,
+}
+_OF_VELOCITY = {
+    "angular_velocity": ("angle", *EULER_NAMES),
+    "velocity": ("displacement", "x", "y", "z"),
+    "angle_rates": ("angle_1", "angle_2"),
+}
+
+
+def has_position(spec: Any) -> set[str]:
+    """Coordinates whose initial values the file states."""
+    return _stated(spec, _OF_POSITION)
+
+
+def has_velocity(spec: Any) -> set[str]:
+    """Coordinates whose initial rates the file states."""
+    return _stated(spec, _OF_VELOCITY)
+
+
+def _stated(spec: Any, coordinates_of: dict[str, tuple[str, ...]]) -> set[str]:
+    initial = getattr(spec, "initial", None)
+    keys = [key for key in coordinates_of if getattr(initial, key, None) is not None]
+    return {name for key in keys for name in coordinates_of[key]} & set(COORDINATES[kind_of(spec)])

@@ -37,6 +37,10 @@ from mbsim_cli.model.layout import (
     Tree,
 )
 
+# plain numbers: members of an enumeration are slow to look up, and closing does so a million times
+LAST_TRANSLATION, FIRST_ROTATION, LAST_ROTATION = map(int, (Column.TRANSLATION_Z, Column.ROTATION_X, Column.ROTATION_Z))
+PROJECTION, DOT, DISTANCE, ANGLE = map(int, (Measure.PROJECTION, Measure.DOT, Measure.DISTANCE, Measure.ANGLE))
+
 
 @dataclass(frozen=True)
 class Poses:
@@ -95,13 +99,13 @@ def poses(tree: Tree, theta: Sequence[Scalar], z: Sequence[Scalar]) -> Poses:
 
 def _advance(found: Poses, kind: int, z: Sequence[Scalar], origin: Vector, axes: Matrix):
     """Apply one column (four for Euler parameters); append its motion; return frame and number of columns used."""
-    if kind <= Column.TRANSLATION_Z:
+    if kind <= LAST_TRANSLATION:
         axis = transpose(axes)[kind]
         found.w.append(ZERO)
         found.v.append(axis)
         return add(origin, scale(z[0], axis)), axes, 1
-    if kind <= Column.ROTATION_Z:
-        number = kind - Column.ROTATION_X
+    if kind <= LAST_ROTATION:
+        number = kind - FIRST_ROTATION
         axis = transpose(axes)[number]
         found.w.append(axis)
         found.v.append(cross(origin, axis))
@@ -119,15 +123,15 @@ def measure_row(at: Poses, pairs: Pairs, kind: int, pair: int, theta: Sequence[S
     a, b = pairs.a[pair], pairs.b[pair]
     p_a, p_b = at.point(a, vector(theta, offset + P_A)), at.point(b, vector(theta, offset + P_B))
     u_a, u_b = at.direction(a, vector(theta, offset + U_A)), at.direction(b, vector(theta, offset + U_B))
-    if kind == Measure.DISTANCE:
+    if kind == DISTANCE:
         gap = subtract(p_b, p_a)
         u_a = scale(1.0 / (length(gap) or 1.0), gap)
-    elif kind == Measure.ANGLE:
+    elif kind == ANGLE:
         u_a, u_b = _angle_directions(at.direction(a, vector(theta, offset + N_A)), u_b)
     row = []
     for place in range(pairs.first[pair], pairs.first[pair + 1]):
         w, v = at.w[pairs.column[place]], at.v[pairs.column[place]]
-        moved = cross(w, u_b) if kind in (Measure.DOT, Measure.ANGLE) else add(v, cross(w, p_b))
+        moved = cross(w, u_b) if kind in (DOT, ANGLE) else add(v, cross(w, p_b))
         row.append(pairs.sign[place] * dot(u_a, moved))
     return np.array(row)
 
@@ -142,12 +146,12 @@ def measure_value(at: Poses, pairs: Pairs, kind: int, pair: int, theta: Sequence
     """Value of a geometric measure."""
     a, b = pairs.a[pair], pairs.b[pair]
     gap = subtract(at.point(b, vector(theta, offset + P_B)), at.point(a, vector(theta, offset + P_A)))
-    if kind == Measure.DISTANCE:
+    if kind == DISTANCE:
         return length(gap)
     u_a = at.direction(a, vector(theta, offset + U_A))
-    if kind == Measure.PROJECTION:
+    if kind == PROJECTION:
         return dot(u_a, gap)
     u_b = at.direction(b, vector(theta, offset + U_B))
-    if kind == Measure.DOT:
+    if kind == DOT:
         return dot(u_a, u_b)
     return angle_between(dot(u_a, u_b), dot(at.direction(a, vector(theta, offset + N_A)), cross(u_a, u_b)))

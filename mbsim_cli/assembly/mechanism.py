@@ -6,12 +6,14 @@ import numpy as np
 
 from mbsim_cli.assembly.closing import CLOSED, Closing
 from mbsim_cli.assembly.constraints import Identity
+from mbsim_cli.assembly.contradictions import wanted_at_start
+from mbsim_cli.assembly.equations import OF_COORDINATES
 from mbsim_cli.assembly.joints import CUT_EQUATIONS, joint_frames, kind_of
+from mbsim_cli.assembly.kinematics import Poses
 from mbsim_cli.assembly.mass import mass_matrix, momenta
 from mbsim_cli.assembly.system import System
 from mbsim_cli.assembly.vanishing import left_open
 from mbsim_cli.assembly.vectors import dot, transpose
-from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Problem
 
@@ -38,25 +40,51 @@ def check_mechanism(system: System, problem: Problem, closing: Closing) -> None:
 
 def _check_loops(system: System, problem: Problem, closing: Closing) -> None:
     """Loops and constraints that stay open at t = 0, by how much."""
-    kinds = problem.model.measures.kind[problem.model.constraints.measure]
     open_rows: dict[str, list[int]] = {}
     for row, name in enumerate(problem.names.constraints):
         open_rows.setdefault(name.partition(".")[0], []).append(row)
+    open_rows = {name: rows for name, rows in open_rows.items() if (closing.gaps[rows] > CLOSED).any()}
+    kept = [problem.names.coordinates[i] for i in np.flatnonzero(problem.independent & closing.noticed)]
     for name, rows in open_rows.items():
-        if np.abs(closing.phi[rows]).max() <= CLOSED:
-            continue
-        lengths = [closing.phi[row] for row in rows if kinds[row] in (Measure.PROJECTION, Measure.DISTANCE)]
-        angles = [closing.phi[row] for row in rows if kinds[row] not in (Measure.PROJECTION, Measure.DISTANCE)]
-        gap, unit = max((np.linalg.norm(lengths), "m"), (np.linalg.norm(angles), "rad"))
+        gap = _gap(closing, rows)
         if name in system.topology.cut:
             loop = next(loop for loop in system.topology.loops if loop[0] == name)
-            system.issue(
-                f"joints.{name}",
-                f"the loop through {', '.join(loop)} cannot be assembled: it stays open by {gap:.4g} {unit} at {name}",
-                "lengths, or the coordinates declared independent, do not fit",
-            )
+            where, start = f"joints.{name}", f"no position was found that closes the loop through {', '.join(loop)}"
+            message = f"{start}: the nearest one stays open by {gap} at {name}"
         else:
-            system.issue(f"constraints.{name}", f"cannot be satisfied at the start: it is off by {gap:.4g} {unit}")
+            where = f"constraints.{name}"
+            linear = problem.model.measures.kind[problem.model.constraints.measure[rows[0]]] in OF_COORDINATES
+            start = "cannot be satisfied at the start" if linear else "no position was found that satisfies it"
+            message = f"{start}: in the nearest one it is off by {gap}"
+            message += _law_and_position(system, problem, closing, name, rows[0])
+        system.issue(where, message, _advice(system, kept, name))
+
+
+def _gap(closing: Closing, rows: list[int]) -> str:
+    """What some rows leave open, in words."""
+    found = []
+    for unit in ("m", "rad", ""):
+        alike = [row for row in rows if closing.scales.names[row] == unit]
+        if (closing.gaps[alike] > CLOSED).any():
+            found.append(f"{np.linalg.norm(closing.phi[alike]):.4g} {unit}".strip())
+    return " and ".join(found)
+
+
+def _law_and_position(system: System, problem: Problem, closing: Closing, name: str, row: int) -> str:
+    """What a law asks of a coordinate at the start, and where that is."""
+    spec = system.model_file.constraints.get(name)
+    if spec is None or spec.type != "motion":
+        return ""
+    wanted, unit = wanted_at_start(problem, row), closing.scales.names[row]
+    return f" (law {wanted:.4g}, position {wanted + closing.phi[row]:.4g} {unit})"
+
+
+def _advice(system: System, kept: list[str], name: str) -> str:
+    spec = system.model_file.constraints.get(name)
+    if spec is not None and spec.type == "motion":
+        return "offset: auto makes the law start from the coordinate's position"
+    hint = "lengths may not fit, or the start is too far from a closed position: state initial values near one"
+    return f"{hint}; {', '.join(kept)} declared independent, may not move" if kept else hint
 
 
 def check_identities(system: System, problem: Problem, identities: Sequence[Identity]) -> tuple[tuple[int, int], ...]:
@@ -80,9 +108,9 @@ def check_identities(system: System, problem: Problem, identities: Sequence[Iden
     return tuple((int(k), first + int(breaks[:, k].argmax())) for k in np.flatnonzero(breaks.any(axis=0)))
 
 
-def _check_directions(system: System, closing: Closing) -> None:
-    """Cut joints that were closed with opposite axes: their equations cannot tell."""
-    index = system.topology.index
+def opposed(system: System, at: Poses) -> list[str]:
+    """Cut joints whose axes point in opposite directions: their equations cannot tell."""
+    index, found = system.topology.index, []
     for name in system.topology.cut:
         spec = system.joints[name]
         axes = {equation.axis_b for equation in CUT_EQUATIONS[kind_of(spec)] if equation.name in ("tilt_x", "turn")}
@@ -91,15 +119,34 @@ def _check_directions(system: System, closing: Closing) -> None:
         frames = joint_frames(system.geometry, spec)
         a, b = (index[body] for body in spec.bodies)
         for axis in (2, 0) if len(axes) == 2 else (2,):
-            x_a = closing.at.direction(a, transpose(frames.R_a)[axis])
-            x_b = closing.at.direction(b, transpose(frames.R_b)[axis])
+            x_a = at.direction(a, transpose(frames.R_a)[axis])
+            x_b = at.direction(b, transpose(frames.R_b)[axis])
             if dot(x_a, x_b) < 0.0:
-                system.issue(
-                    f"joints.{name}",
-                    f"the loop closes at {name} with the joint's axes pointing in opposite directions",
-                    "start the joints of the loop nearer to how they stand, or turn the axis in one of the bodies",
-                )
+                found.append(name)
                 break
+    return found
+
+
+def _check_directions(system: System, closing: Closing) -> None:
+    """Cut joints that were closed with opposite axes."""
+    for name in opposed(system, closing.at) if closing.is_closed else ():
+        system.issue(
+            f"joints.{name}",
+            f"the loop closes at {name} with the joint's axes pointing in opposite directions",
+            "start the joints of the loop nearer to how they stand, or turn the axis in one of the bodies",
+        )
+
+
+def moved_starts(problem: Problem, closing: Closing, stated: np.ndarray) -> list[str]:
+    """Warnings about a start that is not the declared one: what moved, and among how many closed positions."""
+    first, names = problem.model.tree.initial[0], problem.names
+    declared = problem.theta[first : first + len(closing.z)]
+    which = np.flatnonzero(closing.moved & stated & (np.abs(closing.z - declared) > CLOSED * closing.scales.length))
+    several = f", the nearest of {closing.closures} that were found" if closing.closures > 1 else ""
+    if which.size == 0:
+        return [f"the loops close in several positions: the start is at{several[1:]}"] if several else []
+    changes = ", ".join(f"{names.coordinates[i]} from {declared[i]:.6g} to {closing.z[i]:.6g}" for i in which)
+    return [f"the declared start does not close the loops; it was moved to a closed position{several}: {changes}"]
 
 
 def _check_independence(system: System, problem: Problem, closing: Closing) -> None:

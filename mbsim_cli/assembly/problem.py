@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.assembly.closing import Closing, close
+from mbsim_cli.assembly.contradictions import check_driven, check_rates
 from mbsim_cli.assembly.equations import Equations
 from mbsim_cli.assembly.geometry import Geometry
-from mbsim_cli.assembly.independence import held_columns, independent_columns, stated_columns
+from mbsim_cli.assembly.independence import held_columns, independent_columns, stated_columns, stated_rates
 from mbsim_cli.assembly.info import describe
+from mbsim_cli.assembly.kinematics import poses
 from mbsim_cli.assembly.laws import check_start
-from mbsim_cli.assembly.mechanism import check_identities, check_mechanism
+from mbsim_cli.assembly.mechanism import check_identities, check_mechanism, moved_starts, opposed
 from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.assembly.objectives_of import objectives_of
@@ -40,6 +42,7 @@ class Assembled:
     contacts: Sequence[Contact]  # of tyres
     topology: Topology
     dropped: list[str]  # equations that hold whatever the coordinates are
+    warnings: list[str]  # about a start that is not the declared one
     equations: Equations = field(repr=False)
     closing: Closing = field(repr=False)  # the mechanism at t = 0: rank, redundant rows, mobility
     theta: Theta = field(repr=False)
@@ -119,11 +122,21 @@ def build(
     check_start(problem, system.issue)
     system.stop()
     equations = Equations(problem, packed.initial_measures)
-    closing = close(equations, stated_columns(system))
+    stated, rated = stated_columns(system), stated_rates(system)
+
+    def accepts(z: np.ndarray) -> bool:
+        return not opposed(system, poses(problem.model.tree, problem.theta.tolist(), z.tolist()))
+
+    closing = close(equations, stated, rated, accepts)
     if not inverse:
-        check_mechanism(system, problem, closing)
+        check_driven(system, equations)
+        if not system.issues:  # a law that begins elsewhere is why loops stay open
+            check_mechanism(system, problem, closing)
+        if not system.issues:
+            check_rates(system, equations, closing, rated)
     broken = check_identities(system, problem, packed.identities)
     system.stop()
+    warnings = [*system.warnings, *moved_starts(problem, closing, stated)]
     kept, kept_velocity = kept_by_constraints(equations, closing)
     problem = replace(problem, independent=kept, independent_velocity=kept_velocity, broken=broken)
     started, started_rho = start_from(equations, closing, problem.theta, problem.theta_rho)
@@ -133,8 +146,8 @@ def build(
     end = end_of(model_file, options.get("duration"))
     objectives = objectives_of(model_file, numbers, rows, wanted, end)
     return Assembled(
-        problem, objectives, parameters, rows, packed.sensors.contacts, system.topology, dropped, equations, closing,
-        theta, model_file, end,
+        problem, objectives, parameters, rows, packed.sensors.contacts, system.topology, dropped, warnings,
+        equations, closing, theta, model_file, end,
     )  # fmt: skip
 
 

@@ -33,16 +33,21 @@ def dependent_rows(J: np.ndarray) -> list[int]:
     return found
 
 
-def determined(J: np.ndarray, free: np.ndarray, stated: np.ndarray, beyond: bool = False) -> list[int]:
+def determined(
+    J: np.ndarray, free: np.ndarray, stated: np.ndarray, beyond: bool = False, last: np.ndarray | None = None
+) -> list[int]:
     """Free coordinates that the rows of J determine, as many as the rank; ``stated`` ones only where they must be.
 
+    Those of the mask ``last`` come only after all others, however badly the rows determine these.
     ``beyond`` takes others where the free ones are too few: an automatic target leaves a position but binds its rate.
     """
     rest = unit_rows(J).copy()
     chosen: list[int] = []
     squares = (rest * rest).sum(axis=0)
-    groups = [(free & ~stated, WELL), (free & stated, WELL), (free, RANK_TOLERANCE)]
-    for group, enough in [*groups, (~free & beyond, RANK_TOLERANCE)]:
+    last = np.zeros_like(free) if last is None else last
+    early = free & ~last
+    groups = [(early & ~stated, WELL), (early & stated, WELL), (early, RANK_TOLERANCE)]
+    for group, enough in [*groups, (free & last, WELL), (free, RANK_TOLERANCE), (~free & beyond, RANK_TOLERANCE)]:
         candidates = group.copy()
         candidates[chosen] = False
         while candidates.any() and len(rest):

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from mbsim_cli.assembly.geometry import split
-from mbsim_cli.assembly.joints import freedom, independent
-from mbsim_cli.assembly.topology import KEEP, NEEDED, PREFER, Edge, Topology, span
+from mbsim_cli.assembly.joints import freedom, has_velocity, independent
+from mbsim_cli.assembly.topology import KEEP, MOVING, NEEDED, PREFER, Edge, Topology, span
 from mbsim_cli.errors import ModelError
 
 
@@ -18,6 +18,8 @@ def spanning_tree(model_file: Any) -> Topology:
             return KEEP
         if name in needed or independent(spec):
             return NEEDED
+        if has_velocity(spec):
+            return MOVING
         return PREFER if getattr(spec, "initial", None) is not None and spec.initial.model_fields_set else 0
 
     edges = [

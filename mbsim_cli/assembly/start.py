@@ -6,8 +6,11 @@ derivatives by the parameters; what the solver gets are initial coordinates like
 
 import numpy as np
 
-from mbsim_cli.assembly.closing import Closing, newton
+from mbsim_cli.assembly.closing import Closing, scaled_group
 from mbsim_cli.assembly.equations import Equations
+from mbsim_cli.assembly.groups import groups
+from mbsim_cli.assembly.nearest import Nearest
+from mbsim_cli.assembly.newton import newton
 from mbsim_cli.assembly.numbers import STEP
 from mbsim_cli.assembly.rank import RANK_TOLERANCE, determined
 from mbsim_cli.model.codes import Column
@@ -19,8 +22,10 @@ def start_from(
     """Theta (size,) and d theta / d rho (size, p) with dependent coordinates where the loops were closed.
 
     These are first guesses of the solver, which so finds the closing that was checked; they have no derivatives. Euler
-    parameters that the norm alone determines are no guesses: they are declared, with the three others.
+    parameters that the norm alone determines are no guesses: they are declared, with the three others. Coordinates that
+    had to leave their declared values keep those of the nearest closed position, with derivatives.
     """
+    theta, theta_rho = _nearest(equations, closing, theta, theta_rho)
     if equations.initial_measures:
         return _solved(equations, closing, theta, theta_rho)
     theta, theta_rho, tree = theta.copy(), theta_rho.copy(), equations.problem.model.tree
@@ -36,6 +41,25 @@ def _of_unit_norm(kinds: np.ndarray, held: np.ndarray) -> np.ndarray:
     for first in np.flatnonzero(kinds == Column.EULER_0):
         mask[first : first + 4] = held[first : first + 4].sum() == 3
     return mask
+
+
+def _nearest(
+    equations: Equations, closing: Closing, theta: np.ndarray, theta_rho: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Theta (size,) and d theta / d rho (size, p) with moved coordinates where the nearest closed position has them."""
+    if not closing.moved.any():
+        return theta, theta_rho
+    (group,), (part,) = groups(equations), closing.parts  # geometric equations are one group
+    problem, theta, theta_rho = equations.problem, theta.copy(), theta_rho.copy()
+    scaled = scaled_group(group, problem, closing.scales)
+    position = slice(problem.model.tree.initial[0], problem.model.tree.initial[0] + len(closing.z))
+    nearest = Nearest(scaled, theta.tolist(), theta[position] / scaled.columns, part.found.weights)
+    z = nearest.from_position(newton(scaled, theta.tolist(), part.found.z, np.flatnonzero(part.found.moved).tolist()))
+    for column in theta_rho.T:
+        d_declared = column[position] / scaled.columns
+        column[position] = nearest.derivative(z, column, d_declared) * scaled.columns
+    theta[position] = z * scaled.columns
+    return theta, theta_rho
 
 
 def _solved(

@@ -32,6 +32,7 @@ class System:
         self.joints: Mapping[str, Any] = model_file.joints
         self.tables: Any = None  # ``Tables`` that the laws read
         self.issues: list[Issue] = []
+        self.warnings: list[str] = []
         self.columns: list[tuple[str, TreeColumn]] = []  # joint and column, in order
         self.first_column = [0]
         for joint, backwards in zip(topology.joints, topology.reversed, strict=True):

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 
 GROUND_NAME = "ground"
 
-KEEP = 3  # the user forbids cutting
-NEEDED = 2  # the model cannot do without the coordinates: independent, or coupled
+KEEP = 4  # the user forbids cutting
+NEEDED = 3  # the model cannot do without the coordinates: independent, or coupled
+MOVING = 2  # the model says how fast the coordinates start
 PREFER = 1  # the model says where the coordinates start
 
 
@@ -24,7 +25,7 @@ class Edge:
     a: str
     b: str
     freedom: int
-    priority: int = 0  # KEEP, NEEDED, PREFER or 0
+    priority: int = 0  # KEEP, NEEDED, MOVING, PREFER or 0
     cut: bool = False  # the user forces a cut
 
 

@@ -37,6 +37,8 @@ def _print(report: dict[str, Any]) -> None:
         say(f"loop {' - '.join(loop['joints'])}, closed by cut joint {loop['cut']} ({joints[loop['cut']]['type']})")
     for title, names in _lists(report).items():
         say(f"{title}: {', '.join(names) or 'none'}")
+    for warning in report["warnings"]:
+        say(f"warning: {warning}")
     for matrix in ("joint_parent", "branch_parent", "joint_branch"):
         say(f"{matrix.replace('_', '-')}: {' '.join(f'({a}, {b})' for a, b in report[matrix])}")
     if report["parameters"]:

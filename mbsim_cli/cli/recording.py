@@ -76,7 +76,8 @@ def record(
             with timing.phase("write"):
                 writer.objectives(_stored(assembled.objectives, results, method, multipliers))
                 writer.multipliers(multipliers.descriptions, multipliers.free, multipliers.sensors)
-            warnings = [*health.warnings, *contact.warnings, *unknown.warnings, *multipliers.warnings]
+            warnings = [*assembled.warnings, *health.warnings, *contact.warnings, *unknown.warnings]
+            warnings += multipliers.warnings
             warnings += finite.warnings(unknown.sensors)
             warnings += discretisation.warnings(resolution, results, named.parameters, assembled.problem.options)
             resolved = discretisation.of_motion(resolution) | (halving.report if halving else {})

@@ -13,7 +13,9 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
 from mbsim_cli.model.codes import Column
+from mbsim_cli.model.layout import NONE, Model
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.consistency import broken_equations, broken_identities
 from mbsim_cli.solve.instant import Instant
@@ -23,7 +25,8 @@ from mbsim_cli.solve.redundancy import kept_in_range
 from mbsim_cli.solve.statics import settle
 
 MAX_ITERATIONS = 60
-CLOSED = 1e-10  # largest constraint residual of an assembled mechanism, m or rad
+CLOSED = 1e-10  # largest constraint residual of an assembled mechanism, in its scale of length or rad
+SOLVED = 1e-12  # largest one that Newton leaves, the same
 ACCURATE = 1e-10  # derivatives of assembled positions, relative
 NOTHING = np.zeros(0, dtype=int)
 
@@ -43,17 +46,18 @@ class Initial:
     residual: np.ndarray  # (m,) constraints after assembly
     broken: np.ndarray  # (p,) equation that the direction breaks, as ``Block.broken``
     held: np.ndarray  # coordinates that something else than inertia holds, in an equilibrium
+    expected: np.ndarray  # (nm,) angles between bodies, with their turns
 
 
 def _assemble_position(start: Instant, free: np.ndarray, rows: np.ndarray) -> Split:
     """Newton on the constraints ``rows`` for coordinates among ``free``."""
-    eq = start.work.eq
+    eq, scale = start.work.eq, scales_of(start.model, start.theta).rows
     start.evaluate()
     split = split_of(eq.J, free, rows)
     settled = 0
     for _ in range(MAX_ITERATIONS):
-        size = np.abs(eq.phi[split.rows]).max(initial=0.0)
-        settled = settled + 1 if size < 1e-12 else 0
+        size = np.abs(eq.phi / scale)[split.rows].max(initial=0.0)
+        settled = settled + 1 if size < SOLVED else 0
         if settled == 3 or split.rows.size == 0:
             break
         try:
@@ -61,11 +65,11 @@ def _assemble_position(start: Instant, free: np.ndarray, rows: np.ndarray) -> Sp
         except np.linalg.LinAlgError:
             split = split_of(eq.J, free, rows)
             continue
-        _damped_step(start, split, step, size)
+        _damped_step(start, split, step, size, scale)
     return split
 
 
-def _damped_step(start: Instant, split: Split, step: np.ndarray, size: float) -> None:
+def _damped_step(start: Instant, split: Split, step: np.ndarray, size: float, scale: np.ndarray) -> None:
     """Take a Newton step, shortened until the constraints are violated less."""
     state, eq = start.state, start.work.eq
     origin = state.z[split.columns].copy()
@@ -73,7 +77,7 @@ def _damped_step(start: Instant, split: Split, step: np.ndarray, size: float) ->
     for _ in range(12):
         state.z[split.columns] = origin + factor * step
         start.evaluate()
-        if np.abs(eq.phi[split.rows]).max() < max(size, 1e-12):
+        if np.abs(eq.phi / scale)[split.rows].max() < max(size, SOLVED):
             return
         factor *= 0.5
 
@@ -86,11 +90,17 @@ def _vary_position(start: Instant, split: Split, held: np.ndarray) -> None:
 
 
 def _fill_automatic(start: Instant, problem: Problem) -> None:
-    """Give automatic numbers the value of their measure, and its derivative."""
+    """Give automatic numbers the value of their measure, less that of a law, and its derivative."""
     start.evaluate()
+    constraints = problem.model.constraints
+    driven = {int(constraints.theta[row]): row for row in np.flatnonzero(constraints.law != NONE)}
     for index, measure in problem.automatic:
-        start.theta[index] = start.out.measures[measure]
-        start.dtheta[index] = start.out.d_measures[measure]
+        if index in driven:  # the constraint's target, zero so far
+            start.theta[index] += start.work.eq.phi[driven[index]]
+            start.dtheta[index] += start.out.dphi[0, driven[index]]
+        else:
+            start.theta[index] = start.out.measures[measure]
+            start.dtheta[index] = start.out.d_measures[measure]
     start.update_directions()
     start.evaluate()
 
@@ -148,7 +158,7 @@ class Placed:
     @property
     def closed(self) -> bool:
         """Whether all constraints are met."""
-        return bool(np.abs(self.residual).max(initial=0.0) <= CLOSED)
+        return not open_rows(self.start.model, self.start.theta, self.residual).size
 
     def at_rest(self, problem: Problem, held: np.ndarray) -> "Placed":
         """The same at an equilibrium, where directions matter that broke equations in the declared position only if
@@ -156,6 +166,13 @@ class Placed:
         if problem.automatic or np.isin(held, self.split.columns).any():
             return self
         return replace(self, broken=broken_identities(problem))
+
+
+def open_rows(model: Model, theta: np.ndarray, residual: np.ndarray) -> np.ndarray:
+    """Constraints that stay open, the worst one last."""
+    size = np.abs(residual / scales_of(model, theta).rows)
+    order = np.argsort(size, kind="stable")
+    return order[~(size[order] <= CLOSED)]
 
 
 def place(problem: Problem, theta: np.ndarray | None = None) -> Placed:
@@ -210,6 +227,7 @@ def initial_of(placed: Placed, velocity: Split, held: np.ndarray = NOTHING) -> I
         placed.residual,
         placed.broken,
         held,
+        start.work.kin.expected,
     )
 
 

@@ -78,6 +78,12 @@ class Motion(_Constraint):
     type: Literal["motion"] = field("A coordinate follows a law.", "motion")
     coordinate: str = field("The coordinate, JOINT.coordinate.", "crank.angle")
     law: LawOrName = field("Law of time.", {"type": "polynomial", "coefficients": [0, 10]})
+    offset: AutoNumber = field(
+        "Added to the law [m or rad], or auto: what makes it begin where the coordinate starts.",
+        0.1,
+        "auto",
+        default=Number(0.0),
+    )
 
 
 Constraint = by_type(Distance, Angle, PointOnLine, PointOnPlane, Coupling, Motion)

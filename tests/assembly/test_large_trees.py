@@ -12,7 +12,7 @@ from tests.assembly.texts import MODELS, assemble
 
 TREE = """
     laws:
-      wave: {type: harmonic, amplitude: 0.3, offset: 0.2, frequency: 1}
+      wave: {type: harmonic, amplitude: 0.3, offset: 0.1, frequency: 1}
     points: {tip: {b_4: [0, 0, 1]}}
     repeat:
       row:

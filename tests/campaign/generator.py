@@ -251,16 +251,16 @@ class Mechanism:
         self.data["constraints"]["k"] = self.pick(choices)
 
     def drive(self, coordinate: str, start: float) -> None:
-        """A motion of a coordinate, from its declared start and with its declared rate."""
+        """A motion of a coordinate, from its declared start, which the law does not know; the rate is the law's."""
         joint, _, name = coordinate.partition(".")
         rate = self.number(-1, 1)
-        given = self.data["joints"][joint]["initial"]
-        given["angular_velocity" if name == "angle" else "velocity"] = rate
-        coefficients = [start, rate, self.number(-1, 1)]
+        self.data["joints"][joint]["initial"].pop("angular_velocity" if name == "angle" else "velocity", None)
+        coefficients = [0.5 * start, rate, self.number(-1, 1)]
         self.data["constraints"]["m"] = {
             "type": "motion",
             "coordinate": coordinate,
             "law": {"type": "polynomial", "coefficients": coefficients},
+            "offset": "auto",
         }
 
     def observe(self) -> None:
