@@ -7,18 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.model.problem import WORK, Block, InverseBlock, Options, Problem
+from mbsim_cli.model.names import Names
+from mbsim_cli.model.problem import WORK, Block, InverseBlock, Options, Passage, Problem
 
 DRIFT = 1e-6  # m or 1: constraints are met to round-off where the solver works
 ENERGY = 1e-2  # of the energy that moves
+SHOWN = 4  # constraints of a singular position
 UNITS = ("position", "velocity", "acceleration")
 
 
 class Health:
     """Largest and mean diagnostics of a run, one pass."""
 
-    def __init__(self, options: Options):
-        self._options = options
+    def __init__(self, options: Options, names: Names):
+        self._options, self._names = options, names
+        self._passages: list[Passage] = []
         self._instants = 0
         self._iterations = self._most = 0
         self._counts = np.zeros(len(WORK), np.int64)
@@ -34,6 +37,7 @@ class Health:
             return
         self._instants += len(block.time)
         self._counts += block.work.sum(axis=0)
+        self._passages += block.passages
         self._iterations += int(block.iterations.sum())
         self._most = max(self._most, int(block.iterations.max()))
         self._drift = np.maximum(self._drift, block.drift.max(axis=0))
@@ -102,7 +106,21 @@ class Health:
                 f"gradients are converged to {self._gradient_error:.1e} only, not {options.gradient_tolerance:.1e}; "
                 "the motion may pass a singular configuration"
             )
-        return found
+        return found + self._of_passages()
+
+    def _of_passages(self) -> list[str]:
+        """A sentence on singular positions."""
+        if not self._passages:
+            return []
+        first, *others = self._passages
+        rows = [self._names.constraints[row] for row in first.constraints]
+        shown = ", ".join(rows[:SHOWN]) + (f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else "")
+        more = f", and {len(others)} more, the last at t = {others[-1].time:.6g} s" if others else ""
+        lost = "lose their" if len(rows) > 1 else "loses its"
+        return [
+            f"the mechanism passes a singular position at t = {first.time:.6g} s, where {shown} {lost} rank{more}; "
+            "it goes on as it came, and could go another way"
+        ]
 
 
 class RestHealth:
@@ -152,7 +170,7 @@ def health_of(problem: Problem, objectives: Sequence[Any]) -> Any:
         return TorqueHealth(problem)
     if problem.options.analysis == "equilibrium":
         return RestHealth(problem, objectives)
-    return Health(problem.options)
+    return Health(problem.options, problem.names)
 
 
 class TorqueHealth:

@@ -26,12 +26,17 @@ class UndefinedDirections:
         """Take the next instants in."""
         broken = getattr(block, "broken", np.zeros((0, 0)))  # open trees of inverse dynamics break nothing
         for k in np.flatnonzero(broken.any(axis=0)):
-            parameter, row = self._names.parameters[k], int((broken[:, k] > 0).argmax())
+            parameter, row = self._names.parameters[k], int((broken[:, k] != 0).argmax())
             if parameter not in self.reasons:
                 self.reasons[parameter] = self._reason(parameter, int(broken[row, k]), float(block.time[row]))
 
     def _reason(self, parameter: str, number: int, time: float) -> str:
-        equation = self._names.equation(number)
+        equation = self._names.equation(abs(number))
+        if number < 0:
+            return (
+                f"{parameter} moves {equation}, which loses its rank in the singular position that the mechanism "
+                f"passes before t = {time:g} s: behind it nothing depends smoothly on {parameter}"
+            )
         since = f"from t = {time:g} s on " if time > 0.0 else ""
         if number > len(self._names.constraints):
             why = f"{equation} holds whatever the coordinates are, and {parameter} breaks it"

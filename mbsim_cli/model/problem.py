@@ -93,6 +93,14 @@ class Problem:
     broken: tuple[tuple[int, int], ...] = ()  # (parameter, equation it breaks that no coordinate has a part in)
 
 
+class Passage(NamedTuple):
+    """A singular position that the motion has passed."""
+
+    time: float
+    constraints: tuple[int, ...]  # that lose their rank there
+    breaks: np.ndarray  # (p,) whether derivatives by the parameter end there
+
+
 class Block(NamedTuple):
     """B stored instants. Sensitivities have a trailing axis of p parameters (p = 0 without them)."""
 
@@ -114,8 +122,10 @@ class Block(NamedTuple):
     energy: np.ndarray  # (B, 3) kinetic, potential, power of all forces without potential
     gradient_error: np.ndarray  # (B,) relative size of the last correction of the sensitivities
     work: np.ndarray  # (B, 5) counts of WORK since the instant before, of an open tree
-    broken: np.ndarray  # (B, p) number in ``Names.equation`` of the equation that a direction breaks, or 0
+    broken: np.ndarray  # (B, p) number in ``Names.equation`` of the equation that a direction breaks, negative where
+    # it moves that equation in a singular position passed before, or 0
     free: np.ndarray  # (B, m) bool: multipliers that the motion does not determine
+    passages: tuple[Passage, ...] = ()  # singular positions passed since the block before
 
 
 class Motion(NamedTuple):

@@ -6,7 +6,7 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
-from mbsim_cli.model.problem import Block
+from mbsim_cli.model.problem import Block, Passage
 from mbsim_cli.solve.reactions import ReactionReader
 
 
@@ -19,6 +19,7 @@ def block_of(
     reader: ReactionReader | None,
     broken: np.ndarray | None = None,
     free: np.ndarray | None = None,
+    passages: tuple[Passage, ...] = (),
 ) -> Block:
     """A block; directions beyond the p parameters are left out, and derivatives in ``broken`` directions are NaN.
 
@@ -32,8 +33,8 @@ def block_of(
     free = np.zeros(record.lam.shape, dtype=bool) if free is None else free
     if broken.any():
         for array in varied:
-            np.copyto(array, np.nan, where=broken[:, None, :] > 0)
-    return Block(*record[:7], sensors, *varied, *diagnostics, broken, free)
+            np.copyto(array, np.nan, where=broken[:, None, :] != 0)
+    return Block(*record[:7], sensors, *varied, *diagnostics, broken, free, passages)
 
 
 def with_reactions(

@@ -1,6 +1,6 @@
 """Forward dynamics with direct sensitivities, one block of instants at a time: ALI3-P here, open trees beside."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from mbsim_cli.solve.failure import Diagnosis
 from mbsim_cli.solve.initial import Initial, assemble, open_rows
 from mbsim_cli.solve.open_tree import OpenTreeSimulation
 from mbsim_cli.solve.reactions import reader_of
+from mbsim_cli.solve.singular_positions import Passage, Passages
 from mbsim_cli.solve.status import sentence
 
 BLOCK_NUMBERS = 800_000  # numbers of sensitivities held at once, about 6 MB
@@ -35,7 +36,8 @@ class Simulation:
         self.dtype = self.theta.dtype.type
         self.control: Control = allocate.control(problem.options, redundant=start.redundant.size > 0)
         self.state = start.state
-        self.work = allocate.work(self.model, self.theta)
+        independent = np.setdiff1d(np.arange(self.model.constraints.measure.size), start.redundant)
+        self.work = allocate.work(self.model, self.theta, independent)
         self.work.kin.expected[:] = start.expected
         self.work.turns.value[:] = start.expected[self.work.turns.measure]
         for earlier in (self.work.last, self.work.before):
@@ -56,6 +58,7 @@ class Simulation:
             self.consistency = Consistency(problem, self.theta, self.directions.dtheta, start.held)
         self.broken = start.broken[: self.p].copy()
         self._stop_varying()
+        self._passages = Passages(problem, self.theta, self.directions.dtheta, self.work.watch)
 
     def first_block(self) -> Block:
         """The initial instant."""
@@ -92,15 +95,18 @@ class Simulation:
         self.step += self.progress.steps
         record, d_record = first_rows(record, rows), first_rows(d_record, rows)
         work = np.zeros((rows, len(WORK)), np.int64)
-        judged = self._judged(record, d_record)
-        block = block_of(record, d_record, self.p, record.iterations, work, self.reactions, *judged)
+        passages = tuple(self._passages.take())
+        judged = self._judged(record, d_record, passages)
+        block = block_of(record, d_record, self.p, record.iterations, work, self.reactions, *judged, passages)
         if rows:
             self.reached = block.position[-1]
         if self.progress.status != Status.OK:
             raise BrokenOff(self._failure(), block)
         return block
 
-    def _judged(self, record: Record, d_record: SensitivityRecord) -> tuple[np.ndarray, np.ndarray]:
+    def _judged(
+        self, record: Record, d_record: SensitivityRecord, passages: Sequence[Passage]
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Which directions break equations (rows, p), and which multipliers are free (rows, m), at every instant."""
         rows = record.time.size
         broken, free = np.tile(self.broken, (rows, 1)), np.zeros(record.lam.shape, dtype=bool)
@@ -109,6 +115,12 @@ class Simulation:
             for row in range(rows if self.p else 0):
                 found = self.consistency.complete(record, d_record, row)[: self.p]
                 self.broken = broken[row] = np.where(self.broken, self.broken, found)
+        for passage in passages:
+            found = np.where(passage.breaks[: self.p], -1 - passage.constraints[0], 0)
+            behind = (record.time >= passage.time)[:, None] & (broken == 0)
+            np.copyto(broken, found, where=behind)
+            self.broken = np.where(self.broken, self.broken, found)
+        if self.broken.any():
             self._stop_varying()
         return broken, free
 

@@ -18,11 +18,13 @@ from mbsim_cli.kernels.drivers.simulate import SensitivityWork, Work
 from mbsim_cli.kernels.integrators.ali3p import Control, Equations, State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, OfProjections, Sensitivity
 from mbsim_cli.kernels.integrators.multiplier_range import Range
-from mbsim_cli.model.codes import Measure
+from mbsim_cli.kernels.integrators.singular_passage import TURNS, Watch
+from mbsim_cli.model.codes import Column, Measure
 from mbsim_cli.model.layout import MEASURE_SIZE, STARTS_NEAR, Model
 from mbsim_cli.model.problem import Options
 
 MOTION_FOR_GRADIENT = 1e-2  # accelerations must be this much more accurate than gradients are asked to be
+NO_ROWS = np.zeros(0, np.int64)
 PENALTY_RATIO = 1e-5  # of the user's penalty: the constraint term over inertia in the discrete equations
 
 
@@ -99,8 +101,19 @@ def grounded(model: Model, theta: np.ndarray) -> Kinematics:
     return kin
 
 
-def work(model: Model, theta: np.ndarray) -> Work:
-    """Allocate the work of a motion."""
+def watch(model: Model, rows: np.ndarray) -> Watch:
+    """Allocate Watch for the independent ``rows`` of the constraints."""
+    k, n = rows.size, model.tree.column_kind.size
+    motion = (np.zeros((TURNS, n)) for _ in range(3))
+    return Watch(
+        rows.astype(np.int64), np.zeros(k), np.zeros((k, k)), np.zeros(k), 1.0 + np.arange(k)[:, None] / max(k, 1),
+        np.zeros(n), 1.0 * (model.tree.column_kind >= Column.ROTATION_X), np.zeros(1), np.zeros(3, np.int64),
+        np.zeros((TURNS, 2), np.int64), *motion,
+    )  # fmt: skip
+
+
+def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS) -> Work:
+    """Allocate the work of a motion; ``rows`` of the constraints are watched for singular positions."""
     _, n, m = sizes(model)
     dtype = theta.dtype.type
     kin = grounded(model, theta)
@@ -117,6 +130,7 @@ def work(model: Model, theta: np.ndarray) -> Work:
         np.zeros((2, n), dtype),
         Range(zeros((n, padded(n)), dtype), np.zeros(max(1, n), np.int64)),
         turns(model),
+        watch(model, rows),
     )
 
 

@@ -23,7 +23,7 @@ def blocks(sizes=(6, 5), **changed):
 
 
 def watch(options=Options(), **changed):
-    health = Health(options)
+    health = Health(options, Names())
     for block in blocks(**changed):
         health.add(block)
     return health

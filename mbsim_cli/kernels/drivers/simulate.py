@@ -25,6 +25,7 @@ from mbsim_cli.kernels.integrators.ali3p_sensitivity import (
     vary_projections,
 )
 from mbsim_cli.kernels.integrators.multiplier_range import factor_range, keep_in_range
+from mbsim_cli.kernels.integrators.singular_passage import watch_for_passage
 from mbsim_cli.model.codes import Status
 
 
@@ -42,6 +43,7 @@ class Work(NamedTuple):
     corrections: np.ndarray  # (2, n)
     reach: tuple  # multiplier_range.Range
     turns: tuple  # Turns
+    watch: tuple  # for singular positions
 
 
 class SensitivityWork(NamedTuple):
@@ -138,6 +140,9 @@ def run(
             if status == Status.OK and control.redundant:
                 _keep(as_column(state.sigma), eq.J, work.reach, work.column)
                 _keep(as_column(state.kappa), eq.J, work.reach, work.column)
+            watch_for_passage(
+                step, control.h, eq.J, work.projection.sparsity, work.projection.weight, state, work.watch
+            )
             if status == Status.OK and varies:
                 projected = vary_projections(
                     model, theta, t, control, directions, work.corrections, state, sens, kin, eq, work.projection,

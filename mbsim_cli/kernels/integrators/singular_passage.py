@@ -1,0 +1,121 @@
+"""Singular positions that a mechanism passes: its constraints lose rank there, and another way of going on opens.
+
+Every few steps the smallest singular value of the independent rows of J is followed with its vectors, sigma v = J^T u.
+As the mechanism passes a singular position sigma changes its sign: u goes on, v turns round. Whether that is what
+happened is found out by ``solve/singular_positions.py``; derivation: docs/theory/singular_positions.md.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels.algebra.linear_solve import ldl_factor, ldl_solve
+
+
+class Watch(NamedTuple):
+    """What is followed, and where v has turned round; all real."""
+
+    row: np.ndarray  # (k,) rows of J that are independent at the start
+    largest: np.ndarray  # (k,) largest square of each row's size so far
+    gram: np.ndarray  # (k, k) of the rows over their largest sizes
+    inverse: np.ndarray  # (k,) of its factors
+    u: np.ndarray  # (k, 1)
+    v: np.ndarray  # (n,)
+    turns: np.ndarray  # (n,) 1 for angles, else 0
+    way: np.ndarray  # (1,) rad, at most, that any angle has moved since the last look
+    count: np.ndarray  # (3,) looks so far, step of the last one, turns found since the caller has last cleared that
+    step: np.ndarray  # (TURNS, 2) steps of the looks before and behind a turn
+    z: np.ndarray  # (TURNS, n) the motion there
+    zd: np.ndarray  # (TURNS, n)
+    zdd: np.ndarray  # (TURNS, n)
+
+
+EVERY = 16  # steps between looks at most
+FAR = 0.1  # rad, the same
+TURNS = 16  # kept in a call: who passes more of them has told enough
+FIRST_ITERATIONS = 20  # for the vectors at the start; later one a look follows them
+TINY = 1e-300
+SHIFT = 1e-14  # of the trace
+TURNED = -0.5  # cosine between v and that of the look before
+
+
+@kernel
+def watch_for_passage(step, h, J, sparsity, weight, state, watch):
+    """Look whether v has turned round since the last look; ``weight`` (n,) makes coordinates comparable."""
+    watch.way[0] += h * _fastest(watch.turns, state.zd)
+    if watch.row.size == 0 or (step < watch.count[1] + EVERY and watch.way[0] < FAR):
+        return
+    _gram(J, sparsity, weight, watch)
+    if not ldl_factor(watch.gram, watch.inverse):
+        return
+    first = watch.count[0] == 0
+    for _ in range(FIRST_ITERATIONS if first else 1):
+        ldl_solve(watch.gram, watch.inverse, watch.u)
+        _normalise(watch.u)
+    cosine = _follow(J, sparsity, weight, watch)
+    found = watch.count[2]
+    if not first and cosine < TURNED and found < TURNS:
+        watch.step[found, 0], watch.step[found, 1] = watch.count[1], step
+        for i in range(state.z.size):
+            watch.z[found, i] = state.z[i].real
+            watch.zd[found, i] = state.zd[i].real
+            watch.zdd[found, i] = state.zdd[i].real
+        watch.count[2] += 1
+    watch.count[0] += 1
+    watch.count[1], watch.way[0] = step, 0.0
+
+
+@kernel
+def _fastest(turns, zd):
+    """Largest rate of an angle."""
+    found = 0.0
+    for i in range(zd.size):
+        found = max(found, turns[i] * np.abs(zd[i].real))
+    return found
+
+
+@kernel
+def _gram(J, sparsity, weight, watch):
+    """Upper half of the products of rows, J D^-1 J^T, each row over its largest size so far."""
+    for a in range(watch.row.size):
+        r = watch.row[a]
+        for b in range(a, watch.row.size):
+            total = 0.0
+            for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
+                i = sparsity.row_column[s]
+                total += J[r, i].real * J[watch.row[b], i].real / weight[i]
+            watch.gram[a, b] = total
+        watch.largest[a] = max(watch.largest[a], watch.gram[a, a])
+    trace = 0.0
+    for a in range(watch.row.size):
+        for b in range(a, watch.row.size):
+            watch.gram[a, b] /= max(np.sqrt(watch.largest[a] * watch.largest[b]), TINY)
+        trace += watch.gram[a, a]
+    for a in range(watch.row.size):
+        watch.gram[a, a] += SHIFT * trace
+
+
+@kernel
+def _normalise(u):
+    square = 0.0
+    for a in range(u.shape[0]):
+        square += u[a, 0] * u[a, 0]
+    for a in range(u.shape[0]):
+        u[a, 0] /= np.sqrt(square)
+
+
+@kernel
+def _follow(J, sparsity, weight, watch):
+    """Put J^T u in the place of v; return the cosine between both."""
+    product, before, now = 0.0, 0.0, 0.0
+    for i in range(watch.v.size):
+        total = 0.0
+        for a in range(watch.row.size):
+            total += J[watch.row[a], i].real * watch.u[a, 0] / max(np.sqrt(watch.largest[a]), TINY)
+        total /= np.sqrt(weight[i])
+        product += total * watch.v[i]
+        before += watch.v[i] * watch.v[i]
+        now += total * total
+        watch.v[i] = total
+    return product / np.sqrt(before * now) if before * now > 0.0 else 1.0

@@ -1,0 +1,82 @@
+"""Singular positions: found where geometry says that they are, and derivatives end there that do not exist behind."""
+
+import numpy as np
+import pytest
+
+from mbsim_cli.solve.forward import start
+from tests.assembly.texts import assemble
+
+PARALLELOGRAM = """
+gravity: [0, -9.81, 0]
+parameters: {L: 1, l: 0, g: 2, c: 0, m: 1}
+points:
+  A: {ground: [0, 0, 0], crank: [0, 0, 0]}
+  B: {crank: [L + l, 0, 0], coupler: [0, 0, 0]}
+  C: {coupler: [g + c, 0, 0], rocker: [L, 0, 0]}
+  D: {ground: [g, 0, 0], rocker: [0, 0, 0]}
+bodies:
+  crank: {mass: m, center_of_mass: [0.5, 0, 0], inertia: {zz: 0.1}}
+  coupler: {mass: 1, center_of_mass: [1, 0, 0], inertia: {zz: 0.3}}
+  rocker: {mass: 1, center_of_mass: [0.5, 0, 0], inertia: {zz: 0.1}}
+joints:
+  A: {type: revolute, bodies: [ground, crank], point: A, axis: z,
+      initial: {angle: 60 deg, angular_velocity: 4, independent: true}}
+  B: {type: revolute, bodies: [crank, coupler], point: B, axis: z, initial: {angle: -60 deg}}
+  C: {type: revolute, bodies: [coupler, rocker], point: C, axis: z, initial: {angle: 60 deg}}
+  D: {type: revolute, bodies: [ground, rocker], point: D, axis: z, initial: {angle: 60 deg}}
+sensors:
+  turn: {type: angle, vectors: [ground.x, crank.x], axis: ground.z}
+objectives: {psi: {integral: turn}}
+analysis: {type: forward_dynamics, step: STEP, duration: 1, sensitivity: {method: ddm, parameters: [l, L, g, c, m]}}
+"""
+THIRD_CRANK = {
+    "\nbodies:": """
+  E: {ground: [g / 2, 0, 0], third: [0, 0, 0]}
+  F: {coupler: [g / 2, 0, 0], third: [L, 0, 0]}
+bodies:
+  third: {mass: 1, inertia: {zz: 0.1}}""",
+    "\nsensors:": """
+  E: {type: revolute, bodies: [ground, third], point: E, axis: z, initial: {angle: 60 deg}}
+  F: {type: revolute, bodies: [coupler, third], point: F, axis: z}
+sensors:""",
+}
+
+
+def run(folder, text, step):
+    """The simulation after one second, and its block."""
+    simulation = start(assemble(folder, text.replace("STEP", str(step))).problem)
+    simulation.first_block()
+    return simulation, simulation.advance(round(1 / step))
+
+
+@pytest.mark.parametrize("step", [1e-3, 1e-2])
+def test_passages_are_where_all_links_lie_on_one_line(tmp_path, step):
+    _, block = run(tmp_path, PARALLELOGRAM, step)
+    expected = np.interp([np.pi, 2 * np.pi], np.unwrap(block.sensors[:, 0]), block.time)
+    assert [passage.time for passage in block.passages] == pytest.approx(expected, abs=10 * step**2)
+
+
+def test_a_length_of_one_crank_has_no_derivative_behind_and_all_together_have(tmp_path):
+    simulation, block = run(tmp_path, PARALLELOGRAM, 2e-3)
+    first = block.passages[0]
+    assert [simulation.problem.names.constraints[row] for row in first.constraints] == ["C.x"]
+    names = simulation.problem.names.parameters
+    assert {name for name, breaks in zip(names, first.breaks, strict=False) if breaks} == {"l", "c"}
+    behind = block.time > first.time
+    for k, name in enumerate(names):
+        undefined = np.isnan(block.d_position[:, :, k]).all(axis=1)
+        assert np.array_equal(undefined, behind & (name in ("l", "c")))
+
+
+def test_a_third_crank_makes_equations_redundant_and_the_passages_stay(tmp_path):
+    text = PARALLELOGRAM
+    for place, addition in THIRD_CRANK.items():
+        text = text.replace(place, addition)
+    simulation, block = run(tmp_path, text, 2e-3)
+    assert simulation.control.redundant
+    assert len(block.passages) == 2
+
+
+def test_unequal_cranks_pass_no_singular_position(tmp_path):
+    _, block = run(tmp_path, PARALLELOGRAM.replace("l: 0,", "l: -0.02,"), 2e-3)
+    assert block.passages == ()
