@@ -3,7 +3,7 @@
 import numpy as np
 
 from mbsim_cli.cli.health import Health
-from mbsim_cli.model.problem import Options
+from mbsim_cli.model.problem import Options, Passage
 from tests.io import fakes
 
 
@@ -23,7 +23,7 @@ def blocks(sizes=(6, 5), **changed):
 
 
 def watch(options=Options(), **changed):
-    health = Health(options, Names())
+    health = Health(options, fakes.names())
     for block in blocks(**changed):
         health.add(block)
     return health
@@ -52,3 +52,12 @@ def test_an_integrator_of_an_open_tree_counts_its_work():
     assert health.report["work"] == health.work == counts and health.steps == 22
     assert "iterations" not in health.report and health.warnings == []
     assert watch().work == {} and "work" not in watch().report
+
+
+def test_singular_positions_are_said_with_time_and_constraints():
+    passage = Passage(0.25, (0, 2), np.zeros(2, bool))
+    health = Health(Options(), fakes.names())
+    for block in blocks():
+        health.add(block._replace(passages=(passage,)))
+    (warning,) = health.warnings
+    assert "t = 0.25 s, where cut.0, cut.2 lose their rank, and 1 more" in warning
