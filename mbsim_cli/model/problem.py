@@ -161,3 +161,9 @@ class InverseBlock(NamedTuple):
     by_parameter: np.ndarray  # (B, n, p), through the motion too
     sensors: np.ndarray  # (B, width)
     d_sensors: np.ndarray  # (B, width, p)
+
+
+def rows_of(block: Block | InverseBlock, rows: slice) -> Block | InverseBlock:
+    """Some instants of a block."""
+    whole = {"passages": block.passages} if isinstance(block, Block) else {}
+    return block._replace(**{name: array[rows] for name, array in block._asdict().items() if name not in whole})
