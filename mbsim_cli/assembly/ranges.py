@@ -12,7 +12,7 @@ from mbsim_cli.assembly.numbers import STEP
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.codes import Force, Measure
 from mbsim_cli.model.layout import NONE, Model
-from mbsim_cli.model.problem import Problem, rows_of
+from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.inverse_dynamics import with_natural_values
 from mbsim_cli.solve.tables import ends, going_on
 
@@ -66,7 +66,7 @@ def until_left(problem: Problem, last: float, blocks: Blocks, failure: AnalysisE
                 np.searchsorted(block.time, last, side="right"), row + 1 if _inside(problem, block, row) else row
             )
             if known.stop > known.start:
-                yield rows_of(block, known)
+                yield type(block)(*(array[known] for array in block))
             return
 
 

@@ -17,7 +17,7 @@ _NAMES = {
     "energy": "energies",
     "torque": "torques",
 }
-_LEFT_OUT = ("gradient_error", "passages")  # an estimate that is not known yet; no numbers
+_ESTIMATES = ("gradient_error",)  # not finite where nothing is known yet
 
 
 def _all_finite(values: np.ndarray) -> bool:
@@ -38,7 +38,7 @@ class FiniteHealth:
     def add(self, block: Block | InverseBlock) -> None:
         """Take the next instants in."""
         for name, values in zip(block._fields, block, strict=True):
-            if name not in _LEFT_OUT and values.dtype.kind in "fc" and not _all_finite(values):
+            if name not in _ESTIMATES and values.dtype.kind in "fc" and not _all_finite(values):
                 wrong = ~np.isfinite(values)
                 if isinstance(block, Block) and name.startswith("d_"):
                     wrong &= block.broken[:, None, :] == 0  # NaN by intent, and told of with the gradients

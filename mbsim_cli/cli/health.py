@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.model.names import Names
-from mbsim_cli.model.problem import WORK, Block, InverseBlock, Options, Passage, Problem
+from mbsim_cli.model.problem import WORK, Block, InverseBlock, Options, Problem
 
 DRIFT = 1e-6  # m or 1: constraints are met to round-off where the solver works
 ENERGY = 1e-2  # of the energy that moves
@@ -21,7 +21,7 @@ class Health:
 
     def __init__(self, options: Options, names: Names):
         self._options, self._names = options, names
-        self._passages: list[Passage] = []
+        self._singular: list[tuple[float, np.ndarray]] = []  # instants behind singular positions, and constraints there
         self._instants = 0
         self._iterations = self._most = 0
         self._counts = np.zeros(len(WORK), np.int64)
@@ -37,7 +37,8 @@ class Health:
             return
         self._instants += len(block.time)
         self._counts += block.work.sum(axis=0)
-        self._passages += block.passages
+        for row in np.flatnonzero(block.singular.any(axis=1)):
+            self._singular.append((float(block.time[row]), np.flatnonzero(block.singular[row])))
         self._iterations += int(block.iterations.sum())
         self._most = max(self._most, int(block.iterations.max()))
         self._drift = np.maximum(self._drift, block.drift.max(axis=0))
@@ -106,19 +107,19 @@ class Health:
                 f"gradients are converged to {self._gradient_error:.1e} only, not {options.gradient_tolerance:.1e}; "
                 "the motion may pass a singular configuration"
             )
-        return found + self._of_passages()
+        return found + self._of_singular_positions()
 
-    def _of_passages(self) -> list[str]:
+    def _of_singular_positions(self) -> list[str]:
         """A sentence on singular positions."""
-        if not self._passages:
+        if not self._singular:
             return []
-        first, *others = self._passages
-        rows = [self._names.constraints[row] for row in first.constraints]
+        (time, constraints), *others = self._singular
+        rows = [self._names.constraints[row] for row in constraints]
         shown = ", ".join(rows[:SHOWN]) + (f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else "")
-        more = f", and {len(others)} more, the last at t = {others[-1].time:.6g} s" if others else ""
+        more = f", and {len(others)} more, the last before t = {others[-1][0]:.6g} s" if others else ""
         lost = "lose their" if len(rows) > 1 else "loses its"
         return [
-            f"the mechanism passes a singular position at t = {first.time:.6g} s, where {shown} {lost} rank{more}; "
+            f"the mechanism passes a singular position before t = {time:.6g} s, where {shown} {lost} rank{more}; "
             "it goes on as it came, and could go another way"
         ]
 

@@ -93,14 +93,6 @@ class Problem:
     broken: tuple[tuple[int, int], ...] = ()  # (parameter, equation it breaks that no coordinate has a part in)
 
 
-class Passage(NamedTuple):
-    """A singular position that the motion has passed."""
-
-    time: float
-    constraints: tuple[int, ...]  # that lose their rank there
-    breaks: np.ndarray  # (p,) whether derivatives by the parameter end there
-
-
 class Block(NamedTuple):
     """B stored instants. Sensitivities have a trailing axis of p parameters (p = 0 without them)."""
 
@@ -125,7 +117,7 @@ class Block(NamedTuple):
     broken: np.ndarray  # (B, p) number in ``Names.equation`` of the equation that a direction breaks, negative where
     # it moves that equation in a singular position passed before, or 0
     free: np.ndarray  # (B, m) bool: multipliers that the motion does not determine
-    passages: tuple[Passage, ...] = ()  # singular positions passed since the block before
+    singular: np.ndarray  # (B, m) bool: constraints that lost their rank in a position passed since the instant before
 
 
 class Motion(NamedTuple):
@@ -161,9 +153,3 @@ class InverseBlock(NamedTuple):
     by_parameter: np.ndarray  # (B, n, p), through the motion too
     sensors: np.ndarray  # (B, width)
     d_sensors: np.ndarray  # (B, width, p)
-
-
-def rows_of(block: Block | InverseBlock, rows: slice) -> Block | InverseBlock:
-    """Some instants of a block."""
-    whole = {"passages": block.passages} if isinstance(block, Block) else {}
-    return block._replace(**{name: array[rows] for name, array in block._asdict().items() if name not in whole})

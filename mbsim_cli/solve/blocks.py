@@ -6,7 +6,7 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
-from mbsim_cli.model.problem import Block, Passage
+from mbsim_cli.model.problem import Block
 from mbsim_cli.solve.reactions import ReactionReader
 
 
@@ -19,7 +19,7 @@ def block_of(
     reader: ReactionReader | None,
     broken: np.ndarray | None = None,
     free: np.ndarray | None = None,
-    passages: tuple[Passage, ...] = (),
+    singular: np.ndarray | None = None,
 ) -> Block:
     """A block; directions beyond the p parameters are left out, and derivatives in ``broken`` directions are NaN.
 
@@ -30,11 +30,11 @@ def block_of(
     diagnostics = iterations, record.drift, record.energy, d_record.error, work
     rows = record.time.size
     broken = np.zeros((rows, p), np.int64) if broken is None else broken
-    free = np.zeros(record.lam.shape, dtype=bool) if free is None else free
+    free, singular = (np.zeros(record.lam.shape, dtype=bool) if mask is None else mask for mask in (free, singular))
     if broken.any():
         for array in varied:
             np.copyto(array, np.nan, where=broken[:, None, :] != 0)
-    return Block(*record[:7], sensors, *varied, *diagnostics, broken, free, passages)
+    return Block(*record[:7], sensors, *varied, *diagnostics, broken, free, singular)
 
 
 def with_reactions(

@@ -1,6 +1,6 @@
 """Forward dynamics with direct sensitivities, one block of instants at a time: ALI3-P here, open trees beside."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -59,6 +59,7 @@ class Simulation:
         self.broken = start.broken[: self.p].copy()
         self._stop_varying()
         self._passages = Passages(problem, self.theta, self.directions.dtheta, self.work.watch)
+        self.passed: list[Passage] = []  # behind the last instant
 
     def first_block(self) -> Block:
         """The initial instant."""
@@ -95,19 +96,16 @@ class Simulation:
         self.step += self.progress.steps
         record, d_record = first_rows(record, rows), first_rows(d_record, rows)
         work = np.zeros((rows, len(WORK)), np.int64)
-        passages = tuple(self._passages.take())
-        judged = self._judged(record, d_record, passages)
-        block = block_of(record, d_record, self.p, record.iterations, work, self.reactions, *judged, passages)
+        judged = self._judged(record, d_record)
+        block = block_of(record, d_record, self.p, record.iterations, work, self.reactions, *judged)
         if rows:
             self.reached = block.position[-1]
         if self.progress.status != Status.OK:
             raise BrokenOff(self._failure(), block)
         return block
 
-    def _judged(
-        self, record: Record, d_record: SensitivityRecord, passages: Sequence[Passage]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Which directions break equations (rows, p), and which multipliers are free (rows, m), at every instant."""
+    def _judged(self, record: Record, d_record: SensitivityRecord) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What is to be said of every instant: ``broken``, ``free`` and ``singular`` of ``Block``."""
         rows = record.time.size
         broken, free = np.tile(self.broken, (rows, 1)), np.zeros(record.lam.shape, dtype=bool)
         if self.consistency and rows:
@@ -115,14 +113,18 @@ class Simulation:
             for row in range(rows if self.p else 0):
                 found = self.consistency.complete(record, d_record, row)[: self.p]
                 self.broken = broken[row] = np.where(self.broken, self.broken, found)
-        for passage in passages:
+        singular = np.zeros(record.lam.shape, dtype=bool)
+        self.passed += self._passages.take()
+        while self.passed and rows and self.passed[0].time <= record.time[-1]:
+            passage = self.passed.pop(0)
+            behind = int(np.searchsorted(record.time, passage.time))
+            singular[behind, passage.constraints] = True
             found = np.where(passage.breaks[: self.p], -1 - passage.constraints[0], 0)
-            behind = (record.time >= passage.time)[:, None] & (broken == 0)
-            np.copyto(broken, found, where=behind)
             self.broken = np.where(self.broken, self.broken, found)
+            broken[behind:] = np.where(broken[behind:], broken[behind:], found)
         if self.broken.any():
             self._stop_varying()
-        return broken, free
+        return broken, free, singular
 
     def _stop_varying(self) -> None:
         """Broken directions go on as zeros: what is not a derivative must not disturb others, nor overflow."""

@@ -12,13 +12,21 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.integrators.singular_passage import Watch
-from mbsim_cli.model.problem import Passage, Problem
+from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.instant import Instant
 
 BISECTIONS = 40
 VANISHED = 0.02  # share of its size behind the passage, below which a singular value counts as zero
 MOVED = 1e-3  # share of a parameter's largest effect on a constraint that moves u
 INVOLVED = 0.1  # share of the largest entry of u that makes a constraint one of the singular ones
+
+
+class Passage(NamedTuple):
+    """A singular position that the motion has passed."""
+
+    time: float
+    constraints: list[int]  # that lose their rank there
+    breaks: np.ndarray  # (p,) whether derivatives by the parameter end there
 
 
 class Rank(NamedTuple):
@@ -68,7 +76,7 @@ class Passages:
             return None
         u = there.u[:, vanished]
         share = np.linalg.norm(u, axis=1)
-        return Passage(time, tuple(self._watch.row[share > INVOLVED * share.max()].tolist()), self._broken(u))
+        return Passage(time, self._watch.row[share > INVOLVED * share.max()].tolist(), self._broken(u))
 
     def _go(self, turn: int, back: float) -> float:
         """Evaluate the motion some time before a turn was found, on the parabola that ends there; return the time."""

@@ -3,7 +3,7 @@
 import numpy as np
 
 from mbsim_cli.cli.health import Health
-from mbsim_cli.model.problem import Options, Passage
+from mbsim_cli.model.problem import Options
 from tests.io import fakes
 
 
@@ -55,9 +55,10 @@ def test_an_integrator_of_an_open_tree_counts_its_work():
 
 
 def test_singular_positions_are_said_with_time_and_constraints():
-    passage = Passage(0.25, (0, 2), np.zeros(2, bool))
     health = Health(Options(), fakes.names())
     for block in blocks():
-        health.add(block._replace(passages=(passage,)))
+        singular = np.zeros(block.lambda_.shape, bool)
+        singular[1] = True, False, True
+        health.add(block._replace(singular=singular))
     (warning,) = health.warnings
-    assert "t = 0.25 s, where cut.0, cut.2 lose their rank, and 1 more" in warning
+    assert "before t = 0.01 s, where cut.0, cut.2 lose their rank, and 1 more" in warning

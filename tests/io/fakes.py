@@ -42,5 +42,8 @@ def block(first: int, count: int, n: int = 2, m: int = 3, p: int = 2, step: floa
     fields = {name: _numbers(first, count, *widths) for name, widths in shapes.items()}
     time = step * np.arange(first, first + count)
     counts = {"iterations": np.full(count, 3), "work": np.full((count, 5), (2, 1, 30, 4, 5))}
-    marks = {"broken": np.zeros((count, p), np.int64), "free": np.zeros((count, m), dtype=bool)}
+    marks = {
+        "broken": np.zeros((count, p), np.int64),
+        **dict.fromkeys(("free", "singular"), np.zeros((count, m), bool)),
+    }
     return Block(time=time, gradient_error=np.zeros(count), **counts, **marks, **fields)
