@@ -39,4 +39,4 @@ def _misfit(geometry: Geometry, spec: Any) -> tuple[float, float]:
     equations = CUT_EQUATIONS[kind_of(spec)]
     shifts = [d[e.axis_a].real for e in equations if e.kind == Measure.PROJECTION]
     turns = [r[e.axis_a][e.axis_b].real for e in equations if e.kind == Measure.DOT]
-    return float(np.linalg.norm(shifts)), float(np.arcsin(min(1.0, np.linalg.norm(turns))))
+    return float(np.linalg.norm(shifts)), float(np.arcsin(min(1.0, float(np.linalg.norm(turns)))))

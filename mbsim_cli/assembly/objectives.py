@@ -147,7 +147,7 @@ class _Stream:
         """Weights of the last instants in what lies between them and the end."""
         return continuation(self._tail[0], self.end)
 
-    def by_end(self, rate: complex) -> np.ndarray:
+    def by_end(self, rate: Any) -> np.ndarray:
         """Derivatives (p,) of a quantity through the end of the analysis, from that by the end."""
         by_parameter = np.asarray(self.objective.end_rho)[: self.p]
         return rate * by_parameter if by_parameter.any() and not self.still else np.zeros(self.p)

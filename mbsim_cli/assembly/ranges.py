@@ -56,16 +56,17 @@ def until_left(problem: Problem, last: float, blocks: Blocks, failure: AnalysisE
     except AnalysisError:
         _name(failure, left_table(problem, _declared(problem)))
         return
-    for row in range(len(block.time) if block is not None else 0):
+    if block is None:
+        return
+    for row in range(len(block.time)):
         if block.time[row] < last:
             continue
         found = next(filter(None, (left_table(problem, state) for state in _states(problem, block, row))), None)
         if found is not None:
             _name(failure, found)
-            known = slice(
-                np.searchsorted(block.time, last, side="right"), row + 1 if _inside(problem, block, row) else row
-            )
-            if known.stop > known.start:
+            first, end = int(np.searchsorted(block.time, last, side="right")), row + _inside(problem, block, row)
+            if end > first:
+                known = slice(first, end)
                 yield type(block)(*(array[known] for array in block))
             return
 

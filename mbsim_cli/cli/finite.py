@@ -47,15 +47,16 @@ class FiniteHealth:
 
     def _parts(self, field: str, wrong: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
         """Names of what is wrong, and the instants (B,)."""
-        by_instant = wrong.reshape(len(wrong), wrong.shape[1] if wrong.ndim > 1 else 1, -1).any(axis=2)
+        columns = wrong.reshape(len(wrong), wrong.shape[1] if wrong.ndim > 1 else 1, -1)
+        by_instant = np.logical_or.reduce(columns, axis=2)
         if field in ("sensors", "d_sensors"):
             what = "sensor {}" if field == "sensors" else "the derivative of sensor {}"
             for name, rows in self._sensors.items():
-                yield what.format(name), by_instant[:, rows].any(axis=1)
+                yield what.format(name), np.logical_or.reduce(by_instant[:, rows], axis=1)
         else:
             plain = "torque" if field.startswith("by_") else field.removeprefix("d_").rstrip("_")
             of = "derivatives of " if field.startswith(("d_", "by_")) else ""
-            yield of + _NAMES.get(plain, plain), by_instant.any(axis=1)
+            yield of + _NAMES.get(plain, plain), np.logical_or.reduce(by_instant, axis=1)
 
     def _count(self, what: str, wrong: np.ndarray, time: np.ndarray) -> None:
         if wrong.any():

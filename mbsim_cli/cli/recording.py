@@ -41,7 +41,10 @@ def record(
         model_file = analysis.load(path, settings)
         method = analysis.method_of(model_file, settings)
         named = analysis.build(model_file, settings, None if method != "none" else [])
-        guard = {"force": force, "protected": (*map(Path, model_file.source.texts), *model_file.source.tables)}
+        guard: dict[str, Any] = {
+            "force": force,
+            "protected": (*map(Path, model_file.source.texts), *model_file.source.tables),
+        }
         target = check_target(output, **guard)
     with timing.phase("solve"):
         settings, halving = settled(model_file, settings, None if method == "ddm" else [], quiet)

@@ -24,9 +24,12 @@ def rename_sections(source: Source) -> list[Issue]:
 
     Everything that names what they hold would be wrong, too.
     """
-    root, issues = source.root, []
+    root = source.root
+    issues: list[Issue] = []
+    if root is None:
+        return issues
     sections = [field.alias or name for name, field in ModelFile.model_fields.items()]
-    for key in [key for key in root.value if key not in sections] if root is not None else ():
+    for key in [key for key in root.value if key not in sections]:
         meant = nearest(key, sections)
         if meant is not None and meant not in root.value:
             issues.append(source.issue((key,), f"unknown key {key!r}", f"did you mean {meant!r}?", key=True))

@@ -49,8 +49,8 @@ def _inverse(review: Review, analysis: InverseDynamics) -> None:
             hint = "a torque sensor shows what a coordinate takes, a reaction what a joint does"
             review.report(("sensors", name), "inverse dynamics has no multipliers", hint)
     table = analysis.motion.table
-    for coordinate in analysis.motion.laws if table is not None else ():
-        if coordinate in table.columns:
+    for coordinate in analysis.motion.laws:
+        if table is not None and coordinate in table.columns:
             path = ("analysis", "motion", "table", "columns", coordinate)
             review.report(path, f"a law gives {coordinate!r} already", "leave out the law or the column", key=True)
     sampling, duration = review.value(analysis.sampling), review.value(analysis.duration)
