@@ -7,8 +7,9 @@ import numpy as np
 
 from mbsim_cli.kernels._simd import padded, zeros
 from mbsim_cli.kernels.algorithms.constraints import LINE_SIZE
+from mbsim_cli.kernels.algorithms.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.open_tree import open_tree
-from mbsim_cli.kernels.algorithms.workspace import composite, twists
+from mbsim_cli.kernels.algorithms.workspace import composite, kinematics, twists
 from mbsim_cli.kernels.drivers.integrate import IntegrationWork, integrate
 from mbsim_cli.kernels.drivers.integrate_implicit import ImplicitControl, ImplicitWork, integrate_implicit
 from mbsim_cli.kernels.drivers.stepping import BEFORE_START
@@ -98,10 +99,12 @@ def implicit_work(model: Any, theta: np.ndarray, stages: int, p: int) -> Implici
     def z(*shape: int) -> np.ndarray:
         return np.zeros(shape, dtype)
 
+    kin = kinematics(model, dtype)
+    set_ground(theta, kin)
     equations = StageEquations(
-        allocate.grounded(model, theta), composite(model, dtype), twists(model, p, dtype),
-        zeros((n, padded(n)), dtype), np.zeros(n, np.int64), np.zeros(1), np.zeros(open_tree(model).euler.size),
-        z(n), z(n), z(n, 1), z(n, p), z(m, LINE_SIZE), z(m), z(MEASURE_SIZE, 1),
+        kin, composite(model, dtype), twists(model, p, dtype), zeros((n, padded(n)), dtype), np.zeros(n, np.int64),
+        np.zeros(1), np.zeros(open_tree(model).euler.size), z(n), z(n), z(n, 1), z(n, p), z(m, LINE_SIZE), z(m),
+        z(MEASURE_SIZE, 1),
     )  # fmt: skip
     return ImplicitWork(
         np.array([BEFORE_START, 0.0, 0.0]),
