@@ -26,7 +26,7 @@ def sentence(status: Status, time: float, problem: Problem, zdd: np.ndarray, phi
     if phi.size:
         worst = int(np.argmax(np.abs(phi)))
         where = f"; the most violated constraint is '{names.constraints[worst]}' ({abs(phi[worst]):.2g})"
-    elif size.size:
+    elif names.coordinates:
         worst = int(np.argmax(np.where(np.isfinite(size), size, np.inf)))
         where = f"; the largest acceleration is that of '{names.coordinates[worst]}' ({size[worst]:.2g})"
     return f"{_CAUSES[status]} at t = {time:.6g} s{where}; {_ADVICE[status]}"

@@ -9,7 +9,7 @@ from .conftest import PENDULUM
 
 
 def test_validate_lists_every_error(mbsim, variant, pendulum):
-    path = variant("point: O, axis: z", "point: OO, axes: z")
+    path = variant("point: O, axis: z", "point: OO, axis: zz")
     done = mbsim("validate", path, "--json")
     assert done.code == 3 and done.json["valid"] is False and len(done.json["errors"]) >= 2
     assert set(done.json["errors"][0]) == {"file", "line", "column", "path", "message", "hint"}

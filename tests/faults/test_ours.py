@@ -1,6 +1,7 @@
 """Nothing that is not ours is replaced without ``--force``, and nothing that the run reads ever."""
 
 import h5py
+import numpy as np
 import pytest
 
 from mbsim_cli.cli import analysis, recording
@@ -85,7 +86,7 @@ def test_what_the_run_reads_is_never_written(mbsim, variant, tmp_path, name):
             (tmp_path / name).hardlink_to(table)
     else:
         table = tmp_path / name
-        table.write_text("time,A.angle\n0,-1\n1,-2\n2,-1\n")
+        table.write_text(f"time,A.angle\n0,{-np.pi / 3}\n1,-2\n2,-1\n")
     model = variant("forces:", "constraints:\n" + DRIVEN.replace("TABLE", table.name) + "forces:")
     before = table.read_bytes()
     done = mbsim("run", model, "-o", name, "--force")

@@ -24,6 +24,7 @@ from mbsim_cli.model.layout import (
     NONE,
     R_C,
     R_P,
+    STARTS_NEAR,
     Constraints,
     Forces,
     Laws,
@@ -206,6 +207,8 @@ class Builder:
             if kind == Measure.ANGLE:
                 n = np.cross(u, n) / np.linalg.norm(np.cross(u, n))
             block = np.concatenate([self.vector(), self.vector(), u, self.unit(), n])
+            if kind == Measure.ANGLE:
+                block[STARTS_NEAR] = 0.0
         offset = self.numbers(f"{name} {kind.name.lower()} {len(self.measures)}", MEASURE_ENTRIES, block)
         self.measures.append((kind, self.pair(a, b), offset, ()))
         return len(self.measures) - 1
