@@ -5,6 +5,7 @@ import json
 import numpy as np
 
 from mbsim_cli import assembly, spec
+from mbsim_cli.errors import ModelError
 from mbsim_cli.solve.forward import start
 from tests.naive.joints import wrench
 from tests.naive.random_mechanisms import Twin, system_of
@@ -14,10 +15,17 @@ FREE = 1e-7  # of the largest multiplier of a null vector: what it changes is no
 
 
 def assembled(folder, twin: Twin, **options):
-    """The twin's model file, assembled."""
+    """The twin's model file, assembled; without rates where loops lock the joint that has them."""
     path = folder / f"model_{twin.seed}.yaml"
     path.write_text(json.dumps(twin.model))
-    return assembly.build(spec.load(path, {}), **options)
+    try:
+        return assembly.build(spec.load(path, {}), **options)
+    except ModelError as error:
+        if "velocity" not in str(error) or not any("initial" in joint for joint in twin.model["joints"].values()):
+            raise
+    for joint in twin.model["joints"].values():
+        joint.pop("initial", None)
+    return assembled(folder, twin, **options)
 
 
 class Shown:
