@@ -72,9 +72,10 @@ def command(
 def _all(models: list[Path], settings: "Settings", seed: int, quiet: bool) -> "tuple[list[Comparison], int]":
     """Rows of all files, and the exit code: of the first file that could not be analysed, else whether all passed."""
     from mbsim_cli.cli.comparison import failed
+    from mbsim_cli.cli.issues import failure_sentence
     from mbsim_cli.cli.output import say
     from mbsim_cli.cli.progress import bar
-    from mbsim_cli.cli.verification import failure_sentence, verify
+    from mbsim_cli.cli.verification import verify
 
     rows: list[Comparison] = []
     code = 0

@@ -63,11 +63,8 @@ class UnknownReactions:
         if not found:
             return []
         because = f": {_listed(self._redundant)} follow from other equations" if self._redundant else ""
-        first = (
-            f"redundant constraints leave {_listed(found)} undetermined{because}; joints that leave room determine them"
-        )
         return [
-            first,
+            f"redundant constraints leave {_listed(found)} undetermined{because}; {REMEDY}",
             *(f"objective {name} reads undetermined reactions, and is no number" for name in self.objectives),
         ]
 

@@ -16,11 +16,11 @@ from mbsim_cli.cli.differences import derivative, scale_of
 from mbsim_cli.cli.finite import FiniteHealth
 from mbsim_cli.cli.halving import settled
 from mbsim_cli.cli.health import health_of
+from mbsim_cli.cli.issues import failure_sentence
 from mbsim_cli.cli.output import say
 from mbsim_cli.cli.progress import bar
 from mbsim_cli.cli.reactions import UnknownReactions
 from mbsim_cli.cli.undefined import MultiplierHealth
-from mbsim_cli.cli.verification import failure_sentence
 from mbsim_cli.errors import AnalysisError, InputOutputError, ModelError
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.skeleton import Parameters

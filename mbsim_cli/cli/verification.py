@@ -188,10 +188,3 @@ def _direction(
             parameter=f"direction {seed}",
             source=f"central differences of whole analyses along random direction {seed}, step {numerical.step:.1e}",
         )
-
-
-def failure_sentence(error: Exception) -> str:
-    """One line on why a model could not be compared."""
-    if isinstance(error, ModelError) and len(error.issues) > 1:
-        return f"{error.issues[0]} (and {len(error.issues) - 1} more; see mbsim validate)"
-    return str(error)

@@ -1,7 +1,7 @@
 """Variations of reactions in p directions, as the ground sees them."""
 
 from mbsim_cli.kernels._jit import inlined, kernel
-from mbsim_cli.kernels._simd import add_to, at, block, put, width
+from mbsim_cli.kernels._simd import add_to, at, block, width
 from mbsim_cli.kernels.algebra.rot3 import load9, load9_of, matmul9_transposed, rotate, row9, skew_part, unrotate
 from mbsim_cli.kernels.algebra.spatial import (
     accumulate2,
@@ -14,6 +14,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     motion_at2,
     scale6,
     shift_force,
+    store_rows,
 )
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, load3_of, row3, scale3, sub3
 from mbsim_cli.kernels.algorithms.bodies import apply_to_body2, at_origin2, between2, pose_of
@@ -107,13 +108,7 @@ def vary_reactions(model, theta, directions, reactions, z, multiplier, sens, lin
             )
             force = _vary_resolved(theta, directions.dtheta, reactions, s, k, W[1], dW[1], kin, tw)
             moment = _vary_resolved(theta, directions.dtheta, reactions, s, k, W[0], dW[0], kin, tw)
-            first = REACTION_SIZE * s
-            put(out, first, k, force[0])
-            put(out, first + 1, k, force[1])
-            put(out, first + 2, k, force[2])
-            put(out, first + 3, k, moment[0])
-            put(out, first + 4, k, moment[1])
-            put(out, first + 5, k, moment[2])
+            store_rows(out, REACTION_SIZE * s, k, (force, moment))
 
 
 @inlined

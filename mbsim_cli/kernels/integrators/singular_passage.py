@@ -53,7 +53,7 @@ def watch_for_passage(step, h, J, sparsity, weight, state, watch):
     for _ in range(FIRST_ITERATIONS if first else 1):
         ldl_solve(watch.gram, watch.inverse, watch.u)
         _normalise(watch.u)
-    cosine = _follow(J, sparsity, weight, watch)
+    cosine = _follow(J, weight, watch)
     found = watch.count[2]
     if not first and cosine < TURNED and found < TURNS:
         watch.step[found, 0], watch.step[found, 1] = watch.count[1], step
@@ -106,7 +106,7 @@ def _normalise(u):
 
 
 @kernel
-def _follow(J, sparsity, weight, watch):
+def _follow(J, weight, watch):
     """Put J^T u in the place of v; return the cosine between both."""
     product, before, now = 0.0, 0.0, 0.0
     for i in range(watch.v.size):
