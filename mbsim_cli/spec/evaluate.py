@@ -1,4 +1,4 @@
-"""Value of a parsed expression, real or complex (for the complex step), without sympy."""
+"""Value of a parsed expression, real or complex (for the complex step), without numpy."""
 
 import ast
 import cmath

@@ -11,7 +11,7 @@ from mbsim_cli.spec.evaluate import BUILT_IN, Scalar, finite_value
 from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.ordering import shown, sort
 from mbsim_cli.spec.suggestions import suggest
-from mbsim_cli.spec.syntax import ExpressionError, names, parse
+from mbsim_cli.spec.syntax import ExpressionError, is_constant, names, parse
 
 if TYPE_CHECKING:
     from mbsim_cli.spec.integrand import Integrand
@@ -68,20 +68,20 @@ class Expressions:
     def gradient(self, number: Number, values: Mapping[str, Scalar] | None = None) -> dict[str, float]:
         """Return the exact derivatives of a number by the parameters that it depends on.
 
-        A literal and a plain name cost nothing; anything else is differentiated by sympy, once per text.
+        A literal and a plain name cost nothing; numpy is loaded for anything else.
         """
         if number.literal is not None:
             return {}
         self.check_names(number.text)
         if (name := number.plain_name) is not None:
             return dict(self.name_gradient(name, values)) if name not in BUILT_IN else {}
-        if not names(parse(number.text)):
+        if is_constant(parse(number.text)):
             return {}
-        from mbsim_cli.spec.symbolic import partials
+        from mbsim_cli.spec.compiling import compiled_number
 
-        used, function = partials(number.text)
+        used, program = compiled_number(number.text)
         scope = self.scope(values)
-        return self.chain(zip(used, function(*(scope[name] for name in used)), strict=True), values)
+        return self.chain(zip(used, program.gradient([scope[name] for name in used]), strict=True), values)
 
     def chain(self, by_name: Iterable[tuple[str, Scalar]], values: Mapping[str, Scalar] | None = None) -> dict:
         """Return derivatives by parameters from derivatives by any names (numbers or arrays)."""
@@ -123,7 +123,7 @@ class Expressions:
         return frozenset(found)
 
     def integrand(self, text: str, sensor_widths: Mapping[str, int]) -> "Integrand":
-        """Compile an expression of sensors, time ``t`` and names; numpy and sympy are loaded here."""
+        """Compile an expression of sensors, time ``t`` and names; numpy is loaded here."""
         from mbsim_cli.spec.integrand import Integrand
 
         return Integrand(self, text, sensor_widths)

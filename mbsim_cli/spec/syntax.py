@@ -1,7 +1,7 @@
 """Expressions as written: a whitelist over Python's ``ast``, checked with the column of each fault.
 
 Nothing is ever executed: the text is parsed, every node outside the whitelist is refused, and the
-tree is evaluated by ``evaluate`` or handed to sympy by ``spec/symbolic.py``.
+tree is evaluated by ``evaluate``, or made into a program with derivatives by ``compiling``.
 """
 
 import ast
@@ -95,12 +95,20 @@ def column(node: ast.expr) -> int:
     return node.offset  # type: ignore[attr-defined]
 
 
+def is_constant(node: ast.expr) -> bool:
+    """Return whether a node reads no name, stored by ``parse``."""
+    return node.is_constant  # type: ignore[attr-defined]
+
+
 def _check(node: ast.expr, source: str, start: int, vectors: bool, repeated: bool, inside: int = 0) -> None:
     node.offset = start + len(source.encode()[: node.col_offset].decode())  # type: ignore[attr-defined]
     if inside > MAX_CALLS:
         raise ExpressionError("expression is nested too deeply", column(node), "name its parts as parameters")
-    for child in _children(node, vectors, repeated):
+    children = _children(node, vectors, repeated)
+    for child in children:
         _check(child, source, start, vectors, repeated, inside + isinstance(node, ast.Call))
+    known = node.id in CONSTANTS if isinstance(node, ast.Name) else all(map(is_constant, children))
+    node.is_constant = known  # type: ignore[attr-defined]
 
 
 def _children(node: ast.expr, vectors: bool, repeated: bool) -> list[ast.expr]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from mbsim_cli.spec.evaluate import evaluate
 from mbsim_cli.spec.suggestions import suggest
-from mbsim_cli.spec.syntax import VECTOR_FUNCTIONS, ExpressionError, column, names, parse, part_of
+from mbsim_cli.spec.syntax import VECTOR_FUNCTIONS, ExpressionError, column, is_constant, names, parse, part_of
 
 
 def check_formula(text: str, widths: Mapping[str, int]) -> None:
@@ -55,7 +55,7 @@ def _of_binary(node: ast.BinOp, widths: Mapping[str, int]) -> int:
         raise ExpressionError("nothing can be divided by a vector", column(node))
     if isinstance(node.op, ast.Pow) and vectors:
         raise ExpressionError("a vector has no power", column(node), "use dot or norm")
-    if not names(node):
+    if is_constant(node):
         evaluate(node, {})
     return (left if left != 1 else right) if vectors else 1
 
@@ -68,7 +68,7 @@ def _of_call(node: ast.Call, widths: Mapping[str, int]) -> int:
         return 1
     for argument in node.args:
         _expect(3 if name in VECTOR_FUNCTIONS else 1, argument, widths)
-    if not names(node):
+    if is_constant(node):
         evaluate(node, {})
     return 3 if name == "cross" else 1
 

@@ -14,7 +14,6 @@ HEAVY = (
     "numba",
     "h5py",
     "yaml",
-    "sympy",
     "rich",
     "matplotlib",
     "PIL",

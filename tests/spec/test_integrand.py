@@ -33,7 +33,7 @@ def state():
 
 
 def _naive(text, environment, sensors, t, values=None):
-    # one instant at a time by the evaluator, which knows no sympy
+    # one instant at a time by the evaluator
     from mbsim_cli.spec.evaluate import evaluate
     from mbsim_cli.spec.syntax import parse
 
