@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from mbsim_cli.errors import InputOutputError, Issue, ModelError
 from mbsim_cli.files import open_regular
-from mbsim_cli.spec.nodes import Node, NodeError, read_nodes
+from mbsim_cli.spec.nodes import MAX_ENTRIES, Node, NodeError, read_nodes
 from mbsim_cli.spec.source import Source
 
 MAX_BYTES = 50_000_000
@@ -55,6 +55,7 @@ class _Reader:
         self._source = source
         self._texts = texts
         self._files = self._bytes = 0  # read, each as often as it is included
+        self._room = MAX_ENTRIES
         self.issues: list[Issue] = []
 
     def read(self, file: str, text: bytes, above: tuple[str, ...]) -> Node | None:
@@ -64,10 +65,11 @@ class _Reader:
             self._report(file, NodeError(f"the files are larger than {MAX_BYTES // 1_000_000} MB", 1, 1))
             return None
         try:
-            root, errors = read_nodes(text, file)
+            root, errors = read_nodes(text, file, self._room)
         except NodeError as error:
             self._report(file, error)
             return None
+        self._room -= root.size if root is not None else 0
         for duplicate in errors:
             self._report(file, duplicate)
         if root is None or not isinstance(root.value, dict) or "include" not in root.value:

@@ -1,7 +1,7 @@
 """``load``: from a path to a validated ``ModelFile``, or one error that holds everything that is wrong."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -11,6 +11,7 @@ from mbsim_cli.errors import Issue, ModelError, UsageError
 from mbsim_cli.spec.causes import consequences, leave_out_own_sections, rename_sections
 from mbsim_cli.spec.expand import expand
 from mbsim_cli.spec.include import read_source
+from mbsim_cli.spec.many import MOST, first_errors, is_large
 from mbsim_cli.spec.messages import issue_of
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.nodes import resolve
@@ -19,6 +20,7 @@ from mbsim_cli.spec.prune import Broken, valid_part
 from mbsim_cli.spec.repeat.writer import write_out
 from mbsim_cli.spec.review import Review
 from mbsim_cli.spec.rules import RULES
+from mbsim_cli.spec.source import Source
 from mbsim_cli.spec.suggestions import suggest
 from mbsim_cli.spec.wildcards import replace_wildcards
 
@@ -46,14 +48,18 @@ def load(
     broken: Broken = set()
     data: dict[str, Any] = source.data()
     classes: dict[int, Any] = {}
+    many = is_large(data)
+    if many:
+        _refuse_many(issues, classes, data, source)
     try:
         model = ModelFile.model_validate(data, context=classes)
     except ValidationError as error:
-        entries = error.errors(include_url=False)
-        follow = consequences(entries, classes, data)
-        causes = [entry for number, entry in enumerate(entries) if number not in follow]
-        issues += [issue_of(entry, classes, data, source) for entry in causes]
-        model, broken = valid_part(data, error)
+        many = error.error_count() > MOST
+        if not many:
+            issues += _issues_of(error.errors(include_url=False), classes, data, source)
+            model, broken = valid_part(data, error)
+    if model is None and many:
+        _refuse_many(issues, classes, data, source)
     if model is not None:
         model._source = source
         _override(model, overrides or {})
@@ -65,6 +71,23 @@ def load(
     if issues or model is None:
         raise ModelError(_in_order(issues, source.file))
     return model
+
+
+def _issues_of(entries: Sequence[Any], classes: dict[int, Any], data: Any, source: Source) -> list[Issue]:
+    follow = set(consequences(entries, classes, data))
+    causes = [entry for number, entry in enumerate(entries) if number not in follow]
+    return [issue_of(entry, classes, data, source) for entry in causes]
+
+
+def _refuse_many(issues: list[Issue], classes: dict[int, Any], data: Any, source: Source) -> None:
+    """Raise ModelError with the first errors of a large file, if there are any."""
+    entries = first_errors(data, classes)
+    if not entries:
+        return
+    found = _in_order([*issues, *_issues_of(entries, classes, data, source)], source.file)
+    if len(entries) == MOST:
+        found.append(Issue(source.file, 0, 0, "", f"only the first {MOST} errors are listed"))
+    raise ModelError(found)
 
 
 def _override(model: ModelFile, overrides: Mapping[str, str]) -> None:

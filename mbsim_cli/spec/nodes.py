@@ -3,6 +3,7 @@
 Built from parser events without recursion, so that no nesting and no alias can exhaust the machine.
 """
 
+import io
 import math
 import re
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from yaml.events import (
 MAX_DEPTH = 64
 MAX_DUPLICATES = 100
 MAX_ALIASED = 100_000  # nodes that aliases may add in all
+MAX_ENTRIES = 1_000_000  # nodes in all files of a model, aliases followed; one takes up to a kilobyte till it is judged
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INTEGER = re.compile(r"[-+]?[0-9]+")
@@ -72,9 +74,12 @@ class Node:
         return self.value
 
 
-def read_nodes(text: bytes, file: str) -> tuple[Node | None, list[NodeError]]:
-    """Return the root of a document and all duplicate keys; raises NodeError where the text cannot be read."""
-    builder = _Builder(file)
+def read_nodes(text: bytes, file: str, room: int = MAX_ENTRIES) -> tuple[Node | None, list[NodeError]]:
+    """Return the root of a document and all duplicate keys; raises NodeError where the text cannot be read.
+
+    ``room`` is for how many nodes there may be.
+    """
+    builder = _Builder(file, room)
     try:
         for event in _events(text):
             builder.take(event)
@@ -87,17 +92,29 @@ def read_nodes(text: bytes, file: str) -> tuple[Node | None, list[NodeError]]:
 
 
 def _syntax_error(error: yaml.MarkedYAMLError, text: bytes) -> NodeError:
-    lines = text.decode("utf-8", errors="replace").splitlines() or [""]
-    marks: list[Any] = [error.problem_mark, error.context_mark]
-    inside = [(mark.line + 1, mark.column + 1) for mark in marks if mark is not None and mark.line < len(lines)]
+    marks: list[Any] = [mark for mark in (error.problem_mark, error.context_mark) if mark is not None]
+    count, last, lines = _lines(text, {mark.line for mark in marks})
+    inside = [(mark.line + 1, mark.column + 1) for mark in marks if mark.line in lines]
     if "cannot start any token" in (error.problem or "") and inside:
         line, column = inside[0]
-        indentation = lines[line - 1][: len(lines[line - 1]) - len(lines[line - 1].lstrip())]
+        written = lines[line - 1]
+        indentation = written[: len(written) - len(written.lstrip())]
         if "\t" in indentation and column <= len(indentation):
             return NodeError("a tab stands in the indentation", line, indentation.index("\t") + 1, "indent by blanks")
     what = ": ".join(part for part in (error.context, error.problem) if part)
     # at the end of the file, what is open there is the better place
-    return NodeError(f"YAML cannot be read {what}", *(inside[0] if inside else (len(lines), len(lines[-1]) + 1)))
+    return NodeError(f"YAML cannot be read {what}", *(inside[0] if inside else (count, len(last) + 1)))
+
+
+def _lines(text: bytes, wanted: set[int]) -> tuple[int, str, dict[int, str]]:
+    """The number of lines, the last one, and those ``wanted``, which count from 0; never all at once."""
+    count, last, found = 0, "", {}
+    for line in io.TextIOWrapper(io.BytesIO(text), "utf-8", errors="replace"):
+        last = line.rstrip("\n")
+        if count in wanted:
+            found[count] = last
+        count += 1
+    return max(count, 1), last, found
 
 
 def _events(text: bytes) -> Iterator[Any]:
@@ -128,8 +145,9 @@ class _Open:
 class _Builder:
     """Takes events one by one; ``_stack`` holds the open collections."""
 
-    def __init__(self, file: str):
+    def __init__(self, file: str, room: int):
         self.file = file
+        self._room = room
         self.root: Node | None = None
         self.errors: list[NodeError] = []
         self._stack: list[_Open] = []
@@ -160,6 +178,7 @@ class _Builder:
     def _scalar(self, event: Any) -> None:
         _require_letters(event)
         line, column = _place(event)
+        self._count(1, (line, column))
         one_line = event.start_mark.line == event.end_mark.line
         node = Node(_scalar_value(event), self.file, line, column, one_line and event.style in (None, ""))
         if one_line and event.style in ("'", '"'):
@@ -175,7 +194,7 @@ class _Builder:
         here, key, place = self._stack[-1], event.value, _place(event)
         if key in here.node.value:
             message = f"key {key!r} stands twice, first in line {here.node.value[key].key_line}"
-            path = ".".join([above.key for above in self._stack if above.key is not None] + [key])
+            path = ".".join([*self._path(), key])
             self.errors.append(NodeError(message, *place, path=path))
             if len(self.errors) >= MAX_DUPLICATES:
                 raise NodeError(f"more than {MAX_DUPLICATES} keys stand twice", *place)
@@ -190,6 +209,7 @@ class _Builder:
         if event.tag and event.tag not in (_TAG + "map", _TAG + "seq", "!"):
             raise NodeError(f"tag {event.tag!r} is not allowed", *place)
         self._refuse_as_key(place)
+        self._count(1, place)
         if event.anchor:
             self._anchors[event.anchor] = None  # until it is closed: an alias inside would contain itself
         self._stack.append(_Open(Node(value, self.file, *place), event.anchor))
@@ -211,10 +231,22 @@ class _Builder:
         self._aliased += target.size
         if self._aliased > MAX_ALIASED:
             raise NodeError(f"aliases add more than {MAX_ALIASED} entries", *place)
+        self._count(target.size, place)
         # a copy, so that it knows the key that it stands under
         node = Node(target.value, target.file, target.line, target.column, target.plain)
         node.size = target.size
         self._put(node)
+
+    def _count(self, nodes: int, place: tuple[int, int]) -> None:
+        self._room -= nodes
+        if self._room < 0:
+            message = f"there are more than {MAX_ENTRIES:,} entries".replace(",", " ")
+            hint = "long tables belong into files of their own (type: table), and what repeats under repeat"
+            raise NodeError(message, *place, hint, ".".join(self._path()))
+
+    def _path(self) -> list[str]:
+        """Keys that lead to where the text is read."""
+        return [above.key for above in self._stack if above.key is not None]
 
     def _refuse_as_key(self, place: tuple[int, int]) -> None:
         if self._stack and self._stack[-1].wants_key:

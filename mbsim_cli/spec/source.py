@@ -8,6 +8,7 @@ from mbsim_cli.errors import Issue
 from mbsim_cli.spec.nodes import Node
 
 MAX_SHOWN = 1000
+MAX_SPLIT = 5_000_000  # letters of a file of which lines are shown
 Path = str | Sequence[str | int]
 Keys = tuple[str | int, ...]
 
@@ -33,9 +34,10 @@ class Source:
         return self.root.data() if self.root is not None else None
 
     def line(self, file: str, line: int) -> str:
-        """Return a line of a file, counted from 1; empty where there is none, or it is too long to show."""
+        """Return a line of a file, counted from 1; empty where there is none, or it or the file is too long to show."""
         if file not in self._lines:
-            self._lines[file] = self.texts.get(file, "").splitlines()
+            text = self.texts.get(file, "")
+            self._lines[file] = text.splitlines() if len(text) <= MAX_SPLIT else []
         lines = self._lines[file]
         return lines[line - 1] if 0 < line <= len(lines) and len(lines[line - 1]) <= MAX_SHOWN else ""
 
