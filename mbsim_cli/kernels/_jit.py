@@ -8,12 +8,11 @@ files; here they stand in a ``Store``.
 
 import hashlib
 import os
-import pickle
 import platform
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +20,9 @@ import llvmlite
 import numba
 import numpy as np
 from numba import extending, types
-from numba.core.caching import NullCache
-from numba.core.compiler import CompileResult
 from numba.core.event import Event, Listener, install_listener
-from numba.core.serialize import dumps
-from numba.core.sigutils import normalize_signature
 
+from mbsim_cli.kernels._kept import Kept
 from mbsim_cli.kernels._linking import LinkingCompiler
 from mbsim_cli.kernels._store import Store
 
@@ -42,12 +38,12 @@ _ENVIRONMENT = ("BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "CPU_NA
 _VERSIONS = (numba.__version__, llvmlite.__version__, np.__version__, sys.implementation.cache_tag)
 
 
-def source_hash() -> str:
-    """Hash of every kernel and model file, of versions, the processor and the flags."""
+def source_hash(package: Path = _PACKAGE) -> str:
+    """Hash of every kernel and model file, of versions, the processor and the flags; places and times do not count."""
     digest = hashlib.sha256()
     for folder in ("kernels", "model"):
-        for path in sorted((_PACKAGE / folder).rglob("*.py")):
-            digest.update(path.relative_to(_PACKAGE).as_posix().encode())
+        for path in sorted((package / folder).rglob("*.py")):
+            digest.update(path.relative_to(package).as_posix().encode())
             digest.update(path.read_bytes())
     environment = {name: getattr(numba.config, name, None) for name in _ENVIRONMENT}
     flags = (sorted(_FLAGS.items()), sorted(environment.items()), _VERSIONS, platform.machine())
@@ -64,51 +60,6 @@ def _cache_root() -> Path:
 
 # The user's number is part of the name: several users may share a root.
 STORE = Store(_cache_root, f"kernels-{os.geteuid()}", source_hash())
-
-
-class _Kept(NullCache):
-    """Compiled forms of one entry in the store, each under a key that tells everything it depends on."""
-
-    def __init__(self, dispatcher: Any):
-        self._function = dispatcher.py_func
-        self._codegen = dispatcher.targetctx.codegen
-
-    def key(self, sig: Any) -> bytes:
-        """Function, types of the arguments, and the processor that the code is for."""
-        function = self._function
-        name = f"{function.__module__}.{function.__qualname__} {_hash_of(function.__code__.co_filename)}"
-        arguments = ", ".join(map(_spelled, normalize_signature(sig)[0]))
-        return f"{name}\n{arguments}\n{self._codegen().magic_tuple()}".encode()
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The compiled form, or None where it has to be made."""
-        target_context.refresh()
-        content = STORE.get(self.key(sig))
-        if content is None:
-            return None
-        try:
-            return CompileResult._rebuild(target_context, *pickle.loads(content))
-        except Exception:  # of a library that has changed since
-            return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a compiled form that does not depend on this process."""
-        if not (data.library.has_dynamic_globals or self._function.__closure__):
-            STORE.put(self.key(sig), dumps(data._reduce()))
-
-
-@cache
-def _hash_of(file: str) -> str:
-    return hashlib.sha256(Path(file).read_bytes()).hexdigest()
-
-
-def _spelled(kind: Any) -> str:
-    """A type in words; numba's own name of a named tuple leaves out whose it is, and its fields."""
-    if isinstance(kind, types.BaseNamedTuple):
-        group = kind.instance_class
-        fields = ", ".join(f"{name}: {_spelled(below)}" for name, below in zip(kind.fields, kind.types, strict=True))
-        return f"{group.__module__}.{group.__qualname__}({fields})"
-    return str(kind)
 
 
 class _Watch(Listener):
@@ -146,29 +97,37 @@ def entry(function: Callable) -> Any:
     """Called from Python: compiled with a wrapper, and cached with everything below it; other threads run meanwhile."""
     dispatcher = _compiled_entry(function)
     if dispatcher is not function:
-        kept, compiled = _Kept(dispatcher), dispatcher.compile
-
-        def compiled_once(sig: Any) -> Any:
-            """Of several processes that start together one compiles, and the others wait."""
-            with STORE.turn(kept.key(sig)):
-                return compiled(sig)
-
-        dispatcher._cache, dispatcher.compile = kept, compiled_once
+        Kept(dispatcher, lambda: STORE, _introduce)
     return dispatcher
 
 
+# Kernels that numba has not heard of yet, with how it is to compile them; and those that it knows.
+_unknown: list[tuple[Callable, Callable]] = []
+_dispatchers: dict[Callable, Any] = {}
+
+
+def _introduce() -> None:
+    """Make kernels known to numba; entries that are loaded can do without, and that takes time for hundreds of them."""
+    while _unknown:
+        function, compiled = _unknown.pop()
+        dispatcher = _dispatchers[function] = compiled(function)
+        dispatcher.get_call_template = partial(_unliteral_template, dispatcher.get_call_template)
+        dispatcher.typingctx.insert_global(function, types.Dispatcher(dispatcher))
+
+
+def _unliteral_template(chosen: Callable, args: tuple, kws: dict) -> Any:
+    """A constant argument is taken as any number, where numba would compile for each constant."""
+    return chosen(tuple(map(types.unliteral, args)), {name: types.unliteral(kind) for name, kind in kws.items()})
+
+
 def _called(**flags: Any) -> Callable:
-    """Decorator of kernels; a constant argument is taken as any number, where numba would compile for each constant."""
+    """Decorator of kernels, which stay Python functions; in compiled code they stand for their compiled forms."""
     compiled = numba.njit(**_CALLED_FROM_COMPILED, **flags)
 
     def decorate(function: Callable) -> Callable:
-        kernel = compiled(function)
-        if kernel is not function:
-            chosen = kernel.get_call_template
-            kernel.get_call_template = lambda args, kws: chosen(
-                tuple(map(types.unliteral, args)), {name: types.unliteral(kind) for name, kind in kws.items()}
-            )
-        return kernel
+        if not numba.config.DISABLE_JIT:
+            _unknown.append((function, compiled))
+        return function
 
     return decorate
 

@@ -19,7 +19,7 @@ from numba.core.untyped_passes import IRProcessing
 
 from mbsim_cli.kernels._reference import ByReference
 
-__all__ = ["LinkingCompiler"]
+__all__ = ["LinkingCompiler", "LoadedLibrary"]
 
 
 class _OwnLibrary(JITCodeLibrary):
@@ -78,6 +78,22 @@ class _EntryLibrary(_OwnLibrary):
         self._link(_callers_first(self._linking_libraries))
         self._final_module.verify()
         self._finalize_final_module()
+
+
+class LoadedLibrary(JITCodeLibrary):
+    """Code of an entry that was translated before: an object without a module, from which nothing is inlined."""
+
+    def __init__(self, codegen: Any, name: str, code: bytes) -> None:
+        super().__init__(codegen, name)
+        self.enable_object_caching()
+        self._set_compiled_object(code)
+        self._finalize_final_module()
+
+    def get_pointer_to_function(self, name: str) -> int:
+        return self._codegen._engine.get_function_address(name)
+
+    def _get_module_for_linking(self) -> Any:
+        raise RuntimeError(f"{self.name} is an entry, which only Python calls")
 
 
 def _callers_first(libraries: Iterable[Any]) -> list:

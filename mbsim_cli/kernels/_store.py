@@ -8,6 +8,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import re
 import secrets
 import stat
 import time
@@ -107,7 +108,9 @@ class Store:
 
 
 def _name(key: bytes) -> str:
-    return hashlib.sha256(key).hexdigest()[:32]
+    """File of an entry: the end of the dotted name that its key begins with, for people, and the key's hash."""
+    (dotted,) = re.findall(rb"\A[\w.]*", key)
+    return f"{b'.'.join(dotted.split(b'.')[-2:]).decode()}-{hashlib.sha256(key).hexdigest()[:32]}"
 
 
 def _private_folder(root: Path, names: tuple[str, ...]) -> int:

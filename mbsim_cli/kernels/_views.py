@@ -7,7 +7,6 @@ from numba.core import types
 from numba.core.errors import TypingError
 from numba.core.imputils import lower_builtin
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.np.arrayobj import make_array, populate_array
 
 __all__ = ["as_column", "flat"]
 
@@ -39,6 +38,8 @@ infer_global(as_column)(_template(2))
 @lower_builtin(flat, types.Array)
 @lower_builtin(as_column, types.Array)
 def _view(context: Any, builder: Any, sig: Any, args: tuple) -> Any:
+    from numba.np.arrayobj import make_array, populate_array  # takes longer to load than all kernels
+
     given = make_array(sig.args[0])(context, builder, args[0])
     view = make_array(sig.return_type)(context, builder)
     one = ir.Constant(given.nitems.type, 1)

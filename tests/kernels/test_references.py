@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
+from mbsim_cli.kernels import _jit
 from mbsim_cli.kernels._jit import entry, kernel
 from mbsim_cli.kernels._views import as_column, flat
 
@@ -90,9 +91,11 @@ def power(x, k):
 
 @compiled_only
 def test_a_kernel_is_not_compiled_for_each_constant():
+    _jit._introduce()
+    dispatcher = _jit._dispatchers[power]
     for constant in (2, 3):
-        power.get_call_template((numba.types.float64, numba.types.literal(constant)), {})
-    assert [signature[1] for signature in power.overloads] == [numba.types.int64]
+        dispatcher.get_call_template((numba.types.float64, numba.types.literal(constant)), {})
+    assert [signature[1] for signature in dispatcher.overloads] == [numba.types.int64]
 
 
 @entry
