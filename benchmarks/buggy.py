@@ -47,8 +47,8 @@ def solver(model: str):
     from dataclasses import replace
 
     from mbsim_cli import assembly, spec
-    from mbsim_cli.assembly.objectives import Accumulator
     from mbsim_cli.solve.forward import forward
+    from mbsim_cli.study.objectives import accumulator
 
     assembled = assembly.build(spec.load(ROOT / "models" / f"{model}.yaml", {}))
 
@@ -56,11 +56,11 @@ def solver(model: str):
         options = replace(assembled.problem.options, sensitivity=method)
         problem = replace(assembled.problem, options=options)
         count = problem.theta_rho.shape[1] if method == "ddm" else 0
-        wanted = [Accumulator(objective, count) for objective in assembled.objectives]
+        wanted = [accumulator(objective, count) for objective in assembled.objectives]
         iterations = instants = 0
         for block in forward(problem):
-            for accumulator in wanted:
-                accumulator.add(block)
+            for each in wanted:
+                each.add(block)
             iterations += int(block.iterations.sum())
             instants += len(block.time)
         return iterations / instants

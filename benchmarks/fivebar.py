@@ -70,8 +70,8 @@ def our_solver():
     from dataclasses import replace
 
     from mbsim_cli import assembly, spec
-    from mbsim_cli.assembly.objectives import Accumulator
     from mbsim_cli.solve.forward import forward
+    from mbsim_cli.study.objectives import accumulator
 
     assembled = assembly.build(spec.load(MODEL, {}))
 
@@ -79,10 +79,10 @@ def our_solver():
         options = replace(assembled.problem.options, sensitivity=method)
         problem = replace(assembled.problem, options=options)
         count = problem.theta_rho.shape[1] if method == "ddm" else 0
-        wanted = [Accumulator(objective, count) for objective in assembled.objectives]
+        wanted = [accumulator(objective, count) for objective in assembled.objectives]
         for block in forward(problem):
-            for accumulator in wanted:
-                accumulator.add(block)
+            for each in wanted:
+                each.add(block)
         return np.array([a.gradient if count else a.value for a in wanted])
 
     return lambda: run("none"), lambda: run("ddm")

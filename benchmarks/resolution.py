@@ -12,9 +12,10 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from mbsim_cli.cli import analysis  # noqa: E402
-from mbsim_cli.cli.analysis import Settings  # noqa: E402
-from mbsim_cli.cli.discretisation import values_of  # noqa: E402
+from mbsim_cli.study.assembling import build, load  # noqa: E402
+from mbsim_cli.study.diagnostics.discretisation import values_of  # noqa: E402
+from mbsim_cli.study.evaluation import evaluate, resolution_of  # noqa: E402
+from mbsim_cli.study.settings import Settings  # noqa: E402
 
 PAGE = ROOT / "docs" / "theory" / "resolution.md"
 RUNS = [  # file of models/, step or None for its own
@@ -31,11 +32,11 @@ RUNS = [  # file of models/, step or None for its own
 def solve(name: str, step: float | None) -> tuple[Any, Any, dict[str, Any], np.ndarray]:
     """Assembled problem, resolution, objectives, and positions (N, n) of one run with its gradients."""
     settings, positions = Settings(step=step), []
-    model_file = analysis.load(ROOT / "models" / f"{name}.yaml", settings)
-    assembled = analysis.build(model_file, settings, None)
-    resolution = analysis.resolution_of(assembled.problem)
+    model_file = load(ROOT / "models" / f"{name}.yaml", settings)
+    assembled = build(model_file, settings, None)
+    resolution = resolution_of(assembled.problem)
     take = (lambda block: positions.append(block.position),)
-    results = analysis.evaluate(assembled.problem, assembled.objectives, take, resolution)
+    results = evaluate(assembled.problem, assembled.objectives, take, resolution)
     return assembled, resolution, results, np.concatenate(positions)
 
 

@@ -1,3 +1,21 @@
-"""Sensitivity analysis of multibody systems, from a YAML model file."""
+"""Sensitivity analysis of multibody systems, from a YAML model file.
+
+``import mbsim_cli as mbsim`` gives ``load``, ``run``, ``check`` and ``open``; what they need is imported when they are
+first used. See docs/python.md.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mbsim_cli.study.interface import Comparison, Listener, Model, ObjectiveValue, Result, check, load, open, run
 
 __version__ = "0.1.0"
+__all__ = ["Comparison", "Listener", "Model", "ObjectiveValue", "Result", "check", "load", "open", "run"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module("mbsim_cli.study.interface"), name)

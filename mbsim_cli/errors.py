@@ -80,3 +80,10 @@ class InputOutputError(MbsimError):
     """A file cannot be read or written."""
 
     exit_code = 5
+
+
+def one_line(error: Exception) -> str:
+    """One line on why a model could not be analysed."""
+    if isinstance(error, ModelError) and len(error.issues) > 1:
+        return f"{error.issues[0]} (and {len(error.issues) - 1} more; see mbsim validate)"
+    return str(error)

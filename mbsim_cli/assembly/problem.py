@@ -16,8 +16,7 @@ from mbsim_cli.assembly.kinematics import poses
 from mbsim_cli.assembly.laws import check_start
 from mbsim_cli.assembly.mechanism import check_identities, check_mechanism, moved_starts, opposed
 from mbsim_cli.assembly.numbers import Numbers
-from mbsim_cli.assembly.objectives import Objective
-from mbsim_cli.assembly.objectives_of import objectives_of
+from mbsim_cli.assembly.objectives import Objective, objectives_of
 from mbsim_cli.assembly.open_tree import check_inverse, check_open_tree
 from mbsim_cli.assembly.options import check_differentiable, end_of, options_of
 from mbsim_cli.assembly.packed import Packed, ParameterValue, parameter_values

@@ -53,10 +53,10 @@ def command(
     from mbsim_cli.cli.environment import limit_threads
 
     limit_threads(None)
-    from mbsim_cli.cli.filming import Filming
     from mbsim_cli.io.content import Content
     from mbsim_cli.io.target import check_picture
     from mbsim_cli.report import require_matplotlib
+    from mbsim_cli.study.pictures.filming import Filming
 
     require_matplotlib()
     picture = output or Path(result.stem + ".gif")

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mbsim_cli.cli import options
-from mbsim_cli.errors import InputOutputError, MbsimError, UsageError
+from mbsim_cli.errors import InputOutputError, MbsimError, UsageError, one_line
 
 if TYPE_CHECKING:
-    from mbsim_cli.cli.analysis import Settings
-    from mbsim_cli.cli.comparison import Comparison
+    from mbsim_cli.study.settings import Settings
+    from mbsim_cli.study.verification.comparison import Comparison
 
 SHOWN = 4  # components of a vector
 
@@ -46,18 +46,7 @@ def command(
 
     limit_threads(threads)
 
-    from mbsim_cli.cli.analysis import Settings
-
-    settings = Settings(
-        overrides=options.parse_overrides(parameter),
-        formulation=formulation and formulation.value,
-        integrator=integrator and integrator.value,
-        tolerance=options.positive("--tolerance", tolerance, ""),
-        step=options.step_of(step),
-        accuracy=options.accuracy_of(accuracy),
-        duration=options.positive("--duration", duration),
-        method=method.value,
-    )
+    settings = options.settings(parameter, formulation, integrator, tolerance, step, accuracy, duration, method.value)
     rows, code = _all(models, settings, seed, quiet)
     passed = code == 0
     if json:
@@ -71,25 +60,24 @@ def command(
 
 def _all(models: list[Path], settings: "Settings", seed: int, quiet: bool) -> "tuple[list[Comparison], int]":
     """Rows of all files, and the exit code: of the first file that could not be analysed, else whether all passed."""
-    from mbsim_cli.cli.comparison import failed
-    from mbsim_cli.cli.issues import failure_sentence
-    from mbsim_cli.cli.output import say
-    from mbsim_cli.cli.progress import bar
-    from mbsim_cli.cli.verification import verify
+    from mbsim_cli.cli.terminal import Terminal
+    from mbsim_cli.study.verification.comparison import failed
+    from mbsim_cli.study.verification.verify import verify
 
     rows: list[Comparison] = []
     code = 0
-    with bar("checking", len(models), quiet) as show:
+    listener = Terminal(quiet)
+    with listener.progress("checking", len(models)) as show:
         for done, path in enumerate(models, 1):
             try:
-                found = verify(path, settings, seed, quiet)
+                found = verify(path, settings, seed, listener)
             except (UsageError, InputOutputError):
                 raise
             except MbsimError as error:
                 code = code or error.exit_code
-                found = [failed(str(path), failure_sentence(error))]
+                found = [failed(str(path), one_line(error))]
             if not found:
-                say(f"warning: {path} states no checks, and has no objectives to differentiate", quiet)
+                listener.say(f"warning: {path} states no checks, and has no objectives to differentiate")
             rows += found
             show(done)
     return rows, code or int(not all(row.passed for row in rows))

@@ -10,11 +10,12 @@ def command(model: options.ModelPath, parameter: options.Overrides = None, json:
     from mbsim_cli.cli.environment import limit_threads
 
     limit_threads(None)
-    from mbsim_cli.cli import analysis
+    from mbsim_cli.study.assembling import build, load
+    from mbsim_cli.study.settings import Settings
 
-    settings = analysis.Settings(overrides=options.parse_overrides(parameter))
+    settings = Settings(overrides=options.parse_overrides(parameter))
     origin = {"model": str(model), "overrides": dict(settings.overrides)}
-    report = origin | analysis.build(analysis.load(model, settings), settings, []).info
+    report = origin | build(load(model, settings), settings, []).info
     if json:
         from mbsim_cli.cli.output import emit
 

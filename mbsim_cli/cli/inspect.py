@@ -24,8 +24,8 @@ def command(result: ResultPath, json: options.Json = False) -> None:
 
 
 def _print(found: dict[str, Any]) -> None:
-    from mbsim_cli.cli.discretisation import in_words
     from mbsim_cli.cli.output import console, plain_table, print_objectives, say
+    from mbsim_cli.study.diagnostics.discretisation import in_words
 
     say(f"{found['file']}: mbsim result, {found['status']}, {found['bytes'] / 1e6:.1f} MB")
     facts = {

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable
 
 from mbsim_cli.cli.streams import visible
-from mbsim_cli.errors import Issue, ModelError
+from mbsim_cli.errors import Issue
 
 
 def print_issues(issues: Iterable[Issue]) -> None:
@@ -16,10 +16,3 @@ def print_issues(issues: Iterable[Issue]) -> None:
             print(margin + visible(issue.excerpt.rstrip()), file=sys.stderr)
             indent = "".join("\t" if letter == "\t" else " " for letter in issue.excerpt[: issue.column - 1])
             print(" " * (len(margin) - 2) + "| " + indent + "^", file=sys.stderr)
-
-
-def failure_sentence(error: Exception) -> str:
-    """One line on why a model could not be analysed."""
-    if isinstance(error, ModelError) and len(error.issues) > 1:
-        return f"{error.issues[0]} (and {len(error.issues) - 1} more; see mbsim validate)"
-    return str(error)

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from mbsim_cli.errors import UsageError
-
-AUTO = "auto"
+from mbsim_cli.study.settings import AUTO, Settings
 
 
 class Formulation(StrEnum):
@@ -107,3 +106,26 @@ def picture_kind(output: Path, kinds: Sequence[str]) -> str:
     if kind not in kinds:
         raise UsageError(f"-o {output}: a picture ends in {', '.join('.' + known for known in kinds)}")
     return kind
+
+
+def settings(
+    parameter: list[str] | None,
+    formulation: Formulation | None,
+    integrator: Integrator | None,
+    tolerance: float | None,
+    step: str | None,
+    accuracy: float | None,
+    duration: float | None,
+    method: str | None,
+) -> Settings:
+    """What the options of ``run`` and ``check`` replace in a file's analysis."""
+    return Settings(
+        overrides=parse_overrides(parameter),
+        formulation=formulation and formulation.value,
+        integrator=integrator and integrator.value,
+        tolerance=positive("--tolerance", tolerance, ""),
+        step=step_of(step),
+        accuracy=accuracy_of(accuracy),
+        duration=positive("--duration", duration),
+        method=method,
+    )

@@ -98,7 +98,7 @@ def objectives_table(objectives: Mapping[str, Mapping[str, Any]]) -> "Table":
 
 def print_objectives(objectives: Mapping[str, Mapping[str, Any]]) -> None:
     """Print the table, and below it why numbers are NaN, or only one choice."""
-    from mbsim_cli.cli.undefined import footnotes
+    from mbsim_cli.study.diagnostics.undefined import footnotes
 
     console().print(objectives_table(objectives))
     for line in footnotes(objectives):

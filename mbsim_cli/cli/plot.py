@@ -45,8 +45,8 @@ def command(
 ) -> None:
     """Draw histories, sensitivities and gradients of results; several results are laid over each other."""
     from mbsim_cli.cli.output import emit, say
-    from mbsim_cli.cli.selection import labels_of, sort_arguments
     from mbsim_cli.io.content import Content
+    from mbsim_cli.study.pictures.selection import labels_of, sort_arguments
 
     results, names = sort_arguments(arguments)
     contents = [Content(path) for path in results]
@@ -75,9 +75,9 @@ def _draw(
 ) -> dict[str, Any]:
     """Draw the picture; return what ``--json`` prints."""
     from mbsim_cli.cli import signals
-    from mbsim_cli.cli.selection import Chooser
     from mbsim_cli.io.target import check_picture, replaced
     from mbsim_cli.report import require_matplotlib
+    from mbsim_cli.study.pictures.selection import Chooser
 
     require_matplotlib()
     kind = options.picture_kind(output, SUFFIXES)

@@ -1,5 +1,7 @@
 """``mbsim run``: the analysis that the file declares, its gradients, and the result file."""
 
+import shlex
+import sys
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -38,20 +40,20 @@ def command(
 
     limit_threads(threads)
 
-    from mbsim_cli.cli.analysis import Settings
-    from mbsim_cli.cli.recording import record
+    from mbsim_cli.cli.terminal import Terminal
+    from mbsim_cli.study.recording import record
 
-    settings = Settings(
-        overrides=options.parse_overrides(parameter),
-        formulation=formulation and formulation.value,
-        integrator=integrator and integrator.value,
-        tolerance=options.positive("--tolerance", tolerance, ""),
-        step=options.step_of(step),
-        accuracy=options.accuracy_of(accuracy),
-        duration=options.positive("--duration", duration),
-        method=sensitivity and sensitivity.value,
+    method = sensitivity and sensitivity.value
+    settings = options.settings(parameter, formulation, integrator, tolerance, step, accuracy, duration, method)
+    report = record(
+        model,
+        output or Path(model.stem + ".h5"),
+        settings,
+        command=shlex.join(["mbsim", *sys.argv[1:]]),
+        listener=Terminal(quiet),
+        force=force,
+        begun=begun,
     )
-    report = record(model, output or Path(model.stem + ".h5"), settings, quiet=quiet, force=force, begun=begun)
     if json:
         from mbsim_cli.cli.output import emit
 
@@ -61,8 +63,8 @@ def command(
 
 
 def _print(report: dict[str, Any], quiet: bool) -> None:
-    from mbsim_cli.cli import discretisation
     from mbsim_cli.cli.output import print_objectives, say
+    from mbsim_cli.study.diagnostics import discretisation
 
     for warning in report["warnings"]:
         say(f"warning: {warning}")

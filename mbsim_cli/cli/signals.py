@@ -11,6 +11,8 @@ import signal
 from collections.abc import Iterator
 from types import FrameType
 
+from mbsim_cli.study.listener import Interrupted
+
 WORDS = {
     signal.SIGINT: "interrupted",
     signal.SIGTERM: "terminated",
@@ -25,8 +27,8 @@ _as_json = False
 _last_words = ""  # what the terminal needs first
 
 
-class Stopped(BaseException):
-    """The user or the system asked the program to end. Not an ``Exception``: nothing may swallow it."""
+class Stopped(Interrupted):
+    """The user or the system asked the program to end."""
 
     def __init__(self, number: int):
         self.word = WORDS[signal.Signals(number)]

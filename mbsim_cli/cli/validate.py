@@ -37,11 +37,12 @@ def command(
 
 def issues_of(path: Path, overrides: dict[str, str]) -> tuple[Issue, ...]:
     """All issues of a file; those of the assembly are looked for only where the file itself is sound."""
-    from mbsim_cli.cli import analysis
+    from mbsim_cli.study.assembling import build, load
+    from mbsim_cli.study.settings import Settings
 
-    settings = analysis.Settings(overrides=overrides)
+    settings = Settings(overrides=overrides)
     try:
-        analysis.build(analysis.load(path, settings), settings, [])
+        build(load(path, settings), settings, [])
     except ModelError as error:
         return error.issues
     return ()

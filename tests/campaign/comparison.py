@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli import spec
-from mbsim_cli.cli.analysis import Settings, build, evaluate
 from mbsim_cli.errors import MbsimError
+from mbsim_cli.study.assembling import build
+from mbsim_cli.study.evaluation import evaluate
+from mbsim_cli.study.settings import Settings
 from tests.campaign.generator import FILE, Data
 
 STEPS = (4e-3, 4e-4, 4e-5, 4e-6)  # of a parameter's size

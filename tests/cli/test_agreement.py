@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from mbsim_cli.cli import agreement, analysis
+from mbsim_cli.study.evaluation import Gradient
+from mbsim_cli.study.verification import agreement
 
 from .conftest import PENDULUM, ROOT
 
@@ -56,7 +57,7 @@ def test_a_wrong_gradient_is_found(check, monkeypatch, method):
 
     def wrong(*arguments):
         results = honest(*arguments)
-        return {name: analysis.Gradient(r.value, r.gradient * (1 + 1e-2)) for name, r in results.items()}
+        return {name: Gradient(r.value, r.gradient * (1 + 1e-2)) for name, r in results.items()}
 
     monkeypatch.setattr(agreement, "_repeated", wrong)
     done, rows = check(f"{{agreement: [{method}], relative_tolerance: 1e-3}}")

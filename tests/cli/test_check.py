@@ -43,15 +43,15 @@ checks:
 
 
 def test_a_wrong_gradient_is_found(mbsim, pendulum, monkeypatch):
-    from mbsim_cli.cli import analysis
+    from mbsim_cli.study.verification import verify
 
-    honest = analysis.evaluate
+    honest = verify.evaluate
 
     def wrong(*arguments, **options):
         results = honest(*arguments, **options)
         return {name: r.__class__(r.value, r.gradient * (1 + 1e-5)) for name, r in results.items()}
 
-    monkeypatch.setattr(analysis, "evaluate", wrong)
+    monkeypatch.setattr(verify, "evaluate", wrong)
     done = mbsim("check", pendulum, "--json")
     assert done.code == 1 and [c["kind"] for c in done.json["checks"] if not c["passed"]] == ["numerical"]
 

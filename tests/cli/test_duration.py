@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-from mbsim_cli.assembly.continuation import continuation
-from mbsim_cli.cli import analysis
-from mbsim_cli.cli.analysis import Settings
 from mbsim_cli.errors import ModelError
+from mbsim_cli.study.assembling import build, load
+from mbsim_cli.study.changed import values_at
+from mbsim_cli.study.evaluation import evaluate
+from mbsim_cli.study.objectives.continuation import continuation
+from mbsim_cli.study.settings import Settings
 
 MODEL = """
 mbsim: 1
@@ -41,12 +43,12 @@ def written(folder, *given):
 
 def gradients(path):
     """Objectives (k,) and their gradients (k, p): by the direct method, and by differences of fourth order."""
-    model_file = analysis.load(path, Settings())
-    assembled = analysis.build(model_file, Settings(), None)
-    results = analysis.evaluate(assembled.problem, assembled.objectives).values()
+    model_file = load(path, Settings())
+    assembled = build(model_file, Settings(), None)
+    results = evaluate(assembled.problem, assembled.objectives).values()
 
     def moved(name, change):
-        return analysis.values_at(path, Settings(), model_file, {name: change})
+        return values_at(path, Settings(), model_file, {name: change})
 
     h, numerical = 2e-4, []
     for name in assembled.problem.names.parameters:
@@ -110,18 +112,18 @@ def test_a_whole_number_of_steps_adds_nothing():
 )
 def test_gradients_by_settings_of_the_solver_are_refused(tmp_path, setting, name):
     path = written(tmp_path, "1", ACCELERATION, setting)
-    model_file = analysis.load(path, Settings())
+    model_file = load(path, Settings())
     with pytest.raises(ModelError) as caught:
-        analysis.build(model_file, Settings(), None)
+        build(model_file, Settings(), None)
     assert [issue.path for issue in caught.value.issues] == [f"analysis.{name}"]
     assert f"{name} depends on the parameter 'T', and no gradient by {name} is computed" in str(caught.value)
     assert "-p" in str(caught.value.issues[0].hint)
-    assert analysis.build(model_file, Settings(), ["m", "s"]).problem.names.parameters == ("m", "s")
+    assert build(model_file, Settings(), ["m", "s"]).problem.names.parameters == ("m", "s")
 
 
 def test_the_command_line_replaces_a_setting_that_has_no_gradient(tmp_path):
     path = written(tmp_path, "1", ACCELERATION, "step: T/100, duration: T")
     settings = Settings(step=0.01, duration=0.5)
-    assembled = analysis.build(analysis.load(path, settings), settings, None)
+    assembled = build(load(path, settings), settings, None)
     assert [float(objective.end) for objective in assembled.objectives[:3]] == [0.5] * 3
     assert not np.any(assembled.objectives[0].end_rho)

@@ -7,10 +7,13 @@ from scipy.interpolate import CubicSpline
 
 from mbsim_cli import assembly, spec
 from mbsim_cli.assembly.laws import law_at
-from mbsim_cli.cli import analysis
-from mbsim_cli.cli.analysis import Settings
-from mbsim_cli.cli.recording import record
 from mbsim_cli.errors import AnalysisError, ModelError
+from mbsim_cli.study.assembling import build, load
+from mbsim_cli.study.changed import values_at
+from mbsim_cli.study.evaluation import blocks_of, evaluate
+from mbsim_cli.study.listener import SILENT
+from mbsim_cli.study.recording import record
+from mbsim_cli.study.settings import Settings
 
 MODEL = """
 mbsim: 1
@@ -52,8 +55,8 @@ def written(folder, extrapolate, place, kind):
 
 
 def evaluated(path):
-    assembled = analysis.build(analysis.load(path, Settings()), Settings(), None)
-    return analysis.evaluate(assembled.problem, assembled.objectives)
+    assembled = build(load(path, Settings()), Settings(), None)
+    return evaluate(assembled.problem, assembled.objectives)
 
 
 @pytest.mark.parametrize("kind", ANALYSES)
@@ -62,7 +65,7 @@ def test_an_analysis_ends_where_it_leaves_a_table(tmp_path, monkeypatch, place, 
     monkeypatch.chdir(tmp_path)
     path = written(tmp_path, "none", place, ANALYSES[kind])
     with pytest.raises(AnalysisError) as caught:
-        record(path, tmp_path / "out.h5", Settings(), quiet=True, force=False)
+        record(path, tmp_path / "out.h5", Settings(), command="", listener=SILENT, force=False)
     words, end = LAWS[place]
     sentence = str(caught.value)
     assert sentence.startswith(f"the table of laws.{place[-1]} ends: it covers ")
@@ -83,8 +86,8 @@ def test_an_analysis_ends_where_it_leaves_a_table(tmp_path, monkeypatch, place, 
 def test_a_table_that_goes_on_has_gradients(tmp_path, place, extrapolate):
     path = written(tmp_path, extrapolate, place, ANALYSES["rk4"])
     direct = [result.gradient[0] for result in evaluated(path).values()]
-    model_file = analysis.load(path, Settings())
-    runs = [analysis.values_at(path, Settings(), model_file, {"x": h}) for h in (1e-4, -1e-4)]
+    model_file = load(path, Settings())
+    runs = [values_at(path, Settings(), model_file, {"x": h}) for h in (1e-4, -1e-4)]
     np.testing.assert_allclose(direct, (runs[0] - runs[1]) / 2e-4, rtol=1e-4, atol=1e-9)
     assert (direct[1] != 0.0) == (place == "elongation_law: e")
 
@@ -129,7 +132,7 @@ def test_a_driven_coordinate_needs_its_table_at_the_start(tmp_path):
     late += "  late: {type: spline, times: [0.1, 1], values: [0, 1]}"
     path.write_text(path.read_text().replace("laws:", late, 1))
     with pytest.raises(ModelError, match=r"laws\.late: the table of a constraint must cover the start"):
-        analysis.build(analysis.load(path, Settings()), Settings(), None)
+        build(load(path, Settings()), Settings(), None)
 
 
 @pytest.mark.parametrize("extrapolate", ["hold", "linear"])
@@ -138,12 +141,12 @@ def test_a_table_of_motion_goes_on(tmp_path, extrapolate):
     table = f"{{file: walk.csv, extrapolate: {extrapolate}}}"
     kind = f"type: inverse_dynamics, sampling: 0.01, duration: 0.04, motion: {{table: {table}}}"
     path = written(tmp_path, "linear", "law: t", kind)
-    assembled = analysis.build(analysis.load(path, Settings()), Settings(), None)
-    (block,) = analysis.blocks_of(assembled.problem)
+    assembled = build(load(path, Settings()), Settings(), None)
+    (block,) = blocks_of(assembled.problem)
     slope = CubicSpline([0, 0.01, 0.02], [0, 0.001, 0.003])(0.02, 1) if extrapolate == "linear" else 0.0
     np.testing.assert_allclose(block.position[2:, 0], 0.003 + slope * np.array([0, 0.01, 0.02]), rtol=1e-12)
     np.testing.assert_allclose(block.velocity[3:, 0], slope, rtol=1e-12)
     assert not block.acceleration[3:].any()
     path.write_text(path.read_text().replace(table, "{file: walk.csv}"))
     with pytest.raises(ModelError, match=r"the table covers 0 s to 0.02 s, the analysis 0 s to 0.04 s"):
-        analysis.build(analysis.load(path, Settings()), Settings(), None)
+        build(load(path, Settings()), Settings(), None)

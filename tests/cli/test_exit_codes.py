@@ -101,7 +101,7 @@ def test_a_defect_is_one_sentence(mbsim, pendulum, monkeypatch):
     def broken(*arguments, **options):
         raise ZeroDivisionError("deep\ninside")
 
-    monkeypatch.setattr("mbsim_cli.cli.analysis.build", broken)
+    monkeypatch.setattr("mbsim_cli.study.plan.build", broken)
     done = mbsim("run", pendulum)
     assert done.code == 70 and done.err.startswith("mbsim: internal error, a defect of mbsim (ZeroDivisionError: deep ")
     assert "MBSIM_DEBUG=1" in done.err and done.err.count("\n") == 1

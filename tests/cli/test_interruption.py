@@ -8,7 +8,7 @@ import time
 import h5py
 import pytest
 
-from mbsim_cli.cli.analysis import COMPILING
+from mbsim_cli.study.compiling import COMPILING
 
 from .conftest import COMMAND, environment
 

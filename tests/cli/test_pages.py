@@ -8,10 +8,11 @@ import pytest
 from .conftest import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PYTHON = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.DOTALL)  # and what it prints
 BLOCKS = [
-    pytest.param(block, id=f"{page.relative_to(ROOT)}-{number}")
+    pytest.param(block, shown, id=f"{page.relative_to(ROOT)}-{number}")
     for page in PAGES
-    for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
+    for number, (block, shown) in enumerate(PYTHON.findall(page.read_text()))
 ]
 
 
@@ -20,14 +21,15 @@ def test_there_are_blocks():
 
 
 @pytest.mark.filterwarnings("ignore:The 'phony_dims'")
-@pytest.mark.parametrize("block", BLOCKS)
-def test_block_runs(block, fivebar, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(("block", "shown"), BLOCKS)
+def test_block_runs(block, shown, fivebar, tmp_path, monkeypatch, capsys):
     shutil.copy(fivebar, tmp_path / "fivebar.h5")
+    shutil.copy(ROOT / "models" / "fivebar.yaml", tmp_path)
     monkeypatch.chdir(tmp_path)
     names: dict = {}
     exec(compile(block, "block", "exec"), names)
-    if "print(" in block:
-        assert capsys.readouterr().out.strip()
+    printed = capsys.readouterr().out
+    assert printed == shown if shown else printed.strip() or "print(" not in block
 
 
 def test_every_command_of_the_pages_is_run_by_a_test():

@@ -101,9 +101,9 @@ def test_a_compilation_is_announced_once(capsys):
     """Compiling all kernels for this would take a minute: any function stands for them."""
     import numba
 
-    from mbsim_cli.cli.analysis import COMPILING
     from mbsim_cli.cli.output import say
     from mbsim_cli.kernels._jit import watch_compilation
+    from mbsim_cli.study.compiling import COMPILING
 
     first, second = numba.njit(lambda x: x + 1), numba.njit(lambda x: x + 2)
     with watch_compilation(lambda: say(COMPILING)):

@@ -7,9 +7,10 @@ import sys
 
 import pytest
 
-from mbsim_cli.cli import recording, signals
+from mbsim_cli.cli import signals
 from mbsim_cli.cli.outcome import failure
 from mbsim_cli.cli.output import to_json
+from mbsim_cli.study import run
 
 from .conftest import environment
 
@@ -100,13 +101,13 @@ def test_no_file_is_left_where_one_is_made(handlers, mbsim, pendulum, tmp_path, 
 
 
 def test_it_strikes_in_differences_and_what_was_computed_is_kept(handlers, mbsim, pendulum, tmp_path, monkeypatch):
-    honest = recording.derivative
+    honest = run.derivative
 
     def struck(*arguments):
         os.kill(os.getpid(), signal.SIGINT)
         return honest(*arguments)
 
-    monkeypatch.setattr(recording, "derivative", struck)
+    monkeypatch.setattr(run, "derivative", struck)
     done = mbsim("run", pendulum, "--sensitivity", "fd")
     assert done.code == 130 and (tmp_path / "pendulum.h5.partial").exists()
     assert not list(tmp_path.glob(".*"))

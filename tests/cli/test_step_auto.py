@@ -4,7 +4,7 @@ import h5py
 import numpy as np
 import pytest
 
-from mbsim_cli.cli import halving
+from mbsim_cli.study import automatic_step
 from tests.cli.test_discretisation import BALL
 
 AUTO = ("step: 1e-2, duration: 0.5", "step: auto, accuracy: 1e-3, duration: 0.5")
@@ -64,25 +64,25 @@ def test_a_fast_motion_is_found_though_it_is_smooth_nowhere_at_first(mbsim, tmp_
 
 
 def test_an_accuracy_that_is_not_reached_ends_in_a_sentence(mbsim, variant, monkeypatch):
-    monkeypatch.setattr(halving, "HALVINGS", 3)
+    monkeypatch.setattr(automatic_step, "HALVINGS", 3)
     done = mbsim("run", variant(*AUTO), "--accuracy", "1e-9")
     assert done.code == 4 and "no step down to 0.000977 s keeps to the accuracy 1e-09" in done.err
     assert "swing" in done.err and "larger accuracy" in done.err
 
 
 def test_steps_that_fail_are_halved_and_failures_end(mbsim, variant, monkeypatch):
-    honest, seen = halving._Search._run, []
+    honest, seen = automatic_step._Search._run, []
 
     def run(self, problem, *others):
         seen.append(problem.options.step)
         if problem.options.step > 2e-3:
-            raise halving.AnalysisError("the Newton iteration did not converge")
+            raise automatic_step.AnalysisError("the Newton iteration did not converge")
         return honest(self, problem, *others)
 
-    monkeypatch.setattr(halving._Search, "_run", run)
+    monkeypatch.setattr(automatic_step._Search, "_run", run)
     done = mbsim("run", variant(*AUTO), "--json").json
     assert done["discretisation"]["runs"] == len(seen) == 5 and done["step"] == min(seen) < 1e-3
-    monkeypatch.setattr(halving, "FAILURES", 1)
+    monkeypatch.setattr(automatic_step, "FAILURES", 1)
     assert mbsim("run", variant(*AUTO)).code == 4
 
 

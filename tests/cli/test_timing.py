@@ -4,8 +4,8 @@ from time import perf_counter, sleep
 
 import pytest
 
-from mbsim_cli.cli import recording
-from mbsim_cli.cli.analysis import Timing
+from mbsim_cli.study import recording
+from mbsim_cli.study.timing import Timing
 
 
 def test_a_phase_inside_another_counts_once():
@@ -34,12 +34,12 @@ def test_phases_are_the_whole_command(mbsim, pendulum):
 
 
 def test_expressions_are_compiled_before_solving(mbsim, pendulum, monkeypatch):
-    honest, compiled = recording._solve, []
+    honest, compiled = recording.run, []
 
-    def solve(assembled, *arguments):
-        compiled.extend("integrand" in vars(objective) for objective in assembled.objectives)
-        return honest(assembled, *arguments)
+    def run(plan, *arguments):
+        compiled.extend("integrand" in vars(objective) for objective in plan.assembled.objectives)
+        return honest(plan, *arguments)
 
-    monkeypatch.setattr(recording, "_solve", solve)
+    monkeypatch.setattr(recording, "run", run)
     assert mbsim("run", pendulum, "--quiet").code == 0
     assert compiled == [True]

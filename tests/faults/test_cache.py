@@ -13,9 +13,9 @@ from typing import ClassVar
 import numba
 import pytest
 
-from mbsim_cli.cli.analysis import COMPILING, WAITING
 from mbsim_cli.kernels import _jit, _kept, _store
 from mbsim_cli.kernels._store import Store
+from mbsim_cli.study.compiling import COMPILING, WAITING
 from tests.cli.conftest import COMMAND, PENDULUM, environment
 
 compiled_only = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled, nothing is kept")

@@ -1,6 +1,7 @@
 """Full disks: a sentence, exit code 5 and one JSON object; no half file, no crash, and no finished result lost."""
 
 import errno
+import itertools
 import json
 import os
 import resource
@@ -85,13 +86,18 @@ def test_pictures_and_schemas_too(mbsim, tmp_path, full_disk):
 
 
 def test_an_interrupted_run_on_a_full_disk_ends_as_interrupted(mbsim, pendulum, tmp_path, monkeypatch):
-    from mbsim_cli.cli import analysis, signals
+    from mbsim_cli.cli import signals
+    from mbsim_cli.cli.terminal import Terminal
 
-    def stopped(*arguments):
+    polls = itertools.count()
+
+    def stopped(self):
+        if next(polls) == 0:  # before anything is computed
+            return
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
         raise signals.Stopped(15)
 
-    monkeypatch.setattr(analysis, "poll", stopped)
+    monkeypatch.setattr(Terminal, "poll", stopped)
     try:
         done = mbsim("run", pendulum)
     finally:

@@ -106,7 +106,7 @@ def test_what_the_machine_refuses(mbsim, pendulum, monkeypatch, error, code, sen
     def refused(*arguments):
         raise error
 
-    monkeypatch.setattr("mbsim_cli.cli.analysis.build", refused)
+    monkeypatch.setattr("mbsim_cli.study.plan.build", refused)
     done = mbsim("run", pendulum, "--json")
     assert done.code == code and sentence in done.json["message"]
 

@@ -1,11 +1,14 @@
 """Nothing that is not ours is replaced without ``--force``, and nothing that the run reads ever."""
 
+import itertools
+
 import h5py
 import numpy as np
 import pytest
 
-from mbsim_cli.cli import analysis, recording
+from mbsim_cli.cli.terminal import Terminal
 from mbsim_cli.errors import AnalysisError
+from mbsim_cli.study import recording
 
 DRIVEN = """\
   motion: {type: motion, coordinate: A.angle, law: {type: table, file: TABLE, columns: {value: A.angle}}}
@@ -17,13 +20,13 @@ def appearing(monkeypatch, tmp_path):
     """Has a file appear while a run is solved."""
 
     def at(name, make):
-        honest = recording._solve
+        honest = recording.run
 
-        def solve(*arguments):
+        def run(*arguments):
             make(tmp_path / name)
             return honest(*arguments)
 
-        monkeypatch.setattr(recording, "_solve", solve)
+        monkeypatch.setattr(recording, "run", run)
 
     return at
 
@@ -32,10 +35,13 @@ def appearing(monkeypatch, tmp_path):
 def failing(monkeypatch):
     """Has a run fail when it has computed something."""
 
-    def fail():
-        raise AnalysisError("it fails")
+    polls = itertools.count()
 
-    monkeypatch.setattr(analysis, "poll", fail)
+    def fail(self):
+        if next(polls) > 0:
+            raise AnalysisError("it fails")
+
+    monkeypatch.setattr(Terminal, "poll", fail)
 
 
 def text(path):
@@ -98,7 +104,7 @@ def test_what_the_run_reads_is_never_written(mbsim, variant, tmp_path, name):
 def test_a_partial_result_that_the_run_reads_stays(mbsim, variant, tmp_path, failing, monkeypatch):
     table = tmp_path / "r.h5.partial"
     with pytest.MonkeyPatch.context() as honest:
-        honest.setattr(analysis, "poll", lambda: None)
+        honest.setattr(Terminal, "poll", lambda self: None)
         assert mbsim("run", variant("duration: 0.5", "duration: 1"), "-o", "r.h5").code == 0
     (tmp_path / "r.h5").rename(tmp_path / "r.hdf5")
     (tmp_path / "r.h5.partial").hardlink_to(tmp_path / "r.hdf5")

@@ -6,8 +6,8 @@ import numpy as np
 import yaml
 
 from mbsim_cli import assembly, spec
-from mbsim_cli.assembly.objectives import Accumulator
 from mbsim_cli.solve.forward import forward
+from mbsim_cli.study.objectives import accumulator
 from tests.models.command import ROOT
 
 MODELS = ROOT / "models"
@@ -20,7 +20,7 @@ def manoeuvre(path: Path, values: dict[str, float] | None = None, **options):
     """Time (N,), sensors (N, k) by name, and the value and gradient of psi."""
     file = spec.load(path, {name: repr(float(value)) for name, value in (values or {}).items()})
     assembled = assembly.build(file, **({"sensitivity": "none"} | options))
-    psi = Accumulator(assembled.objectives[0], len(assembled.parameters))
+    psi = accumulator(assembled.objectives[0], len(assembled.parameters))
     times, rows = [], []
     for block in forward(assembled.problem):
         psi.add(block)

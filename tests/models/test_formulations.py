@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mbsim_cli import assembly, spec
-from mbsim_cli.assembly.objectives import Accumulator
 from mbsim_cli.solve.forward import forward
+from mbsim_cli.study.objectives import accumulator
 from tests.models.command import ROOT
 
 MODEL = """
@@ -44,7 +44,7 @@ def results(model, **options):
     """Values and gradients of all objectives, one vector."""
     built = assembly.build(model, duration=0.5, **options)
     p = built.problem.theta_rho.shape[1]
-    sums = [Accumulator(objective, p) for objective in built.objectives]
+    sums = [accumulator(objective, p) for objective in built.objectives]
     for block in forward(built.problem):
         for total in sums:
             total.add(block)

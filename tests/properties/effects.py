@@ -10,14 +10,17 @@ from unittest.mock import patch
 import numpy as np
 
 from mbsim_cli.assembly import Assembled
-from mbsim_cli.assembly.objectives import Accumulator
 from mbsim_cli.assembly.scene import moving_scene
-from mbsim_cli.cli import analysis, verification
-from mbsim_cli.cli.analysis import Settings, build, method_of
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.integration import error_control, newton_control
 from mbsim_cli.solve.methods import tableau
+from mbsim_cli.study import evaluation
+from mbsim_cli.study.assembling import build, method_of
+from mbsim_cli.study.listener import SILENT
+from mbsim_cli.study.objectives import accumulator
+from mbsim_cli.study.settings import Settings
+from mbsim_cli.study.verification import verify
 
 SAME = 1e-10  # relative difference of numbers that round-off makes
 INSTANTS = 5
@@ -65,11 +68,9 @@ class Effects:
         block = record(width, p)
         found = []
         for objective in self.assembled.objectives:
-            accumulator = Accumulator(objective, p)
-            accumulator.add(block)
-            found.append(
-                (objective.name, objective.unit, objective.description, accumulator.value, accumulator.gradient)
-            )
+            adding = accumulator(objective, p)
+            adding.add(block)
+            found.append((objective.name, objective.unit, objective.description, adding.value, adding.gradient))
         return found, list(self.assembled.parameters)
 
     @cached_property
@@ -86,11 +87,9 @@ class Effects:
     @cached_property
     def checked(self) -> Any:
         """What ``mbsim check`` compares, by a stand-in for the solver and without differences of analyses."""
-        stand_ins = patch.multiple(
-            analysis, load=lambda *_: self.file, blocks_of=_blocks, compile_kernels=lambda *_: 0.0
-        )
-        with stand_ins, patch.object(verification, "_direction", lambda *_: ()):
-            return verification.verify(Path("model.yaml"), PLAIN, 0, quiet=True)
+        stand_ins = {"load": lambda *_: self.file, "compile_kernels": lambda *_: 0.0, "_direction": lambda *_: ()}
+        with patch.multiple(verify, **stand_ins), patch.object(evaluation, "blocks_of", _blocks):
+            return verify.verify(Path("model.yaml"), PLAIN, 0, SILENT)
 
 
 def controls(problem: Problem) -> Any:

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 
 from mbsim_cli.assembly.sensors import Contact
-from mbsim_cli.cli.contact import ContactHealth, features
 from mbsim_cli.model.codes import Law
 from mbsim_cli.model.layout import NONE, Laws
+from mbsim_cli.study.diagnostics.contact import ContactHealth, features
 
 THETA = np.array([5.5, 5.52, 0.0, -0.01, 9.0, 0.5, 0.1, 12.0, 12.5, 0.0, 0.05, 6.3, -75.0])
 LAWS = Laws(

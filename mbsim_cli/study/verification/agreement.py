@@ -4,16 +4,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mbsim_cli.cli import analysis
-from mbsim_cli.cli.analysis import Gradient, Settings
-from mbsim_cli.cli.comparison import Comparison, compare
 from mbsim_cli.model.problem import OPEN_TREES
+from mbsim_cli.study.assembling import build
+from mbsim_cli.study.compiling import compile_kernels
+from mbsim_cli.study.evaluation import Gradient, evaluate
+from mbsim_cli.study.listener import Listener
+from mbsim_cli.study.settings import Settings
+from mbsim_cli.study.verification.comparison import Comparison, compare
+from mbsim_cli.study.verification.complex_step import complex_steps
 
 COMPLEX_STEP = "complex_step"
 
 
 def agreements(
-    model: str, model_file: Any, settings: Settings, assembled: Any, results: Mapping[str, Gradient], quiet: bool
+    model: str, model_file: Any, settings: Settings, assembled: Any, results: Mapping[str, Gradient], listener: Listener
 ) -> Iterator[Comparison]:
     """Compare objectives and gradients with those of the methods that the file's checks name."""
     value, own = model_file.expressions.value, assembled.problem.options.formulation
@@ -24,7 +28,7 @@ def agreements(
             if method == own:  # chosen on the command line
                 continue
             if method not in others:
-                others[method] = _repeated(method, model_file, settings, assembled, quiet)
+                others[method] = _repeated(method, model_file, settings, assembled, listener)
             for objective in check.objectives or results:
                 labels = {"model": model, "name": f"{name}: {method}", "kind": "agreement", "objective": objective}
                 yield from _rows(results[objective], others[method][objective], assembled, tolerances, labels)
@@ -36,14 +40,16 @@ def stepped_objectives(model_file: Any) -> set[str]:
     return {name for check in checks for name in check.objectives or model_file.objectives}
 
 
-def _repeated(method: str, model_file: Any, settings: Settings, assembled: Any, quiet: bool) -> Mapping[str, Gradient]:
+def _repeated(
+    method: str, model_file: Any, settings: Settings, assembled: Any, listener: Listener
+) -> Mapping[str, Gradient]:
     if method == COMPLEX_STEP:
-        return analysis.complex_steps(assembled, quiet)
+        return complex_steps(assembled, listener)
     integrator = settings.integrator if method in OPEN_TREES else None
     changed = replace(settings, formulation=method, integrator=integrator)
-    other = analysis.build(model_file, changed, [parameter.name for parameter in assembled.parameters])
-    analysis.compile_kernels(other.problem, quiet)
-    return analysis.evaluate(other.problem, other.objectives)
+    other = build(model_file, changed, [parameter.name for parameter in assembled.parameters])
+    compile_kernels(other.problem, listener)
+    return evaluate(other.problem, other.objectives, listener=listener)
 
 
 def _rows(

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mbsim_cli.cli.health import Health
 from mbsim_cli.model.problem import Options
+from mbsim_cli.study.diagnostics.health import Health
 from tests.io import fakes
 
 

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.cli import analysis, discretisation
-from mbsim_cli.cli.analysis import Gradient, Settings
-from mbsim_cli.cli.options import AUTO
-from mbsim_cli.cli.output import say
-from mbsim_cli.cli.progress import bar
 from mbsim_cli.errors import AnalysisError, UsageError
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.study.assembling import build
+from mbsim_cli.study.compiling import compile_kernels
+from mbsim_cli.study.diagnostics import discretisation
+from mbsim_cli.study.evaluation import Gradient, evaluate, resolution_of
+from mbsim_cli.study.listener import Listener
+from mbsim_cli.study.settings import AUTO, Settings
 
 ACCURACY = 1e-4
 HALVINGS = 14
@@ -41,10 +42,10 @@ class Halving:
         """What ``run --json`` and results tell."""
         return {"accuracy": self.accuracy, "error": self.error, "runs": self.runs}
 
-    def tell(self, quiet: bool) -> None:
+    def tell(self, listener: Listener) -> None:
         """Say it to people."""
         what = "objectives and gradients" if self.uncertainties else "the motion"
-        say(f"step of {self.step:g} s chosen by {self.runs} runs: {what} within {self.error:.1e}", quiet)
+        listener.say(f"step of {self.step:g} s chosen by {self.runs} runs: {what} within {self.error:.1e}")
 
     def judged(self, results: Mapping[str, Gradient]) -> dict[str, Gradient]:
         """Results with the errors that halving told in place of those estimated in one run."""
@@ -60,19 +61,19 @@ def is_automatic(model_file: Any, settings: Settings) -> bool:
 
 
 def settled(
-    model_file: Any, settings: Settings, parameters: list[str] | None, quiet: bool
+    model_file: Any, settings: Settings, parameters: list[str] | None, listener: Listener
 ) -> tuple[Settings, Halving | None]:
     """Settings with a step in seconds; gradients by ``parameters`` count, None for those of the file."""
     if not is_automatic(model_file, settings):
         return settings, None
-    assembled = analysis.build(model_file, settings, parameters)
+    assembled = build(model_file, settings, parameters)
     stated = getattr(model_file.analysis, "accuracy", None)
     value = model_file.expressions.value
     accuracy = settings.accuracy or (ACCURACY if stated is None else float(value(stated).real))
     shortest = assembled.problem.options.step / 2**HALVINGS  # a longer one may fail
-    compiling = analysis.compile_kernels(_with_step(assembled.problem, shortest), quiet)
-    found = replace(_Search(assembled, accuracy).halve(quiet), compiling=compiling)
-    found.tell(quiet)
+    compiling = compile_kernels(_with_step(assembled.problem, shortest), listener)
+    found = replace(_Search(assembled, accuracy).halve(listener), compiling=compiling)
+    found.tell(listener)
     return replace(settings, step=found.step, accuracy=None), found
 
 
@@ -90,7 +91,7 @@ class _Search:
         self._differences: dict[str, np.ndarray] = {}
         self._error, self._worst = np.inf, ""
 
-    def halve(self, quiet: bool) -> Halving:
+    def halve(self, listener: Listener) -> Halving:
         """Halve the step until the errors are below the accuracy."""
         first, failed = self.assembled.problem.options.step, 0
         failure: AnalysisError | None = None
@@ -98,7 +99,7 @@ class _Search:
             step = first / 2 ** (runs - 1)
             try:
                 failure = None
-                done = self._done(step, quiet)
+                done = self._done(step, listener)
             except AnalysisError as error:
                 failure, failed, self._before = error, failed + 1, None
                 if failed > FAILURES:
@@ -115,11 +116,11 @@ class _Search:
             "unstable motion or a number that should be zero"
         )
 
-    def _done(self, step: float, quiet: bool) -> dict[str, Any] | None:
+    def _done(self, step: float, listener: Listener) -> dict[str, Any] | None:
         """Uncertainties of a run with this step, if they are small enough."""
         problem = _with_step(self.assembled.problem, step)
-        resolution = analysis.resolution_of(problem)
-        results = self._run(problem, resolution, quiet)
+        resolution = resolution_of(problem)
+        results = self._run(problem, resolution, listener)
         if not any(np.isfinite(result.uncertainty.value) for result in results.values()):
             return self._followed(resolution)
         before, self._before = self._before, results
@@ -127,10 +128,10 @@ class _Search:
             return None
         return self._compared(before, results)
 
-    def _run(self, problem: Problem, resolution: Any, quiet: bool) -> dict[str, Gradient]:
-        with bar(f"steps of {problem.options.step:.3g} s", problem.options.duration, quiet) as show:
+    def _run(self, problem: Problem, resolution: Any, listener: Listener) -> dict[str, Gradient]:
+        with listener.progress(f"steps of {problem.options.step:.3g} s", problem.options.duration) as show:
             consumers = (lambda block: show(float(block.time[-1])) if len(block.time) else None,)
-            return analysis.evaluate(problem, self.assembled.objectives, consumers, resolution)
+            return evaluate(problem, self.assembled.objectives, consumers, resolution, listener)
 
     def _followed(self, resolution: Any) -> dict[str, Any] | None:
         """Without objectives that depend on the step the motion's own estimate counts."""

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.cli.comparison import Comparison, compare
-from mbsim_cli.cli.differences import derivative, scale_of
 from mbsim_cli.model.problem import InverseBlock, Motion, Problem
+from mbsim_cli.study.verification.comparison import Comparison, compare
+from mbsim_cli.study.verification.differences import derivative, scale_of
 
 TOLERANCE = 1e-7  # of the derivative's size
 UNCERTAIN = 1e-5  # largest estimated error of the numerical derivative that may excuse a difference

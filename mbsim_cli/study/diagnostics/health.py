@@ -1,14 +1,11 @@
 """Watches a run go by, and says in sentences what a careful reader of its diagnostics would notice."""
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from mbsim_cli.model.names import Names
-from mbsim_cli.model.problem import WORK, Block, InverseBlock, Options, Problem
+from mbsim_cli.model.problem import WORK, Block, Options
 
 DRIFT = 1e-6  # m or 1: constraints are met to round-off where the solver works
 ENERGY = 1e-2  # of the energy that moves
@@ -122,79 +119,3 @@ class Health:
             f"the mechanism passes a singular position before t = {time:.6g} s, where {shown} {lost} rank{more}; "
             "it goes on as it came, and could go another way"
         ]
-
-
-class RestHealth:
-    """The same for a static equilibrium: whether it is stable, and what no force decides."""
-
-    drifts = False
-    steps = 0
-    work: Mapping[str, int] = MappingProxyType({})
-
-    def __init__(self, problem: Problem, objectives: Sequence[Any]):
-        self._problem = problem
-        self._integrals = [objective.name for objective in objectives if objective.kind == "integral"]
-        self._block: Block | None = None
-
-    def add(self, block: Block) -> None:
-        """Take the one instant in."""
-        self._block = block
-
-    @cached_property
-    def report(self) -> dict[str, Any]:
-        """Diagnostics as ``run --json`` prints them."""
-        from mbsim_cli.solve.equilibrium import found_equilibrium
-
-        found, names = found_equilibrium(self._problem), self._problem.names.coordinates
-        free = [column for column in found.held if column not in self._problem.hold]
-        squares = found.modes.eigenvalues
-        return {
-            "stability": "stable" if found.modes.stable else "unstable",
-            "neutral_coordinates": [names[column] for column in free],
-            "natural_frequencies": (np.sqrt(squares[squares.real > 0.0].real) / (2.0 * np.pi)).tolist(),
-            "iterations": found.iterations,
-            "drift": float(self._block.drift[0, 0]) if self._block else 0.0,
-        }
-
-    @property
-    def warnings(self) -> list[str]:
-        """Sentences on what is out of the ordinary."""
-        found = [f"objective {name} integrates over no time, and is zero; final: reads it" for name in self._integrals]
-        if self.report["stability"] == "unstable":
-            found.append("the equilibrium is unstable: the smallest disturbance drives the mechanism away from it")
-        return found
-
-
-def health_of(problem: Problem, objectives: Sequence[Any]) -> Any:
-    """What watches the analysis of a problem."""
-    if problem.options.analysis == "inverse_dynamics":
-        return TorqueHealth(problem)
-    if problem.options.analysis == "equilibrium":
-        return RestHealth(problem, objectives)
-    return Health(problem.options, problem.names)
-
-
-class TorqueHealth:
-    """The same for inverse dynamics: the largest torque, and where."""
-
-    drifts = False
-    warnings: tuple[str, ...] = ()
-    work: Mapping[str, int] = MappingProxyType({})
-
-    def __init__(self, problem: Problem):
-        self._names = problem.names.coordinates
-        self.steps = -1  # the first instant ends no step
-        self._largest: tuple[float, str, float] = (0.0, "", 0.0)
-
-    def add(self, block: InverseBlock) -> None:
-        """Take the next instants in."""
-        self.steps += len(block.time)
-        if block.torque.size:
-            row, column = np.unravel_index(int(np.argmax(abs(block.torque))), block.torque.shape)
-            found = (float(abs(block.torque[row, column])), self._names[column], float(block.time[row]))
-            self._largest = max(self._largest, found)
-
-    @property
-    def report(self) -> dict[str, Any]:
-        """Diagnostics as ``run --json`` prints them."""
-        return {"largest_torque": dict(zip(("size", "coordinate", "time"), self._largest, strict=True))}

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.cli.selection import hint
 from mbsim_cli.errors import InputOutputError, ModelError, UsageError
 from mbsim_cli.io.content import Content
+from mbsim_cli.study.pictures.selection import hint
 
 MOST_FRAMES = 1_000_000
 

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from mbsim_cli.assembly import Accumulator, build
-from mbsim_cli.assembly.uncertainty import Spread
+from mbsim_cli.assembly import build
 from mbsim_cli.model.problem import Block
+from mbsim_cli.study.objectives import accumulator
+from mbsim_cli.study.objectives.uncertainty import Spread
 from tests.assembly.texts import load
 
 TEXT = """
@@ -46,10 +47,10 @@ def blocks(rho, sizes, p=2):
 
 def run(objectives, sizes=(41,), rho=(0.7, 1.4)):
     p = len(objectives[0].parameters)
-    accumulators = [Accumulator(objective, p) for objective in objectives]
+    accumulators = [accumulator(objective, p) for objective in objectives]
     for block in blocks(rho, sizes, p):
-        for accumulator in accumulators:
-            accumulator.add(block)
+        for each in accumulators:
+            each.add(block)
     return np.array([a.value for a in accumulators]), np.array([a.gradient for a in accumulators])
 
 
@@ -94,9 +95,9 @@ def test_gradients_follow_parameters_through_sensors_expressions_and_sharpness(a
 def test_a_single_instant_has_a_maximum_and_no_area(assembled):
     first = next(blocks((0.7, 1.4), (1,)))
     for objective, expected in zip(assembled.objectives[:3], (0.0, 0.7, np.sin(1.4) ** 2 + 1.4), strict=True):
-        accumulator = Accumulator(objective, 2)
-        accumulator.add(first)
-        assert accumulator.value == pytest.approx(expected + (np.sin(1.4) * 1.4 if objective.kind == "final" else 0.0))
+        adding = accumulator(objective, 2)
+        adding.add(first)
+        assert adding.value == pytest.approx(expected + (np.sin(1.4) * 1.4 if objective.kind == "final" else 0.0))
 
 
 def uncertainties(objectives, step, shift=None):
@@ -107,11 +108,11 @@ def uncertainties(objectives, step, shift=None):
         empty = dict.fromkeys(Block._fields)
         columns = [signals(time, np.array([0.7, 1.4]) + 1e-30j * np.eye(2)[k]).imag / 1e-30 for k in range(2)]
         sensors, derivatives = signals(time, np.array([0.7, 1.4])), np.stack(columns, axis=2)
-        accumulators = [Accumulator(objective, 2) for objective in objectives]
-        for accumulator in accumulators:
+        accumulators = [accumulator(objective, 2) for objective in objectives]
+        for each in accumulators:
             for rows in (slice(0, 7), slice(7, 18), slice(18, None)):
                 block = Block(**empty | {"time": time[rows], "sensors": sensors[rows], "d_sensors": derivatives[rows]})
-                accumulator.add(block, None if shift is None else shift(time[rows]))
+                each.add(block, None if shift is None else shift(time[rows]))
         values.append([np.append(a.value, a.gradient) for a in accumulators])
         estimated.append([np.append(a.uncertainty.value, a.uncertainty.gradient) for a in accumulators])
     return np.array(estimated[0]), np.abs(np.array(values[0]) - np.array(values[1]))

@@ -7,15 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.cli import analysis
-from mbsim_cli.cli.agreement import agreements, stepped_objectives
-from mbsim_cli.cli.analysis import Gradient, Settings
-from mbsim_cli.cli.comparison import Comparison, compare
-from mbsim_cli.cli.differences import FIRST, derivative, scale_of
-from mbsim_cli.cli.halving import settled
-from mbsim_cli.cli.torque_verification import torque_directions
 from mbsim_cli.errors import AnalysisError, ModelError
 from mbsim_cli.model.problem import Block
+from mbsim_cli.study.analyses import ANALYSES
+from mbsim_cli.study.assembling import build, load
+from mbsim_cli.study.automatic_step import settled
+from mbsim_cli.study.changed import values_at
+from mbsim_cli.study.compiling import compile_kernels
+from mbsim_cli.study.evaluation import Gradient, evaluate
+from mbsim_cli.study.listener import Listener
+from mbsim_cli.study.settings import Settings
+from mbsim_cli.study.verification.agreement import agreements, stepped_objectives
+from mbsim_cli.study.verification.comparison import Comparison, compare
+from mbsim_cli.study.verification.differences import FIRST, derivative, scale_of
 
 NUMERICAL_TOLERANCE = 1e-6  # of the derivative's size
 UNCERTAIN = 1e-4  # largest estimated error of the numerical derivative that may excuse a difference
@@ -53,25 +57,24 @@ class Recorder:
         return np.array(weights) @ values[first : first + 4]
 
 
-def verify(path: Path, settings: Settings, seed: int, quiet: bool) -> list[Comparison]:
+def verify(path: Path, settings: Settings, seed: int, listener: Listener) -> list[Comparison]:
     """Run a model with its gradients and compare everything that can be compared."""
-    model_file = analysis.load(path, settings)
+    model_file = load(path, settings)
     parameters = wanted_parameters(model_file)
-    settings, _ = settled(model_file, settings, parameters, quiet)
-    assembled = analysis.build(model_file, settings, parameters)
-    analysis.compile_kernels(assembled.problem, quiet)
+    settings, _ = settled(model_file, settings, parameters, listener)
+    assembled = build(model_file, settings, parameters)
+    compile_kernels(assembled.problem, listener)
     recorder = Recorder(_sensor_rows(model_file, assembled))
-    results = analysis.evaluate(assembled.problem, assembled.objectives, (recorder.add,))
+    results = evaluate(assembled.problem, assembled.objectives, (recorder.add,), listener=listener)
     found = list(_references(str(path), model_file, assembled, results, recorder))
-    found += agreements(str(path), model_file, settings, assembled, results, quiet)
+    found += agreements(str(path), model_file, settings, assembled, results, listener)
     uncovered = {name: result for name, result in results.items() if name not in stepped_objectives(model_file)}
     undefined = next(iter(results.values())).undefined if results else {}
     found += (_undefined(path, settings, model_file, name, why) for name, why in undefined.items())
     defined = [name for name in parameters if name not in undefined]
     if defined and uncovered:
         found += _direction(path, settings, model_file, parameters, defined, uncovered, seed)
-    if assembled.problem.options.analysis == "inverse_dynamics":
-        found += torque_directions(str(path), assembled, seed)
+    found += ANALYSES[assembled.problem.options.analysis].verify(str(path), assembled, seed)
     return found
 
 
@@ -140,7 +143,7 @@ def _undefined(path: Path, settings: Settings, model_file: Any, parameter: str, 
     numbers = dict.fromkeys(("computed", "reference", "relative_error", "tolerance"))
     row = Comparison(str(path), "no derivative", "undefined", **labels, **numbers, passed=True)
     try:
-        found = derivative(lambda change: analysis.values_at(path, settings, model_file, {parameter: change}), scale)
+        found = derivative(lambda change: values_at(path, settings, model_file, {parameter: change}), scale)
     except (AnalysisError, ModelError):
         return replace(row, message=why)
     if np.any(found.error > DIVERGES * np.abs(found.derivative)):
@@ -167,7 +170,7 @@ def _direction(
 
     def objectives(change: float) -> np.ndarray:
         moved = dict(zip(defined, change * direction, strict=True))
-        return analysis.values_at(path, settings, model_file, moved)[columns]
+        return values_at(path, settings, model_file, moved)[columns]
 
     columns = [i for i, name in enumerate(model_file.objectives) if name in results]
     chosen = [parameters.index(name) for name in defined]

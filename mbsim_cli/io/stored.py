@@ -1,0 +1,51 @@
+"""The histories of a result file, read when they are asked for."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.io.reader import opened, texts
+
+
+class Stored(NamedTuple):
+    """A dataset with the names of its axes, and its unit."""
+
+    values: np.ndarray
+    axes: tuple[str, ...]
+    unit: str
+
+
+class FileRecord:
+    """What a result file holds along time; the file is open only while something is read."""
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._axes: dict[str, tuple[str, ...]] = {}
+        self.paths = ["time"]  # the axis itself has no label
+        with opened(path) as file:
+
+            def visit(name: str, item: object) -> None:
+                dims = [dimension.label for dimension in getattr(item, "dims", ())]
+                if dims and dims[0] == "time":
+                    self.paths.append(name)
+                    self._axes.update({axis: () for axis in dims[1:]})
+
+            file.visititems(visit)
+            for axis in self._axes:
+                self._axes[axis] = tuple(texts(file[axis]))
+
+    @property
+    def axes(self) -> Mapping[str, Sequence[str]]:
+        """Labels along every axis but time."""
+        return self._axes
+
+    def variable(self, path: str) -> Stored:
+        """A variable by its path; raises KeyError."""
+        if path not in self.paths:
+            raise KeyError(path)
+        with opened(self._path, known=True) as file:
+            dataset = file[path]
+            labels = tuple(dimension.label or path for dimension in dataset.dims)
+            return Stored(np.asarray(dataset[()]), labels, dataset.attrs.get("unit", ""))

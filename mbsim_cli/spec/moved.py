@@ -1,0 +1,37 @@
+"""A model at other values of its parameters, judged as if the file had been read with them."""
+
+from collections.abc import Mapping
+
+from mbsim_cli.errors import ModelError, UsageError
+from mbsim_cli.spec.model_file import ModelFile
+from mbsim_cli.spec.number import Number
+from mbsim_cli.spec.review import Review
+from mbsim_cli.spec.rules import RULES
+from mbsim_cli.spec.suggestions import suggest
+
+
+def with_values(model: ModelFile, values: Mapping[str, float]) -> ModelFile:
+    """The same model where parameters have these values, as after ``load`` with overrides; the model stays as it is.
+
+    Constants are not moved: they may say how often something is repeated. Raises ModelError with all issues that the
+    values cause, UsageError for names that are no parameters and numbers that are not finite.
+    """
+    moved = model.model_copy()
+    moved.__dict__.pop("expressions", None)  # cached for the values before
+    moved._overrides = {**model._overrides, **{name: _number(model, name, value) for name, value in values.items()}}
+    review = Review(moved, moved.source, set())
+    for rule in RULES:
+        rule(review)
+    if review.issues:
+        raise ModelError(review.issues)
+    return moved
+
+
+def _number(model: ModelFile, name: str, value: float) -> Number:
+    if name not in model.parameters:
+        hint = suggest(name, model.parameters)
+        raise UsageError(f"unknown parameter {name!r}" + (f"; {hint}" if hint else ""))
+    number = float(value)
+    if not abs(number) < float("inf"):
+        raise UsageError(f"parameter {name!r} wants a finite number, not {number}")
+    return Number(number)

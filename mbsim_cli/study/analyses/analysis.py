@@ -1,0 +1,63 @@
+"""What every kind of analysis says of itself."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from mbsim_cli.model.problem import Problem
+
+
+class Diagnostics(Protocol):
+    """Watches the blocks of an analysis go by."""
+
+    @property
+    def drifts(self) -> bool:
+        """Whether constraints are violated by more than round-off."""
+
+    @property
+    def drift(self) -> float:
+        """Largest violation of a constraint, m or 1."""
+
+    @property
+    def steps(self) -> int:
+        """Steps taken."""
+
+    @property
+    def work(self) -> Any:
+        """What an integrator counted, by name; empty without one."""
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Diagnostics as ``run --json`` prints them."""
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """Sentences on what is out of the ordinary."""
+
+    def add(self, block: Any) -> None:
+        """Take the next instants in."""
+
+
+class Analysis(ABC):
+    """A kind of analysis: how its problem is solved, watched, stored and verified."""
+
+    without: tuple[str, ...] = ()  # options of ``Settings`` that it has no use for
+    inverse = False  # whether its blocks are those of inverse dynamics
+
+    @abstractmethod
+    def blocks(self, problem: Problem, theta: np.ndarray | None) -> Iterator[Any]:
+        """Every instant, in blocks; ``theta`` may replace the numbers of the problem, also by complex ones."""
+
+    @abstractmethod
+    def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Diagnostics:
+        """What watches it."""
+
+    def verify(self, model: str, assembled: Any, seed: int) -> Iterator[Any]:
+        """Comparisons of ``mbsim check`` that this kind of analysis alone can make."""
+        yield from ()
+
+    def stores_sensitivities(self, problem: Problem) -> bool:
+        """Whether its blocks have derivatives by parameters."""
+        return problem.theta_rho.shape[1] > 0

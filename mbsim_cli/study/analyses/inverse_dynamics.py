@@ -1,0 +1,37 @@
+"""Inverse dynamics: the torques that a motion takes."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.model.problem import Problem
+from mbsim_cli.study.analyses.analysis import Analysis
+from mbsim_cli.study.diagnostics.torque_health import TorqueHealth
+
+
+class InverseDynamics(Analysis):
+    """Torques along a given motion, with all their derivatives."""
+
+    without = ("formulation", "integrator", "tolerance")
+    inverse = True
+
+    def blocks(self, problem: Problem, theta: np.ndarray | None) -> Iterator[Any]:
+        """The instants of the motion; numbers are those of the problem."""
+        from mbsim_cli.solve.inverse_dynamics import inverse
+
+        return inverse(problem)
+
+    def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> TorqueHealth:
+        """The largest torque."""
+        return TorqueHealth(problem)
+
+    def verify(self, model: str, assembled: Any, seed: int) -> Iterator[Any]:
+        """Derivatives of torques by the motion and by parameters."""
+        from mbsim_cli.study.verification.torques import torque_directions
+
+        return torque_directions(model, assembled, seed)
+
+    def stores_sensitivities(self, problem: Problem) -> bool:
+        """Derivatives by the motion need no parameters."""
+        return problem.options.sensitivity == "ddm"

@@ -1,0 +1,60 @@
+"""From a model file to a problem, with what the caller replaces."""
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.errors import UsageError
+from mbsim_cli.model.problem import OPEN_TREES
+from mbsim_cli.study.analyses import ANALYSES
+from mbsim_cli.study.settings import Settings
+
+
+def load(path: str | PathLike[str], settings: Settings) -> Any:
+    """Read and validate a model file."""
+    from mbsim_cli import spec
+
+    return spec.load(path, settings.overrides)
+
+
+def method_of(model_file: Any, settings: Settings) -> str:
+    """Sensitivity method: the caller's, else the file's."""
+    return settings.method or model_file.analysis.sensitivity.method
+
+
+def build(model_file: Any, settings: Settings, parameters: Sequence[str] | None) -> Any:
+    """Assemble a model; ``parameters`` are those of the direct method, None for the file's choice."""
+    from mbsim_cli import assembly
+
+    _require_applicable(model_file.analysis.type, settings)
+    formulation = settings.formulation or getattr(model_file.analysis, "formulation", model_file.analysis.type)
+    if settings.integrator and formulation not in OPEN_TREES:
+        raise UsageError(
+            f"--integrator is for open trees ({', '.join(OPEN_TREES)}); {formulation} has none to choose from"
+        )
+    method = "none" if parameters is not None and not parameters else "ddm"
+    assembled = assembly.build(
+        model_file, sensitivity_parameters=parameters, sensitivity=method, read_table=_read_table, **settings.options
+    )
+    options = assembled.problem.options
+    if (settings.step or settings.duration) and options.step > options.duration * (1 + 1e-9):
+        raise UsageError(f"the step {options.step:g} s is longer than the duration {options.duration:g} s")
+    if settings.tolerance and options.open_tree and options.integrator == "rk4":
+        raise UsageError("--tolerance is for adaptive integrators; rk4 takes fixed steps, which --step sets")
+    return assembled
+
+
+def _require_applicable(kind: str, settings: Settings) -> None:
+    """Raise UsageError for an option that the kind of analysis has no use for."""
+    for name in ANALYSES[kind].without:
+        if getattr(settings, name) is not None:
+            raise UsageError(f"--{name} means nothing to an analysis of type {kind}; leave it out")
+
+
+def _read_table(path: Path, delimiter: str = ",") -> dict[str, np.ndarray]:
+    from mbsim_cli.io.tables import read_table
+
+    return read_table(path, delimiter)

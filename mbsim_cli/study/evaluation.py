@@ -1,0 +1,116 @@
+"""Analyses and their objectives: blocks of instants, consumed once."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.model.problem import Block, Problem
+from mbsim_cli.study.analyses import ANALYSES
+from mbsim_cli.study.diagnostics.reactions import UnknownReactions
+from mbsim_cli.study.diagnostics.undefined import UndefinedDirections, masked
+from mbsim_cli.study.listener import SILENT, Listener
+from mbsim_cli.study.objectives import accumulator
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """A value and its derivatives (p,) by the parameters of the analysis, and their estimated discretisation errors.
+
+    Derivatives by ``undefined`` parameters are NaN, for a reason.
+    """
+
+    value: float
+    gradient: np.ndarray
+    uncertainty: Any = None  # objectives.uncertainty.Uncertainty; None where only numbers are compared
+    undefined: Mapping[str, str] = field(default_factory=dict)
+
+
+def blocks_of(problem: Problem, theta: np.ndarray | None = None) -> Iterator[Any]:
+    """Every instant of the analysis that the problem asks for; ``theta`` may replace the numbers of a simulation."""
+    last = -1.0
+    try:
+        for block in solved(problem, theta):
+            yield block
+            last = block.time[-1] if len(block.time) else last
+    except AnalysisError as failure:
+        from mbsim_cli.assembly.ranges import until_left
+
+        if theta is None:
+            yield from until_left(problem, last, lambda changed: solved(changed, None), failure)
+        raise
+
+
+def solved(problem: Problem, theta: np.ndarray | None) -> Iterator[Any]:
+    """The blocks of the analysis as its solver gives them."""
+    return ANALYSES[problem.options.analysis].blocks(problem, theta)
+
+
+def resolution_of(problem: Problem) -> Any:
+    """What watches how well the steps of an analysis resolve its motion."""
+    from mbsim_cli.solve import resolution
+
+    return resolution.resolution_of(problem)
+
+
+def evaluate(
+    problem: Problem,
+    objectives: Sequence[Any],
+    consumers: Sequence[Callable[[Block], None]] = (),
+    resolution: Any = None,
+    listener: Listener = SILENT,
+) -> dict[str, Gradient]:
+    """Run the analysis once; every block goes to the consumers. Return the objectives.
+
+    Objectives need every step, so thinning is left to the consumers. ``resolution`` watches how well the steps
+    resolve the motion.
+    """
+    unknown, undefined = UnknownReactions(problem, objectives), UndefinedDirections(problem.names)
+    watch = (*consumers, unknown.add, undefined.add)
+    accumulators = accumulated(problem, objectives, watch, resolution=resolution, listener=listener)
+    reasons, parameters = undefined.reasons, problem.names.parameters
+    results = {
+        name: Gradient(float(a.value), masked(a.gradient, parameters, reasons), _uncertainty(a, resolution), reasons)
+        for name, a in accumulators.items()
+    }
+    require_finite(results, unknown.objectives)
+    return results
+
+
+def _uncertainty(found_by: Any, resolution: Any) -> Any:
+    found = found_by.uncertainty
+    return found if resolution is None or resolution.enough else found.unknown()
+
+
+def accumulated(
+    problem: Problem,
+    objectives: Sequence[Any],
+    consumers: Sequence[Callable[[Block], None]] = (),
+    theta: np.ndarray | None = None,
+    resolution: Any = None,
+    listener: Listener = SILENT,
+) -> dict[str, Any]:
+    """Accumulators of the objectives after a run; inside a shield, interruption waits for the end of a block."""
+    p = problem.theta_rho.shape[1]
+    accumulators = {objective.name: accumulator(objective, p) for objective in objectives}
+    with np.errstate(all="ignore"):  # what is not finite is reported by the caller, as a sentence
+        for block in blocks_of(problem, theta):
+            shift = resolution.add(block) if resolution else None
+            for take in consumers:
+                take(block)
+            for adding in accumulators.values():
+                adding.add(block, shift)
+            listener.poll()
+    return accumulators
+
+
+def require_finite(results: Mapping[str, Gradient], unknown: Collection[str]) -> None:
+    """Raise AnalysisError where an objective is no number, other than those that are known not to be."""
+    for name, result in results.items():
+        undefined = np.count_nonzero(~np.isfinite(result.gradient)) > len(result.undefined)
+        if name not in unknown and (undefined or not np.isfinite(result.value)):
+            raise AnalysisError(
+                f"objective {name} is not a finite number; its integrand may divide by zero or overflow on this motion"
+            )

@@ -1,0 +1,34 @@
+"""Who follows a long computation, and may end it."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+class Interrupted(BaseException):
+    """A listener asks a computation to end. Not an ``Exception``: nothing may swallow it."""
+
+
+class Listener:
+    """Is told of a computation in sentences and as progress, and is asked whether to go on; this one keeps silent."""
+
+    def say(self, sentence: str) -> None:
+        """Take a sentence for people who want to follow."""
+
+    def warn(self, sentence: str) -> None:
+        """Take a sentence that nobody may miss."""
+
+    @contextmanager
+    def progress(self, title: str, total: float) -> Iterator[Callable[[float], None]]:
+        """Follow progress towards ``total``; what this yields is called with the amount that is done."""
+        yield lambda done: None
+
+    def poll(self) -> None:
+        """Raise ``Interrupted`` where the computation is to end; called between blocks, where it can be left."""
+
+    @contextmanager
+    def shield(self) -> Iterator[None]:
+        """Within, interruption waits for the next ``poll``."""
+        yield
+
+
+SILENT = Listener()

@@ -1,0 +1,110 @@
+"""A model as Python programs hold one: read once, run at any values of its parameters."""
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.errors import UsageError
+from mbsim_cli.study.assembling import load as read
+from mbsim_cli.study.listener import SILENT, Listener
+from mbsim_cli.study.plan import Plan, plan
+from mbsim_cli.study.record import MemoryRecord
+from mbsim_cli.study.result import Result
+from mbsim_cli.study.run import run
+from mbsim_cli.study.settings import Settings
+from mbsim_cli.study.timing import Timing
+
+OPTIONS = ("sensitivity", "formulation", "integrator", "tolerance", "step", "accuracy", "duration")
+
+
+class Model:
+    """A validated model file; it never changes, so that several threads may run it at once.
+
+    Keyword arguments that replace options of the analysis are those of ``mbsim run``: ``sensitivity`` (none, ddm or
+    fd), ``formulation``, ``integrator``, ``tolerance``, ``step`` (s, or "auto"), ``accuracy``, ``duration`` (s).
+    """
+
+    def __init__(self, path: str | PathLike[str], *, listener: Listener = SILENT, **values: float):
+        """Read a file; ``values`` replace parameters, or constants, as ``-p`` does."""
+        self.path = Path(path)
+        self._listener = listener
+        self._settings = Settings(overrides={name: repr(float(value)) for name, value in values.items()})
+        self._file = read(self.path, self._settings)
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Values of all parameters."""
+        scope = self._file.expressions.scope()
+        return {name: float(scope[name].real) for name in self._file.parameters}
+
+    @property
+    def differentiated(self) -> tuple[str, ...]:
+        """Parameters that gradients are taken by, p of them, in the order of the file."""
+        stated = self._file.analysis.sensitivity.parameters
+        return tuple(self._file.parameters) if stated == "all" else tuple(stated)
+
+    @property
+    def objectives(self) -> tuple[str, ...]:
+        """Names of the objectives."""
+        return tuple(self._file.objectives)
+
+    def run(self, values: Mapping[str, float] | None = None, **replaced: Any) -> Result:
+        """Run the analysis and return everything that it found; nothing is written.
+
+        ``values``, or keyword arguments by their names, replace parameters; other keyword arguments are options of the
+        analysis. Raises what ``mbsim.errors`` names: ModelError, AnalysisError, UsageError.
+        """
+        planned, timing = self._plan(values, replaced)
+        record = MemoryRecord(planned)
+        with timing.phase("compile"):
+            planned.compile(self._listener)
+        outcome = run(planned, timing, self._listener, record.add)
+        return Result(record, {"model": str(self.path)} | outcome.report)
+
+    def value_and_gradient(
+        self,
+        rho: Sequence[float] | Mapping[str, float] | np.ndarray | None = None,
+        objective: str | None = None,
+        **replaced: Any,
+    ) -> tuple[float, np.ndarray]:
+        """Value of an objective and its gradient (p,) by ``differentiated``, as ``scipy.optimize.minimize`` wants them.
+
+        ``rho`` (p,) are values of these parameters, or of any by name. With several objectives one must be named.
+        Histories are not kept. The method is ddm unless ``sensitivity`` says otherwise.
+        """
+        name = self._chosen(objective)
+        values = rho if rho is None or isinstance(rho, Mapping) else self._by_name(rho)
+        planned, timing = self._plan(values, {"sensitivity": "ddm", **replaced})
+        found = run(planned, timing, self._listener).results[name]
+        return float(found.value), np.asarray(found.gradient, dtype=float)
+
+    def _chosen(self, objective: str | None) -> str:
+        if objective is None and len(self.objectives) == 1:
+            return self.objectives[0]
+        if objective not in self.objectives:
+            asked = "name an objective" if objective is None else f"unknown objective {objective!r}"
+            raise UsageError(f"{asked}: the model has {', '.join(self.objectives) or 'none'}")
+        return objective
+
+    def _by_name(self, rho: Sequence[float] | np.ndarray) -> dict[str, float]:
+        names = self.differentiated
+        if np.shape(rho) != (len(names),):
+            raise UsageError(f"rho has shape {np.shape(rho)}, not ({len(names)},): {', '.join(names)}")
+        return dict(zip(names, map(float, rho), strict=True))
+
+    def _plan(self, values: Mapping[str, float] | None, replaced: Mapping[str, Any]) -> tuple[Plan, Timing]:
+        from mbsim_cli.spec import with_values
+
+        timing, begun = Timing(), perf_counter()
+        options = {name: replaced[name] for name in OPTIONS if name in replaced}
+        changed = {**(values or {}), **{name: value for name, value in replaced.items() if name not in OPTIONS}}
+        options["method"] = options.pop("sensitivity", None)
+        overrides = {**self._settings.overrides, **{name: repr(float(value)) for name, value in changed.items()}}
+        settings = Settings(overrides=overrides, **options)
+        with timing.phase("load", begun):
+            file = with_values(self._file, changed) if changed else self._file
+        return plan(self.path, file, settings, timing, self._listener), timing

@@ -1,0 +1,48 @@
+"""An objective that is an expression of others."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.assembly.objectives import Objective
+from mbsim_cli.model.problem import Block
+from mbsim_cli.study.objectives.uncertainty import Uncertainty
+
+
+class Expression:
+    """Expression of other objectives."""
+
+    def __init__(self, objective: Objective, p: int, parts: Mapping[str, Any]):
+        self.objective, self.p, self.parts = objective, p, parts
+
+    def add(self, block: Block, shift: np.ndarray | None = None) -> None:
+        """Take the next instants in."""
+        for part in self.parts.values():
+            part.add(block, shift)
+
+    def _arguments(self):
+        operands = {name: np.reshape(part.value, (1, 1)) for name, part in self.parts.items()}
+        return operands, np.zeros(1), self.objective.values
+
+    @property
+    def value(self):
+        return self.objective.integrand.value(*self._arguments())[0]
+
+    @property
+    def gradient(self):
+        total = np.zeros(self.p)
+        for name, partial in self.objective.integrand.by_sensor(*self._arguments()).items():
+            total = total + partial[0, 0] * self.parts[name].gradient
+        explicit = self.objective.integrand.by_parameter(*self._arguments())
+        return total + [explicit[name][0] if name in explicit else 0.0 for name in self.objective.parameters[: self.p]]
+
+    @property
+    def uncertainty(self):
+        """Of the operands, along the expression's derivatives; its curvature is left out."""
+        total = np.zeros((2, 1 + self.p))
+        for name, partial in self.objective.integrand.by_sensor(*self._arguments()).items():
+            part = self.parts[name].uncertainty
+            rows = np.append(part.value, part.gradient), np.append(part.size, part.gradient_size)
+            total += np.abs(partial[0, 0]) * np.abs(rows)
+        return Uncertainty(total[0, 0], total[0, 1:], total[1, 0], total[1, 1:])

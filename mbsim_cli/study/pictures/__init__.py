@@ -1,0 +1,1 @@
+"""From results to what pictures and films show."""

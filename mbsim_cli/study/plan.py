@@ -1,0 +1,58 @@
+"""A run before it starts: what is solved, with which step, and by which parameters it is differentiated."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mbsim_cli.study.analyses import ANALYSES, Analysis
+from mbsim_cli.study.assembling import build, method_of
+from mbsim_cli.study.automatic_step import Halving, settled
+from mbsim_cli.study.compiling import compile_kernels, compile_objectives
+from mbsim_cli.study.listener import Listener
+from mbsim_cli.study.settings import Settings
+from mbsim_cli.study.timing import Timing
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run needs; ``named`` has the parameters of gradients also where differences give them."""
+
+    path: Path
+    model_file: Any
+    settings: Settings  # with a step in seconds
+    method: str
+    named: Any
+    assembled: Any
+    halving: Halving | None = None  # how the step was chosen
+
+    @property
+    def analysis(self) -> Analysis:
+        """The kind of analysis."""
+        return ANALYSES[self.assembled.problem.options.analysis]
+
+    @property
+    def parameters(self) -> Sequence[Any]:
+        """Parameters of gradients, with their values."""
+        return self.named.parameters
+
+    def compile(self, listener: Listener) -> None:
+        """Load or compile everything, so that solving is solving."""
+        compile_kernels(self.assembled.problem, listener)
+        compile_objectives(self.assembled.objectives)
+
+
+def plan(path: Path, model_file: Any, settings: Settings, timing: Timing, listener: Listener) -> Plan:
+    """Assemble a model, and choose its step where that is automatic."""
+    method = method_of(model_file, settings)
+    wanted: list[str] | None = None if method != "none" else []
+    with timing.phase("load"):
+        named = build(model_file, settings, wanted)
+    with timing.phase("solve"):
+        settings, halving = settled(model_file, settings, None if method == "ddm" else [], listener)
+    timing.move(halving.compiling if halving else 0.0, "solve", "compile")
+    with timing.phase("load"):
+        if halving:
+            named = build(model_file, settings, wanted)
+        assembled = named if method != "fd" else build(model_file, settings, [])
+    return Plan(path, model_file, settings, method, named, assembled, halving)

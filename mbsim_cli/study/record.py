@@ -1,0 +1,73 @@
+"""The histories of a run, by the paths that they have in result files; here kept in memory."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from mbsim_cli.io.layout import WITH_RESPECT_TO, axes, inverse_variables, variables
+from mbsim_cli.io.stored import Stored
+from mbsim_cli.model.units import in_words
+from mbsim_cli.study.plan import Plan
+
+
+class Record(Protocol):
+    """What a result holds along time."""
+
+    @property
+    def axes(self) -> Mapping[str, Sequence[str]]:
+        """Labels along every axis but time."""
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """Paths of all variables, ``time`` among them."""
+
+    def variable(self, path: str) -> Stored:
+        """A variable; raises KeyError."""
+
+
+class MemoryRecord:
+    """Collects the blocks of a run; every ``output_interval``-th instant is kept, and the last."""
+
+    def __init__(self, plan: Plan):
+        problem, rows, names = plan.assembled.problem, plan.assembled.sensor_rows, plan.named.problem.names
+        layout = inverse_variables if plan.analysis.inverse else variables
+        self._rows = {row.path: row for row in layout(names, rows, plan.analysis.stores_sensitivities(problem))}
+        self.axes: dict[str, Sequence[str]] = dict(axes(names, rows))
+        if any(WITH_RESPECT_TO in row.axes for row in self._rows.values()):
+            self.axes[WITH_RESPECT_TO] = names.coordinates
+        self._every = problem.options.output_interval
+        self._seen = 0
+        self._parts: dict[str, list[np.ndarray]] = {"time": [], **{path: [] for path in self._rows}}
+        self._last: dict[str, np.ndarray] = {}  # the latest instant, where it is not kept
+
+    def add(self, block: Any) -> None:
+        """Take the next instants in; they are copied."""
+        if not len(block.time):
+            return
+        picked = slice((-self._seen) % self._every, None, self._every)
+        self._seen += len(block.time)
+        kept = (self._seen - 1) % self._every == 0
+        for path, parts in self._parts.items():
+            values = block.time if path == "time" else self._rows[path].of(block)
+            parts.append(np.array(values[picked]))
+            if not kept:
+                self._last[path] = np.array(values[-1:])
+        if kept:
+            self._last.clear()
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """Paths of all variables."""
+        return list(self._parts)
+
+    def variable(self, path: str) -> Stored:
+        """A variable by its path."""
+        parts = self._parts[path]
+        if self._last:
+            parts = [*parts, self._last[path]]
+        values = np.concatenate(parts) if parts else np.zeros(0)
+        if path == "time":
+            return Stored(values, ("time",), "s")
+        row = self._rows[path]
+        return Stored(values, ("time", *row.axes), in_words(row.unit))

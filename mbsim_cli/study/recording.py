@@ -1,0 +1,130 @@
+"""A run with its record: the result file is written while the run goes on."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from mbsim_cli.errors import AnalysisError, InputOutputError
+from mbsim_cli.io.provenance import Provenance
+from mbsim_cli.io.skeleton import Parameters
+from mbsim_cli.io.target import check_target
+from mbsim_cli.io.writer import ObjectiveResult, ResultWriter
+from mbsim_cli.study.assembling import load
+from mbsim_cli.study.listener import Interrupted, Listener
+from mbsim_cli.study.plan import Plan, plan
+from mbsim_cli.study.run import Outcome, run
+from mbsim_cli.study.settings import Settings
+from mbsim_cli.study.timing import Timing
+
+NO_BOUNDS = (float("nan"), float("nan"))
+
+
+def record(
+    path: Path,
+    output: Path,
+    settings: Settings,
+    *,
+    command: str,
+    listener: Listener,
+    force: bool,
+    begun: float | None = None,
+) -> dict[str, Any]:
+    """Run a model and write its result; return what ``run --json`` prints.
+
+    ``command`` is stored with the result; ``begun`` is when it was called.
+    """
+    timing = Timing()
+    with timing.phase("load", begun):
+        model_file = load(path, settings)
+        guard: dict[str, Any] = {
+            "force": force,
+            "protected": (*map(Path, model_file.source.texts), *model_file.source.tables),
+        }
+        target = check_target(output, **guard)
+    planned = plan(path, model_file, settings, timing, listener)
+    with timing.phase("compile"):
+        planned.compile(listener)
+    with listener.shield():  # from the first byte on, so that no file is left behind
+        outcome = _recorded(planned, target, guard, command, timing, listener)
+    return {"model": str(path), "output": str(output)} | outcome.report
+
+
+def _recorded(
+    planned: Plan, target: Path, guard: dict[str, Any], command: str, timing: Timing, listener: Listener
+) -> Outcome:
+    """Solve while the result is written."""
+    with timing.phase("write"):
+        writer = _writer(planned, target, guard, command)
+    for left in writer.removed:
+        listener.say(f"mbsim: removed {left}, which a run that was killed had left")
+
+    def write(block: Any) -> None:
+        with timing.phase("write"):
+            writer.append(block)
+
+    try:
+        listener.poll()
+        outcome = run(planned, timing, listener, write)
+        multipliers = outcome.watchers.multipliers
+        with timing.phase("write"):
+            writer.objectives(_stored(outcome))
+            writer.multipliers(multipliers.descriptions, multipliers.free, multipliers.sensors)
+        warnings, resolved = outcome.warnings, outcome.watchers.resolved
+        with timing.phase("write"):
+            writer.finish(asdict(timing), warnings, outcome.watchers.health.work, resolved)
+    except (Interrupted, AnalysisError) as stop:
+        _keep(writer, stop, listener)
+        raise
+    except BaseException:
+        writer.discard()
+        raise
+    return outcome
+
+
+def _writer(planned: Plan, target: Path, guard: dict[str, Any], command: str) -> ResultWriter:
+    problem, source = planned.assembled.problem, planned.model_file.source
+    provenance = Provenance(
+        command=command,
+        model_text=source.text,
+        model_file=source.file,
+        included={name: text for name, text in source.texts.items() if name != source.file},
+        overrides=planned.settings.overrides,
+        options=asdict(problem.options),
+    )
+    return ResultWriter(
+        target,
+        planned.named.problem.names,
+        planned.assembled.sensor_rows,
+        Parameters(
+            [parameter.value for parameter in planned.parameters],
+            [parameter.bounds or NO_BOUNDS for parameter in planned.parameters],
+        ),
+        provenance,
+        every=problem.options.output_interval,
+        sensitivities=planned.analysis.stores_sensitivities(problem),
+        inverse=planned.analysis.inverse,
+        **guard,
+    )
+
+
+def _stored(outcome: Outcome) -> Sequence[ObjectiveResult]:
+    method = outcome.plan.method
+    return [
+        ObjectiveResult(
+            o.name, r.value, o.unit, r.gradient, method, o.description, r.uncertainty, r.undefined, outcome.flags(o)
+        )
+        for o, r in ((o, outcome.results[o.name]) for o in outcome.plan.assembled.objectives)
+    ]
+
+
+def _keep(writer: ResultWriter, stop: Interrupted | AnalysisError, listener: Listener) -> None:
+    """Keep what was computed, and say where."""
+    try:
+        kept = writer.keep_partial(str(stop))
+    except InputOutputError as error:  # the reason to stop is what ends the command
+        listener.warn(f"mbsim: {error}")
+        return
+    if kept:
+        stop.__dict__["partial"] = str(kept)  # for the JSON object that reports the failure
+        listener.warn(f"mbsim: the result up to t = {writer.end:g} s is kept in {kept}")

@@ -1,0 +1,142 @@
+"""What a run found, as Python programs see it: objectives with gradients, histories, warnings."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from mbsim_cli.errors import UsageError
+from mbsim_cli.study.record import Record
+
+if TYPE_CHECKING:
+    import xarray
+
+SECTIONS = ("", "sensors/", "coordinates/", "multipliers/", "diagnostics/")  # where short names are looked for
+
+
+class ObjectiveValue(NamedTuple):
+    """An objective: its value, and its derivatives by the parameters of the analysis (p,), none without a method."""
+
+    value: float
+    unit: str
+    gradient: np.ndarray  # NaN where there is no derivative
+    parameters: tuple[str, ...]
+    undefined: Mapping[str, str]  # why there is no derivative, by parameter
+    flags: tuple[str, ...]  # why the value is only one choice of many
+
+    def by(self, parameter: str) -> float:
+        """The derivative by a parameter."""
+        if parameter not in self.parameters:
+            known = ", ".join(self.parameters) or "none: run with sensitivity='ddm'"
+            raise UsageError(f"there is no derivative by {parameter!r}; there are {known}")
+        return float(self.gradient[self.parameters.index(parameter)])
+
+
+class Result(Mapping[str, np.ndarray]):
+    """A mapping from names of histories to arrays, time first; and all else that a result file tells.
+
+    ``result["r2"]`` is a sensor (N, k), ``result["coordinates/velocity"]`` any variable by its path in result files,
+    ``result["sensitivity/sensors/r2"]`` its derivatives (N, k, p).
+    """
+
+    def __init__(self, record: Record, report: Mapping[str, Any]):
+        self.record, self.report = record, report
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.record.variable(self._path(name)).values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.record.paths)
+
+    def __len__(self) -> int:
+        return len(self.record.paths)
+
+    def __contains__(self, name: object) -> bool:
+        return any(f"{section}{name}" in self.record.paths for section in SECTIONS)
+
+    def _path(self, name: str) -> str:
+        for section in SECTIONS:
+            if section + name in self.record.paths:
+                return section + name
+        from mbsim_cli.spec.suggestions import suggest
+
+        near = suggest(name, [path.rpartition("/")[2] for path in self.record.paths])
+        raise KeyError(f"no history {name!r}" + (f"; {near}" if near else ""))
+
+    @property
+    def time(self) -> np.ndarray:
+        """Instants (N,), s."""
+        return self["time"]
+
+    def unit(self, name: str) -> str:
+        """Unit of a history; units where its columns have different ones."""
+        return self.record.variable(self._path(name)).unit
+
+    def labels(self, name: str) -> dict[str, Sequence[str]]:
+        """Labels along the axes of a history, but for time."""
+        return {axis: tuple(self.record.axes[axis]) for axis in self.record.variable(self._path(name)).axes[1:]}
+
+    @property
+    def objectives(self) -> dict[str, ObjectiveValue]:
+        """Objectives by name."""
+        return {name: _objective(entry) for name, entry in self.report["objectives"].items()}
+
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on what is out of the ordinary."""
+        return list(self.report["warnings"])
+
+    @property
+    def timing(self) -> dict[str, float]:
+        """Seconds that loading, compiling, solving and writing took."""
+        return dict(self.report["timing"])
+
+    def to_xarray(self) -> "xarray.DataTree":
+        """The histories as a tree of labelled arrays, as ``xarray.open_datatree`` reads them from a result file."""
+        try:
+            import xarray
+        except ImportError:
+            raise UsageError("to_xarray needs the package xarray: pip install xarray") from None
+        coords = {axis: list(labels) for axis, labels in self.record.axes.items()}
+        groups: dict[str, dict[str, Any]] = {}
+        for path in self.record.paths:
+            folder, _, name = path.rpartition("/")
+            if path != "time":
+                found = self.record.variable(path)
+                groups.setdefault(f"/{folder}", {})[name] = (found.axes, found.values, {"unit": found.unit})
+        root = xarray.Dataset(groups.pop("/", {}), coords={"time": ("time", self.time, {"unit": "s"}), **coords})
+        return xarray.DataTree.from_dict({"/": root} | {name: xarray.Dataset(group) for name, group in groups.items()})
+
+    def __repr__(self) -> str:
+        lines = [f"<mbsim result: {len(self.time)} instants, {len(self) - 1} histories>"]
+        for name, found in self.objectives.items():
+            lines.append(f"  {name} = {found.value:.8g} {found.unit}".rstrip())
+            lines += [f"    d/d {p} = {d:.8g}" for p, d in zip(found.parameters, found.gradient, strict=True)]
+        return "\n".join([*lines, *(f"  warning: {warning}" for warning in self.warnings)])
+
+    def _repr_html_(self) -> str:
+        """A table of the objectives and their gradients, for notebooks."""
+        found = self.objectives
+        parameters = next(iter(found.values())).parameters if found else ()
+        head = "".join(f"<th>{escape(name)} [{escape(o.unit)}]</th>" for name, o in found.items())
+        rows = [("value", [o.value for o in found.values()])]
+        rows += [(f"d/d {p}", [o.by(p) for o in found.values()]) for p in parameters]
+        body = "".join(
+            f"<tr><th>{escape(title)}</th>{''.join(f'<td>{number:.8g}</td>' for number in numbers)}</tr>"
+            for title, numbers in rows
+        )
+        warnings = "".join(f"<p>warning: {escape(warning)}</p>" for warning in self.warnings)
+        return f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>{warnings}"
+
+
+def _objective(entry: Mapping[str, Any]) -> ObjectiveValue:
+    gradient = entry.get("gradient", {})
+    return ObjectiveValue(
+        float(entry["value"]),
+        entry["unit"],
+        np.array(list(gradient.values()), dtype=float),
+        tuple(gradient),
+        entry.get("undefined", {}),
+        tuple(entry.get("flags", ())),
+    )

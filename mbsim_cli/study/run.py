@@ -1,0 +1,123 @@
+"""A run: solve, watch, differentiate; what it found is an ``Outcome``."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.errors import AnalysisError, ModelError, one_line
+from mbsim_cli.model.units import quotient
+from mbsim_cli.study.changed import values_at
+from mbsim_cli.study.diagnostics import discretisation
+from mbsim_cli.study.evaluation import Gradient, evaluate
+from mbsim_cli.study.listener import Listener
+from mbsim_cli.study.plan import Plan
+from mbsim_cli.study.timing import Timing
+from mbsim_cli.study.verification.differences import derivative, scale_of
+from mbsim_cli.study.watchers import Watchers
+
+
+@dataclass
+class Outcome:
+    """Objectives with their gradients, and all that is to be said about them."""
+
+    plan: Plan
+    watchers: Watchers
+    results: dict[str, Gradient]
+    timing: Timing
+    steps: dict[str, Any] = field(default_factory=dict)  # of differences
+
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on what is out of the ordinary."""
+        return self.watchers.warnings(self.results)
+
+    def flags(self, objective: Any) -> list[str]:
+        """Why the value of an objective is only one choice."""
+        return self.watchers.multipliers.flags(objective)
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Plain data, as ``run --json`` prints them."""
+        plan, watchers = self.plan, self.watchers
+        options, every = plan.assembled.problem.options, plan.assembled.every_parameter
+        report = {
+            "status": "done",
+            "analysis": options.analysis,
+            "formulation": options.formulation,
+            "integrator": options.integrator if options.open_tree else None,
+            "sensitivity": plan.method,
+            "step": options.step,
+            "steps": watchers.health.steps,
+            "overrides": dict(plan.settings.overrides),
+            "parameters": {p.name: {"value": p.value, "unit": p.unit, "bounds": p.bounds} for p in every},
+            "objectives": {o.name: self._objective(o) for o in plan.assembled.objectives},
+            "undetermined_multipliers": watchers.multipliers.free,
+            "timing": asdict(self.timing),
+            "diagnostics": watchers.health.report,
+            "discretisation": watchers.resolved,
+            "warnings": self.warnings,
+        }
+        return report | ({"difference_steps": self.steps} if plan.method == "fd" else {})
+
+    def _objective(self, objective: Any) -> dict[str, Any]:
+        """Value and derivatives of an objective, with their units."""
+        result, unit, parameters = self.results[objective.name], objective.unit, self.plan.parameters
+        derivatives = list(zip(parameters, map(float, result.gradient), strict=False))  # none without a method
+        return {
+            "value": result.value,
+            "unit": unit,
+            "gradient": {parameter.name: number for parameter, number in derivatives},
+            "gradient_units": {parameter.name: quotient(unit, parameter.unit) for parameter, _ in derivatives},
+            "discretisation": discretisation.of_objective(result, parameters),
+            "undefined": dict(result.undefined),
+            "flags": self.flags(objective),
+        }
+
+
+def run(plan: Plan, timing: Timing, listener: Listener, consumer: Callable[[Any], None] | None = None) -> Outcome:
+    """Solve a plan that is compiled; every block goes to the consumer."""
+    watchers, problem = Watchers(plan), plan.assembled.problem
+    with timing.phase("solve"), listener.progress("solving", problem.options.duration) as show:
+        consumers = (
+            *((consumer,) if consumer else ()),
+            watchers.add,
+            lambda block: show(float(block.time[-1])) if len(block.time) else None,
+        )
+        results = evaluate(problem, plan.assembled.objectives, consumers, watchers.resolution, listener)
+    outcome = Outcome(plan, watchers, results, timing)
+    if plan.method == "fd":
+        outcome.results, outcome.steps = _differences(plan, results, timing, listener)
+    if plan.halving:
+        outcome.results = plan.halving.judged(outcome.results)
+    return outcome
+
+
+def _differences(
+    plan: Plan, results: Mapping[str, Gradient], timing: Timing, listener: Listener
+) -> tuple[dict[str, Gradient], dict[str, Any]]:
+    """Gradients by central differences over whole runs; also the steps chosen and the errors estimated."""
+    columns, steps = [], {}
+    undefined: dict[str, str] = {}
+    with timing.phase("solve"), listener.progress("differences", len(plan.parameters)) as show:
+        for done, parameter in enumerate(plan.parameters, 1):
+            name = parameter.name
+
+            def objectives(change: float, name: str = name) -> np.ndarray:
+                return values_at(plan.path, plan.settings, plan.model_file, {name: change}, listener)
+
+            try:
+                found = derivative(objectives, scale_of(parameter.value))
+            except (AnalysisError, ModelError) as error:
+                undefined[name] = f"an analysis beside this value fails: {one_line(error)}"
+                columns.append(np.full(len(results), np.nan))
+                show(done)
+                continue
+            columns.append(found.derivative)
+            steps[name] = {"step": found.step, "estimated_error": dict(zip(results, found.error.tolist(), strict=True))}
+            listener.say(f"central differences: {name} with steps down to {found.step:.2e}")
+            show(done)
+    gradients = np.array(columns).reshape(len(columns), len(results)).T
+    pairs = zip(results.items(), gradients, strict=True)
+    return {name: Gradient(result.value, g, result.uncertainty, undefined) for (name, result), g in pairs}, steps

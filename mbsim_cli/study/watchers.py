@@ -1,0 +1,51 @@
+"""All that watches a run go by, and what it has to say in the end."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mbsim_cli.study.diagnostics import discretisation
+from mbsim_cli.study.diagnostics.contact import ContactHealth
+from mbsim_cli.study.diagnostics.finite import FiniteHealth
+from mbsim_cli.study.diagnostics.multipliers import MultiplierHealth
+from mbsim_cli.study.diagnostics.reactions import UnknownReactions
+from mbsim_cli.study.evaluation import Gradient, resolution_of
+from mbsim_cli.study.plan import Plan
+
+
+class Watchers:
+    """Health of the analysis, tyres, reactions, numbers that are none, multipliers, and how well steps resolve it."""
+
+    def __init__(self, plan: Plan):
+        assembled = plan.assembled
+        problem, objectives = assembled.problem, assembled.objectives
+        self._plan = plan
+        self.resolution = resolution_of(problem)  # consumed by the evaluation, which needs what it returns
+        self.health = plan.analysis.diagnostics(problem, objectives)
+        self.multipliers = MultiplierHealth(problem, objectives)
+        self._contact = ContactHealth(problem, assembled.contacts)
+        self._unknown = UnknownReactions(problem, objectives, assembled.sensor_rows, assembled.overdetermined)
+        self._finite = FiniteHealth(assembled.sensor_rows)
+
+    def add(self, block: Any) -> None:
+        """Take the next instants in."""
+        for watcher in (self.health, self._contact, self._unknown, self._finite, self.multipliers):
+            watcher.add(block)
+
+    def warnings(self, results: Mapping[str, Gradient]) -> list[str]:
+        """Sentences of all."""
+        plan, options = self._plan, self._plan.assembled.problem.options
+        return [
+            *plan.assembled.warnings,
+            *self.health.warnings,
+            *self._contact.warnings,
+            *self._unknown.warnings,
+            *self.multipliers.warnings,
+            *self._finite.warnings(self._unknown.sensors),
+            *discretisation.warnings(self.resolution, results, plan.parameters, options),
+        ]
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """What is known of the motion's discretisation error."""
+        halving = self._plan.halving
+        return discretisation.of_motion(self.resolution) | (halving.report if halving else {})

@@ -1,0 +1,160 @@
+"""The library: models run at any values, results in memory and from files, errors, threads."""
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+import xarray
+
+import mbsim_cli as mbsim
+from mbsim_cli.errors import AnalysisError, ModelError, UsageError
+from mbsim_cli.study.listener import Interrupted, Listener
+from tests.cli.conftest import PENDULUM
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    file = tmp_path_factory.mktemp("library") / "pendulum.yaml"
+    file.write_text(PENDULUM)
+    return file
+
+
+@pytest.fixture(scope="module")
+def model(path):
+    return mbsim.load(path)
+
+
+def test_what_a_model_tells(model):
+    assert model.parameters == {"L": 1.0, "k": 2.0}
+    assert model.differentiated == ("L", "k") and model.objectives == ("swing",)
+
+
+def test_a_run_is_that_of_the_command_to_the_last_bit(model, path, tmp_path):
+    from mbsim_cli.study.listener import SILENT
+    from mbsim_cli.study.recording import record
+    from mbsim_cli.study.settings import Settings
+
+    file = tmp_path / "p.h5"
+    report = record(path, file, Settings(overrides={"L": "0.9"}), command="mbsim", listener=SILENT, force=False)
+    found, stored = model.run(L=0.9), mbsim.open(file)
+    assert set(found) == set(stored) and len(found) == len(stored) > 10
+    for name in found:
+        assert np.array_equal(found[name], stored[name], equal_nan=True), name
+        assert (found.unit(name), found.labels(name)) == (stored.unit(name), stored.labels(name))
+    for result in (found, stored):
+        swing = result.objectives["swing"]
+        assert swing.value == report["objectives"]["swing"]["value"]
+        assert dict(zip(swing.parameters, swing.gradient, strict=True)) == report["objectives"]["swing"]["gradient"]
+        assert swing.by("L") == swing.gradient[0] and swing.unit == "rad^2 s"
+        assert repr(result) == repr(found) and "d/d L" in repr(found)
+        assert "<th>d/d L</th>" in result._repr_html_()
+
+
+def test_a_tree_of_arrays_is_that_of_the_file(model, path, tmp_path):
+    from mbsim_cli.study.listener import SILENT
+    from mbsim_cli.study.recording import record
+    from mbsim_cli.study.settings import Settings
+
+    record(path, tmp_path / "p.h5", Settings(), command="mbsim", listener=SILENT, force=False)
+    found, stored = model.run().to_xarray(), xarray.open_datatree(tmp_path / "p.h5", engine="h5netcdf")
+    for place in ("sensors/angle", "sensitivity/coordinates/velocity"):
+        assert found[place].equals(stored[place]) and found[place].attrs["unit"] == stored[place].attrs["unit"]
+    stored.close()
+
+
+def test_every_interval_is_kept_and_the_last_instant(path, tmp_path):
+    file = tmp_path / "thin.yaml"
+    file.write_text(PENDULUM.replace("step: 1e-2, duration: 0.5", "step: 1e-2, duration: 0.55, output_interval: 0.1"))
+    assert mbsim.run(file).time == pytest.approx([0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.55])
+
+
+def test_value_and_gradient(model):
+    value, gradient = model.value_and_gradient([0.9, 2.5])
+    again = model.value_and_gradient({"k": 2.5, "L": 0.9}, "swing")
+    run = model.run(L=0.9, k=2.5).objectives["swing"]
+    assert value == again[0] == run.value and gradient.tolist() == again[1].tolist() == run.gradient.tolist()
+    h = 1e-5
+    differences = (model.value_and_gradient([0.9 + h, 2.5])[0] - model.value_and_gradient([0.9 - h, 2.5])[0]) / (2 * h)
+    assert gradient[0] == pytest.approx(differences, rel=1e-8)
+    assert model.run(sensitivity="none").objectives["swing"].gradient.size == 0
+
+
+def test_other_values_are_judged_as_the_file_is(model):
+    with pytest.raises(ModelError, match=r"pendulum.yaml:8:.*mass"):
+        model.run(L=-1.0)
+    with pytest.raises(UsageError, match="unknown parameter 'l'; did you mean 'L'"):
+        model.run(l=1.0)
+    with pytest.raises(UsageError, match="finite number"):
+        model.run(L=float("nan"))
+    assert model.parameters["L"] == 1.0 and repr(model.run(L=1.0)) == repr(model.run())
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda m: m.value_and_gradient([1.0]), r"rho has shape \(1,\), not \(2,\): L, k"),
+        (lambda m: m.value_and_gradient(None, "other"), "unknown objective 'other': the model has swing"),
+        (lambda m: m.run(sensitivity="none").objectives["swing"].by("L"), "no derivative by 'L'"),
+        (lambda m: m.run(step=0.1, accuracy=1e-3), "what --step auto keeps to"),
+    ],
+)
+def test_calls_that_make_no_sense(model, call, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        call(model)
+
+
+def test_names_of_histories(model):
+    result = model.run()
+    assert "angle" in result and "sensors/angle" in result and "Angle" not in result
+    with pytest.raises(KeyError, match="did you mean 'angle'"):
+        result["angel"]
+
+
+def test_threads_run_one_model_at_once(model):
+    lengths = [0.8 + 0.05 * k for k in range(8)]
+    one_by_one = [model.value_and_gradient({"L": length}) for length in lengths]
+    with ThreadPoolExecutor(4) as threads:
+        together = list(threads.map(lambda length: model.value_and_gradient({"L": length}), lengths))
+    assert [(value, gradient.tolist()) for value, gradient in together] == [
+        (value, gradient.tolist()) for value, gradient in one_by_one
+    ]
+
+
+def test_check(path):
+    rows = mbsim.check(path, step=0.005)
+    assert {row.kind for row in rows} == {"structure", "numerical"} and all(row.passed for row in rows)
+
+
+def test_a_listener_follows_and_ends_a_run(path):
+    class Impatient(Listener):
+        seen = ()
+
+        @contextmanager
+        def progress(self, title, total):
+            self.seen += ((title, total),)
+            yield lambda done: None
+
+        def poll(self):
+            raise Interrupted("enough")
+
+    listener = Impatient()
+    with pytest.raises(Interrupted, match="enough"):
+        mbsim.load(path, listener=listener).run()
+    assert listener.seen == (("solving", 0.5),)
+
+
+def test_failures_are_exceptions(tmp_path):
+    file = tmp_path / "m.yaml"
+    file.write_text(PENDULUM.replace("integral: angle**2", "integral: 1/(angle - angle)"))
+    with pytest.raises(AnalysisError, match="not a finite number"):
+        mbsim.run(file)
+
+
+def test_nothing_is_imported_before_it_is_used():
+    import subprocess
+    import sys
+
+    code = "import sys, mbsim_cli as mbsim; mbsim.__version__; print('numpy' in sys.modules, 'pydantic' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False False\n"
