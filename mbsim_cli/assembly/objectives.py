@@ -15,7 +15,7 @@ class Objective:
     """One number per simulation.
 
     ``compile`` makes the integrand, which gives the expression and its partial derivatives on arrays of instants; it is
-    called when first needed, because that loads sympy.
+    called when first needed.
     """
 
     name: str

@@ -11,7 +11,7 @@ import numpy as np
 from mbsim_cli.errors import UsageError
 from mbsim_cli.study.assembling import load as read
 from mbsim_cli.study.listener import SILENT, Listener
-from mbsim_cli.study.plan import Plan, plan
+from mbsim_cli.study.plan import Plan, draft
 from mbsim_cli.study.record import MemoryRecord
 from mbsim_cli.study.result import Result
 from mbsim_cli.study.run import run
@@ -107,4 +107,4 @@ class Model:
         settings = Settings(overrides=overrides, **options)
         with timing.phase("load", begun):
             file = with_values(self._file, changed) if changed else self._file
-        return plan(self.path, file, settings, timing, self._listener), timing
+        return draft(self.path, file, settings, timing).plan(timing, self._listener), timing

@@ -42,17 +42,36 @@ class Plan:
         compile_objectives(self.assembled.objectives)
 
 
-def plan(path: Path, model_file: Any, settings: Settings, timing: Timing, listener: Listener) -> Plan:
-    """Assemble a model, and choose its step where that is automatic."""
+@dataclass(frozen=True)
+class Draft:
+    """A model that is read and assembled, so that all that it reads is known; a step may still be ``auto``."""
+
+    path: Path
+    model_file: Any
+    settings: Settings
+    method: str
+    named: Any
+
+    def plan(self, timing: Timing, listener: Listener) -> Plan:
+        """Choose the step where that is automatic, which takes runs, and leave out what differences differentiate."""
+        file, named = self.model_file, self.named
+        with timing.phase("solve"):
+            settings, halving = settled(file, self.settings, None if self.method == "ddm" else [], listener)
+        timing.move(halving.compiling if halving else 0.0, "solve", "compile")
+        with timing.phase("load"):
+            if halving:
+                named = build(file, settings, _wanted(self.method))
+            assembled = named if self.method != "fd" else build(file, settings, [])
+        return Plan(self.path, file, settings, self.method, named, assembled, halving)
+
+
+def draft(path: Path, model_file: Any, settings: Settings, timing: Timing) -> Draft:
+    """Assemble a model that is read."""
     method = method_of(model_file, settings)
-    wanted: list[str] | None = None if method != "none" else []
     with timing.phase("load"):
-        named = build(model_file, settings, wanted)
-    with timing.phase("solve"):
-        settings, halving = settled(model_file, settings, None if method == "ddm" else [], listener)
-    timing.move(halving.compiling if halving else 0.0, "solve", "compile")
-    with timing.phase("load"):
-        if halving:
-            named = build(model_file, settings, wanted)
-        assembled = named if method != "fd" else build(model_file, settings, [])
-    return Plan(path, model_file, settings, method, named, assembled, halving)
+        return Draft(path, model_file, settings, method, build(model_file, settings, _wanted(method)))
+
+
+def _wanted(method: str) -> list[str] | None:
+    """Parameters of gradients: those of the file, none without a method."""
+    return None if method != "none" else []

@@ -12,7 +12,7 @@ from mbsim_cli.io.target import check_target
 from mbsim_cli.io.writer import ObjectiveResult, ResultWriter
 from mbsim_cli.study.assembling import load
 from mbsim_cli.study.listener import Interrupted, Listener
-from mbsim_cli.study.plan import Plan, plan
+from mbsim_cli.study.plan import Plan, draft
 from mbsim_cli.study.run import Outcome, run
 from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.timing import Timing
@@ -37,12 +37,13 @@ def record(
     timing = Timing()
     with timing.phase("load", begun):
         model_file = load(path, settings)
+        drafted = draft(path, model_file, settings, timing)
         guard: dict[str, Any] = {
             "force": force,
             "protected": (*map(Path, model_file.source.texts), *model_file.source.tables),
         }
         target = check_target(output, **guard)
-    planned = plan(path, model_file, settings, timing, listener)
+    planned = drafted.plan(timing, listener)
     with timing.phase("compile"):
         planned.compile(listener)
     with listener.shield():  # from the first byte on, so that no file is left behind
