@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from .conftest import COMMAND, environment
+from .conftest import COMMAND, ROOT, environment
 
 HEAVY = (
     "numpy",
@@ -50,3 +50,40 @@ def test_help_is_quick():
         subprocess.run([*COMMAND, "--help"], env=environment(), stdout=subprocess.DEVNULL, check=True)
         times.append(spent() - start)
     assert min(times) < 0.3, times
+
+
+ENDING = """
+import atexit, gc, sys
+from mbsim_cli.cli import app
+
+class Witness:
+    def __del__(self):
+        print("taken apart")
+
+witness = Witness()
+before = sum(of["collections"] for of in gc.get_stats())
+atexit.register(lambda: print("told,", sum(of["collections"] for of in gc.get_stats()) - before, "collections"))
+sys.argv = ["mbsim", *{arguments!r}]
+{watch}
+try:
+    app.main()
+finally:
+    print("left as Python does")
+"""
+
+
+@pytest.mark.parametrize("arguments, code", [(["validate", "models/buggy.yaml"], 0), (["run", "nothing.yaml"], 5)])
+def test_a_command_ends_at_once_and_collects_no_garbage(arguments, code):
+    done = _ending(arguments)
+    assert (done.returncode, done.stdout) == (code, "told, 0 collections\n")
+
+
+def test_who_watches_sees_the_interpreters_own_end():
+    done = _ending(["--version"], "sys.setprofile(lambda *event: None)")
+    assert done.returncode == 0 and done.stdout.endswith("left as Python does\ntold, 0 collections\n")
+
+
+def _ending(arguments, watch=""):
+    script = ENDING.format(arguments=arguments, watch=watch)
+    command = [sys.executable, "-u", "-c", script]
+    return subprocess.run(command, env=environment(), cwd=ROOT, capture_output=True, text=True)
