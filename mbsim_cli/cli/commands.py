@@ -3,7 +3,7 @@
 import typer
 
 import mbsim_cli
-from mbsim_cli.cli import animate, check, info, inspect, plot, run, schema, validate
+from mbsim_cli.cli import animate, check, doctor, info, inspect, plot, run, schema, validate
 
 app = typer.Typer(
     name="mbsim",
@@ -28,5 +28,5 @@ def _options(
     pass
 
 
-for command in (run, check, validate, info, schema, inspect, plot, animate):
+for command in (run, check, validate, info, schema, inspect, plot, animate, doctor):
     app.command(command.__name__.rsplit(".", 1)[1])(command.command)

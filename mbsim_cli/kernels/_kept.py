@@ -8,7 +8,6 @@ Rests on numba's dispatchers and libraries of code, which are no public interfac
 import hashlib
 import pickle
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from copy import copy
 from functools import cache
 from pathlib import Path
@@ -21,6 +20,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.serialize import dumps
 from numba.core.sigutils import normalize_signature
 
+from mbsim_cli.kernels import _watch
 from mbsim_cli.kernels._linking import LoadedLibrary
 
 __all__ = ["Kept", "key_of"]
@@ -29,9 +29,8 @@ __all__ = ["Kept", "key_of"]
 class Kept(NullCache):
     """What numba's dispatcher of one entry asks for compiled forms, in the place of its own cache."""
 
-    def __init__(self, dispatcher: Any, store: Callable[[], Any], prepare: Callable[[], None]):
-        self._dispatcher, self._store, self._prepare = dispatcher, store, prepare
-        self._compile = dispatcher.compile
+    def __init__(self, dispatcher: Any, prepare: Callable[[], None]):
+        self._dispatcher, self._prepare, self._compile = dispatcher, prepare, dispatcher.compile
         self._loaded: dict[tuple, Any] = {}
         dispatcher._cache, dispatcher.compile = self, self.entry_for
         dispatcher._compilation_chain_init_hook = lambda: None  # searches all installed packages for extensions
@@ -42,16 +41,15 @@ class Kept(NullCache):
         return self._load(arguments) or self._make(sig, arguments)
 
     def _make(self, sig: Any, arguments: tuple) -> Any:
-        with self._turn(arguments):
+        function = self._dispatcher.py_func
+        with _watch.STORE.turn(self._key(arguments), lambda: _watch.waiting(function)):
             found = self._load(arguments)
             if found is None:
+                _watch.compiling(function)
                 with global_compiler_lock:
                     self._prepare()
                 found = self._compile(sig)
             return found
-
-    def _turn(self, arguments: tuple) -> AbstractContextManager:
-        return self._store().turn(self._key(arguments))
 
     def _key(self, arguments: tuple) -> bytes:
         dispatcher = self._dispatcher
@@ -61,7 +59,7 @@ class Kept(NullCache):
         """The compiled form, or None where it has to be made."""
         with global_compiler_lock:
             if arguments not in self._loaded:
-                content = self._store().get(self._key(arguments))
+                content = _watch.STORE.get(self._key(arguments))
                 found = None if content is None else _rebuilt(content, self._dispatcher.targetctx)
                 if found is None:
                     return None
@@ -72,7 +70,7 @@ class Kept(NullCache):
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a compiled form that does not depend on this process."""
         if not (data.library.has_dynamic_globals or self._dispatcher.py_func.__closure__):
-            self._store().put(self._key(tuple(normalize_signature(sig)[0])), dumps(_reduced(data)))
+            _watch.STORE.put(self._key(tuple(normalize_signature(sig)[0])), dumps(_reduced(data)))
 
 
 def _reduced(data: Any) -> tuple:

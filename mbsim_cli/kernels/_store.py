@@ -29,10 +29,12 @@ class Store:
 
     def __init__(self, find_root: Callable[[], Path], *names: str):
         self.trouble = ""
-        self.waiting: Callable[[], None] = lambda: None  # called when another process makes what is wanted
+        self.path, self.name = "", names[-1]
         self._folder: int | None = None
         try:
-            self._folder = _private_folder(find_root(), names)
+            root = find_root()
+            self._folder = _private_folder(root, names)
+            self.path = str(root.joinpath(*names).resolve())
         except (OSError, RuntimeError) as error:  # RuntimeError: there is no home
             self.trouble = str(error)
 
@@ -59,6 +61,22 @@ class Store:
         except OSError as error:
             self.trouble = str(error)
 
+    def check(self) -> tuple[str, bool]:
+        """What keeps entries from being written, if anything does; and whether locks work there."""
+        if self._folder is None:
+            return self.trouble, False
+        name = f"check.{os.getpid()}.{secrets.token_hex(8)}.tmp"
+        try:
+            handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE, 0o600, dir_fd=self._folder)
+            try:
+                os.write(handle, MAGIC)
+                return "", _locks(handle)
+            finally:
+                os.close(handle)
+                os.unlink(name, dir_fd=self._folder)
+        except OSError as error:
+            return f"{self.path}: {error.strerror}", False
+
     def _sweep(self) -> None:
         """Remove what killed processes left unfinished."""
         for name in os.listdir(self._folder):
@@ -68,12 +86,15 @@ class Store:
                     os.unlink(name, dir_fd=self._folder)
 
     @contextlib.contextmanager
-    def turn(self, key: bytes) -> Iterator[None]:
-        """Within, no other process makes this entry; one that hangs, or locks that do not work, are not waited for."""
+    def turn(self, key: bytes, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+        """Within, no other process makes this entry; one that hangs, or locks that do not work, are not waited for.
+
+        ``waiting`` is called once where another one is at it.
+        """
         lock = None if self._folder is None or self._has(key) else self._open_lock(key)
         try:
             if lock is not None:
-                self._wait(lock)
+                self._wait(lock, waiting)
             yield
         finally:
             if lock is not None:
@@ -92,7 +113,7 @@ class Store:
         except OSError:
             return None
 
-    def _wait(self, lock: int) -> None:
+    def _wait(self, lock: int, waiting: Callable[[], None]) -> None:
         end, told = time.monotonic() + PATIENCE, False
         while time.monotonic() < end:
             try:
@@ -100,11 +121,19 @@ class Store:
                 return
             except BlockingIOError:
                 if not told:
-                    self.waiting()
+                    waiting()
                 told = True
                 time.sleep(0.1)
             except OSError:  # a file system without locks
                 return
+
+
+def _locks(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def _name(key: bytes) -> str:

@@ -71,7 +71,7 @@ def settled(
     value = model_file.expressions.value
     accuracy = settings.accuracy or (ACCURACY if stated is None else float(value(stated).real))
     shortest = assembled.problem.options.step / 2**HALVINGS  # a longer one may fail
-    compiling = compile_kernels(_with_step(assembled.problem, shortest), listener)
+    compiling = compile_kernels(_with_step(assembled.problem, shortest), listener).seconds
     found = replace(_Search(assembled, accuracy).halve(listener), compiling=compiling)
     found.tell(listener)
     return replace(settings, step=found.step, accuracy=None), found

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -12,24 +12,44 @@ from mbsim_cli.model.problem import Problem
 from mbsim_cli.study.evaluation import blocks_of
 from mbsim_cli.study.listener import Listener
 
-COMPILING = "compiling kernels, once: this takes a minute or two, later runs start at once"
-COMPILING_COMPLEX = "compiling kernels for complex numbers, once: this takes minutes, later checks start at once"
+COMPILING = "compiling {}{}, which later runs find in the cache; all that a run needs takes a minute or two"
+NEXT = "compiling {}{}"
+COMPILED = "compiled {} in {:.0f} s: {}"
 NOT_KEPT = "compiled kernels cannot be kept for later runs: {}"
-WAITING = "another run compiles the same kernels; waiting for it"
+WAITING = "another run compiles {}; waiting for it"
 
 
-def compile_kernels(problem: Problem, listener: Listener, theta: np.ndarray | None = None) -> float:
-    """Load or compile what the analysis needs, by its first step; return the seconds it took."""
-    start = perf_counter()
-    from mbsim_cli.kernels import _jit
+@dataclass
+class Compiled:
+    """Kernels that had to be compiled, by the names of what Python calls, and the seconds of loading and compiling."""
+
+    names: list[str]
+    seconds: float = 0.0
+
+    @property
+    def sentence(self) -> str:
+        """Names and number in words."""
+        count = f"{len(self.names)} kernels" if len(self.names) > 1 else "1 kernel"
+        return COMPILED.format(count, self.seconds, ", ".join(self.names))
+
+
+def compile_kernels(problem: Problem, listener: Listener, theta: np.ndarray | None = None) -> Compiled:
+    """Load or compile what the analysis needs, by its first step, and tell what is compiled."""
+    start, compiled = perf_counter(), Compiled([])
+    from mbsim_cli.kernels import _watch
+
+    def begin(name: str) -> None:
+        sentence = NEXT if compiled.names else COMPILING
+        compiled.names.append(name)
+        listener.say(sentence.format(name, "" if theta is None else " for complex numbers"))
 
     first_step = replace(problem, options=replace(problem.options, duration=problem.options.step))
-    sentences = [COMPILING if theta is None else COMPILING_COMPLEX]
-    with _jit.watch_compilation(lambda: listener.say(sentences.pop()), lambda: listener.say(WAITING)):
+    with _watch.watch_compilation(begin, lambda name: listener.say(WAITING.format(name))):
         deque(blocks_of(first_step, theta), maxlen=0)
-    if _jit.STORE.trouble and not sentences:
-        listener.say(NOT_KEPT.format(_jit.STORE.trouble))
-    return perf_counter() - start
+    compiled.seconds = perf_counter() - start
+    if compiled.names:
+        listener.say(NOT_KEPT.format(_watch.STORE.trouble) if _watch.STORE.trouble else compiled.sentence)
+    return compiled
 
 
 def compile_objectives(objectives: Sequence[Any]) -> None:

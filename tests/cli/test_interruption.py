@@ -1,14 +1,13 @@
 """A run that is stopped ends soon, with the shell's exit code, and keeps what it has."""
 
 import json
+import re
 import signal
 import subprocess
 import time
 
 import h5py
 import pytest
-
-from mbsim_cli.study.compiling import COMPILING
 
 from .conftest import COMMAND, environment
 
@@ -74,4 +73,4 @@ def test_kernels_that_compile_are_no_hindrance(long_run, tmp_path, number, code)
 
     run, out, err = stop(["run", "long.yaml", "--json"], tmp_path, number, compiling, MBSIM_CACHE_DIR=str(cache))
     assert run.returncode == code and json.loads(out)["exit_code"] == code
-    assert err == COMPILING + "\n" and not list(tmp_path.glob(".*.tmp"))
+    assert re.fullmatch(r"(compil[^\n]*\n)+", err) and not list(tmp_path.glob(".*.tmp"))

@@ -97,22 +97,6 @@ def test_for_people(mbsim, pendulum):
     assert "d/d L" in quiet and "pendulum.h5:" not in quiet
 
 
-def test_a_compilation_is_announced_once(capsys):
-    """Compiling all kernels for this would take a minute: any function stands for them."""
-    import numba
-
-    from mbsim_cli.cli.output import say
-    from mbsim_cli.kernels._jit import watch_compilation
-    from mbsim_cli.study.compiling import COMPILING
-
-    first, second = numba.njit(lambda x: x + 1), numba.njit(lambda x: x + 2)
-    with watch_compilation(lambda: say(COMPILING)):
-        first(1), second(1), second(1.0)
-    with watch_compilation(lambda: say("again")):
-        first(1)
-    assert capsys.readouterr().err == COMPILING + "\n"
-
-
 def test_a_run_from_the_cache_announces_nothing(mbsim, pendulum):
     mbsim("run", pendulum)
     assert "compiling" not in mbsim("run", pendulum).err

@@ -10,10 +10,12 @@ import numba
 import pytest
 
 import mbsim_cli
-from mbsim_cli.kernels._jit import source_hash
+from mbsim_cli.kernels import _folder
+from mbsim_cli.kernels._choice import COMPILER
+from mbsim_cli.kernels._folder import source_hash
 
 PACKAGE = Path(mbsim_cli.__file__).parent
-compiled_only = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled, nothing is kept")
+compiled_only = pytest.mark.skipif(COMPILER != "linking", reason="others keep nothing here")
 ENTRY = """
 from mbsim_cli.kernels._jit import entry
 from mbsim_cli.kernels.helper import FACTOR, twice
@@ -36,7 +38,7 @@ import sys
 from mbsim_cli.kernels._jit import watch_compilation
 from mbsim_cli.kernels.probe import eight_times
 
-with watch_compilation(lambda *_: print("compiled", end=" ")):
+with watch_compilation(lambda name: print("compiled", name, end=" ")):
     print(eight_times(1.5), *(name for name in sys.modules if name in ("numba.np.linalg", "numba.typed.typeddict")))
 """
 
@@ -67,7 +69,7 @@ def called(folder, cache):
 def test_packages_of_one_content_share_what_one_compiled(tmp_path):
     here, there = (copy_of_package(tmp_path / name) for name in ("here", "there"))
     os.utime(there / "mbsim_cli" / "kernels" / "probe.py", (1e9, 1e9))
-    assert called(here, tmp_path / "cache")[:2] == ["compiled", "12.0"]
+    assert called(here, tmp_path / "cache")[:3] == ["compiled", "probe.eight_times", "12.0"]
     assert called(there, tmp_path / "cache") == ["12.0"]  # and without numba's knowledge of numpy
     (kept,) = tmp_path.glob("cache/*/*/probe.eight_times-" + "?" * 32)
     content = kept.read_bytes()
@@ -75,29 +77,33 @@ def test_packages_of_one_content_share_what_one_compiled(tmp_path):
     helper = there / "mbsim_cli" / "kernels" / "helper.py"
     helper.write_text(HELPER.replace("4.0", "5.0"))
     os.utime(helper, (1e9, 1e9))
-    assert called(there, tmp_path / "cache")[:2] == ["compiled", "15.0"]
+    assert called(there, tmp_path / "cache")[:3] == ["compiled", "probe.eight_times", "15.0"]
 
 
 def test_every_source_counts_and_only_its_content(tmp_path):
     root = copy_of_package(tmp_path) / "mbsim_cli"
-    whole = source_hash(root)
+    whole = source_hash("linking", root)
     for path in [root / "kernels" / "helper.py", root / "model" / "codes.py"]:
         text = path.read_text()
         path.touch()
-        assert source_hash(root) == whole
+        assert source_hash("linking", root) == whole
         path.write_text(text + "\n")
-        assert source_hash(root) != whole
+        assert source_hash("linking", root) != whole
         path.write_text(text)
     (root / "kernels" / "helper.py").rename(root / "kernels" / "aide.py")
-    assert source_hash(root) != whole
+    assert source_hash("linking", root) != whole
 
 
 def test_flags_and_versions_count(monkeypatch):
-    from mbsim_cli.kernels import _jit
-
-    whole = source_hash()
+    whole = source_hash("linking")
+    assert source_hash("plain") != whole
     monkeypatch.setattr(numba.config, "BOUNDSCHECK", 1 - bool(numba.config.BOUNDSCHECK))
-    assert source_hash() != whole
+    assert source_hash("linking") != whole
     monkeypatch.undo()
-    monkeypatch.setattr(_jit, "_VERSIONS", ("0.0", *_jit._VERSIONS[1:]))
-    assert source_hash() != whole
+    for place, version in enumerate(_folder._VERSIONS):
+        monkeypatch.setattr(
+            _folder, "_VERSIONS", (*_folder._VERSIONS[:place], version + "1", *_folder._VERSIONS[place + 1 :])
+        )
+        assert source_hash("linking") != whole
+        monkeypatch.undo()
+    assert source_hash("linking") == whole

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
-from mbsim_cli.kernels import _jit
+from mbsim_cli.kernels._choice import COMPILER
 from mbsim_cli.kernels._jit import entry, kernel
 from mbsim_cli.kernels._views import as_column, flat
 
-compiled_only = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="plain Python passes everything by reference")
+compiled_only = pytest.mark.skipif(COMPILER != "linking", reason="what the linking compiler does")
 
 
 class Inner(NamedTuple):
@@ -91,8 +91,10 @@ def power(x, k):
 
 @compiled_only
 def test_a_kernel_is_not_compiled_for_each_constant():
-    _jit._introduce()
-    dispatcher = _jit._dispatchers[power]
+    from mbsim_cli.kernels import _linked
+
+    _linked._introduce()
+    dispatcher = _linked._dispatchers[power]
     for constant in (2, 3):
         dispatcher.get_call_template((numba.types.float64, numba.types.literal(constant)), {})
     assert [signature[1] for signature in dispatcher.overloads] == [numba.types.int64]

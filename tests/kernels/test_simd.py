@@ -1,10 +1,10 @@
 """Eight directions as one number: the same arithmetic as numpy's, one direction at a time for complex numbers."""
 
-import numba
 import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
+from mbsim_cli.kernels._choice import COMPILER
 from mbsim_cli.kernels._jit import entry, kernel
 from mbsim_cli.kernels._simd import (
     WIDTH,
@@ -22,7 +22,7 @@ from mbsim_cli.kernels._simd import (
     zeros,
 )
 
-pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="plain Python takes one direction at a time")
+pytestmark = pytest.mark.skipif(COMPILER != "linking", reason="others take one direction at a time")
 rng = np.random.default_rng(8)
 
 

@@ -1,0 +1,169 @@
+"""``mbsim doctor``: whether all is in place for runs that start at once, and what would help."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from mbsim_cli.cli import options
+
+Probe = Annotated[
+    bool, typer.Option("--probe", help="Compile a small kernel too, in a process of its own: some seconds.")
+]
+_ROOM = 50_000_000  # bytes that all kernels take
+_REMEDY = {
+    True: "unset MBSIM_COMPILER",
+    False: "install a tested version of numba, or report this with the output of mbsim doctor --probe --json",
+}
+
+
+def command(probe: Probe = False, json: options.Json = False) -> None:
+    """Show versions, compiler, threads and the cache of compiled kernels; say what is wrong and what would help.
+
+    Exit code 0 where nothing is wrong, 1 where something is.
+    """
+    from mbsim_cli.cli.environment import limit_threads
+
+    limit_threads(None)
+    report = _report(probe)
+    if json:
+        from mbsim_cli.cli.output import emit
+
+        emit(report)
+    else:
+        _print(report)
+    raise typer.Exit(1 if report["problems"] else 0)
+
+
+def _report(probe: bool) -> dict[str, Any]:
+    compiler, cache = _compiler(probe), _cache()
+    found = {"versions": _versions(), "threads": _threads(), "compiler": compiler, "cache": cache}
+    return found | {"problems": list(_problems(found)), "hints": list(_hints(found))}
+
+
+def _versions() -> dict[str, str]:
+    import mbsim_cli
+    from mbsim_cli.io.provenance import platform_facts
+
+    return {"mbsim": mbsim_cli.__version__, **platform_facts()}
+
+
+def _threads() -> dict[str, Any]:
+    from mbsim_cli.cli.environment import VARIABLES
+
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return {"usable_processors": usable} | {name: os.environ.get(name, "") for name in VARIABLES}
+
+
+def _compiler(probe: bool) -> dict[str, Any]:
+    from mbsim_cli.kernels import _choice
+
+    return {
+        "name": _choice.COMPILER,
+        "reason": _choice.REASON,
+        "tested": _choice.is_tested(),
+        "tested_range": f"numba {_dotted(_choice.FROM)} to below {_dotted(_choice.UNTIL)}",
+        "processor": _choice.processor(),
+        "probe": (_choice.probe() or "passed") if probe else None,
+    }
+
+
+def _dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))
+
+
+def _cache() -> dict[str, Any]:
+    """The folder of this version's kernels, and those of others beside it."""
+    from mbsim_cli.kernels._inventory import folder_of_user, folders
+    from mbsim_cli.kernels._watch import STORE
+
+    kept = folders()
+    own = next((folder for folder in kept if folder.name == STORE.name), None)
+    trouble, locks = STORE.check()
+    return {
+        "folder": STORE.path or folder_of_user(),
+        "trouble": trouble,
+        "locks": locks,
+        "free_bytes": _free(STORE.path),
+        "entries": [{"name": name, "bytes": size} for name, size in own.entries] if own else [],
+        "bytes": own.size if own else 0,
+        "stale": [_stale(folder) for folder in kept if folder is not own and folder.entries],
+    }
+
+
+def _stale(folder: Any) -> dict[str, Any]:
+    return {"folder": folder.name, "entries": len(folder.entries), "bytes": folder.size, "newest": folder.newest}
+
+
+def _free(folder: str) -> int | None:
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:
+        return None
+
+
+def _problems(found: dict[str, Any]) -> Iterator[str]:
+    """What costs a user time or results, with what to do about it."""
+    compiler, cache = found["compiler"], found["cache"]
+    if compiler["name"] == "none":
+        yield "NUMBA_DISABLE_JIT is set: kernels run as Python, about a hundred times slower; unset it"
+    elif compiler["name"] == "plain":
+        yield f"the plain compiler is used, several times slower: {compiler['reason']}; {_REMEDY[compiler['tested']]}"
+    if compiler["probe"] not in (None, "passed"):
+        yield f"numba does not do what the fast compiler needs: {compiler['probe']}; {_REMEDY[False]}"
+    if cache["trouble"]:
+        yield (
+            f"compiled kernels cannot be kept, so that every run compiles for minutes: {cache['trouble']}; "
+            "or set MBSIM_CACHE_DIR to a folder of your own"
+        )
+    elif cache["free_bytes"] is not None and cache["free_bytes"] < _ROOM:
+        yield f"only {_size(cache['free_bytes'])} are free where kernels are kept; set MBSIM_CACHE_DIR to another disk"
+
+
+def _hints(found: dict[str, Any]) -> Iterator[str]:
+    """What is not wrong and could be better."""
+    compiler, cache, threads = found["compiler"], found["cache"], found["threads"]
+    if not (compiler["tested"] or compiler["name"] == "plain"):
+        yield f"numba {found['versions']['numba']} is not one of the tested versions, {compiler['tested_range']}"
+    if not (cache["entries"] or cache["trouble"]):
+        yield "no kernels are compiled yet: the first run takes a minute or two more, or mbsim compile does it now"
+    if not (cache["locks"] or cache["trouble"]):
+        yield "files cannot be locked where kernels are kept: runs that start together each compile the same"
+    if cache["stale"]:
+        count, total = len(cache["stale"]), sum(folder["bytes"] for folder in cache["stale"])
+        folders = f"{count} folders beside it hold" if count > 1 else "1 folder beside it holds"
+        yield (
+            f"{folders} kernels of other versions, {_size(total)} in all; what no other environment uses can be deleted"
+        )
+    for name, value in threads.items():
+        if name.endswith("_THREADS") and value not in ("", "1"):
+            yield f"{name} is {value}: the matrices are small, and one thread is mostly faster"
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:.3g} MB" if count < 1e9 else f"{count / 1e9:.3g} GB"
+
+
+def _print(report: dict[str, Any]) -> None:
+    from mbsim_cli.cli.output import console, plain_table, say
+
+    compiler, cache, threads = report["compiler"], report["cache"], dict(report["threads"])
+    say(", ".join(f"{name} {version}" for name, version in report["versions"].items()))
+    say(f"compiler: {compiler['name']}, for {compiler['processor']}; tested with {compiler['tested_range']}")
+    say(f"threads: {threads.pop('usable_processors')} processors, {', '.join(f'{n}={v}' for n, v in threads.items())}")
+    say(f"cache: {cache['folder']}, {len(cache['entries'])} kernels, {_size(cache['bytes'])}")
+    rows = [(entry["name"], _size(entry["bytes"])) for entry in cache["entries"]]
+    rows += [
+        (f"{folder['folder']} (other versions, {folder['entries']} kernels)", _size(folder["bytes"]))
+        for folder in cache["stale"]
+    ]
+    if rows:
+        console().print(plain_table(("kept", "size"), rows))
+    for problem in report["problems"]:
+        say(f"problem: {problem}")
+    for hint in report["hints"]:
+        say(f"hint: {hint}")
+    if not report["problems"]:
+        say("nothing is wrong")

@@ -1,0 +1,76 @@
+"""Which compiler makes machine code of kernels.
+
+``linking`` is numba with the passes of ``_linking`` and ``_reference``, the numbers of ``_simd_compiled`` and the
+entries of ``_kept``: several times faster to compile and to run, on interfaces that may change with any version of
+numba. ``plain`` is numba as its manual describes it. Unless ``MBSIM_COMPILER`` says which, a version of numba that the
+tests have not run with has to pass a probe first, in a process of its own.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from tempfile import TemporaryDirectory
+
+import numba
+from llvmlite import binding
+
+from mbsim_cli.errors import UsageError
+from mbsim_cli.kernels._folder import PACKAGE, open_store
+
+__all__ = ["COMPILER", "FROM", "REASON", "UNTIL", "is_tested", "probe", "processor"]
+
+FROM, UNTIL = (0, 62), (0, 69)  # versions of numba that the tests have run with
+_PROBE = [sys.executable, "-m", "mbsim_cli.kernels._probe"]
+_PATIENCE = 300.0  # seconds
+
+
+def is_tested(version: str = numba.__version__) -> bool:
+    """Whether a version of numba is one of those that the tests have run with."""
+    return FROM <= tuple(map(int, re.findall(r"\d+", version)[:2])) < UNTIL
+
+
+def probe() -> str:
+    """Compile, keep and load an entry by the linking compiler in another process; what is wrong, or nothing."""
+    path = os.pathsep.join(filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, "MBSIM_COMPILER": "linking", "PYTHONPATH": path}
+    try:
+        with TemporaryDirectory() as empty:
+            environment["MBSIM_CACHE_DIR"] = empty
+            done = subprocess.run(_PROBE, env=environment, capture_output=True, text=True, timeout=_PATIENCE)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+
+
+def processor() -> str:
+    """What machine code is made for."""
+    return f"{binding.get_host_cpu_name()} ({binding.get_process_triple()})"
+
+
+def _remembered_probe() -> str:
+    store = open_store("probe")
+    known = store.get(b"probe")
+    if known is None:
+        known = probe().encode()
+        store.put(b"probe", known)
+    return known.decode()
+
+
+def _choose(wanted: str) -> tuple[str, str]:
+    """The compiler, and why it is not the usual one."""
+    if numba.config.DISABLE_JIT:
+        return "none", "NUMBA_DISABLE_JIT is set: kernels run as Python"
+    if wanted in ("linking", "plain"):
+        return wanted, f"MBSIM_COMPILER={wanted} is set"
+    if wanted not in ("", "auto"):
+        raise UsageError(f"MBSIM_COMPILER is {wanted!r}; it can be linking, plain or auto")
+    if is_tested():
+        return "linking", ""
+    fault = _remembered_probe()
+    if fault:
+        return "plain", f"numba {numba.__version__} does not pass the probe of what the fast compiler needs: {fault}"
+    return "linking", ""
+
+
+COMPILER, REASON = _choose(os.environ.get("MBSIM_COMPILER", ""))

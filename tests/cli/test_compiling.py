@@ -1,0 +1,79 @@
+"""What is compiled, and what is waited for, is told by name and number."""
+
+import re
+from dataclasses import dataclass
+
+import pytest
+
+from mbsim_cli.cli.terminal import Terminal
+from mbsim_cli.kernels import _watch
+from mbsim_cli.kernels._choice import COMPILER
+from mbsim_cli.kernels._folder import open_store
+from mbsim_cli.kernels._jit import entry
+from mbsim_cli.study import compiling
+
+pytestmark = pytest.mark.skipif(COMPILER != "linking", reason="others cannot tell what they compile")
+
+
+@dataclass(frozen=True)
+class Options:
+    step: float
+    duration: float
+
+
+@dataclass(frozen=True)
+class Problem:
+    options: Options
+
+
+def increase(x):
+    return x + 1
+
+
+def decrease(x):
+    return x - 1
+
+
+def blocks(problem, theta):
+    """Stands for an analysis, whose kernels take a minute to compile."""
+    assert problem.options.duration == problem.options.step
+    first, second = entry(increase), entry(decrease)
+    yield first(1), second(1), second(1)
+
+
+@pytest.fixture
+def compiled(monkeypatch, tmp_path, capsys):
+    """Compile, load or fail to keep kernels of an analysis; what was compiled, and the lines that were printed."""
+    monkeypatch.setenv("MBSIM_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(_watch, "STORE", open_store("test"))
+    monkeypatch.setattr(compiling, "blocks_of", blocks)
+
+    def call(theta=None):
+        found = compiling.compile_kernels(Problem(Options(0.1, 5.0)), Terminal(False), theta)
+        return found.names, capsys.readouterr().err.splitlines()
+
+    return call
+
+
+def test_names_and_number(compiled):
+    names, (first, second, last) = compiled()
+    assert names == ["test_compiling.increase", "test_compiling.decrease"]
+    assert first == compiling.COMPILING.format("test_compiling.increase", "")
+    assert second == "compiling test_compiling.decrease"
+    assert re.fullmatch(r"compiled 2 kernels in \d+ s: test_compiling.increase, test_compiling.decrease", last)
+    assert compiled() == ([], [])
+
+
+def test_complex_numbers(compiled):
+    assert "test_compiling.increase for complex numbers" in compiled(theta=[1j])[1][0]
+
+
+def test_kernels_that_cannot_be_kept(compiled, full_disk):
+    with full_disk(1000):
+        _, told = compiled()
+    assert told[-1].startswith("compiled kernels cannot be kept for later runs: ") and "too large" in told[-1]
+
+
+def test_waiting_for_another_run(compiled, monkeypatch):
+    monkeypatch.setattr(_watch.STORE, "_wait", lambda lock, waiting: waiting())
+    assert "another run compiles test_compiling.increase; waiting for it" in compiled()[1]

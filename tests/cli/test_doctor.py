@@ -1,0 +1,121 @@
+"""``mbsim doctor`` says what is wrong with the place and the compiler of kernels, and what would help."""
+
+import os
+import shutil
+from collections import namedtuple
+
+import pytest
+
+from mbsim_cli.kernels import _choice, _watch
+from mbsim_cli.kernels._folder import FOLDER_OF_USER, open_store
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """A cache of the test's own, with two entries and one of another version."""
+    monkeypatch.setenv("MBSIM_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(_choice, "COMPILER", "linking")
+    monkeypatch.setattr(_choice, "REASON", "")
+    for compiler, names in {"other": ["old.entry"], "linking": ["simulate.run", "linearise.linearise"]}.items():
+        for name in names:
+            open_store(compiler).put(f"kernels.{name} hash".encode(), b"x" * 1000)
+    reopen(monkeypatch)
+    return tmp_path / "cache" / FOLDER_OF_USER
+
+
+def reopen(monkeypatch):
+    monkeypatch.setattr(_watch, "STORE", open_store("linking"))
+
+
+def test_a_healthy_place(mbsim, cache):
+    done = mbsim("doctor", "--json")
+    report = done.json
+    assert done.code == 0 and report["problems"] == [] and report["compiler"]["name"] == "linking"
+    assert {"mbsim", "python", "numba"} <= set(report["versions"]) and report["compiler"]["tested"]
+    kept = report["cache"]
+    assert [entry["name"] for entry in kept["entries"]] == ["linearise.linearise", "simulate.run"]
+    assert kept["bytes"] == sum(path.stat().st_size for path in (cache / _watch.STORE.name).iterdir()) > 2000
+    assert kept["trouble"] == "" and kept["locks"] and kept["free_bytes"] > 0
+    assert [folder["entries"] for folder in kept["stale"]] == [1]
+    assert len(report["hints"]) == 1 and "1 folder beside it holds kernels of other versions" in report["hints"][0]
+    text = mbsim("doctor")
+    assert text.code == 0 and "simulate.run" in text.err and "nothing is wrong" in text.err and not text.out
+
+
+def writable_by_others(folder, monkeypatch):
+    folder.chmod(0o770)
+    return "can be written by others; chmod 700 it"
+
+
+def another_users(folder, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    return "belongs to another user"
+
+
+def no_home(folder, monkeypatch):
+    def nowhere():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("MBSIM_CACHE_DIR")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr("pathlib.Path.home", nowhere)
+    return "home"
+
+
+@pytest.mark.parametrize("spoil", [writable_by_others, another_users, no_home])
+def test_a_cache_that_cannot_be_used(mbsim, cache, monkeypatch, spoil):
+    sentence = spoil(cache, monkeypatch)
+    reopen(monkeypatch)
+    done = mbsim("doctor", "--json")
+    (problem,) = done.json["problems"]
+    assert done.code == 1 and sentence in problem and "set MBSIM_CACHE_DIR to a folder of your own" in problem
+    assert f"problem: {problem}" in mbsim("doctor").err
+
+
+def test_a_cache_that_cannot_be_written(mbsim, cache, full_disk):
+    with full_disk(0):
+        done = mbsim("doctor", "--json")
+    assert done.code == 1 and "File too large" in done.json["problems"][0]
+    assert not list(cache.glob("*/*.tmp"))
+
+
+def test_a_disk_that_is_nearly_full(mbsim, cache, monkeypatch):
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage(2, 1, 1_000_000))
+    assert "only 1 MB are free" in mbsim("doctor", "--json").json["problems"][0]
+
+
+@pytest.mark.parametrize(
+    "compiler, reason, sentence",
+    [
+        (
+            "plain",
+            "numba 0.70 does not pass",
+            "several times slower: numba 0.70 does not pass; install a tested version",
+        ),
+        ("none", "NUMBA_DISABLE_JIT is set", "NUMBA_DISABLE_JIT is set: kernels run as Python"),
+    ],
+)
+def test_a_slow_compiler(mbsim, cache, monkeypatch, compiler, reason, sentence):
+    monkeypatch.setattr(_choice, "COMPILER", compiler)
+    monkeypatch.setattr(_choice, "REASON", reason)
+    monkeypatch.setattr(_choice, "is_tested", lambda: False)
+    done = mbsim("doctor", "--json")
+    assert done.code == 1 and sentence in done.json["problems"][0]
+
+
+def test_a_probe_that_fails(mbsim, cache, monkeypatch):
+    monkeypatch.setattr(_choice, "probe", lambda: "ImportError: no passes")
+    done = mbsim("doctor", "--probe", "--json")
+    assert done.code == 1 and "ImportError: no passes" in done.json["problems"][0]
+    monkeypatch.setattr(_choice, "probe", lambda: "")
+    assert mbsim("doctor", "--probe", "--json").json["compiler"]["probe"] == "passed"
+
+
+def test_hints(mbsim, cache, monkeypatch):
+    shutil.rmtree(cache)
+    reopen(monkeypatch)
+    monkeypatch.setenv("OMP_NUM_THREADS", "8")
+    hints = mbsim("doctor", "--json").json["hints"]
+    assert any("no kernels are compiled yet" in hint for hint in hints)
+    assert any("OMP_NUM_THREADS is 8" in hint for hint in hints) and len(hints) == 2

@@ -1,0 +1,86 @@
+"""Which compiler is chosen, and that each of them compiles all that kernels are written with."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import pytest
+
+from mbsim_cli.errors import UsageError
+from mbsim_cli.kernels import _choice
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def compiling(monkeypatch, tmp_path):
+    monkeypatch.setenv("MBSIM_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
+
+
+def test_the_usual_compiler_is_the_linking_one(compiling):
+    assert _choice.is_tested() and _choice._choose("") == _choice._choose("auto") == ("linking", "")
+
+
+def test_the_environment_chooses(compiling, monkeypatch):
+    for wanted in ("plain", "linking"):
+        compiler, reason = _choice._choose(wanted)
+        assert compiler == wanted and f"MBSIM_COMPILER={wanted}" in reason
+    with pytest.raises(UsageError, match="MBSIM_COMPILER is 'fast'; it can be linking, plain or auto"):
+        _choice._choose("fast")
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+    assert _choice._choose("plain")[0] == "none"
+
+
+@pytest.mark.parametrize(
+    "version, tested", [("0.62.1", True), ("0.68.1", True), ("0.61.2", False), ("0.69.0rc1", False)]
+)
+def test_versions_of_numba(version, tested):
+    assert _choice.is_tested(version) == tested
+
+
+@pytest.mark.parametrize("fault, chosen", [("", "linking"), ("ImportError: no passes", "plain")])
+def test_an_unknown_version_of_numba_is_probed_once(compiling, monkeypatch, fault, chosen):
+    probes = []
+    monkeypatch.setattr(_choice, "is_tested", lambda: False)
+    monkeypatch.setattr(_choice, "probe", lambda: probes.append(True) or fault)
+    for _ in range(2):
+        compiler, reason = _choice._choose("")
+        assert compiler == chosen and fault in reason
+    assert len(probes) == 1
+
+
+def test_a_probe_tells_what_is_wrong(monkeypatch):
+    monkeypatch.setattr(_choice, "_PROBE", [sys.executable, "-c", "raise ImportError('no such pass')"])
+    assert _choice.probe() == "ImportError: no such pass"
+    monkeypatch.setattr(_choice, "_PROBE", [sys.executable, "-c", "import os; os.abort()"])
+    assert _choice.probe() == "exit code -6"
+    monkeypatch.setattr(_choice, "_PROBE", [str(ROOT / "no such program")])
+    assert "No such file" in _choice.probe()
+
+
+def test_the_linking_compiler_passes_the_probe():
+    assert _choice.probe() == ""
+
+
+@pytest.mark.parametrize("variables", [{"MBSIM_COMPILER": "plain"}, {"NUMBA_DISABLE_JIT": "1"}])
+def test_the_others_pass_it(tmp_path, variables):
+    """A finder refuses what is no public interface of numba, as a version without it would."""
+    refuse = f"""
+import sys
+class Refusal:
+    def find_spec(self, name, path=None, target=None):
+        if name in {PRIVATE}:
+            raise ImportError(name)
+sys.meta_path.insert(0, Refusal())
+from mbsim_cli.kernels._probe import main
+sys.exit(main())
+"""
+    environment = {**os.environ, "MBSIM_CACHE_DIR": str(tmp_path), **variables}
+    done = subprocess.run([sys.executable, "-c", refuse], env=environment, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+PRIVATE = [f"mbsim_cli.kernels.{name}" for name in ("_kept", "_linked", "_linking", "_reference", "_simd_compiled")]
