@@ -4,6 +4,9 @@
 matrices d torque / d position, velocity, acceleration (dense arrays of all instants, reused; blocks that the next one
 overwrites), of a torque objective's gradient, and of `pin.computeRNEADerivatives` called for each instant; the time
 against the number of joints of a chain; and two threads. Times are processor times, best and median of repeats.
+
+Beside these: models/human43.yaml, with derivatives by its 40 parameters, by the kernels alone and as `mbsim run` solves
+it, which also prepares the tree and evaluates the motion; the command's `timing.solve` adds what watches the blocks.
 """
 
 import argparse
@@ -17,11 +20,15 @@ import numpy as np
 path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import trees
+from mbsim_cli import assembly, spec
 from mbsim_cli.model.names import Names
 from mbsim_cli.model.problem import Motion, Problem
 from mbsim_cli.solve.inverse import InverseDynamics, trapezoid
+from mbsim_cli.solve.inverse_dynamics import inverse
 from mbsim_cli.solve.inverse_engines import Lanes
+from mbsim_cli.solve.motion import Trajectory
 
+MODEL = Path(__file__).resolve().parent.parent / "models" / "human43.yaml"
 PAPER = 16.6e-3  # s, all 301 instants, Intel i5-10310U
 CHAINS = (8, 16, 32, 64, 128, 256)
 
@@ -35,10 +42,11 @@ class Case:
         self.motion = Motion(0.01 * np.arange(len(motion[0])), *motion)
         rows = self.rows = len(self.motion.time)
         free = np.ones(n, bool)
-        problem = Problem(model, Names(), theta, np.zeros((theta.size, 0)), free, free)
-        self.lanes = Lanes(model, theta, threads)
+        no_parameters = np.zeros((theta.size, 0))
+        problem = Problem(model, Names(), theta, no_parameters, free, free)
+        self.lanes = Lanes(model, theta, no_parameters, threads)
         self.solver = InverseDynamics(problem, matrices=True, threads=threads)
-        self.kept = np.zeros((rows, n)), *(np.zeros((rows, n, n)) for _ in range(3))
+        self.kept = np.zeros((rows, n)), *(np.zeros((rows, n, n)) for _ in range(3)), np.zeros((rows, n, 0))
         self.weight = trapezoid(self.motion.time)[:, None] * np.ones(n)
         self.covector = np.zeros((rows, n))
 
@@ -62,6 +70,25 @@ class Case:
     def gradient(self):
         """Gradient of half the integral of all squared torques."""
         self.solver.gradient(self.motion, self.covector, self.weight)
+
+
+class Human43:
+    """The model file, solved with derivatives by all its parameters."""
+
+    def __init__(self):
+        self.problem = assembly.build(spec.load(MODEL, {}), sensitivity="ddm").problem
+        self.solver = InverseDynamics(self.problem, matrices=True)
+        self.motion = Trajectory(self.problem).at(np.linspace(0.0, self.problem.options.duration, 301))
+
+    def kernels(self):
+        """What `mbsim run` computes, in blocks that the next one overwrites."""
+        for _ in self.solver.stream(self.motion, instants=64):
+            pass
+
+    def command(self):
+        """The same from the model's numbers on: preparation and motion, too."""
+        for _ in inverse(self.problem):
+            pass
 
 
 def pinocchio(bodies, motion):
@@ -96,10 +123,12 @@ def measure(functions, repeats, clock=time.process_time):
 def _against_pinocchio(repeats):
     bodies, motion = trees.human_bodies(), trees.human_motion()
     human, loaded = Case(bodies, motion), Case(bodies, motion, trees.foot_loads())
+    file = Human43()
     named = {
         "dense matrices, all instants kept": human.dense, "the same, feet loaded": loaded.dense,
         "the same, in fresh arrays": human.fresh, "dense matrices, in blocks of 64 instants": human.streamed,
         "gradient of integral of squares": human.gradient, "torques alone": human.torques,
+        "matrices and 40 parameters, in blocks of 64": file.kernels, "the same, as `mbsim run` solves it": file.command,
     }  # fmt: skip
     try:
         oracle = pinocchio(bodies, motion)

@@ -31,15 +31,19 @@ def rank_and_pivots(a: np.ndarray) -> tuple[int, np.ndarray]:
     order = np.arange(a.shape[1])
     largest = 0.0
     for rank in range(min(a.shape)):
-        sizes = np.linalg.norm(left[:, rank:], axis=0)
-        pivot = rank + int(np.argmax(sizes))
-        largest = max(largest, sizes.max())
-        if sizes.max() <= RANK_TOLERANCE * max(1.0, largest):
+        rest = left[:, rank:]
+        sizes = np.sqrt(np.add.reduce(rest * rest, axis=0))
+        pivot = int(sizes.argmax())
+        largest = max(largest, sizes[pivot])
+        if sizes[pivot] <= RANK_TOLERANCE * max(1.0, largest):
             return rank, order
-        left[:, [rank, pivot]], order[[rank, pivot]] = left[:, [pivot, rank]], order[[pivot, rank]]
-        q = left[:, rank] / np.linalg.norm(left[:, rank])
+        chosen = rest[:, pivot].copy()
+        rest[:, pivot] = rest[:, 0]
+        rest[:, 0] = chosen
+        order[rank], order[rank + pivot] = order[rank + pivot], order[rank]
+        q = chosen / np.sqrt(chosen.dot(chosen))
         for _ in range(2):
-            left[:, rank + 1 :] -= np.outer(q, q @ left[:, rank + 1 :])
+            rest[:, 1:] -= q[:, None] * (q @ rest[:, 1:])
     return min(a.shape), order
 
 

@@ -101,14 +101,14 @@ def grounded(model: Model, theta: np.ndarray) -> Kinematics:
     return kin
 
 
-def watch(model: Model, rows: np.ndarray) -> Watch:
-    """Allocate Watch for the independent ``rows`` of the constraints."""
+def watch(model: Model, structure: Sparsity, rows: np.ndarray) -> Watch:
+    """Allocate Watch for the independent ``rows`` of the constraints; angles count that a constraint depends on."""
     k, n = rows.size, model.tree.column_kind.size
+    turns = (model.tree.column_kind >= Column.ROTATION_X) & (np.diff(structure.column_first) > 0)
     motion = (np.zeros((TURNS, n)) for _ in range(3))
     return Watch(
         rows.astype(np.int64), np.zeros(k), np.zeros((k, k)), np.zeros(k), 1.0 + np.arange(k)[:, None] / max(k, 1),
-        np.zeros(n), 1.0 * (model.tree.column_kind >= Column.ROTATION_X), np.zeros(1), np.zeros(3, np.int64),
-        np.zeros((TURNS, 2), np.int64), *motion,
+        np.zeros(n), 1.0 * turns, np.zeros(1), np.zeros(3, np.int64), np.zeros((TURNS, 2), np.int64), *motion,
     )  # fmt: skip
 
 
@@ -130,7 +130,7 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS) -> Work:
         np.zeros((2, n), dtype),
         Range(zeros((n, padded(n)), dtype), np.zeros(max(1, n), np.int64)),
         turns(model),
-        watch(model, rows),
+        watch(model, structure, rows),
     )
 
 

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.model.codes import Axes, Column, Force
-from mbsim_cli.model.layout import COM, GRAVITY, GROUND, INERTIA, MASS, P_C, P_P, R_C, R_P, Model
+from mbsim_cli.model.layout import BODY_SIZE, COM, GRAVITY, GROUND, INERTIA, MASS, P_C, P_P, R_C, R_P, Model
 
 NOTHING, COPY, ADD = 0, 1, 2
-_AXES = [np.roll(np.eye(3), axis + 1, axis=0) for axis in range(3)]  # z becomes the column's axis
+_AXES = np.array([np.roll(np.eye(3), axis + 1, axis=0) for axis in range(3)])  # z becomes the column's axis
 _FULL = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])  # entries xx yy zz xy xz yz of a symmetric matrix
 _SYMMETRIC = np.array([0, 4, 8, 1, 2, 5])  # and where they stand in one of nine
 
@@ -89,71 +89,118 @@ def system(model: Model, theta: np.ndarray, chain: "Chain") -> System:
 
 
 class Chain:
-    """Walks over the bodies and collects the constants of the links.
+    """The constants of the links, from those of the bodies.
 
     theta may be a stack (p, len(theta)) of neighbours of one: then ``base`` is the chain of that one, and ``touched``
-    lists for each body which of the stack differ in its block.
+    (p, nb) tells which bodies of which of the stack differ in their blocks.
     """
 
     def __init__(self, tree, theta, base=None, touched=None):
         n, nb, lead = tree.column_kind.size, tree.parent.size, theta.shape[:-1]
-        self.parent = np.full(n, n)
-        self.turns = np.asarray(tree.column_kind >= Column.ROTATION_X)
-        self.travels = np.ones(n)
+        self._tree, self._theta = tree, theta
+        self._lay_out(n, nb) if base is None else self._take_over(base)
         self.frame, self.arm = np.zeros((*lead, n, 9), theta.dtype), np.zeros((*lead, n, 3), theta.dtype)
-        self.link = np.zeros(nb, np.int64)  # link that carries each body, n for the ground
-        self.E = np.zeros((*lead, nb, 3, 3), theta.dtype)  # body axes to link axes
-        self.e = np.zeros((*lead, nb, 3), theta.dtype)  # body origin in link axes
-        self._theta = theta
-        self._moved = touched and list(touched)  # members of a stack in which E and e of a body differ
-        if base is not None:
+        self.E = np.zeros((*lead, nb + 1, 3, 3), theta.dtype)  # body axes to link axes, the ground's behind
+        self.e = np.zeros((*lead, nb + 1, 3), theta.dtype)  # body origin in link axes
+        if base is None:
+            self.E[GROUND] = np.eye(3)
+        else:
             self.frame[...], self.arm[...], self.E[...], self.e[...] = base.frame, base.arm, base.E, base.e
-        for i in range(nb):
-            self._place(tree, i)
-        self._bodies = [(i, tree.theta[i], self.link[i]) for i in range(nb) if self.link[i] < n]
+        self._differs = None if base is None else self._with_fixed(touched)
+        self._place()
 
-    def _members(self, *bodies):
-        """Index of those of a stack in which a body differs; empty where there is no stack."""
-        if self._moved is None:
-            return ()
-        return (np.unique(np.concatenate([self._moved[i] for i in bodies])),)
+    def _lay_out(self, n, nb):
+        """What only depends on which body carries which."""
+        tree = self._tree
+        kind, first = tree.column_kind.tolist(), tree.first_column.tolist()
+        translation, rotation = int(Column.TRANSLATION_X), int(Column.ROTATION_X)
+        parent, travels, link = [n] * n, [1.0] * n, [n] * (nb + 1)
+        for i, p in enumerate(tree.parent.tolist()):
+            carrier = link[p]
+            for c in range(first[i], first[i + 1]):
+                free = carrier == n or travels[carrier] == 0.0
+                parent[c], travels[c] = carrier, 0.0 if free and kind[c] < rotation else 1.0
+                carrier = c
+            link[i] = carrier
+        self.parent, self.travels = np.array(parent, np.int64), np.array(travels)
+        self.turns = np.asarray(tree.column_kind >= Column.ROTATION_X)
+        self.link = np.array(link[:nb], np.int64)  # link that carries each body, n for the ground
+        self.axes = _AXES[(tree.column_kind - translation) % 3]  # (n, 3, 3)
+        self.fixed = np.diff(tree.first_column) == 0  # (nb,) bodies without columns
 
-    def _place(self, tree, i):
-        o, p, n = tree.theta[i], tree.parent[i], self.parent.size
-        at = self._members(i) if p == GROUND else self._members(i, p)
-        theta = self._theta[at]
-        on_ground = np.eye(3), np.zeros(3), n
-        E, e, link = on_ground if p == GROUND else (self.E[(*at, p)], self.e[(*at, p)], self.link[p])
-        R, arm = E @ _matrix(theta, o + R_P), e + apply(E, theta[..., o + P_P : o + P_P + 3])
-        for c in range(tree.first_column[i], tree.first_column[i + 1]):
-            axes = _AXES[(tree.column_kind[c] - Column.TRANSLATION_X) % 3]
-            self.parent[c] = link
-            self.frame[(*at, c)] = (R @ axes).reshape(*np.shape(R)[:-2], 9)
-            free = link == n or self.travels[link] == 0.0
-            self.travels[c] = 0.0 if free and not self.turns[c] else 1.0
-            self.arm[(*at, c)] = 0.0 if free else arm
-            link, R, arm = c, axes.T, np.zeros(3)
-        self.link[i] = link
-        if self._moved is not None and tree.first_column[i] == tree.first_column[i + 1]:
-            (self._moved[i],) = at  # it moves with its parent
-        E = R @ np.swapaxes(_matrix(theta, o + R_C), -1, -2)
-        self.E[(*at, i)] = E
-        self.e[(*at, i)] = arm - apply(E, theta[..., o + P_C : o + P_C + 3])
+    def _take_over(self, base):
+        self.parent, self.travels, self.turns = base.parent, base.travels, base.turns
+        self.link, self.axes, self.fixed = base.link, base.axes, base.fixed
+
+    def _with_fixed(self, touched):
+        """The same with the bodies that are fixed on a parent that differs: they move with it."""
+        differs = touched.copy()
+        for i in np.flatnonzero(self.fixed & (self._tree.parent != GROUND)):
+            differs[:, i] |= differs[:, self._tree.parent[i]]
+        return differs
+
+    def _members(self, bodies, with_parent=False):
+        """Bodies and their index in arrays of a stack, once for each of it in which they, or their parents, differ."""
+        if self._differs is None:
+            return bodies, ()
+        differs, parent = self._differs[:, bodies], self._tree.parent[bodies]
+        if with_parent:
+            differs = differs | (self._differs[:, parent] & (parent != GROUND))
+        member, place = np.nonzero(differs)
+        return bodies[place], (member,)
+
+    def _blocks(self, bodies, at):
+        """Numbers of bodies (..., BODY_SIZE)."""
+        place = self._tree.theta[bodies, None] + np.arange(BODY_SIZE)
+        return self._theta[(at[0][:, None], place)] if at else self._theta[place]
+
+    def _place(self):
+        """Frames of links and places of bodies; those behind a column depend on no other body."""
+        tree = self._tree
+        bodies, at = self._members(np.flatnonzero(~self.fixed))
+        block, last = self._blocks(bodies, at), tree.first_column[bodies + 1] - 1
+        self._put_body(bodies, at, block, self.axes[last].transpose(0, 2, 1), np.zeros(3))
+        for i in np.flatnonzero(self.fixed):
+            bodies, at = self._members(np.array([i]))
+            block = self._blocks(bodies, at)
+            self._put_body(bodies, at, block, *self._joint_side(bodies, at, block))
+        bodies, at = self._members(np.flatnonzero(~self.fixed), with_parent=True)
+        first = tree.first_column[bodies]
+        R, arm = self._joint_side(bodies, at, self._blocks(bodies, at))
+        self.frame[(*at, first)] = (R @ self.axes[first]).reshape(-1, 9)
+        above = self.parent[first]
+        free = (above == self.parent.size) | (np.append(self.travels, 1.0)[above] == 0.0)
+        self.arm[(*at, first)] = np.where(free[:, None], 0.0, arm)
+        further = np.setdiff1d(np.arange(self.parent.size), tree.first_column[:-1][~self.fixed])
+        self.frame[..., further, :] = (self.axes[further - 1].transpose(0, 2, 1) @ self.axes[further]).reshape(-1, 9)
+
+    def _joint_side(self, bodies, at, block):
+        """Axes and origin of the joints' frames on the parents, in the axes of those that carry the parents."""
+        parent = self._tree.parent[bodies]
+        E = self.E[(*at, parent)]
+        return E @ _matrix(block, R_P), self.e[(*at, parent)] + apply(E, block[..., P_P : P_P + 3])
+
+    def _put_body(self, bodies, at, block, R, arm):
+        E = R @ np.swapaxes(_matrix(block, R_C), -1, -2)
+        self.E[(*at, bodies)] = E
+        self.e[(*at, bodies)] = arm - apply(E, block[..., P_C : P_C + 3])
+
+    def _weighing(self):
+        """Bodies on links, where they stand, and their numbers."""
+        bodies, at = self._members(np.flatnonzero(self.link < self.parent.size))
+        return self.link[bodies], at, self._blocks(bodies, at), self.E[(*at, bodies)], self.e[(*at, bodies)]
 
     def weigh(self):
         """Mass, centre of mass and inertia of the bodies of each link together."""
-        n, theta = self.parent.size, self._theta
-        self.mass, self.center = np.zeros(n, theta.dtype), np.zeros((n, 3), theta.dtype)
-        J = np.zeros((n, 3, 3), theta.dtype)
-        centers = {i: self.e[i] + self.E[i] @ theta[o + COM : o + COM + 3] for i, o, _ in self._bodies}
-        for i, o, link in self._bodies:
-            self.mass[link] += theta[o + MASS]
-            self.center[link] += theta[o + MASS] * centers[i]
+        n = self.parent.size
+        link, _, block, E, e = self._weighing()
+        mass, own = block[:, MASS], e + apply(E, block[:, COM : COM + 3])
+        self.mass, self.center, J = np.zeros(n), np.zeros((n, 3)), np.zeros((n, 3, 3))
+        np.add.at(self.mass, link, mass)
+        np.add.at(self.center, link, mass[:, None] * own)
         self.center /= np.where(self.mass == 0.0, 1.0, self.mass)[:, None]
-        for i, o, link in self._bodies:
-            J[link] += self.E[i] @ _tensor(theta, o) @ self.E[i].T
-            d = centers[i] - self.center[link]
-            J[link] += theta[o + MASS] * (np.sum(d * d) * np.eye(3) - np.outer(d, d))
+        parts = E @ block[:, INERTIA + _FULL] @ E.transpose(0, 2, 1), _shifted(mass, own - self.center[link])
+        np.add.at(J, np.repeat(link, 2), np.stack(parts, axis=1).reshape(-1, 3, 3))
         self.inertia = _entries(J)
 
     @property
@@ -163,15 +210,18 @@ class Chain:
         Of a stack, only what differs: the rest is zero.
         """
         found = np.zeros((*self.arm.shape[:-1], 10), self._theta.dtype)
-        for i, o, link in self._bodies:
-            at = self._members(i)
-            theta, E = self._theta[at], self.E[(*at, i)]
-            m = theta[..., o + MASS, None]
-            d = self.e[(*at, i)] + apply(E, theta[..., o + COM : o + COM + 3])
-            J = E @ _tensor(theta, o) @ np.swapaxes(E, -1, -2)
-            square = np.sum(d * d, axis=-1)[..., None, None] * np.eye(3) - d[..., :, None] * d[..., None, :]
-            found[(*at, link)] += np.concatenate([m, m * d, _entries(J + m[..., None] * square)], axis=-1)
+        link, at, block, E, e = self._weighing()
+        mass, own = block[:, MASS], e + apply(E, block[:, COM : COM + 3])
+        J = E @ block[:, INERTIA + _FULL] @ np.swapaxes(E, -1, -2) + _shifted(mass, own)
+        numbers = np.concatenate([mass[:, None], mass[:, None] * own, _entries(J)], axis=-1)
+        np.add.at(found, (*at, link), numbers)
         return found
+
+
+def _shifted(mass, d):
+    """Inertia (k, 3, 3) of masses (k,) at places d (k, 3)."""
+    square = np.sum(d * d, axis=-1)[:, None, None] * np.eye(3) - d[:, :, None] * d[:, None, :]
+    return mass[:, None, None] * square
 
 
 def apply(R, x):
@@ -183,10 +233,6 @@ def _matrix(theta, o):
     return theta[..., o : o + 9].reshape(*theta.shape[:-1], 3, 3)
 
 
-def _tensor(theta, o):
-    return theta[..., o + INERTIA + _FULL]
-
-
 def _entries(J):
     return J.reshape(*J.shape[:-2], 9)[..., _SYMMETRIC]
 
@@ -194,12 +240,12 @@ def _entries(J):
 def related(parent):
     """Ancestors, descendants and the link itself, as runs."""
     n = parent.size
-    table = np.zeros((n, n + 2), bool)
+    above = np.zeros((n + 1, n), bool)
     for i in range(n):
-        j = i
-        while j < n:
-            table[i, j + 1] = table[j, i + 1] = True
-            j = parent[j]
+        above[i] = above[parent[i]]
+        above[i, i] = True
+    table = np.zeros((n, n + 2), bool)
+    table[:, 1:-1] = above[:n] | above[:n].T
     change = np.diff(table.astype(np.int8), axis=1)
     rows, start = np.nonzero(change == 1)
     _, stop = np.nonzero(change == -1)

@@ -36,11 +36,12 @@ def vary_links(
     if p == 0:
         none = np.zeros((0, len(system.loads.link), 3))
         return _reached(system, np.zeros((0, n + 1, 6)), np.zeros((0, n, 10)), none, by_law), none
-    touched = [np.flatnonzero(dtheta[o : o + BODY_SIZE].any(axis=0)) for o in model.tree.theta]
+    touched = dtheta[model.tree.theta[:, None] + np.arange(BODY_SIZE)].any(axis=1).T
     moved = theta + 1j * STEP * dtheta.T
     chain = Chain(model.tree, moved, base, touched)
-    frame = system.links.frame.reshape(n, 3, 3)
-    turn = _rate(chain.frame.reshape(p, n, 3, 3)) @ frame.transpose(0, 2, 1)
+    turn = _rate(chain.frame).reshape(p, n, 3, 3)
+    at = np.nonzero(turn.any(axis=(2, 3)))
+    turn[at] = turn[at] @ system.links.frame[at[1]].reshape(-1, 3, 3).transpose(0, 2, 1)
     twist = np.zeros((p, n + 1, 6))
     w = twist[:, :n, :3]
     w[...] = 0.5 * np.stack([turn[..., 2, 1], turn[..., 0, 2], turn[..., 1, 0]], axis=-1)

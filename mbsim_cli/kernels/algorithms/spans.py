@@ -10,6 +10,7 @@ import numpy as np
 
 from mbsim_cli.kernels._jit import inlined
 from mbsim_cli.kernels._simd import WIDTH, padded, together
+from mbsim_cli.kernels.algorithms.structure import once_a_model
 
 
 class Spans(NamedTuple):
@@ -39,6 +40,7 @@ def before(c, column):
     return (1 << min(max(c - column, 0), WIDTH)) - 1
 
 
+@once_a_model
 def spans(model, dtype):
     """Find the spans of a model's sets."""
     width, n = together(dtype), model.tree.column_kind.size

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._simd import WIDTH
+from mbsim_cli.kernels.algorithms.structure import once_a_model
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import NONE
 
@@ -29,6 +30,7 @@ class Sparsity(NamedTuple):
     column_row: np.ndarray  # constraints that depend on coordinate i
 
 
+@once_a_model
 def sparsity(model):
     """Find the structure of T + J^T alpha J and of J."""
     n = model.tree.column_kind.size

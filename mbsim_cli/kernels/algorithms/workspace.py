@@ -86,31 +86,27 @@ class Touch(NamedTuple):
 
 def touch(model, dtheta):
     """Find the blocks that directions dtheta (len(theta), p) vary; p is ``_simd.padded``."""
-    varies = (dtheta != 0.0).T
-    varies = np.repeat(varies.reshape(-1, WIDTH, len(dtheta)).any(axis=1), WIDTH, axis=0)
+    groups = (dtheta != 0.0).T.reshape(-1, WIDTH, len(dtheta)).any(axis=1)
+    before = np.concatenate([np.zeros((1, len(groups)), int), np.cumsum(groups, axis=1).T])  # entries that vary
 
     def blocks(starts, first, last):
-        return np.array([[v[s + first : s + last].any() for v in varies] for s in starts], bool).reshape(
-            len(starts), len(varies)
-        )
+        ends = (np.minimum(starts + k, len(dtheta)) for k in (first, last))
+        return np.repeat(np.subtract(*(before[end] for end in ends)) < 0, WIDTH, axis=1)
 
-    geometric = np.where(model.measures.kind <= Measure.ANGLE, model.measures.theta, 0)
-    laws = blocks(model.laws.theta, 0, 0)
-    for k, start in enumerate(model.laws.theta):
-        laws[k] = varies[:, start : start + law_size(model.laws, k)].any(axis=1)
-    for k in range(len(laws) - 1, -1, -1):  # terms of a sum follow each other
-        if model.laws.next[k] != NONE:
-            laws[k] |= laws[model.laws.next[k]]
-    force = blocks(model.forces.theta, 0, 0)
-    for f, start in enumerate(model.forces.theta):
-        force[f] = varies[:, start : start + force_size(model.forces.kind[f])].any(axis=1)
-    for f, used in enumerate(model.forces.law):
+    measures, laws, forces = model.measures, model.laws, model.forces
+    geometric = measures.kind <= Measure.ANGLE
+    law = blocks(laws.theta, 0, np.array([law_size(laws, k) for k in range(laws.theta.size)], int))
+    for k in range(len(law) - 1, -1, -1):  # terms of a sum follow each other
+        if laws.next[k] != NONE:
+            law[k] |= law[laws.next[k]]
+    force = blocks(forces.theta, 0, np.array([force_size(kind) for kind in forces.kind], int))
+    for f, used in enumerate(forces.law):
         for k in used[used != NONE]:
-            force[f] |= laws[k]
+            force[f] |= law[k]
     return Touch(
         blocks(model.tree.theta, 0, MASS),
         blocks(model.tree.theta, MASS, BODY_SIZE),
-        blocks(geometric, 0, MEASURE_SIZE) & (model.measures.kind <= Measure.ANGLE)[:, None],
+        blocks(np.where(geometric, measures.theta, 0), 0, MEASURE_SIZE) & geometric[:, None],
         force,
     )
 

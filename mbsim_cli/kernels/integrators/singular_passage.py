@@ -22,8 +22,8 @@ class Watch(NamedTuple):
     inverse: np.ndarray  # (k,) of its factors
     u: np.ndarray  # (k, 1)
     v: np.ndarray  # (n,)
-    turns: np.ndarray  # (n,) 1 for angles, else 0
-    way: np.ndarray  # (1,) rad, at most, that any angle has moved since the last look
+    turns: np.ndarray  # (n,) 1 for angles that constraints depend on, else 0
+    way: np.ndarray  # (1,) rad, at most, that any of those has moved since the last look
     count: np.ndarray  # (3,) looks so far, step of the last one, turns found since the caller has last cleared that
     step: np.ndarray  # (TURNS, 2) steps of the looks before and behind a turn
     z: np.ndarray  # (TURNS, n) the motion there
