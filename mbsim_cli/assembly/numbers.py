@@ -15,7 +15,6 @@ class Numbers:
         self._environment = environment
         self._values: dict[Any, complex] = {}
         self._stepped: dict[Any, complex] = {}
-        self._moved: Mapping[str, float] | None = None
         self._readers: dict[str, list[Any]] = {}
         self._indexed = 0  # values that ``_readers`` knows
         self.read: set[Any] = set()
@@ -27,12 +26,8 @@ class Numbers:
         self.read.add(number)
         value = self._values.get(number)
         if value is None:
-            value = self._values[number] = float(self._environment.value(number, self._moved))
+            value = self._values[number] = float(self._environment.value(number))
         return self._stepped.get(number, value)
-
-    def move_to(self, values: Mapping[str, float] | None) -> None:
-        """Evaluate at other parameter values from now on (None: at those of the file)."""
-        self._moved, self._values, self._indexed = values, {}, 0
 
     def vector(self, numbers: Sequence[Any]) -> tuple[Scalar, ...]:
         """Values of several numbers."""

@@ -44,9 +44,8 @@ def objectives_of(
     sensor_rows: Mapping[str, slice],
     parameters: Sequence[str],
     end: Any = None,
-    values: Mapping[str, float] | None = None,
 ) -> list[Objective]:
-    """Objectives in the order of the file; ``values`` are parameter values other than those of the file.
+    """Objectives in the order of the file.
 
     ``end`` is the number of the file that says when the analysis ends, None where that is its last instant.
     """
@@ -75,7 +74,6 @@ def objectives_of(
             compile=partial(model_file.expressions.integrand, spec.text, names),
             parameters=tuple(parameters),
             description=spec.description or "",
-            values=values,
             **arguments,
         )
         return found[name]

@@ -28,6 +28,7 @@ from mbsim_cli.assembly.tables import Reader, Tables
 from mbsim_cli.assembly.theta import Theta
 from mbsim_cli.assembly.topology import Topology
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.spec import with_values
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Assembled:
     closing: Closing = field(repr=False)  # the mechanism at t = 0: rank, redundant rows, mobility
     theta: Theta = field(repr=False)
     model_file: Any = field(repr=False)
-    end: Any = field(repr=False)  # number that says when the analysis ends
+    choices: Mapping[str, Any] = field(repr=False)  # arguments of ``build``
 
     @property
     def overdetermined(self) -> list[str]:
@@ -64,17 +65,9 @@ class Assembled:
         """All parameters of the file, whether gradients are wanted for them or not."""
         return parameter_values(self.model_file, list(self.model_file.parameters))
 
-    def at(self, values: Mapping[str, float]) -> "Assembled":
-        """The same problem at other parameter values: same tree, same equations, no derivatives."""
-        self.theta.numbers.move_to(values)
-        theta = self.theta.again()
-        objectives = objectives_of(self.model_file, self.theta.numbers, self.sensor_rows, (), self.end, values)
-        ending = {} if self.end is None else {"duration": self.theta.numbers(self.end)}
-        self.theta.numbers.move_to(None)
-        theta, theta_rho = start_from(self.equations, self.closing, theta, np.zeros((len(theta), 0)))
-        options = replace(self.problem.options, **ending)
-        problem = replace(self.problem, theta=theta, theta_rho=theta_rho, options=options)
-        return replace(self, problem=problem, objectives=objectives)
+    def at(self, values: Mapping[str, float | str]) -> "Assembled":
+        """The same model assembled anew at other parameter values, as if its file had been read with them."""
+        return build(with_values(self.model_file, values), **self.choices)
 
 
 def build(
@@ -90,6 +83,8 @@ def build(
     ``read_table`` gives the columns of a file that the model names.
     Raises ModelError with everything that is wrong with the mechanism.
     """
+    asked = {"sensitivity": sensitivity, "sensitivity_parameters": sensitivity_parameters, "read_table": read_table}
+    choices = asked | options
     numbers = Numbers(model_file.expressions)
     theta = Theta(numbers)
     theta.add(lambda: numbers.vector(model_file.gravity))
@@ -146,7 +141,7 @@ def build(
     objectives = objectives_of(model_file, numbers, rows, wanted, end)
     return Assembled(
         problem, objectives, parameters, rows, packed.sensors.contacts, system.topology, dropped, warnings,
-        equations, closing, theta, model_file, end,
+        equations, closing, theta, model_file, choices,
     )  # fmt: skip
 
 

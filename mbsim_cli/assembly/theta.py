@@ -53,7 +53,3 @@ class Theta:
                 by_parameter[offset : offset + len(block), k] = block.imag / STEP
         self.numbers.step_along(None)
         return by_parameter
-
-    def again(self) -> np.ndarray:
-        """Theta (size,) computed anew, at the parameter values that the numbers stand at now."""
-        return np.array([entry for _, function, _ in self._blocks for entry in function()], dtype=float)

@@ -69,10 +69,13 @@ class ModelFile(Sections):
     @cached_property
     def expressions(self) -> Expressions:
         """Constants and parameters, with overrides in place."""
-        over = self._overrides
-        parameters = {name: over.get(name, parameter.value) for name, parameter in self.parameters.items()}
-        constants = {name: over.get(name, number) for name, number in self.constants.items()}
-        return Expressions(parameters, constants)
+        constants = {name: self._overrides.get(name, number) for name, number in self.constants.items()}
+        return Expressions(self.definitions, constants)
+
+    @property
+    def definitions(self) -> dict[str, Number]:
+        """What defines each parameter, overrides in place."""
+        return {name: self._overrides.get(name, parameter.value) for name, parameter in self.parameters.items()}
 
     @property
     def shown(self) -> dict[str, int]:

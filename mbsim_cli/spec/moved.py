@@ -10,8 +10,8 @@ from mbsim_cli.spec.rules import RULES
 from mbsim_cli.spec.suggestions import suggest
 
 
-def with_values(model: ModelFile, values: Mapping[str, float]) -> ModelFile:
-    """The same model where parameters have these values, as after ``load`` with overrides; the model stays as it is.
+def with_values(model: ModelFile, values: Mapping[str, float | str]) -> ModelFile:
+    """The same model where parameters have these values, or expressions, as after ``load`` with overrides.
 
     Constants are not moved: they may say how often something is repeated. Raises ModelError with all issues that the
     values cause, UsageError for names that are no parameters and numbers that are not finite.
@@ -27,10 +27,12 @@ def with_values(model: ModelFile, values: Mapping[str, float]) -> ModelFile:
     return moved
 
 
-def _number(model: ModelFile, name: str, value: float) -> Number:
+def _number(model: ModelFile, name: str, value: float | str) -> Number:
     if name not in model.parameters:
         hint = suggest(name, model.parameters)
         raise UsageError(f"unknown parameter {name!r}" + (f"; {hint}" if hint else ""))
+    if isinstance(value, str):
+        return Number(value)
     number = float(value)
     if not abs(number) < float("inf"):
         raise UsageError(f"parameter {name!r} wants a finite number, not {number}")

@@ -107,4 +107,4 @@ class Model:
         settings = Settings(overrides=overrides, **options)
         with timing.phase("load", begun):
             file = with_values(self._file, changed) if changed else self._file
-        return draft(self.path, file, settings, timing).plan(timing, self._listener), timing
+        return draft(file, settings, timing).plan(timing, self._listener), timing

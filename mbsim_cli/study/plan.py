@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from mbsim_cli.study.analyses import ANALYSES, Analysis
@@ -18,7 +17,6 @@ from mbsim_cli.study.timing import Timing
 class Plan:
     """What a run needs; ``named`` has the parameters of gradients also where differences give them."""
 
-    path: Path
     model_file: Any
     settings: Settings  # with a step in seconds
     method: str
@@ -46,7 +44,6 @@ class Plan:
 class Draft:
     """A model that is read and assembled, so that all that it reads is known; a step may still be ``auto``."""
 
-    path: Path
     model_file: Any
     settings: Settings
     method: str
@@ -62,14 +59,14 @@ class Draft:
             if halving:
                 named = build(file, settings, _wanted(self.method))
             assembled = named if self.method != "fd" else build(file, settings, [])
-        return Plan(self.path, file, settings, self.method, named, assembled, halving)
+        return Plan(file, settings, self.method, named, assembled, halving)
 
 
-def draft(path: Path, model_file: Any, settings: Settings, timing: Timing) -> Draft:
+def draft(model_file: Any, settings: Settings, timing: Timing) -> Draft:
     """Assemble a model that is read."""
     method = method_of(model_file, settings)
     with timing.phase("load"):
-        return Draft(path, model_file, settings, method, build(model_file, settings, _wanted(method)))
+        return Draft(model_file, settings, method, build(model_file, settings, _wanted(method)))
 
 
 def _wanted(method: str) -> list[str] | None:

@@ -37,7 +37,7 @@ def record(
     timing = Timing()
     with timing.phase("load", begun):
         model_file = load(path, settings)
-        drafted = draft(path, model_file, settings, timing)
+        drafted = draft(model_file, settings, timing)
         guard: dict[str, Any] = {
             "force": force,
             "protected": (*map(Path, model_file.source.texts), *model_file.source.tables),

@@ -105,7 +105,7 @@ def _differences(
             name = parameter.name
 
             def objectives(change: float, name: str = name) -> np.ndarray:
-                return values_at(plan.path, plan.settings, plan.model_file, {name: change}, listener)
+                return values_at(plan.model_file, plan.settings, {name: change}, listener)
 
             try:
                 found = derivative(objectives, scale_of(parameter.value))

@@ -1,10 +1,15 @@
 """Model files for the tests, as texts, and how to assemble them."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from textwrap import dedent
+from types import SimpleNamespace
+
+import numpy as np
 
 from mbsim_cli import spec
 from mbsim_cli.assembly import Assembled, build
+from mbsim_cli.assembly.start import start_from
 
 MODELS = Path(__file__).parents[2] / "models"
 FIVEBAR = MODELS / "fivebar.yaml"
@@ -20,6 +25,18 @@ def load(folder: Path, text: str, **overrides: str) -> spec.ModelFile:
 def assemble(folder: Path, text: str, **options) -> Assembled:
     """Assemble a text."""
     return build(load(folder, text), **options)
+
+
+def repacked(assembled: Assembled, values: Mapping[str, float]) -> np.ndarray:
+    """Theta at other values of parameters, evaluated block by block: nothing is judged or assembled anew."""
+    theta, numbers = assembled.theta, assembled.theta.numbers
+    expressions, known = numbers._environment, numbers._values
+    numbers._environment, numbers._values = SimpleNamespace(value=lambda n: expressions.value(n, values)), {}
+    try:
+        found = np.array([entry for _, function, _ in theta._blocks for entry in function()], dtype=float)
+    finally:
+        numbers._environment, numbers._values = expressions, known
+    return start_from(assembled.equations, assembled.closing, found, np.zeros((len(found), 0)))[0]
 
 
 def two_bodies(joint: str, extra: str = "") -> str:

@@ -48,7 +48,7 @@ def gradients(path):
     results = evaluate(assembled.problem, assembled.objectives).values()
 
     def moved(name, change):
-        return values_at(path, Settings(), model_file, {name: change})
+        return values_at(model_file, Settings(), {name: change})
 
     h, numerical = 2e-4, []
     for name in assembled.problem.names.parameters:

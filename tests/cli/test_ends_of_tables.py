@@ -87,7 +87,7 @@ def test_a_table_that_goes_on_has_gradients(tmp_path, place, extrapolate):
     path = written(tmp_path, extrapolate, place, ANALYSES["rk4"])
     direct = [result.gradient[0] for result in evaluated(path).values()]
     model_file = load(path, Settings())
-    runs = [values_at(path, Settings(), model_file, {"x": h}) for h in (1e-4, -1e-4)]
+    runs = [values_at(model_file, Settings(), {"x": h}) for h in (1e-4, -1e-4)]
     np.testing.assert_allclose(direct, (runs[0] - runs[1]) / 2e-4, rtol=1e-4, atol=1e-9)
     assert (direct[1] != 0.0) == (place == "elongation_law: e")
 

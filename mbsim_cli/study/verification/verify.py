@@ -143,7 +143,7 @@ def _undefined(path: Path, settings: Settings, model_file: Any, parameter: str, 
     numbers = dict.fromkeys(("computed", "reference", "relative_error", "tolerance"))
     row = Comparison(str(path), "no derivative", "undefined", **labels, **numbers, passed=True)
     try:
-        found = derivative(lambda change: values_at(path, settings, model_file, {parameter: change}), scale)
+        found = derivative(lambda change: values_at(model_file, settings, {parameter: change}), scale)
     except (AnalysisError, ModelError):
         return replace(row, message=why)
     if np.any(found.error > DIVERGES * np.abs(found.derivative)):
@@ -170,7 +170,7 @@ def _direction(
 
     def objectives(change: float) -> np.ndarray:
         moved = dict(zip(defined, change * direction, strict=True))
-        return values_at(path, settings, model_file, moved)[columns]
+        return values_at(model_file, settings, moved)[columns]
 
     columns = [i for i, name in enumerate(model_file.objectives) if name in results]
     chosen = [parameters.index(name) for name in defined]
