@@ -17,6 +17,8 @@ CHUNK_BYTES = 256 * 1024
 # A chunk that several blocks fill is compressed once if the cache holds it; more would grow with the run.
 CACHE = {"rdcc_nslots": 61, "rdcc_nbytes": 2 * CHUNK_BYTES, "rdcc_w0": 1.0}
 MOST_CACHED = 512 * CHUNK_BYTES  # of all datasets together: with more of them chunks are smaller
+MOST_ROWS = 16384  # of a chunk
+COMPRESSION = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
 MOST_LISTED = 1000  # datasets that a scale lists; HDF5 copies the list for each, and has room for some 4000
 TEXT = h5py.string_dtype()
 SECONDS = ("step", "duration")  # of the options; all others are plain numbers
@@ -63,9 +65,10 @@ def label(
     sensors: Mapping[str, slice],
     parameters: Parameters,
     rows: Sequence[Variable],
+    instants: int,
 ) -> None:
     """Create the axes as dimension scales in the root, where netCDF readers find them for every group."""
-    time = file.create_dataset("time", (0,), "f8", maxshape=(None,), chunks=(CHUNK_BYTES // 8,))
+    time = file.create_dataset("time", (0,), "f8", maxshape=(None,), chunks=(chunk_of(instants, CHUNK_BYTES // 8),))
     set_unit(time, "s")
     time.make_scale("time")
     for name, entries in axes(names, sensors).items():
@@ -152,11 +155,29 @@ def set_units(dataset: h5py.Dataset, axes: Sequence[str], units: np.ndarray) -> 
         attach(listed, changing)
 
 
-def growing(file: h5py.File, row: Variable, of: int) -> h5py.Dataset:
-    """Create an empty compressed dataset along time, one ``of`` so many; its group keeps the order of names."""
+def chunk_of(instants: int, most: int) -> int:
+    """Rows of a chunk, at most so many: of equal chunks, for what a chunk has room for is written too."""
+    most = max(1, min(MOST_ROWS, most))
+    return -(-instants // -(-instants // most))
+
+
+def repeats(values: np.ndarray) -> bool:
+    """Whether more than a third of the numbers (B, ...) are those before them, in time or in their row.
+
+    What does not repeat hardly becomes smaller: compressing it would take longer than all else that is written.
+    """
+    rows = np.ascontiguousarray(values).reshape(len(values), -1)
+    bits = rows.view(f"i{rows.itemsize}")  # of equal bits: undetermined numbers repeat too
+    same = bits[1:] == bits[:-1]
+    same[:, 1:] |= bits[1:, 1:] == bits[1:, :-1]
+    return np.count_nonzero(same) > same.size / 3
+
+
+def growing(file: h5py.File, row: Variable, of: int, instants: int, compressed: bool) -> h5py.Dataset:
+    """Create an empty dataset along time, one ``of`` so many; its group keeps the order of names."""
     widths = tuple(len(file[axis]) for axis in row.axes)
     chunk_bytes = min(CHUNK_BYTES, MOST_CACHED // of)
-    steps = max(1, min(16384, chunk_bytes // (8 * int(np.prod(widths)))))
+    steps = chunk_of(instants, chunk_bytes // (8 * int(np.prod(widths))))
     *groups, name = row.path.split("/")
     parent = file
     for group in groups:
@@ -167,9 +188,7 @@ def growing(file: h5py.File, row: Variable, of: int) -> h5py.Dataset:
         row.dtype,
         maxshape=(None, *widths),
         chunks=(steps, *widths),
-        compression="gzip",
-        compression_opts=1,
-        shuffle=True,
+        **(COMPRESSION if compressed else {}),
     )
     attach(dataset, ("time", *row.axes))
     set_units(dataset, row.axes, row.unit)

@@ -50,9 +50,9 @@ class ResultWriter:
     """Streams blocks into a temporary file; ``finish`` gives it its name, ``keep_partial`` one that says what it is.
 
     ``target`` has passed ``target.check_target`` with the same ``force`` and ``protected`` files; ``sensors`` tells
-    the rows of the record that each sensor fills; every ``every``-th instant is stored, and the last; ``inverse``
-    tells blocks of inverse dynamics. Without ``sensitivities`` blocks have no parameter axis, though gradients of
-    objectives may come from elsewhere.
+    the rows of the record that each sensor fills; every ``every``-th instant is stored, and the last, some
+    ``instants`` in all; ``inverse`` tells blocks of inverse dynamics. Without ``sensitivities`` blocks have no
+    parameter axis, though gradients of objectives may come from elsewhere.
     """
 
     def __init__(
@@ -63,6 +63,7 @@ class ResultWriter:
         parameters: skeleton.Parameters,
         provenance: Provenance,
         every: int = 1,
+        instants: int = skeleton.MOST_ROWS,
         sensitivities: bool = True,
         inverse: bool = False,
         force: bool = False,
@@ -70,7 +71,7 @@ class ResultWriter:
     ):
         self.target = target
         self._parameter_units = names.parameter_units
-        self._every = every
+        self._every, self._instants = every, instants
         self._seen = self._stored = 0
         self.end = 0.0  # latest instant, s
         self._last: Block | None = None  # the latest instant, while it is not stored
@@ -82,9 +83,9 @@ class ResultWriter:
         with self._failures():
             self._file = h5py.File(self._sink, "w", track_order=True, **skeleton.CACHE)
             skeleton.describe(self._file, provenance)
-            rows = (inverse_variables if inverse else variables)(names, sensors, sensitivities)
-            skeleton.label(self._file, names, sensors, parameters, rows)
-            self._variables = [(row, skeleton.growing(self._file, row, len(rows))) for row in rows]
+            self._rows = (inverse_variables if inverse else variables)(names, sensors, sensitivities)
+            skeleton.label(self._file, names, sensors, parameters, self._rows, instants)
+        self._variables: list[h5py.Dataset] = []  # of the rows, from the first block on, which tells what repeats
 
     def append(self, block: Block) -> None:
         """Store the next instants."""
@@ -95,15 +96,25 @@ class ResultWriter:
             self.end = float(block.time[-1])
             self._last = None if (self._seen - 1) % self._every == 0 else _kept(block)
         with self._failures():
+            if not self._variables:
+                self._grow(block)
             self._store(block if self._every == 1 else _instants(block, picked))
 
     def _store(self, block: Block) -> None:
         end = self._stored + len(block.time)
-        for values, dataset in [(block.time, self._file["time"])] + [(row.of(block), d) for row, d in self._variables]:
+        columns = [row.of(block) for row in self._rows]
+        for values, dataset in zip([block.time, *columns], [self._file["time"], *self._variables], strict=True):
             dataset.resize(end, axis=0)
             dataset[self._stored : end] = values
             self._require_written()
         self._stored = end
+
+    def _grow(self, block: Block | None = None) -> None:
+        """Create what grows along time; compressed where the first instants repeat."""
+        for row in self._rows:
+            compressed = block is not None and skeleton.repeats(row.of(block))
+            grown = skeleton.growing(self._file, row, len(self._rows), self._instants, compressed)
+            self._variables.append(grown)
 
     def objectives(self, results: Sequence[ObjectiveResult]) -> None:
         """Store values and gradients."""
@@ -185,6 +196,8 @@ class ResultWriter:
     def _complete(self, timing: Mapping[str, float], warnings: Sequence[str], status: str) -> None:
         if self._last is not None:
             self._store(self._last)
+        if not self._variables:
+            self._grow()
         skeleton.table(self._file["meta"], "timing", timing, dict.fromkeys(timing, "s"))
         if warnings:
             self._file["meta"].create_dataset("warnings", data=list(warnings), dtype=skeleton.TEXT)

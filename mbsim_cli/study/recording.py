@@ -85,13 +85,14 @@ def _recorded(
 
 def _writer(planned: Plan, target: Path, guard: dict[str, Any], command: str) -> ResultWriter:
     problem, source = planned.assembled.problem, planned.model_file.source
+    options = problem.options
     provenance = Provenance(
         command=command,
         model_text=source.text,
         model_file=source.file,
         included={name: text for name, text in source.texts.items() if name != source.file},
         overrides=planned.settings.overrides,
-        options=asdict(problem.options),
+        options=asdict(options),
     )
     return ResultWriter(
         target,
@@ -102,7 +103,8 @@ def _writer(planned: Plan, target: Path, guard: dict[str, Any], command: str) ->
             [parameter.bounds or NO_BOUNDS for parameter in planned.parameters],
         ),
         provenance,
-        every=problem.options.output_interval,
+        every=options.output_interval,
+        instants=round(options.duration / options.step) // options.output_interval + 2,
         sensitivities=planned.analysis.stores_sensitivities(problem),
         inverse=planned.analysis.inverse,
         **guard,

@@ -57,8 +57,45 @@ def test_layout_is_the_contract(result):
             "diagnostics/drift_position": (9,),
         }
         assert {name: file[name].shape for name in shapes} == shapes
-        assert file["sensors/r2"].attrs["unit"] == "m" and file["coordinates/position"].compression == "gzip"
+        assert file["sensors/r2"].attrs["unit"] == "m"
         np.testing.assert_array_equal(file["sensitivity/sensors/theta"][3], fakes.block(3, 1).d_sensors[0, 3:])
+
+
+def test_only_what_repeats_is_compressed(tmp_path):
+    """More than a third of the numbers, in time or along a row; the first block tells, also where few are stored."""
+    first, rest = fakes.block(0, 6), fakes.block(6, 4)
+    first.velocity[:, 1] = 0.0  # a column of two stands still
+    first.lambda_[:] = first.lambda_[:, :1]  # all columns are alike
+    first.sensors[:, 2] = 7.0  # a third of a vector, no more
+    first.d_sensors[:, :, 1] = np.nan
+    run = writer(tmp_path / "r.h5", every=10)
+    run.append(first)
+    run.append(rest)
+    with h5py.File(run.finish({})) as file:
+        compressed = {name for name in KINDS if file[name].compression}
+        assert compressed == {"coordinates/velocity", "multipliers/lambda", "sensitivity/sensors/r2"}
+        np.testing.assert_array_equal(file["coordinates/velocity"], [first.velocity[0], rest.velocity[3]])
+
+
+KINDS = (
+    *(f"coordinates/{name}" for name in ("position", "velocity", "acceleration")),
+    *(f"multipliers/{name}" for name in ("lambda", "sigma", "kappa")),
+    *("sensors/r2", "sensors/theta", "sensitivity/sensors/r2", "sensitivity/coordinates/velocity"),
+)
+
+
+@pytest.mark.parametrize("count", [1, 2, 700, 40_001])
+def test_a_file_is_hardly_larger_than_its_numbers(tmp_path, count):
+    """Chunks are equal, so that the last one is as full as the others."""
+    names = fakes.names(2, 3, 2)
+    run = ResultWriter(
+        tmp_path / "r.h5", names, fakes.SENSORS, PARAMETERS, PROVENANCE, instants=count, sensitivities=True
+    )
+    for first in range(0, count, 9000):
+        run.append(fakes.block(first, min(9000, count - first)))
+    with h5py.File(run.finish({})) as file:
+        for name in ("time", *KINDS):
+            assert file[name].id.get_storage_size() <= 1.001 * file[name].nbytes + 256, name
 
 
 def test_xarray_sees_labelled_axes(result):
