@@ -3,10 +3,10 @@
 import hashlib
 import os
 import platform
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib import metadata
 
 import mbsim_cli
 
@@ -53,9 +53,16 @@ def platform_facts() -> dict[str, str]:
         "processors": str(os.cpu_count()),
         "python": platform.python_version(),
     }
-    for library in LIBRARIES:
-        try:
-            facts[library] = metadata.version(library)
-        except metadata.PackageNotFoundError:
-            facts[library] = "unknown"
-    return facts
+    return facts | {library: _version(library) for library in LIBRARIES}
+
+
+def _version(library: str) -> str:
+    """Version of a library; one that is loaded tells at once, of others a file is read."""
+    if (known := getattr(sys.modules.get(library), "__version__", None)) is not None:
+        return known
+    from importlib import metadata
+
+    try:
+        return metadata.version(library)
+    except metadata.PackageNotFoundError:
+        return "unknown"

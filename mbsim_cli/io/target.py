@@ -1,10 +1,11 @@
 """Where results and pictures may be written, and how: a temporary file beside the target, then a rename."""
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 import h5py
@@ -23,12 +24,20 @@ _PICTURES = re.compile(rb"\x89PNG|%PDF|GIF8|\s*<(\?xml.{0,300}<!DOCTYPE svg|svg)
 
 
 def is_result(path: Path) -> bool:
-    """Whether the file is an mbsim result, complete or partial."""
+    """Whether the file is an mbsim result, complete or partial; a file that stays as it was is looked at once."""
     try:
         with open_regular(path) as file:
-            return file.read(8) == HDF5 and not fault_of(path, _require_format)
+            found = os.fstat(file.fileno())
+            state = found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+            return file.read(8) == HDF5 and not _fault_of(path, state)
     except OSError:
         return False
+
+
+@lru_cache(maxsize=64)
+def _fault_of(path: Path, state: tuple[int, ...]) -> str:
+    """What is wrong with a file that is in some state; looking takes a process of its own."""
+    return fault_of(path, _require_format)
 
 
 def _require_format(path: Path) -> None:

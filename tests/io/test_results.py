@@ -8,7 +8,7 @@ import pytest
 import xarray
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io import reader
+from mbsim_cli.io import reader, target
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.skeleton import Parameters
 from mbsim_cli.io.target import check_target, is_result
@@ -248,3 +248,12 @@ def test_memory_does_not_grow_with_the_run(tmp_path):
         used.append(megabytes())
     run.discard()
     assert used[89] - used[29] < 5, used[::10]
+
+
+def test_a_file_is_looked_at_once_until_it_changes(result, monkeypatch):
+    looks = []
+    monkeypatch.setattr(target, "fault_of", lambda path, look: looks.append(path) or "")
+    os.utime(result, ns=(1, 1))
+    assert is_result(result) and is_result(result) and looks == [result]
+    os.utime(result, ns=(2, 2))
+    assert is_result(result) and looks == [result, result]
