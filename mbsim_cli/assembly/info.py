@@ -74,7 +74,7 @@ def _joint(name: str, spec: Any, backwards: bool | None) -> dict[str, Any]:
 def _uses(assembled: "Assembled") -> dict[str, list[str]]:
     """Paths of all that depends on each parameter, directly or through other names."""
     file, numbers = assembled.model_file, assembled.theta.numbers
-    places = [(join(path), number) for path, number in expressions_of(file) if path[0] != "checks"]
+    places = [(join(path), number) for path, number in expressions_of(file) if path[0] not in ("checks", "study")]
     by_name = numbers.by_name({number for _, number in places})
     stands: dict[Any, list[int]] = {}
     for place, (_, number) in enumerate(places):

@@ -1,6 +1,7 @@
 """Tables that a model refers to: columns by name from a CSV or HDF5 file."""
 
 import csv
+import warnings
 from itertools import takewhile
 from pathlib import Path
 from typing import TextIO
@@ -45,8 +46,10 @@ def _csv(path: Path, delimiter: str) -> dict[str, np.ndarray]:
         for other in _DELIMITERS if len(names) == 1 else ():
             if other in names[0]:
                 raise ValueError(f"its first line is one name with {other!r} in it; state it as delimiter")
-        numbers = np.loadtxt(stream, delimiter=None if delimiter == " " else delimiter, ndmin=2, comments=None)
-    if numbers.shape[1] not in (0, len(names)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # no rows: the caller has a sentence for that
+            numbers = np.loadtxt(stream, delimiter=None if delimiter == " " else delimiter, ndmin=2, comments=None)
+    if numbers.size and numbers.shape[1] != len(names):
         raise ValueError(f"{len(names)} names stand over {numbers.shape[1]} columns")
     return dict(zip(names, numbers.T.reshape(len(names), -1), strict=True))
 

@@ -19,6 +19,7 @@ from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.repeat.block import Repetition
 from mbsim_cli.spec.sections import Sections
 from mbsim_cli.spec.source import Source
+from mbsim_cli.spec.studies import Study
 
 
 def _analysis_type(value: Any) -> str:
@@ -56,6 +57,11 @@ class ModelFile(Sections):
         default={},
     )
     analysis: AnyAnalysis = field("What is computed.", {"step": 1e-3, "duration": 5}, default_factory=Analysis)
+    study: dict[str, Study] = field(
+        "Parameter studies by name, for mbsim sweep.",
+        {"corners": {"grid": {"k_f": [2e4, 3e4]}}},
+        default={},
+    )
 
     _source: Source = PrivateAttr()
     _overrides: dict[str, Number] = PrivateAttr(default_factory=dict)

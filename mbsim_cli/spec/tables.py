@@ -10,11 +10,8 @@ from mbsim_cli.spec.extrapolation import Extrapolate, beyond_its_ends
 from mbsim_cli.spec.number import Number
 
 
-class TableFile(Spec):
-    """Columns of a CSV or HDF5 file: an increasing argument, and values over it."""
-
-    arguments: ClassVar[tuple[str, ...]] = ("time",)  # keys that the argument may have; one is given
-    values: ClassVar[tuple[str, ...]] = ()  # keys of the values; none: coordinates of joints
+class ColumnsFile(Spec):
+    """Columns of a CSV or HDF5 file."""
 
     file: str = field("CSV or HDF5 file, relative to the model file.", "measured.csv")
     columns: dict[str, str] = field(
@@ -24,6 +21,18 @@ class TableFile(Spec):
         "Factors on the columns, to SI units, by quantity.", {"time": 0.001}, {"z": "mm"}, default={}
     )
     delimiter: str | None = field("What stands between the numbers of a CSV file; default a comma.", ";", default=None)
+
+    def column(self, quantity: str) -> str:
+        """Column of the file that holds a quantity."""
+        return self.columns.get(quantity, quantity)
+
+
+class TableFile(ColumnsFile):
+    """Columns of a file: an increasing argument, and values over it."""
+
+    arguments: ClassVar[tuple[str, ...]] = ("time",)  # keys that the argument may have; one is given
+    values: ClassVar[tuple[str, ...]] = ()  # keys of the values; none: coordinates of joints
+
     extrapolate: Extrapolate = beyond_its_ends()
 
     @property
@@ -31,7 +40,3 @@ class TableFile(Spec):
         """Key of the argument."""
         named = {*self.columns, *self.scale}
         return next((key for key in self.arguments if key in named), self.arguments[0])
-
-    def column(self, quantity: str) -> str:
-        """Column of the file that holds a quantity."""
-        return self.columns.get(quantity, quantity)

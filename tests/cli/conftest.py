@@ -106,6 +106,24 @@ def variant(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture(scope="session")
+def springs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a small study of the five-bar linkage."""
+    folder = tmp_path_factory.mktemp("studies") / "springs"
+    arguments = [
+        "sweep",
+        str(ROOT / "models/fivebar.yaml"),
+        "springs",
+        "--step",
+        "5e-3",
+        "--duration",
+        "0.5",
+        "--quiet",
+    ]
+    assert outcome.call([*arguments, "-o", str(folder)]) == 0
+    return folder
+
+
+@pytest.fixture(scope="session")
 def fivebar(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Result of a short run of the five-bar linkage with its gradients."""
     result = tmp_path_factory.mktemp("results") / "fivebar.h5"

@@ -22,9 +22,11 @@ def test_there_are_blocks():
 
 @pytest.mark.filterwarnings("ignore:The 'phony_dims'")
 @pytest.mark.parametrize(("block", "shown"), BLOCKS)
-def test_block_runs(block, shown, fivebar, tmp_path, monkeypatch, capsys):
+def test_block_runs(block, shown, fivebar, tmp_path, monkeypatch, capsys, request):
     shutil.copy(fivebar, tmp_path / "fivebar.h5")
     shutil.copy(ROOT / "models" / "fivebar.yaml", tmp_path)
+    if "springs/" in block:
+        shutil.copytree(request.getfixturevalue("springs"), tmp_path / "springs")
     monkeypatch.chdir(tmp_path)
     names: dict = {}
     exec(compile(block, "block", "exec"), names)
@@ -33,8 +35,8 @@ def test_block_runs(block, shown, fivebar, tmp_path, monkeypatch, capsys):
 
 
 def test_every_command_of_the_pages_is_run_by_a_test():
-    """The README's and those of docs/plots.md and docs/buggy.md have tests of their own; no other page shows any."""
+    """Those of the README and of these pages have tests of their own; no other page shows any."""
     shown = {
         page.relative_to(ROOT).as_posix() for page in PAGES if re.search(r"^\$ mbsim ", page.read_text(), re.MULTILINE)
     }
-    assert shown == {"README.md", "docs/plots.md", "docs/buggy.md"}
+    assert shown == {"README.md", "docs/plots.md", "docs/buggy.md", "docs/studies.md"}

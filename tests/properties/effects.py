@@ -11,6 +11,7 @@ import numpy as np
 
 from mbsim_cli.assembly import Assembled
 from mbsim_cli.assembly.scene import moving_scene
+from mbsim_cli.errors import InputOutputError
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.integration import error_control, newton_control
@@ -20,6 +21,8 @@ from mbsim_cli.study.assembling import build, method_of
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.objectives import accumulator
 from mbsim_cli.study.settings import Settings
+from mbsim_cli.study.sweep.cases_file import columns_of
+from mbsim_cli.study.sweep.design import design_of
 from mbsim_cli.study.verification import verify
 
 SAME = 1e-10  # relative difference of numbers that round-off makes
@@ -38,7 +41,8 @@ class Effects:
 
     def looks(self, section: str) -> tuple[str, ...]:
         """Attributes that show what a section may change, cheap ones first."""
-        return ("checked", "told") if section == "checks" else ("solver", "objectives", "told", "scene")
+        of_section = {"checks": ("checked", "told"), "study": ("studied", "told")}
+        return of_section.get(section, ("solver", "objectives", "told", "scene"))
 
     def differs(self, other: "Effects", section: str) -> bool:
         """Whether anything that a section may change is not the same."""
@@ -83,6 +87,21 @@ class Effects:
     def scene(self) -> Any:
         """What ``mbsim animate`` draws."""
         return moving_scene(self.file)
+
+    @cached_property
+    def studied(self) -> Any:
+        """What ``mbsim sweep`` computes and keeps."""
+
+        def read(stated: Any) -> Any:
+            return columns_of(stated, Path(self.file.source.file).parent, self.file.parameters)
+
+        def design(study: Any) -> Any:
+            try:
+                return design_of(study, self.file, read)
+            except InputOutputError as error:
+                return str(error)
+
+        return {name: (design(study), study.sensitivity, study.keep) for name, study in self.file.study.items()}
 
     @cached_property
     def checked(self) -> Any:

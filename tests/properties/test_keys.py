@@ -24,6 +24,7 @@ ELSEWHERE = {
     ("laws.Table", "delimiter"): "tests/io/test_tables.py",
     ("roads.MeasuredProfile", "delimiter"): "tests/io/test_tables.py",
     ("inverse.MotionTable", "delimiter"): "tests/io/test_tables.py",
+    ("studies.CasesFile", "delimiter"): "tests/io/test_tables.py",
     ("analysis.Analysis", "accuracy"): "tests/cli/test_step_auto.py",
     ("orientation.Orientation", "rotation_matrix"): "no entry of a rotation changes alone; see below",
     ("points.DesignVector", "bodies"): "what names the vector on a body fails without it; see below",

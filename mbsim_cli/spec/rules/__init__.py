@@ -14,6 +14,7 @@ from mbsim_cli.spec.rules import (
     numbers,
     reactions,
     references,
+    studies,
     tables,
     vectors,
     vehicles,
@@ -33,4 +34,5 @@ RULES: tuple[Callable[[Review], None], ...] = (
     formulas.check,
     analysis.check,
     checks.check,
+    studies.check,
 )

@@ -6,7 +6,7 @@ from pathlib import PurePath
 from mbsim_cli.spec.messages import Path
 from mbsim_cli.spec.review import Review
 from mbsim_cli.spec.rules.numbers import walk
-from mbsim_cli.spec.tables import TableFile
+from mbsim_cli.spec.tables import ColumnsFile, TableFile
 
 HDF5_SUFFIXES = (".h5", ".hdf5", ".hdf")
 _SECTIONS = ("laws", "roads", "forces", "constraints", "analysis")
@@ -18,7 +18,9 @@ def check(review: Review) -> None:
         if table.values:
             _quantities(review, path, table)
         _factors(review, path, table)
-        _delimiter(review, path, table)
+    for section in (*_SECTIONS, "study"):
+        for path, table in walk(getattr(review.model, section), (section,), ColumnsFile):
+            _delimiter(review, path, table)
 
 
 def _tables(review: Review) -> Iterator[tuple[Path, TableFile]]:
@@ -53,7 +55,7 @@ def _factors(review: Review, path: Path, table: TableFile) -> None:
             review.report(place, message, "no gradient by it is computed; make it a constant")
 
 
-def _delimiter(review: Review, path: Path, table: TableFile) -> None:
+def _delimiter(review: Review, path: Path, table: ColumnsFile) -> None:
     if table.delimiter is None:
         return
     if PurePath(table.file).suffix.lower() in HDF5_SUFFIXES:

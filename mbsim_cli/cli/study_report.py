@@ -1,0 +1,83 @@
+"""What people read of a study: status, forecast, summary."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mbsim_cli.cli.output import console, plain_table, say
+
+SHOWN = 5  # failures, and parameters of the largest main effects
+
+
+def print_status(report: Mapping[str, Any]) -> None:
+    """How far a study is."""
+    say(f"{report['folder']}: {_counts(report)}")
+    if report["strange_rows"]:
+        say(f"warning: {report['strange_rows']} rows belong to another plan, and are left out")
+    _print_failures(report["failures"], report["folder"])
+
+
+def print_forecast(report: Mapping[str, Any]) -> None:
+    """What a study will take."""
+    cases = f"{report['cases']} cases of {_time(report['case_seconds'])} each, told by {report['pilots']} of them"
+    say(f"{report['folder']}: {cases}")
+    spent = f"{report['processor_hours']:.3g} hours of processors, {_time(report['seconds'])} with {report['workers']}"
+    say(f"{spent} worker{'s' * (report['workers'] != 1)}, {_size(report['bytes'])}")
+
+
+def print_summary(report: Mapping[str, Any], quiet: bool) -> None:
+    """What a study has found."""
+    for sentence, count in report["warnings"].items():
+        say(f"warning: {sentence} ({'one case' if count == 1 else f'one of {count} cases like it'})")
+    for name, count in report["undefined_gradients"].items():
+        say(f"warning: {count} cases have no derivative by {name}; study.h5 tells why")
+    if not report["missing"] and any(entry["lowest"] for entry in report["objectives"].values()):
+        titles = ("objective", "lowest", "case", "mean", "highest", "case", "main effects")
+        rows = [_row(name, entry) for name, entry in report["objectives"].items() if entry["lowest"]]
+        console().print(plain_table(titles, rows))
+    _print_failures(report["failures"], report["folder"])
+    say(f"{report['folder']}: {_counts(report)}{_speed(report)}", quiet)
+
+
+def _row(name: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
+    lowest, highest = entry["lowest"], entry["highest"]
+    effects = sorted(entry["main_effects"].items(), key=lambda item: -item[1] if item[1] == item[1] else 0.0)
+    shares = ", ".join(f"{parameter} {share:.0%}" for parameter, share in effects[:SHOWN] if share == share)
+    title = f"{name} [{entry['unit']}]" if entry["unit"] else name
+    numbers = (f"{lowest['value']:.8g}", str(lowest["case"]), f"{entry['mean']:.8g}")
+    return (title, *numbers, f"{highest['value']:.8g}", str(highest["case"]), shares)
+
+
+def _counts(report: Mapping[str, Any]) -> str:
+    parts = [f"{report['done']} done", *(f"{count} {word}" for word, count in report["failed"].items())]
+    parts += [f"{report['missing']} missing"] if report["missing"] else []
+    return f"{report['cases']} cases: {', '.join(parts)}"
+
+
+def _speed(report: Mapping[str, Any]) -> str:
+    if not report["computed"]:
+        return ", nothing was left to compute"
+    return f"; {report['computed']} computed in {_time(report['wall_seconds'])}"
+
+
+def _print_failures(failures: Any, folder: str) -> None:
+    for failure in failures[:SHOWN]:
+        say(f"case {failure['case']}: {failure['reason']}")
+        say(f"  {failure['command']}")
+    if len(failures) > SHOWN:
+        say(f"and {len(failures) - SHOWN} more; mbsim sweep status {folder} --json lists all")
+
+
+def _time(seconds: float) -> str:
+    if seconds < 1:
+        return f"{1000 * seconds:.3g} ms"
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{seconds / 3600:.3g} h"
+
+
+def _size(count: float) -> str:
+    units = ["B", "kB", "MB", "GB", "TB"]
+    while count >= 1000 and len(units) > 1:
+        count, units = count / 1000, units[1:]
+    return f"{count:.3g} {units[0]}"

@@ -1,0 +1,166 @@
+"""All cases of a study in one HDF5 file, with labelled axes."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import h5py
+import numpy as np
+
+from mbsim_cli.errors import InputOutputError
+from mbsim_cli.files import open_regular
+from mbsim_cli.io.format import FormatError, attribute
+from mbsim_cli.io.layout import component_axis
+from mbsim_cli.io.quarantine import fault_of
+from mbsim_cli.io.sink import Sink
+from mbsim_cli.io.skeleton import TEXT, attach, set_unit
+from mbsim_cli.io.target import HDF5, replaced
+from mbsim_cli.model.units import quotient
+
+FORMAT, VERSION = "mbsim-study", 1
+_COMPRESSED = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
+
+
+@dataclass(frozen=True)
+class StudyTable:
+    """N cases of v varied parameters: k objectives with derivatives by p parameters; names go with their units."""
+
+    varied: Mapping[str, str]
+    objectives: Mapping[str, str]
+    parameters: Mapping[str, str]
+    design: np.ndarray  # (N, v)
+    results: np.ndarray  # (N, k), NaN of cases that are not done
+    gradients: np.ndarray  # (N, k, p)
+    status: np.ndarray  # (N,) exit code of each case, -1 where it is missing
+    seconds: np.ndarray  # (N,)
+    reasons: Sequence[str]  # (N,) why a case failed, and what it warned of
+    attributes: Mapping[str, str | int] = field(default_factory=dict)
+    plan: str = ""
+
+
+class Track(NamedTuple):
+    """What sensors showed in one case."""
+
+    case: int
+    time: np.ndarray  # (T,) s
+    record: np.ndarray  # (T, w), sensors side by side
+
+
+@dataclass(frozen=True)
+class Tracks:
+    """Tracks of many cases, given anew with every call of ``each``; of sensors the labels of components, and units."""
+
+    sensors: Mapping[str, tuple[Sequence[str], str]]
+    each: Callable[[], Iterable[Track]]
+
+
+def write_study(target: Path, table: StudyTable, tracks: Tracks | None = None) -> None:
+    """Write a study, in the place of an earlier one; raises InputOutputError."""
+    with replaced(target, is_own=is_study) as path:
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            sink = Sink(handle)
+            with h5py.File(sink, "w", track_order=True) as file:
+                _fill(file, table)
+                if tracks is not None:
+                    _store(file, tracks, len(table.design))
+            if sink.error is not None:
+                raise sink.error
+        except (RuntimeError, ValueError) as error:
+            raise InputOutputError(f"cannot write {target}: {error}") from error
+        finally:
+            os.close(handle)
+
+
+def is_study(path: Path) -> bool:
+    """Whether a file is a collected study."""
+    try:
+        with open_regular(path) as file:
+            return file.read(8) == HDF5 and not fault_of(path, _require_study)
+    except OSError:
+        return False
+
+
+def _require_study(path: Path) -> None:
+    with h5py.File(path, "r", locking="best-effort") as file:
+        if attribute(file, "format") != FORMAT:
+            raise FormatError
+
+
+def _fill(file: h5py.File, table: StudyTable) -> None:
+    file.attrs.update({"format": FORMAT, "format_version": VERSION} | dict(table.attributes))
+    file.create_dataset("case", data=np.arange(len(table.design))).make_scale("case")
+    for name, units in (("varied", table.varied), ("objective", table.objectives), ("parameter", table.parameters)):
+        if units:
+            file.create_dataset(name, data=list(units), dtype=TEXT).make_scale(name)
+    _add(file, "design", table.design, ("case", "varied"))
+    _units(file, "design", list(table.varied.values()), ("varied",))
+    _add(file, "status", table.status, ("case",))
+    _add(file, "seconds", table.seconds, ("case",))
+    set_unit(file["seconds"], "s")
+    attach(file.create_dataset("reason", data=list(table.reasons), dtype=TEXT), ("case",))
+    if table.objectives:
+        _add(file, "result", table.results, ("case", "objective"))
+        _units(file, "result", list(table.objectives.values()), ("objective",))
+    if table.objectives and table.parameters:
+        _add(file, "gradient", table.gradients, ("case", "objective", "parameter"))
+        quotients = [[quotient(unit, by) for by in table.parameters.values()] for unit in table.objectives.values()]
+        _units(file, "gradient", quotients, ("objective", "parameter"))
+    file.create_dataset("meta/plan", data=table.plan, dtype=TEXT)
+
+
+def _add(file: h5py.File, name: str, values: np.ndarray, axes: tuple[str, ...]) -> None:
+    attach(file.create_dataset(name, data=values, **_COMPRESSED), axes)
+
+
+def _units(file: h5py.File, name: str, units: Sequence, axes: tuple[str, ...]) -> None:
+    """Units of what a dataset holds, along its last axes."""
+    attach(file.create_dataset(f"{name}_unit", data=np.array(units, dtype=object), dtype=TEXT), axes)
+
+
+def _store(file: h5py.File, tracks: Tracks, cases: int) -> None:
+    """Store what sensors showed: along the time where all cases have the same instants, else along their number."""
+    times = [track.time for track in tracks.each()]
+    longest = max(times, key=len, default=np.zeros(0))
+    common = all(np.array_equal(time, longest) for time in times)
+    axis = "time" if common else "instant"
+    file.create_dataset(axis, data=longest if common else np.arange(len(longest))).make_scale(axis)
+    if common:
+        set_unit(file["time"], "s")
+    else:
+        _growing(file, "sensors/time", (cases, len(longest)), ("case", axis), "s")
+    places = dict(_places(tracks.sensors))
+    for name, (components, unit) in tracks.sensors.items():
+        shape = (cases, len(longest), len(components))
+        _growing(file, f"sensors/{name}", shape, ("case", axis, _axis(file, name, tuple(components))), unit)
+    for track in tracks.each():
+        count = len(track.time)
+        if not common:
+            file["sensors/time"][track.case, :count] = track.time
+        for name, columns in places.items():
+            file[f"sensors/{name}"][track.case, :count] = track.record[:, columns]
+
+
+def _places(sensors: Mapping[str, tuple[Sequence[str], str]]) -> Iterator[tuple[str, slice]]:
+    first = 0
+    for name, (components, _) in sensors.items():
+        yield name, slice(first, first + len(components))
+        first += len(components)
+
+
+def _axis(file: h5py.File, sensor: str, components: tuple[str, ...]) -> str:
+    """Axis along what a sensor shows."""
+    name = component_axis(sensor, components)
+    if name not in file:
+        file.create_dataset(name, data=list(components), dtype=TEXT).make_scale(name)
+    return name
+
+
+def _growing(file: h5py.File, name: str, shape: tuple[int, ...], axes: tuple[str, ...], unit: str) -> None:
+    """An empty dataset with a chunk for each case; cases that are never written are NaN."""
+    chunks = (1, *(max(1, length) for length in shape[1:]))
+    dataset = file.create_dataset(name, shape, "f8", chunks=chunks, fillvalue=np.nan, **_COMPRESSED)
+    attach(dataset, axes)
+    set_unit(dataset, unit)

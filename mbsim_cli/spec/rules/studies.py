@@ -1,0 +1,160 @@
+"""Studies: parameters that exist and may vary, ranges that make sense, something to keep."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from mbsim_cli.spec.messages import Path, path_of
+from mbsim_cli.spec.model_file import ModelFile
+from mbsim_cli.spec.number import Number
+from mbsim_cli.spec.review import Review
+from mbsim_cli.spec.rules.numbers import walk
+from mbsim_cli.spec.source import join
+from mbsim_cli.spec.studies import Cloud, Range, Steps, Study
+from mbsim_cli.spec.syntax import ExpressionError
+
+MOST_CASES = 10_000_000
+
+
+class Fault(NamedTuple):
+    """What is wrong below the path of a study."""
+
+    path: Path
+    message: str
+    hint: str | None = None
+    key: bool = False
+
+
+def check(review: Review) -> None:
+    """Report what no study can be made of."""
+    for name, study in review.model.study.items():
+        if review.intact("study", name):
+            for fault in faults(review, study):
+                review.report(("study", name, *fault.path), fault.message, fault.hint, key=fault.key)
+
+
+def faults(review: Review, study: Study) -> Iterator[Fault]:
+    """Yield what is wrong with a study of the model under review."""
+    stated = study.stated(study.kind)
+    if study.kind in ("grid", "zip"):
+        yield from _axes(review, study.kind, stated)
+    elif study.kind == "list":
+        for index, case in enumerate(stated):
+            yield from _known(review, ("list", index), case)
+    elif study.kind == "csv":
+        for place in ("columns", "scale"):
+            yield from _known(review, ("csv", place), getattr(stated, place))
+        for name, factor in stated.scale.items():
+            if review.value(factor) == 0.0:
+                yield Fault(("csv", "scale", name), "must not be zero")
+    else:
+        yield from _cloud(review, study.kind, stated)
+    yield from _kept(review, study.keep)
+
+
+def _known(review: Review, path: Path, names: Any, key: bool = True) -> Iterator[Fault]:
+    """Names of parameters, as keys of a mapping or as entries of a list."""
+    known = review.names("parameters")
+    for index, name in enumerate(names):
+        if name in known or review.lost("parameters"):
+            continue
+        place = (*path, name if key else index)
+        if name in review.names("constants"):
+            yield Fault(place, f"{name!r} is a constant, and studies vary parameters", "make it a parameter", key)
+        else:
+            yield Fault(place, f"unknown parameter {name!r}", review.suggest(name, known), key)
+
+
+def _axes(review: Review, kind: str, axes: Mapping[str, Any]) -> Iterator[Fault]:
+    yield from _known(review, (kind,), axes)
+    lengths = {name: axis.count if isinstance(axis, Steps) else len(axis) for name, axis in axes.items()}
+    for name, axis in axes.items():
+        if isinstance(axis, Steps):
+            yield from _range(review, (kind, name), axis)
+        elif not axis:
+            yield Fault((kind, name), "needs one value at least")
+    first = next(iter(lengths))
+    if kind == "zip":
+        for name, length in lengths.items():
+            if length != lengths[first]:
+                message = f"{length} values stand beside the {lengths[first]} of {first!r}"
+                yield Fault((kind, name), message, "a zip needs as many of each parameter; a grid combines them", True)
+        return
+    cases = 1
+    for length in lengths.values():
+        cases *= length
+    if cases > MOST_CASES:
+        yield Fault(
+            (kind,), f"{cases:.3g} cases are more than {MOST_CASES:.0e}", "a sobol fills space with fewer", True
+        )
+
+
+def _cloud(review: Review, kind: str, cloud: Cloud) -> Iterator[Fault]:
+    path: Path = (kind, "parameters")
+    listed = not isinstance(cloud.parameters, dict)
+    yield from _known(review, path, cloud.parameters, key=not listed)
+    if not cloud.parameters:
+        yield Fault(path, "needs one parameter at least")
+    for index, name in enumerate(cloud.parameters):
+        if not listed:
+            yield from _range(review, (*path, name), cloud.parameters[name])
+        elif name in cloud.parameters[:index]:
+            yield Fault((*path, index), f"{name!r} stands twice")
+        elif name in review.model.parameters and review.intact("parameters", name):
+            yield from _bounded(review, (*path, index), name)
+
+
+def _bounded(review: Review, path: Path, name: str) -> Iterator[Fault]:
+    bounds = review.model.parameters[name].bounds
+    if bounds is None:
+        hint = f"give it bounds, or state its range here: parameters: {{{name}: {{from: ..., to: ...}}}}"
+        yield Fault(path, f"parameter {name!r} has no bounds that it could vary within", hint)
+        return
+    values = review.vector(bounds)
+    if values is not None and values[0] == values[1]:
+        yield Fault(path, f"the bounds of parameter {name!r} leave it nothing to vary within")
+
+
+def _range(review: Review, path: Path, stated: Range) -> Iterator[Fault]:
+    ends = [(key, review.value(number)) for key, number in (("from", stated.from_), ("to", stated.to))]
+    for key, value in ends:
+        if stated.scale == "log" and value is not None and value <= 0.0:
+            yield Fault((*path, key), f"must be greater than zero on a log scale, is {value:g}")
+    if ends[0][1] is not None and ends[0][1] == ends[1][1]:
+        yield Fault((*path, "to"), "must differ from the first value")
+
+
+def _kept(review: Review, keep: str | list[str]) -> Iterator[Fault]:
+    names = [*review.names("objectives"), *review.names("sensors")]
+    lost = review.lost("objectives") or review.lost("sensors")
+    if keep == "objectives" and not review.names("objectives") and not lost:
+        hint = "keep: sensors keeps what sensors show"
+        yield Fault(("keep",), "there are no objectives that a study could keep", hint, True)
+    if keep == [] or (keep == "sensors" and not names and not lost):
+        yield Fault(("keep",), "keeps nothing", "name objectives or sensors", True)
+    for index, name in enumerate(keep if isinstance(keep, list) else ()):
+        if name not in names and not lost:
+            yield Fault(("keep", index), f"unknown objective or sensor {name!r}", review.suggest(name, names))
+
+
+def study_of(model: ModelFile, stated: Mapping[str, Any]) -> tuple[Study | None, list[str]]:
+    """A study that stands in no file, and what is wrong with it, in sentences."""
+    try:
+        study = Study.model_validate(dict(stated))
+    except ValidationError as error:
+        return None, [f"{join(path_of(entry['loc']))}: {entry['msg']}" for entry in error.errors(include_url=False)]
+    review = Review(model, model.source, set())
+    found = [*faults(review, study), *_numbers(review, study)]
+    return study, [
+        f"{join(fault.path)}: {fault.message}" + (f"; {fault.hint}" if fault.hint else "") for fault in found
+    ]
+
+
+def _numbers(review: Review, study: Study) -> Iterator[Fault]:
+    """Numbers without a value; those of a file are judged with all others of it."""
+    for path, number in walk(study, (), Number):
+        try:
+            review.model.expressions.value(number)
+        except ExpressionError as error:
+            yield Fault(path, error.message, error.hint)

@@ -1,0 +1,156 @@
+"""From a model file and the words of a study to its plan and its cases."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import mbsim_cli
+from mbsim_cli.errors import UsageError
+from mbsim_cli.io.provenance import platform_facts, storable
+from mbsim_cli.model.units import in_words
+from mbsim_cli.study.assembling import build, load, method_of
+from mbsim_cli.study.automatic_step import is_automatic
+from mbsim_cli.study.settings import Settings
+from mbsim_cli.study.sweep.cases_file import columns_of
+from mbsim_cli.study.sweep.design import Design, design_of
+from mbsim_cli.study.sweep.identity import content_hash, file_hash
+from mbsim_cli.study.sweep.study_plan import Column, StudyPlan
+
+
+class Wanted(NamedTuple):
+    """A study as it was asked for: one of the file by its name, or one that is ``stated`` as in a file."""
+
+    name: str | None = None
+    stated: Mapping[str, Any] | None = None
+    keep: str | None = None
+    method: str | None = None
+
+
+def plan_study(path: Path, wanted: Wanted, settings: Settings, command: str) -> tuple[StudyPlan, np.ndarray]:
+    """The plan and the values (N, v) of its cases; raises ModelError, UsageError and InputOutputError."""
+    model_file = load(os.path.abspath(path), settings)
+    name, study = _study(model_file, wanted)
+    folder = Path(model_file.source.file).parent
+    cases = Path.cwd() if wanted.stated else folder
+    design = design_of(study, model_file, lambda stated: columns_of(stated, cases, model_file.parameters))
+    settings = replace(settings, method=wanted.method or study.sensitivity or method_of(model_file, settings))
+    _require_one_step(model_file, settings)
+    if settings.method == "fd":
+        raise UsageError("a study differentiates by ddm, not by differences; give --sensitivity ddm or none")
+    _require_free(design, settings)
+    assembled = build(model_file, settings, None if settings.method != "none" else [])
+    objectives, sensors = _kept(model_file, assembled, wanted.keep or study.keep)
+    source = model_file.source
+    tables = {os.path.relpath(table, folder): file_hash(table) for table in source.tables}
+    choices = asdict(settings) | {"tables": tables, "overrides": dict(settings.overrides)}
+    plan = StudyPlan(
+        study=name,
+        sampler={"kind": study.kind, "stated": _plain(study.stated(study.kind))},
+        cases=len(design.values),
+        varied=[Column(name, model_file.parameters[name].unit) for name in design.names],
+        objectives=objectives,
+        parameters=[Column(p.name, p.unit) for p in assembled.parameters],
+        sensors=sensors,
+        content=content_hash(source.data(), choices),
+        folder=str(folder),
+        file=Path(source.file).name,
+        texts={os.path.relpath(file, folder): text for file, text in source.texts.items()},
+        tables=tables,
+        settings=asdict(settings) | {"overrides": dict(settings.overrides)},
+        command=storable(command),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        mbsim_version=mbsim_cli.__version__,
+        platform=platform_facts(),
+    )
+    return plan, design.values
+
+
+def check_tables(plan: StudyPlan) -> None:
+    """Raise UsageError where a file of numbers that the model reads has changed since it was planned."""
+    for name, known in plan.tables.items():
+        path = Path(plan.folder, name)
+        if file_hash(path) != known:
+            raise UsageError(f"{path} has changed since the study was planned, and the model reads it")
+
+
+def _study(model_file: Any, wanted: Wanted) -> tuple[str, Any]:
+    """Name and description of the study that is meant."""
+    studies = model_file.study
+    if wanted.stated is not None:
+        if wanted.name is not None:
+            raise UsageError("a study of the file has its own cases; leave out its name, or --csv and --grid")
+        return "", _stated(model_file, wanted.stated)
+    known = ", ".join(studies)
+    if wanted.name is None:
+        if len(studies) == 1:
+            return next(iter(studies.items()))
+        what = f"the model states several studies: name one of {known}" if studies else "the model states no study"
+        raise UsageError(what + ("" if studies else "; add a section study, or give --grid or --csv"))
+    if wanted.name not in studies:
+        from mbsim_cli.spec.suggestions import suggest
+
+        hint = suggest(wanted.name, studies)
+        raise UsageError(f"unknown study {wanted.name!r}" + (f"; {hint}" if hint else ""))
+    return wanted.name, studies[wanted.name]
+
+
+def _stated(model_file: Any, stated: Mapping[str, Any]) -> Any:
+    """A study of the command line, judged as one of the file is."""
+    from mbsim_cli.spec.rules.studies import study_of
+
+    study, wrong = study_of(model_file, stated)
+    if wrong:
+        raise UsageError("; ".join(wrong))
+    return study
+
+
+def _require_one_step(model_file: Any, settings: Settings) -> None:
+    if is_automatic(model_file, settings):
+        raise UsageError("a study takes one step for all cases; give --step, which mbsim run --step auto finds")
+
+
+def _require_free(design: Design, settings: Settings) -> None:
+    for name in design.names:
+        if name in settings.overrides:
+            raise UsageError(f"-p {name} has no effect: {name!r} varies in the study")
+
+
+def _kept(model_file: Any, assembled: Any, keep: str | Sequence[str]) -> tuple[list[Column], list[Column]]:
+    """Objectives and sensors that are kept."""
+    named = keep if not isinstance(keep, str) else None
+    objectives = [
+        Column(objective.name, objective.unit)
+        for objective in assembled.objectives
+        if named is None or objective.name in named
+    ]
+    if keep == "objectives":
+        return objectives, []
+    names = assembled.problem.names
+    sensors = [
+        Column(shown, in_words([unit] if isinstance(unit, str) else unit), tuple(components))
+        for shown, unit, components in zip(names.sensors, names.sensor_units, names.sensor_components, strict=True)
+        if shown in assembled.sensor_rows and (named is None or _is_named(shown, named))
+    ]
+    return objectives, sensors
+
+
+def _is_named(shown: str, names: Sequence[str]) -> bool:
+    """Whether what is shown, such as the force of a reaction, belongs to a sensor that is named."""
+    return shown in names or shown.partition(".")[0] in names
+
+
+def _plain(stated: Any) -> Any:
+    """What a study states, as plain data."""
+    if isinstance(stated, Mapping):
+        return {name: _plain(entry) for name, entry in stated.items()}
+    if isinstance(stated, list):
+        return [_plain(entry) for entry in stated]
+    if hasattr(stated, "model_dump"):
+        return stated.model_dump(by_alias=True, exclude_unset=True)
+    literal = getattr(stated, "literal", stated)
+    return stated.text if literal is None else literal

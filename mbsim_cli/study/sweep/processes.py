@@ -1,0 +1,194 @@
+"""Cases by processes of this machine, each of which assembles the model once."""
+
+import signal
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.errors import InputOutputError, MbsimError
+from mbsim_cli.study.listener import Listener
+from mbsim_cli.study.sweep.computing import Case, Computed, Evaluator
+from mbsim_cli.study.sweep.outcomes import LOST, TIMEOUT, Row
+
+TICK = 0.1  # s between two looks at signals and clocks
+AHEAD = 2  # cases that a worker has: one to compute, and one to go on with
+STARTS = 3  # that may fail one after another
+_IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)  # its parent ends a worker
+_READY, _SAID, _REFUSED, _COMPUTED = "ready", "said", "refused", "computed"
+Start = Callable[[Listener], Evaluator]
+
+
+class Processes:
+    """So many workers; ``start`` runs in each of them, and what it returns computes cases.
+
+    A worker that dies, or takes more than ``timeout`` seconds for a case, is replaced.
+    """
+
+    def __init__(self, start: Start, count: int, listener: Listener, timeout: float | None = None):
+        self._start, self._count, self._listener, self._timeout = start, count, listener, timeout
+        self._team: list[_Worker] = []
+        self._failed_starts = 0
+
+    def compute(self, waiting: deque[Case]) -> Generator[Computed, None, None]:
+        """Yield the cases as they are computed."""
+        try:
+            while waiting or any(worker.cases for worker in self._team):
+                self._give(waiting)
+                ready = wait([worker.connection for worker in self._team], TICK)
+                for worker in [worker for worker in self._team if worker.connection in ready]:
+                    yield from self._heard(worker, waiting)
+                for worker in [worker for worker in self._team if worker.is_late(self._timeout)]:
+                    yield _lost(worker.cases.popleft(), TIMEOUT, f"took more than {self._timeout:g} s")
+                    self._dismiss(worker, waiting)
+                self._listener.poll()
+        finally:
+            for worker in self._team:
+                worker.end()
+            self._team.clear()
+
+    def _give(self, waiting: deque[Case]) -> None:
+        """Have enough workers, and keep each in work."""
+        busy = sum(bool(worker.cases) for worker in self._team)
+        while len(self._team) < min(self._count, busy + len(waiting)):
+            self._team.append(_Worker(self._start))
+        for depth in range(1, AHEAD + 1):  # all get a first case before any gets a second
+            for worker in self._team:
+                if waiting and len(worker.cases) < depth:
+                    worker.give(waiting.popleft())
+
+    def _heard(self, worker: "_Worker", waiting: deque[Case]) -> Iterator[Computed]:
+        try:
+            message, content = worker.connection.recv()
+        except (EOFError, OSError):
+            yield from self._died(worker, waiting)
+            return
+        if message == _REFUSED:
+            raise _refusal(*content)
+        if message == _SAID:
+            self._listener.say(content)
+            return
+        worker.begin()
+        self._failed_starts = 0
+        if message == _COMPUTED:
+            worker.cases.popleft()
+            yield content
+
+    def _died(self, worker: "_Worker", waiting: deque[Case]) -> Iterator[Computed]:
+        """A case that was begun is lost with its worker; one that only waited is not."""
+        worker.end()
+        if worker.is_ready and worker.cases:
+            yield _lost(worker.cases.popleft(), LOST, f"its worker died ({worker.death})")
+        elif not worker.is_ready:
+            self._failed_starts += 1
+            if self._failed_starts >= STARTS:
+                raise InputOutputError(f"workers die at their start ({worker.death}); is there enough memory?")
+        self._dismiss(worker, waiting)
+
+    def _dismiss(self, worker: "_Worker", waiting: deque[Case]) -> None:
+        """Do without a worker; others take over what it had not begun."""
+        worker.end()
+        waiting.extendleft(reversed(worker.cases))
+        self._team.remove(worker)
+
+
+class _Worker:
+    """A process and what it has to do."""
+
+    def __init__(self, start: Start):
+        context = get_context("spawn")
+        self.connection, there = context.Pipe()
+        self._process = context.Process(target=_work, args=(start, there), daemon=True)
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _IGNORED)  # until it ignores them, in a moment
+        try:
+            self._process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        there.close()
+        self.cases: deque[Case] = deque()
+        self.is_ready = False
+        self._begun = monotonic()
+
+    def give(self, case: Case) -> None:
+        """Send a case; where the process is dead, the next look at its connection tells."""
+        self.cases.append(case)
+        _send(self.connection, case)
+
+    def begin(self) -> None:
+        """Start the clock of the next case."""
+        self.is_ready, self._begun = True, monotonic()
+
+    def is_late(self, timeout: float | None) -> bool:
+        """Whether the case in hand takes too long."""
+        running = self.is_ready and bool(self.cases)
+        return timeout is not None and running and monotonic() - self._begun > timeout
+
+    @property
+    def death(self) -> str:
+        """What ended it."""
+        code = self._process.exitcode or 0
+        return f"signal {-code}" if code < 0 else f"exit code {code}"
+
+    def end(self) -> None:
+        """End it, whatever it does: nothing but its answer would be lost."""
+        self.connection.close()
+        self._process.join(0.0)
+        if self._process.exitcode is None:
+            self._process.kill()
+            self._process.join()
+
+
+def _work(start: Start, connection: Connection) -> None:
+    """What a worker does until its parent is gone."""
+    for number in _IGNORED:
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _IGNORED)
+    try:
+        evaluator = start(_Forwarding(connection))
+    except MbsimError as error:
+        _send(connection, (_REFUSED, (str(error), error.exit_code)))
+        return
+    going_on = _send(connection, (_READY, None))
+    while going_on:
+        try:
+            case = connection.recv()
+        except (EOFError, OSError):
+            return
+        going_on = _send(connection, (_COMPUTED, evaluator(case)))
+
+
+def _send(connection: Connection, message: Any) -> bool:
+    """Whether there was someone to be told."""
+    try:
+        connection.send(message)
+        return True
+    except OSError:
+        return False
+
+
+class _Forwarding(Listener):
+    """Passes sentences on to the parent."""
+
+    def __init__(self, connection: Connection):
+        self._connection = connection
+
+    def say(self, sentence: str) -> None:
+        """Send it."""
+        _send(self._connection, (_SAID, sentence))
+
+    warn = say
+
+
+def _refusal(sentence: str, exit_code: int) -> MbsimError:
+    """What a worker could not start for; errors with issues do not travel between processes."""
+    error = MbsimError(sentence)
+    error.exit_code = exit_code
+    return error
+
+
+def _lost(case: Case, status: int, sentence: str) -> Computed:
+    return Computed(Row(case.number, case.identity, status, 0.0, np.zeros(0), {"failure": sentence}))

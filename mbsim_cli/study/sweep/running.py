@@ -1,0 +1,90 @@
+"""A study from its folder: what is missing is computed, and all is collected where nothing is missing any more."""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+from mbsim_cli.errors import InputOutputError
+from mbsim_cli.study.listener import Listener
+from mbsim_cli.study.sweep.collecting import collect
+from mbsim_cli.study.sweep.computing import Case, Workers
+from mbsim_cli.study.sweep.evaluating import CaseEvaluator
+from mbsim_cli.study.sweep.forecast import forecast
+from mbsim_cli.study.sweep.in_process import InProcess
+from mbsim_cli.study.sweep.ledger import Ledger, ledger_of
+from mbsim_cli.study.sweep.planning import check_tables
+from mbsim_cli.study.sweep.shards import Shard
+from mbsim_cli.study.sweep.study_folder import StudyFolder
+from mbsim_cli.study.sweep.summary import summary_of
+from mbsim_cli.study.sweep.sweeping import Limits, Tally, cases_of, sweep
+
+
+@dataclass(frozen=True)
+class Way:
+    """How cases are computed: by so many processes of this machine, or on a cluster."""
+
+    workers: int = 1
+    timeout: float | None = None  # s, of a case
+    cluster: str | None = None  # address of a Dask scheduler
+
+
+def run_study(
+    folder: StudyFolder, shard: Shard, way: Way, limits: Limits, listener: Listener, *, failed: bool = False
+) -> dict[str, Any]:
+    """Compute the missing cases of a shard, with those that ``failed`` by themselves if so wanted; return the summary.
+
+    Raises what ``sweep`` raises; rows that are written by then stay.
+    """
+    begun = perf_counter()
+    ledger = ledger_of(folder)
+    check_tables(ledger.plan)
+    cases = cases_of(ledger, shard, failed=failed)
+    tally = Tally()
+    if cases:
+        workers = workers_of(ledger, cases, way, listener)
+        tally = sweep(folder, cases, shard, workers, limits, listener, keeps=ledger.plan.keeps)
+        ledger = ledger_of(folder)
+    report = summary_of(ledger) | {
+        "folder": str(folder),
+        "shard": str(shard),
+        "computed": tally.by_status.total(),
+        "computed_seconds": tally.seconds,
+        "wall_seconds": perf_counter() - begun,
+        "collected": None,
+    }
+    if not report["missing"]:
+        report["collected"] = str(collect(folder, ledger))
+    return report
+
+
+def workers_of(ledger: Ledger, cases: Sequence[Case] | deque[Case], way: Way, listener: Listener) -> Workers:
+    """Who computes the cases: this process where one worker is enough and no clock can stop it."""
+    start = partial(CaseEvaluator, ledger.plan)
+    if way.cluster is not None:
+        from mbsim_cli.study.sweep.cluster import Cluster
+
+        return Cluster(way.cluster, start, listener)
+    count = min(way.workers, len(cases))
+    if count == 1 and way.timeout is None:
+        return InProcess(start(listener))
+    from mbsim_cli.study.sweep.processes import Processes
+
+    return Processes(start, count, listener, way.timeout)
+
+
+def forecast_study(folder: StudyFolder, shard: Shard, way: Way, listener: Listener) -> dict[str, Any]:
+    """Compute a few cases of what is missing, and say what all of them will take; no row of them is kept."""
+    ledger = ledger_of(folder)
+    check_tables(ledger.plan)
+    cases = cases_of(ledger, shard, failed=False)
+    if not cases:
+        raise InputOutputError(f"nothing is missing of the study in {folder}")
+    begun = perf_counter()
+    evaluator = CaseEvaluator(ledger.plan, listener)
+    start = perf_counter() - begun
+    found = forecast(ledger.plan, cases, evaluator, start, way.workers, listener)
+    folder.foretell(found.report)
+    return {"folder": str(folder), "study": ledger.plan.study} | found.report

@@ -1,0 +1,95 @@
+"""Job scripts: a study in shards, as an array of SLURM or side by side on one machine."""
+
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mbsim_cli.io.target import replaced
+from mbsim_cli.study.sweep.study_folder import SCRIPT, StudyFolder
+
+_MARGIN = 1.5  # on the time that a forecast gives
+_SHORTEST = 600  # s that a job asks for at least
+
+_FIRST = "#!/usr/bin/env bash\n# Computes the study in "
+_SLURM = """\
+#!/usr/bin/env bash
+# Computes the study in {folder}: sbatch {script}
+# Submitted again it goes on where it ended. When all is done: {mbsim} sweep collect {folder}
+#SBATCH --job-name={name}
+#SBATCH --array=1-{shards}
+#SBATCH --ntasks=1
+#SBATCH --cpus-per-task={workers}
+#SBATCH --time={time}
+set -euo pipefail
+exec {mbsim} sweep {folder} --shard "${{SLURM_ARRAY_TASK_ID:?is set by sbatch}}/{shards}" -j {workers} --quiet
+"""
+
+_PARALLEL = """\
+#!/usr/bin/env bash
+# Computes the study in {folder}, {shards} processes at a time: bash {script}
+# Called again it goes on where it ended. Uses GNU parallel where it is installed, else xargs.
+set -euo pipefail
+shard() {{
+  {mbsim} sweep {folder} --shard "$1/{shards}" -j {workers} --quiet
+}}
+export -f shard
+if command -v parallel > /dev/null; then
+  seq 1 {shards} | parallel --jobs {shards} shard
+else
+  seq 1 {shards} | xargs -P {shards} -I '{{}}' bash -c 'shard {{}}'
+fi
+exec {mbsim} sweep collect {folder} --quiet
+"""
+TEMPLATES = {"slurm": _SLURM, "parallel": _PARALLEL}
+
+
+def write_script(kind: str, folder: StudyFolder, target: Path | None, shards: int, workers: int) -> Path:
+    """Write a script, by default into the folder, with the time limit that a forecast gives; return its path."""
+    script = target or folder.path / SCRIPT
+    plan = folder.plan()
+    text = job_script(kind, folder.path, script, plan.study, shards, workers, folder.forecasted())
+    with replaced(script, is_own=_is_script) as path:
+        path.write_text(text, encoding="utf-8")
+        path.chmod(0o755)
+    return script
+
+
+def _is_script(path: Path) -> bool:
+    """Whether a file is a job script of ours."""
+    try:
+        return path.read_text(encoding="utf-8").startswith(_FIRST)
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def job_script(
+    kind: str, folder: Path, script: Path, name: str, shards: int, workers: int, forecast: Mapping[str, Any] | None
+) -> str:
+    """A script that computes all shards, each with so many workers."""
+    words = {
+        "folder": shlex.quote(str(folder.resolve())),
+        "script": shlex.quote(str(script)),
+        "mbsim": program(),
+        "name": shlex.quote(f"mbsim-{name}" if name else "mbsim"),
+        "shards": shards,
+        "workers": workers,
+        "time": _time(forecast, shards * workers),
+    }
+    return TEMPLATES[kind].format(**words)
+
+
+def program() -> str:
+    """What starts this very mbsim from a shell."""
+    beside = Path(sys.executable).with_name("mbsim")
+    return shlex.quote(str(beside)) if beside.is_file() else f"{shlex.quote(sys.executable)} -m mbsim_cli.cli.app"
+
+
+def _time(forecast: Mapping[str, Any] | None, workers: int) -> str:
+    """Time limit of a job as SLURM reads it, a day where nothing is known."""
+    if forecast is None:
+        return "1-00:00:00"
+    seconds = forecast["start_seconds"] + forecast["case_seconds"] * -(-forecast["cases"] // workers)
+    minutes = round(max(_SHORTEST, _MARGIN * seconds)) // 60 + 1
+    return f"{minutes // 60}:{minutes % 60:02d}:00"

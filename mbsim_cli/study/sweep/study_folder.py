@@ -1,0 +1,155 @@
+"""The folder of a study: its plan, its samples, and two files of each shard."""
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.errors import InputOutputError, UsageError
+from mbsim_cli.io.target import replaced
+from mbsim_cli.study.sweep.shards import Shard
+from mbsim_cli.study.sweep.study_plan import StudyPlan, read_plan
+
+PLAN, SAMPLES, COLLECTED, FORECAST, SCRIPT = "plan.json", "samples.npy", "study.h5", "forecast.json", "job.sh"
+ROWS, KEPT = ".rows", ".kept"
+_FIXED = ("content", "varied", "objectives", "parameters", "sensors")
+_CHANGED = {
+    "content": "the model, or an option of its analysis, has changed",
+    "varied": "other parameters vary",
+}
+
+
+class StudyFolder:
+    """A folder by its path; nothing is read or written until it is asked for."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    @property
+    def is_planned(self) -> bool:
+        """Whether it holds a plan."""
+        return (self.path / PLAN).is_file()
+
+    @property
+    def collected(self) -> Path:
+        """The file that all rows are collected in."""
+        return self.path / COLLECTED
+
+    def foretell(self, report: Mapping[str, Any]) -> None:
+        """Store what the study is expected to take."""
+        with replaced(self.path / FORECAST, force=True) as path:
+            path.write_text(json.dumps(dict(report), indent=1) + "\n", encoding="utf-8")
+
+    def forecasted(self) -> dict[str, Any] | None:
+        """What the study is expected to take; None where nobody has tried."""
+        try:
+            return json.loads((self.path / FORECAST).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+
+    def rows(self, shard: Shard) -> Path:
+        """The rows of a shard."""
+        return self.path / (shard.stem + ROWS)
+
+    def kept(self, shard: Shard) -> Path:
+        """What a shard keeps of its cases beside rows."""
+        return self.path / (shard.stem + KEPT)
+
+    def files(self, suffix: str) -> list[Path]:
+        """Files of all shards, in an order that does not change."""
+        return sorted(self.path.glob(f"shard-*-of-*{suffix}"))
+
+    def plan(self) -> StudyPlan:
+        """The plan; raises InputOutputError."""
+        path = self.path / PLAN
+        try:
+            return read_plan(path.read_text(encoding="utf-8"), path)
+        except FileNotFoundError:
+            raise InputOutputError(f"{self} holds no study; mbsim sweep MODEL.yaml -o {self} begins one") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputOutputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+
+    def values(self, plan: StudyPlan) -> np.ndarray:
+        """Values (N, v) of the varied parameters; raises InputOutputError."""
+        path = self.path / SAMPLES
+        try:
+            values = np.load(path, allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise InputOutputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+        wanted = (plan.cases, len(plan.varied))
+        if values.dtype != np.float64 or values.ndim != 2 or values.shape[1:] != wanted[1:] or len(values) < wanted[0]:
+            raise InputOutputError(f"cannot read {path}: it does not hold the {plan.cases} cases of the plan")
+        return values[: plan.cases]
+
+    def adopt(self, plan: StudyPlan, values: np.ndarray, *, force: bool) -> StudyPlan:
+        """Store a plan, or go on with the one that is there: the same, or the same with fewer cases.
+
+        Another one is refused without ``force``, which removes what was computed by it.
+        """
+        self._make()
+        with self._locked():
+            if self.is_planned and not force:
+                return self._go_on(self.plan(), plan, values)
+            if self.is_planned:
+                self._clear()
+            self._store(plan, values)
+            return plan
+
+    def _make(self) -> None:
+        try:
+            self.path.mkdir(exist_ok=True)
+        except OSError as error:
+            raise InputOutputError(f"cannot make the folder {self}: {error.strerror}") from error
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Keep others from changing the plan meanwhile, where the file system has locks."""
+        handle = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            with contextlib.suppress(OSError):
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+    def _go_on(self, before: StudyPlan, plan: StudyPlan, values: np.ndarray) -> StudyPlan:
+        for name in _FIXED:
+            if getattr(before, name) != getattr(plan, name):
+                what = _CHANGED.get(name, f"other {name} are kept of each case")
+                raise UsageError(f"{what} since the study in {self} was planned; {self._advice}")
+        known = self.values(before)
+        if len(values) < len(known) or known.tobytes() != values[: len(known)].tobytes():
+            message = f"the {len(values)} cases do not begin with the {len(known)} of the study in {self}"
+            raise UsageError(f"{message}; {self._advice}")
+        if len(values) > len(known):
+            plan = replace(plan, created=before.created, platform=before.platform)
+            self._store(plan, values)
+            return plan
+        return before
+
+    @property
+    def _advice(self) -> str:
+        return f"name another folder, go on as planned by mbsim sweep {self}, or begin anew by --force"
+
+    def _store(self, plan: StudyPlan, values: np.ndarray) -> None:
+        with replaced(self.path / SAMPLES, force=True) as path, path.open("wb") as file:
+            np.save(file, np.ascontiguousarray(values, dtype=np.float64))
+        with replaced(self.path / PLAN, force=True) as path:
+            path.write_text(plan.text(), encoding="utf-8")
+
+    def _clear(self) -> None:
+        """Remove what an earlier plan has led to."""
+        for path in [*self.files(ROWS), *self.files(KEPT), self.collected, self.path / FORECAST]:
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                raise InputOutputError(f"cannot remove {path}: {error.strerror}") from error

@@ -1,0 +1,82 @@
+"""The plan of a study: everything that its rows depend on, and nothing that changes while they are computed."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mbsim_cli.errors import InputOutputError
+
+FORMAT, VERSION = "mbsim-study-plan", 1
+
+
+@dataclass(frozen=True)
+class Column:
+    """A number with a name and a unit; a sensor has labels of its components."""
+
+    name: str
+    unit: str = ""
+    components: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """What is computed; names of files are relative to ``folder``, that of the model file."""
+
+    study: str
+    sampler: Mapping[str, Any]  # how the cases were stated
+    cases: int
+    varied: Sequence[Column]
+    objectives: Sequence[Column]
+    parameters: Sequence[Column]  # that gradients are taken by
+    sensors: Sequence[Column]  # kept along time
+    content: str  # hash of all that a case depends on, beside its values
+    folder: str
+    file: str
+    texts: Mapping[str, str]
+    tables: Mapping[str, str]  # hashes of files of numbers
+    settings: Mapping[str, Any]  # that replace those of the file
+    command: str
+    created: str
+    mbsim_version: str
+    platform: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def path(self) -> Path:
+        """The model file."""
+        return Path(self.folder, self.file)
+
+    @property
+    def numbers(self) -> int:
+        """Numbers of a row: of each objective its value and its derivatives."""
+        return len(self.objectives) * (1 + len(self.parameters))
+
+    @property
+    def keeps(self) -> bool:
+        """Whether more than a row is kept of a case."""
+        return bool(self.sensors)
+
+    def text(self) -> str:
+        """The plan as it is stored."""
+        return json.dumps({"format": FORMAT, "format_version": VERSION} | asdict(self), indent=1) + "\n"
+
+
+_COLUMNS = ("varied", "objectives", "parameters", "sensors")
+
+
+def read_plan(text: str, where: Path) -> StudyPlan:
+    """The plan that a text holds; raises InputOutputError where it holds none."""
+    try:
+        data = json.loads(text)
+        if data.pop("format") != FORMAT:
+            raise ValueError("it is not the plan of a study")
+        if data.pop("format_version") != VERSION:
+            raise ValueError("another version of mbsim wrote it")
+        return StudyPlan(**data | {name: [_column(**entry) for entry in data[name]] for name in _COLUMNS})
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InputOutputError(f"cannot read the plan {where}: {error}") from error
+
+
+def _column(name: str, unit: str, components: Sequence[str]) -> Column:
+    return Column(name, unit, tuple(components))

@@ -1,0 +1,173 @@
+"""``mbsim sweep``: the cases that were asked for, with the numbers that single runs give, whoever computes them."""
+
+import csv
+import json
+
+import h5py
+import numpy as np
+import pytest
+import xarray
+
+from .conftest import PENDULUM
+
+STUDIES = """\
+study:
+  cloud:
+    sobol: {parameters: {L: {from: 0.5, to: 2}, k: {from: 1, to: 10, scale: log}}, count: 6, seed: 1}
+    keep: sensors
+  corners: {grid: {L: [0.5, 1], k: [1, 2, 3]}, sensitivity: none}
+  odd: {list: [{L: 1}, {L: -1}, {k: 1e300}, {k: 3}]}
+"""
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "m.yaml"
+    path.write_text(PENDULUM + STUDIES)
+    return path
+
+
+def opened(path):
+    with xarray.open_dataset(path, engine="h5netcdf") as data:
+        return data.load()
+
+
+def test_cases_are_what_single_runs_compute(mbsim, model, tmp_path):
+    done = mbsim("sweep", model, "cloud", "-o", "st")
+    assert done.code == 0 and "6 cases: 6 done" in done.err and done.out == ""
+    data = opened(tmp_path / "st" / "study.h5")
+    assert list(data.varied.values) == ["L", "k"] and (data.status == 0).all()
+    with h5py.File(tmp_path / "st" / "study.h5") as file:
+        angle = file["sensors/angle"][:]
+        assert file["sensors/angle"].attrs["unit"] == "rad" and len(file["time"]) == 51
+    for case in (0, 5):
+        values = [f"{name}={value!r}" for name, value in zip("Lk", data.design.values[case].tolist(), strict=True)]
+        run = mbsim("run", model, "-p", values[0], "-p", values[1], "--json").json["objectives"]["swing"]
+        np.testing.assert_allclose(data.result.sel(case=case, objective="swing"), run["value"], rtol=1e-12)
+        for name in "Lk":
+            found = data.gradient.sel(case=case, objective="swing", parameter=name)
+            np.testing.assert_allclose(found, run["gradient"][name], rtol=1e-10)
+        with h5py.File(tmp_path / "m.h5") as file:
+            np.testing.assert_allclose(file["sensors/angle"][:], angle[case], rtol=1e-10, atol=1e-12)
+    assert data.gradient_unit.sel(objective="swing", parameter="k").item() == "rad^2 s/(N m/rad)"
+    assert len(list((tmp_path / "st").iterdir())) == 5
+
+
+def test_the_same_command_runs_what_is_missing(mbsim, model, tmp_path):
+    first = mbsim("sweep", model, "corners", "-o", "whole", "--json").json
+    assert (first["computed"], first["missing"], first["done"]) == (6, 0, 6)
+    for index in (2, 1):
+        done = mbsim("sweep", model, "corners", "-o", "parts", "--shard", f"{index}/2", "--json").json
+        assert done["computed"] == 3 and bool(done["collected"]) == (index == 1)
+    again = mbsim("sweep", "parts", "--json").json
+    assert again["computed"] == 0 and again["objectives"] == first["objectives"]
+    a, b = (opened(tmp_path / name / "study.h5") for name in ("whole", "parts"))
+    assert a.result.values.tobytes() == b.result.values.tobytes() and "gradient" not in a
+
+
+def test_processes_give_the_same_bits(mbsim, model, tmp_path):
+    mbsim("sweep", model, "cloud", "-o", "one")
+    done = mbsim("sweep", model, "cloud", "-o", "two", "-j", "2", "--case-timeout", "60")
+    assert done.code == 0, done.err
+    for name in ("design", "result", "gradient", "sensors/angle"):
+        with h5py.File(tmp_path / "one" / "study.h5") as one, h5py.File(tmp_path / "two" / "study.h5") as two:
+            assert one[name][:].tobytes() == two[name][:].tobytes()
+
+
+def test_failures_are_rows_with_commands(mbsim, model, tmp_path):
+    report = mbsim("sweep", model, "odd", "-o", "st", "--json").json
+    assert report["failed"] == {"model invalid": 1, "analysis failed": 1} and report["done"] == 2
+    first, second = report["failures"]
+    assert "the mass is negative" in first["reason"] and first["status"] == 3
+    assert first["command"] == f"mbsim run {model} -p L=-1.0 -p k=2.0 --sensitivity ddm"
+    for failure in (first, second):
+        assert mbsim(*failure["command"].split()[1:]).code == failure["status"]
+    status = mbsim("sweep", "status", "st", "--json").json
+    assert status["failures"] == report["failures"] and status["missing"] == 0
+    assert mbsim("sweep", "retry", "st", "--json").json["computed"] == 2
+    people = mbsim("sweep", "status", "st")
+    assert "4 cases: 2 done, 1 model invalid, 1 analysis failed" in people.err and second["command"] in people.err
+    data = opened(tmp_path / "st" / "study.h5")
+    assert data.status.values.tolist() == [0, 3, 4, 0] and np.isnan(data.result.values[1:3]).all()
+    assert data.reason.values[2] == second["reason"]
+
+
+def test_failures_may_end_the_study(mbsim, model):
+    assert mbsim("sweep", model, "odd", "-o", "st", "--fail-fast").code == 4
+    assert mbsim("sweep", "status", "st", "--json").json["missing"] == 2
+
+
+def test_a_changed_model_is_refused_and_a_changed_comment_is_not(mbsim, model):
+    arguments = ("sweep", model, "corners", "-o", "st")
+    assert mbsim(*arguments).code == 0
+    text = model.read_text()
+    model.write_text(
+        "# a comment\n" + text.replace("name: Pendulum", "name: Other").replace("[1, 2, 3]", "[1, 2, 3, 4]")
+    )
+    done = mbsim(*arguments)
+    assert done.code == 2 and "do not begin with the 6" in done.err  # k runs fastest
+    model.write_text("# a comment\n" + text.replace("L: [0.5, 1]", "L: [0.5, 1, 2]"))
+    assert mbsim(*arguments, "--json").json["computed"] == 3
+    model.write_text(text.replace("damping: 0.1", "damping: 0.2"))
+    done = mbsim(*arguments)
+    assert done.code == 2 and "the model, or an option of its analysis, has changed" in done.err
+    assert mbsim("sweep", "st", "--json").json["computed"] == 0  # as planned
+    assert mbsim(*arguments, "--force", "--json").json["computed"] == 6
+    assert mbsim(*arguments, "--step", "2e-2").code == 2
+
+
+def test_cases_of_the_command_line(mbsim, pendulum, tmp_path):
+    (tmp_path / "cases.csv").write_text("k,L\n2,1\n3,1.5\n")
+    done = mbsim("sweep", pendulum, "--csv", "cases.csv", "-o", "a", "--keep", "objectives", "--json")
+    assert done.json["done"] == 2
+    grid = ("--grid", "L=1:4:3:log", "--grid", "k=2*L,3")
+    assert mbsim("sweep", pendulum, *grid, "-o", "b", "-p", "L=1", "--dry-run").code == 2  # -p of what varies
+    forecast = mbsim("sweep", pendulum, *grid, "-o", "b", "--dry-run", "--json").json
+    assert forecast["cases"] == 6 and forecast["pilots"] == 6 and forecast["seconds"] > 0
+    assert mbsim("sweep", "status", "b", "--json").json["missing"] == 6
+    assert mbsim("sweep", "b", "--sensitivity", "none").code == 2  # it is planned
+    assert mbsim("sweep", "b", "--json").json["done"] == 6
+    assert mbsim("sweep", "collect", "b", "--to", "csv").code == 0
+    with (tmp_path / "b" / "study.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["L"], row["k"]) for row in rows][:3] == [("1.0", "2.0"), ("1.0", "3.0"), ("2.0", "2.0")]
+    data = opened(tmp_path / "b" / "study.h5")
+    assert [float(row["d swing / d k"]) for row in rows] == data.gradient.values[:, 0, 1].tolist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["m.yaml"], 2, "the model states several studies: name one of cloud, corners, odd"),
+        (["m.yaml", "clod"], 2, "unknown study 'clod'; did you mean 'cloud'?"),
+        (["m.yaml", "--grid", "q=1,2"], 2, "grid.q: unknown parameter 'q'"),
+        (["m.yaml", "--grid", "L=1:2"], 2, "--grid wants NAME=A:B:N"),
+        (["m.yaml", "--grid", "L=x+1,2"], 2, "unknown parameter or constant 'x'"),
+        (["m.yaml", "--grid", "L=1:1:3"], 2, "must differ from the first value"),
+        (["m.yaml", "--grid", "L=1:2:3:lag"], 2, "grid.L.scale"),
+        (["m.yaml", "cloud", "--grid", "L=1,2"], 2, "leave out its name"),
+        (["m.yaml", "cloud", "--step", "auto"], 2, "a study takes one step for all cases"),
+        (["m.yaml", "cloud", "--shard", "3/2"], 2, "--shard wants I/N"),
+        (["m.yaml", "--csv", "no.csv"], 5, "cannot read"),
+        (["no.yaml", "cloud"], 5, "cannot read"),
+        (["status", "."], 5, "holds no study"),
+        (["."], 5, "holds no study"),
+        (["script", "."], 2, "give one of --slurm and --parallel"),
+    ],
+)
+def test_what_no_study_can_be_made_of(mbsim, model, arguments, code, sentence):
+    done = mbsim("sweep", *arguments)
+    assert done.code == code and sentence in done.err
+
+
+def test_a_model_without_studies(mbsim, pendulum):
+    done = mbsim("sweep", pendulum)
+    assert done.code == 2 and "the model states no study; add a section study, or give --grid or --csv" in done.err
+
+
+def test_the_plan_tells_where_results_come_from(mbsim, model, tmp_path):
+    mbsim("sweep", model, "corners", "-o", "st")
+    plan = json.loads((tmp_path / "st" / "plan.json").read_text())
+    assert plan["texts"] == {"m.yaml": model.read_text()} and plan["folder"] == str(tmp_path)
+    assert plan["sampler"] == {"kind": "grid", "stated": {"L": [0.5, 1.0], "k": [1.0, 2.0, 3.0]}}
+    assert plan["settings"]["method"] == "none" and {"numpy", "numba"} <= set(plan["platform"])

@@ -1,0 +1,108 @@
+"""Studies without a model: cases whose numbers are known, and that do what their first value says."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.study.listener import Listener
+from mbsim_cli.study.sweep.computing import Case, Computed
+from mbsim_cli.study.sweep.identity import case_identities
+from mbsim_cli.study.sweep.outcomes import DONE, FAILED, LOST, Row
+from mbsim_cli.study.sweep.study_plan import Column, StudyPlan
+
+FAILS, DIES, HANGS = -1.0, -2.0, -3.0
+
+
+def plan_of(cases: int, **changed) -> StudyPlan:
+    known = {
+        "study": "s",
+        "sampler": {},
+        "cases": cases,
+        "varied": [Column("a", "m"), Column("b")],
+        "objectives": [Column("f", "J")],
+        "parameters": [Column("a", "m"), Column("b")],
+        "sensors": [],
+        "content": "content",
+        "folder": "/nowhere",
+        "file": "model.yaml",
+        "texts": {},
+        "tables": {},
+        "settings": {"overrides": {}, "method": "ddm"},
+        "command": "",
+        "created": "",
+        "mbsim_version": "0",
+    }
+    return StudyPlan(**known | changed)
+
+
+def values_of(cases: int) -> np.ndarray:
+    return np.random.default_rng(3).random((cases, 2))
+
+
+def row_of(case: Case, status: int = DONE) -> Row:
+    """f = a b^2, with its derivatives."""
+    a, b = case.values
+    remarks = {} if status == DONE else {"failure": "as it was told"}
+    numbers = np.array([a * b**2, b**2, 2 * a * b]) if status == DONE else np.zeros(0)
+    return Row(case.number, case.identity, status, 0.25, numbers, remarks)
+
+
+def cases_of(values: np.ndarray, content: str = "content") -> list[Case]:
+    return [Case(i, *pair) for i, pair in enumerate(zip(case_identities(content, values), values, strict=True))]
+
+
+def evaluate(case: Case) -> Computed:
+    """Fails, dies or hangs where the second value says so."""
+    told = case.values[1]
+    if told == DIES:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if told == HANGS:
+        time.sleep(60)
+    return Computed(row_of(case, FAILED if told == FAILS else DONE), b"kept %d" % case.number)
+
+
+def start(listener: Listener):
+    """What a worker does first."""
+    return evaluate
+
+
+def start_refused(listener: Listener):
+    raise AnalysisError("nothing can be computed here")
+
+
+def start_dead(listener: Listener):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class DiesOnce:
+    """Dies at a case unless it has before; a file remembers."""
+
+    def __init__(self, memory: Path):
+        self.memory = memory
+
+    def __call__(self, listener: Listener):
+        def evaluate_once(case: Case) -> Computed:
+            if case.values[1] == DIES and not self.memory.exists():
+                self.memory.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return Computed(row_of(case))
+
+        return evaluate_once
+
+
+class Unsteady:
+    """Workers in this process, of which the first attempts at some cases are lost."""
+
+    def __init__(self, losses: dict[int, int]):
+        self.losses = dict(losses)
+
+    def compute(self, waiting):
+        while waiting:
+            case = waiting.popleft()
+            lost = self.losses.get(case.number, 0)
+            self.losses[case.number] = lost - 1
+            yield Computed(row_of(case, LOST)) if lost > 0 else evaluate(case)

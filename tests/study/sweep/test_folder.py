@@ -1,0 +1,113 @@
+"""Folders of studies: which plan goes on, which is refused, and that each case counts once."""
+
+from dataclasses import replace
+from time import process_time
+
+import numpy as np
+import pytest
+
+from mbsim_cli.errors import InputOutputError, UsageError
+from mbsim_cli.study.sweep.frames import Appender
+from mbsim_cli.study.sweep.ledger import MISSING, ledger_of
+from mbsim_cli.study.sweep.outcomes import DONE, FAILED, LOST, TIMEOUT, encoded
+from mbsim_cli.study.sweep.shards import Shard
+from mbsim_cli.study.sweep.study_folder import StudyFolder
+from mbsim_cli.study.sweep.study_plan import Column
+from tests.study.sweep.fakes import cases_of, plan_of, row_of, values_of
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return StudyFolder(tmp_path / "study")
+
+
+def append(folder, rows, shard=Shard()):
+    appender = Appender(folder.rows(shard))
+    for row in rows:
+        appender.append(encoded(row))
+    appender.close()
+
+
+def test_a_plan_is_read_as_it_was_stored(folder):
+    plan, values = plan_of(5, sensors=[Column("r", "m", ("x", "y"))]), values_of(5)
+    assert folder.adopt(plan, values, force=False) == plan
+    assert folder.plan() == plan and folder.values(plan).tobytes() == values.tobytes()
+    assert sorted(path.name for path in folder.path.iterdir()) == ["plan.json", "samples.npy"]
+
+
+def test_the_same_study_goes_on_and_a_longer_one_extends(folder):
+    values = values_of(20)
+    first = folder.adopt(plan_of(8, created="first"), values[:8], force=False)
+    append(folder, [row_of(case) for case in cases_of(values[:8])])
+    assert folder.adopt(plan_of(8, created="later"), values[:8], force=False) == first
+    assert folder.adopt(plan_of(20), values, force=False).cases == 20
+    ledger = ledger_of(folder)
+    assert ledger.missing().tolist() == list(range(8, 20)) and ledger.plan.created == "first"
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"content": "another"}, "the model, or an option of its analysis, has changed"),
+        ({"varied": [Column("a", "m"), Column("c")]}, "other parameters vary"),
+        ({"sensors": [Column("r")]}, "other sensors are kept"),
+    ],
+)
+def test_another_study_is_refused(folder, changed, sentence):
+    values = values_of(4)
+    folder.adopt(plan_of(4), values, force=False)
+    append(folder, [row_of(case) for case in cases_of(values)])
+    with pytest.raises(UsageError, match=sentence):
+        folder.adopt(plan_of(4, **changed), values, force=False)
+    assert not len(ledger_of(folder).missing())
+    folder.adopt(plan_of(4, **changed), values, force=True)
+    assert len(ledger_of(folder).missing()) == 4 and not folder.files(".rows")
+
+
+@pytest.mark.parametrize("other", [slice(0, 3), slice(1, 5)])
+def test_other_cases_are_refused(folder, other):
+    values = values_of(5)
+    folder.adopt(plan_of(4), values[:4], force=False)
+    with pytest.raises(UsageError, match="cases do not begin with the 4 of the study"):
+        folder.adopt(plan_of(len(values[other])), values[other], force=False)
+
+
+def test_each_case_counts_once(folder):
+    values = values_of(6)
+    folder.adopt(plan_of(6), values, force=False)
+    cases = cases_of(values)
+    append(folder, [row_of(cases[0], FAILED), row_of(cases[1], LOST), row_of(cases[0]), row_of(cases[2], TIMEOUT)])
+    append(folder, [row_of(cases[0], FAILED), row_of(cases[2], LOST), row_of(cases[3], FAILED)], Shard(2, 3))
+    append(folder, [row_of(case) for case in cases_of(values, "another model")], Shard(3, 3))
+    ledger = ledger_of(folder)
+    assert ledger.status.tolist() == [DONE, LOST, LOST, FAILED, MISSING, MISSING] and ledger.strange == 6
+    assert ledger.missing().tolist() == [1, 2, 4, 5]  # what failed by itself would fail again
+    assert ledger.missing(failed=True).tolist() == [1, 2, 3, 4, 5]
+    numbers = ledger.numbers()
+    assert numbers[0].tobytes() == row_of(cases[0]).numbers.tobytes() and np.isnan(numbers[1:]).all()
+
+
+def test_what_holds_no_study(folder, tmp_path):
+    with pytest.raises(InputOutputError, match=r"holds no study; mbsim sweep MODEL\.yaml -o"):
+        folder.plan()
+    folder.adopt(plan_of(3), values_of(3), force=False)
+    for name, damage in (("samples.npy", b"no"), ("plan.json", b"{}"), ("plan.json", b"\xff")):
+        whole = (folder.path / name).read_bytes()
+        (folder.path / name).write_bytes(damage)
+        with pytest.raises(InputOutputError, match=f"cannot read .*{name}"):
+            ledger_of(folder)
+        (folder.path / name).write_bytes(whole)
+    with pytest.raises(InputOutputError, match="cannot make the folder"):
+        StudyFolder(tmp_path / "no" / "study").adopt(plan_of(1), values_of(1), force=False)
+
+
+@pytest.mark.parametrize("count", [5_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_many_cases_are_quick(folder, count):
+    """Two seconds for 100 000, on a machine of its own."""
+    values = values_of(count)
+    folder.adopt(plan_of(count), values, force=False)
+    numbers = row_of(cases_of(values[:1])[0]).numbers
+    append(folder, (replace(row_of(case), numbers=numbers) for case in cases_of(values)))
+    begun = process_time()
+    ledger = ledger_of(folder)
+    assert process_time() - begun < 0.1 + 2e-5 * count and ledger.counts == {DONE: count}
