@@ -119,24 +119,31 @@ def groups(equations: Equations) -> list[Group]:
     return list(_separate(equations))
 
 
+def connected(reads: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Rows in groups, by the coordinates that they share; a row without any is alone."""
+    leader: dict[int, int] = {}  # of a coordinate: another one of its group, or itself
+
+    def top(coordinate: int) -> int:
+        while leader.setdefault(coordinate, coordinate) != coordinate:
+            leader[coordinate] = leader[leader[coordinate]]
+            coordinate = leader[coordinate]
+        return coordinate
+
+    for which in reads:
+        for coordinate in which[1:]:
+            leader[top(coordinate)] = top(which[0])
+    members: dict[int, list[int]] = {}
+    for row, which in enumerate(reads):
+        members.setdefault(top(which[0]) if which else -1 - row, []).append(row)
+    return list(members.values())
+
+
 def _separate(equations: Equations) -> Iterator[Group]:
     """Groups of equations that are connected by coordinates."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    if not equations.rows:
-        return
-    table, n = equations.problem.model.measures, len(equations.problem.independent)
+    table = equations.problem.model.measures
     reads = [table.coordinate[table.first[row[0]] : table.first[row[0] + 1]] for row in equations.rows]
-    owner = np.repeat(np.arange(len(reads)), [len(which) for which in reads])
-    size = len(reads) + n
-    links = coo_array((np.ones(len(owner)), (owner, len(reads) + np.concatenate(reads))), shape=(size, size))
-    label = connected_components(links, directed=False)[1]
-    members: dict[int, list[int]] = {}
-    for row, group in enumerate(label[: len(reads)].tolist()):
-        members.setdefault(group, []).append(row)
     wanted = set(equations.of_position)
-    for rows in members.values():
+    for rows in connected([which.tolist() for which in reads]):
         columns = np.unique(np.concatenate([reads[row] for row in rows]))
         local = Local(
             equations.problem,
