@@ -95,7 +95,7 @@ def _parameters(assembled: "Assembled") -> list[dict[str, Any]]:
     file = assembled.model_file
     uses = _uses(assembled)
     return [
-        parameter._asdict()
+        {"name": parameter.name, "value": parameter.value, "unit": parameter.unit, "bounds": parameter.bounds}
         | {"description": file.parameters[parameter.name].description or "", "used_in": uses[parameter.name]}
         for parameter in parameter_values(file, list(file.parameters))
     ]

@@ -29,6 +29,7 @@ class ParameterValue(NamedTuple):
     value: float
     unit: str
     bounds: tuple[float, float] | None = None
+    key: str = ""  # its name in expressions; results may call it by the path of the number that it stands for
 
 
 def parameter_values(model_file: Any, names: Sequence[str]) -> list[ParameterValue]:
@@ -39,7 +40,7 @@ def parameter_values(model_file: Any, names: Sequence[str]) -> list[ParameterVal
         spec = model_file.parameters[name]
         lower, upper = (float(value(bound).real) for bound in spec.bounds) if spec.bounds else (None, None)
         bounds = None if lower is None or upper is None else (lower, upper)
-        found.append(ParameterValue(name, float(scope[name].real), spec.unit, bounds))
+        found.append(ParameterValue(model_file.parameter_label(name), float(scope[name].real), spec.unit, bounds, name))
     return found
 
 

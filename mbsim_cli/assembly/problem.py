@@ -98,13 +98,14 @@ def build(
     system.tables = Tables(model_file, read_table, system.issue)
     packed = Packed(system, chosen if inverse else None)
     parameters = _parameters(model_file, chosen.sensitivity, sensitivity_parameters)
-    check_differentiable(system, [parameter.name for parameter in parameters], **options)
+    wanted = [parameter.key for parameter in parameters]
+    check_differentiable(system, wanted, **options)
     independent_mask = independent_columns(system, packed)
     problem = Problem(
         model=packed.model,
         names=packed.names(parameters),
         theta=theta.values(),
-        theta_rho=theta.jacobian([parameter.name for parameter in parameters]),
+        theta_rho=theta.jacobian(wanted),
         independent=independent_mask,
         independent_velocity=independent_mask.copy(),
         automatic=(*packed.constraints.automatic(), *packed.forces.automatic),
@@ -136,7 +137,7 @@ def build(
     started, started_rho = start_from(equations, closing, problem.theta, problem.theta_rho)
     problem = replace(problem, theta=started, theta_rho=started_rho)
     dropped = [identity.name for identity in packed.identities]
-    rows, wanted = packed.sensors.rows, [parameter.name for parameter in parameters]
+    rows = packed.sensors.rows
     end = end_of(model_file, options.get("duration"))
     objectives = objectives_of(model_file, numbers, rows, wanted, end)
     return Assembled(

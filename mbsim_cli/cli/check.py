@@ -36,6 +36,7 @@ def command(
     step: options.Step = None,
     accuracy: options.Accuracy = None,
     duration: options.Duration = None,
+    all_numbers: options.AllNumbers = False,
     seed: Seed = 0,
     threads: options.Threads = None,
     json: options.Json = False,
@@ -46,7 +47,9 @@ def command(
 
     limit_threads(threads)
 
-    settings = options.settings(parameter, formulation, integrator, tolerance, step, accuracy, duration, method.value)
+    settings = options.settings(
+        parameter, formulation, integrator, tolerance, step, accuracy, duration, method.value, all_numbers
+    )
     rows, code = _all(models, settings, seed, quiet)
     passed = code == 0
     if json:

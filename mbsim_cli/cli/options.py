@@ -61,6 +61,7 @@ Accuracy = Annotated[
     typer.Option(metavar="A", help="Relative error that --step auto allows.", show_default="as in the file, or 1e-4"),
 ]
 Duration = Annotated[float | None, typer.Option(metavar="T", help="Duration [s].", show_default="as in the file")]
+AllNumbers = Annotated[bool, typer.Option("--all-numbers", help="Take gradients by every number of the model file.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite a file of another kind.")]
 Threads = Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads of the linear algebra.")]
 
@@ -117,6 +118,7 @@ def settings(
     accuracy: float | None,
     duration: float | None,
     method: str | None,
+    all_numbers: bool = False,
 ) -> Settings:
     """What the options of ``run`` and ``check`` replace in a file's analysis."""
     return Settings(
@@ -128,4 +130,5 @@ def settings(
         accuracy=accuracy_of(accuracy),
         duration=positive("--duration", duration),
         method=method,
+        all_numbers=all_numbers,
     )

@@ -17,11 +17,15 @@ Sensitivity = Annotated[
     options.Method | None, typer.Option(help="How to compute gradients.", show_default="as in the file")
 ]
 
+Top = Annotated[int, typer.Option(metavar="N", min=1, help="Numbers that the table of --all-numbers shows.")]
+
 
 def command(
     model: options.ModelPath,
     output: Output = None,
     sensitivity: Sensitivity = None,
+    all_numbers: options.AllNumbers = False,
+    top: Top = 20,
     parameter: options.Overrides = None,
     formulation: options.FormulationOption = None,
     integrator: options.IntegratorOption = None,
@@ -44,7 +48,9 @@ def command(
     from mbsim_cli.study.recording import record
 
     method = sensitivity and sensitivity.value
-    settings = options.settings(parameter, formulation, integrator, tolerance, step, accuracy, duration, method)
+    settings = options.settings(
+        parameter, formulation, integrator, tolerance, step, accuracy, duration, method, all_numbers
+    )
     report = record(
         model,
         output or Path(model.stem + ".h5"),
@@ -59,16 +65,20 @@ def command(
 
         emit(report)
     else:
-        _print(report, quiet)
+        _print(report, quiet, top)
 
 
-def _print(report: dict[str, Any], quiet: bool) -> None:
+def _print(report: dict[str, Any], quiet: bool, top: int) -> None:
     from mbsim_cli.cli.output import print_objectives, say
     from mbsim_cli.study.diagnostics import discretisation
 
     for warning in report["warnings"]:
         say(f"warning: {warning}")
-    if report["objectives"]:
+    if "influence" in report:
+        from mbsim_cli.cli.influence import print_influence
+
+        print_influence(report, top)
+    elif report["objectives"]:
         print_objectives(report["objectives"])
     if estimates := discretisation.line(report):
         say(estimates, quiet)

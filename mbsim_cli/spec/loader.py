@@ -9,6 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from mbsim_cli.errors import Issue, ModelError, UsageError
 from mbsim_cli.spec.causes import consequences, leave_out_own_sections, rename_sections
+from mbsim_cli.spec.every_number import name_numbers
 from mbsim_cli.spec.expand import expand
 from mbsim_cli.spec.include import read_source
 from mbsim_cli.spec.many import MOST, first_errors, is_large
@@ -29,10 +30,12 @@ def load(
     path: str | os.PathLike[str],
     overrides: Mapping[str, str] | None = None,
     texts: Mapping[str, str] | None = None,
+    every_number: bool = False,
 ) -> ModelFile:
     """Return the model in a file, with parameters or constants replaced by ``overrides`` (texts).
 
-    ``texts`` by file name take the place of files, as when a result is read again.
+    ``texts`` by file name take the place of files, as when a result is read again. With ``every_number`` each number of
+    the file is a parameter.
     Raises ModelError with all issues, InputOutputError when the file cannot be read, UsageError for a wrong override.
     """
     source, issues = read_source(path, texts)
@@ -63,6 +66,8 @@ def load(
     if model is not None:
         model._source = source
         _override(model, overrides or {})
+        if every_number and not issues:
+            name_numbers(model)
         review = Review(model, source, broken)
         expand(review)
         for rule in RULES:

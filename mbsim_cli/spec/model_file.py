@@ -65,6 +65,7 @@ class ModelFile(Sections):
 
     _source: Source = PrivateAttr()
     _overrides: dict[str, Number] = PrivateAttr(default_factory=dict)
+    _places: dict[str, str] = PrivateAttr(default_factory=dict)  # paths that parameters of every number stand at
     _made: set[tuple[str, str]] = PrivateAttr(default_factory=set)  # (section, name) of what tables stand for
 
     @property
@@ -82,6 +83,10 @@ class ModelFile(Sections):
     def definitions(self) -> dict[str, Number]:
         """What defines each parameter, overrides in place."""
         return {name: self._overrides.get(name, parameter.value) for name, parameter in self.parameters.items()}
+
+    def parameter_label(self, name: str) -> str:
+        """How results name a parameter: by its name, or by the path of the number that it stands for."""
+        return self._places.get(name, name)
 
     @property
     def shown(self) -> dict[str, int]:

@@ -13,12 +13,15 @@ from mbsim_cli.spec.suggestions import suggest
 def with_values(model: ModelFile, values: Mapping[str, float | str]) -> ModelFile:
     """The same model where parameters have these values, or expressions, as after ``load`` with overrides.
 
-    Constants are not moved: they may say how often something is repeated. Raises ModelError with all issues that the
-    values cause, UsageError for names that are no parameters and numbers that are not finite.
+    Where every number is a parameter, paths name them too. Constants are not moved: they may say how often something
+    is repeated. Raises ModelError with all issues that the values cause, UsageError for names that are no parameters
+    and numbers that are not finite.
     """
     moved = model.model_copy()
     moved.__dict__.pop("expressions", None)  # cached for the values before
-    moved._overrides = {**model._overrides, **{name: _number(model, name, value) for name, value in values.items()}}
+    by_path = {path: name for name, path in model._places.items()}
+    named = {by_path.get(name, name): value for name, value in values.items()}
+    moved._overrides = {**model._overrides, **{name: _number(model, name, value) for name, value in named.items()}}
     review = Review(moved, moved.source, set())
     for rule in RULES:
         rule(review)

@@ -17,12 +17,13 @@ def load(path: str | PathLike[str], settings: Settings) -> Any:
     """Read and validate a model file."""
     from mbsim_cli import spec
 
-    return spec.load(path, settings.overrides)
+    return spec.load(path, settings.overrides, every_number=settings.all_numbers)
 
 
 def method_of(model_file: Any, settings: Settings) -> str:
-    """Sensitivity method: the caller's, else the file's."""
-    return settings.method or model_file.analysis.sensitivity.method
+    """Sensitivity method: the caller's, else the file's; gradients by every number are direct where none is stated."""
+    stated = settings.method or model_file.analysis.sensitivity.method
+    return "ddm" if settings.all_numbers and stated == "none" and settings.method is None else stated
 
 
 def build(model_file: Any, settings: Settings, parameters: Sequence[str] | None) -> Any:

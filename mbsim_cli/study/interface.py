@@ -16,12 +16,15 @@ from mbsim_cli.study.verification.verify import verify
 __all__ = ["Comparison", "Listener", "Model", "ObjectiveValue", "Result", "check", "load", "open", "run"]
 
 
-def load(path: str | PathLike[str], *, listener: Listener = SILENT, **values: float) -> Model:
+def load(
+    path: str | PathLike[str], *, all_numbers: bool = False, listener: Listener = SILENT, **values: float
+) -> Model:
     """Read and validate a model file; ``values`` replace its parameters. Raises ModelError with all that is wrong.
 
-    The ``listener`` is told of compilation and progress, and may end a run.
+    With ``all_numbers`` every number of the file is a parameter. The ``listener`` is told of compilation and progress,
+    and may end a run.
     """
-    return Model(path, listener=listener, **values)
+    return Model(path, all_numbers=all_numbers, listener=listener, **values)
 
 
 def run(path: str | PathLike[str], **replaced: Any) -> Result:

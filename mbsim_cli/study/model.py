@@ -28,24 +28,31 @@ class Model:
     fd), ``formulation``, ``integrator``, ``tolerance``, ``step`` (s, or "auto"), ``accuracy``, ``duration`` (s).
     """
 
-    def __init__(self, path: str | PathLike[str], *, listener: Listener = SILENT, **values: float):
-        """Read a file; ``values`` replace parameters, or constants, as ``-p`` does."""
+    def __init__(
+        self, path: str | PathLike[str], *, all_numbers: bool = False, listener: Listener = SILENT, **values: float
+    ):
+        """Read a file; ``values`` replace parameters, or constants, as ``-p`` does.
+
+        With ``all_numbers`` every number of the file is a parameter, named by its path, as ``points.P1.rod.x``.
+        """
         self.path = Path(path)
         self._listener = listener
-        self._settings = Settings(overrides={name: repr(float(value)) for name, value in values.items()})
+        overrides = {name: repr(float(value)) for name, value in values.items()}
+        self._settings = Settings(overrides=overrides, all_numbers=all_numbers)
         self._file = read(self.path, self._settings)
 
     @property
     def parameters(self) -> dict[str, float]:
         """Values of all parameters."""
         scope = self._file.expressions.scope()
-        return {name: float(scope[name].real) for name in self._file.parameters}
+        return {self._file.parameter_label(name): float(scope[name].real) for name in self._file.parameters}
 
     @property
     def differentiated(self) -> tuple[str, ...]:
         """Parameters that gradients are taken by, p of them, in the order of the file."""
         stated = self._file.analysis.sensitivity.parameters
-        return tuple(self._file.parameters) if stated == "all" else tuple(stated)
+        every = stated == "all" or self._settings.all_numbers
+        return tuple(self.parameters) if every else tuple(stated)
 
     @property
     def objectives(self) -> tuple[str, ...]:
@@ -104,7 +111,7 @@ class Model:
         changed = {**(values or {}), **{name: value for name, value in replaced.items() if name not in OPTIONS}}
         options["method"] = options.pop("sensitivity", None)
         overrides = {**self._settings.overrides, **{name: repr(float(value)) for name, value in changed.items()}}
-        settings = Settings(overrides=overrides, **options)
+        settings = Settings(overrides=overrides, all_numbers=self._settings.all_numbers, **options)
         with timing.phase("load", begun):
             file = with_values(self._file, changed) if changed else self._file
         return draft(file, settings, timing).plan(timing, self._listener), timing

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mbsim_cli.errors import UsageError
 from mbsim_cli.study.analyses import ANALYSES, Analysis
 from mbsim_cli.study.assembling import build, method_of
 from mbsim_cli.study.automatic_step import Halving, settled
@@ -30,6 +31,11 @@ class Plan:
         return ANALYSES[self.assembled.problem.options.analysis]
 
     @property
+    def stores_sensitivities(self) -> bool:
+        """Whether records have histories of derivatives; by every number they would be too many."""
+        return not self.settings.all_numbers and self.analysis.stores_sensitivities(self.assembled.problem)
+
+    @property
     def parameters(self) -> Sequence[Any]:
         """Parameters of gradients, with their values."""
         return self.named.parameters
@@ -49,15 +55,20 @@ class Draft:
     method: str
     named: Any
 
+    @property
+    def _by_method(self) -> list[str] | None:
+        """Parameters that the method itself differentiates by."""
+        return _wanted(self.method, self.model_file, self.settings) if self.method == "ddm" else []
+
     def plan(self, timing: Timing, listener: Listener) -> Plan:
         """Choose the step where that is automatic, which takes runs, and leave out what differences differentiate."""
         file, named = self.model_file, self.named
         with timing.phase("solve"):
-            settings, halving = settled(file, self.settings, None if self.method == "ddm" else [], listener)
+            settings, halving = settled(file, self.settings, self._by_method, listener)
         timing.move(halving.compiling if halving else 0.0, "solve", "compile")
         with timing.phase("load"):
             if halving:
-                named = build(file, settings, _wanted(self.method))
+                named = build(file, settings, _wanted(self.method, file, settings))
             assembled = named if self.method != "fd" else build(file, settings, [])
         return Plan(file, settings, self.method, named, assembled, halving)
 
@@ -65,10 +76,14 @@ class Draft:
 def draft(model_file: Any, settings: Settings, timing: Timing) -> Draft:
     """Assemble a model that is read."""
     method = method_of(model_file, settings)
+    if settings.all_numbers and method == "none":
+        raise UsageError("--all-numbers takes gradients, and --sensitivity none computes none; leave one of them out")
     with timing.phase("load"):
-        return Draft(model_file, settings, method, build(model_file, settings, _wanted(method)))
+        return Draft(model_file, settings, method, build(model_file, settings, _wanted(method, model_file, settings)))
 
 
-def _wanted(method: str) -> list[str] | None:
-    """Parameters of gradients: those of the file, none without a method."""
-    return None if method != "none" else []
+def _wanted(method: str, model_file: Any, settings: Settings) -> list[str] | None:
+    """Parameters of gradients: none without a method, all that there are for every number, else those of the file."""
+    if method == "none":
+        return []
+    return list(model_file.parameters) if settings.all_numbers else None

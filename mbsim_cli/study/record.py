@@ -32,7 +32,7 @@ class MemoryRecord:
     def __init__(self, plan: Plan):
         problem, rows, names = plan.assembled.problem, plan.assembled.sensor_rows, plan.named.problem.names
         layout = inverse_variables if plan.analysis.inverse else variables
-        self._rows = {row.path: row for row in layout(names, rows, plan.analysis.stores_sensitivities(problem))}
+        self._rows = {row.path: row for row in layout(names, rows, plan.stores_sensitivities)}
         self.axes: dict[str, Sequence[str]] = dict(axes(names, rows))
         if any(WITH_RESPECT_TO in row.axes for row in self._rows.values()):
             self.axes[WITH_RESPECT_TO] = names.coordinates

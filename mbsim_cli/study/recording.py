@@ -105,7 +105,7 @@ def _writer(planned: Plan, target: Path, guard: dict[str, Any], command: str) ->
         provenance,
         every=options.output_interval,
         instants=round(options.duration / options.step) // options.output_interval + 2,
-        sensitivities=planned.analysis.stores_sensitivities(problem),
+        sensitivities=planned.stores_sensitivities,
         inverse=planned.analysis.inverse,
         **guard,
     )

@@ -11,6 +11,7 @@ from mbsim_cli.model.units import quotient
 from mbsim_cli.study.changed import values_at
 from mbsim_cli.study.diagnostics import discretisation
 from mbsim_cli.study.evaluation import Gradient, evaluate
+from mbsim_cli.study.influence import influences
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.plan import Plan
 from mbsim_cli.study.timing import Timing
@@ -59,7 +60,11 @@ class Outcome:
             "discretisation": watchers.resolved,
             "warnings": self.warnings,
         }
-        return report | ({"difference_steps": self.steps} if plan.method == "fd" else {})
+        if plan.method == "fd":
+            report["difference_steps"] = self.steps
+        if plan.settings.all_numbers:
+            report["influence"] = [entry._asdict() for entry in influences(plan.parameters, self.results)]
+        return report
 
     def _objective(self, objective: Any) -> dict[str, Any]:
         """Value and derivatives of an objective, with their units."""
@@ -104,7 +109,7 @@ def _differences(
         for done, parameter in enumerate(plan.parameters, 1):
             name = parameter.name
 
-            def objectives(change: float, name: str = name) -> np.ndarray:
+            def objectives(change: float, name: str = parameter.key) -> np.ndarray:
                 return values_at(plan.model_file, plan.settings, {name: change}, listener)
 
             try:

@@ -19,6 +19,7 @@ class Settings:
     accuracy: float | None = None  # of an automatic step
     duration: float | None = None
     method: str | None = None
+    all_numbers: bool = False  # gradients by every number of the file
 
     @property
     def options(self) -> dict[str, Any]:

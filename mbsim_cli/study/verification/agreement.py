@@ -47,7 +47,7 @@ def _repeated(
         return complex_steps(assembled, listener)
     integrator = settings.integrator if method in OPEN_TREES else None
     changed = replace(settings, formulation=method, integrator=integrator)
-    other = build(model_file, changed, [parameter.name for parameter in assembled.parameters])
+    other = build(model_file, changed, [parameter.key for parameter in assembled.parameters])
     compile_kernels(other.problem, listener)
     return evaluate(other.problem, other.objectives, listener=listener)
 

@@ -80,7 +80,7 @@ def _along_parameters(assembled: Any, time: np.ndarray, direction: np.ndarray) -
     from mbsim_cli.solve.inverse_dynamics import InverseAnalysis
 
     def torques(change: float) -> np.ndarray:
-        values = {p.name: p.value + change * d for p, d in zip(assembled.parameters, direction, strict=True)}
+        values = {p.key: p.value + change * d for p, d in zip(assembled.parameters, direction, strict=True)}
         problem = assembled.at(values).problem
         return InverseAnalysis(replace(problem, options=replace(problem.options, sensitivity="none"))).at(time).torque
 

@@ -60,7 +60,7 @@ class Recorder:
 def verify(path: Path, settings: Settings, seed: int, listener: Listener) -> list[Comparison]:
     """Run a model with its gradients and compare everything that can be compared."""
     model_file = load(path, settings)
-    parameters = wanted_parameters(model_file)
+    parameters = list(model_file.parameters) if settings.all_numbers else wanted_parameters(model_file)
     settings, _ = settled(model_file, settings, parameters, listener)
     assembled = build(model_file, settings, parameters)
     compile_kernels(assembled.problem, listener)
@@ -70,8 +70,9 @@ def verify(path: Path, settings: Settings, seed: int, listener: Listener) -> lis
     found += agreements(str(path), model_file, settings, assembled, results, listener)
     uncovered = {name: result for name, result in results.items() if name not in stepped_objectives(model_file)}
     undefined = next(iter(results.values())).undefined if results else {}
-    found += (_undefined(path, settings, model_file, name, why) for name, why in undefined.items())
-    defined = [name for name in parameters if name not in undefined]
+    reasons = {name: undefined.get(model_file.parameter_label(name)) for name in parameters}
+    found += (_undefined(path, settings, model_file, name, why) for name, why in reasons.items() if why)
+    defined = [name for name in parameters if not reasons[name]]
     if defined and uncovered:
         found += _direction(path, settings, model_file, parameters, defined, uncovered, seed)
     found += ANALYSES[assembled.problem.options.analysis].verify(str(path), assembled, seed)
@@ -138,8 +139,9 @@ def _structure(check: Any, assembled: Any, labels: dict[str, Any]) -> Comparison
 def _undefined(path: Path, settings: Settings, model_file: Any, parameter: str, why: str) -> Comparison:
     """Whether a parameter that is said to have no derivatives has none: analyses beside it fail, or do not converge."""
     scale = scale_of(model_file.expressions.scope()[parameter])
-    source = f"whole analyses with {parameter} changed by at most {FIRST * scale:.1e}"
-    labels: dict[str, Any] = {"objective": None, "parameter": parameter, "source": source}
+    source = f"whole analyses with {model_file.parameter_label(parameter)} changed by at most {FIRST * scale:.1e}"
+    label = model_file.parameter_label(parameter)
+    labels: dict[str, Any] = {"objective": None, "parameter": label, "source": source}
     numbers = dict.fromkeys(("computed", "reference", "relative_error", "tolerance"))
     row = Comparison(str(path), "no derivative", "undefined", **labels, **numbers, passed=True)
     try:

@@ -1,0 +1,28 @@
+"""``run --all-numbers``: a table of the numbers that matter most, all of them in JSON and in the result."""
+
+import h5py
+import numpy as np
+
+
+def test_a_table_and_all_of_them_elsewhere(mbsim, pendulum, tmp_path):
+    done = mbsim("run", pendulum, "--all-numbers", "--top", "3")
+    assert done.code == 0 and "3 of 15 numbers, largest effects first" in done.err
+    assert "joints.A.initial.angle" in done.err and "points.O.rod.z" not in done.err
+    report = mbsim("run", pendulum, "--all-numbers", "--json").json
+    entries = report["influence"]
+    sizes = [abs(entry["effects"]["swing"]) for entry in entries]
+    assert len(entries) == 15 and sizes == sorted(sizes, reverse=True)
+    first = entries[0]
+    gradient = report["objectives"]["swing"]["gradient"]
+    assert first["effects"]["swing"] == 0.01 * first["scale"] * gradient[first["number"]]
+    assert {entry["number"]: entry["scale"] for entry in entries}["gravity.x"] == 9.81  # as long as the vector
+    with h5py.File(tmp_path / "pendulum.h5") as file:
+        names = [name.decode() for name in file["parameters/name"]]
+        assert np.array_equal(file["objectives/swing/gradient"], [gradient[name] for name in names])
+        assert "sensitivity" not in file
+    assert mbsim("inspect", "pendulum.h5").code == 0
+
+
+def test_without_gradients_there_is_no_influence(mbsim, pendulum):
+    done = mbsim("run", pendulum, "--all-numbers", "--sensitivity", "none")
+    assert done.code == 2 and "--all-numbers takes gradients" in done.err
