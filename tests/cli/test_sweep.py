@@ -2,13 +2,15 @@
 
 import csv
 import json
+import shutil
+import subprocess
 
 import h5py
 import numpy as np
 import pytest
 import xarray
 
-from .conftest import PENDULUM
+from .conftest import PENDULUM, environment
 
 STUDIES = """\
 study:
@@ -133,6 +135,60 @@ def test_cases_of_the_command_line(mbsim, pendulum, tmp_path):
     assert [(row["L"], row["k"]) for row in rows][:3] == [("1.0", "2.0"), ("1.0", "3.0"), ("2.0", "2.0")]
     data = opened(tmp_path / "b" / "study.h5")
     assert [float(row["d swing / d k"]) for row in rows] == data.gradient.values[:, 0, 1].tolist()
+
+
+def test_job_scripts_compute_all_shards(mbsim, model, tmp_path):
+    mbsim("sweep", model, "corners", "-o", "whole")
+    mbsim("sweep", model, "corners", "-o", "st", "--dry-run")
+    assert mbsim("sweep", "script", "st", "--slurm", "--shards", "2", "-j", "1").code == 0
+    text = (tmp_path / "st" / "job.sh").read_text()
+    assert "#SBATCH --array=1-2\n" in text and "#SBATCH --time=0:1" in text  # ten minutes at least
+    for task in "12":
+        array = {"SLURM_ARRAY_TASK_ID": task, "SLURM_ARRAY_TASK_COUNT": "2", "SLURM_ARRAY_TASK_MIN": "1"}
+        done = subprocess.run(["bash", tmp_path / "st" / "job.sh"], env=environment(**array), capture_output=True)
+        assert done.returncode == 0, done.stderr
+    assert {path.name for path in (tmp_path / "st").glob("*.rows")} == {"shard-1-of-2.rows", "shard-2-of-2.rows"}
+    whole, parts = (opened(tmp_path / name / "study.h5") for name in ("whole", "st"))
+    assert whole.result.values.tobytes() == parts.result.values.tobytes()
+    alone = subprocess.run(["bash", tmp_path / "st" / "job.sh"], env=environment(), capture_output=True, text=True)
+    assert alone.returncode and "SLURM_ARRAY_TASK_ID: is set by sbatch" in alone.stderr
+
+
+@pytest.mark.slow
+def test_a_script_for_one_machine(mbsim, model, tmp_path):
+    mbsim("sweep", model, "corners", "-o", "st", "--dry-run")
+    assert mbsim("sweep", "script", "st", "--parallel", "--shards", "2", "-o", "go.sh").code == 0
+    subprocess.run(["bash", tmp_path / "go.sh"], env=environment(), check=True)
+    assert (opened(tmp_path / "st" / "study.h5").status == 0).all()
+    (tmp_path / "mine.sh").write_text("rm -r *")
+    assert mbsim("sweep", "script", "st", "--slurm", "-o", "mine.sh").code == 5
+
+
+def test_a_full_disk_ends_it_and_loses_nothing(mbsim, model, tmp_path, full_disk):
+    mbsim("sweep", model, "cloud", "-o", "whole")
+    with full_disk(2000):
+        done = mbsim("sweep", model, "cloud", "-o", "st", "--json")
+    assert done.code == 5 and "cannot write" in done.json["message"]
+    again = mbsim("sweep", model, "cloud", "-o", "st", "--json").json
+    assert 0 < again["computed"] <= 6 and again["missing"] == 0
+    with h5py.File(tmp_path / "whole" / "study.h5") as whole, h5py.File(tmp_path / "st" / "study.h5") as found:
+        for name in ("result", "gradient", "sensors/angle"):
+            assert whole[name][:].tobytes() == found[name][:].tobytes()
+
+
+def test_a_folder_that_vanishes(mbsim, model, tmp_path, monkeypatch):
+    from mbsim_cli.study.sweep.evaluating import CaseEvaluator
+
+    honest = CaseEvaluator.__call__
+
+    def compute(self, case):
+        if case.number == 3:
+            shutil.rmtree(tmp_path / "st")
+        return honest(self, case)
+
+    monkeypatch.setattr(CaseEvaluator, "__call__", compute)
+    done = mbsim("sweep", model, "corners", "-o", "st")
+    assert done.code == 5 and "cannot write" in done.err and "No such file or directory" in done.err
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,80 @@
+"""Cases on a Dask cluster, each of whose workers assembles the model once."""
+
+import pickle
+from collections import deque
+from collections.abc import Callable, Generator
+from hashlib import sha256
+from threading import local
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.errors import InputOutputError, UsageError
+from mbsim_cli.study.listener import SILENT, Listener
+from mbsim_cli.study.sweep.computing import Case, Computed, Evaluator
+from mbsim_cli.study.sweep.outcomes import LOST, Row
+
+TICK = 0.5  # s between two looks at signals
+AHEAD = 4  # cases for each thread of the cluster that are handed over at once
+PATIENCE = 30.0  # s until the scheduler and a worker must have answered
+Start = Callable[[Listener], Evaluator]
+_known = local()  # evaluator of this thread of a worker, by what it was started by: assembling is not for two threads
+
+
+class Cluster:
+    """The workers of a scheduler; one that dies is replaced by others, as Dask does."""
+
+    def __init__(self, address: str, start: Start, listener: Listener):
+        self._listener = listener
+        self._distributed = _library()
+        self._started = pickle.dumps(start)
+        try:
+            self._client = self._distributed.Client(address, timeout=PATIENCE)
+            self._client.wait_for_workers(1, timeout=PATIENCE)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise InputOutputError(f"no Dask cluster answers at {address}: {error}") from error
+
+    def compute(self, waiting: deque[Case]) -> Generator[Computed, None, None]:
+        """Yield the cases as they are computed."""
+        begun: dict[Any, Case] = {}
+        try:
+            while waiting or begun:
+                while waiting and len(begun) < AHEAD * max(1, sum(self._client.nthreads().values())):
+                    case = waiting.popleft()
+                    begun[self._client.submit(_computed, self._started, case, pure=False)] = case
+                for future in self._finished(list(begun)):
+                    case = begun.pop(future)
+                    yield future.result() if future.status == "finished" else _lost(case, future)
+                self._listener.poll()
+        finally:
+            self._client.cancel(list(begun))
+            self._client.close()
+
+    def _finished(self, futures: list[Any]) -> list[Any]:
+        """Those that are finished within a moment."""
+        try:
+            return list(self._distributed.wait(futures, timeout=TICK, return_when="FIRST_COMPLETED").done)
+        except TimeoutError:
+            return []
+
+
+def _computed(started: bytes, case: Case) -> Computed:
+    """What a worker of the cluster does."""
+    key = sha256(started).digest()
+    if getattr(_known, "key", None) != key:
+        _known.evaluator, _known.key = pickle.loads(started)(SILENT), key
+    return _known.evaluator(case)
+
+
+def _lost(case: Case, future: Any) -> Computed:
+    """A case that no worker survived, or that none could begin."""
+    sentence = f"the cluster gave it up ({future.status}: {future.exception()})"
+    return Computed(Row(case.number, case.identity, LOST, 0.0, np.zeros(0), {"failure": " ".join(sentence.split())}))
+
+
+def _library() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise UsageError("--dask needs the package distributed: pip install 'mbsim-cli[dask]'") from None
+    return distributed

@@ -1,0 +1,128 @@
+"""Studies that are killed again and again: in the end no case is missing or counts twice, and all bits are the same."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+
+import h5py
+import pytest
+
+from mbsim_cli.study.sweep.ledger import ledger_of
+from mbsim_cli.study.sweep.outcomes import DONE
+from mbsim_cli.study.sweep.study_folder import StudyFolder
+from tests.cli.conftest import COMMAND, PENDULUM, environment
+
+STUDY = "study: {s: {sobol: {parameters: {L: {from: 0.5, to: 2}, k: {from: 1, to: 9}}, count: 60}, keep: sensors}}\n"
+CASES = 60
+KILLS = 100
+EVERY = 30  # seconds at most that one round waits
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The model, and the folder of a study that nothing befell."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    model = folder / "m.yaml"
+    model.write_text(PENDULUM.replace("duration: 0.5", "duration: 3") + STUDY)
+    subprocess.run([*COMMAND, *sweep(model, "whole")], cwd=folder, env=environment(), check=True, capture_output=True)
+    return model, folder / "whole"
+
+
+def sweep(model: Path, folder: str, *options: str) -> list[str]:
+    return ["sweep", str(model), "-o", folder, "--quiet", *options]
+
+
+def workers_of(parent: int) -> list[int]:
+    """Processes that compute for another one."""
+    try:
+        children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+        return [int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    except OSError:
+        return []
+
+
+def strike(run: subprocess.Popen, what: str, chance: random.Random) -> str:
+    """Kill the study, one of its workers, or ask it to end."""
+    if what == "worker" and (workers := workers_of(run.pid)):
+        os.kill(chance.choice(workers), signal.SIGKILL)
+    elif run.poll() is None:
+        run.send_signal(signal.SIGTERM if what == "terminate" else signal.SIGKILL)
+    return what
+
+
+def disturbed(model: Path, folder: Path, chance: random.Random, most: int) -> Counter[str]:
+    """Run a study until it is done; what befell it."""
+    befell: Counter[str] = Counter()
+    while True:
+        run = subprocess.Popen(
+            [*COMMAND, *sweep(model, folder.name, "-j", "2")],
+            cwd=folder.parent,
+            env=environment(),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        if befell.total() < most:
+            rows, ready = folder / "shard-1-of-1.rows", time.monotonic() + EVERY
+            before = rows.stat().st_size if rows.exists() else 0
+            early = chance.random() < 0.2  # while it starts
+            while not early and run.poll() is None and time.monotonic() < ready:
+                if rows.exists() and rows.stat().st_size > before:
+                    break
+                time.sleep(0.005)
+            time.sleep(chance.random() * 0.2)
+            if run.poll() is None:
+                befell[strike(run, chance.choice(["kill", "worker", "terminate"]), chance)] += 1
+        _, said = run.communicate(timeout=120)
+        assert run.returncode in (0, -signal.SIGKILL, 128 + signal.SIGTERM) and "Traceback" not in said, said
+        if run.returncode == 0:
+            return befell
+
+
+def assert_the_same(folder: Path, undisturbed) -> None:
+    whole, ledger = (ledger_of(StudyFolder(path)) for path in (undisturbed[1], folder))
+    assert ledger.counts == {DONE: CASES} and not ledger.strange
+    assert list(ledger.identities) == list(whole.identities)
+    assert ledger.numbers().tobytes() == whole.numbers().tobytes()
+    with h5py.File(undisturbed[1] / "study.h5") as expected, h5py.File(folder / "study.h5") as found:
+        for name in ("design", "result", "gradient", "status", "reason", "sensors/angle"):
+            assert found[name].dtype == expected[name].dtype and (found[name][:] == expected[name][:]).all(), name
+
+
+def test_a_study_that_is_killed(undisturbed, tmp_path):
+    befell = disturbed(undisturbed[0], tmp_path / "st", random.Random(1), 1)
+    assert_the_same(tmp_path / "st", undisturbed)
+    assert befell.total() == 1
+
+
+@pytest.mark.slow
+def test_a_hundred_kills(undisturbed, tmp_path, record_property):
+    chance, befell, studies = random.Random(7), Counter(), 0
+    while befell.total() < KILLS:
+        folder = tmp_path / f"st{studies}"
+        befell += disturbed(undisturbed[0], folder, chance, KILLS - befell.total())
+        assert_the_same(folder, undisturbed)
+        studies += 1
+    record_property("counts", f"studies killed: {dict(befell)} in {studies} studies")
+
+
+def test_two_shards_at_once(undisturbed, tmp_path):
+    model = undisturbed[0]
+    runs = [
+        subprocess.Popen(
+            [*COMMAND, *sweep(model, "st", "--shard", f"{i}/2")],
+            cwd=tmp_path,
+            env=environment(),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for i in (1, 2)
+    ]
+    for run in runs:
+        _, said = run.communicate(timeout=120)
+        assert run.returncode == 0, said
+    assert_the_same(tmp_path / "st", undisturbed)
+    assert len(list((tmp_path / "st").iterdir())) == 2 * 2 + 3
