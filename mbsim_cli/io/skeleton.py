@@ -10,6 +10,7 @@ import numpy as np
 from mbsim_cli.io.format import FORMAT, FORMAT_VERSION
 from mbsim_cli.io.layout import WITH_RESPECT_TO, Variable, axes
 from mbsim_cli.io.provenance import Provenance, platform_facts, root_attributes, storable
+from mbsim_cli.io.scales import Scales
 from mbsim_cli.model.names import Names
 from mbsim_cli.model.units import in_words
 
@@ -19,7 +20,6 @@ CACHE = {"rdcc_nslots": 61, "rdcc_nbytes": 2 * CHUNK_BYTES, "rdcc_w0": 1.0}
 MOST_CACHED = 512 * CHUNK_BYTES  # of all datasets together: with more of them chunks are smaller
 MOST_ROWS = 16384  # of a chunk
 COMPRESSION = {"compression": "gzip", "compression_opts": 1}  # what repeats does so as whole numbers: unshuffled
-MOST_LISTED = 1000  # datasets that a scale lists; HDF5 copies the list for each, and has room for some 4000
 TEXT = h5py.string_dtype()
 SECONDS = ("step", "duration")  # of the options; all others are plain numbers
 
@@ -60,7 +60,7 @@ def table(
 
 
 def label(
-    file: h5py.File,
+    scales: Scales,
     names: Names,
     sensors: Mapping[str, slice],
     parameters: Parameters,
@@ -68,6 +68,7 @@ def label(
     instants: int,
 ) -> None:
     """Create the axes as dimension scales in the root, where netCDF readers find them for every group."""
+    file = scales.file
     time = file.create_dataset("time", (0,), "f8", maxshape=(None,), chunks=(chunk_of(instants, CHUNK_BYTES // 8),))
     set_unit(time, "s")
     time.make_scale("time")
@@ -76,33 +77,34 @@ def label(
     if any(WITH_RESPECT_TO in row.axes for row in rows):
         file.create_dataset(WITH_RESPECT_TO, data=list(names.coordinates), dtype=TEXT).make_scale(WITH_RESPECT_TO)
     if names.coordinates:
-        _columns(file, "coordinates", "coordinate", name=names.coordinates, unit=names.coordinate_units)
+        _columns(scales, "coordinates", "coordinate", name=names.coordinates, unit=names.coordinate_units)
     if names.parameters:
-        _parameters(file, names, parameters)
+        _parameters(scales, names, parameters)
 
 
-def _parameters(file: h5py.File, names: Names, parameters: Parameters) -> None:
+def _parameters(scales: Scales, names: Names, parameters: Parameters) -> None:
     """Names, values, units and bounds of the parameters; bounds that the model does not state are NaN."""
+    file, units = scales.file, names.parameter_units
     file.create_dataset("bound", data=["lower", "upper"], dtype=TEXT).make_scale("bound")
-    _columns(file, "parameters", "parameter", name=names.parameters, value=parameters.value, unit=names.parameter_units)
+    _columns(scales, "parameters", "parameter", name=names.parameters, value=parameters.value, unit=units)
     bounds = np.asarray(parameters.bounds, dtype=float).reshape(-1, 2)
-    attach(file.create_dataset("parameters/bounds", data=bounds), ("parameter", "bound"))
+    scales.attach(file.create_dataset("parameters/bounds", data=bounds), ("parameter", "bound"))
     for name in ("value", "bounds"):
-        set_unit(file[f"parameters/{name}"], in_words(names.parameter_units))
+        set_unit(file[f"parameters/{name}"], in_words(units))
 
 
-def _columns(file: h5py.File, group: str, axis: str, **columns: Sequence) -> None:
-    folder = file.create_group(group, track_order=True)
+def _columns(scales: Scales, group: str, axis: str, **columns: Sequence) -> None:
+    folder = scales.file.create_group(group, track_order=True)
     for name, entries in columns.items():
         dtype = "f8" if name == "value" else TEXT
-        attach(folder.create_dataset(name, data=list(entries), dtype=dtype), (axis,))
+        scales.attach(folder.create_dataset(name, data=list(entries), dtype=dtype), (axis,))
 
 
-def reasons(group: h5py.Group, undefined: Mapping[str, str]) -> None:
+def reasons(scales: Scales, group: h5py.Group, undefined: Mapping[str, str]) -> None:
     """Write (p,) why there is no derivative by a parameter; empty texts where there is one."""
-    parameters = (name.decode() for name in group.file["parameter"][()])
+    parameters = (name.decode() for name in scales.file["parameter"][()])
     texts = [undefined.get(name, "") for name in parameters]
-    attach(group.create_dataset("undefined", data=texts, dtype=TEXT), ("parameter",))
+    scales.attach(group.create_dataset("undefined", data=texts, dtype=TEXT), ("parameter",))
 
 
 def note_multipliers(file: h5py.File, descriptions: Mapping[str, str], undetermined: Sequence[str]) -> None:
@@ -115,35 +117,12 @@ def note_multipliers(file: h5py.File, descriptions: Mapping[str, str], undetermi
         file["multipliers"].attrs["undetermined"] = ", ".join(undetermined)
 
 
-def attach(dataset: h5py.Dataset, names: Sequence[str]) -> None:
-    """Label each dimension of a dataset with a scale of the root, which lists the dataset while it has room.
-
-    Readers go from a dataset to its scales; the way back is for programs that delete or move scales.
-    """
-    scales = [dataset.file[name] for name in names]
-    for dimension, name in zip(dataset.dims, names, strict=True):
-        dimension.label = name
-    if max(map(_listed, scales)) < MOST_LISTED:
-        for dimension, scale in zip(dataset.dims, scales, strict=True):
-            dimension.attach_scale(scale)
-    else:
-        references = np.empty(len(scales), object)
-        references[:] = [np.array([scale.ref], h5py.ref_dtype) for scale in scales]
-        dataset.attrs.create("DIMENSION_LIST", references, dtype=h5py.vlen_dtype(h5py.ref_dtype))
-
-
-def _listed(scale: h5py.Dataset) -> int:
-    """Number of datasets that a scale lists."""
-    name = b"REFERENCE_LIST"
-    return h5py.h5a.open(scale.id, name).shape[0] if h5py.h5a.exists(scale.id, name) else 0
-
-
 def set_unit(dataset: h5py.Dataset, unit: str) -> None:
     """State a unit under both names that readers look for: ours, and that of the netCDF conventions."""
     dataset.attrs["unit"] = dataset.attrs["units"] = unit
 
 
-def set_units(dataset: h5py.Dataset, axes: Sequence[str], units: np.ndarray) -> None:
+def set_units(scales: Scales, dataset: h5py.Dataset, axes: Sequence[str], units: np.ndarray) -> None:
     """State the unit of all numbers of a dataset; where they differ all of them, and each under ``/units``.
 
     ``units`` run along ``axes``; an axis along which they are all the same has one entry.
@@ -151,8 +130,8 @@ def set_units(dataset: h5py.Dataset, axes: Sequence[str], units: np.ndarray) -> 
     set_unit(dataset, in_words(units))
     if units.size > 1:
         changing = [axis for axis, size in zip(axes, units.shape, strict=True) if size > 1]
-        listed = dataset.file.create_dataset(f"units{dataset.name}", data=np.squeeze(units), dtype=TEXT)
-        attach(listed, changing)
+        listed = scales.file.create_dataset(f"units{dataset.name}", data=np.squeeze(units), dtype=TEXT)
+        scales.attach(listed, changing)
 
 
 def chunk_of(instants: int, most: int) -> int:
@@ -173,13 +152,13 @@ def repeats(values: np.ndarray) -> bool:
     return np.count_nonzero(same) > same.size / 3
 
 
-def growing(file: h5py.File, row: Variable, of: int, instants: int, compressed: bool) -> h5py.Dataset:
+def growing(scales: Scales, row: Variable, of: int, instants: int, compressed: bool) -> h5py.Dataset:
     """Create an empty dataset along time, one ``of`` so many; its group keeps the order of names."""
-    widths = tuple(len(file[axis]) for axis in row.axes)
+    widths = tuple(map(scales.length, row.axes))
     chunk_bytes = min(CHUNK_BYTES, MOST_CACHED // of)
     steps = chunk_of(instants, chunk_bytes // (8 * int(np.prod(widths))))
     *groups, name = row.path.split("/")
-    parent = file
+    parent = scales.file
     for group in groups:
         parent = parent[group] if group in parent else parent.create_group(group, track_order=True)
     dataset = parent.create_dataset(
@@ -190,6 +169,6 @@ def growing(file: h5py.File, row: Variable, of: int, instants: int, compressed: 
         chunks=(steps, *widths),
         **(COMPRESSION if compressed else {}),
     )
-    attach(dataset, ("time", *row.axes))
-    set_units(dataset, row.axes, row.unit)
+    scales.attach(dataset, ("time", *row.axes))
+    set_units(scales, dataset, row.axes, row.unit)
     return dataset

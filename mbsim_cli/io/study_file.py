@@ -14,8 +14,9 @@ from mbsim_cli.files import open_regular
 from mbsim_cli.io.format import FormatError, attribute
 from mbsim_cli.io.layout import component_axis
 from mbsim_cli.io.quarantine import fault_of
+from mbsim_cli.io.scales import attach
 from mbsim_cli.io.sink import Sink
-from mbsim_cli.io.skeleton import TEXT, attach, set_unit
+from mbsim_cli.io.skeleton import TEXT, set_unit
 from mbsim_cli.io.target import HDF5, replaced
 from mbsim_cli.model.units import quotient
 

@@ -14,6 +14,7 @@ from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io import skeleton
 from mbsim_cli.io.layout import inverse_variables, variables
 from mbsim_cli.io.provenance import Provenance
+from mbsim_cli.io.scales import Scales
 from mbsim_cli.io.sink import Sink
 from mbsim_cli.io.target import NOT_OURS, may_replace
 from mbsim_cli.io.temporary import Occupied, create
@@ -84,7 +85,8 @@ class ResultWriter:
             self._file = h5py.File(self._sink, "w", track_order=True, **skeleton.CACHE)
             skeleton.describe(self._file, provenance)
             self._rows = (inverse_variables if inverse else variables)(names, sensors, sensitivities)
-            skeleton.label(self._file, names, sensors, parameters, self._rows, instants)
+            self._scales = Scales(self._file)
+            skeleton.label(self._scales, names, sensors, parameters, self._rows, instants)
         self._variables: list[h5py.Dataset] = []  # of the rows, from the first block on, which tells what repeats
 
     def append(self, block: Block) -> None:
@@ -113,7 +115,7 @@ class ResultWriter:
         """Create what grows along time; compressed where the first instants repeat."""
         for row in self._rows:
             compressed = block is not None and skeleton.repeats(row.of(block))
-            grown = skeleton.growing(self._file, row, len(self._rows), self._instants, compressed)
+            grown = skeleton.growing(self._scales, row, len(self._rows), self._instants, compressed)
             self._variables.append(grown)
 
     def objectives(self, results: Sequence[ObjectiveResult]) -> None:
@@ -128,7 +130,7 @@ class ResultWriter:
                 if result.flags:
                     group.create_dataset("flags", data=list(result.flags), dtype=skeleton.TEXT)
                 if result.undefined:
-                    skeleton.reasons(group, result.undefined)
+                    skeleton.reasons(self._scales, group, result.undefined)
                 self._derivatives(group, "gradient", result, result.gradient)
                 if result.discretisation is not None:
                     group["discretisation"] = float(result.discretisation.value)
@@ -140,8 +142,10 @@ class ResultWriter:
         if values is not None and len(values):
             stored = group.create_dataset(name, data=np.asarray(values, dtype=float))
             stored.attrs["method"] = result.method
-            skeleton.attach(stored, ("parameter",))
-            skeleton.set_units(stored, ("parameter",), quotients((result.unit,), self._parameter_units)[0])
+            self._scales.attach(stored, ("parameter",))
+            skeleton.set_units(
+                self._scales, stored, ("parameter",), quotients((result.unit,), self._parameter_units)[0]
+            )
 
     def multipliers(
         self, descriptions: Mapping[str, str], undetermined: Sequence[str], sensors: Mapping[str, str]

@@ -1,0 +1,54 @@
+"""Axes of a result file, kept at hand: to open one again takes as long as to create a dataset."""
+
+from collections.abc import Sequence
+
+import h5py
+import numpy as np
+
+MOST_LISTED = 1000  # datasets that a scale lists; HDF5 copies the list for each, and has room for some 4000
+
+
+class Scales:
+    """Dimension scales in the root of a file that is written."""
+
+    def __init__(self, file: h5py.File):
+        self.file = file
+        self._scales: dict[str, h5py.Dataset] = {}
+        self._listed: dict[str, int] = {}  # datasets that each scale lists
+
+    def length(self, name: str) -> int:
+        """Number of labels of an axis."""
+        return len(self._scale(name))
+
+    def _scale(self, name: str) -> h5py.Dataset:
+        if name not in self._scales:
+            self._scales[name] = self.file[name]
+            self._listed[name] = _listed(self._scales[name])
+        return self._scales[name]
+
+    def attach(self, dataset: h5py.Dataset, names: Sequence[str]) -> None:
+        """Label each dimension of a dataset with a scale, which lists the dataset while it has room.
+
+        Readers go from a dataset to its scales; the way back is for programs that delete or move scales.
+        """
+        scales = [self._scale(name) for name in names]
+        for dimension, name in zip(dataset.dims, names, strict=True):
+            dimension.label = name
+        if max(self._listed[name] for name in names) < MOST_LISTED:
+            for dimension, name, scale in zip(dataset.dims, names, scales, strict=True):
+                dimension.attach_scale(scale)
+                self._listed[name] += 1
+        else:
+            references = np.empty(len(scales), object)
+            references[:] = [np.array([scale.ref], h5py.ref_dtype) for scale in scales]
+            dataset.attrs.create("DIMENSION_LIST", references, dtype=h5py.vlen_dtype(h5py.ref_dtype))
+
+
+def attach(dataset: h5py.Dataset, names: Sequence[str]) -> None:
+    """Label each dimension of one dataset with a scale."""
+    Scales(dataset.file).attach(dataset, names)
+
+
+def _listed(scale: h5py.Dataset) -> int:
+    name = b"REFERENCE_LIST"
+    return h5py.h5a.open(scale.id, name).shape[0] if h5py.h5a.exists(scale.id, name) else 0
