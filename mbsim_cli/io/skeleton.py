@@ -172,3 +172,13 @@ def growing(scales: Scales, row: Variable, of: int, instants: int, compressed: b
     scales.attach(dataset, ("time", *row.axes))
     set_units(scales, dataset, row.axes, row.unit)
     return dataset
+
+
+def extend(dataset: h5py.Dataset, first: int, values: np.ndarray) -> None:
+    """Write the next instants (B, ...) from a row on; indexing a dataset takes several times as long."""
+    if len(values):
+        content = np.ascontiguousarray(values)
+        dataset.id.set_extent((first + len(content), *content.shape[1:]))
+        place = dataset.id.get_space()
+        place.select_hyperslab((first, *(0 for _ in content.shape[1:])), content.shape)
+        dataset.id.write(h5py.h5s.create_simple(content.shape), place, content)

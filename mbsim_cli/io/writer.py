@@ -106,8 +106,7 @@ class ResultWriter:
         end = self._stored + len(block.time)
         columns = [row.of(block) for row in self._rows]
         for values, dataset in zip([block.time, *columns], [self._file["time"], *self._variables], strict=True):
-            dataset.resize(end, axis=0)
-            dataset[self._stored : end] = values
+            skeleton.extend(dataset, self._stored, values)
             self._require_written()
         self._stored = end
 
