@@ -10,6 +10,7 @@ import pickle
 from collections.abc import Callable, Iterator
 from copy import copy
 from functools import cache
+from inspect import unwrap
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ class Kept(NullCache):
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a compiled form that does not depend on this process."""
-        if not (data.library.has_dynamic_globals or self._dispatcher.py_func.__closure__):
+        if not (data.library.has_dynamic_globals or unwrap(self._dispatcher.py_func).__closure__):
             _watch.STORE.put(self._key(tuple(normalize_signature(sig)[0])), dumps(_reduced(data)))
 
 

@@ -1,7 +1,8 @@
 """Decorators of the linking compiler."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, update_wrapper
+from inspect import signature
 from typing import Any
 
 import numba
@@ -22,9 +23,18 @@ _compiled_entry = numba.njit(no_cfunc_wrapper=True, nogil=True, **_FLAGS)
 
 def entry(function: Callable) -> Any:
     """Called from Python: compiled with a wrapper, and cached with everything below it; other threads run meanwhile."""
-    dispatcher = _compiled_entry(function)
+    dispatcher = _compiled_entry(_passing_on(function))
     Kept(dispatcher, _introduce)
     return dispatcher
+
+
+def _passing_on(function: Callable) -> Callable:
+    """What only calls the kernel: a body beside the thousands of numbers that Python's arrays are would take long."""
+    names = ", ".join(signature(function).parameters)
+    text = f"def {function.__name__}({names}):\n    return called({names})\n"
+    namespace: dict[str, Any] = {"called": kernel(function)}
+    exec(compile(text, function.__code__.co_filename, "exec"), namespace)
+    return update_wrapper(namespace[function.__name__], function)
 
 
 # Kernels that numba has not heard of yet, with how it is to compile them; and those that it knows.
@@ -36,6 +46,8 @@ def _introduce() -> None:
     """Make kernels known to numba; entries that are loaded can do without, and that takes time for hundreds of them."""
     while _unknown:
         function, compiled = _unknown.pop()
+        if function in _dispatchers:  # two entries may call one kernel
+            continue
         dispatcher = _dispatchers[function] = compiled(function)
         dispatcher.get_call_template = partial(_unliteral_template, dispatcher.get_call_template)
         dispatcher.typingctx.insert_global(function, types.Dispatcher(dispatcher))

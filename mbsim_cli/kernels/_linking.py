@@ -1,8 +1,8 @@
 """How kernels reach machine code: optimised once each, translated once in every entry that calls them.
 
 numba by itself optimises and translates a function together with copies of all functions below it, and does so again in
-each of its callers. Here a function is optimised with those that it calls itself, which may be inlined; the rest is
-linked by entries. Rests on numba's libraries of code and their passes, which are no public interface.
+each of its callers. Here a function is optimised with those that it calls itself, which may be inlined; entries link
+what is called then. Rests on numba's libraries of code and their passes, which are no public interface.
 """
 
 import gc
@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from llvmlite.binding import Linkage
-from llvmlite.binding.newpassmanagers import create_new_function_pass_manager
+from llvmlite.binding.newpassmanagers import create_new_function_pass_manager, create_new_module_pass_manager
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.typed_passes import NopythonTypeInference
 from numba.core.untyped_passes import IRProcessing
@@ -20,6 +20,10 @@ from numba.core.untyped_passes import IRProcessing
 from mbsim_cli.kernels._reference import ByReference
 
 __all__ = ["LinkingCompiler", "LoadedLibrary"]
+
+INLINED_AT_MOST = (
+    500  # instructions; LLVM's limit is about a fifth of that, and constant arguments may halve a function
+)
 
 
 class _OwnLibrary(JITCodeLibrary):
@@ -39,7 +43,7 @@ class _OwnLibrary(JITCodeLibrary):
     def _optimize_final_module(self) -> None:
         module = self._final_module
         own = {function.name for function in module.functions if not function.is_declaration}
-        self._link(dict.fromkeys(self._linking_libraries))
+        self._link(callee for callee in dict.fromkeys(self._linking_libraries) if not _stays_a_call(callee))
         for function in module.functions:
             if not function.is_declaration and function.name not in own:
                 function.linkage = Linkage.available_externally
@@ -56,6 +60,8 @@ class _KernelLibrary(_OwnLibrary):
 
     def finalize(self) -> None:
         self._optimize_final_module()
+        _clean(self._final_module, self._codegen)
+        self.large = _is_large(self._final_module)
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
@@ -71,11 +77,14 @@ class _KernelLibrary(_OwnLibrary):
 
 
 class _EntryLibrary(_OwnLibrary):
-    """Code of an entry and of all kernels below it."""
+    """Code of an entry, which only passes on what Python gives it, and of all kernels that it needs."""
 
     def finalize(self) -> None:
-        self._optimize_final_module()
-        self._link(_callers_first(self._linking_libraries))
+        _clean(self._final_module, self._codegen)
+        needed = _needed(self._final_module, self._linking_libraries)
+        self._link(needed)
+        for library in needed:
+            self._dynamic_globals += library._dynamic_globals
         self._final_module.verify()
         self._finalize_final_module()
 
@@ -96,21 +105,60 @@ class LoadedLibrary(JITCodeLibrary):
         raise RuntimeError(f"{self.name} is an entry, which only Python calls")
 
 
-def _callers_first(libraries: Iterable[Any]) -> list:
-    """The libraries and all kernels below them: the linker takes a function only where one before asks for it."""
+def _clean(module: Any, codegen: Any) -> None:
+    """Remove what nothing calls."""
+    passes = create_new_module_pass_manager()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.add_strip_dead_prototype_pass()
+    passes.run(module, codegen._pass_builder())
+
+
+def _is_large(module: Any) -> bool:
+    """Whether callers that optimise themselves need not look at a kernel's code: it would not be inlined."""
+    functions = [function for function in module.functions if not function.is_declaration]
+    if any(b"alwaysinline" in attribute for function in functions for attribute in function.attributes):
+        return False
+    blocks = (block for function in functions for block in function.blocks)
+    return sum(1 for block in blocks for _ in block.instructions) > INLINED_AT_MOST
+
+
+def _stays_a_call(library: Any) -> bool:
+    return isinstance(library, _KernelLibrary) and library.large
+
+
+def _needed(module: Any, libraries: Iterable[Any]) -> list:
+    """Libraries of what a module calls, and of what that calls, callers first: the linker takes what is asked for."""
+    owner = {name: library for library in _all_below(libraries) for name in _names(library)[0]}
     callees_first: list[Any] = []
     visited = set()
 
-    def visit(library: Any) -> None:
-        if library not in visited:
-            visited.add(library)
-            for callee in library._linking_libraries if isinstance(library, _KernelLibrary) else ():
-                visit(callee)
-            callees_first.append(library)
+    def visit(names: list) -> None:
+        for library in (owner[name] for name in names if name in owner):
+            if library not in visited:
+                visited.add(library)
+                visit(_names(library)[1])
+                callees_first.append(library)
 
-    for library in libraries:
-        visit(library)
+    visit([function.name for function in module.functions if function.is_declaration])
     return callees_first[::-1]
+
+
+def _all_below(libraries: Iterable[Any]) -> Iterable[Any]:
+    found, waiting = {}, list(libraries)
+    while waiting:
+        library = waiting.pop()
+        if library not in found:
+            found[library] = True
+            waiting += library._linking_libraries if isinstance(library, _KernelLibrary) else []
+    return found
+
+
+def _names(library: Any) -> tuple[list, list]:
+    """Names of the functions that a library holds, and of those that it calls elsewhere."""
+    held: tuple[list, list] = [], []
+    for function in library._get_module_for_linking().functions:
+        held[function.is_declaration].append(function.name)
+    return held
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
@@ -129,8 +177,30 @@ class _ChooseLibrary(FunctionPass):
         return False
 
 
+_HASH = hash(Flags())  # all flags have the same one
+
+
+class _ComparedFlags(Flags):
+    """Flags of the compiler, which numba looks things up by: equal ones are told by what was set."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        return _HASH
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, _ComparedFlags) and self._values == other._values:
+            return True
+        return super().__eq__(other)
+
+
 class LinkingCompiler(CompilerBase):
     """numba's compiler, with references for groups of arrays and the libraries of this file."""
+
+    def __init__(
+        self, typingctx: Any, targetctx: Any, library: Any, args: Any, return_type: Any, flags: Any, locals: Any
+    ) -> None:
+        super().__init__(typingctx, targetctx, library, args, return_type, _ComparedFlags(flags), locals)
 
     def compile_extra(self, func: Any) -> Any:
         """Compile; what numba makes lives on, so that the garbage collector would search it in vain."""
