@@ -22,7 +22,7 @@ from mbsim_cli.solve.inverse import InverseDynamics
 from mbsim_cli.solve.motion import MotionVariation, Trajectory
 from mbsim_cli.solve.reactions import reader_of
 
-BLOCK_NUMBERS = 1_000_000  # numbers of derivatives held at once, about 8 MB
+BLOCK_NUMBERS = 250_000  # numbers of derivatives held at once, about 2 MB: they stay in cache, and touch little memory
 
 
 class InverseAnalysis:

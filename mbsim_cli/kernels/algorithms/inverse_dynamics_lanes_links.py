@@ -12,6 +12,7 @@ from mbsim_cli.model.codes import Axes, Column, Force
 from mbsim_cli.model.layout import BODY_SIZE, COM, GRAVITY, GROUND, INERTIA, MASS, P_C, P_P, R_C, R_P, Model
 
 NOTHING, COPY, ADD = 0, 1, 2
+STEP = 1e-30  # of a complex step; its square vanishes beside any value
 _AXES = np.array([np.roll(np.eye(3), axis + 1, axis=0) for axis in range(3)])  # z becomes the column's axis
 _FULL = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])  # entries xx yy zz xy xz yz of a symmetric matrix
 _SYMMETRIC = np.array([0, 4, 8, 1, 2, 5])  # and where they stand in one of nine
@@ -72,7 +73,7 @@ class System(NamedTuple):
 def system(model: Model, theta: np.ndarray, chain: "Chain") -> System:
     """Links of a tree of one-dof columns; Euler parameters and springs are not for this path."""
     chain.weigh()
-    loads = _loads(model, theta, chain)
+    loads = _loads(model, chain)
     parent = chain.parent
     loaded = np.zeros(parent.size, bool)
     loaded[loads.link] = True
@@ -91,17 +92,18 @@ def system(model: Model, theta: np.ndarray, chain: "Chain") -> System:
 class Chain:
     """The constants of the links, from those of the bodies.
 
-    theta may be a stack (p, len(theta)) of neighbours of one: then ``base`` is the chain of that one, and ``touched``
-    (p, nb) tells which bodies of which of the stack differ in their blocks.
+    With changes (len(theta), p) of the numbers it is a stack of p complex steps: ``base`` is the chain without them,
+    and ``touched`` (p, nb) tells which bodies of which of the stack differ in their blocks.
     """
 
-    def __init__(self, tree, theta, base=None, touched=None):
-        n, nb, lead = tree.column_kind.size, tree.parent.size, theta.shape[:-1]
-        self._tree, self._theta = tree, theta
+    def __init__(self, tree, theta, base=None, touched=None, change=None):
+        n, nb, lead = tree.column_kind.size, tree.parent.size, () if change is None else change.shape[1:]
+        self._tree, self._theta, self._change = tree, theta, change
+        self._dtype = theta.dtype if change is None else np.dtype(complex)
         self._lay_out(n, nb) if base is None else self._take_over(base)
-        self.frame, self.arm = np.zeros((*lead, n, 9), theta.dtype), np.zeros((*lead, n, 3), theta.dtype)
-        self.E = np.zeros((*lead, nb + 1, 3, 3), theta.dtype)  # body axes to link axes, the ground's behind
-        self.e = np.zeros((*lead, nb + 1, 3), theta.dtype)  # body origin in link axes
+        self.frame, self.arm = np.zeros((*lead, n, 9), self._dtype), np.zeros((*lead, n, 3), self._dtype)
+        self.E = np.zeros((*lead, nb + 1, 3, 3), self._dtype)  # body axes to link axes, the ground's behind
+        self.e = np.zeros((*lead, nb + 1, 3), self._dtype)  # body origin in link axes
         if base is None:
             self.E[GROUND] = np.eye(3)
         else:
@@ -152,7 +154,12 @@ class Chain:
     def _blocks(self, bodies, at):
         """Numbers of bodies (..., BODY_SIZE)."""
         place = self._tree.theta[bodies, None] + np.arange(BODY_SIZE)
-        return self._theta[(at[0][:, None], place)] if at else self._theta[place]
+        return self._theta[place] + 1j * STEP * self._change[place, at[0][:, None]] if at else self._theta[place]
+
+    def numbers(self, first, last):
+        """Numbers from first to last (..., last - first)."""
+        plain = self._theta[first:last]
+        return plain if self._change is None else plain + 1j * STEP * self._change[first:last].T
 
     def _place(self):
         """Frames of links and places of bodies; those behind a column depend on no other body."""
@@ -209,7 +216,7 @@ class Chain:
 
         Of a stack, only what differs: the rest is zero.
         """
-        found = np.zeros((*self.arm.shape[:-1], 10), self._theta.dtype)
+        found = np.zeros((*self.arm.shape[:-1], 10), self._dtype)
         link, at, block, E, e = self._weighing()
         mass, own = block[:, MASS], e + apply(E, block[:, COM : COM + 3])
         J = E @ block[:, INERTIA + _FULL] @ np.swapaxes(E, -1, -2) + _shifted(mass, own)
@@ -275,7 +282,7 @@ def _sums(parent, own):
     return Sums(own, row, action)
 
 
-def _loads(model, theta, chain):
+def _loads(model, chain):
     forces, n = model.forces, chain.parent.size
     picked = [f for f in range(forces.kind.size) if forces.kind[f] != Force.ALONG_MEASURE]
     body = [int(model.pairs.b[forces.pair[f]]) for f in picked]
@@ -287,18 +294,18 @@ def _loads(model, theta, chain):
         np.array([forces.kind[f] == Force.TORQUE for f, _ in kept], bool),
         np.array([forces.axes[f] == Axes.BODY for f, _ in kept], bool), none, none,
     )  # fmt: skip
-    point, vector = load_vectors(model, theta, chain, loads)
+    point, vector = load_vectors(model, chain, loads)
     return loads._replace(point=point, vector=vector)
 
 
-def load_vectors(model, theta, chain, loads):
+def load_vectors(model, chain, loads):
     """Points and vectors (..., nl, 3) of loads: in the link's axes, vectors that do not turn in global ones."""
-    shape = (*theta.shape[:-1], len(loads.element), 3)
-    point, vector = np.zeros(shape, theta.dtype), np.zeros(shape, theta.dtype)
+    shape = (*chain.arm.shape[:-2], len(loads.element), 3)
+    point, vector = np.zeros(shape, chain.arm.dtype), np.zeros(shape, chain.arm.dtype)
     for k, f in enumerate(loads.element):
         o, b = model.forces.theta[f], model.pairs.b[model.forces.pair[f]]
         E = chain.E[..., b, :, :]
-        point[..., k, :] = chain.e[..., b, :] + apply(E, theta[..., o : o + 3])
-        given = theta[..., o + 3 : o + 6]
+        point[..., k, :] = chain.e[..., b, :] + apply(E, chain.numbers(o, o + 3))
+        given = chain.numbers(o + 3, o + 6)
         vector[..., k, :] = apply(E, given) if loads.turns[k] else given
     return point, vector

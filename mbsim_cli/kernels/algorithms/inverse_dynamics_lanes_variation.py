@@ -4,10 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes_links import Chain, System, load_vectors
+from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes_links import STEP, Chain, System, load_vectors
 from mbsim_cli.model.layout import BODY_SIZE, GRAVITY, Model
-
-STEP = 1e-30  # of a complex step; its square vanishes beside any value
 
 
 class Variation(NamedTuple):
@@ -37,8 +35,7 @@ def vary_links(
         none = np.zeros((0, len(system.loads.link), 3))
         return _reached(system, np.zeros((0, n + 1, 6)), np.zeros((0, n, 10)), none, by_law), none
     touched = dtheta[model.tree.theta[:, None] + np.arange(BODY_SIZE)].any(axis=1).T
-    moved = theta + 1j * STEP * dtheta.T
-    chain = Chain(model.tree, moved, base, touched)
+    chain = Chain(model.tree, theta, base, touched, dtheta)
     turn = _rate(chain.frame).reshape(p, n, 3, 3)
     at = np.nonzero(turn.any(axis=(2, 3)))
     turn[at] = turn[at] @ system.links.frame[at[1]].reshape(-1, 3, 3).transpose(0, 2, 1)
@@ -48,7 +45,7 @@ def vary_links(
     w -= 0.5 * np.stack([turn[..., 1, 2], turn[..., 2, 0], turn[..., 0, 1]], axis=-1)
     twist[:, :n, 3:] = _rate(chain.arm) - np.cross(w, system.links.arm)
     twist[:, n, 3:] = -dtheta.T[:, GRAVITY : GRAVITY + 3]
-    point, vector = (_rate(array) for array in load_vectors(model, moved, chain, system.loads))
+    point, vector = (_rate(array) for array in load_vectors(model, chain, system.loads))
     loads = by_law | point.any(axis=2) | vector.any(axis=2)
     return _reached(system, twist, _rate(chain.moments), point, loads), vector
 
