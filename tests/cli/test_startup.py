@@ -87,3 +87,12 @@ def _ending(arguments, watch=""):
     script = ENDING.format(arguments=arguments, watch=watch)
     command = [sys.executable, "-u", "-c", script]
     return subprocess.run(command, env=environment(), cwd=ROOT, capture_output=True, text=True)
+
+
+def test_a_run_imports_only_what_it_uses(tmp_path):
+    """Each of these takes longer to import than the analysis takes."""
+    unused = ("scipy.sparse", "scipy.linalg", "scipy.interpolate", "sympy", "rich", "matplotlib", "xarray", "unittest")
+    arguments = ["run", str(ROOT / "models/robots/puma560.yaml"), "--json", "-o", str(tmp_path / "puma.h5")]
+    script = SCRIPT.format(arguments=arguments, heavy=unused)
+    done = subprocess.run([sys.executable, "-c", script], env=environment(), capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines()[-1] == "0", done.stderr
