@@ -6,6 +6,7 @@ from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import scales_of
+from mbsim_cli.solve.independence import Scales, independence, scales_at
 from mbsim_cli.solve.instant import Instant
 from mbsim_cli.solve.least_squares import least_squares
 
@@ -57,8 +58,10 @@ class Diagnosis:
     def _singular(self, start: np.ndarray, rank: int, places: tuple[np.ndarray, ...]) -> str | None:
         if rank == 0:
             return None
-        usual = self._independence(start / self.scales.columns, rank)[0]
-        value, direction = min((self._independence(x, rank) for x in places), key=lambda found: found[0])
+        self._at(start / self.scales.columns)
+        scales = scales_at(self.instant)
+        usual = self._independence(start / self.scales.columns, rank, scales)[0]
+        value, direction = min((self._independence(x, rank, scales) for x in places), key=lambda found: found[0])
         if value > SINGULAR * usual:
             return None
         share = np.where(self.problem.model.constraints.law == NONE, np.abs(direction), 0.0)
@@ -70,11 +73,11 @@ class Diagnosis:
             "bounds; keep clear of it, or pass it with a smaller step"
         )
 
-    def _independence(self, x: np.ndarray, rank: int) -> tuple[float, np.ndarray]:
-        """Smallest singular value that counts, of rows of unit length, and what combination of rows has it."""
-        J = self._at(x)[1]
-        left, values, _ = np.linalg.svd(J / np.maximum(np.linalg.norm(J, axis=1, keepdims=True), 1e-12))
-        return float(values[rank - 1]), left[:, rank - 1]
+    def _independence(self, x: np.ndarray, rank: int, scales: Scales) -> tuple[float, np.ndarray]:
+        """Smallest singular value that counts, and what combination of rows has it."""
+        self._at(x)
+        values, u, _ = independence(self.instant.work.eq.J, scales)
+        return float(values[rank - 1]), u[:, rank - 1]
 
     def _without_inertia(self, status: Status) -> str | None:
         """Name the coordinate that neither mass nor constraints resist, where equations are singular for that."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from mbsim_cli.kernels.integrators.singular_passage import Watch
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve.independence import Scales, independence, scales_at
 from mbsim_cli.solve.instant import Instant
 
 BISECTIONS = 40
@@ -60,17 +61,16 @@ class Passages:
     def _examine(self, turn: int) -> Passage | None:
         """The passage before a turn, by bisection of the time between two looks; None where nothing vanishes."""
         self._go(turn, 0.0)
-        weight, sizes = np.abs(np.diag(self._at.out.M)), np.linalg.norm(self._at.work.eq.J, axis=1)
-        scales = np.sqrt(np.maximum(weight, 1e-8 * weight.max())), np.maximum(sizes, 1e-12 * sizes.max())
-        behind = self._rank(*scales)
+        scales = scales_at(self._at)
+        behind = self._rank(scales)
         before, after = self._watch.step[turn]
         late, early = 0.0, (after - before) * self._h
         for _ in range(BISECTIONS):
             middle = 0.5 * (early + late)
             self._go(turn, middle)
-            late, early = (middle, early) if _same_side(self._rank(*scales), behind) else (late, middle)
+            late, early = (middle, early) if _same_side(self._rank(scales), behind) else (late, middle)
         time = self._go(turn, late)
-        there = self._rank(*scales)
+        there = self._rank(scales)
         vanished = there.sizes < VANISHED * behind.sizes[-1]
         if not vanished.any() or there.of_all > VANISHED * behind.of_all:
             return None
@@ -86,11 +86,10 @@ class Passages:
         self._at.evaluate(time)
         return time
 
-    def _rank(self, weight: np.ndarray, sizes_of_all: np.ndarray) -> Rank:
-        J, row = self._at.work.eq.J / weight, self._watch.row
-        u, sizes, v = np.linalg.svd(J[row] / np.sqrt(self._watch.largest)[:, None])
-        of_all = np.linalg.svd(J / sizes_of_all[:, None], compute_uv=False)
-        return Rank(sizes, u, v[: row.size].T, float(of_all[row.size - 1]))
+    def _rank(self, scales: Scales) -> Rank:
+        J, row = self._at.work.eq.J, self._watch.row
+        sizes, u, v = independence(J[row], scales._replace(rows=np.sqrt(self._watch.largest)))
+        return Rank(sizes, u, v[: row.size].T, float(independence(J, scales)[0][row.size - 1]))
 
     def _broken(self, u: np.ndarray) -> np.ndarray:
         """Mask (p,) of the parameters that move the combinations ``u`` (k, l) of constraints."""

@@ -1,6 +1,7 @@
 """A run that fails keeps the motion before, and says when, where and in what way it failed."""
 
 import json
+import re
 
 import h5py
 import numpy as np
@@ -97,3 +98,51 @@ sensors: {x: {type: coordinate, coordinate: slide.displacement}}
 """
     with pytest.raises(AnalysisError, match=r"at t = .* s; the largest acceleration is that of 'slide.displacement'"):
         list(forward(assemble(tmp_path, text, step=1e3, duration=1e7).problem))
+
+
+MASSLESS = """
+vectors: {z: {all: [0, 0, 1]}, x: {all: [1, 0, 0]}}
+bodies: {arm: {mass: 1, inertia: {xx: 1}}, ball: {mass: 2}}
+joints:
+  A: {type: revolute, bodies: [ground, arm], point: origin, axis: z}
+  S: {type: prismatic, bodies: [arm, ball], point: origin, axis: x, initial: {displacement: 1}}
+CONSTRAINTS
+"""
+DRIVE = (
+    "constraints: {drive: {type: motion, coordinate: S.displacement, law: {type: polynomial, coefficients: [1, -1]}}}"
+)
+
+
+@pytest.mark.parametrize("constraints", ["", DRIVE])
+def test_a_coordinate_that_nothing_resists_is_named(tmp_path, constraints):
+    """A ball on a rod without inertia about its axis: at the axis the rod may turn as fast as it likes."""
+    problem = assemble(tmp_path, MASSLESS.replace("CONSTRAINTS", constraints)).problem
+    start = assemble_start(problem)
+
+    def sentence(status, angle, displacement):
+        place = np.array([angle, displacement])
+        return Diagnosis(problem, start.theta, 1.0 - displacement).sentence(status, start.state.z, start.rank, place)
+
+    expected = "singular at t = 1 s: neither mass nor inertia resists 'A.angle' in this position"
+    assert expected in sentence(Status.SINGULAR, 0.3, 0.0)
+    assert sentence(Status.NO_CONVERGENCE, 0.3, 0.0) is None
+    assert sentence(Status.SINGULAR, 0.3, 0.5) is None
+
+
+def test_what_is_singular_does_not_depend_on_units(tmp_path):
+    """A parallelogram of metres and one of millimetres, flat."""
+    text = DRIVEN.replace("ROCKER", "1").replace("GROUND", "1").replace("coefficients: [1, 1]", "coefficients: [1, -1]")
+    text = text.replace("angle: 1.5", "angle: 1").replace("angle: -0.5", "angle: -1")
+    small = text
+    for length in ("[1, 0, 0]", "[0.5, 0, 0]", "[0.4, 0, 0]"):
+        small = small.replace(length, "[" + length[1:].partition(",")[0] + "*1e-3, 0, 0]")
+    for inertia in ("zz: 0.5", "zz: 0.03"):
+        small = small.replace(inertia, f"{inertia}*1e-6")
+    said = []
+    for model in (text, small):
+        problem = assemble(tmp_path, model).problem
+        start = assemble_start(problem)
+        diagnosis = Diagnosis(problem, start.theta, 1.0)
+        sentence = diagnosis.sentence(Status.SINGULAR, start.state.z, start.rank, np.zeros(3) + 1e-4)
+        said.append(re.sub(r"\(to .*?e-1\d of", "(to nothing of", sentence))
+    assert said[0] == said[1] and "singular position" in said[0]
