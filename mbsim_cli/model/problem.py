@@ -31,6 +31,7 @@ class Options:
     projection: str = "mass"  # mass | identity
     integrator: str = "dop853"  # of open trees: rk4 | dop853 | esdirk
     absolute_tolerance: float = 1e-10  # of the local error of an open tree
+    max_steps: int = 10_000_000  # that an adaptive integrator of an open tree may try
     error_control: str = "motion"  # motion | sensitivities: what the tolerances of an open tree hold for
 
     @property
@@ -118,6 +119,7 @@ class Block(NamedTuple):
     # it moves that equation in a singular position passed before, or 0
     free: np.ndarray  # (B, m) bool: multipliers that the motion does not determine
     singular: np.ndarray  # (B, m) bool: constraints that lost their rank in a position passed since the instant before
+    undetermined: np.ndarray  # (B, width) bool: reactions that redundant constraints leave open, which are NaN
 
 
 class Motion(NamedTuple):
@@ -153,3 +155,4 @@ class InverseBlock(NamedTuple):
     by_parameter: np.ndarray  # (B, n, p), through the motion too
     sensors: np.ndarray  # (B, width)
     d_sensors: np.ndarray  # (B, width, p)
+    undetermined: np.ndarray  # (B, width) bool, as of ``Block``

@@ -25,7 +25,7 @@ def block_of(
 
     Reactions stand behind the other sensors.
     """
-    sensors, d_sensors = with_reactions(record, d_record, reader)
+    sensors, d_sensors, undetermined = with_reactions(record, d_record, reader)
     varied = [array[..., :p] for array in (*d_record[:4], d_sensors)]
     diagnostics = iterations, record.drift, record.energy, d_record.error, work
     rows = record.time.size
@@ -34,19 +34,21 @@ def block_of(
     if broken.any():
         for array in varied:
             np.copyto(array, np.nan, where=broken[:, None, :] != 0)
-    return Block(*record[:7], sensors, *varied, *diagnostics, broken, free, singular)
+    return Block(*record[:7], sensors, *varied, *diagnostics, broken, free, singular, undetermined)
 
 
 def with_reactions(
     record: Record, d_record: SensitivityRecord, reader: ReactionReader | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Sensors (N, width) and their derivatives (N, width, p), those of reactions last."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sensors (N, width), their derivatives (N, width, p), and which are undetermined; those of reactions last."""
+    determined = np.zeros(record.sensors.shape, bool)
     if reader is None:
-        return record.sensors, d_record.sensors
-    values, derivatives = reader.read(record, d_record)
+        return record.sensors, d_record.sensors, determined
+    values, derivatives, undetermined = reader.read(record, d_record)
     return (
         np.concatenate([record.sensors, values], axis=1),
         np.concatenate([d_record.sensors, derivatives], axis=1),
+        np.concatenate([determined, undetermined], axis=1),
     )
 
 
@@ -61,3 +63,8 @@ class BrokenOff(AnalysisError):
 def first_rows(group: Any, count: int) -> Any:
     """The first rows of every array in a named tuple."""
     return type(group)(*(array[:count] for array in group))
+
+
+def other_rows(group: Any, first: int) -> Any:
+    """The rows from ``first`` on."""
+    return type(group)(*(array[first:] for array in group))

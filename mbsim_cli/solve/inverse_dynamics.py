@@ -50,9 +50,9 @@ class InverseAnalysis:
         if varied is not None:
             for matrix, change in zip(found[1:4], varied, strict=True):
                 by_parameter[:, :, self.trajectory.varies] += matrix @ change
-        sensors, d_sensors = self._sensing.block(motion, varied, found.torque, by_parameter)
+        sensed = self._sensing.block(motion, varied, found.torque, by_parameter)
         kept = found[:4] if self.wanted else (found.torque, *(m[:, :0, :0] for m in found[1:4]))
-        return InverseBlock(*motion, *kept, by_parameter, sensors, d_sensors)
+        return InverseBlock(*motion, *kept, by_parameter, *sensed)
 
 
 def with_natural_values(problem: Problem) -> Problem:
@@ -122,21 +122,24 @@ class _Sensing:
         self.whole = np.array_equal(self.column, everything) and bool((self.sign == 1.0).all())
 
     def block(self, motion: Motion, varied: MotionVariation | None, torque: np.ndarray, by_parameter: np.ndarray):
-        """Sensors (B, width) and their derivatives (B, width, p)."""
+        """Sensors (B, width), their derivatives (B, width, p), and which are undetermined."""
         of_torque, d_of_torque = torque, by_parameter
         if not self.whole:
             of_torque = self.sign * torque[:, self.column]
             d_of_torque = self.sign[:, None] * by_parameter[:, self.column]
+        determined = np.zeros(of_torque.shape, bool)
         if not self.model.sensors.kind.size and self.problem.reacting is None:  # nothing to compile for
-            return of_torque, d_of_torque
+            return of_torque, d_of_torque, determined
         record, d_record = self._records(motion, varied)
         at_center, directions, work, twists = self._room
         if work.turns.measure.size:
             follow_rows(self.model, self.problem.theta, work.kin, work.turns, record)
         observe(self.model, self.problem.theta, at_center, directions, work.kin, twists, record, d_record)
-        sensors, d_sensors = with_reactions(record, d_record, self._reactions)
-        return np.concatenate([sensors, of_torque], axis=1), np.concatenate(
-            [d_sensors[:, :, : self.p], d_of_torque], axis=1
+        sensors, d_sensors, undetermined = with_reactions(record, d_record, self._reactions)
+        return (
+            np.concatenate([sensors, of_torque], axis=1),
+            np.concatenate([d_sensors[:, :, : self.p], d_of_torque], axis=1),
+            np.concatenate([undetermined, determined], axis=1),
         )
 
     def _records(self, motion: Motion, varied: MotionVariation | None) -> tuple[Record, SensitivityRecord]:

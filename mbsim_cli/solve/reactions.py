@@ -28,8 +28,8 @@ class ReactionReader:
         self.dQ = zeros((n, p), dtype)
         self.undetermined = Undetermined(self)
 
-    def read(self, record: Record, d_record: SensitivityRecord) -> tuple[np.ndarray, np.ndarray]:
-        """Reactions (N, width) of the rows of a record, and their derivatives (N, width, p)."""
+    def read(self, record: Record, d_record: SensitivityRecord) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Reactions (N, width) of the rows of a record, their derivatives (N, width, p), and which are undetermined."""
         rows, p = len(record.time), self.dQ.shape[1]
         shape, dtype = (rows, self.reacting.width), self.theta.dtype
         out, d_out = np.empty(shape, dtype), zeros((*shape, p), dtype)
@@ -41,7 +41,7 @@ class ReactionReader:
         unknown = self.undetermined.at(record.time, record.position.real)
         nothing = np.array(complex(np.nan, np.nan)).astype(dtype) if np.iscomplexobj(out) else np.nan
         out[unknown], d_out[unknown] = nothing, nothing
-        return out, d_out
+        return out, d_out, unknown
 
     def _padded(self, multiplier: np.ndarray) -> np.ndarray:
         """Multipliers (N, m, ...) with zeros for the identities."""

@@ -61,14 +61,15 @@ def evaluate(
     consumers: Sequence[Callable[[Block], None]] = (),
     resolution: Any = None,
     listener: Listener = SILENT,
+    reactions: UnknownReactions | None = None,
 ) -> dict[str, Gradient]:
     """Run the analysis once; every block goes to the consumers. Return the objectives.
 
     Objectives need every step, so thinning is left to the consumers. ``resolution`` watches how well the steps
-    resolve the motion.
+    resolve the motion; one of the consumers may watch ``reactions``.
     """
-    unknown, undefined = UnknownReactions(problem, objectives), UndefinedDirections(problem.names)
-    watch = (*consumers, unknown.add, undefined.add)
+    unknown, undefined = reactions or UnknownReactions(problem, objectives), UndefinedDirections(problem.names)
+    watch = (*consumers, *(() if reactions else (unknown.add,)), undefined.add)
     accumulators = accumulated(problem, objectives, watch, resolution=resolution, listener=listener)
     reasons, parameters = undefined.reasons, problem.names.parameters
     results = {
@@ -97,11 +98,12 @@ def accumulated(
     accumulators = {objective.name: accumulator(objective, p) for objective in objectives}
     with np.errstate(all="ignore"):  # what is not finite is reported by the caller, as a sentence
         for block in blocks_of(problem, theta):
-            shift = resolution.add(block) if resolution else None
-            for take in consumers:
-                take(block)
-            for adding in accumulators.values():
-                adding.add(block, shift)
+            if len(block.time):  # none where the next instant is far
+                shift = resolution.add(block) if resolution else None
+                for take in consumers:
+                    take(block)
+                for adding in accumulators.values():
+                    adding.add(block, shift)
             listener.poll()
     return accumulators
 

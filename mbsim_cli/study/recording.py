@@ -67,10 +67,10 @@ def _recorded(
     try:
         listener.poll()
         outcome = run(planned, timing, listener, write)
-        multipliers = outcome.watchers.multipliers
+        multipliers, reactions = outcome.watchers.multipliers, outcome.watchers.reactions
         with timing.phase("write"):
             writer.objectives(_stored(outcome))
-            writer.multipliers(multipliers.descriptions, multipliers.free, multipliers.sensors)
+            writer.multipliers(multipliers.descriptions, multipliers.free, multipliers.sensors | reactions.sensors)
         warnings, resolved = outcome.warnings, outcome.watchers.resolved
         with timing.phase("write"):
             writer.finish(asdict(timing), warnings, outcome.watchers.health.work, resolved)

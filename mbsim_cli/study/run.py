@@ -90,7 +90,9 @@ def run(plan: Plan, timing: Timing, listener: Listener, consumer: Callable[[Any]
             watchers.add,
             lambda block: show(float(block.time[-1])) if len(block.time) else None,
         )
-        results = evaluate(problem, plan.assembled.objectives, consumers, watchers.resolution, listener)
+        results = evaluate(
+            problem, plan.assembled.objectives, consumers, watchers.resolution, listener, watchers.reactions
+        )
     outcome = Outcome(plan, watchers, results, timing)
     if plan.method == "fd":
         outcome.results, outcome.steps = _differences(plan, results, timing, listener)

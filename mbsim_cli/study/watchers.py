@@ -23,12 +23,12 @@ class Watchers:
         self.health = plan.analysis.diagnostics(problem, objectives)
         self.multipliers = MultiplierHealth(problem, objectives)
         self._contact = ContactHealth(problem, assembled.contacts)
-        self._unknown = UnknownReactions(problem, objectives, assembled.sensor_rows, assembled.overdetermined)
+        self.reactions = UnknownReactions(problem, objectives, assembled.sensor_rows, assembled.overdetermined)
         self._finite = FiniteHealth(assembled.sensor_rows)
 
     def add(self, block: Any) -> None:
         """Take the next instants in."""
-        for watcher in (self.health, self._contact, self._unknown, self._finite, self.multipliers):
+        for watcher in (self.health, self._contact, self.reactions, self._finite, self.multipliers):
             watcher.add(block)
 
     def warnings(self, results: Mapping[str, Gradient]) -> list[str]:
@@ -38,9 +38,9 @@ class Watchers:
             *plan.assembled.warnings,
             *self.health.warnings,
             *self._contact.warnings,
-            *self._unknown.warnings,
+            *self.reactions.warnings,
             *self.multipliers.warnings,
-            *self._finite.warnings(self._unknown.sensors),
+            *self._finite.warnings,
             *discretisation.warnings(self.resolution, results, plan.parameters, options),
         ]
 

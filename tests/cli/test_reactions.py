@@ -55,6 +55,25 @@ def test_all_pins_of_a_four_bar(mbsim, tmp_path):
             for part, unknown in zip(("force", "moment"), undetermined, strict=True):
                 assert (np.isnan(sensors[f"{pin}.{part}"][()]) == unknown).all()
                 assert (np.isnan(sensitivity[f"{pin}.{part}"][:, :, 0]) == unknown).all()
+                reason = sensors[f"{pin}.{part}"].attrs["undetermined"]
+                assert f"{pin}.{part}.{'xyz'[unknown.argmax()]}" in reason and "follow from other equations" in reason
                 assert sensors[f"{pin}.{part}"].attrs["unit"] == {"force": "N", "moment": "N m"}[part]
         assert len(file["meta/warnings"]) == 3
     assert mbsim("plot", "bars.h5", "a.force", "b.force.x", "d.moment", "--json").code == 0
+
+
+def test_other_numbers_that_are_none_are_not_taken_for_reactions(mbsim, tmp_path):
+    gap = "  gap: {type: distance, points: [ground.A, crank.A], derivative: 1}\n"
+    (tmp_path / "bars.yaml").write_text(FOUR_BAR.replace("  g: {type: acc", gap + "  g: {type: acc"))
+    done = mbsim("run", "bars.yaml", "--json", "--quiet")
+    assert done.code == 0, done.err
+    (undetermined,) = (
+        warning for warning in done.json["warnings"] if "undetermined, " in warning or "leave" in warning
+    )
+    told = [warning for warning in done.json["warnings"] if "not finite" in warning]
+    assert "gap" not in undetermined and [sentence.split(" is")[0] for sentence in told] == [
+        "sensor gap",
+        "the derivative of sensor gap",
+    ]
+    with h5py.File(tmp_path / "bars.h5") as file:
+        assert np.isnan(file["sensors/gap"]).all() and "undetermined" not in file["sensors/gap"].attrs

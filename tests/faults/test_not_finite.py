@@ -33,10 +33,16 @@ def test_every_quantity_is_watched():
         if name == "time":
             continue
         watch.add(block)
-        assert not watch.warnings()
+        assert not watch.warnings
         watch.add(block._replace(**{name: spoilt}))
-        (sentence,) = watch.warnings()
+        (sentence,) = watch.warnings
         assert "2 instants, first at t = 0.03 s" in sentence, name
         assert ("sensor a" in sentence) == ("sensors" in name)
-    watch.add(block._replace(sensors=np.full((9, 4), np.nan)))
-    assert [sentence.split(" is")[0] for sentence in watch.warnings(["a"])][-1] == "sensor b"
+
+
+def test_what_is_no_number_by_intent_is_not_told_twice():
+    block, watch = fakes.block(0, 9), FiniteHealth({"a": slice(0, 3), "b": slice(3, 4)})
+    mask = np.tile([True, True, True, False], (9, 1))
+    spoilt = {"sensors": np.full((9, 4), np.nan), "d_sensors": np.full((9, 4, 2), np.nan)}
+    watch.add(block._replace(undetermined=mask, **spoilt))
+    assert [sentence.split(" is")[0] for sentence in watch.warnings] == ["sensor b", "the derivative of sensor b"]

@@ -1,6 +1,6 @@
 """Watches a run go by for recorded quantities that are no numbers, and says which, how often and from when on."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -26,10 +26,7 @@ def _all_finite(values: np.ndarray) -> bool:
 
 
 class FiniteHealth:
-    """Counts instants at which a sensor, its derivatives or anything else is not finite.
-
-    ``known`` names sensors that others report, and which are NaN by intent.
-    """
+    """Counts instants at which a sensor, its derivatives or anything else is not finite, but by intent."""
 
     def __init__(self, sensors: Mapping[str, slice]):
         self._sensors = sensors
@@ -42,6 +39,8 @@ class FiniteHealth:
                 wrong = ~np.isfinite(values)
                 if isinstance(block, Block) and name.startswith("d_"):
                     wrong &= block.broken[:, None, :] == 0  # NaN by intent, and told of with the gradients
+                if name in ("sensors", "d_sensors"):  # undetermined reactions as well
+                    wrong &= ~block.undetermined.reshape(*block.undetermined.shape, *[1] * (wrong.ndim - 2))
                 for what, instants in self._parts(name, wrong):
                     self._count(what, instants, block.time)
 
@@ -63,14 +62,13 @@ class FiniteHealth:
             count, first = self._found.get(what, (0, float(time[np.argmax(wrong)])))
             self._found[what] = count + int(wrong.sum()), first
 
-    def warnings(self, known: Sequence[str] = ()) -> list[str]:
-        """Sentences on what is not finite, but for sensors that are ``known`` to be."""
-        named = {f"{start}{name}" for name in known for start in ("sensor ", "the derivative of sensor ")}
-        found = {what: entry for what, entry in self._found.items() if what not in named}
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on what is not finite."""
         sentences = [
             f"{what} {_verb(what)} at {count} instant{'s' * (count > 1)}, first at t = {first:g} s; "
             "something that it divides by may vanish there, or it overflows"
-            for what, (count, first) in found.items()
+            for what, (count, first) in self._found.items()
         ]
         more = len(sentences) - SHOWN
         return sentences[:SHOWN] + [f"{more} more quantities are not finite"] * (more > 0)

@@ -29,13 +29,28 @@ class UnknownReactions:
     def add(self, block: Block | InverseBlock) -> None:
         """Take the next instants in."""
         if self._wanted and len(block.time):
-            found = np.isnan(block.sensors).any(axis=0)
+            found = np.logical_or.reduce(block.undetermined, axis=0)
             self._unknown = found | self._unknown if self._unknown.size else found
 
     @property
-    def sensors(self) -> list[str]:
-        """Sensors with components that are not determined."""
-        return [name for name, rows in self._rows.items() if self._unknown.any() and self._unknown[rows].any()]
+    def sensors(self) -> dict[str, str]:
+        """Why components of sensors are not determined, by sensor."""
+        return {
+            name: f"{_listed(found)} not determined{self._because}; no number is shown"
+            for name in self._rows
+            if (found := self._components_of(name))
+        }
+
+    def _components_of(self, name: str) -> list[str]:
+        """Components of a sensor that are not determined, as they are called in sentences."""
+        if not self._unknown.any():
+            return []
+        marks = zip(self._components[name], self._unknown[self._rows[name]], strict=True)
+        return [f"{name}.{label}" for label, unknown in marks if unknown]
+
+    @property
+    def _because(self) -> str:
+        return f": {_listed(self._redundant)} follow from other equations" if self._redundant else ""
 
     @property
     def objectives(self) -> list[str]:
@@ -53,18 +68,11 @@ class UnknownReactions:
     @property
     def warnings(self) -> list[str]:
         """Sentences on components and objectives that are no numbers."""
-        found = [
-            f"{name}.{label}"
-            for name, rows in self._rows.items()
-            if self._unknown.any()
-            for label, unknown in zip(self._components[name], self._unknown[rows], strict=True)
-            if unknown
-        ]
+        found = [component for name in self._rows for component in self._components_of(name)]
         if not found:
             return []
-        because = f": {_listed(self._redundant)} follow from other equations" if self._redundant else ""
         return [
-            f"redundant constraints leave {_listed(found)} undetermined{because}; {REMEDY}",
+            f"redundant constraints leave {_listed(found)} undetermined{self._because}; {REMEDY}",
             *(f"objective {name} reads undetermined reactions, and is no number" for name in self.objectives),
         ]
 
