@@ -98,7 +98,7 @@ def _of_constraints(analysis: Any, numbers: Numbers) -> dict[str, Any]:
 
 
 def _of_open_tree(analysis: Any, numbers: Numbers) -> dict[str, Any]:
-    given = {"integrator": analysis.integrator, "error_control": analysis.error_control}
+    given = {name: getattr(analysis, name) for name in ("integrator", "error_control", "max_steps")}
     if analysis.absolute_tolerance is not None:
         given["absolute_tolerance"] = numbers(analysis.absolute_tolerance)
     return _known(given) | {"max_iterations": analysis.max_iterations}

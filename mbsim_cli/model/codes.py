@@ -156,3 +156,5 @@ class Status(IntEnum):
     SINGULAR = 2
     NOT_FINITE = 3
     STEP_TOO_SMALL = 4
+    TOO_MANY_STEPS = 5
+    PAUSED = 6  # no failure: the caller may look after other things before it goes on

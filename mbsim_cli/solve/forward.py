@@ -11,7 +11,7 @@ from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import Progress, run
 from mbsim_cli.kernels.integrators.ali3p import Control
 from mbsim_cli.model.codes import Status
-from mbsim_cli.model.problem import WORK, Block, Options, Problem
+from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.blocks import BrokenOff, block_of, first_rows
@@ -19,13 +19,14 @@ from mbsim_cli.solve.consistency import Consistency
 from mbsim_cli.solve.failure import Diagnosis
 from mbsim_cli.solve.initial import Initial, assemble, open_rows
 from mbsim_cli.solve.open_tree import OpenTreeSimulation
+from mbsim_cli.solve.pace import steps_at_once
 from mbsim_cli.solve.reactions import reader_of
 from mbsim_cli.solve.singular_positions import Passage, Passages
 from mbsim_cli.solve.status import sentence
+from mbsim_cli.solve.undefined_elements import undefined_at
 
 BLOCK_NUMBERS = 800_000  # numbers of sensitivities held at once, about 6 MB
 BLOCK_STEPS = 2_000
-PATIENCE = 0.1  # seconds a block takes at most, roughly
 
 
 class Simulation:
@@ -137,6 +138,9 @@ class Simulation:
         time = (self.step + 1) * self.control.h
         status = Status(self.progress.status)
         if self.dtype is np.float64:
+            undefined = undefined_at(self.problem, self.theta, time, self.state.z, self.state.zd)
+            if undefined is not None:
+                return undefined
             found = Diagnosis(self.problem, self.theta, time).sentence(status, self.started, self.rank, self.reached)
             if found is not None:
                 return found
@@ -164,7 +168,7 @@ def require_assembled(problem: Problem, residual: np.ndarray) -> None:
 
 
 def forward(problem: Problem, *, theta: np.ndarray | None = None, block_steps: int | None = None) -> Iterator[Block]:
-    """Simulate; yield the initial instant, then blocks of stored instants.
+    """Simulate; yield the initial instant, then blocks of stored instants, empty ones where there is none yet.
 
     ``theta`` may replace the problem's numbers, also by complex ones. Sensitivities are computed when
     ``problem.options.sensitivity`` is ``ddm``. Raises AnalysisError.
@@ -184,23 +188,11 @@ def forward(problem: Problem, *, theta: np.ndarray | None = None, block_steps: i
 
 
 def _block_steps(problem: Problem, p: int) -> int:
-    """Steps of a block: its sensitivities stay within bounds, and interruption and progress wait for 0.1 s at most.
-
-    Nothing measured enters: sums over blocks, and so results, must not depend on how fast a machine is.
-    """
+    """Steps of a block: its sensitivities stay within bounds, and it takes a tenth of a second at most."""
     _, n, m = allocate.sizes(problem.model)
-    patience = int(PATIENCE / (1e-5 + _seconds_a_step(problem.options, n, p)))
+    patience = steps_at_once(problem.options, n, p)
     reactions = problem.reacting.width if problem.reacting else 0
     numbers = (3 * n + m + allocate.sensor_width(problem.model) + reactions) * max(p, 1)
     interval = problem.options.output_interval
     rows = max(1, min(BLOCK_STEPS // interval, patience // interval, BLOCK_NUMBERS // max(numbers, 1)))
     return rows * interval
-
-
-def _seconds_a_step(options: Options, n: int, p: int) -> float:
-    """Roughly."""
-    if options.open_tree and options.integrator == "esdirk":
-        return 1e-5 * n * n * (1 + n / 50 + p / 5)
-    if options.formulation == "recursive":
-        return 1e-6 * n * (1 + p / 4)
-    return 2e-7 * n * n * (1 + p / 5)

@@ -23,6 +23,7 @@ from mbsim_cli.solve.pivots import Split, split_of
 from mbsim_cli.solve.quaternions import conjugate, quaternion_product
 from mbsim_cli.solve.redundancy import kept_in_range
 from mbsim_cli.solve.statics import settle
+from mbsim_cli.solve.undefined_elements import require_defined
 
 MAX_ITERATIONS = 60
 CLOSED = 1e-10  # largest constraint residual of an assembled mechanism, in its scale of length or rad
@@ -190,6 +191,7 @@ def place(problem: Problem, theta: np.ndarray | None = None) -> Placed:
     residual = start.work.eq.phi.copy()
     residual[np.setdiff1d(np.arange(m), rows)] = 0.0
     _fill_automatic(start, problem)
+    require_defined(problem, start)
     broken = broken_identities(problem)
     if position.rank < rows.size:
         broken = np.where(broken, broken, broken_equations(start, ACCURATE)[: broken.size])
@@ -207,6 +209,7 @@ def assemble(problem: Problem, theta: np.ndarray | None = None, *, motion_only: 
         placed = placed.at_rest(problem, settle(problem, start).held)
         _declare_velocity(start)
     velocity = _assemble_velocity(start, np.flatnonzero(~problem.independent_velocity))
+    require_defined(problem, start)
     if not motion_only:
         _accelerations(start, velocity.rows)
     return initial_of(placed, velocity)

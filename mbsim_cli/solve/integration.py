@@ -36,10 +36,10 @@ class Integration(NamedTuple):
     work: IntegrationWork | ImplicitWork
 
 
-def integration(problem: Problem, theta: np.ndarray, p: int, *, varies: bool) -> Integration:
-    """Prepare the integrator of the options for p directions."""
+def integration(problem: Problem, theta: np.ndarray, p: int, *, varies: bool, at_once: float) -> Integration:
+    """Prepare the integrator of the options for p directions; it pauses after trying some ``at_once`` steps."""
     options, model, dtype = problem.options, problem.model, theta.dtype.type
-    method, control = tableau(options.integrator), error_control(options, varies=varies)
+    method, control = tableau(options.integrator), error_control(options, varies=varies, at_once=at_once)
     if isinstance(method, ImplicitTableau):
         newton = newton_control(options, varies=varies, stepped=np.iscomplexobj(theta))
         implicit = ImplicitControl(control, newton)
@@ -47,8 +47,8 @@ def integration(problem: Problem, theta: np.ndarray, p: int, *, varies: bool) ->
     return Integration(integrate, method, control, integration_work(model, method, p, dtype))
 
 
-def error_control(options: Options, *, varies: bool) -> ErrorControl:
-    """What controls the steps."""
+def error_control(options: Options, *, varies: bool, at_once: float = np.inf) -> ErrorControl:
+    """What controls the steps, of which a call tries some ``at_once``."""
     order = CONTROLLED.get(options.integrator)
     return ErrorControl(
         order is not None,
@@ -56,6 +56,8 @@ def error_control(options: Options, *, varies: bool) -> ErrorControl:
         float(options.absolute_tolerance),
         1.0 / (order or 1),
         varies and options.error_control == "sensitivities",
+        float(options.max_steps),
+        float(at_once),
     )
 
 
@@ -68,12 +70,26 @@ def integration_work(model: Any, method: Tableau, p: int, dtype: type) -> Integr
         return np.zeros(shape, dtype)
 
     return IntegrationWork(
-        np.array([BEFORE_START, 0.0, 0.0]),
+        np.array([BEFORE_START, 0.0, 0.0, 0.0]),
         np.zeros(len(WORK), np.int64),
         *_motions(2, model, p, dtype),
         *_of_steps(stages, n, p, dtype),
         Dense(z(n), z(n), z(n, p), z(n, p), z(terms, n), z(terms, n), z(terms, n, p), z(terms, n, p)),
     )
+
+
+def hardest(
+    control: ErrorControl | ImplicitControl, method: Tableau | ImplicitTableau, state: Any, stages: Stages
+) -> int:
+    """The coordinate that has the largest error in the last step that was tried."""
+    if isinstance(control, ImplicitControl):
+        control = control.error
+    weights = method.error[0]
+    parts = [
+        (weights @ rates[: weights.size]).real / (control.absolute + control.relative * np.abs(like.real))
+        for rates, like in ((stages.zd, state.z), (stages.zdd, state.zd))
+    ]
+    return int(np.argmax(np.nan_to_num(np.hypot(*parts), nan=np.inf)))
 
 
 def newton_control(options: Options, *, varies: bool, stepped: bool) -> NewtonControl:
@@ -107,7 +123,7 @@ def implicit_work(model: Any, theta: np.ndarray, stages: int, p: int) -> Implici
         z(MEASURE_SIZE, 1),
     )  # fmt: skip
     return ImplicitWork(
-        np.array([BEFORE_START, 0.0, 0.0]),
+        np.array([BEFORE_START, 0.0, 0.0, 0.0]),
         np.zeros(len(WORK), np.int64),
         *_motions(3, model, p, dtype),
         *_of_steps(stages, n, p, dtype),

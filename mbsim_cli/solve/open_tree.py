@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels._simd import padded, zeros
 from mbsim_cli.kernels.algorithms.conventional import conventional
 from mbsim_cli.kernels.algorithms.open_tree import open_tree
@@ -15,18 +16,21 @@ from mbsim_cli.kernels.algorithms.workspace import twists
 from mbsim_cli.kernels.drivers.follow import follow_rows
 from mbsim_cli.kernels.drivers.measure_start import measure_start
 from mbsim_cli.kernels.drivers.observe import observe
-from mbsim_cli.kernels.drivers.stepping import TIME
+from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
+from mbsim_cli.kernels.drivers.stepping import SIZE, TIME
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, Sensitivity
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import Model
 from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.solve import work as allocate
-from mbsim_cli.solve.blocks import BrokenOff, block_of, first_rows
+from mbsim_cli.solve.blocks import BrokenOff, block_of, first_rows, other_rows
 from mbsim_cli.solve.initial import assemble
-from mbsim_cli.solve.integration import integration
+from mbsim_cli.solve.integration import hardest, integration
+from mbsim_cli.solve.pace import steps_at_once
 from mbsim_cli.solve.reactions import reader_of
-from mbsim_cli.solve.status import sentence
+from mbsim_cli.solve.status import sentence, step_sentence
+from mbsim_cli.solve.undefined_elements import undefined_at
 
 FORMULATIONS = {"recursive": recursive, "conventional": conventional, "partial_recursive": partial_recursive}
 
@@ -52,39 +56,72 @@ class OpenTreeSimulation:
         self.theta, self.state, self.sens, self.directions = start.theta, start.state, start.sens, start.directions
         self.dtype = self.theta.dtype.type
         self.dyn: Any = FORMULATIONS[problem.options.formulation](self.model, self.theta, p, self.dtype)
-        self.drive, self.tableau, self.control, self.work = integration(problem, self.theta, p, varies=self.p > 0)
+        at_once = steps_at_once(problem.options, self.state.z.size, self.p)
+        self.drive, self.tableau, self.control, self.work = integration(
+            problem, self.theta, p, varies=self.p > 0, at_once=at_once
+        )
         self.reactions = reader_of(problem, self.theta, self.directions.dtheta)
         self.turns = turns(self.model)
         self.step = 0
+        self.unfinished: tuple[Record, SensitivityRecord, np.ndarray] | None = None
         self.end = round(problem.options.duration / problem.options.step) * problem.options.step
 
     def first_block(self) -> Block:
-        """The initial instant."""
-        return self._rows(np.zeros(1))
+        """The initial instant; raise AnalysisError where it is none."""
+        block = self._rows(np.zeros(1))
+        if not np.isfinite(block.acceleration).all():
+            raise AnalysisError(self._failure(Status.NOT_FINITE))
+        return block
 
     def advance(self, steps: int) -> Block:
-        """The next ``steps`` instants; raise BrokenOff, with those before, where one cannot be reached."""
+        """The next ``steps`` instants, or none yet where reaching them takes long: then the next call goes on.
+
+        Raises BrokenOff, with those before, where one cannot be reached.
+        """
         times = (self.step + 1 + np.arange(steps)) * self.problem.options.step
         block = self._rows(times)
-        self.step += steps
+        self.step += len(block.time)
         return block
 
     def _rows(self, times: np.ndarray) -> Block:
-        options = self.problem.options
-        p = self.sens.z.shape[1]
-        record = allocate.record(self.model, times.size, self.dtype)
-        d_record = allocate.sensitivity_record(self.model, times.size, p, self.dtype)
-        work = np.zeros((times.size, len(WORK)), np.int64)
+        record, d_record, work = self.unfinished or self._records(times.size)
+        self.unfinished = None
+        done = np.count_nonzero(record.time)  # of an instant after the start the time is not zero
         status = self.drive(
-            self.model, self.theta, float(options.step), times, self.end, self.tableau, self.control,
-            self.directions, self.dyn, self.state, self.sens, self.work, record, work, d_record,
+            self.model, self.theta, float(self.problem.options.step), times[done:], self.end, self.tableau,
+            self.control, self.directions, self.dyn, self.state, self.sens, self.work,
+            other_rows(record, done), work[done:], other_rows(d_record, done),
         )  # fmt: skip
         if status == Status.OK:
             return self._block(record, d_record, work)
-        rows = np.count_nonzero(record.time)  # of an instant after the start the time is not zero
+        if status == Status.PAUSED:
+            self.unfinished = record, d_record, work
+        rows = 0 if self.unfinished else np.count_nonzero(record.time)
         block = self._block(first_rows(record, rows), first_rows(d_record, rows), work[:rows])
-        time = max(0.0, float(self.work.clock[TIME]))
-        raise BrokenOff(sentence(Status(status), time, self.problem, self.state.zdd, np.zeros(0)), block)
+        if self.unfinished:
+            return block
+        raise BrokenOff(self._failure(Status(status)), block)
+
+    def _records(self, rows: int) -> tuple[Record, SensitivityRecord, np.ndarray]:
+        p = self.sens.z.shape[1]
+        return (
+            allocate.record(self.model, rows, self.dtype),
+            allocate.sensitivity_record(self.model, rows, p, self.dtype),
+            np.zeros((rows, len(WORK)), np.int64),
+        )
+
+    def _failure(self, status: Status) -> str:
+        """Why the integration could not go on, as a sentence."""
+        clock = self.work.clock
+        time = max(0.0, float(clock[TIME]))
+        if not np.isfinite(self.state.zdd).all():
+            undefined = undefined_at(self.problem, self.theta, time, self.state.z, self.state.zd)
+            if undefined is not None:
+                return undefined
+        if status in (Status.STEP_TOO_SMALL, Status.TOO_MANY_STEPS):
+            worst = hardest(self.control, self.tableau, self.state, self.work.stages)
+            return step_sentence(status, time, self.problem, float(clock[SIZE]), worst)
+        return sentence(status, time, self.problem, self.state.zdd, np.zeros(0))
 
     def _block(self, record: Any, d_record: Any, work: np.ndarray) -> Block:
         """Instants with their sensors."""

@@ -9,13 +9,11 @@ _CAUSES = {
     Status.NO_CONVERGENCE: "the Newton iteration did not converge",
     Status.SINGULAR: "the equations of motion are singular",
     Status.NOT_FINITE: "a number overflowed or is undefined",
-    Status.STEP_TOO_SMALL: "no step is short enough for the tolerance",
 }
 _ADVICE = {
     Status.NO_CONVERGENCE: "try a smaller step, or look for a jump in a force or law at that time",
     Status.SINGULAR: "is there a coordinate that no mass or inertia resists, or a locked position?",
     Status.NOT_FINITE: "try a smaller step, and look for a zero length or an overflowing law at that time",
-    Status.STEP_TOO_SMALL: "try a larger tolerance, or look for a jump in a force or law at that time",
 }
 
 
@@ -30,3 +28,18 @@ def sentence(status: Status, time: float, problem: Problem, zdd: np.ndarray, phi
         worst = int(np.argmax(np.where(np.isfinite(size), size, np.inf)))
         where = f"; the largest acceleration is that of '{names.coordinates[worst]}' ({size[worst]:.2g})"
     return f"{_CAUSES[status]} at t = {time:.6g} s{where}; {_ADVICE[status]}"
+
+
+def step_sentence(status: Status, time: float, problem: Problem, size: float, coordinate: int) -> str:
+    """Describe an integration that cannot go on from ``time``; the last step that was tried had about some ``size``."""
+    stiff = "" if problem.options.integrator == "esdirk" else "integrator: esdirk if the model is stiff, "
+    names = problem.names.coordinates
+    where = f"; the error is largest in '{names[coordinate]}'" if names else ""
+    advice = f"look for a jump in a force or law at that time, or try {stiff}a larger tolerance"
+    if status == Status.STEP_TOO_SMALL:
+        return f"no step is short enough for the tolerance at t = {time:.6g} s, not even {size:.1e} s{where}; {advice}"
+    most = f"{problem.options.max_steps:,}".replace(",", " ")
+    return (
+        f"all {most} steps that max_steps allows were tried before t = {time:.6g} s, the last ones of {size:.1e} s"
+        f"{where}; {advice} or more max_steps"
+    )

@@ -78,6 +78,13 @@ class Analysis(Spec):
         "sensitivities",
         default=None,
     )
+    max_steps: int | None = field(
+        "Steps that an adaptive integrator may try in a run; default 10 000 000.",
+        100_000,
+        default=None,
+        ge=1,
+        le=1_000_000_000,
+    )
     gradient_tolerance: Number = field("Relative tolerance of the gradients.", 1e-10, default=Number(1e-10))
     max_iterations: int = field("Newton iterations of an implicit step at most.", 20, default=20, ge=1, le=1000)
     penalty: Number = field("Penalty factor at 1 kg and 1 ms.", 1e9, default=Number(1e9))

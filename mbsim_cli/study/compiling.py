@@ -2,12 +2,14 @@
 
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
+from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.study.evaluation import blocks_of
 from mbsim_cli.study.listener import Listener
@@ -16,6 +18,7 @@ COMPILING = "compiling {}{}, which later runs find in the cache; all that a run 
 NEXT = "compiling {}{}"
 COMPILED = "compiled {} in {:.0f} s: {}"
 NOT_KEPT = "compiled kernels cannot be kept for later runs: {}"
+ENOUGH = 100  # steps of an adaptive integrator, after which all that it calls was called
 WAITING = "another run compiles {}; waiting for it"
 
 
@@ -34,7 +37,10 @@ class Compiled:
 
 
 def compile_kernels(problem: Problem, listener: Listener, theta: np.ndarray | None = None) -> Compiled:
-    """Load or compile what the analysis needs, by its first step, and tell what is compiled."""
+    """Load or compile what the analysis needs, by its first step, and tell what is compiled.
+
+    Where that step fails the analysis itself does, too, and keeps what is before.
+    """
     start, compiled = perf_counter(), Compiled([])
     from mbsim_cli.kernels import _watch
 
@@ -43,8 +49,11 @@ def compile_kernels(problem: Problem, listener: Listener, theta: np.ndarray | No
         compiled.names.append(name)
         listener.say(sentence.format(name, "" if theta is None else " for complex numbers"))
 
-    first_step = replace(problem, options=replace(problem.options, duration=problem.options.step))
-    with _watch.watch_compilation(begin, lambda name: listener.say(WAITING.format(name))):
+    options = problem.options
+    few = replace(options, duration=options.step, max_steps=min(options.max_steps, ENOUGH))
+    first_step = replace(problem, options=few)
+    watch = _watch.watch_compilation(begin, lambda name: listener.say(WAITING.format(name)))
+    with watch, suppress(AnalysisError):
         deque(blocks_of(first_step, theta), maxlen=0)
     compiled.seconds = perf_counter() - start
     if compiled.names:

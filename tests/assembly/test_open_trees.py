@@ -57,9 +57,10 @@ def test_a_coordinate_is_driven_once(tmp_path):
 def test_settings_of_open_trees(tmp_path):
     found = options(
         tmp_path, "formulation: conventional, integrator: esdirk, tolerance: 1e-6, max_iterations: 7, "
-        "error_control: sensitivities"
+        "error_control: sensitivities, max_steps: 50"
     )  # fmt: skip
     assert (found.integrator, found.error_control, found.max_iterations) == ("esdirk", "sensitivities", 7)
+    assert found.max_steps == 50
     assert found.tolerance == found.absolute_tolerance == 1e-6
     assert (
         options(tmp_path, "formulation: recursive, absolute_tolerance: 1e-3", tolerance=1e-4).absolute_tolerance == 1e-3

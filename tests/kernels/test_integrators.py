@@ -12,6 +12,7 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.integrators.step_control import EVALUATIONS, FACTORISATIONS, JACOBIANS, REJECTED, STEPS
 from mbsim_cli.model.codes import Column, Joint, Law, Measure
 from mbsim_cli.model.layout import COM, GROUND, INERTIA, MASS, NONE
+from mbsim_cli.solve import open_tree
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.integration import newton_control
 from mbsim_cli.solve.methods import tableau
@@ -38,7 +39,9 @@ def run(problem, integrator, steps, step, *, fixed=False, directions=None, theta
         control = simulation.control
         changed = {"error": control.error._replace(adaptive=False)} if integrator == "esdirk" else {"adaptive": False}
         simulation.control = control._replace(**changed)
-    blocks = [simulation.first_block(), simulation.advance(steps)]
+    blocks = [simulation.first_block()]
+    while simulation.step < steps:
+        blocks.append(simulation.advance(steps - simulation.step))
     return {name: np.concatenate([getattr(block, name) for block in blocks]) for name in blocks[0]._fields}
 
 
@@ -201,8 +204,63 @@ def test_known_motion_and_its_singularity(integrator):
     found = run(problem, integrator, 8, 0.1, tolerance=1e-8, absolute_tolerance=1e-8)
     expected = 1 / (1 - found["time"]) ** 2
     assert np.abs(found["position"][:, 0] / expected - 1).max() < 1e-6
-    with pytest.raises(AnalysisError, match=r"no step is short enough for the tolerance at t = 1 s; try"):
+    too_small = r"no step is short enough for the tolerance at t = 1 s, not even \d.\de-1\d s; look for a jump"
+    with pytest.raises(AnalysisError, match=too_small):
         run(problem, integrator, 20, 0.1, tolerance=1e-8, absolute_tolerance=1e-8)
+
+
+def stiff_slide():
+    """1 g on 1e8 N/m, carried by a pendulum."""
+    builder = Builder(2)
+    arm = builder.body(Joint.REVOLUTE)
+    slide(numbers=(1e8, 0.0, 0.0, 0.0), mass=1e-3, builder=builder, parent=arm)
+    builder.z[1], builder.zd[1] = 0.0, 0.0
+    return builder
+
+
+@pytest.mark.parametrize("integrator", ["dop853", "esdirk"])
+def test_steps_are_limited(integrator):
+    problem, given = stiff_slide().problem(), {"tolerance": 1e-7, "absolute_tolerance": 1e-7}
+    problem = replace(problem, names=replace(problem.names, coordinates=("arm", "slide")))
+    work = run(problem, integrator, 2, 2e-4, **given)["work"]
+    tried = int(work[:, [STEPS, REJECTED]].sum())
+    assert tried > 5
+    assert np.array_equal(run(problem, integrator, 2, 2e-4, max_steps=tried, **given)["work"], work)
+    sentence = (
+        rf"all {tried - 1} steps that max_steps allows were tried before t = \S+ s, the last ones of .* in 'slide'"
+    )
+    with pytest.raises(AnalysisError, match=sentence) as caught:
+        run(problem, integrator, 2, 2e-4, max_steps=tried - 1, **given)
+    assert ("esdirk" in str(caught.value)) == (integrator == "dop853")
+    with pytest.raises(AnalysisError, match="all 5 steps"):  # however long the run is to be
+        run(problem, integrator, 2, 1e5, max_steps=5, **given)
+
+
+def test_the_smallest_step_does_not_depend_on_the_duration():
+    problem, given = stiff_slide().problem(), {"tolerance": 1e-7, "absolute_tolerance": 1e-7}
+    times = [run(problem, "dop853", 1, 1e-4, duration=duration, **given)["time"][-1] for duration in (1e-2, 1e10)]
+    assert times == [1e-4, 1e-4]
+
+
+@pytest.mark.parametrize("integrator", ["dop853", "esdirk"])
+def test_pauses_change_nothing(integrator, motion, monkeypatch):
+    problem, directions, _ = motion
+    given = {"directions": directions, "tolerance": 1e-6, "absolute_tolerance": 1e-6}
+    whole = run(problem, integrator, 4, 0.1, **given)
+    monkeypatch.setattr(open_tree, "steps_at_once", lambda *sizes: 2)
+    calls, honest = [], OpenTreeSimulation.advance
+    monkeypatch.setattr(OpenTreeSimulation, "advance", lambda *given: calls.append(honest(*given)) or calls[-1])
+    paused = run(problem, integrator, 4, 0.1, **given)
+    assert len(calls) > 2 and not any(len(block.time) for block in calls[:-1])
+    for name, rows in whole.items():
+        assert np.array_equal(paused[name], rows), name
+
+
+@pytest.mark.parametrize("integrator", ["dop853", "esdirk"])
+def test_an_endless_acceleration_is_no_endless_run(integrator):
+    problem = slide(numbers=(0.0, 0.0, 0.0, 1e308), mass=1e-3).problem()
+    with pytest.raises(AnalysisError, match="at t = 0 s"):
+        run(problem, integrator, 1, 0.1)
 
 
 def test_a_body_without_inertia_is_named_singular():
@@ -239,12 +297,8 @@ def test_a_sudden_force_rejects_steps(integrator):
 
 
 def test_stiff_spring():
-    """1 g on 1e8 N/m, carried by a pendulum: the implicit method steps over 50 000 oscillations a second."""
-    builder = Builder(2)
-    arm = builder.body(Joint.REVOLUTE)
-    slide(numbers=(1e8, 0.0, 0.0, 0.0), mass=1e-3, builder=builder, parent=arm)
-    builder.z[1], builder.zd[1] = 0.0, 0.0
-    problem = builder.problem()
+    """The implicit method steps over 50 000 oscillations a second."""
+    problem = stiff_slide().problem()
     given = {"tolerance": 1e-7, "absolute_tolerance": 1e-7}
     stiff, explicit = (run(problem, name, 10, 0.02, **given) for name in ("esdirk", "dop853"))
     count = {name: rows["work"][:, STEPS].sum() for name, rows in (("esdirk", stiff), ("dop853", explicit))}

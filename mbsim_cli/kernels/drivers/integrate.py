@@ -16,13 +16,15 @@ from mbsim_cli.kernels.drivers.stepping import (
     BEGIN,
     MEETS,
     SIZE,
-    SMALLEST,
     TIME,
+    TRIED,
+    count_step,
     end_of_step,
     first_step,
     guess,
     is_finite,
     next_step,
+    smallest_step,
     write_counters,
 )
 from mbsim_cli.kernels.integrators.dense_output import form_dense, interpolate
@@ -43,7 +45,10 @@ START, GUESS, STAGE, ROW = range(4)  # what is evaluated
 class IntegrationWork(NamedTuple):
     """Work arrays, and what one call leaves to the next."""
 
-    clock: np.ndarray  # (3,) time (before the start: -1), beginning of the last step, size of the next one (0: unknown)
+    clock: (
+        np.ndarray
+    )  # (4,) time (before the start: -1), beginning of the last step, size of the next one (0: unknown),
+    # steps tried
     counters: np.ndarray  # (5,) steps, rejected steps, evaluations, Jacobians, factorisations
     probe: tuple  # State that is evaluated
     d_probe: tuple  # Sensitivity
@@ -62,7 +67,7 @@ def integrate(
     """Fill rows at ``times`` (B,), in steps of length ``step`` or as the error asks; returns a status."""
     clock, counters, probe, d_probe, stages = work.clock, work.counters, work.probe, work.d_probe, work.stages
     s, near = tableau.b.size, MEETS * end
-    row, stage, h, at, rejected, regular = 0, 0, 0.0, 0.0, False, True
+    row, stage, h, at, rejected, regular, begun = 0, 0, 0.0, 0.0, False, True, clock[TRIED]
     while row < times.size:
         t = clock[TIME]
         if t == BEFORE_START:
@@ -84,8 +89,11 @@ def integrate(
             what = STAGE
             if stage == 0:
                 stage, h = 1, next_step(t, step, end, control.adaptive, clock[SIZE])
-                if not h > SMALLEST * end:
+                if not h > smallest_step(t, end):
                     return (Status.STEP_TOO_SMALL if regular else Status.SINGULAR).value
+                status = count_step(control, clock, begun, rejected)
+                if status != Status.OK:
+                    return status.value
             at = t + tableau.c[stage] * h
             if stage == s:
                 end_step(h, tableau.b, dyn.open_tree, state, sens, work.carry, stages, probe, d_probe, work.owed)

@@ -15,13 +15,15 @@ from mbsim_cli.kernels.drivers.stepping import (
     BEGIN,
     MEETS,
     SIZE,
-    SMALLEST,
     TIME,
+    TRIED,
+    count_step,
     end_of_step,
     first_step,
     guess,
     is_finite,
     next_step,
+    smallest_step,
     write_counters,
 )
 from mbsim_cli.kernels.integrators.esdirk import solve_stage, start_stage, vary_stage
@@ -43,7 +45,10 @@ START, GUESS, STEP, ROW = range(4)  # what is evaluated
 class ImplicitWork(NamedTuple):
     """Work arrays, and what one call leaves to the next."""
 
-    clock: np.ndarray  # (3,) time (before the start: -1), beginning of the last step, size of the next one (0: unknown)
+    clock: (
+        np.ndarray
+    )  # (4,) time (before the start: -1), beginning of the last step, size of the next one (0: unknown),
+    # steps tried
     counters: np.ndarray  # (5,) steps, rejected steps, evaluations, Jacobians, factorisations
     probe: tuple  # State that is evaluated
     d_probe: tuple  # Sensitivity
@@ -71,7 +76,7 @@ def integrate_implicit(
     """Fill rows at ``times`` (B,), in steps of length ``step`` or as the error asks; returns a status."""
     clock, counters, probe, d_probe, stages = work.clock, work.counters, work.probe, work.d_probe, work.stages
     adaptive, s, near = control.error.adaptive, tableau.c.size, MEETS * end
-    row, h, at, rejected, regular, error = 0, 0.0, 0.0, False, True, 0.0
+    row, h, at, rejected, regular, error, begun = 0, 0.0, 0.0, False, True, 0.0, clock[TRIED]
     while row < times.size:
         t = clock[TIME]
         if t == BEFORE_START:
@@ -93,8 +98,11 @@ def integrate_implicit(
             what, at = GUESS, t + guess(control.error, state, probe)
         else:
             what, h = STEP, next_step(t, step, end, adaptive, clock[SIZE])
-            if not h > SMALLEST * end:
+            if not h > smallest_step(t, end):
                 return (Status.STEP_TOO_SMALL if regular else Status.SINGULAR).value
+            status = count_step(control.error, clock, begun, rejected)
+            if status != Status.OK:
+                return status.value
             at = end_of_step(t, h, end, adaptive, near)
             status = _stages(model, theta, t, h, tableau, control.newton, directions, dyn.open_tree, state, sens, work)
             regular, error = status != Status.SINGULAR, np.inf

@@ -5,10 +5,12 @@ import numpy as np
 from mbsim_cli.kernels._jit import kernel, merged
 from mbsim_cli.kernels._views import as_column
 from mbsim_cli.kernels.integrators.step_control import initial_step, size_of, sum_of, trial_step_of
+from mbsim_cli.model.codes import Status
 
-TIME, BEGIN, SIZE = range(3)
+TIME, BEGIN, SIZE, TRIED = range(4)
 BEFORE_START = -1.0
-SMALLEST = 1e-14  # step, relative to the duration
+SMALLEST = 1e-14  # step, relative to the time
+EARLY = 1e-10  # times before this share of the duration count as that
 LONGEST = 0.05  # step, relative to the duration: a short pulse after a rest should not be stepped over
 MEETS = 1e-12  # how near, relative to the duration, the end of a step is to a row's time
 
@@ -20,6 +22,26 @@ def next_step(t, step, end, adaptive, size):
         return step
     size = min(size, LONGEST * end)
     return end - t if t + 1.01 * size >= end else size
+
+
+@kernel
+def smallest_step(t, end):
+    """Shortest step from t; round-off of the time leaves little of shorter ones."""
+    return SMALLEST * max(t, EARLY * end)
+
+
+@kernel
+def count_step(control, clock, begun, rejected):
+    """Count a step that is to be tried, in a call that began at a count of ``begun``; return whether it may be.
+
+    A call pauses behind accepted steps only, where nothing else than the clock is to be kept.
+    """
+    if control.adaptive and clock[TRIED] >= control.most:
+        return Status.TOO_MANY_STEPS
+    if control.adaptive and clock[TRIED] >= begun + control.at_once and not rejected:
+        return Status.PAUSED
+    clock[TRIED] += 1.0
+    return Status.OK
 
 
 @kernel

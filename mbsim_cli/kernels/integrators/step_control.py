@@ -12,6 +12,7 @@ from mbsim_cli.kernels._simd import at, block, total, width
 
 SAFETY = 0.9
 SHRINK, GROW = 0.2, 10.0
+TINY = 1e-300  # a first step of zero would be looked for again
 STEPS, REJECTED, EVALUATIONS, JACOBIANS, FACTORISATIONS = range(5)  # what counters count
 
 
@@ -23,6 +24,8 @@ class ErrorControl(NamedTuple):
     absolute: float
     exponent: float  # 1 / (order of the error)
     sensitivities: bool  # whether their error counts too
+    most: float  # steps that a run may try
+    at_once: float  # steps that a call may try before it pauses
 
 
 @kernel
@@ -86,7 +89,7 @@ def initial_step(control, rate_size, change_size, trial_step):
     steepest = max(rate_size, change_size / trial_step)
     if steepest <= 1e-15:
         return max(1e-6, 1e-3 * trial_step)
-    return min(100.0 * trial_step, (0.01 / steepest) ** control.exponent)
+    return max(TINY, min(100.0 * trial_step, (0.01 / steepest) ** control.exponent))
 
 
 @kernel

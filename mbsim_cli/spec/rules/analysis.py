@@ -8,10 +8,10 @@ from mbsim_cli.spec.review import Review
 MAX_STEPS = 1_000_000_000
 _TIMES = ("step", "sampling", "duration", "output_interval")
 _POSITIVE = (*_TIMES, "accuracy", "tolerance", "absolute_tolerance", "gradient_tolerance", "penalty", "weighting")
-_OF_OPEN_TREES = ("integrator", "absolute_tolerance", "error_control")
+_OF_OPEN_TREES = ("integrator", "absolute_tolerance", "error_control", "max_steps")
 _OF_CONSTRAINTS = ("penalty", "weighting", "projection")
 _OF_ITERATIONS = ("max_iterations", "gradient_tolerance")
-_OF_ERROR_CONTROL = ("tolerance", "absolute_tolerance", "error_control")
+_OF_ERROR_CONTROL = ("tolerance", "absolute_tolerance", "error_control", "max_steps")
 
 
 def check(review: Review) -> None:

@@ -1,0 +1,79 @@
+"""Which element makes the equations of motion undefined: a spring between points that coincide, a law that overflows.
+
+Elements are evaluated one at a time, which costs nothing where all numbers are finite.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.model.codes import Force, Measure
+from mbsim_cli.model.layout import Forces
+from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve.instant import Instant
+
+COINCIDE = 1e-100  # m
+
+
+def require_defined(problem: Problem, instant: Instant, time: float = 0.0) -> None:
+    """Raise AnalysisError with the name of the element that has no finite value at an evaluated instant."""
+    found = undefined_element(problem, instant, time)
+    if found is not None:
+        raise AnalysisError(found)
+
+
+def undefined_at(
+    problem: Problem, theta: np.ndarray, time: float, position: np.ndarray, velocity: np.ndarray
+) -> str | None:
+    """A sentence on the element that has no finite value at a position (n,) and velocity (n,), or None."""
+    if not (np.isfinite(position).all() and np.isfinite(velocity).all()):
+        return None
+    instant = Instant(problem, theta, np.zeros((theta.size, 0)))
+    instant.state.z[:], instant.state.zd[:] = position, velocity
+    instant.evaluate(time)
+    return undefined_element(problem, instant, time)
+
+
+def undefined_element(problem: Problem, instant: Instant, time: float) -> str | None:
+    """A sentence on the constraint or force that is not finite at an evaluated instant, or None where all are."""
+    found = _constraint(problem, instant) or _force(problem, instant, time)
+    return found and f"the equations of motion are undefined at t = {time:.6g} s: {found}"
+
+
+def _constraint(problem: Problem, instant: Instant) -> str | None:
+    eq = instant.work.eq
+    wrong = ~(np.isfinite(eq.phi) & np.isfinite(eq.phi2) & np.isfinite(eq.J).all(axis=1))
+    for row in np.flatnonzero(wrong):
+        name = problem.names.constraints[row]
+        return f"the constraint '{name}' {_reason(instant, int(problem.model.constraints.measure[row]))}"
+    return None
+
+
+def _force(problem: Problem, instant: Instant, time: float) -> str | None:
+    if np.isfinite(instant.work.eq.G).all():
+        return None
+    for f, kind in enumerate(problem.model.forces.kind):
+        alone = _alone(problem, instant, f, time)
+        if not np.isfinite(alone.work.eq.G).all():
+            along = kind == Force.ALONG_MEASURE
+            k = int(problem.model.forces.measure[f]) if along else -1
+            return f"the force of '{problem.names.forces[f]}' {_reason(alone, k)}"
+    return None
+
+
+def _alone(problem: Problem, instant: Instant, f: int, time: float) -> Instant:
+    """The same instant with one force element only."""
+    forces = Forces(*(array[f : f + 1] for array in problem.model.forces))
+    alone = Instant(replace(problem, model=problem.model._replace(forces=forces)), instant.theta, instant.dtheta[:, :0])
+    alone.state.z[:], alone.state.zd[:] = instant.state.z, instant.state.zd
+    alone.work.kin.expected[:] = instant.work.kin.expected
+    alone.evaluate(time)
+    return alone
+
+
+def _reason(instant: Instant, measure: int) -> str:
+    distance = measure >= 0 and instant.model.measures.kind[measure] == Measure.DISTANCE
+    if distance and not abs(instant.out.measures[measure]) > COINCIDE:
+        return "has no direction, for the points that it lies between coincide"
+    return "is no finite number; it may divide by zero or overflow"
