@@ -119,7 +119,9 @@ def test_the_last_line_tells_how_it_was_integrated(capsys, integrator, sentence)
     report = {"warnings": [], "objectives": {}, "timing": {"solve": 1.0}, "output": "x.h5", "formulation": "recursive"}
     report |= {"analysis": "forward_dynamics", "discretisation": {"motion": None, "worst": None}}
     diagnostics = {"work": {"steps": 50, "rejected": 3}}
-    _print(report | {"integrator": integrator, "steps": 50, "step": 0.01, "diagnostics": diagnostics}, quiet=False)
+    _print(
+        report | {"integrator": integrator, "steps": 50, "step": 0.01, "diagnostics": diagnostics}, quiet=False, top=0
+    )
     assert capsys.readouterr().err == f"x.h5: {sentence} (solve 1.00 s)\n"
 
 
