@@ -13,7 +13,7 @@ def command_of(plan: StudyPlan, values: Sequence[float]) -> str:
     settings = plan.settings
     chosen = {column.name: repr(float(value)) for column, value in zip(plan.varied, values, strict=True)}
     words = ["mbsim", "run", str(plan.path)]
-    for name, value in {**settings["overrides"], **chosen}.items():
+    for name, value in {**settings.get("overrides", {}), **chosen}.items():
         words += ["-p", f"{name}={value}"]
     for name in _OPTIONS:
         if settings.get(name) is not None:

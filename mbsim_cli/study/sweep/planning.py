@@ -47,7 +47,7 @@ def plan_study(path: Path, wanted: Wanted, settings: Settings, command: str) -> 
     objectives, sensors = _kept(model_file, assembled, wanted.keep or study.keep)
     source = model_file.source
     tables = {os.path.relpath(table, folder): file_hash(table) for table in source.tables}
-    choices = asdict(settings) | {"tables": tables, "overrides": dict(settings.overrides)}
+    chosen = _chosen(settings)
     plan = StudyPlan(
         study=name,
         sampler={"kind": study.kind, "stated": _plain(study.stated(study.kind))},
@@ -56,12 +56,12 @@ def plan_study(path: Path, wanted: Wanted, settings: Settings, command: str) -> 
         objectives=objectives,
         parameters=[Column(p.name, p.unit) for p in assembled.parameters],
         sensors=sensors,
-        content=content_hash(source.data(), choices),
+        content=content_hash(source.data(), chosen | {"tables": tables}),
         folder=str(folder),
         file=Path(source.file).name,
         texts={os.path.relpath(file, folder): text for file, text in source.texts.items()},
         tables=tables,
-        settings=asdict(settings) | {"overrides": dict(settings.overrides)},
+        settings=chosen,
         command=storable(command),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         mbsim_version=mbsim_cli.__version__,
@@ -107,6 +107,12 @@ def _stated(model_file: Any, stated: Mapping[str, Any]) -> Any:
     if wrong:
         raise UsageError("; ".join(wrong))
     return study
+
+
+def _chosen(settings: Settings) -> dict[str, Any]:
+    """What replaces something; settings that are not used leave no trace, so that new ones change no study."""
+    unused = asdict(Settings())
+    return {name: value for name, value in asdict(settings).items() if value != unused[name]}
 
 
 def _require_one_step(model_file: Any, settings: Settings) -> None:

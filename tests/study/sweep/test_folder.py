@@ -1,8 +1,11 @@
 """Folders of studies: which plan goes on, which is refused, and that each case counts once."""
 
+import subprocess
+import sys
 from dataclasses import replace
 from time import process_time
 
+import h5py
 import numpy as np
 import pytest
 
@@ -13,6 +16,7 @@ from mbsim_cli.study.sweep.outcomes import DONE, FAILED, LOST, TIMEOUT, encoded
 from mbsim_cli.study.sweep.shards import Shard
 from mbsim_cli.study.sweep.study_folder import StudyFolder
 from mbsim_cli.study.sweep.study_plan import Column
+from tests.cli.conftest import environment
 from tests.study.sweep.fakes import cases_of, plan_of, row_of, values_of
 
 
@@ -111,3 +115,39 @@ def test_many_cases_are_quick(folder, count):
     begun = process_time()
     ledger = ledger_of(folder)
     assert process_time() - begun < 0.1 + 2e-5 * count and ledger.counts == {DONE: count}
+
+
+COLLECT = """
+import resource, sys
+from pathlib import Path
+from mbsim_cli.study.sweep.collecting import collect
+from mbsim_cli.study.sweep.ledger import ledger_of
+from mbsim_cli.study.sweep.study_folder import StudyFolder
+folder = StudyFolder(Path(sys.argv[1]))
+collect(folder, ledger_of(folder))
+used = resource.getrusage(resource.RUSAGE_SELF)
+print(used.ru_utime + used.ru_stime, used.ru_maxrss / 1e6)
+"""
+
+
+@pytest.mark.parametrize("count", [500, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_collecting_is_quick_and_small(folder, count):
+    """30 s and 1 GB for 100 000 cases of three objectives with five derivatives, some with sentences."""
+    values = values_of(count)
+    columns = {name: [Column(f"{name}_{i}") for i in range(size)] for name, size in (("f", 3), ("p", 5))}
+    plan = plan_of(count, objectives=columns["f"], parameters=columns["p"])
+    folder.adopt(plan, values, force=False)
+    remarks = {"warnings": ["d f_1 / d p_2 has an estimated discretisation error of 3.4 %; try a shorter step"]}
+    rows = (
+        replace(row_of(case), numbers=np.full(18, case.number / 7), remarks=remarks if case.number % 10 == 0 else {})
+        for case in cases_of(values)
+    )
+    append(folder, rows)
+    done = subprocess.run(
+        [sys.executable, "-c", COLLECT, str(folder)], env=environment(), capture_output=True, text=True, check=True
+    )
+    seconds, gigabytes = map(float, done.stdout.split())
+    assert seconds < 5 + 25 * count / 100_000 and gigabytes < 1
+    with h5py.File(folder.collected) as file:
+        assert file["gradient"].shape == (count, 3, 5) and file["result"][-1, 2] == (count - 1) / 7
+        assert file["reason"][10].decode() == remarks["warnings"][0] and not (file["status"][:] != 0).any()

@@ -1,0 +1,160 @@
+"""What parameter studies cost beside the bare time loop: the five-bar with gradients, by one worker, two, and a shell.
+
+    python benchmarks/study.py [--cases N] [--runs N] [--model NAME] [--json]
+
+`--model buggy_lane_change` compares a study of N buggies with what its forecast said.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+STUDIES = {"fivebar": "bars", "buggy_lane_change": "suspension", "buggy": "suspension"}
+PROGRAM = [sys.executable, "-m", "mbsim_cli.cli.app"]
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+# Largest value allowed (of two workers and efficiency the smallest).
+BOUNDS = {"case_over_bound": 1.0, "two_over_one": 1.8, "efficiency": 0.93, "forecast_error": 0.15}
+ROWS = {
+    "bare": ("bare time loop, median", "s"),
+    "one_case": ("a case, one worker (wall time over cases)", "s"),
+    "case_over_bound": ("  over 1.1 times the bare loop and 3 ms", ""),
+    "two_over_one": ("cases a second, two workers over one", ""),
+    "efficiency": ("solving over processors times wall time, two workers", ""),
+    "forecast": ("forecast for two workers", "s"),
+    "two_wall": ("  what they took", "s"),
+    "forecast_error": ("  relative error of the forecast", ""),
+    "shell_case": ("mbsim run from xargs -P 2, a case", "s"),
+    "shell_over_study": ("  over a case of two workers", ""),
+}
+
+
+def bare(model: str, repeat: int) -> float:
+    """Median time [s] of the time loop alone, at the file's values, with the gradients of the study."""
+    from mbsim_cli import assembly, spec
+    from mbsim_cli.solve.forward import forward
+
+    problem = assembly.build(spec.load(ROOT / "models" / f"{model}.yaml"), sensitivity="ddm").problem
+    problem = replace(problem, options=replace(problem.options, output_interval=1))
+    times = []
+    for _ in range(repeat + 1):
+        start = time.perf_counter()
+        deque(forward(problem), maxlen=0)
+        times.append(time.perf_counter() - start)
+    return statistics.median(times[1:])
+
+
+def cases_file(model: str, cases: int, folder: Path) -> Path:
+    """The first cases of the model's study, as a table."""
+    from mbsim_cli.study.settings import Settings
+    from mbsim_cli.study.sweep.planning import Wanted, plan_study
+
+    plan, values = plan_study(ROOT / "models" / f"{model}.yaml", Wanted(STUDIES[model]), Settings(), "")
+    path = folder / "cases.csv"
+    rows = [",".join(column.name for column in plan.varied)]
+    rows += [",".join(map(repr, row)) for row in values[:cases].tolist()]
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def sweep(model: str, folder: Path, *options: str) -> dict:
+    """Report of a study, with the wall time [s] of the whole command."""
+    study = [
+        "sweep",
+        str(ROOT / "models" / f"{model}.yaml"),
+        "--csv",
+        str(folder / "cases.csv"),
+        "--sensitivity",
+        "ddm",
+    ]
+    start = time.perf_counter()
+    done = subprocess.run([*PROGRAM, *study, *options, "--json"], cwd=folder, env=ENVIRONMENT, capture_output=True)
+    if done.returncode:
+        raise SystemExit(done.stderr.decode() or done.stdout.decode())
+    return json.loads(done.stdout) | {"command_seconds": time.perf_counter() - start}
+
+
+def shell(model: str, folder: Path, runs: int) -> float:
+    """Wall time [s] of a case by `mbsim run` from `xargs -P 2`."""
+    names, *rows = (folder / "cases.csv").read_text().split()
+    lines = []
+    for number, row in enumerate(rows[:runs]):
+        values = " ".join(f"-p {name}={value}" for name, value in zip(names.split(","), row.split(","), strict=True))
+        lines.append(f"run {ROOT}/models/{model}.yaml --sensitivity ddm {values} --quiet -o {folder}/r{number}.h5\n")
+    words = ["xargs", "-P", "2", "-L", "1", *PROGRAM]
+    start = time.perf_counter()
+    subprocess.run(words, input="".join(lines).encode(), env=ENVIRONMENT, stderr=subprocess.DEVNULL, check=False)
+    return (time.perf_counter() - start) / max(1, len(lines))
+
+
+def measure(model: str, cases: int, runs: int) -> dict[str, float]:
+    """All figures."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        cases_file(model, cases, folder)
+        figures = {"bare": bare(model, 9)}
+        one = sweep(model, folder, "-o", "one")
+        figures["one_case"] = one["wall_seconds"] / one["computed"]
+        figures["case_over_bound"] = figures["one_case"] / (1.1 * figures["bare"] + 3e-3)
+        forecast = sweep(model, folder, "-o", "two", "-j", "2", "--dry-run")
+        two = sweep(model, folder, "-o", "two", "-j", "2")
+        figures["two_over_one"] = one["wall_seconds"] / two["wall_seconds"]
+        figures["efficiency"] = two["computed_seconds"] / (2 * two["wall_seconds"])
+        figures |= {"forecast": forecast["seconds"], "two_wall": two["command_seconds"]}
+        figures["forecast_error"] = abs(forecast["seconds"] / two["command_seconds"] - 1)
+        if runs:
+            figures["shell_case"] = shell(model, folder, runs)
+            figures["shell_over_study"] = figures["shell_case"] / (two["wall_seconds"] / two["computed"])
+    return figures
+
+
+def missed(key: str, value: float) -> bool:
+    """Whether a figure is beyond its bound."""
+    if key not in BOUNDS:
+        return False
+    return value < BOUNDS[key] if key in ("two_over_one", "efficiency") else value > BOUNDS[key]
+
+
+def show(model: str, figures: dict[str, float]) -> None:
+    """Print figures with their bounds."""
+    table = Table("figure", "measured", "unit", "bound", title=f"Study of {model}")
+    for key, (label, unit) in ROWS.items():
+        if key in figures:
+            text = f"{figures[key]:.3g}"
+            measured = f"[red]{text}[/red]" if missed(key, figures[key]) else text
+            table.add_row(label, measured, unit, str(BOUNDS.get(key, "")))
+    console = Console()
+    console.print(table)
+    load, cores = os.getloadavg()[0], os.cpu_count()
+    if load > cores + 1:
+        console.print(f"[yellow]other work shares the machine (load {load:.1f} on {cores} cores): only ratios count[/]")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cases", type=int, default=1000, help="cases of the study")
+    parser.add_argument("--runs", type=int, default=200, help="runs from the shell")
+    parser.add_argument("--model", choices=STUDIES, default="fivebar")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    given = parser.parse_args()
+    figures = measure(given.model, given.cases, given.runs)
+    if given.json:
+        print(json.dumps(figures))
+    else:
+        show(given.model, figures)
+
+
+if __name__ == "__main__":
+    main()
