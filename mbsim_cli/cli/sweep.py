@@ -26,6 +26,7 @@ class Keep(StrEnum):
 
     OBJECTIVES = "objectives"
     SENSORS = "sensors"
+    FULL = "full"
 
 
 class Gradients(StrEnum):
@@ -207,6 +208,24 @@ def collect(
         _emit({"folder": str(folder), "written": [str(path) for path in written]} | status_of(ledger))
     else:
         say(", ".join(map(str, written)), quiet)
+
+
+@app.command()
+def extract(
+    folder: Folder,
+    case: Annotated[int, typer.Argument(metavar="CASE", min=0, help="Number of a case.", show_default=False)],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="OUT.h5", help="Result file.", show_default="DIR/case-CASE.h5"),
+    ] = None,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Write the result file of a case, of a study that keeps all."""
+    from mbsim_cli.cli.output import say
+    from mbsim_cli.study.sweep.kept import extract_result
+
+    say(str(extract_result(_folder(folder), case, output, force=force)), quiet)
 
 
 @app.command()

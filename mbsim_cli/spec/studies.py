@@ -94,8 +94,9 @@ class Study(Spec):
         "ddm",
         default=None,
     )
-    keep: by_kind(text=Literal["objectives", "sensors"], list=list[str]) = field(
-        "What is kept of a case: objectives; sensors too, along time; or the names of objectives and sensors.",
+    keep: by_kind(text=Literal["objectives", "sensors", "full"], list=list[str]) = field(
+        "What is kept of a case: objectives; sensors too, along time; or the names of objectives and sensors; "
+        "full: objectives, and its result file.",
         "sensors",
         ["psi1", "r2"],
         default="objectives",

@@ -47,14 +47,14 @@ def record(
     with timing.phase("compile"):
         planned.compile(listener)
     with listener.shield():  # from the first byte on, so that no file is left behind
-        outcome = _recorded(planned, target, guard, command, timing, listener)
+        outcome = recorded(planned, target, guard, command, timing, listener)
     return {"model": str(path), "output": str(output)} | outcome.report
 
 
-def _recorded(
+def recorded(
     planned: Plan, target: Path, guard: dict[str, Any], command: str, timing: Timing, listener: Listener
 ) -> Outcome:
-    """Solve while the result is written."""
+    """Solve while the result is written; ``guard`` says which files must stay, as ``check_target`` takes it."""
     with timing.phase("write"):
         writer = _writer(planned, target, guard, command)
     for left in writer.removed:

@@ -137,6 +137,21 @@ def test_cases_of_the_command_line(mbsim, pendulum, tmp_path):
     assert [float(row["d swing / d k"]) for row in rows] == data.gradient.values[:, 0, 1].tolist()
 
 
+def test_results_of_cases(mbsim, model, tmp_path):
+    mbsim("sweep", model, "--grid", "L=1,1.5", "-o", "st", "--keep", "full")
+    assert mbsim("sweep", "extract", "st", "1", "-o", "case.h5").code == 0
+    assert mbsim("run", model, "-p", "L=1.5", "-o", "run.h5").code == 0
+    with h5py.File(tmp_path / "case.h5") as case, h5py.File(tmp_path / "run.h5") as run:
+        assert case.attrs["command"] == f"mbsim run {model} -p L=1.5 --sensitivity ddm"
+        assert case["meta/parameters/L"][()] == run["meta/parameters/L"][()] == b"1.5"
+        for name in ("time", "sensors/angle", "objectives/swing/gradient", "sensitivity/sensors/angle"):
+            assert case[name][()].tobytes() == run[name][()].tobytes()
+    done = mbsim("sweep", "extract", "st", "2")
+    assert done.code == 2 and "has no result of case 2" in done.err
+    mbsim("sweep", model, "corners", "-o", "rows")
+    assert mbsim("sweep", "extract", "rows", "1").code == 2
+
+
 def test_job_scripts_compute_all_shards(mbsim, model, tmp_path):
     mbsim("sweep", model, "corners", "-o", "whole")
     mbsim("sweep", model, "corners", "-o", "st", "--dry-run")

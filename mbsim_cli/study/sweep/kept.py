@@ -1,17 +1,20 @@
-"""What is kept of a case beside its row: sensors along time."""
+"""What is kept of a case beside its row: sensors along time, or its whole result file."""
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.errors import UsageError
+from mbsim_cli.io.target import is_result, replaced
 from mbsim_cli.study.sweep.frames import read_frames
-from mbsim_cli.study.sweep.ledger import Ledger
+from mbsim_cli.study.sweep.ledger import Ledger, ledger_of
 from mbsim_cli.study.sweep.outcomes import DONE
 from mbsim_cli.study.sweep.study_folder import KEPT, StudyFolder
 
-_HEAD = struct.Struct("<q16sQQ")  # case, identity, instants, width
+_HEAD = struct.Struct("<q16sQQ")  # case, identity, instants, width; a result file follows the record
 
 
 class Kept(NamedTuple):
@@ -21,13 +24,14 @@ class Kept(NamedTuple):
     identity: bytes
     time: np.ndarray  # (T,) s
     record: np.ndarray  # (T, w), the kept sensors side by side
+    result: bytes = b""  # the result file, where all is kept
 
 
 def packed(kept: Kept) -> bytes:
     """Content of the frame that holds it."""
     head = _HEAD.pack(kept.case, kept.identity, *kept.record.shape)
     table = np.column_stack([kept.time, kept.record]).astype("<f8", order="C")
-    return head + table.tobytes()
+    return head + table.tobytes() + kept.result
 
 
 def unpacked(content: memoryview) -> Kept:
@@ -35,16 +39,30 @@ def unpacked(content: memoryview) -> Kept:
     case, identity, instants, width = _HEAD.unpack_from(content)
     count = instants * (1 + width)
     table = np.frombuffer(content, "<f8", count, _HEAD.size).reshape(instants, 1 + width)
-    return Kept(case, identity, table[:, 0], table[:, 1:])
+    return Kept(case, identity, table[:, 0], table[:, 1:], bytes(content[_HEAD.size + 8 * count :]))
 
 
-def all_kept(folder: StudyFolder, ledger: Ledger) -> Iterator[Kept]:
-    """What is kept of the cases that are done, of each once."""
+def extract_result(folder: StudyFolder, case: int, target: Path | None, *, force: bool) -> Path:
+    """Write the result file of a case; return its path. Raises UsageError where none is kept."""
+    ledger = ledger_of(folder)
+    if not ledger.plan.full:
+        raise UsageError(f"the study in {folder} keeps no results of its cases; --keep full does")
+    found = next((kept.result for kept in all_kept(folder, ledger, {case}) if kept.result), None)
+    if found is None:
+        raise UsageError(f"the study in {folder} has no result of case {case}; mbsim sweep status tells which are done")
+    path = target or folder.path / f"case-{case}.h5"
+    with replaced(path, is_own=is_result, force=force) as written:
+        written.write_bytes(found)
+    return path
+
+
+def all_kept(folder: StudyFolder, ledger: Ledger, wanted: Collection[int] | None = None) -> Iterator[Kept]:
+    """What is kept of the cases that are done, of each once; of the ``wanted`` ones, or of all."""
     seen = np.zeros(ledger.plan.cases, dtype=bool)
     for path in folder.files(KEPT):
         for _, content in read_frames(path):
             case, identity, _, _ = _HEAD.unpack_from(content)
             known = 0 <= case < len(seen) and not seen[case] and identity == ledger.identities[case]
-            if known and ledger.status[case] == DONE:
+            if known and ledger.status[case] == DONE and (wanted is None or case in wanted):
                 seen[case] = True
                 yield unpacked(content)

@@ -44,7 +44,8 @@ def plan_study(path: Path, wanted: Wanted, settings: Settings, command: str) -> 
         raise UsageError("a study differentiates by ddm, not by differences; give --sensitivity ddm or none")
     _require_free(design, settings)
     assembled = build(model_file, settings, None if settings.method != "none" else [])
-    objectives, sensors = _kept(model_file, assembled, wanted.keep or study.keep)
+    keep = wanted.keep or study.keep
+    objectives, sensors = _kept(assembled, keep)
     source = model_file.source
     tables = {os.path.relpath(table, folder): file_hash(table) for table in source.tables}
     chosen = _chosen(settings)
@@ -56,6 +57,7 @@ def plan_study(path: Path, wanted: Wanted, settings: Settings, command: str) -> 
         objectives=objectives,
         parameters=[Column(p.name, p.unit) for p in assembled.parameters],
         sensors=sensors,
+        full=keep == "full",
         content=content_hash(source.data(), chosen | {"tables": tables}),
         folder=str(folder),
         file=Path(source.file).name,
@@ -126,7 +128,7 @@ def _require_free(design: Design, settings: Settings) -> None:
             raise UsageError(f"-p {name} has no effect: {name!r} varies in the study")
 
 
-def _kept(model_file: Any, assembled: Any, keep: str | Sequence[str]) -> tuple[list[Column], list[Column]]:
+def _kept(assembled: Any, keep: str | Sequence[str]) -> tuple[list[Column], list[Column]]:
     """Objectives and sensors that are kept."""
     named = keep if not isinstance(keep, str) else None
     objectives = [
@@ -134,7 +136,7 @@ def _kept(model_file: Any, assembled: Any, keep: str | Sequence[str]) -> tuple[l
         for objective in assembled.objectives
         if named is None or objective.name in named
     ]
-    if keep == "objectives":
+    if keep in ("objectives", "full"):
         return objectives, []
     names = assembled.problem.names
     sensors = [

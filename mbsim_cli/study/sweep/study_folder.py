@@ -18,10 +18,11 @@ from mbsim_cli.study.sweep.study_plan import StudyPlan, read_plan
 
 PLAN, SAMPLES, COLLECTED, FORECAST, SCRIPT = "plan.json", "samples.npy", "study.h5", "forecast.json", "job.sh"
 ROWS, KEPT = ".rows", ".kept"
-_FIXED = ("content", "varied", "objectives", "parameters", "sensors")
+_FIXED = ("content", "varied", "objectives", "parameters", "sensors", "full")
 _CHANGED = {
     "content": "the model, or an option of its analysis, has changed",
     "varied": "other parameters vary",
+    "full": "another amount is kept of each case",
 }
 
 

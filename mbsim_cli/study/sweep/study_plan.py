@@ -31,6 +31,7 @@ class StudyPlan:
     objectives: Sequence[Column]
     parameters: Sequence[Column]  # that gradients are taken by
     sensors: Sequence[Column]  # kept along time
+    full: bool  # whether the result file of each case is kept
     content: str  # hash of all that a case depends on, beside its values
     folder: str
     file: str
@@ -55,7 +56,7 @@ class StudyPlan:
     @property
     def keeps(self) -> bool:
         """Whether more than a row is kept of a case."""
-        return bool(self.sensors)
+        return self.full or bool(self.sensors)
 
     def text(self) -> str:
         """The plan as it is stored."""

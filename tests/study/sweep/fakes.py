@@ -26,6 +26,7 @@ def plan_of(cases: int, **changed) -> StudyPlan:
         "objectives": [Column("f", "J")],
         "parameters": [Column("a", "m"), Column("b")],
         "sensors": [],
+        "full": False,
         "content": "content",
         "folder": "/nowhere",
         "file": "model.yaml",
