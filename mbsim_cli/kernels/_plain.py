@@ -4,6 +4,7 @@ Groups of arrays are passed number by number, every function is optimised again 
 taken one at a time, and numba keeps what it compiles: kernels are slower, and take much longer to compile.
 """
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -17,6 +18,8 @@ from mbsim_cli.kernels import _simd, _views, _watch
 __all__ = ["entry", "inlined", "kernel", "merged", "overload"]
 
 _FLAGS = {"error_model": "numpy"}
+# numba does not keep what refers to addresses of this process; then each run compiles it.
+warnings.filterwarnings("ignore", message="Cannot cache compiled function")
 
 kernel = inlined = numba.njit(**_FLAGS)
 merged = numba.njit(inline="always", **_FLAGS)

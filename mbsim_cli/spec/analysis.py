@@ -10,7 +10,8 @@ from mbsim_cli.spec.number import AutoNumber, Number
 
 OpenTree = Literal["recursive", "conventional", "partial_recursive"]
 Formulation = Literal["ali3p-rtdyn0", "ali3p-rtdyn1", OpenTree]
-OPEN_TREES = get_args(OpenTree)
+Integrator = Literal["rk4", "dop853", "esdirk"]
+FORMULATIONS, OPEN_TREES, INTEGRATORS = map(get_args, (Formulation, OpenTree, Integrator))
 
 
 class Sensitivity(Spec):
@@ -42,7 +43,7 @@ class Analysis(Spec):
         "ali3p-rtdyn1",
         default="ali3p-rtdyn1",
     )
-    integrator: Literal["rk4", "dop853", "esdirk"] | None = field(
+    integrator: Integrator | None = field(
         "Of open trees: rk4, fixed steps; dop853, adaptive; esdirk, adaptive and implicit, for stiff models; "
         "default dop853.",
         "esdirk",

@@ -1,0 +1,81 @@
+"""``mbsim compile``: the cache of kernels filled before any run needs it."""
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mbsim_cli.cli import options
+from mbsim_cli.errors import InputOutputError, UsageError
+
+if TYPE_CHECKING:
+    from mbsim_cli.study.precompiling import Variant
+
+Models = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="[MODEL.yaml...]", help="Model files; with --all small ones stand for any.", show_default=False
+    ),
+]
+Every = Annotated[bool, typer.Option("--all", help="For every formulation and integrator, not only the file's own.")]
+
+
+def command(
+    models: Models = None, every: Every = False, json: options.Json = False, quiet: options.Quiet = False
+) -> None:
+    """Compile the kernels that runs of the models need, with gradients and without, so that the runs start at once.
+
+    Exit code 0: all are in the cache; 5: kernels cannot be kept.
+    """
+    from mbsim_cli.cli.environment import limit_threads
+
+    limit_threads(None)
+    if not (models or every):
+        raise UsageError("name model files, or give --all to compile for any model")
+    from mbsim_cli.cli.terminal import Terminal
+    from mbsim_cli.kernels import _watch
+    from mbsim_cli.study.precompiling import precompile
+    from mbsim_cli.study.specimens import specimens
+
+    with nullcontext(models) if models else specimens() as paths:
+        variants = list(precompile(paths, every, Terminal(quiet)))
+    report = _report(variants, named=bool(models))
+    if json:
+        from mbsim_cli.cli.output import emit
+
+        emit(report)
+    else:
+        _print(report, quiet)
+    if _watch.STORE.trouble:
+        raise typer.Exit(InputOutputError.exit_code)
+
+
+def _report(variants: Sequence["Variant"], named: bool) -> dict[str, Any]:
+    from mbsim_cli.kernels import _watch
+
+    return {
+        "cache": _watch.STORE.path,
+        "trouble": _watch.STORE.trouble,
+        "compiled": sorted({name for variant in variants for name in variant.compiled.names}),
+        "count": sum(len(variant.compiled.names) for variant in variants),
+        "seconds": sum(variant.compiled.seconds for variant in variants),
+        "analyses": [variant.report for variant in variants if not variant.refused],
+        "refused": [variant.report for variant in variants if variant.refused] if named else [],
+    }
+
+
+def _print(report: dict[str, Any], quiet: bool) -> None:
+    from mbsim_cli.cli.output import say
+
+    for model, reason in {(entry["model"], entry["refused"]): None for entry in report["refused"]}:
+        left_out = dict.fromkeys(entry["formulation"] for entry in report["refused"] if entry["model"] == model)
+        say(f"{model}: not for {', '.join(left_out)}: {reason}", quiet)
+    if report["trouble"]:
+        say(f"compiled kernels cannot be kept: {report['trouble']}; mbsim doctor says more")
+        return
+    analyses = f"{len(report['analyses'])} analyses"
+    found = "all kernels were there already" if not report["count"] else f"{report['count']} kernels compiled"
+    say(f"{analyses}, {found} ({report['seconds']:.0f} s); they are kept in {report['cache']}")
+

@@ -1,0 +1,74 @@
+"""Kernels compiled before any run needs them: by the first steps of a model's analyses."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mbsim_cli.errors import ModelError, UsageError, one_line
+from mbsim_cli.study.assembling import build, load
+from mbsim_cli.study.compiling import Compiled, compile_kernels
+from mbsim_cli.study.listener import Listener
+from mbsim_cli.study.settings import Settings
+
+METHODS = ("none", "ddm")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to analyse a model."""
+
+    model: str
+    formulation: str | None
+    integrator: str | None
+    sensitivity: str
+    compiled: Compiled
+    refused: str = ""  # why such a model has no such analysis
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Plain data, as ``compile --json`` prints them."""
+        names = ("model", "formulation", "integrator", "sensitivity", "refused")
+        told = {"compiled": self.compiled.names, "seconds": self.compiled.seconds}
+        return {name: getattr(self, name) for name in names} | told
+
+
+def precompile(paths: Sequence[Path], every: bool, listener: Listener) -> Iterator[Variant]:
+    """Compile what the models' analyses need, with and without gradients; ``every``: all formulations, integrators."""
+    planned = [(path, file, settings) for path in paths for file, settings in _planned(path, every)]
+    with listener.progress("compiling", len(planned)) as show:
+        for done, (path, file, settings) in enumerate(planned, 1):
+            yield _variant(path, file, settings, listener)
+            show(done)
+            listener.poll()
+
+
+def _planned(path: Path, every: bool) -> Iterator[tuple[Any, Settings]]:
+    """A model, read once, with the settings of each variant."""
+    file = load(path, Settings())
+    ways = list(_ways()) if every and file.analysis.type == "forward_dynamics" else [Settings()]
+    for way in ways:
+        for method in METHODS if file.parameters else METHODS[:1]:
+            yield file, replace(way, method=method)
+
+
+def _ways() -> Iterator[Settings]:
+    """All formulations, those of open trees with all integrators."""
+    from mbsim_cli.spec.analysis import FORMULATIONS, INTEGRATORS, OPEN_TREES
+
+    for formulation in FORMULATIONS:
+        for integrator in INTEGRATORS if formulation in OPEN_TREES else (None,):
+            yield Settings(formulation=formulation, integrator=integrator)
+
+
+def _variant(path: Path, file: Any, settings: Settings, listener: Listener) -> Variant:
+    """Compile for one way to analyse a model; where the file itself asks for it, the model has to allow it."""
+    method = str(settings.method)
+    try:
+        assembled = build(file, settings, None if method == "ddm" else [])
+    except (ModelError, UsageError) as error:
+        if settings.formulation is None:
+            raise
+        return Variant(str(path), settings.formulation, settings.integrator, method, Compiled([]), one_line(error))
+    options, compiled = assembled.problem.options, compile_kernels(assembled.problem, listener)
+    return Variant(str(path), options.formulation, options.integrator if options.open_tree else None, method, compiled)

@@ -1,0 +1,131 @@
+"""``mbsim compile`` fills the cache with what runs need, and says what it did."""
+
+import os
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from mbsim_cli.kernels import _watch
+from mbsim_cli.kernels._choice import COMPILER
+from mbsim_cli.kernels._store import Store
+from mbsim_cli.study import precompiling
+from mbsim_cli.study.compiling import Compiled
+from mbsim_cli.study.specimens import specimens
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def planned(monkeypatch):
+    """Analyses that would be compiled, which takes minutes, with the kernels that are said to be."""
+    found = []
+
+    def compile_kernels(problem, listener):
+        options = problem.options
+        found.append((options.formulation, options.integrator if options.open_tree else None, options.sensitivity))
+        return Compiled(["simulate.run"], 0.5)
+
+    monkeypatch.setattr(precompiling, "compile_kernels", compile_kernels)
+    return found
+
+
+@pytest.mark.skipif(COMPILER != "linking", reason="others cannot tell what they compile")
+def test_runs_find_what_it_compiled(mbsim, pendulum):
+    report = mbsim("compile", pendulum, "--json", "--quiet").json
+    assert [entry["sensitivity"] for entry in report["analyses"]] == ["none", "ddm"]
+    assert report["refused"] == [] and report["cache"] == _watch.STORE.path
+    kept = {path.name.rsplit("-", 1)[0] for path in Path(report["cache"]).iterdir()}
+    assert {"kinematics.set_ground", "linearise.linearise", "simulate.run"} <= kept
+    for method in ("none", "ddm"):
+        assert "compiling" not in mbsim("run", pendulum, "--sensitivity", method).err
+    again = mbsim("compile", pendulum)
+    assert again.code == 0 and not again.out
+    assert "2 analyses, all kernels were there already" in again.err and report["cache"] in again.err
+
+
+def test_every_formulation_and_integrator(mbsim, pendulum, planned):
+    report = mbsim("compile", pendulum, "--all", "--json").json
+    closed = {(formulation, None) for formulation in ("ali3p-rtdyn0", "ali3p-rtdyn1")}
+    trees = {(f, i) for f in ("recursive", "conventional", "partial_recursive") for i in ("rk4", "dop853", "esdirk")}
+    assert {(formulation, integrator) for formulation, integrator, _ in planned} >= closed | trees
+    assert len(set(planned)) == len(planned) and {method for *_, method in planned} == {"none", "ddm"}
+    assert report["count"] == len(planned) == len(report["analyses"]) and report["compiled"] == ["simulate.run"]
+    assert report["seconds"] == 0.5 * len(planned)
+
+
+def test_what_a_model_does_not_allow_is_said(mbsim, planned):
+    done = mbsim("compile", ROOT / "models" / "fivebar.yaml", "--all")
+    assert done.code == 0 and {"ali3p-rtdyn0", "ali3p-rtdyn1"} <= {formulation for formulation, *_ in planned}
+    assert "not for recursive, conventional, partial_recursive" in done.err and "form a loop" in done.err
+
+
+def test_without_models_small_ones_stand_for_all(mbsim, planned):
+    report = mbsim("compile", "--all", "--json").json
+    analyses = {formulation for formulation, *_ in planned}
+    assert {"recursive", "ali3p-rtdyn1", "statics", "recursive-newton-euler"} <= analyses
+    assert report["refused"] == [] and all(not Path(entry["model"]).exists() for entry in report["analyses"])
+
+
+def test_nothing_to_compile_for_is_a_wrong_usage(mbsim):
+    done = mbsim("compile")
+    assert done.code == 2 and "name model files, or give --all" in done.err
+
+
+def test_an_invalid_model(mbsim, variant, planned):
+    assert mbsim("compile", variant("revolute", "revolving")).code == 3 and not planned
+
+
+def test_kernels_that_cannot_be_kept(mbsim, pendulum, planned, monkeypatch, tmp_path):
+    (tmp_path / "kernels-1").mkdir(mode=0o777)
+    (tmp_path / "kernels-1").chmod(0o777)
+    monkeypatch.setattr(_watch, "STORE", Store(lambda: tmp_path, "kernels-1", "hash"))
+    done = mbsim("compile", pendulum)
+    assert done.code == 5 and "cannot be kept" in done.err and "mbsim doctor says more" in done.err
+    assert mbsim("compile", pendulum, "--json").json["trouble"]
+
+
+RECORD = """
+import sys
+from itertools import pairwise
+from pathlib import Path
+from mbsim_cli.kernels import _plain
+
+called = set()
+def recorded(function):
+    def call(*arguments):
+        called.add(function.__name__)
+        return function(*arguments)
+    return call
+_plain.entry = recorded
+from mbsim_cli.study import precompiling
+from mbsim_cli.study.listener import SILENT
+from mbsim_cli.study.compiling import Compiled
+from mbsim_cli.study.specimens import specimens
+precompiling._ways = lambda: [precompiling.Settings(formulation="recursive", integrator="rk4"), precompiling.Settings()]
+with specimens() as paths:
+    refused = [variant.model for variant in precompiling.precompile(paths, True, SILENT) if variant.refused]
+assert all("closed_loop" in model for model in refused), refused
+print(*called)
+"""
+
+
+def test_the_small_models_need_what_others_do():
+    """Without the compiler, first steps are quick, and tell what they call."""
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run([sys.executable, "-c", RECORD], env=environment, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    sources = (ROOT / "mbsim_cli" / "kernels" / "drivers").glob("*.py")
+    lines = [line for path in sources for line in path.read_text().splitlines()]
+    entries = {after[4:].partition("(")[0] for line, after in pairwise(lines) if line == "@entry"}
+    other = {"integrate_implicit"}  # of another integrator, which takes longer
+    only_tests = {"accelerations", "accelerations_and_variations"}
+    rare = {"applied_torques", "lane_gradient", "measure_start"}
+    assert entries - set(done.stdout.split()) == other | only_tests | rare
+
+
+def test_small_models_are_valid(mbsim):
+    with specimens() as paths:
+        assert mbsim("validate", *paths).code == 0
