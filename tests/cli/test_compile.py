@@ -1,6 +1,8 @@
 """``mbsim compile`` fills the cache with what runs need, and says what it did."""
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 from itertools import pairwise
@@ -85,6 +87,20 @@ def test_kernels_that_cannot_be_kept(mbsim, pendulum, planned, monkeypatch, tmp_
     done = mbsim("compile", pendulum)
     assert done.code == 5 and "cannot be kept" in done.err and "mbsim doctor says more" in done.err
     assert mbsim("compile", pendulum, "--json").json["trouble"]
+
+
+def test_commands_of_the_page(mbsim, planned, tmp_path):
+    shutil.copytree(ROOT / "models", tmp_path / "models")
+    commands = re.findall(r"^\$ mbsim (.*)$", (ROOT / "docs" / "kernels.md").read_text(), re.MULTILINE)
+    assert len(commands) == 3
+    assert [mbsim(*command.split()).code for command in commands] == [0, 0, 0]
+
+
+def test_what_the_page_says_of_the_answers(mbsim, pendulum, planned):
+    page = (ROOT / "docs" / "kernels.md").read_text()
+    report = mbsim("compile", pendulum, "--json").json
+    assert all(f"`{name}`" in page for name in [*report, *report["variants"][0]])
+    assert all(f"`{name}`" in page for name in mbsim("doctor", "--json").json)
 
 
 RECORD = """

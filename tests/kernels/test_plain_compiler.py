@@ -1,0 +1,29 @@
+"""A model analysed by the plain compiler, which takes half a minute to compile; test_compilers has the quick probe."""
+
+import json
+import subprocess
+
+import numpy as np
+import pytest
+
+from tests.cli.conftest import COMMAND, ROOT, environment
+
+MODEL = ROOT / "models" / "robots" / "puma560.yaml"
+
+
+def analysed(folder, name, **variables):
+    output = f"{name}.h5"
+    command = [*COMMAND, "run", str(MODEL), "--sensitivity", "none", "--json", "-o", output]
+    done = subprocess.run(command, cwd=folder, env=environment(**variables), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["objectives"]["effort"]["value"], done.stderr
+
+
+@pytest.mark.slow
+def test_both_compilers_give_the_same(tmp_path):
+    usual, _ = analysed(tmp_path, "usual", MBSIM_COMPILER="linking")
+    plain = {"MBSIM_COMPILER": "plain", "MBSIM_CACHE_DIR": str(tmp_path / "cache")}
+    value, told = analysed(tmp_path, "plain", **plain)
+    assert np.isclose(value, usual, rtol=1e-12) and "compiling inverse_trajectory.lane_torques" in told
+    assert list((tmp_path / "cache").rglob("*.nbc"))
+    assert analysed(tmp_path, "again", **plain)[0] == value
