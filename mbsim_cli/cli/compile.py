@@ -78,4 +78,3 @@ def _print(report: dict[str, Any], quiet: bool) -> None:
     analyses = f"{len(report['analyses'])} analyses"
     found = "all kernels were there already" if not report["count"] else f"{report['count']} kernels compiled"
     say(f"{analyses}, {found} ({report['seconds']:.0f} s); they are kept in {report['cache']}")
-

@@ -99,7 +99,7 @@ def test_commands_of_the_page(mbsim, planned, tmp_path):
 def test_what_the_page_says_of_the_answers(mbsim, pendulum, planned):
     page = (ROOT / "docs" / "kernels.md").read_text()
     report = mbsim("compile", pendulum, "--json").json
-    assert all(f"`{name}`" in page for name in [*report, *report["variants"][0]])
+    assert all(f"`{name}`" in page for name in [*report, *report["analyses"][0]])
     assert all(f"`{name}`" in page for name in mbsim("doctor", "--json").json)
 
 

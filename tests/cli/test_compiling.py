@@ -19,6 +19,7 @@ pytestmark = pytest.mark.skipif(COMPILER != "linking", reason="others cannot tel
 class Options:
     step: float
     duration: float
+    max_steps: int = 1000
 
 
 @dataclass(frozen=True)
