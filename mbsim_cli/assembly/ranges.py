@@ -52,7 +52,7 @@ def until_left(problem: Problem, last: float, blocks: Blocks, failure: AnalysisE
         return
     try:
         going = blocks(replace(problem, theta=going_on(laws, theta)))
-        block = next((block for block in going if block.time[-1] > last), None)
+        block = next((block for block in going if len(block.time) and block.time[-1] > last), None)
     except AnalysisError:
         _name(failure, left_table(problem, _declared(problem)))
         return

@@ -8,6 +8,7 @@ from scipy.interpolate import CubicSpline
 from mbsim_cli import assembly, spec
 from mbsim_cli.assembly.laws import law_at
 from mbsim_cli.errors import AnalysisError, ModelError
+from mbsim_cli.solve import open_tree
 from mbsim_cli.study.assembling import build, load
 from mbsim_cli.study.changed import values_at
 from mbsim_cli.study.evaluation import blocks_of, evaluate
@@ -79,6 +80,13 @@ def test_an_analysis_ends_where_it_leaves_a_table(tmp_path, monkeypatch, place, 
     with h5py.File(tmp_path / "out.h5.partial") as file:
         assert time - 1.5 * step <= file["time"][-1] <= time
         assert np.isfinite(file["sensors/f"][:]).all()
+
+
+def test_an_integration_that_pauses_between_instants_ends_there_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(open_tree, "steps_at_once", lambda *sizes: 2)
+    path = written(tmp_path, "none", "elongation_law: e", ANALYSES["dop853"])
+    with pytest.raises(AnalysisError, match=r"^the table of laws.e ends: it covers"):
+        evaluated(path)
 
 
 @pytest.mark.parametrize("extrapolate", ["hold", "linear"])
