@@ -144,6 +144,8 @@ def command(
         plan, values = plan_study(model, wanted, settings, shlex.join(["mbsim", *sys.argv[1:]]))
         folder = _folder(output or Path("-".join(filter(None, (model.stem, plan.study or "study")))))
         folder.adopt(plan, values, force=force)
+    if dry_run and dask is not None:
+        raise UsageError("--dry-run reckons with this machine; leave --dask out")
     if dry_run:
         _forecast(folder, shard, way, json, quiet)
     else:
@@ -292,8 +294,10 @@ def _folder(path: Path) -> "StudyFolder":
 def _way(jobs: int, timeout: float | None, dask: str | None) -> "Way":
     from mbsim_cli.study.sweep.running import Way
 
-    if dask is not None and timeout is not None:
-        raise UsageError("--case-timeout is for processes of this machine; a Dask cluster has clocks of its own")
+    if dask is not None and (timeout is not None or jobs != 1):
+        raise UsageError(
+            "-j and --case-timeout are for processes of this machine; a Dask cluster has workers of its own"
+        )
     return Way(jobs or len(os.sched_getaffinity(0)), options.positive("--case-timeout", timeout), dask)
 
 

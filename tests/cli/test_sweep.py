@@ -220,6 +220,8 @@ def test_a_folder_that_vanishes(mbsim, model, tmp_path, monkeypatch):
         (["m.yaml", "cloud", "--step", "auto"], 2, "a study takes one step for all cases"),
         (["m.yaml", "cloud", "--shard", "3/2"], 2, "--shard wants I/N"),
         (["m.yaml", "--csv", "no.csv"], 5, "cannot read"),
+        (["m.yaml", "cloud", "--dask", "tcp://127.0.0.1:1", "-j", "2"], 2, "a Dask cluster has workers of its own"),
+        (["m.yaml", "cloud", "--dask", "tcp://127.0.0.1:1", "--dry-run"], 2, "leave --dask out"),
         (["no.yaml", "cloud"], 5, "cannot read"),
         (["status", "."], 5, "holds no study"),
         (["."], 5, "holds no study"),

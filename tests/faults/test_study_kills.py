@@ -126,3 +126,21 @@ def test_two_shards_at_once(undisturbed, tmp_path):
         assert run.returncode == 0, said
     assert_the_same(tmp_path / "st", undisturbed)
     assert len(list((tmp_path / "st").iterdir())) == 2 * 2 + 3
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow)]
+)
+def test_what_a_terminal_or_a_scheduler_sends_to_all(undisturbed, tmp_path, number, code):
+    """To the workers too, some of which are just starting."""
+    words = [*COMMAND, *sweep(undisturbed[0], "st", "-j", "2")]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    run = subprocess.Popen(words, cwd=tmp_path, env=environment(), start_new_session=True, **pipes)
+    limit = time.monotonic() + EVERY
+    while not workers_of(run.pid) and run.poll() is None and time.monotonic() < limit:
+        time.sleep(0.01)
+    time.sleep(0.3)
+    os.killpg(run.pid, number)
+    _, said = run.communicate(timeout=60)
+    assert run.returncode == code and "Traceback" not in said, said
+    assert "what was computed is kept in st; the same command goes on" in said

@@ -3,7 +3,7 @@
 import signal
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, wait
 from time import monotonic
 from typing import Any
@@ -103,6 +103,7 @@ class _Worker:
         context = get_context("spawn")
         self.connection, there = context.Pipe()
         self._process = context.Process(target=_work, args=(start, there), daemon=True)
+        resource_tracker.ensure_running()  # else starting the process does, and lets signals through again
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _IGNORED)  # until it ignores them, in a moment
         try:
             self._process.start()

@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.study.listener import Listener
+from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.sweep.collecting import collect
 from mbsim_cli.study.sweep.computing import Case, Workers
 from mbsim_cli.study.sweep.evaluating import CaseEvaluator
@@ -45,7 +45,11 @@ def run_study(
     tally = Tally()
     if cases:
         workers = workers_of(ledger, cases, way, listener)
-        tally = sweep(folder, cases, shard, workers, limits, listener, keeps=ledger.plan.keeps)
+        try:
+            tally = sweep(folder, cases, shard, workers, limits, listener, keeps=ledger.plan.keeps)
+        except Interrupted:
+            listener.warn(f"mbsim: what was computed is kept in {folder}; the same command goes on")
+            raise
         ledger = ledger_of(folder)
     report = summary_of(ledger) | {
         "folder": str(folder),
