@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -44,6 +45,12 @@ class Outcome:
     def json(self) -> Any:
         """The one JSON object on standard output."""
         return json.loads(self.out)
+
+
+def ordinary_signals() -> None:
+    """For a child: signals end it, also where whoever runs the tests ignores them, as shells do for background jobs."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def environment(**extra: str) -> dict[str, str]:

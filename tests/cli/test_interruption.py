@@ -9,12 +9,12 @@ import time
 import h5py
 import pytest
 
-from .conftest import COMMAND, environment
+from .conftest import COMMAND, environment, ordinary_signals
 
 
 def stop(arguments, folder, number, started=lambda: True, **extra):
     """Start the tool, send it a signal once it has ``started``, and return its process with what it printed."""
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "preexec_fn": ordinary_signals}
     run = subprocess.Popen([*COMMAND, *arguments], cwd=folder, env=environment(**extra), **pipes)
     limit = time.monotonic() + 120
     while not started() and run.poll() is None and time.monotonic() < limit:

@@ -9,7 +9,7 @@ import time
 import h5py
 import pytest
 
-from tests.cli.conftest import COMMAND, environment
+from tests.cli.conftest import COMMAND, environment, ordinary_signals
 from tests.cli.test_interruption import long_run, stop
 
 __all__ = ["long_run"]
@@ -59,7 +59,7 @@ def test_a_hundred_kills(mbsim, pendulum, tmp_path, record_property):
     for number in ROUNDS // 4 * [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT]:
         (tmp_path / "r.h5").write_bytes(old)
         (tmp_path / "r.h5.partial").unlink(missing_ok=True)
-        pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+        pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True, "preexec_fn": ordinary_signals}
         run = subprocess.Popen([*COMMAND, "run", "m.yaml", "-o", "r.h5"], cwd=tmp_path, env=environment(), **pipes)
         time.sleep(choose.uniform(0.0, whole))
         run.send_signal(number)
