@@ -1,6 +1,7 @@
 """Which compiler is chosen, and that each of them compiles all that kernels are written with."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -39,6 +40,11 @@ def test_the_environment_chooses(compiling, monkeypatch):
 )
 def test_versions_of_numba(version, tested):
     assert _choice.is_tested(version) == tested
+
+
+def test_the_tested_range_is_the_packages_own():
+    (bounds,) = re.findall(r'"numba>=([\d.]+),<([\d.]+)"', (ROOT / "pyproject.toml").read_text())
+    assert bounds == tuple(".".join(map(str, version)) for version in (_choice.FROM, _choice.UNTIL))
 
 
 @pytest.mark.parametrize("fault, chosen", [("", "linking"), ("ImportError: no passes", "plain")])
