@@ -90,9 +90,13 @@ def _ending(arguments, watch=""):
 
 
 def test_a_run_imports_only_what_it_uses(tmp_path):
-    """Each of these takes longer to import than the analysis takes."""
+    """Each of these takes longer to import than the analysis takes; only compiling needs them."""
     unused = ("scipy.sparse", "scipy.linalg", "scipy.interpolate", "sympy", "rich", "matplotlib", "xarray", "unittest")
     arguments = ["run", str(ROOT / "models/robots/puma560.yaml"), "--json", "-o", str(tmp_path / "puma.h5")]
     script = SCRIPT.format(arguments=arguments, heavy=unused)
-    done = subprocess.run([sys.executable, "-c", script], env=environment(), capture_output=True, text=True, check=True)
+    for _ in range(2):  # the first may be one that compiles
+        command = [sys.executable, "-c", script]
+        done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=True)
+        if "compiling" not in done.stderr:
+            break
     assert done.stderr.splitlines()[-1] == "0", done.stderr
