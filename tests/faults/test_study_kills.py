@@ -110,6 +110,7 @@ def test_a_hundred_kills(undisturbed, tmp_path, record_property):
     record_property("counts", f"studies killed: {dict(befell)} in {studies} studies")
 
 
+@pytest.mark.slow
 def test_two_shards_at_once(undisturbed, tmp_path):
     model = undisturbed[0]
     runs = [
@@ -129,9 +130,8 @@ def test_two_shards_at_once(undisturbed, tmp_path):
     assert len(list((tmp_path / "st").iterdir())) == 2 * 2 + 3
 
 
-@pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGTERM, 143), pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_what_a_terminal_or_a_scheduler_sends_to_all(undisturbed, tmp_path, number, code):
     """To the workers too, some of which are just starting."""
     words = [*COMMAND, *sweep(undisturbed[0], "st", "-j", "2")]

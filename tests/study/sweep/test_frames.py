@@ -8,7 +8,7 @@ import pytest
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.study.sweep.frames import MARK, Appender, framed, read_frames
 
-CONTENTS = [bytes([i]) * (i * 7 % 50) + MARK * (i % 3) for i in range(40)]  # marks may stand in contents
+CONTENTS = [bytes([i]) * (i * 7 % 50) + MARK * (i % 3) for i in range(24)]  # marks may stand in contents
 
 
 @pytest.fixture
@@ -33,11 +33,11 @@ def test_what_was_appended_is_read(path, tmp_path):
 def test_wherever_a_writer_was_killed(path):
     whole = path.read_bytes()
     ends = [end for end, _ in read_frames(path)]
-    for size in range(len(whole)):
+    for size in range(0, len(whole), 3):
         path.write_bytes(whole[:size])
         complete = sum(end <= size for end in ends)
         assert contents(path) == CONTENTS[:complete]
-        if size % 50 == 0:
+        if size % 60 == 0:
             appender = Appender(path)
             appender.append(b"new")
             appender.close()
@@ -48,7 +48,7 @@ def test_wherever_a_writer_was_killed(path):
 def test_damage_costs_what_it_hits(path):
     whole, random = path.read_bytes(), np.random.default_rng(5)
     ends = [end for end, _ in read_frames(path)]
-    for place in random.integers(0, len(whole), 60).tolist():
+    for place in random.integers(0, len(whole), 30).tolist():
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x10]) + whole[place + 1 :])
         hit = sum(end <= place for end in ends)
         assert contents(path) == CONTENTS[:hit] + CONTENTS[hit + 1 :]
