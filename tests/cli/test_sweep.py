@@ -4,6 +4,7 @@ import csv
 import json
 import shutil
 import subprocess
+from importlib.util import find_spec
 
 import h5py
 import numpy as np
@@ -130,6 +131,9 @@ def test_cases_of_the_command_line(mbsim, pendulum, tmp_path):
     assert mbsim("sweep", "b", "--sensitivity", "none").code == 2  # it is planned
     assert mbsim("sweep", "b", "--json").json["done"] == 6
     assert mbsim("sweep", "collect", "b", "--to", "csv").code == 0
+    able = find_spec("pandas") is not None and find_spec("pyarrow") is not None
+    parquet = mbsim("sweep", "collect", "b", "--to", "parquet")
+    assert parquet.code == 0 if able else parquet.code == 2 and "needs pandas and pyarrow" in parquet.err
     with (tmp_path / "b" / "study.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [(row["L"], row["k"]) for row in rows][:3] == [("1.0", "2.0"), ("1.0", "3.0"), ("2.0", "2.0")]
