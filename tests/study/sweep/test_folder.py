@@ -126,7 +126,10 @@ from mbsim_cli.study.sweep.study_folder import StudyFolder
 folder = StudyFolder(Path(sys.argv[1]))
 collect(folder, ledger_of(folder))
 used = resource.getrusage(resource.RUSAGE_SELF)
-print(used.ru_utime + used.ru_stime, used.ru_maxrss / 1e6)
+peak = used.ru_maxrss  # on Linux it counts what the parent had, too
+if Path("/proc/self/status").exists():
+    peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(used.ru_utime + used.ru_stime, peak / 1e6)
 """
 
 
