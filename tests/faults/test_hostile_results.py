@@ -111,6 +111,15 @@ def test_a_crash_of_the_library_is_a_damaged_file(fivebar):
         quarantine.PATIENCE = quarantine_patience
 
 
+def test_a_file_that_the_library_turns_in_circles_on(fivebar, monkeypatch):
+    def circles(path):
+        while True:
+            pass
+
+    monkeypatch.setattr(quarantine, "PROCESSOR", 1)
+    assert quarantine.fault_of(fivebar, circles) == quarantine.HANGS
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_damaged_bytes(mbsim, fivebar, tmp_path, seed):
     data = fivebar.read_bytes()
