@@ -11,7 +11,6 @@ from pathlib import Path
 
 PATIENCE = 30.0  # seconds, and one more for each MB
 PROCESSOR = 6  # seconds of the processor, and one more for each MB: a busy machine must not make a file hang
-MEMORY = 600_000_000  # bytes that a look may take: damaged sizes ask for any number
 CRASHED = "HDF5 crashes on it"
 HANGS = "HDF5 does not come to an end with it"
 
@@ -56,7 +55,6 @@ def _look(path: Path, look: Callable[[Path], object], write: int, seconds: int) 
     if hardest == resource.RLIM_INFINITY or hardest > seconds:
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, hardest))
     faulthandler.disable()
-    _limit_memory()
     told = ""
     try:
         look(path)
@@ -66,13 +64,3 @@ def _look(path: Path, look: Callable[[Path], object], write: int, seconds: int) 
         os.write(write, told[:4000].encode(errors="replace"))
     finally:
         os._exit(0)
-
-
-def _limit_memory() -> None:
-    """Let what is asked for beyond the limit be refused, which HDF5 tells; where the system says what is used now."""
-    statm = Path("/proc/self/statm")
-    if statm.exists():
-        used = int(statm.read_text().split()[5]) * os.sysconf("SC_PAGE_SIZE")
-        hardest = resource.getrlimit(resource.RLIMIT_DATA)[1]
-        if hardest == resource.RLIM_INFINITY or hardest > used + MEMORY:
-            resource.setrlimit(resource.RLIMIT_DATA, (used + MEMORY, hardest))
