@@ -18,6 +18,7 @@ from mbsim_cli.io.scales import Scales
 from mbsim_cli.io.sink import Sink
 from mbsim_cli.io.target import NOT_OURS, may_replace
 from mbsim_cli.io.temporary import Occupied, create
+from mbsim_cli.io.thinning import Thinning
 from mbsim_cli.model.names import Names
 from mbsim_cli.model.problem import Block
 from mbsim_cli.model.units import quotients
@@ -72,8 +73,8 @@ class ResultWriter:
     ):
         self.target = target
         self._parameter_units = names.parameter_units
-        self._every, self._instants = every, instants
-        self._seen = self._stored = 0
+        self._thinning, self._every, self._instants = Thinning(every), every, instants
+        self._stored = 0
         self.end = 0.0  # latest instant, s
         self._last: Block | None = None  # the latest instant, while it is not stored
         self._may_go: Callable[..., bool] = partial(may_replace, protected=protected)
@@ -92,11 +93,10 @@ class ResultWriter:
     def append(self, block: Block) -> None:
         """Store the next instants."""
         count = len(block.time)
-        picked = slice((-self._seen) % self._every, None, self._every)
-        self._seen += count
+        picked, kept = self._thinning.of(count)
         if count:
             self.end = float(block.time[-1])
-            self._last = None if (self._seen - 1) % self._every == 0 else _kept(block)
+            self._last = None if kept else _kept(block)
         with self._failures():
             if not self._variables:
                 self._grow(block)

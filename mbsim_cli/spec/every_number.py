@@ -15,8 +15,10 @@ from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.parameters import Parameter
 from mbsim_cli.spec.source import join
 
-SECTIONS = ("gravity", "points", "vectors", "bodies", "joints", "dh", "constraints", "laws", "roads", "forces")
-ALSO = ("sensors", "objectives")
+SECTIONS = (
+    "gravity", "points", "vectors", "bodies", "joints", "dh", "constraints", "laws", "roads", "forces",
+    "sensors", "objectives",
+)  # fmt: skip
 TOGETHER = ("rotation_matrix",)  # entries that make sense together only
 _UNIT = re.compile(r"\[([^\]]+)\]")
 Path = tuple[str | int, ...]
@@ -49,7 +51,7 @@ def name_numbers(model: ModelFile) -> None:
 
 
 def _places(model: ModelFile) -> Iterator[Place]:
-    for section in (*SECTIONS, *ALSO):
+    for section in SECTIONS:
         if section in model.model_fields_set:
             yield from _within(model.__dict__, section, (section,), "")
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from mbsim_cli.io.layout import WITH_RESPECT_TO, axes, inverse_variables, variables
 from mbsim_cli.io.stored import Stored
+from mbsim_cli.io.thinning import Thinning
 from mbsim_cli.model.units import in_words
 from mbsim_cli.study.plan import Plan
 
@@ -36,8 +37,7 @@ class MemoryRecord:
         self.axes: dict[str, Sequence[str]] = dict(axes(names, rows))
         if any(WITH_RESPECT_TO in row.axes for row in self._rows.values()):
             self.axes[WITH_RESPECT_TO] = names.coordinates
-        self._every = problem.options.output_interval
-        self._seen = 0
+        self._thinning = Thinning(problem.options.output_interval)
         self._parts: dict[str, list[np.ndarray]] = {"time": [], **{path: [] for path in self._rows}}
         self._last: dict[str, np.ndarray] = {}  # the latest instant, where it is not kept
 
@@ -45,9 +45,7 @@ class MemoryRecord:
         """Take the next instants in; they are copied."""
         if not len(block.time):
             return
-        picked = slice((-self._seen) % self._every, None, self._every)
-        self._seen += len(block.time)
-        kept = (self._seen - 1) % self._every == 0
+        picked, kept = self._thinning.of(len(block.time))
         for path, parts in self._parts.items():
             values = block.time if path == "time" else self._rows[path].of(block)
             parts.append(np.array(values[picked]))

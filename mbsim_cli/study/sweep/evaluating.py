@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError, MbsimError, ModelError, UsageError, one_line
+from mbsim_cli.io.thinning import Thinning
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.plan import Plan, draft
 from mbsim_cli.study.recording import recorded
@@ -114,8 +115,7 @@ class _Tracks:
     def __init__(self, plan: StudyPlan, planned: Plan):
         rows = planned.assembled.sensor_rows
         self._columns = np.concatenate([np.r_[rows[column.name]] for column in plan.sensors])
-        self._every = planned.assembled.problem.options.output_interval
-        self._seen = 0
+        self._thinning = Thinning(planned.assembled.problem.options.output_interval)
         self._parts: list[np.ndarray] = []
         self._last: np.ndarray | None = None
 
@@ -124,9 +124,9 @@ class _Tracks:
         if not len(block.time):
             return
         table = np.column_stack([block.time, block.sensors[:, self._columns]])
-        self._parts.append(table[(-self._seen) % self._every :: self._every])
-        self._seen += len(table)
-        self._last = None if (self._seen - 1) % self._every == 0 else table[-1:]
+        picked, kept = self._thinning.of(len(table))
+        self._parts.append(table[picked])
+        self._last = None if kept else table[-1:]
 
     @property
     def whole(self) -> tuple[np.ndarray, np.ndarray]:
