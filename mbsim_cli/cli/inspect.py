@@ -1,4 +1,4 @@
-"""``mbsim inspect``: what a result holds."""
+"""``mbsim inspect``: what a result, or a flexible body in a file, holds."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -6,12 +6,31 @@ from typing import Annotated, Any
 import typer
 
 from mbsim_cli.cli import options
+from mbsim_cli.errors import UsageError
 
-ResultPath = Annotated[Path, typer.Argument(metavar="RESULT.h5", help="Result file.", show_default=False)]
+ResultPath = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RESULT.h5|BODY", help="Result, or standard input data (.sid.h5, .SID_FEM).", show_default=False
+    ),
+]
 
 
-def command(result: ResultPath, json: options.Json = False) -> None:
-    """Show what a result file holds: origin, objectives with gradients, datasets with their axes."""
+LengthUnit = Annotated[
+    str, typer.Option("--length-unit", metavar="UNIT", help="Unit of length of a .SID_FEM file: m, cm, mm, in.")
+]
+
+
+def command(result: ResultPath, length_unit: LengthUnit = "m", json: options.Json = False) -> None:
+    """Show what a file holds: a result's origin, objectives and datasets; a flexible body's modes, masses and nodes."""
+    from mbsim_cli.study import bodies
+
+    if bodies.is_body(result):
+        from mbsim_cli.cli.body import show
+
+        return show(bodies.summary(result, bodies.metres(length_unit, "--length-unit")), json)
+    if length_unit != "m":
+        raise UsageError("--length-unit is for files of standard input data (.SID_FEM); results are in metres")
     from mbsim_cli.io.reader import summary
 
     found = summary(result)

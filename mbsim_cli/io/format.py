@@ -73,11 +73,11 @@ def require_result(file: h5py.File) -> None:
     for name in ("status", "created", "command", "mbsim_version", "model_sha256"):
         if not isinstance(attribute(file, name), str):
             raise FormatError(f"its attribute {name} is missing or no text")
-    datasets = dict(_walk(file))
+    datasets = dict(walk(file))
     _require_together(datasets)
     for path, dataset in datasets.items():
         try:
-            _require_plain(dataset)
+            require_plain(dataset)
             _require_axes(path, dataset, datasets)
         except FormatError as error:
             raise FormatError(f"{path}: {error}") from None
@@ -91,11 +91,11 @@ def columns_of(file: h5py.File):
     for name in file:
         item = file[name] if isinstance(file.get(name, getlink=True), h5py.HardLink) else None
         if isinstance(item, h5py.Dataset) and item.ndim == 1 and item.dtype.kind in "fiu":
-            _require_plain(item)
+            require_plain(item)
             yield name, item
 
 
-def _walk(file: h5py.File):
+def walk(file: h5py.File):
     """Yield path and dataset of everything in the file, each object once."""
     waiting: list[tuple[str, h5py.Group]] = [("", file)]
     seen = {_address(file)}
@@ -145,13 +145,13 @@ def _is_text(dtype: np.dtype) -> bool:
     return h5py.check_string_dtype(dtype) is not None
 
 
-def _require_plain(dataset: h5py.Dataset) -> None:
-    """Numbers or texts that stand in this file, and no more than it can hold."""
+def require_plain(dataset: h5py.Dataset, most: int = MOST_DIMENSIONS) -> None:
+    """Numbers or texts that stand in this file, of ``most`` dimensions, and no more than it can hold."""
     if dataset.external or dataset.is_virtual:
         raise FormatError("its content is in other files")
     if not (_is_text(dataset.dtype) or dataset.dtype.kind in "iuf") or dataset.shape is None:
         raise FormatError("it holds neither numbers nor texts")
-    if dataset.ndim > MOST_DIMENSIONS:
+    if dataset.ndim > most:
         raise FormatError(f"it has {dataset.ndim} dimensions")
     claimed, stored = dataset.size * dataset.dtype.itemsize, dataset.id.get_storage_size()
     if claimed > UNPACKED + PACKED * stored:

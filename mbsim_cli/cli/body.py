@@ -1,0 +1,36 @@
+"""How a flexible body in a file is shown."""
+
+from typing import Any
+
+from mbsim_cli.cli.output import console, emit, plain_table, say
+
+
+def show(found: dict[str, Any], json: bool) -> None:
+    """Print what standard input data hold, for people or as one JSON object."""
+    if json:
+        emit(found)
+        return
+    say(f"{found['file']}: {found['kind']}, {len(found['modes'])} modes, {len(found['nodes'])} nodes")
+    facts = {
+        "comment": found["comment"] or "none",
+        "mass": f"{found['mass']:.10g} kg",
+        "center of mass": f"{_numbers(found['center_of_mass'])} m",
+        "inertia": f"{_numbers([found['inertia'][i][i] for i in range(3)])} kg m^2 (xx, yy, zz about it)",
+        "design": ", ".join(found["design"]) or "no derivatives",
+    }
+    for name, text in facts.items():
+        say(f"  {name:<15} {text}")
+    rows = [(str(i), m["name"], f"{m['frequency']:.8g}", _ratio(m["damping"])) for i, m in enumerate(found["modes"], 1)]
+    console().print(plain_table(("mode", "name", "frequency [Hz]", "damping ratio"), rows))
+    if found["nodes"]:
+        console().print(plain_table(("node", "position [m]"), [(n, _numbers(x)) for n, x in found["nodes"].items()]))
+    for warning in found["warnings"]:
+        say(f"warning: {warning}")
+
+
+def _numbers(values: list[float]) -> str:
+    return ", ".join(f"{value:.8g}" for value in values)
+
+
+def _ratio(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"

@@ -1,0 +1,193 @@
+"""Standard input data as HDF5 (``*.sid.h5``): full tensors by name, design derivatives beside them.
+
+``/J/M0``, ``/J/M1``, ``/J/M2`` are the coefficients of a term, ``/J/dM0``, ``/J/dM1``, ``/J/dM2`` their derivatives by
+the design variables that ``/design/name`` lists, first axis. Nodes are stacked along the first axis of their terms.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+import mbsim_cli
+from mbsim_cli.errors import InputOutputError
+from mbsim_cli.files import open_regular
+from mbsim_cli.io.format import FormatError, attribute, require_plain, walk
+from mbsim_cli.io.quarantine import fault_of
+from mbsim_cli.io.reader import DAMAGED, reason_of, texts
+from mbsim_cli.reduction.data import OF_NODES, SHAPES, Node, StandardInput, Taylor, shape_of
+
+FORMAT = "mbsim-sid"
+FORMAT_VERSION = 1
+ORDERS = ("M0", "M1", "M2")
+MOST_DIMENSIONS = 6  # design variable, node, two orders of q, and those of a tensor
+MOST_MODES = 1000
+
+
+def write_sid(path: Path, sid: StandardInput, facts: Mapping[str, str]) -> None:
+    """Write a body; ``facts`` are further attributes. Raises OSError."""
+    with h5py.File(path, "w") as file:
+        created = datetime.now(UTC).isoformat(timespec="seconds")
+        origin = {"generator": f"mbsim {mbsim_cli.__version__}", "created": created, "comment": sid.comment}
+        file.attrs.update({"format": FORMAT, "format_version": FORMAT_VERSION, "units": "SI", **origin, **facts})
+        _write_texts(file, "mode/name", sid.modes or [f"{i + 1}" for i in range(sid.n)])
+        file["mode/frequency"] = sid.frequencies()
+        file["mode/frequency"].attrs["unit"] = "Hz"
+        _write_texts(file, "warnings", sid.warnings)
+        _write_texts(file, "node/name", [node.name for node in sid.nodes])
+        _write_texts(file, "design/name", list(sid.design))
+        _write_terms(file, sid, "")
+        if sid.design:
+            _write_design(file, sid)
+
+
+def _write_texts(file: h5py.File, path: str, entries: Any) -> None:
+    file.create_dataset(path, data=np.array(list(entries), dtype=object), dtype=h5py.string_dtype())
+
+
+def _write_terms(file: h5py.File, sid: StandardInput, prefix: str) -> None:
+    for path, term in _stacked(sid):
+        for order, entries in zip(ORDERS, term, strict=True):
+            if entries is not None:
+                file[f"{path}/{prefix}{order}"] = entries
+
+
+def _write_design(file: h5py.File, sid: StandardInput) -> None:
+    """Derivatives of what there is, a design variable a row."""
+    rows = [dict(_stacked(derivative)) for derivative in sid.design.values()]
+    for path, term in _stacked(sid):
+        for order, entries in enumerate(term):
+            if entries is not None:
+                zero = np.zeros_like(entries)
+                found = [zero if row[path][order] is None else row[path][order] for row in rows]
+                file.create_dataset(f"{path}/d{ORDERS[order]}", data=np.array(found), compression="gzip", shuffle=True)
+
+
+def _stacked(sid: StandardInput) -> Iterator[tuple[str, Taylor]]:
+    """Terms by their groups; those of nodes one above the other."""
+    for name in SHAPES:
+        yield name, getattr(sid, name)
+    for name in OF_NODES if sid.nodes else ():
+        of_nodes = [getattr(node, name) for node in sid.nodes]
+        orders = range(len(ORDERS))
+        yield f"node/{name}", Taylor(*(_stack([term[order] for term in of_nodes]) for order in orders))
+
+
+def _stack(coefficients: list[Any]) -> Any:
+    known = next((entries for entries in coefficients if entries is not None), None)
+    if known is None:
+        return None
+    return np.array([np.zeros_like(known) if entries is None else entries for entries in coefficients])
+
+
+def is_sid(path: Path) -> bool:
+    """Whether a file is one of these."""
+    try:
+        open_regular(path).close()
+        return h5py.is_hdf5(path) and not fault_of(path, _require_format)
+    except OSError:
+        return False
+
+
+def _require_format(path: Path) -> None:
+    with h5py.File(path, "r", locking="best-effort") as file:
+        if attribute(file, "format") != FORMAT:
+            raise FormatError("it is an HDF5 file of another kind")
+
+
+def read_sid(path: Path) -> StandardInput:
+    """Read a body; raise InputOutputError where the file is not one, or damaged."""
+    try:
+        open_regular(path).close()
+        if fault := fault_of(path, _require_sid):
+            raise FormatError(fault)
+        with h5py.File(path, "r", locking="best-effort") as file:
+            return _read(file)
+    except FileNotFoundError as error:
+        raise InputOutputError(f"there is no file {path}") from error
+    except DAMAGED as error:
+        raise InputOutputError(f"{path} holds no standard input data, or is damaged: {reason_of(error)}") from error
+
+
+def _require_sid(path: Path) -> None:
+    """Raise FormatError where a file is not what is written here."""
+    _require_format(path)
+    with h5py.File(path, "r", locking="best-effort") as file:
+        version = attribute(file, "format_version")
+        if version != FORMAT_VERSION:
+            raise FormatError(f"it is of version {version} of the format, and this mbsim reads {FORMAT_VERSION}")
+        datasets = dict(walk(file))
+        for name, dataset in datasets.items():
+            try:
+                require_plain(dataset, MOST_DIMENSIONS)
+            except FormatError as error:
+                raise FormatError(f"{name}: {error}") from None
+        _require_shapes(datasets)
+
+
+def _require_shapes(datasets: Mapping[str, h5py.Dataset]) -> None:
+    if "Me/M0" not in datasets or len(datasets["Me/M0"].shape) != 2:
+        raise FormatError("Me/M0 is missing, or no matrix")
+    n = datasets["Me/M0"].shape[0]
+    if not 1 <= n <= MOST_MODES:
+        raise FormatError(f"it has {n} modes, not 1 to {MOST_MODES}")
+    nodes, designs = (_count(datasets, name) for name in ("node/name", "design/name"))
+    wanted: dict[str, tuple[str, tuple[int, ...]]] = {name: (name, ()) for name in SHAPES}
+    wanted |= {f"node/{name}": (name, (nodes,)) for name in (OF_NODES if nodes else ())}
+    for path, (name, first) in wanted.items():
+        if f"{path}/M0" not in datasets:
+            raise FormatError(f"{path}/M0 is missing")
+        for order, coefficient in enumerate(ORDERS):
+            shape = (*first, *shape_of(name, n, order))
+            _require_shape(datasets, f"{path}/{coefficient}", shape)
+            _require_shape(datasets, f"{path}/d{coefficient}", (designs, *shape))
+
+
+def _count(datasets: Mapping[str, h5py.Dataset], name: str) -> int:
+    if name not in datasets or len(datasets[name].shape) != 1 or h5py.check_string_dtype(datasets[name].dtype) is None:
+        raise FormatError(f"{name} is missing, or no list of texts")
+    return datasets[name].shape[0]
+
+
+def _require_shape(datasets: Mapping[str, h5py.Dataset], path: str, shape: tuple[int, ...]) -> None:
+    if path in datasets:
+        if datasets[path].shape != shape or datasets[path].dtype.kind != "f":
+            raise FormatError(f"{path} is {datasets[path].shape}, not numbers of shape {shape}")
+        if not np.isfinite(datasets[path][()]).all():
+            raise FormatError(f"{path} holds numbers that are not finite")
+
+
+def _read(file: h5py.File) -> StandardInput:
+    sid = _terms(file, "", None)
+    labels: dict[str, Any] = {
+        "modes": tuple(texts(file.get("mode/name"))),
+        "warnings": tuple(texts(file.get("warnings"))),
+    }
+    design = {name: _terms(file, "d", row) for row, name in enumerate(texts(file["design/name"]))}
+    return replace(sid, **labels, comment=file.attrs.get("comment", ""), design=design)
+
+
+def _terms(file: h5py.File, prefix: str, row: int | None) -> StandardInput:
+    """Terms, or their derivatives by one design variable."""
+    terms: dict[str, Any] = {name: _taylor(file[name], prefix, row) for name in SHAPES}
+    names = texts(file["node/name"])
+    stacked = {name: _taylor(file[f"node/{name}"], prefix, row) for name in (OF_NODES if names else ())}
+    nodes = tuple(
+        Node(label, **{name: term.map(lambda entries, i=i: entries[i]) for name, term in stacked.items()})
+        for i, label in enumerate(names)
+    )
+    return StandardInput(**terms, nodes=nodes)
+
+
+def _taylor(group: h5py.Group, prefix: str, row: int | None) -> Taylor:
+    def read(order: str) -> Any:
+        name = prefix + order
+        return None if name not in group else group[name][()] if row is None else group[name][row]
+
+    zero = None if prefix == "" else np.zeros_like(group["M0"][()])
+    found = [read(order) for order in ORDERS]
+    return Taylor(found[0] if found[0] is not None else zero, *found[1:])

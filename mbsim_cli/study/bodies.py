@@ -1,0 +1,76 @@
+"""Flexible bodies in files of standard input data: reading either kind, and what a file holds."""
+
+from pathlib import Path
+from typing import Any
+
+from mbsim_cli.errors import UsageError
+from mbsim_cli.files import open_regular
+from mbsim_cli.io import sid_file
+from mbsim_cli.io.target import HDF5
+from mbsim_cli.reduction.data import StandardInput
+from mbsim_cli.reduction.identities import about_center
+from mbsim_cli.reduction.sid_reader import read_sid as read_text
+
+ASCII = ".sid_fem"
+UNITS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "in": 0.0254}  # of length, in metres
+
+
+def metres(unit: str, option: str) -> float:
+    """Length of a unit; raise UsageError for one that is not known."""
+    if unit not in UNITS:
+        raise UsageError(f"{option} wants {', '.join(UNITS)}, not '{unit}'")
+    return UNITS[unit]
+
+
+def is_body(path: Path) -> bool:
+    """Whether a file holds a flexible body rather than a result; what is no HDF5 file is judged by its name."""
+    try:
+        with open_regular(path) as file:
+            if file.read(8) == HDF5:
+                return sid_file.is_sid(path)
+    except OSError:
+        pass
+    return path.suffix.lower() == ASCII
+
+
+def read_body(path: Path, length: float = 1.0) -> StandardInput:
+    """Read standard input data, HDF5 in SI units, or ASCII with a unit of ``length`` metres; raise InputOutputError."""
+    if path.suffix.lower() == ASCII:
+        return read_text(path, length)
+    if length != 1.0:
+        raise UsageError(f"{path} is in metres, as all .sid.h5 files; leave out the unit of length")
+    return sid_file.read_sid(path)
+
+
+def summary(path: Path, length: float = 1.0) -> dict[str, Any]:
+    """What a file of standard input data holds."""
+    sid = read_body(path, length)
+    return {
+        "file": str(path),
+        "kind": "standard input data",
+        "comment": sid.comment,
+        "mass": float(sid.mass.M0),
+        "center_of_mass": (sid.mdCM.M0 / sid.mass.M0).tolist(),
+        "inertia": about_center(sid).tolist(),
+        "modes": [
+            {"name": name, "frequency": frequency, "damping": ratio}
+            for name, frequency, ratio in zip(_names(sid), sid.frequencies().tolist(), _ratios(sid), strict=True)
+        ],
+        "nodes": {node.name: node.origin.M0.tolist() for node in sid.nodes},
+        "design": list(sid.design),
+        "warnings": list(sid.warnings),
+    }
+
+
+def _names(sid: StandardInput) -> list[str]:
+    return list(sid.modes) or [str(i + 1) for i in range(sid.n)]
+
+
+def _ratios(sid: StandardInput) -> list[float | None]:
+    """Damping ratios of the modes; None where there is no stiffness to compare with."""
+    import numpy as np
+    from scipy.linalg import eigh
+
+    squares, V = eigh(sid.Ke.M0, sid.Me.M0)
+    damping = np.einsum("ik,ij,jk->k", V, sid.De.M0, V)
+    return [d / (2 * w**0.5) if w > 0 else None for d, w in zip(damping.tolist(), squares.tolist(), strict=True)]

@@ -1,0 +1,196 @@
+"""ASCII standard input data of other programs: what is in them, what is wrong with them, and damaged ones."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mbsim_cli.errors import InputOutputError
+from mbsim_cli.reduction.data import scaled, selected
+from mbsim_cli.reduction.sid_reader import read_sid
+from mbsim_cli.reduction.sid_writer import sid_text
+
+from .conftest import FILES
+
+FREQUENCIES = {  # Hz, by numpy alone from Ke and Me of each file
+    "example": [8090.6, 14039, 360699.52],
+    "beam": [51.626225, 1932.966763],
+    "Beam_3m": [9.088683, 27.027771, 56.637820, 146.315608],
+    "balken1m": [8.359714],
+}
+SAYS = {
+    "example": "frequency 2 is 14039 Hz by Ke and Me; its label says 21049 Hz",
+    "Beam_3m": "sum to what differs from -2 Me by 0.98",
+    "balken1m": "Ct^2 = 1.727 exceeds mass times Me = 0.785",
+    "beam": "De damps mode 11 at 60.7 of the critical damping",
+    "example_all_ev": "the inertia about the centre of mass has the principal moment -2.453e+04",
+}
+LINES = (FILES / "balken1m.SID_FEM").read_text("latin-1").splitlines()
+
+
+@pytest.mark.parametrize("name", FREQUENCIES)
+def test_frequencies(public, name):
+    found = public[name].frequencies()
+    found = found[[0, -1]] if name == "beam" else found
+    assert found == pytest.approx(FREQUENCIES[name], rel=5e-6)
+
+
+@pytest.mark.parametrize("name", SAYS)
+def test_what_is_wrong_is_told_with_numbers(public, name):
+    assert any(SAYS[name] in warning for warning in public[name].warnings)
+
+
+def test_inertia_of_a_bar(public):
+    """m L^2/3 + m h^2/12 about its end, in kg mm^2; the unit is the user's to tell."""
+    J = 0.3925 * 500**2 / 3 + 0.3925 * 10**2 / 12
+    assert public["example"].J.M0[2, 2] == pytest.approx(J, rel=1e-6)
+    bar = read_sid(FILES / "example.sid_fem", length=1e-3)
+    assert bar.J.M0[2, 2] == pytest.approx(1e-6 * J, rel=1e-6)
+    assert pytest.approx([0.5, 0, 0]) == bar.nodes[2].origin.M0
+    assert bar.frequencies() == pytest.approx(public["example"].frequencies())
+
+
+def test_sag_of_a_cantilever(public):
+    """By its weight; beam theory: 4.68 mm and 0.520 mm."""
+    beam = public["Beam_3m"]
+    sag = beam.nodes[0].phi.M0.T @ np.linalg.solve(beam.Ke.M0, 9.81 * beam.Ct.M0)
+    assert (sag[2, 2], sag[1, 1]) == (pytest.approx(4.62e-3, rel=2e-3), pytest.approx(0.518e-3, rel=2e-3))
+
+
+@pytest.mark.parametrize("name", ["example", "example_all_ev", "beam", "Beam_3m", "balken1m"])
+def test_columns_are_by_modes_whatever_the_writer_did(public, name):
+    sid = public[name]
+    J1 = np.zeros((sid.n, 3, 3)) if sid.J.M1 is None else sid.J.M1
+    assert (sid.Gr.M0 + sid.Gr.M0.transpose(0, 2, 1)) / 2 == pytest.approx(J1, abs=1e-9 * max(np.abs(J1).max(), 1e-9))
+    if sid.Cr.M1 is not None:
+        assert pytest.approx(2 * sid.Cr.M1, abs=1e-9) == sid.Ge.M0
+
+
+@pytest.mark.parametrize("name", ["example", "example_all_ev", "beam", "Beam_3m", "balken1m"])
+def test_written_and_read_again(public, name, tmp_path):
+    written = tmp_path / "again.SID_FEM"
+    written.write_text(sid_text(public[name]), "latin-1")
+    same(public[name], read_sid(written))
+
+
+def same(a, b):
+    assert [node.name for node in a.nodes] == [node.name for node in b.nodes]
+    for (path, s), (_, t) in zip(a.items(), b.items(), strict=True):
+        for x, y in zip(s, t, strict=True):
+            assert np.array_equal(0 if x is None else x, 0 if y is None else y) or not (x is None and y.any()), path
+
+
+def damaged(tmp_path, change):
+    lines = list(LINES)
+    change(lines)
+    path = tmp_path / "damaged.SID_FEM"
+    path.write_text("\n".join(lines), "latin-1")
+    with pytest.raises(InputOutputError) as error:
+        read_sid(path)
+    return str(error.value).removeprefix(f"{path}:")
+
+
+def line_of(text, after=0):
+    return next(i for i, line in enumerate(LINES) if i > after and re.search(text, line))
+
+
+KE = line_of(r"^\s*Ke\s*$")
+VALUE = line_of("m0", KE)
+
+
+def put(place, text):
+    def change(lines):
+        lines[place] = re.sub(r"=.*", f"= {text}", lines[place])
+
+    return change
+
+
+def test_truncated(tmp_path):
+    def cut(lines):
+        del lines[KE + 2 :]
+
+    assert damaged(tmp_path, cut) == f"{KE + 2}: the file ends within Ke, which line {KE + 1} opens"
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "said"),
+    [
+        (VALUE, "NaN", "NaN is no finite number"),
+        (VALUE, "1.0D+999", "1.0D+999 is no finite number"),
+        (VALUE, "one", "'one' is no number"),
+        (line_of("nrow", KE), "2", "nrow of Ke is 2, not 1"),
+        (line_of("order", KE), "7", "order of Ke is 7; 0 and 1 are known"),
+        (line_of("nelastq"), "0", "nelastq is 0, not between 1 and 1000"),
+        (line_of("nelastq"), "1.5", "nelastq is 1.5, which is no whole number"),
+    ],
+)
+def test_wrong_values_are_refused_with_their_line(tmp_path, place, text, said):
+    assert damaged(tmp_path, put(place, text)) == f"{place + 1}: {said}"
+
+
+def test_what_no_body_has(tmp_path):
+    me = line_of(r"^\s*Me\s*$")
+    assert "Me is not positive definite" in damaged(tmp_path, put(line_of("structure", me), "0"))
+    assert "the mass is -1" in damaged(tmp_path, put(line_of("mass"), "-1.0D+00"))
+
+
+def test_indices_and_ends(tmp_path):
+    def far(lines):
+        lines[VALUE] = lines[VALUE].replace("1, 1", "1, 9")
+
+    def other(lines):
+        place = line_of("end Ke")
+        lines[place] = lines[place].replace("Ke", "Me")
+
+    assert damaged(tmp_path, far) == f"{VALUE + 1}: indices (1, 9) exceed 1 x 1"
+    assert "'end Me' stands within Ke" in damaged(tmp_path, other)
+
+
+def test_a_missing_term(tmp_path):
+    def without(lines):
+        end = line_of("end Ke")
+        del lines[KE : end + 1]
+
+    assert "modal ends without Ke" in damaged(tmp_path, without)
+
+
+def test_terms_of_two_writers_mixed_up_are_refused(public, tmp_path):
+    """Gr of one body among the terms of another: no order of its columns fits."""
+    beam = public["Beam_3m"]
+    G = np.random.default_rng(0).normal(size=beam.Gr.M0.shape)
+    path = tmp_path / "mixed.SID_FEM"
+    path.write_text(sid_text(replace(beam, Gr=beam.Gr._replace(M0=G))), "latin-1")
+    with pytest.raises(InputOutputError, match="the order of the columns of Gr cannot be settled"):
+        read_sid(path)
+
+
+def test_either_order_of_columns_is_understood(public, tmp_path):
+    """The columns of Gr and Ge of a written file put in order of modes, as other writers do."""
+    beam = public["Beam_3m"]
+    n, lines, name = beam.n, [], ""
+    for line in sid_text(beam).splitlines():
+        name = line.strip() if line.strip() in ("Gr", "Ge") else "" if line.strip().startswith("end ") else name
+        found = re.match(r"(\s*m0\(\s*\d+,\s*)(\d+)(\).*)", line)
+        if name and found:
+            axis, mode = divmod(int(found[2]) - 1, n)
+            line = f"{found[1]}{3 * mode + axis + 1}{found[3]}"
+        lines.append(line)
+    path = tmp_path / "modes.SID_FEM"
+    path.write_text("\n".join(lines), "latin-1")
+    same(beam, read_sid(path))
+
+
+def test_some_modes(public):
+    beam, part = public["Beam_3m"], selected(public["Beam_3m"], [0, 2])
+    assert part.frequencies() == pytest.approx(beam.frequencies()[[0, 2]], rel=1e-6)
+    assert np.array_equal(part.Gr.M0, beam.Gr.M0[[0, 2]])
+    assert np.array_equal(part.Cr.M1, beam.Cr.M1[np.ix_([0, 2], [0, 2])])
+    assert np.array_equal(part.nodes[3].phi.M0, beam.nodes[3].phi.M0[[0, 2]])
+
+
+def test_units_do_not_change_frequencies(public):
+    beam = scaled(public["Beam_3m"], 10.0)
+    assert beam.frequencies() == pytest.approx(public["Beam_3m"].frequencies())
+    assert pytest.approx(10 * public["Beam_3m"].nodes[0].phi.M0) == beam.nodes[0].phi.M0
+    assert pytest.approx(100 * public["Beam_3m"].J.M0) == beam.J.M0
