@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mbsim_cli.model.codes import Axes, Force, Joint, Law, Measure, Sensor
-from mbsim_cli.model.layout import GROUND
+from mbsim_cli.model.codes import Attitude, Axes, Force, Joint, Law, Measure, Sensor, TyreQuantity
+from mbsim_cli.model.layout import GROUND, NONE
 from tests.kernels.models import TYRES, Builder
 
 
@@ -86,6 +86,24 @@ def any_measure(builder, kind, a, b):
     if kind == Measure.EULER_NORM:
         return next(k for k, measure in enumerate(builder.measures) if measure[0] == kind)
     return builder.geometric(kind, a, b)
+
+
+def places_of_sensors(builder, kind):
+    """All (body, index, order) of ``everything`` that sensors of a kind can read."""
+    forces = [(NONE, k, 0) for k in range(len(builder.forces)) if builder.sensor_of_force(k) == kind]
+    places = {
+        Sensor.COORDINATE: [(NONE, c, order) for c in range(len(builder.z)) for order in range(3)],
+        Sensor.MEASURE: [(NONE, k, order) for k in range(len(builder.measures)) for order in range(3)],
+        Sensor.FORCE: forces,
+        Sensor.FORCE_ON_BODY: forces,
+        Sensor.MULTIPLIER: [(NONE, k, 0) for k in range(len(builder.equations))],
+        Sensor.KINETIC_ENERGY: [(NONE, NONE, 0)],
+        Sensor.POTENTIAL_ENERGY: [(NONE, NONE, 0)],
+        Sensor.ALONG: [(k, (k + 2) % 5, order) for k in range(5) for order in range(3)],
+        Sensor.ATTITUDE: [(k, angle, order) for k in range(5) for angle in Attitude for order in range(2)],
+        Sensor.TYRE: [(NONE, k, quantity) for k in builder.tyres() for quantity in TyreQuantity],
+    }
+    return places.get(kind, [(body, NONE, 0) for body in range(len(builder.bodies))])
 
 
 def four_bar(seed=4):

@@ -9,11 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mbsim_cli.model.codes import SENSOR_WIDTH, Attitude, Axes, Force, Joint, Law, Measure, Sensor, TyreQuantity
+from mbsim_cli.model.codes import SENSOR_WIDTH, Axes, Force, Joint, Law, Measure, Sensor
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Options
 from tests.kernels.differentiate import assert_agree
-from tests.kernels.mechanisms import PAIRS, any_measure, branches, everything, four_bar, loop
+from tests.kernels.mechanisms import PAIRS, any_measure, branches, everything, four_bar, loop, places_of_sensors
 from tests.kernels.models import LAW_NUMBERS, TYRES, USED_ENTRIES
 
 FORMULATIONS = ("ali3p-rtdyn0", "ali3p-rtdyn1")
@@ -145,24 +145,8 @@ def test_every_force(kind, axes):
 def test_every_sensor(kind):
     builder = everything()
     builder.sensors.clear()
-    places = {
-        Sensor.COORDINATE: [(NONE, c, order) for c in range(len(builder.z)) for order in range(3)],
-        Sensor.MEASURE: [(NONE, k, order) for k in range(len(builder.measures)) for order in range(3)],
-        Sensor.FORCE: [],
-        Sensor.FORCE_ON_BODY: [],
-        Sensor.MULTIPLIER: [(NONE, k, 0) for k in range(len(builder.equations))],
-        Sensor.KINETIC_ENERGY: [(NONE, NONE, 0)],
-        Sensor.POTENTIAL_ENERGY: [(NONE, NONE, 0)],
-        Sensor.ALONG: [(k, (k + 2) % 5, order) for k in range(5) for order in range(3)],
-        Sensor.ATTITUDE: [(k, angle, order) for k in range(5) for angle in Attitude for order in range(2)],
-        Sensor.TYRE: [(NONE, k, quantity) for k in builder.tyres() for quantity in TyreQuantity],
-    }
-    for k in range(len(builder.forces)):
-        places[builder.sensor_of_force(k)].append((NONE, k, 0))
-    if kind not in places:
-        places[kind] = [(body, NONE, 0) for body in range(len(builder.bodies))]
-    for body, index, order in places[kind]:
-        builder.sensor(kind, body, index, order)
+    for place in places_of_sensors(builder, kind):
+        builder.sensor(kind, *place)
     problem = builder.problem(**configuration(kind))
     reads = kind == Sensor.ALONG or (SENSOR_WIDTH[kind] == 3 and kind != Sensor.FORCE_ON_BODY)
     own = chosen(builder, f"sensor {kind.name.lower()}") if reads else {}

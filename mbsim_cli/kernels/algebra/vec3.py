@@ -3,7 +3,7 @@
 import numpy as np
 
 from mbsim_cli.kernels._jit import inlined
-from mbsim_cli.kernels._simd import at
+from mbsim_cli.kernels._simd import add_to, at
 
 ZERO3 = (0.0, 0.0, 0.0)
 
@@ -18,6 +18,14 @@ def load3(array, offset):
 def load3_of(array, offset, k):
     """Three consecutive rows of a matrix in direction k."""
     return (at(array, offset, k), at(array, offset + 1, k), at(array, offset + 2, k))
+
+
+@inlined
+def add3_to(array, offset, k, a):
+    """Add a to three consecutive rows of a matrix in direction k."""
+    add_to(array, offset, k, a[0])
+    add_to(array, offset + 1, k, a[1])
+    add_to(array, offset + 2, k, a[2])
 
 
 @inlined

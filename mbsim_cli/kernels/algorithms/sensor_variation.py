@@ -16,6 +16,7 @@ from mbsim_cli.kernels.algorithms.sensors import (
     center_of_mass,
     is_sensed,
     read_kind,
+    reads_motion,
     sensor_direction,
     value_and_rate,
 )
@@ -41,7 +42,7 @@ def vary_sensors(model, theta, dtheta, touch, no_eta, t, z, zd, zdd, sens, kin, 
         first, kind = sensors.first[s], sensors.kind[s]
         for g in range(0, out.shape[1], width(out)):
             k = block(out, g)
-            if kind <= Sensor.ANGULAR_ACCELERATION or kind == Sensor.ALONG:
+            if reads_motion(kind):
                 value = _vary_body_sensor(model, theta, dtheta, read_kind(sensors, s), s, k, kin, tw)
                 if kind == Sensor.ALONG:
                     put(out, first, k, _vary_along(model, theta, dtheta, s, k, value, kin, tw))

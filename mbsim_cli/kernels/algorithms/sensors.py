@@ -36,7 +36,7 @@ def sense(model, theta, t, z, zd, zdd, multiplier, kin, out):
     for s in range(sensors.kind.size):
         first = sensors.first[s]
         kind = sensors.kind[s]
-        if kind <= Sensor.ANGULAR_ACCELERATION or kind == Sensor.ALONG:
+        if reads_motion(kind):
             value = body_sensor(model, theta, read_kind(sensors, s), s, kin)
             if kind == Sensor.ALONG:
                 out[first] = dot3(sensor_direction(model, theta, s, kin), value)
@@ -62,6 +62,20 @@ def sense(model, theta, t, z, zd, zdd, multiplier, kin, out):
             force = force_on_body(model, theta, t, sensors.index[s], kin)
             for k in range(3):
                 out[first + k] = force[k]
+
+
+@inlined
+def reads_motion(kind):
+    """Whether the sensor reads the motion of a body: a vector of it, or a component."""
+    return (
+        kind == Sensor.POSITION
+        or kind == Sensor.VELOCITY
+        or kind == Sensor.ACCELERATION
+        or kind == Sensor.DIRECTION
+        or kind == Sensor.ANGULAR_VELOCITY
+        or kind == Sensor.ANGULAR_ACCELERATION
+        or kind == Sensor.ALONG
+    )
 
 
 @inlined

@@ -26,6 +26,25 @@ def attitude(which, R, V, N, N1):
 
 
 @kernel
+def attitude_gradients(which, R, V):
+    """Derivatives of an angle and of its rate by the turn N_w of the pose; N'_w changes the rate as N_w the angle.
+
+    One variation for each component.
+    """
+    x, y, z = _by_turn(which, R, V, 0), _by_turn(which, R, V, 1), _by_turn(which, R, V, 2)
+    return (x[0], y[0], z[0]), (x[1], y[1], z[1])
+
+
+@kernel
+def _by_turn(which, R, V, axis):
+    zero = 0.0 * R[0]
+    none = (zero, zero, zero)
+    turn = (zero + (1.0 if axis == 0 else 0.0), zero + (1.0 if axis == 1 else 0.0), zero + (1.0 if axis == 2 else 0.0))
+    _, _, delta, delta_rate = attitude(which, R, V, (turn, none), (none, none))
+    return delta, delta_rate
+
+
+@kernel
 def _component(u, k):
     """Value, rate, variation and mixed derivative of a component."""
     return u.x[k], u.rate[k], u.delta[k], u.delta_rate[k]

@@ -8,8 +8,9 @@ arguments where they are not smooth: exact for splines and steps, to round-off f
 import numpy as np
 
 from mbsim_cli.kernels._jit import inlined, kernel
-from mbsim_cli.kernels._simd import at
+from mbsim_cli.kernels._simd import add_to, at
 from mbsim_cli.kernels._views import as_column
+from mbsim_cli.kernels.elements.law_pull_back import pull_term
 from mbsim_cli.kernels.elements.laws import (
     CONSTANT,
     HARMONIC,
@@ -75,6 +76,63 @@ def law_integral_variation(laws, theta, dtheta, j, k, x):
             total -= _by_zero(laws, theta, dtheta, j, k, a)
         k = laws.next[k]
     return total
+
+
+@kernel
+def pull_law_integral(laws, theta, term, x, k, hat, hat_out):
+    """Add to hat (len(theta), p) what a covector of the integral, in column k, is of the coefficients."""
+    none = 0.0 * hat
+    while term != NONE:
+        first, count, kind = laws.theta[term], laws.count[term], laws.kind[term]
+        zero = 0.0 * (theta[0] + x)
+        a, b = _clipped(laws, theta, term, _zero(laws, theta, term) + zero), _clipped(laws, theta, term, x + zero)
+        if kind in (CONSTANT, POLYNOMIAL):
+            _pull_area(first, count, a, b, k, hat, hat_out)
+        elif kind == ONE_SIDED:
+            _pull_one_sided(theta, first, b, k, hat, hat_out)
+            _pull_one_sided(theta, first, a, k, -1.0 * hat, hat_out)
+        else:
+            left, i, pieces = a, 0, _pieces(laws, theta, term, a, b)
+            while i <= pieces:
+                right = _end_of_piece(laws, theta, term, i, pieces, a, b)
+                for n in range(5 if right != left else 0):
+                    share = WEIGHTS[n] * (right - left) * hat
+                    pull_term(laws, theta, term, left + NODES[n] * (right - left), k, share, none, none, hat_out)
+                left, i = right, i + 1
+            _pull_by_zero(laws, theta, term, a, k, hat, hat_out)
+        term = laws.next[term]
+
+
+@inlined
+def _pull_area(first, count, a, b, k, hat, hat_out):
+    to_a, to_b = a, b
+    for i in range(count):
+        add_to(hat_out, first + i, k, (to_b - to_a) / (i + 1.0) * hat)
+        to_a, to_b = to_a * a, to_b * b
+
+
+@inlined
+def _pull_one_sided(theta, first, x, k, hat, hat_out):
+    w = theta[first + 1]
+    _, P, s, slope = _one_sided(theta, first, x)
+    p, _, _, _ = smooth_positive(s)
+    add_to(hat_out, first, k, -slope * w * p * hat)
+    add_to(hat_out, first + 1, k, slope * w * (2.0 * P - s * p) * hat)
+    add_to(hat_out, first + 2, k, w * w * P * hat)
+
+
+@inlined
+def _pull_by_zero(laws, theta, term, a, k, hat, hat_out):
+    """Of what the integral loses as the zero of a table moves, which is at ``a``."""
+    first, count = laws.theta[term], laws.count[term]
+    if _ends(laws, theta, term):
+        value, _, _ = term_value(laws, theta, term, a)
+        if theta[first + 2].real > 0.0:
+            add_to(hat_out, first + 2, k, -value * hat)
+        elif _last(theta, first, count).real < 0.0:
+            add_to(hat_out, first + count - 2, k, -value * hat)
+            add_to(hat_out, first + 1, k, -2.0 * value * hat)
+            add_to(hat_out, first + 2, k, 2.0 * value * hat)
 
 
 @inlined

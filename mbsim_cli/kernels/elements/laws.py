@@ -44,7 +44,7 @@ def law_variation(laws, theta, dtheta, j, k, x):
 
 
 @kernel
-def _is_outside(laws, theta, k, x):
+def is_outside(laws, theta, k, x):
     """Whether x lies outside the window of a term; laws are continuous, so its ends need no derivative."""
     w = laws.window[k]
     return w != NONE and not theta[w].real <= x.real < theta[w + 1].real
@@ -55,7 +55,7 @@ def term_value(laws, theta, k, x):
     """Value, first and second derivative of term k alone."""
     kind, first, count = laws.kind[k], laws.theta[k], laws.count[k]
     zero = 0.0 * (theta[first] + x)
-    if _is_outside(laws, theta, k, x):
+    if is_outside(laws, theta, k, x):
         return zero, zero, zero
     if kind == CONSTANT:
         return theta[first] + zero, zero, zero
@@ -66,8 +66,8 @@ def term_value(laws, theta, k, x):
     if kind == SMOOTH_STEP:
         return _smooth_step(theta, first, x, zero)
     if kind == SPLINE:
-        row, t = _spline_piece(theta, first, count, x)
-        return _cubic(as_column(theta), 0, row, t)
+        row, t = spline_piece(theta, first, count, x)
+        return cubic(as_column(theta), 0, row, t)
     return _one_sided(theta, first, x)
 
 
@@ -76,7 +76,7 @@ def term_variation(laws, theta, dtheta, j, k, x):
     """Derivatives of the three in direction j, at fixed x."""
     kind, first, count = laws.kind[k], laws.theta[k], laws.count[k]
     zero = 0.0 * at(dtheta, first, j)
-    if _is_outside(laws, theta, k, x):
+    if is_outside(laws, theta, k, x):
         return zero, zero, zero
     if kind == CONSTANT:
         return at(dtheta, first, j), zero, zero
@@ -112,7 +112,7 @@ def _power(s, n):
 
 
 @kernel
-def _power_of_sine(n, angle):
+def power_of_sine(n, angle):
     """sin(angle)^n and three derivatives."""
     s, c = np.sin(angle), np.cos(angle)
     a, b, d = _power(s, n - 1), _power(s, n - 2), _power(s, n - 3)
@@ -127,7 +127,7 @@ def _power_of_sine(n, angle):
 @kernel
 def _sine(theta, first, n, x):
     a, w = theta[first + 1], theta[first + 2]
-    p, dp, ddp, _ = _power_of_sine(n, w * x + theta[first + 3])
+    p, dp, ddp, _ = power_of_sine(n, w * x + theta[first + 3])
     return theta[first] + a * p, a * w * dp, a * w * w * ddp
 
 
@@ -136,7 +136,7 @@ def _sine_variation(theta, dtheta, j, first, n, x):
     a, w = theta[first + 1], theta[first + 2]
     da, dw = at(dtheta, first + 1, j), at(dtheta, first + 2, j)
     dangle = dw * x + at(dtheta, first + 3, j)
-    p, dp, ddp, dddp = _power_of_sine(n, w * x + theta[first + 3])
+    p, dp, ddp, dddp = power_of_sine(n, w * x + theta[first + 3])
     return (
         at(dtheta, first, j) + da * p + a * dp * dangle,
         (da * w + a * dw) * dp + a * w * ddp * dangle,
@@ -190,7 +190,7 @@ def quintic(s):
 
 
 @kernel
-def _spline_piece(theta, first, count, x):
+def spline_piece(theta, first, count, x):
     """Offset of the cubic that holds at x, and x from its left end; the end pieces reach to infinity."""
     low, high = 0, count - 1
     while high - low > 1:
@@ -203,7 +203,7 @@ def _spline_piece(theta, first, count, x):
 
 
 @kernel
-def _cubic(c, j, row, t):
+def cubic(c, j, row, t):
     a, b, d, e = at(c, row, j), at(c, row + 1, j), at(c, row + 2, j), at(c, row + 3, j)
     return ((a * t + b) * t + d) * t + e, (3.0 * a * t + 2.0 * b) * t + d, 6.0 * a * t + 2.0 * b
 
@@ -211,10 +211,10 @@ def _cubic(c, j, row, t):
 @kernel
 def _spline_variation(theta, dtheta, j, first, count, x):
     """The coefficients vary, and the left end of the piece moves."""
-    row, t = _spline_piece(theta, first, count, x)
+    row, t = spline_piece(theta, first, count, x)
     dt = -at(dtheta, first + (row - first - count) // 4, j)
-    _, df, ddf = _cubic(as_column(theta), 0, row, t)
-    v, dv, ddv = _cubic(dtheta, j, row, t)
+    _, df, ddf = cubic(as_column(theta), 0, row, t)
+    v, dv, ddv = cubic(dtheta, j, row, t)
     return v + df * dt, dv + ddf * dt, ddv + 6.0 * theta[row] * dt
 
 

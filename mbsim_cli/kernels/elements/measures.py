@@ -97,7 +97,7 @@ def measure_value(kind, theta, o, Ra, ra, Rb, rb):
     w = rotate(Rb, load3(theta, o + U_B))
     if kind == Measure.DOT:
         return dot3(u, w), w, u
-    u, m = _plane(theta, o, Ra)
+    u, m = plane(theta, o, Ra)
     c, s = dot3(u, w), dot3(m, w)
     return atan2(s, c), w, scale3(1.0 / (c * c + s * s), axpy3(c, m, scale3(-s, u)))
 
@@ -133,7 +133,7 @@ def vary_line(kind, theta, o, Ra, g, x, u, N):
 @inlined
 def _angle_slope_by_pose(theta, o, Ra, w, y, dw):
     """Variation of the factor y of an angle with the direction w of body b."""
-    u, m = _plane(theta, o, Ra)
+    u, m = plane(theta, o, Ra)
     c, s = dot3(u, w), dot3(m, w)
     dc, ds = dot3(u, dw), dot3(m, dw)
     i = 1.0 / (c * c + s * s)
@@ -141,7 +141,7 @@ def _angle_slope_by_pose(theta, o, Ra, w, y, dw):
 
 
 @inlined
-def _plane(theta, o, Ra):
+def plane(theta, o, Ra):
     """Axes u and m that an angle is measured from and towards."""
     u = rotate(Ra, load3(theta, o + U_A))
     return u, cross3(rotate(Ra, load3(theta, o + N_A)), u)
@@ -173,7 +173,7 @@ def vary_numbers(kind, theta, o, eta, k, Ra, ra, Rb, rb):
 @inlined
 def _angle_by_numbers(theta, o, eta, k, Ra, w, y, dw, du):
     """Variations of an angle and of its factor y."""
-    u, m = _plane(theta, o, Ra)
+    u, m = plane(theta, o, Ra)
     n, dn = rotate(Ra, load3(theta, o + N_A)), rotate(Ra, load3_of(eta, N_A, k))
     dm = add3(cross3(dn, u), cross3(n, du))
     c, s = dot3(u, w), dot3(m, w)
@@ -310,7 +310,7 @@ def _unit_rates(g, u, d1, d2):
 @inlined
 def _angle_factor_rates(theta, o, Ra, w, y, of_w, a):
     """Those of the factor y = (c m - s u) / (c^2 + s^2) of an angle."""
-    u, m = _plane(theta, o, Ra)
+    u, m = plane(theta, o, Ra)
     (u1, u2), (m1, m2), (w1, w2) = _direction_rates(a, u), _direction_rates(a, m), of_w
     c, s = dot3(u, w), dot3(m, w)
     c1, s1 = dot3(u1, w) + dot3(u, w1), dot3(m1, w) + dot3(m, w1)

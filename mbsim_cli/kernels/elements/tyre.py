@@ -107,7 +107,7 @@ class Change(NamedTuple):
 
 
 @kernel
-def _touching(s):
+def touching(s):
     """Quintic from 0 to 1 over the onset, and its slope."""
     zero = 0.0 * s
     if s.real <= 0.0:
@@ -122,7 +122,7 @@ def _touching(s):
 def _vertical(theta, o, deflection, rate):
     """Load step(u / w) pos(k u + c u'), and its derivatives by deflection u and rate u'; never negative."""
     k, c, w = theta[o + TYRE_STIFFNESS], theta[o + TYRE_DAMPING], theta[o + ONSET]
-    share, d_share = _touching(deflection / w)
+    share, d_share = touching(deflection / w)
     p, dp, _, _ = smooth_positive((k * deflection + c * rate) / (k * w))
     pressed = k * w * p
     return share * pressed, d_share / w * pressed + share * dp * k, share * dp * c
@@ -151,7 +151,7 @@ def _vertical_own(theta, dtheta, j, o, deflection, rate):
     """Variation of the load with stiffness, damping and onset."""
     k, c, w = theta[o + TYRE_STIFFNESS], theta[o + TYRE_DAMPING], theta[o + ONSET]
     dk, dc, dw = at(dtheta, o + TYRE_STIFFNESS, j), at(dtheta, o + TYRE_DAMPING, j), at(dtheta, o + ONSET, j)
-    share, d_share = _touching(deflection / w)
+    share, d_share = touching(deflection / w)
     x = (k * deflection + c * rate) / (k * w)
     p, dp, _, _ = smooth_positive(x)
     d_pressed = (dk * w + k * dw) * (p - x * dp) + dp * (dk * deflection + dc * rate)

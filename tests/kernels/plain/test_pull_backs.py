@@ -1,0 +1,132 @@
+"""Pull-backs of elements at an instant against their variations, direction by direction: all kinds, real, complex."""
+
+import numpy as np
+import pytest
+
+from mbsim_cli.kernels.algorithms.constraint_pull_back import pull_constraint_rates, pull_constraints
+from mbsim_cli.kernels.algorithms.constraint_variation import (
+    vary_constraint_forces,
+    vary_constraint_rates,
+    vary_constraints,
+)
+from mbsim_cli.kernels.algorithms.force_pull_back import pull_element_forces
+from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_element_forces
+from mbsim_cli.kernels.algorithms.sensor_pull_back import pull_sensors
+from mbsim_cli.kernels.algorithms.sensor_variation import vary_sensors
+from mbsim_cli.model.codes import Axes, Force, Joint, Law, Measure, Sensor
+from mbsim_cli.model.layout import NONE
+from tests.kernels.covectors import TIME, Pulled
+from tests.kernels.mechanisms import PAIRS, any_measure, branches, everything, everything_open, loop, places_of_sensors
+
+IMAGINARY = pytest.mark.parametrize("imaginary", [0.0, 1e-3], ids=["real", "complex"])
+MECHANISMS = pytest.mark.parametrize("build", [everything, everything_open, lambda: loop(Joint.FLOATING, Joint.FIXED)])
+
+
+def forces_agree(at):
+    """Check ``pull_element_forces``."""
+    model, theta, state, tw = at.model, at.theta, at.state, at.twists
+    dG = np.zeros_like(at.sens.z)
+    clear_forces(tw, dG)
+    numbers = at.varied.dtheta, at.varied.touch, at.varied.no_eta
+    motion = TIME, state.z, state.zd
+    vary_element_forces(model, theta, *numbers, *motion, at.sens.z, at.sens.zd, at.kin, tw, dG)
+    pull_element_forces(model, theta, *motion, at.kin, at.virtual, at.cov)
+    at.take(at.powers(dG))
+
+
+def constraints_agree(at):
+    """Check ``pull_constraints``."""
+    model, theta, state, tw, lines = at.model, at.theta, at.state, at.twists, at.eq.lines
+    nu, multiplier = at.random(len(state.lam)), at.rng.normal(size=len(state.lam)).astype(at.dtype)
+    dG, d_phi = np.zeros_like(at.sens.z), np.zeros_like(at.sens.lam)
+    clear_forces(tw, dG)
+    numbers = at.varied.dtheta, at.varied.touch
+    vary_constraints(model, theta, *numbers, lines, TIME, state.z, at.sens.z, at.kin, tw, d_phi)
+    vary_constraint_forces(model, theta, *numbers, lines, multiplier, at.sens.z, at.kin, tw, dG)
+    pull_constraints(
+        model, theta, TIME, state.z, at.kin, lines, multiplier, at.virtual, at.padded(nu), at.cov
+    )  # fmt: skip
+    at.take(nu.T @ d_phi + at.powers(dG))
+
+
+def rates_agree(at):
+    """Check ``pull_constraint_rates``."""
+    model, theta, state = at.model, at.theta, at.state
+    nu1, nu2 = at.random(len(state.lam)), at.random(len(state.lam))
+    first, second = np.zeros_like(at.sens.lam), np.zeros_like(at.sens.lam)
+    motion, lines = (TIME, state.z, state.zd, state.zdd), (at.eq.lines, at.eq.line_rates)
+    vary_constraint_rates(
+        model, theta, at.varied.dtheta, at.varied.touch, *lines, *motion, *at.sens[:3], at.kin, at.twists, first, second
+    )
+    pull_constraint_rates(model, theta, *motion, at.kin, *lines, at.padded(nu1), at.padded(nu2), at.cov)
+    at.take(nu1.T @ first + nu2.T @ second)
+
+
+def sensors_agree(at):
+    """Check ``pull_sensors``."""
+    model, theta, state = at.model, at.theta, at.state
+    d_sensors = np.zeros((at.sensors.size, at.sens.z.shape[1]), at.dtype)
+    motion = TIME, state.z, state.zd, state.zdd
+    numbers = at.varied.dtheta, at.varied.touch, at.varied.no_eta
+    vary_sensors(model, theta, *numbers, *motion, at.sens, at.kin, at.twists, d_sensors)
+    hat = at.random(at.sensors.size)
+    pull_sensors(model, theta, *motion, at.kin, at.padded(hat), at.cov)
+    at.take(hat.T @ d_sensors)
+
+
+@IMAGINARY
+@MECHANISMS
+def test_elements(build, imaginary):
+    builder = build()
+    at = Pulled(builder, imaginary)
+    for agree in (forces_agree, constraints_agree, rates_agree):
+        agree(at)
+
+
+def test_elements_of_everything_are_all():
+    model = everything().problem().model
+    assert set(model.forces.kind) == set(Force)
+    assert set(model.measures.kind) == set(model.measures.kind[model.constraints.measure]) == set(Measure)
+    assert set(model.laws.kind) == set(Law)
+    assert set(model.forces.axes[model.forces.kind == Force.TORQUE]) == set(Axes)
+
+
+@pytest.mark.parametrize("kind", Measure, ids=lambda kind: kind.name.lower())
+def test_every_measure_between_all_pairs(kind):
+    builder = branches(20)
+    for pair in PAIRS:
+        builder.along(any_measure(builder, kind, *pair))
+        if kind != Measure.EULER_NORM:
+            builder.constraint(any_measure(builder, kind, *pair))
+    at = Pulled(builder)
+    for agree in (forces_agree, constraints_agree, rates_agree):
+        agree(at)
+
+
+@pytest.mark.parametrize("kind", Law, ids=lambda kind: kind.name.lower())
+def test_every_law_in_every_place(kind):
+    builder = branches()
+    law = builder.sum((kind, (-5.0, 5.0)), (kind, (7.0, 9.0)), (Law.POLYNOMIAL, None))
+    builder.constraint(builder.coordinates((0,)), law)
+    for applied in (Force.POINT_FORCE, Force.TORQUE):
+        builder.applied(applied, 4, Axes.BODY, law)
+    for slot in range(3):
+        laws = [law if slot == place else NONE for place in range(3)]
+        builder.along(builder.geometric(Measure.DISTANCE, 2, 4), tuple(laws))
+    at = Pulled(builder)
+    for agree in (forces_agree, constraints_agree, rates_agree):
+        agree(at)
+
+
+@IMAGINARY
+def test_every_sensor(imaginary):
+    builder = everything()
+    builder.sensors.clear()
+    for kind in Sensor:
+        for place in places_of_sensors(builder, kind):
+            builder.sensor(kind, *place)
+    sensors_agree(Pulled(builder, imaginary))
+
+
+def test_sensors_of_an_open_tree():
+    sensors_agree(Pulled(everything_open()))
