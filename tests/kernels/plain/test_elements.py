@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels.elements.force_law import measure_force, measure_force_variation
+from mbsim_cli.kernels.elements.force_law import measure_force, measure_force_variation, pull_measure_force
+from mbsim_cli.kernels.elements.law_pull_back import pull_law
 from mbsim_cli.kernels.elements.laws import law_value, law_variation
+from mbsim_cli.kernels.elements.measure_pull_back import pull_numbers, pull_second
 from mbsim_cli.kernels.elements.measures import (
     factor_rates,
     is_force_line,
@@ -53,6 +55,20 @@ def test_derivatives_of_laws(kind, x):
         assert np.allclose(law_variation(laws, theta, direction[:, None], 0, 0, x), exact, rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.parametrize("x", [point + imaginary for point in POINTS for imaginary in (0.0, 1e-3j)])
+@pytest.mark.parametrize("kind", Law)
+def test_pull_back_of_laws(kind, x):
+    """Three covectors at once, of value, first and second derivative."""
+    laws, theta = law(kind)
+    theta = theta * (1.0 + np.imag(x))
+    found, hats = np.zeros((theta.size, 3), np.result_type(x)), np.random.default_rng(1).normal(size=(3, 3))
+    for k in range(3):
+        pull_law(laws, theta, 0, x, k, *hats[k], found)
+    varied = np.array([law_variation(laws, theta, np.eye(theta.size), j, 0, x) for j in range(theta.size)])
+    np.testing.assert_allclose(found, varied @ hats.T, rtol=1e-12, atol=1e-12 * np.abs(varied).max())
+    assert kind == Law.ONE_SIDED or np.abs(varied).max() > 0.0
+
+
 def test_force_along_a_measure():
     none = np.full(3, NONE)
     laws = Laws(np.array([Law.HARMONIC, Law.POLYNOMIAL, Law.SPLINE]), np.zeros(3, int), np.zeros(3, int), none, none)
@@ -73,6 +89,11 @@ def test_force_along_a_measure():
         assert np.isclose(
             measure_force_variation(forces, laws, theta, direction[:, None], 0, 0, t, g, g1), exact, atol=1e-13
         )
+    pulled, varied = np.zeros((theta.size, 1)), np.eye(theta.size)
+    pull_measure_force(forces, laws, theta, 0, t, g, g1, by_g, 0, 1.7, pulled)
+    for j in range(theta.size):
+        by_number = measure_force_variation(forces, laws, theta, varied, j, 0, t, g, g1)
+        assert np.isclose(pulled[j, 0], 1.7 * by_number, rtol=1e-12, atol=1e-13)
 
 
 class Moving:
@@ -147,6 +168,23 @@ def test_variation_of_a_measure(kind, numbers):
     carried = np.array([np.cross(w, L[0].real) + np.cross(v, L[1].real), np.cross(w, L[1].real)])
     assert np.isclose(dg, g.imag / EPS)
     assert np.allclose(np.array(dL) + carried, L.imag / EPS)
+
+
+@pytest.mark.parametrize("kind", GEOMETRIC)
+def test_pull_back_of_the_numbers_of_a_measure(kind):
+    """Each number for itself, of g and its line and of g''."""
+    moving = Moving()
+    (Ra, ra), (Rb, rb) = moving.poses()
+    rng = np.random.default_rng(8)
+    hat, second_hat, L, V, A = 1.3, -0.4, *(tuple(map(tuple, x)) for x in rng.normal(size=(3, 2, 3)))
+    found = np.zeros((15, 2))
+    pull_numbers(kind, moving.block, 0, 0, Ra, ra, Rb, rb, hat, L, found)
+    pull_second(kind, moving.block, 0, 1, Ra, ra, Rb, rb, V, A, second_hat, found)
+    for j in range(15):
+        dg, dL = vary_numbers(kind, moving.block, 0, np.eye(15), j, Ra, ra, Rb, rb)
+        dg2 = second_by_numbers(kind, moving.block, 0, np.eye(15), j, Ra, ra, Rb, rb, V, A)
+        expected = hat * dg + np.sum(np.array(dL) * L), second_hat * dg2
+        np.testing.assert_allclose(found[j], expected, rtol=1e-12, atol=1e-12)
 
 
 SECOND = np.array([-1.0, 16.0, -30.0, 16.0, -1.0]) / 12.0  # derivative at the middle of five instants

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 
 from mbsim_cli import assembly, spec
-from mbsim_cli.kernels.elements.law_integrals import law_integral, law_integral_variation
+from mbsim_cli.kernels.elements.law_integrals import law_integral, law_integral_variation, pull_law_integral
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.model.layout import NONE
 
@@ -54,9 +54,12 @@ def test_integrals_and_their_variations(tmp_path, law):
         assert law_integral(laws, theta, k, x) == pytest.approx(sum(pieces), rel=1e-8, abs=1e-11)
         by_x = law_integral(laws, theta + 0j, k, x + 1e-30j).imag / 1e-30
         assert by_x == pytest.approx(law_value(laws, theta, k, x)[0], rel=1e-12, abs=1e-13)
+        pulled = np.zeros((theta.size, 1))
+        pull_law_integral(laws, theta, k, x, 0, 1.3, pulled)
         for j in range(3):
             stepped = law_integral(laws, theta + 1e-30j * dtheta[:, j], k, x + 0j).imag / 1e-30
             assert law_integral_variation(laws, theta, dtheta, j, k, x) == pytest.approx(stepped, rel=1e-12, abs=1e-13)
+            assert pulled[:, 0] @ dtheta[:, j] == pytest.approx(1.3 * stepped, rel=1e-12, abs=1e-12)
         tested += 1
     assert tested >= 2
     assert law_integral(laws, theta, NONE, 0.3) == 0.0

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels.elements.attitude import attitude
-from mbsim_cli.kernels.elements.drag import drag_variation, drag_wrench
-from mbsim_cli.kernels.elements.tyre import tyre_contact, tyre_own, tyre_quantity, tyre_variation, tyre_wrench
+from mbsim_cli.kernels.elements.attitude import attitude, attitude_gradients
+from mbsim_cli.kernels.elements.drag import drag_variation, drag_wrench, pull_drag
+from mbsim_cli.kernels.elements.tyre import Change, tyre_contact, tyre_own, tyre_quantity, tyre_variation, tyre_wrench
+from mbsim_cli.kernels.elements.tyre_pull_back import pull_tyre, pull_tyre_own
 from mbsim_cli.model.codes import Attitude, Law, TyreQuantity
 from mbsim_cli.model.layout import DRAG_SIZE, NONE, RADIUS, TYRE_SIZE, Laws
 from tests.kernels.geometry import rotation
@@ -91,6 +92,34 @@ def test_variation_of_a_tyre(kind, name):
         assert np.abs(varied - exact).max() <= 1e-11 * np.abs(exact).max()
 
 
+@pytest.mark.parametrize("imaginary", [0.0, 1e-3])
+@pytest.mark.parametrize("name", STATES)
+@pytest.mark.parametrize("kind", TYRES)
+def test_pull_back_of_a_tyre(kind, name, imaginary):
+    """Each output for itself, on each input and number."""
+    theta = numbers(kind) * (1.0 + 1j * imaginary if imaginary else 1.0)
+    R, r, w, v = wheel(name)
+    found = contact(kind, theta, R, r, w + (0.3j * imaginary if imaginary else 0.0), v)
+    numbers_of, inputs = theta.size, 12
+    exact = np.zeros((12, numbers_of + inputs), theta.dtype)
+    for j, direction in enumerate(np.eye(numbers_of + inputs)):
+        dtheta, *moved = np.split(direction, [numbers_of, numbers_of + 3, numbers_of + 6, numbers_of + 9])
+        own = tyre_own(kind, LAWS, theta, dtheta[:, None], 0, 0, 0, found)
+        exact[:, j] = flat(tyre_variation(theta, 0, found, own, *map(tuple, moved)))
+    pulled = np.zeros((numbers_of, 12), theta.dtype)
+    for row, hat in enumerate(np.eye(12)):
+        change = Change((tuple(hat[:3]), tuple(hat[3:6])), *hat[6:])
+        of_wheel, own = pull_tyre(theta, 0, found, change)
+        pull_tyre_own(kind, LAWS, theta, row, 0, 0, found, own, pulled)
+        size = 1e-12 * np.abs(exact[row]).max()
+        np.testing.assert_allclose(np.concatenate([pulled[:, row], *of_wheel]), exact[row], rtol=1e-12, atol=size)
+
+
+def flat(change):
+    """A ``Change`` as one array."""
+    return np.array([*change.wrench[0], *change.wrench[1], *change[1:]])
+
+
 @pytest.mark.parametrize("kind", TYRES)
 def test_load_of_a_standing_tyre(kind):
     for deflection in (2e-4, 0.01, 0.03):
@@ -167,6 +196,10 @@ def test_drag_is_quadratic_and_its_variation_exact():
         moved = drag_wrench(theta + step * dtheta, 0, tuple(x + step * dx), tuple(rate + step * d_rate))
         found = drag_variation(theta, dtheta[:, None], 0, 0, tuple(x), tuple(rate), tuple(dx), tuple(d_rate))
         assert np.allclose(found, np.imag(moved) / EPS, rtol=1e-12, atol=1e-15)
+        hat, pulled = rng.normal(size=(2, 3)), np.zeros((DRAG_SIZE, 1))
+        by_x, by_rate = pull_drag(theta, 0, tuple(x), tuple(rate), 0, tuple(map(tuple, hat)), pulled)
+        on_variation = pulled[:, 0] @ dtheta + dx @ by_x + d_rate @ by_rate
+        assert np.isclose(on_variation, np.sum(hat * found), rtol=1e-12, atol=1e-15)
 
 
 @pytest.mark.parametrize("which", Attitude)
@@ -189,6 +222,9 @@ def test_attitude(which):
     for axial, found in ((V[0], rate), (N[0], delta)):
         moved = at(R + 1j * EPS * np.cross(axial, R.T).T, V, N, N1)[0]
         assert np.isclose(moved.imag / EPS, found)
+    by_turn, rate_by_turn = attitude_gradients(which, tuple(R.ravel()), tuple(map(tuple, V)))
+    assert np.isclose(by_turn @ N[0], delta, rtol=1e-12)
+    assert np.isclose(rate_by_turn @ N[0] + by_turn @ N1[0], delta_rate, rtol=1e-12)
     varied_V = np.array([V[0] + 1j * EPS * (N1[0] + np.cross(N[0], V[0])), V[1]])
     moved = at(R + 1j * EPS * np.cross(N[0], R.T).T, varied_V, N, N1)[1]
     assert np.isclose(moved.imag / EPS, delta_rate)
