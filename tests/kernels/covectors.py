@@ -6,11 +6,15 @@ from mbsim_cli.kernels._simd import padded
 from mbsim_cli.kernels.algorithms.constraints import constraint_rates, move_lines
 from mbsim_cli.kernels.algorithms.covectors import covectors, virtual
 from mbsim_cli.kernels.algorithms.sensors import sense
-from mbsim_cli.kernels.algorithms.tree_pull_back import virtual_motion
+from mbsim_cli.kernels.algorithms.tree_pull_back import pull_gravity, pull_tree, virtual_motion
 from mbsim_cli.kernels.algorithms.variation import vary_kinematics
 from mbsim_cli.kernels.integrators.ali3p import evaluate
+from mbsim_cli.model.codes import Axes, Force, Measure
+from mbsim_cli.model.layout import COM, INERTIA, N_A, NONE, P_A, P_B, P_C, P_P, R_C, R_P, U_A, U_B
 from mbsim_cli.solve import work as allocate
+from tests.kernels.geometry import skew
 from tests.kernels.instant import random_state
+from tests.kernels.models import TYRES
 
 SCALARS = 2  # how many are pulled back at once
 TIME = 0.05
@@ -29,13 +33,19 @@ class Pulled:
         self.state = allocate.state(model, self.dtype)
         for stored, given in zip(self.state, random_state(builder, problem), strict=False):
             stored[:] = self._near(given, imaginary)
-        self.theta = self._near(problem.theta, imaginary)
+        numbers = random_directions(builder)
+        self.theta = problem.theta + 1j * imaginary * numbers[:, 0] if imaginary else problem.theta
         self._evaluate()
-        self._vary(np.array(random_directions(builder)).T)
+        self._vary(turned(model, numbers.astype(self.dtype), problem.theta, self.theta))
         self.virtual = virtual(model, padded(SCALARS), self.dtype)
         self.virtual.mu[:, :SCALARS] = self.random(len(self.state.z))
         virtual_motion(model.tree, self.kin, self.virtual)
         self.cov = covectors(model, self.theta.size, padded(SCALARS), self.dtype)
+
+    def pull_to_root(self):
+        """Covectors of coordinates and numbers from those of bodies."""
+        pull_tree(self.model.tree, self.theta, self.state.z, self.kin, self.comp, self.virtual, self.cov)
+        pull_gravity(self.cov)
 
     def _near(self, values, imaginary):
         noise = 1j * imaginary * self.rng.normal(size=len(values)) if imaginary else 0.0
@@ -76,11 +86,15 @@ class Pulled:
         U, mu = self.virtual.U[..., :SCALARS], self.virtual.mu[:, :SCALARS]
         return np.einsum("bik,bip->kp", U, self.twists.F, optimize=True) + mu.T @ dG
 
-    def take(self, expected):
-        """Take the covectors, which on the variations must be the expected ones (SCALARS, p) of the scalars."""
+    def take(self, expected, summed=False):
+        """Take the covectors, which on the variations must be the expected ones (SCALARS, p) of the scalars.
+
+        ``summed`` are those that ``pull_tree`` has brought to coordinates and numbers.
+        """
         cov, tw, sens = self.cov, self.twists, self.sens
-        pairs = [(cov.P, tw.N), (cov.D, tw.N1), (cov.H, tw.N2), (cov.z, sens.z), (cov.zd, sens.zd)]
-        pairs += [(cov.zdd, sens.zdd), (cov.lam, sens.lam), (cov.theta, self.varied.dtheta)]
+        pairs = [] if summed else [(cov.P, tw.N), (cov.D, tw.N1), (cov.H, tw.N2)]
+        pairs += [(cov.z, sens.z), (cov.zd, sens.zd), (cov.zdd, sens.zdd), (cov.lam, sens.lam)]
+        pairs += [(cov.theta, self.varied.dtheta)]
         found = sum(hat.reshape(-1, hat.shape[-1]).T @ d.reshape(-1, d.shape[-1]) for hat, d in pairs)
         for hat in cov:
             hat[:] = 0.0
@@ -94,5 +108,51 @@ class Pulled:
 def random_directions(builder):
     """Seven random combinations of all numbers, relative to their sizes, and none: then the state varies alone."""
     size = np.maximum(0.1, np.abs(builder.theta))
+    size[[k for k, name in enumerate(builder.names) if ":R_" in name]] = 1.0
     numbers = np.array(list(builder.directions().values()))
-    return [*(size * (np.random.default_rng(5).normal(size=(7, len(numbers))) @ numbers)), 0.0 * size]
+    combined = np.random.default_rng(5).normal(size=(7, len(numbers))) @ numbers
+    return np.vstack([size * combined, 0.0 * size]).T
+
+
+def turned(model, directions, before, after):
+    """Directions (len(theta), p) whose rotation matrices are those of other numbers: they turn as before."""
+    for o in [at + frame for at in model.tree.theta for frame in (R_P, R_C)]:
+        turn = before[o : o + 9].reshape(3, 3).T @ after[o : o + 9].reshape(3, 3)
+        d_frame = directions[o : o + 9].reshape(3, 3, -1)
+        directions[o : o + 9] = np.einsum("ijp,jk->ikp", d_frame, turn).reshape(9, -1)
+    return directions
+
+
+def of_axes(model, theta, body, turn, shift):
+    """Variation of theta (len(theta),) where all that stands in a body's axes turns and shifts in them."""
+    found, o = np.zeros_like(theta), model.tree.theta[body]
+    points, frames = [o + P_C, o + COM], [o + R_C]
+    for child in np.flatnonzero(model.tree.parent == body):
+        points.append(model.tree.theta[child] + P_P)
+        frames.append(model.tree.theta[child] + R_P)
+    directions = []
+    for m in np.flatnonzero(model.measures.pair != NONE):
+        a, b = (ends[model.measures.pair[m]] == body for ends in (model.pairs.a, model.pairs.b))
+        points += [model.measures.theta[m] + k for k, own in ((P_A, a), (P_B, b)) if own and has_points(model, m)]
+        directions += [model.measures.theta[m] + k for k, own in ((U_A, a), (U_B, b), (N_A, a)) if own]
+    for f in np.flatnonzero(model.forces.kind != Force.ALONG_MEASURE):
+        if model.pairs.b[model.forces.pair[f]] == body:
+            points.append(model.forces.theta[f])
+            kind = model.forces.kind[f]
+            if kind in TYRES or (kind != Force.DRAG and model.forces.axes[f] == Axes.BODY):
+                directions.append(model.forces.theta[f] + 3)
+    for at in points:
+        found[at : at + 3] += np.cross(turn, theta[at : at + 3]) + shift
+    for at in directions:
+        found[at : at + 3] += np.cross(turn, theta[at : at + 3])
+    for at in frames:
+        found[at : at + 9] += (skew(turn) @ theta[at : at + 9].reshape(3, 3)).ravel()
+    J = theta[o + INERTIA + np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])]
+    turned = skew(turn) @ J - J @ skew(turn)
+    found[o + INERTIA : o + INERTIA + 6] += turned[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
+    return found
+
+
+def has_points(model, m):
+    """Whether a measure between bodies has points."""
+    return model.measures.kind[m] in (Measure.PROJECTION, Measure.DISTANCE)

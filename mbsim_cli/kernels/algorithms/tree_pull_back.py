@@ -1,4 +1,4 @@
-"""Pull-backs of bodies, joints and gravity: one pass inwards, the transpose of ``variation`` and ``residual_variation``.
+"""Pull-backs of bodies, joints and gravity: one pass inwards, transposing ``variation`` and ``residual_variation``.
 
 With U the virtual motion of mu, a body's part of mu . G varies by
 
@@ -27,7 +27,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     store2,
     sub6,
 )
-from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3, row3, scale3, sub3
+from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, dot3, load3, row3, scale3, sub3
 from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.kinematics import euler_own
@@ -87,14 +87,6 @@ def pull_own_inertia(tree, theta, k, kin, i, X, Y, theta_out):
     add3_to(theta_out, o + INERTIA, k, (x[0] * y[0], x[1] * y[1], x[2] * y[2]))
     products = x[0] * y[1] + x[1] * y[0], x[0] * y[2] + x[2] * y[0], x[1] * y[2] + x[2] * y[1]
     add3_to(theta_out, o + INERTIA + 3, k, products)
-
-
-@inlined
-def add3_to(array, offset, k, x):
-    """Add a vector to three consecutive rows in direction k."""
-    add_to(array, offset, k, x[0])
-    add_to(array, offset + 1, k, x[1])
-    add_to(array, offset + 2, k, x[2])
 
 
 @kernel
