@@ -15,6 +15,7 @@ from mbsim_cli.assembly.info import describe
 from mbsim_cli.assembly.kinematics import poses
 from mbsim_cli.assembly.laws import check_start
 from mbsim_cli.assembly.mechanism import check_identities, check_mechanism, moved_starts, opposed
+from mbsim_cli.assembly.natural import check_natural
 from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.assembly.objectives import Objective, objectives_of
 from mbsim_cli.assembly.open_tree import check_inverse, check_open_tree
@@ -28,6 +29,7 @@ from mbsim_cli.assembly.tables import Reader, Tables
 from mbsim_cli.assembly.theta import Theta
 from mbsim_cli.assembly.topology import Topology
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve.natural.system import in_natural_coordinates
 from mbsim_cli.spec import with_values
 
 
@@ -95,6 +97,8 @@ def build(
         check_inverse(system)
     elif chosen.open_tree:
         check_open_tree(system, chosen.formulation)
+    elif chosen.natural:
+        check_natural(system)
     system.tables = Tables(model_file, read_table, system.issue)
     packed = Packed(system, chosen if inverse else None)
     parameters = _parameters(model_file, chosen.sensitivity, sensitivity_parameters)
@@ -136,6 +140,8 @@ def build(
     problem = replace(problem, independent=kept, independent_velocity=kept_velocity, broken=broken)
     started, started_rho = start_from(equations, closing, problem.theta, problem.theta_rho)
     problem = replace(problem, theta=started, theta_rho=started_rho)
+    if chosen.natural:
+        problem = in_natural_coordinates(problem)
     dropped = [identity.name for identity in packed.identities]
     rows = packed.sensors.rows
     end = end_of(model_file, options.get("duration"))

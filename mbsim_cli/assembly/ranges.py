@@ -43,7 +43,7 @@ def until_left(problem: Problem, last: float, blocks: Blocks, failure: AnalysisE
     Where tables go on instead of ending, the motion is the same until it leaves one: it is followed once more.
     """
     laws, theta = problem.model.laws, problem.theta
-    if all(ends(laws, theta, k) is None for k in range(len(laws.kind))):
+    if problem.options.natural or all(ends(laws, theta, k) is None for k in range(len(laws.kind))):
         return
     if problem.prescribed is not None:
         problem = with_natural_values(problem)

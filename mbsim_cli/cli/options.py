@@ -16,6 +16,7 @@ class Formulation(StrEnum):
 
     RTDYN0 = "ali3p-rtdyn0"
     RTDYN1 = "ali3p-rtdyn1"
+    NATURAL = "ali3p-natural"
     RECURSIVE = "recursive"
     CONVENTIONAL = "conventional"
     PARTIAL_RECURSIVE = "partial_recursive"

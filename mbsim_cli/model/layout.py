@@ -67,6 +67,30 @@ class Tree(NamedTuple):
     initial: np.ndarray  # (1,) offset of the initial block
 
 
+class Natural(NamedTuple):
+    """Bodies in natural coordinates, in the place of ``Tree``: nb bodies, n coordinates, mr equations of rigidity.
+
+    The place of a body's origin and the three columns of its rotation matrix are linear in the coordinates that it
+    lists: twelve numbers at rest, then twelve for each coordinate. The equations of rigidity stand behind the others.
+    """
+
+    parent: np.ndarray  # (nb,) GROUND
+    theta: np.ndarray  # (nb,) offset of the body block
+    column_kind: np.ndarray  # (n,) NONE
+    column_body: np.ndarray  # (0,)
+    first: np.ndarray  # (nb + 1,) into column
+    column: np.ndarray  # coordinates that body i depends on
+    pose: np.ndarray  # (nb,) offset of the linear map of body i
+    rigid: np.ndarray  # (mr,) body of an equation of rigidity, sum of S_jk (R_j . R_k - delta_jk) / 2
+    shape: np.ndarray  # (mr,) offset of S: xx, yy, zz, xy, xz, yz
+    defined: np.ndarray  # (k,) equations that define a coordinate by their measure
+    definition: np.ndarray  # (k,) the coordinate
+    mass_first: np.ndarray  # (n + 1,) into mass_column
+    mass_column: np.ndarray  # columns of the entries of each row of the mass matrix
+    mass: np.ndarray  # (1,) offset of these entries
+    weight: np.ndarray  # (1,) offset of the weight (n)
+
+
 class Pairs(NamedTuple):
     """Pairs of bodies (a, b) that elements act between, with the columns on the path between them.
 
@@ -153,7 +177,7 @@ class Reactions(NamedTuple):
 class Model(NamedTuple):
     """A multibody system without its numbers."""
 
-    tree: Tree
+    tree: Tree | Natural
     pairs: Pairs
     measures: Measures
     constraints: Constraints

@@ -1,7 +1,7 @@
 """What assembly hands to the solver, and what the solver hands back, one block of instants at a time."""
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,11 @@ class Options:
     absolute_tolerance: float = 1e-10  # of the local error of an open tree
     max_steps: int = 10_000_000  # that an adaptive integrator of an open tree may try
     error_control: str = "motion"  # motion | sensitivities: what the tolerances of an open tree hold for
+
+    @property
+    def natural(self) -> bool:
+        """Whether the coordinates are natural ones."""
+        return self.formulation == "ali3p-natural"
 
     @property
     def open_tree(self) -> bool:
@@ -91,6 +96,7 @@ class Problem:
     prescribed: Prescribed | None = None  # of inverse dynamics
     hold: tuple[int, ...] = ()  # coordinates that keep their initial values in a static equilibrium
     reacting: Reacting | None = None
+    system: Any = None  # solve.natural.system.NaturalSystem of natural coordinates: ``names`` are its own
     broken: tuple[tuple[int, int], ...] = ()  # (parameter, equation it breaks that no coordinate has a part in)
 
 

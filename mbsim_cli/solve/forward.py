@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels._simd import empty
 from mbsim_cli.kernels.drivers.follow import follow_rows
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
@@ -12,12 +11,12 @@ from mbsim_cli.kernels.drivers.simulate import Progress, run
 from mbsim_cli.kernels.integrators.ali3p import Control
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.problem import WORK, Block, Problem
-from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.blocks import BrokenOff, block_of, first_rows
 from mbsim_cli.solve.consistency import Consistency
 from mbsim_cli.solve.failure import Diagnosis
-from mbsim_cli.solve.initial import Initial, assemble, open_rows
+from mbsim_cli.solve.initial import Initial, assemble, require_assembled
+from mbsim_cli.solve.natural.start import start_of
 from mbsim_cli.solve.open_tree import OpenTreeSimulation
 from mbsim_cli.solve.pace import steps_at_once
 from mbsim_cli.solve.reactions import reader_of
@@ -38,7 +37,8 @@ class Simulation:
         self.control: Control = allocate.control(problem.options, redundant=start.redundant.size > 0)
         self.state = start.state
         independent = np.setdiff1d(np.arange(self.model.constraints.measure.size), start.redundant)
-        self.work = allocate.work(self.model, self.theta, independent)
+        watched = allocate.NO_ROWS if problem.options.natural else independent
+        self.work = allocate.work(self.model, self.theta, watched)
         self.work.kin.expected[:] = start.expected
         self.work.turns.value[:] = start.expected[self.work.turns.measure]
         for earlier in (self.work.last, self.work.before):
@@ -55,7 +55,7 @@ class Simulation:
         self.extra = allocate.sensitivity_work(self.model, dtheta.shape[1], self.dtype)
         self.reactions = reader_of(problem, self.theta, dtheta)
         self.consistency: Consistency | None = None
-        if self.control.redundant:
+        if self.control.redundant and not problem.options.natural:
             self.consistency = Consistency(problem, self.theta, self.directions.dtheta, start.held)
         self.broken = start.broken[: self.p].copy()
         self._stop_varying()
@@ -147,24 +147,27 @@ class Simulation:
         return sentence(status, time, self.problem, self.state.zdd, self.work.eq.phi)
 
 
+class NaturalSimulation(Simulation):
+    """A run in natural coordinates."""
+
+    def _judged(self, record: Record, d_record: SensitivityRecord) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        free = np.zeros(record.lam.shape, dtype=bool)
+        return np.tile(self.broken, (record.time.size, 1)), free, free.copy()
+
+    def _failure(self) -> str:
+        time = (self.step + 1) * self.control.h
+        return sentence(Status(self.progress.status), time, self.problem, self.state.zdd, self.work.eq.phi)
+
+
 def start(problem: Problem, theta: np.ndarray | None = None) -> Simulation | OpenTreeSimulation:
     """Assemble the start and prepare a run; raise AnalysisError where the mechanism cannot be assembled."""
     if problem.options.open_tree:
         return OpenTreeSimulation(problem, theta)
+    if problem.options.natural:
+        return NaturalSimulation(*start_of(problem, theta))
     initial = assemble(problem, theta)
     require_assembled(problem, initial.residual)
     return Simulation(problem, initial)
-
-
-def require_assembled(problem: Problem, residual: np.ndarray) -> None:
-    """Raise AnalysisError where constraints (m,) stay open at the start."""
-    worst = open_rows(problem.model, problem.theta, residual)[-1:]
-    for row in worst:
-        gap, unit = abs(residual[row]), scales_of(problem.model, problem.theta).names[row]
-        raise AnalysisError(
-            f"no start was found at which the mechanism is assembled: '{problem.names.constraints[row]}' stays open by "
-            f"{gap:.3g} {unit}"
-        )
 
 
 def forward(problem: Problem, *, theta: np.ndarray | None = None, block_steps: int | None = None) -> Iterator[Block]:

@@ -254,3 +254,14 @@ def _declare_velocity(start: Instant) -> None:
             turned = quaternion_product(d_spin, state.z[four]) + quaternion_product(spin, sens.z[four, k])
             start.d_rates[four, k] = turned
     start.evaluate()
+
+
+def require_assembled(problem: Problem, residual: np.ndarray) -> None:
+    """Raise AnalysisError where constraints (m,) stay open at the start."""
+    worst = open_rows(problem.model, problem.theta, residual)[-1:]
+    for row in worst:
+        gap, unit = abs(residual[row]), scales_of(problem.model, problem.theta).names[row]
+        raise AnalysisError(
+            f"no start was found at which the mechanism is assembled: '{problem.names.constraints[row]}' stays open by "
+            f"{gap:.3g} {unit}"
+        )

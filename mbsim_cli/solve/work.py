@@ -8,6 +8,13 @@ from mbsim_cli.kernels._simd import padded, zeros
 from mbsim_cli.kernels.algorithms.constrained_solve import Columns, Factor
 from mbsim_cli.kernels.algorithms.constraints import LINE_SIZE
 from mbsim_cli.kernels.algorithms.kinematics import set_ground
+from mbsim_cli.kernels.algorithms.natural_workspace import (
+    natural_forces,
+    natural_kinematics,
+    natural_sparsity,
+    natural_touch,
+    natural_twists,
+)
 from mbsim_cli.kernels.algorithms.resting_variation import resting
 from mbsim_cli.kernels.algorithms.sparsity import Sparsity, sparsity
 from mbsim_cli.kernels.algorithms.turning import turns
@@ -20,7 +27,7 @@ from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, OfProjec
 from mbsim_cli.kernels.integrators.multiplier_range import Range
 from mbsim_cli.kernels.integrators.singular_passage import TURNS, Watch
 from mbsim_cli.model.codes import Column, Measure
-from mbsim_cli.model.layout import MEASURE_SIZE, STARTS_NEAR, Model
+from mbsim_cli.model.layout import MEASURE_SIZE, STARTS_NEAR, Model, Natural
 from mbsim_cli.model.problem import Options
 
 MOTION_FOR_GRADIENT = 1e-2  # accelerations must be this much more accurate than gradients are asked to be
@@ -30,7 +37,14 @@ PENALTY_RATIO = 1e-5  # of the user's penalty: the constraint term over inertia 
 
 def sizes(model: Model) -> tuple[int, int, int]:
     """Numbers of bodies, coordinates and constraints."""
-    return model.tree.parent.size, model.tree.column_kind.size, model.constraints.measure.size
+    tree = model.tree
+    rigid = tree.rigid.size if isinstance(tree, Natural) else 0
+    return tree.parent.size, tree.column_kind.size, model.constraints.measure.size + rigid
+
+
+def is_natural(model: Model) -> bool:
+    """Whether the model is one in natural coordinates."""
+    return isinstance(model.tree, Natural)
 
 
 def control(options: Options, *, redundant: bool) -> Control:
@@ -95,7 +109,8 @@ def sensitivity(model: Model, p: int, dtype: type) -> Sensitivity:
 
 def grounded(model: Model, theta: np.ndarray) -> Kinematics:
     """Allocate Kinematics with the ground in place, and angles read where they start."""
-    kin, angles = kinematics(model, theta.dtype.type), model.measures.kind == Measure.ANGLE
+    make = natural_kinematics if is_natural(model) else kinematics
+    kin, angles = make(model, theta.dtype.type), model.measures.kind == Measure.ANGLE
     set_ground(theta, kin)
     kin.expected[angles] = theta[model.measures.theta[angles] + STARTS_NEAR].real
     return kin
@@ -117,10 +132,11 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS) -> Work:
     _, n, m = sizes(model)
     dtype = theta.dtype.type
     kin = grounded(model, theta)
-    structure, eq = sparsity(model), equations(model, dtype)
+    natural = is_natural(model)
+    structure, eq = natural_sparsity(model) if natural else sparsity(model), equations(model, dtype)
     return Work(
         kin,
-        composite(model, dtype),
+        natural_forces(model, theta) if natural else composite(model, dtype),
         eq,
         factor(n, m, structure, dtype),
         factor(n, m, structure, dtype)._replace(J=eq.J),
@@ -140,7 +156,8 @@ def sensitivity_work(model: Model, p: int, dtype: type) -> SensitivityWork:
     systems = OfProjections(*(resting(nb, n, m, p, dtype) for _ in range(2)))
     common = columns(n, m, p, dtype)
     projections = OfProjections(*(common._replace(b=system.dG, e=system.dphi) for system in systems))
-    return SensitivityWork(common, twists(model, p, dtype), systems, projections)
+    moved = natural_twists(model, p, dtype) if is_natural(model) else twists(model, p, dtype)
+    return SensitivityWork(common, moved, systems, projections)
 
 
 def padded_directions(theta_rho: np.ndarray, dtype: type) -> np.ndarray:
@@ -156,7 +173,7 @@ def directions(model: Model, dtheta: np.ndarray, dtype: type) -> Directions:
     n, p = model.tree.column_kind.size, dtheta.shape[1]
     return Directions(
         np.ascontiguousarray(dtheta, dtype),
-        touch(model, dtheta),
+        natural_touch(model, dtheta) if is_natural(model) else touch(model, dtheta),
         np.zeros((2, n), dtype),
         zeros((MEASURE_SIZE, p), dtype),
         p - 1 if p > 0 and not dtheta[:, -1].any() else -1,

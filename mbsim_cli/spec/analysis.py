@@ -9,7 +9,7 @@ from mbsim_cli.spec.base import Spec, by_kind, field
 from mbsim_cli.spec.number import AutoNumber, Number
 
 OpenTree = Literal["recursive", "conventional", "partial_recursive"]
-Formulation = Literal["ali3p-rtdyn0", "ali3p-rtdyn1", OpenTree]
+Formulation = Literal["ali3p-rtdyn0", "ali3p-rtdyn1", "ali3p-natural", OpenTree]
 Integrator = Literal["rk4", "dop853", "esdirk"]
 FORMULATIONS, OPEN_TREES, INTEGRATORS = map(get_args, (Formulation, OpenTree, Integrator))
 

@@ -3,7 +3,7 @@
 from mbsim_cli.kernels._jit import entry
 from mbsim_cli.kernels.algebra.whole import copy_to
 from mbsim_cli.kernels.algorithms.forces import measure_and_rate
-from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
+from mbsim_cli.kernels.algorithms.systems import move, place
 from mbsim_cli.kernels.algorithms.turning import follow_angles
 
 
@@ -12,8 +12,8 @@ def follow_rows(model, theta, kin, turns, record):
     """Fill the rows of expected angles, from ``turns`` on; between rows they change by the mean of their rates."""
     for row in range(record.time.size):
         half = 0.5 * (record.time[row] - turns.time[0])
-        position_kinematics(model.tree, theta, record.position[row], True, kin)
-        motion_kinematics(model.tree, theta, record.position[row], record.velocity[row], record.acceleration[row], kin)
+        place(model, theta, record.position[row], True, kin)
+        move(model, theta, record.position[row], record.velocity[row], record.acceleration[row], kin)
         for j in range(turns.measure.size):
             k = turns.measure[j]
             _, rate, _ = measure_and_rate(model, theta, k, kin)

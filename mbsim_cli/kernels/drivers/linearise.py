@@ -16,8 +16,8 @@ from mbsim_cli.kernels.algorithms.newton_matrix import mass_matrix, newton_matri
 from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies, vary_element_forces
 from mbsim_cli.kernels.algorithms.sensor_variation import vary_any_measure
 from mbsim_cli.kernels.algorithms.sensors import measure_of_order
+from mbsim_cli.kernels.algorithms.systems import evaluate
 from mbsim_cli.kernels.algorithms.variation import vary_kinematics
-from mbsim_cli.kernels.integrators.ali3p import evaluate
 
 
 class Linearisation(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 from mbsim_cli.kernels._jit import entry, kernel
 from mbsim_cli.kernels._views import as_column
 from mbsim_cli.kernels.algebra.whole import add_scaled, copy_to
-from mbsim_cli.kernels.algorithms.newton_matrix import composite_inertia, newton_matrix
+from mbsim_cli.kernels.algorithms.systems import compose, tangent
 from mbsim_cli.kernels.algorithms.turning import expect_angles, follow_angles
 from mbsim_cli.kernels.drivers.observe import observe_rows
 from mbsim_cli.kernels.drivers.record import write_instant
@@ -106,10 +106,7 @@ def run(
                 loose, solved, foreseen = False, False, SETTLED
             elif status == Status.OK and varies:
                 # the last correction is far below the accuracy of the gradient: the state evaluated last serves
-                newton_matrix(
-                    model, theta, t, control.h, state.z, state.zd, eq.lines, state.lam, eq.no_eta, kin, comp,
-                    work.tangent.T,
-                )  # fmt: skip
+                tangent(model, theta, t, control.h, state, eq, kin, comp, work.tangent.T)
                 left = size == LEFT and spare
                 if factor_tangent(control.ratio, eq, work.tangent):
                     error = vary_motion(
@@ -133,7 +130,7 @@ def run(
                 _keep(as_column(state.lam), eq.J, work.reach, work.column)
                 _keep(sens.lam, eq.J, work.reach, extra.columns)
             if not varies:  # the tangent has just found those of the same state
-                composite_inertia(model.tree, kin, comp)
+                compose(model, kin, comp)
             status = project(
                 model, theta, t, control, state, kin, comp, eq, work.projection, work.column, work.corrections
             )
@@ -145,8 +142,8 @@ def run(
             )
             if status == Status.OK and varies:
                 projected = vary_projections(
-                    model, theta, t, control, directions, work.corrections, state, sens, kin, eq, work.projection,
-                    extra.projections, extra.twists, extra.resting,
+                    model, theta, t, control, directions, work.corrections, state, sens, kin, comp, eq,
+                    work.projection, extra.projections, extra.twists, extra.resting,
                 )  # fmt: skip
                 error = max(error, projected)
                 if control.redundant:

@@ -11,12 +11,8 @@ import numpy as np
 from mbsim_cli.kernels._jit import inlined, kernel, merged
 from mbsim_cli.kernels.algebra.whole import copy_to
 from mbsim_cli.kernels.algorithms.constrained_solve import factor_penalised, solve_constrained
-from mbsim_cli.kernels.algorithms.constraints import constraint_rates, constraint_speeds, constraints
-from mbsim_cli.kernels.algorithms.forces import clear_wrenches, constraint_forces, element_forces
-from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
-from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.motion_forces import is_tyre
-from mbsim_cli.kernels.algorithms.newton_matrix import mass_matrix, newton_matrix
+from mbsim_cli.kernels.algorithms.systems import evaluate, mass, move, rates, speeds, tangent
 from mbsim_cli.model.codes import Status
 
 
@@ -57,18 +53,6 @@ class Control(NamedTuple):
     projection_ratio: float
     mass_projection: bool  # else identity
     redundant: bool
-
-
-@merged
-def evaluate(model, theta, t, at_center, state, kin, comp, eq):
-    """Kinematics, constraints and residual G, Phi at the state."""
-    position_kinematics(model.tree, theta, state.z, at_center, kin)
-    motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
-    constraints(model, theta, t, state.z, kin, eq.phi, eq.J, eq.lines)
-    clear_wrenches(comp.W, eq.Q)
-    element_forces(model, theta, t, state.z, state.zd, kin, comp.W, eq.Q)
-    constraint_forces(model, theta, state.z, kin, state.lam, eq.lines, comp.W, eq.Q)
-    residual(model.tree, kin, comp, eq.Q, eq.G)
 
 
 @merged
@@ -122,7 +106,7 @@ def newton(model, theta, t, control, scale, contraction, state, kin, comp, eq, f
             return Status.OK, iteration + 1, scale, previous, LEFT
         formed = not fresh
         if formed:
-            newton_matrix(model, theta, t, h, state.z, state.zd, eq.lines, state.lam, eq.no_eta, kin, comp, factor.T)
+            tangent(model, theta, t, h, state, eq, kin, comp, factor.T)
             if not factor_tangent(control.ratio, eq, factor):
                 return Status.SINGULAR, iteration, scale, previous, previous
             fresh = True
@@ -208,26 +192,26 @@ def apply_correction(h, share, state, columns, k):
 def project(model, theta, t, control, state, kin, comp, eq, factor, columns, corrections_out):
     """Mass-orthogonal projection of velocities and accelerations, equations (10), (11).
 
-    Needs ``composite_inertia`` at the state, and ``eq.J`` for ``factor.J``. Leaves in ``kin`` the projected motion and
+    Needs ``systems.compose`` at the state, and ``eq.J`` for ``factor.J``. Leaves in ``kin`` the projected motion and
     in ``factor`` the projection matrix; ``corrections_out`` (2, n) receives z' - z'* and z'' - z''*.
     """
     n, m = state.z.size, state.lam.size
     if control.mass_projection:
-        mass_matrix(model.tree, kin, comp, factor.T)
+        mass(model, theta, kin, comp, factor.T)
     else:
         for i in range(n):
             for j in range(n):
                 factor.T[i, j] = 1.0 if i == j else 0.0
     if not factor_penalised(control.projection_ratio, factor):
         return Status.SINGULAR
-    constraint_speeds(model, theta, t, eq.J, factor.sparsity, state.zd, eq.phi1)
+    speeds(model, theta, t, eq.J, factor.sparsity, state.zd, eq.phi1)
     _project_rate(control, eq.phi1, state.zd, state.sigma, factor, columns, corrections_out[0])
-    motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
-    constraint_rates(model, theta, eq.lines, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
+    move(model, theta, state.z, state.zd, state.zdd, kin)
+    rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
     _project_rate(control, eq.phi2, state.zdd, state.kappa, factor, columns, corrections_out[1])
     for r in range(m):
         eq.phi2[r] = -columns.rest[r, 0]
-    motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
+    move(model, theta, state.z, state.zd, state.zdd, kin)
     return Status.OK
 
 

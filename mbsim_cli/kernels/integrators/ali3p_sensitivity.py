@@ -11,16 +11,16 @@ import numpy as np
 from mbsim_cli.kernels._jit import kernel, merged
 from mbsim_cli.kernels.algebra.whole import add_scaled, scale, scaled
 from mbsim_cli.kernels.algorithms.constrained_solve import solve_change
-from mbsim_cli.kernels.algorithms.constraint_variation import (
-    vary_constraint_forces,
-    vary_constraint_rates,
-    vary_constraints,
-    vary_with_velocity,
-)
 from mbsim_cli.kernels.algorithms.constraints import move_lines
-from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies, vary_element_forces
-from mbsim_cli.kernels.algorithms.resting_variation import Load, vary_resting
-from mbsim_cli.kernels.algorithms.variation import vary_kinematics
+from mbsim_cli.kernels.algorithms.resting_variation import Load
+from mbsim_cli.kernels.algorithms.systems import (
+    vary_at_rest,
+    vary_bodies_of,
+    vary_equations,
+    vary_rates,
+    vary_rates_with_velocity,
+    vary_residual,
+)
 from mbsim_cli.kernels.integrators.ali3p import apply_correction, put_residual, size_of_correction
 
 
@@ -66,14 +66,13 @@ def vary_motion(model, theta, t, control, directions, left, state, sens, kin, co
 
     Where Newton has ``left`` a correction of the motion, that goes as column ``directions.free``.
     """
-    dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
-    vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
-    vary_constraints(model, theta, dtheta, touch, eq.lines, t, state.z, sens.z, kin, tw, columns.e)
+    dtheta, touch = directions.dtheta, directions.touch
+    vary_bodies_of(
+        model, theta, dtheta, touch, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw
+    )  # fmt: skip
+    vary_equations(model, theta, dtheta, touch, eq.lines, t, state.z, sens.z, kin, tw, columns.e)
     scale(4.0 / (control.h * control.h), columns.e)
-    clear_forces(tw, columns.b)
-    vary_constraint_forces(model, theta, dtheta, touch, eq.lines, state.lam, sens.z, kin, tw, columns.b)
-    vary_element_forces(model, theta, dtheta, touch, no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, columns.b)
-    vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, columns.b)
+    vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, columns.b)
     if left:
         put_residual(control.h, eq, columns, directions.free)
     return solve_change(factor, control.ratio, control.gradient_tolerance, sens.zdd, columns)
@@ -104,7 +103,7 @@ def correct_sensitivities(h, columns, sens):
 
 @merged
 def vary_projections(
-    model, theta, t, control, directions, corrections, state, sens, kin, eq, factor, columns, tw, resting
+    model, theta, t, control, directions, corrections, state, sens, kin, comp, eq, factor, columns, tw, resting
 ):
     """Sensitivities of the projected z', z'' and of sigma, kappa; ``corrections`` (2, n) are the motion's.
 
@@ -113,22 +112,25 @@ def vary_projections(
     """
     dtheta, touch = directions.dtheta, directions.touch
     x = corrections if control.mass_projection else directions.still
-    vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
+    vary_bodies_of(
+        model, theta, dtheta, touch, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw
+    )  # fmt: skip
     velocity, acceleration = Load(x[0], state.sigma), Load(x[1], state.kappa)
-    vary_resting(
-        model, theta, dtheta, touch, eq.lines, state.z, sens.z, kin, tw, velocity, acceleration, resting.velocity,
+    vary_at_rest(
+        model, theta, dtheta, touch, eq.lines, state, sens.z, kin, comp, tw, velocity, acceleration, resting.velocity,
         resting.acceleration,
     )  # fmt: skip
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
-    vary_constraint_rates(
-        model, theta, dtheta, touch, eq.lines, eq.line_rates, t, state.z, state.zd, state.zdd, sens.z, sens.zd,
-        sens.zdd, kin, tw, resting.velocity.dphi, resting.acceleration.dphi,
+    vary_rates(
+        model, theta, dtheta, touch, eq, t, state, sens, kin, tw, resting.velocity.dphi, resting.acceleration.dphi
     )  # fmt: skip
     ratio, tolerance = control.projection_ratio, control.gradient_tolerance
     error = solve_change(factor, ratio, tolerance, sens.zd, columns.velocity)
     add_scaled(-1.0, columns.velocity.x, sens.zd)
     scaled(-1.0, columns.velocity.mu, sens.sigma)
-    vary_with_velocity(-1.0, model, eq.lines, eq.line_rates, state.zd, columns.velocity.x, kin, columns.acceleration.e)
+    vary_rates_with_velocity(
+        -1.0, model, theta, eq, state.zd, columns.velocity.x, kin, tw, columns.acceleration.e
+    )  # fmt: skip
     error = max(error, solve_change(factor, ratio, tolerance, sens.zdd, columns.acceleration))
     add_scaled(-1.0, columns.acceleration.x, sens.zdd)
     scaled(-1.0, columns.acceleration.mu, sens.kappa)

@@ -19,7 +19,8 @@ class MultiplierHealth:
 
     def __init__(self, problem: Problem, objectives: Sequence[Any]):
         self._options, self._names, self._objectives = problem.options, problem.names, objectives
-        kinds, equations = problem.model.sensors.kind, problem.model.sensors.index
+        sensors = (problem if problem.system is None else problem.system).model.sensors
+        kinds, equations = sensors.kind, sensors.index
         self._read = {
             name: int(equations[s])
             for s, name in zip(range(len(kinds)), problem.names.sensors, strict=False)

@@ -1,0 +1,300 @@
+"""Bodies in natural coordinates: poses linear in the coordinates, a constant mass matrix, rigidity by dot products.
+
+A body's origin r and the columns R_1, R_2, R_3 of its rotation matrix are linear functions of the coordinates of points
+and vectors. Its twist for rates q' is w = sum R_k x R_k' / 2, v = r' - w x r about the global origin, so that a wrench
+(n, f) acts on r by f and on R_k by (n - r x f) x R_k / 2. Away from rigid bodies elements see the nearest rotation, to
+the second order. Derivation: docs/theory/natural_coordinates.md.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels._jit import inlined, kernel
+from mbsim_cli.kernels.algebra.rot3 import parallel_axis, rotate, row9, symmetric_rotate
+from mbsim_cli.kernels.algebra.spatial import dot6, motion_at, store
+from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, row3, scale3, sub3
+from mbsim_cli.kernels.algebra.whole import clear
+from mbsim_cli.kernels.algorithms.constraints import constraint_rates, constraints
+from mbsim_cli.kernels.algorithms.forces import clear_wrenches, constraint_forces, element_forces
+from mbsim_cli.kernels.elements.laws import law_value
+from mbsim_cli.kernels.elements.measures import is_geometric, wrap_angle
+from mbsim_cli.model.layout import COM, GRAVITY, INERTIA, MASS
+
+POSE = 12  # numbers of r and the columns of R
+
+
+class NaturalKinematics(NamedTuple):
+    """State of all bodies, as ``workspace.Kinematics``, and what it follows from; the last row is the ground."""
+
+    R: np.ndarray  # (nb + 1, 9) rotation matrices, body axes to global axes
+    r: np.ndarray  # (nb + 1, 3) body origins
+    ref: np.ndarray  # (nb + 1, 3) zeros: all vectors are about the global origin
+    V: np.ndarray  # (nb + 1, 6)
+    A: np.ndarray  # (nb + 1, 6) less gravity
+    S: np.ndarray  # (0, 6) no columns of joints
+    S1: np.ndarray  # (0, 6)
+    S2: np.ndarray  # (0, 6)
+    inertia: np.ndarray  # (nb + 1, 10)
+    contacts: np.ndarray  # (nf, 54)
+    expected: np.ndarray  # (nm,)
+    pose: np.ndarray  # (nb, 12) r and the columns of R as the coordinates give them
+    rate: np.ndarray  # (nb, 12)
+    second: np.ndarray  # (nb, 12)
+    twist: np.ndarray  # (entries of Natural.column, 6) twist of a body for a unit rate of a coordinate
+
+
+class NaturalForces(NamedTuple):
+    """Forces on bodies."""
+
+    W: np.ndarray  # (nb + 1, 6) of elements and constraints, about the origin
+    held: np.ndarray  # (nb + 1, 6) of the constraints of a resting system
+    Q: np.ndarray  # (n,) of those on coordinates
+    seeds: tuple  # natural_tangent.Seeds
+
+
+@inlined
+def column_of(array, i, k):
+    """Column k of the rotation matrix in row i of poses; k = -1 is the origin."""
+    return row3(array, i, 3 + 3 * k)
+
+
+@kernel
+def place_bodies(tree, theta, z, kin):
+    """Poses of all bodies, and their twists for unit rates."""
+    for i in range(tree.theta.size):
+        _linear(tree, theta, z, i, 1.0, kin.pose)
+        a, b, c = columns_of(kin.pose, i)
+        _store_rotation(kin, i, _nearest(a, a, b, c), _nearest(b, a, b, c), _nearest(c, a, b, c))
+        kin.r[i, 0], kin.r[i, 1], kin.r[i, 2] = row3(kin.pose, i, 0)
+        o = tree.pose[i]
+        for j in range(tree.first[i], tree.first[i + 1]):
+            o += POSE
+            da, db, dc = columns_in(theta, o)
+            store(kin.twist, j, twist_of(kin.pose, i, load3(theta, o), da, db, dc))
+        _place_inertia(theta, tree.theta[i], i, kin)
+
+
+@inlined
+def _linear(tree, theta, z, i, constant, out):
+    """Row i of out: ``constant`` times what body i is at rest, and its linear map times z."""
+    o = tree.pose[i]
+    for k in range(POSE):
+        out[i, k] = constant * theta[o + k]
+    for j in range(tree.first[i], tree.first[i + 1]):
+        o += POSE
+        x = z[tree.column[j]]
+        for k in range(POSE):
+            out[i, k] += theta[o + k] * x
+
+
+@inlined
+def _nearest(x, a, b, c):
+    """Column of the nearest rotation: R (3 - R^T R) / 2."""
+    pull = axpy3(dot3(a, x), a, axpy3(dot3(b, x), b, scale3(dot3(c, x), c)))
+    return sub3(scale3(1.5, x), scale3(0.5, pull))
+
+
+@inlined
+def _store_rotation(kin, i, a, b, c):
+    for row in range(3):
+        kin.R[i, 3 * row] = a[row]
+        kin.R[i, 3 * row + 1] = b[row]
+        kin.R[i, 3 * row + 2] = c[row]
+
+
+@inlined
+def twist_of(pose, i, dr, da, db, dc):
+    """Twist of body i for the rates of its origin and of the columns of R."""
+    turn = add3(cross3(column_of(pose, i, 0), da), cross3(column_of(pose, i, 1), db))
+    w = scale3(0.5, add3(turn, cross3(column_of(pose, i, 2), dc)))
+    return (w, sub3(dr, cross3(w, row3(pose, i, 0))))
+
+
+@inlined
+def _place_inertia(theta, o, i, kin):
+    """Inertia about the global origin."""
+    R = row9(kin.R, i)
+    c, m = add3(row3(kin.r, i, 0), rotate(R, load3(theta, o + COM))), theta[o + MASS]
+    local, cross_terms = load3(theta, o + INERTIA), load3(theta, o + INERTIA + 3)
+    J = symmetric_rotate(R, (local[0], local[1], local[2], cross_terms[0], cross_terms[1], cross_terms[2]))
+    steiner = parallel_axis(c)
+    kin.inertia[i, 0] = m
+    for k in range(3):
+        kin.inertia[i, 1 + k] = m * c[k]
+    for k in range(6):
+        kin.inertia[i, 4 + k] = J[k] + m * steiner[k]
+
+
+@kernel
+def move_bodies(tree, theta, zd, zdd, kin):
+    """V, A of all bodies. Needs ``place_bodies``."""
+    g = load3(theta, GRAVITY)
+    for i in range(tree.theta.size):
+        _linear(tree, theta, zd, i, 0.0, kin.rate)
+        _linear(tree, theta, zdd, i, 0.0, kin.second)
+        V = _twist_in(kin.pose, kin.rate, i)
+        w, A = V[0], _twist_in(kin.pose, kin.second, i)
+        store(kin.V, i, V)
+        store(kin.A, i, (A[0], sub3(sub3(A[1], cross3(w, row3(kin.rate, i, 0))), g)))
+
+
+@inlined
+def _twist_in(pose, rate, i):
+    return twist_of(
+        pose, i, row3(rate, i, 0), column_of(rate, i, 0), column_of(rate, i, 1), column_of(rate, i, 2)
+    )  # fmt: skip
+
+
+@inlined
+def shaped(theta, o, a, b, c):
+    """Columns of R S: what an equation of rigidity pulls the columns a, b, c of R by."""
+    xx, yy, zz = theta[o], theta[o + 1], theta[o + 2]
+    xy, xz, yz = theta[o + 3], theta[o + 4], theta[o + 5]
+    return (
+        axpy3(xx, a, axpy3(xy, b, scale3(xz, c))),
+        axpy3(xy, a, axpy3(yy, b, scale3(yz, c))),
+        axpy3(xz, a, axpy3(yz, b, scale3(zz, c))),
+    )
+
+
+@inlined
+def columns_of(array, i):
+    """The three columns in row i."""
+    return column_of(array, i, 0), column_of(array, i, 1), column_of(array, i, 2)
+
+
+@inlined
+def columns_in(theta, o):
+    """What a coordinate, whose block of a linear map stands at o, moves the three columns by."""
+    return load3(theta, o + 3), load3(theta, o + 6), load3(theta, o + 9)
+
+
+@inlined
+def paired(x, y):
+    """Sum of the dot products of three vectors each."""
+    return dot3(x[0], y[0]) + dot3(x[1], y[1]) + dot3(x[2], y[2])
+
+
+@kernel
+def natural_constraints(model, theta, t, z, kin, phi_out, jacobian_out, line_out):
+    """Phi (m,), Phi_z (m, n) and the gradient lines of those equations that measures give."""
+    tree = model.tree
+    clear(jacobian_out)
+    constraints(model, theta, t, z, kin, phi_out, jacobian_out, line_out)
+    for i in range(model.constraints.measure.size):
+        k = model.constraints.measure[i]
+        if is_geometric(model.measures.kind[k]):
+            pair, L = model.measures.pair[k], motion_at(line_out, i)
+            _add_row(tree, kin, model.pairs.b[pair], 1.0, L, i, jacobian_out)
+            _add_row(tree, kin, model.pairs.a[pair], -1.0, L, i, jacobian_out)
+    for j in range(tree.defined.size):
+        i, c = tree.defined[j], tree.definition[j]
+        phi_out[i] = wrap_angle(model.measures.kind[model.constraints.measure[i]], phi_out[i] - z[c])
+        jacobian_out[i, c] = -1.0
+    for j in range(tree.rigid.size):
+        i, b, o = model.constraints.measure.size + j, tree.rigid[j], tree.shape[j]
+        columns = columns_of(kin.pose, b)
+        pull = shaped(theta, o, columns[0], columns[1], columns[2])
+        phi_out[i] = 0.5 * (paired(columns, pull) - theta[o] - theta[o + 1] - theta[o + 2])
+        at_column = tree.pose[b]
+        for s in range(tree.first[b], tree.first[b + 1]):
+            at_column += POSE
+            jacobian_out[i, tree.column[s]] = paired(columns_in(theta, at_column), pull)
+
+
+@inlined
+def _add_row(tree, kin, body, sign, L, i, jacobian_out):
+    """Add the power of the line L on the twists of a body; the ground has none."""
+    if body >= 0:
+        for s in range(tree.first[body], tree.first[body + 1]):
+            jacobian_out[i, tree.column[s]] += sign * dot6(motion_at(kin.twist, s), L)
+
+
+@kernel
+def natural_rates(model, theta, lines, t, z, zd, zdd, kin, phi1_out, phi2_out):
+    """Phi' and Phi'' (m,) of the motion in ``kin``."""
+    tree = model.tree
+    constraint_rates(model, theta, lines, t, z, zd, zdd, kin, phi1_out, phi2_out)
+    for j in range(tree.defined.size):
+        phi1_out[tree.defined[j]] -= zd[tree.definition[j]]
+        phi2_out[tree.defined[j]] -= zdd[tree.definition[j]]
+    for j in range(tree.rigid.size):
+        i, b, o = model.constraints.measure.size + j, tree.rigid[j], tree.shape[j]
+        columns, rates = columns_of(kin.pose, b), columns_of(kin.rate, b)
+        pull, pull1 = shaped(theta, o, *columns), shaped(theta, o, *rates)
+        phi1_out[i] = paired(rates, pull)
+        phi2_out[i] = paired(columns_of(kin.second, b), pull) + paired(rates, pull1)
+
+
+@kernel
+def natural_forces(model, theta, t, z, zd, multiplier, lines, kin, W_out, Q_out):
+    """Forces of elements and constraints on the bodies W (nb + 1, 6) and the coordinates Q (n,), but for rigidity."""
+    clear_wrenches(W_out, Q_out)
+    element_forces(model, theta, t, z, zd, kin, W_out, Q_out)
+    hold(model, theta, z, multiplier, lines, kin, W_out, Q_out)
+
+
+@kernel
+def hold(model, theta, z, multiplier, lines, kin, W_out, Q_out):
+    """Add -Phi_z^T multiplier, but for rigidity."""
+    constraint_forces(model, theta, z, kin, multiplier, lines, W_out, Q_out)
+    for j in range(model.tree.defined.size):
+        Q_out[model.tree.definition[j]] += multiplier[model.tree.defined[j]]
+
+
+@inlined
+def pushed(pose, i, W):
+    """Forces on the columns of R that a wrench exerts on body i."""
+    n, f = W
+    half = scale3(0.5, sub3(n, cross3(row3(pose, i, 0), f)))
+    return cross3(half, column_of(pose, i, 0)), cross3(half, column_of(pose, i, 1)), cross3(half, column_of(pose, i, 2))
+
+
+@kernel
+def natural_residual(model, theta, zdd, multiplier, kin, W, Q, G_out):
+    """G (n,) = M z'' - weight - Q - work of W + that of rigidity."""
+    tree = model.tree
+    weight, entry = tree.weight[0], tree.mass[0]
+    for c in range(G_out.size):
+        total = -theta[weight + c] - Q[c]
+        for s in range(tree.mass_first[c], tree.mass_first[c + 1]):
+            total += theta[entry + s] * zdd[tree.mass_column[s]]
+        G_out[c] = total
+    for i in range(tree.theta.size):
+        wrench = motion_at(W, i)
+        push, f, o = pushed(kin.pose, i, wrench), wrench[1], tree.pose[i]
+        for s in range(tree.first[i], tree.first[i + 1]):
+            o += POSE
+            G_out[tree.column[s]] -= dot3(load3(theta, o), f) + paired(columns_in(theta, o), push)
+    for j in range(tree.rigid.size):
+        b = tree.rigid[j]
+        pull, o = shaped(theta, tree.shape[j], *columns_of(kin.pose, b)), tree.pose[b]
+        for s in range(tree.first[b], tree.first[b + 1]):
+            o += POSE
+            work = paired(columns_in(theta, o), pull)
+            G_out[tree.column[s]] += multiplier[model.constraints.measure.size + j] * work
+
+
+@kernel
+def natural_mass(tree, theta, M_out):
+    """M (n, n), constant."""
+    clear(M_out)
+    entry = tree.mass[0]
+    for c in range(tree.mass_first.size - 1):
+        for s in range(tree.mass_first[c], tree.mass_first[c + 1]):
+            M_out[c, tree.mass_column[s]] = theta[entry + s]
+
+
+@kernel
+def natural_speeds(model, theta, t, J, sparsity, zd, phi1_out):
+    """Phi' (m,) = J zd - law' of any velocities."""
+    for i in range(phi1_out.size):
+        speed = 0.0 * zd[0]
+        if i < model.constraints.law.size:
+            _, law1, _ = law_value(model.laws, theta, model.constraints.law[i], t)
+            speed -= law1
+        for s in range(sparsity.row_first[i], sparsity.row_first[i + 1]):
+            c = sparsity.row_column[s]
+            speed += J[i, c] * zd[c]
+        phi1_out[i] = speed

@@ -1,0 +1,310 @@
+"""Variations of a system in natural coordinates in p directions.
+
+What varies of a body is its pose, linear in the coordinates, with two time derivatives; the twists N, N', N'' that
+elements and sensors stand on follow from dV = N' + N x V and dA = N'' + N' x V + N x A. The numbers of the linear maps
+vary with theta. Derivation: docs/theory/natural_coordinates.md.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels._jit import inlined, kernel
+from mbsim_cli.kernels._simd import add_to, at, block, put, width
+from mbsim_cli.kernels.algebra.spatial import (
+    add6,
+    cross_force,
+    cross_motion,
+    dot6,
+    motion_at,
+    motion_at2,
+    six_at,
+    store2,
+    sub6,
+)
+from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, load3_of, row3, scale3, sub3
+from mbsim_cli.kernels.algorithms.bodies import between2
+from mbsim_cli.kernels.algorithms.constraint_variation import (
+    vary_constraint_forces,
+    vary_constraint_rates,
+    vary_constraints,
+    vary_with_velocity,
+)
+from mbsim_cli.kernels.algorithms.natural import POSE, columns_in, columns_of, paired, shaped
+from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_element_forces
+from mbsim_cli.kernels.algorithms.variation import vary_ground
+from mbsim_cli.kernels.elements.measures import is_geometric
+from mbsim_cli.model.layout import GRAVITY
+
+
+class NaturalTwists(NamedTuple):
+    """Variations of all bodies in p directions, as ``workspace.Twists``, and what they follow from."""
+
+    N: np.ndarray  # (nb + 1, 6, p)
+    N1: np.ndarray  # (nb + 1, 6, p)
+    N2: np.ndarray  # (nb + 1, 6, p)
+    F: np.ndarray  # (nb + 1, 6, p) variation of the forces on a body
+    pose: np.ndarray  # (nb, 12, p)
+    rate: np.ndarray  # (nb, 12, p)
+    second: np.ndarray  # (nb, 12, p)
+
+
+@inlined
+def _triple(array, i, offset, k):
+    return (at(array, i, offset, k), at(array, i, offset + 1, k), at(array, i, offset + 2, k))
+
+
+@inlined
+def _columns2(array, i, k):
+    return _triple(array, i, 3, k), _triple(array, i, 6, k), _triple(array, i, 9, k)
+
+
+@kernel
+def vary_natural(tree, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw):
+    """Fill ``tw`` for directions dtheta (len(theta), p), dz, dzd, dzdd (n, p)."""
+    vary_ground(tree, dtheta, tw)
+    for i in range(tree.theta.size):
+        for g in range(0, dz.shape[1], width(dz)):
+            k = block(dz, g)
+            _vary_linear(tree, theta, dtheta, touch.geometry[i, g], i, k, 1.0, z, dz, tw.pose)
+            _vary_linear(tree, theta, dtheta, touch.geometry[i, g], i, k, 0.0, zd, dzd, tw.rate)
+            _vary_linear(tree, theta, dtheta, touch.geometry[i, g], i, k, 0.0, zdd, dzdd, tw.second)
+            _vary_motion(dtheta, i, k, kin, tw)
+
+
+@inlined
+def _vary_linear(tree, theta, dtheta, touched, i, k, constant, z, dz, out):
+    o = tree.pose[i]
+    for c in range(POSE):
+        total = 0.0 * at(dz, 0, k)
+        for j in range(tree.first[i], tree.first[i + 1]):
+            total += theta[o + POSE * (j - tree.first[i] + 1) + c] * at(dz, tree.column[j], k)
+        put(out, i, c, k, total)
+    if touched:
+        for c in range(POSE):
+            total = constant * at(dtheta, o + c, k)
+            for j in range(tree.first[i], tree.first[i + 1]):
+                total += z[tree.column[j]] * at(dtheta, o + POSE * (j - tree.first[i] + 1) + c, k)
+            add_to(out, i, c, k, total)
+
+
+@inlined
+def _half_turn(x, y):
+    """Sum of x_k x y_k / 2."""
+    return scale3(0.5, add3(add3(cross3(x[0], y[0]), cross3(x[1], y[1])), cross3(x[2], y[2])))
+
+
+@inlined
+def _vary_motion(dtheta, i, k, kin, tw):
+    """N, N', N'' of body i."""
+    R, R1, R2 = columns_of(kin.pose, i), columns_of(kin.rate, i), columns_of(kin.second, i)
+    dR, dR1, dR2 = _columns2(tw.pose, i, k), _columns2(tw.rate, i, k), _columns2(tw.second, i, k)
+    r, r1 = row3(kin.pose, i, 0), row3(kin.rate, i, 0)
+    dr, dr1, dr2 = _triple(tw.pose, i, 0, k), _triple(tw.rate, i, 0, k), _triple(tw.second, i, 0, k)
+    V, A = motion_at(kin.V, i), motion_at(kin.A, i)
+    turn = _half_turn(R, dR)
+    N = (turn, sub3(dr, cross3(turn, r)))
+    dw = add3(_half_turn(dR, R1), _half_turn(R, dR1))
+    dV = (dw, sub3(sub3(dr1, cross3(dw, r)), cross3(V[0], dr)))
+    N1 = sub6(dV, cross_motion(N, V))
+    da = add3(_half_turn(dR, R2), _half_turn(R, dR2))
+    lin = sub3(sub3(dr2, cross3(da, r)), cross3(A[0], dr))
+    lin = sub3(sub3(lin, cross3(dw, r1)), cross3(V[0], dr1))
+    dA = (da, sub3(lin, load3_of(dtheta, GRAVITY, k)))
+    store2(tw.N, i, k, N)
+    store2(tw.N1, i, k, N1)
+    store2(tw.N2, i, k, sub6(dA, add6(cross_motion(N1, V), cross_motion(N, A))))
+
+
+@inlined
+def _shaped_of(dtheta, o, k, x):
+    """Columns of X dS."""
+    a, b, c = x
+    xx, yy, zz = at(dtheta, o, k), at(dtheta, o + 1, k), at(dtheta, o + 2, k)
+    xy, xz, yz = at(dtheta, o + 3, k), at(dtheta, o + 4, k), at(dtheta, o + 5, k)
+    return (
+        axpy3(xx, a, axpy3(xy, b, scale3(xz, c))),
+        axpy3(xy, a, axpy3(yy, b, scale3(yz, c))),
+        axpy3(xz, a, axpy3(yz, b, scale3(zz, c))),
+    )
+
+
+@kernel
+def vary_natural_constraints(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out):
+    """Variation of Phi, out (m, p); needs ``vary_natural``."""
+    tree = model.tree
+    vary_constraints(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out)
+    _define(tree, dz, out)
+    for j in range(tree.rigid.size):
+        i, b, o = model.constraints.measure.size + j, tree.rigid[j], tree.shape[j]
+        R = columns_of(kin.pose, b)
+        pull = shaped(theta, o, *R)
+        for g in range(0, dz.shape[1], width(dz)):
+            k = block(dz, g)
+            change = paired(_columns2(tw.pose, b, k), pull)
+            if touch.geometry[b, g]:
+                own = at(dtheta, o, k) + at(dtheta, o + 1, k) + at(dtheta, o + 2, k)
+                change += 0.5 * (paired(R, _shaped_of(dtheta, o, k, R)) - own)
+            put(out, i, k, change)
+
+
+@inlined
+def _define(tree, dz, out):
+    """What the coordinates vary that measures define."""
+    for j in range(tree.defined.size):
+        for g in range(0, dz.shape[1], width(dz)):
+            k = block(dz, g)
+            add_to(out, tree.defined[j], k, -at(dz, tree.definition[j], k))
+
+
+@kernel
+def vary_natural_rates(
+    model, theta, dtheta, touch, lines, rates, t, z, zd, zdd, dz, dzd, dzdd, kin, tw, first_out, second_out
+):
+    """Variations of Phi' and Phi'' (m, p); needs ``vary_natural`` and ``move_lines``."""
+    tree = model.tree
+    vary_constraint_rates(
+        model, theta, dtheta, touch, lines, rates, t, z, zd, zdd, dz, dzd, dzdd, kin, tw, first_out, second_out
+    )  # fmt: skip
+    _define(tree, dzd, first_out)
+    _define(tree, dzdd, second_out)
+    for j in range(tree.rigid.size):
+        i, b, o = model.constraints.measure.size + j, tree.rigid[j], tree.shape[j]
+        R, R1, R2 = columns_of(kin.pose, b), columns_of(kin.rate, b), columns_of(kin.second, b)
+        pull, pull1, pull2 = shaped(theta, o, *R), shaped(theta, o, *R1), shaped(theta, o, *R2)
+        for g in range(0, dz.shape[1], width(dz)):
+            k = block(dz, g)
+            dR, dR1 = _columns2(tw.pose, b, k), _columns2(tw.rate, b, k)
+            first = paired(dR1, pull) + paired(dR, pull1)
+            second = paired(_columns2(tw.second, b, k), pull) + paired(dR, pull2) + 2.0 * paired(dR1, pull1)
+            if touch.geometry[b, g]:
+                first += paired(R1, _shaped_of(dtheta, o, k, R))
+                second += paired(R2, _shaped_of(dtheta, o, k, R)) + paired(R1, _shaped_of(dtheta, o, k, R1))
+            put(first_out, i, k, first)
+            put(second_out, i, k, second)
+
+
+@kernel
+def vary_natural_with_velocity(factor, model, theta, lines, rates, zd, dzd, kin, tw, second_out):
+    """Add ``factor`` times its variation with velocities dzd alone to Phi'' (m, p); ``tw`` is used up."""
+    tree = model.tree
+    vary_with_velocity(factor, model, lines, rates, zd, dzd, kin, second_out)
+    for i in range(tree.theta.size):
+        V = motion_at(kin.V, i)
+        R, r, r1 = columns_of(kin.pose, i), row3(kin.pose, i, 0), row3(kin.rate, i, 0)
+        for g in range(0, dzd.shape[1], width(dzd)):
+            k = block(dzd, g)
+            for c in range(POSE):
+                total = 0.0 * at(dzd, 0, k)
+                for j in range(tree.first[i], tree.first[i + 1]):
+                    total += theta[tree.pose[i] + POSE * (j - tree.first[i] + 1) + c] * at(dzd, tree.column[j], k)
+                put(tw.rate, i, c, k, total)
+            dr1, dw = _triple(tw.rate, i, 0, k), _half_turn(R, _columns2(tw.rate, i, k))
+            N1 = (dw, sub3(dr1, cross3(dw, r)))
+            dA = (scale3(0.0, dw), scale3(-1.0, add3(cross3(dw, r1), cross3(V[0], dr1))))
+            store2(tw.N1, i, k, N1)
+            store2(tw.N2, i, k, sub6(dA, cross_motion(N1, V)))
+    for g in range(0, dzd.shape[1], width(dzd)):
+        k = block(dzd, g)
+        for c in range(6):
+            put(tw.N1, tree.theta.size, c, k, 0.0)
+            put(tw.N2, tree.theta.size, c, k, 0.0)
+        for i in range(model.constraints.measure.size):
+            m = model.constraints.measure[i]
+            if is_geometric(model.measures.kind[m]):
+                pair = model.measures.pair[m]
+                a, b = model.pairs.a[pair], model.pairs.b[pair]
+                N1, N2 = between2(tw.N1, kin, a, b, k), between2(tw.N2, kin, a, b, k)
+                change = dot6(N2, motion_at(lines, i)) + 2.0 * dot6(N1, six_at(rates, i, 0))
+                add_to(second_out, i, k, factor * change)
+        for j in range(tree.rigid.size):
+            b = tree.rigid[j]
+            pull1 = shaped(theta, tree.shape[j], *columns_of(kin.rate, b))
+            change = 2.0 * factor * paired(_columns2(tw.rate, b, k), pull1)
+            add_to(second_out, model.constraints.measure.size + j, k, change)
+
+
+@kernel
+def vary_natural_forces(model, theta, dtheta, touch, no_eta, t, z, zd, multiplier, lines, dz, dzd, kin, tw, dG_out):
+    """dG (n, p): what forces of elements and constraints vary on coordinates, and ``tw.F`` on bodies as they see it."""
+    clear_forces(tw, dG_out)
+    vary_constraint_forces(model, theta, dtheta, touch, lines, multiplier, dz, kin, tw, dG_out)
+    vary_element_forces(model, theta, dtheta, touch, no_eta, t, z, zd, dz, dzd, kin, tw, dG_out)
+
+
+@kernel
+def vary_natural_work(model, theta, dtheta, touch, multiplier, x, W, kin, tw, dG_out):
+    """Add to dG (n, p) the variation of M x + Phi_z^T multiplier - work of W, at fixed x and multiplier.
+
+    The wrenches -W (nb + 1, 6) vary by ``tw.F``, as the bodies see it.
+    """
+    tree = model.tree
+    entry, first_rigid = tree.mass[0], 0
+    for g in range(0, dG_out.shape[1], width(dG_out)):
+        k = block(dG_out, g)
+        for c in range(dG_out.shape[0]):
+            total = 0.0 * at(dtheta, 0, k)
+            for s in range(tree.mass_first[c], tree.mass_first[c + 1]):
+                total += x[tree.mass_column[s]] * at(dtheta, entry + s, k)
+            add_to(dG_out, c, k, total)
+    for i in range(tree.theta.size):
+        n, f = motion_at(W, i)
+        R, r = columns_of(kin.pose, i), row3(kin.pose, i, 0)
+        half = scale3(0.5, sub3(n, cross3(r, f)))
+        last_rigid = first_rigid
+        while last_rigid < tree.rigid.size and tree.rigid[last_rigid] == i:
+            last_rigid += 1
+        for g in range(0, dG_out.shape[1], width(dG_out)):
+            k = block(dG_out, g)
+            dR, dr = _columns2(tw.pose, i, k), _triple(tw.pose, i, 0, k)
+            dn, df = sub6(cross_force(motion_at2(tw.N, i, k), (n, f)), motion_at2(tw.F, i, k))
+            d_half = scale3(0.5, sub3(dn, add3(cross3(dr, f), cross3(r, df))))
+            ea = scale3(-1.0, add3(cross3(d_half, R[0]), cross3(half, dR[0])))
+            eb = scale3(-1.0, add3(cross3(d_half, R[1]), cross3(half, dR[1])))
+            ec = scale3(-1.0, add3(cross3(d_half, R[2]), cross3(half, dR[2])))
+            for j in range(first_rigid, last_rigid):
+                lam, o = multiplier[model.constraints.measure.size + j], tree.shape[j]
+                pull = shaped(theta, o, *dR)
+                ea, eb, ec = axpy3(lam, pull[0], ea), axpy3(lam, pull[1], eb), axpy3(lam, pull[2], ec)
+                if touch.geometry[i, g]:
+                    own = _shaped_of(dtheta, o, k, R)
+                    ea, eb, ec = axpy3(lam, own[0], ea), axpy3(lam, own[1], eb), axpy3(lam, own[2], ec)
+            o = tree.pose[i]
+            for s in range(tree.first[i], tree.first[i + 1]):
+                o += POSE
+                power = paired(columns_in(theta, o), (ea, eb, ec))
+                add_to(dG_out, tree.column[s], k, power - dot3(load3(theta, o), df))
+        _by_linear_maps(model, theta, dtheta, touch, multiplier, i, first_rigid, last_rigid, half, f, R, dG_out)
+        first_rigid = last_rigid
+
+
+@inlined
+def _by_linear_maps(model, theta, dtheta, touch, multiplier, i, first_rigid, last_rigid, half, f, R, dG_out):
+    """Add the work of the forces on body i on the variations of its linear map."""
+    tree = model.tree
+    ea, eb, ec = cross3(R[0], half), cross3(R[1], half), cross3(R[2], half)
+    for j in range(first_rigid, last_rigid):
+        lam = multiplier[model.constraints.measure.size + j]
+        pull = shaped(theta, tree.shape[j], *R)
+        ea, eb, ec = axpy3(lam, pull[0], ea), axpy3(lam, pull[1], eb), axpy3(lam, pull[2], ec)
+    for g in range(0, dG_out.shape[1], width(dG_out)):
+        if touch.geometry[i, g]:
+            k, o = block(dG_out, g), tree.pose[i]
+            for s in range(tree.first[i], tree.first[i + 1]):
+                o += POSE
+                own = (load3_of(dtheta, o + 3, k), load3_of(dtheta, o + 6, k), load3_of(dtheta, o + 9, k))
+                power = paired(own, (ea, eb, ec)) - dot3(load3_of(dtheta, o, k), f)
+                add_to(dG_out, tree.column[s], k, power)
+
+
+@kernel
+def vary_natural_inertia(tree, theta, dtheta, dzdd, dG_out):
+    """Add M dz'' less the variation of the weight."""
+    entry, weight = tree.mass[0], tree.weight[0]
+    for g in range(0, dG_out.shape[1], width(dG_out)):
+        k = block(dG_out, g)
+        for c in range(dG_out.shape[0]):
+            total = -at(dtheta, weight + c, k)
+            for s in range(tree.mass_first[c], tree.mass_first[c + 1]):
+                total += theta[entry + s] * at(dzdd, tree.mass_column[s], k)
+            add_to(dG_out, c, k, total)

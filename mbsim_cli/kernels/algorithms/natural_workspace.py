@@ -1,0 +1,128 @@
+"""Work arrays of a system in natural coordinates, in the places of those of ``workspace``."""
+
+import numpy as np
+
+from mbsim_cli.kernels._simd import padded, zeros
+from mbsim_cli.kernels.algorithms.natural import POSE, NaturalForces, NaturalKinematics
+from mbsim_cli.kernels.algorithms.natural_tangent import Seeds
+from mbsim_cli.kernels.algorithms.natural_variation import NaturalTwists
+from mbsim_cli.kernels.algorithms.sparsity import structure_of
+from mbsim_cli.kernels.algorithms.workspace import Touch, touch
+from mbsim_cli.kernels.elements.tyre import CONTACT_SIZE
+from mbsim_cli.model.layout import GROUND, MEASURE_SIZE, NONE
+
+NOTHING = np.zeros(0, np.int64)
+
+
+def natural_kinematics(model, dtype=np.float64):
+    """Allocate NaturalKinematics."""
+    nb = model.tree.theta.size
+    body = [np.zeros((nb + 1, k), dtype) for k in (9, 3, 3, 6, 6)]
+    columns = [np.zeros((0, 6), dtype) for _ in range(3)]
+    contacts = np.zeros((model.forces.kind.size, CONTACT_SIZE), dtype)
+    poses = [np.zeros((nb, POSE), dtype) for _ in range(3)]
+    expected, twist = np.zeros(model.measures.kind.size), np.zeros((model.tree.column.size, 6), dtype)
+    return NaturalKinematics(*body, *columns, np.zeros((nb + 1, 10), dtype), contacts, expected, *poses, twist)
+
+
+def natural_forces(model, theta):
+    """Allocate NaturalForces, with the seeds of the tangent."""
+    nb, n, dtype = model.tree.theta.size, model.tree.column_kind.size, theta.dtype.type
+    bodies = [np.zeros((nb + 1, 6), dtype) for _ in range(2)]
+    return NaturalForces(*bodies, np.zeros(n, dtype), _seeds(model, len(theta), dtype))
+
+
+def natural_twists(model, p, dtype=np.float64):
+    """Allocate NaturalTwists."""
+    nb = model.tree.theta.size
+    return NaturalTwists(
+        *(zeros((nb + 1, 6, p), dtype) for _ in range(4)), *(zeros((nb, POSE, p), dtype) for _ in range(3))
+    )
+
+
+def natural_touch(model, dtheta):
+    """Blocks that directions vary; of a body its linear map and its equations of rigidity stand for the geometry."""
+    tree, found = model.tree, touch(model, dtheta)
+    varies = [slice(o, o + POSE * (1 + b - a)) for o, a, b in zip(tree.pose, tree.first, tree.first[1:], strict=False)]
+    geometry = np.array([_blocks(dtheta[part]) for part in varies], bool).reshape(found.geometry.shape)
+    for body, o in zip(tree.rigid, tree.shape, strict=True):
+        geometry[body] |= _blocks(dtheta[o : o + 6])
+    return found._replace(geometry=geometry)
+
+
+def _blocks(dtheta):
+    """Directions (p,) that numbers vary in, answered for eight at a time."""
+    varies = (dtheta != 0.0).any(axis=0)
+    return np.repeat(varies.reshape(-1, 8).any(axis=1), 8)
+
+
+def natural_sparsity(model):
+    """Structure of T + J^T alpha J and of J, eliminated from the last coordinate down."""
+    n, rows = model.tree.column_kind.size, _rows(model)
+    meets = np.zeros((n, n), bool)
+    for columns in (*_groups(model), *rows):
+        meets[np.ix_(columns, columns)] = True
+    neighbours = [NOTHING] * n
+    for k in range(n - 1, -1, -1):
+        neighbours[k] = np.flatnonzero(meets[k, :k])
+        meets[np.ix_(neighbours[k], neighbours[k])] = True
+    return structure_of(neighbours, rows)
+
+
+def _of_body(model, i):
+    return NOTHING if i == GROUND else model.tree.column[model.tree.first[i] : model.tree.first[i + 1]]
+
+
+def _of_pair(model, pair):
+    return np.union1d(_of_body(model, model.pairs.a[pair]), _of_body(model, model.pairs.b[pair])).astype(np.int64)
+
+
+def _of_measure(model, k):
+    measures = model.measures
+    if measures.pair[k] != NONE:
+        return _of_pair(model, measures.pair[k])
+    return measures.coordinate[measures.first[k] : measures.first[k + 1]]
+
+
+def _groups(model):
+    """Sets of coordinates that meet each other in the tangent."""
+    for i in range(model.tree.theta.size):
+        yield _of_body(model, i)
+    for k in model.constraints.measure:
+        yield _of_measure(model, k)
+    for k, pair in zip(model.forces.measure, model.forces.pair, strict=True):
+        yield _of_measure(model, k) if k != NONE else _of_pair(model, pair)
+
+
+def _rows(model):
+    """Coordinates of every equation."""
+    found = [_of_measure(model, k) for k in model.constraints.measure]
+    for row, c in zip(model.tree.defined, model.tree.definition, strict=True):
+        found[row] = np.append(found[row], c)
+    return found + [_of_body(model, b) for b in model.tree.rigid]
+
+
+def _seeds(model, size, dtype):
+    n = model.tree.column_kind.size
+    meets = np.eye(n, dtype=bool)
+    for columns in _groups(model):
+        meets[np.ix_(columns, columns)] = True
+    close = meets @ meets  # coordinates that a row reads both of
+    taken = np.full(n, -1)
+    for c in np.argsort(-close.sum(axis=1), kind="stable"):
+        used = set(taken[close[c]].tolist())
+        taken[c] = next(number for number in range(n) if number not in used)
+    s = padded(int(taken.max()) + 1)
+    first = np.concatenate([[0], np.cumsum(meets.sum(axis=1))])
+    directions = (zeros((n, s), dtype) for _ in range(3))
+    dtheta = zeros((size, s), dtype)
+    nothing = Touch(*(np.zeros((count, s), bool) for count in _counts(model)))
+    return Seeds(
+        taken, first, np.nonzero(meets)[1].astype(np.int64), *directions, dtheta, zeros((MEASURE_SIZE, s), dtype),
+        nothing, natural_twists(model, s, dtype), zeros((n, s), dtype),
+    )  # fmt: skip
+
+
+def _counts(model):
+    bodies = model.tree.theta.size
+    return bodies, bodies, model.measures.kind.size, model.forces.kind.size

@@ -1,0 +1,105 @@
+"""The system in natural coordinates: points and vectors that bodies share."""
+
+from mbsim_cli.kernels.algorithms.constraint_variation import vary_constraint_forces
+from mbsim_cli.kernels.algorithms.forces import clear_wrenches
+from mbsim_cli.kernels.algorithms.natural import (
+    hold,
+    move_bodies,
+    natural_constraints,
+    natural_forces,
+    natural_mass,
+    natural_rates,
+    natural_residual,
+    natural_speeds,
+    place_bodies,
+)
+from mbsim_cli.kernels.algorithms.natural_tangent import natural_tangent
+from mbsim_cli.kernels.algorithms.natural_variation import (
+    vary_natural,
+    vary_natural_constraints,
+    vary_natural_forces,
+    vary_natural_inertia,
+    vary_natural_rates,
+    vary_natural_with_velocity,
+    vary_natural_work,
+)
+from mbsim_cli.kernels.algorithms.residual_variation import clear_forces
+
+
+def place(model, theta, z, at_center, kin):
+    """See ``systems``; so for all functions here."""
+    place_bodies(model.tree, theta, z, kin)
+
+
+def move(model, theta, z, zd, zdd, kin):
+    move_bodies(model.tree, theta, zd, zdd, kin)
+
+
+def evaluate(model, theta, t, at_center, state, kin, comp, eq):
+    place_bodies(model.tree, theta, state.z, kin)
+    move_bodies(model.tree, theta, state.zd, state.zdd, kin)
+    natural_constraints(model, theta, t, state.z, kin, eq.phi, eq.J, eq.lines)
+    natural_forces(model, theta, t, state.z, state.zd, state.lam, eq.lines, kin, comp.W, eq.Q)
+    natural_residual(model, theta, state.zdd, state.lam, kin, comp.W, eq.Q, eq.G)
+
+
+def tangent(model, theta, t, h, state, eq, kin, comp, T_out):
+    natural_tangent(model, theta, t, 0.5 * h, 0.25 * h * h, state, eq.lines, kin, comp.W, comp.seeds, T_out)
+
+
+def compose(model, kin, comp):
+    pass
+
+
+def mass(model, theta, kin, comp, M_out):
+    natural_mass(model.tree, theta, M_out)
+
+
+def speeds(model, theta, t, J, sparsity, zd, phi1_out):
+    natural_speeds(model, theta, t, J, sparsity, zd, phi1_out)
+
+
+def rates(model, theta, lines, t, state, kin, phi1_out, phi2_out):
+    natural_rates(model, theta, lines, t, state.z, state.zd, state.zdd, kin, phi1_out, phi2_out)
+
+
+def vary_bodies_of(model, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw):
+    vary_natural(model.tree, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw)
+
+
+def vary_equations(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out):
+    vary_natural_constraints(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out)
+
+
+def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, dG_out):
+    dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
+    vary_natural_forces(
+        model, theta, dtheta, touch, no_eta, t, state.z, state.zd, state.lam, eq.lines, sens.z, sens.zd, kin, tw,
+        dG_out,
+    )  # fmt: skip
+    vary_natural_work(model, theta, dtheta, touch, state.lam, state.zdd, comp.W, kin, tw, dG_out)
+    vary_natural_inertia(model.tree, theta, dtheta, sens.zdd, dG_out)
+
+
+def vary_at_rest(model, theta, dtheta, touch, lines, state, dz, kin, comp, tw, load, other_load, rest, other):
+    clear_forces(tw, rest.dG)
+    clear_wrenches(comp.held, comp.Q)
+    hold(model, theta, state.z, load.multiplier, lines, kin, comp.held, comp.Q)
+    vary_constraint_forces(model, theta, dtheta, touch, lines, load.multiplier, dz, kin, tw, rest.dG)
+    vary_natural_work(model, theta, dtheta, touch, load.multiplier, load.x, comp.held, kin, tw, rest.dG)
+    clear_forces(tw, other.dG)
+    clear_wrenches(comp.held, comp.Q)
+    hold(model, theta, state.z, other_load.multiplier, lines, kin, comp.held, comp.Q)
+    vary_constraint_forces(model, theta, dtheta, touch, lines, other_load.multiplier, dz, kin, tw, other.dG)
+    vary_natural_work(model, theta, dtheta, touch, other_load.multiplier, other_load.x, comp.held, kin, tw, other.dG)
+
+
+def vary_rates(model, theta, dtheta, touch, eq, t, state, sens, kin, tw, first_out, second_out):
+    vary_natural_rates(
+        model, theta, dtheta, touch, eq.lines, eq.line_rates, t, state.z, state.zd, state.zdd, sens.z, sens.zd,
+        sens.zdd, kin, tw, first_out, second_out,
+    )  # fmt: skip
+
+
+def vary_rates_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_out):
+    vary_natural_with_velocity(factor, model, theta, eq.lines, eq.line_rates, zd, dzd, kin, tw, second_out)

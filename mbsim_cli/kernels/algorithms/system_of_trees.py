@@ -1,0 +1,86 @@
+"""The semi-recursive system: coordinates of the joints of a spanning tree."""
+
+from mbsim_cli.kernels.algorithms.constraint_variation import (
+    vary_constraint_forces,
+    vary_constraint_rates,
+    vary_constraints,
+    vary_with_velocity,
+)
+from mbsim_cli.kernels.algorithms.constraints import constraint_rates, constraint_speeds, constraints
+from mbsim_cli.kernels.algorithms.forces import clear_wrenches, constraint_forces, element_forces
+from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
+from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
+from mbsim_cli.kernels.algorithms.newton_matrix import composite_inertia, mass_matrix, newton_matrix
+from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies, vary_element_forces
+from mbsim_cli.kernels.algorithms.resting_variation import vary_resting
+from mbsim_cli.kernels.algorithms.variation import vary_kinematics
+
+
+def place(model, theta, z, at_center, kin):
+    """See ``systems``; so for all functions here."""
+    position_kinematics(model.tree, theta, z, at_center, kin)
+
+
+def move(model, theta, z, zd, zdd, kin):
+    motion_kinematics(model.tree, theta, z, zd, zdd, kin)
+
+
+def evaluate(model, theta, t, at_center, state, kin, comp, eq):
+    position_kinematics(model.tree, theta, state.z, at_center, kin)
+    motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
+    constraints(model, theta, t, state.z, kin, eq.phi, eq.J, eq.lines)
+    clear_wrenches(comp.W, eq.Q)
+    element_forces(model, theta, t, state.z, state.zd, kin, comp.W, eq.Q)
+    constraint_forces(model, theta, state.z, kin, state.lam, eq.lines, comp.W, eq.Q)
+    residual(model.tree, kin, comp, eq.Q, eq.G)
+
+
+def tangent(model, theta, t, h, state, eq, kin, comp, T_out):
+    newton_matrix(model, theta, t, h, state.z, state.zd, eq.lines, state.lam, eq.no_eta, kin, comp, T_out)
+
+
+def compose(model, kin, comp):
+    composite_inertia(model.tree, kin, comp)
+
+
+def mass(model, theta, kin, comp, M_out):
+    mass_matrix(model.tree, kin, comp, M_out)
+
+
+def speeds(model, theta, t, J, sparsity, zd, phi1_out):
+    constraint_speeds(model, theta, t, J, sparsity, zd, phi1_out)
+
+
+def rates(model, theta, lines, t, state, kin, phi1_out, phi2_out):
+    constraint_rates(model, theta, lines, t, state.z, state.zd, state.zdd, kin, phi1_out, phi2_out)
+
+
+def vary_bodies_of(model, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw):
+    vary_kinematics(model.tree, theta, dtheta, touch, kin, dz, dzd, dzdd, tw)
+
+
+def vary_equations(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out):
+    vary_constraints(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out)
+
+
+def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, dG_out):
+    dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
+    clear_forces(tw, dG_out)
+    vary_constraint_forces(model, theta, dtheta, touch, eq.lines, state.lam, sens.z, kin, tw, dG_out)
+    vary_element_forces(model, theta, dtheta, touch, no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, dG_out)
+    vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, dG_out)
+
+
+def vary_at_rest(model, theta, dtheta, touch, lines, state, dz, kin, comp, tw, load, other_load, rest, other):
+    vary_resting(model, theta, dtheta, touch, lines, state.z, dz, kin, tw, load, other_load, rest, other)
+
+
+def vary_rates(model, theta, dtheta, touch, eq, t, state, sens, kin, tw, first_out, second_out):
+    vary_constraint_rates(
+        model, theta, dtheta, touch, eq.lines, eq.line_rates, t, state.z, state.zd, state.zdd, sens.z, sens.zd,
+        sens.zdd, kin, tw, first_out, second_out,
+    )  # fmt: skip
+
+
+def vary_rates_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_out):
+    vary_with_velocity(factor, model, eq.lines, eq.line_rates, zd, dzd, kin, second_out)

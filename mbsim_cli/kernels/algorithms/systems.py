@@ -1,0 +1,48 @@
+"""What an integrator knows of a mechanical system, whatever its coordinates; chosen by the type of ``model.tree``.
+
+A new system is a module with these functions and a row of the table.
+"""
+
+from inspect import signature
+from types import ModuleType
+from typing import Any
+
+from mbsim_cli.kernels._jit import overload
+from mbsim_cli.kernels.algorithms import system_of_points, system_of_trees
+from mbsim_cli.model.layout import Natural, Tree
+
+SYSTEMS: dict[type, ModuleType] = {Tree: system_of_trees, Natural: system_of_points}
+
+
+def _of_system(name: str, text: str) -> Any:
+    """A function that goes by the type of its argument ``model``, compiled or not."""
+    shape = signature(getattr(system_of_trees, name))
+    place = list(shape.parameters).index("model")
+
+    def function(*arguments: Any) -> Any:
+        return getattr(SYSTEMS[type(arguments[place].tree)], name)(*arguments)
+
+    def compiled(*arguments: Any) -> Any:
+        model = getattr(arguments[place], "group", arguments[place])  # behind a reference or not
+        return getattr(SYSTEMS[model.types[model.fields.index("tree")].instance_class], name)
+
+    function.__signature__ = compiled.__signature__ = shape  # type: ignore[attr-defined]
+    function.__name__, function.__doc__ = name, text
+    overload(function)(compiled)
+    return function
+
+
+place = _of_system("place", "Poses of all bodies.")
+move = _of_system("move", "V and A of all bodies; needs ``place``.")
+evaluate = _of_system("evaluate", "Kinematics, constraints and residual G, Phi, J at the state.")
+tangent = _of_system("tangent", "T = M + h/2 C + h^2/4 K at the state evaluated last.")
+compose = _of_system("compose", "Prepare ``mass`` where the tangent has not.")
+mass = _of_system("mass", "M (n, n); needs ``compose`` or ``tangent``.")
+speeds = _of_system("speeds", "Phi' (m,) of any velocities.")
+rates = _of_system("rates", "Phi' and Phi'' (m,) of the motion in ``kin``.")
+vary_bodies_of = _of_system("vary_bodies_of", "Twists N, N', N'' of all bodies along directions.")
+vary_equations = _of_system("vary_equations", "Variation of Phi (m, p); needs ``vary_bodies_of``.")
+vary_residual = _of_system("vary_residual", "Variation of G (n, p); needs ``vary_bodies_of`` and ``tangent``.")
+vary_at_rest = _of_system("vary_at_rest", "Variation of M x + Phi_z^T multiplier for two pairs of x and multiplier.")
+vary_rates = _of_system("vary_rates", "Variations of Phi' and Phi''; needs ``vary_bodies_of`` and ``move_lines``.")
+vary_rates_with_velocity = _of_system("vary_rates_with_velocity", "Add a change of Phi'' with velocities alone.")

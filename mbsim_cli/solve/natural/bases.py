@@ -1,0 +1,306 @@
+"""The base of points and vectors that carries each body, chosen once; bodies follow one another as in the tree.
+
+A body takes over what those before it share with it, and completes its base by points of its own that others will
+share, or by unit vectors. A body whose axis keeps its direction needs two points only, the second in a plane.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mbsim_cli.model.layout import GROUND, R_C
+from mbsim_cli.solve.natural.fields import Fields, Local, axis, given, nothing
+from mbsim_cli.solve.natural.joints import Shared, TreeJoint
+
+FLAT = 0.1  # sine of the angle from those before below which a vector does not serve as one of the base
+
+
+@dataclass
+class Group:
+    """Coordinates of one point or vector: its components along ``along``, from ``origin`` on."""
+
+    name: str
+    body: int
+    local: Local
+    point: bool
+    columns: list[int]
+    along: Callable[[Fields], np.ndarray]  # (T, k, 3), orthonormal
+    origin: Callable[[Fields], np.ndarray] | None = None  # field, or None for the global origin
+    labels: tuple[str, ...] = ("x", "y", "z")
+
+
+@dataclass
+class Base:
+    """How the pose of a body follows; the functions give fields (T, 3, 1 + N)."""
+
+    body: int
+    origin: Callable[[Fields], np.ndarray]
+    vectors: list[Callable[[Fields], np.ndarray]]
+    locals: list[Local]  # of origin and vectors
+
+    def place(self, fields: Fields) -> None:
+        """Put the pose among the fields."""
+        made: list[np.ndarray] = []
+        origin = self.origin(fields)
+        for vector in self.vectors:
+            made.append(vector(fields))
+        fields.place(self.body, origin, made, [local(fields.theta) for local in self.locals])
+
+
+@dataclass
+class Rigid:
+    """An equation of rigidity: the dot product of two vectors of a body keeps its value."""
+
+    name: str
+    body: int
+    a: Local
+    b: Local
+    scale: float
+
+    def shape(self, theta: np.ndarray) -> np.ndarray:
+        """S (T, 6)."""
+        a, b = self.a(theta), self.b(theta)
+        pairs = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+        return np.stack([a[:, i] * b[:, j] + a[:, j] * b[:, i] for i, j in pairs], axis=1) / self.scale
+
+
+@dataclass
+class Plan:
+    """Bases of all bodies, coordinates and equations of rigidity."""
+
+    bases: list[Base] = field(default_factory=list)
+    groups: list[Group] = field(default_factory=list)
+    rigid: list[Rigid] = field(default_factory=list)
+    size: int = 0
+
+    def new(self, count: int) -> list[int]:
+        """Numbers of further coordinates."""
+        self.size += count
+        return list(range(self.size - count, self.size))
+
+
+@dataclass
+class _Vector:
+    """A candidate for a base."""
+
+    name: str
+    field: Callable[[Fields], np.ndarray]
+    local: Local
+    own: bool = False  # made for this body
+
+
+class Planner:
+    """Chooses bases, and places bodies in ``fields`` as it goes."""
+
+    def __init__(self, fields: Fields, joints: Sequence[TreeJoint], shared: Sequence[Shared], names: Sequence[str]):
+        self.fields, self.joints, self.names = fields, joints, names
+        self.shared = [*(s for joint in joints for s in joint.shared()), *shared]
+        self.plan = Plan()
+        for joint in joints:
+            self._add(joint)
+
+    def _add(self, joint: TreeJoint) -> None:
+        body = joint.child
+        known = [s for s in self.shared if body in (s.a, s.b) and s.other(body) in self.fields.poses]
+        later = [s for s in self.shared if body in (s.a, s.b) and s.other(body) not in self.fields.poses and s.point]
+        points = sorted((s for s in known if s.point), key=lambda s: s.name != joint.name)
+        origin, at = self._origin(joint, points)
+        chosen: list[_Vector] = []
+        for s in known:
+            if not s.point:
+                self._take(chosen, _Vector(s.name, _vector_of(s, body), s.on(body)))
+        for s in points:
+            self._take(chosen, _Vector(s.name, _way(origin, _point_of(s, body)), _less(s.on(body), at)))
+        flat = [v for v in chosen if self.fields.is_constant(v.field(self.fields))]
+        if len(chosen) < 3 and flat:
+            self._flat(body, chosen, flat[0], later, origin, at)
+        while len(chosen) < 3:
+            self._own(body, joint, chosen, later, origin, at)
+        base = Base(body, origin, [v.field for v in chosen], [at, *(v.local for v in chosen)])
+        base.place(self.fields)
+        self.plan.bases.append(base)
+        self._keep_rigid(body, chosen)
+
+    def _sizes(self, local: Local) -> np.ndarray:
+        return local(self.fields.theta)[0].real
+
+    def _take(self, chosen: list[_Vector], vector: _Vector) -> bool:
+        """Take a vector that points elsewhere than those before."""
+        x = self._sizes(vector.local)
+        size = np.linalg.norm(x)
+        if len(chosen) == 3 or size == 0.0:
+            return False
+        left = self._beside(chosen, x)
+        if np.linalg.norm(left) <= FLAT * size:
+            return False
+        chosen.append(vector)
+        return True
+
+    def _origin(self, joint: TreeJoint, points: list[Shared]) -> tuple[Callable, Local]:
+        """A point that is known, or one that slides along what keeps its direction, or a new one."""
+        body, (on_parent, on_child) = joint.child, joint.points
+        if points:
+            return _point_of(points[0], body), points[0].on(body)
+        turned = set(joint.turns)
+        slides = joint.slides
+        straight = not joint.spherical and len(turned) < 2
+        parent = joint.parent
+
+        def start(fields: Fields) -> np.ndarray:
+            return fields.point(parent, on_parent)
+
+        def axes(wanted: Sequence[int]) -> Callable[[Fields], np.ndarray]:
+            def found(fields: Fields) -> np.ndarray:
+                return np.stack([fields.vector(parent, joint.axis_of(True, k))[:, :, 0] for k in wanted], axis=1)
+
+            return found
+
+        def fixed(k: int) -> bool:
+            return self.fields.is_constant(self.fields.vector(parent, joint.axis_of(True, k)))
+
+        if straight and len(slides) == 1 and turned <= set(slides) and fixed(slides[0]):
+            return self._group(joint.name, body, on_child, True, axes(slides), start, ("s",)), on_child
+        if straight and len(slides) == 2:
+            normal = 3 - sum(slides)
+            if turned <= {normal} and fixed(normal):
+                along = self._plane(lambda fields: fields.vector(parent, joint.axis_of(True, normal))[:, :, 0])
+                return self._group(joint.name, body, on_child, True, along, start, ("s1", "s2")), on_child
+        return self._group(joint.name, body, on_child, True, _global_axes), on_child
+
+    def _plane(self, normal: Callable[[Fields], np.ndarray]) -> Callable[[Fields], np.ndarray]:
+        """Two vectors normal to one (T, 3) that keeps its direction, and to each other."""
+        n = normal(self.fields)[0].real
+        reference = np.eye(3)[np.argmin(np.abs(n))]
+
+        def along(fields: Fields) -> np.ndarray:
+            n = normal(fields)
+            n = n / np.sqrt((n * n).sum(axis=1))[:, None]
+            e = reference - (n @ reference)[:, None] * n
+            e = e / np.sqrt((e * e).sum(axis=1))[:, None]
+            return np.stack([e, np.cross(n, e)], axis=1)
+
+        return along
+
+    def _group(
+        self, name: str, body: int, local: Local, point: bool, along: Callable, origin: Callable | None = None,
+        labels: tuple[str, ...] = ("x", "y", "z"),
+    ) -> Callable[[Fields], np.ndarray]:  # fmt: skip
+        """New coordinates, and the field that they give."""
+        columns = self.plan.new(len(labels))
+        self.plan.groups.append(Group(f"{self.names[body]}.{name}", body, local, point, columns, along, origin, labels))
+
+        def made(fields: Fields) -> np.ndarray:
+            own = fields.coordinates(columns, along(fields))
+            return own if origin is None else own + origin(fields)
+
+        return made
+
+    def _flat(self, body, chosen, u, later, origin, at) -> None:
+        """Complete the base of a body that turns about ``u`` only."""
+        across = [v for v in chosen if v is not u]
+        if not across:
+            name, local = self._across(body, u, later, at)
+            along = self._plane(lambda fields: u.field(fields)[:, :, 0])
+
+            def still(fields: Fields) -> np.ndarray:
+                """The part along u, which stays."""
+                n, own = u.local(fields.theta), local(fields.theta)
+                share = (n * own).sum(axis=1) / (n * n).sum(axis=1)
+                return share[:, None, None] * u.field(fields)
+
+            vector = self._group(name, body, local, False, along, still, ("1", "2"))
+            chosen.append(_Vector(name, vector, local, own=True))
+        x = next(v for v in chosen if v is not u)
+
+        def turned(fields: Fields) -> np.ndarray:
+            return np.cross(u.field(fields)[:, :, :1], x.field(fields), axis=1)
+
+        chosen.append(_Vector("cross", turned, lambda theta: np.cross(u.local(theta), x.local(theta))))
+
+    def _across(self, body, u, later, at) -> tuple[str, Local]:
+        """A way to a point that others will share, or an axis of the body, across u."""
+        n = self._sizes(u.local) / np.linalg.norm(self._sizes(u.local))
+        for s in later:
+            x = self._sizes(_less(s.on(body), at))
+            if np.linalg.norm(x) > 0.0 and np.linalg.norm(np.cross(n, x)) > 0.5 * np.linalg.norm(x):
+                return s.name, _less(s.on(body), at)
+        k = int(np.argmin(np.abs(n)))
+        return f"axis_{'xyz'[k]}", given(np.eye(3)[k])
+
+    def _own(self, body, joint, chosen, later, origin, at) -> None:
+        """A further vector of the base: the way to a point that others will share, or a unit vector."""
+        for s in later:
+            way = _less(s.on(body), at)
+            taken = list(chosen)
+            if self._take(taken, _Vector(s.name, _nowhere, way)):
+                point = self._group(s.name, body, s.on(body), True, _global_axes)
+                chosen.append(_Vector(s.name, _way(origin, point), way, own=True))
+                return
+        axes = [axis(joint.offset + R_C, k) for k in range(3)]
+        local = max(axes, key=lambda candidate: self._apart(chosen, candidate))
+        name = f"axis_{len(chosen) + 1}"
+        vector = self._group(name, body, local, False, _global_axes)
+        chosen.append(_Vector(name, vector, local, own=True))
+
+    def _apart(self, chosen: list[_Vector], local: Local) -> float:
+        """How far a vector points from those before."""
+        return float(np.linalg.norm(self._beside(chosen, self._sizes(local))))
+
+    def _beside(self, chosen: list[_Vector], x: np.ndarray) -> np.ndarray:
+        """The part of x normal to vectors of the base."""
+        if not chosen:
+            return x
+        units = [self._sizes(v.local) / np.linalg.norm(self._sizes(v.local)) for v in chosen]
+        q, _ = np.linalg.qr(np.array(units).T)
+        return x - q @ (q.T @ x)
+
+    def _keep_rigid(self, body: int, chosen: list[_Vector]) -> None:
+        """Equations for what nothing before keeps rigid."""
+        fields = self.fields
+        kept = [v for v in chosen if v.name != "cross"]
+        made = [v.field(fields) for v in kept]
+        beside = {s.other(body) for s in self.shared if body in (s.a, s.b)}
+        holders = [GROUND, *(h for h in beside if h not in (body, GROUND) and h in fields.poses)]
+        carried = [{h for h in holders if fields.carried(h, x, point=False)} for x in made]
+        for i in range(len(kept)):
+            for j in range(i, len(kept)):
+                if carried[i] & carried[j] or _settled(made[i], made[j]):
+                    continue
+                a, b = kept[i], kept[j]
+                scale = float(np.linalg.norm(self._sizes(a.local)) * np.linalg.norm(self._sizes(b.local)))
+                name = f"{self.names[body]}.{a.name}" + ("" if i == j else f".{b.name}")
+                self.plan.rigid.append(Rigid(name, body, a.local, b.local, scale))
+
+
+def _settled(x: np.ndarray, y: np.ndarray) -> bool:
+    """Whether the dot product of two fields does not depend on the coordinates."""
+    for one, other in ((x, y), (y, x)):
+        if nothing(one[:, :, 1:], one):
+            product = np.einsum("ta,tac->tc", one[:, :, 0], other)
+            return nothing(product[:, 1:], other)
+    return False
+
+
+def _global_axes(fields: Fields) -> np.ndarray:
+    return np.broadcast_to(np.eye(3), (len(fields.theta), 3, 3))
+
+
+def _nowhere(fields: Fields) -> np.ndarray:
+    raise NotImplementedError
+
+
+def _less(x: Local, y: Local) -> Local:
+    return lambda theta: x(theta) - y(theta)
+
+
+def _way(start: Callable, end: Callable) -> Callable[[Fields], np.ndarray]:
+    return lambda fields: end(fields) - start(fields)
+
+
+def _point_of(s: Shared, body: int) -> Callable[[Fields], np.ndarray]:
+    return lambda fields: fields.point(s.other(body), s.on(s.other(body)))
+
+
+def _vector_of(s: Shared, body: int) -> Callable[[Fields], np.ndarray]:
+    return lambda fields: fields.vector(s.other(body), s.on(s.other(body)))

@@ -1,0 +1,116 @@
+"""Which equations of joints and constraints remain, and which measures stand for coordinates of joints."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.model.codes import Measure, Sensor
+from mbsim_cli.model.layout import GROUND, NONE
+from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve.natural.bases import Plan
+from mbsim_cli.solve.natural.fields import Fields, nothing
+from mbsim_cli.solve.natural.joints import Row, TreeJoint, read_multipliers, row_of
+
+
+@dataclass(frozen=True)
+class Defined:
+    """A coordinate of a joint that an equation defines by its measure."""
+
+    column: int  # of the tree
+    coordinate: int  # natural
+    row: int  # among the added ones
+
+
+@dataclass
+class Equations:
+    """What is added to the measures and equations of a model, and what is left out."""
+
+    kept: list[int] = field(default_factory=list)  # rows of the model's constraints
+    added: list[Row] = field(default_factory=list)  # equations with target zero
+    replaced: dict[int, Row] = field(default_factory=dict)  # measures of one coordinate, by number
+    sensed: list[tuple[int, Row]] = field(default_factory=list)  # sensors of coordinates, and their measures
+    defined: list[Defined] = field(default_factory=list)
+
+
+def implied(fields: Fields, row: Row) -> bool:
+    """Whether what bodies share, and their rigidity, satisfy an equation already."""
+    u_a = fields.vector(row.a, row.u_a)
+    if row.kind == Measure.DOT:
+        u_b = fields.vector(row.b, row.u_b)
+        return (
+            fields.carried(row.a, u_b, point=False)
+            or fields.carried(row.b, u_a, point=False)
+            or (fields.carried(GROUND, u_a, point=False) and _still(u_a, u_b))
+            or (fields.carried(GROUND, u_b, point=False) and _still(u_b, u_a))
+        )
+    if row.kind != Measure.PROJECTION:
+        return False
+    p_a, p_b = fields.point(row.a, row.p_a), fields.point(row.b, row.p_b)
+    if fields.carried(row.a, p_b, point=True):
+        return True
+    if fields.carried(row.b, p_a, point=True) and fields.carried(row.b, u_a, point=False):
+        return True
+    return fields.carried(GROUND, u_a, point=False) and _still(u_a, p_b - p_a)
+
+
+def _still(constant: np.ndarray, other: np.ndarray) -> bool:
+    """Whether the dot product with a field that does not move does not depend on the coordinates."""
+    product = np.einsum("ta,tac->tc", constant[:, :, 0], other)
+    return nothing(product[:, 1:], other)
+
+
+def equations_of(problem: Problem, fields: Fields, joints: Sequence[TreeJoint], plan: Plan) -> Equations:
+    """Choose equations; raise AnalysisError where something reads what natural coordinates do not have."""
+    model, names, found = problem.model, problem.names, Equations()
+    read = read_multipliers(model)
+    columns = [(joint, place) for joint in joints for place in range(len(joint.columns))]
+    measures, constraints = model.measures, model.constraints
+    for joint in joints:
+        found.added += [row for row in joint.rows() if not implied(fields, row)]
+    for i, k in enumerate(constraints.measure):
+        kind = measures.kind[k]
+        if kind == Measure.EULER_NORM:
+            continue
+        plain = constraints.law[i] == NONE and not problem.theta[constraints.theta[i]]
+        if (
+            i not in read
+            and kind <= Measure.ANGLE
+            and plain
+            and implied(fields, row_of(model, int(k), names.constraints[i]))
+        ):
+            continue
+        found.kept.append(i)
+    mixed: dict[int, int] = {}
+    for k in np.flatnonzero(measures.kind == Measure.COORDINATES):
+        listed = measures.coordinate[measures.first[k] : measures.first[k + 1]]
+        factors = problem.theta[measures.theta[k] : measures.theta[k] + len(listed)]
+        fixed = not problem.theta_rho[measures.theta[k] : measures.theta[k] + len(listed)].any()
+        if len(listed) == 1 and abs(factors[0]) == 1.0 and fixed:
+            found.replaced[int(k)] = _measured(columns, int(listed[0]), float(factors[0]), names)
+        else:
+            for c in listed:
+                _define(found, plan, mixed, columns, int(c), names)
+    for s in np.flatnonzero(model.sensors.kind == Sensor.COORDINATE):
+        found.sensed.append((int(s), _measured(columns, int(model.sensors.index[s]), 1.0, names)))
+    return found
+
+
+def _define(found: Equations, plan: Plan, mixed: dict[int, int], columns, c: int, names) -> None:
+    if c not in mixed:
+        mixed[c] = plan.new(1)[0]
+        found.defined.append(Defined(c, mixed[c], len(found.added)))
+        found.added.append(_measured(columns, c, 1.0, names))
+
+
+def _measured(columns, c: int, sign: float, names) -> Row:
+    """Measure of a coordinate of a joint."""
+    joint, place = columns[c]
+    row = joint.coordinate(place, sign)
+    if row is None:
+        raise AnalysisError(
+            f"something reads the Euler parameter {names.coordinates[c]!r}, which natural coordinates do not have: "
+            "use ali3p-rtdyn0 or ali3p-rtdyn1, or read directions or angles of the body"
+        )
+    return row

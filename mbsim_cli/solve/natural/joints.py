@@ -1,0 +1,220 @@
+"""What joints make bodies share, the measures that say the rest, and those that give the coordinates of joints."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbsim_cli.model.codes import Column, Measure, Sensor
+from mbsim_cli.model.layout import N_A, NONE, P_A, P_B, P_C, P_P, R_C, R_P, U_A, U_B, Model
+from mbsim_cli.model.names import Names
+from mbsim_cli.solve.natural.fields import Local, axis, entries, given
+
+ZERO = given(np.zeros(3))
+SAME_NUMBERS = 1e-12
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A point or a vector that two bodies share."""
+
+    name: str
+    point: bool
+    a: int
+    local_a: Local
+    b: int
+    local_b: Local
+
+    def on(self, body: int) -> Local:
+        """Its place in one of the bodies."""
+        return self.local_a if body == self.a else self.local_b
+
+    def other(self, body: int) -> int:
+        """The other body."""
+        return self.b if body == self.a else self.a
+
+
+@dataclass(frozen=True)
+class Row:
+    """A measure between two bodies: an equation with target zero, or the coordinate of a joint."""
+
+    name: str
+    kind: Measure
+    a: int
+    b: int
+    p_a: Local = ZERO
+    p_b: Local = ZERO
+    u_a: Local = ZERO
+    u_b: Local = ZERO
+    n_a: Local = ZERO
+
+    def numbers(self, theta: np.ndarray) -> np.ndarray:
+        """Block (T, 15) of the measure."""
+        return np.concatenate([f(theta) for f in (self.p_a, self.p_b, self.u_a, self.u_b, self.n_a)], axis=1)
+
+
+@dataclass(frozen=True)
+class TreeJoint:
+    """The joint that carries a body, by its columns."""
+
+    name: str
+    parent: int
+    child: int
+    offset: int
+    columns: tuple[int, ...]  # codes.Column, in order
+
+    @property
+    def turns(self) -> list[int]:
+        """Axes (0, 1, 2) that it turns about, in order; Euler parameters are not among them."""
+        return [c - Column.ROTATION_X for c in self.columns if Column.ROTATION_X <= c < Column.EULER_0]
+
+    @property
+    def slides(self) -> list[int]:
+        """Axes that it slides along."""
+        return [int(c) for c in self.columns if c <= Column.TRANSLATION_Z]
+
+    @property
+    def spherical(self) -> bool:
+        """Whether it turns as it likes."""
+        return Column.EULER_0 in self.columns
+
+    @property
+    def slides_last(self) -> bool:
+        """Whether it slides along axes of the child."""
+        return bool(self.slides) and self.columns[0] > Column.TRANSLATION_Z
+
+    def axis_of(self, parent: bool, k: int, sign: float = 1.0) -> Local:
+        """Axis k of the joint frame on one of the bodies."""
+        return axis(self.offset + (R_P if parent else R_C), k, sign)
+
+    @property
+    def points(self) -> tuple[Local, Local]:
+        """Joint points on parent and child."""
+        return entries(self.offset + P_P), entries(self.offset + P_C)
+
+    def shared(self) -> Iterator[Shared]:
+        """The point, where nothing slides, and axes."""
+        if not self.slides:
+            yield Shared(self.name, True, self.parent, self.points[0], self.child, self.points[1])
+        if self.spherical or len(self.turns) > 1:
+            return
+        for k in self.turns or (0, 1, 2):
+            yield Shared(
+                f"{self.name}.{'xyz'[k]}", False, self.parent, self.axis_of(True, k), self.child, self.axis_of(False, k)
+            )
+
+    def rows(self) -> Iterator[Row]:
+        """Everything that the joint asks of the bodies."""
+        P, C = self.parent, self.child
+        on_p, on_c = self.points
+        for k in range(3):
+            if k not in self.slides and not self.slides_last:
+                yield Row(f"{self.name}.point_{'xyz'[k]}", Measure.PROJECTION, P, C, on_p, on_c, self.axis_of(True, k))
+            elif k not in self.slides:
+                yield Row(f"{self.name}.point_{'xyz'[k]}", Measure.PROJECTION, C, P, on_c, on_p, self.axis_of(False, k))
+        for name, i, j in self._right_angles():
+            u_a, u_b = self.axis_of(True, i), self.axis_of(False, j)
+            yield Row(f"{self.name}.{name}", Measure.DOT, P, C, u_a=u_a, u_b=u_b)
+
+    def _right_angles(self) -> Iterator[tuple[str, int, int]]:
+        if self.spherical:
+            return
+        if len(self.turns) == 2:
+            yield "square", *self.turns
+        elif len(self.turns) == 1:
+            k = self.turns[0]
+            yield "tilt_1", (k + 1) % 3, k
+            yield "tilt_2", (k + 2) % 3, k
+        elif not self.turns:
+            yield "tilt_1", 0, 2
+            yield "tilt_2", 1, 2
+            yield "turn", 0, 1
+
+    def coordinate(self, place: int, sign: float) -> Row | None:
+        """Measure of ``sign`` times the coordinate of a column; None for Euler parameters."""
+        P, C, code = self.parent, self.child, self.columns[place]
+        on_p, on_c = self.points
+        name = f"{self.name}.{Column(code).name.lower()}"
+        if code >= Column.EULER_0:
+            return None
+        if code <= Column.TRANSLATION_Z:
+            if self.slides_last:
+                return Row(name, Measure.PROJECTION, C, P, on_c, on_p, self.axis_of(False, code, -sign))
+            return Row(name, Measure.PROJECTION, P, C, on_p, on_c, self.axis_of(True, code, sign))
+        k = code - Column.ROTATION_X
+        if len(self.turns) == 1:
+            u, n = (k + 1) % 3, k
+            return self._angle(name, P, C, True, u, n, sign)
+        first, second = self.turns
+        if k == first:
+            return self._angle(name, P, C, True, second, first, sign)
+        return self._angle(name, C, P, False, first, second, -sign)
+
+    def _angle(self, name: str, a: int, b: int, parent: bool, u: int, n: int, sign: float) -> Row:
+        u_a, u_b, n_a = self.axis_of(parent, u), self.axis_of(not parent, u), self.axis_of(parent, n, sign)
+        return Row(name, Measure.ANGLE, a, b, u_a=u_a, u_b=u_b, n_a=n_a)
+
+
+def tree_joints(model: Model, names: tuple[str, ...]) -> list[TreeJoint]:
+    """Joints of the spanning tree, one a body."""
+    tree = model.tree
+    return [
+        TreeJoint(
+            names[i], int(tree.parent[i]), i, int(tree.theta[i]),
+            tuple(int(c) for c in tree.column_kind[tree.first_column[i] : tree.first_column[i + 1]]),
+        )
+        for i in range(tree.parent.size)
+    ]  # fmt: skip
+
+
+def row_of(model: Model, measure: int, name: str) -> Row:
+    """A geometric measure of the model."""
+    o, pair = int(model.measures.theta[measure]), model.measures.pair[measure]
+    kind = Measure(int(model.measures.kind[measure]))
+    p_a, p_b, u_a, u_b, n_a = (entries(o + k) for k in (P_A, P_B, U_A, U_B, N_A))
+    return Row(name, kind, int(model.pairs.a[pair]), int(model.pairs.b[pair]), p_a, p_b, u_a, u_b, n_a)
+
+
+def shared_by_constraints(model: Model, named: Names, stack: np.ndarray) -> Iterator[Shared]:
+    """Points and axes that equations let coincide: cut joints. Some of their equations may be identities.
+
+    ``stack`` (T, size) holds theta. Those whose multipliers a sensor reads stay equations.
+    """
+    read = {named.constraints[row].partition(".")[0] for row in read_multipliers(model)}
+    closing = [
+        (row_of(model, int(k), name), int(row))
+        for row, (k, name) in enumerate(zip(model.constraints.measure, named.constraints, strict=True))
+        if model.measures.kind[k] in (Measure.PROJECTION, Measure.DOT)
+        and model.constraints.law[row] == NONE
+        and name.partition(".")[0] not in read
+        and not stack[:, model.constraints.theta[row]].any()
+    ]
+    groups: dict[tuple, list[Row]] = {}
+    for row, _ in closing:
+        seen = (row.p_a, row.p_b) if row.kind == Measure.PROJECTION else (row.u_b,)
+        key = (row.kind, row.a, row.b, *(f(stack).tobytes() for f in seen))
+        groups.setdefault(key, []).append(row)
+    for (kind, *_), rows in groups.items():
+        first = rows[0]
+        normals = np.array([row.u_a(stack)[0].real for row in rows])
+        rank = np.linalg.matrix_rank(normals, tol=1e-8)
+        name = first.name.rpartition(".")[0]
+        if kind == Measure.PROJECTION and rank + sum(f"{name}.{k}" in named.identities for k in "xyz") == 3:
+            yield Shared(name, True, first.a, first.p_a, first.b, first.p_b)
+        elif kind == Measure.DOT and rank == 2:
+            yield Shared(f"{name}.axis", False, first.a, _normal(rows), first.b, first.u_b)
+
+
+def read_multipliers(model: Model) -> set[int]:
+    """Equations whose multipliers sensors read."""
+    return set(model.sensors.index[model.sensors.kind == Sensor.MULTIPLIER].tolist())
+
+
+def _normal(rows: list[Row]) -> Local:
+    """The third axis of the frame whose first and second one are normal to an axis of the other body."""
+
+    def local(theta: np.ndarray) -> np.ndarray:
+        n = np.cross(rows[0].u_a(theta), rows[1].u_a(theta))
+        return n / np.sqrt((n * n).sum(axis=1))[:, None]
+
+    return local

@@ -1,0 +1,24 @@
+"""The order of elimination: of the coordinates left, the one next that meets the fewest others (minimum degree)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def eliminated_last(n: int, cliques: Sequence[np.ndarray]) -> np.ndarray:
+    """New numbers (n,) of coordinates that meet in ``cliques``: elimination goes from the last number to the first."""
+    meets: list[set[int]] = [set() for _ in range(n)]
+    for clique in cliques:
+        for c in clique.tolist():
+            meets[c].update(clique.tolist())
+    for c in range(n):
+        meets[c].discard(c)
+    left, order = set(range(n)), np.zeros(n, np.int64)
+    for number in range(n - 1, -1, -1):
+        c = min(left, key=lambda x: (len(meets[x]), -x))
+        left.discard(c)
+        order[c] = number
+        for other in meets[c]:
+            meets[other] |= meets[c]
+            meets[other] -= {c, other}
+    return order

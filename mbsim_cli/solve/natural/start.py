@@ -1,0 +1,136 @@
+"""The start in natural coordinates, from the motion of all bodies that closing the mechanism has found."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.kernels._simd import padded, zeros
+from mbsim_cli.kernels.drivers.stand import stand
+from mbsim_cli.kernels.integrators.ali3p import State
+from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
+from mbsim_cli.model.codes import Sensor
+from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve.initial import Initial, assemble, require_assembled
+from mbsim_cli.solve.natural.bases import Group
+from mbsim_cli.solve.natural.fields import STEP, Fields, derivative_of, directions_of, value_of
+from mbsim_cli.solve.natural.poses import Poses, poses_of
+from mbsim_cli.solve.natural.system import NaturalSystem
+from mbsim_cli.solve.pivots import split_of
+from mbsim_cli.solve.redundancy import kept_in_range
+
+TINY = 1e-13  # regularisation of dependent equations, of their trace
+
+
+def start_of(problem: Problem, theta: np.ndarray | None = None) -> tuple[Problem, Initial]:
+    """The problem in natural coordinates, and its start."""
+    system = problem.system
+    tree = replace(problem, names=system.problem.names)
+    initial = assemble(tree, theta)
+    require_assembled(tree, initial.residual)
+    p = problem.theta_rho.shape[1]
+    poses = poses_of(tree, initial, p)
+    stack = directions_of(initial.theta, initial.dtheta[:, :p])
+    numbers = system.numbers(stack)
+    like = initial.theta
+    theta_all = value_of(numbers, like)
+    dtheta = allocate.padded_directions(derivative_of(numbers, p), like.dtype.type)
+    dtype = like.dtype.type
+    state, sens = allocate.state(system.model, dtype), allocate.sensitivity(system.model, dtheta.shape[1], dtype)
+    fields = system.fields(stack)
+    for group in system.plan.groups:
+        _stand(system, group, fields, poses, state, sens, p)
+    for d in system.equations.defined:
+        c = system.order[d.coordinate]
+        for mine, theirs in zip(state[:3], initial.state[:3], strict=True):
+            mine[c] = theirs[d.column]
+        for mine, theirs in zip(sens[:3], initial.sensitivity[:3], strict=True):
+            mine[c] = theirs[d.column]
+    natural = replace(problem, model=system.model)
+    return natural, _with_multipliers(system, initial, state, sens, theta_all, dtheta)
+
+
+def _stand(
+    system: NaturalSystem, group: Group, fields: Fields, poses: Poses, state: State, sens: Sensitivity, p: int
+) -> None:
+    """Coordinates of a group, from the motion of its body."""
+    columns, along = system.order[group.columns], group.along(fields)
+    motion = poses.motion(group.body, group.local(fields.theta), point=group.point)
+    references = [np.zeros_like(x) for x in motion]
+    if group.origin is not None:
+        field = group.origin(fields)
+        references[0] = field[:, :, 0]
+        for k, rates in enumerate((state.z, state.zd, state.zdd)):
+            d_rates = (sens.z, sens.zd, sens.zdd)[k]
+            q = np.zeros((len(field), system.plan.size), complex)
+            q[0] = rates[system.order]
+            if len(field) > 1:
+                q[1:] = rates[system.order] + 1j * STEP * d_rates[system.order, :p].T
+            references[k] = references[k] + np.einsum("tac,tc->ta", field[:, :, 1:], q)
+    for k, (x, reference) in enumerate(zip(motion, references, strict=True)):
+        value = np.einsum("tja,ta->tj", along, x - reference)
+        (state.z, state.zd, state.zdd)[k][columns] = value_of(value, state.z)
+        (sens.z, sens.zd, sens.zdd)[k][columns, :p] = derivative_of(value, p)
+
+
+def _with_multipliers(
+    system: NaturalSystem, initial: Initial, state: State, sens: Sensitivity, theta: np.ndarray, dtheta: np.ndarray
+) -> Initial:
+    """The start with the multipliers that hold it."""
+    model, dtype = system.model, theta.dtype.type
+    expected = np.zeros(model.measures.kind.size)
+    expected[: len(initial.expected)] = initial.expected
+    for k, (c, sign) in _coordinates_of(system).items():
+        expected[k] = sign * initial.state.z[c].real
+    work = allocate.work(model, theta)
+    work.kin.expected[:] = expected
+    n, m = state.z.size, state.lam.size
+    directions = allocate.directions(model, dtheta, dtype)
+    p = dtheta.shape[1]
+    dphi, dG, T = zeros((m, p), dtype), zeros((n, p), dtype), zeros((n, padded(n)), dtype)
+    twists = allocate.sensitivity_work(model, p, dtype).twists
+
+    def look() -> None:
+        stand(model, theta, 0.0, False, directions, state, sens, work, twists, dphi, dG, T)
+
+    look()
+    J = work.eq.J.copy()
+    rows = split_of(J, np.arange(n), np.arange(m)).rows
+    if rows.size < m and (model.sensors.kind == Sensor.MULTIPLIER).any():
+        raise AnalysisError(
+            "sensors read multipliers, and in natural coordinates equations depend on each other: their multipliers "
+            "are not determined; use ali3p-rtdyn0 or ali3p-rtdyn1, or leave out the sensors of type multiplier"
+        )
+    if m:
+        state.lam[:] = _held(J, -work.eq.G, rows.size)
+        look()
+        sens.lam[:] = _held(J, -dG, rows.size)
+    return Initial(
+        state, sens, theta, dtheta, rows.size, np.setdiff1d(np.arange(m), rows), initial.dependent, initial.conflict,
+        work.eq.phi.copy(), system.broken(initial.broken), initial.held, expected,
+    )  # fmt: skip
+
+
+def _held(J: np.ndarray, force: np.ndarray, rank: int) -> np.ndarray:
+    """The least multipliers whose J^T lambda is a force (n, ...), analytic in both."""
+    gram = J @ J.T
+    if rank < len(J):
+        gram = gram + TINY * np.trace(gram) * np.eye(len(J))
+    found = np.linalg.solve(gram, J @ force)
+    return found if rank == len(J) else kept_in_range(J, found)
+
+
+def _coordinates_of(system: NaturalSystem) -> dict[int, tuple[int, float]]:
+    """Measures that stand for coordinates of joints: column of the tree and sign."""
+    measures, equations = system.problem.model.measures, system.equations
+    count, found = measures.kind.size, {}
+    for d in equations.defined:
+        found[count + d.row] = (d.column, 1.0)
+    for j, k in enumerate(equations.replaced):
+        c, sign = int(measures.coordinate[measures.first[k]]), float(system.problem.theta[measures.theta[k]])
+        found[k] = found[count + len(equations.added) + j] = (c, sign)
+    behind = count + len(equations.added) + len(equations.replaced)
+    for j, (s, _) in enumerate(equations.sensed):
+        found[behind + j] = (int(system.problem.model.sensors.index[s]), 1.0)
+    return found

@@ -1,0 +1,277 @@
+"""A problem in natural coordinates: its model, names, and numbers at any theta."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.model.codes import Measure, Sensor
+from mbsim_cli.model.layout import (
+    COM,
+    GRAVITY,
+    GROUND,
+    INERTIA,
+    MASS,
+    NONE,
+    Measures,
+    Model,
+    Natural,
+    Pairs,
+    Sensors,
+    freeze,
+)
+from mbsim_cli.model.names import Names
+from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve.natural.bases import Plan, Planner
+from mbsim_cli.solve.natural.equations import Equations, equations_of
+from mbsim_cli.solve.natural.fields import Fields, directions_of, nothing
+from mbsim_cli.solve.natural.joints import Row, shared_by_constraints, tree_joints
+from mbsim_cli.solve.natural.order import eliminated_last
+
+NOTHING = np.zeros(0, np.int64)
+MOST = 16  # coordinates of a body, at most: four points and vectors, and mixed ones
+
+
+@dataclass(frozen=True)
+class NaturalSystem:
+    """What stands for the tree of a problem; ``order`` gives each coordinate of the plan its number."""
+
+    problem: Problem
+    plan: Plan
+    equations: Equations
+    columns: tuple[np.ndarray, ...]  # of the plan, that each body depends on
+    entries: tuple[np.ndarray, np.ndarray]  # rows and columns of the mass matrix that are not zero, of the plan
+
+    def fields(self, theta: np.ndarray) -> Fields:
+        """Poses of all bodies at a stack of theta."""
+        made = Fields(theta, self.plan.size)
+        for base in self.plan.bases:
+            base.place(made)
+        return made
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """New numbers of the coordinates: the first to be eliminated last."""
+        return eliminated_last(self.plan.size, self._cliques())
+
+    def _cliques(self) -> list[np.ndarray]:
+        """Sets of coordinates that meet each other in the tangent or in a row of the Jacobian."""
+        model = self.problem.model
+        pairs = {int(pair) for pair in (*model.measures.pair, *model.forces.pair) if pair != NONE}
+        found = [*self.columns, *(self.pair_columns(int(model.pairs.a[k]), int(model.pairs.b[k])) for k in pairs)]
+        for j, row in enumerate(self.rows):
+            also = [d.coordinate for d in self.equations.defined if d.row == j]
+            found.append(np.union1d(self.pair_columns(row.a, row.b), also).astype(np.int64))
+        listed = np.flatnonzero(model.measures.kind == Measure.COORDINATES)
+        return found + [self.mixed_columns(int(k)) for k in listed]
+
+    def pair_columns(self, a: int, b: int) -> np.ndarray:
+        """Coordinates that two bodies depend on."""
+        of = [self.columns[i] for i in (a, b) if i != GROUND]
+        return np.unique(np.concatenate([np.zeros(0, np.int64), *of]))
+
+    def mixed_columns(self, measure: int) -> np.ndarray:
+        """Coordinates that a measure of several joint coordinates lists."""
+        measures = self.problem.model.measures
+        if measure in self.equations.replaced:
+            return np.zeros(0, np.int64)
+        mixed = {d.column: d.coordinate for d in self.equations.defined}
+        listed = measures.coordinate[measures.first[measure] : measures.first[measure + 1]]
+        return np.array([mixed[int(c)] for c in listed], np.int64)
+
+    @property
+    def rows(self) -> list[Row]:
+        """Measures that are added: equations, then those that sensors and forces read."""
+        return [*self.equations.added, *self.equations.replaced.values(), *(row for _, row in self.equations.sensed)]
+
+    def numbers(self, theta: np.ndarray) -> np.ndarray:
+        """All entries that the kernels read, at a stack of theta (T, size): theta, then those of the system."""
+        fields, back = self.fields(theta), np.argsort(self.order)
+        blocks = [theta, np.zeros((len(theta), 1)), *(row.numbers(theta) for row in self.rows)]
+        weight = np.zeros((len(theta), self.plan.size), complex)
+        mass = np.zeros((len(theta), self.plan.size, self.plan.size), complex)
+        for i, columns in enumerate(self.columns):
+            pose = fields.poses[i]
+            used = columns[np.argsort(self.order[columns])]
+            blocks.append(pose[:, :, 0])
+            blocks.append(np.moveaxis(pose[:, :, 1 + used], 2, 1).reshape(len(theta), -1))
+            moments = moments_of(theta, int(self.problem.model.tree.theta[i]))
+            maps = pose[:, :, 1 + used].reshape(len(theta), 4, 3, -1)
+            mass[:, used[:, None], used] += np.einsum("tjan,tjk,tkam->tnm", maps, moments, maps, optimize=True)
+            gravity = theta[:, GRAVITY : GRAVITY + 3]
+            weight[:, used] += np.einsum("tjan,tj,ta->tn", maps, moments[:, :, 0], gravity)
+        blocks += [rigid.shape(theta) for rigid in self.plan.rigid]
+        mass = mass[:, back][:, :, back]
+        rows, columns = self.mass_entries
+        return np.concatenate([*blocks, mass[:, rows, columns], weight[:, back]], axis=1)
+
+    @cached_property
+    def mass_entries(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and columns of the mass matrix that are not zero, row by row."""
+        rows, columns = (self.order[part] for part in self.entries)
+        ranked = np.lexsort((columns, rows))
+        return rows[ranked], columns[ranked]
+
+    @cached_property
+    def model(self) -> Model:
+        """The model in natural coordinates."""
+        old, n, size = self.problem.model, self.plan.size, len(self.problem.theta)
+        added, equations = len(self.rows), self.equations
+        measure_block = size + 1 + 15 * np.arange(added)
+        start = size + 1 + 15 * added
+        pose = start + np.cumsum([0, *(12 * (1 + len(c)) for c in self.columns)])
+        shape = pose[-1] + 6 * np.arange(len(self.plan.rigid))
+        mass = pose[-1] + 6 * len(self.plan.rigid)
+        rows, columns = self.mass_entries
+        tree = Natural(
+            parent=np.full(len(self.columns), GROUND),
+            theta=old.tree.theta,
+            column_kind=np.full(n, NONE),
+            column_body=np.zeros(0, np.int64),
+            first=np.cumsum([0, *map(len, self.columns)]),
+            column=np.concatenate([NOTHING, *(np.sort(self.order[c]) for c in self.columns)]),
+            pose=pose[:-1],
+            rigid=[r.body for r in self.plan.rigid],
+            shape=shape,
+            defined=[len(equations.kept) + d.row for d in equations.defined],
+            definition=[self.order[d.coordinate] for d in equations.defined],
+            mass_first=np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))]),
+            mass_column=columns,
+            mass=[mass],
+            weight=[mass + len(rows)],
+        )
+        pairs, measures = self._measures(measure_block.tolist())
+        kept, count = equations.kept, len(old.measures.kind)
+        constraints = old.constraints._replace(
+            measure=[*old.constraints.measure[kept], *range(count, count + len(equations.added))],
+            theta=[*old.constraints.theta[kept], *([size] * len(equations.added))],
+            law=[*old.constraints.law[kept], *([NONE] * len(equations.added))],
+        )
+        return freeze(
+            old._replace(
+                tree=_whole(tree),
+                pairs=pairs,
+                measures=_whole(measures),
+                constraints=_whole(constraints),
+                sensors=self._sensors(),
+            )
+        )
+
+    def _measures(self, blocks: list[int]) -> tuple[Pairs, Measures]:
+        """Measures, the added ones last, and pairs of bodies without columns; ``blocks`` are offsets of theta."""
+        old, equations = self.problem.model, self.equations
+        pairs = list(zip(old.pairs.a.tolist(), old.pairs.b.tolist(), strict=True))
+        kind, pair, block = (array.tolist() for array in (old.measures.kind, old.measures.pair, old.measures.theta))
+        listed = [self.order[self.mixed_columns(k)] if c == Measure.COORDINATES else [] for k, c in enumerate(kind)]
+        for row in self.rows:
+            if (row.a, row.b) not in pairs:
+                pairs.append((row.a, row.b))
+            kind.append(int(row.kind))
+            pair.append(pairs.index((row.a, row.b)))
+            listed.append([])
+        block += blocks
+        for j, k in enumerate(equations.replaced, len(old.measures.kind) + len(equations.added)):
+            kind[k], pair[k], block[k] = kind[j], pair[j], block[j]
+        first, flat = np.cumsum([0, *map(len, listed)]), np.concatenate([NOTHING, *listed]).astype(np.int64)
+        a, b = np.array(pairs, np.int64).reshape(-1, 2).T
+        return Pairs(a, b, np.zeros(len(pairs) + 1, np.int64), NOTHING, NOTHING), Measures(
+            kind, pair, block, first, flat
+        )
+
+    def _sensors(self) -> Sensors:
+        """Sensors; those of coordinates read measures."""
+        old, equations = self.problem.model.sensors, self.equations
+        kind, index = old.kind.copy(), old.index.copy()
+        behind = len(self.problem.model.measures.kind) + len(equations.added) + len(equations.replaced)
+        for j, (s, _) in enumerate(equations.sensed, behind):
+            kind[s], index[s] = Sensor.MEASURE, j
+        for s in np.flatnonzero(old.kind == Sensor.MULTIPLIER):
+            index[s] = equations.kept.index(int(old.index[s]))
+        return old._replace(kind=kind, index=index)
+
+    @cached_property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of the coordinates."""
+        names = [""] * self.plan.size
+        for group in self.plan.groups:
+            for label, column in zip(group.labels, group.columns, strict=True):
+                names[self.order[column]] = f"{group.name}.{label}"
+        for d in self.equations.defined:
+            names[self.order[d.coordinate]] = self.problem.names.coordinates[d.column]
+        return tuple(names)
+
+    @property
+    def names(self) -> Names:
+        """Names of everything; equations that are left out stand behind the identities."""
+        old, gone = self.problem.names, set(range(len(self.problem.names.constraints))) - set(self.equations.kept)
+        units = {column: "m" if group.point else "" for group in self.plan.groups for column in group.columns}
+        back = np.argsort(self.order)
+        mixed = {d.coordinate: old.coordinate_units[d.column] for d in self.equations.defined}
+        return replace(
+            old,
+            coordinates=self.coordinate_names,
+            coordinate_units=tuple((units | mixed)[int(c)] for c in back),
+            constraints=self.constraint_names,
+            constraint_units=self.constraint_units,
+            identities=(*old.identities, *(old.constraints[i] for i in sorted(gone))),
+        )
+
+    @property
+    def constraint_units(self) -> tuple[str, ...]:
+        """Units of the equations."""
+        kept = [self.problem.names.constraint_units[i] for i in self.equations.kept]
+        added = ["m" if row.kind == Measure.PROJECTION else "rad" for row in self.equations.added]
+        return (*kept, *added, *("1" for _ in self.plan.rigid))
+
+    def broken(self, numbers: np.ndarray) -> np.ndarray:
+        """Numbers of broken equations, as ``Block.broken``, among these names."""
+        ours, theirs = self.names, self.problem.names
+        every = (*ours.constraints, *ours.identities)
+        return np.array([0 if k == 0 else 1 + every.index(theirs.equation(int(k))) for k in numbers], np.int64)
+
+    @property
+    def constraint_names(self) -> tuple[str, ...]:
+        """Names of the equations."""
+        kept = [self.problem.names.constraints[i] for i in self.equations.kept]
+        return (*kept, *(row.name for row in self.equations.added), *(rigid.name for rigid in self.plan.rigid))
+
+
+def _whole(group: Any) -> Any:
+    """Arrays of whole numbers, also where there are none."""
+    return type(group)(*(np.asarray(numbers, np.int64) for numbers in group))
+
+
+def moments_of(theta: np.ndarray, o: int) -> np.ndarray:
+    """Mass, first and second moments (T, 4, 4) of a body about its origin, in its axes."""
+    m, c = theta[:, o + MASS], theta[:, o + COM : o + COM + 3]
+    xx, yy, zz, xy, xz, yz = theta[:, o + INERTIA : o + INERTIA + 6].T
+    J = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    second = 0.5 * np.einsum("iit->t", J) * np.eye(3)[:, :, None] - J
+    found = np.zeros((len(theta), 4, 4), complex)
+    found[:, 0, 0] = m
+    found[:, 0, 1:] = found[:, 1:, 0] = m[:, None] * c
+    found[:, 1:, 1:] = np.moveaxis(second, 2, 0) + m[:, None, None] * c[:, :, None] * c[:, None, :]
+    return found
+
+
+def in_natural_coordinates(problem: Problem) -> Problem:
+    """The problem with natural coordinates chosen, by its numbers and the directions that are wanted.
+
+    Raises AnalysisError where it reads what natural coordinates do not have.
+    """
+    stack = directions_of(problem.theta, problem.theta_rho)
+    joints = tree_joints(problem.model, problem.names.joints)
+    fields = Fields(stack, MOST * (1 + len(joints)) + len(problem.names.coordinates))
+    shared = list(shared_by_constraints(problem.model, problem.names, stack))
+    plan = Planner(fields, joints, shared, problem.names.bodies).plan
+    equations = equations_of(problem, fields, joints, plan)
+    columns = tuple(
+        np.flatnonzero([not nothing(fields.poses[i][:, :, 1 + c], fields.poses[i]) for c in range(plan.size)])
+        for i in range(len(joints))
+    )
+    meets = np.zeros((plan.size, plan.size), bool)
+    for used in columns:
+        meets[np.ix_(used, used)] = True
+    system = NaturalSystem(problem, plan, equations, columns, np.nonzero(meets))
+    return replace(problem, system=system, names=system.names)
