@@ -89,6 +89,7 @@ class Natural(NamedTuple):
     mass_column: np.ndarray  # columns of the entries of each row of the mass matrix
     mass: np.ndarray  # (1,) offset of these entries
     weight: np.ndarray  # (1,) offset of the weight (n)
+    least: np.ndarray  # (n,) inertia that a coordinate counts for, at least, where constraints are weighed
 
 
 class Pairs(NamedTuple):

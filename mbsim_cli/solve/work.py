@@ -87,7 +87,7 @@ def factor(n: int, m: int, structure: Sparsity, dtype: type) -> Factor:
     matrices = zeros((n, padded(n)), dtype), zeros((m, n), dtype)
     packed = np.zeros(count, dtype), np.zeros(count, dtype), np.zeros(n, dtype)
     lu, pivot = zeros((n, padded(n)), dtype), np.zeros(max(1, n), np.int64)
-    return Factor(*matrices, np.zeros(m), np.zeros(n), structure, *packed, lu, pivot)
+    return Factor(*matrices, np.zeros(m), np.zeros(n), np.zeros(n), structure, *packed, lu, pivot)
 
 
 def columns(n: int, m: int, p: int, dtype: type) -> Columns:
@@ -134,12 +134,13 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS) -> Work:
     kin = grounded(model, theta)
     natural = is_natural(model)
     structure, eq = natural_sparsity(model) if natural else sparsity(model), equations(model, dtype)
+    least = model.tree.least if natural else np.zeros(n)
     return Work(
         kin,
         natural_forces(model, theta) if natural else composite(model, dtype),
         eq,
-        factor(n, m, structure, dtype),
-        factor(n, m, structure, dtype)._replace(J=eq.J),
+        factor(n, m, structure, dtype)._replace(least=least),
+        factor(n, m, structure, dtype)._replace(least=least, J=eq.J),
         columns(n, m, 1, dtype),
         state(model, dtype),
         state(model, dtype),

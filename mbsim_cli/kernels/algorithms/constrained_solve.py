@@ -25,6 +25,7 @@ class Factor(NamedTuple):
     J: np.ndarray  # (m, n)
     alpha: np.ndarray  # (m,)
     weight: np.ndarray  # (n,)
+    least: np.ndarray  # (n,) inertia that a coordinate counts for, at least
     sparsity: tuple  # algorithms.sparsity.Sparsity
     lower: np.ndarray  # as sparsity.neighbour, see algebra.sparse_solve
     upper: np.ndarray  # the same
@@ -54,10 +55,7 @@ def factor_penalised(ratio, factor):
         floor = max(floor, np.abs(T[i, i].real))
     floor *= 1e-8
     for i in range(weight.size):
-        weight[i] = max(np.abs(T[i, i].real), floor)
-    for i in range(weight.size):
-        if T[i, i] == 0.0:
-            weight[i] = max(_inertia_behind(factor, i), floor)
+        weight[i] = max(np.abs(T[i, i].real), floor, factor.least[i])
     _penalties(factor, ratio)
     _penalise(factor)
     factor.pivot[0] = SPARSE
@@ -65,21 +63,6 @@ def factor_penalised(ratio, factor):
         return True
     _penalise(factor)
     return lu_factor(factor.lu, factor.pivot)
-
-
-@kernel
-def _inertia_behind(factor, i):
-    """What a coordinate without inertia moves, by the constraint that gives it the least to move; 0 if none does."""
-    sparsity, J, T, most = factor.sparsity, factor.J, factor.T, 0.0
-    for s in range(sparsity.column_first[i], sparsity.column_first[i + 1]):
-        r = sparsity.column_row[s]
-        compliance, own = 0.0, J[r, i].real * J[r, i].real
-        for t in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
-            j = sparsity.row_column[t]
-            if T[j, j] != 0.0:
-                compliance += J[r, j].real * J[r, j].real / factor.weight[j]
-        most = max(most, compliance / own if own > 0.0 else 0.0)
-    return 1.0 / most if most > 0.0 else 0.0
 
 
 @kernel

@@ -30,6 +30,7 @@ from mbsim_cli.solve.natural.joints import Row, shared_by_constraints, tree_join
 from mbsim_cli.solve.natural.order import eliminated_last
 
 NOTHING = np.zeros(0, np.int64)
+SLIGHT = 1e-2  # of a mean body's inertia
 MOST = 16  # coordinates of a body, at most: four points and vectors, and mixed ones
 
 
@@ -140,6 +141,7 @@ class NaturalSystem:
             mass_column=columns,
             mass=[mass],
             weight=[mass + len(rows)],
+            least=NOTHING,
         )
         pairs, measures = self._measures(measure_block.tolist())
         kept, count = equations.kept, len(old.measures.kind)
@@ -150,7 +152,7 @@ class NaturalSystem:
         )
         return freeze(
             old._replace(
-                tree=_whole(tree),
+                tree=_whole(tree)._replace(least=self.least),
                 pairs=pairs,
                 measures=_whole(measures),
                 constraints=_whole(constraints),
@@ -189,6 +191,23 @@ class NaturalSystem:
         for s in np.flatnonzero(old.kind == Sensor.MULTIPLIER):
             index[s] = equations.kept.index(int(old.index[s]))
         return old._replace(kind=kind, index=index)
+
+    @cached_property
+    def least(self) -> np.ndarray:
+        """Inertia (n,) of the coordinates if every body were a mean one: where there is none, constraints need some."""
+        theta = self.problem.theta[None] + 0j
+        fields, tree = self.fields(theta), self.problem.model.tree
+        mass = self.problem.theta[tree.theta + MASS].mean()
+        found, sizes = np.zeros(self.plan.size), []
+        for base in self.plan.bases:
+            size = max(np.linalg.norm(local(theta)[0].real) for local in base.locals[1:])
+            maps = np.abs(fields.poses[base.body][0, :, 1:].real) ** 2
+            found += mass * (maps[:3].sum(axis=0) + size * size * maps[3:].sum(axis=0))
+            sizes.append(size)
+        for d in self.equations.defined:
+            slides = self.rows[d.row].kind == Measure.PROJECTION
+            found[d.coordinate] = mass * (1.0 if slides else np.mean(np.square(sizes)))
+        return SLIGHT * found[np.argsort(self.order)]
 
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
