@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbsim_cli.assembly.branches import branches
 from mbsim_cli.assembly.packed import parameter_values
+from mbsim_cli.model.problem import Problem
 from mbsim_cli.spec.descriptions import descriptions_of
 from mbsim_cli.spec.rules.numbers import expressions_of
 from mbsim_cli.spec.source import join
@@ -19,7 +20,7 @@ def describe(assembled: "Assembled") -> dict[str, Any]:
 
     The connectivity matrices are numbered as in Zhakatayev et al. (2023): joint i carries body i, from 1.
     """
-    file, topology, names = assembled.model_file, assembled.topology, assembled.problem.names
+    file, topology, names = assembled.model_file, assembled.topology, assembled.tree_names
     closing, matrices = assembled.closing, branches(topology.parent)
     joint_of = dict(zip(topology.bodies, topology.joints, strict=True))
     reversed_ = dict(zip(topology.joints, topology.reversed, strict=True))  # tree joints
@@ -50,9 +51,26 @@ def describe(assembled: "Assembled") -> dict[str, Any]:
         "mobility": closing.mobility,
         "mobility_without_motions": closing.mobility_without(motions),
         "redundant_constraints": [names.constraints[row] for row in closing.redundant],
+        "natural_coordinates": _natural(assembled.problem),
         "parameters": _parameters(assembled),
         "warnings": list(assembled.warnings),
         "descriptions": {join(path): text for path, text in descriptions_of(file)},
+    }
+
+
+def _natural(problem: Problem) -> dict[str, Any] | None:
+    """Natural coordinates with the bodies that share them, and the equations by what they come from."""
+    if problem.system is None:
+        return None
+    names, sharing, origins = problem.names, problem.system.sharing, problem.system.origins
+    return {
+        "coordinates": [
+            {"name": name, "unit": unit, "bodies": list(bodies)}
+            for name, unit, bodies in zip(names.coordinates, names.coordinate_units, sharing, strict=True)
+        ],
+        "constraints": [
+            {"name": name, "origin": origin} for name, origin in zip(names.constraints, origins, strict=True)
+        ],
     }
 
 

@@ -28,6 +28,7 @@ from mbsim_cli.assembly.system import System
 from mbsim_cli.assembly.tables import Reader, Tables
 from mbsim_cli.assembly.theta import Theta
 from mbsim_cli.assembly.topology import Topology
+from mbsim_cli.model.names import Names
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.natural.system import in_natural_coordinates
 from mbsim_cli.spec import with_values
@@ -52,9 +53,14 @@ class Assembled:
     choices: Mapping[str, Any] = field(repr=False)  # arguments of ``build``
 
     @property
+    def tree_names(self) -> Names:
+        """Names of the spanning tree's coordinates and of the equations of its loops, whatever the formulation."""
+        return self.problem.names if self.problem.system is None else self.problem.system.problem.names
+
+    @property
     def overdetermined(self) -> list[str]:
         """Equations that follow from others at t = 0, or hold whatever the coordinates are."""
-        names = self.problem.names.constraints
+        names = self.tree_names.constraints
         return [*(names[row] for row in self.closing.redundant), *self.dropped]
 
     @property

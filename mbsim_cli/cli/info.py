@@ -5,7 +5,12 @@ from typing import Any
 from mbsim_cli.cli import options
 
 
-def command(model: options.ModelPath, parameter: options.Overrides = None, json: options.Json = False) -> None:
+def command(
+    model: options.ModelPath,
+    parameter: options.Overrides = None,
+    formulation: options.FormulationOption = None,
+    json: options.Json = False,
+) -> None:
     """Show bodies, joints, spanning tree, branches, loops, mobility, redundant constraints and use of parameters."""
     from mbsim_cli.cli.environment import limit_threads
 
@@ -13,7 +18,7 @@ def command(model: options.ModelPath, parameter: options.Overrides = None, json:
     from mbsim_cli.study.assembling import build, load
     from mbsim_cli.study.settings import Settings
 
-    settings = Settings(overrides=options.parse_overrides(parameter))
+    settings = Settings(overrides=options.parse_overrides(parameter), formulation=formulation and formulation.value)
     origin = {"model": str(model), "overrides": dict(settings.overrides)}
     report = origin | build(load(model, settings), settings, []).info
     if json:
@@ -38,6 +43,10 @@ def _print(report: dict[str, Any]) -> None:
         say(f"loop {' - '.join(loop['joints'])}, closed by cut joint {loop['cut']} ({joints[loop['cut']]['type']})")
     for title, names in _lists(report).items():
         say(f"{title}: {', '.join(names) or 'none'}")
+    if report["natural_coordinates"]:
+        out.print(plain_table(("natural coordinate", "of"), _natural(report["natural_coordinates"]["coordinates"])))
+        for origin, names in _by_origin(report["natural_coordinates"]["constraints"]).items():
+            say(f"equations of {origin}: {', '.join(names)}")
     for warning in report["warnings"]:
         say(f"warning: {warning}")
     for matrix in ("joint_parent", "branch_parent", "joint_branch"):
@@ -46,6 +55,22 @@ def _print(report: dict[str, Any]) -> None:
         out.print(
             plain_table(("parameter", "value", "unit", "bounds", "used in"), map(_parameter, report["parameters"]))
         )
+
+
+def _natural(coordinates: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """Points and vectors, one row each, with the bodies that share them."""
+    rows: dict[str, tuple[list[str], list[str]]] = {}
+    for coordinate in coordinates:
+        name, _, component = coordinate["name"].rpartition(".")
+        rows.setdefault(name, ([], coordinate["bodies"]))[0].append(component)
+    return [(f"{name} ({', '.join(components)})", ", ".join(bodies)) for name, (components, bodies) in rows.items()]
+
+
+def _by_origin(constraints: list[dict[str, str]]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for constraint in constraints:
+        found.setdefault(constraint["origin"], []).append(constraint["name"])
+    return found
 
 
 def _parameter(entry: dict[str, Any]) -> tuple[str, ...]:

@@ -148,11 +148,16 @@ class Simulation:
 
 
 class NaturalSimulation(Simulation):
-    """A run in natural coordinates."""
+    """A run in natural coordinates; multipliers that are ``free`` at the start count as such from then on."""
+
+    def __init__(self, problem: Problem, start: Initial, free: np.ndarray) -> None:
+        super().__init__(problem, start)
+        self._free = free
 
     def _judged(self, record: Record, d_record: SensitivityRecord) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        free = np.zeros(record.lam.shape, dtype=bool)
-        return np.tile(self.broken, (record.time.size, 1)), free, free.copy()
+        rows = record.time.size
+        singular = np.zeros(record.lam.shape, dtype=bool)
+        return np.tile(self.broken, (rows, 1)), np.tile(self._free, (rows, 1)), singular
 
     def _failure(self) -> str:
         time = (self.step + 1) * self.control.h

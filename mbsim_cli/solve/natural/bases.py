@@ -13,6 +13,7 @@ from mbsim_cli.model.layout import GROUND, R_C
 from mbsim_cli.solve.natural.fields import Fields, Local, axis, given, nothing
 from mbsim_cli.solve.natural.joints import Shared, TreeJoint
 
+SLANTED = 0.5  # sine of the angle from the axis of a body above which a point serves to turn it
 FLAT = 0.1  # sine of the angle from those before below which a vector does not serve as one of the base
 
 
@@ -198,19 +199,8 @@ class Planner:
 
     def _flat(self, body, chosen, u, later, origin, at) -> None:
         """Complete the base of a body that turns about ``u`` only."""
-        across = [v for v in chosen if v is not u]
-        if not across:
-            name, local = self._across(body, u, later, at)
-            along = self._plane(lambda fields: u.field(fields)[:, :, 0])
-
-            def still(fields: Fields) -> np.ndarray:
-                """The part along u, which stays."""
-                n, own = u.local(fields.theta), local(fields.theta)
-                share = (n * own).sum(axis=1) / (n * n).sum(axis=1)
-                return share[:, None, None] * u.field(fields)
-
-            vector = self._group(name, body, local, False, along, still, ("1", "2"))
-            chosen.append(_Vector(name, vector, local, own=True))
+        if all(v is u for v in chosen):
+            chosen.append(self._across(body, u, later, origin, at))
         x = next(v for v in chosen if v is not u)
 
         def turned(fields: Fields) -> np.ndarray:
@@ -218,15 +208,22 @@ class Planner:
 
         chosen.append(_Vector("cross", turned, lambda theta: np.cross(u.local(theta), x.local(theta))))
 
-    def _across(self, body, u, later, at) -> tuple[str, Local]:
-        """A way to a point that others will share, or an axis of the body, across u."""
+    def _across(
+        self, body: int, u: _Vector, later: list[Shared], origin: Callable, at: Local
+    ) -> _Vector:  # fmt: skip
+        """A way to a point that others will share, or an axis of the body, across u: two coordinates in a plane."""
         n = self._sizes(u.local) / np.linalg.norm(self._sizes(u.local))
+        along = self._plane(lambda fields: u.field(fields)[:, :, 0])
         for s in later:
-            x = self._sizes(_less(s.on(body), at))
-            if np.linalg.norm(x) > 0.0 and np.linalg.norm(np.cross(n, x)) > 0.5 * np.linalg.norm(x):
-                return s.name, _less(s.on(body), at)
+            way = _less(s.on(body), at)
+            x = self._sizes(way)
+            if np.linalg.norm(np.cross(n, x)) > SLANTED * np.linalg.norm(x):
+                point = self._group(s.name, body, s.on(body), True, along, _height(u, way, origin), ("1", "2"))
+                return _Vector(s.name, _way(origin, point), way)
         k = int(np.argmin(np.abs(n)))
-        return f"axis_{'xyz'[k]}", given(np.eye(3)[k])
+        local = given(np.eye(3)[k])
+        name = f"axis_{'xyz'[k]}"
+        return _Vector(name, self._group(name, body, local, False, along, _height(u, local), ("1", "2")), local)
 
     def _own(self, body, joint, chosen, later, origin, at) -> None:
         """A further vector of the base: the way to a point that others will share, or a unit vector."""
@@ -288,6 +285,21 @@ def _global_axes(fields: Fields) -> np.ndarray:
 
 def _nowhere(fields: Fields) -> np.ndarray:
     raise NotImplementedError
+
+
+def _height(u: _Vector, local: Local, origin: Callable | None = None) -> Callable[[Fields], np.ndarray]:
+    """The part along u, which keeps its direction, of a vector of a body, or of the point that it leads to."""
+
+    def height(fields: Fields) -> np.ndarray:
+        own, n = local(fields.theta), u.local(fields.theta)
+        field = u.field(fields)
+        found = ((n * own).sum(axis=1) / (n * n).sum(axis=1))[:, None, None] * field
+        if origin is None:
+            return found
+        e = field[:, :, 0] / np.sqrt((field[:, :, 0] ** 2).sum(axis=1))[:, None]
+        return found + e[:, :, None] * np.einsum("ta,tac->tc", e, origin(fields))[:, None]
+
+    return height
 
 
 def _less(x: Local, y: Local) -> Local:

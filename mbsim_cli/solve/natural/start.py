@@ -18,13 +18,13 @@ from mbsim_cli.solve.natural.fields import STEP, Fields, derivative_of, directio
 from mbsim_cli.solve.natural.poses import Poses, poses_of
 from mbsim_cli.solve.natural.system import NaturalSystem
 from mbsim_cli.solve.pivots import split_of
-from mbsim_cli.solve.redundancy import kept_in_range
+from mbsim_cli.solve.redundancy import kept_in_range, undetermined_rows
 
 TINY = 1e-13  # regularisation of dependent equations, of their trace
 
 
-def start_of(problem: Problem, theta: np.ndarray | None = None) -> tuple[Problem, Initial]:
-    """The problem in natural coordinates, and its start."""
+def start_of(problem: Problem, theta: np.ndarray | None = None) -> tuple[Problem, Initial, np.ndarray]:
+    """The problem in natural coordinates, its start, and a mask (m,) of multipliers that are not determined there."""
     system = problem.system
     tree = replace(problem, names=system.problem.names)
     initial = assemble(tree, theta)
@@ -48,7 +48,7 @@ def start_of(problem: Problem, theta: np.ndarray | None = None) -> tuple[Problem
         for mine, theirs in zip(sens[:3], initial.sensitivity[:3], strict=True):
             mine[c] = theirs[d.column]
     natural = replace(problem, model=system.model)
-    return natural, _with_multipliers(system, initial, state, sens, theta_all, dtheta)
+    return natural, *_with_multipliers(system, initial, state, sens, theta_all, dtheta)
 
 
 def _stand(
@@ -76,8 +76,8 @@ def _stand(
 
 def _with_multipliers(
     system: NaturalSystem, initial: Initial, state: State, sens: Sensitivity, theta: np.ndarray, dtheta: np.ndarray
-) -> Initial:
-    """The start with the multipliers that hold it."""
+) -> tuple[Initial, np.ndarray]:
+    """The start with the multipliers that hold it, and which of them are free."""
     model, dtype = system.model, theta.dtype.type
     expected = np.zeros(model.measures.kind.size)
     expected[: len(initial.expected)] = initial.expected
@@ -106,10 +106,14 @@ def _with_multipliers(
         state.lam[:] = _held(J, -work.eq.G, rows.size)
         look()
         sens.lam[:] = _held(J, -dG, rows.size)
-    return Initial(
+    free = np.zeros(m, dtype=bool)
+    if rows.size < m:
+        free[undetermined_rows(J)] = True
+    start = Initial(
         state, sens, theta, dtheta, rows.size, np.setdiff1d(np.arange(m), rows), initial.dependent, initial.conflict,
         work.eq.phi.copy(), system.broken(initial.broken), initial.held, expected,
     )  # fmt: skip
+    return start, free
 
 
 def _held(J: np.ndarray, force: np.ndarray, rank: int) -> np.ndarray:

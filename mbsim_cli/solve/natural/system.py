@@ -243,6 +243,22 @@ class NaturalSystem:
         added = ["m" if row.kind == Measure.PROJECTION else "rad" for row in self.equations.added]
         return (*kept, *added, *("1" for _ in self.plan.rigid))
 
+    @property
+    def sharing(self) -> list[tuple[str, ...]]:
+        """Names of the bodies whose poses depend on each coordinate."""
+        found: list[list[str]] = [[] for _ in range(self.plan.size)]
+        for body, columns in zip(self.problem.names.bodies, self.columns, strict=True):
+            for column in self.order[columns]:
+                found[column].append(body)
+        return [tuple(bodies) for bodies in found]
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """What each equation comes from."""
+        defined = {d.row for d in self.equations.defined}
+        added = ("definition" if j in defined else "joint" for j in range(len(self.equations.added)))
+        return (*("model" for _ in self.equations.kept), *added, *("rigidity" for _ in self.plan.rigid))
+
     def broken(self, numbers: np.ndarray) -> np.ndarray:
         """Numbers of broken equations, as ``Block.broken``, among these names."""
         ours, theirs = self.names, self.problem.names
