@@ -1,7 +1,7 @@
 """The tangent of a system in natural coordinates, from variations along sets of coordinates that never meet.
 
-Column c of M + beta C + gamma K is the variation of G for dq = gamma e_c, dq' = beta e_c, dq'' = e_c. Coordinates that
-no row of the tangent reads together share a direction (Curtis, Powell, Reid 1974), so that few directions serve all.
+Column c of M + beta C + gamma K is column c of M and the variation of G for dq = gamma e_c, dq' = beta e_c.
+Coordinates that no row reads together share a direction (Curtis, Powell, Reid 1974), so that few directions serve all.
 """
 
 from typing import NamedTuple
@@ -9,11 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import kernel
-from mbsim_cli.kernels.algebra.whole import clear
+from mbsim_cli.kernels.algorithms.natural import natural_mass
 from mbsim_cli.kernels.algorithms.natural_variation import (
     vary_natural,
     vary_natural_forces,
-    vary_natural_inertia,
     vary_natural_work,
 )
 
@@ -26,7 +25,6 @@ class Seeds(NamedTuple):
     column: np.ndarray  # columns of the tangent that row i reads
     dz: np.ndarray  # (n, s)
     dzd: np.ndarray  # (n, s)
-    dzdd: np.ndarray  # (n, s)
     dtheta: np.ndarray  # (len(theta), s) zeros
     no_eta: np.ndarray  # (15, s) zeros
     touch: tuple  # of no numbers
@@ -40,16 +38,14 @@ def natural_tangent(model, theta, t, beta, gamma, state, lines, kin, W, seeds, T
     for c in range(seeds.set.size):
         seeds.dz[c, seeds.set[c]] = gamma
         seeds.dzd[c, seeds.set[c]] = beta
-        seeds.dzdd[c, seeds.set[c]] = 1.0
     tree, dtheta, touch, tw = model.tree, seeds.dtheta, seeds.touch, seeds.twists
-    dz, dzd, dzdd = seeds.dz, seeds.dzd, seeds.dzdd
-    vary_natural(tree, theta, dtheta, touch, state.z, state.zd, state.zdd, kin, dz, dzd, dzdd, tw)
+    dz, dzd = seeds.dz, seeds.dzd
+    vary_natural(tree, theta, dtheta, touch, False, state.z, state.zd, state.zdd, kin, dz, dzd, dzd, tw)
     vary_natural_forces(
         model, theta, dtheta, touch, seeds.no_eta, t, state.z, state.zd, state.lam, lines, dz, dzd, kin, tw, seeds.dG
     )  # fmt: skip
     vary_natural_work(model, theta, dtheta, touch, state.lam, state.zdd, W, kin, tw, seeds.dG)
-    vary_natural_inertia(tree, theta, dtheta, dzdd, seeds.dG)
-    clear(T_out)
+    natural_mass(tree, theta, T_out)
     for i in range(seeds.set.size):
         for s in range(seeds.first[i], seeds.first[i + 1]):
-            T_out[i, seeds.column[s]] = seeds.dG[i, seeds.set[seeds.column[s]]]
+            T_out[i, seeds.column[s]] += seeds.dG[i, seeds.set[seeds.column[s]]]

@@ -60,16 +60,18 @@ def _columns2(array, i, k):
 
 
 @kernel
-def vary_natural(tree, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw):
-    """Fill ``tw`` for directions dtheta (len(theta), p), dz, dzd, dzdd (n, p)."""
+def vary_natural(tree, theta, dtheta, touch, wanted, z, zd, zdd, kin, dz, dzd, dzdd, tw):
+    """Fill ``tw`` for directions dtheta (len(theta), p), dz, dzd, dzdd (n, p); N'' only if accelerations are wanted."""
     vary_ground(tree, dtheta, tw)
     for i in range(tree.theta.size):
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
             _vary_linear(tree, theta, dtheta, touch.geometry[i, g], i, k, 1.0, z, dz, tw.pose)
             _vary_linear(tree, theta, dtheta, touch.geometry[i, g], i, k, 0.0, zd, dzd, tw.rate)
-            _vary_linear(tree, theta, dtheta, touch.geometry[i, g], i, k, 0.0, zdd, dzdd, tw.second)
-            _vary_motion(dtheta, i, k, kin, tw)
+            _vary_motion(i, k, kin, tw)
+            if wanted:
+                _vary_linear(tree, theta, dtheta, touch.geometry[i, g], i, k, 0.0, zdd, dzdd, tw.second)
+                _vary_acceleration(dtheta, i, k, kin, tw)
 
 
 @inlined
@@ -95,24 +97,36 @@ def _half_turn(x, y):
 
 
 @inlined
-def _vary_motion(dtheta, i, k, kin, tw):
-    """N, N', N'' of body i."""
-    R, R1, R2 = columns_of(kin.pose, i), columns_of(kin.rate, i), columns_of(kin.second, i)
-    dR, dR1, dR2 = _columns2(tw.pose, i, k), _columns2(tw.rate, i, k), _columns2(tw.second, i, k)
-    r, r1 = row3(kin.pose, i, 0), row3(kin.rate, i, 0)
-    dr, dr1, dr2 = _triple(tw.pose, i, 0, k), _triple(tw.rate, i, 0, k), _triple(tw.second, i, 0, k)
-    V, A = motion_at(kin.V, i), motion_at(kin.A, i)
+def _vary_motion(i, k, kin, tw):
+    """N and N' of body i."""
+    R, r, V = columns_of(kin.pose, i), row3(kin.pose, i, 0), motion_at(kin.V, i)
+    dR, dr = _columns2(tw.pose, i, k), _triple(tw.pose, i, 0, k)
     turn = _half_turn(R, dR)
     N = (turn, sub3(dr, cross3(turn, r)))
-    dw = add3(_half_turn(dR, R1), _half_turn(R, dR1))
-    dV = (dw, sub3(sub3(dr1, cross3(dw, r)), cross3(V[0], dr)))
-    N1 = sub6(dV, cross_motion(N, V))
-    da = add3(_half_turn(dR, R2), _half_turn(R, dR2))
-    lin = sub3(sub3(dr2, cross3(da, r)), cross3(A[0], dr))
-    lin = sub3(sub3(lin, cross3(dw, r1)), cross3(V[0], dr1))
-    dA = (da, sub3(lin, load3_of(dtheta, GRAVITY, k)))
     store2(tw.N, i, k, N)
-    store2(tw.N1, i, k, N1)
+    store2(tw.N1, i, k, sub6(_velocity_variation(i, k, kin, tw), cross_motion(N, V)))
+
+
+@inlined
+def _velocity_variation(i, k, kin, tw):
+    """dV of body i."""
+    R, R1 = columns_of(kin.pose, i), columns_of(kin.rate, i)
+    dr, dr1 = _triple(tw.pose, i, 0, k), _triple(tw.rate, i, 0, k)
+    dw = add3(_half_turn(_columns2(tw.pose, i, k), R1), _half_turn(R, _columns2(tw.rate, i, k)))
+    return (dw, sub3(sub3(dr1, cross3(dw, row3(kin.pose, i, 0))), cross3(motion_at(kin.V, i)[0], dr)))
+
+
+@inlined
+def _vary_acceleration(dtheta, i, k, kin, tw):
+    """N'' of body i."""
+    V, A, N, N1 = motion_at(kin.V, i), motion_at(kin.A, i), motion_at2(tw.N, i, k), motion_at2(tw.N1, i, k)
+    dw = _velocity_variation(i, k, kin, tw)[0]
+    dr, dr1, dr2 = _triple(tw.pose, i, 0, k), _triple(tw.rate, i, 0, k), _triple(tw.second, i, 0, k)
+    of_turn = _half_turn(_columns2(tw.pose, i, k), columns_of(kin.second, i))
+    da = add3(of_turn, _half_turn(columns_of(kin.pose, i), _columns2(tw.second, i, k)))
+    lin = sub3(sub3(dr2, cross3(da, row3(kin.pose, i, 0))), cross3(A[0], dr))
+    lin = sub3(sub3(lin, cross3(dw, row3(kin.rate, i, 0))), cross3(V[0], dr1))
+    dA = (da, sub3(lin, load3_of(dtheta, GRAVITY, k)))
     store2(tw.N2, i, k, sub6(dA, add6(cross_motion(N1, V), cross_motion(N, A))))
 
 
@@ -232,6 +246,15 @@ def vary_natural_forces(model, theta, dtheta, touch, no_eta, t, z, zd, multiplie
     vary_element_forces(model, theta, dtheta, touch, no_eta, t, z, zd, dz, dzd, kin, tw, dG_out)
 
 
+@inlined
+def is_moved(tree, touch, g):
+    """Whether the mass matrix or the weight vary in the directions of the block at g."""
+    found = False
+    for i in range(tree.theta.size):
+        found = found or touch.geometry[i, g] or touch.inertia[i, g]
+    return found
+
+
 @kernel
 def vary_natural_work(model, theta, dtheta, touch, multiplier, x, W, kin, tw, dG_out):
     """Add to dG (n, p) the variation of M x + Phi_z^T multiplier - work of W, at fixed x and multiplier.
@@ -241,12 +264,13 @@ def vary_natural_work(model, theta, dtheta, touch, multiplier, x, W, kin, tw, dG
     tree = model.tree
     entry, first_rigid = tree.mass[0], 0
     for g in range(0, dG_out.shape[1], width(dG_out)):
-        k = block(dG_out, g)
-        for c in range(dG_out.shape[0]):
-            total = 0.0 * at(dtheta, 0, k)
-            for s in range(tree.mass_first[c], tree.mass_first[c + 1]):
-                total += x[tree.mass_column[s]] * at(dtheta, entry + s, k)
-            add_to(dG_out, c, k, total)
+        if is_moved(tree, touch, g):
+            k = block(dG_out, g)
+            for c in range(dG_out.shape[0]):
+                total = 0.0 * at(dtheta, 0, k)
+                for s in range(tree.mass_first[c], tree.mass_first[c + 1]):
+                    total += x[tree.mass_column[s]] * at(dtheta, entry + s, k)
+                add_to(dG_out, c, k, total)
     for i in range(tree.theta.size):
         n, f = motion_at(W, i)
         R, r = columns_of(kin.pose, i), row3(kin.pose, i, 0)
@@ -298,13 +322,16 @@ def _by_linear_maps(model, theta, dtheta, touch, multiplier, i, first_rigid, las
 
 
 @kernel
-def vary_natural_inertia(tree, theta, dtheta, dzdd, dG_out):
+def vary_natural_inertia(tree, theta, dtheta, touch, dzdd, dG_out):
     """Add M dz'' less the variation of the weight."""
     entry, weight = tree.mass[0], tree.weight[0]
     for g in range(0, dG_out.shape[1], width(dG_out)):
         k = block(dG_out, g)
         for c in range(dG_out.shape[0]):
-            total = -at(dtheta, weight + c, k)
+            total = 0.0 * at(dzdd, c, k)
             for s in range(tree.mass_first[c], tree.mass_first[c + 1]):
                 total += theta[entry + s] * at(dzdd, tree.mass_column[s], k)
             add_to(dG_out, c, k, total)
+        if is_moved(tree, touch, g):
+            for c in range(dG_out.shape[0]):
+                add_to(dG_out, c, k, -at(dtheta, weight + c, k))

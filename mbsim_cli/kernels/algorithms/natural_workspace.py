@@ -9,7 +9,7 @@ from mbsim_cli.kernels.algorithms.natural_variation import NaturalTwists
 from mbsim_cli.kernels.algorithms.sparsity import structure_of
 from mbsim_cli.kernels.algorithms.workspace import Touch, touch
 from mbsim_cli.kernels.elements.tyre import CONTACT_SIZE
-from mbsim_cli.model.layout import GROUND, MEASURE_SIZE, NONE
+from mbsim_cli.model.layout import GRAVITY, GROUND, MEASURE_SIZE, NONE
 
 NOTHING = np.zeros(0, np.int64)
 
@@ -41,13 +41,13 @@ def natural_twists(model, p, dtype=np.float64):
 
 
 def natural_touch(model, dtheta):
-    """Blocks that directions vary; of a body its linear map and its equations of rigidity stand for the geometry."""
+    """Blocks that directions vary; of a body its linear map, its equations of rigidity and the weight are geometry."""
     tree, found = model.tree, touch(model, dtheta)
     varies = [slice(o, o + POSE * (1 + b - a)) for o, a, b in zip(tree.pose, tree.first, tree.first[1:], strict=False)]
     geometry = np.array([_blocks(dtheta[part]) for part in varies], bool).reshape(found.geometry.shape)
     for body, o in zip(tree.rigid, tree.shape, strict=True):
         geometry[body] |= _blocks(dtheta[o : o + 6])
-    return found._replace(geometry=geometry)
+    return found._replace(geometry=geometry | _blocks(dtheta[GRAVITY : GRAVITY + 3]))
 
 
 def _blocks(dtheta):
@@ -114,7 +114,7 @@ def _seeds(model, size, dtype):
         taken[c] = next(number for number in range(n) if number not in used)
     s = padded(int(taken.max()) + 1)
     first = np.concatenate([[0], np.cumsum(meets.sum(axis=1))])
-    directions = (zeros((n, s), dtype) for _ in range(3))
+    directions = (zeros((n, s), dtype) for _ in range(2))
     dtheta = zeros((size, s), dtype)
     nothing = Touch(*(np.zeros((count, s), bool) for count in _counts(model)))
     return Seeds(

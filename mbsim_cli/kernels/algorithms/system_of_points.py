@@ -64,7 +64,7 @@ def rates(model, theta, lines, t, state, kin, phi1_out, phi2_out):
 
 
 def vary_bodies_of(model, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw):
-    vary_natural(model.tree, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw)
+    vary_natural(model.tree, theta, dtheta, touch, True, z, zd, zdd, kin, dz, dzd, dzdd, tw)
 
 
 def vary_equations(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out):
@@ -78,7 +78,7 @@ def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, d
         dG_out,
     )  # fmt: skip
     vary_natural_work(model, theta, dtheta, touch, state.lam, state.zdd, comp.W, kin, tw, dG_out)
-    vary_natural_inertia(model.tree, theta, dtheta, sens.zdd, dG_out)
+    vary_natural_inertia(model.tree, theta, dtheta, touch, sens.zdd, dG_out)
 
 
 def vary_at_rest(model, theta, dtheta, touch, lines, state, dz, kin, comp, tw, load, other_load, rest, other):
