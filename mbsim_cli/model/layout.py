@@ -178,7 +178,7 @@ class Reactions(NamedTuple):
 class Model(NamedTuple):
     """A multibody system without its numbers."""
 
-    tree: Tree | Natural
+    tree: Tree  # or Natural
     pairs: Pairs
     measures: Measures
     constraints: Constraints

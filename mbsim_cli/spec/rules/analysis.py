@@ -113,7 +113,7 @@ def _integrator(review: Review, analysis: Analysis) -> None:
         hint = f"the formulations of open trees have one: {', '.join(OPEN_TREES)}"
         refuse(_OF_OPEN_TREES, f"{formulation} has no setting", hint)
         return
-    refuse(_OF_CONSTRAINTS, f"{formulation} has no setting", "ali3p-rtdyn0 and ali3p-rtdyn1 have one")
+    refuse(_OF_CONSTRAINTS, f"{formulation} has no setting", "the ali3p formulations have one")
     if analysis.integrator == "rk4":
         refuse(_OF_ERROR_CONTROL, "rk4 takes fixed steps, and has no", "dop853 and esdirk choose their steps by it")
     if analysis.integrator != "esdirk":
