@@ -72,7 +72,19 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
             solve_constrained(work.tangent, 1e-3, work.column)
         elif part == 4:
             newton_matrix(
-                model, theta, t, control.h, state.z, state.zd, eq.lines, state.lam, eq.no_eta, kin, comp, work.tangent.T
+                model,
+                theta,
+                t,
+                0.5 * control.h,
+                0.25 * control.h**2,
+                state.z,
+                state.zd,
+                eq.lines,
+                state.lam,
+                eq.no_eta,
+                kin,
+                comp,
+                work.tangent.T,
             )
         elif part == 5:
             factor_tangent(control.ratio, eq, work.tangent)

@@ -34,7 +34,7 @@ class Instant:
     def evaluate(self, t: float = 0.0) -> None:
         """Everything about the current state, along the current sensitivities."""
         linearise(
-            self.model, self.theta, t, 0.0, self.at_center, self.directions, self.state, self.sens, self.work,
+            self.model, self.theta, t, 0.0, 0.0, self.at_center, self.directions, self.state, self.sens, self.work,
             self.twists, self.out,
         )  # fmt: skip
         self.work.kin.expected[self.angles] = self.out.measures[self.angles].real

@@ -10,9 +10,11 @@ EPS = 1e-30
 
 
 class Instant:
-    """Results of ``linearise`` at z, zd, zdd, lam; directions vary theta and the state."""
+    """Results of ``linearise`` at z, zd, zdd, lam; directions vary theta and the state; ``factors`` are those of T."""
 
-    def __init__(self, problem, z, zd, zdd, lam, *, t=0.0, h=0.0, at_center=True, theta=None, directions=None):
+    def __init__(
+        self, problem, z, zd, zdd, lam, *, t=0.0, factors=(0.0, 0.0), at_center=True, theta=None, directions=None
+    ):
         model = problem.model
         theta = np.array(problem.theta if theta is None else theta)
         dtype = np.result_type(*(np.asarray(a).dtype for a in (theta, z, zd, zdd, lam))).type
@@ -29,7 +31,7 @@ class Instant:
         twists = allocate.sensitivity_work(model, p, dtype).twists
         out = allocate.linearisation(model, p, dtype)
         varied = allocate.directions(model, allocate.padded_directions(np.array(dtheta).T, dtype), dtype)
-        linearise(model, theta, t, h, at_center, varied, state, sens, work, twists, out)
+        linearise(model, theta, t, *factors, at_center, varied, state, sens, work, twists, out)
         self.eq, self.kin = eq, kin = work.eq, work.kin
         self.G, self.J, self.phi = eq.G, eq.J, np.array([eq.phi, eq.phi1, eq.phi2])
         self.M, self.T, self.dG, self.dphi = out.M, out.T[:, : len(z)], out.dG[:, :wanted], out.dphi[:, :, :wanted]

@@ -85,7 +85,7 @@ def test_both_reference_points_agree(cut):
     builder = loop(Joint.FLOATING, cut)
     problem = builder.problem()
     state = random_state(builder, problem)
-    one, two = (Instant(problem, *state, h=0.1, at_center=at_center) for at_center in (True, False))
+    one, two = (Instant(problem, *state, factors=(0.05, 0.0025), at_center=at_center) for at_center in (True, False))
     for name in ("G", "J", "phi", "M", "T"):
         a, b = getattr(one, name), getattr(two, name)
         assert np.abs(a - b).max() <= 1e-12 * max(1.0, np.abs(a).max()), name

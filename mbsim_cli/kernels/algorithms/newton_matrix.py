@@ -1,10 +1,10 @@
-"""Tangent of the discrete equations of motion in one pass, M + h/2 C + h^2/4 K with all parts of C and K.
+"""Tangent of the discrete equations of motion in one pass, M + beta C + gamma K with all parts of C and K.
 
 With composites over subtrees, column k of joint i and an ancestor column j (or k itself),
-    T_jk = S_j . (I X_k + B Y_k + h^2/4 S_k x* F),     T_kj = (I S_k) . X_j + (B^T S_k) . Y_j,
-X = S + h S' + h^2/4 S'', Y = h/2 S + h^2/4 S'; I, B, F belong to the subtree of i. Elements add their part
+    T_jk = S_j . (I X_k + B Y_k + gamma S_k x* F),     T_kj = (I S_k) . X_j + (B^T S_k) . Y_j,
+X = S + 2 beta S' + gamma S'', Y = beta S + gamma S'; I, B, F belong to the subtree of i. Elements add their part
 over the path between their bodies. Rows of T are formed eight columns at a time, by the spans of branches, subtrees and
-paths. h = 0 gives the mass matrix. Derivation: docs/theory/newton_matrix.md.
+paths. The trapezoidal rule has beta = h/2, gamma = h^2/4. Derivation: docs/theory/newton_matrix.md.
 """
 
 from mbsim_cli.kernels._jit import inlined, kernel
@@ -73,25 +73,24 @@ from mbsim_cli.model.layout import NONE
 
 
 @kernel
-def newton_matrix(model, theta, t, h, z, zd, lines, multiplier, no_eta, kin, comp, T_out):
+def newton_matrix(model, theta, t, beta, gamma, z, zd, lines, multiplier, no_eta, kin, comp, T_out):
     """T (n, ``padded(n)``); needs ``constraints``, ``element_forces`` and ``residual`` at the state.
 
     Cost O(n d + elements).
     """
-    q = 0.25 * h * h
     clear(T_out)
-    _inertia_part(model, h, kin, comp, T_out)
-    _euler_part(model.tree, theta, q, z, kin, comp, T_out)
-    _constraints_part(model, theta, q, lines, multiplier, kin, comp, T_out)
+    _inertia_part(model, beta, gamma, kin, comp, T_out)
+    _euler_part(model.tree, theta, gamma, z, kin, comp, T_out)
+    _constraints_part(model, theta, gamma, lines, multiplier, kin, comp, T_out)
     for f in range(model.forces.kind.size):
         if model.forces.kind[f] == Force.ALONG_MEASURE:
-            _measure_force_part(model, theta, t, h, z, zd, f, kin, comp, T_out)
+            _measure_force_part(model, theta, t, beta, gamma, z, zd, f, kin, comp, T_out)
         elif is_tyre(model.forces.kind[f]):
-            _tyre_part(model, theta, q, f, no_eta, kin, comp, T_out)
+            _tyre_part(model, theta, gamma, f, no_eta, kin, comp, T_out)
         elif follows_motion(model.forces.kind[f]):
-            _drag_part(model, theta, q, f, no_eta, kin, comp, T_out)
+            _drag_part(model, theta, gamma, f, no_eta, kin, comp, T_out)
         else:
-            _applied_force_part(model, theta, t, q, f, kin, comp, T_out)
+            _applied_force_part(model, theta, t, gamma, f, kin, comp, T_out)
 
 
 @kernel
@@ -207,12 +206,12 @@ def _rate_to_parent(tree, kin, comp, i):
 
 
 @inlined
-def _inertia_part(model, h, kin, comp, T_out):
+def _inertia_part(model, beta, gamma, kin, comp, T_out):
     tree = model.tree
     _own_inertia(tree, kin, comp)
     own_rates(tree, kin, comp)
     for i in range(tree.parent.size - 1, -1, -1):
-        _columns_of_body(tree, h, i, kin, comp)
+        _columns_of_body(tree, beta, gamma, i, kin, comp)
         _inertia_to_parent(tree, kin, comp, i)
         _rate_to_parent(tree, kin, comp, i)
     for i in range(tree.parent.size):
@@ -222,17 +221,17 @@ def _inertia_part(model, h, kin, comp, T_out):
 
 
 @inlined
-def _columns_of_body(tree, h, i, kin, comp):
-    """Keep S, X, Y of the columns of body i, and what the subtree makes of them: I X + B Y + q S x* F, I S, B^T S."""
-    q, columns, own = 0.25 * h * h, comp.columns, comp.own
+def _columns_of_body(tree, beta, gamma, i, kin, comp):
+    """Keep S, X, Y of the columns of body i, and of its subtree I X + B Y + gamma S x* F, I S, B^T S."""
+    columns, own = comp.columns, comp.own
     inertia, F = inertia_at(comp.inertia, i), motion_at(comp.F, i)
     K, p = rate_at(comp, i)
     back = scale3(-1.0, row3(kin.ref, i, 0))
     for k in range(tree.first_column[i], tree.first_column[i + 1]):
         S, S1, S2 = motion_at(kin.S, k), motion_at(kin.S1, k), motion_at(kin.S2, k)
-        X, Y = axpy6(q, S2, axpy6(h, S1, S)), axpy6(q, S1, scale6(0.5 * h, S))
+        X, Y = axpy6(gamma, S2, axpy6(2.0 * beta, S1, S)), axpy6(gamma, S1, scale6(beta, S))
         of_rate = (rotate(K, Y[0]), cross3(Y[0], p))
-        up = axpy6(q, cross_force(S, F), add6(inertia_apply(inertia, X), of_rate))
+        up = axpy6(gamma, cross_force(S, F), add6(inertia_apply(inertia, X), of_rate))
         down, turned = inertia_apply(inertia, S), add3(unrotate(K, S[0]), cross3(p, S[1]))
         S, X, Y = shift_motion(S, back), shift_motion(X, back), shift_motion(Y, back)
         up, down = shift_force(up, back), shift_force(down, back)
@@ -325,15 +324,14 @@ def _geometric_rows(model, theta, q, lines, multiplier, first, last, pair, kin, 
 
 
 @inlined
-def _measure_force_part(model, theta, t, h, z, zd, f, kin, comp, T_out):
+def _measure_force_part(model, theta, t, beta, gamma, z, zd, f, kin, comp, T_out):
     measures = model.measures
     k = model.forces.measure[f]
-    q = 0.25 * h * h
     if not is_geometric(measures.kind[k]):
         g = coordinate_measure(measures, theta, k, z)
         g1, _ = coordinate_rates(measures, theta, k, z, zd, zd)
         _, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
-        slope = q * by_g + 0.5 * h * by_g1
+        slope = gamma * by_g + beta * by_g1
         for i in range(measures.first[k], measures.first[k + 1]):
             left = slope * coordinate_slope(measures, theta, k, i, z)
             for j in range(measures.first[k], measures.first[k + 1]):
@@ -349,7 +347,7 @@ def _measure_force_part(model, theta, t, h, z, zd, f, kin, comp, T_out):
     g, g1, L = measure_and_rate(model, theta, k, kin)
     Q, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
     for s in range(comp.spans.first[pair], comp.spans.first[pair + 1]):
-        Na, Nb = span_twists(comp, q, s)
+        Na, Nb = span_twists(comp, gamma, s)
         Na1, Nb1 = span_rates(comp, s)
         N = sub6(Nb, Na)
         _, dg, _, dL = vary_pose(kind, theta, o, Ra, ra, Rb, rb, N)

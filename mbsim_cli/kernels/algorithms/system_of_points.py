@@ -43,8 +43,8 @@ def evaluate(model, theta, t, at_center, state, kin, comp, eq):
     natural_residual(model, theta, state.zdd, state.lam, kin, comp.W, eq.Q, eq.G)
 
 
-def tangent(model, theta, t, h, state, eq, kin, comp, T_out):
-    natural_tangent(model, theta, t, 0.5 * h, 0.25 * h * h, state, eq.lines, kin, comp.W, comp.seeds, T_out)
+def tangent(model, theta, t, beta, gamma, state, eq, kin, comp, T_out):
+    natural_tangent(model, theta, t, beta, gamma, state, eq.lines, kin, comp.W, comp.seeds, T_out)
 
 
 def compose(model, kin, comp):

@@ -35,8 +35,10 @@ def evaluate(model, theta, t, at_center, state, kin, comp, eq):
     residual(model.tree, kin, comp, eq.Q, eq.G)
 
 
-def tangent(model, theta, t, h, state, eq, kin, comp, T_out):
-    newton_matrix(model, theta, t, h, state.z, state.zd, eq.lines, state.lam, eq.no_eta, kin, comp, T_out)
+def tangent(model, theta, t, beta, gamma, state, eq, kin, comp, T_out):
+    newton_matrix(
+        model, theta, t, beta, gamma, state.z, state.zd, eq.lines, state.lam, eq.no_eta, kin, comp, T_out
+    )  # fmt: skip
 
 
 def compose(model, kin, comp):

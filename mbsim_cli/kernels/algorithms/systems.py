@@ -35,7 +35,7 @@ def _of_system(name: str, text: str) -> Any:
 place = _of_system("place", "Poses of all bodies.")
 move = _of_system("move", "V and A of all bodies; needs ``place``.")
 evaluate = _of_system("evaluate", "Kinematics, constraints and residual G, Phi, J at the state.")
-tangent = _of_system("tangent", "T = M + h/2 C + h^2/4 K at the state evaluated last.")
+tangent = _of_system("tangent", "T = M + beta C + gamma K at the state evaluated last.")
 compose = _of_system("compose", "Prepare ``mass`` where the tangent has not.")
 mass = _of_system("mass", "M (n, n); needs ``compose`` or ``tangent``.")
 speeds = _of_system("speeds", "Phi' (m,) of any velocities.")

@@ -24,7 +24,7 @@ class Linearisation(NamedTuple):
     """Results; variations have a trailing axis of p directions."""
 
     M: np.ndarray  # (n, n)
-    T: np.ndarray  # (n, padded(n)) tangent M + h/2 C + h^2/4 K
+    T: np.ndarray  # (n, padded(n)) tangent M + beta C + gamma K
     dG: np.ndarray  # (n, p) variation of M z'' - Q + Phi_z^T lambda
     dphi: np.ndarray  # (3, m, p) of Phi, Phi', Phi''
     measures: np.ndarray  # (nm,)
@@ -32,12 +32,14 @@ class Linearisation(NamedTuple):
 
 
 @entry
-def linearise(model, theta, t, h, at_center, directions, state, sens, work, tw, out):
+def linearise(model, theta, t, beta, gamma, at_center, directions, state, sens, work, tw, out):
     """Evaluate at ``state`` (G, Phi, Phi', Phi'', J are left in work.eq) and vary along ``sens`` and theta."""
     kin, eq, comp, tree = work.kin, work.eq, work.comp, model.tree
     evaluate(model, theta, t, at_center, state, kin, comp, eq)
     constraint_rates(model, theta, eq.lines, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
-    newton_matrix(model, theta, t, h, state.z, state.zd, eq.lines, state.lam, eq.no_eta, kin, comp, out.T)
+    newton_matrix(
+        model, theta, t, beta, gamma, state.z, state.zd, eq.lines, state.lam, eq.no_eta, kin, comp, out.T
+    )  # fmt: skip
     dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
     vary_kinematics(tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
     vary_constraints(model, theta, dtheta, touch, eq.lines, t, state.z, sens.z, kin, tw, out.dphi[0])

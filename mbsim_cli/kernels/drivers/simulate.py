@@ -11,12 +11,20 @@ import numpy as np
 from mbsim_cli.kernels._jit import entry, kernel
 from mbsim_cli.kernels._views import as_column
 from mbsim_cli.kernels.algebra.whole import add_scaled, copy_to
-from mbsim_cli.kernels.algorithms.systems import compose, tangent
+from mbsim_cli.kernels.algorithms.systems import compose
 from mbsim_cli.kernels.algorithms.turning import expect_angles, follow_angles
 from mbsim_cli.kernels.drivers.observe import observe_rows
 from mbsim_cli.kernels.drivers.record import write_instant
 from mbsim_cli.kernels.drivers.stepping import is_finite
-from mbsim_cli.kernels.integrators.ali3p import LEFT, SETTLED, factor_tangent, newton, predict, project
+from mbsim_cli.kernels.integrators.ali3p import (
+    LEFT,
+    SETTLED,
+    factor_tangent,
+    newton,
+    predict,
+    project,
+    trapezoidal_tangent,
+)
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import (
     correct_sensitivities,
     predict_sensitivities,
@@ -106,7 +114,7 @@ def run(
                 loose, solved, foreseen = False, False, SETTLED
             elif status == Status.OK and varies:
                 # the last correction is far below the accuracy of the gradient: the state evaluated last serves
-                tangent(model, theta, t, control.h, state, eq, kin, comp, work.tangent.T)
+                trapezoidal_tangent(model, theta, t, control.h, state, eq, kin, comp, work.tangent)
                 left = size == LEFT and spare
                 if factor_tangent(control.ratio, eq, work.tangent):
                     error = vary_motion(

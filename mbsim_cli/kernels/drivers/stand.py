@@ -10,7 +10,7 @@ def stand(model, theta, t, at_center, directions, state, sens, work, tw, dphi_ou
     kin, comp, eq = work.kin, work.comp, work.eq
     evaluate(model, theta, t, at_center, state, kin, comp, eq)
     rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
-    tangent(model, theta, t, 0.0, state, eq, kin, comp, T_out)
+    tangent(model, theta, t, 0.0, 0.0, state, eq, kin, comp, T_out)
     vary_bodies_of(
         model, theta, directions.dtheta, directions.touch, state.z, state.zd, state.zdd, kin, sens.z, sens.zd,
         sens.zdd, tw,

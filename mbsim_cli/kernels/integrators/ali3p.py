@@ -56,6 +56,12 @@ class Control(NamedTuple):
 
 
 @merged
+def trapezoidal_tangent(model, theta, t, h, state, eq, kin, comp, factor):
+    """Leave in factor.T the tangent of the equations by x."""
+    tangent(model, theta, t, 0.5 * h, 0.25 * h * h, state, eq, kin, comp, factor.T)
+
+
+@merged
 def factor_tangent(ratio, eq, factor):
     """Factorise factor.T with the constraints of eq.J, which it keeps for later steps."""
     copy_to(eq.J, factor.J)
@@ -106,7 +112,7 @@ def newton(model, theta, t, control, scale, contraction, state, kin, comp, eq, f
             return Status.OK, iteration + 1, scale, previous, LEFT
         formed = not fresh
         if formed:
-            tangent(model, theta, t, h, state, eq, kin, comp, factor.T)
+            trapezoidal_tangent(model, theta, t, h, state, eq, kin, comp, factor)
             if not factor_tangent(control.ratio, eq, factor):
                 return Status.SINGULAR, iteration, scale, previous, previous
             fresh = True

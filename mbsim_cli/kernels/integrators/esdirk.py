@@ -103,7 +103,8 @@ def solve_stage(model, theta, t, g, control, tree, exact, state, eq, counters):
             return Status.NOT_FINITE
         if solved or not fresh:
             newton_matrix(
-                model, theta, t, 2.0 * g, state.z, state.zd, eq.no_lines, eq.no_lambda, eq.no_eta, eq.kin, eq.comp, eq.T
+                model, theta, t, g, g * g, state.z, state.zd, eq.no_lines, eq.no_lambda, eq.no_eta, eq.kin, eq.comp,
+                eq.T,
             )  # fmt: skip
             close_tangent(tree, g, state, eq.G, eq.T, eq.weight)
             counters[JACOBIANS] += 1
