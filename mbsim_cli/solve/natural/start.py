@@ -102,6 +102,11 @@ def _with_multipliers(
             "sensors read multipliers, and in natural coordinates equations depend on each other: their multipliers "
             "are not determined; use ali3p-rtdyn0 or ali3p-rtdyn1, or leave out the sensors of type multiplier"
         )
+    if rows.size < m and dtheta.shape[1] and system.problem.options.sensitivity != "none":
+        raise AnalysisError(
+            "in natural coordinates equations depend on each other, and which parameters break them is not known "
+            "during the run: use ali3p-rtdyn0 or ali3p-rtdyn1, or --sensitivity none"
+        )
     if m:
         state.lam[:] = _held(J, -work.eq.G, rows.size)
         look()

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import yaml
 
 from mbsim_cli import assembly, spec
 from mbsim_cli.errors import AnalysisError, ModelError
@@ -126,3 +127,12 @@ def test_euler_parameters_are_refused():
         data["sensors"]["e"] = {"type": "coordinate", "coordinate": "free.e1"}
 
     assert "natural coordinates have no Euler parameters" in refused(read, (ModelError, AnalysisError))
+
+
+def test_gradients_with_dependent_equations_are_refused():
+    data = yaml.safe_load((MODELS / "benchmarks/a04_bricard.yaml").read_text())
+    data["parameters"] = {"g": {"value": 9.81, "unit": "m/s^2"}}
+    data["gravity"] = [0, "-g", 0]
+    built = assembly.build(generator.load(data), formulation="ali3p-natural", duration=1e-3, sensitivity="ddm")
+    with pytest.raises(AnalysisError, match="equations depend on each other"):
+        list(forward(built.problem))
