@@ -20,13 +20,15 @@ from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Problem
 
-OF_COORDINATES = (Measure.COORDINATES, Measure.EULER_NORM)
+# plain numbers: members of an enumeration are slow to look up
+COORDINATES, EULER_NORM, ANGLE = map(int, (Measure.COORDINATES, Measure.EULER_NORM, Measure.ANGLE))
+OF_COORDINATES = (COORDINATES, EULER_NORM)
 
 
 def of_coordinates(kind: int, theta: Sequence[Scalar], offset: int, z: np.ndarray) -> tuple[Scalar, np.ndarray]:
     """Value of a measure that reads coordinates alone, and its derivatives by them."""
-    factors = np.array(theta[offset : offset + len(z)]) if kind == Measure.COORDINATES else z
-    return factors @ z, factors if kind == Measure.COORDINATES else 2.0 * factors
+    factors = np.array(theta[offset : offset + len(z)]) if kind == COORDINATES else z
+    return factors @ z, factors if kind == COORDINATES else 2.0 * factors
 
 
 class InitialMeasure(NamedTuple):
@@ -78,7 +80,7 @@ class Equations:
             value = self._measure(theta, z, at, measure, J[i])
             if i in needed:
                 phi[i] = value - theta[target] - (law_at(model.laws, theta, law, 0.0) if law != NONE else 0.0)
-                if model.measures.kind[measure] == Measure.ANGLE:
+                if model.measures.kind[measure] == ANGLE:
                     phi[i] -= 2.0 * cmath.pi * np.round(phi[i].real / (2.0 * cmath.pi))
         return phi, J
 

@@ -1,7 +1,7 @@
 """Groups of equations that share no coordinates: each is closed by itself, so that open trees cost no n x n array."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -11,6 +11,8 @@ from mbsim_cli.assembly.laws import law_at
 from mbsim_cli.assembly.vectors import Scalar
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Problem
+
+KEPT = 8  # positions at which equations are remembered
 
 
 class System(Protocol):
@@ -60,6 +62,7 @@ class Scaled:
     rows: np.ndarray
     columns: np.ndarray
     turns: np.ndarray
+    _known: dict[bytes, tuple] = field(default_factory=dict, repr=False, compare=False)  # what was asked last
 
     @property
     def m(self) -> int:
@@ -77,9 +80,15 @@ class Scaled:
         return self.equations.initial_measures
 
     def at(self, theta: Sequence[Scalar], z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Equations and their Jacobian, in these units."""
-        phi, J = self.equations.at(theta, z * self.columns)
-        return phi / self.rows, J * self.columns / self.rows[:, None]
+        """Equations and their Jacobian, in these units; for reading only, as they are kept for the next to ask."""
+        kept_for, found = self._known.get(z.tobytes(), (None, None))
+        if kept_for is not theta:
+            phi, J = self.equations.at(theta, z * self.columns)
+            found = phi / self.rows, J * self.columns / self.rows[:, None]
+            if len(self._known) >= KEPT:
+                self._known.clear()
+            self._known[z.tobytes()] = theta, found
+        return found
 
 
 @dataclass(frozen=True)

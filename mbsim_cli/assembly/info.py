@@ -6,7 +6,6 @@ from mbsim_cli.assembly.branches import branches
 from mbsim_cli.assembly.packed import parameter_values
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.spec.descriptions import descriptions_of
-from mbsim_cli.spec.rules.numbers import expressions_of
 from mbsim_cli.spec.source import join
 from mbsim_cli.spec.syntax import names as names_in
 from mbsim_cli.spec.syntax import parse
@@ -92,7 +91,7 @@ def _joint(name: str, spec: Any, backwards: bool | None) -> dict[str, Any]:
 def _uses(assembled: "Assembled") -> dict[str, list[str]]:
     """Paths of all that depends on each parameter, directly or through other names."""
     file, numbers = assembled.model_file, assembled.theta.numbers
-    places = [(join(path), number) for path, number in expressions_of(file) if path[0] not in ("checks", "study")]
+    places = [(join(path), number) for path, number in file.computed if path[0] not in ("checks", "study")]
     by_name = numbers.by_name({number for _, number in places})
     stands: dict[Any, list[int]] = {}
     for place, (_, number) in enumerate(places):

@@ -10,6 +10,7 @@ from mbsim_cli.assembly.kinematics import measure_row, measure_value, poses
 from mbsim_cli.assembly.numbers import STEP
 from mbsim_cli.assembly.vectors import Scalar
 from mbsim_cli.model.codes import Column, Measure
+from mbsim_cli.model.layout import MASS, MEASURE_SIZE
 from mbsim_cli.model.problem import Problem
 
 SAMPLES = 3
@@ -51,15 +52,24 @@ def left_open(problem: Problem, identities: Sequence[Identity]) -> tuple[np.ndar
     derivatives = np.zeros((len(identities), problem.theta_rho.shape[1]))
     if not identities:
         return np.zeros(0), derivatives
-    for k, column in enumerate(problem.theta_rho.T):
-        derivatives[:, k] = values((problem.theta + 1j * STEP * column).tolist()).imag / STEP
+    for k in np.flatnonzero(problem.theta_rho[_read(problem, identities)].any(axis=0)):
+        derivatives[:, k] = values((problem.theta + 1j * STEP * problem.theta_rho[:, k]).tolist()).imag / STEP
     return values(problem.theta.tolist()), derivatives
 
 
-def _random_coordinates(kinds: Any, generator: np.random.Generator) -> list[float]:
+def _read(problem: Problem, identities: Sequence[Identity]) -> np.ndarray:
+    """Mask of the numbers that identities read: joint frames, initial position, their own."""
+    tree, mask = problem.model.tree, np.zeros(problem.theta.size, dtype=bool)
+    for offset in tree.theta:
+        mask[offset : offset + MASS] = True
+    mask[tree.initial[0] : tree.initial[0] + len(tree.column_kind)] = True
+    for identity in identities:
+        mask[identity.block : identity.block + MEASURE_SIZE] = True
+        mask[identity.target] = True
+    return mask
+
+
+def _random_coordinates(kinds: np.ndarray, generator: np.random.Generator) -> list[float]:
     """A configuration in general position: any angles, translations of the order of a metre."""
-    values = generator.uniform(-1.0, 1.0, len(kinds))
-    return [
-        np.pi * v if Column.ROTATION_X <= kind <= Column.ROTATION_Z else v
-        for kind, v in zip(kinds, values, strict=True)
-    ]
+    turns = (kinds >= Column.ROTATION_X) & (kinds <= Column.ROTATION_Z)
+    return (np.where(turns, np.pi, 1.0) * generator.uniform(-1.0, 1.0, len(kinds))).tolist()

@@ -61,12 +61,15 @@ def real(a: Vector) -> Vector:
 
 def transpose(m: Matrix) -> Matrix:
     """m^T."""
-    return tuple(zip(*m, strict=True))
+    (p, q, r), (s, t, u), (v, w, x) = m
+    return ((p, s, v), (q, t, w), (r, u, x))
 
 
 def apply(m: Matrix, a: Vector) -> Vector:
     """m a."""
-    return (dot(m[0], a), dot(m[1], a), dot(m[2], a))
+    (p, q, r), (s, t, u), (v, w, x) = m
+    a0, a1, a2 = a
+    return (p * a0 + q * a1 + r * a2, s * a0 + t * a1 + u * a2, v * a0 + w * a1 + x * a2)
 
 
 def apply_transposed(m: Matrix, a: Vector) -> Vector:
@@ -76,8 +79,14 @@ def apply_transposed(m: Matrix, a: Vector) -> Vector:
 
 def product(m: Matrix, n: Matrix) -> Matrix:
     """m n."""
-    columns = transpose(n)
-    return tuple((dot(row, columns[0]), dot(row, columns[1]), dot(row, columns[2])) for row in m)
+    return (_row(m[0], n), _row(m[1], n), _row(m[2], n))
+
+
+def _row(a: Vector, n: Matrix) -> Vector:
+    """a^T n; written out, as assembling spends most of its time here."""
+    a0, a1, a2 = a
+    (p, q, r), (s, t, u), (v, w, x) = n
+    return (a0 * p + a1 * s + a2 * v, a0 * q + a1 * t + a2 * w, a0 * r + a1 * u + a2 * x)
 
 
 def columns(x: Vector, y: Vector, z: Vector) -> Matrix:

@@ -13,7 +13,9 @@ from mbsim_cli.model.codes import Column, Measure
 from mbsim_cli.model.layout import P_A, P_B, P_C, P_P, Model
 
 STEP = 1024.0  # from one unit of length to the next
-LENGTHS = (Measure.PROJECTION, Measure.DISTANCE)
+# plain numbers: members of an enumeration are slow to look up, and this does so for every row
+LENGTHS = (int(Measure.PROJECTION), int(Measure.DISTANCE))
+COORDINATES, EULER_NORM, EULER_0 = int(Measure.COORDINATES), int(Measure.EULER_NORM), int(Column.EULER_0)
 
 
 class Scales(NamedTuple):
@@ -51,14 +53,14 @@ def _unit_near(extent: float) -> float:
 
 def _row_unit(model: Model, theta: np.ndarray, k: int, slides: np.ndarray, length: float) -> str:
     """Unit of a measure; that of a sum of coordinates is the unit of its largest term."""
-    measures, kind = model.measures, model.measures.kind[k]
-    if kind == Measure.EULER_NORM:
+    measures, kind = model.measures, int(model.measures.kind[k])
+    if kind == EULER_NORM:
         return ""
-    if kind != Measure.COORDINATES:
+    if kind != COORDINATES:
         return "m" if kind in LENGTHS else "rad"
     which = measures.coordinate[measures.first[k] : measures.first[k + 1]]
     factors = np.abs(theta[measures.theta[k] : measures.theta[k] + which.size])
     largest = which[int(np.argmax(factors * np.where(slides[which], length, 1.0)))]
     if slides[largest]:
         return "m"
-    return "rad" if model.tree.column_kind[largest] < Column.EULER_0 else ""
+    return "rad" if model.tree.column_kind[largest] < EULER_0 else ""

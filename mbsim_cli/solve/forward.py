@@ -24,7 +24,7 @@ from mbsim_cli.solve.singular_positions import Passage, Passages
 from mbsim_cli.solve.status import sentence
 from mbsim_cli.solve.undefined_elements import undefined_at
 
-BLOCK_NUMBERS = 800_000  # numbers of sensitivities held at once, about 6 MB
+BLOCK_NUMBERS = 150_000  # numbers of sensitivities held at once, about 1 MB: they stay in cache for those who read them
 BLOCK_STEPS = 2_000
 
 

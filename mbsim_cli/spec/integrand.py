@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import cached_property
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from mbsim_cli.spec.expressions import Expressions
 
 TIME = "t"
+
+
+class Linearised(NamedTuple):
+    """An expression at B instants, and its derivatives."""
+
+    value: np.ndarray  # (B,)
+    by_sensor: dict[str, np.ndarray]  # (B, width) each
+    by_parameter: dict[str, np.ndarray]  # (B,) each: explicit ones, not through sensors
 
 
 class Integrand:
@@ -43,24 +51,22 @@ class Integrand:
         """Return f, shape (B,); ``values`` replaces parameter values."""
         return np.broadcast_to(self._program.value(self._inputs(sensors, t, values)), np.shape(t))
 
-    def by_sensor(
+    def linearised(
         self, sensors: Mapping[str, np.ndarray], t: np.ndarray, values: Mapping[str, Any] | None = None
-    ) -> dict[str, np.ndarray]:
-        """Return df / d sensor, shape (B, width) each."""
-        rows = iter(self._program.gradient(self._inputs(sensors, t, values)))
-        shape = np.shape(t)
-        return {
-            name: np.stack([np.broadcast_to(next(rows), shape) for _ in range(width)], axis=-1)
+    ) -> Linearised:
+        """Return f with all its derivatives."""
+        value, rows = self._program.value_and_gradient(self._inputs(sensors, t, values))
+        shape, left = np.shape(t), iter(rows)
+        by_sensor = {
+            name: np.stack([np.broadcast_to(next(left), shape) for _ in range(width)], axis=-1)
             for name, width in self._widths.items()
         }
-
-    def by_parameter(
-        self, sensors: Mapping[str, np.ndarray], t: np.ndarray, values: Mapping[str, Any] | None = None
-    ) -> dict[str, np.ndarray]:
-        """Return the explicit df / d parameter, shape (B,) each."""
-        rows = self._program.gradient(self._inputs(sensors, t, values))[sum(self._widths.values()) : -1]
-        total = self._expressions.chain(zip(self._names, rows, strict=True), values)
-        return {name: np.broadcast_to(row, np.shape(t)) for name, row in total.items()}
+        by_parameter = self._expressions.chain(zip(self._names, left, strict=False), values)  # behind them t is left
+        return Linearised(
+            np.broadcast_to(value, shape),
+            by_sensor,
+            {name: np.broadcast_to(row, shape) for name, row in by_parameter.items()},
+        )
 
     @cached_property
     def components(self) -> dict[str, tuple[int, ...]]:

@@ -15,11 +15,13 @@ from mbsim_cli.spec.equilibrium import Equilibrium
 from mbsim_cli.spec.expressions import Expressions
 from mbsim_cli.spec.forces import ON_ONE_BODY
 from mbsim_cli.spec.inverse import InverseDynamics
+from mbsim_cli.spec.messages import Path
 from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.repeat.block import Repetition
 from mbsim_cli.spec.sections import Sections
 from mbsim_cli.spec.source import Source
 from mbsim_cli.spec.studies import Study
+from mbsim_cli.spec.walking import walk
 
 
 def _analysis_type(value: Any) -> str:
@@ -78,6 +80,17 @@ class ModelFile(Sections):
         """Constants and parameters, with overrides in place."""
         constants = {name: self._overrides.get(name, number) for name, number in self.constants.items()}
         return Expressions(self.definitions, constants)
+
+    @cached_property
+    def computed(self) -> tuple[tuple[Path, Number], ...]:
+        """Numbers that are expressions, with their paths; without what tables stand for, which is not written."""
+        found: list[tuple[Path, Number]] = []
+        for section in ModelFile.model_fields:
+            entries = getattr(self, section)
+            if type(entries) is dict:
+                entries = {name: entry for name, entry in entries.items() if (section, name) not in self._made}
+            found += (entry for entry in walk(entries, (section,), Number) if entry[1].literal is None)
+        return tuple(found)
 
     @property
     def definitions(self) -> dict[str, Number]:

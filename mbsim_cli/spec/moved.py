@@ -6,7 +6,7 @@ from mbsim_cli.errors import ModelError, UsageError
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.review import Review
-from mbsim_cli.spec.rules import RULES
+from mbsim_cli.spec.rules import OF_NAMES, RULES
 from mbsim_cli.spec.suggestions import suggest
 
 
@@ -24,7 +24,8 @@ def with_values(model: ModelFile, values: Mapping[str, float | str]) -> ModelFil
     moved._overrides = {**model._overrides, **{name: _number(model, name, value) for name, value in named.items()}}
     review = Review(moved, moved.source, set())
     for rule in RULES:
-        rule(review)
+        if rule not in OF_NAMES:
+            rule(review)
     if review.issues:
         raise ModelError(review.issues)
     return moved

@@ -33,6 +33,10 @@ class Program:
 
     def gradient(self, inputs: Sequence[Any]) -> list[Any]:
         """Derivatives by each input, numbers or arrays; 0 by those that have no influence."""
+        return self.value_and_gradient(inputs)[1]
+
+    def value_and_gradient(self, inputs: Sequence[Any]) -> tuple[Any, list[Any]]:
+        """Both in one pass."""
         with np.errstate(all="ignore"):
             values = self._values(inputs)
             covectors: list[Any] = [0.0] * len(values)
@@ -44,7 +48,7 @@ class Program:
                     covectors[operand] = covectors[operand] + operation.pull(
                         k, covectors[place], values[place], *arguments
                     )
-        return covectors[: self._inputs]
+        return values[self._result], covectors[: self._inputs]
 
     def _values(self, inputs: Sequence[Any]) -> list[Any]:
         values = [np.asarray(value)[()] for value in inputs]  # infinite where Python's own numbers would raise

@@ -139,16 +139,16 @@ def test_what_a_zero_multiplies_is_not_read():
     assert f.components == {"r": (1,), "v": ()}
     nan = {"r": np.array([[np.nan, 3.0, np.nan]]), "v": np.full((1, 3), np.nan)}
     assert f.value(nan, np.zeros(1)) == 7
-    assert f.by_sensor(nan, np.zeros(1))["r"].tolist() == [[0, 2, 0]]
-    assert f.by_parameter(nan, np.zeros(1)) == {"L": 6}
+    assert f.linearised(nan, np.zeros(1)).by_sensor["r"].tolist() == [[0, 2, 0]]
+    assert f.linearised(nan, np.zeros(1)).by_parameter == {"L": 6}
 
 
 def test_long_sums_and_wide_vectors_take_no_time():
     """Work grows with the length of an expression, not with its square."""
     environment = Expressions({"L": Number(2.0)})
     f = environment.integrand("+".join(f"L*{k}" for k in range(250)), {})
-    assert f.by_parameter({}, np.zeros(1)) == {"L": sum(range(250))}
+    assert f.linearised({}, np.zeros(1)).by_parameter == {"L": sum(range(250))}
     wide = environment.integrand("dot(tau, tau)", {"tau": 2000})
     tau = {"tau": np.arange(2000.0)[None]}
-    assert (wide.by_sensor(tau, np.zeros(1))["tau"] == 2 * tau["tau"]).all()
+    assert (wide.linearised(tau, np.zeros(1)).by_sensor["tau"] == 2 * tau["tau"]).all()
     assert len(wide._program._steps) == 2 * 2000 - 1

@@ -36,3 +36,6 @@ RULES: tuple[Callable[[Review], None], ...] = (
     checks.check,
     studies.check,
 )
+
+# What these say is about names, and holds whatever the values are.
+OF_NAMES = frozenset({naming.check, references.check, reactions.check, graph.check})

@@ -9,10 +9,10 @@ from mbsim_cli.spec.messages import Path, path_of
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.review import Review
-from mbsim_cli.spec.rules.numbers import walk
 from mbsim_cli.spec.source import join
 from mbsim_cli.spec.studies import Cloud, Range, Steps, Study
 from mbsim_cli.spec.syntax import ExpressionError
+from mbsim_cli.spec.walking import walk
 
 MOST_CASES = 10_000_000
 

@@ -5,8 +5,8 @@ from pathlib import PurePath
 
 from mbsim_cli.spec.messages import Path
 from mbsim_cli.spec.review import Review
-from mbsim_cli.spec.rules.numbers import walk
 from mbsim_cli.spec.tables import ColumnsFile, TableFile
+from mbsim_cli.spec.walking import walk
 
 HDF5_SUFFIXES = (".h5", ".hdf5", ".hdf")
 _SECTIONS = ("laws", "roads", "forces", "constraints", "analysis")

@@ -21,7 +21,10 @@ _ESTIMATES = ("gradient_error",)  # not finite where nothing is known yet
 
 
 def _all_finite(values: np.ndarray) -> bool:
-    """Whether all numbers are finite: their sum tells so in a fraction of the time, unless it overflows."""
+    """Whether all numbers are finite: their sums tell so in a fraction of the time, unless they overflow."""
+    if values.ndim > 1 and values.size:
+        rows = values.reshape(-1, values.shape[-1])
+        values = np.ones(len(rows)) @ rows
     return bool(np.isfinite(values.sum()) or np.isfinite(values).all())
 
 

@@ -32,16 +32,16 @@ class Expression:
     @property
     def gradient(self):
         total = np.zeros(self.p)
-        for name, partial in self.objective.integrand.by_sensor(*self._arguments()).items():
+        _, by_operand, explicit = self.objective.integrand.linearised(*self._arguments())
+        for name, partial in by_operand.items():
             total = total + partial[0, 0] * self.parts[name].gradient
-        explicit = self.objective.integrand.by_parameter(*self._arguments())
         return total + [explicit[name][0] if name in explicit else 0.0 for name in self.objective.parameters[: self.p]]
 
     @property
     def uncertainty(self):
         """Of the operands, along the expression's derivatives; its curvature is left out."""
         total = np.zeros((2, 1 + self.p))
-        for name, partial in self.objective.integrand.by_sensor(*self._arguments()).items():
+        for name, partial in self.objective.integrand.linearised(*self._arguments()).by_sensor.items():
             part = self.parts[name].uncertainty
             rows = np.append(part.value, part.gradient), np.append(part.size, part.gradient_size)
             total += np.abs(partial[0, 0]) * np.abs(rows)

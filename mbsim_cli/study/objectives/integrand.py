@@ -11,20 +11,23 @@ from mbsim_cli.model.problem import Block
 
 def integrand_of(objective: Objective, block: Block) -> tuple[np.ndarray, np.ndarray]:
     """Expression (B,) and its derivative (B, p) at the instants of a block."""
-    sensors = {name: block.sensors[:, objective.sensors[name]] for name in objective.integrand.sensors}
-    value = np.array(objective.integrand.value(sensors, block.time, objective.values))  # the block is the solver's
-    derivative = np.zeros((len(block.time), block.d_sensors.shape[2]), dtype=value.dtype)
-    if derivative.shape[1]:
-        components = objective.integrand.components
-        for name, partial in objective.integrand.by_sensor(sensors, block.time, objective.values).items():
-            derivatives, read = block.d_sensors[:, objective.sensors[name], :], list(components[name])
-            if len(read) < partial.shape[1]:  # what it does not read need not be a number
-                partial, derivatives = partial[:, read], derivatives[:, read]
-            derivative += np.einsum("bw,bwp->bp", partial, derivatives)
-        explicit = objective.integrand.by_parameter(sensors, block.time, objective.values)
-        for k, name in enumerate(objective.parameters):
-            if name in explicit:
-                derivative[:, k] += explicit[name]
+    integrand = objective.integrand
+    sensors = {name: block.sensors[:, objective.sensors[name]] for name in integrand.sensors}
+    p = block.d_sensors.shape[2]
+    if not p:
+        value = np.array(integrand.value(sensors, block.time, objective.values))  # the block is the solver's
+        return value, np.zeros((len(value), 0), value.dtype)
+    found = integrand.linearised(sensors, block.time, objective.values)
+    value = np.array(found.value)
+    derivative = np.zeros((len(value), p), value.dtype)
+    for name, partial in found.by_sensor.items():
+        derivatives, read = block.d_sensors[:, objective.sensors[name], :], list(integrand.components[name])
+        if len(read) < partial.shape[1]:  # what it does not read need not be a number
+            partial, derivatives = partial[:, read], derivatives[:, read]
+        derivative += np.einsum("bw,bwp->bp", partial, derivatives)
+    for k, name in enumerate(objective.parameters):
+        if name in found.by_parameter:
+            derivative[:, k] += found.by_parameter[name]
     return value, derivative
 
 
