@@ -16,10 +16,11 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from rich.console import Console
-from rich.table import Table
-
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.figures import Figure, show  # noqa: E402
+
 FLOOR = "import numpy, h5py"
 MBSIM = "from mbsim_cli.cli.app import main; main()"
 MODELS = {
@@ -37,16 +38,6 @@ class Cost(NamedTuple):
     wall: float  # s
     processor: float  # s, with the processes that it waited for
     memory: float  # MB, peak
-
-
-class Figure(NamedTuple):
-    """A row of the table."""
-
-    label: str
-    value: float
-    unit: str
-    bound: float | None = None
-    aim: float | None = None
 
 
 def cost(*command: str, **environment: str) -> Cost:
@@ -120,25 +111,6 @@ def empty(folder: str) -> Cost:
     return cost(sys.executable, "-c", MBSIM, *run, MBSIM_CACHE_DIR=f"{folder}/cache")
 
 
-def missed(figure: Figure) -> bool:
-    """Whether a figure is above its bound."""
-    return figure.bound is not None and figure.value > figure.bound
-
-
-def show(found: list[Figure]) -> None:
-    """Print figures with their bounds."""
-    table = Table("figure", "measured", "unit", "bound", "aim", title="Start-up")
-    for figure in found:
-        value = f"{figure.value:.3g}"
-        bound, aim = ("" if limit is None else str(limit) for limit in figure[3:])
-        table.add_row(figure.label, f"[red]{value}[/red]" if missed(figure) else value, figure.unit, bound, aim)
-    console = Console()
-    console.print(table)
-    load, cores = os.getloadavg()[0], os.cpu_count()
-    if load > cores + 0.5:
-        console.print(f"[yellow]other work shares the machine (load {load:.1f} on {cores} cores): only ratios count[/]")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeat", type=int, default=7, help="calls behind each minimum")
@@ -150,8 +122,8 @@ def main() -> None:
     if given.json:
         print(json.dumps([figure._asdict() for figure in found]))
     else:
-        show(found)
-    sys.exit(any(map(missed, found)))
+        show("Start-up", found)
+    sys.exit(any(figure.missed for figure in found))
 
 
 if __name__ == "__main__":

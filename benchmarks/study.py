@@ -17,25 +17,24 @@ from collections import deque
 from dataclasses import replace
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
+
+from benchmarks.figures import Figure, show  # noqa: E402
+
 STUDIES = {"fivebar": "bars", "buggy_lane_change": "suspension", "buggy": "suspension"}
 PROGRAM = [sys.executable, "-m", "mbsim_cli.cli.app"]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-# Largest value allowed (of two workers and efficiency the smallest).
-BOUNDS = {"case_over_bound": 1.0, "two_over_one": 1.8, "efficiency": 0.93, "forecast_error": 0.15}
-ROWS = {
+# Label and unit, then the largest value allowed (of two workers and efficiency the smallest).
+ROWS: dict[str, tuple] = {
     "bare": ("bare time loop, median", "s"),
     "one_case": ("a case, one worker (wall time over cases)", "s"),
-    "case_over_bound": ("  over 1.1 times the bare loop and 3 ms", ""),
-    "two_over_one": ("cases a second, two workers over one", ""),
-    "efficiency": ("solving over processors times wall time, two workers", ""),
+    "case_over_bound": ("  over 1.1 times the bare loop and 3 ms", "", 1.0),
+    "two_over_one": ("cases a second, two workers over one", "", 1.8, None, True),
+    "efficiency": ("solving over processors times wall time, two workers", "", 0.93, None, True),
     "forecast": ("forecast for two workers", "s"),
     "two_wall": ("  what they took", "s"),
-    "forecast_error": ("  relative error of the forecast", ""),
+    "forecast_error": ("  relative error of the forecast", "", 0.15),
     "shell_case": ("mbsim run from xargs -P 2, a case", "s"),
     "shell_over_study": ("  over a case of two workers", ""),
 }
@@ -120,28 +119,6 @@ def measure(model: str, cases: int, runs: int) -> dict[str, float]:
     return figures
 
 
-def missed(key: str, value: float) -> bool:
-    """Whether a figure is beyond its bound."""
-    if key not in BOUNDS:
-        return False
-    return value < BOUNDS[key] if key in ("two_over_one", "efficiency") else value > BOUNDS[key]
-
-
-def show(model: str, figures: dict[str, float]) -> None:
-    """Print figures with their bounds."""
-    table = Table("figure", "measured", "unit", "bound", title=f"Study of {model}")
-    for key, (label, unit) in ROWS.items():
-        if key in figures:
-            text = f"{figures[key]:.3g}"
-            measured = f"[red]{text}[/red]" if missed(key, figures[key]) else text
-            table.add_row(label, measured, unit, str(BOUNDS.get(key, "")))
-    console = Console()
-    console.print(table)
-    load, cores = os.getloadavg()[0], os.cpu_count()
-    if load > cores + 1:
-        console.print(f"[yellow]other work shares the machine (load {load:.1f} on {cores} cores): only ratios count[/]")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=int, default=1000, help="cases of the study")
@@ -153,7 +130,8 @@ def main() -> None:
     if given.json:
         print(json.dumps(figures))
     else:
-        show(given.model, figures)
+        rows = ((ROWS[key], value) for key, value in figures.items())
+        show(f"Study of {given.model}", [Figure(label, value, *rest) for (label, *rest), value in rows])
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """A model as Python programs hold one: read once, run at any values of its parameters."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from mbsim_cli.errors import UsageError
 from mbsim_cli.study.assembling import load as read
 from mbsim_cli.study.listener import SILENT, Listener
-from mbsim_cli.study.plan import Plan, draft
+from mbsim_cli.study.plan import Plan, plan_at
 from mbsim_cli.study.record import MemoryRecord
 from mbsim_cli.study.result import Result
 from mbsim_cli.study.run import run
@@ -104,14 +104,9 @@ class Model:
         return dict(zip(names, map(float, rho), strict=True))
 
     def _plan(self, values: Mapping[str, float] | None, replaced: Mapping[str, Any]) -> tuple[Plan, Timing]:
-        from mbsim_cli.spec import with_values
-
-        timing, begun = Timing(), perf_counter()
+        timing = Timing()
         options = {name: replaced[name] for name in OPTIONS if name in replaced}
         changed = {**(values or {}), **{name: value for name, value in replaced.items() if name not in OPTIONS}}
         options["method"] = options.pop("sensitivity", None)
-        overrides = {**self._settings.overrides, **{name: repr(float(value)) for name, value in changed.items()}}
-        settings = Settings(overrides=overrides, all_numbers=self._settings.all_numbers, **options)
-        with timing.phase("load", begun):
-            file = with_values(self._file, changed) if changed else self._file
-        return draft(file, settings, timing).plan(timing, self._listener), timing
+        settings = replace(self._settings, **options)
+        return plan_at(self._file, settings, changed, timing, self._listener), timing

@@ -1,7 +1,7 @@
 """A run before it starts: what is solved, with which step, and by which parameters it is differentiated."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mbsim_cli.errors import UsageError
@@ -87,3 +87,15 @@ def _wanted(method: str, model_file: Any, settings: Settings) -> list[str] | Non
     if method == "none":
         return []
     return list(model_file.parameters) if settings.all_numbers else None
+
+
+def plan_at(
+    model_file: Any, settings: Settings, values: Mapping[str, float], timing: Timing, listener: Listener
+) -> Plan:
+    """The plan of a model that is read, at other values of its parameters; raises ModelError where they do not fit."""
+    from mbsim_cli.spec import with_values
+
+    overrides = {**settings.overrides, **{name: repr(float(value)) for name, value in values.items()}}
+    with timing.phase("load"):
+        moved = with_values(model_file, values) if values else model_file
+    return draft(moved, replace(settings, overrides=overrides), timing).plan(timing, listener)

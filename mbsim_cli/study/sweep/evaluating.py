@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -13,7 +12,7 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError, MbsimError, ModelError, UsageError, one_line
 from mbsim_cli.io.thinning import Thinning
 from mbsim_cli.study.listener import SILENT, Listener
-from mbsim_cli.study.plan import Plan, draft
+from mbsim_cli.study.plan import Plan, draft, plan_at
 from mbsim_cli.study.recording import recorded
 from mbsim_cli.study.run import Outcome, run
 from mbsim_cli.study.settings import Settings
@@ -53,22 +52,23 @@ class CaseEvaluator:
         return status, np.zeros(0), {"failure": sentence}, b""
 
     def _computed(self, case: Case, values: Mapping[str, float]) -> tuple[np.ndarray, Mapping[str, Any], bytes]:
-        planned, nothing = planned_at(self._base, values), np.zeros(0)
+        base, timing, nothing = self._base, Timing(), np.zeros(0)
+        planned = plan_at(base.model_file, base.settings, values, timing, SILENT)
         if self._plan.full:
-            outcome, result = self._recorded(planned, case)
+            outcome, result = self._recorded(planned, case, timing)
             kept = packed(Kept(case.number, case.identity, nothing, nothing.reshape(0, 0), result))
         else:
             tracks = _Tracks(self._plan, planned) if self._plan.sensors else None
-            outcome = run(planned, Timing(), self._listener, tracks.add if tracks else None)
+            outcome = run(planned, timing, self._listener, tracks.add if tracks else None)
             kept = packed(Kept(case.number, case.identity, *tracks.whole)) if tracks else b""
         return _numbers(self._plan, outcome), _remarks(self._plan, outcome), kept
 
-    def _recorded(self, planned: Plan, case: Case) -> tuple[Outcome, bytes]:
+    def _recorded(self, planned: Plan, case: Case, timing: Timing) -> tuple[Outcome, bytes]:
         """The outcome, and the result file that ``mbsim run`` would write."""
         command = command_of(self._plan, case.values.tolist())
         with TemporaryDirectory(prefix="mbsim-") as folder:
             target = Path(folder, "result.h5")
-            outcome = recorded(planned, target, {"force": False, "protected": ()}, command, Timing(), self._listener)
+            outcome = recorded(planned, target, {"force": False, "protected": ()}, command, timing, self._listener)
             return outcome, target.read_bytes()
 
 
@@ -84,16 +84,6 @@ def base_of(plan: StudyPlan, listener: Listener = SILENT) -> Plan:
     with suppress(AnalysisError):  # the file's own values need be no case of the study
         base.compile(listener)
     return base
-
-
-def planned_at(base: Plan, values: Mapping[str, float]) -> Plan:
-    """The run at other values; raises ModelError where they make the model invalid."""
-    from mbsim_cli.spec import with_values
-
-    timing = Timing()
-    overrides = {**base.settings.overrides, **{name: repr(value) for name, value in values.items()}}
-    settings = replace(base.settings, overrides=overrides)
-    return draft(with_values(base.model_file, values), settings, timing).plan(timing, SILENT)
 
 
 def _numbers(plan: StudyPlan, outcome: Outcome) -> np.ndarray:
