@@ -18,7 +18,7 @@ from mbsim_cli.kernels.algebra.spatial import (
 )
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, load3_of, row3, scale3, sub3
 from mbsim_cli.kernels.algorithms.bodies import apply_to_body2, at_origin2, between2, pose_of
-from mbsim_cli.kernels.algorithms.constraint_variation import vary_constraint_forces
+from mbsim_cli.kernels.algorithms.constraint_variation import vary_constraint_forces, vary_pull_on_coordinates
 from mbsim_cli.kernels.algorithms.constraints import coordinate_slope
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.kinematics import offset_to_parent
@@ -58,8 +58,18 @@ def vary_joint_forces(model, theta, directions, t, z, zd, multiplier, sens, line
     clear_forces(tw, dQ)
     vary_element_forces(model, theta, dtheta, touch, directions.no_eta, t, z, zd, sens.z, sens.zd, kin, tw, dQ)
     vary_constraint_forces(model, theta, dtheta, touch, lines, multiplier, sens.z, kin, tw, dQ)
+    _leave_to_joints(model, dtheta, multiplier, sens.z, dQ)
     _by_multipliers(model, theta, z, sens.lam, lines, kin, tw, dQ)
     _sum_inwards(model.tree, theta, dtheta, touch, kin, comp, tw)
+
+
+@inlined
+def _leave_to_joints(model, dtheta, multiplier, dz, dQ):
+    """Take back the variation of forces on coordinates that the joints carry."""
+    for r in range(model.constraints.measure.size):
+        m = model.constraints.measure[r]
+        if drives_one(model.measures, m):
+            vary_pull_on_coordinates(model.measures, m, dtheta, dz, -multiplier[r], dQ)
 
 
 @inlined

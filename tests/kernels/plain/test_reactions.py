@@ -203,6 +203,15 @@ def test_a_coupling_acts_through_each_of_its_joints(tmp_path):
     assert shown["A.moment"] == pytest.approx([0, 0, 0], abs=1e-12)  # beside the joint
 
 
+def test_the_coefficient_of_a_coupling_of_one_coordinate(tmp_path):
+    """The joint carries all that such a coupling does to it, whatever the coefficient."""
+    coupling = """
+        constraints: {hold: {type: coupling, terms: {A.angle: "2*a"}, offset: 0.2}}
+        analysis: {step: 1e-2, duration: 1e-2, sensitivity: {method: ddm, parameters: [l, a]}}
+    """
+    assert_run_gradients(assemble(tmp_path, arm(coupling)).problem)
+
+
 def test_springs_and_drives_act_beside_the_joint(tmp_path):
     forces = """
         forces:
