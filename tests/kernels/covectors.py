@@ -21,35 +21,40 @@ TIME = 0.05
 
 
 class Pulled:
-    """An instant of a builder's problem, variations of it in all its numbers and its state, and a virtual motion.
+    """An instant, variations of it in all its numbers and its state, and a virtual motion; ``frames`` are rotations.
 
     With ``imaginary``, state and numbers are complex: pull-backs are differentiated by the complex step.
     """
 
-    def __init__(self, builder, imaginary=0.0, seed=3):
-        problem = builder.problem()
-        self.rng, self.model, model = np.random.default_rng(seed), problem.model, problem.model
+    def __init__(self, model, theta, state, imaginary=0.0, frames=(), seed=3):
+        self.rng, self.model = np.random.default_rng(seed), model
         self.dtype = complex if imaginary else float
+        frames = [o + frame for o in model.tree.theta for frame in (R_P, R_C)] + list(frames)
         self.state = allocate.state(model, self.dtype)
-        for stored, given in zip(self.state, random_state(builder, problem), strict=False):
-            stored[:] = self._near(given, imaginary)
-        numbers = random_directions(builder)
-        self.theta = problem.theta + 1j * imaginary * numbers[:, 0] if imaginary else problem.theta
+        for stored, given in zip(self.state, state, strict=False):
+            stored[:] = given + (1j * imaginary * self.rng.normal(size=len(given)) if imaginary else 0.0)
+        self.theta = theta + 1j * imaginary * self._directions(theta, frames)[:, 0] if imaginary else theta
         self._evaluate()
-        self._vary(turned(model, numbers.astype(self.dtype), problem.theta, self.theta))
+        self._vary(self._directions(self.theta, frames))
         self.virtual = virtual(model, padded(SCALARS), self.dtype)
         self.virtual.mu[:, :SCALARS] = self.random(len(self.state.z))
         virtual_motion(model.tree, self.kin, self.virtual)
         self.cov = covectors(model, self.theta.size, padded(SCALARS), self.dtype)
 
+    def _directions(self, theta, frames):
+        """Seven random directions of all numbers, relative to their sizes, and none: then the state varies alone."""
+        found = np.maximum(0.1, np.abs(theta))[:, None] * self.rng.normal(size=(theta.size, 8))
+        found = found.astype(theta.dtype)
+        for o in frames:  # rotation matrices turn
+            R = theta[o : o + 9].reshape(3, 3)
+            found[o : o + 9] = np.array([(skew(w) @ R).ravel() for w in self.rng.normal(size=(8, 3))]).T
+        found[:, 7] = 0.0
+        return found
+
     def pull_to_root(self):
         """Covectors of coordinates and numbers from those of bodies."""
         pull_tree(self.model.tree, self.theta, self.state.z, self.kin, self.comp, self.virtual, self.cov)
         pull_gravity(self.cov)
-
-    def _near(self, values, imaginary):
-        noise = 1j * imaginary * self.rng.normal(size=len(values)) if imaginary else 0.0
-        return np.asarray(values) + noise
 
     def random(self, count):
         """Covectors (count, SCALARS)."""
@@ -105,22 +110,10 @@ class Pulled:
             np.testing.assert_allclose(part(found[:SCALARS]), part(expected), rtol=0.0, atol=1e-12 * size)
 
 
-def random_directions(builder):
-    """Seven random combinations of all numbers, relative to their sizes, and none: then the state varies alone."""
-    size = np.maximum(0.1, np.abs(builder.theta))
-    size[[k for k, name in enumerate(builder.names) if ":R_" in name]] = 1.0
-    numbers = np.array(list(builder.directions().values()))
-    combined = np.random.default_rng(5).normal(size=(7, len(numbers))) @ numbers
-    return np.vstack([size * combined, 0.0 * size]).T
-
-
-def turned(model, directions, before, after):
-    """Directions (len(theta), p) whose rotation matrices are those of other numbers: they turn as before."""
-    for o in [at + frame for at in model.tree.theta for frame in (R_P, R_C)]:
-        turn = before[o : o + 9].reshape(3, 3).T @ after[o : o + 9].reshape(3, 3)
-        d_frame = directions[o : o + 9].reshape(3, 3, -1)
-        directions[o : o + 9] = np.einsum("ijp,jk->ikp", d_frame, turn).reshape(9, -1)
-    return directions
+def pulled(builder, imaginary=0.0):
+    """A random state of a builder's problem."""
+    problem = builder.problem()
+    return Pulled(problem.model, problem.theta, random_state(builder, problem), imaginary)
 
 
 def of_axes(model, theta, body, turn, shift):

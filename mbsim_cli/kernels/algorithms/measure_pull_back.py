@@ -95,8 +95,13 @@ def pull_coordinate_measure(measures, theta, m, k, z, zd, zdd, value, first, sec
 def pull_coordinate_force(measures, m, k, factor, virtual, cov_out):
     """Add the pull-back of the measure's rate under the virtual motion, times ``factor``."""
     for j in range(measures.first[m], measures.first[m + 1]):
-        c = measures.coordinate[j]
-        if measures.kind[m] == Measure.EULER_NORM:
-            add_to(cov_out.z, c, k, 2.0 * factor * at(virtual.mu, c, k))
-        else:
-            add_to(cov_out.theta, measures.theta[m] + j - measures.first[m], k, factor * at(virtual.mu, c, k))
+        pull_slope(measures, m, j, k, factor * at(virtual.mu, measures.coordinate[j], k), cov_out)
+
+
+@inlined
+def pull_slope(measures, m, j, k, hat, cov_out):
+    """Add the pull-back of a covector of ``coordinate_slope``."""
+    if measures.kind[m] == Measure.EULER_NORM:
+        add_to(cov_out.z, measures.coordinate[j], k, 2.0 * hat)
+    else:
+        add_to(cov_out.theta, measures.theta[m] + j - measures.first[m], k, hat)

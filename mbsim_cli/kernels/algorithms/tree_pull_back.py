@@ -136,10 +136,15 @@ def _pull_frame(theta, point_at, axes_at, k, kin, i, own, theta_out):
     R = row9(kin.R, i)
     point = add3(row3(kin.r, i, 0), rotate(R, load3(theta, point_at)))
     add3_to(theta_out, point_at, k, unrotate(R, own[1]))
-    turn = scale3(0.5, unrotate(R, sub3(own[0], cross3(point, own[1]))))
-    axes = load9(theta, axes_at)
+    pull_axes(theta, axes_at, k, unrotate(R, sub3(own[0], cross3(point, own[1]))), theta_out)
+
+
+@inlined
+def pull_axes(theta, axes_at, k, turn, theta_out):
+    """Add to a rotation matrix the covector of its turn, in the axes that it leads to."""
+    axes, half = load9(theta, axes_at), scale3(0.5, turn)
     for j in range(3):
-        x = cross3(turn, (axes[j], axes[3 + j], axes[6 + j]))
+        x = cross3(half, (axes[j], axes[3 + j], axes[6 + j]))
         add_to(theta_out, axes_at + j, k, x[0])
         add_to(theta_out, axes_at + 3 + j, k, x[1])
         add_to(theta_out, axes_at + 6 + j, k, x[2])

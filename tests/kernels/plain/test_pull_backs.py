@@ -15,6 +15,9 @@ from mbsim_cli.kernels.algorithms.force_pull_back import pull_element_forces
 from mbsim_cli.kernels.algorithms.forces import clear_wrenches, constraint_forces
 from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
 from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics
+from mbsim_cli.kernels.algorithms.reaction_pull_back import pull_reactions
+from mbsim_cli.kernels.algorithms.reaction_variation import vary_joint_forces, vary_reactions
+from mbsim_cli.kernels.algorithms.reactions import AXES, joint_forces
 from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies, vary_element_forces
 from mbsim_cli.kernels.algorithms.resting_variation import Load, resting, vary_resting
 from mbsim_cli.kernels.algorithms.sensor_pull_back import pull_sensors
@@ -22,8 +25,13 @@ from mbsim_cli.kernels.algorithms.sensor_variation import vary_sensors
 from mbsim_cli.kernels.algorithms.tree_pull_back import pull_bodies, pull_tree
 from mbsim_cli.model.codes import Axes, Force, Joint, Law, Measure, Sensor
 from mbsim_cli.model.layout import NONE
-from tests.kernels.covectors import SCALARS, TIME, Pulled, of_axes
+from tests.assembly.texts import assemble
+from tests.cli.test_reactions import FOUR_BAR
+from tests.kernels.covectors import SCALARS, TIME, Pulled, of_axes, pulled
 from tests.kernels.mechanisms import PAIRS, any_measure, branches, everything, everything_open, loop, places_of_sensors
+from tests.kernels.plain.test_reactions import SLIDER
+from tests.naive.random_mechanisms import random_mechanism
+from tests.naive.reactions import assembled
 
 IMAGINARY = pytest.mark.parametrize("imaginary", [0.0, 1e-20], ids=["real", "complex"])
 MECHANISMS = pytest.mark.parametrize("build", [everything, everything_open, lambda: loop(Joint.FLOATING, Joint.FIXED)])
@@ -95,7 +103,7 @@ def pull_residual(at, nu):
 @IMAGINARY
 @MECHANISMS
 def test_residual(build, imaginary):
-    at = Pulled(build(), imaginary)
+    at = pulled(build(), imaginary)
     model, theta, state, tw, sens = at.model, at.theta, at.state, at.twists, at.sens
     numbers, lines = (at.varied.dtheta, at.varied.touch), at.eq.lines
     dG, d_phi, nu = np.zeros_like(sens.z), np.zeros_like(sens.lam), at.random(len(state.lam))
@@ -113,7 +121,7 @@ def test_residual(build, imaginary):
 @MECHANISMS
 def test_systems_at_rest(build, imaginary):
     """M x + J^T multiplier at fixed x and multiplier, without gravity."""
-    at = Pulled(build(), imaginary)
+    at = pulled(build(), imaginary)
     model, theta, state, sens = at.model, at.theta, at.state, at.sens
     x, multiplier = (at.rng.normal(size=len(rows)).astype(at.dtype) for rows in (state.z, state.lam))
     p, none, load = sens.z.shape[1], np.zeros_like(state.z), Load(x, multiplier)
@@ -139,7 +147,7 @@ def test_systems_at_rest(build, imaginary):
 @MECHANISMS
 def test_nothing_changes_with_the_axes_of_a_body(build, imaginary):
     """Six identities a body that need no variation, of the pull-back of the whole residual."""
-    at = Pulled(build(), imaginary)
+    at = pulled(build(), imaginary)
     pull_residual(at, at.random(len(at.state.lam)))
     for body, turn, shift in itertools.product(range(len(at.kin.R) - 1), [*np.eye(3), 0], [*np.eye(3), 0]):
         direction = of_axes(at.model, at.theta, body, np.broadcast_to(turn, 3), np.broadcast_to(shift, 3))
@@ -152,7 +160,7 @@ def test_nothing_changes_with_the_axes_of_a_body(build, imaginary):
 @MECHANISMS
 def test_elements(build, imaginary):
     builder = build()
-    at = Pulled(builder, imaginary)
+    at = pulled(builder, imaginary)
     for agree in (forces_agree, constraints_agree, rates_agree):
         agree(at)
 
@@ -172,7 +180,7 @@ def test_every_measure_between_all_pairs(kind):
         builder.along(any_measure(builder, kind, *pair))
         if kind != Measure.EULER_NORM:
             builder.constraint(any_measure(builder, kind, *pair))
-    at = Pulled(builder)
+    at = pulled(builder)
     for agree in (forces_agree, constraints_agree, rates_agree):
         agree(at)
 
@@ -187,7 +195,7 @@ def test_every_law_in_every_place(kind):
     for slot in range(3):
         laws = [law if slot == place else NONE for place in range(3)]
         builder.along(builder.geometric(Measure.DISTANCE, 2, 4), tuple(laws))
-    at = Pulled(builder)
+    at = pulled(builder)
     for agree in (forces_agree, constraints_agree, rates_agree):
         agree(at)
 
@@ -199,8 +207,43 @@ def test_every_sensor(imaginary):
     for kind in Sensor:
         for place in places_of_sensors(builder, kind):
             builder.sensor(kind, *place)
-    sensors_agree(Pulled(builder, imaginary))
+    sensors_agree(pulled(builder, imaginary))
 
 
 def test_sensors_of_an_open_tree():
-    sensors_agree(Pulled(everything_open()))
+    sensors_agree(pulled(everything_open()))
+
+
+@IMAGINARY
+@pytest.mark.parametrize(("seed", "loops"), [(19, 1), (6, 2), (4, 0), (11, 2)])
+def test_reactions(tmp_path, seed, loops, imaginary):
+    found = assembled(tmp_path, random_mechanism(seed, bodies=4, loops=loops), sensitivity="none").problem
+    reactions_agree(found, imaginary)
+
+
+@pytest.mark.parametrize("text", [SLIDER % "false", SLIDER % "true", FOUR_BAR.partition("\n")[2]])
+def test_reactions_to_motions(tmp_path, text):
+    reactions_agree(assemble(tmp_path, text).problem, 0.0)
+
+
+def reactions_agree(problem, imaginary):
+    """Check ``pull_reactions``."""
+    model, reactions, theta = problem.reacting.model, problem.reacting.reactions, problem.theta
+    n, m = model.tree.column_kind.size, model.constraints.measure.size
+    rng, first = np.random.default_rng(seed=n), model.tree.initial[0]
+    state = theta[first : first + n], *rng.normal(size=(2, n)), rng.normal(size=m)
+    at = Pulled(model, theta, state, imaginary, reactions.theta + AXES)
+    state, theta, kin, comp, eq, tw, lines = at.state, at.theta, at.kin, at.comp, at.eq, at.twists, at.eq.lines
+    motion, read = (TIME, state.z, state.zd), (reactions, state.z, state.lam)
+    joint_forces(model, theta, *motion, state.lam, lines, kin, comp, eq.Q)
+    dQ, varied = np.zeros_like(at.sens.z), np.zeros((problem.reacting.width, at.sens.z.shape[1]), at.dtype)
+    vary_joint_forces(model, theta, at.varied, *motion, state.lam, at.sens, lines, kin, comp, tw, dQ)
+    vary_reactions(model, theta, at.varied, *read, at.sens, lines, eq.Q, dQ, kin, comp, tw, varied)
+    joint_forces(model, theta, *motion, state.lam, lines, kin, comp, eq.Q)
+    hat, beside = at.random(len(varied)), np.zeros_like(state.lam)
+    no_nu = at.padded(np.zeros((m, SCALARS), at.dtype))
+    pull_reactions(
+        model, theta, reactions, *motion, state.lam, beside, lines, eq.Q, kin, comp, at.virtual, no_nu, at.padded(hat),
+        at.cov,
+    )  # fmt: skip
+    at.take(hat.T @ varied)
