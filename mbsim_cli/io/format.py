@@ -4,7 +4,10 @@ A result comes from anywhere, and HDF5 files may point to other files, hold them
 memory. What has passed here is plain: groups of numbers and texts, whose axes are as long as their labels.
 """
 
+import math
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import h5py
@@ -31,6 +34,14 @@ class _Kind(NamedTuple):
     axes: tuple[str, ...] | None = None
 
 
+class _Found(NamedTuple):
+    """What a dataset is. Many thousands that stay open would each keep a part of their content in memory."""
+
+    content: str  # f numbers, t texts
+    shape: tuple[int, ...]
+    labels: tuple[str, ...]  # one an axis, empty where it has none
+
+
 _NAMED = (
     (r"time", _Kind("f", ("time",))),
     (r"coordinate|constraint|parameter|component|component_of_.*|scalar|bound|with_respect_to", _Kind("t", ("",))),
@@ -52,15 +63,18 @@ _NAMED = (
     (r"objectives/[^/]+/flags", _Kind("t", ("",))),
     (r"units/.*", _Kind("t")),
     (r"meta/warnings", _Kind("t", ("",))),
-    (r"meta/model_(file|yaml)|meta/included/.*", _Kind("t", ())),
+    (r"meta/model_(file|yaml)|meta/included/.*|meta/discretisation/(worst|reason)", _Kind("t", ())),
+    (r"meta/(timing|work)/[^/]+|meta/discretisation/(motion|accuracy|error|runs)", _Kind("f", ())),
     (r"meta/.*", _Kind("s", ())),
 )
 _RULES = tuple((re.compile(pattern), kind) for pattern, kind in _NAMED)
-_TOGETHER = {
+_TOGETHER = {  # what has to be there, where anything is whose path begins so
     "": ("time", "meta/model_yaml"),
-    "coordinates/": ("name", "unit", "position", "velocity", "acceleration"),
-    "parameters/": ("name", "unit", "value"),
+    "coordinates/": tuple(f"coordinates/{name}" for name in ("name", "unit", "position", "velocity", "acceleration")),
+    "parameters/": tuple(f"parameters/{name}" for name in ("name", "unit", "value")),
+    "meta/discretisation/worst": ("meta/discretisation/motion",),
 }
+_ALIKE = ("value", "gradient")  # of objectives: all have them, or none
 
 
 def require_result(file: h5py.File) -> None:
@@ -73,17 +87,38 @@ def require_result(file: h5py.File) -> None:
     for name in ("status", "created", "command", "mbsim_version", "model_sha256"):
         if not isinstance(attribute(file, name), str):
             raise FormatError(f"its attribute {name} is missing or no text")
-    datasets = dict(walk(file))
+    datasets = {path: _found(path, dataset) for path, dataset in walk(file)}
     _require_together(datasets)
-    for path, dataset in datasets.items():
-        try:
-            require_plain(dataset)
-            _require_axes(path, dataset, datasets)
-        except FormatError as error:
-            raise FormatError(f"{path}: {error}") from None
+    for path, found in datasets.items():
+        with naming(path):
+            _require_axes(path, found, datasets)
     time = file["time"][()]
     if not np.isfinite(time).all() or (np.diff(time) < 0.0).any():
         raise FormatError("its times do not increase")
+
+
+def _found(path: str, dataset: h5py.Dataset) -> _Found:
+    """What a dataset is; raise FormatError where it is hostile."""
+    with naming(path):
+        require_plain(dataset)
+        labels = tuple(_text(dimension.label) for dimension in dataset.dims)
+    return _Found("t" if _is_text(dataset.dtype) else "f", dataset.shape, labels)
+
+
+def _text(name: str | bytes) -> str:
+    """A name or label; HDF5 takes any bytes for one."""
+    if isinstance(name, bytes):
+        raise FormatError(f"{ascii(name)[1:]} is no name")
+    return name
+
+
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Put the name of what is wrong before what is wrong with it."""
+    try:
+        yield
+    except FormatError as error:
+        raise FormatError(f"{path}: {error}") from None
 
 
 def columns_of(file: h5py.File):
@@ -103,7 +138,7 @@ def walk(file: h5py.File):
         path, group = waiting.pop()
         _require_attributes(path or "/", group)
         for name in group:
-            below = path + name
+            below = path + _text(name)
             if not isinstance(group.get(name, getlink=True), h5py.HardLink):
                 raise FormatError(f"{below}: it is a link to somewhere else, which results have none of")
             item = group[name]
@@ -124,7 +159,7 @@ def _address(item: h5py.Group | h5py.Dataset) -> object:
 
 
 def _require_attributes(path: str, item: h5py.Group | h5py.Dataset) -> None:
-    for name in item.attrs:
+    for name in map(_text, item.attrs):
         value = None if name in OWN_ATTRIBUTES else attribute(item, name)
         if name not in OWN_ATTRIBUTES and (value is None or (name in TEXTS and not isinstance(value, str))):
             raise FormatError(f"{path}: its attribute {name} is not what it should be")
@@ -153,44 +188,56 @@ def require_plain(dataset: h5py.Dataset, most: int = MOST_DIMENSIONS) -> None:
         raise FormatError("it holds neither numbers nor texts")
     if dataset.ndim > most:
         raise FormatError(f"it has {dataset.ndim} dimensions")
-    claimed, stored = dataset.size * dataset.dtype.itemsize, dataset.id.get_storage_size()
+    stored = min(dataset.id.get_storage_size(), dataset.file.id.get_filesize())
+    claimed = max(dataset.size, _chunk_of(dataset)) * dataset.dtype.itemsize
     if claimed > UNPACKED + PACKED * stored:
         raise FormatError(f"it claims to be {claimed:.3g} bytes large, of which {stored} are there")
-    if dataset.shape and dataset.size:
+    if not dataset.shape or _is_text(dataset.dtype):
+        dataset[()]
+    elif dataset.size:
         dataset[0], dataset[-1]  # the way to the content
 
 
-def _require_axes(path: str, dataset: h5py.Dataset, datasets: dict[str, h5py.Dataset]) -> None:
+def _chunk_of(dataset: h5py.Dataset) -> int:
+    """Numbers that are read at once, whatever is asked for."""
+    return math.prod(dataset.chunks) if dataset.chunks and dataset.size else 0
+
+
+def _require_axes(path: str, found: _Found, datasets: dict[str, _Found]) -> None:
     """The axes of the format, or those that the labels name, as long as these."""
-    labels = tuple(dimension.label for dimension in dataset.dims)
     kind = next((kind for pattern, kind in _RULES if pattern.fullmatch(path)), _Kind(""))
-    wanted = labels if kind.axes is None else kind.axes
-    if kind.content == "f" and dataset.dtype.kind not in "iuf":
+    wanted = found.labels if kind.axes is None else kind.axes
+    if kind.content == "f" and found.content != "f":
         raise FormatError("it holds no numbers")
-    if kind.content == "t" and not _is_text(dataset.dtype):
+    if kind.content == "t" and found.content != "t":
         raise FormatError("it holds no texts")
-    if dataset.ndim != len(wanted):
-        raise FormatError(f"it has {dataset.ndim} dimensions, not {len(wanted)}")
-    for axis, label, size in zip(wanted, labels, dataset.shape, strict=True):
+    if len(found.shape) != len(wanted):
+        raise FormatError(f"it has {len(found.shape)} dimensions, not {len(wanted)}")
+    for axis, label, size in zip(wanted, found.labels, found.shape, strict=True):
         name = label if axis == "*" else axis
-        if axis == "*" and not (name in datasets and _is_text(datasets[name].dtype)):
+        if axis == "*" and not (name in datasets and datasets[name].content == "t"):
             raise FormatError(f"the axis {name!r} that it names is not there")
         if name and (name not in datasets or datasets[name].shape != (size,)):
             raise FormatError(f"it is {size} long where the axis {name} is not")
     if path.startswith("units/"):
-        _require_units(labels, datasets.get(path.removeprefix("units/")))
+        _require_units(found.labels, datasets.get(path.removeprefix("units/")))
 
 
-def _require_units(labels: tuple[str, ...], of: h5py.Dataset | None) -> None:
+def _require_units(labels: tuple[str, ...], of: _Found | None) -> None:
     """Units run along axes of what they are the units of, but not along time."""
-    axes = () if of is None else tuple(dimension.label for dimension in of.dims if dimension.label != "time")
+    axes = () if of is None else tuple(label for label in of.labels if label != "time")
     if not set(labels) <= set(axes) or (len(axes) == 1 and labels != axes):
         raise FormatError("its axes are not those of what it gives units of")
 
 
-def _require_together(datasets: dict[str, h5py.Dataset]) -> None:
+def _require_together(datasets: dict[str, _Found]) -> None:
     """Raise where something is missing that belongs to what is there."""
-    for group, names in _TOGETHER.items():
-        missing = [group + name for name in names if group + name not in datasets]
-        if missing and (not group or any(path.startswith(group) for path in datasets)):
+    for first, names in _TOGETHER.items():
+        missing = [name for name in names if name not in datasets]
+        if missing and any(path.startswith(first) for path in ("", *datasets)):
+            raise FormatError(f"{missing[0]} is missing")
+    objectives = sorted({path.split("/")[1] for path in datasets if path.startswith("objectives/")})
+    for name in _ALIKE:
+        missing = [path for path in (f"objectives/{each}/{name}" for each in objectives) if path not in datasets]
+        if 0 < len(missing) < len(objectives):
             raise FormatError(f"{missing[0]} is missing")

@@ -11,18 +11,22 @@ from pathlib import Path
 
 PATIENCE = 30.0  # seconds, and one more for each MB
 PROCESSOR = 6  # seconds of the processor, and one more for each MB: a busy machine must not make a file hang
+MEMORY = 400_000_000  # bytes, and so many more for each one of the file: damaged sizes ask for any number
+MEMORY_EACH = 10
 CRASHED = "HDF5 crashes on it"
+GREEDY = "it asks for more memory than any file of its size needs"
 HANGS = "HDF5 does not come to an end with it"
 
 
 def fault_of(path: Path, look: Callable[[Path], object]) -> str:
     """Call ``look`` in a child process; return what its exception says, or nothing where it returns."""
-    more = path.stat().st_size / 1e6
+    size = path.stat().st_size
+    more = size / 1e6
     limit = time.monotonic() + PATIENCE + more
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
-        _look(path, look, write, PROCESSOR + int(more))
+        _look(path, look, write, PROCESSOR + int(more), MEMORY + MEMORY_EACH * size)
     os.close(write)
     told = b""
     try:
@@ -45,22 +49,37 @@ def _death_of(child: int) -> str:
     return HANGS if late else CRASHED if status else ""
 
 
-def _look(path: Path, look: Callable[[Path], object], write: int, seconds: int) -> None:
+def _look(path: Path, look: Callable[[Path], object], write: int, seconds: int, memory: int) -> None:
     """What the child does; it never returns."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    hardest = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    if hardest == resource.RLIM_INFINITY or hardest > seconds:
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, hardest))
+    _limit(resource.RLIMIT_CPU, seconds)
+    if (used := _memory()) is not None:
+        _limit(resource.RLIMIT_DATA, used + memory)
     faulthandler.disable()
     told = ""
     try:
         look(path)
+    except MemoryError:
+        told = GREEDY
     except BaseException as error:
         told = " ".join(str(error).split()) or type(error).__name__
     try:
         os.write(write, told[:4000].encode(errors="replace"))
     finally:
         os._exit(0)
+
+
+def _limit(what: int, most: int) -> None:
+    """Set a limit, unless there is a lower one."""
+    soft, hard = resource.getrlimit(what)
+    if all(known == resource.RLIM_INFINITY or known > most for known in (soft, hard)):
+        resource.setrlimit(what, (most, hard))
+
+
+def _memory() -> int | None:
+    """Bytes that count for RLIMIT_DATA in this process, where the system tells."""
+    statm = Path("/proc/self/statm")
+    return int(statm.read_text().split()[5]) * os.sysconf("SC_PAGE_SIZE") if statm.exists() else None

@@ -55,10 +55,10 @@ def reason_of(error: BaseException) -> str:
 
 def _summary(path: Path, file: h5py.File) -> dict[str, Any]:
     time = file["time"]
+    itself = {"file": str(path), "bytes": path.stat().st_size}
     return {
-        "file": str(path),
-        "bytes": path.stat().st_size,
-        **{name: _plain(value) for name, value in file.attrs.items()},
+        **itself,
+        **{name: _plain(value) for name, value in file.attrs.items() if name not in itself},
         "instants": len(time),
         "start": float(time[0]) if len(time) else None,
         "end": float(time[-1]) if len(time) else None,

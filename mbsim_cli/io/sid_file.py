@@ -16,7 +16,7 @@ import numpy as np
 import mbsim_cli
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.files import open_regular
-from mbsim_cli.io.format import FormatError, attribute, require_plain, walk
+from mbsim_cli.io.format import FormatError, attribute, naming, require_plain, walk
 from mbsim_cli.io.quarantine import fault_of
 from mbsim_cli.io.reader import DAMAGED, reason_of, texts
 from mbsim_cli.reduction.data import OF_NODES, SHAPES, Node, StandardInput, Taylor, shape_of
@@ -122,10 +122,8 @@ def _require_sid(path: Path) -> None:
             raise FormatError(f"it is of version {version} of the format, and this mbsim reads {FORMAT_VERSION}")
         datasets = dict(walk(file))
         for name, dataset in datasets.items():
-            try:
+            with naming(name):
                 require_plain(dataset, MOST_DIMENSIONS)
-            except FormatError as error:
-                raise FormatError(f"{name}: {error}") from None
         _require_shapes(datasets)
 
 

@@ -59,6 +59,11 @@ def table(
             set_unit(dataset, units.get(key, "1"))
 
 
+def listed(group: h5py.Group, name: str, texts: Sequence[str]) -> None:
+    """Write texts that label themselves, for there is an axis for them alone."""
+    group.create_dataset(name, data=list(texts), dtype=TEXT).make_scale(name)
+
+
 def label(
     scales: Scales,
     names: Names,

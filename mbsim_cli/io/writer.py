@@ -127,7 +127,7 @@ class ResultWriter:
                 skeleton.set_unit(group["value"], result.unit)
                 group.attrs["method"] = result.method
                 if result.flags:
-                    group.create_dataset("flags", data=list(result.flags), dtype=skeleton.TEXT)
+                    skeleton.listed(group, "flags", result.flags)
                 if result.undefined:
                     skeleton.reasons(self._scales, group, result.undefined)
                 self._derivatives(group, "gradient", result, result.gradient)
@@ -203,7 +203,7 @@ class ResultWriter:
             self._grow()
         skeleton.table(self._file["meta"], "timing", timing, dict.fromkeys(timing, "s"))
         if warnings:
-            self._file["meta"].create_dataset("warnings", data=list(warnings), dtype=skeleton.TEXT)
+            skeleton.listed(self._file["meta"], "warnings", warnings)
         self._file.attrs["status"] = status
         self._file.close()
         self._require_written()

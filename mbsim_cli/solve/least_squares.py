@@ -27,7 +27,10 @@ def least_squares(
         slope, size = J.T @ f, np.linalg.norm(f)
         if size < SOLVED or np.linalg.norm(slope) <= FLAT * size * np.linalg.norm(J):
             break
-        step = -np.linalg.solve(J.T @ J + damping * np.eye(x.size), slope)
+        step = _step(J, damping, slope)
+        if step is None:  # columns depend on each other, and steps that went well left nothing of the damping
+            damping, growth = damping * growth, 2.0 * growth
+            continue
         if np.linalg.norm(step) <= np.finfo(float).eps * (1.0 + np.linalg.norm(x)):
             break
         attempt, derivatives = at(x + step)
@@ -39,3 +42,11 @@ def least_squares(
         else:
             damping, growth = damping * growth, 2.0 * growth
     return x
+
+
+def _step(J: np.ndarray, damping: float, slope: np.ndarray) -> np.ndarray | None:
+    """The damped step (n,), or None where its equations are singular."""
+    try:
+        return -np.linalg.solve(J.T @ J + damping * np.eye(slope.size), slope)
+    except np.linalg.LinAlgError:
+        return None

@@ -90,6 +90,7 @@ class _Search:
         self._before: dict[str, Gradient] | None = None
         self._differences: dict[str, np.ndarray] = {}
         self._error, self._worst = np.inf, ""
+        self._begun = True  # the last run got beyond its start, in which the step has no part
 
     def halve(self, listener: Listener) -> Halving:
         """Halve the step until the errors are below the accuracy."""
@@ -102,7 +103,7 @@ class _Search:
                 done = self._done(step, listener)
             except AnalysisError as error:
                 failure, failed, self._before = error, failed + 1, None
-                if failed > FAILURES:
+                if failed > FAILURES or not self._begun:
                     raise
                 continue
             if done is not None:
@@ -129,9 +130,14 @@ class _Search:
         return self._compared(before, results)
 
     def _run(self, problem: Problem, resolution: Any, listener: Listener) -> dict[str, Gradient]:
+        self._begun = False
         with listener.progress(f"steps of {problem.options.step:.3g} s", problem.options.duration) as show:
-            consumers = (lambda block: show(float(block.time[-1])) if len(block.time) else None,)
-            return evaluate(problem, self.assembled.objectives, consumers, resolution, listener)
+
+            def watch(block: Any) -> None:
+                self._begun = True
+                show(float(block.time[-1]))
+
+            return evaluate(problem, self.assembled.objectives, (watch,), resolution, listener)
 
     def _followed(self, resolution: Any) -> dict[str, Any] | None:
         """Without objectives that depend on the step the motion's own estimate counts."""

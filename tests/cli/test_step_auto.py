@@ -121,3 +121,12 @@ def test_no_first_step_is_longer_than_the_output_interval(mbsim, variant):
 def test_what_makes_no_sense_is_refused(mbsim, variant, text, options, code, sentence):
     done = mbsim("run", variant(AUTO[0], text), *options)
     assert done.code == code and sentence in done.err
+
+
+def test_a_start_that_fails_is_tried_once(mbsim, variant, monkeypatch):
+    """The step has no part in it."""
+    honest, seen = automatic_step._Search._run, []
+    monkeypatch.setattr(automatic_step._Search, "_run", lambda self, *given: seen.append(1) or honest(self, *given))
+    spring = "{type: spring_damper, points: [ground.O, rod.O], stiffness: 1, natural_length: 0.1}"
+    done = mbsim("run", variant("forces: {", f"forces: {{s: {spring}, "), "--step", "auto")
+    assert done.code == 4 and "'s'" in done.err and len(seen) == 1

@@ -21,6 +21,7 @@ EXPECTED = {
     "model": (["validate", "m.yaml", "--json"], (0, 3, 5)),
     "table": (["validate", "m.yaml", "--json"], (0, 3, 5)),
     "result": (["inspect", "m.h5", "--json"], (0, 5)),
+    "told": (["inspect", "m.h5"], (0, 5)),
     "bytes": (["inspect", "m.h5"], (0, 5)),
     "list": (["plot", "m.h5", "--list"], (0, 5)),
 }

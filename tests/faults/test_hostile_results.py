@@ -1,12 +1,16 @@
 """Results come from anywhere: what is not as the format says is refused with exit code 5, wherever it is read."""
 
 import random
+import re
+import struct
 
 import h5py
 import numpy as np
 import pytest
 
+from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io import quarantine
+from mbsim_cli.io.reader import opened
 from tests.faults import mutations
 
 READERS = (["inspect", "m.h5"], ["plot", "m.h5", "--list"])
@@ -43,6 +47,15 @@ def huge(file):
     file.create_dataset("sensors/r2", shape=(10**12, 3), dtype="f8", chunks=(1000, 3), compression="gzip")
 
 
+def huge_chunk(file):
+    del file["sensors/r2"]
+    file.create_dataset("sensors/r2", (101, 3), "f8", chunks=(10**8, 3), maxshape=(None, 3), compression="gzip")
+
+
+def bytes_for_a_name(file):
+    h5py.h5d.create(file["meta"].id, b"\xff\xfe", h5py.h5t.NATIVE_DOUBLE, h5py.h5s.create(h5py.h5s.SCALAR))
+
+
 def external(file):
     del file["time"]
     file.create_dataset("time", shape=(10,), dtype="f8", external=[("/etc/passwd", 0, 80)])
@@ -66,6 +79,13 @@ CASES = {
     "virtual": (virtual, "time: its content is in other files"),
     "circle": (circle, "stands twice"),
     "huge": (huge, "claims to be 2.4e+13 bytes large, of which 0 are there"),
+    "huge chunk": (huge_chunk, "sensors/r2: it claims to be 2.4e+09 bytes large, of which 0 are there"),
+    "name": (bytes_for_a_name, "'\\xff\\xfe' is no name"),
+    "label": (lambda file: h5py.h5ds.set_label(file["coordinates/unit"].id, 0, b"\xff"), "'\\xff' is no name"),
+    "name of an attribute": (attribute(b"\xff", 1), "'\\xff' is no name"),
+    "seconds": (replaced("meta/timing/solve", "long"), "meta/timing/solve: it holds no numbers"),
+    "error": (lambda file: file.__delitem__("meta/discretisation/motion"), "meta/discretisation/motion is missing"),
+    "gradient": (lambda file: file.__delitem__("objectives/psi2/gradient"), "objectives/psi2/gradient is missing"),
     "version": (attribute("format_version", 2), "of version 2 of the format, and this mbsim reads version 1"),
     "status": (attribute("status", np.zeros(3)), "status"),
     "unit": (attribute("unit", 3, "sensors/r2"), "its attribute unit is not what it should be"),
@@ -85,6 +105,12 @@ def test_what_is_not_as_the_format_says_is_refused(mbsim, hostile, case):
     for arguments in READERS:
         done = mbsim(*arguments)
         assert done.code == 5 and sentence in done.err and done.err.count("\n") == 1, done
+
+
+def test_attributes_do_not_stand_for_what_is_found(mbsim, hostile):
+    path = hostile(attribute("bytes", "many"))
+    assert mbsim("inspect", "m.h5").code == 0
+    assert mbsim("inspect", "m.h5", "--json").json["bytes"] == path.stat().st_size
 
 
 @pytest.mark.parametrize("case", ["link to a file", "external", "circle"])
@@ -118,6 +144,34 @@ def test_a_file_that_the_library_turns_in_circles_on(fivebar, monkeypatch):
 
     monkeypatch.setattr(quarantine, "PROCESSOR", 1)
     assert quarantine.fault_of(fivebar, circles) == quarantine.HANGS
+
+
+def test_a_file_that_asks_for_much_memory(fivebar, tmp_path):
+    """More is there for a larger file."""
+    large, size = tmp_path / "large", 10**8
+    with large.open("wb") as file:
+        file.truncate(size)
+    most = quarantine.MEMORY + quarantine.MEMORY_EACH * size
+    for path, amount, fault in (
+        (fivebar, quarantine.MEMORY // 2, ""),
+        (fivebar, quarantine.MEMORY * 2, quarantine.GREEDY),
+        (large, most * 9 // 10, ""),
+        (large, most * 2, quarantine.GREEDY),
+    ):
+        assert quarantine.fault_of(path, lambda _, amount=amount: np.empty(amount, "u1")) == fault
+
+
+def test_texts_are_looked_at_before_they_are_read(mbsim, hostile):
+    """The length of a text is a number beside the place where it stands, and HDF5 makes room for so much."""
+    path = hostile(replaced("meta/platform/system", "x" * 54321))
+    length = re.compile(re.escape(struct.pack("<I", 54321)) + rb"(?!\0{4})", re.DOTALL)  # and where the text stands
+    data, count = length.subn(struct.pack("<I", 4 * 10**9), path.read_bytes())
+    assert count == 1
+    path.write_bytes(data)
+    for arguments in READERS:
+        assert mbsim(*arguments).code == 5
+    with pytest.raises(InputOutputError, match="memory allocation failed"), opened(path):
+        pass
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -32,7 +32,7 @@ def result(tmp_path):
     run = writer(tmp_path / "r.h5")
     run.append(fakes.block(0, 5))
     run.append(fakes.block(5, 4))
-    run.objectives([ObjectiveResult("psi", 3.5, "m^2 s", np.array([1.0, -2.0]), "ddm")])
+    run.objectives([ObjectiveResult("psi", 3.5, "m^2 s", np.array([1.0, -2.0]), "ddm", flags=["one of many"])])
     return run.finish({"load": 0.1, "solve": 0.2}, ["drift"])
 
 
@@ -98,6 +98,7 @@ def test_a_file_is_hardly_larger_than_its_numbers(tmp_path, count):
             assert file[name].id.get_storage_size() <= 1.001 * file[name].nbytes + 256, name
 
 
+@pytest.mark.filterwarnings("error:The 'phony_dims'")
 def test_xarray_sees_labelled_axes(result):
     with xarray.open_datatree(result, engine="h5netcdf") as tree:
         value = tree["sensitivity/sensors/r2"].sel(time=0.03, component="z", parameter="L_1")
@@ -105,6 +106,7 @@ def test_xarray_sees_labelled_axes(result):
         assert tree["coordinates/position"].dims == ("time", "coordinate")
         assert list(tree["multipliers/lambda"].constraint.values) == ["cut.0", "cut.1", "cut.2"]
         assert float(tree["objectives/psi/gradient"].sel(parameter="L_1")) == -2.0
+        assert tree["objectives/psi"].flags.values == ["one of many"] and tree["meta"].warnings.values == ["drift"]
     with xarray.open_dataset(result, engine="h5netcdf", group="sensors") as group:
         assert group["r2"].dims == ("time", "component")
 

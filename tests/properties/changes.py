@@ -20,6 +20,7 @@ MODELS = Path(__file__).parent / "models"
 FREE_TEXTS = ("description", "unit", "source", "name")
 LENGTHS_OF_TIME = ("duration", "output_interval", "sampling")  # rounded to whole steps
 UNUSED = {"spare", "other"}  # points, vectors and laws of the files that are there to stand in the place of others
+BY_NAME = ("laws", "roads")  # whose entries do nothing unless something names them
 SPARE = ("spare", "other", "plinth", "other.csv", "s_2", "F", "all", "angle", "angle_2", "displacement", "x", "y", "e3")
 OF_BODIES = ("spare", "origin", "center_of_mass", "x")
 
@@ -79,6 +80,14 @@ class Base:
     def keys(self) -> set[Key]:
         """All keys with the classes that read them."""
         return set(_keys(self.data, self._classes))
+
+    def uses(self, leaf: Leaf) -> bool:
+        """Whether a leaf is of something that acts by itself, or is named elsewhere."""
+        section, *rest = leaf.path
+        if section not in BY_NAME:
+            return True
+        names = {other.value for other in self.leaves if other.path[:2] != leaf.path[:2]}
+        return rest[0] in names
 
     def alternatives(self, leaf: Leaf) -> Iterator[Any]:
         """Values that may stand at a leaf instead, likely ones first."""

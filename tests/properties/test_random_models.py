@@ -40,7 +40,7 @@ def check(seed: int) -> None:
     """Change one value of a random model."""
     random = np.random.default_rng(seed)
     base, before = random_model(random)
-    leaves = [leaf for leaf in base.leaves if judged(leaf) and leaf.key not in DEMANDS]
+    leaves = [leaf for leaf in base.leaves if judged(leaf) and leaf.key not in DEMANDS and base.uses(leaf)]
     leaf = leaves[random.integers(len(leaves))]
     assert IGNORED not in judge(base, before, leaf), (base.path.stem, path(leaf), leaf.value, base.data)
 

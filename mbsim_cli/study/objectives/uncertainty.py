@@ -58,7 +58,9 @@ class Spread:
     @property
     def of_constants(self) -> np.ndarray:
         """How far (1 + p,) the constants of a motion wander, known by their looks; zero for what is none."""
-        spread, size = self._most - self._least, np.maximum(np.abs(self._least), np.abs(self._most))
+        size = np.maximum(np.abs(self._least), np.abs(self._most))
+        with np.errstate(invalid="ignore"):  # infinite numbers are no constants
+            spread = self._most - self._least
         constant = spread <= CONSTANT * size
         return np.where(constant & constant[0], spread, 0.0)
 
