@@ -16,6 +16,7 @@ MEMORY_EACH = 10
 CRASHED = "HDF5 crashes on it"
 GREEDY = "it asks for more memory than any file of its size needs"
 HANGS = "HDF5 does not come to an end with it"
+FATAL = (CRASHED, GREEDY, HANGS)  # whatever one looks for
 
 
 def fault_of(path: Path, look: Callable[[Path], object]) -> str:

@@ -17,7 +17,7 @@ import mbsim_cli
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.files import open_regular
 from mbsim_cli.io.format import FormatError, attribute, naming, require_plain, walk
-from mbsim_cli.io.quarantine import fault_of
+from mbsim_cli.io.quarantine import FATAL, fault_of
 from mbsim_cli.io.reader import DAMAGED, reason_of, texts
 from mbsim_cli.reduction.data import OF_NODES, SHAPES, Node, StandardInput, Taylor, shape_of
 
@@ -85,12 +85,15 @@ def _stack(coefficients: list[Any]) -> Any:
 
 
 def is_sid(path: Path) -> bool:
-    """Whether a file is one of these."""
+    """Whether a file is one of these; raise InputOutputError where HDF5 itself fails: no other look would tell more."""
     try:
         open_regular(path).close()
-        return h5py.is_hdf5(path) and not fault_of(path, _require_format)
+        fault = fault_of(path, _require_format)
     except OSError:
         return False
+    if fault in FATAL:
+        raise InputOutputError(f"{path} is damaged: {fault}")
+    return not fault
 
 
 def _require_format(path: Path) -> None:

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io import quarantine
-from mbsim_cli.io.reader import opened
+from mbsim_cli.io import quarantine, reader, sid_file
 from tests.faults import mutations
 
 READERS = (["inspect", "m.h5"], ["plot", "m.h5", "--list"])
@@ -170,8 +169,15 @@ def test_texts_are_looked_at_before_they_are_read(mbsim, hostile):
     path.write_bytes(data)
     for arguments in READERS:
         assert mbsim(*arguments).code == 5
-    with pytest.raises(InputOutputError, match="memory allocation failed"), opened(path):
+    with pytest.raises(InputOutputError, match="memory allocation failed"), reader.opened(path):
         pass
+
+
+def test_a_file_that_the_library_fails_on_is_looked_at_once(mbsim, fivebar, monkeypatch):
+    monkeypatch.setattr(sid_file, "fault_of", lambda *_: quarantine.HANGS)
+    monkeypatch.setattr(reader, "fault_of", None)
+    done = mbsim("inspect", fivebar)
+    assert done.code == 5 and f"is damaged: {quarantine.HANGS}" in done.err
 
 
 @pytest.mark.parametrize("seed", range(12))
