@@ -24,7 +24,7 @@ AGREE = 1e-6  # of a derivative's size, where the differences are as good
 SURE = 1e-3  # error of the differences, of a derivative's size, above which they tell nothing
 SAFETY = 10.0
 FLOOR = 1e-7  # of an objective's value over the parameter's size: what round-off leaves of a derivative that vanishes
-NOTHING = 1e-11  # a derivative that is none, whatever its unit: squares of reactions of joints that carry nothing
+NOTHING = 1e-9  # a derivative that is none, whatever its unit: of squares of what Newton leaves of a reaction of zero
 
 ALI3P = [{"formulation": name, "tolerance": 1e-13} for name in ("ali3p-rtdyn1", "ali3p-rtdyn0")]
 ADAPTIVE = {"tolerance": 1e-12, "absolute_tolerance": 1e-12}
