@@ -33,7 +33,8 @@ class ReactionReader:
         rows, p = len(record.time), self.dQ.shape[1]
         shape, dtype = (rows, self.reacting.width), self.theta.dtype
         out, d_out = np.empty(shape, dtype), zeros((*shape, p), dtype)
-        multiplier, d_multiplier = self._padded(record.reaction), self._padded(d_record.reaction)
+        count = self.reacting.identities
+        multiplier, d_multiplier = with_identities(record.reaction, count), with_identities(d_record.reaction, count)
         observe_reactions(
             self.model, self.theta, self.reactions, self.at_center, self.directions, self.work, self.twists, self.dQ,
             record, d_record, multiplier, d_multiplier, out, d_out,
@@ -43,10 +44,11 @@ class ReactionReader:
         out[unknown], d_out[unknown] = nothing, nothing
         return out, d_out, unknown
 
-    def _padded(self, multiplier: np.ndarray) -> np.ndarray:
-        """Multipliers (N, m, ...) with zeros for the identities."""
-        missing = np.zeros((len(multiplier), self.reacting.identities, *multiplier.shape[2:]), multiplier.dtype)
-        return np.ascontiguousarray(np.concatenate([multiplier, missing], axis=1))
+
+def with_identities(multiplier: np.ndarray, count: int) -> np.ndarray:
+    """Multipliers (N, m, ...) with zeros for so many identities."""
+    missing = np.zeros((len(multiplier), count, *multiplier.shape[2:]), multiplier.dtype)
+    return np.ascontiguousarray(np.concatenate([multiplier, missing], axis=1))
 
 
 def reader_of(problem: Problem, theta: np.ndarray, dtheta: np.ndarray) -> ReactionReader | None:

@@ -1,0 +1,35 @@
+"""Reactions that objectives read, pulled back to the motion and to numbers."""
+
+import numpy as np
+
+from mbsim_cli.kernels._simd import zeros
+from mbsim_cli.kernels.algorithms.covectors import covectors, virtual
+from mbsim_cli.kernels.drivers.pull_back_reactions import MotionCovectors, ReactionWork, pull_back_reactions
+from mbsim_cli.kernels.drivers.record import Record
+from mbsim_cli.model.problem import Reacting
+from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve.reactions import with_identities
+
+
+class ReactionPuller:
+    """Pulls p columns of covectors of reactions back; ``theta`` (len(theta), p) are the sums of those of numbers."""
+
+    def __init__(self, reacting: Reacting, theta: np.ndarray, p: int) -> None:
+        self._reacting, self._numbers, model = reacting, theta, reacting.model
+        dtype = theta.dtype.type
+        _, _, m = allocate.sizes(model)
+        virtuals = (virtual(model, p, dtype) for _ in range(2))
+        cov = covectors(model, theta.size, p, dtype)
+        self._pulling = ReactionWork(cov, *virtuals, zeros((m, p), dtype), np.zeros(m, dtype))
+        self._work, self.theta = allocate.work(model, theta), cov.theta
+
+    def pull_back(self, record: Record, hat: np.ndarray) -> MotionCovectors:
+        """Covectors of the motion at the rows of a record from those of its reactions, hat (N, width, p)."""
+        reacting, (_, n, m) = self._reacting, allocate.sizes(self._reacting.model)
+        rows, p, dtype = len(hat), hat.shape[2], self._numbers.dtype.type
+        out = MotionCovectors(*(zeros((rows, k, p), dtype) for k in (n, n, n, m)))
+        multiplier = with_identities(record.reaction, reacting.identities)
+        pull_back_reactions(
+            reacting.model, self._numbers, reacting.reactions, self._work, self._pulling, record, multiplier, hat, out
+        )
+        return out._replace(lam=out.lam[:, : m - reacting.identities])
