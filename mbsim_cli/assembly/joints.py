@@ -29,7 +29,7 @@ from mbsim_cli.assembly.vectors import (
     subtract,
     transpose,
 )
-from mbsim_cli.model.codes import JOINT_COLUMNS, Column, Joint, Measure
+from mbsim_cli.model.codes import EULER_PARAMETERS, JOINT_COLUMNS, ROTATIONS, TRANSLATIONS, Column, Joint, Measure
 
 EULER_NAMES = ("e0", "e1", "e2", "e3")
 COORDINATES: dict[Joint, tuple[str, ...]] = {
@@ -110,10 +110,9 @@ def tree_columns(kind: Joint, backwards: bool) -> tuple[TreeColumn, ...]:
     named = list(zip(COORDINATES[kind], JOINT_COLUMNS[kind], strict=True))
     if not backwards:
         return tuple(TreeColumn(name, column, 1) for name, column in named)
-    euler = [pair for pair in named if pair[1] >= Column.EULER_0]
-    others = [pair for pair in named if pair[1] < Column.EULER_0]
-    turns = [pair for pair in others if pair[1] >= Column.ROTATION_X]
-    shifts = [pair for pair in others if pair[1] < Column.ROTATION_X]
+    euler = [pair for pair in named if pair[1] in EULER_PARAMETERS]
+    turns = [pair for pair in named if pair[1] in ROTATIONS]
+    shifts = [pair for pair in named if pair[1] in TRANSLATIONS]
     sign = 1 if kind in _TURNED else -1
     ordered = euler + turns[::-1] + shifts
     return tuple(TreeColumn(name, column, 1 if column == Column.EULER_0 else sign) for name, column in ordered)

@@ -22,7 +22,7 @@ from mbsim_cli.assembly.vectors import (
     subtract,
     transpose,
 )
-from mbsim_cli.model.codes import Column, Measure
+from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS, Measure
 from mbsim_cli.model.layout import (
     N_A,
     P_A,
@@ -38,7 +38,7 @@ from mbsim_cli.model.layout import (
 )
 
 # plain numbers: members of an enumeration are slow to look up, and closing does so a million times
-LAST_TRANSLATION, FIRST_ROTATION, LAST_ROTATION = map(int, (Column.TRANSLATION_Z, Column.ROTATION_X, Column.ROTATION_Z))
+SHIFTED, TURNED = ({int(kind): axis for axis, kind in enumerate(kinds)} for kinds in (TRANSLATIONS, ROTATIONS))
 PROJECTION, DOT, DISTANCE, ANGLE = map(int, (Measure.PROJECTION, Measure.DOT, Measure.DISTANCE, Measure.ANGLE))
 
 
@@ -99,13 +99,13 @@ def poses(tree: Tree, theta: Sequence[Scalar], z: Sequence[Scalar]) -> Poses:
 
 def _advance(found: Poses, kind: int, z: Sequence[Scalar], origin: Vector, axes: Matrix):
     """Apply one column (four for Euler parameters); append its motion; return frame and number of columns used."""
-    if kind <= LAST_TRANSLATION:
-        axis = transpose(axes)[kind]
+    if kind in SHIFTED:
+        axis = transpose(axes)[SHIFTED[kind]]
         found.w.append(ZERO)
         found.v.append(axis)
         return add(origin, scale(z[0], axis)), axes, 1
-    if kind <= LAST_ROTATION:
-        number = kind - FIRST_ROTATION
+    if kind in TURNED:
+        number = TURNED[kind]
         axis = transpose(axes)[number]
         found.w.append(axis)
         found.v.append(cross(origin, axis))

@@ -8,7 +8,7 @@ import numpy as np
 from mbsim_cli.assembly.laws import LawTable
 from mbsim_cli.assembly.system import System
 from mbsim_cli.assembly.tables import Tables
-from mbsim_cli.model.codes import Column
+from mbsim_cli.model.codes import EULER_PARAMETERS
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Prescribed
 from mbsim_cli.spec.suggestions import suggest
@@ -118,4 +118,4 @@ class MotionTable:
 
 
 def _is_euler(column: Any) -> bool:
-    return column.kind >= Column.EULER_0
+    return column.kind in EULER_PARAMETERS

@@ -9,7 +9,7 @@ from mbsim_cli.assembly.constraints import Identity
 from mbsim_cli.assembly.kinematics import measure_row, measure_value, poses
 from mbsim_cli.assembly.numbers import STEP
 from mbsim_cli.assembly.vectors import Scalar
-from mbsim_cli.model.codes import Column, Measure
+from mbsim_cli.model.codes import ROTATIONS, Measure
 from mbsim_cli.model.layout import MASS, MEASURE_SIZE
 from mbsim_cli.model.problem import Problem
 
@@ -71,5 +71,5 @@ def _read(problem: Problem, identities: Sequence[Identity]) -> np.ndarray:
 
 def _random_coordinates(kinds: np.ndarray, generator: np.random.Generator) -> list[float]:
     """A configuration in general position: any angles, translations of the order of a metre."""
-    turns = (kinds >= Column.ROTATION_X) & (kinds <= Column.ROTATION_Z)
+    turns = np.isin(kinds, ROTATIONS)
     return (np.where(turns, np.pi, 1.0) * generator.uniform(-1.0, 1.0, len(kinds))).tolist()

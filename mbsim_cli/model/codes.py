@@ -35,8 +35,10 @@ class Joint(IntEnum):
     PLANAR = 7
 
 
-_EULER = (Column.EULER_0, Column.EULER_1, Column.EULER_2, Column.EULER_3)
-_TRANSLATION = (Column.TRANSLATION_X, Column.TRANSLATION_Y, Column.TRANSLATION_Z)
+TRANSLATIONS = (Column.TRANSLATION_X, Column.TRANSLATION_Y, Column.TRANSLATION_Z)
+ROTATIONS = (Column.ROTATION_X, Column.ROTATION_Y, Column.ROTATION_Z)
+EULER_PARAMETERS = (Column.EULER_0, Column.EULER_1, Column.EULER_2, Column.EULER_3)
+TURNING = (*ROTATIONS, *EULER_PARAMETERS)
 
 JOINT_COLUMNS: dict[Joint, tuple[Column, ...]] = {
     Joint.FIXED: (),
@@ -44,8 +46,8 @@ JOINT_COLUMNS: dict[Joint, tuple[Column, ...]] = {
     Joint.PRISMATIC: (Column.TRANSLATION_Z,),
     Joint.UNIVERSAL: (Column.ROTATION_Z, Column.ROTATION_X),
     Joint.CYLINDRICAL: (Column.TRANSLATION_Z, Column.ROTATION_Z),
-    Joint.SPHERICAL: _EULER,
-    Joint.FLOATING: (*_TRANSLATION, *_EULER),
+    Joint.SPHERICAL: EULER_PARAMETERS,
+    Joint.FLOATING: (*TRANSLATIONS, *EULER_PARAMETERS),
     Joint.PLANAR: (Column.TRANSLATION_X, Column.TRANSLATION_Y, Column.ROTATION_Z),
 }
 
@@ -59,6 +61,9 @@ class Measure(IntEnum):
     ANGLE = 3  # from u_a to u_b about n_a, positive by the right hand; u_a is normal to n_a
     COORDINATES = 4  # sum of coefficient * coordinate
     EULER_NORM = 5  # e . e of four Euler parameters
+
+
+BETWEEN_BODIES = (Measure.PROJECTION, Measure.DOT, Measure.DISTANCE, Measure.ANGLE)  # the others are of coordinates
 
 
 class Law(IntEnum):
@@ -82,6 +87,9 @@ class Force(IntEnum):
     DRAG = 3  # at a point of a body, against its velocity through the air, quadratic
     TYRE_MAGIC_FORMULA = 4  # between a wheel and the road, see docs/theory/tyres.md; slip forces by the Magic Formula
     TYRE_LINEAR = 5  # the same; slip forces linear up to friction
+
+
+TYRES = (Force.TYRE_MAGIC_FORMULA, Force.TYRE_LINEAR)
 
 
 class TyreQuantity(IntEnum):

@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.model.codes import Column, Measure
+from mbsim_cli.model.codes import EULER_PARAMETERS, TRANSLATIONS, Measure
 from mbsim_cli.model.layout import P_A, P_B, P_C, P_P, Model
 
 STEP = 1024.0  # from one unit of length to the next
 # plain numbers: members of an enumeration are slow to look up, and this does so for every row
 LENGTHS = (int(Measure.PROJECTION), int(Measure.DISTANCE))
-COORDINATES, EULER_NORM, EULER_0 = int(Measure.COORDINATES), int(Measure.EULER_NORM), int(Column.EULER_0)
+COORDINATES, EULER_NORM = int(Measure.COORDINATES), int(Measure.EULER_NORM)
+_WITH_POINTS = (Measure.PROJECTION, Measure.DOT, Measure.DISTANCE)  # in their blocks
 
 
 class Scales(NamedTuple):
@@ -31,7 +32,7 @@ def scales_of(model: Model, theta: np.ndarray, measures: np.ndarray | None = Non
     """Scales at the numbers ``theta``; rows are those of ``measures``, or of the constraints."""
     measures = model.constraints.measure if measures is None else measures
     theta = np.asarray(theta).real
-    slides = model.tree.column_kind <= Column.TRANSLATION_Z
+    slides = np.isin(model.tree.column_kind, TRANSLATIONS)
     length = _unit_near(_extent(model, theta, slides))
     names = tuple(_row_unit(model, theta, int(k), slides, length) for k in measures)
     rows = np.array([length if name == "m" else 1.0 for name in names])
@@ -40,7 +41,7 @@ def scales_of(model: Model, theta: np.ndarray, measures: np.ndarray | None = Non
 
 def _extent(model: Model, theta: np.ndarray, slides: np.ndarray) -> float:
     """Largest length among the points of joints and measures, else among initial displacements, m."""
-    geometric = model.measures.theta[model.measures.kind <= Measure.DISTANCE]
+    geometric = model.measures.theta[np.isin(model.measures.kind, _WITH_POINTS)]
     starts = np.concatenate([model.tree.theta + P_P, model.tree.theta + P_C, geometric + P_A, geometric + P_B])
     initial = model.tree.initial[0] + np.flatnonzero(slides)
     points = np.abs(theta[starts[:, None] + np.arange(3)]).max(initial=0.0)
@@ -63,4 +64,4 @@ def _row_unit(model: Model, theta: np.ndarray, k: int, slides: np.ndarray, lengt
     largest = which[int(np.argmax(factors * np.where(slides[which], length, 1.0)))]
     if slides[largest]:
         return "m"
-    return "rad" if model.tree.column_kind[largest] < EULER_0 else ""
+    return "" if model.tree.column_kind[largest] in EULER_PARAMETERS else "rad"

@@ -26,7 +26,7 @@ from mbsim_cli.kernels.integrators.ali3p import Control, Equations, State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, OfProjections, Sensitivity
 from mbsim_cli.kernels.integrators.multiplier_range import Range
 from mbsim_cli.kernels.integrators.singular_passage import TURNS, Watch
-from mbsim_cli.model.codes import Column, Measure
+from mbsim_cli.model.codes import TURNING, Measure
 from mbsim_cli.model.layout import MEASURE_SIZE, STARTS_NEAR, Model, Natural
 from mbsim_cli.model.problem import Options
 
@@ -119,7 +119,7 @@ def grounded(model: Model, theta: np.ndarray) -> Kinematics:
 def watch(model: Model, structure: Sparsity, rows: np.ndarray) -> Watch:
     """Allocate Watch for the independent ``rows`` of the constraints; angles count that a constraint depends on."""
     k, n = rows.size, model.tree.column_kind.size
-    turns = (model.tree.column_kind >= Column.ROTATION_X) & (np.diff(structure.column_first) > 0)
+    turns = np.isin(model.tree.column_kind, TURNING) & (np.diff(structure.column_first) > 0)
     motion = (np.zeros((TURNS, n)) for _ in range(3))
     return Watch(
         rows.astype(np.int64), np.zeros(k), np.zeros((k, k)), np.zeros(k), 1.0 + np.arange(k)[:, None] / max(k, 1),

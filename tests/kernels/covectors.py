@@ -9,12 +9,11 @@ from mbsim_cli.kernels.algorithms.sensors import sense
 from mbsim_cli.kernels.algorithms.tree_pull_back import pull_gravity, pull_tree, virtual_motion
 from mbsim_cli.kernels.algorithms.variation import vary_kinematics
 from mbsim_cli.kernels.integrators.ali3p import evaluate
-from mbsim_cli.model.codes import Axes, Force, Measure
+from mbsim_cli.model.codes import TYRES, Axes, Force, Measure
 from mbsim_cli.model.layout import COM, INERTIA, N_A, NONE, P_A, P_B, P_C, P_P, R_C, R_P, U_A, U_B
 from mbsim_cli.solve import work as allocate
 from tests.kernels.geometry import skew
 from tests.kernels.instant import random_state
-from tests.kernels.models import TYRES
 
 SCALARS = 2  # how many are pulled back at once
 TIME = 0.05

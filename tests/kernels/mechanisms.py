@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from mbsim_cli.model.codes import Attitude, Axes, Force, Joint, Law, Measure, Sensor, TyreQuantity
+from mbsim_cli.model.codes import TYRES, Attitude, Axes, Force, Joint, Law, Measure, Sensor, TyreQuantity
 from mbsim_cli.model.layout import GROUND, NONE
-from tests.kernels.models import TYRES, Builder
+from tests.kernels.models import Builder
 
 
 def loop(tree, cut, seed=1):

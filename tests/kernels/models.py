@@ -9,6 +9,7 @@ from mbsim_cli.assembly.laws import law_at
 from mbsim_cli.model.codes import (
     JOINT_COLUMNS,
     SENSOR_WIDTH,
+    TYRES,
     Attitude,
     Axes,
     Column,
@@ -67,7 +68,6 @@ LAW_NUMBERS = {  # rising, so that no force drives itself, with variety around 0
     Law.ONE_SIDED: (-0.03, 0.12, 0.9),
 }
 LAW_COUNTS = {Law.SPLINE: len(KNOTS), Law.SINE_POWER: 3}  # where it is not the number of coefficients
-TYRES = (Force.TYRE_MAGIC_FORMULA, Force.TYRE_LINEAR)
 TYRE_ENTRIES = (
     *(f"{vector}.{c}" for vector in ("center", "axis") for c in XYZ),
     *("radius", "stiffness", "damping", "onset", "friction", "slip_x", "slip_y", "B", "C", "slow"),

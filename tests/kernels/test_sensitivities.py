@@ -9,12 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mbsim_cli.model.codes import SENSOR_WIDTH, Axes, Force, Joint, Law, Measure, Sensor
+from mbsim_cli.model.codes import SENSOR_WIDTH, TYRES, Axes, Force, Joint, Law, Measure, Sensor
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Options
 from tests.kernels.differentiate import assert_agree
 from tests.kernels.mechanisms import PAIRS, any_measure, branches, everything, four_bar, loop, places_of_sensors
-from tests.kernels.models import LAW_NUMBERS, TYRES, USED_ENTRIES
+from tests.kernels.models import LAW_NUMBERS, USED_ENTRIES
 
 FORMULATIONS = ("ali3p-rtdyn0", "ali3p-rtdyn1")
 STEPS = (1e-4, 1e-3, 1e-2)

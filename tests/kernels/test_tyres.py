@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from mbsim_cli.model.codes import Axes, Force, Joint, Law, Sensor, TyreQuantity
+from mbsim_cli.model.codes import TYRES, Axes, Force, Joint, Law, Sensor, TyreQuantity
 from mbsim_cli.model.layout import BODY_SIZE, GROUND, MASS, TYRE_SIZE
 from mbsim_cli.solve.forward import Simulation
 from mbsim_cli.solve.initial import assemble
 from tests.kernels.differentiate import assert_agree, simulate
 from tests.kernels.geometry import rotation
-from tests.kernels.models import TYRES, Builder
+from tests.kernels.models import Builder
 
 ALONG_X, LEVEL, TO_THE_LEFT = rotation(np.eye(3)[1], np.pi / 2), np.eye(3), rotation(np.eye(3)[0], -np.pi / 2)
 SLIP = {TYRES[0]: (1.0, 1.0, 8.0, 1.4), TYRES[1]: (40000.0, 30000.0, 0.0, 0.0)}

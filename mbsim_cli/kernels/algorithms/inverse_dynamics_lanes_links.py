@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.model.codes import Axes, Column, Force
+from mbsim_cli.model.codes import TRANSLATIONS, TURNING, Axes, Force
 from mbsim_cli.model.layout import BODY_SIZE, COM, GRAVITY, GROUND, INERTIA, MASS, P_C, P_P, R_C, R_P, Model
 
 NOTHING, COPY, ADD = 0, 1, 2
@@ -114,20 +114,20 @@ class Chain:
     def _lay_out(self, n, nb):
         """What only depends on which body carries which."""
         tree = self._tree
-        kind, first = tree.column_kind.tolist(), tree.first_column.tolist()
-        translation, rotation = int(Column.TRANSLATION_X), int(Column.ROTATION_X)
+        first = tree.first_column.tolist()
+        slides = np.isin(tree.column_kind, TRANSLATIONS).tolist()
         parent, travels, link = [n] * n, [1.0] * n, [n] * (nb + 1)
         for i, p in enumerate(tree.parent.tolist()):
             carrier = link[p]
             for c in range(first[i], first[i + 1]):
                 free = carrier == n or travels[carrier] == 0.0
-                parent[c], travels[c] = carrier, 0.0 if free and kind[c] < rotation else 1.0
+                parent[c], travels[c] = carrier, 0.0 if free and slides[c] else 1.0
                 carrier = c
             link[i] = carrier
         self.parent, self.travels = np.array(parent, np.int64), np.array(travels)
-        self.turns = np.asarray(tree.column_kind >= Column.ROTATION_X)
+        self.turns = np.isin(tree.column_kind, TURNING)
         self.link = np.array(link[:nb], np.int64)  # link that carries each body, n for the ground
-        self.axes = _AXES[(tree.column_kind - translation) % 3]  # (n, 3, 3)
+        self.axes = _AXES[(tree.column_kind - TRANSLATIONS[0]) % 3]  # (n, 3, 3)
         self.fixed = np.diff(tree.first_column) == 0  # (nb,) bodies without columns
 
     def _take_over(self, base):

@@ -14,13 +14,13 @@ from mbsim_cli.model.layout import AXIS
 @inlined
 def follows_motion(kind):
     """Whether the force depends on the motion of its body alone."""
-    return kind >= Force.DRAG
+    return kind == Force.DRAG or is_tyre(kind)
 
 
 @inlined
 def is_tyre(kind):
     """Whether the force is a tyre's."""
-    return kind >= Force.TYRE_MAGIC_FORMULA
+    return kind == Force.TYRE_MAGIC_FORMULA or kind == Force.TYRE_LINEAR
 
 
 @inlined

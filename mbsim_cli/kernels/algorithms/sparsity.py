@@ -10,7 +10,7 @@ import numpy as np
 
 from mbsim_cli.kernels._simd import WIDTH
 from mbsim_cli.kernels.algorithms.structure import once_a_model
-from mbsim_cli.model.codes import Measure
+from mbsim_cli.model.codes import BETWEEN_BODIES
 from mbsim_cli.model.layout import NONE
 
 
@@ -76,7 +76,7 @@ def _groups(model):
 
 def _measure_columns(model, measure):
     pairs, measures = model.pairs, model.measures
-    if measures.kind[measure] <= Measure.ANGLE and measures.pair[measure] != NONE:
+    if measures.kind[measure] in BETWEEN_BODIES and measures.pair[measure] != NONE:
         pair = measures.pair[measure]
         return pairs.column[pairs.first[pair] : pairs.first[pair + 1]]
     return measures.coordinate[measures.first[measure] : measures.first[measure + 1]]

@@ -7,7 +7,7 @@ import numpy as np
 from mbsim_cli.kernels._simd import WIDTH, padded, zeros
 from mbsim_cli.kernels.algorithms.spans import Spans, spans
 from mbsim_cli.kernels.elements.tyre import CONTACT_SIZE
-from mbsim_cli.model.codes import Force, Law, Measure
+from mbsim_cli.model.codes import BETWEEN_BODIES, TYRES, Force, Law
 from mbsim_cli.model.layout import BODY_SIZE, DRAG_SIZE, MASS, MEASURE_SIZE, NONE, TYRE_SIZE
 
 COLUMN_S, COLUMN_X, COLUMN_Y, COLUMN_UP = 0, 6, 12, 18  # rows of Composite.columns
@@ -94,7 +94,7 @@ def touch(model, dtheta):
         return np.repeat(np.subtract(*(before[end] for end in ends)) < 0, WIDTH, axis=1)
 
     measures, laws, forces = model.measures, model.laws, model.forces
-    geometric = measures.kind <= Measure.ANGLE
+    geometric = np.isin(measures.kind, BETWEEN_BODIES)
     law = blocks(laws.theta, 0, np.array([law_size(laws, k) for k in range(laws.theta.size)], int))
     for k in range(len(law) - 1, -1, -1):  # terms of a sum follow each other
         if laws.next[k] != NONE:
@@ -131,6 +131,6 @@ def law_entries(laws, wanted):
 
 def force_size(kind):
     """Number of entries of theta that a force element of a kind takes."""
-    if kind >= Force.TYRE_MAGIC_FORMULA:
+    if kind in TYRES:
         return TYRE_SIZE
     return {Force.ALONG_MEASURE: 4, Force.DRAG: DRAG_SIZE}.get(kind, 6)

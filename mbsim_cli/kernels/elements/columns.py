@@ -15,13 +15,15 @@ from mbsim_cli.model.codes import Column
 @inlined
 def is_translation(kind):
     """Whether the column translates."""
-    return kind <= Column.TRANSLATION_Z
+    return kind == Column.TRANSLATION_X or kind == Column.TRANSLATION_Y or kind == Column.TRANSLATION_Z
 
 
 @inlined
 def is_euler(kind):
     """Whether the column belongs to Euler parameters."""
-    return kind >= Column.EULER_0
+    return (
+        kind == Column.EULER_0 or kind == Column.EULER_1 or kind == Column.EULER_2 or kind == Column.EULER_3
+    )  # fmt: skip
 
 
 @inlined

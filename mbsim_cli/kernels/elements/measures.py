@@ -42,7 +42,9 @@ class Track(NamedTuple):
 @inlined
 def is_geometric(kind):
     """Whether the measure is one between bodies, rather than of coordinates."""
-    return kind <= Measure.ANGLE
+    return (
+        kind == Measure.PROJECTION or kind == Measure.DOT or kind == Measure.DISTANCE or kind == Measure.ANGLE
+    )  # fmt: skip
 
 
 @inlined

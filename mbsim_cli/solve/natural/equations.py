@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.model.codes import Measure, Sensor
+from mbsim_cli.model.codes import BETWEEN_BODIES, Measure, Sensor
 from mbsim_cli.model.layout import GROUND, NONE
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.natural.bases import Plan
@@ -76,7 +76,7 @@ def equations_of(problem: Problem, fields: Fields, joints: Sequence[TreeJoint], 
         plain = constraints.law[i] == NONE and not problem.theta[constraints.theta[i]]
         if (
             i not in read
-            and kind <= Measure.ANGLE
+            and kind in BETWEEN_BODIES
             and plain
             and implied(fields, row_of(model, int(k), names.constraints[i]))
         ):

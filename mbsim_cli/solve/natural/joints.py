@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbsim_cli.model.codes import Column, Measure, Sensor
+from mbsim_cli.model.codes import EULER_PARAMETERS, TRANSLATIONS, Column, Measure, Sensor
 from mbsim_cli.model.layout import N_A, NONE, P_A, P_B, P_C, P_P, R_C, R_P, U_A, U_B, Model
 from mbsim_cli.model.names import Names
 from mbsim_cli.solve.natural.fields import Local, axis, entries, given
@@ -71,7 +71,7 @@ class TreeJoint:
     @property
     def slides(self) -> list[int]:
         """Axes that it slides along."""
-        return [int(c) for c in self.columns if c <= Column.TRANSLATION_Z]
+        return [int(c) for c in self.columns if c in TRANSLATIONS]
 
     @property
     def spherical(self) -> bool:
@@ -135,9 +135,9 @@ class TreeJoint:
         P, C, code = self.parent, self.child, self.columns[place]
         on_p, on_c = self.points
         name = f"{self.name}.{Column(code).name.lower()}"
-        if code >= Column.EULER_0:
+        if code in EULER_PARAMETERS:
             return None
-        if code <= Column.TRANSLATION_Z:
+        if code in TRANSLATIONS:
             if self.slides_last:
                 return Row(name, Measure.PROJECTION, C, P, on_c, on_p, self.axis_of(False, code, -sign))
             return Row(name, Measure.PROJECTION, P, C, on_p, on_c, self.axis_of(True, code, sign))

@@ -7,10 +7,9 @@ from mbsim_cli.kernels.elements.attitude import attitude, attitude_gradients
 from mbsim_cli.kernels.elements.drag import drag_variation, drag_wrench, pull_drag
 from mbsim_cli.kernels.elements.tyre import Change, tyre_contact, tyre_own, tyre_quantity, tyre_variation, tyre_wrench
 from mbsim_cli.kernels.elements.tyre_pull_back import pull_tyre, pull_tyre_own
-from mbsim_cli.model.codes import Attitude, Law, TyreQuantity
+from mbsim_cli.model.codes import TYRES, Attitude, Law, TyreQuantity
 from mbsim_cli.model.layout import DRAG_SIZE, NONE, RADIUS, TYRE_SIZE, Laws
 from tests.kernels.geometry import rotation
-from tests.kernels.models import TYRES
 
 EPS = 1e-30
 R0, K, C, ONSET, MU, B, SHAPE, SLOW = 0.2825, 120000.0, 300.0, 1e-4, 0.9, 8.0, 1.4, 0.1
