@@ -9,6 +9,7 @@ import numpy as np
 from mbsim_cli.assembly.closing import Closing, close
 from mbsim_cli.assembly.contradictions import check_driven, check_rates
 from mbsim_cli.assembly.equations import Equations
+from mbsim_cli.assembly.flexible import check_no_flexible
 from mbsim_cli.assembly.geometry import Geometry
 from mbsim_cli.assembly.independence import held_columns, independent_columns, stated_columns, stated_rates
 from mbsim_cli.assembly.info import describe
@@ -91,6 +92,7 @@ def build(
     ``read_table`` gives the columns of a file that the model names.
     Raises ModelError with everything that is wrong with the mechanism.
     """
+    check_no_flexible(model_file)
     asked = {"sensitivity": sensitivity, "sensitivity_parameters": sensitivity_parameters, "read_table": read_table}
     choices = asked | options
     numbers = Numbers(model_file.expressions)

@@ -10,7 +10,9 @@ def show(found: dict[str, Any], json: bool) -> None:
     if json:
         emit(found)
         return
-    say(f"{found['file']}: {found['kind']}, {len(found['modes'])} modes, {len(found['nodes'])} nodes")
+    say(f"{found['file']}: {found['kind']}, {_count(found, 'mode')}, {_count(found, 'node')}")
+    for place, text in found.get("descriptions", {}).items():
+        say(f"{place}: {text}" if place else text)
     facts = {
         "comment": found["comment"] or "none",
         "mass": f"{found['mass']:.10g} kg",
@@ -26,6 +28,11 @@ def show(found: dict[str, Any], json: bool) -> None:
         console().print(plain_table(("node", "position [m]"), [(n, _numbers(x)) for n, x in found["nodes"].items()]))
     for warning in found["warnings"]:
         say(f"warning: {warning}")
+
+
+def _count(found: dict[str, Any], what: str) -> str:
+    count = len(found[f"{what}s"])
+    return f"{count} {what}{'s' * (count != 1)}"
 
 
 def _numbers(values: list[float]) -> str:

@@ -3,7 +3,7 @@
 import typer
 
 import mbsim_cli
-from mbsim_cli.cli import animate, check, compile, doctor, info, inspect, plot, run, schema, sweep, validate
+from mbsim_cli.cli import animate, check, compile, doctor, info, inspect, plot, reduce, run, schema, sweep, validate
 
 app = typer.Typer(
     name="mbsim",
@@ -28,6 +28,6 @@ def _options(
     pass
 
 
-for command in (run, check, validate, info, schema, inspect, plot, animate, compile, doctor):
+for command in (run, check, validate, info, schema, inspect, plot, animate, reduce, compile, doctor):
     app.command(command.__name__.rsplit(".", 1)[1])(command.command)
 app.add_typer(sweep.app, name="sweep")

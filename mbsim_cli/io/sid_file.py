@@ -30,7 +30,7 @@ MOST_MODES = 1000
 
 def write_sid(path: Path, sid: StandardInput, facts: Mapping[str, str]) -> None:
     """Write a body; ``facts`` are further attributes. Raises OSError."""
-    with h5py.File(path, "w") as file:
+    with h5py.File(path, "w", locking=False) as file:
         created = datetime.now(UTC).isoformat(timespec="seconds")
         origin = {"generator": f"mbsim {mbsim_cli.__version__}", "created": created, "comment": sid.comment}
         file.attrs.update({"format": FORMAT, "format_version": FORMAT_VERSION, "units": "SI", **origin, **facts})

@@ -90,6 +90,11 @@ def check_schema(path: Path, *, force: bool) -> Path:
     return _checked(path, force, is_schema, "model.schema.json", "a schema of model files")
 
 
+def check_body(path: Path, *, force: bool, is_own: Callable[[Path], bool]) -> Path:
+    """Return the resolved target, or raise where standard input data must not or cannot be written."""
+    return _checked(path, force, is_own, "body.sid.h5", "a flexible body")
+
+
 def _checked(path: Path, force: bool, is_own: Callable[[Path], bool], example: str, what: str) -> Path:
     target = _in_a_folder(path, example)
     if target.exists():

@@ -4,6 +4,7 @@
 # fields are typed by calls that build what pydantic reads
 
 from mbsim_cli.spec.base import Matrix, Spec, Vector, by_kind, description, field
+from mbsim_cli.spec.flexible import Flexible
 from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.orientation import Orientation
 from mbsim_cli.spec.shapes import Shape
@@ -21,7 +22,7 @@ class Inertia(Spec):
 
 
 class Body(Spec):
-    """A rigid body; without a mass it is a massless link."""
+    """A body, rigid unless it says how it deforms; a rigid one without a mass is a massless link."""
 
     mass: Number | None = field("Mass [kg]; default the shape's, or 0.", 1.5, "m_A1", default=None)
     center_of_mass: by_kind(text=str, list=Vector) | None = field(
@@ -44,6 +45,11 @@ class Body(Spec):
     shape: Shape | None = field(
         "Uniform solid that gives what is not stated beside it.",
         {"type": "rod", "length": 1, "mass": 1.5},
+        default=None,
+    )
+    flexible: Flexible | None = field(
+        "How the body deforms; its mesh or file gives mass and inertia.",
+        {"sid": "boom.SID_FEM", "length_unit": "mm"},
         default=None,
     )
     position: Vector | None = field("Design position of the origin, global [m].", [0, 0, 0], default=None)

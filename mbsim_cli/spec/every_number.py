@@ -16,7 +16,7 @@ from mbsim_cli.spec.parameters import Parameter
 from mbsim_cli.spec.source import join
 
 SECTIONS = (
-    "gravity", "points", "vectors", "bodies", "joints", "dh", "constraints", "laws", "roads", "forces",
+    "gravity", "points", "vectors", "materials", "bodies", "joints", "dh", "constraints", "laws", "roads", "forces",
     "sensors", "objectives",
 )  # fmt: skip
 TOGETHER = ("rotation_matrix",)  # entries that make sense together only

@@ -15,6 +15,7 @@ from mbsim_cli.spec.dh import Table
 from mbsim_cli.spec.forces import Force
 from mbsim_cli.spec.joints import Joint
 from mbsim_cli.spec.laws import Law
+from mbsim_cli.spec.materials import Material
 from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.objectives import Objective
 from mbsim_cli.spec.parameters import ParameterOrValue
@@ -38,6 +39,9 @@ class Sections(Spec):
     parameters: _section(ParameterOrValue, "Design parameters by name.", {"L": {"value": "sqrt(2)", "unit": "m"}})
     points: _section(Point, "Points by name.", {"A": {"ground": [0, 0, 0], "A1": [0, 0, 0]}})
     vectors: _section(VectorSpec, "Vectors by name; all: in every body.", {"z": {"all": [0, 0, 1]}})
+    materials: _section(
+        Material, "Materials by name.", {"steel": {"youngs_modulus": 2.1e11, "poisson_ratio": 0.3, "density": 7850}}
+    )
     bodies: _section(Body, "Bodies by name; ground exists.", {"A1": {"mass": 1, "inertia": {"zz": "1/6"}}})
     joints: _section(
         Joint, "Joints by name.", {"A": {"type": "revolute", "bodies": ["ground", "A1"], "point": "A", "axis": "z"}}

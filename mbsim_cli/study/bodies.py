@@ -1,7 +1,8 @@
 """Flexible bodies in files of standard input data: reading either kind, and what a file holds."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mbsim_cli.errors import UsageError
 from mbsim_cli.files import open_regular
@@ -10,8 +11,10 @@ from mbsim_cli.io.target import HDF5
 from mbsim_cli.reduction.data import StandardInput
 from mbsim_cli.reduction.identities import about_center
 from mbsim_cli.reduction.sid_reader import read_sid as read_text
+from mbsim_cli.reduction.sid_writer import sid_text
 
 ASCII = ".sid_fem"
+HDF5_NAME = ".sid.h5"
 UNITS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "in": 0.0254}  # of length, in metres
 
 
@@ -42,11 +45,35 @@ def read_body(path: Path, length: float = 1.0) -> StandardInput:
     return sid_file.read_sid(path)
 
 
+class Kind(NamedTuple):
+    """A kind of file for standard input data."""
+
+    write: Callable[[Path, StandardInput, Mapping[str, str]], None]
+    keeps_derivatives: bool
+
+
+def kind_of(path: Path) -> Kind:
+    """The kind that a file's name asks for; raise UsageError."""
+    if path.suffix.lower() == ASCII:
+        return Kind(_write_text, False)
+    if not path.name.endswith(HDF5_NAME):
+        raise UsageError(f"-o {path}: standard input data end in {HDF5_NAME} or .SID_FEM")
+    return Kind(sid_file.write_sid, True)
+
+
+def _write_text(path: Path, sid: StandardInput, facts: Mapping[str, str]) -> None:
+    path.write_text(sid_text(sid), "latin-1", errors="replace")
+
+
 def summary(path: Path, length: float = 1.0) -> dict[str, Any]:
     """What a file of standard input data holds."""
-    sid = read_body(path, length)
+    return described(read_body(path, length), str(path))
+
+
+def described(sid: StandardInput, file: str) -> dict[str, Any]:
+    """Modes, masses, nodes and doubts of a body."""
     return {
-        "file": str(path),
+        "file": file,
         "kind": "standard input data",
         "comment": sid.comment,
         "mass": float(sid.mass.M0),

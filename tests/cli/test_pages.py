@@ -39,4 +39,11 @@ def test_every_command_of_the_pages_is_run_by_a_test():
     shown = {
         page.relative_to(ROOT).as_posix() for page in PAGES if re.search(r"^\$ mbsim ", page.read_text(), re.MULTILINE)
     }
-    assert shown == {"README.md", "docs/plots.md", "docs/buggy.md", "docs/studies.md", "docs/kernels.md"}
+    assert shown == {
+        "README.md",
+        "docs/plots.md",
+        "docs/buggy.md",
+        "docs/studies.md",
+        "docs/kernels.md",
+        "docs/flexible.md",
+    }

@@ -20,6 +20,7 @@ from mbsim_cli.study import evaluation
 from mbsim_cli.study.assembling import build, method_of
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.objectives import accumulator
+from mbsim_cli.study.reducing import descriptions, flexible_bodies, reduce_body
 from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.sweep.cases_file import columns_of
 from mbsim_cli.study.sweep.design import design_of
@@ -28,6 +29,7 @@ from mbsim_cli.study.verification import verify
 SAME = 1e-10  # relative difference of numbers that round-off makes
 INSTANTS = 5
 PLAIN = Settings()
+_REDUCED: dict[str, Any] = {}
 
 
 class Effects:
@@ -35,18 +37,41 @@ class Effects:
 
     def __init__(self, model_file: Any):
         self.file = model_file
+        self.bodies = flexible_bodies(model_file)
+        if self.bodies:  # is reduced, not run
+            self.reduced  # noqa: B018
+            return
         method = method_of(model_file, PLAIN)
         self.assembled: Assembled = build(model_file, PLAIN, None if method != "none" else [])
         self.method = method
 
     def looks(self, section: str) -> tuple[str, ...]:
         """Attributes that show what a section may change, cheap ones first."""
+        if self.bodies:
+            return ("reduced",)
         of_section = {"checks": ("checked", "told"), "study": ("studied", "told")}
         return of_section.get(section, ("solver", "objectives", "told", "scene"))
 
     def differs(self, other: "Effects", section: str) -> bool:
         """Whether anything that a section may change is not the same."""
         return any(differ(getattr(self, name), getattr(other, name)) for name in self.looks(section))
+
+    @cached_property
+    def reduced(self) -> Any:
+        """What ``mbsim reduce`` gives of every body."""
+        return {name: self._reduced(name) for name in self.bodies}
+
+    def _reduced(self, name: str) -> Any:
+        """Terms of a body; those of one that stays as it was are known."""
+        key = repr((name, self.file.bodies[name], self.file.materials))
+        if key not in _REDUCED:
+            _REDUCED[key] = dict(reduce_body(self.file, name).items())
+        return _REDUCED[key]
+
+    @cached_property
+    def descriptions(self) -> dict[str, str]:
+        """Free texts as they are shown."""
+        return descriptions(self.file) if self.bodies else self.assembled.info["descriptions"]
 
     @cached_property
     def solver(self) -> Any:

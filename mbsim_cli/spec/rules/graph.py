@@ -14,12 +14,19 @@ def check(review: Review) -> None:
     joints = review.model.joints.values()
     if any(body not in review.bodies for joint in joints for body in joint.bodies):
         return  # reported already, and the graph is not known
-    loose = _groups(review, (joint.bodies for joint in joints))
+    loose = [
+        group for group in _groups(review, (joint.bodies for joint in joints)) if not _to_be_reduced(review, group)
+    ]
     for group in loose:
         _report(review, group, "is not connected to the ground by joints", "a floating joint leaves a body free")
     if not loose and any(joint.cut for joint in joints):
         for group in _groups(review, (joint.bodies for joint in joints if not joint.cut)):
             _report(review, group, "is not connected to the ground without cut joints", "cut fewer joints")
+
+
+def _to_be_reduced(review: Review, group: list[str]) -> bool:
+    """Whether a body stands alone that deforms: a file may describe it for ``mbsim reduce`` only."""
+    return len(group) == 1 and review.model.bodies[group[0]].flexible is not None
 
 
 def _report(review: Review, group: list[str], what: str, hint: str) -> None:

@@ -7,7 +7,9 @@ from mbsim_cli.spec.review import GROUND, Review
 from mbsim_cli.spec.syntax import CONSTANTS, FUNCTIONS, VECTOR_FUNCTIONS
 
 _IN_EXPRESSIONS = ("constants", "parameters", "sensors", "objectives")
-_IN_REFERENCES = ("points", "vectors", "bodies", "joints", "constraints", "forces", "laws", "roads", "dh", "study")
+_IN_REFERENCES = (
+    "points", "vectors", "materials", "bodies", "joints", "constraints", "forces", "laws", "roads", "dh", "study",
+)  # fmt: skip
 _RESERVED = {*CONSTANTS, *FUNCTIONS, *VECTOR_FUNCTIONS, "t"}
 _KEYWORDS = {"and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else"}
 _KEYWORDS |= {"except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not"}

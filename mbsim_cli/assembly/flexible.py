@@ -1,0 +1,148 @@
+"""Flexible bodies of a model file as the reduction takes them: every number evaluated, every name looked up.
+
+Evaluating them again under a complex step along a parameter moves the same body, mesh node by mesh node.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.assembly.numbers import Numbers
+from mbsim_cli.errors import ModelError
+from mbsim_cli.reduction import beams, solids
+from mbsim_cli.reduction.damping import Damping
+from mbsim_cli.reduction.frames_on_mesh import mesh_node
+from mbsim_cli.reduction.mesh import Mesh, grid, line
+from mbsim_cli.reduction.reduce import Body
+from mbsim_cli.reduction.refusal import Refused
+from mbsim_cli.reduction.restriction import Frame
+from mbsim_cli.reduction.sets import Selection, nodes_of
+from mbsim_cli.reduction.stiffening import Stiffening
+from mbsim_cli.reduction.structure import Structure
+
+ReadMesh = Callable[[Path], Mesh]
+
+
+def check_no_flexible(model_file: Any) -> None:
+    """Raise ModelError for bodies that deform: they are reduced, but no analysis moves them."""
+    message = "no analysis simulates flexible bodies"
+    hint = "mbsim reduce gives the body's standard input data"
+    places = (f"bodies.{name}.flexible" for name, body in model_file.bodies.items() if body.flexible is not None)
+    if issues := [model_file.issue(place, message, hint) for place in places]:
+        raise ModelError(issues)
+
+
+class FlexibleBodies:
+    """Bodies of a file from meshes; ``read_mesh`` reads mesh files."""
+
+    def __init__(self, model_file: Any, numbers: Numbers, read_mesh: ReadMesh):
+        self._model_file, self._numbers, self._read_mesh = model_file, numbers, read_mesh
+        self._files: dict[Path, Mesh] = {}
+
+    def body(self, name: str) -> Body:
+        """The meshed body of a name; raise ModelError with the place of what cannot be met."""
+        return placed(self._model_file, name, lambda: self._body(self._model_file.bodies[name].flexible, name))
+
+    def damping(self, stated: Any) -> Damping:
+        """Damping as stated; none where nothing is."""
+        return Damping() if stated is None else Damping(*map(self._numbers, (stated.alpha, stated.beta, stated.ratio)))
+
+    def _body(self, spec: Any, name: str) -> Body:
+        structure = self._structure(spec, name)
+        mesh = structure.mesh
+        sets = {key: nodes_of(mesh, self._selection(given), ("sets", key)) for key, given in spec.sets.items()}
+        nodes = tuple(mesh_node(structure, key, sets[node.set]) for key, node in spec.nodes.items())
+        index = {key: i for i, key in enumerate(spec.nodes)}
+        rigid = tuple((sets[node.set], index[key]) for key, node in spec.nodes.items() if node.coupling == "rigid")
+        stiffening = Stiffening(
+            rotation="rotation" in spec.stiffening,
+            acceleration="acceleration" in spec.stiffening,
+            nodes=tuple(index[key] for key in spec.stiffening if key in index),
+        )
+        kept = range(spec.modes.count) if spec.modes.keep is None else [mode - 1 for mode in spec.modes.keep]
+        return Body(
+            structure=structure,
+            frame=self._frame(spec.frame, sets, nodes, index),
+            nodes=nodes,
+            rigid=rigid,
+            modes=tuple(kept),
+            static=tuple(index[key] for key in spec.modes.static),
+            stiffening=stiffening,
+            damping=self.damping(spec.damping),
+        )
+
+    def _frame(self, spec: Any, sets: dict, nodes: tuple, index: dict[str, int]) -> Frame:
+        if isinstance(spec, str):
+            return Frame()
+        if spec.fixed is not None:
+            return Frame(fixed=sets[spec.fixed])
+        a, b = (nodes[index[name]] for name in spec.chord)
+        return Frame(chord=(a, b))
+
+    def _selection(self, spec: Any) -> Selection:
+        """Which nodes a set has: a choice, which a complex step does not change."""
+
+        def real(number: Any) -> float:
+            return float(np.real(self._numbers(number)))
+
+        if spec.nearest is not None:
+            return Selection(nearest=tuple(map(real, spec.nearest)))
+        given = [(axis, getattr(spec, key)) for axis, key in enumerate("xyz")]
+        ends = {axis: value if isinstance(value, list) else [value] * 2 for axis, value in given if value is not None}
+        return Selection({axis: (real(low), real(high)) for axis, (low, high) in ends.items()}, spec.group)
+
+    def _structure(self, spec: Any, name: str) -> Structure:
+        number, mesh = self._numbers, spec.mesh
+        material = self._model_file.materials[spec.material]
+        E, nu, density = map(number, (material.youngs_modulus, material.poisson_ratio, material.density))
+        if mesh.type == "rectangle":
+            plate = grid(number.vector(mesh.origin), number.vector(mesh.size), mesh.elements)
+            return solids.solid(plate, E, nu, density, number(mesh.thickness))
+        if mesh.type == "brick":
+            return solids.solid(
+                grid(number.vector(mesh.origin), number.vector(mesh.size), mesh.elements), E, nu, density
+            )
+        if mesh.type == "beam":
+            axis = line(number.vector(mesh.origin), number(mesh.length), mesh.elements)
+            return beams.beam(axis, self._section(mesh.section), E, nu, density, mesh.planar)
+        return self._from_file(mesh, E, nu, density, name)
+
+    def _section(self, spec: Any) -> beams.Section:
+        number = self._numbers
+        if spec.type == "rectangle":
+            return beams.rectangle(*number.vector(spec.size))
+        if spec.type == "circle":
+            if np.real(number(spec.inner_radius)) >= np.real(number(spec.radius)):
+                raise Refused(("mesh", "section", "inner_radius"), "is not less than the outer radius")
+            return beams.tube(number(spec.radius), number(spec.inner_radius))
+        properties = (spec.area, spec.second_moment_y, spec.second_moment_z, spec.torsion)
+        return beams.Section(*map(number, properties))
+
+    def _from_file(self, spec: Any, E, nu, density, name: str) -> Structure:
+        place = f"bodies.{name}.flexible.mesh.file"
+        path = file_at(self._model_file, place, spec.file)
+        if path not in self._files:
+            self._files[path] = self._read_mesh(path)
+        mesh = self._files[path]
+        mesh = Mesh(mesh.points * self._numbers(spec.scale), mesh.cells, mesh.kind, groups=mesh.groups)
+        if (spec.thickness is None) == (mesh.dimension == 2):
+            wanted = "is missing, which a plane mesh needs" if mesh.dimension == 2 else "is for plane meshes"
+            raise Refused(("mesh", "thickness"), f"the thickness {wanted}")
+        thickness = 1.0 if spec.thickness is None else self._numbers(spec.thickness)
+        return solids.solid(mesh, E, nu, density, thickness)
+
+
+def file_at(model_file: Any, place: str, name: str) -> Path:
+    """A file that is named at a place of the model, relative to the file that holds the place."""
+    return Path(model_file.source.locate(place)[0]).parent / name
+
+
+def placed(model_file: Any, name: str, make: Callable[[], Any]) -> Any:
+    """What ``make`` returns; raise ModelError with the place in a body's description where it is refused."""
+    try:
+        return make()
+    except Refused as refused:
+        path = ".".join(map(str, ("bodies", name, "flexible", *refused.place)))
+        raise ModelError([model_file.issue(path, refused.message, refused.hint)]) from refused

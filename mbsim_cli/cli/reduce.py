@@ -1,0 +1,58 @@
+"""``mbsim reduce``: a flexible body of a model to standard input data."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mbsim_cli.cli import options
+
+BodyName = Annotated[
+    str | None, typer.Argument(metavar="[BODY]", help="Flexible body; needed where there are several.")
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "-o", "--output", metavar="X.sid.h5|X.SID_FEM", help="File to write.", show_default="BODY.sid.h5 here"
+    ),
+]
+NoDerivatives = Annotated[bool, typer.Option("--no-derivatives", help="Leave out derivatives by parameters.")]
+
+
+def command(
+    model: options.ModelPath,
+    body: BodyName = None,
+    output: Output = None,
+    no_derivatives: NoDerivatives = False,
+    parameter: options.Overrides = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    force: options.Force = False,
+) -> None:
+    """Reduce a flexible body once: modes, standard input data, and their derivatives by the model's parameters."""
+    from mbsim_cli.cli.environment import limit_threads
+
+    limit_threads(None)
+    from mbsim_cli.cli import signals
+    from mbsim_cli.cli.body import show
+    from mbsim_cli.cli.output import say
+    from mbsim_cli.io.target import check_body, replaced
+    from mbsim_cli.study import bodies, reducing
+    from mbsim_cli.study.assembling import load
+    from mbsim_cli.study.settings import Settings
+
+    model_file = load(model, Settings(overrides=options.parse_overrides(parameter)))
+    name = reducing.chosen_body(model_file, body)
+    chosen = output or Path(f"{name}.sid.h5")
+    kind = bodies.kind_of(chosen)
+    target = check_body(chosen, force=force, is_own=bodies.is_body)
+    sid = reducing.reduce_body(model_file, name, derivatives=not no_derivatives and kind.keeps_derivatives)
+    with signals.shield(), replaced(target, is_own=bodies.is_body, force=force) as temporary:
+        kind.write(temporary, sid, {"command": shlex.join(["mbsim", *sys.argv[1:]]), "model": str(model)})
+    found = bodies.described(sid, str(chosen)) | {"body": name, "descriptions": reducing.descriptions(model_file)}
+    if json or not quiet:
+        show(found, json)
+    if not kind.keeps_derivatives:
+        say(f"{chosen}: a .SID_FEM file has no place for derivatives, nor for inertia of second order", quiet)

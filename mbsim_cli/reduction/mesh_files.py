@@ -1,0 +1,70 @@
+"""Meshes from files, by meshio (extra fem)."""
+
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.errors import InputOutputError, UsageError
+from mbsim_cli.reduction.cells import CELLS, SOLID
+from mbsim_cli.reduction.data import Array
+from mbsim_cli.reduction.mesh import Mesh
+
+
+def read_mesh(path: Path) -> Mesh:
+    """Read the cells of highest dimension, which are to be of one kind; groups of nodes, cells and sides are sets."""
+    try:
+        import meshio
+    except ImportError as error:
+        raise UsageError("mesh files need meshio: install the extra fem, in a clone by pip install '.[fem]'") from error
+    if not path.is_file():
+        raise InputOutputError(f"there is no file {path}")
+    try:
+        with redirect_stdout(StringIO()):
+            found = meshio.read(path)
+    except (Exception, SystemExit) as error:  # of any reader
+        raise InputOutputError(f"{path} is no mesh that meshio reads: {' '.join(str(error).split())}") from error
+    kinds = sorted(
+        {block.type for block in found.cells if block.type in SOLID}, key=lambda kind: -CELLS[kind].dimension
+    )
+    kinds = [kind for kind in kinds if CELLS[kind].dimension == CELLS[kinds[0]].dimension]
+    if len(kinds) != 1:
+        known = ", ".join(SOLID)
+        raise InputOutputError(
+            f"{path} has cells {', '.join(kinds) or 'of no known kind'}; one kind of {known} is wanted"
+        )
+    points = np.zeros((len(found.points), 3))
+    points[:, : found.points.shape[1]] = found.points
+    cells = np.vstack([block.data for block in found.cells if block.type == kinds[0]]).astype(int)
+    groups = {name: np.unique(np.concatenate(parts)) for name, parts in _groups(found).items()}
+    return _compact(Mesh(points, cells, kinds[0], groups=groups), path)
+
+
+def _groups(found: Any) -> dict[str, list[Array]]:
+    parts: dict[str, list[Array]] = {}
+    for name, nodes in _named_nodes(found):
+        parts.setdefault(name, []).append(np.asarray(nodes, dtype=int).ravel())
+    return parts
+
+
+def _named_nodes(found: Any) -> Iterator[tuple[str, Array]]:
+    yield from found.point_sets.items()
+    for name, blocks in found.cell_sets.items():
+        for block, chosen in zip(found.cells, blocks, strict=False):
+            if chosen is not None and len(chosen) and "gmsh:" not in name:
+                yield name, block.data[np.asarray(chosen, dtype=int)]
+
+
+def _compact(mesh: Mesh, path: Path) -> Mesh:
+    """The mesh without nodes that no cell has."""
+    used = np.unique(mesh.cells)
+    if CELLS[mesh.kind].dimension == 2 and np.ptp(mesh.points[used, 2]):
+        raise InputOutputError(f"{path} is a plane mesh that leaves the plane z = 0")
+    place = np.full(len(mesh.points), -1)
+    place[used] = np.arange(len(used))
+    groups = {name: kept for name, nodes in mesh.groups.items() if len(kept := place[nodes][place[nodes] >= 0])}
+    points = mesh.points[used] * [1, 1, CELLS[mesh.kind].dimension == 3]
+    return Mesh(points, place[mesh.cells], mesh.kind, groups=groups)

@@ -1,0 +1,152 @@
+"""Lowest modes of a held or free body, and what they do when the body changes."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.reduction.data import Array
+from mbsim_cli.reduction.refusal import Refused
+from mbsim_cli.reduction.system import Flexibility, Sparse, System
+
+DENSE = 300  # unknowns up to which a dense solver is quicker
+GUARD = 2  # modes above those wanted: they tell a gap, and speed the solves of derivatives
+PROBES, POWERS, ROUNDS = 2, 3, 20  # random vectors that look for modes which Lanczos has missed
+SETTLED = 1e-9
+SMALL, MOST_STEPS = 1e-13, 400  # relative residual of conjugate gradients, and their steps
+
+
+class Modes(NamedTuple):
+    """Squared frequencies (m) and mass-normalised shapes (r, m), lowest first; ``kept`` (n) are the wanted ones."""
+
+    squares: Array
+    shapes: Array
+    kept: Array
+
+
+def lowest_modes(system: System, flexibility: Flexibility, kept: Sequence[int]) -> Modes:
+    """The modes with strain up to the last wanted one, and a few more where there are any; the same at every call."""
+    count = max(kept, default=-1) + 1
+    most = system.K.shape[0] - system.rigid.shape[1]
+    if count > most:
+        raise Refused(("modes",), f"mode {count} is asked for, of a mesh that has {most}")
+    wanted = min(count + GUARD, most)
+    start = (
+        _dense(system, wanted) if system.K.shape[0] <= max(DENSE, 3 * wanted) else _lanczos(system, flexibility, wanted)
+    )
+    squares, shapes = _completed(system, flexibility, system.strained(start))
+    largest = np.abs(shapes).argmax(0)
+    shapes = shapes * np.sign(shapes[largest, np.arange(wanted)])
+    return Modes(squares, shapes, np.array(kept, dtype=int))
+
+
+def _dense(system: System, wanted: int) -> Array:
+    from scipy.linalg import eigh
+
+    rigid = system.rigid.shape[1]
+    K, M = system.K.toarray(), system.M.toarray()
+    return eigh((K + K.T) / 2, (M + M.T) / 2, subset_by_index=[rigid, rigid + wanted - 1])[1]
+
+
+def _lanczos(system: System, flexibility: Flexibility, wanted: int) -> Array:
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    size = system.K.shape[0]
+    start = system.strained(np.random.default_rng(0).standard_normal((size, 1)))[:, 0]
+    operator = LinearOperator((size, size), flexibility.solve, dtype=float)
+    return eigsh(system.K, wanted, system.M, sigma=0.0, OPinv=operator, v0=start, tol=1e-10)[1]
+
+
+def _completed(system: System, flexibility: Flexibility, V: Array) -> tuple[Array, Array]:
+    """Refine modes by inverse iteration, together with random vectors: these find what Lanczos missed."""
+    wanted = V.shape[1]
+    probes = np.random.default_rng(1).standard_normal((len(V), min(PROBES, len(V) - wanted)))
+    before = np.einsum("ij,ij->j", V, system.K @ V) / np.einsum("ij,ij->j", V, system.M @ V)
+    for _ in range(ROUNDS):
+        for _ in range(POWERS if probes.shape[1] else 0):
+            probes = probes - V @ np.linalg.lstsq(V.T @ (system.M @ V), V.T @ (system.M @ probes), rcond=None)[0]
+            probes = flexibility.solve(system.M @ system.strained(probes))
+            probes = probes / np.linalg.norm(probes, axis=0)
+        together = np.hstack([flexibility.solve(system.M @ V), probes])
+        squares, vectors = _ritz(system, together)
+        V, probes, squares = vectors[:, :wanted], vectors[:, wanted:], squares[:wanted]
+        if (np.abs(squares - before) <= SETTLED * squares).all():
+            return squares, V
+        before = squares
+    raise AnalysisError(f"the {wanted} lowest modes did not settle in {ROUNDS} rounds of inverse iteration")
+
+
+def _ritz(system: System, V: Array) -> tuple[Array, Array]:
+    from scipy.linalg import eigh
+
+    V = V / np.sqrt(np.einsum("ij,ij->j", V, system.M @ V))
+    A, B = V.T @ (system.K @ V), V.T @ (system.M @ V)
+    squares, T = eigh((A + A.T) / 2, (B + B.T) / 2)
+    return squares, V @ T
+
+
+class Response:
+    """How shapes answer to a change of the body: (K - square_i M) y_i = b_i beside the kept modes, which stay a span.
+
+    Symmetric in b and y, so that it serves derivatives along a change and covectors of all changes alike.
+    """
+
+    def __init__(self, system: System, flexibility: Flexibility, modes: Modes):
+        self._system, self._flexibility, self._modes = system, flexibility, modes
+        G = np.linalg.cholesky(system.gram) if system.rigid.shape[1] else np.zeros((0, 0))
+        rigid = np.linalg.solve(G, system.rigid.T).T
+        left = np.setdiff1d(np.arange(len(modes.squares)), modes.kept)
+        self._others = np.hstack([modes.shapes[:, left], rigid])
+        self._other_squares = np.concatenate([modes.squares[left], np.zeros(rigid.shape[1])])
+        self._all = np.hstack([modes.shapes, rigid])
+        self._weighted = system.M @ self._all
+
+    def solve(self, B: Array) -> Array:
+        """Answers (r, n) to B (r, n), a column each for the kept modes."""
+        kept = self._modes.squares[self._modes.kept]
+        along = self._others.T @ B
+        return self._beyond(B, kept) + self._others @ (along / (self._other_squares[:, None] - kept))
+
+    def _load(self, B: Array) -> Array:
+        return B - self._weighted @ (self._all.T @ B)
+
+    def _shape(self, X: Array) -> Array:
+        return X - self._all @ (self._weighted.T @ X)
+
+    def _beyond(self, B: Array, squares: Array) -> Array:
+        """The part beyond all computed modes, by conjugate gradients with the factor of K."""
+        system = self._system
+        R = self._load(B)
+        X = np.zeros_like(R)
+        scale = np.sqrt(_products(B, self._flexibility.solve(B)))
+        Z = self._shape(self._flexibility.solve(R))
+        D, rz = Z, _products(R, Z)
+        active = np.flatnonzero(np.sqrt(rz) > SMALL * scale)
+        for _ in range(MOST_STEPS):
+            if not len(active):
+                return self._shape(X)
+            d = D[:, active]
+            Ad = self._load(system.K @ d - (system.M @ d) * squares[active])
+            step = rz[active] / _products(d, Ad)
+            X[:, active] += step * d
+            R[:, active] -= step * Ad
+            Z = self._shape(self._flexibility.solve(np.ascontiguousarray(R[:, active])))
+            new = _products(R[:, active], Z)
+            D = D.copy()
+            D[:, active] = Z + new / rz[active] * d
+            rz[active] = new
+            active = active[np.sqrt(np.abs(new)) > SMALL * scale[active]]
+        close = int(active[0]) + 1
+        raise AnalysisError(f"the derivative of mode {close} did not converge: the next frequency is too close")
+
+
+def _products(A: Array, B: Array) -> Array:
+    """Products of columns (k)."""
+    return np.abs(np.einsum("ij,ij->j", A, B))
+
+
+def changed_shapes(response: Response, modes: Modes, dK: Sparse, dM: Sparse) -> Array:
+    """Derivatives (r, n) of the kept shapes along a change of K and M."""
+    V = modes.shapes[:, modes.kept]
+    return response.solve((dM @ V) * modes.squares[modes.kept] - dK @ V)

@@ -1,0 +1,146 @@
+"""From a meshed body to its standard input data."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.reduction.damping import Damping
+from mbsim_cli.reduction.data import Array, Node, StandardInput, Taylor, tangent
+from mbsim_cli.reduction.frames_on_mesh import MeshNode
+from mbsim_cli.reduction.integrals import columns, terms_of
+from mbsim_cli.reduction.restriction import Frame, Restriction, restriction
+from mbsim_cli.reduction.signs import tilde
+from mbsim_cli.reduction.solving import Changed, Solved, Solver
+from mbsim_cli.reduction.stiffening import Stiffening, stiffened
+from mbsim_cli.reduction.structure import Structure
+from mbsim_cli.reduction.system import system_of
+
+DEPENDENT = 1e-10  # share of a static shape that the modes do not have already, by its mass
+NO_STIFFENING, NO_DAMPING = Stiffening(), Damping()
+CLOSE_PAIR = 1e-3  # relative gap of squared frequencies
+
+
+@dataclass(frozen=True)
+class Body:
+    """A meshed body and what is asked of it; numbers may be complex, for derivatives."""
+
+    structure: Structure
+    frame: Frame
+    nodes: tuple[MeshNode, ...] = ()
+    rigid: tuple[tuple[Array, int], ...] = ()  # sets that move rigidly, with the nodes that they carry
+    modes: tuple[int, ...] = ()  # counted from 0
+    static: tuple[int, ...] = ()  # nodes whose forces and moments have shapes of their own
+    stiffening: Stiffening = NO_STIFFENING
+    damping: Damping = NO_DAMPING
+
+    @cached_property
+    def held(self) -> Restriction:
+        """The free displacements."""
+        return restriction(self.structure, self.frame, [(nodes, self.nodes[i]) for nodes, i in self.rigid])
+
+    def static_loads(self) -> Array:
+        """Unit forces and moments at the nodes that have static shapes (ndof, s)."""
+        planar = self.structure.planar
+        forces = (0, 1) if planar else (0, 1, 2)
+        moments = (2,) if planar else (0, 1, 2)
+        rows = [
+            row
+            for i in self.static
+            for row in (*self.nodes[i].phi.toarray()[list(forces)], *self.nodes[i].psi.toarray()[list(moments)])
+            if np.any(row)
+        ]
+        return np.array(rows).T if rows else np.zeros((self.structure.size, 0))
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """A body with its modes: shapes (ndof, n) = expanded (modes, static shapes) times ``mixing``."""
+
+    body: Body
+    solver: Solved
+    mixing: Array
+    shapes: Array
+    sid: StandardInput
+
+
+def reduced(body: Body) -> Reduced:
+    """Reduce a real body; raises Refused and AnalysisError."""
+    solver = Solved(system_of(body.structure, body.held, body.frame.free), body.modes)
+    basis = _basis(body, solver)
+    mixing, dropped = _mixing(solver, basis, bool(body.static))
+    shapes = body.held.expand(basis @ mixing)
+    sid = _terms(body, solver, shapes)
+    warnings = (*_doubts(solver), *dropped)
+    return Reduced(body, solver, mixing, shapes, replace(sid, warnings=warnings))
+
+
+def derivative(before: Reduced, body: Body, step: float) -> StandardInput:
+    """Derivatives of all terms, where the body's numbers have moved by ``step`` along the imaginary axis."""
+    solver = Changed(before.solver, system_of(body.structure, body.held, body.frame.free))
+    return tangent(_along(before, body, solver), step)
+
+
+def _along(before: Reduced, body: Body, solver: Solver) -> StandardInput:
+    """Terms of a changed body, in the basis that a solver gives."""
+    return _terms(body, solver, body.held.expand(_basis(body, solver) @ before.mixing))
+
+
+def _basis(body: Body, solver: Solver) -> Array:
+    """Modes and static shapes (r, n)."""
+    loads = body.held.load(body.static_loads())
+    return np.hstack([solver.modes(), solver.static(loads)]) if loads.shape[1] else solver.modes()
+
+
+def _mixing(solver: Solved, basis: Array, mix: bool) -> tuple[Array, list[str]]:
+    """Basis of what modes and static shapes span, in which mass is unit and stiffness diagonal; what is left out."""
+    from scipy.linalg import eigh
+
+    if not mix:
+        return np.eye(basis.shape[1]), []
+    M, K = basis.T @ (solver.system.M @ basis), basis.T @ (solver.system.K @ basis)
+    size = 1 / np.sqrt(np.diag(M))
+    values, vectors = eigh(M * np.outer(size, size))
+    good = values > DEPENDENT
+    span = (size[:, None] * vectors[:, good]) / np.sqrt(values[good])
+    turned = eigh(span.T @ K @ span)[1]
+    lost = int((~good).sum())
+    return span @ turned, [f"{lost} static shapes are combinations of the others and are left out"] if lost else []
+
+
+def _doubts(solver: Solved) -> list[str]:
+    """Warnings of modes that are cut inside a close pair."""
+    squares, kept = solver.found.squares, solver.found.kept
+    found = []
+    for i in kept:
+        for j in set(range(len(squares))) - set(kept.tolist()):
+            if abs(squares[i] - squares[j]) < CLOSE_PAIR * squares[i]:
+                found.append(
+                    f"mode {i + 1} is kept and mode {j + 1} is not, whose frequencies are equal to "
+                    f"{abs(squares[i] - squares[j]) / squares[i] / 2:.1g}: gradients are ill-defined; keep both or none"
+                )
+    return found
+
+
+def _terms(body: Body, solver: Solver, shapes: Array) -> StandardInput:
+    structure = body.structure
+    U = columns(structure.carriers, structure.displacements(shapes))
+    terms: dict[str, Any] = dict(terms_of(U.T @ (structure.m @ U)))
+    Ke = shapes.T @ (structure.K @ shapes)
+    Me = terms["Me"].M0
+    sid = StandardInput(
+        **terms,
+        Ke=Taylor(Ke),
+        De=Taylor(body.damping.matrix(Me, Ke)),
+        ksigma=Taylor(np.zeros(len(Ke))),
+        nodes=tuple(_node(node, shapes) for node in body.nodes),
+    )
+    if body.stiffening == NO_STIFFENING:
+        return sid
+    return stiffened(sid, body.stiffening, structure, body.held, solver, shapes, body.nodes)
+
+
+def _node(node: MeshNode, shapes: Array) -> Node:
+    phi, psi = (node.phi @ shapes).T, (node.psi @ shapes).T
+    return Node(node.name, Taylor(node.origin, phi), Taylor(phi), Taylor(psi), Taylor(np.eye(3), tilde(psi)))

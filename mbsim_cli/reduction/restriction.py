@@ -1,0 +1,199 @@
+"""What holds a meshed body in its frame, and sets that move rigidly: from all degrees of freedom to free ones."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.reduction.data import Array
+from mbsim_cli.reduction.frames_on_mesh import MeshNode
+from mbsim_cli.reduction.refusal import Refused
+from mbsim_cli.reduction.structure import Sparse, Structure
+
+RANK = 1e-9
+MOTIONS = ("shift along x", "shift along y", "shift along z", "turn about x", "turn about y", "turn about z")
+PLANAR_MOTIONS = (MOTIONS[0], MOTIONS[1], MOTIONS[5])
+
+
+class Frame(NamedTuple):
+    """Where the body's frame sits: on fixed nodes, on the chord between two nodes, or (neither) in the mean."""
+
+    fixed: Array | None = None
+    chord: tuple[MeshNode, MeshNode] | None = None
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing holds the body."""
+        return self.fixed is None and self.chord is None
+
+
+class Restriction:
+    """Displacements u = Z v of a body that is held; v (r) are free."""
+
+    def __init__(self, size: int, kept: Array | None = None, Z: Sparse | None = None):
+        self._size, self._kept, self._Z = size, kept, Z
+
+    def matrix(self, A: Sparse) -> Sparse:
+        """Z^T A Z (r, r)."""
+        if self._Z is not None:
+            return (self._Z.T @ A @ self._Z).tocsc()
+        return A if self._kept is None else A[self._kept][:, self._kept].tocsc()
+
+    def load(self, F: Array) -> Array:
+        """Z^T F (r, k)."""
+        return self._Z.T @ F if self._Z is not None else F if self._kept is None else F[self._kept]
+
+    @property
+    def count(self) -> int:
+        """Number of free displacements."""
+        return self._Z.shape[1] if self._Z is not None else self._size if self._kept is None else len(self._kept)
+
+    def coordinates(self, U: Array) -> Array:
+        """The v (r, k) of displacements that the restriction allows: Z v = u."""
+        from scipy.sparse.linalg import spsolve
+
+        if self._Z is None:
+            return self.load(U)
+        return spsolve((self._Z.T @ self._Z).tocsc(), self._Z.T @ U)
+
+    def expand(self, V: Array) -> Array:
+        """Z V (ndof, k)."""
+        if self._Z is not None:
+            return self._Z @ V
+        if self._kept is None:
+            return V
+        full = np.zeros((self._size, V.shape[1]), V.dtype)
+        full[self._kept] = V
+        return full
+
+
+def restriction(structure: Structure, frame: Frame, rigid: Sequence[tuple[Array, MeshNode]]) -> Restriction:
+    """How a frame and rigid sets (nodes, with the frame that each carries) restrict a structure.
+
+    Raises Refused where the frame leaves rigid motions.
+    """
+    size = structure.size
+    if frame.fixed is not None and not rigid:
+        held = np.zeros(len(structure.mesh.points), bool)
+        held[frame.fixed] = True
+        _require_held(structure, _fixing(structure, frame.fixed))
+        return Restriction(size, kept=np.flatnonzero(~np.repeat(held, structure.per_node)))
+    Z = _with_rigid_sets(structure, rigid) if rigid else None
+    if frame.free:
+        return Restriction(size, Z=Z)
+    C = _fixing(structure, frame.fixed) if frame.fixed is not None else _chord(structure, *frame.chord)  # type: ignore[misc]
+    _require_held(structure, C)
+    return Restriction(size, Z=_null_space(C) if Z is None else Z @ _null_space(C @ Z))
+
+
+def _fixing(structure: Structure, nodes: Array) -> Sparse:
+    from scipy import sparse
+
+    dofs = (structure.per_node * nodes[:, None] + np.arange(structure.per_node)).ravel()
+    return sparse.csr_matrix((np.ones(len(dofs)), (np.arange(len(dofs)), dofs)), shape=(len(dofs), structure.size))
+
+
+def _chord(structure: Structure, a: MeshNode, b: MeshNode) -> Sparse:
+    """Node a does not move, b only along the chord, and a does not turn about it."""
+    from scipy import sparse
+
+    along = b.origin - a.origin
+    length = np.sqrt((along**2).sum())
+    if not np.abs(length) > 0:
+        raise Refused(("frame", "chord"), "the nodes of the chord are at one place")
+    along = along / length
+    d = structure.translations
+    across = _across(along)[:, :d] if d == 3 else np.array([[-along[1], along[0], 0.0]])
+    across = np.pad(across, ((0, 0), (0, 3 - across.shape[1])))
+    rows = [a.phi[:d], sparse.csr_matrix(across) @ b.phi]
+    if not structure.planar:
+        rows.append(sparse.csr_matrix(along[None]) @ a.psi)
+    return sparse.vstack(rows).tocsr()
+
+
+def _across(along: Array) -> Array:
+    """Two directions (2, 3) across a direction."""
+    first = np.cross(along, np.eye(3)[np.argmin(np.abs(along))])
+    first = first / np.sqrt((first**2).sum())
+    return np.stack([first, np.cross(along, first)])
+
+
+def _require_held(structure: Structure, C: Sparse) -> None:
+    """Raise where constraints leave the body rigid motions."""
+    motions = structure.rigid_motions().real
+    motions = motions / np.sqrt((motions**2).mean(0))
+    held = np.asarray(C.real @ motions)
+    _, values, V = np.linalg.svd(held, full_matrices=True)
+    values = np.pad(values, (0, motions.shape[1] - len(values)))
+    free = V[values <= RANK * max(values.max(), 1e-300)]
+    if len(free):
+        names = PLANAR_MOTIONS if structure.planar else MOTIONS
+        worst = dict.fromkeys(names[int(np.argmax(np.abs(row)))] for row in free)
+        count = f"{len(free)} rigid motion{'s' * (len(free) > 1)}"
+        hint = "fix more nodes, or let it be free"
+        raise Refused(("frame",), f"the frame leaves the body {count} ({', '.join(worst)})", hint)
+
+
+def _with_rigid_sets(structure: Structure, rigid: Sequence[tuple[Array, MeshNode]]) -> Sparse:
+    """Z (ndof, r) of a body whose sets move as rigid bodies about the origins of their frames."""
+    from scipy import sparse
+
+    per, size = structure.per_node, structure.size
+    moved = np.zeros(size, bool)
+    blocks = []
+    for nodes, frame in rigid:
+        dofs = (per * nodes[:, None] + np.arange(per)).ravel()
+        if moved[dofs].any():
+            raise Refused(("nodes", frame.name), "its set has mesh nodes in common with another rigid one")
+        moved[dofs] = True
+        motions = _motions_about(structure, nodes, frame.origin)
+        count = motions.shape[1]
+        if np.linalg.matrix_rank(_unit(motions.real), RANK) < count:
+            message = "a rigid set wants mesh nodes that are not on one line, nor at one place"
+            raise Refused(("nodes", frame.name, "coupling"), message, "choose more nodes, or coupling: mean")
+        index = (np.repeat(dofs, count), np.tile(np.arange(count), len(dofs)))
+        blocks.append(sparse.coo_matrix((motions.ravel(), index), shape=(size, count)))
+    others = np.flatnonzero(~moved)
+    index = (others, np.arange(len(others)))
+    alone = sparse.coo_matrix((np.ones(len(others)), index), shape=(size, len(others)))
+    return sparse.hstack([alone, *blocks]).tocsc()
+
+
+def _unit(columns: Array) -> Array:
+    size = np.abs(columns).max(0)
+    return columns / np.where(size > 0, size, 1.0)
+
+
+def _motions_about(structure: Structure, nodes: Array, origin: Array) -> Array:
+    """Rigid motions of some nodes (degrees of freedom of these, 3 or 6) about a place."""
+    motions = structure.rigid_motions().reshape(-1, structure.per_node, 3 if structure.planar else 6)[nodes]
+    motions = motions.astype(np.result_type(motions, origin))
+    d = structure.translations
+    for column, axis in enumerate([2] if structure.planar else [0, 1, 2]):
+        motions[:, :d, d + column] -= np.cross(np.eye(3)[axis], origin)[:d]
+    return motions.reshape(len(nodes) * structure.per_node, -1)
+
+
+def _null_space(C: Sparse) -> Sparse:
+    """Z with C Z = 0: dependent unknowns by the others; which are dependent is told by pivots of the real part."""
+    from scipy import sparse
+    from scipy.linalg import qr
+
+    C = C.tocsc()
+    touched = np.flatnonzero(np.diff(C.indptr))
+    dense = C[:, touched].toarray()
+    R, order = qr(dense.real, mode="r", pivoting=True)
+    diagonal = np.abs(np.diag(R))
+    rank = int((diagonal > RANK * diagonal.max()).sum())
+    dependent, others = touched[order[:rank]], touched[order[rank:]]
+    # of constraints that repeat each other, those count that stay independent
+    rows = qr(dense[:, order[:rank]].real.T, mode="r", pivoting=True)[1][:rank]
+    by_others = -np.linalg.solve(dense[rows][:, order[:rank]], dense[rows][:, order[rank:]])
+    size = C.shape[1]
+    free = np.setdiff1d(np.arange(size), dependent)
+    place = np.zeros(size, int)
+    place[free] = np.arange(len(free))
+    i, j = np.nonzero(np.ones(by_others.shape, bool))
+    entries = np.concatenate([np.ones(len(free)), by_others.ravel()])
+    index = (np.concatenate([free, dependent[i]]), np.concatenate([np.arange(len(free)), place[others[j]]]))
+    return sparse.coo_matrix((entries, index), shape=(size, len(free))).tocsc()

@@ -1,0 +1,128 @@
+"""A body as finite elements: stiffness on degrees of freedom, and mass on points that carry it.
+
+All that a simulation reads are integrals over points with a scalar mass matrix: the nodes of a solid, or Gauss points
+of a beam and its section. Numbers may be complex.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.reduction.data import Array
+from mbsim_cli.reduction.mesh import Mesh
+
+Sparse = Any  # a matrix of scipy.sparse
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Element matrices and where they belong; one element matrix stands for all where elements are alike."""
+
+    mesh: Mesh
+    per_node: int  # degrees of freedom at a node
+    dofs: Array  # (ne, nd)
+    stiffness: Array  # (ne or 1, nd, nd)
+    carriers: Array  # points that carry mass (m, 3)
+    carried: Array  # carriers of an element (ne, nc)
+    mass: Array  # scalar mass matrices (ne or 1, nc, nc)
+    spread: tuple[Sparse, ...] | None = None  # displacement of the carriers, three (m, ndof); None: they are the nodes
+    stiffness_factor: Array | None = None  # of each element (ne), from its density
+    mass_factor: Array | None = None
+    geometric: Any = (
+        None  # (structure, displacements (ndof, s), shapes (ndof, n)) -> stiffness by their stresses (s, n, n)
+    )
+
+    @property
+    def size(self) -> int:
+        """Number of degrees of freedom."""
+        return len(self.mesh.points) * self.per_node
+
+    @property
+    def translations(self) -> int:
+        """Displacements among the degrees of freedom of a node, the first ones."""
+        return 2 if self.per_node in (2, 3) and self.planar else 3
+
+    @property
+    def planar(self) -> bool:
+        """Whether the body moves in the plane z = 0 only."""
+        return self.mesh.dimension == 2 or (self.mesh.dimension == 1 and self.per_node == 3)
+
+    @property
+    def has_rotations(self) -> bool:
+        """Whether nodes have rotations of their own."""
+        return self.mesh.dimension == 1
+
+    @cached_property
+    def K(self) -> Sparse:
+        """Stiffness matrix (ndof, ndof)."""
+        return assembled(self.stiffness, self.dofs, self.size, self.stiffness_factor)
+
+    @cached_property
+    def m(self) -> Sparse:
+        """Scalar mass matrix of the carriers (m, m)."""
+        return assembled(self.mass, self.carried, len(self.carriers), self.mass_factor)
+
+    @cached_property
+    def M(self) -> Sparse:
+        """Mass matrix (ndof, ndof)."""
+        from scipy import sparse
+
+        if self.spread is None:
+            return sparse.kron(self.m, sparse.identity(self.per_node), format="csc")
+        return sum(S.T @ (self.m @ S) for S in self.spread).tocsc()
+
+    def displacements(self, U: Array) -> Array:
+        """Displacements of the carriers (m, 3, n) by those of the degrees of freedom (ndof, n)."""
+        if self.spread is not None:
+            return np.stack([S @ U for S in self.spread], 1)
+        found = np.zeros((len(self.carriers), 3, U.shape[1]), U.dtype)
+        found[:, : self.per_node] = U.reshape(len(self.carriers), self.per_node, -1)
+        return found
+
+    def collected(self, W: Array) -> Array:
+        """Transpose of ``displacements``: forces on the degrees of freedom (ndof, n) by those on carriers (m, 3, n)."""
+        if self.spread is not None:
+            return sum(S.T @ W[:, a] for a, S in enumerate(self.spread))
+        return W[:, : self.per_node].reshape(self.size, -1)
+
+    def inertia_loads(self, accelerations: Array) -> Array:
+        """Forces of inertia (ndof, n) of the carriers' accelerations (m, 3, n), with reversed sign."""
+        shape = accelerations.shape
+        return self.collected((self.m @ accelerations.reshape(shape[0], -1)).reshape(shape))
+
+    def rigid_motions(self) -> Array:
+        """Rigid displacements (ndof, 3 or 6): along the axes, then about them through the origin."""
+        points, N = self.mesh.points, len(self.mesh.points)
+        motions = np.zeros((N, self.per_node, 6), points.dtype)
+        d = self.translations
+        for a in range(d):
+            motions[:, a, a] = 1.0
+        for a in range(3):
+            about = np.cross(np.eye(3)[a], points)
+            motions[:, :d, 3 + a] = about[:, :d]
+        if self.has_rotations:
+            axes = [5] if self.planar else [3, 4, 5]
+            for place, a in enumerate(axes):
+                motions[:, d + place, a] = 1.0
+        kept = [0, 1, 5] if self.planar else range(6)
+        return motions.reshape(self.size, 6)[:, kept]
+
+    def with_density(self, stiffness: Array, mass: Array) -> "Structure":
+        """The same with factors of each element's stiffness and mass (ne)."""
+        return replace(self, stiffness_factor=stiffness, mass_factor=mass)
+
+
+def assembled(matrices: Array, places: Array, size: int, factor: Array | None) -> Sparse:
+    """Sum of element matrices (ne or 1, k, k) at the places (ne, k), each times its factor."""
+    from scipy import sparse
+
+    count, k = places.shape
+    values = np.broadcast_to(matrices, (count, k, k))
+    if factor is not None:
+        values = values * factor[:, None, None]
+    index = places.astype(np.int32)
+    rows = np.broadcast_to(index[:, :, None], values.shape).ravel()
+    columns = np.broadcast_to(index[:, None, :], values.shape).ravel()
+    return sparse.coo_matrix((values.ravel(), (rows, columns)), shape=(size, size)).tocsc()

@@ -1,0 +1,107 @@
+"""Flexible bodies: a mesh with what is kept of it, or standard input data from a file."""
+
+# mypy: disable-error-code="valid-type"
+# fields are typed by calls that build what pydantic reads
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from mbsim_cli.spec.base import Spec, Vector, by_kind, description, field, fixed_list
+from mbsim_cli.spec.flexible_meshes import FlexibleMesh
+from mbsim_cli.spec.number import Number
+
+Range = by_kind(number=Number, text=Number, list=fixed_list(Number, 2))
+ModeNumber = Annotated[int, Field(ge=1, le=10_000)]
+
+
+class NodeSet(Spec):
+    """Mesh nodes: all at the stated coordinates, those of a group of the file, or the one nearest to a place."""
+
+    x: Range | None = field("Place along x, or least and largest one [m].", 0.4, [0.1, 0.2], default=None)
+    y: Range | None = field("Place along y, or least and largest one [m].", 0, default=None)
+    z: Range | None = field("Place along z, or least and largest one [m].", 0, default=None)
+    group: str | None = field("Name of a group of the mesh file.", "hub", default=None)
+    nearest: Vector | None = field("Place that the node is nearest to [m].", [0.4, 0, 0], default=None)
+
+
+class BodyFrame(Spec):
+    """What the body's frame follows: a set that does not deform, or the chord between two nodes."""
+
+    fixed: str | None = field("Set that is fixed in the frame.", "hub", default=None)
+    chord: fixed_list(str, 2) | None = field(
+        "Nodes of the chord: the first is fixed, the second moves along the line to it.", ["a", "b"], default=None
+    )
+
+
+class ModesKept(Spec):
+    """Which shapes the body deforms in."""
+
+    count: Annotated[int, Field(ge=0, le=1000)] | None = field("Number of lowest eigenmodes.", 6, default=None)
+    keep: Annotated[list[ModeNumber], Field(min_length=1)] | None = field(
+        "Numbers of the eigenmodes that are kept, the lowest is 1.", [1, 2, 4], default=None
+    )
+    static: list[str] = field("Nodes whose unit forces and moments add static shapes.", ["pin"], default=[])
+
+
+class FlexibleNode(Spec):
+    """A frame on the body that joints, forces and sensors may take."""
+
+    set: str = field("Set that the frame follows.", "pin")
+    coupling: Literal["mean", "rigid"] = field(
+        "mean: the frame follows the set's mean motion; rigid: the set moves as a rigid body.", "mean", default="mean"
+    )
+
+
+class BodyDamping(Spec):
+    """Damping of the elastic coordinates."""
+
+    alpha: Number = field("Factor on the mass matrix [1/s].", 0.1, default=Number(0.0))
+    beta: Number = field("Factor on the stiffness matrix [s].", 1e-6, default=Number(0.0))
+    ratio: Number = field("Ratio of the critical damping, of every mode.", 0.005, default=Number(0.0))
+
+
+class FlexibleMeshed(Spec):
+    """A flexible body from a mesh."""
+
+    mesh: FlexibleMesh = field(
+        "Mesh.", {"type": "rectangle", "size": [0.4, 0.08], "thickness": 0.01, "elements": [20, 4]}
+    )
+    material: str = field("Material.", "steel")
+    sets: dict[str, NodeSet] = field("Sets of mesh nodes by name.", {"hub": {"x": 0}, "pin": {"x": 0.4}}, default={})
+    frame: by_kind(text=Literal["free"], mapping=BodyFrame) = field(
+        "What the body's frame follows; free: the mean of the motion.", {"fixed": "hub"}, "free"
+    )
+    modes: ModesKept = field("Shapes that the body deforms in.", {"count": 6})
+    nodes: dict[str, FlexibleNode] = field(
+        "Frames on the body by name.", {"pin": {"set": "pin", "coupling": "mean"}}, default={}
+    )
+    stiffening: list[str] = field(
+        "What stiffens the body by the stress that it causes: rotation, acceleration, and names of nodes.",
+        ["rotation", "pin"],
+        default=[],
+    )
+    damping: BodyDamping | None = field("Damping.", {"beta": 1e-6}, default=None)
+    description: str | None = description()
+
+
+class FlexibleFile(Spec):
+    """A flexible body from a file of standard input data."""
+
+    sid: str = field("File (.SID_FEM or .sid.h5), relative to the model file.", "boom.SID_FEM")
+    length_unit: Literal["m", "cm", "mm", "in"] = field("Unit of length of a .SID_FEM file.", "mm", default="m")
+    modes: Annotated[list[ModeNumber], Field(min_length=1)] | None = field(
+        "Numbers of the modes that are kept; default all.", [1, 2], default=None
+    )
+    damping: BodyDamping | None = field("Damping in place of the file's.", {"ratio": 0.01}, default=None)
+    description: str | None = description()
+
+
+def _origin(value: Any) -> str:
+    given = (isinstance(value, dict) and "sid" in value) or isinstance(value, FlexibleFile)
+    return "<file>" if given else "<mesh>"
+
+
+Flexible = Annotated[
+    Annotated[FlexibleFile, Tag("<file>")] | Annotated[FlexibleMeshed, Tag("<mesh>")], Discriminator(_origin)
+]

@@ -1,0 +1,115 @@
+"""Flexible bodies: names that exist, sizes and materials that exist in nature, choices that say one thing."""
+
+from math import prod
+from typing import Any
+
+from mbsim_cli.spec.flexible import FlexibleFile, NodeSet
+from mbsim_cli.spec.messages import Path
+from mbsim_cli.spec.number import Number
+from mbsim_cli.spec.review import Review
+from mbsim_cli.spec.walking import walk
+
+LOADS = ("rotation", "acceleration")  # that stiffen, beside forces at nodes
+_RIGID = ("mass", "center_of_mass", "inertia", "shape")
+_NOT_NEGATIVE = ("alpha", "beta", "ratio", "inner_radius")
+MOST_ELEMENTS = 2_000_000
+_ANY_SIGN = ("origin", "x", "y", "z", "nearest", "poisson_ratio")
+
+
+def check(review: Review) -> None:
+    """Report what no flexible body can be made of."""
+    for name, material in review.model.materials.items():
+        _sizes(review, ("materials", name), material)
+        ratio = review.value(material.poisson_ratio)
+        if ratio is not None and not -1 < ratio < 0.5:
+            review.report(("materials", name, "poisson_ratio"), f"must lie between -1 and 0.5, is {ratio:g}")
+    for name, body in review.model.bodies.items():
+        if body.flexible is not None:
+            path = ("bodies", name, "flexible")
+            _alone(review, name, body)
+            _sizes(review, path, body.flexible)
+            if isinstance(body.flexible, FlexibleFile):
+                _increasing(review, (*path, "modes"), body.flexible.modes)
+            elif review.intact("bodies", name):
+                _meshed(review, path, body.flexible)
+
+
+def _alone(review: Review, name: str, body: Any) -> None:
+    for key in _RIGID:
+        if getattr(body, key) is not None:
+            message = "stands beside 'flexible', whose mesh or file gives it"
+            review.report(("bodies", name, key), message, "leave it out", key=True)
+
+
+def _sizes(review: Review, path: Path, part: Any) -> None:
+    """Report numbers that are not positive, but for places and factors."""
+    for place, number in walk(part, path, Number):
+        names = [key for key in place if isinstance(key, str)]
+        value = review.value(number)
+        if value is None or any(key in _ANY_SIGN for key in names[len(path) :]):
+            continue
+        if value < 0 or (value == 0 and names[-1] not in _NOT_NEGATIVE):
+            wanted = "be negative" if names[-1] in _NOT_NEGATIVE else "be greater than zero"
+            review.report(place, f"must {'not ' * (wanted == 'be negative')}{wanted}, is {value:g}")
+
+
+def _meshed(review: Review, path: Path, body: Any) -> None:
+    elements = getattr(body.mesh, "elements", 1)
+    count = prod(elements) if isinstance(elements, list) else elements
+    if count > MOST_ELEMENTS:
+        review.report((*path, "mesh", "elements"), f"{count} elements are more than {MOST_ELEMENTS}")
+    review.known((*path, "material"), body.material, "materials", "material")
+    for name, given in body.sets.items():
+        _set(review, (*path, "sets", name), given)
+    for name, node in body.nodes.items():
+        _named(review, (*path, "nodes", name, "set"), node.set, body.sets, "set")
+        if name in LOADS:
+            review.report((*path, "nodes", name), f"{name!r} means something else under stiffening", key=True)
+    if not isinstance(body.frame, str):
+        _frame(review, (*path, "frame"), body)
+    _modes(review, (*path, "modes"), body)
+    for index, what in enumerate(body.stiffening):
+        _named(review, (*path, "stiffening", index), what, (*LOADS, *body.nodes), "load")
+
+
+def _named(review: Review, path: Path, name: str, known: Any, what: str) -> None:
+    if name not in known:
+        review.report(path, f"unknown {what} {name!r}", review.suggest(name, known))
+
+
+def _set(review: Review, path: Path, given: NodeSet) -> None:
+    coordinates = [key for key in "xyz" if getattr(given, key) is not None]
+    ways = [*(["coordinates"] if coordinates else []), *(key for key in ("group", "nearest") if getattr(given, key))]
+    if len(ways) != 1:
+        hint = "coordinates (x, y, z), a group of the mesh file, or the place that one node is nearest to"
+        review.report(path, f"a set is chosen in one way, not by {' and '.join(ways) or 'nothing'}", hint, key=True)
+    for key in coordinates:
+        span = review.vector(value) if isinstance(value := getattr(given, key), list) else None
+        if span is not None and span[0] > span[1]:
+            review.report((*path, key), f"the range ends at {span[1]:g}, below its start {span[0]:g}")
+
+
+def _increasing(review: Review, path: Path, modes: list[int] | None) -> None:
+    if modes is not None and sorted(set(modes)) != modes:
+        review.report(path, "the modes are to stand in increasing order, each once")
+
+
+def _frame(review: Review, path: Path, body: Any) -> None:
+    frame = body.frame
+    if (frame.fixed is None) == (frame.chord is None):
+        review.report(path, "the frame follows one thing", "give fixed: SET, chord: [NODE, NODE], or free", key=True)
+    if frame.fixed is not None:
+        _named(review, (*path, "fixed"), frame.fixed, body.sets, "set")
+    for index, name in enumerate(frame.chord or ()):
+        _named(review, (*path, "chord", index), name, body.nodes, "node")
+
+
+def _modes(review: Review, path: Path, body: Any) -> None:
+    modes = body.modes
+    if (modes.count is None) == (modes.keep is None):
+        review.report(path, "give count or keep", "the number of modes, or the list of those to keep", key=True)
+    elif modes.count == 0 and not modes.static:
+        review.report((*path, "count"), "the body has no shape to deform in", "more modes, or static shapes")
+    _increasing(review, (*path, "keep"), modes.keep)
+    for index, name in enumerate(modes.static):
+        _named(review, (*path, "static", index), name, body.nodes, "node")

@@ -1,0 +1,123 @@
+"""Flexible bodies of a model to standard input data, with derivatives by the parameters that they depend on."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.assembly.flexible import FlexibleBodies, file_at, placed
+from mbsim_cli.assembly.numbers import STEP, Numbers
+from mbsim_cli.errors import InputOutputError, ModelError, UsageError
+from mbsim_cli.reduction.data import StandardInput, Taylor, selected
+from mbsim_cli.reduction.mesh_files import read_mesh
+from mbsim_cli.reduction.reduce import derivative, reduced
+from mbsim_cli.reduction.refusal import Refused
+from mbsim_cli.spec.descriptions import descriptions_of
+from mbsim_cli.spec.flexible import FlexibleFile
+from mbsim_cli.spec.source import join
+from mbsim_cli.study.bodies import UNITS, read_body
+
+Along = Callable[[], StandardInput]  # derivatives along the parameter that numbers are stepped along
+
+
+def flexible_bodies(model_file: Any) -> list[str]:
+    """Names of the bodies that deform."""
+    return [name for name, body in model_file.bodies.items() if body.flexible is not None]
+
+
+def descriptions(model_file: Any) -> dict[str, str]:
+    """Free texts of the file by what they describe."""
+    return {join(path): text for path, text in descriptions_of(model_file)}
+
+
+def chosen_body(model_file: Any, name: str | None) -> str:
+    """The body that is asked for, or the only one that deforms; raise UsageError."""
+    known = flexible_bodies(model_file)
+    if name is None and len(known) == 1:
+        return known[0]
+    if name not in known:
+        asked = "name a body" if name is None else f"no flexible body {name!r}"
+        raise UsageError(f"{asked}: the model has {', '.join(known) or 'none that is flexible'}")
+    return name
+
+
+def reduce_body(model_file: Any, name: str, derivatives: bool = True) -> StandardInput:
+    """Standard input data of a body, with design derivatives by the file's parameters that change it."""
+    numbers = Numbers(model_file.expressions)
+    spec = model_file.bodies[name].flexible
+    of_kind = _from_file if isinstance(spec, FlexibleFile) else _meshed
+    sid, along = of_kind(model_file, name, numbers)
+    if not derivatives:
+        return replace(sid, design={})
+    design: dict[str, StandardInput] = dict(sid.design)
+    for parameter in model_file.parameters:
+        if numbers.step_along(parameter):
+            found = along()
+            label = model_file.parameter_label(parameter)
+            design[label] = _sum(design[label], found) if label in design else found
+    numbers.step_along(None)
+    return replace(sid, design=design)
+
+
+def _sum(a: StandardInput, b: StandardInput) -> StandardInput:
+    def add(path: str, one: Taylor, other: Taylor) -> Taylor:
+        return Taylor(*(y if x is None else x if y is None else x + y for x, y in zip(one, other, strict=True)))
+
+    return a.map(add, b)
+
+
+def _meshed(model_file: Any, name: str, numbers: Numbers) -> tuple[StandardInput, Along]:
+    bodies = FlexibleBodies(model_file, numbers, _reader(model_file, name))
+    found = placed(model_file, name, lambda: reduced(bodies.body(name)))
+    return replace(found.sid, comment=name), lambda: derivative(found, bodies.body(name), STEP)
+
+
+def _reader(model_file: Any, name: str) -> Callable[[Path], Any]:
+    def read(path: Path) -> Any:
+        try:
+            return read_mesh(path)
+        except InputOutputError as error:
+            raise Refused(("mesh", "file"), str(error)) from error
+
+    return read
+
+
+def _from_file(model_file: Any, name: str, numbers: Numbers) -> tuple[StandardInput, Along]:
+    spec, place = model_file.bodies[name].flexible, f"bodies.{name}.flexible"
+    path = file_at(model_file, f"{place}.sid", spec.sid)
+    try:
+        sid = read_body(path, UNITS[spec.length_unit])
+    except UsageError as error:
+        raise ModelError([model_file.issue(f"{place}.length_unit", str(error))]) from error
+    except InputOutputError as error:
+        raise ModelError([model_file.issue(f"{place}.sid", str(error))]) from error
+    if spec.modes is not None:
+        if max(spec.modes) > sid.n:
+            message = f"mode {max(spec.modes)} is asked for, of a file that has {sid.n}"
+            raise ModelError([model_file.issue(f"{place}.modes", message)])
+        sid = selected(sid, [mode - 1 for mode in spec.modes])
+    if spec.damping is None:
+        return sid, lambda: sid
+    Me, Ke = sid.Me.M0, sid.Ke.M0
+    damping = FlexibleBodies(model_file, numbers, read_mesh).damping
+    sid = replace(
+        sid, De=Taylor(np.real(damping(spec.damping).matrix(Me, Ke))), design=_redamped(sid, damping(spec.damping))
+    )
+
+    def along() -> StandardInput:
+        zero = sid.map(lambda _, term: term.map(np.zeros_like))
+        return replace(zero, De=Taylor(np.imag(damping(spec.damping).matrix(Me, Ke)) / STEP), design={})
+
+    return sid, along
+
+
+def _redamped(sid: StandardInput, damping: Any) -> Mapping[str, StandardInput]:
+    """Derivatives that the file brings, with those of the damping that takes the place of its own."""
+
+    def along(d: StandardInput) -> StandardInput:
+        De = damping.matrix(sid.Me.M0 + 1j * STEP * d.Me.M0, sid.Ke.M0 + 1j * STEP * d.Ke.M0)
+        return replace(d, De=Taylor(np.imag(De) / STEP))
+
+    return {name: along(d) for name, d in sid.design.items()}

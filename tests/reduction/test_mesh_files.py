@@ -1,0 +1,93 @@
+"""Meshes from files: cells of several kinds against beam theory, groups, and what is refused."""
+
+import numpy as np
+import pytest
+
+from mbsim_cli import spec
+from mbsim_cli.errors import ModelError
+from mbsim_cli.reduction.cells import CELLS, SOLID
+from mbsim_cli.reduction.mesh import grid
+from mbsim_cli.study.reducing import reduce_body
+from tests.spec.example import write
+
+meshio = pytest.importorskip("meshio")
+
+TEXT = """\
+mbsim: 1
+parameters: {{s: 1e-3}}
+materials: {{steel: {{youngs_modulus: 2.1e11, poisson_ratio: 0.3, density: 7850}}}}
+bodies:
+  crank:
+    flexible:
+      mesh: {{type: file, file: {file}, scale: s{thickness}}}
+      material: steel
+      sets: {{hub: {{group: hub}}, pin: {{x: 0.4}}}}
+      frame: {{fixed: hub}}
+      modes: {{count: 2}}
+      nodes: {{pin: {{set: pin}}}}
+"""
+
+
+def reduce(tmp_path, file="crank.vtu", thickness=", thickness: 0.01"):
+    return reduce_body(spec.load(write(tmp_path, TEXT.format(file=file, thickness=thickness))), "crank")
+
+
+def stored(tmp_path, kind, cells, points, name="crank.inp"):
+    hub = np.flatnonzero(points[:, 0] == 0)
+    meshio.Mesh(points * 1000, [(kind, cells)], point_sets={"hub": hub}).write(tmp_path / name)
+
+
+def test_the_same_rectangle(tmp_path):
+    """A file of the generator's own mesh gives the generator's frequencies."""
+    plate = grid([0, -0.04], [0.4, 0.08], [20, 4])
+    stored(tmp_path, "quad", plate.cells, plate.points)
+    sid = reduce(tmp_path, "crank.inp")
+    assert sid.frequencies()[0] == pytest.approx(413.103396, rel=1e-8)
+    assert pytest.approx(2.512) == sid.mass.M0
+    assert pytest.approx(2 * 2.512 / 1e-3) == sid.design["s"].mass.M0  # the thickness is not scaled
+
+
+def quadratic(mesh, kind):
+    """Cells with nodes in the middles of their edges."""
+    corners = len(CELLS[mesh.kind].nodes)
+    reference = np.array(CELLS[kind].nodes)
+    shape = CELLS[mesh.kind].shape(reference)
+    points = np.einsum("ni,eia->ena", shape, mesh.points[mesh.cells])
+    unique, index = np.unique(points.reshape(-1, 3).round(9), axis=0, return_inverse=True)
+    assert len(reference) > corners
+    return index.reshape(len(mesh.cells), -1), unique
+
+
+def test_quadratic_cells_reach_beam_theory(tmp_path):
+    """A slender plate: 3.516 and 22.03, less what shear takes."""
+    plate = grid([0, -0.005], [0.4, 0.01], [20, 1])
+    cells, points = quadratic(plate, "quad8")
+    stored(tmp_path, "quad8", cells, points, "crank.vtu")
+    # a .vtu file keeps no sets of points
+    text = TEXT.replace("group: hub", "x: 0")
+    sid = reduce_body(spec.load(write(tmp_path, text.format(file="crank.vtu", thickness=", thickness: 0.01"))), "crank")
+    unit = np.sqrt(7850 * 12 * 0.4**4 / (2.1e11 * 0.01**2))
+    assert 2 * np.pi * sid.frequencies() * unit == pytest.approx([3.51602, 22.0345], rel=5e-3)
+
+
+def test_what_is_refused(tmp_path):
+    plate = grid([0, -0.04], [0.4, 0.08], [4, 2])
+    stored(tmp_path, "quad", plate.cells, plate.points)
+    for options, sentence in (
+        ({"thickness": ""}, "the thickness is missing"),
+        ({"file": "none.inp"}, "there is no file"),
+    ):
+        with pytest.raises(ModelError, match=sentence):
+            reduce(tmp_path, **{"file": "crank.inp"} | options)
+    turned = plate.cells.copy()
+    turned[3] = turned[3][::-1]
+    stored(tmp_path, "quad", turned, plate.points)
+    with pytest.raises(ModelError, match="cell 3 of the mesh is turned inside out"):
+        reduce(tmp_path, "crank.inp")
+    (tmp_path / "broken.inp").write_text("*NODE\n1, a, b")
+    with pytest.raises(ModelError, match="is no mesh that meshio reads"):
+        reduce(tmp_path, "broken.inp")
+
+
+def test_every_kind_of_cell_is_one():
+    assert set(SOLID) == {k for k in CELLS if not k.startswith("line")}
