@@ -20,6 +20,7 @@ class Checked(StrEnum):
     """Methods whose gradients can be checked."""
 
     DDM = "ddm"
+    ADJOINT = "adjoint"
 
 
 Method = Annotated[Checked, typer.Option(help="Method whose gradients are checked.")]

@@ -35,6 +35,7 @@ class Method(StrEnum):
 
     NONE = "none"
     DDM = "ddm"
+    ADJOINT = "adjoint"
     FD = "fd"
 
 

@@ -21,7 +21,7 @@ class Options:
     formulation: str = "ali3p-rtdyn1"
     step: float = 1e-3
     duration: float = 1.0
-    sensitivity: str = "none"  # none | ddm | fd
+    sensitivity: str = "none"  # none | ddm | adjoint | fd
     output_interval: int = 1  # steps between stored instants
     tolerance: float = 1e-10  # of the motion, relative: last Newton correction, or local error of an open tree
     gradient_tolerance: float = 1e-10  # of the sensitivities, relative
@@ -38,6 +38,11 @@ class Options:
     def natural(self) -> bool:
         """Whether the coordinates are natural ones."""
         return self.formulation == "ali3p-natural"
+
+    @property
+    def differentiates(self) -> bool:
+        """Whether the solver itself gives derivatives."""
+        return self.sensitivity in ("ddm", "adjoint")
 
     @property
     def open_tree(self) -> bool:

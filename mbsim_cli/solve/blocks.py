@@ -33,7 +33,8 @@ def block_of(
     free, singular = (np.zeros(record.lam.shape, dtype=bool) if mask is None else mask for mask in (free, singular))
     if broken.any():
         for array in varied:
-            np.copyto(array, np.nan, where=broken[:, None, :] != 0)
+            if array.shape[2]:  # else an adjoint run, whose derivatives come in the end
+                np.copyto(array, np.nan, where=broken[:, None, :] != 0)
     return Block(*record[:7], sensors, *varied, *diagnostics, broken, free, singular, undetermined)
 
 

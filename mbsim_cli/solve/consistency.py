@@ -15,7 +15,13 @@ from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.codes import Sensor
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.instant import Instant
-from mbsim_cli.solve.redundancy import kept_in_range, preimage, undetermined_rows, without_columns
+from mbsim_cli.solve.redundancy import (
+    RANK_TOLERANCE,
+    kept_in_range,
+    preimage,
+    undetermined_rows,
+    without_columns,
+)
 
 DIRECT = 1e-7  # of what a direction moves the equations by
 ROUND_OFF = 1e-10  # of a change of the model's numbers by one
@@ -82,6 +88,15 @@ class Consistency:
             derivatives[row] += turned - kept_in_range(J, turned)
         d_record.sensors[row][self._rows] = d_record.reaction[row][self._equations]
         return broken
+
+    def breaking(self, record: Record, row: int) -> np.ndarray:
+        """The equations (p,) that the directions break at an instant, whatever the coordinates do."""
+        at = self._at
+        at.sens.z[:] = 0.0
+        self._stand(record, row)
+        at.sens.z[:] = -np.linalg.lstsq(at.work.eq.J.real, at.out.dphi[0].real, rcond=RANK_TOLERANCE)[0]
+        self._stand(record, row)
+        return broken_equations(at, self._accuracy)
 
     def _stand(self, record: Record, row: int) -> None:
         self._at.state.z[:], self._at.state.zd[:] = record.position[row], 0.0

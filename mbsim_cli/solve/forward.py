@@ -12,6 +12,7 @@ from mbsim_cli.kernels.integrators.ali3p import Control
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve.adjoint import Tape
 from mbsim_cli.solve.blocks import BrokenOff, block_of, first_rows
 from mbsim_cli.solve.consistency import Consistency
 from mbsim_cli.solve.failure import Diagnosis
@@ -23,16 +24,21 @@ from mbsim_cli.solve.reactions import reader_of
 from mbsim_cli.solve.singular_positions import Passage, Passages
 from mbsim_cli.solve.status import sentence
 from mbsim_cli.solve.undefined_elements import undefined_at
+from mbsim_cli.solve.work import NO_ROWS
 
 BLOCK_NUMBERS = 150_000  # numbers of sensitivities held at once, about 1 MB: they stay in cache for those who read them
 BLOCK_STEPS = 2_000
 
 
 class Simulation:
-    """A run in progress; ``theta`` may be complex, which the tests use to differentiate the whole run."""
+    """A run in progress; ``theta`` may be complex, which the tests use to differentiate the whole run.
 
-    def __init__(self, problem: Problem, start: Initial) -> None:
+    With a ``tape`` it keeps what a backward sweep needs of every stored instant.
+    """
+
+    def __init__(self, problem: Problem, start: Initial, tape: Tape | None = None) -> None:
         self.problem, self.model, self.theta = problem, problem.model, start.theta
+        self.tape = tape
         self.dtype = self.theta.dtype.type
         self.control: Control = allocate.control(problem.options, redundant=start.redundant.size > 0)
         self.state = start.state
@@ -49,17 +55,17 @@ class Simulation:
         self.reached = self.started  # (n,) at the latest stored instant
         wanted = problem.options.sensitivity == "ddm"
         dtheta = start.dtheta if wanted else start.dtheta[:, :0]
-        self.p = problem.theta_rho.shape[1] if wanted else 0
+        self.p = problem.theta_rho.shape[1] if problem.options.differentiates else 0
         self.sens = start.sensitivity if wanted else allocate.sensitivity(self.model, 0, self.dtype)
         self.directions = allocate.directions(self.model, dtheta, self.dtype)
         self.extra = allocate.sensitivity_work(self.model, dtheta.shape[1], self.dtype)
         self.reactions = reader_of(problem, self.theta, dtheta)
         self.consistency: Consistency | None = None
         if self.control.redundant and not problem.options.natural:
-            self.consistency = Consistency(problem, self.theta, self.directions.dtheta, start.held)
+            self.consistency = Consistency(problem, self.theta, start.dtheta if self.p else dtheta, start.held)
         self.broken = start.broken[: self.p].copy()
         self._stop_varying()
-        self._passages = Passages(problem, self.theta, self.directions.dtheta, self.work.watch)
+        self._passages = Passages(problem, self.theta, start.dtheta if self.p else dtheta, self.work.watch)
         self.passed: list[Passage] = []  # behind the last instant
 
     def first_block(self) -> Block:
@@ -81,7 +87,7 @@ class Simulation:
 
     def _records(self, rows: int) -> tuple[Record, SensitivityRecord]:
         return (
-            allocate.record(self.model, rows, self.dtype),
+            allocate.record(self.model, rows, self.dtype, corrections=self.tape is not None),
             allocate.sensitivity_record(self.model, rows, self.sens.z.shape[1], self.dtype, empty),
         )
 
@@ -99,6 +105,8 @@ class Simulation:
         work = np.zeros((rows, len(WORK)), np.int64)
         judged = self._judged(record, d_record)
         block = block_of(record, d_record, self.p, record.iterations, work, self.reactions, *judged)
+        if self.tape is not None:
+            self.tape.records.append(record)
         if rows:
             self.reached = block.position[-1]
         if self.progress.status != Status.OK:
@@ -112,7 +120,9 @@ class Simulation:
         if self.consistency and rows:
             free[:] = self.consistency.free_multipliers(record, 0)
             for row in range(rows if self.p else 0):
-                found = self.consistency.complete(record, d_record, row)[: self.p]
+                varied = self.sens.z.shape[1] > 0
+                at = self.consistency
+                found = (at.complete(record, d_record, row) if varied else at.breaking(record, row))[: self.p]
                 self.broken = broken[row] = np.where(self.broken, self.broken, found)
         singular = np.zeros(record.lam.shape, dtype=bool)
         self.passed += self._passages.take()
@@ -129,7 +139,7 @@ class Simulation:
 
     def _stop_varying(self) -> None:
         """Broken directions go on as zeros: what is not a derivative must not disturb others, nor overflow."""
-        broken = np.flatnonzero(self.broken)
+        broken = np.flatnonzero(self.broken) if self.sens.z.shape[1] else NO_ROWS
         for array in (self.directions.dtheta, *self.sens):
             array[:, broken] = 0.0
 
@@ -164,7 +174,9 @@ class NaturalSimulation(Simulation):
         return sentence(Status(self.progress.status), time, self.problem, self.state.zdd, self.work.eq.phi)
 
 
-def start(problem: Problem, theta: np.ndarray | None = None) -> Simulation | OpenTreeSimulation:
+def start(
+    problem: Problem, theta: np.ndarray | None = None, tape: Tape | None = None
+) -> Simulation | OpenTreeSimulation:
     """Assemble the start and prepare a run; raise AnalysisError where the mechanism cannot be assembled."""
     if problem.options.open_tree:
         return OpenTreeSimulation(problem, theta)
@@ -172,16 +184,20 @@ def start(problem: Problem, theta: np.ndarray | None = None) -> Simulation | Ope
         return NaturalSimulation(*start_of(problem, theta))
     initial = assemble(problem, theta)
     require_assembled(problem, initial.residual)
-    return Simulation(problem, initial)
+    if tape is not None:
+        tape.initial = initial
+    return Simulation(problem, initial, tape)
 
 
-def forward(problem: Problem, *, theta: np.ndarray | None = None, block_steps: int | None = None) -> Iterator[Block]:
+def forward(
+    problem: Problem, *, theta: np.ndarray | None = None, block_steps: int | None = None, tape: Tape | None = None
+) -> Iterator[Block]:
     """Simulate; yield the initial instant, then blocks of stored instants, empty ones where there is none yet.
 
     ``theta`` may replace the problem's numbers, also by complex ones. Sensitivities are computed when
-    ``problem.options.sensitivity`` is ``ddm``. Raises AnalysisError.
+    ``problem.options.sensitivity`` is ``ddm``; a ``tape`` keeps what ``adjoint`` needs afterwards. Raises AnalysisError.
     """
-    simulation = start(problem, theta)
+    simulation = start(problem, theta, tape)
     total = round(problem.options.duration / problem.options.step)
     yield simulation.first_block()
     size = block_steps or _block_steps(problem, simulation.p)

@@ -51,7 +51,7 @@ def control(options: Options, *, redundant: bool) -> Control:
     """Numbers of the integrator from the user's options."""
     ratio = options.penalty * PENALTY_RATIO
     tolerance = options.tolerance
-    if options.sensitivity == "ddm":
+    if options.differentiates:
         tolerance = min(tolerance, MOTION_FOR_GRADIENT * options.gradient_tolerance)
     return Control(
         float(options.step),
@@ -181,15 +181,16 @@ def directions(model: Model, dtheta: np.ndarray, dtype: type) -> Directions:
     )
 
 
-def record(model: Model, rows: int, dtype: type) -> Record:
-    """Allocate the rows of a block."""
+def record(model: Model, rows: int, dtype: type, *, corrections: bool = False) -> Record:
+    """Allocate the rows of a block, with ``corrections`` where a backward sweep will need them."""
     _, n, m = sizes(model)
     motion, others = (
         [np.zeros((rows, k), dtype) for k in counts] for counts in ((n, n, n, m, m, m), (m, sensor_width(model), 3))
     )
     turning = (model.measures.kind == Measure.ANGLE).any()
     expected = np.zeros((rows, model.measures.kind.size if turning else 0))
-    return Record(np.zeros(rows), *motion, np.zeros(rows, np.int64), np.zeros((rows, 3)), *others, expected)
+    corrected = np.zeros((rows, 2 if corrections else 0, n), dtype)
+    return Record(np.zeros(rows), *motion, np.zeros(rows, np.int64), np.zeros((rows, 3)), *others, expected, corrected)
 
 
 def sensitivity_record(

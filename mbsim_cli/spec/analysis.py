@@ -17,8 +17,11 @@ FORMULATIONS, OPEN_TREES, INTEGRATORS = map(get_args, (Formulation, OpenTree, In
 class Sensitivity(Spec):
     """Which gradients, by which method."""
 
-    method: Literal["none", "ddm", "fd"] = field(
-        "none; ddm: direct differentiation; fd: central differences.", "ddm", default="ddm"
+    method: Literal["none", "ddm", "adjoint", "fd"] = field(
+        "none; ddm: direct differentiation; adjoint: by one sweep back, whatever the number of parameters; "
+        "fd: central differences.",
+        "ddm",
+        default="ddm",
     )
     parameters: by_kind(text=Literal["all"], list=list[str]) = field(
         "Parameters that gradients are wanted for, or all.", ["L_s1", "L_s2"], "all", default="all"

@@ -36,11 +36,16 @@ def build(model_file: Any, settings: Settings, parameters: Sequence[str] | None)
         raise UsageError(
             f"--integrator is for open trees ({', '.join(OPEN_TREES)}); {formulation} has none to choose from"
         )
-    method = "none" if parameters is not None and not parameters else "ddm"
+    own = "adjoint" if method_of(model_file, settings) == "adjoint" else "ddm"
+    method = "none" if parameters is not None and not parameters else own
     assembled = assembly.build(
         model_file, sensitivity_parameters=parameters, sensitivity=method, read_table=_read_table, **settings.options
     )
     options = assembled.problem.options
+    if options.sensitivity == "adjoint":
+        from mbsim_cli.study.adjoint import require_adjoint
+
+        require_adjoint(assembled.problem, assembled.objectives)
     if (settings.step or settings.duration) and options.step > options.duration * (1 + 1e-9):
         raise UsageError(f"the step {options.step:g} s is longer than the duration {options.duration:g} s")
     if settings.tolerance and options.open_tree and options.integrator == "rk4":

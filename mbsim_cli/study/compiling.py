@@ -11,6 +11,7 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.study.adjoint import rehearse
 from mbsim_cli.study.evaluation import blocks_of
 from mbsim_cli.study.listener import Listener
 
@@ -43,6 +44,7 @@ def compile_kernels(problem: Problem, listener: Listener, theta: np.ndarray | No
     """
     start, compiled = perf_counter(), Compiled([])
     from mbsim_cli.kernels import _watch
+    from mbsim_cli.solve.adjoint import Tape
 
     def begin(name: str) -> None:
         sentence = NEXT if compiled.names else COMPILING
@@ -53,8 +55,11 @@ def compile_kernels(problem: Problem, listener: Listener, theta: np.ndarray | No
     few = replace(options, duration=options.step, max_steps=min(options.max_steps, ENOUGH))
     first_step = replace(problem, options=few)
     watch = _watch.watch_compilation(begin, lambda name: listener.say(WAITING.format(name)))
+    tape = Tape() if options.sensitivity == "adjoint" and theta is None else None
     with watch, suppress(AnalysisError):
-        deque(blocks_of(first_step, theta), maxlen=0)
+        deque(blocks_of(first_step, theta, tape), maxlen=0)
+        if tape:
+            rehearse(first_step, tape)
     compiled.seconds = perf_counter() - start
     if compiled.names:
         listener.say(NOT_KEPT.format(_watch.STORE.trouble) if _watch.STORE.trouble else compiled.sentence)

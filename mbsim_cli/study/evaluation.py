@@ -8,6 +8,7 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.problem import Block, Problem
+from mbsim_cli.study.adjoint import Adjoint
 from mbsim_cli.study.analyses import ANALYSES
 from mbsim_cli.study.diagnostics.reactions import UnknownReactions
 from mbsim_cli.study.diagnostics.undefined import UndefinedDirections, masked
@@ -26,13 +27,17 @@ class Gradient:
     gradient: np.ndarray
     uncertainty: Any = None  # objectives.uncertainty.Uncertainty; None where only numbers are compared
     undefined: Mapping[str, str] = field(default_factory=dict)
+    error: float = 0.0  # relative size of what an adjoint left unsolved
 
 
-def blocks_of(problem: Problem, theta: np.ndarray | None = None) -> Iterator[Any]:
-    """Every instant of the analysis that the problem asks for; ``theta`` may replace the numbers of a simulation."""
+def blocks_of(problem: Problem, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
+    """Every instant of the analysis that the problem asks for; ``theta`` may replace the numbers of a simulation.
+
+    A ``tape`` keeps what an adjoint needs.
+    """
     last = -1.0
     try:
-        for block in solved(problem, theta):
+        for block in solved(problem, theta) if tape is None else ANALYSES[problem.options.analysis].taped(problem, tape):
             yield block
             last = block.time[-1] if len(block.time) else last
     except AnalysisError as failure:
@@ -70,18 +75,29 @@ def evaluate(
     """
     unknown, undefined = reactions or UnknownReactions(problem, objectives), UndefinedDirections(problem.names)
     watch = (*consumers, *(() if reactions else (unknown.add,)), undefined.add)
-    accumulators = accumulated(problem, objectives, watch, resolution=resolution, listener=listener)
+    adjoint = Adjoint(problem, objectives) if problem.options.sensitivity == "adjoint" else None
+    accumulators = accumulated(problem, objectives, watch, resolution=resolution, listener=listener, adjoint=adjoint)
+    gradients = {name: a.gradient for name, a in accumulators.items()}
+    if adjoint:
+        gradients = adjoint.gradients(accumulators, listener.poll)
     reasons, parameters = undefined.reasons, problem.names.parameters
     results = {
-        name: Gradient(float(a.value), masked(a.gradient, parameters, reasons), _uncertainty(a, resolution), reasons)
+        name: Gradient(
+            float(a.value),
+            masked(gradients[name], parameters, reasons),
+            _uncertainty(a, resolution, adjoint is None),
+            reasons,
+            adjoint.error if adjoint else 0.0,
+        )
         for name, a in accumulators.items()
     }
     require_finite(results, unknown.objectives)
     return results
 
 
-def _uncertainty(found_by: Any, resolution: Any) -> Any:
-    found = found_by.uncertainty
+def _uncertainty(found_by: Any, resolution: Any, of_gradient: bool) -> Any:
+    """That of a value and, where its derivatives were seen along time, of them."""
+    found = found_by.uncertainty if of_gradient else found_by.uncertainty.of_value
     return found if resolution is None or resolution.enough else found.unknown()
 
 
@@ -92,18 +108,26 @@ def accumulated(
     theta: np.ndarray | None = None,
     resolution: Any = None,
     listener: Listener = SILENT,
+    adjoint: Adjoint | None = None,
 ) -> dict[str, Any]:
-    """Accumulators of the objectives after a run; inside a shield, interruption waits for the end of a block."""
-    p = problem.theta_rho.shape[1]
-    accumulators = {objective.name: accumulator(objective, p) for objective in objectives}
+    """Accumulators of the objectives after a run; inside a shield, interruption waits for the end of a block.
+
+    With an ``adjoint`` their derivatives are those at a fixed motion.
+    """
+    if adjoint:
+        accumulators = adjoint.accumulators
+    else:
+        p = problem.theta_rho.shape[1]
+        accumulators = {objective.name: accumulator(objective, p) for objective in objectives}
     with np.errstate(all="ignore"):  # what is not finite is reported by the caller, as a sentence
-        for block in blocks_of(problem, theta):
+        for block in blocks_of(problem, theta, adjoint.tape if adjoint else None):
             if len(block.time):  # none where the next instant is far
                 shift = resolution.add(block) if resolution else None
                 for take in consumers:
                     take(block)
+                seen = adjoint.at_fixed_motion(block) if adjoint else block
                 for adding in accumulators.values():
-                    adding.add(block, shift)
+                    adding.add(seen, shift)
             listener.poll()
     return accumulators
 

@@ -24,6 +24,7 @@ class Record(NamedTuple):
     sensors: np.ndarray  # (N, width), by ``observe``
     energy: np.ndarray  # (N, 3) kinetic, potential, power of all else, by ``observe``
     expected: np.ndarray  # (N, nm) where angles between bodies are read, or (N, 0) where there are none
+    corrections: np.ndarray  # (N, 2, n) of z', z'' by the projections, or (N, 0, n) where nothing needs them
 
 
 class SensitivityRecord(NamedTuple):

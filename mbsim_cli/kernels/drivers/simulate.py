@@ -167,6 +167,8 @@ def run(
             write_row(t, count, error, control.mass_projection, state, sens, eq, record, d_record, row)
             if record.expected.shape[1] > 0:
                 copy_to(kin.expected, record.expected[row])
+            if record.corrections.shape[1] > 0:
+                copy_to(work.corrections, record.corrections[row])
             row += 1
             if row - seen >= ROWS_IN_CACHE:
                 observe_rows(

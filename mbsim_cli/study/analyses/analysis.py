@@ -50,6 +50,10 @@ class Analysis(ABC):
     def blocks(self, problem: Problem, theta: np.ndarray | None) -> Iterator[Any]:
         """Every instant, in blocks; ``theta`` may replace the numbers of the problem, also by complex ones."""
 
+    def taped(self, problem: Problem, tape: Any) -> Iterator[Any]:
+        """Every instant, in blocks; the ``solve.adjoint.Tape`` keeps what an adjoint needs. Not every analysis has one."""
+        raise NotImplementedError
+
     @abstractmethod
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Diagnostics:
         """What watches it."""
@@ -60,4 +64,4 @@ class Analysis(ABC):
 
     def stores_sensitivities(self, problem: Problem) -> bool:
         """Whether its blocks have derivatives by parameters."""
-        return problem.theta_rho.shape[1] > 0
+        return problem.theta_rho.shape[1] > 0 and problem.options.sensitivity != "adjoint"

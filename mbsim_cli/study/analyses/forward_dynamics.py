@@ -18,8 +18,18 @@ class ForwardDynamics(Analysis):
         """Every step is an instant: objectives need them all."""
         from mbsim_cli.solve.forward import forward
 
-        return forward(replace(problem, options=replace(problem.options, output_interval=1)), theta=theta)
+        return forward(_at_every_step(problem), theta=theta)
+
+    def taped(self, problem: Problem, tape: Any) -> Iterator[Any]:
+        """The same; the tape keeps what an adjoint needs."""
+        from mbsim_cli.solve.forward import forward
+
+        return forward(_at_every_step(problem), tape=tape)
 
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Health:
         """Drift, energy, iterations."""
         return Health(problem.options, problem.names)
+
+
+def _at_every_step(problem: Problem) -> Problem:
+    return replace(problem, options=replace(problem.options, output_interval=1))

@@ -42,6 +42,10 @@ class Health:
         self._gradient_error = max(self._gradient_error, float(block.gradient_error.max()))
         self._add_energy(block)
 
+    def gradients_solved(self, error: float) -> None:
+        """Take in the relative size of what gradients that come after the run leave unsolved."""
+        self._gradient_error = max(self._gradient_error, error)
+
     def _add_energy(self, block: Block) -> None:
         """Compare the energy gained with the work done; power is integrated by the trapezoidal rule."""
         time, power = block.time, block.energy[:, 2]

@@ -30,6 +30,14 @@ class Expression:
         return self.objective.integrand.value(*self._arguments())[0]
 
     @property
+    def streams(self):
+        """Objectives along time that the value is made of, and its derivatives by them; after the run."""
+        found = []
+        for name, partial in self.objective.integrand.by_sensor(*self._arguments()).items():
+            found += [(partial[0, 0] * factor, stream) for factor, stream in self.parts[name].streams]
+        return found
+
+    @property
     def gradient(self):
         total = np.zeros(self.p)
         _, by_operand, explicit = self.objective.integrand.linearised(*self._arguments())

@@ -20,6 +20,12 @@ class Final(Stream):
         self._size = max(self._size, np.abs(value).max())
         self._gradient_size = np.maximum(self._gradient_size, np.abs(derivative).max(axis=0))
 
+    def weights(self, time):
+        found = np.zeros(len(time))
+        rest = self.rest.value
+        found[-len(rest) :] = rest
+        return found
+
     @property
     def uncertainty(self):
         """By the motion; there is no quadrature."""

@@ -31,6 +31,32 @@ def integrand_of(objective: Objective, block: Block) -> tuple[np.ndarray, np.nda
     return value, derivative
 
 
+def by_few(objective: Objective, chosen: Sequence[int]) -> Objective:
+    """The objective with derivatives by the ``chosen`` ones of its parameters alone."""
+
+    def of_chosen(by_parameter: Sequence[float]) -> Sequence[float]:
+        return [by_parameter[k] for k in chosen] if len(by_parameter) else by_parameter
+
+    return replace(
+        objective,
+        compile=lambda: objective.integrand,
+        parameters=tuple(objective.parameters[k] for k in chosen),
+        sharpness_rho=of_chosen(objective.sharpness_rho),
+        end_rho=of_chosen(objective.end_rho),
+        operands=tuple(by_few(operand, chosen) for operand in objective.operands),
+    )
+
+
+def explicit_parameters(objective: Objective) -> set[int]:
+    """Parameters, by number, that the objective depends on also at a fixed motion."""
+    found = set().union(*map(explicit_parameters, objective.operands)) if objective.operands else set()
+    named = set(objective.integrand.parameters)
+    found |= {k for k, name in enumerate(objective.parameters) if name in named}
+    for by_parameter in (objective.sharpness_rho, objective.end_rho):
+        found |= set(np.flatnonzero(np.asarray(by_parameter)).tolist())
+    return found
+
+
 def stepped(objective: Objective, k: int, value: complex) -> Objective:
     """The objective where its parameter k has a complex value, real but for a tiny step; without derivatives."""
 

@@ -28,6 +28,17 @@ class Maximum(Stream):
         self._slope = shrink * self._slope + weight @ derivative
         self._top = top
 
+    def weights(self, time):
+        if self.still:
+            return np.ones(1)
+        found = trapezoidal(time)
+        rest = self.rest.integral
+        found[-len(rest) :] += rest
+        return found / self._total
+
+    def share(self, value):
+        return np.ones(1) if self.still else np.exp(self.objective.sharpness * value - self._top)
+
     @property
     def _last_weights(self):
         """exp(s f) of the last instants, as the sums hold it."""

@@ -61,6 +61,19 @@ class Stream:
         raise NotImplementedError
 
     @property
+    def streams(self) -> list[tuple[float, "Stream"]]:
+        """Objectives along time that the value is made of, and its derivatives by them."""
+        return [(1.0, self)]
+
+    def weights(self, time: np.ndarray) -> np.ndarray:
+        """Derivatives (N,) of the value by the signal at all instants ``time`` (N,), but for ``share``."""
+        raise NotImplementedError
+
+    def share(self, value: np.ndarray) -> np.ndarray:
+        """Factors (B,) of these where the signal has a value (B,); after the run."""
+        return np.ones(len(value))
+
+    @property
     def still(self) -> bool:
         """Whether there is but one instant."""
         return self._tail[0][-1] == self.start

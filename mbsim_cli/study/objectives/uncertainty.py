@@ -34,6 +34,11 @@ class Uncertainty(NamedTuple):
         """The same with further errors (1 + p,)."""
         return self._replace(value=self.value + errors[0], gradient=self.gradient + errors[1:])
 
+    @property
+    def of_value(self) -> "Uncertainty":
+        """The same of the value alone."""
+        return Uncertainty(self.value, np.zeros(0), self.size, np.zeros(0))
+
     def unknown(self) -> "Uncertainty":
         """The same without an estimate."""
         return self._replace(value=float("nan"), gradient=np.full(len(self.gradient), np.nan))

@@ -1,0 +1,100 @@
+"""Gradients of objectives by the adjoint of a whole run: what is kept of it, and the sweep back through that.
+
+Derivation: docs/theory/adjoint.md.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.kernels._simd import padded, zeros
+from mbsim_cli.kernels.algorithms.covectors import Covectors, covectors, virtual
+from mbsim_cli.kernels.drivers.record import Record
+from mbsim_cli.kernels.drivers.sweep_back import sweep_back
+from mbsim_cli.kernels.integrators.ali3p_adjoint import AdjointWork, Pulling
+from mbsim_cli.model.codes import Status
+from mbsim_cli.model.layout import Model
+from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve.initial import Initial
+
+Seen = Callable[[int, Record], np.ndarray]
+
+
+@dataclass
+class Tape:
+    """What a run leaves for its adjoint: its start, and the records of all its instants, one row a step."""
+
+    initial: Initial | None = None
+    records: list[Record] = field(default_factory=list)
+
+    @property
+    def time(self) -> np.ndarray:
+        """All instants (N,)."""
+        return np.concatenate([record.time for record in self.records])
+
+
+@dataclass(frozen=True)
+class Pulled:
+    """Derivatives (p, k) of k numbers by the parameters, and the largest relative size of what was left unsolved."""
+
+    gradient: np.ndarray
+    error: float
+
+
+def pull_back(
+    problem: Problem, tape: Tape, count: int, seen: Seen, between: Callable[[], None] = lambda: None
+) -> Pulled:
+    """Sweep back through a tape for ``count`` numbers.
+
+    ``seen(first, record)`` gives the covectors (B, width, ``padded(count)``) of the sensors at the rows of a record, the
+    first of which is the instant ``first``. ``between`` is called after every record. Raises AnalysisError.
+    """
+    initial = tape.initial
+    assert initial is not None
+    model, theta = problem.model, initial.theta
+    control = allocate.control(problem.options, redundant=initial.redundant.size > 0)
+    work, pulling = _work(model, theta, padded(count))
+    first, worst = sum(record.time.size for record in tape.records), 0.0
+    for place in range(len(tape.records) - 1, -1, -1):
+        record = tape.records[place]
+        first -= record.time.size
+        status, row, error = sweep_back(
+            model, theta, control, 1 if first == 0 else 0, record, seen(first, record), work, pulling
+        )
+        worst = max(worst, error)
+        between()
+        if Status(status) != Status.OK:
+            raise AnalysisError(
+                f"the adjoint of the step that ends at t = {record.time[row]:g} s cannot be found: its matrix is singular"
+            )
+    return Pulled(_by_parameters(problem, initial, pulling.cov)[:, :count], worst)
+
+
+def _by_parameters(problem: Problem, initial: Initial, cov: Covectors) -> np.ndarray:
+    """Derivatives (p, k): covectors of the start and of theta, along the derivatives of both."""
+    p, sens = problem.theta_rho.shape[1], initial.sensitivity
+    total = initial.dtheta[:, :p].T @ cov.theta
+    for covector, derivative in ((cov.z, sens.z), (cov.zd, sens.zd), (cov.zdd, sens.zdd), (cov.lam, sens.lam)):
+        total += derivative[:, :p].T @ covector
+    return total
+
+
+def _work(model: Model, theta: np.ndarray, p: int) -> tuple[AdjointWork, Pulling]:
+    """Allocate the work of a sweep with p columns."""
+    _, n, m = allocate.sizes(model)
+    dtype = theta.dtype.type
+    motion = allocate.work(model, theta)
+    kin = motion.kin
+    still = kin._replace(V=kin.V.copy(), A=np.zeros_like(kin.A), S1=kin.S1.copy(), S2=kin.S2.copy())
+    columns, seen = allocate.columns(n, m, p, dtype), np.zeros(allocate.sensor_width(model), dtype)
+    state = allocate.state(model, dtype)
+    work = AdjointWork(
+        kin, still, motion.comp, motion.eq, motion.tangent, motion.projection, columns, state, seen
+    )  # fmt: skip
+    cov = covectors(model, theta.size, p, dtype)
+    rest = cov._replace(zd=zeros((n, p), dtype), zdd=zeros((n, p), dtype))
+    nu = (zeros((m, p), dtype) for _ in range(2))
+    return work, Pulling(cov, rest, virtual(model, p, dtype), virtual(model, p, dtype), *nu, np.zeros(n, dtype))

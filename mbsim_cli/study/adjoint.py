@@ -1,0 +1,129 @@
+"""Gradients of objectives by one sweep back through the run that found their values."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.errors import UsageError
+from mbsim_cli.kernels._simd import padded
+from mbsim_cli.model.codes import Sensor
+from mbsim_cli.model.problem import Block, Problem
+from mbsim_cli.study.objectives import accumulator
+from mbsim_cli.study.objectives.integrand import by_few, explicit_parameters
+
+INSTEAD = "use --sensitivity ddm"
+
+
+def require_adjoint(problem: Problem, objectives: Sequence[Any]) -> None:
+    """Raise UsageError where an analysis, or what an objective reads, has no adjoint."""
+    options = problem.options
+    if options.analysis != "forward_dynamics" or options.open_tree:
+        what = options.formulation if options.analysis == "forward_dynamics" else f"the analysis {options.analysis}"
+        raise UsageError(f"{what} has no adjoint yet, only forward dynamics by ali3p-rtdyn0 and ali3p-rtdyn1; {INSTEAD}")
+    width = int(problem.model.sensors.first[-1])
+    for objective in objectives:
+        for stream in _along_time(objective):
+            for name in stream.integrand.sensors:
+                if stream.sensors[name].stop > width:
+                    raise UsageError(
+                        f"objective {objective.name} reads the reaction {name}, which the adjoint cannot pull back yet; "
+                        f"{INSTEAD}"
+                    )
+
+
+def _along_time(objective: Any) -> list[Any]:
+    if objective.operands:
+        return [stream for operand in objective.operands for stream in _along_time(operand)]
+    return [objective]
+
+
+class Adjoint:
+    """What a run keeps for its adjoint, and the derivatives that come of it.
+
+    Few parameters change objectives at a fixed motion too, as those of integrands; the ``accumulators`` know these alone.
+    """
+
+    def __init__(self, problem: Problem, objectives: Sequence[Any]):
+        from mbsim_cli.solve.adjoint import Tape
+
+        require_adjoint(problem, objectives)
+        self._problem, self._objectives, self.tape = problem, objectives, Tape()
+        self._explicit = sorted(set().union(*map(explicit_parameters, objectives)))
+        few = (by_few(objective, self._explicit) for objective in objectives)
+        self.accumulators = {objective.name: accumulator(objective, len(self._explicit)) for objective in few}
+        self.error = 0.0  # relative size of what was left unsolved
+
+    def at_fixed_motion(self, block: Block) -> Block:
+        """A block whose sensors do not depend on parameters."""
+        return block._replace(d_sensors=np.broadcast_to(0.0, (*block.sensors.shape, len(self._explicit))))
+
+    def gradients(self, accumulators: Mapping[str, Any], between: Callable[[], None]) -> dict[str, np.ndarray]:
+        """Derivatives (p,) of every objective after the run; calls ``between`` now and then."""
+        from mbsim_cli.solve.adjoint import pull_back
+
+        if not accumulators or not self._problem.theta_rho.shape[1]:
+            return {name: np.zeros(0) for name in accumulators}
+        self._require_determined()
+        seen = _Seen(self._problem, list(accumulators.values()), self.tape.time)
+        found = pull_back(self._problem, self.tape, len(accumulators), seen, between)
+        self.error = found.error
+        gradients = dict(zip(accumulators, found.gradient.T.copy(), strict=True))
+        for name, gradient in gradients.items():
+            gradient[self._explicit] += accumulators[name].gradient
+        return gradients
+
+    def _require_determined(self) -> None:
+        """Raise UsageError where an objective reads a multiplier and constraints depend on each other."""
+        sensors, initial = self._problem.model.sensors, self.tape.initial
+        if initial is None or not initial.redundant.size:
+            return
+        multipliers = set(sensors.first[np.flatnonzero(sensors.kind == Sensor.MULTIPLIER)].tolist())
+        for objective in self._objectives:
+            for stream in _along_time(objective):
+                for name in stream.integrand.sensors:
+                    if stream.sensors[name].start in multipliers:
+                        raise UsageError(
+                            f"objective {objective.name} reads the multiplier {name}, and constraints depend on each "
+                            f"other: the adjoint cannot tell how it turns with them yet; {INSTEAD}"
+                        )
+
+
+def rehearse(problem: Problem, tape: Any) -> None:
+    """Go back through a tape with covectors of nothing, so that all is compiled."""
+    from mbsim_cli.solve.adjoint import pull_back
+
+    width = int(problem.model.sensors.first[-1])
+    pull_back(problem, tape, 1, lambda first, record: np.zeros((record.time.size, width, padded(1))))
+
+
+class _Seen:
+    """Covectors of the sensors: derivatives of objectives by what sensors show at each instant."""
+
+    def __init__(self, problem: Problem, accumulators: Sequence[Any], time: np.ndarray):
+        self._width, self._columns = int(problem.model.sensors.first[-1]), padded(len(accumulators))
+        self._streams = [
+            (column, factor * stream.weights(time), stream)
+            for column, found in enumerate(accumulators)
+            for factor, stream in found.streams
+        ]
+
+    def __call__(self, first: int, record: Any) -> np.ndarray:
+        """Covectors (B, width, p) at the rows of a record."""
+        rows = slice(first, first + record.time.size)
+        out = np.zeros((record.time.size, self._width, self._columns))
+        for column, weights, stream in self._streams:
+            used = np.flatnonzero(weights[rows])  # what has no weight may be undefined
+            if used.size:
+                self._add(out[:, :, column], used, weights[rows][used], stream, record)
+        return out
+
+    @staticmethod
+    def _add(out: np.ndarray, used: np.ndarray, weights: np.ndarray, stream: Any, record: Any) -> None:
+        objective = stream.objective
+        time = record.time[used]
+        sensors = {name: record.sensors[used, objective.sensors[name]] for name in objective.integrand.sensors}
+        arguments = sensors, time, objective.values
+        weights = weights * stream.share(np.asarray(objective.integrand.value(*arguments)))
+        for name, partial in objective.integrand.by_sensor(*arguments).items():
+            out[used, objective.sensors[name]] += weights[:, None] * partial
