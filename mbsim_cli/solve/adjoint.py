@@ -1,10 +1,10 @@
-"""Gradients of objectives by the adjoint of a whole run: what is kept of it, and the sweep back through that.
+"""Gradients of numbers by the adjoint of a whole run: the sweep back through what was kept of it.
 
 Derivation: docs/theory/adjoint.md.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,21 +19,9 @@ from mbsim_cli.model.layout import Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.initial import Initial
+from mbsim_cli.solve.tape import Tape
 
 Seen = Callable[[int, Record], np.ndarray]
-
-
-@dataclass
-class Tape:
-    """What a run leaves for its adjoint: its start, and the records of all its instants, one row a step."""
-
-    initial: Initial | None = None
-    records: list[Record] = field(default_factory=list)
-
-    @property
-    def time(self) -> np.ndarray:
-        """All instants (N,)."""
-        return np.concatenate([record.time for record in self.records])
 
 
 @dataclass(frozen=True)
@@ -49,27 +37,24 @@ def pull_back(
 ) -> Pulled:
     """Sweep back through a tape for ``count`` numbers.
 
-    ``seen(first, record)`` gives the covectors (B, width, ``padded(count)``) of the sensors at the rows of a record, the
-    first of which is the instant ``first``. ``between`` is called after every record. Raises AnalysisError.
+    ``seen(first, record)`` gives the covectors (B, width, ``padded(count)``) of the sensors at the rows of a record,
+    the first of which is the instant ``first``. ``between`` is called after every record. Raises AnalysisError.
     """
     initial = tape.initial
     assert initial is not None
     model, theta = problem.model, initial.theta
     control = allocate.control(problem.options, redundant=initial.redundant.size > 0)
     work, pulling = _work(model, theta, padded(count))
-    first, worst = sum(record.time.size for record in tape.records), 0.0
-    for place in range(len(tape.records) - 1, -1, -1):
-        record = tape.records[place]
-        first -= record.time.size
+    worst = 0.0
+    for first, record in tape.backwards():
         status, row, error = sweep_back(
             model, theta, control, 1 if first == 0 else 0, record, seen(first, record), work, pulling
         )
         worst = max(worst, error)
         between()
         if Status(status) != Status.OK:
-            raise AnalysisError(
-                f"the adjoint of the step that ends at t = {record.time[row]:g} s cannot be found: its matrix is singular"
-            )
+            time = record.time[row]
+            raise AnalysisError(f"the adjoint of the step to t = {time:g} s cannot be found: its matrix is singular")
     return Pulled(_by_parameters(problem, initial, pulling.cov)[:, :count], worst)
 
 

@@ -12,7 +12,6 @@ from mbsim_cli.kernels.integrators.ali3p import Control
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.solve import work as allocate
-from mbsim_cli.solve.adjoint import Tape
 from mbsim_cli.solve.blocks import BrokenOff, block_of, first_rows
 from mbsim_cli.solve.consistency import Consistency
 from mbsim_cli.solve.failure import Diagnosis
@@ -23,6 +22,7 @@ from mbsim_cli.solve.pace import steps_at_once
 from mbsim_cli.solve.reactions import reader_of
 from mbsim_cli.solve.singular_positions import Passage, Passages
 from mbsim_cli.solve.status import sentence
+from mbsim_cli.solve.tape import Checkpoint, Tape
 from mbsim_cli.solve.undefined_elements import undefined_at
 from mbsim_cli.solve.work import NO_ROWS
 
@@ -93,25 +93,52 @@ class Simulation:
 
     def _run(self, steps: int, filled: int, record: Record, d_record: SensitivityRecord) -> Block:
         """Instants that steps fill, behind those that are ``filled``."""
-        progress = run(
-            self.model, self.theta, self.control, self.step, steps, self.problem.options.output_interval,
-            self.progress, self.directions, self.state, self.sens, self.work, self.extra, filled, record, d_record,
-        )  # fmt: skip
-        self.progress = Progress(*progress)
-        interval = self.problem.options.output_interval
-        rows = filled + (self.step + self.progress.steps) // interval - self.step // interval
-        self.step += self.progress.steps
+        before = self.checkpoint() if self.tape is not None and not self.tape.whole else None
+        interval, begun = self.problem.options.output_interval, self.step
+        self._step_on(steps, filled, record, d_record)
+        rows = filled + self.step // interval - begun // interval
         record, d_record = first_rows(record, rows), first_rows(d_record, rows)
         work = np.zeros((rows, len(WORK)), np.int64)
         judged = self._judged(record, d_record)
         block = block_of(record, d_record, self.p, record.iterations, work, self.reactions, *judged)
         if self.tape is not None:
-            self.tape.records.append(record)
+            self.tape.take(record, before)
         if rows:
             self.reached = block.position[-1]
         if self.progress.status != Status.OK:
             raise BrokenOff(self._failure(), block)
         return block
+
+    def _step_on(self, steps: int, filled: int, record: Record, d_record: SensitivityRecord) -> None:
+        """Fill rows behind those that are ``filled``, and move on."""
+        progress = run(
+            self.model, self.theta, self.control, self.step, steps, self.problem.options.output_interval,
+            self.progress, self.directions, self.state, self.sens, self.work, self.extra, filled, record, d_record,
+        )  # fmt: skip
+        self.progress = Progress(*progress)
+        self.step += self.progress.steps
+
+    @property
+    def _remembered(self) -> list[np.ndarray]:
+        """All that a step goes on from; also what Newton remembers, so that it goes on to the last bit."""
+        work = self.work
+        factor = [array for array in work.tangent if isinstance(array, np.ndarray)]
+        predictor = (work.last.zdd, work.last.lam, work.before.zdd, work.before.lam)
+        turns = (work.turns.value, work.turns.rate, work.turns.time, work.kin.expected)
+        return [*self.state, *predictor, *factor, *turns]
+
+    def checkpoint(self) -> Checkpoint:
+        """Where the run stands, and all that it goes on from."""
+        return Checkpoint(self.step, self.progress, [array.copy() for array in self._remembered])
+
+    def replay(self, at: Checkpoint, steps: int) -> Record:
+        """The record of steps that were made before, from a checkpoint on; the run stands behind them then."""
+        self.step, self.progress = at.step, at.progress
+        for array, kept in zip(self._remembered, at.arrays, strict=True):
+            array[...] = kept
+        record, d_record = self._records(steps)
+        self._step_on(steps, 0, record, d_record)
+        return record
 
     def _judged(self, record: Record, d_record: SensitivityRecord) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """What is to be said of every instant: ``broken``, ``free`` and ``singular`` of ``Block``."""
@@ -120,9 +147,7 @@ class Simulation:
         if self.consistency and rows:
             free[:] = self.consistency.free_multipliers(record, 0)
             for row in range(rows if self.p else 0):
-                varied = self.sens.z.shape[1] > 0
-                at = self.consistency
-                found = (at.complete(record, d_record, row) if varied else at.breaking(record, row))[: self.p]
+                found = self._breaking(self.consistency, record, d_record, row)[: self.p]
                 self.broken = broken[row] = np.where(self.broken, self.broken, found)
         singular = np.zeros(record.lam.shape, dtype=bool)
         self.passed += self._passages.take()
@@ -136,6 +161,12 @@ class Simulation:
         if self.broken.any():
             self._stop_varying()
         return broken, free, singular
+
+    def _breaking(self, consistency: Consistency, record: Record, d_record: SensitivityRecord, row: int) -> np.ndarray:
+        """Equations that directions break at an instant; multipliers that turn with J are completed."""
+        if self.sens.z.shape[1]:
+            return consistency.complete(record, d_record, row)
+        return consistency.breaking(record, row)
 
     def _stop_varying(self) -> None:
         """Broken directions go on as zeros: what is not a derivative must not disturb others, nor overflow."""
@@ -195,12 +226,14 @@ def forward(
     """Simulate; yield the initial instant, then blocks of stored instants, empty ones where there is none yet.
 
     ``theta`` may replace the problem's numbers, also by complex ones. Sensitivities are computed when
-    ``problem.options.sensitivity`` is ``ddm``; a ``tape`` keeps what ``adjoint`` needs afterwards. Raises AnalysisError.
+    ``problem.options.sensitivity`` is ``ddm``; a ``tape`` keeps what ``adjoint`` needs. Raises AnalysisError.
     """
     simulation = start(problem, theta, tape)
     total = round(problem.options.duration / problem.options.step)
     yield simulation.first_block()
     size = block_steps or _block_steps(problem, simulation.p)
+    if tape is not None:
+        tape.plan(simulation, total, size)
     while simulation.step < total:
         try:
             block = simulation.advance(min(size, total - simulation.step))

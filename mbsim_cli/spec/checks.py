@@ -31,8 +31,9 @@ class Check(Spec):
     values: list[SensorValue] = field("References of the sensor.", [{"time": 1, "value": 0.5}], default=[])
     redundant_constraints: int | None = field("How many constraints are redundant.", 3, default=None, ge=0)
     mobility: int | None = field("Degrees of freedom.", 1, default=None, ge=0)
-    agreement: list[Literal[Formulation, "complex_step"]] = field(
-        "Other formulations, or complex_step: they repeat the analysis, and give the same objectives and gradients.",
+    agreement: list[Literal[Formulation, "complex_step", "adjoint"]] = field(
+        "Other formulations, or complex_step or adjoint: they repeat the analysis, and give the same objectives and "
+        "gradients.",
         ["conventional", "complex_step"],
         default=[],
     )

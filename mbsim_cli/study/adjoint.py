@@ -13,22 +13,22 @@ from mbsim_cli.study.objectives import accumulator
 from mbsim_cli.study.objectives.integrand import by_few, explicit_parameters
 
 INSTEAD = "use --sensitivity ddm"
+WITH_ADJOINT = "forward dynamics by ali3p-rtdyn0 and ali3p-rtdyn1 has one"
 
 
 def require_adjoint(problem: Problem, objectives: Sequence[Any]) -> None:
     """Raise UsageError where an analysis, or what an objective reads, has no adjoint."""
     options = problem.options
     if options.analysis != "forward_dynamics" or options.open_tree:
-        what = options.formulation if options.analysis == "forward_dynamics" else f"the analysis {options.analysis}"
-        raise UsageError(f"{what} has no adjoint yet, only forward dynamics by ali3p-rtdyn0 and ali3p-rtdyn1; {INSTEAD}")
+        what = options.formulation if options.open_tree else f"the analysis {options.analysis}"
+        raise UsageError(f"{what} has no adjoint: {WITH_ADJOINT}; {INSTEAD}")
     width = int(problem.model.sensors.first[-1])
     for objective in objectives:
         for stream in _along_time(objective):
             for name in stream.integrand.sensors:
                 if stream.sensors[name].stop > width:
                     raise UsageError(
-                        f"objective {objective.name} reads the reaction {name}, which the adjoint cannot pull back yet; "
-                        f"{INSTEAD}"
+                        f"objective {objective.name} reads the reaction {name}, which has no adjoint; {INSTEAD}"
                     )
 
 
@@ -41,11 +41,11 @@ def _along_time(objective: Any) -> list[Any]:
 class Adjoint:
     """What a run keeps for its adjoint, and the derivatives that come of it.
 
-    Few parameters change objectives at a fixed motion too, as those of integrands; the ``accumulators`` know these alone.
+    Few parameters change objectives at a fixed motion too, as those of integrands; ``accumulators`` know these alone.
     """
 
     def __init__(self, problem: Problem, objectives: Sequence[Any]):
-        from mbsim_cli.solve.adjoint import Tape
+        from mbsim_cli.solve.tape import Tape
 
         require_adjoint(problem, objectives)
         self._problem, self._objectives, self.tape = problem, objectives, Tape()
@@ -84,8 +84,8 @@ class Adjoint:
                 for name in stream.integrand.sensors:
                     if stream.sensors[name].start in multipliers:
                         raise UsageError(
-                            f"objective {objective.name} reads the multiplier {name}, and constraints depend on each "
-                            f"other: the adjoint cannot tell how it turns with them yet; {INSTEAD}"
+                            f"objective {objective.name} reads the multiplier {name}, which has no adjoint where "
+                            f"constraints depend on each other; {INSTEAD}"
                         )
 
 

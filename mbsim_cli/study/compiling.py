@@ -44,7 +44,7 @@ def compile_kernels(problem: Problem, listener: Listener, theta: np.ndarray | No
     """
     start, compiled = perf_counter(), Compiled([])
     from mbsim_cli.kernels import _watch
-    from mbsim_cli.solve.adjoint import Tape
+    from mbsim_cli.solve.tape import Tape
 
     def begin(name: str) -> None:
         sentence = NEXT if compiled.names else COMPILING

@@ -37,7 +37,7 @@ def blocks_of(problem: Problem, theta: np.ndarray | None = None, tape: Any = Non
     """
     last = -1.0
     try:
-        for block in solved(problem, theta) if tape is None else ANALYSES[problem.options.analysis].taped(problem, tape):
+        for block in solved(problem, theta, tape):
             yield block
             last = block.time[-1] if len(block.time) else last
     except AnalysisError as failure:
@@ -48,9 +48,10 @@ def blocks_of(problem: Problem, theta: np.ndarray | None = None, tape: Any = Non
         raise
 
 
-def solved(problem: Problem, theta: np.ndarray | None) -> Iterator[Any]:
+def solved(problem: Problem, theta: np.ndarray | None, tape: Any = None) -> Iterator[Any]:
     """The blocks of the analysis as its solver gives them."""
-    return ANALYSES[problem.options.analysis].blocks(problem, theta)
+    analysis = ANALYSES[problem.options.analysis]
+    return analysis.blocks(problem, theta) if tape is None else analysis.taped(problem, tape)
 
 
 def resolution_of(problem: Problem) -> Any:

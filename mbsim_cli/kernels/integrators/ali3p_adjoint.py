@@ -1,8 +1,8 @@
 """Adjoint of one ALI3-P step: covectors of what it ends with, pulled back to what it begins with and to theta.
 
-The transpose of ``ali3p_sensitivity``, of the discrete equations that were solved: covectors of z, z', z'' are handed on
-from step to step, backwards; multipliers, predictor and penalties are means, and no covector passes through them. One
-solution of each of the step's three systems serves all columns. Derivation: docs/theory/adjoint.md.
+The transpose of ``ali3p_sensitivity``, of the discrete equations that were solved: covectors of z, z', z'' are handed
+on from step to step, backwards; multipliers, predictor and penalties are means, and no covector passes through them.
+One solution of each of the step's three systems serves all columns. Derivation: docs/theory/adjoint.md.
 """
 
 from typing import NamedTuple
@@ -125,8 +125,7 @@ def pull_at_rest(model, theta, t, z, x, multiplier, inert, work, pulling):
 def pull_motion(model, theta, t, control, work, pulling):
     """Pull covectors of z, z'* and z''* back through the step to those of the step before, and to theta.
 
-    ``work.state`` is the step's end before its projections. Returns a Status, the size of what was left unsolved, and
-    that by which covectors fail the transposed equations of motion, relative.
+    ``work.state`` is the step's end before its projections. Returns a Status and the size of what was left unsolved.
     """
     h, kin, comp, eq, factor, columns = control.h, work.kin, work.comp, work.eq, work.tangent, work.columns
     state, cov, q = work.state, pulling.cov, 0.25 * control.h * control.h

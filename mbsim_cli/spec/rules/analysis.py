@@ -1,6 +1,8 @@
 """Analysis: times and tolerances that make sense, parameters that exist."""
 
-from mbsim_cli.spec.analysis import OPEN_TREES, Analysis
+from typing import Any
+
+from mbsim_cli.spec.analysis import OPEN_TREES, WITH_ADJOINT, Analysis
 from mbsim_cli.spec.equilibrium import Equilibrium
 from mbsim_cli.spec.inverse import InverseDynamics
 from mbsim_cli.spec.review import Review
@@ -35,7 +37,17 @@ def check(review: Review) -> None:
     for index, name in enumerate(_parameters(review)):
         path = ("analysis", "sensitivity", "parameters", index)
         review.known(path, name, "parameters", "parameter")
+    _adjoint(review, analysis)
     _bounds(review)
+
+
+def _adjoint(review: Review, analysis: Any) -> None:
+    """Report an adjoint that an analysis does not have."""
+    formulation = getattr(analysis, "formulation", None)
+    if analysis.sensitivity.method != "adjoint" or (isinstance(analysis, Analysis) and formulation not in OPEN_TREES):
+        return
+    what = formulation or f"an analysis of type {analysis.type}"
+    review.report(("analysis", "sensitivity", "method"), f"{what} has no adjoint", f"{WITH_ADJOINT}; ddm is exact too")
 
 
 def _parameters(review: Review) -> list[str]:

@@ -1,5 +1,6 @@
 """Checks: what they compare exists and has the shape that they state."""
 
+from mbsim_cli.spec.analysis import OPEN_TREES, WITH_ADJOINT
 from mbsim_cli.spec.checks import Check, SensorValue
 from mbsim_cli.spec.messages import Path
 from mbsim_cli.spec.review import Review
@@ -47,10 +48,12 @@ def _agreement(review: Review, path: Path, given: Check) -> None:
     for index, method in enumerate(given.agreement):
         if method == own and review.intact("analysis", "formulation"):
             review.report((*path, "agreement", index), f"{method} is the method of the analysis itself")
+        elif method == "adjoint" and analysis.type == "forward_dynamics" and own in OPEN_TREES:
+            review.report((*path, "agreement", index), f"{own} has no adjoint", WITH_ADJOINT)
         elif analysis.type == "equilibrium" and method != "complex_step":
             review.report((*path, "agreement", index), "an equilibrium has one method; complex_step differentiates it")
-        elif method == "complex_step" and not review.names("parameters") and not review.lost("parameters"):
-            review.report((*path, "agreement", index), "there are no parameters to step along")
+        elif method in ("complex_step", "adjoint") and not review.names("parameters") and not review.lost("parameters"):
+            review.report((*path, "agreement", index), "there are no parameters to differentiate by")
 
 
 def _parameter(review: Review, path: Path, name: str) -> None:

@@ -51,7 +51,7 @@ class Analysis(ABC):
         """Every instant, in blocks; ``theta`` may replace the numbers of the problem, also by complex ones."""
 
     def taped(self, problem: Problem, tape: Any) -> Iterator[Any]:
-        """Every instant, in blocks; the ``solve.adjoint.Tape`` keeps what an adjoint needs. Not every analysis has one."""
+        """Every instant, in blocks; the ``solve.tape.Tape`` keeps what an adjoint needs, where there is one."""
         raise NotImplementedError
 
     @abstractmethod

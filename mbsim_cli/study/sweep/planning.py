@@ -21,6 +21,8 @@ from mbsim_cli.study.sweep.design import Design, design_of
 from mbsim_cli.study.sweep.identity import content_hash, file_hash
 from mbsim_cli.study.sweep.study_plan import Column, StudyPlan
 
+OTHERS = {"fd": "differences", "adjoint": "the adjoint"}  # methods that studies do not have
+
 
 class Wanted(NamedTuple):
     """A study as it was asked for: one of the file by its name, or one that is ``stated`` as in a file."""
@@ -40,8 +42,9 @@ def plan_study(path: Path, wanted: Wanted, settings: Settings, command: str) -> 
     design = design_of(study, model_file, lambda stated: columns_of(stated, cases, model_file.parameters))
     settings = replace(settings, method=wanted.method or study.sensitivity or method_of(model_file, settings))
     _require_one_step(model_file, settings)
-    if settings.method == "fd":
-        raise UsageError("a study differentiates by ddm, not by differences; give --sensitivity ddm or none")
+    if settings.method in OTHERS:
+        other = OTHERS[settings.method]
+        raise UsageError(f"a study differentiates by ddm, not by {other}; give --sensitivity ddm or none")
     _require_free(design, settings)
     assembled = build(model_file, settings, None if settings.method != "none" else [])
     keep = wanted.keep or study.keep

@@ -1,4 +1,4 @@
-"""Agreement of methods: the analysis repeated by other formulations, or differentiated by complex step."""
+"""Agreement of methods: the analysis repeated by other formulations, or differentiated by complex step or adjoint."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -13,7 +13,7 @@ from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.verification.comparison import Comparison, compare
 from mbsim_cli.study.verification.complex_step import complex_steps
 
-COMPLEX_STEP = "complex_step"
+COMPLEX_STEP, ADJOINT = "complex_step", "adjoint"
 
 
 def agreements(
@@ -25,7 +25,7 @@ def agreements(
     for name, check in model_file.checks.items():
         tolerances = (value(check.relative_tolerance), value(check.absolute_tolerance))
         for method in check.agreement:
-            if method == own:  # chosen on the command line
+            if method in (own, settings.method):  # chosen on the command line
                 continue
             if method not in others:
                 others[method] = _repeated(method, model_file, settings, assembled, listener)
@@ -45,8 +45,11 @@ def _repeated(
 ) -> Mapping[str, Gradient]:
     if method == COMPLEX_STEP:
         return complex_steps(assembled, listener)
-    integrator = settings.integrator if method in OPEN_TREES else None
-    changed = replace(settings, formulation=method, integrator=integrator)
+    if method == ADJOINT:
+        changed = replace(settings, method=ADJOINT)
+    else:
+        integrator = settings.integrator if method in OPEN_TREES else None
+        changed = replace(settings, formulation=method, integrator=integrator)
     other = build(model_file, changed, [parameter.key for parameter in assembled.parameters])
     compile_kernels(other.problem, listener)
     return evaluate(other.problem, other.objectives, listener=listener)
