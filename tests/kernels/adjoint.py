@@ -1,0 +1,58 @@
+"""Adjoint gradients of random sums of sensors over a whole simulation, beside the direct ones."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from mbsim_cli.kernels._simd import padded
+from mbsim_cli.solve.adjoint import pull_back
+from mbsim_cli.solve.forward import forward
+from mbsim_cli.solve.tape import Tape
+from tests.kernels.differentiate import complex_step, direct
+
+COLUMNS = 2
+
+
+def weights_of(problem, steps, seed=31):
+    """Random covectors (steps + 1, width, COLUMNS) of all sensors."""
+    width = int(problem.model.sensors.first[-1])
+    return np.random.default_rng(seed).normal(size=(steps + 1, width, COLUMNS))
+
+
+def adjoint(problem, directions, steps, weights, memory=None, block_steps=None):
+    """Derivatives (p, COLUMNS) of the sums of weights times sensors along directions (p, len(theta))."""
+    h = problem.options.step
+    options = replace(problem.options, sensitivity="adjoint", duration=steps * h)
+    problem = replace(problem, theta_rho=np.array(directions).T, options=options)
+    tape = Tape(memory)
+    for _ in forward(problem, tape=tape, block_steps=block_steps):
+        pass
+
+    def seen(first, record):
+        out = np.zeros((record.time.size, weights.shape[1], padded(COLUMNS)))
+        out[:, :, :COLUMNS] = weights[first : first + record.time.size]
+        return out
+
+    return pull_back(problem, tape, COLUMNS, seen).gradient
+
+
+def summed(derivatives, weights):
+    """The same from derivatives (steps + 1, width, ...) of the sensors."""
+    return np.einsum("bw...,bwk->...k", derivatives, weights)
+
+
+def assert_adjoint(problem, directions, steps, weights=None, relative=1e-9):
+    """Compare with direct gradients, relative to each sum's largest, and along one direction with the complex step."""
+    assert directions
+    weights = weights_of(problem, steps) if weights is None else weights
+    rows = list(directions.values())
+    found = adjoint(problem, rows, steps, weights)
+    expected = summed(direct(problem, rows, steps)["d_sensors"], weights)
+    size = np.abs(expected).max(axis=0)
+    assert (size > 0.0).all(), "nothing varied"
+    error = np.abs(found - expected) / size
+    worst = dict(sorted(zip(directions, error.max(axis=1).tolist(), strict=True), key=lambda entry: -entry[1])[:8])
+    assert error.max() <= relative, worst
+    along = np.random.default_rng(7).normal(size=len(rows))
+    exact = summed(complex_step(problem, along @ np.array(rows), steps)["sensors"], weights)
+    assert (np.abs(along @ found - exact) <= relative * np.abs(along[:, None] * expected).sum(axis=0)).all()
