@@ -231,7 +231,7 @@ def forward(
     simulation = start(problem, theta, tape)
     total = round(problem.options.duration / problem.options.step)
     yield simulation.first_block()
-    size = block_steps or _block_steps(problem, simulation.p)
+    size = block_steps or _block_steps(problem, 0 if tape else simulation.p)
     if tape is not None:
         tape.plan(simulation, total, size)
     while simulation.step < total:

@@ -19,8 +19,8 @@ WITH_ADJOINT = "forward dynamics by ali3p-rtdyn0 and ali3p-rtdyn1 has one"
 def require_adjoint(problem: Problem, objectives: Sequence[Any]) -> None:
     """Raise UsageError where an analysis, or what an objective reads, has no adjoint."""
     options = problem.options
-    if options.analysis != "forward_dynamics" or options.open_tree:
-        what = options.formulation if options.open_tree else f"the analysis {options.analysis}"
+    if options.analysis != "forward_dynamics" or options.open_tree or options.natural:
+        what = options.formulation if options.open_tree or options.natural else f"the analysis {options.analysis}"
         raise UsageError(f"{what} has no adjoint: {WITH_ADJOINT}; {INSTEAD}")
     width = int(problem.model.sensors.first[-1])
     for objective in objectives:

@@ -1,5 +1,6 @@
 """The semi-recursive system: coordinates of the joints of a spanning tree."""
 
+from mbsim_cli.kernels.algorithms.constraint_pull_back import pull_constraint_rates, pull_constraints
 from mbsim_cli.kernels.algorithms.constraint_variation import (
     vary_constraint_forces,
     vary_constraint_rates,
@@ -7,12 +8,21 @@ from mbsim_cli.kernels.algorithms.constraint_variation import (
     vary_with_velocity,
 )
 from mbsim_cli.kernels.algorithms.constraints import constraint_rates, constraint_speeds, constraints
+from mbsim_cli.kernels.algorithms.force_pull_back import pull_element_forces
 from mbsim_cli.kernels.algorithms.forces import clear_wrenches, constraint_forces, element_forces
 from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
 from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.newton_matrix import composite_inertia, mass_matrix, newton_matrix
 from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies, vary_element_forces
 from mbsim_cli.kernels.algorithms.resting_variation import vary_resting
+from mbsim_cli.kernels.algorithms.sensor_pull_back import pull_sensors
+from mbsim_cli.kernels.algorithms.tree_pull_back import (
+    clear_bodies,
+    pull_bodies,
+    pull_gravity,
+    pull_tree,
+    virtual_motion,
+)
 from mbsim_cli.kernels.algorithms.variation import vary_kinematics
 
 
@@ -86,3 +96,38 @@ def vary_rates(model, theta, dtheta, touch, eq, t, state, sens, kin, tw, first_o
 
 def vary_rates_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_out):
     vary_with_velocity(factor, model, eq.lines, eq.line_rates, zd, dzd, kin, second_out)
+
+
+def pull_seen(model, theta, t, z, zd, zdd, kin, comp, none, hat, cov):
+    clear_bodies(cov)
+    pull_sensors(model, theta, t, z, zd, zdd, kin, hat, cov)
+    pull_tree(model.tree, theta, z, kin, comp, none, cov)
+    pull_gravity(cov)
+
+
+def pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, none, nu1, nu2, cov):
+    clear_bodies(cov)
+    pull_constraint_rates(model, theta, t, z, zd, zdd, kin, eq.lines, eq.line_rates, nu1, nu2, cov)
+    pull_tree(model.tree, theta, z, kin, comp, none, cov)
+
+
+def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virtual, no_nu, cov):
+    motion_kinematics(model.tree, theta, z, no_rate, x, kin)
+    clear_wrenches(comp.W, eq.Q)
+    constraint_forces(model, theta, z, kin, multiplier, eq.lines, comp.W, eq.Q)
+    residual(model.tree, kin, comp, eq.Q, eq.G)
+    virtual_motion(model.tree, kin, virtual)
+    clear_bodies(cov)
+    pull_bodies(model.tree, theta, kin, virtual, cov)
+    pull_constraints(model, theta, t, z, kin, eq.lines, multiplier, virtual, no_nu, cov)
+    pull_tree(model.tree, theta, z, kin, comp, virtual, cov)
+
+
+def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, cov):
+    virtual_motion(model.tree, kin, virtual)
+    clear_bodies(cov)
+    pull_bodies(model.tree, theta, kin, virtual, cov)
+    pull_element_forces(model, theta, t, state.z, state.zd, kin, virtual, cov)
+    pull_constraints(model, theta, t, state.z, kin, eq.lines, state.lam, virtual, nu, cov)
+    pull_tree(model.tree, theta, state.z, kin, comp, virtual, cov)
+    pull_gravity(cov)

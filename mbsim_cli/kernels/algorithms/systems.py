@@ -46,3 +46,10 @@ vary_residual = _of_system("vary_residual", "Variation of G (n, p); needs ``vary
 vary_at_rest = _of_system("vary_at_rest", "Variation of M x + Phi_z^T multiplier for two pairs of x and multiplier.")
 vary_rates = _of_system("vary_rates", "Variations of Phi' and Phi''; needs ``vary_bodies_of`` and ``move_lines``.")
 vary_rates_with_velocity = _of_system("vary_rates_with_velocity", "Add a change of Phi'' with velocities alone.")
+# Pull-backs, which the semi-recursive system alone has, about the global origin
+pull_seen = _of_system("pull_seen", "Covectors of sensors (width, p), added to those of the motion; needs ``sense``.")
+pull_rates = _of_system("pull_rates", "The pull-back of nu1 . Phi' + nu2 . Phi''; needs ``move_lines``.")
+pull_at_rest = _of_system(
+    "pull_at_rest", "The pull-back of mu . (M x + Phi_z^T multiplier) at fixed x and multiplier; moves ``kin``."
+)
+pull_residual = _of_system("pull_residual", "The pull-back of mu . G + nu . Phi; needs ``evaluate``.")

@@ -3,10 +3,8 @@
 from mbsim_cli.kernels._jit import entry
 from mbsim_cli.kernels.algebra.whole import copy_to
 from mbsim_cli.kernels.algorithms.constraints import constraints
-from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
-from mbsim_cli.kernels.algorithms.sensor_pull_back import pull_sensors
 from mbsim_cli.kernels.algorithms.sensors import sense
-from mbsim_cli.kernels.algorithms.tree_pull_back import clear_bodies, pull_gravity, pull_tree
+from mbsim_cli.kernels.algorithms.systems import move, place, pull_seen
 from mbsim_cli.kernels.algorithms.turning import expect_recorded
 from mbsim_cli.kernels.integrators.ali3p_adjoint import pull_motion, pull_projections
 from mbsim_cli.model.codes import Status
@@ -19,19 +17,16 @@ def sweep_back(model, theta, control, starts, record, seen, work, pulling):
     ``seen`` (N, width, p) are covectors of the sensors, added where each instant is met. Returns a Status, the row that
     it belongs to, and the largest size of what was left unsolved, relative.
     """
-    kin, eq, cov, state = work.kin, work.eq, pulling.cov, work.state
+    kin, eq, state = work.kin, work.eq, work.state
     constrained, worst, status = eq.phi.size > 0, 0.0, Status.OK
     for row in range(record.time.size - 1, -1, -1):
         t, z, zd, zdd = record.time[row], record.position[row], record.velocity[row], record.acceleration[row]
-        position_kinematics(model.tree, theta, z, False, kin)
-        motion_kinematics(model.tree, theta, z, zd, zdd, kin)
+        place(model, theta, z, False, kin)
+        move(model, theta, z, zd, zdd, kin)
         expect_recorded(record.expected, row, kin)
         if seen.shape[1] > 0:
             sense(model, theta, t, z, zd, zdd, record.reaction[row], kin, work.seen)
-            clear_bodies(cov)
-            pull_sensors(model, theta, t, z, zd, zdd, kin, seen[row], cov)
-            pull_tree(model.tree, theta, z, kin, work.comp, pulling.none, cov)
-            pull_gravity(cov)
+            pull_seen(model, theta, t, z, zd, zdd, kin, work.comp, pulling.none, seen[row], pulling.cov)
         if row < starts:
             break
         copy_to(z, state.z)

@@ -12,21 +12,9 @@ import numpy as np
 from mbsim_cli.kernels._jit import kernel, merged
 from mbsim_cli.kernels.algebra.whole import add_scaled, clear, copy_to, scaled
 from mbsim_cli.kernels.algorithms.constrained_solve import factor_penalised, solve_constrained
-from mbsim_cli.kernels.algorithms.constraint_pull_back import pull_constraint_rates, pull_constraints
 from mbsim_cli.kernels.algorithms.constraints import move_lines
-from mbsim_cli.kernels.algorithms.force_pull_back import pull_element_forces
-from mbsim_cli.kernels.algorithms.forces import clear_wrenches, constraint_forces
-from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
-from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics
-from mbsim_cli.kernels.algorithms.newton_matrix import composite_inertia, mass_matrix, newton_matrix
-from mbsim_cli.kernels.algorithms.tree_pull_back import (
-    clear_bodies,
-    pull_bodies,
-    pull_gravity,
-    pull_tree,
-    virtual_motion,
-)
-from mbsim_cli.kernels.integrators.ali3p import evaluate, factor_tangent
+from mbsim_cli.kernels.algorithms.systems import compose, evaluate, mass, pull_at_rest, pull_rates, pull_residual
+from mbsim_cli.kernels.integrators.ali3p import factor_tangent, trapezoidal_tangent
 from mbsim_cli.model.codes import Status
 
 
@@ -64,38 +52,29 @@ def pull_projections(model, theta, t, control, z, zd, zdd, sigma, kappa, correct
     lambda alone where the projection is not mass-orthogonal. Returns a Status and the size of what was left unsolved.
     """
     kin, comp, eq, factor, columns, cov = work.kin, work.comp, work.eq, work.projection, work.columns, pulling.cov
-    if control.mass_projection:
-        composite_inertia(model.tree, kin, comp)
-        mass_matrix(model.tree, kin, comp, factor.T)
+    inert = control.mass_projection
+    if inert:
+        compose(model, kin, comp)
+        mass(model, theta, kin, comp, factor.T)
     else:
         _unit_matrix(factor.T)
     if not factor_penalised(control.projection_ratio, factor):
         return Status.SINGULAR, 1.0
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
     copy_to(cov.zdd, columns.b)
-    scaled(1.0 if control.mass_projection else 0.0, cov.lam, columns.e)
+    scaled(1.0 if inert else 0.0, cov.lam, columns.e)
     error = solve_constrained(factor, control.gradient_tolerance, columns)
-    scaled(-1.0, columns.mu, pulling.nu)
     scaled(-1.0, columns.x, pulling.virtual.mu)
-    clear_bodies(cov)
-    pull_constraint_rates(
-        model, theta, t, z, zd, zdd, kin, eq.lines, eq.line_rates, pulling.no_nu, pulling.nu, cov
-    )  # fmt: skip
-    pull_tree(model.tree, theta, z, kin, comp, pulling.none, cov)
-
+    scaled(-1.0, columns.mu, pulling.nu)
+    pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, pulling.none, pulling.no_nu, pulling.nu, cov)
     copy_to(cov.zd, columns.b)
     clear(columns.e)
     error = max(error, solve_constrained(factor, control.gradient_tolerance, columns))
     scaled(-1.0, columns.mu, pulling.nu)
-    clear_bodies(cov)
-    pull_constraint_rates(
-        model, theta, t, z, zd, zdd, kin, eq.lines, eq.line_rates, pulling.nu, pulling.no_nu, cov
-    )  # fmt: skip
-    pull_tree(model.tree, theta, z, kin, comp, pulling.none, cov)
-
-    pull_at_rest(model, theta, t, z, corrections[1], kappa, control.mass_projection, work, pulling)
+    pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, pulling.none, pulling.nu, pulling.no_nu, cov)
+    _pull_projection(model, theta, t, z, corrections[1] if inert else pulling.no_rate, kappa, work, pulling)
     scaled(-1.0, columns.x, pulling.virtual.mu)
-    pull_at_rest(model, theta, t, z, corrections[0], sigma, control.mass_projection, work, pulling)
+    _pull_projection(model, theta, t, z, corrections[0] if inert else pulling.no_rate, sigma, work, pulling)
     return Status.OK, error
 
 
@@ -107,18 +86,12 @@ def _unit_matrix(out):
 
 
 @kernel
-def pull_at_rest(model, theta, t, z, x, multiplier, inert, work, pulling):
-    """Add the pull-back of mu . (M x + Phi_z^T multiplier) at fixed x and multiplier; not ``inert``: of no mass."""
-    tree, still, comp, eq, rest = model.tree, work.still, work.comp, work.eq, pulling.rest
-    motion_kinematics(tree, theta, z, pulling.no_rate, x if inert else pulling.no_rate, still)
-    clear_wrenches(comp.W, eq.Q)
-    constraint_forces(model, theta, z, still, multiplier, eq.lines, comp.W, eq.Q)
-    residual(tree, still, comp, eq.Q, eq.G)
-    virtual_motion(tree, still, pulling.virtual)
-    clear_bodies(rest)
-    pull_bodies(tree, theta, still, pulling.virtual, rest)
-    pull_constraints(model, theta, t, z, still, eq.lines, multiplier, pulling.virtual, pulling.no_nu, rest)
-    pull_tree(tree, theta, z, still, comp, pulling.virtual, rest)
+def _pull_projection(model, theta, t, z, x, multiplier, work, pulling):
+    """Add the pull-back of a projection's equations; the identity in place of M does not vary, as if x were zero."""
+    pull_at_rest(
+        model, theta, t, z, pulling.no_rate, x, multiplier, work.eq, work.still, work.comp, pulling.virtual,
+        pulling.no_nu, pulling.rest,
+    )  # fmt: skip
 
 
 @merged
@@ -130,7 +103,7 @@ def pull_motion(model, theta, t, control, work, pulling):
     h, kin, comp, eq, factor, columns = control.h, work.kin, work.comp, work.eq, work.tangent, work.columns
     state, cov, q = work.state, pulling.cov, 0.25 * control.h * control.h
     evaluate(model, theta, t, False, state, kin, comp, eq)
-    newton_matrix(model, theta, t, h, state.z, state.zd, eq.lines, state.lam, eq.no_eta, kin, comp, factor.T)
+    trapezoidal_tangent(model, theta, t, h, state, eq, kin, comp, factor)
     _transpose(factor.T)
     if not factor_tangent(control.ratio, eq, factor):
         return Status.SINGULAR, 1.0
@@ -141,13 +114,7 @@ def pull_motion(model, theta, t, control, work, pulling):
     error = solve_constrained(factor, control.gradient_tolerance, columns)
     scaled(-1.0, columns.x, pulling.virtual.mu)
     scaled(-1.0 / q, columns.mu, pulling.nu)
-    virtual_motion(model.tree, kin, pulling.virtual)
-    clear_bodies(cov)
-    pull_bodies(model.tree, theta, kin, pulling.virtual, cov)
-    pull_element_forces(model, theta, t, state.z, state.zd, kin, pulling.virtual, cov)
-    pull_constraints(model, theta, t, state.z, kin, eq.lines, state.lam, pulling.virtual, pulling.nu, cov)
-    pull_tree(model.tree, theta, state.z, kin, comp, pulling.virtual, cov)
-    pull_gravity(cov)
+    pull_residual(model, theta, t, state, eq, kin, comp, pulling.virtual, pulling.nu, cov)
     # what is left of zdd^ is minus that of the accelerations before: the equations that mu solves
     scaled(q, cov.z, cov.zdd)
     add_scaled(0.5 * h, cov.zd, cov.zdd)

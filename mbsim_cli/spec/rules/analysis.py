@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mbsim_cli.spec.analysis import OPEN_TREES, WITH_ADJOINT, Analysis
+from mbsim_cli.spec.analysis import NO_ADJOINT, OPEN_TREES, WITH_ADJOINT, Analysis
 from mbsim_cli.spec.equilibrium import Equilibrium
 from mbsim_cli.spec.inverse import InverseDynamics
 from mbsim_cli.spec.review import Review
@@ -44,7 +44,7 @@ def check(review: Review) -> None:
 def _adjoint(review: Review, analysis: Any) -> None:
     """Report an adjoint that an analysis does not have."""
     formulation = getattr(analysis, "formulation", None)
-    if analysis.sensitivity.method != "adjoint" or (isinstance(analysis, Analysis) and formulation not in OPEN_TREES):
+    if analysis.sensitivity.method != "adjoint" or (isinstance(analysis, Analysis) and formulation not in NO_ADJOINT):
         return
     what = formulation or f"an analysis of type {analysis.type}"
     review.report(("analysis", "sensitivity", "method"), f"{what} has no adjoint", f"{WITH_ADJOINT}; ddm is exact too")

@@ -1,6 +1,6 @@
 """Checks: what they compare exists and has the shape that they state."""
 
-from mbsim_cli.spec.analysis import OPEN_TREES, WITH_ADJOINT
+from mbsim_cli.spec.analysis import NO_ADJOINT, WITH_ADJOINT
 from mbsim_cli.spec.checks import Check, SensorValue
 from mbsim_cli.spec.messages import Path
 from mbsim_cli.spec.review import Review
@@ -48,7 +48,7 @@ def _agreement(review: Review, path: Path, given: Check) -> None:
     for index, method in enumerate(given.agreement):
         if method == own and review.intact("analysis", "formulation"):
             review.report((*path, "agreement", index), f"{method} is the method of the analysis itself")
-        elif method == "adjoint" and analysis.type == "forward_dynamics" and own in OPEN_TREES:
+        elif method == "adjoint" and analysis.type == "forward_dynamics" and own in NO_ADJOINT:
             review.report((*path, "agreement", index), f"{own} has no adjoint", WITH_ADJOINT)
         elif analysis.type == "equilibrium" and method != "complex_step":
             review.report((*path, "agreement", index), "an equilibrium has one method; complex_step differentiates it")
