@@ -123,7 +123,7 @@ class _Seen:
         objective = stream.objective
         time = record.time[used]
         sensors = {name: record.sensors[used, objective.sensors[name]] for name in objective.integrand.sensors}
-        arguments = sensors, time, objective.values
-        weights = weights * stream.share(np.asarray(objective.integrand.value(*arguments)))
-        for name, partial in objective.integrand.by_sensor(*arguments).items():
+        found = objective.integrand.linearised(sensors, time, objective.values)
+        weights = weights * stream.share(np.asarray(found.value))
+        for name, partial in found.by_sensor.items():
             out[used, objective.sensors[name]] += weights[:, None] * partial

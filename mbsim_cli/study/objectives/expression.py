@@ -33,7 +33,7 @@ class Expression:
     def streams(self):
         """Objectives along time that the value is made of, and its derivatives by them; after the run."""
         found = []
-        for name, partial in self.objective.integrand.by_sensor(*self._arguments()).items():
+        for name, partial in self.objective.integrand.linearised(*self._arguments()).by_sensor.items():
             found += [(partial[0, 0] * factor, stream) for factor, stream in self.parts[name].streams]
         return found
 
