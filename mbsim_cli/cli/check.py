@@ -38,6 +38,7 @@ def command(
     accuracy: options.Accuracy = None,
     duration: options.Duration = None,
     all_numbers: options.AllNumbers = False,
+    memory: options.Memory = None,
     seed: Seed = 0,
     threads: options.Threads = None,
     json: options.Json = False,
@@ -49,7 +50,7 @@ def command(
     limit_threads(threads)
 
     settings = options.settings(
-        parameter, formulation, integrator, tolerance, step, accuracy, duration, method.value, all_numbers
+        parameter, formulation, integrator, tolerance, step, accuracy, duration, method.value, all_numbers, memory
     )
     rows, code = _all(models, settings, seed, quiet)
     passed = code == 0

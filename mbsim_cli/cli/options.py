@@ -39,6 +39,8 @@ class Method(StrEnum):
     FD = "fd"
 
 
+SIZES = {"kB": 1e3, "MB": 1e6, "GB": 1e9}
+
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL.yaml", help="Model file.", show_default=False)]
 ModelPaths = Annotated[list[Path], typer.Argument(metavar="MODEL.yaml...", help="Model files.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
@@ -61,6 +63,10 @@ Step = Annotated[
 Accuracy = Annotated[
     float | None,
     typer.Option(metavar="A", help="Relative error that --step auto allows.", show_default="as in the file, or 1e-4"),
+]
+Memory = Annotated[
+    str | None,
+    typer.Option(metavar="SIZE", help="What an adjoint may keep of a run, as 500MB.", show_default="256MB"),
 ]
 Duration = Annotated[float | None, typer.Option(metavar="T", help="Duration [s].", show_default="as in the file")]
 AllNumbers = Annotated[bool, typer.Option("--all-numbers", help="Take gradients by every number of the model file.")]
@@ -96,6 +102,17 @@ def step_of(text: str | None) -> float | str | None:
         raise UsageError(f"--step wants a positive number of seconds, or {AUTO}, not '{text}'") from None
 
 
+def memory_of(text: str | None) -> float | None:
+    """Bytes of a size such as 500MB, or raise."""
+    if text is None:
+        return None
+    unit = next((unit for unit in SIZES if text.endswith(unit)), "")
+    try:
+        return positive("--memory", float(text.removesuffix(unit)) * SIZES[unit], " of bytes")
+    except (ValueError, KeyError):
+        raise UsageError(f"--memory wants a size in {', '.join(SIZES)}, as 500MB, not '{text}'") from None
+
+
 def accuracy_of(value: float | None) -> float | None:
     """Return a relative error between zero and one, or raise."""
     if value is not None and not 0 < value < 1:
@@ -121,6 +138,7 @@ def settings(
     duration: float | None,
     method: str | None,
     all_numbers: bool = False,
+    memory: str | None = None,
 ) -> Settings:
     """What the options of ``run`` and ``check`` replace in a file's analysis."""
     return Settings(
@@ -133,4 +151,5 @@ def settings(
         duration=positive("--duration", duration),
         method=method,
         all_numbers=all_numbers,
+        memory=memory_of(memory),
     )

@@ -33,6 +33,7 @@ def command(
     step: options.Step = None,
     accuracy: options.Accuracy = None,
     duration: options.Duration = None,
+    memory: options.Memory = None,
     threads: options.Threads = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -49,7 +50,7 @@ def command(
 
     method = sensitivity and sensitivity.value
     settings = options.settings(
-        parameter, formulation, integrator, tolerance, step, accuracy, duration, method, all_numbers
+        parameter, formulation, integrator, tolerance, step, accuracy, duration, method, all_numbers, memory
     )
     report = record(
         model,

@@ -48,7 +48,7 @@ class Adjoint:
         from mbsim_cli.solve.tape import Tape
 
         require_adjoint(problem, objectives)
-        self._problem, self._objectives, self.tape = problem, objectives, Tape()
+        self._problem, self._objectives, self.tape = problem, objectives, Tape(problem.options.memory)
         self._explicit = sorted(set().union(*map(explicit_parameters, objectives)))
         few = (by_few(objective, self._explicit) for objective in objectives)
         self.accumulators = {objective.name: accumulator(objective, len(self._explicit)) for objective in few}

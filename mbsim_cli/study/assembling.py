@@ -42,6 +42,8 @@ def build(model_file: Any, settings: Settings, parameters: Sequence[str] | None)
         model_file, sensitivity_parameters=parameters, sensitivity=method, read_table=_read_table, **settings.options
     )
     options = assembled.problem.options
+    if settings.memory is not None and method_of(model_file, settings) != "adjoint":
+        raise UsageError("--memory is for what an adjoint keeps of a run; add --sensitivity adjoint, or leave it out")
     if options.sensitivity == "adjoint":
         from mbsim_cli.study.adjoint import require_adjoint
 

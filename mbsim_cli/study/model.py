@@ -18,14 +18,15 @@ from mbsim_cli.study.run import run
 from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.timing import Timing
 
-OPTIONS = ("sensitivity", "formulation", "integrator", "tolerance", "step", "accuracy", "duration")
+OPTIONS = ("sensitivity", "formulation", "integrator", "tolerance", "step", "accuracy", "duration", "memory")
 
 
 class Model:
     """A validated model file; it never changes, so that several threads may run it at once.
 
-    Keyword arguments that replace options of the analysis are those of ``mbsim run``: ``sensitivity`` (none, ddm or
-    fd), ``formulation``, ``integrator``, ``tolerance``, ``step`` (s, or "auto"), ``accuracy``, ``duration`` (s).
+    Keyword arguments that replace options of the analysis are those of ``mbsim run``: ``sensitivity`` (none, ddm,
+    adjoint or fd), ``formulation``, ``integrator``, ``tolerance``, ``step`` (s, or "auto"), ``accuracy``, ``duration``
+    (s), ``memory`` (bytes).
     """
 
     def __init__(

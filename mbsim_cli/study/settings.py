@@ -20,9 +20,10 @@ class Settings:
     duration: float | None = None
     method: str | None = None
     all_numbers: bool = False  # gradients by every number of the file
+    memory: float | None = None  # bytes, of an adjoint
 
     @property
     def options(self) -> dict[str, Any]:
         """What replaces an option of the analysis; None replaces nothing."""
-        names = ("formulation", "integrator", "tolerance", "step", "duration")
+        names = ("formulation", "integrator", "tolerance", "step", "duration", "memory")
         return {name: getattr(self, name) for name in names}

@@ -49,7 +49,8 @@ def _repeated(
         changed = replace(settings, method=ADJOINT)
     else:
         integrator = settings.integrator if method in OPEN_TREES else None
-        changed = replace(settings, formulation=method, integrator=integrator)
+        own = "ddm" if settings.method == ADJOINT else settings.method  # which every formulation has
+        changed = replace(settings, formulation=method, integrator=integrator, method=own, memory=None)
     other = build(model_file, changed, [parameter.key for parameter in assembled.parameters])
     compile_kernels(other.problem, listener)
     return evaluate(other.problem, other.objectives, listener=listener)
