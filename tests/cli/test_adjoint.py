@@ -1,0 +1,145 @@
+"""``--sensitivity adjoint``: the gradients of the direct method, or a sentence why there are none."""
+
+import h5py
+import pytest
+
+from .conftest import PENDULUM
+from .test_undefined import CRANKS
+
+DURATION = PENDULUM.replace("duration: 0.5", "duration: L/2").replace(
+    "objectives: {swing: {integral: angle**2, unit: rad^2 s}}",
+    "objectives:\n  swing: {integral: k * angle**2}\n  last: {final: angle}\n  low: {maximum: -angle, sharpness: 3*k}\n"
+    "  all: {expression: swing * low + k * last}",
+)
+AT_REST = CRANKS.replace("{type: forward_dynamics,", "{type: forward_dynamics, start: equilibrium,").replace(
+    "objectives:", "forces: {s: {type: spring_damper, points: [ground.A2, bar.B1], stiffness: 50}}\nobjectives:"
+)
+
+
+def gradients(done):
+    assert done.code == 0, done.err
+    return {name: entry["gradient"] for name, entry in done.json["objectives"].items()}
+
+
+def assert_as_direct(mbsim, path, *arguments):
+    found, expected = (gradients(mbsim("run", path, "--json", "--sensitivity", m, *arguments)) for m in METHODS)
+    assert found.keys() == expected.keys()
+    for name, gradient in expected.items():
+        size = max(abs(number) for number in gradient.values())
+        assert size > 0.0
+        assert found[name] == pytest.approx(gradient, rel=1e-9, abs=1e-9 * size)
+
+
+METHODS = ("adjoint", "ddm")
+
+
+def test_gradients_and_what_stands_in_the_result(mbsim, pendulum, tmp_path):
+    assert_as_direct(mbsim, pendulum)
+    done = mbsim("run", pendulum, "--sensitivity", "adjoint", "--json")
+    assert done.json["sensitivity"] == "adjoint" and done.json["diagnostics"]["gradient_error"] < 1e-10
+    estimates = done.json["objectives"]["swing"]["discretisation"]
+    assert estimates["gradient"] == {} and estimates["value"] > 0.0
+    with h5py.File(tmp_path / "pendulum.h5") as file:
+        assert file["objectives/swing"].attrs["method"] == "adjoint"
+        assert list(file["objectives/swing/gradient"]) == list(gradients(done)["swing"].values())
+        assert "sensitivity" not in file
+
+
+def test_every_kind_of_objective_and_parameters_of_the_duration(mbsim, tmp_path):
+    (tmp_path / "p.yaml").write_text(DURATION)
+    assert_as_direct(mbsim, "p.yaml")
+    assert_as_direct(mbsim, "p.yaml", "--all-numbers")
+    assert_as_direct(mbsim, "p.yaml", "--duration", "0.01")  # one step
+
+
+def test_a_start_at_rest_and_parameters_that_break_equations(mbsim, tmp_path):
+    (tmp_path / "rest.yaml").write_text(AT_REST.replace("  load: {final: f, unit: N}\n", ""))
+    found, expected = (mbsim("run", "rest.yaml", "--json", "--sensitivity", m) for m in METHODS)
+    assert found.code == expected.code == 0, found.err
+    for name, entry in expected.json["objectives"].items():
+        other = found.json["objectives"][name]
+        assert other["undefined"] == entry["undefined"] and "L1" in entry["undefined"]
+        assert other["gradient"] == pytest.approx(entry["gradient"], rel=1e-8, nan_ok=True)
+
+
+def test_the_file_may_ask_for_it_and_checks_compare(mbsim, tmp_path):
+    text = DURATION.replace("checks: {freedom", "checks:\n  exact: {agreement: [adjoint]}\n  freedom").replace(
+        "1}}", "1}"
+    )
+    (tmp_path / "p.yaml").write_text(text)
+    rows = mbsim("check", "p.yaml", "--json").json["checks"]
+    assert sum(row["name"] == "exact: adjoint" for row in rows) == 12 and all(row["passed"] for row in rows)
+    (tmp_path / "q.yaml").write_text(text.replace("method: ddm", "method: adjoint"))
+    assert mbsim("run", "q.yaml", "--json").json["sensitivity"] == "adjoint"
+    for path in ("p.yaml", "q.yaml"):
+        done = mbsim("check", path, "--method", "adjoint", "--json")
+        kinds = [row["kind"] for row in done.json["checks"]]
+        assert done.code == 0 and "numerical" in kinds and "agreement" not in kinds
+
+
+def test_memory(mbsim, pendulum):
+    def run(*arguments):
+        return mbsim("run", pendulum, "--json", "--duration", "3", "--step", "1e-4", *arguments)
+
+    whole, again = (gradients(run("--sensitivity", "adjoint", *m)) for m in ((), ("--memory", "1.5MB")))
+    assert whole == again
+    done = run("--sensitivity", "adjoint", "--memory", "3kB")
+    assert done.code == 2 and "3 kB of memory are too few for the adjoint: 30000 steps take" in done.err
+    assert "add --sensitivity adjoint" in run("--memory", "1GB").err
+    for size in ("much", "-1MB", "0MB", "3", "3 tons"):
+        done = run("--sensitivity", "adjoint", "--memory", size)
+        assert done.code == 2 and "--memory wants a" in done.err
+
+
+@pytest.mark.parametrize(
+    ("changes", "arguments", "sentence"),
+    [
+        ((), ("--formulation", "recursive"), "recursive has no adjoint: forward dynamics by ali3p-rtdyn0"),
+        ((), ("--formulation", "ali3p-natural"), "ali3p-natural has no adjoint"),
+        (
+            (("step: 1e-2, duration: 0.5,", ""), ("forward_dynamics", "equilibrium")),
+            (),
+            "the analysis equilibrium has no",
+        ),
+        (
+            (("sensors: {", "sensors: {at_A: {type: reaction, joint: A}, "), ("angle**2", "at_A.force.x**2")),
+            (),
+            "objective swing reads the reaction at_A, which has no adjoint; use --sensitivity ddm",
+        ),
+    ],
+)
+def test_what_has_no_adjoint_is_refused(mbsim, tmp_path, changes, arguments, sentence):
+    text = PENDULUM
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    (tmp_path / "p.yaml").write_text(text)
+    done = mbsim("run", "p.yaml", "--sensitivity", "adjoint", *arguments)
+    assert done.code == 2 and sentence in done.err
+
+
+def test_multipliers_of_constraints_that_depend_on_each_other_are_refused(mbsim, tmp_path):
+    (tmp_path / "cranks.yaml").write_text(CRANKS)
+    done = mbsim("run", "cranks.yaml", "--sensitivity", "adjoint")
+    assert (
+        done.code == 2 and "objective load reads the multiplier f, which has no adjoint where constraints" in done.err
+    )
+
+
+@pytest.mark.parametrize("formulation", ["recursive", "ali3p-natural"])
+def test_a_file_that_asks_for_an_adjoint_that_is_not_there_is_invalid(mbsim, tmp_path, formulation):
+    text = PENDULUM.replace("method: ddm", "method: adjoint").replace("step:", f"formulation: {formulation}, step:")
+    (tmp_path / "p.yaml").write_text(text)
+    done = mbsim("validate", "p.yaml")
+    assert done.code == 3 and f"analysis.sensitivity.method: {formulation} has no adjoint" in done.err
+    text = PENDULUM.replace("step:", f"formulation: {formulation}, step:")
+    (tmp_path / "p.yaml").write_text(text.replace("{freedom: {mobility: 1}}", "{a: {agreement: [adjoint]}}"))
+    done = mbsim("validate", "p.yaml")
+    assert done.code == 3 and f"checks.a.agreement[0]: {formulation} has no adjoint" in done.err
+
+
+def test_studies_differentiate_directly(mbsim, tmp_path):
+    study = "studies: {some: {grid: {L: [1, 2]}}}\n"
+    (tmp_path / "p.yaml").write_text(PENDULUM.replace("method: ddm", "method: adjoint") + study)
+    done = mbsim("sweep", "p.yaml", "some", "-o", "folder")
+    assert done.code == 2 and "a study differentiates by ddm, not by the adjoint" in done.err
