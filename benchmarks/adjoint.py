@@ -1,0 +1,141 @@
+"""Cost of adjoint gradients beside the motion alone and beside direct gradients.
+
+    python benchmarks/adjoint.py [--json] [--quick]
+
+Medians of the processor times of repeats in turn, one thread, of whole runs with their objectives; reading, compiling
+and assembling do not count. Exits with 1 where a figure exceeds its bound; --quick takes few steps and judges nothing.
+"""
+
+# ruff: noqa: E402
+import os
+
+# read when the libraries are loaded
+for library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from mbsim_cli.study.assembling import build, load
+from mbsim_cli.study.compiling import compile_kernels, compile_objectives
+from mbsim_cli.study.evaluation import evaluate
+from mbsim_cli.study.listener import SILENT
+from mbsim_cli.study.settings import Settings
+
+MODELS = ("fivebar", "buggy", "buggy_lane_change")
+OVER_MOTION, ALL_OVER_FEW, THREE_OVER_ONE, BUDGET = 3.0, 1.2, 1.5, 2.0  # bounds of the ratios
+AGREES = 1e-9
+
+
+def cases(name, quick):
+    """{label: a function that runs it and returns its results}."""
+    path, found = ROOT / "models" / f"{name}.yaml", {}
+    few = {"duration": 0.05} if quick else {}
+
+    def case(label, method, *, every=False, count=1, memory=None):
+        settings = Settings(method=method, all_numbers=every, memory=memory, **few)
+        file = load(path, settings)
+        chosen = [] if method == "none" else list(file.parameters) if every else None
+        assembled = build(file, settings, chosen)
+        objectives = (assembled.objectives * count)[:count] if count > 1 else assembled.objectives[:1]
+        compile_kernels(assembled.problem, SILENT)
+        compile_objectives(objectives)
+        p = assembled.problem.theta_rho.shape[1]
+        found[label] = (p, lambda: evaluate(assembled.problem, objectives))
+
+    case("motion", "none")
+    case("adjoint", "adjoint")
+    case("adjoint, all numbers", "adjoint", every=True)
+    case("ddm", "ddm")
+    case("ddm, all numbers", "ddm", every=True)
+    if name == "fivebar":  # it has three objectives
+        case("adjoint, three objectives", "adjoint", count=3)
+        case("adjoint, a tenth of the memory", "adjoint", memory=_tenth(path, few))
+    return found
+
+
+def _tenth(path, few):
+    """A tenth of what the adjoint of a run keeps, bytes."""
+    from mbsim_cli.solve.forward import start
+    from mbsim_cli.solve.tape import Tape, bytes_of
+
+    assembled = build(load(path, Settings(**few)), Settings(method="adjoint", **few), None)
+    problem, tape = assembled.problem, Tape()
+    start(problem, tape=tape).first_block()
+    _, record = next(tape.backwards())
+    return 0.1 * round(problem.options.duration / problem.options.step) * bytes_of(record)
+
+
+def measured(found, repeats):
+    """{label: median seconds}, all cases in turn; and the results of the last."""
+    seconds, results = {label: [] for label in found}, {}
+    for _ in range(repeats):
+        for label, (_, run) in found.items():
+            begun = time.process_time()
+            results[label] = run()
+            seconds[label].append(time.process_time() - begun)
+    return {label: float(np.median(times)) for label, times in seconds.items()}, results
+
+
+def difference(results, a, b):
+    """Largest relative difference of the gradients of the first objective."""
+    ours, theirs = (next(iter(results[label].values())).gradient for label in (a, b))
+    return float(np.abs(ours - theirs).max() / np.abs(theirs).max())
+
+
+def figures(name, quick):
+    """Ratios of a model, with their bounds, and its times."""
+    found = cases(name, quick)
+    times, results = measured(found, 1 if quick else 15)
+    rows = {
+        "adjoint over motion": (times["adjoint"] / times["motion"], OVER_MOTION),
+        "adjoint by all numbers over motion": (times["adjoint, all numbers"] / times["motion"], OVER_MOTION),
+        "adjoint by all numbers over adjoint": (times["adjoint, all numbers"] / times["adjoint"], ALL_OVER_FEW),
+        "direct over motion": (times["ddm"] / times["motion"], None),
+        "direct by all numbers over motion": (times["ddm, all numbers"] / times["motion"], None),
+        "difference to direct gradients": (difference(results, "adjoint", "ddm"), AGREES),
+        "  by all numbers": (difference(results, "adjoint, all numbers", "ddm, all numbers"), AGREES),
+    }
+    if "adjoint, three objectives" in times:
+        rows["three objectives over one"] = (times["adjoint, three objectives"] / times["adjoint"], THREE_OVER_ONE)
+        again = "adjoint, a tenth of the memory"
+        rows["a tenth of the memory over all of it"] = (times[again] / times["adjoint"], BUDGET)
+        rows["  difference of the gradients"] = (difference(results, again, "adjoint"), 0.0)
+    p = {label: count for label, (count, _) in found.items()}
+    growth = (times["ddm, all numbers"] - times["ddm"]) / (p["ddm, all numbers"] - p["ddm"])
+    rows["parameters from which the adjoint wins"] = ((times["adjoint"] - times["ddm"]) / growth + p["ddm"], None)
+    return rows, times, p
+
+
+def main():
+    """Measure, print, judge."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--quick", action="store_true", help="few steps; nothing is judged")
+    arguments = parser.parse_args()
+    report, missed = {}, 0
+    for name in MODELS:
+        rows, times, p = figures(name, arguments.quick)
+        report[name] = {"figures": {key: value for key, (value, _) in rows.items()}, "seconds": times, "parameters": p}
+        exceeded = {key for key, (value, bound) in rows.items() if bound is not None and value > bound}
+        missed += len(exceeded)
+        if not arguments.json:
+            print(f"{name}: " + ", ".join(f"{label} {1e3 * s:.1f} ms (p = {p[label]})" for label, s in times.items()))
+            for key, (value, bound) in rows.items():
+                limit = "" if bound is None else f"at most {bound:g}" + (" MISSED" if key in exceeded else "")
+                print(f"  {key:45s} {value:10.3g}  {limit}")
+    if arguments.json:
+        print(json.dumps(report))
+    return int(missed > 0 and not arguments.quick)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
