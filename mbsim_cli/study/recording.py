@@ -92,7 +92,7 @@ def _writer(planned: Plan, target: Path, guard: dict[str, Any], command: str) ->
         model_file=source.file,
         included={name: text for name, text in source.texts.items() if name != source.file},
         overrides=planned.settings.overrides,
-        options=asdict(options),
+        options={name: value for name, value in asdict(options).items() if value is not None},
     )
     return ResultWriter(
         target,

@@ -104,7 +104,7 @@ def test_memory(mbsim, pendulum):
         (
             (("sensors: {", "sensors: {at_A: {type: reaction, joint: A}, "), ("angle**2", "at_A.force.x**2")),
             (),
-            "objective swing reads the reaction at_A, which has no adjoint; use --sensitivity ddm",
+            "objective swing reads the reaction at_A.force, which has no adjoint; use --sensitivity ddm",
         ),
     ],
 )
@@ -139,7 +139,7 @@ def test_a_file_that_asks_for_an_adjoint_that_is_not_there_is_invalid(mbsim, tmp
 
 
 def test_studies_differentiate_directly(mbsim, tmp_path):
-    study = "studies: {some: {grid: {L: [1, 2]}}}\n"
+    study = "study: {some: {grid: {L: [1, 2]}}}\n"
     (tmp_path / "p.yaml").write_text(PENDULUM.replace("method: ddm", "method: adjoint") + study)
     done = mbsim("sweep", "p.yaml", "some", "-o", "folder")
     assert done.code == 2 and "a study differentiates by ddm, not by the adjoint" in done.err
