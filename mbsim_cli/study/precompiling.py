@@ -11,7 +11,7 @@ from mbsim_cli.study.compiling import Compiled, compile_kernels
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.settings import Settings
 
-METHODS = ("none", "ddm")
+METHODS = ("none", "ddm", "adjoint")
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,15 @@ def _planned(path: Path, every: bool) -> Iterator[tuple[Any, Settings]]:
     ways = list(_ways()) if every and file.analysis.type == "forward_dynamics" else [Settings()]
     for way in ways:
         for method in METHODS if file.parameters else METHODS[:1]:
-            yield file, replace(way, method=method)
+            if method != "adjoint" or _has_adjoint(file.analysis, way):
+                yield file, replace(way, method=method)
+
+
+def _has_adjoint(analysis: Any, way: Settings) -> bool:
+    from mbsim_cli.spec.analysis import NO_ADJOINT
+
+    formulation = way.formulation or getattr(analysis, "formulation", None)
+    return analysis.type == "forward_dynamics" and formulation not in NO_ADJOINT
 
 
 def _ways() -> Iterator[Settings]:
@@ -65,9 +73,9 @@ def _variant(path: Path, file: Any, settings: Settings, listener: Listener) -> V
     """Compile for one way to analyse a model; where the file itself asks for it, the model has to allow it."""
     method = str(settings.method)
     try:
-        assembled = build(file, settings, None if method == "ddm" else [])
+        assembled = build(file, settings, [] if method == "none" else None)
     except (ModelError, UsageError) as error:
-        if settings.formulation is None:
+        if settings.formulation is None and method != "adjoint":  # which not every objective has
             raise
         return Variant(str(path), settings.formulation, settings.integrator, method, Compiled([]), one_line(error))
     options, compiled = assembled.problem.options, compile_kernels(assembled.problem, listener)

@@ -37,15 +37,15 @@ def planned(monkeypatch):
 @pytest.mark.skipif(COMPILER != "linking", reason="others cannot tell what they compile")
 def test_runs_find_what_it_compiled(mbsim, pendulum):
     report = mbsim("compile", pendulum, "--json", "--quiet").json
-    assert [entry["sensitivity"] for entry in report["analyses"]] == ["none", "ddm"]
+    assert [entry["sensitivity"] for entry in report["analyses"]] == ["none", "ddm", "adjoint"]
     assert report["refused"] == [] and report["cache"] == _watch.STORE.path
     kept = {path.name.rsplit("-", 1)[0] for path in Path(report["cache"]).iterdir()}
     assert {"kinematics.set_ground", "linearise.linearise", "simulate.run"} <= kept
-    for method in ("none", "ddm"):
+    for method in ("none", "ddm", "adjoint"):
         assert "compiling" not in mbsim("run", pendulum, "--sensitivity", method).err
     again = mbsim("compile", pendulum)
     assert again.code == 0 and not again.out
-    assert "2 analyses, all kernels were there already" in again.err and report["cache"] in again.err
+    assert "3 analyses, all kernels were there already" in again.err and report["cache"] in again.err
 
 
 def test_every_formulation_and_integrator(mbsim, pendulum, planned):
@@ -53,7 +53,7 @@ def test_every_formulation_and_integrator(mbsim, pendulum, planned):
     closed = {(formulation, None) for formulation in ("ali3p-rtdyn0", "ali3p-rtdyn1")}
     trees = {(f, i) for f in ("recursive", "conventional", "partial_recursive") for i in ("rk4", "dop853", "esdirk")}
     assert {(formulation, integrator) for formulation, integrator, _ in planned} >= closed | trees
-    assert len(set(planned)) == len(planned) and {method for *_, method in planned} == {"none", "ddm"}
+    assert len(set(planned)) == len(planned) and {method for *_, method in planned} == {"none", "ddm", "adjoint"}
     assert report["count"] == len(planned) == len(report["analyses"]) and report["compiled"] == ["simulate.run"]
     assert report["seconds"] == 0.5 * len(planned)
 
