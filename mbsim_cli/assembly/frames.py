@@ -186,10 +186,14 @@ def _across(axis: Vector) -> int:
 
 
 def cosine(x: Scalar) -> Scalar:
-    """Cosine of a float or complex number."""
+    """Cosine of a float or complex number; NaN of one that overflowed."""
+    if not cmath.isfinite(x):
+        return math.nan
     return cmath.cos(x) if isinstance(x, complex) else math.cos(x)
 
 
 def sine(x: Scalar) -> Scalar:
-    """Sine of a float or complex number."""
+    """Sine of a float or complex number; NaN of one that overflowed."""
+    if not cmath.isfinite(x):
+        return math.nan
     return cmath.sin(x) if isinstance(x, complex) else math.sin(x)

@@ -4,6 +4,7 @@ import atexit
 import gc
 import os
 import sys
+import warnings
 from typing import NoReturn
 
 from mbsim_cli.cli import signals, streams
@@ -16,6 +17,8 @@ def main() -> None:
     gc.set_threshold(MOST_OBJECTS)
     streams.prepare()
     signals.install(as_json="--json" in sys.argv)
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore", RuntimeWarning)  # numbers that are not finite are told in sentences
     from mbsim_cli.cli import outcome
 
     leave(outcome.call(sys.argv[1:]))

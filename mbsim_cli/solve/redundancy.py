@@ -39,6 +39,8 @@ def undetermined_rows(J: np.ndarray) -> np.ndarray:
 
 def preimage(J: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
     """The w (n, ...) whose J w is the part of multipliers (m, ...) in the range of J; as the kernels, analytic in J."""
+    if not J.any():
+        return np.zeros((J.shape[1], *multipliers.shape[1:]), np.result_type(J, multipliers))
     normal = J.T @ J
     normal = normal + REGULARISATION * np.trace(normal) * np.eye(len(normal))
     w = np.linalg.solve(normal, J.T @ multipliers)
@@ -49,7 +51,7 @@ def preimage(J: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
 
 def kept_in_range(J: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
     """Multipliers (m, ...) without their part along free ones: of those that give the same forces the least."""
-    return J @ preimage(J, multipliers) if J.any() else np.zeros_like(multipliers)
+    return J @ preimage(J, multipliers)
 
 
 def without_columns(J: np.ndarray, held: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ import os
 import h5py
 import pytest
 
-from tests.cli.conftest import PENDULUM
+from tests.cli.conftest import PENDULUM, ROOT
 
 STEPS = "step: 1e-2, duration: 0.5"
 INTEGRAL = "integral: angle**2"
@@ -118,3 +118,21 @@ def test_includes_are_counted_as_often_as_they_are_read(mbsim, tmp_path):
     (tmp_path / "m30.yaml").write_text("mbsim: 1\n")
     done = mbsim("validate", "m0.yaml")
     assert done.code == 3 and "more than 100 files" in done.err
+
+
+def test_an_equation_that_no_coordinate_changes(mbsim, variant):
+    """It is met wherever the rod stands; solving for its multiplier ended with exit code 70."""
+    sensors = "sensors: {m: {type: multiplier, constraint: d}, angle"
+    path = variant(SENSORS, f"constraints: {{d: {{type: distance, points: [ground.Q, rod.O], distance: 2}}}}\n{sensors}")
+    path.write_text(path.read_text().replace("points: {", "points: {Q: {ground: [0, 2, 0]}, "))
+    done = mbsim("run", path)
+    assert done.code == 0 and "its multiplier is not determined" in done.err
+
+
+def test_lengths_that_overflow(process, tmp_path):
+    """No position is a number; and nobody sees what numpy thinks of that."""
+    text = (ROOT / "models" / "fivebar.yaml").read_text()
+    (tmp_path / "far.yaml").write_text(text.replace("bar_A1: [L_A1, 0, 0]", "bar_A1: [L_A1, 1e308, 0]"))
+    assert "1e308" in (tmp_path / "far.yaml").read_text()
+    done = process("info", "far.yaml")
+    assert done.code == 3 and "Warning" not in done.err and "far.yaml:" in done.err

@@ -172,7 +172,9 @@ def differ(a: Any, b: Any) -> bool:
         size = (
             max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0)) if a.ndim == 0 else np.maximum(abs(a), abs(b))
         )
-        return bool((~(np.abs(a - b) <= SAME * size)).any())
+        with np.errstate(invalid="ignore"):
+            same = np.abs(a - b) <= SAME * size
+        return not (same | (a == b) | (np.isnan(a) & np.isnan(b))).all()
     if type(a) is not type(b):
         return True
     if is_dataclass(a):

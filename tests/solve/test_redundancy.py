@@ -7,7 +7,7 @@ import pytest
 
 from mbsim_cli.solve.equilibrium import equilibrium
 from mbsim_cli.solve.initial import place
-from mbsim_cli.solve.redundancy import free_multipliers, is_determined, undetermined_rows
+from mbsim_cli.solve.redundancy import free_multipliers, is_determined, kept_in_range, preimage, undetermined_rows
 from tests.kernels.mechanisms import three_cranks
 from tests.kernels.test_redundancy import lengths
 
@@ -38,6 +38,12 @@ def test_nothing_is_free_where_no_row_depends_on_others():
     assert undetermined_rows(J).size == 0
     assert undetermined_rows(np.zeros((0, 4))).size == 0
     assert undetermined_rows(np.zeros((1, 4))).tolist() == [0]  # an equation that reads nothing
+
+
+def test_an_equation_that_reads_nothing_has_no_multiplier():
+    J, multipliers = np.zeros((1, 4)), np.ones((1, 2))
+    assert not kept_in_range(J, multipliers).any() and not preimage(J, multipliers).any()
+    assert preimage(J, multipliers).shape == (4, 2) and kept_in_range(J, multipliers[:, 0]).shape == (1,)
     assert free_multipliers(np.zeros((1, 0))).shape == (1, 1)
 
 
