@@ -68,6 +68,10 @@ _NAMED = (
     (r"meta/.*", _Kind("s", ())),
 )
 _RULES = tuple((re.compile(pattern), kind) for pattern, kind in _NAMED)
+_GROUPS = re.compile(
+    r"coordinates|multipliers|sensors|sensitivity(/(coordinates|multipliers|sensors|torque))?|diagnostics|parameters"
+    r"|objectives(/[^/]+)?|meta(/(included|parameters|options|platform|timing|work|discretisation))?|units"
+)
 _TOGETHER = {  # what has to be there, where anything is whose path begins so
     "": ("time", "meta/model_yaml"),
     "coordinates/": tuple(f"coordinates/{name}" for name in ("name", "unit", "position", "velocity", "acceleration")),
@@ -87,7 +91,12 @@ def require_result(file: h5py.File) -> None:
     for name in ("status", "created", "command", "mbsim_version", "model_sha256"):
         if not isinstance(attribute(file, name), str):
             raise FormatError(f"its attribute {name} is missing or no text")
-    datasets = {path: _found(path, dataset) for path, dataset in walk(file)}
+    datasets: dict[str, _Found] = {}
+    for path, item in _items(file):
+        with naming(path):
+            _require_place(path, item)
+            if isinstance(item, h5py.Dataset):
+                datasets[path] = _found(item)
     _require_together(datasets)
     for path, found in datasets.items():
         with naming(path):
@@ -97,11 +106,24 @@ def require_result(file: h5py.File) -> None:
         raise FormatError("its times do not increase")
 
 
-def _found(path: str, dataset: h5py.Dataset) -> _Found:
+def _require_place(path: str, item: h5py.Group | h5py.Dataset) -> None:
+    """Groups where groups belong, and none where numbers or texts do."""
+    is_group, wanted = isinstance(item, h5py.Group), _GROUPS.fullmatch(path) is not None
+    if wanted and not is_group:
+        raise FormatError("it is no group")
+    if is_group and not wanted and not path.startswith("units/") and _kind_of(path) is not None:
+        raise FormatError("it is a group, and no numbers or texts")
+
+
+def _kind_of(path: str) -> _Kind | None:
+    """What a dataset must be by its path; None where the format says nothing of it."""
+    return next((kind for pattern, kind in _RULES if pattern.fullmatch(path)), None)
+
+
+def _found(dataset: h5py.Dataset) -> _Found:
     """What a dataset is; raise FormatError where it is hostile."""
-    with naming(path):
-        require_plain(dataset)
-        labels = tuple(_text(dimension.label) for dimension in dataset.dims)
+    require_plain(dataset)
+    labels = tuple(_text(dimension.label) for dimension in dataset.dims)
     return _Found("t" if _is_text(dataset.dtype) else "f", dataset.shape, labels)
 
 
@@ -130,8 +152,13 @@ def columns_of(file: h5py.File):
             yield name, item
 
 
-def walk(file: h5py.File):
+def walk(file: h5py.File) -> Iterator[tuple[str, h5py.Dataset]]:
     """Yield path and dataset of everything in the file, each object once."""
+    return ((path, item) for path, item in _items(file) if isinstance(item, h5py.Dataset))
+
+
+def _items(file: h5py.File) -> Iterator[tuple[str, h5py.Group | h5py.Dataset]]:
+    """The same with groups, but for the root."""
     waiting: list[tuple[str, h5py.Group]] = [("", file)]
     seen = {_address(file)}
     while waiting:
@@ -149,9 +176,9 @@ def walk(file: h5py.File):
                 waiting.append((f"{below}/", item))
             elif isinstance(item, h5py.Dataset):
                 _require_attributes(below, item)
-                yield below, item
             else:
                 raise FormatError(f"{below}: it is neither a group nor a dataset")
+            yield below, item
 
 
 def _address(item: h5py.Group | h5py.Dataset) -> object:
@@ -205,7 +232,7 @@ def _chunk_of(dataset: h5py.Dataset) -> int:
 
 def _require_axes(path: str, found: _Found, datasets: dict[str, _Found]) -> None:
     """The axes of the format, or those that the labels name, as long as these."""
-    kind = next((kind for pattern, kind in _RULES if pattern.fullmatch(path)), _Kind(""))
+    kind = _kind_of(path) or _Kind("")
     wanted = found.labels if kind.axes is None else kind.axes
     if kind.content == "f" and found.content != "f":
         raise FormatError("it holds no numbers")

@@ -20,7 +20,6 @@ def test_there_are_blocks():
     assert len(BLOCKS) >= 2
 
 
-@pytest.mark.filterwarnings("ignore:The 'phony_dims'")
 @pytest.mark.parametrize(("block", "shown"), BLOCKS)
 def test_block_runs(block, shown, fivebar, tmp_path, monkeypatch, capsys, request):
     shutil.copy(fivebar, tmp_path / "fivebar.h5")

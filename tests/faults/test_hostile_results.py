@@ -79,6 +79,8 @@ CASES = {
     "circle": (circle, "stands twice"),
     "huge": (huge, "claims to be 2.4e+13 bytes large, of which 0 are there"),
     "huge chunk": (huge_chunk, "sensors/r2: it claims to be 2.4e+09 bytes large, of which 0 are there"),
+    "no group": (replaced("sensors", 1.0), "sensors: it is no group"),
+    "a group": (lambda file: file.create_group("sensors/new"), "sensors/new: it is a group, and no numbers or texts"),
     "name": (bytes_for_a_name, "'\\xff\\xfe' is no name"),
     "label": (lambda file: h5py.h5ds.set_label(file["coordinates/unit"].id, 0, b"\xff"), "'\\xff' is no name"),
     "name of an attribute": (attribute(b"\xff", 1), "'\\xff' is no name"),

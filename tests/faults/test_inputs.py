@@ -123,7 +123,9 @@ def test_includes_are_counted_as_often_as_they_are_read(mbsim, tmp_path):
 def test_an_equation_that_no_coordinate_changes(mbsim, variant):
     """It is met wherever the rod stands; solving for its multiplier ended with exit code 70."""
     sensors = "sensors: {m: {type: multiplier, constraint: d}, angle"
-    path = variant(SENSORS, f"constraints: {{d: {{type: distance, points: [ground.Q, rod.O], distance: 2}}}}\n{sensors}")
+    path = variant(
+        SENSORS, f"constraints: {{d: {{type: distance, points: [ground.Q, rod.O], distance: 2}}}}\n{sensors}"
+    )
     path.write_text(path.read_text().replace("points: {", "points: {Q: {ground: [0, 2, 0]}, "))
     done = mbsim("run", path)
     assert done.code == 0 and "its multiplier is not determined" in done.err
