@@ -82,12 +82,18 @@ class Base:
         return set(_keys(self.data, self._classes))
 
     def uses(self, leaf: Leaf) -> bool:
-        """Whether a leaf is of something that acts by itself, or is named elsewhere."""
-        section, *rest = leaf.path
-        if section not in BY_NAME:
-            return True
-        names = {other.value for other in self.leaves if other.path[:2] != leaf.path[:2]}
-        return rest[0] in names
+        """Whether a leaf is of something that acts by itself, or that such a thing names."""
+        return leaf.path[0] not in BY_NAME or leaf.path[1] in self._named()
+
+    def _named(self) -> set[Any]:
+        """What stands in things that act by themselves, and in what they name."""
+        told = [leaf for leaf in self.leaves if leaf.key != "description"]
+        found: set[Any] = set()
+        more = {leaf.value for leaf in told if leaf.path[0] not in BY_NAME}
+        while more - found:
+            found |= more
+            more = {leaf.value for leaf in told if leaf.path[0] in BY_NAME and leaf.path[1] in found}
+        return found
 
     def alternatives(self, leaf: Leaf) -> Iterator[Any]:
         """Values that may stand at a leaf instead, likely ones first."""
