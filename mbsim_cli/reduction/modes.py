@@ -117,7 +117,7 @@ class Response:
     def _beyond(self, B: Array, squares: Array) -> Array:
         """The part beyond all computed modes, by conjugate gradients with the factor of K."""
         system = self._system
-        R = self._load(B)
+        R = self._load(self._load(B))  # twice: the part beyond may be small beside the rest
         X = np.zeros_like(R)
         scale = np.sqrt(_products(B, self._flexibility.solve(B)))
         Z = self._shape(self._flexibility.solve(R))
