@@ -5,13 +5,13 @@ Evaluating them again under a complex step along a parameter moves the same body
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.errors import ModelError
-from mbsim_cli.reduction import beams, solids
+from mbsim_cli.reduction import beams, matrices, solids
 from mbsim_cli.reduction.damping import Damping
 from mbsim_cli.reduction.frames_on_mesh import mesh_node
 from mbsim_cli.reduction.mesh import Mesh, grid, line
@@ -22,7 +22,20 @@ from mbsim_cli.reduction.sets import Selection, nodes_of
 from mbsim_cli.reduction.stiffening import Stiffening
 from mbsim_cli.reduction.structure import Structure
 
-ReadMesh = Callable[[Path], Mesh]
+MATRICES = ("stiffness", "mass", "nodes")
+
+
+class Readers(Protocol):
+    """What reads files; raises Refused with the place of what cannot be read."""
+
+    def mesh(self, path: Path) -> Mesh:
+        """A mesh file."""
+
+    def matrix(self, path: Path, labels: np.ndarray, key: str) -> Any:
+        """A matrix."""
+
+    def nodes(self, path: Path) -> tuple[np.ndarray, np.ndarray]:
+        """Labels (N) and places (N, 3) of nodes."""
 
 
 def check_no_flexible(model_file: Any) -> None:
@@ -35,11 +48,12 @@ def check_no_flexible(model_file: Any) -> None:
 
 
 class FlexibleBodies:
-    """Bodies of a file from meshes; ``read_mesh`` reads mesh files."""
+    """Bodies of a file from meshes and matrices, each file of which is read once."""
 
-    def __init__(self, model_file: Any, numbers: Numbers, read_mesh: ReadMesh):
-        self._model_file, self._numbers, self._read_mesh = model_file, numbers, read_mesh
+    def __init__(self, model_file: Any, numbers: Numbers, read: Readers):
+        self._model_file, self._numbers, self._read = model_file, numbers, read
         self._files: dict[Path, Mesh] = {}
+        self._matrices: dict[str, Structure] = {}
 
     def body(self, name: str) -> Body:
         """The meshed body of a name; raise ModelError with the place of what cannot be met."""
@@ -95,6 +109,8 @@ class FlexibleBodies:
 
     def _structure(self, spec: Any, name: str) -> Structure:
         number, mesh = self._numbers, spec.mesh
+        if mesh.type == "matrices":
+            return self._from_matrices(mesh, name)
         material = self._model_file.materials[spec.material]
         E, nu, density = map(number, (material.youngs_modulus, material.poisson_ratio, material.density))
         if mesh.type == "rectangle":
@@ -124,7 +140,7 @@ class FlexibleBodies:
         place = f"bodies.{name}.flexible.mesh.file"
         path = file_at(self._model_file, place, spec.file)
         if path not in self._files:
-            self._files[path] = self._read_mesh(path)
+            self._files[path] = self._read.mesh(path)
         mesh = self._files[path]
         mesh = Mesh(mesh.points * self._numbers(spec.scale), mesh.cells, mesh.kind, groups=mesh.groups)
         if (spec.thickness is None) == (mesh.dimension == 2):
@@ -132,6 +148,15 @@ class FlexibleBodies:
             raise Refused(("mesh", "thickness"), f"the thickness {wanted}")
         thickness = 1.0 if spec.thickness is None else self._numbers(spec.thickness)
         return solids.solid(mesh, E, nu, density, thickness)
+
+    def _from_matrices(self, spec: Any, name: str) -> Structure:
+        if name not in self._matrices:
+            place = f"bodies.{name}.flexible.mesh"
+            paths = {key: file_at(self._model_file, f"{place}.{key}", getattr(spec, key)) for key in MATRICES}
+            labels, points = self._read.nodes(paths["nodes"])
+            K, M = (self._read.matrix(paths[key], labels, key) for key in ("stiffness", "mass"))
+            self._matrices[name] = matrices.structure_of(points, K, M)
+        return self._matrices[name]
 
 
 def file_at(model_file: Any, place: str, name: str) -> Path:

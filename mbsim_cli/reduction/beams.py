@@ -53,7 +53,10 @@ def beam(mesh: Mesh, section: Section, E, nu, density, planar: bool) -> Structur
     spread = tuple(_placed(local[:, a, kept], dofs, size) for a in range(3))
     element = stiffness[None][:, kept][:, :, kept]
     by_tension = partial(_geometric, E * section.area / h, _across_by_tension(h)[np.ix_(kept, kept)])
-    return Structure(mesh, per_node, dofs, element, points, carried, mass[None], spread, geometric=by_tension)
+    return Structure(
+        mesh, per_node, dofs, element, points, carried, mass[None], spread,
+        planar=planar, has_rotations=True, geometric=by_tension,
+    )  # fmt: skip
 
 
 def _geometric(axial, across: Array, structure: Structure, u: Array, shapes: Array) -> Array:

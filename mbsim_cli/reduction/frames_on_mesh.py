@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.reduction.data import Array
+from mbsim_cli.reduction.refusal import Refused
 from mbsim_cli.reduction.sets import weights_of
 from mbsim_cli.reduction.signs import tilde
 from mbsim_cli.reduction.structure import Sparse, Structure
@@ -30,6 +31,9 @@ def mesh_node(structure: Structure, name: str, nodes: Array) -> MeshNode:
     if structure.has_rotations:
         return MeshNode(name, origin, phi, _mean_rotation(structure, nodes, weights))
     if len(nodes) == 1:
+        if not len(structure.mesh.cells):
+            message = "its set has one mesh node, whose rotation nothing tells"
+            raise Refused(("nodes", name), message, "choose a set of several nodes that are not on one line")
         nodes, points = _around(structure, nodes[0])
         weights = np.full(len(nodes), 1 / len(nodes))
         centre = points.mean(0)

@@ -10,6 +10,7 @@ from mbsim_cli.reduction.damping import Damping
 from mbsim_cli.reduction.data import Array, Node, StandardInput, Taylor, tangent
 from mbsim_cli.reduction.frames_on_mesh import MeshNode
 from mbsim_cli.reduction.integrals import columns, terms_of
+from mbsim_cli.reduction.refusal import Refused
 from mbsim_cli.reduction.restriction import Frame, Restriction, restriction
 from mbsim_cli.reduction.signs import tilde
 from mbsim_cli.reduction.solving import Changed, Solved, Solver
@@ -72,7 +73,7 @@ def reduced(body: Body) -> Reduced:
     mixing, dropped = _mixing(solver, basis, bool(body.static))
     shapes = body.held.expand(basis @ mixing)
     sid = _terms(body, solver, shapes)
-    warnings = (*_doubts(solver), *dropped)
+    warnings = (*body.structure.warnings, *_doubts(solver), *dropped)
     return Reduced(body, solver, mixing, shapes, replace(sid, warnings=warnings))
 
 
@@ -128,6 +129,8 @@ def _terms(body: Body, solver: Solver, shapes: Array) -> StandardInput:
     U = columns(structure.carriers, structure.displacements(shapes))
     terms: dict[str, Any] = dict(terms_of(U.T @ (structure.m @ U)))
     Ke = shapes.T @ (structure.K @ shapes)
+    if structure.given is not None:
+        terms["Me"] = Taylor(shapes.T @ (structure.M @ shapes))
     Me = terms["Me"].M0
     sid = StandardInput(
         **terms,
@@ -138,6 +141,8 @@ def _terms(body: Body, solver: Solver, shapes: Array) -> StandardInput:
     )
     if body.stiffening == NO_STIFFENING:
         return sid
+    if structure.geometric is None:
+        raise Refused(("stiffening",), "matrices tell no stresses", "leave it out, or give a mesh")
     return stiffened(sid, body.stiffening, structure, body.held, solver, shapes, body.nodes)
 
 

@@ -44,6 +44,8 @@ def nodes_of(mesh: Mesh, selection: Selection, place: tuple[str | int, ...]) -> 
 
 def weights_of(mesh: Mesh, nodes: Array) -> Array:
     """Weights of a set's nodes, sum 1: lengths or areas of the sides that they make up; equal where they make none."""
+    if mesh.kind not in CELLS:
+        return np.full(len(nodes), 1 / len(nodes))
     weights = np.zeros(len(mesh.points), mesh.points.dtype)
     cell, chosen = CELLS[mesh.kind], np.zeros(len(mesh.points), bool)
     chosen[nodes] = True

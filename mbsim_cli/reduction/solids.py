@@ -48,7 +48,7 @@ def solid(mesh: Mesh, E, nu, density, thickness=1.0) -> Structure:
     mass = density * np.einsum("gi,gj,eg->eij", shape, shape, volumes)
     dofs = (d * mesh.cells[:, :, None] + np.arange(d)).reshape(len(mesh.cells), -1)
     by_stress = partial(_geometric, C, gradients, volumes)
-    return Structure(mesh, d, dofs, stiffness, mesh.points, mesh.cells, mass, geometric=by_stress)
+    return Structure(mesh, d, dofs, stiffness, mesh.points, mesh.cells, mass, planar=d == 2, geometric=by_stress)
 
 
 def _geometric(C: Array, gradients: Array, volumes: Array, structure: Structure, u: Array, shapes: Array) -> Array:

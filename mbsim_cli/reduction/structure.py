@@ -30,9 +30,11 @@ class Structure:
     spread: tuple[Sparse, ...] | None = None  # displacement of the carriers, three (m, ndof); None: they are the nodes
     stiffness_factor: Array | None = None  # of each element (ne), from its density
     mass_factor: Array | None = None
-    geometric: Any = (
-        None  # (structure, displacements (ndof, s), shapes (ndof, n)) -> stiffness by their stresses (s, n, n)
-    )
+    planar: bool = False  # whether the body moves in the plane z = 0 only
+    has_rotations: bool = False  # whether nodes have rotations of their own
+    given: tuple[Sparse, Sparse, Sparse] | None = None  # K, M and m of a body without elements
+    warnings: tuple[str, ...] = ()
+    geometric: Any = None  # stiffness (s, n, n) by stresses of (structure, displacements (ndof, s), shapes (ndof, n))
 
     @property
     def size(self) -> int:
@@ -42,26 +44,20 @@ class Structure:
     @property
     def translations(self) -> int:
         """Displacements among the degrees of freedom of a node, the first ones."""
-        return 2 if self.per_node in (2, 3) and self.planar else 3
-
-    @property
-    def planar(self) -> bool:
-        """Whether the body moves in the plane z = 0 only."""
-        return self.mesh.dimension == 2 or (self.mesh.dimension == 1 and self.per_node == 3)
-
-    @property
-    def has_rotations(self) -> bool:
-        """Whether nodes have rotations of their own."""
-        return self.mesh.dimension == 1
+        return 2 if self.planar else 3
 
     @cached_property
     def K(self) -> Sparse:
         """Stiffness matrix (ndof, ndof)."""
+        if self.given is not None:
+            return self.given[0]
         return assembled(self.stiffness, self.dofs, self.size, self.stiffness_factor)
 
     @cached_property
     def m(self) -> Sparse:
         """Scalar mass matrix of the carriers (m, m)."""
+        if self.given is not None:
+            return self.given[2]
         return assembled(self.mass, self.carried, len(self.carriers), self.mass_factor)
 
     @cached_property
@@ -69,6 +65,8 @@ class Structure:
         """Mass matrix (ndof, ndof)."""
         from scipy import sparse
 
+        if self.given is not None:
+            return self.given[1]
         if self.spread is None:
             return sparse.kron(self.m, sparse.identity(self.per_node), format="csc")
         return sum(S.T @ (self.m @ S) for S in self.spread).tocsc()

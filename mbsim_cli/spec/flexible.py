@@ -67,7 +67,7 @@ class FlexibleMeshed(Spec):
     mesh: FlexibleMesh = field(
         "Mesh.", {"type": "rectangle", "size": [0.4, 0.08], "thickness": 0.01, "elements": [20, 4]}
     )
-    material: str = field("Material.", "steel")
+    material: str | None = field("Material; matrices have none.", "steel", default=None)
     sets: dict[str, NodeSet] = field("Sets of mesh nodes by name.", {"hub": {"x": 0}, "pin": {"x": 0.4}}, default={})
     frame: by_kind(text=Literal["free"], mapping=BodyFrame) = field(
         "What the body's frame follows; free: the mean of the motion.", {"fixed": "hub"}, "free"

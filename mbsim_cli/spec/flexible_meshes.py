@@ -83,4 +83,13 @@ class MeshFile(Spec):
     thickness: Number | None = field("Thickness along z of a plane mesh [m].", 0.01, default=None)
 
 
-FlexibleMesh = by_type(RectangleMesh, BrickMesh, BeamMesh, MeshFile)
+class Matrices(Spec):
+    """A body without elements: its matrices, by another program."""
+
+    type: Literal["matrices"] = field("Stiffness and mass matrices from files.", "matrices")
+    stiffness: str = field("Stiffness matrix, Matrix Market or entries by Abaqus.", "crank_stif.mtx")
+    mass: str = field("Mass matrix, Matrix Market or entries by Abaqus.", "crank_mass.mtx")
+    nodes: str = field("CSV file with columns node, x, y, z [m], in the order of the matrices.", "nodes.csv")
+
+
+FlexibleMesh = by_type(RectangleMesh, BrickMesh, BeamMesh, MeshFile, Matrices)

@@ -1,6 +1,7 @@
 """Flexible bodies of a model to standard input data, with derivatives by the parameters that they depend on."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ import numpy as np
 from mbsim_cli.assembly.flexible import FlexibleBodies, file_at, placed
 from mbsim_cli.assembly.numbers import STEP, Numbers
 from mbsim_cli.errors import InputOutputError, ModelError, UsageError
+from mbsim_cli.io.tables import read_table
 from mbsim_cli.reduction.data import StandardInput, Taylor, selected
+from mbsim_cli.reduction.matrices import read_matrix
 from mbsim_cli.reduction.mesh_files import read_mesh
 from mbsim_cli.reduction.reduce import derivative, reduced
 from mbsim_cli.reduction.refusal import Refused
@@ -69,19 +72,39 @@ def _sum(a: StandardInput, b: StandardInput) -> StandardInput:
 
 
 def _meshed(model_file: Any, name: str, numbers: Numbers) -> tuple[StandardInput, Along]:
-    bodies = FlexibleBodies(model_file, numbers, _reader(model_file, name))
+    bodies = FlexibleBodies(model_file, numbers, _Files())
     found = placed(model_file, name, lambda: reduced(bodies.body(name)))
     return replace(found.sid, comment=name), lambda: derivative(found, bodies.body(name), STEP)
 
 
-def _reader(model_file: Any, name: str) -> Callable[[Path], Any]:
-    def read(path: Path) -> Any:
-        try:
-            return read_mesh(path)
-        except InputOutputError as error:
-            raise Refused(("mesh", "file"), str(error)) from error
+class _Files:
+    """Reads the files that a body names."""
 
-    return read
+    def mesh(self, path: Path) -> Any:
+        """A mesh file."""
+        with _at("file"):
+            return read_mesh(path)
+
+    def matrix(self, path: Path, labels: np.ndarray, key: str) -> Any:
+        """A matrix."""
+        with _at(key):
+            return read_matrix(path, labels)
+
+    def nodes(self, path: Path) -> tuple[np.ndarray, np.ndarray]:
+        """Labels (N) and places (N, 3) of nodes."""
+        with _at("nodes"):
+            table = read_table(path)
+            if missing := [name for name in ("node", "x", "y", "z") if name not in table]:
+                raise InputOutputError(f"{path} has no column {missing[0]}")
+            return table["node"].astype(int), np.stack([table[axis] for axis in "xyz"], 1)
+
+
+@contextmanager
+def _at(key: str) -> Iterator[None]:
+    try:
+        yield
+    except InputOutputError as error:
+        raise Refused(("mesh", key), str(error)) from error
 
 
 def _from_file(model_file: Any, name: str, numbers: Numbers) -> tuple[StandardInput, Along]:
@@ -101,7 +124,7 @@ def _from_file(model_file: Any, name: str, numbers: Numbers) -> tuple[StandardIn
     if spec.damping is None:
         return sid, lambda: sid
     Me, Ke = sid.Me.M0, sid.Ke.M0
-    damping = FlexibleBodies(model_file, numbers, read_mesh).damping
+    damping = FlexibleBodies(model_file, numbers, _Files()).damping
     sid = replace(
         sid, De=Taylor(np.real(damping(spec.damping).matrix(Me, Ke))), design=_redamped(sid, damping(spec.damping))
     )

@@ -58,7 +58,7 @@ def _meshed(review: Review, path: Path, body: Any) -> None:
     count = prod(elements) if isinstance(elements, list) else elements
     if count > MOST_ELEMENTS:
         review.report((*path, "mesh", "elements"), f"{count} elements are more than {MOST_ELEMENTS}")
-    review.known((*path, "material"), body.material, "materials", "material")
+    _material(review, path, body)
     for name, given in body.sets.items():
         _set(review, (*path, "sets", name), given)
     for name, node in body.nodes.items():
@@ -70,6 +70,16 @@ def _meshed(review: Review, path: Path, body: Any) -> None:
     _modes(review, (*path, "modes"), body)
     for index, what in enumerate(body.stiffening):
         _named(review, (*path, "stiffening", index), what, (*LOADS, *body.nodes), "load")
+
+
+def _material(review: Review, path: Path, body: Any) -> None:
+    if body.mesh.type == "matrices":
+        if body.material is not None:
+            review.report((*path, "material"), "matrices have no material", "leave it out")
+    elif body.material is None:
+        review.report(path, "key 'material' is missing", key=True)
+    else:
+        review.known((*path, "material"), body.material, "materials", "material")
 
 
 def _named(review: Review, path: Path, name: str, known: Any, what: str) -> None:

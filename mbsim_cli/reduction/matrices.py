@@ -1,0 +1,108 @@
+"""Bodies by stiffness and mass matrices of other programs: Matrix Market, or Abaqus' lists of entries."""
+
+from pathlib import Path
+
+import numpy as np
+
+from mbsim_cli.errors import InputOutputError
+from mbsim_cli.files import open_regular
+from mbsim_cli.reduction.data import Array
+from mbsim_cli.reduction.mesh import Mesh
+from mbsim_cli.reduction.refusal import Refused
+from mbsim_cli.reduction.structure import Sparse, Structure
+
+MARKET = b"%%MatrixMarket"
+SYMMETRIC, ALIKE = 1e-9, 1e-9  # relative
+PER_NODE = (2, 3, 6)
+
+
+def read_matrix(path: Path, labels: Array) -> Sparse:
+    """Read a symmetric matrix (ndof, ndof), node by node in the order of the labels; raise InputOutputError."""
+    try:
+        with open_regular(path) as file:
+            market = file.read(len(MARKET)) == MARKET
+        matrix = _market(path) if market else _entries(path, labels)
+    except FileNotFoundError as error:
+        raise InputOutputError(f"there is no file {path}") from error
+    except (OSError, ValueError, TypeError, IndexError, OverflowError) as error:
+        raise InputOutputError(f"{path} is no matrix: {' '.join(str(error).split())}") from error
+    count = len(labels)
+    if matrix.shape[0] != matrix.shape[1] or matrix.shape[0] not in [k * count for k in PER_NODE]:
+        sizes = " x ".join(map(str, matrix.shape))
+        raise InputOutputError(f"{path} is {sizes}, not 2, 3 or 6 rows for each of {count} nodes")
+    if not np.isfinite(matrix.data).all():
+        raise InputOutputError(f"{path} holds numbers that are not finite")
+    if np.abs(matrix - matrix.T).max() > SYMMETRIC * np.abs(matrix).max():
+        raise InputOutputError(f"{path} is not symmetric")
+    return matrix
+
+
+def _market(path: Path) -> Sparse:
+    from scipy import sparse
+    from scipy.io import mmread
+
+    return sparse.csc_matrix(mmread(path))
+
+
+def _entries(path: Path, labels: Array) -> Sparse:
+    """Lines of node, direction, node, direction, value; one triangle stands for both."""
+    from scipy import sparse
+
+    rows = np.loadtxt(path, delimiter=",", comments=("*", "#"), ndmin=2)
+    if rows.shape[1] != 5:
+        raise ValueError(f"its lines have {rows.shape[1]} numbers, not 5")
+    place = {int(label): i for i, label in enumerate(labels)}
+    unknown = {int(label) for label in rows[:, [0, 2]].ravel()} - set(place)
+    if unknown:
+        raise ValueError(f"node {min(unknown)} is not among the nodes")
+    per = int(rows[:, [1, 3]].max())
+    per = next((k for k in PER_NODE if k >= per), per)
+    first, second = (
+        np.array([place[int(label)] for label in rows[:, a]]) * per + rows[:, a + 1].astype(int) - 1 for a in (0, 2)
+    )
+    size = per * len(labels)
+    A = sparse.coo_matrix((rows[:, 4], (first, second)), shape=(size, size)).tocsc()
+    both = sparse.triu(A, 1).nnz and sparse.tril(A, -1).nnz
+    return A if both else (A + A.T - sparse.diags(A.diagonal())).tocsc()
+
+
+def structure_of(points: Array, K: Sparse, M: Sparse) -> Structure:
+    """The body of matrices; mass that is not the same in all directions is spread evenly, with a warning."""
+    count = len(points)
+    per = K.shape[0] // count
+    if M.shape != K.shape:
+        raise Refused(("mesh", "mass"), f"is of {M.shape[0]} rows, the stiffness of {K.shape[0]}")
+    d = min(per, 3)
+    blocks = [M[a::per][:, a::per] for a in range(d)]
+    m = (sum(blocks) / d).tocsc()
+    off = max(
+        *(np.abs(block - m).max() for block in blocks),
+        *(np.abs(M[a::per][:, b::per]).max() for a in range(per) for b in range(d) if a != b),
+        *(np.abs(M[a::per][:, a::per]).max() for a in range(d, per)),
+    )
+    told = off / np.abs(m).max()
+    mesh = Mesh(points, np.zeros((0, 1), int), "points")
+    return Structure(
+        mesh, per, np.zeros((0, per), int), np.zeros((1, per, per)), points, np.zeros((0, 1), int), np.zeros((1, 1, 1)),
+        planar=per == 2, has_rotations=per == 6, spread=_translations(count, per) if per == 6 else None,
+        given=(K, M, m), warnings=_told(told),
+    )  # fmt: skip
+
+
+def _told(share: float) -> tuple[str, ...]:
+    if share <= ALIKE:
+        return ()
+    return (
+        f"the mass matrix differs by {share:.2g} of its largest entry from one of masses alike in all directions; "
+        "integrals over the body, but Me, take the mean of the directions",
+    )
+
+
+def _translations(count: int, per: int) -> tuple[Sparse, ...]:
+    from scipy import sparse
+
+    nodes = np.arange(count)
+    return tuple(
+        sparse.coo_matrix((np.ones(count), (nodes, per * nodes + a)), shape=(count, per * count)).tocsc()
+        for a in range(3)
+    )
