@@ -86,9 +86,11 @@ def measured(found, repeats):
 
 
 def difference(results, a, b):
-    """Largest relative difference of the gradients of the first objective."""
+    """Largest relative difference of the gradients of the first objective; what is undefined must be so in both."""
     ours, theirs = (next(iter(results[label].values())).gradient for label in (a, b))
-    return float(np.abs(ours - theirs).max() / np.abs(theirs).max())
+    if not np.array_equal(np.isnan(ours), np.isnan(theirs)):
+        return float("inf")
+    return float(np.nanmax(np.abs(ours - theirs)) / np.nanmax(np.abs(theirs)))
 
 
 def figures(name, quick):

@@ -12,7 +12,7 @@ from mbsim_cli.kernels.integrators.ali3p import Control
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.solve import work as allocate
-from mbsim_cli.solve.blocks import BrokenOff, block_of, first_rows
+from mbsim_cli.solve.blocks import BrokenOff, block_of, first_rows, other_rows
 from mbsim_cli.solve.consistency import Consistency
 from mbsim_cli.solve.failure import Diagnosis
 from mbsim_cli.solve.initial import Initial, assemble, require_assembled
@@ -93,16 +93,18 @@ class Simulation:
 
     def _run(self, steps: int, filled: int, record: Record, d_record: SensitivityRecord) -> Block:
         """Instants that steps fill, behind those that are ``filled``."""
-        before = self.checkpoint() if self.tape is not None and not self.tape.whole else None
         interval, begun = self.problem.options.output_interval, self.step
-        self._step_on(steps, filled, record, d_record)
+        if self.tape is None or self.tape.whole:
+            self._step_on(steps, filled, record, d_record)
+        else:
+            self._step_between_checkpoints(self.tape, steps, record, d_record)
         rows = filled + self.step // interval - begun // interval
         record, d_record = first_rows(record, rows), first_rows(d_record, rows)
         work = np.zeros((rows, len(WORK)), np.int64)
         judged = self._judged(record, d_record)
         block = block_of(record, d_record, self.p, record.iterations, work, self.reactions, *judged)
         if self.tape is not None:
-            self.tape.take(record, before)
+            self.tape.take(record)
         if rows:
             self.reached = block.position[-1]
         if self.progress.status != Status.OK:
@@ -117,6 +119,15 @@ class Simulation:
         )  # fmt: skip
         self.progress = Progress(*progress)
         self.step += self.progress.steps
+
+    def _step_between_checkpoints(self, tape: Tape, steps: int, record: Record, d_record: SensitivityRecord) -> None:
+        """The same, one row a step, with checkpoints on the way."""
+        done = 0
+        while done < steps and self.progress.status == Status.OK:
+            size = min(tape.between, steps - done)
+            tape.mark(self.checkpoint(), size)
+            self._step_on(size, 0, first_rows(other_rows(record, done), size), other_rows(d_record, done))
+            done += size
 
     @property
     def _remembered(self) -> list[np.ndarray]:

@@ -54,29 +54,36 @@ class Tape:
         self._memory = MEMORY if memory is None else memory
         self.initial: Initial | None = None
         self.whole = True
+        self.between = 0  # steps between checkpoints
         self._parts: list[Part] = []
         self._times: list[np.ndarray] = []
         self._run: Any = None
 
     def plan(self, run: Replayed, steps: int, at_once: int) -> None:
-        """Choose between records and checkpoints, for ``steps`` steps of which ``at_once`` make a part.
+        """Choose between records and checkpoints, for ``steps`` steps of which ``at_once`` are made together.
 
         Raises UsageError where there is memory for neither.
         """
         self._run = run
         of_row, of_checkpoint = bytes_of(self._parts[0].record), run.checkpoint().bytes
         self.whole = steps * of_row <= self._memory
-        needed = -(-steps // at_once) * of_checkpoint + min(at_once, steps) * of_row
+        self.between = min(at_once, max(1, int(np.sqrt(steps * of_checkpoint / of_row))))  # which takes least
+        needed = -(-steps // self.between) * of_checkpoint + self.between * of_row
         if not self.whole and needed > self._memory:
             raise UsageError(
                 f"{in_words(self._memory)} of memory are too few for the adjoint: {steps} steps take "
                 f"{in_words(min(needed, steps * of_row))} at least"
             )
 
-    def take(self, record: Record, before: Checkpoint | None) -> None:
-        """Take the next instants in, or where they began."""
+    def mark(self, before: Checkpoint, rows: int) -> None:
+        """Keep where the next rows begin."""
+        self._parts.append(Part(rows, None, before))
+
+    def take(self, record: Record) -> None:
+        """Take the next instants in; no more than their times where there are checkpoints."""
         self._times.append(record.time)
-        self._parts.append(Part(record.time.size, record if before is None else None, before))
+        if self.whole:
+            self._parts.append(Part(record.time.size, record, None))
 
     @property
     def time(self) -> np.ndarray:
