@@ -42,12 +42,6 @@ def test_wrong_usage(mbsim, arguments, sentence):
         assert_failed_json(mbsim(*arguments, "--json"), 2, sentence)
 
 
-def test_a_method_that_is_not_there_yet(mbsim, pendulum):
-    assert_failed(mbsim("run", pendulum, "--sensitivity", "adjoint"), 2, "'adjoint' is not one of 'none', 'ddm', 'fd'")
-    assert_failed(mbsim("check", pendulum, "--method", "adjoint"), 2, "'adjoint' is not one of 'ddm'")
-    assert not any("adjoint" in mbsim(command, "--help").out for command in ("run", "check"))
-
-
 def test_an_unknown_parameter_is_wrong_usage_with_a_suggestion(mbsim, variant):
     path = variant("  L: {value: 1.0, unit: m}", "  L: 1.0\n  length: 2.0")
     assert_failed(mbsim("run", path, "-p", "lenght=2"), 2, "'length'")
