@@ -12,7 +12,9 @@ import numpy as np
 from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.errors import ModelError
 from mbsim_cli.reduction import beams, matrices, solids
+from mbsim_cli.reduction.by_number import Integrals, body_of, node_of
 from mbsim_cli.reduction.damping import Damping
+from mbsim_cli.reduction.data import StandardInput
 from mbsim_cli.reduction.frames_on_mesh import mesh_node
 from mbsim_cli.reduction.mesh import Mesh, grid, line
 from mbsim_cli.reduction.reduce import Body
@@ -58,6 +60,41 @@ class FlexibleBodies:
     def body(self, name: str) -> Body:
         """The meshed body of a name; raise ModelError with the place of what cannot be met."""
         return placed(self._model_file, name, lambda: self._body(self._model_file.bodies[name].flexible, name))
+
+    def by_number(self, name: str) -> StandardInput:
+        """The body of a name that is given by its integrals."""
+        spec = self._model_file.bodies[name].flexible
+        terms, n = spec.terms, len(spec.terms.Me)
+        J = {"M0": terms.J} if isinstance(terms.J, list) else dict(terms.J)
+        Cr = {"M0": terms.Cr} if isinstance(terms.Cr, list) else dict(terms.Cr)
+        given = Integrals(
+            mass=np.array(self._numbers(terms.mass)),
+            mdCM=self._array(terms.mdCM, (3,)),
+            J0=self._array(J["M0"], (3, 3)),
+            J1=self._array(J.get("M1"), (n, 3, 3)),
+            J2=self._array(J.get("M2"), (n, n, 3, 3)),
+            Ct=self._array(terms.Ct, (n, 3)),
+            Cr0=self._array(Cr["M0"], (n, 3)),
+            Cr1=self._array(Cr.get("M1"), (n, n, 3)),
+            Me=self._array(terms.Me, (n, n)),
+            Ke=self._array(terms.Ke, (n, n)),
+        )
+        rows = (n, 3)
+        nodes = (
+            node_of(key, self._array(node.origin, (3,)), self._array(node.phi, rows), self._array(node.psi, rows))
+            for key, node in spec.nodes.items()
+        )
+        return body_of(given, tuple(nodes), self.damping(spec.damping))
+
+    def _array(self, nested: Any, shape: tuple[int, ...]) -> np.ndarray:
+        """Numbers in lists of lists; zero where there are none."""
+        if nested is None:
+            return np.zeros(shape)
+
+        def values(entry: Any) -> Any:
+            return [values(e) for e in entry] if isinstance(entry, list) else self._numbers(entry)
+
+        return np.array(values(nested))
 
     def damping(self, stated: Any) -> Damping:
         """Damping as stated; none where nothing is."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from mbsim_cli.spec.base import Spec, Vector, by_kind, description, field, fixed_list
+from mbsim_cli.spec.base import Matrix, Spec, Vector, by_kind, description, field, fixed_list
 from mbsim_cli.spec.flexible_meshes import FlexibleMesh
 from mbsim_cli.spec.number import Number
 
@@ -97,11 +97,78 @@ class FlexibleFile(Spec):
     description: str | None = description()
 
 
+Rows = Annotated[list[Vector], Field(min_length=1)]  # of three columns, a row a shape
+Square = Annotated[list[Annotated[list[Number], Field(min_length=1)]], Field(min_length=1)]
+
+
+class Inertia(Spec):
+    """Inertia about the frame's origin, by powers of the elastic coordinates."""
+
+    M0: Matrix = field("Undeformed [kg m^2].", [[0, 0, 0], [0, 0.1, 0], [0, 0, 0.1]])
+    M1: list[Matrix] | None = field("Change by each coordinate.", [[[0, 0, 0], [0, 1, 0], [0, 0, 1]]], default=None)
+    M2: list[list[Matrix]] | None = field(
+        "Change by each product of two.", [[[[0, 0, 0], [0, 0, 0], [0, 0, 1]]]], default=None
+    )
+
+
+class Coupling(Spec):
+    """Coupling of the shapes with rotation, by powers of the elastic coordinates."""
+
+    M0: Rows = field("Integral of rho R x Phi, a row a shape.", [[0, 0, 0.2]])
+    M1: list[Rows] | None = field(
+        "Integral of rho Phi_q x Phi, a matrix for each coordinate q.", [[[0, 0, 0]]], default=None
+    )
+
+
+class Terms(Spec):
+    """Integrals over the body; all else follows from them."""
+
+    mass: Number = field("Mass [kg].", 0.15)
+    mdCM: Vector = field("Integral of rho R: mass times centre of mass.", [0.02, 0, 0])
+    J: by_kind(list=Matrix, mapping=Inertia) = field(
+        "Inertia about the frame's origin.", [[0, 0, 0], [0, 0.1, 0], [0, 0, 0.1]]
+    )
+    Ct: Rows = field("Integral of rho Phi, a row a shape.", [[0, 0.1, 0]])
+    Cr: by_kind(list=Rows, mapping=Coupling) = field("Integral of rho R x Phi, a row a shape.", [[0, 0, 0.02]])
+    Me: Square = field("Mass matrix of the shapes.", [[0.07]])
+    Ke: Square = field("Stiffness matrix of the shapes.", [[1e4]])
+
+
+class TermsNode(Spec):
+    """A frame on the body."""
+
+    origin: Vector = field("Place without deformation [m].", [0.3, 0, 0])
+    phi: Rows = field("Displacement by each shape.", [[0, 1, 0]])
+    psi: Rows | None = field("Rotation by each shape; default none.", [[0, 0, 10]], default=None)
+
+
+class FlexibleTerms(Spec):
+    """A flexible body by numbers."""
+
+    terms: Terms = field(
+        "Integrals over the body.",
+        {"mass": 1, "mdCM": [0, 0, 0], "J": [[1, 0, 0], [0, 1, 0], [0, 0, 1]], "Ct": [[0, 1, 0]], "Cr": [[0, 0, 0]],
+         "Me": [[1]], "Ke": [[1e4]]},
+    )  # fmt: skip
+    nodes: dict[str, TermsNode] = field(
+        "Frames on the body by name.", {"end": {"origin": [0.3, 0, 0], "phi": [[0, 1, 0]]}}, default={}
+    )
+    damping: BodyDamping | None = field("Damping.", {"ratio": 0.005}, default=None)
+    description: str | None = description()
+
+
+_KEYS = {"sid": "<file>", "terms": "<terms>"}
+
+
 def _origin(value: Any) -> str:
-    given = (isinstance(value, dict) and "sid" in value) or isinstance(value, FlexibleFile)
-    return "<file>" if given else "<mesh>"
+    if isinstance(value, Spec):
+        return {FlexibleFile: "<file>", FlexibleTerms: "<terms>"}.get(type(value), "<mesh>")
+    return next((kind for key, kind in _KEYS.items() if isinstance(value, dict) and key in value), "<mesh>")
 
 
 Flexible = Annotated[
-    Annotated[FlexibleFile, Tag("<file>")] | Annotated[FlexibleMeshed, Tag("<mesh>")], Discriminator(_origin)
+    Annotated[FlexibleFile, Tag("<file>")]
+    | Annotated[FlexibleTerms, Tag("<terms>")]
+    | Annotated[FlexibleMeshed, Tag("<mesh>")],
+    Discriminator(_origin),
 ]

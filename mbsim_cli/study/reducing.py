@@ -12,13 +12,15 @@ from mbsim_cli.assembly.flexible import FlexibleBodies, file_at, placed
 from mbsim_cli.assembly.numbers import STEP, Numbers
 from mbsim_cli.errors import InputOutputError, ModelError, UsageError
 from mbsim_cli.io.tables import read_table
-from mbsim_cli.reduction.data import StandardInput, Taylor, selected
+from mbsim_cli.reduction.data import StandardInput, Taylor, selected, tangent
+from mbsim_cli.reduction.identities import warnings_of
 from mbsim_cli.reduction.matrices import read_matrix
 from mbsim_cli.reduction.mesh_files import read_mesh
 from mbsim_cli.reduction.reduce import derivative, reduced
 from mbsim_cli.reduction.refusal import Refused
+from mbsim_cli.reduction.soundness import faults
 from mbsim_cli.spec.descriptions import descriptions_of
-from mbsim_cli.spec.flexible import FlexibleFile
+from mbsim_cli.spec.flexible import FlexibleFile, FlexibleTerms
 from mbsim_cli.spec.source import join
 from mbsim_cli.study.bodies import UNITS, read_body
 
@@ -50,8 +52,8 @@ def reduce_body(model_file: Any, name: str, derivatives: bool = True) -> Standar
     """Standard input data of a body, with design derivatives by the file's parameters that change it."""
     numbers = Numbers(model_file.expressions)
     spec = model_file.bodies[name].flexible
-    of_kind = _from_file if isinstance(spec, FlexibleFile) else _meshed
-    sid, along = of_kind(model_file, name, numbers)
+    kinds: dict[Any, Any] = {FlexibleFile: _from_file, FlexibleTerms: _by_number}
+    sid, along = kinds.get(type(spec), _meshed)(model_file, name, numbers)
     if not derivatives:
         return replace(sid, design={})
     design: dict[str, StandardInput] = dict(sid.design)
@@ -75,6 +77,14 @@ def _meshed(model_file: Any, name: str, numbers: Numbers) -> tuple[StandardInput
     bodies = FlexibleBodies(model_file, numbers, _Files())
     found = placed(model_file, name, lambda: reduced(bodies.body(name)))
     return replace(found.sid, comment=name), lambda: derivative(found, bodies.body(name), STEP)
+
+
+def _by_number(model_file: Any, name: str, numbers: Numbers) -> tuple[StandardInput, Along]:
+    bodies = FlexibleBodies(model_file, numbers, _Files())
+    sid = bodies.by_number(name)
+    for term, message in faults(sid):
+        raise ModelError([model_file.issue(f"bodies.{name}.flexible.terms.{term}", message)])
+    return replace(sid, comment=name, warnings=tuple(warnings_of(sid))), lambda: tangent(bodies.by_number(name), STEP)
 
 
 class _Files:

@@ -3,7 +3,7 @@
 from math import prod
 from typing import Any
 
-from mbsim_cli.spec.flexible import FlexibleFile, NodeSet
+from mbsim_cli.spec.flexible import FlexibleFile, FlexibleTerms, NodeSet
 from mbsim_cli.spec.messages import Path
 from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.review import Review
@@ -27,6 +27,9 @@ def check(review: Review) -> None:
         if body.flexible is not None:
             path = ("bodies", name, "flexible")
             _alone(review, name, body)
+            if isinstance(body.flexible, FlexibleTerms):
+                _terms(review, path, body.flexible)
+                continue
             _sizes(review, path, body.flexible)
             if isinstance(body.flexible, FlexibleFile):
                 _increasing(review, (*path, "modes"), body.flexible.modes)
@@ -70,6 +73,32 @@ def _meshed(review: Review, path: Path, body: Any) -> None:
     _modes(review, (*path, "modes"), body)
     for index, what in enumerate(body.stiffening):
         _named(review, (*path, "stiffening", index), what, (*LOADS, *body.nodes), "load")
+
+
+def _terms(review: Review, path: Path, body: FlexibleTerms) -> None:
+    """Report sizes that do not fit the number of shapes, which Me tells."""
+    n, terms = len(body.terms.Me), body.terms
+    mass = review.value(terms.mass)
+    if mass is not None and mass <= 0:
+        review.report((*path, "terms", "mass"), f"must be greater than zero, is {mass:g}")
+    first, coupling = getattr(terms.J, "M1", None), getattr(terms.Cr, "M1", None)
+    second = getattr(terms.J, "M2", None)
+    lists: dict[tuple[str | int, ...], Any] = {
+        ("terms", "Ct"): terms.Ct,
+        ("terms", "Cr"): terms.Cr if isinstance(terms.Cr, list) else terms.Cr.M0,
+        ("terms", "Ke"): terms.Ke,
+        ("terms", "J", "M1"): first,
+        ("terms", "J", "M2"): second,
+        ("terms", "Cr", "M1"): coupling,
+    }
+    lists |= {("terms", name, i): row for name in ("Me", "Ke") for i, row in enumerate(getattr(terms, name))}
+    lists |= {("terms", "J", "M2", i): row for i, row in enumerate(second or ())}
+    lists |= {("terms", "Cr", "M1", i): rows for i, rows in enumerate(coupling or ())}
+    for name, node in body.nodes.items():
+        lists |= {("nodes", name, key): getattr(node, key) for key in ("phi", "psi")}
+    for place, entries in lists.items():
+        if entries is not None and len(entries) != n:
+            review.report((*path, *place), f"has {len(entries)} entries, not {n} as Me has rows")
 
 
 def _material(review: Review, path: Path, body: Any) -> None:

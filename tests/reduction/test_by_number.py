@@ -1,0 +1,86 @@
+"""Bodies by numbers: the rod of Simeon's slider-crank, and the terms that follow from others."""
+
+import numpy as np
+import pytest
+
+from mbsim_cli import spec
+from mbsim_cli.errors import ModelError
+from mbsim_cli.reduction.by_number import Integrals, body_of
+from mbsim_cli.reduction.damping import Damping
+from mbsim_cli.reduction.identities import warnings_of
+from mbsim_cli.reduction.reduce import reduced
+from mbsim_cli.study.reducing import reduce_body
+from tests.spec.example import write
+
+from .bodies import brick
+
+E, RHO, SIDE, LENGTH = 0.20e12, 7870.0, 0.008, 0.30
+PI = np.pi
+
+
+def test_what_follows_from_integrals():
+    """Of a meshed body in space, the independent integrals give back all terms."""
+    sid = reduced(brick(elements=(3, 2, 1), k=4)).sid
+    given = Integrals(
+        sid.mass.M0, sid.mdCM.M0, sid.J.M0, sid.J.M1, sid.J.M2, sid.Ct.M0, sid.Cr.M0, sid.Cr.M1, sid.Me.M0, sid.Ke.M0
+    )
+    again = body_of(given, sid.nodes, Damping())
+    for (path, a), (_, b) in zip(sid.items(), again.items(), strict=True):
+        for x, y in zip(a, b, strict=True):
+            if x is not None:
+                assert x == pytest.approx(y, abs=1e-10 * max(np.abs(x).max(), 1e-3)), path
+    assert list(warnings_of(again)) == []
+
+
+ROD = """\
+mbsim: 1
+parameters: {{E: 0.2e12}}
+bodies:
+  rod:
+    flexible:
+      terms:
+        mass: 0.151104
+        mdCM: [0.0226656, 0, 0]
+        J: [[0, 0, 0], [0, 0.00453312, 0], [0, 0, 0.00453312]]
+        Ct: [[0, {c2}, 0], [0, 0, 0]]
+        Cr: [[0, 0, {c21}], [0, 0, {c22}]]
+        Me: [[{m}, 0], [0, {m}]]
+        Ke: [[{k1}*E, 0], [0, {k2}*E]]
+"""
+
+
+def rod_text():
+    """Two sine modes across (Simeon, IVP test set), in SI units."""
+    mass, stiff = RHO * SIDE**2 * LENGTH, SIDE**2 / LENGTH
+    return ROD.format(
+        c2=mass * 2 / PI, c21=mass * LENGTH / PI, c22=-mass * LENGTH / (2 * PI), m=mass / 2,
+        k1=stiff * PI**4 / 24 * (SIDE / LENGTH) ** 2, k2=stiff * 2 * PI**4 / 3 * (SIDE / LENGTH) ** 2,
+    )  # fmt: skip
+
+
+def test_the_rod_of_simeon(tmp_path):
+    """A supported beam: frequencies k^2 pi^2 sqrt(EI / rho A L^4)."""
+    sid = reduce_body(spec.load(write(tmp_path, rod_text())), "rod")
+    unit = np.sqrt(E * SIDE**2 / 12 / (RHO * LENGTH**4))
+    assert 2 * PI * sid.frequencies() == pytest.approx([PI**2 * unit, 4 * PI**2 * unit], rel=1e-12)
+    assert pytest.approx(RHO * SIDE**2 * LENGTH, rel=1e-12) == sid.mass.M0
+    assert pytest.approx(sid.Ke.M0 / E) == sid.design["E"].Ke.M0
+    # no M2: the rod's inertia does not know its deflection, though Me does
+    assert any("differs from -2 Me" in warning for warning in sid.warnings)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("mass: 0.151104", "mass: 0", "terms.mass: must be greater than zero, is 0"),
+        ("Ct: [[0,", "Ct: [[0, 0, 0], [0,", r"terms.Ct: has 3 entries, not 2 as Me has rows"),
+        ("Me: [[", "Me: [[1, ", r"terms.Me\[0\]: has 3 entries, not 2"),
+        ("Me: [[", "Me: [[-", "terms.Me: Me is not positive definite"),
+        ("Ke: [[", "Ke: [[-", "terms.Ke: Ke is not positive semi-definite"),
+    ],
+)
+def test_what_is_refused(tmp_path, old, new, sentence):
+    text = rod_text()
+    assert old in text
+    with pytest.raises(ModelError, match=sentence):
+        reduce_body(spec.load(write(tmp_path, text.replace(old, new))), "rod")
