@@ -6,7 +6,7 @@ import pytest
 from tests.solve.test_singular_positions import PARALLELOGRAM, THIRD_CRANK
 
 from .conftest import PENDULUM
-from .test_undefined import CRANKS
+from .test_undefined import CRANKS, DRIVES
 
 DURATION = PENDULUM.replace("duration: 0.5", "duration: L/2").replace(
     "objectives: {swing: {integral: angle**2, unit: rad^2 s}}",
@@ -68,6 +68,15 @@ def test_a_start_at_rest_and_parameters_that_break_equations(mbsim, tmp_path):
         other = found.json["objectives"][name]
         assert other["undefined"] == entry["undefined"] and "L1" in entry["undefined"]
         assert_same(other["gradient"], entry["gradient"], 1e-8)
+
+
+def test_a_law_that_breaks_equations_later(mbsim, tmp_path):
+    (tmp_path / "drives.yaml").write_text(DRIVES)
+    reports = (mbsim("run", "drives.yaml", "--json", "--sensitivity", method).json for method in METHODS)
+    found, expected = (report["objectives"]["x"] for report in reports)
+    assert found["undefined"].keys() == expected["undefined"].keys() == {"a"}
+    assert "from t = 0.06 s on" in found["undefined"]["a"]
+    assert_same(found["gradient"], expected["gradient"], 1e-9)
 
 
 @pytest.mark.parametrize("third", [False, True])
