@@ -12,6 +12,7 @@ _ASSIGNMENT = re.compile(r"\s*(new\s+\w+|[A-Za-z]\w*)\s*(?:\(([^)]*)\))?\s*=\s*(
 _END = re.compile(r"\s*end\s+(\w+)\s*$")
 _BEGIN = re.compile(r"\s*(\w+)\s*$")
 MOST_DEEP = 8
+LARGEST = 1e100  # products of a few numbers are to be finite
 
 
 class Line(NamedTuple):
@@ -66,6 +67,8 @@ def number(block: Block, line: Line) -> float:
         block.fail(f"{line.text[:40]!r} is no number", line.number)
     if not math.isfinite(value):
         block.fail(f"{line.text} is no finite number", line.number)
+    if abs(value) > LARGEST:
+        block.fail(f"{line.text} is larger than anything in nature", line.number)
     return value
 
 

@@ -13,7 +13,7 @@ from mbsim_cli.errors import InputOutputError
 from mbsim_cli.files import open_regular
 from mbsim_cli.reduction.data import OF_NODES, Array, Node, StandardInput, Taylor, scaled
 from mbsim_cli.reduction.identities import EXACT, difference, warnings_of
-from mbsim_cli.reduction.sid_blocks import Block, in_range, number, read_blocks
+from mbsim_cli.reduction.sid_blocks import Block, Line, in_range, number, read_blocks
 from mbsim_cli.reduction.signs import tilde
 from mbsim_cli.reduction.soundness import require_sound
 
@@ -23,6 +23,7 @@ _SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # J: xx yy zz xy xz yz
 _SIX_OF_OE = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))  # Oe: xx yy zz xy yz xz
 _COLUMNS = {"mdCM": 1, "J": 1, "Ct": 3, "Cr": 3, "Oe": 6, "ksigma": 1}
 _OPTIONAL = ("De", "ksigma", "AP")
+_KEYS = ("order", "nrow", "ncol", "nq", "nqn", "structure", "m0", "m1")
 _CONSTANT = ("Me", "Ke", "De", "Ge")
 _Order = Callable[[Array], Array]
 
@@ -95,15 +96,36 @@ def _taylor(owner: Block, name: str, n: int, rows: int, columns: int) -> _Raw:
     order, structure = block.number("order", int), block.number("structure", int)
     if order not in (0, 1):
         block.fail(f"order of {name} is {order}; 0 and 1 are known", block.values["order"][0].number)
+    _require_known(block, structure)
     m0 = np.eye(rows, columns) if structure == 4 else np.zeros((rows, columns))
-    for line in block.values.get("m0", ()):
+    for line in _once(block, "m0"):
         m0[in_range(block, line, (rows, columns))] = number(block, line)
     m1 = np.zeros((n, rows, columns)) if order == 1 or "m1" in block.values else None
-    for line in block.values.get("m1", ()):
+    for line in _once(block, "m1"):
         assert m1 is not None
         row, mode, column = in_range(block, line, (rows, n, columns))
         m1[mode, row, column] = number(block, line)
     return _Raw(_mirrored(m0, structure), m1, block)
+
+
+def _require_known(block: Block, structure: float) -> None:
+    """Raise for keys that nothing is known of, and for entries of what is said to have none."""
+    for key, lines in block.values.items():
+        if key not in _KEYS:
+            block.fail(f"{block.name} has a value {key}, which is not known", lines[0].number)
+    entries = [*block.values.get("m0", ()), *block.values.get("m1", ())]
+    if structure == 0 and any(number(block, line) for line in entries):
+        block.fail(f"{block.name} has entries, though its structure is 0", entries[0].number)
+
+
+def _once(block: Block, key: str) -> list[Line]:
+    """Lines of a key, each with indices of its own."""
+    seen: dict[tuple[int, ...], int] = {}
+    for line in block.values.get(key, ()):
+        if line.indices in seen:
+            block.fail(f"the entry stands already in line {seen[line.indices]}", line.number)
+        seen[line.indices] = line.number
+    return block.values.get(key, [])
 
 
 def _mirrored(m0: Array, structure: float) -> Array:
