@@ -20,6 +20,7 @@ class Options:
     step: float
     duration: float
     max_steps: int = 1000
+    sensitivity: str = "none"
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ def decrease(x):
     return x - 1
 
 
-def blocks(problem, theta):
+def blocks(problem, theta, tape):
     """Stands for an analysis, whose kernels take a minute to compile."""
     assert problem.options.duration == problem.options.step
     first, second = entry(increase), entry(decrease)
