@@ -19,6 +19,7 @@ from mbsim_cli.model.layout import Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.initial import Initial
+from mbsim_cli.solve.reactions_adjoint import ReactionPuller, nothing_given
 from mbsim_cli.solve.tape import Tape
 
 Seen = Callable[[int, Record], np.ndarray]
@@ -33,29 +34,48 @@ class Pulled:
 
 
 def pull_back(
-    problem: Problem, tape: Tape, count: int, seen: Seen, between: Callable[[], None] = lambda: None
+    problem: Problem,
+    tape: Tape,
+    count: int,
+    seen: Seen,
+    between: Callable[[], None] = lambda: None,
+    reacting: bool = False,
 ) -> Pulled:
     """Sweep back through a tape for ``count`` numbers.
 
     ``seen(first, record)`` gives the covectors (B, width, ``padded(count)``) of the sensors at the rows of a record,
-    the first of which is the instant ``first``. ``between`` is called after every record. Raises AnalysisError.
+    the first of which is the instant ``first``; also of reactions, behind the others, where they are ``reacting``.
+    ``between`` is called after every record. Raises AnalysisError.
     """
     initial = tape.initial
     assert initial is not None
     model, theta = problem.model, initial.theta
     control = allocate.control(problem.options, redundant=initial.redundant.size > 0)
     work, pulling = _work(model, theta, padded(count))
-    worst = 0.0
+    reactions = ReactionPuller(problem, theta, padded(count)) if reacting else None
+    given, worst = nothing_given(model, padded(count), theta.dtype.type), 0.0
+    undefined = np.zeros(padded(count), bool)
     for first, record in tape.backwards():
+        shown, unknown = reactions.show(record) if reactions else (record, np.zeros(record.sensors.shape, bool))
+        hat = seen(first, shown)
+        undefined |= np.isnan(hat).any(axis=(0, 1)) | (hat[unknown] != 0.0).any(axis=0)
+        hat[:, :, undefined] = 0.0  # they are no numbers, and what is left unsolved of them is none
+        if reactions:
+            hat, of_reactions = (np.ascontiguousarray(part) for part in np.split(hat, [work.seen.size], axis=1))
+            given = reactions.pull_back(record, of_reactions)
         status, row, error = sweep_back(
-            model, theta, control, 1 if first == 0 else 0, record, seen(first, record), work, pulling
-        )
+            model, theta, control, 1 if first == 0 else 0, record, hat, given, work, pulling
+        )  # fmt: skip
         worst = max(worst, error)
         between()
         if Status(status) != Status.OK:
             time = record.time[row]
             raise AnalysisError(f"the adjoint of the step to t = {time:g} s cannot be found: its matrix is singular")
-    return Pulled(_by_parameters(problem, initial, pulling.cov)[:, :count], worst)
+    if reactions:
+        np.add(pulling.cov.theta, reactions.theta, out=pulling.cov.theta)
+    gradient = _by_parameters(problem, initial, pulling.cov)
+    gradient[:, undefined] = np.nan
+    return Pulled(gradient[:, :count], worst)
 
 
 def _by_parameters(problem: Problem, initial: Initial, cov: Covectors) -> np.ndarray:

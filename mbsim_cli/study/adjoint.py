@@ -16,20 +16,19 @@ INSTEAD = "use --sensitivity ddm"
 WITH_ADJOINT = "forward dynamics by ali3p-rtdyn0 and ali3p-rtdyn1 has one"
 
 
-def require_adjoint(problem: Problem, objectives: Sequence[Any]) -> None:
-    """Raise UsageError where an analysis, or what an objective reads, has no adjoint."""
+def require_adjoint(problem: Problem) -> None:
+    """Raise UsageError where an analysis has no adjoint."""
     options = problem.options
     if options.analysis != "forward_dynamics" or options.open_tree or options.natural:
         what = options.formulation if options.open_tree or options.natural else f"the analysis {options.analysis}"
         raise UsageError(f"{what} has no adjoint: {WITH_ADJOINT}; {INSTEAD}")
+
+
+def reads_reactions(problem: Problem, objectives: Sequence[Any]) -> bool:
+    """Whether an objective reads a reaction."""
     width = int(problem.model.sensors.first[-1])
-    for objective in objectives:
-        for stream in _along_time(objective):
-            for name in stream.integrand.sensors:
-                if stream.sensors[name].stop > width:
-                    raise UsageError(
-                        f"objective {objective.name} reads the reaction {name}, which has no adjoint; {INSTEAD}"
-                    )
+    streams = [stream for objective in objectives for stream in _along_time(objective)]
+    return any(stream.sensors[name].stop > width for stream in streams for name in stream.integrand.sensors)
 
 
 def _along_time(objective: Any) -> list[Any]:
@@ -47,7 +46,7 @@ class Adjoint:
     def __init__(self, problem: Problem, objectives: Sequence[Any]):
         from mbsim_cli.solve.tape import Tape
 
-        require_adjoint(problem, objectives)
+        require_adjoint(problem)
         self._problem, self._objectives, self.tape = problem, objectives, Tape(problem.options.memory)
         self._explicit = sorted(set().union(*map(explicit_parameters, objectives)))
         few = (by_few(objective, self._explicit) for objective in objectives)
@@ -65,8 +64,9 @@ class Adjoint:
         if not accumulators or not self._problem.theta_rho.shape[1]:
             return {name: np.zeros(0) for name in accumulators}
         self._require_determined()
-        seen = _Seen(self._problem, list(accumulators.values()), self.tape.time)
-        found = pull_back(self._problem, self.tape, len(accumulators), seen, between)
+        reacting = reads_reactions(self._problem, self._objectives)
+        seen = _Seen(_width(self._problem, reacting), list(accumulators.values()), self.tape.time)
+        found = pull_back(self._problem, self.tape, len(accumulators), seen, between, reacting)
         self.error = found.error
         gradients = dict(zip(accumulators, found.gradient.T.copy(), strict=True))
         for name, gradient in gradients.items():
@@ -89,19 +89,30 @@ class Adjoint:
                         )
 
 
-def rehearse(problem: Problem, tape: Any) -> None:
+def _width(problem: Problem, reacting: bool) -> int:
+    """Numbers that sensors show, also those of reactions where these are read."""
+    of_reactions = problem.reacting.width if reacting and problem.reacting else 0
+    return int(problem.model.sensors.first[-1]) + of_reactions
+
+
+def rehearse(problem: Problem, objectives: Sequence[Any], tape: Any) -> None:
     """Go back through a tape with covectors of nothing, so that all is compiled."""
     from mbsim_cli.solve.adjoint import pull_back
 
-    width = int(problem.model.sensors.first[-1])
-    pull_back(problem, tape, 1, lambda first, record: np.zeros((record.time.size, width, padded(1))))
+    reacting = reads_reactions(problem, objectives)
+    width = _width(problem, reacting)
+
+    def nothing(first: int, record: Any) -> np.ndarray:
+        return np.zeros((record.time.size, width, padded(1)))
+
+    pull_back(problem, tape, 1, nothing, reacting=reacting)
 
 
 class _Seen:
     """Covectors of the sensors: derivatives of objectives by what sensors show at each instant."""
 
-    def __init__(self, problem: Problem, accumulators: Sequence[Any], time: np.ndarray):
-        self._width, self._columns = int(problem.model.sensors.first[-1]), padded(len(accumulators))
+    def __init__(self, width: int, accumulators: Sequence[Any], time: np.ndarray):
+        self._width, self._columns = width, padded(len(accumulators))
         self._streams = [
             (column, factor * stream.weights(time), stream)
             for column, found in enumerate(accumulators)

@@ -37,8 +37,12 @@ class Compiled:
         return COMPILED.format(count, self.seconds, ", ".join(self.names))
 
 
-def compile_kernels(problem: Problem, listener: Listener, theta: np.ndarray | None = None) -> Compiled:
+def compile_kernels(
+    problem: Problem, listener: Listener, theta: np.ndarray | None = None, objectives: Sequence[Any] = ()
+) -> Compiled:
     """Load or compile what the analysis needs, by its first step, and tell what is compiled.
+
+    ``objectives`` are those that an adjoint is for.
 
     Where that step fails the analysis itself does, too, and keeps what is before.
     """
@@ -59,7 +63,7 @@ def compile_kernels(problem: Problem, listener: Listener, theta: np.ndarray | No
     with watch, suppress(AnalysisError):
         deque(blocks_of(first_step, theta, tape), maxlen=0)
         if tape:
-            rehearse(first_step, tape)
+            rehearse(first_step, objectives, tape)
     compiled.seconds = perf_counter() - start
     if compiled.names:
         listener.say(NOT_KEPT.format(_watch.STORE.trouble) if _watch.STORE.trouble else compiled.sentence)

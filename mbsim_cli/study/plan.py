@@ -42,7 +42,7 @@ class Plan:
 
     def compile(self, listener: Listener) -> None:
         """Load or compile everything, so that solving is solving."""
-        compile_kernels(self.assembled.problem, listener)
+        compile_kernels(self.assembled.problem, listener, objectives=self.assembled.objectives)
         compile_objectives(self.assembled.objectives)
 
 

@@ -78,5 +78,6 @@ def _variant(path: Path, file: Any, settings: Settings, listener: Listener) -> V
         if settings.formulation is None and method != "adjoint":  # which not every objective has
             raise
         return Variant(str(path), settings.formulation, settings.integrator, method, Compiled([]), one_line(error))
-    options, compiled = assembled.problem.options, compile_kernels(assembled.problem, listener)
+    options = assembled.problem.options
+    compiled = compile_kernels(assembled.problem, listener, objectives=assembled.objectives)
     return Variant(str(path), options.formulation, options.integrator if options.open_tree else None, method, compiled)

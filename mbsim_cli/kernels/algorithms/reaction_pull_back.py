@@ -2,7 +2,7 @@
 
 A covector of a joint's force and moment is a virtual motion of all that the joint carries; it stands still in space,
 where those of the residual move with their bodies. Spatial vectors are about the global origin, where all bodies must
-have their reference points. Derivation: docs/theory/pull_backs.md.
+have their reference points. Derivation: docs/theory/reactions.md.
 """
 
 from mbsim_cli.kernels._jit import inlined, kernel

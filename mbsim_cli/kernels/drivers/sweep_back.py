@@ -1,7 +1,7 @@
 """The compiled backward loop of ALI3-P: covectors of objectives through stored instants, the last one first."""
 
 from mbsim_cli.kernels._jit import entry
-from mbsim_cli.kernels.algebra.whole import copy_to
+from mbsim_cli.kernels.algebra.whole import add_scaled, copy_to
 from mbsim_cli.kernels.algorithms.constraints import constraints
 from mbsim_cli.kernels.algorithms.sensors import sense
 from mbsim_cli.kernels.algorithms.systems import move, place, pull_seen
@@ -11,11 +11,12 @@ from mbsim_cli.model.codes import Status
 
 
 @entry
-def sweep_back(model, theta, control, starts, record, seen, work, pulling):
+def sweep_back(model, theta, control, starts, record, seen, given, work, pulling):
     """Pull ``pulling.cov`` back through the rows of a record; ``starts`` (0 or 1) first ones end no step.
 
-    ``seen`` (N, width, p) are covectors of the sensors, added where each instant is met. Returns a Status, the row that
-    it belongs to, and the largest size of what was left unsolved, relative.
+    ``seen`` (N, width, p) are covectors of the sensors, added where each instant is met, and ``given`` such of the
+    motion, of N rows or none. Returns a Status, the row that it belongs to, and the largest size of what was left
+    unsolved, relative.
     """
     kin, eq, state = work.kin, work.eq, work.state
     constrained, worst, status = eq.phi.size > 0, 0.0, Status.OK
@@ -27,6 +28,12 @@ def sweep_back(model, theta, control, starts, record, seen, work, pulling):
         if seen.shape[1] > 0:
             sense(model, theta, t, z, zd, zdd, record.reaction[row], kin, work.seen)
             pull_seen(model, theta, t, z, zd, zdd, kin, work.comp, pulling.none, seen[row], pulling.cov)
+        if given.z.shape[0] > 0:
+            cov = pulling.cov
+            add_scaled(1.0, given.z[row], cov.z)
+            add_scaled(1.0, given.zd[row], cov.zd)
+            add_scaled(1.0, given.zdd[row], cov.zdd)
+            add_scaled(1.0, given.lam[row], cov.lam)
         if row < starts:
             break
         copy_to(z, state.z)

@@ -52,7 +52,7 @@ def _repeated(
         own = "ddm" if settings.method == ADJOINT else settings.method  # which every formulation has
         changed = replace(settings, formulation=method, integrator=integrator, method=own, memory=None)
     other = build(model_file, changed, [parameter.key for parameter in assembled.parameters])
-    compile_kernels(other.problem, listener)
+    compile_kernels(other.problem, listener, objectives=other.objectives)
     return evaluate(other.problem, other.objectives, listener=listener)
 
 

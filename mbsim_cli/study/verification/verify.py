@@ -63,7 +63,7 @@ def verify(path: Path, settings: Settings, seed: int, listener: Listener) -> lis
     parameters = list(model_file.parameters) if settings.all_numbers else wanted_parameters(model_file)
     settings, _ = settled(model_file, settings, parameters, listener)
     assembled = build(model_file, settings, parameters)
-    compile_kernels(assembled.problem, listener)
+    compile_kernels(assembled.problem, listener, objectives=assembled.objectives)
     recorder = Recorder(_sensor_rows(model_file, assembled))
     results = evaluate(assembled.problem, assembled.objectives, (recorder.add,), listener=listener)
     found = list(_references(str(path), model_file, assembled, results, recorder))

@@ -272,7 +272,7 @@ def test_covectors_of_reactions_give_their_sensitivities(tmp_path, text):
     dtheta = allocate.padded_directions(problem.theta_rho, float)
     _, varied, unknown = reader_of(problem, problem.theta, dtheta).read(record, d_record)
     hat = rng.normal(size=(*unknown.shape, scalars)) * ~unknown[..., None]
-    puller = ReactionPuller(problem.reacting, problem.theta, scalars)
+    puller = ReactionPuller(problem, problem.theta, scalars)
     found = 0.0
     for covector, derivative in zip(puller.pull_back(record, hat), (*d_record[:3], d_record.reaction), strict=True):
         found = found + np.einsum("rik,rip->kp", covector, derivative)
