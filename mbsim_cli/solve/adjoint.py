@@ -101,5 +101,5 @@ def _work(model: Model, theta: np.ndarray, p: int) -> tuple[AdjointWork, Pulling
     )  # fmt: skip
     cov = covectors(model, theta.size, p, dtype)
     rest = cov._replace(zd=zeros((n, p), dtype), zdd=zeros((n, p), dtype))
-    nu = (zeros((m, p), dtype) for _ in range(2))
+    nu = (zeros((m, p), dtype) for _ in range(3))
     return work, Pulling(cov, rest, virtual(model, p, dtype), virtual(model, p, dtype), *nu, np.zeros(n, dtype))

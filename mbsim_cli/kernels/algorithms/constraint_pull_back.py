@@ -10,6 +10,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     add6,
     axpy6,
     cross_force,
+    dot6,
     motion_at,
     motion_at2,
     scale6,
@@ -26,6 +27,7 @@ from mbsim_cli.kernels.algorithms.measure_pull_back import (
     pull_own_rates,
 )
 from mbsim_cli.kernels.elements.law_pull_back import pull_law
+from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import NONE
 
 
@@ -101,3 +103,28 @@ def pull_rates(a, b, k, L, L1, L2, first, second, cov_out):
     between(cov_out.P, a, b, k, 1.0, axpy6(first, L1, scale6(second, L2)))
     between(cov_out.D, a, b, k, 1.0, axpy6(first, L, scale6(2.0 * second, L1)))
     between(cov_out.H, a, b, k, 1.0, scale6(second, L))
+
+
+@kernel
+def pull_with_velocity(factor, model, lines, rates, zd, nu2, kin, zd_out):
+    """Add ``factor`` times 2 J'^T nu2, what Phi'' alone is of z', to zd (n, p): transposes ``vary_with_velocity``.
+
+    It is part of ``pull_constraint_rates`` too.
+    """
+    measures, pairs, rows = model.measures, model.pairs, model.constraints.measure
+    for i in range(rows.size):
+        m = rows[i]
+        pair = measures.pair[m]
+        for g in range(0, nu2.shape[1], width(nu2)):
+            k = block(nu2, g)
+            hat = 2.0 * factor * at(nu2, i, k)
+            if pair != NONE:
+                L, L1 = motion_at(lines, i), six_at(rates, i, 0)
+                for j in range(pairs.first[pair], pairs.first[pair + 1]):
+                    c = pairs.column[j]
+                    change = dot6(motion_at(kin.S, c), L1) + dot6(motion_at(kin.S1, c), L)
+                    add_to(zd_out, c, k, pairs.sign[j] * change * hat)
+            elif measures.kind[m] == Measure.EULER_NORM:
+                for j in range(measures.first[m], measures.first[m + 1]):
+                    c = measures.coordinate[j]
+                    add_to(zd_out, c, k, 2.0 * zd[c] * hat)

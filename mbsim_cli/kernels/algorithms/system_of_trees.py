@@ -1,6 +1,10 @@
 """The semi-recursive system: coordinates of the joints of a spanning tree."""
 
-from mbsim_cli.kernels.algorithms.constraint_pull_back import pull_constraint_rates, pull_constraints
+from mbsim_cli.kernels.algorithms.constraint_pull_back import (
+    pull_constraint_rates,
+    pull_constraints,
+    pull_with_velocity,
+)
 from mbsim_cli.kernels.algorithms.constraint_variation import (
     vary_constraint_forces,
     vary_constraint_rates,
@@ -109,6 +113,10 @@ def pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, none, nu1, nu2, cov):
     clear_bodies(cov)
     pull_constraint_rates(model, theta, t, z, zd, zdd, kin, eq.lines, eq.line_rates, nu1, nu2, cov)
     pull_tree(model.tree, theta, z, kin, comp, none, cov)
+
+
+def pull_rates_with_velocity(model, zd, eq, kin, nu2, zd_out):
+    pull_with_velocity(1.0, model, eq.lines, eq.line_rates, zd, nu2, kin, zd_out)
 
 
 def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virtual, no_nu, cov):

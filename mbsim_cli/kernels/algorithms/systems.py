@@ -49,6 +49,9 @@ vary_rates_with_velocity = _of_system("vary_rates_with_velocity", "Add a change 
 # Pull-backs, which the semi-recursive system alone has, about the global origin
 pull_seen = _of_system("pull_seen", "Covectors of sensors (width, p), added to those of the motion; needs ``sense``.")
 pull_rates = _of_system("pull_rates", "The pull-back of nu1 . Phi' + nu2 . Phi''; needs ``move_lines``.")
+pull_rates_with_velocity = _of_system(
+    "pull_rates_with_velocity", "Add what nu2 . Phi'' is of velocities alone to zd (n, p); needs ``move_lines``."
+)
 pull_at_rest = _of_system(
     "pull_at_rest", "The pull-back of mu . (M x + Phi_z^T multiplier) at fixed x and multiplier; moves ``kin``."
 )

@@ -13,7 +13,15 @@ from mbsim_cli.kernels._jit import kernel, merged
 from mbsim_cli.kernels.algebra.whole import add_scaled, clear, copy_to, scaled
 from mbsim_cli.kernels.algorithms.constrained_solve import factor_penalised, solve_constrained
 from mbsim_cli.kernels.algorithms.constraints import move_lines
-from mbsim_cli.kernels.algorithms.systems import compose, evaluate, mass, pull_at_rest, pull_rates, pull_residual
+from mbsim_cli.kernels.algorithms.systems import (
+    compose,
+    evaluate,
+    mass,
+    pull_at_rest,
+    pull_rates,
+    pull_rates_with_velocity,
+    pull_residual,
+)
 from mbsim_cli.kernels.integrators.ali3p import factor_tangent, trapezoidal_tangent
 from mbsim_cli.model.codes import Status
 
@@ -39,7 +47,8 @@ class Pulling(NamedTuple):
     rest: tuple  # those of systems at rest: the same but for rates
     virtual: tuple  # Virtual
     none: tuple  # Virtual without motion
-    nu: np.ndarray  # (m, p) covectors of equations
+    nu: np.ndarray  # (m, p) covectors of equations, or of Phi'
+    nu2: np.ndarray  # (m, p) of Phi''
     no_nu: np.ndarray  # (m, p) zeros
     no_rate: np.ndarray  # (n,) zeros
 
@@ -65,13 +74,13 @@ def pull_projections(model, theta, t, control, z, zd, zdd, sigma, kappa, correct
     scaled(1.0 if inert else 0.0, cov.lam, columns.e)
     error = solve_constrained(factor, control.gradient_tolerance, columns)
     scaled(-1.0, columns.x, pulling.virtual.mu)
-    scaled(-1.0, columns.mu, pulling.nu)
-    pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, pulling.none, pulling.no_nu, pulling.nu, cov)
+    scaled(-1.0, columns.mu, pulling.nu2)
     copy_to(cov.zd, columns.b)
+    pull_rates_with_velocity(model, zd, eq, kin, pulling.nu2, columns.b)
     clear(columns.e)
     error = max(error, solve_constrained(factor, control.gradient_tolerance, columns))
     scaled(-1.0, columns.mu, pulling.nu)
-    pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, pulling.none, pulling.nu, pulling.no_nu, cov)
+    pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, pulling.none, pulling.nu, pulling.nu2, cov)
     _pull_projection(model, theta, t, z, corrections[1] if inert else pulling.no_rate, kappa, work, pulling)
     scaled(-1.0, columns.x, pulling.virtual.mu)
     _pull_projection(model, theta, t, z, corrections[0] if inert else pulling.no_rate, sigma, work, pulling)

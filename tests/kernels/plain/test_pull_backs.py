@@ -5,11 +5,16 @@ import itertools
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels.algorithms.constraint_pull_back import pull_constraint_rates, pull_constraints
+from mbsim_cli.kernels.algorithms.constraint_pull_back import (
+    pull_constraint_rates,
+    pull_constraints,
+    pull_with_velocity,
+)
 from mbsim_cli.kernels.algorithms.constraint_variation import (
     vary_constraint_forces,
     vary_constraint_rates,
     vary_constraints,
+    vary_with_velocity,
 )
 from mbsim_cli.kernels.algorithms.force_pull_back import pull_element_forces
 from mbsim_cli.kernels.algorithms.forces import clear_wrenches, constraint_forces
@@ -75,6 +80,15 @@ def rates_agree(at):
     )
     pull_constraint_rates(model, theta, *motion, at.kin, *lines, at.padded(nu1), at.padded(nu2), at.cov)
     at.take(nu1.T @ first + nu2.T @ second)
+
+
+def velocities_agree(at):
+    """Check ``pull_with_velocity``."""
+    model, state, lines = at.model, at.state, (at.eq.lines, at.eq.line_rates)
+    nu2, second = at.random(len(state.lam)), np.zeros_like(at.sens.lam)
+    vary_with_velocity(1.5, model, *lines, state.zd, at.sens.zd, at.kin, second)
+    pull_with_velocity(1.5, model, *lines, state.zd, at.padded(nu2), at.kin, at.cov.zd)
+    at.take(nu2.T @ second)
 
 
 def sensors_agree(at):
@@ -161,7 +175,7 @@ def test_nothing_changes_with_the_axes_of_a_body(build, imaginary):
 def test_elements(build, imaginary):
     builder = build()
     at = pulled(builder, imaginary)
-    for agree in (forces_agree, constraints_agree, rates_agree):
+    for agree in (forces_agree, constraints_agree, rates_agree, velocities_agree):
         agree(at)
 
 
