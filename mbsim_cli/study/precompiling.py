@@ -75,7 +75,7 @@ def _variant(path: Path, file: Any, settings: Settings, listener: Listener) -> V
     try:
         assembled = build(file, settings, [] if method == "none" else None)
     except (ModelError, UsageError) as error:
-        if settings.formulation is None and method != "adjoint":  # which not every objective has
+        if settings.formulation is None and method != "adjoint":  # which not every analysis has
             raise
         return Variant(str(path), settings.formulation, settings.integrator, method, Compiled([]), one_line(error))
     options = assembled.problem.options
