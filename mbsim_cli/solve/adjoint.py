@@ -27,10 +27,14 @@ Seen = Callable[[int, Record], np.ndarray]
 
 @dataclass(frozen=True)
 class Pulled:
-    """Derivatives (p, k) of k numbers by the parameters, and the largest relative size of what was left unsolved."""
+    """Derivatives (p, k) of k numbers by the parameters, and the largest relative size of what was left unsolved.
+
+    ``undefined`` (k,) are those that read what is no number.
+    """
 
     gradient: np.ndarray
     error: float
+    undefined: np.ndarray
 
 
 def pull_back(
@@ -47,6 +51,29 @@ def pull_back(
     the first of which is the instant ``first``; also of reactions, behind the others, where they are ``reacting``.
     ``between`` is called after every record. Raises AnalysisError.
     """
+    found = _sweep(problem, tape, count, seen, between, reacting)
+    if count == 1 or not np.isnan(found.gradient[:, ~found.undefined]).any():
+        return found
+    # a number without a derivative spoils the solutions of all: each for itself
+    for column in np.flatnonzero(~found.undefined):
+        alone = _sweep(problem, tape, count, _of_column(seen, column), between, reacting)
+        found.gradient[:, column] = alone.gradient[:, column]
+    return found
+
+
+def _of_column(seen: Seen, column: int) -> Seen:
+    """Covectors of one number alone."""
+
+    def alone(first: int, record: Record) -> np.ndarray:
+        found = seen(first, record)
+        others = np.arange(found.shape[2]) != column
+        found[:, :, others] = 0.0
+        return found
+
+    return alone
+
+
+def _sweep(problem: Problem, tape: Tape, count: int, seen: Seen, between: Callable[[], None], reacting: bool) -> Pulled:
     initial = tape.initial
     assert initial is not None
     model, theta = problem.model, initial.theta
@@ -75,7 +102,7 @@ def pull_back(
         np.add(pulling.cov.theta, reactions.theta, out=pulling.cov.theta)
     gradient = _by_parameters(problem, initial, pulling.cov)
     gradient[:, undefined] = np.nan
-    return Pulled(gradient[:, :count], worst)
+    return Pulled(gradient[:, :count], worst, undefined[:count])
 
 
 def _by_parameters(problem: Problem, initial: Initial, cov: Covectors) -> np.ndarray:

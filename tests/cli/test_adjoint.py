@@ -121,6 +121,18 @@ def test_memory(mbsim, pendulum):
         assert done.code == 2 and "--memory wants a" in done.out
 
 
+def test_what_has_no_derivative_spoils_nothing_else(mbsim, tmp_path):
+    """A length between points that coincide, that one objective reads, or none."""
+    text = PENDULUM.replace("sensors: {", "sensors: {gap: {type: distance, points: [ground.O, rod.O]}, ")
+    (tmp_path / "p.yaml").write_text(text)
+    assert_as_direct(mbsim, "p.yaml")
+    (tmp_path / "p.yaml").write_text(text.replace("objectives: {", "objectives: {apart: {final: gap, unit: m}, "))
+    found, expected = (mbsim("run", "p.yaml", "-o", f"{m}.h5", "--sensitivity", m) for m in METHODS)
+    assert found.code == expected.code == 4
+    assert "objective apart is not a finite number" in expected.err and "swing" not in found.err + expected.err
+    assert found.err.splitlines()[-1] == expected.err.splitlines()[-1]
+
+
 def test_reactions(mbsim, tmp_path):
     """Also of constraints that depend on each other, and components that these leave undetermined."""
     more = "  pull: {final: a.force.z, unit: N}\n  most: {maximum: b.force.y, sharpness: 1, unit: N}\n  none:"

@@ -5,7 +5,7 @@ reference points.
 """
 
 from mbsim_cli.kernels._jit import inlined, kernel
-from mbsim_cli.kernels._simd import add_to, at, block, width
+from mbsim_cli.kernels._simd import add_to, at, block, largest, squares, width
 from mbsim_cli.kernels.algebra.rot3 import unrotate
 from mbsim_cli.kernels.algebra.spatial import accumulate2, inertia_apply, motion_at, scale6
 from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, dot3, load3, load3_of, scale3
@@ -56,6 +56,8 @@ def pull_sensors(model, theta, t, z, zd, zdd, kin, hat, cov_out):
         for g in range(0, hat.shape[1], width(hat)):
             k = block(hat, g)
             c = at(hat, first, k)
+            if not is_asked(hat, first, sensors.first[s + 1], k):
+                continue
             if reads_motion(kind):
                 if kind == Sensor.ALONG:
                     _pull_along(model, theta, s, k, c, kin, cov_out)
@@ -81,6 +83,15 @@ def pull_sensors(model, theta, t, z, zd, zdd, kin, hat, cov_out):
         if is_tyre(model.forces.kind[f]) and is_sensed(sensors, f):
             for g in range(0, hat.shape[1], width(hat)):
                 _pull_tyre_sensors(model, theta, f, block(hat, g), hat, kin, cov_out)
+
+
+@inlined
+def is_asked(hat, first, last, k):
+    """Whether a scalar reads a sensor; else its derivatives do not count, which may be undefined."""
+    size = 0.0
+    for r in range(first, last):
+        size += largest(squares(at(hat, r, k)))
+    return size != 0.0
 
 
 @inlined
@@ -257,16 +268,19 @@ def _pull_tyre_sensors(model, theta, f, k, hat, kin, cov_out):
     """Of all that reads the tyre of force f, at once."""
     sensors, o = model.sensors, model.forces.theta[f]
     _, by_deflection, by_stiffness, by_onset = deflection_energy(theta, o, kept_contact(kin.contacts[f]).deflection)
-    change = no_change(0.0 * at(hat, 0, k))
+    change, asked = no_change(0.0 * at(hat, 0, k)), False
     for s in range(sensors.kind.size):
         first, reads = sensors.first[s], sensors.index[s] == f
+        if not is_asked(hat, first, sensors.first[s + 1], k):
+            continue
         if sensors.kind[s] == Sensor.TYRE and reads:
-            change = with_quantity(change, sensors.order[s], at(hat, first, k))
+            change, asked = with_quantity(change, sensors.order[s], at(hat, first, k)), True
         elif sensors.kind[s] == Sensor.FORCE_ON_BODY and reads:
-            change = with_force(change, load3_of(hat, first, k))
+            change, asked = with_force(change, load3_of(hat, first, k)), True
         elif sensors.kind[s] == Sensor.POTENTIAL_ENERGY:
             c = at(hat, first, k)
-            change = with_quantity(change, TyreQuantity.DEFLECTION, by_deflection * c)
+            change, asked = with_quantity(change, TyreQuantity.DEFLECTION, by_deflection * c), True
             add_to(cov_out.theta, o + TYRE_STIFFNESS, k, by_stiffness * c)
             add_to(cov_out.theta, o + ONSET, k, by_onset * c)
-    pull_tyre_along(model, theta, f, k, kin, change, cov_out)
+    if asked:
+        pull_tyre_along(model, theta, f, k, kin, change, cov_out)

@@ -224,6 +224,20 @@ def test_every_sensor(imaginary):
     sensors_agree(pulled(builder, imaginary))
 
 
+def test_sensors_that_no_scalar_reads_do_not_count():
+    """The length between two points that coincide has no derivative."""
+    builder = branches()
+    builder.sensor(Sensor.POSITION, 4)
+    builder.sensor(Sensor.MEASURE, index=builder.geometric(Measure.DISTANCE, 2, 2, np.zeros(15)), order=1)
+    with np.errstate(all="ignore"):
+        at = pulled(builder)
+        for row, defined in ((0, True), (3, False)):
+            hat = np.zeros((4, at.cov.z.shape[1]))
+            hat[row, 0] = 1.0
+            pull_sensors(at.model, at.theta, TIME, *at.state[:3], at.kin, hat, at.cov)
+            assert all(np.isfinite(found).all() for found in at.cov) == defined
+
+
 def test_sensors_of_an_open_tree():
     sensors_agree(pulled(everything_open()))
 
