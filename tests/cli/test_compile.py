@@ -25,7 +25,7 @@ def planned(monkeypatch):
     """Analyses that would be compiled, which takes minutes, with the kernels that are said to be."""
     found = []
 
-    def compile_kernels(problem, listener):
+    def compile_kernels(problem, listener, objectives):
         options = problem.options
         found.append((options.formulation, options.integrator if options.open_tree else None, options.sensitivity))
         return Compiled(["simulate.run"], 0.5)

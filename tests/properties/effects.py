@@ -131,7 +131,11 @@ class Effects:
     @cached_property
     def checked(self) -> Any:
         """What ``mbsim check`` compares, by a stand-in for the solver and without differences of analyses."""
-        stand_ins = {"load": lambda *_: self.file, "compile_kernels": lambda *_: 0.0, "_direction": lambda *_: ()}
+        stand_ins = {
+            "load": lambda *_: self.file,
+            "compile_kernels": lambda *_, objectives: 0.0,
+            "_direction": lambda *_: (),
+        }
         with patch.multiple(verify, **stand_ins), patch.object(evaluation, "blocks_of", _blocks):
             return verify.verify(Path("model.yaml"), PLAIN, 0, SILENT)
 
