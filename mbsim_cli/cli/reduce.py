@@ -47,7 +47,8 @@ def command(
     name = reducing.chosen_body(model_file, body)
     chosen = output or Path(f"{name}.sid.h5")
     kind = bodies.kind_of(chosen)
-    target = check_body(chosen, force=force, is_own=bodies.is_body)
+    read = (model, *reducing.files_of(model_file))
+    target = check_body(chosen, force=force, is_own=bodies.is_body, protected=read)
     sid = reducing.reduce_body(model_file, name, derivatives=not no_derivatives and kind.keeps_derivatives)
     with signals.shield(), replaced(target, is_own=bodies.is_body, force=force) as temporary:
         kind.write(temporary, sid, {"command": shlex.join(["mbsim", *sys.argv[1:]]), "model": str(model)})

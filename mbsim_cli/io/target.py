@@ -90,9 +90,15 @@ def check_schema(path: Path, *, force: bool) -> Path:
     return _checked(path, force, is_schema, "model.schema.json", "a schema of model files")
 
 
-def check_body(path: Path, *, force: bool, is_own: Callable[[Path], bool]) -> Path:
-    """Return the resolved target, or raise where standard input data must not or cannot be written."""
-    return _checked(path, force, is_own, "body.sid.h5", "a flexible body")
+def check_body(path: Path, *, force: bool, is_own: Callable[[Path], bool], protected: tuple[Path, ...] = ()) -> Path:
+    """Return the resolved target, or raise where standard input data must not or cannot be written.
+
+    ``protected`` files (the model's own, and those that its bodies come from) are never overwritten.
+    """
+    target = _checked(path, force, is_own, "body.sid.h5", "a flexible body")
+    if target.exists() and _is_one_of(target, protected):
+        raise InputOutputError(f"{path} is a file that the model reads; name another output with -o")
+    return target
 
 
 def _checked(path: Path, force: bool, is_own: Callable[[Path], bool], example: str, what: str) -> Path:

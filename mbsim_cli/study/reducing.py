@@ -32,6 +32,19 @@ def flexible_bodies(model_file: Any) -> list[str]:
     return [name for name, body in model_file.bodies.items() if body.flexible is not None]
 
 
+def files_of(model_file: Any) -> list[Path]:
+    """Files that the flexible bodies come from."""
+    found = []
+    for name in flexible_bodies(model_file):
+        spec, place = model_file.bodies[name].flexible, f"bodies.{name}.flexible"
+        mesh = getattr(spec, "mesh", None)
+        for holder, below in ((spec, ""), (mesh, ".mesh")):
+            for key in ("sid", "file", "stiffness", "mass", "nodes"):
+                if isinstance(value := getattr(holder, key, None), str):
+                    found.append(file_at(model_file, f"{place}{below}.{key}", value))
+    return found
+
+
 def descriptions(model_file: Any) -> dict[str, str]:
     """Free texts of the file by what they describe."""
     return {join(path): text for path, text in descriptions_of(model_file)}

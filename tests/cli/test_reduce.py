@@ -49,6 +49,8 @@ def test_other_values_and_an_ascii_file(mbsim, model, tmp_path):
     assert again.frequencies()[0] == pytest.approx(2 * 413.103396, rel=1e-8) and again.warnings == ()
     model.write_text(CRANK + "  more:\n    flexible: {sid: crank.SID_FEM, modes: [1, 2]}\n")
     several = mbsim("reduce", model)
+    own = mbsim("reduce", model, "more", "-o", "crank.SID_FEM", "--force")
+    assert own.code == 5 and "crank.SID_FEM is a file that the model reads" in own.err
     assert several.code == 2 and "name a body: the model has crank, more" in several.err
     assert len(mbsim("reduce", model, "more", "--json").json["modes"]) == 2
     assert mbsim("reduce", model, "crank", "--no-derivatives", "--json").json["design"] == []
