@@ -11,7 +11,7 @@ import numpy as np
 
 from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.errors import ModelError
-from mbsim_cli.reduction import beams, matrices, solids
+from mbsim_cli.reduction import beams, fields, matrices, solids
 from mbsim_cli.reduction.by_number import Integrals, body_of, node_of
 from mbsim_cli.reduction.damping import Damping
 from mbsim_cli.reduction.data import StandardInput
@@ -23,6 +23,9 @@ from mbsim_cli.reduction.restriction import Frame
 from mbsim_cli.reduction.sets import Selection, nodes_of
 from mbsim_cli.reduction.stiffening import Stiffening
 from mbsim_cli.reduction.structure import Structure
+from mbsim_cli.spec.evaluate import evaluate
+from mbsim_cli.spec.number import Number
+from mbsim_cli.spec.syntax import ExpressionError, names, parse
 
 MATRICES = ("stiffness", "mass", "nodes")
 
@@ -102,6 +105,8 @@ class FlexibleBodies:
 
     def _body(self, spec: Any, name: str) -> Body:
         structure = self._structure(spec, name)
+        if spec.density is not None:
+            structure = self._with_density(structure, spec.density)
         mesh = structure.mesh
         sets = {key: nodes_of(mesh, self._selection(given), ("sets", key)) for key, given in spec.sets.items()}
         nodes = tuple(mesh_node(structure, key, sets[node.set]) for key, node in spec.nodes.items())
@@ -123,6 +128,32 @@ class FlexibleBodies:
             stiffening=stiffening,
             damping=self.damping(spec.damping),
         )
+
+    def _with_density(self, structure: Structure, spec: Any) -> Structure:
+        p = self.densities(structure.mesh, spec.name)
+        if not (np.real(p) > 0).all():
+            element = int(np.argmin(np.real(p)))
+            raise Refused(
+                ("density", "field"), f"the density of element {element} is {np.real(p[element]):g}, not positive"
+            )
+        law = fields.Simp(
+            *self._numbers.vector((spec.law.penalty, spec.law.factor, spec.law.exponent, spec.law.threshold))
+        )
+        return structure.with_density(law.stiffness(p), law.mass(p))
+
+    def densities(self, mesh: Mesh, name: str) -> np.ndarray:
+        """Numbers of a field on the elements of a mesh (ne), after its filter."""
+        spec = self._model_file.fields[name]
+        tree = parse(spec.value)
+        scope = {key: self._numbers(Number(key)) for key in names(tree) if key not in "xyz"}
+        try:
+            values = [evaluate(tree, scope | dict(zip("xyz", centre, strict=True))) for centre in mesh.centres.tolist()]
+        except ExpressionError as error:
+            raise ModelError([self._model_file.issue(f"fields.{name}.value", error.message)]) from error
+        p = np.array(values)
+        if spec.filter is None:
+            return p
+        return fields.filter_of(mesh, float(np.real(self._numbers(spec.filter.radius)))) @ p
 
     def _frame(self, spec: Any, sets: dict, nodes: tuple, index: dict[str, int]) -> Frame:
         if isinstance(spec, str):

@@ -16,8 +16,8 @@ from mbsim_cli.spec.parameters import Parameter
 from mbsim_cli.spec.source import join
 
 SECTIONS = (
-    "gravity", "points", "vectors", "materials", "bodies", "joints", "dh", "constraints", "laws", "roads", "forces",
-    "sensors", "objectives",
+    "gravity", "points", "vectors", "materials", "fields", "bodies", "joints", "dh", "constraints", "laws", "roads",
+    "forces", "sensors", "objectives",
 )  # fmt: skip
 TOGETHER = ("rotation_matrix",)  # entries that make sense together only
 _UNIT = re.compile(r"\[([^\]]+)\]")

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag
 
 from mbsim_cli.spec.base import Matrix, Spec, Vector, by_kind, description, field, fixed_list
+from mbsim_cli.spec.densities import Density
 from mbsim_cli.spec.flexible_meshes import FlexibleMesh
 from mbsim_cli.spec.number import Number
 
@@ -68,6 +69,9 @@ class FlexibleMeshed(Spec):
         "Mesh.", {"type": "rectangle", "size": [0.4, 0.08], "thickness": 0.01, "elements": [20, 4]}
     )
     material: str | None = field("Material; matrices have none.", "steel", default=None)
+    density: Density | None = field(
+        "Density of the elements, relative to the material; default 1.", {"field": "rho"}, default=None
+    )
     sets: dict[str, NodeSet] = field("Sets of mesh nodes by name.", {"hub": {"x": 0}, "pin": {"x": 0.4}}, default={})
     frame: by_kind(text=Literal["free"], mapping=BodyFrame) = field(
         "What the body's frame follows; free: the mean of the motion.", {"fixed": "hub"}, "free"

@@ -5,12 +5,14 @@
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator
+from pydantic import Field as pydantic_field
 
 from mbsim_cli.spec.base import Spec
 from mbsim_cli.spec.bodies import Body
 from mbsim_cli.spec.checks import Check
 from mbsim_cli.spec.constraints import Constraint
+from mbsim_cli.spec.densities import Field
 from mbsim_cli.spec.dh import Table
 from mbsim_cli.spec.forces import Force
 from mbsim_cli.spec.joints import Joint
@@ -28,7 +30,9 @@ def _section(kind: Any, description: str, *examples: Any) -> Any:
     # a section without entries is null in YAML
     read_empty = BeforeValidator(lambda value: {} if value is None else value)
     return Annotated[
-        dict[str, kind], read_empty, Field(default_factory=dict, description=description, examples=list(examples))
+        dict[str, kind],
+        read_empty,
+        pydantic_field(default_factory=dict, description=description, examples=list(examples)),
     ]
 
 
@@ -42,6 +46,7 @@ class Sections(Spec):
     materials: _section(
         Material, "Materials by name.", {"steel": {"youngs_modulus": 2.1e11, "poisson_ratio": 0.3, "density": 7850}}
     )
+    fields: _section(Field, "Fields of one number an element, by name.", {"rho": {"value": 0.5}})
     bodies: _section(Body, "Bodies by name; ground exists.", {"A1": {"mass": 1, "inertia": {"zz": "1/6"}}})
     joints: _section(
         Joint, "Joints by name.", {"A": {"type": "revolute", "bodies": ["ground", "A1"], "point": "A", "axis": "z"}}

@@ -63,7 +63,7 @@ class Effects:
 
     def _reduced(self, name: str) -> Any:
         """Terms of a body; those of one that stays as it was are known."""
-        key = repr((name, self.file.bodies[name], self.file.materials))
+        key = repr((name, self.file.bodies[name], self.file.materials, self.file.fields))
         if key not in _REDUCED:
             _REDUCED[key] = dict(reduce_body(self.file, name).items())
         return _REDUCED[key]

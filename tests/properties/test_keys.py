@@ -29,6 +29,7 @@ ELSEWHERE = {
     ("analysis.Analysis", "accuracy"): "tests/cli/test_step_auto.py",
     ("orientation.Orientation", "rotation_matrix"): "no entry of a rotation changes alone; see below",
     ("flexible.NodeSet", "group"): "tests/reduction/test_mesh_files.py",
+    ("densities.SimpLaw", "threshold"): "tests/reduction/test_model_bodies.py",
     ("flexible.FlexibleFile", "sid"): "tests/reduction/test_model_bodies.py",
     ("flexible.FlexibleMeshed", "frame"): "tests/reduction/test_model_bodies.py",
     ("flexible_meshes.Matrices", "type"): "tests/reduction/test_matrices.py",

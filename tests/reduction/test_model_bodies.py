@@ -134,3 +134,69 @@ def test_files(tmp_path):
     ):
         with pytest.raises(ModelError, match=sentence):
             reduce(sid, options)
+
+
+WAVES = "fields: {rho: {value: '0.7 + a*sin(2*pi*(2*x/0.4 + y/0.08 + 0.5))'%s}}\nbodies:"
+
+
+def with_field(*changes, more=""):
+    return (
+        ("{L: 0.4}", "{L: 0.4, a: 0.25}"),
+        ("\nbodies:", "\n" + WAVES % more),
+        ("material: steel", "material: steel\n      density: {field: rho}"),
+        *changes,
+    )
+
+
+def test_uneven_density(tmp_path):
+    """Case A2 of the slider-crank's references; the derivative by the field's amplitude, against differences."""
+    fine = with_field(("[8, 2]", "[20, 4]"), ("count: 3", "count: 6"))
+    sid = reduce_body(loaded(tmp_path, *fine), "crank")
+    assert sid.frequencies()[0] == pytest.approx(286.972486, rel=2e-9)
+    assert pytest.approx(1.7584) == sid.mass.M0
+
+    def first(a):
+        changed = tuple((old, new.replace("a: 0.25", f"a: {a}")) for old, new in with_field())
+        body = reduce_body(loaded(tmp_path, *changed), "crank")
+        return np.linalg.det(np.linalg.solve(body.Me.M0, body.Ke.M0)), body
+
+    det, body = first(0.25)
+    above, below = first(0.25 + 1e-6)[0], first(0.25 - 1e-6)[0]
+    design = body.design["a"]
+    along = np.trace(np.linalg.solve(body.Ke.M0, design.Ke.M0)) - np.trace(np.linalg.solve(body.Me.M0, design.Me.M0))
+    assert along * det == pytest.approx((above - below) / 2e-6, rel=1e-6)
+
+
+def test_the_law_of_mass(tmp_path):
+    """Below the threshold c p^q: half of the crank's elements, each of its own density."""
+    law = ("{field: rho}", "{field: rho, law: {threshold: 0.7, factor: 0.5, exponent: 2}}")
+    changes = [(old, new.replace(*law)) for old, new in with_field()]
+    sid = reduce_body(loaded(tmp_path, *changes), "crank")
+    plain = reduce_body(loaded(tmp_path, *with_field()), "crank")
+    x, y = np.meshgrid((np.arange(8) + 0.5) / 8, (np.arange(2) + 0.5) / 2 - 0.5, indexing="ij")
+    p = 0.7 + 0.25 * np.sin(2 * np.pi * (2 * x + y + 0.5))
+    assert pytest.approx(2.512 * p.mean()) == plain.mass.M0
+    assert pytest.approx(2.512 * np.where(p < 0.7, 0.5 * p**2, p).mean()) == sid.mass.M0
+
+
+def test_filter_evens_out(tmp_path):
+    plain, filtered = (
+        reduce_body(loaded(tmp_path, *with_field(more=more)), "crank") for more in ("", ", filter: {radius: 1}")
+    )
+    even = reduce_body(loaded(tmp_path, *with_field(("a: 0.25", "a: 0"))), "crank")
+    gap = abs(plain.frequencies()[0] / even.frequencies()[0] - 1)
+    assert abs(filtered.frequencies()[0] / even.frequencies()[0] - 1) < gap / 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("a*sin", "b*sin", "unknown parameter or constant 'b'"),
+        ("0.7 +", "-0.7 +", "the density of element"),
+        ("0.7 +", "1/(x - x) +", "division by zero"),
+        ("field: rho", "field: roh", "unknown field 'roh'; did you mean 'rho'?"),
+    ],
+)
+def test_what_is_refused_of_fields(tmp_path, old, new, sentence):
+    changes = tuple((a, b.replace(old, new)) for a, b in with_field())
+    assert any(sentence in issue for issue in said(tmp_path, *changes))

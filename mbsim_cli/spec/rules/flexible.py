@@ -3,15 +3,18 @@
 from math import prod
 from typing import Any
 
+from mbsim_cli.spec.densities import Field
 from mbsim_cli.spec.flexible import FlexibleFile, FlexibleTerms, NodeSet
 from mbsim_cli.spec.messages import Path
 from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.review import Review
+from mbsim_cli.spec.syntax import names, parse
 from mbsim_cli.spec.walking import walk
 
 LOADS = ("rotation", "acceleration")  # that stiffen, beside forces at nodes
 _RIGID = ("mass", "center_of_mass", "inertia", "shape")
 _NOT_NEGATIVE = ("alpha", "beta", "ratio", "inner_radius")
+PLACES = ("x", "y", "z")
 MOST_ELEMENTS = 2_000_000
 _ANY_SIGN = ("origin", "x", "y", "z", "nearest", "poisson_ratio")
 
@@ -23,6 +26,8 @@ def check(review: Review) -> None:
         ratio = review.value(material.poisson_ratio)
         if ratio is not None and not -1 < ratio < 0.5:
             review.report(("materials", name, "poisson_ratio"), f"must lie between -1 and 0.5, is {ratio:g}")
+    for name, given in review.model.fields.items():
+        _field(review, ("fields", name), given)
     for name, body in review.model.bodies.items():
         if body.flexible is not None:
             path = ("bodies", name, "flexible")
@@ -35,6 +40,15 @@ def check(review: Review) -> None:
                 _increasing(review, (*path, "modes"), body.flexible.modes)
             elif review.intact("bodies", name):
                 _meshed(review, path, body.flexible)
+
+
+def _field(review: Review, path: Path, given: Field) -> None:
+    _sizes(review, path, given.filter)
+    known = {*PLACES, *review.names("parameters"), *review.names("constants")}
+    for name, offset in names(parse(given.value)).items():
+        if name not in known:
+            hint = review.suggest(name, known) or "x, y and z are the places of an element's centre"
+            review.report((*path, "value"), f"unknown parameter or constant {name!r}", hint, offset)
 
 
 def _alone(review: Review, name: str, body: Any) -> None:
@@ -62,6 +76,10 @@ def _meshed(review: Review, path: Path, body: Any) -> None:
     if count > MOST_ELEMENTS:
         review.report((*path, "mesh", "elements"), f"{count} elements are more than {MOST_ELEMENTS}")
     _material(review, path, body)
+    if body.density is not None:
+        review.known((*path, "density", "field"), body.density.name, "fields", "field")
+        if body.mesh.type == "matrices":
+            review.report((*path, "density"), "matrices have no elements", "leave it out", key=True)
     for name, given in body.sets.items():
         _set(review, (*path, "sets", name), given)
     for name, node in body.nodes.items():
