@@ -36,6 +36,7 @@ class Method(StrEnum):
     NONE = "none"
     DDM = "ddm"
     ADJOINT = "adjoint"
+    AUTO = "auto"
     FD = "fd"
 
 

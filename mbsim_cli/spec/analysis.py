@@ -19,9 +19,9 @@ WITH_ADJOINT = "forward dynamics by ali3p-rtdyn0 and ali3p-rtdyn1 has one"
 class Sensitivity(Spec):
     """Which gradients, by which method."""
 
-    method: Literal["none", "ddm", "adjoint", "fd"] = field(
+    method: Literal["none", "ddm", "adjoint", "auto", "fd"] = field(
         "none; ddm: direct differentiation; adjoint: by one sweep back, whatever the number of parameters; "
-        "fd: central differences.",
+        "auto: the quicker of these two; fd: central differences.",
         "ddm",
         default="ddm",
     )

@@ -10,6 +10,7 @@ import numpy as np
 from mbsim_cli.errors import UsageError
 from mbsim_cli.model.problem import OPEN_TREES
 from mbsim_cli.study.analyses import ANALYSES
+from mbsim_cli.study.choice import AUTO, chosen
 from mbsim_cli.study.settings import Settings
 
 
@@ -20,10 +21,16 @@ def load(path: str | PathLike[str], settings: Settings) -> Any:
     return spec.load(path, settings.overrides, every_number=settings.all_numbers)
 
 
-def method_of(model_file: Any, settings: Settings) -> str:
+def stated_method(model_file: Any, settings: Settings) -> str:
     """Sensitivity method: the caller's, else the file's; gradients by every number are direct where none is stated."""
     stated = settings.method or model_file.analysis.sensitivity.method
     return "ddm" if settings.all_numbers and stated == "none" and settings.method is None else stated
+
+
+def method_of(model_file: Any, settings: Settings) -> str:
+    """The same, chosen where it is auto."""
+    stated = stated_method(model_file, settings)
+    return chosen(model_file, settings)[0] if stated == AUTO else stated
 
 
 def build(model_file: Any, settings: Settings, parameters: Sequence[str] | None) -> Any:

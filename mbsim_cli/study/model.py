@@ -25,8 +25,8 @@ class Model:
     """A validated model file; it never changes, so that several threads may run it at once.
 
     Keyword arguments that replace options of the analysis are those of ``mbsim run``: ``sensitivity`` (none, ddm,
-    adjoint or fd), ``formulation``, ``integrator``, ``tolerance``, ``step`` (s, or "auto"), ``accuracy``, ``duration``
-    (s), ``memory`` (bytes).
+    adjoint, auto or fd), ``formulation``, ``integrator``, ``tolerance``, ``step`` (s, or "auto"), ``accuracy``,
+    ``duration`` (s), ``memory`` (bytes).
     """
 
     def __init__(

@@ -6,8 +6,10 @@ from typing import Any
 
 from mbsim_cli.errors import UsageError
 from mbsim_cli.study.analyses import ANALYSES, Analysis
-from mbsim_cli.study.assembling import build, method_of
+from mbsim_cli.study.assembling import build, method_of, stated_method
 from mbsim_cli.study.automatic_step import Halving, settled
+from mbsim_cli.study.choice import AUTO as AUTO_METHOD
+from mbsim_cli.study.choice import chosen
 from mbsim_cli.study.compiling import compile_kernels, compile_objectives
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.settings import Settings
@@ -63,6 +65,9 @@ class Draft:
     def plan(self, timing: Timing, listener: Listener) -> Plan:
         """Choose the step where that is automatic, which takes runs, and leave out what differences differentiate."""
         file, named = self.model_file, self.named
+        if stated_method(file, self.settings) == AUTO_METHOD:
+            method, why = chosen(file, self.settings)
+            listener.say(f"gradients by {method}: {why}")
         with timing.phase("solve"):
             settings, halving = settled(file, self.settings, self._by_method, listener)
         timing.move(halving.compiling if halving else 0.0, "solve", "compile")

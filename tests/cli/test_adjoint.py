@@ -197,3 +197,21 @@ def test_studies_differentiate_directly(mbsim, tmp_path):
     (tmp_path / "p.yaml").write_text(PENDULUM.replace("method: ddm", "method: adjoint") + study)
     done = mbsim("sweep", "p.yaml", "some", "-o", "folder")
     assert done.code == 2 and "a study differentiates by ddm, not by the adjoint" in done.err
+
+
+def test_the_quicker_method_is_chosen_and_said(mbsim, pendulum, tmp_path):
+    few, every = (mbsim("run", pendulum, "--sensitivity", "auto", *more) for more in ((), ("--all-numbers",)))
+    assert few.code == every.code == 0
+    assert "gradients by ddm: 2 parameters, 1 objectives" in few.err
+    assert "gradients by ddm: 15 parameters, 1 objectives" in every.err  # two eights, as a sweep costs
+    text = PENDULUM.replace("method: ddm", "method: auto").replace("parameters:\n", "parameters:\n" + SPARE)
+    (tmp_path / "p.yaml").write_text(text)
+    done = mbsim("run", "p.yaml")
+    assert done.code == 0 and "gradients by adjoint: 17 parameters, 1 objectives" in done.err
+    assert mbsim("run", "p.yaml", "--json").json["sensitivity"] == "adjoint"
+    assert "recursive has no adjoint" in mbsim("run", "p.yaml", "--formulation", "recursive").err
+    (tmp_path / "p.yaml").write_text(text + "study: {some: {grid: {L: [1, 2]}}}\n")
+    assert mbsim("sweep", "p.yaml", "some", "-o", "folder").code == 0
+
+
+SPARE = "".join(f"  spare_{k}: {k}\n" for k in range(15))

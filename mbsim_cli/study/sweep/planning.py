@@ -13,8 +13,9 @@ import mbsim_cli
 from mbsim_cli.errors import UsageError
 from mbsim_cli.io.provenance import platform_facts, storable
 from mbsim_cli.model.units import in_words
-from mbsim_cli.study.assembling import build, load, method_of
+from mbsim_cli.study.assembling import build, load, stated_method
 from mbsim_cli.study.automatic_step import is_automatic
+from mbsim_cli.study.choice import AUTO
 from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.sweep.cases_file import columns_of
 from mbsim_cli.study.sweep.design import Design, design_of
@@ -40,7 +41,8 @@ def plan_study(path: Path, wanted: Wanted, settings: Settings, command: str) -> 
     folder = Path(model_file.source.file).parent
     cases = Path.cwd() if wanted.stated else folder
     design = design_of(study, model_file, lambda stated: columns_of(stated, cases, model_file.parameters))
-    settings = replace(settings, method=wanted.method or study.sensitivity or method_of(model_file, settings))
+    stated = wanted.method or study.sensitivity or stated_method(model_file, settings)
+    settings = replace(settings, method="ddm" if stated == AUTO else stated)
     _require_one_step(model_file, settings)
     if settings.method in OTHERS:
         other = OTHERS[settings.method]
