@@ -83,13 +83,17 @@ class Natural(NamedTuple):
     pose: np.ndarray  # (nb,) offset of the linear map of body i
     rigid: np.ndarray  # (mr,) body of an equation of rigidity, sum of S_jk (R_j . R_k - delta_jk) / 2
     shape: np.ndarray  # (mr,) offset of S: xx, yy, zz, xy, xz, yz
+    rigid_first: np.ndarray  # (mr + 1,) into rigid_entry
+    rigid_entry: np.ndarray  # entries of column that an equation of rigidity depends on
     defined: np.ndarray  # (k,) equations that define a coordinate by their measure
     definition: np.ndarray  # (k,) the coordinate
+    turning: np.ndarray  # (k, 3) coordinates of vectors; NONE last where two give one in a plane
     mass_first: np.ndarray  # (n + 1,) into mass_column
     mass_column: np.ndarray  # columns of the entries of each row of the mass matrix
     mass: np.ndarray  # (1,) offset of these entries
     weight: np.ndarray  # (1,) offset of the weight (n)
     least: np.ndarray  # (n,) inertia that a coordinate counts for, at least, where constraints are weighed
+    swing: np.ndarray  # (n,) rad that bodies turn by as a coordinate moves by one, or 0: tells when to look at J
 
 
 class Pairs(NamedTuple):

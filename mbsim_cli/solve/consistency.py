@@ -15,6 +15,7 @@ from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.codes import Sensor
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.instant import Instant
+from mbsim_cli.solve.natural.standing import Standing
 from mbsim_cli.solve.redundancy import (
     RANK_TOLERANCE,
     kept_in_range,
@@ -37,7 +38,7 @@ def broken_identities(problem: Problem) -> np.ndarray:
     return found
 
 
-def broken_equations(at: Instant, accuracy: float) -> np.ndarray:
+def broken_equations(at: Instant | Standing, accuracy: float) -> np.ndarray:
     """Number (p,) of an equation that each direction leaves open, whatever the coordinates do, or 0.
 
     ``accuracy`` is that of the derivatives of positions, relative.
@@ -59,8 +60,8 @@ class Consistency:
     ``held`` coordinates are those that something else holds, in an equilibrium.
     """
 
-    def __init__(self, problem: Problem, theta: np.ndarray, dtheta: np.ndarray, held: np.ndarray) -> None:
-        self._at = Instant(problem, theta, dtheta)
+    def __init__(self, problem: Problem, at: Instant | Standing, held: np.ndarray) -> None:
+        self._at = at
         self._held = held
         sensors: Any = problem.model.sensors
         reading = np.flatnonzero(sensors.kind == Sensor.MULTIPLIER)

@@ -1,6 +1,7 @@
 """Forward dynamics with direct sensitivities, one block of instants at a time: ALI3-P here, open trees beside."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from mbsim_cli.solve.blocks import BrokenOff, block_of, first_rows, other_rows
 from mbsim_cli.solve.consistency import Consistency
 from mbsim_cli.solve.failure import Diagnosis
 from mbsim_cli.solve.initial import Initial, assemble, require_assembled
+from mbsim_cli.solve.instant import Instant
+from mbsim_cli.solve.natural.standing import Standing
 from mbsim_cli.solve.natural.start import start_of
 from mbsim_cli.solve.open_tree import OpenTreeSimulation
 from mbsim_cli.solve.pace import steps_at_once
@@ -42,9 +45,8 @@ class Simulation:
         self.dtype = self.theta.dtype.type
         self.control: Control = allocate.control(problem.options, redundant=start.redundant.size > 0)
         self.state = start.state
-        independent = np.setdiff1d(np.arange(self.model.constraints.measure.size), start.redundant)
-        watched = allocate.NO_ROWS if problem.options.natural else independent
-        self.work = allocate.work(self.model, self.theta, watched)
+        independent = np.setdiff1d(np.arange(self.state.lam.size), start.redundant)
+        self.work = allocate.work(self.model, self.theta, independent)
         self.work.kin.expected[:] = start.expected
         self.work.turns.value[:] = start.expected[self.work.turns.measure]
         for earlier in (self.work.last, self.work.before):
@@ -61,12 +63,18 @@ class Simulation:
         self.extra = allocate.sensitivity_work(self.model, dtheta.shape[1], self.dtype)
         self.reactions = reader_of(problem, self.theta, dtheta)
         self.consistency: Consistency | None = None
-        if self.control.redundant and not problem.options.natural:
-            self.consistency = Consistency(problem, self.theta, start.dtheta if self.p else dtheta, start.held)
+        varied = start.dtheta if self.p else dtheta
+        if self.control.redundant:
+            self.consistency = Consistency(problem, self._stand(self.theta, varied, start), start.held)
         self.broken = start.broken[: self.p].copy()
         self._stop_varying()
-        self._passages = Passages(problem, self.theta, start.dtheta if self.p else dtheta, self.work.watch)
+        real = (np.ascontiguousarray(part.real) for part in (self.theta, varied))
+        self._passages = Passages(partial(self._stand, *real, start), problem.options.step, self.work.watch)
         self.passed: list[Passage] = []  # behind the last instant
+
+    def _stand(self, theta: np.ndarray, dtheta: np.ndarray, start: Initial) -> Instant | Standing:
+        """An instant of the system, to be looked at by itself."""
+        return Instant(self.problem, theta, dtheta)
 
     def first_block(self) -> Block:
         """The initial instant."""
@@ -200,16 +208,10 @@ class Simulation:
 
 
 class NaturalSimulation(Simulation):
-    """A run in natural coordinates; multipliers that are ``free`` at the start count as such from then on."""
+    """A run in natural coordinates."""
 
-    def __init__(self, problem: Problem, start: Initial, free: np.ndarray) -> None:
-        super().__init__(problem, start)
-        self._free = free
-
-    def _judged(self, record: Record, d_record: SensitivityRecord) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        rows = record.time.size
-        singular = np.zeros(record.lam.shape, dtype=bool)
-        return np.tile(self.broken, (rows, 1)), np.tile(self._free, (rows, 1)), singular
+    def _stand(self, theta: np.ndarray, dtheta: np.ndarray, start: Initial) -> Standing:
+        return Standing(self.model, theta, dtheta, start.expected)
 
     def _failure(self) -> str:
         time = (self.step + 1) * self.control.h

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.solve.instant import Instant
+from mbsim_cli.solve.natural.standing import Standing
 
 LEAST_INERTIA = 1e-8  # share of the largest one, so that massless coordinates count too
 LEAST_SIZE = 1e-12  # of a row, the same
@@ -17,7 +18,7 @@ class Scales(NamedTuple):
     columns: np.ndarray  # (n,) roots of the inertia that each coordinate feels
 
 
-def scales_at(instant: Instant) -> Scales:
+def scales_at(instant: Instant | Standing) -> Scales:
     """Scales at an evaluated instant."""
     inertia = np.abs(np.diag(instant.out.M))
     columns = np.sqrt(np.maximum(inertia, LEAST_INERTIA * inertia.max()))

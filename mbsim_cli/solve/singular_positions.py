@@ -5,16 +5,16 @@ that moves it, u^T dPhi / d rho other than zero, opens a gap there or closes the
 it does not depend smoothly on that parameter. Derivation: docs/theory/singular_positions.md.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from mbsim_cli.kernels.integrators.singular_passage import Watch
-from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.independence import Scales, independence, scales_at
 from mbsim_cli.solve.instant import Instant
+from mbsim_cli.solve.natural.standing import Standing
 
 BISECTIONS = 40
 VANISHED = 0.02  # share of its size behind the passage, below which a singular value counts as zero
@@ -42,13 +42,12 @@ class Rank(NamedTuple):
 class Passages:
     """Tells passages of singular positions from other turns of the vectors that the time loop follows."""
 
-    def __init__(self, problem: Problem, theta: np.ndarray, dtheta: np.ndarray, watch: Watch) -> None:
-        self._problem, self._theta, self._dtheta = problem, theta, dtheta
-        self._watch, self._h = watch, problem.options.step
+    def __init__(self, stand: Callable[[], Instant | Standing], step: float, watch: Watch) -> None:
+        self._stand, self._watch, self._h = stand, watch, step
 
     @cached_property
-    def _at(self) -> Instant:
-        return Instant(self._problem, np.ascontiguousarray(self._theta.real), np.ascontiguousarray(self._dtheta.real))
+    def _at(self) -> Instant | Standing:
+        return self._stand()
 
     def take(self) -> Iterator[Passage]:
         """Passages since the last call."""

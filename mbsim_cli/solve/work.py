@@ -119,11 +119,12 @@ def grounded(model: Model, theta: np.ndarray) -> Kinematics:
 def watch(model: Model, structure: Sparsity, rows: np.ndarray) -> Watch:
     """Allocate Watch for the independent ``rows`` of the constraints; angles count that a constraint depends on."""
     k, n = rows.size, model.tree.column_kind.size
-    turns = np.isin(model.tree.column_kind, TURNING) & (np.diff(structure.column_first) > 0)
+    on_constraints = np.isin(model.tree.column_kind, TURNING) & (np.diff(structure.column_first) > 0)
+    turns = model.tree.swing if is_natural(model) else 1.0 * on_constraints
     motion = (np.zeros((TURNS, n)) for _ in range(3))
     return Watch(
         rows.astype(np.int64), np.zeros(k), np.zeros((k, k)), np.zeros(k), 1.0 + np.arange(k)[:, None] / max(k, 1),
-        np.zeros(n), 1.0 * turns, np.zeros(1), np.zeros(3, np.int64), np.zeros((TURNS, 2), np.int64), *motion,
+        np.zeros(n), turns, np.zeros(1), np.zeros(3, np.int64), np.zeros((TURNS, 2), np.int64), *motion,
     )  # fmt: skip
 
 
@@ -145,6 +146,7 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS) -> Work:
         state(model, dtype),
         state(model, dtype),
         np.zeros((2, n), dtype),
+        np.zeros(n, dtype),
         Range(zeros((n, padded(n)), dtype), np.zeros(max(1, n), np.int64)),
         turns(model),
         watch(model, structure, rows),

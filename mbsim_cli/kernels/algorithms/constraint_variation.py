@@ -71,24 +71,32 @@ def vary_constraint_forces(model, theta, dtheta, touch, lines, multiplier, dz, k
 
     Needs ``vary_kinematics`` and the lines (m, LINE_SIZE).
     """
-    measures, pairs, rows = model.measures, model.pairs, model.constraints.measure
+    measures, rows = model.measures, model.constraints.measure
     first = 0
     while first < rows.size:
         last, pair = rows_of_pair(rows, measures, first)
         if pair == NONE:
             vary_pull_on_coordinates(measures, rows[first], dtheta, dz, multiplier[first], dG_out)
         else:
-            a, b = pairs.a[pair], pairs.b[pair]
-            Ra, _ = pose_of(kin, a)
-            W = pull_of(lines, multiplier, first, last)
-            for g in range(0, dz.shape[1], width(dz)):
-                k = block(dz, g)
-                N = between2(tw.N, kin, a, b, k)
-                vary_forces_of_pair(
-                    rows, measures, pairs, theta, dtheta, touch.measure, lines, multiplier, first, last, g, k, kin, N,
-                    Ra, W, tw.F,
-                )  # fmt: skip
+            vary_forces_between(model, theta, dtheta, touch, lines, multiplier, first, last, kin, tw)
         first = last
+
+
+@inlined
+def vary_forces_between(model, theta, dtheta, touch, lines, multiplier, first, last, kin, tw):
+    """Add to ``tw.F`` the variation of the force of the equations from first to last, which act on one pair."""
+    measures, pairs, rows = model.measures, model.pairs, model.constraints.measure
+    pair = measures.pair[rows[first]]
+    a, b = pairs.a[pair], pairs.b[pair]
+    Ra, _ = pose_of(kin, a)
+    W = pull_of(lines, multiplier, first, last)
+    for g in range(0, dtheta.shape[1], width(dtheta)):
+        k = block(dtheta, g)
+        N = between2(tw.N, kin, a, b, k)
+        vary_forces_of_pair(
+            rows, measures, pairs, theta, dtheta, touch.measure, lines, multiplier, first, last, g, k, kin, N, Ra, W,
+            tw.F,
+        )  # fmt: skip
 
 
 @inlined

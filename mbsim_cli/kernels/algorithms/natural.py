@@ -12,14 +12,14 @@ import numpy as np
 
 from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels.algebra.rot3 import parallel_axis, rotate, row9, symmetric_rotate
-from mbsim_cli.kernels.algebra.spatial import dot6, motion_at, store
+from mbsim_cli.kernels.algebra.spatial import axpy6, dot6, motion_at, scale6, store
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, row3, scale3, sub3
 from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.constraints import constraint_rates, constraints
 from mbsim_cli.kernels.algorithms.forces import clear_wrenches, constraint_forces, element_forces
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.kernels.elements.measures import is_geometric, wrap_angle
-from mbsim_cli.model.layout import COM, GRAVITY, INERTIA, MASS
+from mbsim_cli.model.layout import COM, GRAVITY, INERTIA, MASS, NONE
 
 POSE = 12  # numbers of r and the columns of R
 
@@ -104,10 +104,15 @@ def _store_rotation(kin, i, a, b, c):
 
 
 @inlined
+def half_turn(x, y):
+    """Sum of x_k x y_k / 2."""
+    return scale3(0.5, add3(add3(cross3(x[0], y[0]), cross3(x[1], y[1])), cross3(x[2], y[2])))
+
+
+@inlined
 def twist_of(pose, i, dr, da, db, dc):
     """Twist of body i for the rates of its origin and of the columns of R."""
-    turn = add3(cross3(column_of(pose, i, 0), da), cross3(column_of(pose, i, 1), db))
-    w = scale3(0.5, add3(turn, cross3(column_of(pose, i, 2), dc)))
+    w = half_turn(columns_of(pose, i), (da, db, dc))
     return (w, sub3(dr, cross3(w, row3(pose, i, 0))))
 
 
@@ -139,6 +144,41 @@ def move_bodies(tree, theta, zd, zdd, kin):
         store(kin.A, i, (A[0], sub3(sub3(A[1], cross3(w, row3(kin.rate, i, 0))), g)))
 
 
+@kernel
+def turn_ahead(tree, h, state, last, before, expected):
+    """Accelerations of vectors on a parabola in a frame that turns with each; return the largest angle of a step.
+
+    By the trapezoidal rule a vector that turns evenly by w h turns by 2 arctan(w h / 2), and its acceleration with it.
+    """
+    largest = 0.0
+    for i in range(tree.turning.shape[0]):
+        u, u1 = _vector(tree, i, state.z), _vector(tree, i, state.zd)
+        s = scale3(0.5 * h / dot3(u, u), cross3(u, u1))
+        share = 2.0 / (1.0 + dot3(s, s))
+        a, b, c = _vector(tree, i, state.zdd), _vector(tree, i, last), _vector(tree, i, before)
+        x = axpy3(-3.0, b, _turned(s, share, c))
+        x = _turned(s, share, axpy3(3.0, a, _turned(s, share, x)))
+        for k in range(3):
+            if tree.turning[i, k] != NONE:
+                expected[tree.turning[i, k]] = x[k]
+        largest = max(largest, 4.0 * dot3(s, s).real)
+    return np.sqrt(largest)
+
+
+@inlined
+def _vector(tree, i, z):
+    """The vector i of those that turn; one in a plane has two coordinates."""
+    third = tree.turning[i, 2]
+    return z[tree.turning[i, 0]], z[tree.turning[i, 1]], z[third] if third != NONE else 0.0 * z[0]
+
+
+@inlined
+def _turned(s, share, x):
+    """x turned by the angle 2 arctan |s|, share = 2 / (1 + s^2)."""
+    y = cross3(s, x)
+    return axpy3(share, add3(y, cross3(s, y)), x)
+
+
 @inlined
 def _twist_in(pose, rate, i):
     return twist_of(
@@ -147,10 +187,34 @@ def _twist_in(pose, rate, i):
 
 
 @inlined
-def shaped(theta, o, a, b, c):
-    """Columns of R S: what an equation of rigidity pulls the columns a, b, c of R by."""
-    xx, yy, zz = theta[o], theta[o + 1], theta[o + 2]
-    xy, xz, yz = theta[o + 3], theta[o + 4], theta[o + 5]
+def shape_at(theta, o):
+    """S of an equation of rigidity: its diagonal, and xy, xz, yz."""
+    return load3(theta, o), load3(theta, o + 3)
+
+
+@inlined
+def rigid_rows(tree, i, first):
+    """The end of the equations of rigidity of body i, which start at the number ``first``."""
+    last = first
+    while last < tree.rigid.size and tree.rigid[last] == i:
+        last += 1
+    return last
+
+
+@inlined
+def held_shape(model, theta, multiplier, first, last):
+    """Sum of multiplier S over the equations of rigidity from first to last."""
+    S, before = scale6(0.0, shape_at(theta, 0)), model.constraints.measure.size
+    for j in range(first, last):
+        S = axpy6(multiplier[before + j], shape_at(theta, model.tree.shape[j]), S)
+    return S
+
+
+@inlined
+def shaped(S, columns):
+    """Columns of R S: what equations of rigidity pull the columns of R by."""
+    (xx, yy, zz), (xy, xz, yz) = S
+    a, b, c = columns
     return (
         axpy3(xx, a, axpy3(xy, b, scale3(xz, c))),
         axpy3(xy, a, axpy3(yy, b, scale3(yz, c))),
@@ -180,7 +244,6 @@ def paired(x, y):
 def natural_constraints(model, theta, t, z, kin, phi_out, jacobian_out, line_out):
     """Phi (m,), Phi_z (m, n) and the gradient lines of those equations that measures give."""
     tree = model.tree
-    clear(jacobian_out)
     constraints(model, theta, t, z, kin, phi_out, jacobian_out, line_out)
     for i in range(model.constraints.measure.size):
         k = model.constraints.measure[i]
@@ -195,12 +258,12 @@ def natural_constraints(model, theta, t, z, kin, phi_out, jacobian_out, line_out
     for j in range(tree.rigid.size):
         i, b, o = model.constraints.measure.size + j, tree.rigid[j], tree.shape[j]
         columns = columns_of(kin.pose, b)
-        pull = shaped(theta, o, columns[0], columns[1], columns[2])
+        pull = shaped(shape_at(theta, o), columns)
         phi_out[i] = 0.5 * (paired(columns, pull) - theta[o] - theta[o + 1] - theta[o + 2])
-        at_column = tree.pose[b]
-        for s in range(tree.first[b], tree.first[b + 1]):
-            at_column += POSE
-            jacobian_out[i, tree.column[s]] = paired(columns_in(theta, at_column), pull)
+        start = tree.pose[b] + POSE * (1 - tree.first[b])
+        for s in range(tree.rigid_first[j], tree.rigid_first[j + 1]):
+            k = tree.rigid_entry[s]
+            jacobian_out[i, tree.column[k]] = paired(columns_in(theta, start + POSE * k), pull)
 
 
 @inlined
@@ -222,7 +285,8 @@ def natural_rates(model, theta, lines, t, z, zd, zdd, kin, phi1_out, phi2_out):
     for j in range(tree.rigid.size):
         i, b, o = model.constraints.measure.size + j, tree.rigid[j], tree.shape[j]
         columns, rates = columns_of(kin.pose, b), columns_of(kin.rate, b)
-        pull, pull1 = shaped(theta, o, *columns), shaped(theta, o, *rates)
+        S = shape_at(theta, o)
+        pull, pull1 = shaped(S, columns), shaped(S, rates)
         phi1_out[i] = paired(rates, pull)
         phi2_out[i] = paired(columns_of(kin.second, b), pull) + paired(rates, pull1)
 
@@ -254,7 +318,7 @@ def pushed(pose, i, W):
 @kernel
 def natural_residual(model, theta, zdd, multiplier, kin, W, Q, G_out):
     """G (n,) = M z'' - weight - Q - work of W + that of rigidity."""
-    tree = model.tree
+    tree, first = model.tree, 0
     weight, entry = tree.weight[0], tree.mass[0]
     for c in range(G_out.size):
         total = -theta[weight + c] - Q[c]
@@ -262,18 +326,15 @@ def natural_residual(model, theta, zdd, multiplier, kin, W, Q, G_out):
             total += theta[entry + s] * zdd[tree.mass_column[s]]
         G_out[c] = total
     for i in range(tree.theta.size):
+        last = rigid_rows(tree, i, first)
+        pull = shaped(held_shape(model, theta, multiplier, first, last), columns_of(kin.pose, i))
         wrench = motion_at(W, i)
         push, f, o = pushed(kin.pose, i, wrench), wrench[1], tree.pose[i]
+        push = sub3(push[0], pull[0]), sub3(push[1], pull[1]), sub3(push[2], pull[2])
         for s in range(tree.first[i], tree.first[i + 1]):
             o += POSE
             G_out[tree.column[s]] -= dot3(load3(theta, o), f) + paired(columns_in(theta, o), push)
-    for j in range(tree.rigid.size):
-        b = tree.rigid[j]
-        pull, o = shaped(theta, tree.shape[j], *columns_of(kin.pose, b)), tree.pose[b]
-        for s in range(tree.first[b], tree.first[b + 1]):
-            o += POSE
-            work = paired(columns_in(theta, o), pull)
-            G_out[tree.column[s]] += multiplier[model.constraints.measure.size + j] * work
+        first = last
 
 
 @kernel

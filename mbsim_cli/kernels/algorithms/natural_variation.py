@@ -25,16 +25,33 @@ from mbsim_cli.kernels.algebra.spatial import (
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, load3_of, row3, scale3, sub3
 from mbsim_cli.kernels.algorithms.bodies import between2
 from mbsim_cli.kernels.algorithms.constraint_variation import (
-    vary_constraint_forces,
     vary_constraint_rates,
     vary_constraints,
+    vary_forces_between,
+    vary_pull_on_coordinates,
     vary_with_velocity,
 )
-from mbsim_cli.kernels.algorithms.natural import POSE, columns_in, columns_of, paired, shaped
-from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_element_forces
+from mbsim_cli.kernels.algorithms.constraints import rows_of_pair
+from mbsim_cli.kernels.algorithms.natural import (
+    POSE,
+    columns_in,
+    columns_of,
+    half_turn,
+    held_shape,
+    paired,
+    rigid_rows,
+    shape_at,
+    shaped,
+)
+from mbsim_cli.kernels.algorithms.residual_variation import (
+    acts_on_bodies,
+    clear_forces,
+    vary_along_coordinates,
+    vary_force_on_bodies,
+)
 from mbsim_cli.kernels.algorithms.variation import vary_ground
 from mbsim_cli.kernels.elements.measures import is_geometric
-from mbsim_cli.model.layout import GRAVITY
+from mbsim_cli.model.layout import GRAVITY, NONE
 
 
 class NaturalTwists(NamedTuple):
@@ -60,8 +77,8 @@ def _columns2(array, i, k):
 
 
 @kernel
-def vary_natural(tree, theta, dtheta, touch, wanted, z, zd, zdd, kin, dz, dzd, dzdd, tw):
-    """Fill ``tw`` for directions dtheta (len(theta), p), dz, dzd, dzdd (n, p); N'' only if accelerations are wanted."""
+def vary_natural(tree, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw):
+    """Fill ``tw`` for directions dtheta (len(theta), p), dz, dzd, dzdd (n, p)."""
     vary_ground(tree, dtheta, tw)
     for i in range(tree.theta.size):
         for g in range(0, dz.shape[1], width(dz)):
@@ -69,31 +86,51 @@ def vary_natural(tree, theta, dtheta, touch, wanted, z, zd, zdd, kin, dz, dzd, d
             _vary_linear(tree, theta, dtheta, touch.geometry[i, g], i, k, 1.0, z, dz, tw.pose)
             _vary_linear(tree, theta, dtheta, touch.geometry[i, g], i, k, 0.0, zd, dzd, tw.rate)
             _vary_motion(i, k, kin, tw)
-            if wanted:
-                _vary_linear(tree, theta, dtheta, touch.geometry[i, g], i, k, 0.0, zdd, dzdd, tw.second)
-                _vary_acceleration(dtheta, i, k, kin, tw)
+            _vary_linear(tree, theta, dtheta, touch.geometry[i, g], i, k, 0.0, zdd, dzdd, tw.second)
+            _vary_acceleration(dtheta, i, k, kin, tw)
 
 
 @inlined
 def _vary_linear(tree, theta, dtheta, touched, i, k, constant, z, dz, out):
-    o = tree.pose[i]
-    for c in range(POSE):
-        total = 0.0 * at(dz, 0, k)
-        for j in range(tree.first[i], tree.first[i + 1]):
-            total += theta[o + POSE * (j - tree.first[i] + 1) + c] * at(dz, tree.column[j], k)
-        put(out, i, c, k, total)
+    r, a, b, c = _by_coordinates(tree, theta, i, k, dz)
     if touched:
-        for c in range(POSE):
-            total = constant * at(dtheta, o + c, k)
-            for j in range(tree.first[i], tree.first[i + 1]):
-                total += z[tree.column[j]] * at(dtheta, o + POSE * (j - tree.first[i] + 1) + c, k)
-            add_to(out, i, c, k, total)
+        o = tree.pose[i]
+        r, a = axpy3(constant, load3_of(dtheta, o, k), r), axpy3(constant, load3_of(dtheta, o + 3, k), a)
+        b, c = axpy3(constant, load3_of(dtheta, o + 6, k), b), axpy3(constant, load3_of(dtheta, o + 9, k), c)
+        for j in range(tree.first[i], tree.first[i + 1]):
+            o += POSE
+            x = z[tree.column[j]]
+            r, a = axpy3(x, load3_of(dtheta, o, k), r), axpy3(x, load3_of(dtheta, o + 3, k), a)
+            b, c = axpy3(x, load3_of(dtheta, o + 6, k), b), axpy3(x, load3_of(dtheta, o + 9, k), c)
+    _put_pose(out, i, k, r, a, b, c)
 
 
 @inlined
-def _half_turn(x, y):
-    """Sum of x_k x y_k / 2."""
-    return scale3(0.5, add3(add3(cross3(x[0], y[0]), cross3(x[1], y[1])), cross3(x[2], y[2])))
+def _by_coordinates(tree, theta, i, k, dz):
+    """Variation k of the linear map of body i with the coordinates alone: origin, and columns of R."""
+    o, zero = tree.pose[i], 0.0 * at(dz, 0, k)
+    r = a = b = c = (zero, zero, zero)
+    for j in range(tree.first[i], tree.first[i + 1]):
+        o += POSE
+        x = at(dz, tree.column[j], k)
+        r, a = axpy3(x, load3(theta, o), r), axpy3(x, load3(theta, o + 3), a)
+        b, c = axpy3(x, load3(theta, o + 6), b), axpy3(x, load3(theta, o + 9), c)
+    return r, a, b, c
+
+
+@inlined
+def _put_pose(out, i, k, r, a, b, c):
+    _put_triple(out, i, 0, k, r)
+    _put_triple(out, i, 3, k, a)
+    _put_triple(out, i, 6, k, b)
+    _put_triple(out, i, 9, k, c)
+
+
+@inlined
+def _put_triple(array, i, offset, k, x):
+    put(array, i, offset, k, x[0])
+    put(array, i, offset + 1, k, x[1])
+    put(array, i, offset + 2, k, x[2])
 
 
 @inlined
@@ -101,7 +138,7 @@ def _vary_motion(i, k, kin, tw):
     """N and N' of body i."""
     R, r, V = columns_of(kin.pose, i), row3(kin.pose, i, 0), motion_at(kin.V, i)
     dR, dr = _columns2(tw.pose, i, k), _triple(tw.pose, i, 0, k)
-    turn = _half_turn(R, dR)
+    turn = half_turn(R, dR)
     N = (turn, sub3(dr, cross3(turn, r)))
     store2(tw.N, i, k, N)
     store2(tw.N1, i, k, sub6(_velocity_variation(i, k, kin, tw), cross_motion(N, V)))
@@ -112,7 +149,7 @@ def _velocity_variation(i, k, kin, tw):
     """dV of body i."""
     R, R1 = columns_of(kin.pose, i), columns_of(kin.rate, i)
     dr, dr1 = _triple(tw.pose, i, 0, k), _triple(tw.rate, i, 0, k)
-    dw = add3(_half_turn(_columns2(tw.pose, i, k), R1), _half_turn(R, _columns2(tw.rate, i, k)))
+    dw = add3(half_turn(_columns2(tw.pose, i, k), R1), half_turn(R, _columns2(tw.rate, i, k)))
     return (dw, sub3(sub3(dr1, cross3(dw, row3(kin.pose, i, 0))), cross3(motion_at(kin.V, i)[0], dr)))
 
 
@@ -122,8 +159,8 @@ def _vary_acceleration(dtheta, i, k, kin, tw):
     V, A, N, N1 = motion_at(kin.V, i), motion_at(kin.A, i), motion_at2(tw.N, i, k), motion_at2(tw.N1, i, k)
     dw = _velocity_variation(i, k, kin, tw)[0]
     dr, dr1, dr2 = _triple(tw.pose, i, 0, k), _triple(tw.rate, i, 0, k), _triple(tw.second, i, 0, k)
-    of_turn = _half_turn(_columns2(tw.pose, i, k), columns_of(kin.second, i))
-    da = add3(of_turn, _half_turn(columns_of(kin.pose, i), _columns2(tw.second, i, k)))
+    of_turn = half_turn(_columns2(tw.pose, i, k), columns_of(kin.second, i))
+    da = add3(of_turn, half_turn(columns_of(kin.pose, i), _columns2(tw.second, i, k)))
     lin = sub3(sub3(dr2, cross3(da, row3(kin.pose, i, 0))), cross3(A[0], dr))
     lin = sub3(sub3(lin, cross3(dw, row3(kin.rate, i, 0))), cross3(V[0], dr1))
     dA = (da, sub3(lin, load3_of(dtheta, GRAVITY, k)))
@@ -131,16 +168,9 @@ def _vary_acceleration(dtheta, i, k, kin, tw):
 
 
 @inlined
-def _shaped_of(dtheta, o, k, x):
-    """Columns of X dS."""
-    a, b, c = x
-    xx, yy, zz = at(dtheta, o, k), at(dtheta, o + 1, k), at(dtheta, o + 2, k)
-    xy, xz, yz = at(dtheta, o + 3, k), at(dtheta, o + 4, k), at(dtheta, o + 5, k)
-    return (
-        axpy3(xx, a, axpy3(xy, b, scale3(xz, c))),
-        axpy3(xy, a, axpy3(yy, b, scale3(yz, c))),
-        axpy3(xz, a, axpy3(yz, b, scale3(zz, c))),
-    )
+def _shape_of(dtheta, o, k):
+    """Variation k of S."""
+    return load3_of(dtheta, o, k), load3_of(dtheta, o + 3, k)
 
 
 @kernel
@@ -152,13 +182,13 @@ def vary_natural_constraints(model, theta, dtheta, touch, lines, t, z, dz, kin, 
     for j in range(tree.rigid.size):
         i, b, o = model.constraints.measure.size + j, tree.rigid[j], tree.shape[j]
         R = columns_of(kin.pose, b)
-        pull = shaped(theta, o, *R)
+        pull = shaped(shape_at(theta, o), R)
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
             change = paired(_columns2(tw.pose, b, k), pull)
             if touch.geometry[b, g]:
-                own = at(dtheta, o, k) + at(dtheta, o + 1, k) + at(dtheta, o + 2, k)
-                change += 0.5 * (paired(R, _shaped_of(dtheta, o, k, R)) - own)
+                S = _shape_of(dtheta, o, k)
+                change += 0.5 * (paired(R, shaped(S, R)) - (S[0][0] + S[0][1] + S[0][2]))
             put(out, i, k, change)
 
 
@@ -185,15 +215,18 @@ def vary_natural_rates(
     for j in range(tree.rigid.size):
         i, b, o = model.constraints.measure.size + j, tree.rigid[j], tree.shape[j]
         R, R1, R2 = columns_of(kin.pose, b), columns_of(kin.rate, b), columns_of(kin.second, b)
-        pull, pull1, pull2 = shaped(theta, o, *R), shaped(theta, o, *R1), shaped(theta, o, *R2)
+        S = shape_at(theta, o)
+        pull, pull1, pull2 = shaped(S, R), shaped(S, R1), shaped(S, R2)
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
             dR, dR1 = _columns2(tw.pose, b, k), _columns2(tw.rate, b, k)
             first = paired(dR1, pull) + paired(dR, pull1)
             second = paired(_columns2(tw.second, b, k), pull) + paired(dR, pull2) + 2.0 * paired(dR1, pull1)
             if touch.geometry[b, g]:
-                first += paired(R1, _shaped_of(dtheta, o, k, R))
-                second += paired(R2, _shaped_of(dtheta, o, k, R)) + paired(R1, _shaped_of(dtheta, o, k, R1))
+                dS = _shape_of(dtheta, o, k)
+                own = shaped(dS, R)
+                first += paired(R1, own)
+                second += paired(R2, own) + paired(R1, shaped(dS, R1))
             put(first_out, i, k, first)
             put(second_out, i, k, second)
 
@@ -208,12 +241,9 @@ def vary_natural_with_velocity(factor, model, theta, lines, rates, zd, dzd, kin,
         R, r, r1 = columns_of(kin.pose, i), row3(kin.pose, i, 0), row3(kin.rate, i, 0)
         for g in range(0, dzd.shape[1], width(dzd)):
             k = block(dzd, g)
-            for c in range(POSE):
-                total = 0.0 * at(dzd, 0, k)
-                for j in range(tree.first[i], tree.first[i + 1]):
-                    total += theta[tree.pose[i] + POSE * (j - tree.first[i] + 1) + c] * at(dzd, tree.column[j], k)
-                put(tw.rate, i, c, k, total)
-            dr1, dw = _triple(tw.rate, i, 0, k), _half_turn(R, _columns2(tw.rate, i, k))
+            dr1, a, b, c = _by_coordinates(tree, theta, i, k, dzd)
+            _put_pose(tw.rate, i, k, dr1, a, b, c)
+            dw = half_turn(R, (a, b, c))
             N1 = (dw, sub3(dr1, cross3(dw, r)))
             dA = (scale3(0.0, dw), scale3(-1.0, add3(cross3(dw, r1), cross3(V[0], dr1))))
             store2(tw.N1, i, k, N1)
@@ -233,7 +263,7 @@ def vary_natural_with_velocity(factor, model, theta, lines, rates, zd, dzd, kin,
                 add_to(second_out, i, k, factor * change)
         for j in range(tree.rigid.size):
             b = tree.rigid[j]
-            pull1 = shaped(theta, tree.shape[j], *columns_of(kin.rate, b))
+            pull1 = shaped(shape_at(theta, tree.shape[j]), columns_of(kin.rate, b))
             change = 2.0 * factor * paired(_columns2(tw.rate, b, k), pull1)
             add_to(second_out, model.constraints.measure.size + j, k, change)
 
@@ -242,8 +272,38 @@ def vary_natural_with_velocity(factor, model, theta, lines, rates, zd, dzd, kin,
 def vary_natural_forces(model, theta, dtheta, touch, no_eta, t, z, zd, multiplier, lines, dz, dzd, kin, tw, dG_out):
     """dG (n, p): what forces of elements and constraints vary on coordinates, and ``tw.F`` on bodies as they see it."""
     clear_forces(tw, dG_out)
-    vary_constraint_forces(model, theta, dtheta, touch, lines, multiplier, dz, kin, tw, dG_out)
-    vary_element_forces(model, theta, dtheta, touch, no_eta, t, z, zd, dz, dzd, kin, tw, dG_out)
+    vary_natural_pulls(model, theta, dtheta, touch, lines, multiplier, dz, kin, tw, dG_out)
+    for f in range(model.forces.kind.size):
+        if acts_on_bodies(model, f):
+            vary_natural_force(model, theta, dtheta, touch, no_eta, t, f, kin, tw)
+        else:
+            for g in range(0, dz.shape[1], width(dz)):
+                vary_along_coordinates(model, theta, dtheta, t, f, block(dz, g), z, zd, dz, dzd, dG_out)
+
+
+@kernel
+def vary_natural_force(model, theta, dtheta, touch, no_eta, t, f, kin, tw):
+    """See ``vary_force_on_bodies``; compiled once, for directions of all kinds."""
+    vary_force_on_bodies(model, theta, dtheta, touch, no_eta, t, f, kin, tw)
+
+
+@kernel
+def vary_natural_pulls(model, theta, dtheta, touch, lines, multiplier, dz, kin, tw, dG_out):
+    """See ``vary_constraint_forces``."""
+    rows, first = model.constraints.measure, 0
+    while first < rows.size:
+        last, pair = rows_of_pair(rows, model.measures, first)
+        if pair == NONE:
+            vary_pull_on_coordinates(model.measures, rows[first], dtheta, dz, multiplier[first], dG_out)
+        else:
+            vary_natural_pull(model, theta, dtheta, touch, lines, multiplier, first, last, kin, tw)
+        first = last
+
+
+@kernel
+def vary_natural_pull(model, theta, dtheta, touch, lines, multiplier, first, last, kin, tw):
+    """See ``vary_forces_between``."""
+    vary_forces_between(model, theta, dtheta, touch, lines, multiplier, first, last, kin, tw)
 
 
 @inlined
@@ -275,9 +335,8 @@ def vary_natural_work(model, theta, dtheta, touch, multiplier, x, W, kin, tw, dG
         n, f = motion_at(W, i)
         R, r = columns_of(kin.pose, i), row3(kin.pose, i, 0)
         half = scale3(0.5, sub3(n, cross3(r, f)))
-        last_rigid = first_rigid
-        while last_rigid < tree.rigid.size and tree.rigid[last_rigid] == i:
-            last_rigid += 1
+        last_rigid = rigid_rows(tree, i, first_rigid)
+        S = held_shape(model, theta, multiplier, first_rigid, last_rigid)
         for g in range(0, dG_out.shape[1], width(dG_out)):
             k = block(dG_out, g)
             dR, dr = _columns2(tw.pose, i, k), _triple(tw.pose, i, 0, k)
@@ -286,31 +345,29 @@ def vary_natural_work(model, theta, dtheta, touch, multiplier, x, W, kin, tw, dG
             ea = scale3(-1.0, add3(cross3(d_half, R[0]), cross3(half, dR[0])))
             eb = scale3(-1.0, add3(cross3(d_half, R[1]), cross3(half, dR[1])))
             ec = scale3(-1.0, add3(cross3(d_half, R[2]), cross3(half, dR[2])))
-            for j in range(first_rigid, last_rigid):
-                lam, o = multiplier[model.constraints.measure.size + j], tree.shape[j]
-                pull = shaped(theta, o, *dR)
-                ea, eb, ec = axpy3(lam, pull[0], ea), axpy3(lam, pull[1], eb), axpy3(lam, pull[2], ec)
-                if touch.geometry[i, g]:
-                    own = _shaped_of(dtheta, o, k, R)
+            pull = shaped(S, dR)
+            ea, eb, ec = add3(pull[0], ea), add3(pull[1], eb), add3(pull[2], ec)
+            if touch.geometry[i, g]:
+                for j in range(first_rigid, last_rigid):
+                    lam = multiplier[model.constraints.measure.size + j]
+                    own = shaped(_shape_of(dtheta, tree.shape[j], k), R)
                     ea, eb, ec = axpy3(lam, own[0], ea), axpy3(lam, own[1], eb), axpy3(lam, own[2], ec)
             o = tree.pose[i]
             for s in range(tree.first[i], tree.first[i + 1]):
                 o += POSE
                 power = paired(columns_in(theta, o), (ea, eb, ec))
                 add_to(dG_out, tree.column[s], k, power - dot3(load3(theta, o), df))
-        _by_linear_maps(model, theta, dtheta, touch, multiplier, i, first_rigid, last_rigid, half, f, R, dG_out)
+        _by_linear_maps(tree, theta, dtheta, touch, S, i, half, f, R, dG_out)
         first_rigid = last_rigid
 
 
 @inlined
-def _by_linear_maps(model, theta, dtheta, touch, multiplier, i, first_rigid, last_rigid, half, f, R, dG_out):
+def _by_linear_maps(tree, theta, dtheta, touch, S, i, half, f, R, dG_out):
     """Add the work of the forces on body i on the variations of its linear map."""
-    tree = model.tree
-    ea, eb, ec = cross3(R[0], half), cross3(R[1], half), cross3(R[2], half)
-    for j in range(first_rigid, last_rigid):
-        lam = multiplier[model.constraints.measure.size + j]
-        pull = shaped(theta, tree.shape[j], *R)
-        ea, eb, ec = axpy3(lam, pull[0], ea), axpy3(lam, pull[1], eb), axpy3(lam, pull[2], ec)
+    pull = shaped(S, R)
+    ea, eb, ec = (
+        add3(cross3(R[0], half), pull[0]), add3(cross3(R[1], half), pull[1]), add3(cross3(R[2], half), pull[2])
+    )  # fmt: skip
     for g in range(0, dG_out.shape[1], width(dG_out)):
         if touch.geometry[i, g]:
             k, o = block(dG_out, g), tree.pose[i]

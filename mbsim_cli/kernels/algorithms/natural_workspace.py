@@ -1,10 +1,12 @@
 """Work arrays of a system in natural coordinates, in the places of those of ``workspace``."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from mbsim_cli.kernels._simd import padded, zeros
 from mbsim_cli.kernels.algorithms.natural import POSE, NaturalForces, NaturalKinematics
-from mbsim_cli.kernels.algorithms.natural_tangent import Seeds
+from mbsim_cli.kernels.algorithms.natural_tangent import DIRECTIONS, Seeds
 from mbsim_cli.kernels.algorithms.natural_variation import NaturalTwists
 from mbsim_cli.kernels.algorithms.sparsity import structure_of
 from mbsim_cli.kernels.algorithms.workspace import Touch, touch
@@ -99,28 +101,19 @@ def _rows(model):
     found = [_of_measure(model, k) for k in model.constraints.measure]
     for row, c in zip(model.tree.defined, model.tree.definition, strict=True):
         found[row] = np.append(found[row], c)
-    return found + [_of_body(model, b) for b in model.tree.rigid]
+    tree = model.tree
+    return found + [tree.column[tree.rigid_entry[a:b]] for a, b in pairwise(tree.rigid_first)]
 
 
 def _seeds(model, size, dtype):
-    n = model.tree.column_kind.size
-    meets = np.eye(n, dtype=bool)
-    for columns in _groups(model):
-        meets[np.ix_(columns, columns)] = True
-    close = meets @ meets  # coordinates that a row reads both of
-    taken = np.full(n, -1)
-    for c in np.argsort(-close.sum(axis=1), kind="stable"):
-        used = set(taken[close[c]].tolist())
-        taken[c] = next(number for number in range(n) if number not in used)
-    s = padded(int(taken.max()) + 1)
-    first = np.concatenate([[0], np.cumsum(meets.sum(axis=1))])
-    directions = (zeros((n, s), dtype) for _ in range(2))
-    dtheta = zeros((size, s), dtype)
+    s, most = DIRECTIONS, padded(int(np.diff(model.tree.first).max(initial=0)))
+    columns, part = zeros((model.tree.theta.size, 24, most), dtype), zeros((most, most), dtype)
+    twists = natural_twists(model, s, dtype)._replace(**{name: zeros((0, POSE, s), dtype) for name in _POSES})
     nothing = Touch(*(np.zeros((count, s), bool) for count in _counts(model)))
-    return Seeds(
-        taken, first, np.nonzero(meets)[1].astype(np.int64), *directions, dtheta, zeros((MEASURE_SIZE, s), dtype),
-        nothing, natural_twists(model, s, dtype), zeros((n, s), dtype),
-    )  # fmt: skip
+    return Seeds(columns, part, zeros((size, s), dtype), zeros((MEASURE_SIZE, s), dtype), nothing, twists)
+
+
+_POSES = ("pose", "rate", "second")
 
 
 def _counts(model):

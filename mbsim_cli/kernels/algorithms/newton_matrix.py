@@ -328,15 +328,7 @@ def _measure_force_part(model, theta, t, beta, gamma, z, zd, f, kin, comp, T_out
     measures = model.measures
     k = model.forces.measure[f]
     if not is_geometric(measures.kind[k]):
-        g = coordinate_measure(measures, theta, k, z)
-        g1, _ = coordinate_rates(measures, theta, k, z, zd, zd)
-        _, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
-        slope = gamma * by_g + beta * by_g1
-        for i in range(measures.first[k], measures.first[k + 1]):
-            left = slope * coordinate_slope(measures, theta, k, i, z)
-            for j in range(measures.first[k], measures.first[k + 1]):
-                right = coordinate_slope(measures, theta, k, j, z)
-                T_out[measures.coordinate[i], measures.coordinate[j]] -= left * right
+        coordinate_force_part(model, theta, t, beta, gamma, z, zd, f, T_out)
         return
     pair, kind, o = measures.pair[k], measures.kind[k], measures.theta[k]
     a, b = model.pairs.a[pair], model.pairs.b[pair]
@@ -354,6 +346,21 @@ def _measure_force_part(model, theta, t, beta, gamma, z, zd, f, kin, comp, T_out
         dv = add6(sub6(Nb1, Na1), cross_motion(N, Vb))
         dQ = by_g * dg + by_g1 * (dot6(v, dL) + dot6(dv, L))
         spread_seen(model.pairs, pair, comp, s, add6(Na, Nb), scale6(Q, L), axpy6(dQ, L, scale6(Q, dL)), T_out)
+
+
+@inlined
+def coordinate_force_part(model, theta, t, beta, gamma, z, zd, f, T_out):
+    """Add to T what a force along a measure of coordinates does."""
+    measures, k = model.measures, model.forces.measure[f]
+    g = coordinate_measure(measures, theta, k, z)
+    g1, _ = coordinate_rates(measures, theta, k, z, zd, zd)
+    _, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+    slope = gamma * by_g + beta * by_g1
+    for i in range(measures.first[k], measures.first[k + 1]):
+        left = slope * coordinate_slope(measures, theta, k, i, z)
+        for j in range(measures.first[k], measures.first[k + 1]):
+            right = coordinate_slope(measures, theta, k, j, z)
+            T_out[measures.coordinate[i], measures.coordinate[j]] -= left * right
 
 
 @inlined

@@ -172,17 +172,31 @@ def slope_variation(measures, dtheta, k, m, j, dz):
 def vary_element_forces(model, theta, dtheta, touch, no_eta, t, z, zd, dz, dzd, kin, tw, dG_out):
     """Add the variation of -Q of all force elements, as the bodies see them; needs ``element_forces`` at the state."""
     for f in range(model.forces.kind.size):
-        if is_tyre(model.forces.kind[f]):
-            _vary_tyre(model, theta, dtheta, touch, no_eta, f, kin, tw)
-        elif follows_motion(model.forces.kind[f]):
-            _vary_drag(model, theta, dtheta, touch, no_eta, f, kin, tw)
-        elif model.forces.kind[f] != Force.ALONG_MEASURE:
-            vary_applied(model, theta, dtheta, t, f, kin, tw)
-        elif is_geometric(model.measures.kind[model.forces.measure[f]]):
-            _vary_along_measure(model, theta, dtheta, touch, t, f, kin, tw)
+        if acts_on_bodies(model, f):
+            vary_force_on_bodies(model, theta, dtheta, touch, no_eta, t, f, kin, tw)
         else:
             for g in range(0, dz.shape[1], width(dz)):
-                _vary_along_coordinates(model, theta, dtheta, t, f, block(dz, g), z, zd, dz, dzd, dG_out)
+                vary_along_coordinates(model, theta, dtheta, t, f, block(dz, g), z, zd, dz, dzd, dG_out)
+
+
+@inlined
+def acts_on_bodies(model, f):
+    """Whether force f acts on bodies, and not on coordinates."""
+    along = model.forces.kind[f] == Force.ALONG_MEASURE
+    return not along or is_geometric(model.measures.kind[model.forces.measure[f]])
+
+
+@inlined
+def vary_force_on_bodies(model, theta, dtheta, touch, no_eta, t, f, kin, tw):
+    """Add the variation of the force element f to ``tw.F``, from the twists of its bodies against each other."""
+    if is_tyre(model.forces.kind[f]):
+        _vary_tyre(model, theta, dtheta, touch, no_eta, f, kin, tw)
+    elif follows_motion(model.forces.kind[f]):
+        _vary_drag(model, theta, dtheta, touch, no_eta, f, kin, tw)
+    elif model.forces.kind[f] == Force.ALONG_MEASURE:
+        _vary_along_measure(model, theta, dtheta, touch, t, f, kin, tw)
+    else:
+        vary_applied(model, theta, dtheta, t, f, kin, tw)
 
 
 @inlined
@@ -228,7 +242,8 @@ def _vary_along_measure(model, theta, dtheta, touch, t, f, kin, tw):
 
 
 @inlined
-def _vary_along_coordinates(model, theta, dtheta, t, f, k, z, zd, dz, dzd, dG_out):
+def vary_along_coordinates(model, theta, dtheta, t, f, k, z, zd, dz, dzd, dG_out):
+    """Add the variation k of minus a force along a measure of coordinates."""
     measures = model.measures
     m = model.forces.measure[f]
     g = coordinate_measure(measures, theta, m, z)

@@ -1,6 +1,5 @@
 """The system in natural coordinates: points and vectors that bodies share."""
 
-from mbsim_cli.kernels.algorithms.constraint_variation import vary_constraint_forces
 from mbsim_cli.kernels.algorithms.forces import clear_wrenches
 from mbsim_cli.kernels.algorithms.natural import (
     hold,
@@ -12,6 +11,7 @@ from mbsim_cli.kernels.algorithms.natural import (
     natural_residual,
     natural_speeds,
     place_bodies,
+    turn_ahead,
 )
 from mbsim_cli.kernels.algorithms.natural_tangent import natural_tangent
 from mbsim_cli.kernels.algorithms.natural_variation import (
@@ -19,6 +19,7 @@ from mbsim_cli.kernels.algorithms.natural_variation import (
     vary_natural_constraints,
     vary_natural_forces,
     vary_natural_inertia,
+    vary_natural_pulls,
     vary_natural_rates,
     vary_natural_with_velocity,
     vary_natural_work,
@@ -33,6 +34,10 @@ def place(model, theta, z, at_center, kin):
 
 def move(model, theta, z, zd, zdd, kin):
     move_bodies(model.tree, theta, zd, zdd, kin)
+
+
+def foresee(model, h, state, last, before, expected):
+    return turn_ahead(model.tree, h, state, last.zdd, before.zdd, expected)
 
 
 def evaluate(model, theta, t, at_center, state, kin, comp, eq):
@@ -64,7 +69,7 @@ def rates(model, theta, lines, t, state, kin, phi1_out, phi2_out):
 
 
 def vary_bodies_of(model, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw):
-    vary_natural(model.tree, theta, dtheta, touch, True, z, zd, zdd, kin, dz, dzd, dzdd, tw)
+    vary_natural(model.tree, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw)
 
 
 def vary_equations(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out):
@@ -85,12 +90,12 @@ def vary_at_rest(model, theta, dtheta, touch, lines, state, dz, kin, comp, tw, l
     clear_forces(tw, rest.dG)
     clear_wrenches(comp.held, comp.Q)
     hold(model, theta, state.z, load.multiplier, lines, kin, comp.held, comp.Q)
-    vary_constraint_forces(model, theta, dtheta, touch, lines, load.multiplier, dz, kin, tw, rest.dG)
+    vary_natural_pulls(model, theta, dtheta, touch, lines, load.multiplier, dz, kin, tw, rest.dG)
     vary_natural_work(model, theta, dtheta, touch, load.multiplier, load.x, comp.held, kin, tw, rest.dG)
     clear_forces(tw, other.dG)
     clear_wrenches(comp.held, comp.Q)
     hold(model, theta, state.z, other_load.multiplier, lines, kin, comp.held, comp.Q)
-    vary_constraint_forces(model, theta, dtheta, touch, lines, other_load.multiplier, dz, kin, tw, other.dG)
+    vary_natural_pulls(model, theta, dtheta, touch, lines, other_load.multiplier, dz, kin, tw, other.dG)
     vary_natural_work(model, theta, dtheta, touch, other_load.multiplier, other_load.x, comp.held, kin, tw, other.dG)
 
 

@@ -39,6 +39,10 @@ def move(model, theta, z, zd, zdd, kin):
     motion_kinematics(model.tree, theta, z, zd, zdd, kin)
 
 
+def foresee(model, h, state, last, before, expected):
+    return 0.0
+
+
 def evaluate(model, theta, t, at_center, state, kin, comp, eq):
     position_kinematics(model.tree, theta, state.z, at_center, kin)
     motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)

@@ -34,6 +34,9 @@ def _of_system(name: str, text: str) -> Any:
 
 place = _of_system("place", "Poses of all bodies.")
 move = _of_system("move", "V and A of all bodies; needs ``place``.")
+foresee = _of_system(
+    "foresee", "Better ``expected`` accelerations (n,) than a parabola's; returns the largest angle of a step."
+)
 evaluate = _of_system("evaluate", "Kinematics, constraints and residual G, Phi, J at the state.")
 tangent = _of_system("tangent", "T = M + beta C + gamma K at the state evaluated last.")
 compose = _of_system("compose", "Prepare ``mass`` where the tangent has not.")

@@ -19,6 +19,7 @@ from mbsim_cli.kernels.drivers.stepping import is_finite
 from mbsim_cli.kernels.integrators.ali3p import (
     LEFT,
     SETTLED,
+    TURNED,
     factor_tangent,
     newton,
     predict,
@@ -49,6 +50,7 @@ class Work(NamedTuple):
     last: tuple  # State of the step before, and of the one before that: the predictor extrapolates from them
     before: tuple
     corrections: np.ndarray  # (2, n)
+    expected: np.ndarray  # (n,) accelerations
     reach: tuple  # multiplier_range.Range
     turns: tuple  # Turns
     watch: tuple  # for singular positions
@@ -96,7 +98,8 @@ def run(
     for step in range(first + 1, first + steps + 1):
         t = step * control.h
         expect_angles(control.h, work.turns, kin)
-        predict(control.h, state, work.last, work.before)
+        turn = predict(model, control.h, state, work.last, work.before, work.expected)
+        fresh = fresh and turn <= TURNED
         if varies:
             predict_sensitivities(control.h, sens)
         foreseen = contraction if varies and directions.free >= 0 else np.inf

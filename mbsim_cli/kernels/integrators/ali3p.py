@@ -12,7 +12,7 @@ from mbsim_cli.kernels._jit import inlined, kernel, merged
 from mbsim_cli.kernels.algebra.whole import copy_to
 from mbsim_cli.kernels.algorithms.constrained_solve import factor_penalised, solve_constrained
 from mbsim_cli.kernels.algorithms.motion_forces import is_tyre
-from mbsim_cli.kernels.algorithms.systems import evaluate, mass, move, rates, speeds, tangent
+from mbsim_cli.kernels.algorithms.systems import evaluate, foresee, mass, move, rates, speeds, tangent
 from mbsim_cli.model.codes import Status
 
 
@@ -69,15 +69,17 @@ def factor_tangent(ratio, eq, factor):
 
 
 @kernel
-def predict(h, state, last, before):
-    """Accelerations and multipliers on a parabola through the last three steps.
+def predict(model, h, state, last, before, expected):
+    """Accelerations and multipliers on a parabola through the last three steps; returns how far vectors turn.
 
-    The trapezoidal rule holds for whatever accelerations are predicted. ``last`` and ``before`` hold the two
+    The trapezoidal rule holds for whatever accelerations are ``expected`` (n,). ``last`` and ``before`` hold the two
     steps before this one, and move on.
     """
     for c in range(state.z.size):
-        now = state.zdd[c]
-        ahead = _extrapolate(now, last.zdd[c], before.zdd[c])
+        expected[c] = _extrapolate(state.zdd[c], last.zdd[c], before.zdd[c])
+    turn = foresee(model, h, state, last, before, expected)
+    for c in range(state.z.size):
+        now, ahead = state.zdd[c], expected[c]
         mean = 0.5 * (now + ahead)
         state.zdd[c] = ahead
         state.z[c] += h * state.zd[c] + 0.5 * h * h * mean
@@ -89,6 +91,7 @@ def predict(h, state, last, before):
         state.lam[r] = _extrapolate(now, last.lam[r], before.lam[r])
         before.lam[r] = last.lam[r]
         last.lam[r] = now
+    return turn
 
 
 @inlined
@@ -161,6 +164,7 @@ def has_tyres(forces):
     return found
 
 
+TURNED = 0.1  # angle that vectors turn by in a step above which an old tangent is formed anew
 STALE = 0.1  # contraction above which an old tangent is formed anew
 STALLED = 0.5  # contraction above which a correction no longer shrinks
 ROUND_OFF = 1e-6  # relative size below which that is round-off, and no failure

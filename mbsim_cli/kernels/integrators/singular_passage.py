@@ -37,6 +37,7 @@ TURNS = 16  # kept in a call: who passes more of them has told enough
 FIRST_ITERATIONS = 20  # for the vectors at the start; later one a look follows them
 TINY = 1e-300
 SHIFT = 1e-14  # of the trace
+STIRRED = 1e-3  # share by which u is moved first: a symmetric mechanism would keep it from leaving a vector
 TURNED = -0.5  # cosine between v and that of the look before
 
 
@@ -50,6 +51,8 @@ def watch_for_passage(step, h, J, sparsity, weight, state, watch):
     if not ldl_factor(watch.gram, watch.inverse):
         return
     first = watch.count[0] == 0
+    for a in range(watch.u.shape[0]):
+        watch.u[a, 0] += STIRRED * (1.0 + a / watch.u.shape[0])
     for _ in range(FIRST_ITERATIONS if first else 1):
         ldl_solve(watch.gram, watch.inverse, watch.u)
         _normalise(watch.u)

@@ -29,6 +29,7 @@ class Group:
     along: Callable[[Fields], np.ndarray]  # (T, k, 3), orthonormal
     origin: Callable[[Fields], np.ndarray] | None = None  # field, or None for the global origin
     labels: tuple[str, ...] = ("x", "y", "z")
+    arm: float = np.inf  # whose turning the coordinates tell; of a point that may move without turning, none
 
 
 @dataclass
@@ -185,11 +186,13 @@ class Planner:
 
     def _group(
         self, name: str, body: int, local: Local, point: bool, along: Callable, origin: Callable | None = None,
-        labels: tuple[str, ...] = ("x", "y", "z"),
+        labels: tuple[str, ...] = ("x", "y", "z"), arm: float = np.inf,
     ) -> Callable[[Fields], np.ndarray]:  # fmt: skip
         """New coordinates, and the field that they give."""
-        columns = self.plan.new(len(labels))
-        self.plan.groups.append(Group(f"{self.names[body]}.{name}", body, local, point, columns, along, origin, labels))
+        columns, arm = self.plan.new(len(labels)), arm if point else 1.0
+        self.plan.groups.append(
+            Group(f"{self.names[body]}.{name}", body, local, point, columns, along, origin, labels, arm)
+        )
 
         def made(fields: Fields) -> np.ndarray:
             own = fields.coordinates(columns, along(fields))
@@ -218,7 +221,8 @@ class Planner:
             way = _less(s.on(body), at)
             x = self._sizes(way)
             if np.linalg.norm(np.cross(n, x)) > SLANTED * np.linalg.norm(x):
-                point = self._group(s.name, body, s.on(body), True, along, _height(u, way, origin), ("1", "2"))
+                arm = float(np.linalg.norm(np.cross(n, x)))
+                point = self._group(s.name, body, s.on(body), True, along, _height(u, way, origin), ("1", "2"), arm)
                 return _Vector(s.name, _way(origin, point), way)
         k = int(np.argmin(np.abs(n)))
         local = given(np.eye(3)[k])

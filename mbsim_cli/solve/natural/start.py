@@ -5,8 +5,6 @@ from dataclasses import replace
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.kernels._simd import padded, zeros
-from mbsim_cli.kernels.drivers.stand import stand
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
 from mbsim_cli.model.codes import Sensor
@@ -16,15 +14,17 @@ from mbsim_cli.solve.initial import Initial, assemble, require_assembled
 from mbsim_cli.solve.natural.bases import Group
 from mbsim_cli.solve.natural.fields import STEP, Fields, derivative_of, directions_of, value_of
 from mbsim_cli.solve.natural.poses import Poses, poses_of
+from mbsim_cli.solve.natural.standing import Standing
 from mbsim_cli.solve.natural.system import NaturalSystem
 from mbsim_cli.solve.pivots import split_of
-from mbsim_cli.solve.redundancy import kept_in_range, undetermined_rows
+from mbsim_cli.solve.redundancy import kept_in_range
 
+NOT_HELD = np.zeros(0, np.int64)
 TINY = 1e-13  # regularisation of dependent equations, of their trace
 
 
-def start_of(problem: Problem, theta: np.ndarray | None = None) -> tuple[Problem, Initial, np.ndarray]:
-    """The problem in natural coordinates, its start, and a mask (m,) of multipliers that are not determined there."""
+def start_of(problem: Problem, theta: np.ndarray | None = None) -> tuple[Problem, Initial]:
+    """The problem in natural coordinates and its start."""
     system = problem.system
     tree = replace(problem, names=system.problem.names)
     initial = assemble(tree, theta)
@@ -48,7 +48,7 @@ def start_of(problem: Problem, theta: np.ndarray | None = None) -> tuple[Problem
         for mine, theirs in zip(sens[:3], initial.sensitivity[:3], strict=True):
             mine[c] = theirs[d.column]
     natural = replace(problem, model=system.model)
-    return natural, *_with_multipliers(system, initial, state, sens, theta_all, dtheta)
+    return natural, _with_multipliers(system, initial, state, sens, theta_all, dtheta)
 
 
 def _stand(
@@ -76,25 +76,18 @@ def _stand(
 
 def _with_multipliers(
     system: NaturalSystem, initial: Initial, state: State, sens: Sensitivity, theta: np.ndarray, dtheta: np.ndarray
-) -> tuple[Initial, np.ndarray]:
-    """The start with the multipliers that hold it, and which of them are free."""
-    model, dtype = system.model, theta.dtype.type
+) -> Initial:
+    """The start with the multipliers that hold it."""
+    model = system.model
     expected = np.zeros(model.measures.kind.size)
     expected[: len(initial.expected)] = initial.expected
     for k, (c, sign) in _coordinates_of(system).items():
         expected[k] = sign * initial.state.z[c].real
-    work = allocate.work(model, theta)
-    work.kin.expected[:] = expected
-    n, m = state.z.size, state.lam.size
-    directions = allocate.directions(model, dtheta, dtype)
-    p = dtheta.shape[1]
-    dphi, dG, T = zeros((m, p), dtype), zeros((n, p), dtype), zeros((n, padded(n)), dtype)
-    twists = allocate.sensitivity_work(model, p, dtype).twists
-
-    def look() -> None:
-        stand(model, theta, 0.0, False, directions, state, sens, work, twists, dphi, dG, T)
-
-    look()
+    at = Standing(model, theta, dtheta, expected)
+    for mine, found in zip((*at.state[:3], *at.sens[:3]), (*state[:3], *sens[:3]), strict=True):
+        mine[:] = found
+    at.evaluate()
+    work, n, m = at.work, at.n, at.m
     J = work.eq.J.copy()
     rows = split_of(J, np.arange(n), np.arange(m)).rows
     if rows.size < m and (model.sensors.kind == Sensor.MULTIPLIER).any():
@@ -102,23 +95,14 @@ def _with_multipliers(
             "sensors read multipliers, and in natural coordinates equations depend on each other: their multipliers "
             "are not determined; use ali3p-rtdyn0 or ali3p-rtdyn1, or leave out the sensors of type multiplier"
         )
-    if rows.size < m and dtheta.shape[1] and system.problem.options.sensitivity != "none":
-        raise AnalysisError(
-            "in natural coordinates equations depend on each other, and which parameters break them is not known "
-            "during the run: use ali3p-rtdyn0 or ali3p-rtdyn1, or --sensitivity none"
-        )
     if m:
-        state.lam[:] = _held(J, -work.eq.G, rows.size)
-        look()
-        sens.lam[:] = _held(J, -dG, rows.size)
-    free = np.zeros(m, dtype=bool)
-    if rows.size < m:
-        free[undetermined_rows(J)] = True
-    start = Initial(
+        state.lam[:] = at.state.lam[:] = _held(J, -work.eq.G, rows.size)
+        at.evaluate()
+        sens.lam[:] = _held(J, -at.out.dG, rows.size)
+    return Initial(
         state, sens, theta, dtheta, rows.size, np.setdiff1d(np.arange(m), rows), initial.dependent, initial.conflict,
-        work.eq.phi.copy(), system.broken(initial.broken), initial.held, expected,
+        work.eq.phi.copy(), system.broken(initial.broken), NOT_HELD, expected,
     )  # fmt: skip
-    return start, free
 
 
 def _held(J: np.ndarray, force: np.ndarray, rank: int) -> np.ndarray:

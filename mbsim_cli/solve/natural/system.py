@@ -108,6 +108,18 @@ class NaturalSystem:
         return np.concatenate([*blocks, mass[:, rows, columns], weight[:, back]], axis=1)
 
     @cached_property
+    def rigid_entries(self) -> list[np.ndarray]:
+        """Coordinates that an equation of rigidity depends on, among those that all bodies list one after the other."""
+        stack = directions_of(self.problem.theta, self.problem.theta_rho)
+        fields, first, found = self.fields(stack), np.cumsum([0, *map(len, self.columns)]), []
+        for rigid in self.plan.rigid:
+            columns = np.sort(self.order[self.columns[rigid.body]])
+            moved = [np.argsort(self.order)[columns] + 1, *(fields.vector(rigid.body, x) for x in (rigid.a, rigid.b))]
+            used = [any(not nothing(x[:, :, c], x) for x in moved[1:]) for c in moved[0]]
+            found.append(first[rigid.body] + np.flatnonzero(used))
+        return found
+
+    @cached_property
     def mass_entries(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows and columns of the mass matrix that are not zero, row by row."""
         rows, columns = (self.order[part] for part in self.entries)
@@ -135,13 +147,17 @@ class NaturalSystem:
             pose=pose[:-1],
             rigid=[r.body for r in self.plan.rigid],
             shape=shape,
+            rigid_first=np.cumsum([0, *map(len, self.rigid_entries)]),
+            rigid_entry=np.concatenate([NOTHING, *self.rigid_entries]),
             defined=[len(equations.kept) + d.row for d in equations.defined],
             definition=[self.order[d.coordinate] for d in equations.defined],
+            turning=np.reshape([[*self.order[g.columns], NONE][:3] for g in self.plan.groups if not g.point], (-1, 3)),
             mass_first=np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))]),
             mass_column=columns,
             mass=[mass],
             weight=[mass + len(rows)],
             least=NOTHING,
+            swing=NOTHING,
         )
         pairs, measures = self._measures(measure_block.tolist())
         kept, count = equations.kept, len(old.measures.kind)
@@ -152,7 +168,7 @@ class NaturalSystem:
         )
         return freeze(
             old._replace(
-                tree=_whole(tree)._replace(least=self.least),
+                tree=_whole(tree)._replace(least=self.least, swing=self.swing),
                 pairs=pairs,
                 measures=_whole(measures),
                 constraints=_whole(constraints),
@@ -208,6 +224,14 @@ class NaturalSystem:
             slides = self.rows[d.row].kind == Measure.PROJECTION
             found[d.coordinate] = mass * (1.0 if slides else np.mean(np.square(sizes)))
         return SLIGHT * found[np.argsort(self.order)]
+
+    @property
+    def swing(self) -> np.ndarray:
+        """Angle (n,) by which a coordinate turns bodies, or 0: what spins by itself holds no other in place."""
+        shared, found = np.array([len(bodies) > 1 for bodies in self.sharing]), np.zeros(self.plan.size)
+        for group in self.plan.groups:
+            found[self.order[group.columns]] = 1.0 / group.arm
+        return found * shared
 
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
@@ -306,7 +330,8 @@ def in_natural_coordinates(problem: Problem) -> Problem:
         for i in range(len(joints))
     )
     meets = np.zeros((plan.size, plan.size), bool)
-    for used in columns:
-        meets[np.ix_(used, used)] = True
+    for i, used in enumerate(columns):
+        moves = (fields.poses[i][:, :, 1 + used].reshape(len(stack), 4, 3, -1) != 0.0).any(axis=(0, 1))
+        meets[np.ix_(used, used)] |= moves.T @ moves  # what moves a body along different axes has no common inertia
     system = NaturalSystem(problem, plan, equations, columns, np.nonzero(meets))
     return replace(problem, system=system, names=system.names)

@@ -1,0 +1,29 @@
+"""Everything about a mechanism in natural coordinates at one instant, as ``solve.instant`` of a tree."""
+
+import numpy as np
+
+from mbsim_cli.kernels.drivers.stand import stand
+from mbsim_cli.model.layout import Model
+from mbsim_cli.solve import work as allocate
+
+
+class Standing:
+    """A state to be evaluated; ``dtheta`` is (len(theta), p), p ``padded``, and angles are read near ``expected``."""
+
+    def __init__(self, model: Model, theta: np.ndarray, dtheta: np.ndarray, expected: np.ndarray) -> None:
+        self.model, self.theta, self.dtheta = model, theta, dtheta
+        self.dtype = theta.dtype.type
+        self.n, self.m = allocate.sizes(model)[1:]
+        self.p = dtheta.shape[1]
+        self.state, self.sens = allocate.state(model, self.dtype), allocate.sensitivity(model, self.p, self.dtype)
+        self.work = allocate.work(model, theta)
+        self.work.kin.expected[:] = expected
+        self.out = allocate.linearisation(model, self.p, self.dtype)
+        self._twists = allocate.sensitivity_work(model, self.p, self.dtype).twists
+        self._directions = allocate.directions(model, dtheta, self.dtype)
+
+    def evaluate(self, t: float = 0.0) -> None:
+        """Everything about the current state, along the current sensitivities."""
+        stand(
+            self.model, self.theta, t, False, self._directions, self.state, self.sens, self.work, self._twists, self.out
+        )
