@@ -4,13 +4,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import yaml
 
 from mbsim_cli import assembly, spec
 from mbsim_cli.errors import AnalysisError, ModelError
-from mbsim_cli.solve.forward import forward
+from mbsim_cli.kernels.algorithms.systems import evaluate, mass, tangent
+from mbsim_cli.model.layout import COM, GRAVITY, INERTIA, MASS
+from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve.forward import forward, start
+from mbsim_cli.solve.natural.start import start_of
+from tests.assembly.texts import assemble
 from tests.campaign import generator
 from tests.models.command import ROOT
+from tests.naive.natural import Cloud
+from tests.solve.test_singular_positions import PARALLELOGRAM, passages
 
 STEP = 1e-30
 MODELS = ROOT / "models"
@@ -90,6 +96,91 @@ def test_the_five_bar_linkage_has_the_gradient_of_its_own_steps():
     check_complex_step(model, 2e-3, 2, 4)
 
 
+class AnyState:
+    """Equations in natural coordinates at the start, and at other coordinates."""
+
+    def __init__(self, model):
+        self.tree = assembly.build(model, sensitivity="none").problem
+        problem = assembly.build(model, formulation="ali3p-natural", sensitivity="none").problem
+        problem, self.start = start_of(problem)
+        self.model, self.theta, self.z = problem.model, self.start.theta, self.start.state.z
+
+    def look(self, *state, factors=None):
+        """G, Phi, J, M, r, R, T at (z, zd, zdd, lam), T for the ``factors`` of C and K."""
+        dtype = np.result_type(*(part.dtype for part in state)).type
+        work = allocate.work(self.model, self.theta.astype(dtype))
+        work.kin.expected[:] = self.start.expected
+        at = allocate.state(self.model, dtype)
+        for mine, given in zip(at, state, strict=False):
+            mine[:] = given
+        theta, kin, comp, eq, T = self.theta.astype(dtype), work.kin, work.comp, work.eq, work.tangent.T
+        evaluate(self.model, theta, 0.0, False, at, kin, comp, eq)
+        M = np.zeros((at.z.size, at.z.size), dtype)
+        mass(self.model, theta, kin, comp, M)
+        if factors:
+            tangent(self.model, theta, 0.0, *factors, at, eq, kin, comp, T)
+        R = np.swapaxes(kin.pose[:, 3:].reshape(-1, 3, 3), 1, 2)
+        return eq.G, eq.phi, eq.J, M, kin.pose[:, :3], R, T[:, : at.z.size]
+
+    def poses(self, z):
+        """Origins and rotation matrices of all bodies."""
+        n, m = z.size, self.start.state.lam.size
+        return self.look(z, np.zeros(n), np.zeros(n), np.zeros(m))[4:6]
+
+
+TWINS = ["double_pendulum.yaml", "benchmarks/steady_top.yaml", "benchmarks/a04_bricard.yaml"]
+
+
+@pytest.mark.parametrize("file", TWINS)
+def test_equations_are_those_of_mass_points(file):
+    """Without springs G = M z'' - weight + J^T lambda, with J the derivative of Phi."""
+    at = AnyState(spec.load(MODELS / file))
+    rng, n, m = np.random.default_rng(5), at.z.size, at.start.state.lam.size
+    z, zd, zdd, lam = at.z, rng.normal(size=n), rng.normal(size=n), rng.normal(size=m)
+    G, phi, J, M, *_ = at.look(z, zd, zdd, lam)
+    assert np.abs(phi).max() < 1e-12
+    theta, tree = at.theta, at.tree.model.tree
+    bodies = [(theta[o + MASS], theta[o + COM : o + COM + 3], theta[o + INERTIA : o + INERTIA + 6]) for o in tree.theta]
+    cloud = Cloud(at.poses, bodies, n)
+    np.testing.assert_allclose(M, cloud.mass_matrix(), rtol=1e-12, atol=1e-12 * np.abs(M).max())
+    slopes = np.stack([at.look(z + 1j * STEP * e, zd, zdd, lam)[1].imag / STEP for e in np.eye(n)], axis=1)
+    np.testing.assert_allclose(J, slopes, rtol=1e-12, atol=1e-12 * np.abs(J).max())
+    wanted = cloud.mass_matrix() @ zdd - cloud.weight(theta[GRAVITY : GRAVITY + 3]) + slopes.T @ lam
+    np.testing.assert_allclose(G, wanted, rtol=1e-11, atol=1e-11 * np.abs(wanted).max())
+
+
+ELEMENTS = [("spatial_loop", 1), ("spatial_loop", 5), ("open_tree", 4)]
+
+
+@pytest.mark.parametrize(("family", "seed"), ELEMENTS)
+def test_the_tangent_is_the_derivative_of_the_residual(family, seed):
+    """Where bodies are rigid: elements see the nearest rotation, to the second order."""
+    at = AnyState(mechanism(family, seed))
+    rng, (z, zd, zdd, lam), (beta, gamma) = np.random.default_rng(7), at.start.state[:4], (0.2, 0.07)
+    zdd, lam = rng.normal(size=z.size), rng.normal(size=lam.size)
+    T, exact = at.look(z, zd, zdd, lam, factors=(beta, gamma))[6], np.empty((z.size, z.size))
+    for c, e in enumerate(1j * STEP * np.eye(z.size)):
+        exact[:, c] = at.look(z + gamma * e, zd + beta * e, zdd + e, lam)[0].imag / STEP
+    np.testing.assert_allclose(T, exact, rtol=1e-11, atol=1e-12 * np.abs(exact).max())
+
+
+def test_a_wheel_turns_by_the_rule_and_is_foreseen():
+    """A vector that turns evenly by w h turns by 2 arctan(w h / 2), and Newton has nothing to correct."""
+    body = {"mass": 2, "inertia": {"xx": 0.1, "yy": 0.1, "zz": 0.2}}
+    joint = {"type": "revolute", "bodies": ["ground", "wheel"], "point": "origin", "axis": "z"}
+    joint |= {"initial": {"angle": 0.3, "angular_velocity": 60}}
+    data = {
+        "mbsim": 1,
+        "gravity": [0, 0, -9.81],
+        "bodies": {"wheel": body},
+        "joints": {"axle": joint},
+        "objectives": {},
+    }
+    data |= {"sensors": {"turn": {"type": "coordinate", "coordinate": "axle.angle"}}}
+    _, sensors, _ = run(generator.load(data), "ali3p-natural", 0.01, 6, "none")
+    np.testing.assert_allclose(np.diff(sensors[:, 0]), 2 * np.arctan(0.3), rtol=1e-9)
+
+
 @pytest.mark.parametrize(("file", "counts"), COUNTS.items())
 def test_bodies_share_points_and_vectors(file, counts):
     names = assembly.build(spec.load(MODELS / file), formulation="ali3p-natural", sensitivity="none").problem.names
@@ -129,10 +220,43 @@ def test_euler_parameters_are_refused():
     assert "natural coordinates have no Euler parameters" in refused(read, (ModelError, AnalysisError))
 
 
-def test_gradients_with_dependent_equations_are_refused():
-    data = yaml.safe_load((MODELS / "benchmarks/a04_bricard.yaml").read_text())
-    data["parameters"] = {"g": {"value": 9.81, "unit": "m/s^2"}}
-    data["gravity"] = [0, "-g", 0]
-    built = assembly.build(generator.load(data), formulation="ali3p-natural", duration=1e-3, sensitivity="ddm")
-    with pytest.raises(AnalysisError, match="equations depend on each other"):
-        list(forward(built.problem))
+BENDING = [("bent_loop", k) for k in (3, 5, 6, 7, 8, 9)]
+
+
+@pytest.mark.parametrize(("family", "seed"), BENDING[:1])
+def test_directions_that_break_dependent_equations_are_not_numbers(family, seed):
+    """As in joint coordinates; a direction that bends a planar linkage says so, and disturbs no other."""
+    model, found = mechanism(family, seed), []
+    for formulation in ("ali3p-natural", "ali3p-rtdyn1"):
+        built = assembly.build(
+            model, formulation=formulation, step=1e-3, duration=2e-3, output_interval=1, sensitivity="ddm"
+        )
+        found.append(list(forward(built.problem))[-1])
+    ours, theirs = found
+    assert (ours.broken[-1] != 0).tolist() == (theirs.broken[-1] != 0).tolist()
+    assert theirs.broken[-1].any()
+    sound = theirs.broken[-1] == 0
+    wanted = theirs.d_sensors[-1][:, sound]
+    np.testing.assert_allclose(
+        ours.d_sensors[-1][:, sound], wanted, rtol=1e-4, atol=1e-10 + 1e-5 * np.abs(wanted).max(initial=0)
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("family", "seed"), BENDING[1:])
+def test_more_bent_loops(family, seed):
+    test_directions_that_break_dependent_equations_are_not_numbers(family, seed)
+
+
+def test_singular_positions_that_a_motion_passes_end_derivatives(tmp_path):
+    """All links of the parallelogram lie on one line; behind, a length of one crank has no derivative."""
+    natural = PARALLELOGRAM.replace("forward_dynamics, ", "forward_dynamics, formulation: ali3p-natural, ")
+    simulation = start(assemble(tmp_path, natural.replace("STEP", "0.01")).problem)
+    simulation.first_block()
+    block = simulation.advance(52)
+    passed = np.interp(np.pi, np.unwrap(block.sensors[:, 0]), block.time)
+    assert list(passages(block)) == pytest.approx([passed], abs=0.01)
+    undefined = np.isnan(block.d_position[-1]).all(axis=0)
+    assert {"l", "c"} == {
+        name for name, lost in zip(simulation.problem.names.parameters, undefined, strict=False) if lost
+    }
