@@ -20,6 +20,7 @@ from mbsim_cli.io.format import FormatError, attribute, naming, require_plain, w
 from mbsim_cli.io.quarantine import FATAL, fault_of
 from mbsim_cli.io.reader import DAMAGED, reason_of, texts
 from mbsim_cli.reduction.data import OF_NODES, SHAPES, Node, StandardInput, Taylor, shape_of
+from mbsim_cli.reduction.soundness import faults
 
 FORMAT = "mbsim-sid"
 FORMAT_VERSION = 1
@@ -109,7 +110,10 @@ def read_sid(path: Path) -> StandardInput:
         if fault := fault_of(path, _require_sid):
             raise FormatError(fault)
         with h5py.File(path, "r", locking="best-effort") as file:
-            return _read(file)
+            sid = _read(file)
+        for name, message in faults(sid):
+            raise FormatError(f"{name}: {message}")
+        return sid
     except FileNotFoundError as error:
         raise InputOutputError(f"there is no file {path}") from error
     except DAMAGED as error:

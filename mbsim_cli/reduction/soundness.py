@@ -14,15 +14,15 @@ def require_sound(sid: StandardInput, modal: Block) -> None:
         block = modal.child(name, required=False) or modal
         block.fail(message, block.end if block is modal else block.line)
 
-    if not sid.mass.M0 > 0:
-        fail("refmod", f"the mass is {float(sid.mass.M0):g}, not greater than zero")
     for name, message in faults(sid):
-        fail(name, message)
+        fail({"mass": "refmod"}.get(name, name), message)
 
 
 def faults(sid: StandardInput) -> list[tuple[str, str]]:
     """Terms that no body has, with what is wrong."""
     found = []
+    if not sid.mass.M0 > 0:
+        found.append(("mass", f"the mass is {float(sid.mass.M0):g}, not greater than zero"))
     for name in ("Me", "Ke", "De"):
         matrix = getattr(sid, name).M0
         if (defect := difference(matrix, matrix.T)) > EXACT:
