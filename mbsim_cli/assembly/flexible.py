@@ -27,6 +27,7 @@ from mbsim_cli.spec.evaluate import evaluate
 from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.syntax import ExpressionError, names, parse
 
+FROM_FILES = ("file", "matrices")
 MATRICES = ("stiffness", "mass", "nodes")
 
 
@@ -108,6 +109,10 @@ class FlexibleBodies:
         if spec.density is not None:
             structure = self._with_density(structure, spec.density)
         mesh = structure.mesh
+        joined = any(node.coupling == "rigid" for node in spec.nodes.values())
+        if spec.mesh.type in FROM_FILES and not joined and structure.parts > 1:
+            hint = "connect them in the mesh, or by a set that is rigid"
+            raise Refused(("mesh",), f"the mesh has {structure.parts} parts that nothing connects", hint)
         sets = {key: nodes_of(mesh, self._selection(given), ("sets", key)) for key, given in spec.sets.items()}
         nodes = tuple(mesh_node(structure, key, sets[node.set]) for key, node in spec.nodes.items())
         index = {key: i for i, key in enumerate(spec.nodes)}

@@ -71,6 +71,17 @@ class Structure:
             return sparse.kron(self.m, sparse.identity(self.per_node), format="csc")
         return sum(S.T @ (self.m @ S) for S in self.spread).tocsc()
 
+    @property
+    def parts(self) -> int:
+        """Number of groups of nodes that no stiffness connects."""
+        from scipy import sparse
+        from scipy.sparse.csgraph import connected_components
+
+        K, count = self.K.tocoo(), len(self.mesh.points)
+        ends = (K.row // self.per_node, K.col // self.per_node)
+        meeting = sparse.coo_matrix((K.data != 0, ends), shape=(count, count))
+        return int(connected_components(meeting, directed=False)[0])
+
     def displacements(self, U: Array) -> Array:
         """Displacements of the carriers (m, 3, n) by those of the degrees of freedom (ndof, n)."""
         if self.spread is not None:

@@ -97,6 +97,19 @@ def test_what_is_refused(tmp_path):
         reduce(tmp_path)
 
 
+def test_parts_that_nothing_connects(tmp_path):
+    """A spring is cut out: what hangs free has no frequency of its own."""
+    structure = crank(4, 2, 4).structure
+    K = structure.K.tolil()
+    far = np.repeat(structure.mesh.points[:, 0] > 0.25, 2)
+    K[np.ix_(far, ~far)] = 0
+    K[np.ix_(~far, far)] = 0
+    stored(tmp_path, structure)
+    mmwrite(tmp_path / "cut.mtx", sparse.coo_matrix(K), symmetry="symmetric")
+    with pytest.raises(ModelError, match="the mesh has 2 parts that nothing connects"):
+        reduce(tmp_path, K="cut.mtx")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
