@@ -154,7 +154,7 @@ def controls(problem: Problem) -> Any:
     return (*common, options.step, method, error_control(options, varies=varies), implicit)
 
 
-def _blocks(problem: Problem, theta: np.ndarray | None = None) -> Iterator[Block]:
+def _blocks(problem: Problem, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Block]:
     yield record(int(problem.model.sensors.first[-1]), problem.theta_rho.shape[1])
 
 
