@@ -27,6 +27,7 @@ from benchmarks.reference import GRADIENTS  # noqa: E402
 from mbsim_cli import assembly, spec  # noqa: E402
 from mbsim_cli.solve.forward import forward  # noqa: E402
 from mbsim_cli.study.objectives import accumulator  # noqa: E402
+from mbsim_cli.study.objectives.integrand import integrand_of  # noqa: E402
 
 PAGE = ROOT / "docs" / "formulations.md"
 PICTURES = ROOT / "docs" / "pictures"
@@ -56,18 +57,17 @@ PAPER_TIMES = {  # Tables 8, 9 and 10: joint coordinates, natural ones
 }
 BOUNDS = {"five_bar": (2.0, 1.3), "step_descent": (4.0, 2.5), "lane_change": (4.0, 2.5)}  # of the ratio, and aims
 FINER = 4  # times shorter are the steps of the reference of the buggy, in joint coordinates
-SAMPLES = 100  # of an objective along time
 COLORS = {"RTdyn0": "C0", "RTdyn1": "C2", "natural": "C3", "reference": "0.3"}
 SETTINGS = {"font.size": 9, "axes.grid": True, "grid.alpha": 0.3, "legend.frameon": False, "savefig.dpi": 110}
 
 
 @dataclass
 class Found:
-    """What a run finds: gradients (objectives, p), and each objective along time."""
+    """What a run finds: gradients (objectives, p), and time (N,) and each integral up to it (N, objectives)."""
 
     gradients: np.ndarray
-    time: list[float]
-    values: list[list[float]]
+    time: np.ndarray
+    values: np.ndarray
 
 
 def build(case: str, formulation: str, step: float | None = None):
@@ -76,20 +76,19 @@ def build(case: str, formulation: str, step: float | None = None):
     return assembly.build(model, formulation=formulation, step=step, output_interval=1, sensitivity="ddm")
 
 
-def run(assembled, samples: int = 1) -> Found:
-    """Motion, objectives and gradients, sampled along time."""
-    options = assembled.problem.options
-    steps = round(options.duration / options.step)
+def run(assembled) -> Found:
+    """Motion, objectives and gradients."""
     p = assembled.problem.theta_rho.shape[1]
-    found, wanted = Found(np.empty(0), [], []), [accumulator(objective, p) for objective in assembled.objectives]
-    for block in forward(assembled.problem, block_steps=-(-steps // samples) if samples > 1 else None):
+    wanted, time, integrands = [accumulator(objective, p) for objective in assembled.objectives], [], []
+    for block in forward(assembled.problem):
         for each in wanted:
             each.add(block)
-        if samples > 1:
-            found.time.append(float(block.time[-1]))
-            found.values.append([float(each.value) for each in wanted])
-    found.gradients = np.array([each.gradient for each in wanted])
-    return found
+        time.append(block.time)
+        integrands.append([integrand_of(objective, block)[0] for objective in assembled.objectives])
+    t, y = np.concatenate(time), np.concatenate(integrands, axis=1).T
+    areas = 0.5 * (y[1:] + y[:-1]) * np.diff(t)[:, None]
+    values = np.concatenate([np.zeros((1, y.shape[1])), np.cumsum(areas, axis=0)])
+    return Found(np.array([each.gradient for each in wanted]), t, values)
 
 
 def times(problems: dict, repeat: int) -> dict[str, float]:
@@ -114,7 +113,7 @@ def reference_of(case: str) -> np.ndarray:
 def measured(case: str, repeat: int) -> dict:
     """Everything about one case."""
     problems = {label: build(case, formulation) for formulation, label in FORMULATIONS.items()}
-    found = {label: run(assembled, SAMPLES) for label, assembled in problems.items()}
+    found = {label: run(assembled) for label, assembled in problems.items()}
     one = problems["RTdyn1"]
     gradients = {label: each.gradients.tolist() for label, each in found.items()}
     sizes = {
@@ -126,7 +125,7 @@ def measured(case: str, repeat: int) -> dict:
         "counts": sizes,
         "gradients": gradients | {"reference": reference_of(case).tolist()},
         "times": times(problems, repeat),
-        "histories": {label: {"time": f.time, "values": f.values} for label, f in found.items()},
+        "histories": {label: {"time": f.time.tolist(), "values": f.values.tolist()} for label, f in found.items()},
     }
 
 
