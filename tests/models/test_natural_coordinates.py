@@ -17,6 +17,8 @@ MODELS = {  # step, steps, and whether equations are independent, so that there 
     "double_pendulum": (1e-3, 300, True),
     "benchmarks/rssr_fourbar": (1e-3, 200, True),
     "benchmarks/a04_bricard": (2e-3, 200, False),
+    "benchmarks/a02_four_bars_40": (1e-3, 20, False),
+    "chain": (1e-3, 20, True),
     "benchmarks/slider_crank_sundials": (1e-3, 200, True),
     "benchmarks/quarter_car": (1e-3, 200, True),
 }
