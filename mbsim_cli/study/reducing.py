@@ -61,6 +61,11 @@ def chosen_body(model_file: Any, name: str | None) -> str:
     return name
 
 
+def comment_of(model_file: Any, name: str) -> str:
+    """What standard input data say that they are of."""
+    return f"{name} of {" ".join(model_file.name.split())}" if model_file.name else name
+
+
 def reduce_body(model_file: Any, name: str, derivatives: bool = True) -> StandardInput:
     """Standard input data of a body, with design derivatives by the file's parameters that change it."""
     numbers = Numbers(model_file.expressions)
@@ -89,7 +94,7 @@ def _sum(a: StandardInput, b: StandardInput) -> StandardInput:
 def _meshed(model_file: Any, name: str, numbers: Numbers) -> tuple[StandardInput, Along]:
     bodies = FlexibleBodies(model_file, numbers, _Files())
     found = placed(model_file, name, lambda: reduced(bodies.body(name)))
-    return replace(found.sid, comment=name), lambda: derivative(found, bodies.body(name), STEP)
+    return replace(found.sid, comment=comment_of(model_file, name)), lambda: derivative(found, bodies.body(name), STEP)
 
 
 def _by_number(model_file: Any, name: str, numbers: Numbers) -> tuple[StandardInput, Along]:
@@ -97,7 +102,8 @@ def _by_number(model_file: Any, name: str, numbers: Numbers) -> tuple[StandardIn
     sid = bodies.by_number(name)
     for term, message in faults(sid):
         raise ModelError([model_file.issue(f"bodies.{name}.flexible.terms.{term}", message)])
-    return replace(sid, comment=name, warnings=tuple(warnings_of(sid))), lambda: tangent(bodies.by_number(name), STEP)
+    sid = replace(sid, comment=comment_of(model_file, name), warnings=tuple(warnings_of(sid)))
+    return sid, lambda: tangent(bodies.by_number(name), STEP)
 
 
 class _Files:

@@ -20,7 +20,7 @@ from mbsim_cli.study import evaluation
 from mbsim_cli.study.assembling import build, method_of
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.objectives import accumulator
-from mbsim_cli.study.reducing import descriptions, flexible_bodies, reduce_body
+from mbsim_cli.study.reducing import comment_of, descriptions, flexible_bodies, reduce_body
 from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.sweep.cases_file import columns_of
 from mbsim_cli.study.sweep.design import design_of
@@ -48,7 +48,7 @@ class Effects:
     def looks(self, section: str) -> tuple[str, ...]:
         """Attributes that show what a section may change, cheap ones first."""
         if self.bodies:
-            return ("reduced",)
+            return ("reduced", "comments")
         of_section = {"checks": ("checked", "told"), "study": ("studied", "told")}
         return of_section.get(section, ("solver", "objectives", "told", "scene"))
 
@@ -60,6 +60,11 @@ class Effects:
     def reduced(self) -> Any:
         """What ``mbsim reduce`` gives of every body."""
         return {name: self._reduced(name) for name in self.bodies}
+
+    @cached_property
+    def comments(self) -> list[str]:
+        """What the reduced bodies say that they are of."""
+        return [comment_of(self.file, name) for name in self.bodies]
 
     def _reduced(self, name: str) -> Any:
         """Terms of a body; those of one that stays as it was are known."""
