@@ -63,7 +63,8 @@ def chosen_body(model_file: Any, name: str | None) -> str:
 
 def comment_of(model_file: Any, name: str) -> str:
     """What standard input data say that they are of."""
-    return f"{name} of {" ".join(model_file.name.split())}" if model_file.name else name
+    model = " ".join(model_file.name.split())
+    return f"{name} of {model}" if model else name
 
 
 def reduce_body(model_file: Any, name: str, derivatives: bool = True) -> StandardInput:
