@@ -1,6 +1,6 @@
 """Reads what a result holds, for ``mbsim inspect``; its parts serve other readers."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -31,16 +31,23 @@ def opened(path: Path, known: bool = False) -> Iterator[h5py.File]:
 
     One that is ``known`` has been checked.
     """
+    with looked_at(path, None if known else _require_result, "is not an mbsim result") as file:
+        yield file
+
+
+@contextmanager
+def looked_at(path: Path, check: Callable[[Path], None] | None, complaint: str) -> Iterator[h5py.File]:
+    """Open a file from anywhere that passes a ``check``; raise InputOutputError where it does not, or is damaged."""
     try:
         open_regular(path).close()
-        if not known and (fault := fault_of(path, _require_result)):
+        if check and (fault := fault_of(path, check)):
             raise FormatError(fault)
         with h5py.File(path, "r", locking="best-effort") as file:
             yield file
     except FileNotFoundError as error:
         raise InputOutputError(f"there is no file {path}") from error
     except DAMAGED as error:
-        raise InputOutputError(f"{path} is not an mbsim result, or is damaged: {reason_of(error)}") from error
+        raise InputOutputError(f"{path} {complaint}, or is damaged: {reason_of(error)}") from error
 
 
 def _require_result(path: Path) -> None:

@@ -18,7 +18,7 @@ from mbsim_cli.errors import InputOutputError
 from mbsim_cli.files import open_regular
 from mbsim_cli.io.format import FormatError, attribute, naming, require_plain, walk
 from mbsim_cli.io.quarantine import FATAL, fault_of
-from mbsim_cli.io.reader import DAMAGED, reason_of, texts
+from mbsim_cli.io.reader import looked_at, texts
 from mbsim_cli.reduction.data import OF_NODES, SHAPES, Node, StandardInput, Taylor, shape_of
 from mbsim_cli.reduction.soundness import faults
 
@@ -105,19 +105,11 @@ def _require_format(path: Path) -> None:
 
 def read_sid(path: Path) -> StandardInput:
     """Read a body; raise InputOutputError where the file is not one, or damaged."""
-    try:
-        open_regular(path).close()
-        if fault := fault_of(path, _require_sid):
-            raise FormatError(fault)
-        with h5py.File(path, "r", locking="best-effort") as file:
-            sid = _read(file)
+    with looked_at(path, _require_sid, "holds no standard input data") as file:
+        sid = _read(file)
         for name, message in faults(sid):
             raise FormatError(f"{name}: {message}")
         return sid
-    except FileNotFoundError as error:
-        raise InputOutputError(f"there is no file {path}") from error
-    except DAMAGED as error:
-        raise InputOutputError(f"{path} holds no standard input data, or is damaged: {reason_of(error)}") from error
 
 
 def _require_sid(path: Path) -> None:
