@@ -40,8 +40,6 @@ class Method(StrEnum):
     FD = "fd"
 
 
-SIZES = {"kB": 1e3, "MB": 1e6, "GB": 1e9}
-
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL.yaml", help="Model file.", show_default=False)]
 ModelPaths = Annotated[list[Path], typer.Argument(metavar="MODEL.yaml...", help="Model files.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
@@ -107,11 +105,13 @@ def memory_of(text: str | None) -> float | None:
     """Bytes of a size such as 500MB, or raise."""
     if text is None:
         return None
-    unit = next((unit for unit in SIZES if text.endswith(unit)), "")
+    from mbsim_cli.solve.tape import UNITS
+
+    unit = next((unit for unit in UNITS if text.endswith(unit)), "")
     try:
-        return positive("--memory", float(text.removesuffix(unit)) * SIZES[unit], " of bytes")
+        return positive("--memory", float(text.removesuffix(unit)) * UNITS[unit], " of bytes")
     except (ValueError, KeyError):
-        raise UsageError(f"--memory wants a size in {', '.join(SIZES)}, as 500MB, not '{text}'") from None
+        raise UsageError(f"--memory wants a size in {', '.join(UNITS)}, as 500MB, not '{text}'") from None
 
 
 def accuracy_of(value: float | None) -> float | None:

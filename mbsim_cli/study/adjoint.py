@@ -13,11 +13,12 @@ from mbsim_cli.study.objectives import accumulator
 from mbsim_cli.study.objectives.integrand import by_few, explicit_parameters
 
 INSTEAD = "use --sensitivity ddm"
-WITH_ADJOINT = "forward dynamics by ali3p-rtdyn0 and ali3p-rtdyn1 has one"
 
 
 def require_adjoint(problem: Problem) -> None:
     """Raise UsageError where an analysis has no adjoint."""
+    from mbsim_cli.spec.analysis import WITH_ADJOINT
+
     options = problem.options
     if options.analysis != "forward_dynamics" or options.open_tree or options.natural:
         what = options.formulation if options.open_tree or options.natural else f"the analysis {options.analysis}"

@@ -16,12 +16,13 @@ RARE = ("multiplier", "reaction")  # sensors that not every mechanism has an adj
 
 def chosen(model_file: Any, settings: Settings) -> tuple[str, str]:
     """The method, and why in words."""
-    from mbsim_cli.spec.analysis import NO_ADJOINT
-
     analysis = model_file.analysis
-    formulation = settings.formulation or getattr(analysis, "formulation", None)
-    if analysis.type != "forward_dynamics" or formulation in NO_ADJOINT:
-        what = formulation if analysis.type == "forward_dynamics" else f"an analysis of type {analysis.type}"
+    if not has_adjoint(analysis, settings):
+        what = (
+            formulation_of(analysis, settings)
+            if analysis.type == "forward_dynamics"
+            else f"an analysis of type {analysis.type}"
+        )
         return "ddm", f"{what} has no adjoint"
     if _reads(model_file, RARE):
         return "ddm", "objectives read multipliers or reactions"
@@ -30,6 +31,18 @@ def chosen(model_file: Any, settings: Settings) -> tuple[str, str]:
     k = len(model_file.objectives)
     method = "adjoint" if -(-p // TOGETHER) > SWEEP * -(-k // TOGETHER) else "ddm"
     return method, f"{p} parameters, {k} objectives"
+
+
+def has_adjoint(analysis: Any, settings: Settings) -> bool:
+    """Whether there is an adjoint of an analysis."""
+    from mbsim_cli.spec.analysis import NO_ADJOINT
+
+    return analysis.type == "forward_dynamics" and formulation_of(analysis, settings) not in NO_ADJOINT
+
+
+def formulation_of(analysis: Any, settings: Settings) -> str | None:
+    """The formulation that is asked for; None for an analysis that has none."""
+    return settings.formulation or getattr(analysis, "formulation", None)
 
 
 def _reads(model_file: Any, kinds: tuple[str, ...]) -> bool:

@@ -42,13 +42,11 @@ def compile_kernels(
 ) -> Compiled:
     """Load or compile what the analysis needs, by its first step, and tell what is compiled.
 
-    ``objectives`` are those that an adjoint is for.
-
-    Where that step fails the analysis itself does, too, and keeps what is before.
+    Where that step fails the analysis itself does, too, and keeps what is before. ``objectives`` are those that an
+    adjoint is for.
     """
     start, compiled = perf_counter(), Compiled([])
     from mbsim_cli.kernels import _watch
-    from mbsim_cli.solve.tape import Tape
 
     def begin(name: str) -> None:
         sentence = NEXT if compiled.names else COMPILING
@@ -59,7 +57,11 @@ def compile_kernels(
     few = replace(options, duration=options.step, max_steps=min(options.max_steps, ENOUGH))
     first_step = replace(problem, options=few)
     watch = _watch.watch_compilation(begin, lambda name: listener.say(WAITING.format(name)))
-    tape = Tape() if options.sensitivity == "adjoint" and theta is None else None
+    tape = None
+    if options.sensitivity == "adjoint" and theta is None:
+        from mbsim_cli.solve.tape import Tape
+
+        tape = Tape()
     with watch, suppress(AnalysisError):
         deque(blocks_of(first_step, theta, tape), maxlen=0)
         if tape:
