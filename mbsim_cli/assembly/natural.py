@@ -9,9 +9,7 @@ _HINT = "use formulation: ali3p-rtdyn1"
 def check_natural(system: System) -> None:
     """Record what a model reads that natural coordinates do not have."""
     for name, spec in system.model_file.sensors.items():
-        if spec.type == "reaction":
-            system.issue(f"sensors.{name}", "ali3p-natural does not read reactions", _HINT)
-        elif spec.type == "coordinate" and spec.coordinate.rpartition(".")[2] in EULER_NAMES:
+        if spec.type == "coordinate" and spec.coordinate.rpartition(".")[2] in EULER_NAMES:
             message = "natural coordinates have no Euler parameters"
             system.issue(f"sensors.{name}", message, "read directions or angles of the body, or " + _HINT)
     for name, spec in system.model_file.constraints.items():

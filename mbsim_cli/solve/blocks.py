@@ -1,13 +1,19 @@
 """Blocks of stored instants from the rows that kernels have filled."""
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.problem import Block
-from mbsim_cli.solve.reactions import ReactionReader
+
+
+class Reader(Protocol):
+    """What reads reactions of stored instants."""
+
+    def read(self, record: Record, d_record: SensitivityRecord) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Reactions (N, width) of the rows of a record, their derivatives (N, width, p), and which are undetermined."""
 
 
 def block_of(
@@ -16,7 +22,7 @@ def block_of(
     p: int,
     iterations: np.ndarray,
     work: np.ndarray,
-    reader: ReactionReader | None,
+    reader: Reader | None,
     broken: np.ndarray | None = None,
     free: np.ndarray | None = None,
     singular: np.ndarray | None = None,
@@ -39,7 +45,7 @@ def block_of(
 
 
 def with_reactions(
-    record: Record, d_record: SensitivityRecord, reader: ReactionReader | None
+    record: Record, d_record: SensitivityRecord, reader: Reader | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sensors (N, width), their derivatives (N, width, p), and which are undetermined; those of reactions last."""
     determined = np.zeros(record.sensors.shape, bool)

@@ -13,11 +13,12 @@ from mbsim_cli.kernels.integrators.ali3p import Control
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.solve import work as allocate
-from mbsim_cli.solve.blocks import BrokenOff, block_of, first_rows, other_rows
+from mbsim_cli.solve.blocks import BrokenOff, Reader, block_of, first_rows, other_rows
 from mbsim_cli.solve.consistency import Consistency
 from mbsim_cli.solve.failure import Diagnosis
 from mbsim_cli.solve.initial import Initial, assemble, require_assembled
 from mbsim_cli.solve.instant import Instant
+from mbsim_cli.solve.natural.reactions import NaturalReactions
 from mbsim_cli.solve.natural.standing import Standing
 from mbsim_cli.solve.natural.start import start_of
 from mbsim_cli.solve.open_tree import OpenTreeSimulation
@@ -61,7 +62,7 @@ class Simulation:
         self.sens = start.sensitivity if wanted else allocate.sensitivity(self.model, 0, self.dtype)
         self.directions = allocate.directions(self.model, dtheta, self.dtype)
         self.extra = allocate.sensitivity_work(self.model, dtheta.shape[1], self.dtype)
-        self.reactions = reader_of(problem, self.theta, dtheta)
+        self.reactions = self._reader(dtheta)
         self.consistency: Consistency | None = None
         varied = start.dtheta if self.p else dtheta
         if self.control.redundant:
@@ -75,6 +76,10 @@ class Simulation:
     def _stand(self, theta: np.ndarray, dtheta: np.ndarray, start: Initial) -> Instant | Standing:
         """An instant of the system, to be looked at by itself."""
         return Instant(self.problem, theta, dtheta)
+
+    def _reader(self, dtheta: np.ndarray) -> Reader | None:
+        """What reads the reactions, if any sensor does."""
+        return reader_of(self.problem, self.theta, dtheta)
 
     def first_block(self) -> Block:
         """The initial instant."""
@@ -212,6 +217,10 @@ class NaturalSimulation(Simulation):
 
     def _stand(self, theta: np.ndarray, dtheta: np.ndarray, start: Initial) -> Standing:
         return Standing(self.model, theta, dtheta, start.expected)
+
+    def _reader(self, dtheta: np.ndarray) -> Reader | None:
+        reacting = self.problem.reacting
+        return None if reacting is None else NaturalReactions(self.problem, reacting, self.theta, dtheta)
 
     def _failure(self) -> str:
         time = (self.step + 1) * self.control.h

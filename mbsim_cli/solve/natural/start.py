@@ -81,7 +81,7 @@ def _with_multipliers(
     model = system.model
     expected = np.zeros(model.measures.kind.size)
     expected[: len(initial.expected)] = initial.expected
-    for k, (c, sign) in _coordinates_of(system).items():
+    for k, (c, sign) in system.standing_for.items():
         expected[k] = sign * initial.state.z[c].real
     at = Standing(model, theta, dtheta, expected)
     for mine, found in zip((*at.state[:3], *at.sens[:3]), (*state[:3], *sens[:3]), strict=True):
@@ -112,18 +112,3 @@ def _held(J: np.ndarray, force: np.ndarray, rank: int) -> np.ndarray:
         gram = gram + TINY * np.trace(gram) * np.eye(len(J))
     found = np.linalg.solve(gram, J @ force)
     return found if rank == len(J) else kept_in_range(J, found)
-
-
-def _coordinates_of(system: NaturalSystem) -> dict[int, tuple[int, float]]:
-    """Measures that stand for coordinates of joints: column of the tree and sign."""
-    measures, equations = system.problem.model.measures, system.equations
-    count, found = measures.kind.size, {}
-    for d in equations.defined:
-        found[count + d.row] = (d.column, 1.0)
-    for j, k in enumerate(equations.replaced):
-        c, sign = int(measures.coordinate[measures.first[k]]), float(system.problem.theta[measures.theta[k]])
-        found[k] = found[count + len(equations.added) + j] = (c, sign)
-    behind = count + len(equations.added) + len(equations.replaced)
-    for j, (s, _) in enumerate(equations.sensed):
-        found[behind + j] = (int(system.problem.model.sensors.index[s]), 1.0)
-    return found

@@ -209,6 +209,21 @@ class NaturalSystem:
         return old._replace(kind=kind, index=index)
 
     @cached_property
+    def standing_for(self) -> dict[int, tuple[int, float]]:
+        """Measures that stand for coordinates of joints: column of the tree and sign."""
+        measures, equations = self.problem.model.measures, self.equations
+        count, found = measures.kind.size, {}
+        for d in equations.defined:
+            found[count + d.row] = (d.column, 1.0)
+        for j, k in enumerate(equations.replaced):
+            c, sign = int(measures.coordinate[measures.first[k]]), float(self.problem.theta[measures.theta[k]])
+            found[k] = found[count + len(equations.added) + j] = (c, sign)
+        behind = count + len(equations.added) + len(equations.replaced)
+        for j, (s, _) in enumerate(equations.sensed):
+            found[behind + j] = (int(self.problem.model.sensors.index[s]), 1.0)
+        return found
+
+    @cached_property
     def least(self) -> np.ndarray:
         """Inertia (n,) of the coordinates if every body were a mean one: where there is none, constraints need some."""
         theta = self.problem.theta[None] + 0j

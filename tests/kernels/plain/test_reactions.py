@@ -54,6 +54,18 @@ def test_random_mechanisms(tmp_path, seed):
     shown.assert_no_work()
 
 
+@pytest.mark.parametrize("seed", (2, 5, 7))
+def test_random_mechanisms_in_natural_coordinates(tmp_path, seed):
+    """With redundant constraints, and joints that have Euler parameters in the tree alone."""
+    twin = random_mechanism(seed, bodies=4, loops=seed % 3)
+    twin.model["analysis"]["formulation"] = "ali3p-natural"
+    found = assembled(tmp_path, twin, sensitivity="none")
+    shown = Shown(twin, found.problem, found.sensor_rows)
+    assert shown.assert_reactions()[0]
+    shown.assert_balance()
+    shown.assert_no_work()
+
+
 @pytest.mark.parametrize("formulation", OPEN_TREES)
 def test_random_trees_in_formulations_of_open_trees(tmp_path, formulation):
     twin = random_mechanism(20 + OPEN_TREES.index(formulation), extras="tree")

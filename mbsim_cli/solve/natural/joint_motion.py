@@ -1,0 +1,164 @@
+"""Motion of the joints of the spanning tree, read off the bodies in natural coordinates."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.model.codes import ROTATIONS, Measure
+from mbsim_cli.model.layout import GROUND
+from mbsim_cli.solve.natural.fields import STEP, Fields, Local, derivative_of, directions_of, value_of
+from mbsim_cli.solve.natural.joints import Row, TreeJoint, tree_joints
+from mbsim_cli.solve.natural.system import NaturalSystem
+
+
+class Jet(NamedTuple):
+    """A quantity (N, T, ...) at N instants and T values of theta, with its first two time derivatives."""
+
+    x: np.ndarray
+    rate: np.ndarray
+    second: np.ndarray
+
+
+class JointMotion(NamedTuple):
+    """Coordinates (N, n) of the joints with their rates, and derivatives (N, n, p) of all of them."""
+
+    z: np.ndarray
+    zd: np.ndarray
+    zdd: np.ndarray
+    dz: np.ndarray
+    dzd: np.ndarray
+    dzdd: np.ndarray
+
+
+class JointReader:
+    """Reads coordinates of joints at a theta, which may be complex, along directions dtheta (len(theta), p)."""
+
+    def __init__(self, system: NaturalSystem, theta: np.ndarray, dtheta: np.ndarray) -> None:
+        self._system, self._p = system, dtheta.shape[1]
+        self._like, self._theta = theta, directions_of(theta, dtheta)
+        self._fields = system.fields(self._theta)
+        self._joints = tree_joints(system.problem.model, system.problem.names.joints)
+
+    def read(self, motion: list[np.ndarray], d_motion: list[np.ndarray], near: np.ndarray) -> JointMotion:
+        """From the natural q, q', q'' (N, n) and their derivatives (N, n, p); angles by the turn that is ``near``."""
+        bodies = _Bodies(self._fields, self._system, self._theta, Jet(*map(self._stacked, motion, d_motion)))
+        found = [jet for joint in self._joints for jet in _coordinates(bodies, joint)]
+        parts = [np.stack(part, axis=-1) for part in zip(*found, strict=True)]  # (N, T, n) each
+        turns = np.isin(self._system.problem.model.tree.column_kind, ROTATIONS)
+        parts[0] = parts[0] - turns * _whole_turns(parts[0][:, :1] - near[:, None])
+        stacks = [np.moveaxis(part, 1, 0) for part in parts]
+        values = (value_of(stack, self._like) for stack in stacks)
+        slopes = (derivative_of(stack, self._p) for stack in stacks)
+        return JointMotion(*map(np.ascontiguousarray, (*values, *slopes)))
+
+    def _stacked(self, value: np.ndarray, slope: np.ndarray) -> np.ndarray:
+        """Coordinates (N, T, n) at all values of theta."""
+        if np.iscomplexobj(value):
+            return value[:, None]
+        moved = value[:, None] + 1j * STEP * np.moveaxis(slope[..., : self._p], 2, 1)
+        return np.concatenate([value[:, None] + 0j, moved], axis=1)
+
+
+def _whole_turns(angle: np.ndarray) -> np.ndarray:
+    return 2.0 * np.pi * np.round(angle.real / (2.0 * np.pi))
+
+
+class _Bodies:
+    """Points and vectors of bodies as they move."""
+
+    def __init__(self, fields: Fields, system: NaturalSystem, theta: np.ndarray, q: Jet) -> None:
+        self._theta, self._poses = theta, {}
+        for i, columns in enumerate(system.columns):
+            pose, used = fields.poses[i], system.order[columns]
+            linear = (np.einsum("tac,ntc->nta", pose[:, :, 1 + columns], part[:, :, used]) for part in q)
+            self._poses[i] = Jet(*linear)
+            self._poses[i].x[:] += pose[:, :, 0]
+        still = np.zeros((*q.x.shape[:2], 12), complex)
+        self._poses[GROUND] = Jet(still + fields.poses[GROUND][:, :, 0], still, still)
+
+    def vector(self, body: int, local: Local) -> Jet:
+        """A vector of a body."""
+        columns = (part[..., 3:].reshape(*part.shape[:2], 3, 3) for part in self._poses[body])
+        return Jet(*(np.einsum("tk,ntka->nta", local(self._theta), part) for part in columns))
+
+    def point(self, body: int, local: Local) -> Jet:
+        """A point of a body."""
+        vector = self.vector(body, local)
+        return Jet(*(part[..., :3] + along for part, along in zip(self._poses[body], vector, strict=True)))
+
+
+def _coordinates(bodies: _Bodies, joint: TreeJoint) -> list[Jet]:
+    """Coordinates of a joint, in the order of its columns."""
+    turn = _euler_parameters(bodies, joint) if joint.spherical else []
+    rows = (joint.coordinate(place, 1.0) for place in range(len(joint.columns)))
+    return [turn.pop(0) if row is None else _measure(bodies, row) for row in rows]
+
+
+def _measure(bodies: _Bodies, row: Row) -> Jet:
+    u = bodies.vector(row.a, row.u_a)
+    if row.kind == Measure.PROJECTION:
+        ends = zip(bodies.point(row.b, row.p_b), bodies.point(row.a, row.p_a), strict=True)
+        return _dot(u, Jet(*(b - a for b, a in ends)))
+    m = bodies.vector(row.a, lambda theta: np.cross(row.n_a(theta), row.u_a(theta)))
+    w = bodies.vector(row.b, row.u_b)
+    return _angle(_dot(m, w), _dot(u, w))
+
+
+def _dot(a: Jet, b: Jet) -> Jet:
+    """a . b."""
+
+    def product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return (x * y).sum(axis=-1)
+
+    rate = product(a.rate, b.x) + product(a.x, b.rate)
+    second = product(a.second, b.x) + 2.0 * product(a.rate, b.rate) + product(a.x, b.second)
+    return Jet(product(a.x, b.x), rate, second)
+
+
+def _angle(s: Jet, c: Jet) -> Jet:
+    """The angle whose sine and cosine these are, analytic off the real axis for tiny imaginary parts."""
+    square = s.x * s.x + c.x * c.x
+    y, x = s.x, c.x
+    own = (x.real * y.imag - y.real * x.imag) / square.real
+    rate = (x * s.rate - y * c.rate) / square
+    second = (x * s.second - y * c.second - 2.0 * rate * (x * c.rate + y * s.rate)) / square
+    return Jet(np.arctan2(y.real, x.real) + 1j * own, rate, second)
+
+
+def _euler_parameters(bodies: _Bodies, joint: TreeJoint) -> list[Jet]:
+    """Unit Euler parameters of the child's axes in the parent's; of the two signs, either."""
+    parent = [bodies.vector(joint.parent, joint.axis_of(True, k)) for k in range(3)]
+    child = [bodies.vector(joint.child, joint.axis_of(False, k)) for k in range(3)]
+    cells = [[_dot(a, b) for b in child] for a in parent]
+    Q, Q1, Q2 = (np.stack([np.stack([c[k] for c in row], axis=-1) for row in cells], axis=-2) for k in range(3))
+    w, turning = _skew_part(Q1 @ np.swapaxes(Q, -1, -2)), _skew_part(Q2 @ np.swapaxes(Q, -1, -2))
+    e = _unit_quaternion(Q)
+    e1 = 0.5 * _turned(w, e)
+    e2 = 0.5 * (_turned(turning, e) + _turned(w, e1))
+    return [Jet(e[..., k], e1[..., k], e2[..., k]) for k in range(4)]
+
+
+def _skew_part(a: np.ndarray) -> np.ndarray:
+    """The vector w of a matrix whose skew part is that of w x."""
+    found = (a[..., 2, 1] - a[..., 1, 2], a[..., 0, 2] - a[..., 2, 0], a[..., 1, 0] - a[..., 0, 1])
+    return 0.5 * np.stack(found, axis=-1)
+
+
+def _turned(w: np.ndarray, e: np.ndarray) -> np.ndarray:
+    """The product of the vector w and Euler parameters."""
+    scalar = -(w * e[..., 1:]).sum(axis=-1)
+    return np.concatenate([scalar[..., None], e[..., :1] * w + np.cross(w, e[..., 1:])], axis=-1)
+
+
+def _unit_quaternion(Q: np.ndarray) -> np.ndarray:
+    """Euler parameters (N, T, 4) of rotation matrices, by the largest of the four; of all T by the same."""
+    x, y, z = Q[..., 0, 0], Q[..., 1, 1], Q[..., 2, 2]
+    wx, wy, wz = (2.0 * part for part in np.moveaxis(_skew_part(Q), -1, 0))
+    xy, xz, yz = Q[..., 0, 1] + Q[..., 1, 0], Q[..., 0, 2] + Q[..., 2, 0], Q[..., 1, 2] + Q[..., 2, 1]
+    rows = [[1 + x + y + z, wx, wy, wz], [wx, 1 + x - y - z, xy, xz]]
+    rows += [[wy, xy, 1 - x + y - z, yz], [wz, xz, yz, 1 - x - y + z]]  # 4 e e^T
+    products = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    largest = np.diagonal(products[:, 0].real, axis1=-2, axis2=-1).argmax(axis=-1)
+    row = products[np.arange(len(Q)), :, largest]
+    square = np.take_along_axis(row, largest[:, None, None], axis=-1)
+    return row / (2.0 * np.sqrt(square))
