@@ -29,6 +29,7 @@ sensor   POSITION, VELOCITY, ACCELERATION: point (3) in body axes; DIRECTION: ve
          ALONG: point (3) in body axes, direction (3) in the axes of the body that carries it
 reaction 12: point (3) in the axes of the body that carries it; rotation matrix (9, by rows) of the axes of
          force and moment, in the axes of the body that carries them
+flexible of a flexible body: ``model.flexible``
 initial  position (n), then velocity (n)
 ======== ======================================================================================
 

@@ -1,0 +1,241 @@
+"""What the kernels of flexible bodies keep of an instant, and how they read theta (``model.flexible``).
+
+A mode is a lane: eight are taken together. Rows of n numbers follow one another, so lanes beyond the last mode hold
+numbers of the next row, which nobody reads again.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels._jit import inlined
+from mbsim_cli.kernels._simd import at, block, padded, put, zeros
+from mbsim_cli.model.flexible import MODE_ROWS, MODES, OWN_MODE_ROWS, OWN_PAIR_ROWS, PAIR_ROWS
+
+# rows of ``Elastic.now``
+G, CR, CT, X, ROW, OWN_GR, OWN_OE, NOW = 0, 6, 9, 12, 15, 16, 25, 31
+# rows of ``Elastic.change``
+BY_Q, BY_RATE, BY_SPEED, CHANGES = 0, 6, 12, 15
+# numbers of ``Elastic.frame``
+M, H, J, GR, P, FRAME = 0, 1, 4, 10, 19, 22
+
+
+class Elastic(NamedTuple):
+    """Work of nf flexible bodies with at most N modes (``padded``), in axes of the bodies' frames.
+
+    ``now``: half the derivative of J by a coordinate (6), Cr (3) and Ct (3) as the body is bent, Ge q' / 2 (3), the
+    elastic row of the force, what Gr (9, by rows) and Oe (6) deviate by. ``frame``: mass, mdCM (3), J (6), Gr(q') (9),
+    Ct^T q' (3).
+    ``change``: derivatives of (moment, force) by a coordinate (6) and its rate (6), of a row by w (3). ``by_q`` and
+    ``by_rate``: of row l, in lane l, by coordinate j and its rate.
+    """
+
+    now: np.ndarray  # (nf, 31, N)
+    frame: np.ndarray  # (nf, 22)
+    change: np.ndarray  # (nf, 15, N)
+    by_q: np.ndarray  # (nf, N, N)
+    by_rate: np.ndarray  # (nf, N, N)
+
+
+def elastic_work(tree, dtype=np.float64):
+    """Allocate Elastic."""
+    count = tree.block.size
+    N = padded(int(np.diff(tree.elastic).max(initial=0)))
+    return Elastic(
+        zeros((count, NOW, N), dtype),
+        np.zeros((count, FRAME), dtype),
+        zeros((count, CHANGES, N), dtype),
+        zeros((count, N, N), dtype),
+        zeros((count, N, N), dtype),
+    )
+
+
+@inlined
+def modes_of(tree, f):
+    """Number of elastic coordinates of flexible body f, the first of them, and the offset of its block."""
+    return tree.elastic[f + 1] - tree.elastic[f], tree.elastic[f], tree.block[f]
+
+
+@inlined
+def mode_row(o, n, r):
+    """Offset of row r of the modes in a block at o."""
+    return o + MODES + n * r
+
+
+@inlined
+def pair_row(o, n, j, r):
+    """Offset of row r of what coordinate j is multiplied by."""
+    return o + MODES + n * (MODE_ROWS + j * PAIR_ROWS + r)
+
+
+@inlined
+def own_mode_row(o, n, r):
+    """``mode_row`` of a second block at o."""
+    return o + n * r
+
+
+@inlined
+def own_pair_row(o, n, j, r):
+    """``pair_row`` of a second block at o."""
+    return o + n * (OWN_MODE_ROWS + j * OWN_PAIR_ROWS + r)
+
+
+@inlined
+def lanes1(theta, p):
+    """Number of the modes whose first one stands at p."""
+    return at(theta, block(theta, p))
+
+
+@inlined
+def lanes3(theta, p, n):
+    """Vectors of the modes whose first one has its first number at p."""
+    return lanes1(theta, p), lanes1(theta, p + n), lanes1(theta, p + 2 * n)
+
+
+@inlined
+def lanes6(theta, p, n):
+    """Symmetric matrices of these modes."""
+    return (
+        lanes1(theta, p),
+        lanes1(theta, p + n),
+        lanes1(theta, p + 2 * n),
+        lanes1(theta, p + 3 * n),
+        lanes1(theta, p + 4 * n),
+        lanes1(theta, p + 5 * n),
+    )
+
+
+@inlined
+def mode3(theta, p, n):
+    """Vector of one mode whose first number stands at p."""
+    return theta[p], theta[p + n], theta[p + 2 * n]
+
+
+@inlined
+def mode6(theta, p, n):
+    """Symmetric matrix of one mode."""
+    return theta[p], theta[p + n], theta[p + 2 * n], theta[p + 3 * n], theta[p + 4 * n], theta[p + 5 * n]
+
+
+@inlined
+def six_of(array, p):
+    """Six consecutive numbers."""
+    return array[p], array[p + 1], array[p + 2], array[p + 3], array[p + 4], array[p + 5]
+
+
+@inlined
+def rows3(array, f, r, k):
+    """Vector in three rows from r on of body f, mode or modes k."""
+    return at(array, f, r, k), at(array, f, r + 1, k), at(array, f, r + 2, k)
+
+
+@inlined
+def rows6(array, f, r, k):
+    """Symmetric matrix in six rows."""
+    return (
+        at(array, f, r, k),
+        at(array, f, r + 1, k),
+        at(array, f, r + 2, k),
+        at(array, f, r + 3, k),
+        at(array, f, r + 4, k),
+        at(array, f, r + 5, k),
+    )
+
+
+@inlined
+def lanes9(theta, p, n):
+    """Matrices, by rows, of these modes."""
+    x, y, z = lanes3(theta, p, n), lanes3(theta, p + 3 * n, n), lanes3(theta, p + 6 * n, n)
+    return x[0], x[1], x[2], y[0], y[1], y[2], z[0], z[1], z[2]
+
+
+@inlined
+def rows9(array, f, r, k):
+    """Matrix, by rows, in nine rows."""
+    x, y, z = rows3(array, f, r, k), rows3(array, f, r + 3, k), rows3(array, f, r + 6, k)
+    return x[0], x[1], x[2], y[0], y[1], y[2], z[0], z[1], z[2]
+
+
+@inlined
+def put3(array, f, r, k, x):
+    """Write a vector to three rows."""
+    put(array, f, r, k, x[0])
+    put(array, f, r + 1, k, x[1])
+    put(array, f, r + 2, k, x[2])
+
+
+@inlined
+def put6(array, f, r, k, x):
+    """Write a symmetric matrix to six rows."""
+    put3(array, f, r, k, (x[0], x[1], x[2]))
+    put3(array, f, r + 3, k, (x[3], x[4], x[5]))
+
+
+@inlined
+def put9(array, f, r, k, x):
+    """Write a matrix by rows to nine rows."""
+    put6(array, f, r, k, x)
+    put3(array, f, r + 6, k, (x[6], x[7], x[8]))
+
+
+@inlined
+def less_tilde(A, c):
+    """A symmetric matrix less c x, by rows."""
+    return (
+        A[0],
+        A[3] + c[2],
+        A[4] - c[1],
+        A[3] - c[2],
+        A[1],
+        A[5] + c[0],
+        A[4] + c[1],
+        A[5] - c[0],
+        A[2],
+    )
+
+
+@inlined
+def axpy_nine(s, A, B):
+    """s A + B of matrices by rows."""
+    return (
+        s * A[0] + B[0],
+        s * A[1] + B[1],
+        s * A[2] + B[2],
+        s * A[3] + B[3],
+        s * A[4] + B[4],
+        s * A[5] + B[5],
+        s * A[6] + B[6],
+        s * A[7] + B[7],
+        s * A[8] + B[8],
+    )
+
+
+@inlined
+def axpy_six(s, A, B):
+    """s A + B of symmetric matrices."""
+    return (
+        s * A[0] + B[0],
+        s * A[1] + B[1],
+        s * A[2] + B[2],
+        s * A[3] + B[3],
+        s * A[4] + B[4],
+        s * A[5] + B[5],
+    )
+
+
+@inlined
+def scale_six(s, A):
+    """s A of a symmetric matrix."""
+    return s * A[0], s * A[1], s * A[2], s * A[3], s * A[4], s * A[5]
+
+
+@inlined
+def products(w):
+    """What the six entries of a symmetric A are multiplied by in w . A w."""
+    return w[0] * w[0], w[1] * w[1], w[2] * w[2], 2.0 * w[0] * w[1], 2.0 * w[0] * w[2], 2.0 * w[1] * w[2]
+
+
+@inlined
+def dot_six(A, s):
+    """Sum of the products of six numbers."""
+    return A[0] * s[0] + A[1] * s[1] + A[2] * s[2] + A[3] * s[3] + A[4] * s[4] + A[5] * s[5]
