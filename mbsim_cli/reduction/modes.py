@@ -7,13 +7,12 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.reduction.data import Array
+from mbsim_cli.reduction.lanczos import lowest
 from mbsim_cli.reduction.refusal import Refused
 from mbsim_cli.reduction.system import Flexibility, Sparse, System
 
 DENSE = 300  # unknowns up to which a dense solver is quicker
 GUARD = 2  # modes above those wanted: they tell a gap, and speed the solves of derivatives
-PROBES, POWERS, ROUNDS = 2, 3, 20  # random vectors that look for modes which Lanczos has missed
-SETTLED = 1e-9
 SMALL, MOST_STEPS = 1e-13, 400  # relative residual of conjugate gradients, and their steps
 
 
@@ -32,49 +31,22 @@ def lowest_modes(system: System, flexibility: Flexibility, kept: Sequence[int]) 
     if count > most:
         raise Refused(("modes",), f"mode {count} is asked for, of a mesh that has {most}")
     wanted = min(count + GUARD, most)
-    start = (
-        _dense(system, wanted) if system.K.shape[0] <= max(DENSE, 3 * wanted) else _lanczos(system, flexibility, wanted)
-    )
-    squares, shapes = _completed(system, flexibility, system.strained(start))
+    dense = system.K.shape[0] <= max(DENSE, 3 * wanted)
+    found = _dense(system, flexibility, wanted) if dense else lowest(system, flexibility, wanted)
+    squares, shapes = _ritz(system, system.strained(found))
     largest = np.abs(shapes).argmax(0)
     shapes = shapes * np.sign(shapes[largest, np.arange(wanted)])
     return Modes(squares, shapes, np.array(kept, dtype=int))
 
 
-def _dense(system: System, wanted: int) -> Array:
+def _dense(system: System, flexibility: Flexibility, wanted: int) -> Array:
+    """Modes by all of them, and a step of inverse iteration, which takes away what the highest ones leave."""
     from scipy.linalg import eigh
 
     rigid = system.rigid.shape[1]
     K, M = system.K.toarray(), system.M.toarray()
-    return eigh((K + K.T) / 2, (M + M.T) / 2, subset_by_index=[rigid, rigid + wanted - 1])[1]
-
-
-def _lanczos(system: System, flexibility: Flexibility, wanted: int) -> Array:
-    from scipy.sparse.linalg import LinearOperator, eigsh
-
-    size = system.K.shape[0]
-    start = system.strained(np.random.default_rng(0).standard_normal((size, 1)))[:, 0]
-    operator = LinearOperator((size, size), flexibility.solve, dtype=float)
-    return eigsh(system.K, wanted, system.M, sigma=0.0, OPinv=operator, v0=start, tol=1e-10)[1]
-
-
-def _completed(system: System, flexibility: Flexibility, V: Array) -> tuple[Array, Array]:
-    """Refine modes by inverse iteration, together with random vectors: these find what Lanczos missed."""
-    wanted = V.shape[1]
-    probes = np.random.default_rng(1).standard_normal((len(V), min(PROBES, len(V) - wanted)))
-    before = np.einsum("ij,ij->j", V, system.K @ V) / np.einsum("ij,ij->j", V, system.M @ V)
-    for _ in range(ROUNDS):
-        for _ in range(POWERS if probes.shape[1] else 0):
-            probes = probes - V @ np.linalg.lstsq(V.T @ (system.M @ V), V.T @ (system.M @ probes), rcond=None)[0]
-            probes = flexibility.solve(system.M @ system.strained(probes))
-            probes = probes / np.linalg.norm(probes, axis=0)
-        together = np.hstack([flexibility.solve(system.M @ V), probes])
-        squares, vectors = _ritz(system, together)
-        V, probes, squares = vectors[:, :wanted], vectors[:, wanted:], squares[:wanted]
-        if (np.abs(squares - before) <= SETTLED * squares).all():
-            return squares, V
-        before = squares
-    raise AnalysisError(f"the {wanted} lowest modes did not settle in {ROUNDS} rounds of inverse iteration")
+    found = eigh((K + K.T) / 2, (M + M.T) / 2, subset_by_index=[rigid, rigid + wanted - 1])[1]
+    return flexibility.solve(M @ system.strained(found))
 
 
 def _ritz(system: System, V: Array) -> tuple[Array, Array]:

@@ -48,6 +48,13 @@ class Restriction:
         """Number of free displacements."""
         return self._Z.shape[1] if self._Z is not None else self._size if self._kept is None else len(self._kept)
 
+    @property
+    def first(self) -> Array:
+        """The first degree of freedom that each free displacement moves (r)."""
+        if self._Z is not None:
+            return self._Z.indices[self._Z.indptr[:-1]]
+        return np.arange(self._size) if self._kept is None else self._kept
+
     def coordinates(self, U: Array) -> Array:
         """The v (r, k) of displacements that the restriction allows: Z v = u."""
         from scipy.sparse.linalg import spsolve

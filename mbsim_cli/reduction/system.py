@@ -6,10 +6,11 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.reduction.data import Array
+from mbsim_cli.reduction.ordering import dissected
 from mbsim_cli.reduction.restriction import Restriction
 from mbsim_cli.reduction.structure import Sparse, Structure
 
-SYMMETRIC = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
+SYMMETRIC = {"permc_spec": "NATURAL", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
 
 
 class System(NamedTuple):
@@ -18,6 +19,8 @@ class System(NamedTuple):
     K: Sparse
     M: Sparse
     rigid: Array
+    node: Array  # of each free displacement (r), among the points
+    points: Array  # (N, 3)
 
     @property
     def gram(self) -> Array:
@@ -41,7 +44,8 @@ def system_of(structure: Structure, held: Restriction, free: bool) -> System:
     """The free displacements of a structure."""
     motions = structure.rigid_motions()
     rigid = held.coordinates(motions) if free else np.zeros((held.count, 0), motions.dtype)
-    return System(held.matrix(structure.K), held.matrix(structure.M), rigid)
+    node = held.first // structure.per_node
+    return System(held.matrix(structure.K), held.matrix(structure.M), rigid, node, structure.mesh.points.real)
 
 
 class Flexibility:
@@ -53,21 +57,20 @@ class Flexibility:
 
         self.system = system
         K, rigid = system.K, system.rigid
-        self._kept: Array | None = None
+        kept = np.arange(K.shape[0])
         if rigid.shape[1]:
-            support = qr(rigid.T, mode="r", pivoting=True)[1][: rigid.shape[1]]
-            self._kept = np.setdiff1d(np.arange(K.shape[0]), support)
-            K = K[self._kept][:, self._kept].tocsc()
+            kept = np.setdiff1d(kept, qr(rigid.T, mode="r", pivoting=True)[1][: rigid.shape[1]])
+            K = K[kept][:, kept]
+        order = dissected(K, system.node[kept], system.points)
+        self._kept = kept[order]
         try:
-            self._factor = splu(K, **SYMMETRIC)
+            self._factor = splu(K[order][:, order].tocsc(), **SYMMETRIC)
         except RuntimeError as error:
             raise AnalysisError("the stiffness matrix of the held body is singular") from error
 
     def solve(self, F: Array) -> Array:
         """Displacements (r, k) or (r,) by loads; self-inverse on what is strained and balanced."""
-        if self._kept is None:
-            return self._factor.solve(F)
         balanced = self.system.balanced(F)
         found = np.zeros_like(balanced)
-        found[self._kept] = self._factor.solve(np.ascontiguousarray(balanced[self._kept]))
+        found[self._kept] = self._factor.solve(np.asfortranarray(balanced[self._kept]))
         return self.system.strained(found)
