@@ -14,7 +14,7 @@ docs/theory/flexible_bodies.md, sections 1 and 2. Cost O(n^2), eight modes at a 
 from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels._simd import block, put, width
 from mbsim_cli.kernels.algebra.rot3 import load9, rotate, symmetric_apply
-from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, row3, scale3
+from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, scale3
 from mbsim_cli.kernels.elements.flexible_deviations import deviate_frame, deviate_modes
 from mbsim_cli.kernels.elements.flexible_work import (
     CR,
@@ -52,10 +52,13 @@ from mbsim_cli.model.layout import NONE
 
 
 @kernel
-def flexible_force(tree, theta, f, w, alpha, a, z, zd, zdd, el, G_out):
-    """(moment, force) of flexible body f; adds its elastic rows to G_out (n,), and leaves what they took in ``el``."""
+def flexible_force(tree, theta, f, w, alpha, a, z, zd, zdd, el, stiff, G_out):
+    """(moment, force) of flexible body f; adds its elastic rows to G_out (n,), and leaves what they took in ``el``.
+
+    Without ``stiff`` those of inertia alone.
+    """
     n, c, _ = modes_of(tree, f)
-    _bend(tree, theta, f, w, alpha, a, z, zd, zdd, el)
+    _bend(tree, theta, f, w, alpha, a, z, zd, zdd, el, stiff)
     if tree.deviation[f] != NONE:
         deviate_modes(tree, theta, f, w, alpha, a, z, zd, el)
     _sum_modes(tree, theta, f, z, zd, el)
@@ -66,22 +69,28 @@ def flexible_force(tree, theta, f, w, alpha, a, z, zd, zdd, el, G_out):
         G_out[c + l] += el.now[f, ROW, l]
         turned = axpy3(zdd[c + l], rows3(el.now, f, CR, l), turned)
         moved = axpy3(zdd[c + l], rows3(el.now, f, CT, l), moved)
-    m, h, inertia = el.frame[f, M], row3(el.frame, f, H), six_of(el.frame[f], J)
-    force = axpy3(m, a, add3(moved, cross3(alpha, h)))
-    force = add3(force, cross3(w, add3(scale3(2.0, row3(el.frame, f, P)), cross3(w, h))))
-    moment = add3(turned, add3(cross3(h, a), symmetric_apply(inertia, alpha)))
-    gyral = add3(rotate(load9(el.frame[f], GR), w), cross3(w, symmetric_apply(inertia, w)))
-    return add3(moment, gyral), force
+    frame = el.frame[f]
+    gyral, moving = rotate(load9(frame, GR), w), load3(frame, P)
+    return wrench_of(frame[M], load3(frame, H), six_of(frame, J), gyral, moving, turned, moved, w, alpha, a)
 
 
 @inlined
-def _bend(tree, theta, f, w, alpha, a, z, zd, zdd, el):
+def wrench_of(m, h, inertia, gyral, moving, turned, moved, w, alpha, a):
+    """(moment, force) by mdCM h, Gr(q') w, Ct^T q', Cr^T q'' and Ct^T q''."""
+    force = axpy3(m, a, add3(moved, cross3(alpha, h)))
+    force = add3(force, cross3(w, add3(scale3(2.0, moving), cross3(w, h))))
+    moment = add3(turned, add3(cross3(h, a), symmetric_apply(inertia, alpha)))
+    return add3(moment, add3(gyral, cross3(w, symmetric_apply(inertia, w)))), force
+
+
+@inlined
+def _bend(tree, theta, f, w, alpha, a, z, zd, zdd, el, stiff):
     """Fill the rows of the modes."""
     n, c, o = modes_of(tree, f)
-    squares = products(w)
+    squares, elastic = products(w), 1.0 if stiff else 0.0
     for g in range(0, n, width(el.now)):
         k = block(el.now, g)
-        e = lanes1(theta, mode_row(o, n, KSIGMA) + g)
+        e = elastic * lanes1(theta, mode_row(o, n, KSIGMA) + g)
         ct, cr = lanes3(theta, mode_row(o, n, CT0) + g, n), lanes3(theta, mode_row(o, n, CR0) + g, n)
         half, x = scale_six(0.5, lanes6(theta, mode_row(o, n, J1) + g, n)), scale3(0.0, cr)
         for j in range(n):
@@ -89,8 +98,8 @@ def _bend(tree, theta, f, w, alpha, a, z, zd, zdd, el):
             half = axpy_six(z[c + j], lanes6(theta, pair_row(o, n, j, J2) + g, n), half)
             cr, x = axpy3(z[c + j], cr1, cr), axpy3(zd[c + j], cr1, x)
             e = e + zdd[c + j] * lanes1(theta, pair_row(o, n, j, ME) + g)
-            e = e + z[c + j] * lanes1(theta, pair_row(o, n, j, KE) + g)
-            e = e + zd[c + j] * lanes1(theta, pair_row(o, n, j, DE) + g)
+            e = e + elastic * z[c + j] * lanes1(theta, pair_row(o, n, j, KE) + g)
+            e = e + elastic * zd[c + j] * lanes1(theta, pair_row(o, n, j, DE) + g)
         e = e + dot3(a, ct) + dot3(alpha, cr) + 2.0 * dot3(w, x) - dot_six(half, squares)
         put6(el.now, f, G, k, half)
         put3(el.now, f, CR, k, cr)

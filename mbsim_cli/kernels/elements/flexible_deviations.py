@@ -3,19 +3,25 @@
 Ct and Cr have parts in q, Gr, Ge, Oe and mdCM differ. Each function adds to what its namesake there has left.
 """
 
-from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels._simd import add_to, block, width
-from mbsim_cli.kernels.algebra.rot3 import load9
-from mbsim_cli.kernels.algebra.vec3 import axpy3, dot3, load3, scale3
+from mbsim_cli.kernels.algebra.rot3 import load9, rotate, symmetric_apply
+from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, scale3, sub3
 from mbsim_cli.kernels.elements.flexible_work import (
+    BY_Q,
+    BY_RATE,
+    BY_SPEED,
     CR,
     CT,
     GR,
+    OWN_GE,
     OWN_GR,
     OWN_OE,
     ROW,
     H,
-    X,
+    along3,
+    along6,
+    along9,
     axpy_nine,
     axpy_six,
     dot_six,
@@ -23,6 +29,8 @@ from mbsim_cli.kernels.elements.flexible_work import (
     lanes6,
     lanes9,
     mode3,
+    mode6,
+    mode9,
     modes_of,
     own_mode_row,
     own_pair_row,
@@ -31,6 +39,7 @@ from mbsim_cli.kernels.elements.flexible_work import (
     put6,
     put9,
     rows3,
+    rows6,
     rows9,
 )
 from mbsim_cli.model.flexible import CR1_EVEN, CT1, GE, GR0, GR1, MDCM1, OE0, OE1
@@ -57,7 +66,7 @@ def deviate_modes(tree, theta, f, w, alpha, a, z, zd, el):
         add_to(el.now, f, ROW, k, dot3(a, ct) + dot3(alpha, cr) + dot3(w, ge) + dot_six(oe, squares))
         put3(el.now, f, CT, k, axpy3(1.0, ct, rows3(el.now, f, CT, k)))
         put3(el.now, f, CR, k, axpy3(1.0, cr, rows3(el.now, f, CR, k)))
-        put3(el.now, f, X, k, axpy3(0.5, ge, rows3(el.now, f, X, k)))
+        put3(el.now, f, OWN_GE, k, ge)
         put9(el.now, f, OWN_GR, k, gr)
         put6(el.now, f, OWN_OE, k, oe)
 
@@ -75,3 +84,64 @@ def deviate_frame(tree, theta, f, z, zd, el):
         el.frame[f, H + r] = h[r]
     for r in range(9):
         el.frame[f, GR + r] = gr[r]
+
+
+@kernel
+def deviate_slopes(tree, theta, f, w, alpha, a, zd, zdd, el):
+    """Add to the derivatives by q and q'."""
+    n, c, _ = modes_of(tree, f)
+    o, squares = tree.deviation[f], products(w)
+    for j in range(n):
+        first = mode3(theta, own_mode_row(o, n, MDCM1) + j, n)
+        p = own_pair_row(o, n, j, 0)
+        rate = scale3(0.0, first)
+        moved, turning, turned = rate, rate, rate
+        gyral = (rate[0], rate[0], rate[0], rate[0], rate[0], rate[0], rate[0], rate[0], rate[0])
+        for l in range(n):
+            ct, cr = mode3(theta, p + n * CT1 + l, n), mode3(theta, p + n * CR1_EVEN + l, n)
+            rate, moved = axpy3(zd[c + l], ct, rate), axpy3(zdd[c + l], ct, moved)
+            turning, turned = axpy3(zd[c + l], cr, turning), axpy3(zdd[c + l], cr, turned)
+            gyral = axpy_nine(zd[c + l], mode9(theta, p + n * GR1 + l, n), gyral)
+            own = dot3(a, ct) + dot3(alpha, cr) + dot_six(mode6(theta, p + n * OE1 + l, n), squares)
+            el.by_q[f, j, l] += own
+            el.by_rate[f, j, l] += dot3(w, mode3(theta, p + n * GE + l, n))
+        moment = add3(cross3(first, a), sub3(add3(turned, rotate(gyral, w)), cross3(turning, w)))
+        force = add3(cross3(alpha, first), cross3(w, cross3(w, first)))
+        _add3(el.change, f, BY_Q, j, moment)
+        _add3(el.change, f, BY_Q + 3, j, add3(force, axpy3(2.0, cross3(w, rate), moved)))
+        _add3(el.change, f, BY_RATE, j, rotate(rows9(el.now, f, OWN_GR, j), w))
+        squared = symmetric_apply(rows6(el.now, f, OWN_OE, j), w)
+        _add3(el.change, f, BY_SPEED, j, axpy3(2.0, squared, rows3(el.now, f, OWN_GE, j)))
+
+
+@inlined
+def _add3(array, f, r, l, x):
+    for i in range(3):
+        array[f, r + i, l] += x[i]
+
+
+@kernel
+def vary_deviations(tree, dtheta, f, k, w, alpha, a, z, zd, zdd, dG_out):
+    """(dmoment, dforce) that the numbers of the second block add in directions k; adds to elastic rows."""
+    n, c, _ = modes_of(tree, f)
+    o, squares = tree.deviation[f], products(w)
+    h = scale3(0.0, along3(dtheta, o, n, k))
+    moving, moved, moment = h, h, h
+    for l in range(n):
+        h = axpy3(z[c + l], along3(dtheta, own_mode_row(o, n, MDCM1) + l, n, k), h)
+        gr, oe = along9(dtheta, own_mode_row(o, n, GR0) + l, n, k), along6(dtheta, own_mode_row(o, n, OE0) + l, n, k)
+        ct = scale3(0.0, h)
+        cr, ge = ct, ct
+        for j in range(n):
+            p = own_pair_row(o, n, j, 0) + l
+            ct = axpy3(z[c + j], along3(dtheta, p + n * CT1, n, k), ct)
+            cr = axpy3(z[c + j], along3(dtheta, p + n * CR1_EVEN, n, k), cr)
+            gr = axpy_nine(z[c + j], along9(dtheta, p + n * GR1, n, k), gr)
+            ge = axpy3(zd[c + j], along3(dtheta, p + n * GE, n, k), ge)
+            oe = axpy_six(z[c + j], along6(dtheta, p + n * OE1, n, k), oe)
+        add_to(dG_out, c + l, k, dot3(a, ct) + dot3(alpha, cr) + dot3(w, ge) + dot_six(oe, squares))
+        turning = sub3(rotate(gr, w), cross3(cr, w))
+        moment = axpy3(zd[c + l], turning, axpy3(zdd[c + l], cr, moment))
+        moving, moved = axpy3(zd[c + l], ct, moving), axpy3(zdd[c + l], ct, moved)
+    force = add3(moved, add3(cross3(alpha, h), cross3(w, axpy3(2.0, moving, cross3(w, h)))))
+    return add3(moment, cross3(h, a)), force

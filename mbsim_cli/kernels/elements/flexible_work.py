@@ -13,7 +13,7 @@ from mbsim_cli.kernels._simd import at, block, padded, put, zeros
 from mbsim_cli.model.flexible import MODE_ROWS, MODES, OWN_MODE_ROWS, OWN_PAIR_ROWS, PAIR_ROWS
 
 # rows of ``Elastic.now``
-G, CR, CT, X, ROW, OWN_GR, OWN_OE, NOW = 0, 6, 9, 12, 15, 16, 25, 31
+G, CR, CT, X, ROW, OWN_GR, OWN_OE, OWN_GE, NOW = 0, 6, 9, 12, 15, 16, 25, 31, 34
 # rows of ``Elastic.change``
 BY_Q, BY_RATE, BY_SPEED, CHANGES = 0, 6, 12, 15
 # numbers of ``Elastic.frame``
@@ -23,14 +23,14 @@ M, H, J, GR, P, FRAME = 0, 1, 4, 10, 19, 22
 class Elastic(NamedTuple):
     """Work of nf flexible bodies with at most N modes (``padded``), in axes of the bodies' frames.
 
-    ``now``: half the derivative of J by a coordinate (6), Cr (3) and Ct (3) as the body is bent, Ge q' / 2 (3), the
-    elastic row of the force, what Gr (9, by rows) and Oe (6) deviate by. ``frame``: mass, mdCM (3), J (6), Gr(q') (9),
-    Ct^T q' (3).
+    ``now``: half the derivative of J by a coordinate (6), Cr (3) and Ct (3) as the body is bent, the sum of q'_j Cr1_j
+    (3), the elastic row of the force, what Gr (9, by rows), Oe (6) and Ge q' (3) deviate by. ``frame``: mass, mdCM (3),
+    J (6), Gr(q') (9), Ct^T q' (3).
     ``change``: derivatives of (moment, force) by a coordinate (6) and its rate (6), of a row by w (3). ``by_q`` and
     ``by_rate``: of row l, in lane l, by coordinate j and its rate.
     """
 
-    now: np.ndarray  # (nf, 31, N)
+    now: np.ndarray  # (nf, 34, N)
     frame: np.ndarray  # (nf, 22)
     change: np.ndarray  # (nf, 15, N)
     by_q: np.ndarray  # (nf, N, N)
@@ -106,6 +106,26 @@ def lanes6(theta, p, n):
 
 
 @inlined
+def along3(dtheta, p, n, k):
+    """Vector of one mode, in direction or directions k, whose first number stands in row p."""
+    return at(dtheta, p, k), at(dtheta, p + n, k), at(dtheta, p + 2 * n, k)
+
+
+@inlined
+def along6(dtheta, p, n, k):
+    """Symmetric matrix of one mode in directions k."""
+    x, y = along3(dtheta, p, n, k), along3(dtheta, p + 3 * n, n, k)
+    return x[0], x[1], x[2], y[0], y[1], y[2]
+
+
+@inlined
+def along9(dtheta, p, n, k):
+    """Matrix, by rows, of one mode in directions k."""
+    x, y, z = along3(dtheta, p, n, k), along3(dtheta, p + 3 * n, n, k), along3(dtheta, p + 6 * n, n, k)
+    return x[0], x[1], x[2], y[0], y[1], y[2], z[0], z[1], z[2]
+
+
+@inlined
 def mode3(theta, p, n):
     """Vector of one mode whose first number stands at p."""
     return theta[p], theta[p + n], theta[p + 2 * n]
@@ -115,6 +135,13 @@ def mode3(theta, p, n):
 def mode6(theta, p, n):
     """Symmetric matrix of one mode."""
     return theta[p], theta[p + n], theta[p + 2 * n], theta[p + 3 * n], theta[p + 4 * n], theta[p + 5 * n]
+
+
+@inlined
+def mode9(theta, p, n):
+    """Matrix, by rows, of one mode."""
+    x, y, z = mode3(theta, p, n), mode3(theta, p + 3 * n, n), mode3(theta, p + 6 * n, n)
+    return x[0], x[1], x[2], y[0], y[1], y[2], z[0], z[1], z[2]
 
 
 @inlined

@@ -1,0 +1,104 @@
+"""Variation of the forces of a flexible body, as it sees them itself: with its motion in its own axes, and its numbers.
+
+The forces are linear in the numbers, so what those vary by is the force that their variations would take, in the
+formulas of ``flexible`` with a direction, or eight, in the place of a mode.
+"""
+
+from mbsim_cli.kernels._jit import inlined, kernel
+from mbsim_cli.kernels._simd import add_to, at
+from mbsim_cli.kernels.algebra.rot3 import load9, rotate, symmetric_apply
+from mbsim_cli.kernels.algebra.spatial import add6
+from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, load3_of, scale3
+from mbsim_cli.kernels.elements.flexible import wrench_of
+from mbsim_cli.kernels.elements.flexible_deviations import vary_deviations
+from mbsim_cli.kernels.elements.flexible_tangent import by_speed
+from mbsim_cli.kernels.elements.flexible_work import (
+    BY_Q,
+    BY_RATE,
+    BY_SPEED,
+    CR,
+    CT,
+    GR,
+    H,
+    J,
+    M,
+    along3,
+    along6,
+    axpy_six,
+    dot_six,
+    less_tilde,
+    mode_row,
+    modes_of,
+    pair_row,
+    products,
+    rows3,
+    scale_six,
+    six_of,
+)
+from mbsim_cli.model.flexible import CR0, CR1, DE, J0, J1, J2, KE, KSIGMA, MASS, MDCM, ME
+from mbsim_cli.model.flexible import CT as CT0
+from mbsim_cli.model.layout import NONE
+
+
+@kernel
+def vary_flexible(
+    tree, theta, dtheta, touched, f, k, w, alpha, a, z, zd, zdd, dw, dalpha, da, dz, dzd, dzdd, el, stiff, dG_out
+):
+    """(dmoment, dforce) in direction or directions k; adds the variation of the elastic rows to dG_out (n, p).
+
+    ``touched``: whether dtheta has entries of this body. Needs ``flexible_slopes`` at the state.
+    """
+    n, c, o = modes_of(tree, f)
+    frame = el.frame[f]
+    h, inertia = load3(frame, H), six_of(frame, J)
+    moment, force = by_speed(frame, w, dw)
+    moment = add3(add3(moment, rotate(load9(frame, GR), dw)), add3(cross3(h, da), symmetric_apply(inertia, dalpha)))
+    force = axpy3(frame[M], da, add3(force, cross3(dalpha, h)))
+    for l in range(n):
+        x, rate, second = at(dz, c + l, k), at(dzd, c + l, k), at(dzdd, c + l, k)
+        moment = axpy3(x, rows3(el.change, f, BY_Q, l), axpy3(rate, rows3(el.change, f, BY_RATE, l), moment))
+        force = axpy3(x, rows3(el.change, f, BY_Q + 3, l), axpy3(rate, rows3(el.change, f, BY_RATE + 3, l), force))
+        moment = axpy3(second, rows3(el.now, f, CR, l), moment)
+        force = axpy3(second, rows3(el.now, f, CT, l), force)
+        e = dot3(rows3(el.now, f, CR, l), dalpha) + dot3(rows3(el.now, f, CT, l), da)
+        e = e + dot3(rows3(el.change, f, BY_SPEED, l), dw)
+        for j in range(n):
+            e = e + el.by_q[f, j, l] * at(dz, c + j, k) + el.by_rate[f, j, l] * at(dzd, c + j, k)
+            e = e + theta[pair_row(o, n, j, ME) + l] * at(dzdd, c + j, k)
+        add_to(dG_out, c + l, k, e)
+    if not touched:
+        return moment, force
+    own = vary_numbers(tree, dtheta, f, k, w, alpha, a, z, zd, zdd, stiff, dG_out)
+    if tree.deviation[f] != NONE:
+        own = add6(own, vary_deviations(tree, dtheta, f, k, w, alpha, a, z, zd, zdd, dG_out))
+    return add6((moment, force), own)
+
+
+@inlined
+def vary_numbers(tree, dtheta, f, k, w, alpha, a, z, zd, zdd, stiff, dG_out):
+    """What the numbers of the first block add in directions k."""
+    n, c, o = modes_of(tree, f)
+    h, inertia = load3_of(dtheta, o + MDCM, k), along6(dtheta, o + J0, 1, k)
+    rate, squares, elastic = scale_six(0.0, inertia), products(w), 1.0 if stiff else 0.0
+    turning = scale3(0.0, h)  # by q', and by q''
+    moving, turned, moved = turning, turning, turning
+    for l in range(n):
+        ct, cr = along3(dtheta, mode_row(o, n, CT0) + l, n, k), along3(dtheta, mode_row(o, n, CR0) + l, n, k)
+        first = scale_six(0.5, along6(dtheta, mode_row(o, n, J1) + l, n, k))
+        half, x, e = first, scale3(0.0, ct), elastic * at(dtheta, mode_row(o, n, KSIGMA) + l, k)
+        for j in range(n):
+            p = pair_row(o, n, j, 0) + l
+            cr1 = along3(dtheta, p + n * CR1, n, k)
+            half = axpy_six(z[c + j], along6(dtheta, p + n * J2, n, k), half)
+            cr, x = axpy3(z[c + j], cr1, cr), axpy3(zd[c + j], cr1, x)
+            e = e + zdd[c + j] * at(dtheta, p + n * ME, k)
+            e = e + elastic * (z[c + j] * at(dtheta, p + n * KE, k) + zd[c + j] * at(dtheta, p + n * DE, k))
+        e = e + dot3(a, ct) + dot3(alpha, cr) + 2.0 * dot3(w, x) - dot_six(half, squares)
+        add_to(dG_out, c + l, k, e)
+        h = axpy3(z[c + l], ct, h)
+        inertia = axpy_six(z[c + l], first, axpy_six(z[c + l], half, inertia))
+        rate = axpy_six(2.0 * zd[c + l], half, rate)
+        turning, turned = axpy3(zd[c + l], cr, turning), axpy3(zdd[c + l], cr, turned)
+        moving, moved = axpy3(zd[c + l], ct, moving), axpy3(zdd[c + l], ct, moved)
+    gyral = rotate(less_tilde(rate, turning), w)
+    return wrench_of(at(dtheta, o + MASS, k), h, inertia, gyral, moving, turned, moved, w, alpha, a)
