@@ -1,9 +1,25 @@
 """Inertia and elastic forces of flexible bodies against the terms of standard input data, and their derivatives."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
 from mbsim_cli.kernels.elements.flexible import flexible_force
+from mbsim_cli.kernels.elements.flexible_energy import (
+    flexible_kinetic,
+    flexible_moment,
+    flexible_power_lost,
+    flexible_strain,
+    momentum,
+    pull_flexible_kinetic,
+    pull_flexible_moment,
+    pull_flexible_strain,
+    vary_flexible_kinetic,
+    vary_flexible_moment,
+    vary_flexible_strain,
+)
+from mbsim_cli.kernels.elements.flexible_pull_back import pull_flexible
 from mbsim_cli.kernels.elements.flexible_tangent import flexible_slopes, flexible_tangent
 from mbsim_cli.kernels.elements.flexible_variation import vary_flexible
 from mbsim_cli.reduction.data import dot
@@ -137,3 +153,108 @@ def test_variation_by_complex_step(name, stiff):
         complex_step(tree, theta, state, d, directions.theta[:, k], stiff) for k, d in enumerate(directions.states)
     ]
     assert found == pytest.approx(np.array(expected), rel=1e-11, abs=1e-12 * np.abs(expected).max())
+
+
+class Covectors(NamedTuple):
+    """Covectors of one scalar."""
+
+    z: np.ndarray
+    zd: np.ndarray
+    zdd: np.ndarray
+    theta: np.ndarray
+
+
+def no_covectors(here):
+    count = here.tree.elastic[-1]
+    return Covectors(*(np.zeros((size, 1)) for size in (count, count, count, here.theta.size)))
+
+
+def on_directions(cov, of_frame, directions):
+    """Covectors on variations (COUNT,); ``of_frame``: those of w, alpha, a, ... by name."""
+    pairs = [(cov.theta, directions.theta)]
+    pairs += [(hat, directions.elastic(name)) for hat, name in zip(cov, ("q", "qd", "qdd"), strict=False)]
+    pairs += [(np.array(hat)[:, None], directions.rows(name)) for name, hat in of_frame.items()]
+    return sum((hat * change).sum(0) for hat, change in pairs)
+
+
+@pytest.mark.parametrize("stiff", [True, False])
+@pytest.mark.parametrize("name", BODIES)
+def test_pull_back_is_the_transpose_of_the_variation(name, stiff):
+    sid = body(name)
+    tree, theta = packed(sid)
+    here, directions = Forces(tree, theta, random_state(sid), stiff).slopes(), Directions(sid, theta)
+    covector, cov = np.random.default_rng(6).normal(size=6 + sid.n), no_covectors(here)
+    virtual = tuple(covector[3:6]), tuple(covector[:3])
+    mu = coordinates(covector[6:])[:, None]
+    found = pull_flexible(tree, here.theta, 0, 0, virtual, mu, *here.turning, *here.elastic, here.el, stiff, cov)
+    expected = varied(here, directions) @ covector
+    on = on_directions(cov, dict(zip(("w", "alpha", "a"), found, strict=True)), directions)
+    assert on == pytest.approx(expected, rel=1e-12, abs=1e-13 * np.abs(expected).max())
+
+
+def kinetic(tree, theta, state):
+    """Kinetic energy; ``a`` of the state is the velocity of the origin."""
+    elastic = (coordinates(x) for x in (state.q, state.qd))
+    return flexible_kinetic(tree, theta, 0, tuple(state.w), tuple(state.a), *elastic)
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_energies_by_the_terms(name):
+    sid = body(name)
+    state, (tree, theta) = random_state(sid), packed(sid)
+    motion = np.concatenate([state.a, state.w, state.qd])
+    moved = mass_matrix(sid, state.q) @ motion
+    assert kinetic(tree, theta, state) == pytest.approx(0.5 * motion @ moved, rel=1e-12)
+    elastic = [coordinates(x) for x in (state.q, state.qd)]
+    angular, linear = momentum(tree, theta, 0, tuple(state.w), tuple(state.a), *elastic)
+    assert np.array([*linear, *angular]) == pytest.approx(moved[:6], rel=1e-12)
+    mass, h = flexible_moment(tree, theta, 0, elastic[0])
+    assert (mass, *h) == pytest.approx((float(sid.mass.M0), *(sid.mdCM.M0 + state.q @ sid.mdCM.M1)), rel=1e-12)
+    strain = sid.ksigma.M0 @ state.q + state.q @ sid.Ke.M0 @ state.q / 2
+    assert flexible_strain(tree, theta, 0, elastic[0]) == pytest.approx(strain, rel=1e-12)
+    assert flexible_power_lost(tree, theta, 0, elastic[1]) == pytest.approx(-state.qd @ sid.De.M0 @ state.qd, rel=1e-12)
+
+
+def test_energy_grows_by_the_power_of_the_forces():
+    """Of a body whose terms belong to one mass distribution; ``alpha`` and a - w x v are the rates of w and v."""
+    sid = body("solid")
+    state, v, (tree, theta) = random_state(sid), np.array([0.4, -1.3, 0.8]), packed(sid)
+    now = State(state.w, state.alpha, v, state.q, state.qd, state.qdd)
+    rate = State(state.alpha, 0 * v, state.a - np.cross(state.w, v), state.qd, state.qdd, 0 * state.q)
+    grown = kinetic(tree, theta, now.along(rate, 1e-30j)).imag / 1e-30
+    power = Forces(tree, theta, state, stiff=False).all @ np.concatenate([v, state.w, state.qd])
+    assert grown == pytest.approx(power, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_derivatives_of_energies(name):
+    sid = body(name)
+    state, (tree, theta) = random_state(sid), packed(sid)
+    here, directions = Forces(tree, theta, state), Directions(sid, theta)
+    z, zd, _ = here.elastic
+    dz, dzd = directions.elastic("q"), directions.elastic("qd")
+    speeds = tuple(state.w), tuple(state.a)
+    hat, found, cov = 1.7, [], [no_covectors(here) for _ in range(3)]
+    by_w, by_v = pull_flexible_kinetic(tree, theta, 0, 0, hat, *speeds, z, zd, cov[0].z, cov[0].zd, cov[0].theta)
+    pull_flexible_strain(tree, theta, 0, 0, hat, z, cov[1].z, cov[1].theta)
+    weights = 0.3, (0.5, -1.1, 0.7)
+    pull_flexible_moment(tree, theta, 0, 0, *weights, z, cov[2].z, cov[2].theta)
+    for k, change in enumerate(directions.states):
+        varying = tree, theta, directions.theta, directions.theta[:, k].any(), 0, k
+        dw, dv = tuple(change.w), tuple(change.a)
+        dm, dh = vary_flexible_moment(*varying, z, dz)
+        found.append(
+            [
+                vary_flexible_kinetic(*varying, *speeds, z, zd, dw, dv, dz, dzd),
+                vary_flexible_strain(*varying, z, dz),
+                weights[0] * dm + np.dot(weights[1], dh),
+            ]
+        )
+        moved, numbers = state.along(change, 1e-30j), theta + 1e-30j * directions.theta[:, k]
+        m, h = flexible_moment(tree, numbers, 0, coordinates(moved.q))
+        values = kinetic(tree, numbers, moved), flexible_strain(tree, numbers, 0, coordinates(moved.q))
+        exact = np.array([*values, weights[0] * m + np.dot(weights[1], h)]).imag / 1e-30
+        assert found[-1] == pytest.approx(exact, rel=1e-11)
+    of_frame = {"w": by_w, "a": by_v}
+    pulled = [on_directions(c, frame, directions) for c, frame in zip(cov, (of_frame, {}, {}), strict=True)]
+    assert np.array(pulled).T / [hat, hat, 1.0] == pytest.approx(np.array(found), rel=1e-11)

@@ -4,7 +4,7 @@ Ct and Cr have parts in q, Gr, Ge, Oe and mdCM differ. Each function adds to wha
 """
 
 from mbsim_cli.kernels._jit import inlined, kernel
-from mbsim_cli.kernels._simd import add_to, block, width
+from mbsim_cli.kernels._simd import add_to, at, block, width
 from mbsim_cli.kernels.algebra.rot3 import load9, rotate, symmetric_apply
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, scale3, sub3
 from mbsim_cli.kernels.elements.flexible_work import (
@@ -19,6 +19,9 @@ from mbsim_cli.kernels.elements.flexible_work import (
     OWN_OE,
     ROW,
     H,
+    add3_along,
+    add6_along,
+    add9_along,
     along3,
     along6,
     along9,
@@ -41,6 +44,8 @@ from mbsim_cli.kernels.elements.flexible_work import (
     rows3,
     rows6,
     rows9,
+    scale_nine,
+    scale_six,
 )
 from mbsim_cli.model.flexible import CR1_EVEN, CT1, GE, GR0, GR1, MDCM1, OE0, OE1
 
@@ -145,3 +150,28 @@ def vary_deviations(tree, dtheta, f, k, w, alpha, a, z, zd, zdd, dG_out):
         moving, moved = axpy3(zd[c + l], ct, moving), axpy3(zdd[c + l], ct, moved)
     force = add3(moved, add3(cross3(alpha, h), cross3(w, axpy3(2.0, moving, cross3(w, h)))))
     return add3(moment, cross3(h, a)), force
+
+
+@kernel
+def pull_deviations(tree, f, k, U, mu, w, alpha, a, z, zd, zdd, theta_out):
+    """Add to the numbers of the second block: the transpose of ``vary_deviations``."""
+    n, c, _ = modes_of(tree, f)
+    o, squares, (turn, shift) = tree.deviation[f], products(w), U
+    turned, shifted = cross3(turn, w), cross3(shift, w)
+    of_h = add3(cross3(shift, alpha), add3(cross3(shifted, w), cross3(a, turn)))
+    x, y, v = scale3(turn[0], w), scale3(turn[1], w), scale3(turn[2], w)
+    gyral = (x[0], x[1], x[2], y[0], y[1], y[2], v[0], v[1], v[2])
+    for l in range(n):
+        row = at(mu, c + l, k)
+        ct = axpy3(2.0 * zd[c + l], shifted, axpy3(zdd[c + l], shift, scale3(row, a)))
+        cr = axpy3(zd[c + l], turned, axpy3(zdd[c + l], turn, scale3(row, alpha)))
+        add3_along(theta_out, own_mode_row(o, n, MDCM1) + l, n, k, scale3(z[c + l], of_h))
+        add9_along(theta_out, own_mode_row(o, n, GR0) + l, n, k, scale_nine(zd[c + l], gyral))
+        add6_along(theta_out, own_mode_row(o, n, OE0) + l, n, k, scale_six(row, squares))
+        for j in range(n):
+            p = own_pair_row(o, n, j, 0) + l
+            add3_along(theta_out, p + n * CT1, n, k, scale3(z[c + j], ct))
+            add3_along(theta_out, p + n * CR1_EVEN, n, k, scale3(z[c + j], cr))
+            add9_along(theta_out, p + n * GR1, n, k, scale_nine(z[c + j] * zd[c + l], gyral))
+            add3_along(theta_out, p + n * GE, n, k, scale3(zd[c + j] * row, w))
+            add6_along(theta_out, p + n * OE1, n, k, scale_six(z[c + j] * row, squares))

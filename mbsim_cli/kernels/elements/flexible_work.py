@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import inlined
-from mbsim_cli.kernels._simd import at, block, padded, put, zeros
+from mbsim_cli.kernels._simd import add_to, at, block, padded, put, zeros
 from mbsim_cli.model.flexible import MODE_ROWS, MODES, OWN_MODE_ROWS, OWN_PAIR_ROWS, PAIR_ROWS
 
 # rows of ``Elastic.now``
@@ -123,6 +123,28 @@ def along9(dtheta, p, n, k):
     """Matrix, by rows, of one mode in directions k."""
     x, y, z = along3(dtheta, p, n, k), along3(dtheta, p + 3 * n, n, k), along3(dtheta, p + 6 * n, n, k)
     return x[0], x[1], x[2], y[0], y[1], y[2], z[0], z[1], z[2]
+
+
+@inlined
+def add3_along(theta_out, p, n, k, x):
+    """Add to a vector of one mode in directions k."""
+    add_to(theta_out, p, k, x[0])
+    add_to(theta_out, p + n, k, x[1])
+    add_to(theta_out, p + 2 * n, k, x[2])
+
+
+@inlined
+def add6_along(theta_out, p, n, k, x):
+    """Add to a symmetric matrix of one mode."""
+    add3_along(theta_out, p, n, k, (x[0], x[1], x[2]))
+    add3_along(theta_out, p + 3 * n, n, k, (x[3], x[4], x[5]))
+
+
+@inlined
+def add9_along(theta_out, p, n, k, x):
+    """Add to a matrix, by rows, of one mode."""
+    add6_along(theta_out, p, n, k, x)
+    add3_along(theta_out, p + 6 * n, n, k, (x[6], x[7], x[8]))
 
 
 @inlined
@@ -254,6 +276,31 @@ def axpy_six(s, A, B):
 def scale_six(s, A):
     """s A of a symmetric matrix."""
     return s * A[0], s * A[1], s * A[2], s * A[3], s * A[4], s * A[5]
+
+
+@inlined
+def scale_nine(s, A):
+    """s A of a matrix by rows."""
+    return s * A[0], s * A[1], s * A[2], s * A[3], s * A[4], s * A[5], s * A[6], s * A[7], s * A[8]
+
+
+@inlined
+def less_six(A, B):
+    """A - B of symmetric matrices."""
+    return A[0] - B[0], A[1] - B[1], A[2] - B[2], A[3] - B[3], A[4] - B[4], A[5] - B[5]
+
+
+@inlined
+def pair_six(x, y):
+    """What the six entries of a symmetric A are multiplied by in x . A y."""
+    return (
+        x[0] * y[0],
+        x[1] * y[1],
+        x[2] * y[2],
+        x[0] * y[1] + x[1] * y[0],
+        x[0] * y[2] + x[2] * y[0],
+        x[1] * y[2] + x[2] * y[1],
+    )
 
 
 @inlined

@@ -1,0 +1,300 @@
+"""Energies of a flexible body, its mass and first moment, with their variations and pull-backs.
+
+With v the velocity of the frame's origin, w that of the frame, both in its axes, the kinetic energy is
+
+    m v.v / 2 + v . (w x mdCM) + w . J w / 2 + q' . (Ct v + Cr w) + q' . Me q' / 2,
+
+the strain energy ksigma . q + q . Ke q / 2. All is linear in the numbers: variations and values have one formula, where
+theta is one direction.
+"""
+
+from mbsim_cli.kernels._jit import inlined, kernel
+from mbsim_cli.kernels._simd import add_to, at
+from mbsim_cli.kernels._views import as_column
+from mbsim_cli.kernels.algebra.rot3 import symmetric_apply
+from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, axpy3, cross3, dot3, load3, load3_of, scale3
+from mbsim_cli.kernels.elements.flexible_work import (
+    add3_along,
+    add6_along,
+    along3,
+    along6,
+    axpy_six,
+    dot_six,
+    mode3,
+    mode6,
+    mode_row,
+    modes_of,
+    own_mode_row,
+    own_pair_row,
+    pair_row,
+    products,
+    scale_six,
+    six_of,
+)
+from mbsim_cli.model.flexible import (
+    CR0,
+    CR1,
+    CR1_EVEN,
+    CT,
+    CT1,
+    DE,
+    J0,
+    J1,
+    J2,
+    KE,
+    KSIGMA,
+    MASS,
+    MDCM,
+    MDCM1,
+    ME,
+)
+from mbsim_cli.model.layout import NONE
+
+
+@kernel
+def flexible_kinetic(tree, theta, f, w, v, z, zd):
+    """Kinetic energy of flexible body f."""
+    return _kinetic(tree, as_column(theta), f, 0, w, v, z, zd)
+
+
+@kernel
+def vary_flexible_kinetic(tree, theta, dtheta, touched, f, k, w, v, z, zd, dw, dv, dz, dzd):
+    """Variation of the kinetic energy in direction or directions k."""
+    n, c, _ = modes_of(tree, f)
+    moment, force = momentum(tree, theta, f, w, v, z, zd)
+    found = dot3(moment, dw) + dot3(force, dv)
+    for l in range(n):
+        by_q, by_rate = _kinetic_slopes(tree, theta, f, l, w, v, z, zd)
+        found = found + by_q * at(dz, c + l, k) + by_rate * at(dzd, c + l, k)
+    if touched:
+        found = found + _kinetic(tree, dtheta, f, k, w, v, z, zd)
+    return found
+
+
+@kernel
+def pull_flexible_kinetic(tree, theta, f, k, hat, w, v, z, zd, z_out, zd_out, theta_out):
+    """Covectors of w and v from ``hat`` of the kinetic energy; adds to those of z, z' (n, p) and theta."""
+    n, c, _ = modes_of(tree, f)
+    moment, force = momentum(tree, theta, f, w, v, z, zd)
+    for l in range(n):
+        by_q, by_rate = _kinetic_slopes(tree, theta, f, l, w, v, z, zd)
+        add_to(z_out, c + l, k, by_q * hat)
+        add_to(zd_out, c + l, k, by_rate * hat)
+    _pull_numbers(tree, f, k, hat, w, v, z, zd, theta_out)
+    return scale3(hat, moment), scale3(hat, force)
+
+
+@inlined
+def _kinetic(tree, numbers, f, k, w, v, z, zd):
+    """Kinetic energy by numbers (len(theta), p), one of their columns k or several."""
+    n, c, o = modes_of(tree, f)
+    arm, squares = cross3(v, w), scale_six(0.5, products(w))
+    found = 0.5 * dot3(v, v) * at(numbers, o + MASS, k) + dot3(arm, load3_of(numbers, o + MDCM, k))
+    found = found + dot_six(along6(numbers, o + J0, 1, k), squares)
+    for l in range(n):
+        x, rate = z[c + l], zd[c + l]
+        ct = along3(numbers, mode_row(o, n, CT) + l, n, k)
+        cr, half = along3(numbers, mode_row(o, n, CR0) + l, n, k), along6(numbers, mode_row(o, n, J1) + l, n, k)
+        own = 0.0 * ct[0]
+        for j in range(n):
+            p = pair_row(o, n, j, 0) + l
+            half = axpy_six(z[c + j], along6(numbers, p + n * J2, n, k), half)
+            cr = axpy3(z[c + j], along3(numbers, p + n * CR1, n, k), cr)
+            own = own + 0.5 * zd[c + j] * at(numbers, p + n * ME, k)
+        found = found + x * (dot3(arm, ct) + dot_six(half, squares)) + rate * (dot3(v, ct) + dot3(w, cr) + own)
+    d = tree.deviation[f]
+    if d != NONE:
+        for l in range(n):
+            found = found + z[c + l] * dot3(arm, along3(numbers, own_mode_row(d, n, MDCM1) + l, n, k))
+            for j in range(n):
+                p, both = own_pair_row(d, n, j, 0) + l, zd[c + l] * z[c + j]
+                found = found + both * dot3(v, along3(numbers, p + n * CT1, n, k))
+                found = found + both * dot3(w, along3(numbers, p + n * CR1_EVEN, n, k))
+    return found
+
+
+@inlined
+def _pull_numbers(tree, f, k, hat, w, v, z, zd, theta_out):
+    """Transpose of ``_kinetic``."""
+    n, c, o = modes_of(tree, f)
+    arm, squares = scale3(hat, cross3(v, w)), scale_six(0.5 * hat, products(w))
+    v_hat, w_hat = scale3(hat, v), scale3(hat, w)
+    add_to(theta_out, o + MASS, k, 0.5 * dot3(v, v_hat))
+    add3_to(theta_out, o + MDCM, k, arm)
+    add6_along(theta_out, o + J0, 1, k, squares)
+    d = tree.deviation[f]
+    for l in range(n):
+        x, rate = z[c + l], zd[c + l]
+        add3_along(theta_out, mode_row(o, n, CT) + l, n, k, axpy3(x, arm, scale3(rate, v_hat)))
+        add3_along(theta_out, mode_row(o, n, CR0) + l, n, k, scale3(rate, w_hat))
+        add6_along(theta_out, mode_row(o, n, J1) + l, n, k, scale_six(x, squares))
+        for j in range(n):
+            p = pair_row(o, n, j, 0) + l
+            add6_along(theta_out, p + n * J2, n, k, scale_six(x * z[c + j], squares))
+            add3_along(theta_out, p + n * CR1, n, k, scale3(rate * z[c + j], w_hat))
+            add_to(theta_out, p + n * ME, k, 0.5 * rate * zd[c + j] * hat)
+        if d != NONE:
+            add3_along(theta_out, own_mode_row(d, n, MDCM1) + l, n, k, scale3(x, arm))
+            for j in range(n):
+                p = own_pair_row(d, n, j, 0) + l
+                add3_along(theta_out, p + n * CT1, n, k, scale3(rate * z[c + j], v_hat))
+                add3_along(theta_out, p + n * CR1_EVEN, n, k, scale3(rate * z[c + j], w_hat))
+
+
+@inlined
+def _kinetic_slopes(tree, theta, f, l, w, v, z, zd):
+    """Derivatives of the kinetic energy by q_l and its rate."""
+    n, c, o = modes_of(tree, f)
+    arm, squares, d = cross3(v, w), products(w), tree.deviation[f]
+    ct, half = mode3(theta, mode_row(o, n, CT) + l, n), scale_six(0.5, mode6(theta, mode_row(o, n, J1) + l, n))
+    by_q, by_rate = dot3(arm, ct), dot3(v, ct) + dot3(w, mode3(theta, mode_row(o, n, CR0) + l, n))
+    for j in range(n):
+        p, back = pair_row(o, n, j, 0) + l, pair_row(o, n, l, 0) + j
+        half = axpy_six(z[c + j], mode6(theta, p + n * J2, n), half)
+        by_q = by_q + zd[c + j] * dot3(w, mode3(theta, back + n * CR1, n))
+        by_rate = by_rate + z[c + j] * dot3(w, mode3(theta, p + n * CR1, n))
+        by_rate = by_rate + 0.5 * zd[c + j] * (theta[p + n * ME] + theta[back + n * ME])
+    by_q = by_q + dot_six(half, squares)
+    if d != NONE:
+        by_q = by_q + dot3(arm, mode3(theta, own_mode_row(d, n, MDCM1) + l, n))
+        for j in range(n):
+            p, back = own_pair_row(d, n, j, 0) + l, own_pair_row(d, n, l, 0) + j
+            by_q = by_q + zd[c + j] * dot3(v, mode3(theta, back + n * CT1, n))
+            by_q = by_q + zd[c + j] * dot3(w, mode3(theta, back + n * CR1_EVEN, n))
+            by_rate = by_rate + z[c + j] * dot3(v, mode3(theta, p + n * CT1, n))
+            by_rate = by_rate + z[c + j] * dot3(w, mode3(theta, p + n * CR1_EVEN, n))
+    return by_q, by_rate
+
+
+@kernel
+def momentum(tree, theta, f, w, v, z, zd):
+    """Angular momentum about the frame's origin, and momentum, of flexible body f."""
+    n, c, o = modes_of(tree, f)
+    d = tree.deviation[f]
+    m, h = flexible_moment(tree, theta, f, z)
+    inertia, angular, linear = six_of(theta, o + J0), cross3(h, v), axpy3(m, v, cross3(w, h))
+    for l in range(n):
+        first = mode6(theta, mode_row(o, n, J1) + l, n)
+        ct, cr = mode3(theta, mode_row(o, n, CT) + l, n), mode3(theta, mode_row(o, n, CR0) + l, n)
+        for j in range(n):
+            p = pair_row(o, n, j, 0) + l
+            first = axpy_six(z[c + j], mode6(theta, p + n * J2, n), first)
+            cr = axpy3(z[c + j], mode3(theta, p + n * CR1, n), cr)
+            if d != NONE:
+                p = own_pair_row(d, n, j, 0) + l
+                ct = axpy3(z[c + j], mode3(theta, p + n * CT1, n), ct)
+                cr = axpy3(z[c + j], mode3(theta, p + n * CR1_EVEN, n), cr)
+        inertia = axpy_six(z[c + l], first, inertia)
+        angular, linear = axpy3(zd[c + l], cr, angular), axpy3(zd[c + l], ct, linear)
+    return add3(angular, symmetric_apply(inertia, w)), linear
+
+
+@kernel
+def flexible_moment(tree, theta, f, z):
+    """Mass and mdCM of flexible body f as it is bent."""
+    n, c, o = modes_of(tree, f)
+    d, h = tree.deviation[f], load3(theta, o + MDCM)
+    for l in range(n):
+        h = axpy3(z[c + l], mode3(theta, mode_row(o, n, CT) + l, n), h)
+        if d != NONE:
+            h = axpy3(z[c + l], mode3(theta, own_mode_row(d, n, MDCM1) + l, n), h)
+    return theta[o + MASS], h
+
+
+@kernel
+def vary_flexible_moment(tree, theta, dtheta, touched, f, k, z, dz):
+    """Variations of mass and mdCM in directions k."""
+    n, c, o = modes_of(tree, f)
+    d, m = tree.deviation[f], 0.0 * at(dz, c, k)
+    h = (m, m, m)
+    for l in range(n):
+        h = axpy3(at(dz, c + l, k), mode3(theta, mode_row(o, n, CT) + l, n), h)
+        if d != NONE:
+            h = axpy3(at(dz, c + l, k), mode3(theta, own_mode_row(d, n, MDCM1) + l, n), h)
+    if touched:
+        m, h = at(dtheta, o + MASS, k), add3(h, load3_of(dtheta, o + MDCM, k))
+        for l in range(n):
+            h = axpy3(z[c + l], along3(dtheta, mode_row(o, n, CT) + l, n, k), h)
+            if d != NONE:
+                h = axpy3(z[c + l], along3(dtheta, own_mode_row(d, n, MDCM1) + l, n, k), h)
+    return m, h
+
+
+@kernel
+def pull_flexible_moment(tree, theta, f, k, m_hat, h_hat, z, z_out, theta_out):
+    """Add to z (n, p) and theta the covectors of mass and mdCM."""
+    n, c, o = modes_of(tree, f)
+    d = tree.deviation[f]
+    add_to(theta_out, o + MASS, k, m_hat)
+    add3_to(theta_out, o + MDCM, k, h_hat)
+    for l in range(n):
+        p = mode_row(o, n, CT) + l
+        add_to(z_out, c + l, k, dot3(mode3(theta, p, n), h_hat))
+        add3_along(theta_out, p, n, k, scale3(z[c + l], h_hat))
+        if d != NONE:
+            p = own_mode_row(d, n, MDCM1) + l
+            add_to(z_out, c + l, k, dot3(mode3(theta, p, n), h_hat))
+            add3_along(theta_out, p, n, k, scale3(z[c + l], h_hat))
+
+
+@kernel
+def flexible_strain(tree, theta, f, z):
+    """Strain energy of flexible body f."""
+    return _strain(tree, as_column(theta), f, 0, z)
+
+
+@kernel
+def vary_flexible_strain(tree, theta, dtheta, touched, f, k, z, dz):
+    """Variation of the strain energy in directions k."""
+    n, c, _ = modes_of(tree, f)
+    found = 0.0 * at(dz, c, k)
+    for l in range(n):
+        found = found + _strain_slope(tree, theta, f, l, z) * at(dz, c + l, k)
+    if touched:
+        found = found + _strain(tree, dtheta, f, k, z)
+    return found
+
+
+@kernel
+def pull_flexible_strain(tree, theta, f, k, hat, z, z_out, theta_out):
+    """Add to z (n, p) and theta the covector ``hat`` of the strain energy."""
+    n, c, o = modes_of(tree, f)
+    for l in range(n):
+        add_to(z_out, c + l, k, _strain_slope(tree, theta, f, l, z) * hat)
+        add_to(theta_out, mode_row(o, n, KSIGMA) + l, k, z[c + l] * hat)
+        for j in range(n):
+            add_to(theta_out, pair_row(o, n, j, KE) + l, k, 0.5 * z[c + l] * z[c + j] * hat)
+
+
+@inlined
+def _strain(tree, numbers, f, k, z):
+    """Strain energy by numbers (len(theta), p), column or columns k."""
+    n, c, o = modes_of(tree, f)
+    found = 0.0 * at(numbers, o, k)
+    for l in range(n):
+        row = at(numbers, mode_row(o, n, KSIGMA) + l, k)
+        for j in range(n):
+            row = row + 0.5 * z[c + j] * at(numbers, pair_row(o, n, j, KE) + l, k)
+        found = found + z[c + l] * row
+    return found
+
+
+@inlined
+def _strain_slope(tree, theta, f, l, z):
+    """Derivative of the strain energy by q_l."""
+    n, c, o = modes_of(tree, f)
+    found = theta[mode_row(o, n, KSIGMA) + l]
+    for j in range(n):
+        found = found + 0.5 * z[c + j] * (theta[pair_row(o, n, j, KE) + l] + theta[pair_row(o, n, l, KE) + j])
+    return found
+
+
+@kernel
+def flexible_power_lost(tree, theta, f, zd):
+    """Power of the damping of flexible body f, - q' . De q'."""
+    n, c, o = modes_of(tree, f)
+    found = 0.0 * theta[o]
+    for l in range(n):
+        for j in range(n):
+            found = found - zd[c + l] * zd[c + j] * theta[pair_row(o, n, j, DE) + l]
+    return found
