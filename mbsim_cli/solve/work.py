@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mbsim_cli.kernels._simd import padded, zeros
+from mbsim_cli.kernels._simd import WIDTH, padded, zeros
 from mbsim_cli.kernels.algorithms.constrained_solve import Columns, Factor
 from mbsim_cli.kernels.algorithms.constraints import LINE_SIZE
 from mbsim_cli.kernels.algorithms.kinematics import set_ground
@@ -32,6 +32,8 @@ from mbsim_cli.model.problem import Options
 
 MOTION_FOR_GRADIENT = 1e-2  # accelerations must be this much more accurate than gradients are asked to be
 NO_ROWS = np.zeros(0, np.int64)
+STIFF = 1e3  # penalty ratio beyond which, in natural coordinates, Newton's corrections need no multiplier updates
+MANY_COORDINATES = 16.0  # by how much round-off grows where a body's pose follows from many coordinates
 PENALTY_RATIO = 1e-5  # of the user's penalty: the constraint term over inertia in the discrete equations
 
 
@@ -63,6 +65,8 @@ def control(options: Options, *, redundant: bool) -> Control:
         ratio * options.weighting,
         options.projection == "mass",
         bool(redundant),
+        1.0 if options.natural and ratio >= STIFF else 1e-3,
+        MANY_COORDINATES if options.natural else 1.0,
     )
 
 
@@ -78,13 +82,18 @@ def equations(model: Model, dtype: type) -> Equations:
     def z(*shape: int) -> np.ndarray:
         return np.zeros(shape, dtype)
 
-    return Equations(z(m, n), z(m, LINE_SIZE), z(m, 12), z(m), z(m), z(m), z(n), z(n), z(MEASURE_SIZE, 1))
+    return Equations(jacobian(m, n, dtype), z(m, LINE_SIZE), z(m, 12), z(m), z(m), z(m), z(n), z(n), z(MEASURE_SIZE, 1))
+
+
+def jacobian(m: int, n: int, dtype: type) -> np.ndarray:
+    """Allocate J (m, n), with room behind: its last row, too, is read in blocks of columns."""
+    return zeros((m * n + WIDTH,), dtype)[: m * n].reshape(m, n)
 
 
 def factor(n: int, m: int, structure: Sparsity, dtype: type) -> Factor:
     """Allocate Factor."""
     count = structure.neighbour.size
-    matrices = zeros((n, padded(n)), dtype), zeros((m, n), dtype)
+    matrices = zeros((n, padded(n)), dtype), jacobian(m, n, dtype)
     packed = np.zeros(count, dtype), np.zeros(count, dtype), np.zeros(n, dtype)
     lu, pivot = zeros((n, padded(n)), dtype), np.zeros(max(1, n), np.int64)
     return Factor(*matrices, np.zeros(m), np.zeros(n), np.zeros(n), structure, *packed, lu, pivot)

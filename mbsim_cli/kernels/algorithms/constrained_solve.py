@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import kernel
-from mbsim_cli.kernels._simd import add_to, at, block, largest, put, squares, total, width
+from mbsim_cli.kernels._simd import WIDTH, add_to, at, block, largest, only, put, squares, total, width
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve_of
 from mbsim_cli.kernels.algebra.sparse_solve import eliminate_sparse, solve_sparse
 from mbsim_cli.kernels.algebra.whole import copy_to
@@ -66,6 +66,15 @@ def factor_penalised(ratio, factor):
 
 
 @kernel
+def keep_rows(sparsity, J, out):
+    """out = J, of the same structure."""
+    for r in range(J.shape[0]):
+        for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
+            i = at(sparsity.row_column, s)
+            put(out, r, i, at(J, r, i))
+
+
+@kernel
 def _penalties(factor, ratio):
     sparsity, J, alpha = factor.sparsity, factor.J, factor.alpha
     largest = 0.0
@@ -86,6 +95,9 @@ def _penalise(factor):
     """lu = T + J^T alpha J."""
     sparsity, J, out = factor.sparsity, factor.J, factor.lu
     copy_to(factor.T, out)
+    if sparsity.wide_first.size > 0 and width(out) == WIDTH:
+        _penalise_in_blocks(factor)
+        return
     for r in range(J.shape[0]):
         for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
             i = at(sparsity.row_column, s)
@@ -93,6 +105,19 @@ def _penalise(factor):
             for t in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
                 j = at(sparsity.row_column, t)
                 add_to(out, i, j, scaled * at(J, r, j))
+
+
+@kernel
+def _penalise_in_blocks(factor):
+    """Add J^T alpha J, several columns at a time; what a block holds of other rows and columns is left out."""
+    sparsity, J, out = factor.sparsity, factor.J, factor.lu
+    for r in range(J.shape[0]):
+        for b in range(sparsity.wide_first[r], sparsity.wide_first[r + 1]):
+            c = block(out, sparsity.wide[b])
+            row = factor.alpha[r] * only(at(J, r, c), sparsity.wide_bits[b])
+            for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
+                i = at(sparsity.row_column, s)
+                add_to(out, i, c, at(J, r, i) * row)
 
 
 @kernel
@@ -135,6 +160,8 @@ def _missing(factor, ratio, left, squares_of_whole, x, c):
 @kernel
 def _solve(factor, tolerance, columns, c):
     left = _first(factor, columns, c)
+    if tolerance >= BY_PENALTY:
+        return tolerance
     return _refine(factor, tolerance, 0.0, total(left), columns, c)
 
 
@@ -160,6 +187,7 @@ def _refine(factor, tolerance, whole, size, columns, c):
 
 
 MAX_UPDATES = 12
+BY_PENALTY = 1.0  # tolerance with which the penalty alone will do
 CERTAIN = 1e-3  # share of the tolerance below which a predicted correction is not made: directions differ in size
 CERTAIN_ALONE = 1e-2  # the same where each direction is looked at for itself
 LOST = 2e-16  # share of x, times the ratio, that elimination loses between penalty and inertia

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import inlined, kernel
+from mbsim_cli.kernels._simd import at, block, put, width
 from mbsim_cli.kernels.algebra.rot3 import parallel_axis, rotate, row9, symmetric_rotate
-from mbsim_cli.kernels.algebra.spatial import axpy6, dot6, motion_at, scale6, store
+from mbsim_cli.kernels.algebra.spatial import axpy6, motion_at, scale6, store
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, row3, scale3, sub3
 from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.constraints import constraint_rates, constraints
@@ -22,6 +23,7 @@ from mbsim_cli.kernels.elements.measures import is_geometric, wrap_angle
 from mbsim_cli.model.layout import COM, GRAVITY, INERTIA, MASS, NONE
 
 POSE = 12  # numbers of r and the columns of R
+ROOM = 16  # of a row of poses: blocks of ``_simd.WIDTH``
 
 
 class NaturalKinematics(NamedTuple):
@@ -38,10 +40,10 @@ class NaturalKinematics(NamedTuple):
     inertia: np.ndarray  # (nb + 1, 10)
     contacts: np.ndarray  # (nf, 54)
     expected: np.ndarray  # (nm,)
-    pose: np.ndarray  # (nb, 12) r and the columns of R as the coordinates give them
-    rate: np.ndarray  # (nb, 12)
-    second: np.ndarray  # (nb, 12)
-    twist: np.ndarray  # (entries of Natural.column, 6) twist of a body for a unit rate of a coordinate
+    pose: np.ndarray  # (nb, 16) r and the columns of R as the coordinates give them, then zeros
+    rate: np.ndarray  # (nb, 16)
+    second: np.ndarray  # (nb, 16)
+    twist: np.ndarray  # (entries of Natural.column, 6) twist of a body for a unit rate of a coordinate, by the tangent
 
 
 class NaturalForces(NamedTuple):
@@ -61,31 +63,40 @@ def column_of(array, i, k):
 
 @kernel
 def place_bodies(tree, theta, z, kin):
-    """Poses of all bodies, and their twists for unit rates."""
+    """Poses of all bodies."""
     for i in range(tree.theta.size):
-        _linear(tree, theta, z, i, 1.0, kin.pose)
+        _place(tree, theta, z, i, kin.pose)
         a, b, c = columns_of(kin.pose, i)
         _store_rotation(kin, i, _nearest(a, a, b, c), _nearest(b, a, b, c), _nearest(c, a, b, c))
         kin.r[i, 0], kin.r[i, 1], kin.r[i, 2] = row3(kin.pose, i, 0)
-        o = tree.pose[i]
-        for j in range(tree.first[i], tree.first[i + 1]):
-            o += POSE
-            da, db, dc = columns_in(theta, o)
-            store(kin.twist, j, twist_of(kin.pose, i, load3(theta, o), da, db, dc))
         _place_inertia(theta, tree.theta[i], i, kin)
 
 
 @inlined
-def _linear(tree, theta, z, i, constant, out):
-    """Row i of out: ``constant`` times what body i is at rest, and its linear map times z."""
-    o = tree.pose[i]
-    for k in range(POSE):
-        out[i, k] = constant * theta[o + k]
-    for j in range(tree.first[i], tree.first[i + 1]):
-        o += POSE
-        x = z[tree.column[j]]
-        for k in range(POSE):
-            out[i, k] += theta[o + k] * x
+def _place(tree, theta, z, i, out):
+    """Row i of out: the pose of body i at the coordinates z. The last block ends with the pose."""
+    for g in range(0, POSE, width(out)):
+        k, o = min(g, POSE - width(out)), tree.pose[i]
+        sum_ = at(theta, block(theta, o + k))
+        for j in range(tree.first[i], tree.first[i + 1]):
+            o += POSE
+            sum_ += z[tree.column[j]] * at(theta, block(theta, o + k))
+        put(out, i, block(out, k), sum_)
+
+
+@inlined
+def _move(tree, theta, zd, zdd, i, rate_out, second_out):
+    """Rows i: the linear map of body i times zd and zdd."""
+    for g in range(0, POSE, width(rate_out)):
+        k, o = min(g, POSE - width(rate_out)), tree.pose[i] + POSE
+        first = second = 0.0 * at(theta, block(theta, o + k))
+        for j in range(tree.first[i], tree.first[i + 1]):
+            by = at(theta, block(theta, o + k))
+            first += zd[tree.column[j]] * by
+            second += zdd[tree.column[j]] * by
+            o += POSE
+        put(rate_out, i, block(rate_out, k), first)
+        put(second_out, i, block(second_out, k), second)
 
 
 @inlined
@@ -136,8 +147,7 @@ def move_bodies(tree, theta, zd, zdd, kin):
     """V, A of all bodies. Needs ``place_bodies``."""
     g = load3(theta, GRAVITY)
     for i in range(tree.theta.size):
-        _linear(tree, theta, zd, i, 0.0, kin.rate)
-        _linear(tree, theta, zdd, i, 0.0, kin.second)
+        _move(tree, theta, zd, zdd, i, kin.rate, kin.second)
         V = _twist_in(kin.pose, kin.rate, i)
         w, A = V[0], _twist_in(kin.pose, kin.second, i)
         store(kin.V, i, V)
@@ -249,8 +259,8 @@ def natural_constraints(model, theta, t, z, kin, phi_out, jacobian_out, line_out
         k = model.constraints.measure[i]
         if is_geometric(model.measures.kind[k]):
             pair, L = model.measures.pair[k], motion_at(line_out, i)
-            _add_row(tree, kin, model.pairs.b[pair], 1.0, L, i, jacobian_out)
-            _add_row(tree, kin, model.pairs.a[pair], -1.0, L, i, jacobian_out)
+            _add_row(tree, theta, kin, model.pairs.b[pair], 1.0, L, i, jacobian_out)
+            _add_row(tree, theta, kin, model.pairs.a[pair], -1.0, L, i, jacobian_out)
     for j in range(tree.defined.size):
         i, c = tree.defined[j], tree.definition[j]
         phi_out[i] = wrap_angle(model.measures.kind[model.constraints.measure[i]], phi_out[i] - z[c])
@@ -267,11 +277,14 @@ def natural_constraints(model, theta, t, z, kin, phi_out, jacobian_out, line_out
 
 
 @inlined
-def _add_row(tree, kin, body, sign, L, i, jacobian_out):
-    """Add the power of the line L on the twists of a body; the ground has none."""
+def _add_row(tree, theta, kin, body, sign, L, i, jacobian_out):
+    """Add the power of the line L on what coordinates move a body by; the ground has none."""
     if body >= 0:
+        push, o = pushed(kin.pose, body, L), tree.pose[body]
         for s in range(tree.first[body], tree.first[body + 1]):
-            jacobian_out[i, tree.column[s]] += sign * dot6(motion_at(kin.twist, s), L)
+            o += POSE
+            power = dot3(load3(theta, o), L[1]) + paired(columns_in(theta, o), push)
+            jacobian_out[i, tree.column[s]] += sign * power
 
 
 @kernel

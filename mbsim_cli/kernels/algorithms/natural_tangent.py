@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import inlined, kernel
-from mbsim_cli.kernels._simd import add_to, at, block, put, width
+from mbsim_cli.kernels._simd import WIDTH, add_to, at, block, width
 from mbsim_cli.kernels.algebra.spatial import (
     add6,
     axpy6,
@@ -21,6 +21,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     motion_at,
     motion_at2,
     scale6,
+    store,
     sub6,
 )
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, load3, row3, scale3, sub3
@@ -35,6 +36,7 @@ from mbsim_cli.kernels.algorithms.natural import (
     paired,
     rigid_rows,
     shaped,
+    twist_of,
 )
 from mbsim_cli.kernels.algorithms.natural_variation import vary_natural_force, vary_natural_pull
 from mbsim_cli.kernels.algorithms.newton_matrix import coordinate_force_part
@@ -47,10 +49,15 @@ DIRECTIONS = 16
 
 
 class Seeds(NamedTuple):
-    """Work for bodies and elements one after the other; bodies have c columns at most, ``_simd.padded``."""
+    """Work for bodies and elements one after the other.
 
+    The columns of a body stand as in the tangent, in those blocks of WIDTH columns that hold any; all others are zero.
+    """
+
+    first: np.ndarray  # (nb + 1,) into start
+    start: np.ndarray  # first columns, in the tangent, of the blocks of each body
+    slot: np.ndarray  # (entries of Natural.column,) where they stand in the blocks of their body
     columns: np.ndarray  # (nb, 24, c) twists S of the columns of each body, their N', and linear maps
-    part: np.ndarray  # (c, c) of the tangent: rows of one body, columns of one
     dtheta: np.ndarray  # (len(theta), 16) zeros
     no_eta: np.ndarray  # (15, 16) zeros
     touch: tuple  # of no numbers
@@ -66,7 +73,7 @@ def natural_tangent(model, theta, t, beta, gamma, state, lines, kin, W, seeds, T
     tree, rows, first = model.tree, model.constraints.measure, 0
     natural_mass(tree, theta, T_out)
     for i in range(tree.theta.size):
-        _columns_of_body(tree, theta, beta, gamma, i, kin, seeds.columns)
+        _columns_of_body(tree, theta, beta, gamma, i, kin, seeds.slot, seeds.columns)
         last = rigid_rows(tree, i, first)
         S, first = held_shape(model, theta, state.lam, first, last), last
         _own_part(tree, theta, gamma, S, i, kin, motion_at(W, i), seeds, T_out)
@@ -107,12 +114,14 @@ def _let_move(tw, b, size):
 
 
 @inlined
-def _columns_of_body(tree, theta, beta, gamma, i, kin, out):
-    """Leave the columns of body i side by side; N' is for a coordinate that moves by gamma and its rate by beta."""
+def _columns_of_body(tree, theta, beta, gamma, i, kin, slot, out):
+    """Leave the columns of body i in their blocks; N' is for a coordinate that moves by gamma and its rate by beta."""
     r, R1, V, o = row3(kin.pose, i, 0), columns_of(kin.rate, i), motion_at(kin.V, i), tree.pose[i]
     for j in range(tree.first[i], tree.first[i + 1]):
         o += POSE
-        L, dr, S, c = columns_in(theta, o), load3(theta, o), motion_at(kin.twist, j), j - tree.first[i]
+        L, dr, c = columns_in(theta, o), load3(theta, o), slot[j]
+        S = twist_of(kin.pose, i, dr, L[0], L[1], L[2])
+        store(kin.twist, j, S)
         dw = axpy3(gamma, half_turn(L, R1), scale3(beta, S[0]))
         dv = sub3(sub3(scale3(beta, dr), cross3(dw, r)), scale3(gamma, cross3(V[0], dr)))
         _store_column(out, i, TWIST, c, S)
@@ -141,12 +150,12 @@ def _twist(columns, i, row, k):
 @inlined
 def _own_part(tree, theta, gamma, shape, i, kin, W, seeds, T_out):
     """Add what the forces that body i carries along, and its rigidity, do."""
-    columns, part, start = seeds.columns, seeds.part, tree.pose[i] + POSE
+    columns, start = seeds.columns, tree.pose[i] + POSE
     n, f = W
     half = scale3(0.5, sub3(n, cross3(row3(kin.pose, i, 0), f)))
     first, count = tree.first[i], tree.first[i + 1] - tree.first[i]
-    for g in range(0, count, width(part)):
-        k = block(part, g)
+    for g in range(0, WIDTH * (seeds.first[i + 1] - seeds.first[i]), width(columns)):
+        k, c = block(columns, g), _in_tangent(seeds, i, g, T_out)
         dr, L = _triple(columns, i, ORIGIN, k), (
             _triple(columns, i, TURN, k), _triple(columns, i, TURN + 3, k), _triple(columns, i, TURN + 6, k)
         )  # fmt: skip
@@ -155,18 +164,14 @@ def _own_part(tree, theta, gamma, shape, i, kin, W, seeds, T_out):
         pull = add3(by[0], cross3(L[0], half)), add3(by[1], cross3(L[1], half)), add3(by[2], cross3(L[2], half))
         for row in range(count):
             own = paired(columns_in(theta, start + POSE * row), pull)
-            put(part, row, k, gamma * (own - dot6(motion_at(kin.twist, first + row), carried)))
-    _add_part(tree, i, i, part, T_out)
+            change = gamma * (own - dot6(motion_at(kin.twist, first + row), carried))
+            add_to(T_out, at(tree.column, first + row), c, change)
 
 
 @inlined
-def _add_part(tree, i, j, part, T_out):
-    """Add a part to the rows of body i and the columns of body j."""
-    rows, columns = tree.first[i + 1] - tree.first[i], tree.first[j + 1] - tree.first[j]
-    for row in range(rows):
-        r = at(tree.column, tree.first[i] + row)
-        for k in range(columns):
-            add_to(T_out, r, at(tree.column, tree.first[j] + k), at(part, row, k))
+def _in_tangent(seeds, i, g, T_out):
+    """Columns of the tangent that column g of the blocks of body i, and those behind it, are."""
+    return block(T_out, seeds.start[seeds.first[i] + g // WIDTH] + g % WIDTH)
 
 
 @inlined
@@ -188,15 +193,14 @@ def _pair_part(tree, gamma, a, b, kin, seeds, T_out):
 @kernel
 def _rows_part(tree, sign, gamma, i, mover, kin, seeds, T_out):
     """Add to the rows of body i what its force loses as a body of the element moves; ``sign`` is -1 of the first."""
-    columns, part, F = seeds.columns, seeds.part, seeds.twists.F
+    columns, F = seeds.columns, seeds.twists.F
     first, count = tree.first[i], tree.first[i + 1] - tree.first[i]
-    for g in range(0, tree.first[mover + 1] - tree.first[mover], width(part)):
-        k = block(part, g)
+    for g in range(0, WIDTH * (seeds.first[mover + 1] - seeds.first[mover]), width(columns)):
+        k, c = block(columns, g), _in_tangent(seeds, mover, g, T_out)
         N, N1 = scale6(gamma, _twist(columns, mover, TWIST, k)), _twist(columns, mover, RATE, k)
         change = scale6(sign, _along(F, i, N, N1))
         for row in range(count):
-            put(part, row, k, dot6(motion_at(kin.twist, first + row), change))
-    _add_part(tree, i, mover, part, T_out)
+            add_to(T_out, at(tree.column, first + row), c, dot6(motion_at(kin.twist, first + row), change))
 
 
 @inlined

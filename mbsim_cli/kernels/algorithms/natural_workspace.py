@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from mbsim_cli.kernels._simd import padded, zeros
-from mbsim_cli.kernels.algorithms.natural import POSE, NaturalForces, NaturalKinematics
+from mbsim_cli.kernels._simd import WIDTH, zeros
+from mbsim_cli.kernels.algorithms.natural import POSE, ROOM, NaturalForces, NaturalKinematics
 from mbsim_cli.kernels.algorithms.natural_tangent import DIRECTIONS, Seeds
 from mbsim_cli.kernels.algorithms.natural_variation import NaturalTwists
 from mbsim_cli.kernels.algorithms.sparsity import structure_of
@@ -22,7 +22,7 @@ def natural_kinematics(model, dtype=np.float64):
     body = [np.zeros((nb + 1, k), dtype) for k in (9, 3, 3, 6, 6)]
     columns = [np.zeros((0, 6), dtype) for _ in range(3)]
     contacts = np.zeros((model.forces.kind.size, CONTACT_SIZE), dtype)
-    poses = [np.zeros((nb, POSE), dtype) for _ in range(3)]
+    poses = [zeros((nb, ROOM), dtype) for _ in range(3)]
     expected, twist = np.zeros(model.measures.kind.size), np.zeros((model.tree.column.size, 6), dtype)
     return NaturalKinematics(*body, *columns, np.zeros((nb + 1, 10), dtype), contacts, expected, *poses, twist)
 
@@ -68,7 +68,7 @@ def natural_sparsity(model):
     for k in range(n - 1, -1, -1):
         neighbours[k] = np.flatnonzero(meets[k, :k])
         meets[np.ix_(neighbours[k], neighbours[k])] = True
-    return structure_of(neighbours, rows)
+    return structure_of(neighbours, rows, in_blocks=True)
 
 
 def _of_body(model, i):
@@ -106,11 +106,16 @@ def _rows(model):
 
 
 def _seeds(model, size, dtype):
-    s, most = DIRECTIONS, padded(int(np.diff(model.tree.first).max(initial=0)))
-    columns, part = zeros((model.tree.theta.size, 24, most), dtype), zeros((most, most), dtype)
+    s, tree = DIRECTIONS, model.tree
+    own = [tree.column[a:b] for a, b in pairwise(tree.first)]
+    starts = [np.unique(c // WIDTH) * WIDTH for c in own]
+    slot = [WIDTH * np.searchsorted(b, c // WIDTH * WIDTH) + c % WIDTH for b, c in zip(starts, own, strict=True)]
+    first = np.cumsum([0, *map(len, starts)])
+    columns = zeros((len(own), 24, WIDTH * max(map(len, starts), default=0)), dtype)
+    blocks = first, np.concatenate([NOTHING, *starts]), np.concatenate([NOTHING, *slot])
     twists = natural_twists(model, s, dtype)._replace(**{name: zeros((0, POSE, s), dtype) for name in _POSES})
     nothing = Touch(*(np.zeros((count, s), bool) for count in _counts(model)))
-    return Seeds(columns, part, zeros((size, s), dtype), zeros((MEASURE_SIZE, s), dtype), nothing, twists)
+    return Seeds(*blocks, columns, zeros((size, s), dtype), zeros((MEASURE_SIZE, s), dtype), nothing, twists)
 
 
 _POSES = ("pose", "rate", "second")

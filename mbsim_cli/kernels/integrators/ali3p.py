@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import inlined, kernel, merged
-from mbsim_cli.kernels.algebra.whole import copy_to
-from mbsim_cli.kernels.algorithms.constrained_solve import factor_penalised, solve_constrained
+from mbsim_cli.kernels.algorithms.constrained_solve import factor_penalised, keep_rows, solve_constrained
 from mbsim_cli.kernels.algorithms.motion_forces import is_tyre
 from mbsim_cli.kernels.algorithms.systems import evaluate, foresee, mass, move, rates, speeds, tangent
 from mbsim_cli.model.codes import Status
@@ -53,6 +52,8 @@ class Control(NamedTuple):
     projection_ratio: float
     mass_projection: bool  # else identity
     redundant: bool
+    correction_tolerance: float  # of the solution for a correction of Newton's, relative
+    amplified: float  # how much larger than its floor round-off of corrections is
 
 
 @merged
@@ -64,7 +65,7 @@ def trapezoidal_tangent(model, theta, t, h, state, eq, kin, comp, factor):
 @merged
 def factor_tangent(ratio, eq, factor):
     """Factorise factor.T with the constraints of eq.J, which it keeps for later steps."""
-    copy_to(eq.J, factor.J)
+    keep_rows(factor.sparsity, eq.J, factor.J)
     return factor_penalised(ratio, factor)
 
 
@@ -120,12 +121,12 @@ def newton(model, theta, t, control, scale, contraction, state, kin, comp, eq, f
                 return Status.SINGULAR, iteration, scale, previous, previous
             fresh = True
         put_residual(h, eq, columns, 0)
-        solve_constrained(factor, 1e-3, columns)
+        solve_constrained(factor, control.correction_tolerance, columns)
         size, acceleration, floor = size_of_correction(h, state, factor, columns, 0)
         scale = max(scale, acceleration)
         if not np.isfinite(size):
             return Status.NOT_FINITE, iteration, scale, previous, size
-        enough = control.tolerance * scale + floor
+        enough = control.tolerance * scale + control.amplified * floor
         close = size <= max(ROUND_OFF * scale, AMPLIFIED * floor)
         settled = close and share == 1.0 and size > STALLED * previous
         # a first correction, by an old tangent, does not tell how well it solves: near singular positions that misleads

@@ -87,7 +87,9 @@ def _gram(J, sparsity, weight, watch):
             total = 0.0
             for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
                 i = sparsity.row_column[s]
-                total += J[r, i].real * J[watch.row[b], i].real / weight[i]
+                other = J[watch.row[b], i].real
+                if other != 0.0:  # most rows have little in common, and division is slow
+                    total += J[r, i].real * other / weight[i]
             watch.gram[a, b] = total
         watch.largest[a] = max(watch.largest[a], watch.gram[a, a])
     trace = 0.0

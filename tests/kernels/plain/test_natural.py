@@ -134,7 +134,7 @@ class AnyState:
         mass(self.model, theta, kin, comp, M)
         if factors:
             tangent(self.model, theta, 0.0, *factors, at, eq, kin, comp, T)
-        R = np.swapaxes(kin.pose[:, 3:].reshape(-1, 3, 3), 1, 2)
+        R = np.swapaxes(kin.pose[:, 3:12].reshape(-1, 3, 3), 1, 2)
         return eq.G, eq.phi, eq.J, M, kin.pose[:, :3], R, T[:, : at.z.size]
 
     def poses(self, z):
