@@ -9,23 +9,22 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mbsim_cli.assembly.field_values import field_values
 from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.errors import ModelError
 from mbsim_cli.reduction import beams, fields, matrices, solids
 from mbsim_cli.reduction.by_number import Integrals, body_of, node_of
 from mbsim_cli.reduction.damping import Damping
 from mbsim_cli.reduction.data import StandardInput
+from mbsim_cli.reduction.field_gradients import element_gradients
 from mbsim_cli.reduction.frames_on_mesh import mesh_node
 from mbsim_cli.reduction.mesh import Mesh, grid, line
-from mbsim_cli.reduction.reduce import Body
+from mbsim_cli.reduction.reduce import Body, Reduced
 from mbsim_cli.reduction.refusal import Refused
 from mbsim_cli.reduction.restriction import Frame
 from mbsim_cli.reduction.sets import Selection, nodes_of
 from mbsim_cli.reduction.stiffening import Stiffening
 from mbsim_cli.reduction.structure import Structure
-from mbsim_cli.spec.evaluate import evaluate
-from mbsim_cli.spec.number import Number
-from mbsim_cli.spec.syntax import ExpressionError, names, parse
 
 FROM_FILES = ("file", "matrices")
 MATRICES = ("stiffness", "mass", "nodes")
@@ -42,6 +41,9 @@ class Readers(Protocol):
 
     def nodes(self, path: Path) -> tuple[np.ndarray, np.ndarray]:
         """Labels (N) and places (N, 3) of nodes."""
+
+    def numbers(self, path: Path, dataset: str) -> np.ndarray:
+        """Numbers (n) of a dataset; raises InputOutputError."""
 
 
 def check_no_flexible(model_file: Any) -> None:
@@ -141,24 +143,33 @@ class FlexibleBodies:
             raise Refused(
                 ("density", "field"), f"the density of element {element} is {np.real(p[element]):g}, not positive"
             )
-        law = fields.Simp(
-            *self._numbers.vector((spec.law.penalty, spec.law.factor, spec.law.exponent, spec.law.threshold))
-        )
+        law = self._law(spec)
         return structure.with_density(law.stiffness(p), law.mass(p))
+
+    def _law(self, spec: Any) -> fields.Simp:
+        given = (spec.law.penalty, spec.law.factor, spec.law.exponent, spec.law.threshold)
+        return fields.Simp(*self._numbers.vector(given))
 
     def densities(self, mesh: Mesh, name: str) -> np.ndarray:
         """Numbers of a field on the elements of a mesh (ne), after its filter."""
+        p = field_values(self._model_file, name, mesh, self._numbers, self._read)
+        filtering = self._filter(name, mesh)
+        return p if filtering is None else filtering @ p
+
+    def _filter(self, name: str, mesh: Mesh) -> Any:
         spec = self._model_file.fields[name]
-        tree = parse(spec.value)
-        scope = {key: self._numbers(Number(key)) for key in names(tree) if key not in "xyz"}
-        try:
-            values = [evaluate(tree, scope | dict(zip("xyz", centre, strict=True))) for centre in mesh.centres.tolist()]
-        except ExpressionError as error:
-            raise ModelError([self._model_file.issue(f"fields.{name}.value", error.message)]) from error
-        p = np.array(values)
-        if spec.filter is None:
-            return p
-        return fields.filter_of(mesh, float(np.real(self._numbers(spec.filter.radius)))) @ p
+        return (
+            None if spec.filter is None else fields.filter_of(mesh, float(np.real(self._numbers(spec.filter.radius))))
+        )
+
+    def by_field(self, name: str, found: Reduced, covector: StandardInput) -> np.ndarray:
+        """Derivatives (ne) by the numbers of a body's field, of what has a covector of the body's terms."""
+        spec = self._model_file.bodies[name].flexible.density
+        mesh = found.body.structure.mesh
+        p = np.real(self.densities(mesh, spec.name))
+        gradient = self._law(spec).pull_back(p, *element_gradients(found, covector))
+        filtering = self._filter(spec.name, mesh)
+        return gradient if filtering is None else filtering.T @ gradient
 
     def _frame(self, spec: Any, sets: dict, nodes: tuple, index: dict[str, int]) -> Frame:
         if isinstance(spec, str):

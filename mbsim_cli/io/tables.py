@@ -16,6 +16,7 @@ from mbsim_cli.io.quarantine import fault_of
 from mbsim_cli.io.reader import DAMAGED, reason_of
 
 HDF5_SUFFIXES = (".h5", ".hdf5", ".hdf")
+MOST_NAMED = 20
 _DELIMITERS = (";", "\t", "|")  # that a file of commas would not hold
 _RATES = {"position": "", "velocity": ".velocity", "acceleration": ".acceleration"}
 
@@ -31,6 +32,30 @@ def read_table(path: Path, delimiter: str = ",") -> dict[str, np.ndarray]:
     except (*DAMAGED, csv.Error) as error:
         reason = getattr(error, "strerror", None) or reason_of(error)
         raise InputOutputError(f"cannot read {path}: {reason}") from error
+
+
+def read_numbers(path: Path, dataset: str) -> np.ndarray:
+    """Return a dataset of numbers of an HDF5 file, of any shape; raise InputOutputError."""
+
+    def find(path: Path) -> np.ndarray:
+        with h5py.File(path, "r", locking="best-effort") as file:
+            item = file.get(dataset)
+            if not isinstance(item, h5py.Dataset) or item.dtype.kind not in "iuf":
+                known: list[str] = []
+                file.visititems(lambda name, one: known.append(name) if isinstance(one, h5py.Dataset) else None)
+                has = f"it has {', '.join(known[:MOST_NAMED])}" if known else "it has none"
+                raise FormatError(f"there is no dataset of numbers {dataset!r}; {has}")
+            return np.asarray(item[()], dtype=float)
+
+    try:
+        open_regular(path).close()
+        if fault := fault_of(path, find):
+            raise FormatError(fault)
+        return find(path)
+    except FileNotFoundError as error:
+        raise InputOutputError(f"there is no file {path}") from error
+    except DAMAGED as error:
+        raise InputOutputError(f"cannot read {path}: {reason_of(error)}") from error
 
 
 def _csv(path: Path, delimiter: str) -> dict[str, np.ndarray]:

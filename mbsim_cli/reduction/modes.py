@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
+from mbsim_cli.reduction import multigrid
 from mbsim_cli.reduction.data import Array
 from mbsim_cli.reduction.lanczos import lowest
 from mbsim_cli.reduction.refusal import Refused
@@ -13,7 +14,7 @@ from mbsim_cli.reduction.system import Flexibility, Sparse, System
 
 DENSE = 300  # unknowns up to which a dense solver is quicker
 GUARD = 2  # modes above those wanted: they tell a gap, and speed the solves of derivatives
-SMALL, MOST_STEPS = 1e-13, 400  # relative residual of conjugate gradients, and their steps
+MOST_STEPS = 400  # of conjugate gradients
 
 
 class Modes(NamedTuple):
@@ -32,7 +33,10 @@ def lowest_modes(system: System, flexibility: Flexibility, kept: Sequence[int]) 
         raise Refused(("modes",), f"mode {count} is asked for, of a mesh that has {most}")
     wanted = min(count + GUARD, most)
     dense = system.K.shape[0] <= max(DENSE, 3 * wanted)
-    found = _dense(system, flexibility, wanted) if dense else lowest(system, flexibility, wanted)
+    if flexibility.iterative:
+        found = multigrid.lowest(system.K, system.M, system.rigid, flexibility.multigrid, wanted)
+    else:
+        found = _dense(system, flexibility, wanted) if dense else lowest(system, flexibility, wanted)
     squares, shapes = _ritz(system, system.strained(found))
     largest = np.abs(shapes).argmax(0)
     shapes = shapes * np.sign(shapes[largest, np.arange(wanted)])
@@ -92,9 +96,10 @@ class Response:
         R = self._load(self._load(B))  # twice: the part beyond may be small beside the rest
         X = np.zeros_like(R)
         scale = np.sqrt(_products(B, self._flexibility.solve(B)))
-        Z = self._shape(self._flexibility.solve(R))
+        small = self._flexibility.accuracy
+        Z = self._shape(self._flexibility.approximate(R))
         D, rz = Z, _products(R, Z)
-        active = np.flatnonzero(np.sqrt(rz) > SMALL * scale)
+        active = np.flatnonzero(np.sqrt(rz) > small * scale)
         for _ in range(MOST_STEPS):
             if not len(active):
                 return self._shape(X)
@@ -103,12 +108,12 @@ class Response:
             step = rz[active] / _products(d, Ad)
             X[:, active] += step * d
             R[:, active] -= step * Ad
-            Z = self._shape(self._flexibility.solve(np.ascontiguousarray(R[:, active])))
+            Z = self._shape(self._flexibility.approximate(R[:, active]))
             new = _products(R[:, active], Z)
             D = D.copy()
             D[:, active] = Z + new / rz[active] * d
             rz[active] = new
-            active = active[np.sqrt(np.abs(new)) > SMALL * scale[active]]
+            active = active[np.sqrt(np.abs(new)) > small * scale[active]]
         close = int(active[0]) + 1
         raise AnalysisError(f"the derivative of mode {close} did not converge: the next frequency is too close")
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mbsim_cli.reduction import multigrid
 from mbsim_cli.reduction.damping import Damping
 from mbsim_cli.reduction.data import Array, Node, StandardInput, Taylor, tangent
 from mbsim_cli.reduction.frames_on_mesh import MeshNode
@@ -111,9 +112,14 @@ def _mixing(solver: Solved, basis: Array, mix: bool) -> tuple[Array, list[str]]:
 
 
 def _doubts(solver: Solved) -> list[str]:
-    """Warnings of modes that are cut inside a close pair."""
+    """Warnings of modes that are cut inside a close pair, and of modes that are not exact."""
     squares, kept = solver.found.squares, solver.found.kept
     found = []
+    if solver.flexibility.iterative:
+        found.append(
+            f"the stiffness matrix of {len(solver.system.node)} unknowns is too large to factor; the modes come from "
+            f"an iterative solver, with residuals of {multigrid.SETTLED:g}"
+        )
     for i in kept:
         for j in set(range(len(squares))) - set(kept.tolist()):
             if abs(squares[i] - squares[j]) < CLOSE_PAIR * squares[i]:

@@ -28,6 +28,7 @@ class Sensitivity(Spec):
     parameters: by_kind(text=Literal["all"], list=list[str]) = field(
         "Parameters that gradients are wanted for, or all.", ["L_s1", "L_s2"], "all", default="all"
     )
+    fields: list[str] = field("Fields that gradients are wanted for, by every element.", ["rho"], default=[])
 
 
 def hold() -> Any:

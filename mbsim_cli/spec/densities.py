@@ -3,7 +3,7 @@
 # mypy: disable-error-code="valid-type"
 # fields are typed by calls that build what pydantic reads
 
-from mbsim_cli.spec.base import Spec, description, field
+from mbsim_cli.spec.base import Spec, description, field, fixed_list
 from mbsim_cli.spec.formula import Formula
 from mbsim_cli.spec.number import Number
 
@@ -15,9 +15,14 @@ class Filter(Spec):
 
 
 class Field(Spec):
-    """Numbers of elements."""
+    """Numbers of elements: an expression, or a dataset of a file."""
 
-    value: Formula = field("Number of an element, of its centre's x, y and z [m].", 0.5, "0.7 + x/2")
+    value: Formula | None = field(
+        "Number of an element, of its centre's x, y and z [m].", 0.5, "0.7 + x/2", default=None
+    )
+    file: str | None = field("HDF5 file with a number for each element.", "rho.h5", default=None)
+    dataset: str | None = field("Dataset of the file; default the field's name.", "fields/rho", default=None)
+    bounds: fixed_list(Number, 2) | None = field("Lower and upper limit.", [0.01, 1], default=None)
     filter: Filter | None = field("Filter.", {"radius": 0.0075}, default=None)
     description: str | None = description()
 

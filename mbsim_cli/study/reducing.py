@@ -11,7 +11,7 @@ import numpy as np
 from mbsim_cli.assembly.flexible import FlexibleBodies, file_at, placed
 from mbsim_cli.assembly.numbers import STEP, Numbers
 from mbsim_cli.errors import InputOutputError, ModelError, UsageError
-from mbsim_cli.io.tables import read_table
+from mbsim_cli.io.tables import read_numbers, read_table
 from mbsim_cli.reduction.data import StandardInput, Taylor, selected, tangent
 from mbsim_cli.reduction.identities import warnings_of
 from mbsim_cli.reduction.matrices import read_matrix
@@ -33,8 +33,9 @@ def flexible_bodies(model_file: Any) -> list[str]:
 
 
 def files_of(model_file: Any) -> list[Path]:
-    """Files that the flexible bodies come from."""
-    found = []
+    """Files that the flexible bodies and their fields come from."""
+    fields = model_file.fields.items()
+    found = [file_at(model_file, f"fields.{name}.file", given.file) for name, given in fields if given.file is not None]
     for name in flexible_bodies(model_file):
         spec, place = model_file.bodies[name].flexible, f"bodies.{name}.flexible"
         mesh = getattr(spec, "mesh", None)
@@ -127,6 +128,10 @@ class _Files:
             if missing := [name for name in ("node", "x", "y", "z") if name not in table]:
                 raise InputOutputError(f"{path} has no column {missing[0]}")
             return table["node"].astype(int), np.stack([table[axis] for axis in "xyz"], 1)
+
+    def numbers(self, path: Path, dataset: str) -> np.ndarray:
+        """Numbers (n) of a dataset."""
+        return read_numbers(path, dataset)
 
 
 @contextmanager

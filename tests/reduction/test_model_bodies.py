@@ -1,10 +1,15 @@
 """Flexible bodies of model files: what is refused, with its place, and choices of mesh nodes."""
 
+import h5py
 import numpy as np
 import pytest
 
 from mbsim_cli import spec
+from mbsim_cli.assembly.flexible import FlexibleBodies
+from mbsim_cli.assembly.numbers import STEP, Numbers
 from mbsim_cli.errors import ModelError
+from mbsim_cli.reduction.data import dot
+from mbsim_cli.reduction.reduce import derivative, reduced
 from mbsim_cli.study.reducing import reduce_body
 from tests.spec.example import write
 
@@ -188,13 +193,67 @@ def test_filter_evens_out(tmp_path):
     assert abs(filtered.frequencies()[0] / even.frequencies()[0] - 1) < gap / 2
 
 
+def from_file(tmp_path, values, more):
+    """Changes to a density that a file holds."""
+    with h5py.File(tmp_path / "rho.h5", "w") as file:
+        file["p"] = values
+    first, _, *others = with_field()
+    return first, ("\nbodies:", f"\nfields: {{rho: {{file: rho.h5{more}}}}}\nbodies:"), *others
+
+
+def test_a_field_from_a_file(tmp_path):
+    by_value = reduce_body(loaded(tmp_path, *with_field()), "crank")
+    x, y = np.meshgrid((np.arange(8) + 0.5) / 8, (np.arange(2) + 0.5) / 2 - 0.5, indexing="ij")
+    p = (0.7 + 0.25 * np.sin(2 * np.pi * (2 * x + y + 0.5))).ravel()
+    changes = from_file(tmp_path, p, ", dataset: p")
+    found = reduce_body(loaded(tmp_path, *changes), "crank")
+    assert found.frequencies() == pytest.approx(by_value.frequencies(), rel=1e-12)
+    for values, more, sentence in (
+        (p[:-1], ", dataset: p", "rho.h5 has 15 under p, not a number for each of 16 elements"),
+        (np.where(p > 0.8, np.nan, p), ", dataset: p", "has no finite number for element 0"),
+        (p, "", "there is no dataset of numbers 'rho'; it has p"),
+        (p, ", dataset: q", "there is no dataset of numbers 'q'; it has p"),
+    ):
+        changes = from_file(tmp_path, values, more)
+        assert any(sentence in issue for issue in said(tmp_path, *changes))
+    (tmp_path / "rho.h5").unlink()
+    assert any("there is no file" in issue for issue in said(tmp_path, *changes))
+
+
+@pytest.mark.parametrize("more", ["", ", filter: {radius: 0.1}"])
+def test_gradients_by_a_field_are_those_by_what_moves_it(tmp_path, more):
+    """Law and filter included: the derivative by the field's amplitude, element by element and as a parameter."""
+    law = ("{field: rho}", "{field: rho, law: {threshold: 0.7, factor: 1, exponent: 2}}")
+    model = loaded(tmp_path, *((old, new.replace(*law)) for old, new in with_field(more=more)))
+    numbers = Numbers(model.expressions)
+    bodies = FlexibleBodies(model, numbers, None)
+    found = reduced(bodies.body("crank"))
+    covector = found.sid.map(lambda _, term: term.map(np.cos))
+    gradient = bodies.by_field("crank", found, covector)
+    x, y, _ = found.body.structure.mesh.centres.T
+    numbers.step_along("a")
+    along = derivative(found, bodies.body("crank"), STEP)
+    assert gradient @ np.sin(2 * np.pi * (2 * x / 0.4 + y / 0.08 + 0.5)) == pytest.approx(
+        dot(along, covector), rel=1e-9
+    )
+
+
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
         ("a*sin", "b*sin", "unknown parameter or constant 'b'"),
         ("0.7 +", "-0.7 +", "the density of element"),
         ("0.7 +", "1/(x - x) +", "division by zero"),
+        ("0.7 +", "log(x - 0.2) +", "log(-0.175) is not a real number, at the centre of element 0"),
         ("field: rho", "field: roh", "unknown field 'roh'; did you mean 'rho'?"),
+        (
+            "{value:",
+            "{bounds: [0.01, 0.8], value:",
+            "the number of element 0 is 0.876777, outside the bounds 0.01 and 0.8",
+        ),
+        ("{value:", "{bounds: [1, 0.01], value:", "the lower bound is greater than the upper bound"),
+        ("{value:", "{file: rho.h5, value:", "fields.rho: a field has a value or a file"),
+        ("{value:", "{dataset: p, value:", "fields.rho.dataset: stands without 'file'"),
     ],
 )
 def test_what_is_refused_of_fields(tmp_path, old, new, sentence):

@@ -37,6 +37,11 @@ def check(review: Review) -> None:
     for index, name in enumerate(_parameters(review)):
         path = ("analysis", "sensitivity", "parameters", index)
         review.known(path, name, "parameters", "parameter")
+    for index, name in enumerate(analysis.sensitivity.fields):
+        review.known(("analysis", "sensitivity", "fields", index), name, "fields", "field")
+    if analysis.sensitivity.fields:
+        message = "no analysis takes gradients by fields"
+        review.report(("analysis", "sensitivity", "fields"), message, "leave it out", key=True)
     _adjoint(review, analysis)
     _bounds(review)
 

@@ -44,8 +44,15 @@ def check(review: Review) -> None:
 
 def _field(review: Review, path: Path, given: Field) -> None:
     _sizes(review, path, given.filter)
+    if (given.value is None) == (given.file is None):
+        review.report(path, "a field has a value or a file", "give value: EXPRESSION, or file: NAME.h5", key=True)
+    if given.dataset is not None and given.file is None:
+        review.report((*path, "dataset"), "stands without 'file'", "name the HDF5 file that holds it", key=True)
+    bounds = review.vector(given.bounds)
+    if bounds is not None and bounds[0] > bounds[1]:
+        review.report((*path, "bounds"), "the lower bound is greater than the upper bound")
     known = {*PLACES, *review.names("parameters"), *review.names("constants")}
-    for name, offset in names(parse(given.value)).items():
+    for name, offset in names(parse(given.value)).items() if given.value is not None else ():
         if name not in known:
             hint = review.suggest(name, known) or "x, y and z are the places of an element's centre"
             review.report((*path, "value"), f"unknown parameter or constant {name!r}", hint, offset)
