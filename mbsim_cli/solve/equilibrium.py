@@ -10,18 +10,30 @@ from mbsim_cli.solve.forward import Simulation, require_assembled
 from mbsim_cli.solve.initial import Placed, initial_of, place
 from mbsim_cli.solve.pivots import split_of
 from mbsim_cli.solve.statics import Equilibrium, settle
+from mbsim_cli.solve.tape import Tape
 
 
-def equilibrium(problem: Problem, *, theta: np.ndarray | None = None) -> Iterator[Block]:
+class RestTape(Tape):
+    """The one instant of an equilibrium, and what it rests on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: Equilibrium | None = None
+
+
+def equilibrium(problem: Problem, *, theta: np.ndarray | None = None, tape: RestTape | None = None) -> Iterator[Block]:
     """Yield the equilibrium as a block of one instant; ``theta`` may replace the numbers, also by complex ones.
 
-    Raises AnalysisError where the mechanism cannot be assembled, or no equilibrium is found.
+    A ``tape`` keeps what an adjoint needs. Raises AnalysisError where the mechanism cannot be assembled, or no
+    equilibrium is found.
     """
-    placed, found = _settled(problem, theta)
+    placed, found = _settled(problem, theta, vary=tape is None)
     start = placed.start
     rows = replace(split_of(start.work.eq.J, np.arange(start.n), np.arange(start.m)), rows=found.rows)
     initial = initial_of(placed.at_rest(problem, found.held), rows, found.held)
-    block = Simulation(problem, initial).first_block()
+    if tape is not None:
+        tape.initial, tape.found = initial, found
+    block = Simulation(problem, initial, tape).first_block()
     drift = np.array([[np.abs(start.work.eq.phi.real).max(initial=0.0), 0.0, 0.0]])
     yield block._replace(iterations=np.array([found.iterations]), drift=drift)
 
@@ -31,7 +43,7 @@ def found_equilibrium(problem: Problem) -> Equilibrium:
     return _settled(replace(problem, theta_rho=problem.theta_rho[:, :0]), None)[1]
 
 
-def _settled(problem: Problem, theta: np.ndarray | None) -> tuple[Placed, Equilibrium]:
+def _settled(problem: Problem, theta: np.ndarray | None, *, vary: bool = True) -> tuple[Placed, Equilibrium]:
     placed = place(problem, theta)
     require_assembled(problem, placed.residual)
-    return placed, settle(problem, placed.start)
+    return placed, settle(problem, placed.start, vary=vary)

@@ -50,9 +50,17 @@ class InverseAnalysis:
         if varied is not None:
             for matrix, change in zip(found[1:4], varied, strict=True):
                 by_parameter[:, :, self.trajectory.varies] += matrix @ change
-        sensed = self._sensing.block(motion, varied, found.torque, by_parameter)
+        _, *sensed = self._sensing.block(motion, varied, found.torque, by_parameter)
         kept = found[:4] if self.wanted else (found.torque, *(m[:, :0, :0] for m in found[1:4]))
         return InverseBlock(*motion, *kept, by_parameter, *sensed)
+
+    def observed(self, time: np.ndarray) -> tuple[Record, np.ndarray]:
+        """The rows of instants (B,) with all that sensors show, torques last; and which of that is undetermined."""
+        motion = self.trajectory.at(time)
+        torque = self.torques.block(motion).torque
+        record, sensors, _, undetermined = self._sensing.block(motion, None, torque, np.zeros((*torque.shape, 0)))
+        record = record or self._sensing.records(motion, None)[0]
+        return record._replace(sensors=sensors), undetermined
 
 
 def with_natural_values(problem: Problem) -> Problem:
@@ -85,13 +93,9 @@ def inverse(problem: Problem, *, block_steps: int | None = None) -> Iterator[Inv
 
     A block stands until the next one, which is written over it.
     """
-    analysis = InverseAnalysis(problem)
-    options = problem.options
-    total = round(options.duration / options.step) + 1
-    size = block_steps or _block_steps(problem, analysis)
-    room = analysis.torques.room(min(size, total))
-    for start in range(0, total, size):
-        time = np.arange(start, min(start + size, total)) * options.step
+    analysis, room = InverseAnalysis(problem), None
+    for _, time in instants(problem, analysis, block_steps):
+        room = room or analysis.torques.room(time.size)
         try:
             block = analysis.at(time, room)
         except AnalysisError as failure:
@@ -100,6 +104,17 @@ def inverse(problem: Problem, *, block_steps: int | None = None) -> Iterator[Inv
                 yield analysis.at(before, room)
             raise
         yield block
+
+
+def instants(
+    problem: Problem, analysis: InverseAnalysis, block_steps: int | None = None
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Numbers of first instants, and the times (B,) of those from them on that make a block."""
+    options = problem.options
+    total = round(options.duration / options.step) + 1
+    size = block_steps or _block_steps(problem, analysis)
+    for start in range(0, total, size):
+        yield start, np.arange(start, min(start + size, total)) * options.step
 
 
 def _block_steps(problem: Problem, analysis: InverseAnalysis) -> int:
@@ -122,27 +137,28 @@ class _Sensing:
         self.whole = np.array_equal(self.column, everything) and bool((self.sign == 1.0).all())
 
     def block(self, motion: Motion, varied: MotionVariation | None, torque: np.ndarray, by_parameter: np.ndarray):
-        """Sensors (B, width), their derivatives (B, width, p), and which are undetermined."""
+        """The record that sensors need, if any, what they show (B, width), by parameters, and what is undetermined."""
         of_torque, d_of_torque = torque, by_parameter
         if not self.whole:
             of_torque = self.sign * torque[:, self.column]
             d_of_torque = self.sign[:, None] * by_parameter[:, self.column]
         determined = np.zeros(of_torque.shape, bool)
         if not self.model.sensors.kind.size and self.problem.reacting is None:  # nothing to compile for
-            return of_torque, d_of_torque, determined
-        record, d_record = self._records(motion, varied)
+            return None, of_torque, d_of_torque, determined
+        record, d_record = self.records(motion, varied)
         at_center, directions, work, twists = self._room
         if work.turns.measure.size:
             follow_rows(self.model, self.problem.theta, work.kin, work.turns, record)
         observe(self.model, self.problem.theta, at_center, directions, work.kin, twists, record, d_record)
         sensors, d_sensors, undetermined = with_reactions(record, d_record, self._reactions)
         return (
+            record,
             np.concatenate([sensors, of_torque], axis=1),
             np.concatenate([d_sensors[:, :, : self.p], d_of_torque], axis=1),
             np.concatenate([undetermined, determined], axis=1),
         )
 
-    def _records(self, motion: Motion, varied: MotionVariation | None) -> tuple[Record, SensitivityRecord]:
+    def records(self, motion: Motion, varied: MotionVariation | None) -> tuple[Record, SensitivityRecord]:
         """Rows of the motion and what its sensitivities are given."""
         rows = len(motion.time)
         record = allocate.record(self.model, rows, float)

@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algorithms.workspace import law_entries
-from mbsim_cli.kernels.drivers.prescribe import prescribe, vary_prescribed
+from mbsim_cli.kernels.drivers.prescribe import prescribe, pull_prescribed, vary_prescribed
+from mbsim_cli.kernels.drivers.pull_back_reactions import MotionCovectors
 from mbsim_cli.model.problem import Motion, Prescribed, Problem
 
 
@@ -72,6 +73,18 @@ class Trajectory:
             for stored, values in zip(varied, self._from_table(time), strict=True):
                 stored[:, columns] = values[:, :, None] * factors
         return varied
+
+    def pull_back(self, time: np.ndarray, hat: MotionCovectors, theta_out: np.ndarray) -> None:
+        """Add to theta_out (len(theta), p), of laws and factors, what covectors of the motion (B, n, p) make."""
+        if not self.varies.size:  # nothing to compile for
+            return
+        rates = hat.z, hat.zd, hat.zdd
+        pull_prescribed(self._laws, self._theta, self._given.law, self._given.sign, time, *rates, theta_out)
+        columns = self._given.table_column
+        if columns.size:
+            for values, covector in zip(self._from_table(time), rates, strict=True):
+                products = np.einsum("bc,bcp->cp", values, covector[:, columns])
+                np.add.at(theta_out, self._given.table_scale, products)
 
 
 def _with_slopes(time: np.ndarray, table: np.ndarray) -> np.ndarray:

@@ -46,6 +46,7 @@ class Equilibrium:
     rows: np.ndarray  # independent constraints, which carry multipliers
     modes: Modes
     iterations: int
+    tangent: np.ndarray  # of the other coordinates and of multipliers of the rows, as ``Statics.tangent``
 
 
 class Statics:
@@ -215,8 +216,11 @@ class Statics:
         )
 
 
-def settle(problem: Problem, start: Instant) -> Equilibrium:
-    """Move an assembled ``start`` to its equilibrium, with multipliers and derivatives; raise AnalysisError."""
+def settle(problem: Problem, start: Instant, *, vary: bool = True) -> Equilibrium:
+    """Move an assembled ``start`` to its equilibrium, with multipliers and derivatives; raise AnalysisError.
+
+    Unless they ``vary``, derivatives are those of the held coordinates alone.
+    """
     initial, d_initial = start.state.z.copy(), start.sens.z.copy()
     for arrays in (start.state[1:], start.sens):
         for array in arrays:
@@ -242,16 +246,17 @@ def settle(problem: Problem, start: Instant) -> Equilibrium:
         raise AnalysisError(NO_FORCE, (0.0, start.state.z.real.copy(), np.zeros(start.n)))
     if rows.size < start.m:
         start.state.lam[:] = kept_in_range(found.resisting(held), start.state.lam)
-    _vary(found, start, d_initial, held, rows)
-    return Equilibrium(held, rows, modes, iterations)
-
-
-def _vary(found: Statics, start: Instant, d_initial: np.ndarray, held: np.ndarray, rows: np.ndarray) -> None:
-    """Derivatives of coordinates and multipliers: those of the held coordinates are given."""
     start.sens.z[held] = d_initial[held]
     found.unit.evaluate()
+    tangent = found.tangent(np.setdiff1d(np.arange(start.n), held), rows)
+    if vary:
+        _vary(found, start, tangent, held, rows)
+    return Equilibrium(held, rows, modes, iterations, tangent)
+
+
+def _vary(found: Statics, start: Instant, tangent: np.ndarray, held: np.ndarray, rows: np.ndarray) -> None:
+    """Derivatives of coordinates and multipliers: those of the held coordinates are given."""
     others = np.setdiff1d(np.arange(start.n), held)
-    tangent = found.tangent(others, rows)
     start.evaluate()
     change = np.linalg.solve(tangent, -np.concatenate([start.out.dG[others], start.out.dphi[0][rows]]))
     start.sens.z[others], start.sens.lam[rows] = change[: others.size], change[others.size :]

@@ -13,7 +13,7 @@ Formulation = Literal["ali3p-rtdyn0", "ali3p-rtdyn1", "ali3p-natural", OpenTree]
 Integrator = Literal["rk4", "dop853", "esdirk"]
 FORMULATIONS, OPEN_TREES, INTEGRATORS = map(get_args, (Formulation, OpenTree, Integrator))
 NO_ADJOINT = ("ali3p-natural", *OPEN_TREES)
-WITH_ADJOINT = "forward dynamics by ali3p-rtdyn0 and ali3p-rtdyn1 has one"
+WITH_ADJOINT = "forward dynamics by ali3p-rtdyn0 and ali3p-rtdyn1, static equilibria and inverse dynamics have one"
 
 
 class Sensitivity(Spec):

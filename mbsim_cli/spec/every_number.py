@@ -63,9 +63,8 @@ def _within(holder: Any, key: Any, path: Path, unit: str) -> Iterator[Place]:
         if value.plain_name is None:
             yield Place(path, holder, key, value, unit)
     elif isinstance(value, Spec):
-        for name in value.model_fields_set:
-            known = type(value).model_fields[name]
-            if name not in TOGETHER:
+        for name, known in type(value).model_fields.items():
+            if name in value.model_fields_set and name not in TOGETHER:
                 found = _UNIT.search(known.description or "")
                 yield from _within(value.__dict__, name, (*path, known.alias or name), found[1] if found else unit)
     elif type(value) is dict:

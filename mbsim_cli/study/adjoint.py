@@ -7,8 +7,8 @@ import numpy as np
 
 from mbsim_cli.errors import UsageError
 from mbsim_cli.kernels._simd import padded
-from mbsim_cli.model.codes import Sensor
 from mbsim_cli.model.problem import Block, Problem
+from mbsim_cli.study.analyses import ANALYSES
 from mbsim_cli.study.objectives import accumulator
 from mbsim_cli.study.objectives.integrand import by_few, explicit_parameters
 
@@ -20,16 +20,16 @@ def require_adjoint(problem: Problem) -> None:
     from mbsim_cli.spec.analysis import WITH_ADJOINT
 
     options = problem.options
-    if options.analysis != "forward_dynamics" or options.open_tree or options.natural:
-        what = options.formulation if options.open_tree or options.natural else f"the analysis {options.analysis}"
-        raise UsageError(f"{what} has no adjoint: {WITH_ADJOINT}; {INSTEAD}")
+    if options.analysis == "forward_dynamics" and (options.open_tree or options.natural):
+        raise UsageError(f"{options.formulation} has no adjoint: {WITH_ADJOINT}; {INSTEAD}")
 
 
 def reads_reactions(problem: Problem, objectives: Sequence[Any]) -> bool:
     """Whether an objective reads a reaction."""
     width = int(problem.model.sensors.first[-1])
+    reactions = range(width, width + (problem.reacting.width if problem.reacting else 0))
     streams = [stream for objective in objectives for stream in _along_time(objective)]
-    return any(stream.sensors[name].stop > width for stream in streams for name in stream.integrand.sensors)
+    return any(stream.sensors[name].start in reactions for stream in streams for name in stream.integrand.sensors)
 
 
 def _along_time(objective: Any) -> list[Any]:
@@ -45,10 +45,9 @@ class Adjoint:
     """
 
     def __init__(self, problem: Problem, objectives: Sequence[Any]):
-        from mbsim_cli.solve.tape import Tape
-
         require_adjoint(problem)
-        self._problem, self._objectives, self.tape = problem, objectives, Tape(problem.options.memory)
+        self._problem, self._objectives, self._analysis = problem, objectives, ANALYSES[problem.options.analysis]
+        self.tape = self._analysis.tape(problem)
         self._explicit = sorted(set().union(*map(explicit_parameters, objectives)))
         few = (by_few(objective, self._explicit) for objective in objectives)
         self.accumulators = {objective.name: accumulator(objective, len(self._explicit)) for objective in few}
@@ -60,60 +59,33 @@ class Adjoint:
 
     def gradients(self, accumulators: Mapping[str, Any], between: Callable[[], None]) -> dict[str, np.ndarray]:
         """Derivatives (p,) of every objective after the run; calls ``between`` now and then."""
-        from mbsim_cli.solve.adjoint import pull_back
-
         if not accumulators or not self._problem.theta_rho.shape[1]:
             return {name: np.zeros(0) for name in accumulators}
-        self._require_determined()
         reacting = reads_reactions(self._problem, self._objectives)
-        seen = _Seen(_width(self._problem, reacting), list(accumulators.values()), self.tape.time)
-        found = pull_back(self._problem, self.tape, len(accumulators), seen, between, reacting)
+        seen = _Seen(list(accumulators.values()), self.tape.time)
+        found = self._analysis.pull_back(self._problem, self.tape, len(accumulators), seen, between, reacting)
         self.error = found.error
         gradients = dict(zip(accumulators, found.gradient.T.copy(), strict=True))
         for name, gradient in gradients.items():
             gradient[self._explicit] += accumulators[name].gradient
         return gradients
 
-    def _require_determined(self) -> None:
-        """Raise UsageError where an objective reads a multiplier and constraints depend on each other."""
-        sensors, initial = self._problem.model.sensors, self.tape.initial
-        if initial is None or not initial.redundant.size:
-            return
-        multipliers = set(sensors.first[np.flatnonzero(sensors.kind == Sensor.MULTIPLIER)].tolist())
-        for objective in self._objectives:
-            for stream in _along_time(objective):
-                for name in stream.integrand.sensors:
-                    if stream.sensors[name].start in multipliers:
-                        raise UsageError(
-                            f"objective {objective.name} reads the multiplier {name}, which has no adjoint where "
-                            f"constraints depend on each other; {INSTEAD}"
-                        )
-
-
-def _width(problem: Problem, reacting: bool) -> int:
-    """Numbers that sensors show, also those of reactions where these are read."""
-    of_reactions = problem.reacting.width if reacting and problem.reacting else 0
-    return int(problem.model.sensors.first[-1]) + of_reactions
-
 
 def rehearse(problem: Problem, objectives: Sequence[Any], tape: Any) -> None:
     """Go back through a tape with covectors of nothing, so that all is compiled."""
-    from mbsim_cli.solve.adjoint import pull_back
-
-    reacting = reads_reactions(problem, objectives)
-    width = _width(problem, reacting)
 
     def nothing(first: int, record: Any) -> np.ndarray:
-        return np.zeros((record.time.size, width, padded(1)))
+        return np.zeros((*record.sensors.shape, padded(1)))
 
-    pull_back(problem, tape, 1, nothing, reacting=reacting)
+    reacting = reads_reactions(problem, objectives)
+    ANALYSES[problem.options.analysis].pull_back(problem, tape, 1, nothing, lambda: None, reacting)
 
 
 class _Seen:
     """Covectors of the sensors: derivatives of objectives by what sensors show at each instant."""
 
-    def __init__(self, width: int, accumulators: Sequence[Any], time: np.ndarray):
-        self._width, self._columns = width, padded(len(accumulators))
+    def __init__(self, accumulators: Sequence[Any], time: np.ndarray):
+        self._columns = padded(len(accumulators))
         self._streams = [
             (column, factor * stream.weights(time), stream)
             for column, found in enumerate(accumulators)
@@ -123,7 +95,7 @@ class _Seen:
     def __call__(self, first: int, record: Any) -> np.ndarray:
         """Covectors (B, width, p) at the rows of a record."""
         rows = slice(first, first + record.time.size)
-        out = np.zeros((record.time.size, self._width, self._columns))
+        out = np.zeros((*record.sensors.shape, self._columns))
         for column, weights, stream in self._streams:
             used = np.flatnonzero(weights[rows])  # what has no weight may be undefined
             if used.size:

@@ -12,6 +12,7 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.study.adjoint import rehearse
+from mbsim_cli.study.analyses import ANALYSES
 from mbsim_cli.study.evaluation import blocks_of
 from mbsim_cli.study.listener import Listener
 
@@ -59,9 +60,7 @@ def compile_kernels(
     watch = _watch.watch_compilation(begin, lambda name: listener.say(WAITING.format(name)))
     tape = None
     if options.sensitivity == "adjoint" and theta is None:
-        from mbsim_cli.solve.tape import Tape
-
-        tape = Tape()
+        tape = ANALYSES[options.analysis].tape(replace(problem, options=replace(options, memory=None)))
     with watch, suppress(AnalysisError):
         deque(blocks_of(first_step, theta, tape), maxlen=0)
         if tape:

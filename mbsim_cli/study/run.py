@@ -94,8 +94,7 @@ def run(plan: Plan, timing: Timing, listener: Listener, consumer: Callable[[Any]
             problem, plan.assembled.objectives, consumers, watchers.resolution, listener, watchers.reactions
         )
     if plan.method == "adjoint":
-        health: Any = watchers.health  # of forward dynamics
-        health.gradients_solved(max((result.error for result in results.values()), default=0.0))
+        watchers.health.gradients_solved(max((result.error for result in results.values()), default=0.0))
     outcome = Outcome(plan, watchers, results, timing)
     if plan.method == "fd":
         outcome.results, outcome.steps = _differences(plan, results, timing, listener)

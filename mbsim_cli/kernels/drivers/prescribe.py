@@ -1,6 +1,8 @@
-"""Motions that laws of time give, and how they vary with the coefficients of the laws."""
+"""Motions that laws of time give, how they vary with the coefficients of the laws, and the transpose of that."""
 
 from mbsim_cli.kernels._jit import entry
+from mbsim_cli.kernels._simd import at, block, width
+from mbsim_cli.kernels.elements.law_pull_back import pull_law
 from mbsim_cli.kernels.elements.laws import law_value, law_variation
 
 
@@ -27,3 +29,16 @@ def vary_prescribed(laws, theta, dtheta, law, sign, time, position_out, velocity
                     position_out[row, c, d] = sign[c] * value
                     velocity_out[row, c, d] = sign[c] * rate
                     acceleration_out[row, c, d] = sign[c] * second
+
+
+@entry
+def pull_prescribed(laws, theta, law, sign, time, position, velocity, acceleration, theta_out):
+    """Add to theta_out (len(theta), p) what covectors (N, n, p) of the same make of the coefficients."""
+    for row in range(time.size):
+        for c in range(law.size):
+            for g in range(0, theta_out.shape[1], width(theta_out)):
+                k = block(theta_out, g)
+                value, rate, second = at(position[row], c, k), at(velocity[row], c, k), at(acceleration[row], c, k)
+                pull_law(
+                    laws, theta, law[c], time[row], k, sign[c] * value, sign[c] * rate, sign[c] * second, theta_out
+                )  # fmt: skip

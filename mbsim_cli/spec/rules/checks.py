@@ -43,15 +43,16 @@ def _agreement(review: Review, path: Path, given: Check) -> None:
         review.report((*path, "agreement"), "there are no objectives that could agree")
     analysis = review.model.analysis
     own = getattr(analysis, "formulation", None)
-    if analysis.type == "inverse_dynamics" and not review.lost("analysis"):
-        review.report((*path, "agreement"), "inverse dynamics has one method, and no other that it could agree with")
     for index, method in enumerate(given.agreement):
         if method == own and review.intact("analysis", "formulation"):
             review.report((*path, "agreement", index), f"{method} is the method of the analysis itself")
         elif method == "adjoint" and analysis.type == "forward_dynamics" and own in NO_ADJOINT:
             review.report((*path, "agreement", index), f"{own} has no adjoint", WITH_ADJOINT)
-        elif analysis.type == "equilibrium" and method != "complex_step":
-            review.report((*path, "agreement", index), "an equilibrium has one method; complex_step differentiates it")
+        elif analysis.type == "inverse_dynamics" and method != "adjoint" and not review.lost("analysis"):
+            review.report((*path, "agreement", index), "inverse dynamics has one other method, adjoint")
+        elif analysis.type == "equilibrium" and method not in ("complex_step", "adjoint"):
+            message = "an equilibrium has one formulation; complex_step and adjoint differentiate it"
+            review.report((*path, "agreement", index), message)
         elif method in ("complex_step", "adjoint") and not review.names("parameters") and not review.lost("parameters"):
             review.report((*path, "agreement", index), "there are no parameters to differentiate by")
 

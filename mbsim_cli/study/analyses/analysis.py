@@ -1,7 +1,7 @@
 """What every kind of analysis says of itself."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,6 +23,9 @@ class Diagnostics(Protocol):
     @property
     def steps(self) -> int:
         """Steps taken."""
+
+    def gradients_solved(self, error: float) -> None:
+        """Take in the relative size of what gradients that come after the run leave unsolved."""
 
     @property
     def work(self) -> Any:
@@ -50,9 +53,19 @@ class Analysis(ABC):
     def blocks(self, problem: Problem, theta: np.ndarray | None) -> Iterator[Any]:
         """Every instant, in blocks; ``theta`` may replace the numbers of the problem, also by complex ones."""
 
+    @abstractmethod
+    def tape(self, problem: Problem) -> Any:
+        """What keeps of a run what its adjoint needs; ``time`` are all instants (N,) after the run."""
+
+    @abstractmethod
     def taped(self, problem: Problem, tape: Any) -> Iterator[Any]:
-        """Every instant, in blocks; the ``solve.tape.Tape`` keeps what an adjoint needs, where there is one."""
-        raise NotImplementedError
+        """Every instant, in blocks, kept by the tape."""
+
+    @abstractmethod
+    def pull_back(
+        self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
+    ) -> Any:
+        """``solve.pulled.Pulled`` of ``count`` numbers by covectors of what they see, see ``solve.adjoint``."""
 
     @abstractmethod
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Diagnostics:

@@ -1,6 +1,6 @@
 """Static equilibrium: the position in which forces balance."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,33 @@ from mbsim_cli.study.diagnostics.rest_health import RestHealth
 class Equilibrium(Analysis):
     """One instant at rest."""
 
-    without = ("formulation", "integrator", "tolerance", "step", "accuracy", "duration")
+    without = ("formulation", "integrator", "tolerance", "step", "accuracy", "duration", "memory")
 
     def blocks(self, problem: Problem, theta: np.ndarray | None) -> Iterator[Any]:
         """The one instant."""
         from mbsim_cli.solve.equilibrium import equilibrium
 
         return equilibrium(problem, theta=theta)
+
+    def tape(self, problem: Problem) -> Any:
+        """The instant and what it rests on."""
+        from mbsim_cli.solve.equilibrium import RestTape
+
+        return RestTape()
+
+    def taped(self, problem: Problem, tape: Any) -> Iterator[Any]:
+        """The one instant, kept by the tape."""
+        from mbsim_cli.solve.equilibrium import equilibrium
+
+        return equilibrium(problem, tape=tape)
+
+    def pull_back(
+        self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
+    ) -> Any:
+        """One solution of the equilibrium's equations, transposed."""
+        from mbsim_cli.solve.equilibrium_adjoint import pull_back
+
+        return pull_back(problem, tape, count, seen, reacting)
 
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> RestHealth:
         """Stability, natural frequencies, and what no force decides."""

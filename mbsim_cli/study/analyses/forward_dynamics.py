@@ -1,6 +1,6 @@
 """Forward dynamics: the motion that forces cause."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,11 +20,25 @@ class ForwardDynamics(Analysis):
 
         return forward(_at_every_step(problem), theta=theta)
 
+    def tape(self, problem: Problem) -> Any:
+        """All instants, or checkpoints, within the memory allowed."""
+        from mbsim_cli.solve.tape import Tape
+
+        return Tape(problem.options.memory)
+
     def taped(self, problem: Problem, tape: Any) -> Iterator[Any]:
         """The same; the tape keeps what an adjoint needs."""
         from mbsim_cli.solve.forward import forward
 
         return forward(_at_every_step(problem), tape=tape)
+
+    def pull_back(
+        self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
+    ) -> Any:
+        """One sweep back through time."""
+        from mbsim_cli.solve.adjoint import pull_back
+
+        return pull_back(problem, tape, count, seen, between, reacting)
 
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Health:
         """Drift, energy, iterations."""

@@ -1,6 +1,6 @@
 """Inverse dynamics: the torques that a motion takes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from mbsim_cli.study.diagnostics.torque_health import TorqueHealth
 class InverseDynamics(Analysis):
     """Torques along a given motion, with all their derivatives."""
 
-    without = ("formulation", "integrator", "tolerance")
+    without = ("formulation", "integrator", "tolerance", "memory")
     inverse = True
 
     def blocks(self, problem: Problem, theta: np.ndarray | None) -> Iterator[Any]:
@@ -21,6 +21,24 @@ class InverseDynamics(Analysis):
         from mbsim_cli.solve.inverse_dynamics import inverse
 
         return inverse(problem)
+
+    def tape(self, problem: Problem) -> Any:
+        """The times of the motion."""
+        from mbsim_cli.solve.inverse_adjoint import TorqueTape
+
+        return TorqueTape()
+
+    def taped(self, problem: Problem, tape: Any) -> Iterator[Any]:
+        """The instants of the motion, without derivatives."""
+        return tape.blocks(problem)
+
+    def pull_back(
+        self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
+    ) -> Any:
+        """Each instant for itself."""
+        from mbsim_cli.solve.inverse_adjoint import pull_back
+
+        return pull_back(problem, count, seen, between, reacting)
 
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> TorqueHealth:
         """The largest torque."""

@@ -22,6 +22,9 @@ class RestHealth:
         self._integrals = [objective.name for objective in objectives if objective.kind == "integral"]
         self._block: Block | None = None
 
+    def gradients_solved(self, error: float) -> None:
+        """Nothing is left unsolved: no iteration solves for gradients."""
+
     def add(self, block: Block) -> None:
         """Take the one instant in."""
         self._block = block

@@ -21,6 +21,9 @@ class TorqueHealth:
         self.steps = -1  # the first instant ends no step
         self._largest: tuple[float, str, float] = (0.0, "", 0.0)
 
+    def gradients_solved(self, error: float) -> None:
+        """Nothing is left unsolved: no iteration solves for gradients."""
+
     def add(self, block: InverseBlock) -> None:
         """Take the next instants in."""
         self.steps += len(block.time)

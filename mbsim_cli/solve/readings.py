@@ -1,0 +1,53 @@
+"""What objectives see of stored instants: covectors of sensors, and of the motion where they see it otherwise."""
+
+import numpy as np
+
+from mbsim_cli.kernels._simd import padded
+from mbsim_cli.kernels.drivers.pull_back_reactions import MotionCovectors
+from mbsim_cli.kernels.drivers.record import Record
+from mbsim_cli.model.codes import Sensor
+from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve.initial import Initial
+from mbsim_cli.solve.multipliers_adjoint import MultiplierPuller
+from mbsim_cli.solve.pulled import Seen
+from mbsim_cli.solve.reactions_adjoint import ReactionPuller, nothing_given
+
+
+class Readings:
+    """Covectors of ``count`` numbers at the instants of a run; ``undefined`` (p,) are those that read no number.
+
+    ``seen(first, record)`` gives those (B, width, p), p ``padded``, of the sensors at the rows of a record, the first
+    of which is the instant ``first``; also of reactions, behind the others, where they are ``reacting``.
+    """
+
+    def __init__(self, problem: Problem, initial: Initial, count: int, seen: Seen, reacting: bool) -> None:
+        model, theta, p = problem.model, initial.theta, padded(count)
+        self._seen, self._width = seen, allocate.sensor_width(model)
+        self._nothing = nothing_given(model, p, theta.dtype.type)
+        self._reactions = ReactionPuller(problem, theta, p) if reacting else None
+        turning = initial.redundant.size > 0 and (model.sensors.kind == Sensor.MULTIPLIER).any()
+        self._multipliers = MultiplierPuller(problem, theta, p, initial.held) if turning else None
+        self._size = theta.size
+        self.undefined = np.zeros(p, bool)
+
+    def of(self, first: int, record: Record) -> tuple[np.ndarray, MotionCovectors]:
+        """Covectors of the sensors (B, width, p) at the rows of a record, and of the motion, of B rows or none."""
+        reactions, given = self._reactions, self._nothing
+        shown, unknown = reactions.show(record) if reactions else (record, np.zeros(record.sensors.shape, bool))
+        hat = self._seen(first, shown)
+        self.undefined |= np.isnan(hat).any(axis=(0, 1)) | (hat[unknown] != 0.0).any(axis=0)
+        hat[:, :, self.undefined] = 0.0  # they are no numbers, and what is left unsolved of them is none
+        if reactions:
+            hat, of_reactions = (np.ascontiguousarray(part) for part in np.split(hat, [self._width], axis=1))
+            given = reactions.pull_back(record, of_reactions)
+        if self._multipliers:
+            turned = self._multipliers.pull_back(record, hat)
+            given = MotionCovectors(*map(np.add, given, turned)) if reactions else turned
+        return hat, given
+
+    def add_numbers(self, theta_out: np.ndarray) -> None:
+        """Add covectors of numbers, summed over instants, that are not pulled back with the motion: (len(theta), p)."""
+        for puller in (self._reactions, self._multipliers):
+            if puller:
+                theta_out += puller.theta
