@@ -17,10 +17,15 @@ KINDS = ("position", "velocity", "acceleration")
 
 
 def torque_directions(model: str, assembled: Any, seed: int) -> Iterator[Comparison]:
-    """Compare the derivatives of all torques by all coordinates, and by the parameters, along random directions."""
+    """Compare the derivatives of all torques by all coordinates, and by the parameters, along random directions.
+
+    The adjoint has none of these.
+    """
     from mbsim_cli.solve.inverse_dynamics import InverseAnalysis
 
     problem: Problem = assembled.problem
+    if problem.options.sensitivity == "adjoint":
+        return
     random = np.random.default_rng(seed)
     instants = round(problem.options.duration / problem.options.step) + 1
     time = np.sort(random.choice(instants, min(INSTANTS, instants), replace=False)) * problem.options.step

@@ -87,9 +87,9 @@ def test_inverse_dynamics_with_laws_tables_springs_and_reactions(tmp_path):
     assert_as_direct(tmp_path / "arm.yaml")
 
 
-@pytest.mark.parametrize("projection", ["mass", "identity"])
-def test_multipliers_of_equations_that_depend_on_each_other(tmp_path, projection):
-    text = CRANKS.replace("step: 1e-2, duration: 0.1", f"projection: {projection}, step: 1e-2, duration: 0.02")
+@pytest.mark.parametrize(("projection", "duration"), [("mass", 0.02), ("identity", 0.01)])
+def test_multipliers_of_equations_that_depend_on_each_other(tmp_path, projection, duration):
+    text = CRANKS.replace("step: 1e-2, duration: 0.1", f"projection: {projection}, step: 1e-2, duration: {duration}")
     (tmp_path / "cranks.yaml").write_text(text.replace("{final: f,", "{integral: f**2 + r.x,"))
     assert_as_direct(tmp_path / "cranks.yaml", 1e-8)
 
