@@ -1,6 +1,7 @@
 """Numbers of a model file as the packing reads them: real, or with a complex step along one parameter."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from mbsim_cli.assembly.vectors import Scalar
@@ -39,6 +40,14 @@ class Numbers:
             self._indexed, self._readers = len(self._values), self.by_name(self._values)
         self._stepped = {} if parameter is None else self.depending_on(parameter, self._readers)
         return set(self._stepped)
+
+    @contextmanager
+    def reading(self, environment: Any) -> Iterator[None]:
+        """Evaluate by another environment meanwhile."""
+        before = self._environment, self._values
+        self._environment, self._values, self._indexed = environment, {}, 0
+        yield
+        (self._environment, self._values), self._indexed = before, 0
 
     def by_name(self, numbers: Iterable[Any]) -> dict[str, list[Any]]:
         """Numbers by the names that they read."""

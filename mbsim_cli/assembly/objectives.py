@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
-from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.spec.syntax import names as names_in
 from mbsim_cli.spec.syntax import parse
 
@@ -40,16 +39,18 @@ class Objective:
 
 def objectives_of(
     model_file: Any,
-    numbers: Numbers,
+    numbers: Any,
     sensor_rows: Mapping[str, slice],
     parameters: Sequence[str],
     end: Any = None,
+    environment: Any = None,
 ) -> list[Objective]:
     """Objectives in the order of the file.
 
-    ``end`` is the number of the file that says when the analysis ends, None where that is its last instant.
+    ``end`` is the number of the file that says when the analysis ends, None where that is its last instant. An
+    ``environment`` (``spec.Expressions``) may stand for that of the file.
     """
-    file = model_file.objectives
+    file, expressions = model_file.objectives, environment or model_file.expressions
     found: dict[str, Objective] = {}
     ends = {} if end is None else {"end": numbers(end), "end_rho": numbers.gradient(end, parameters)}
     widths = {sensor: rows.stop - rows.start for sensor, rows in sensor_rows.items()}
@@ -71,7 +72,7 @@ def objectives_of(
             name=name,
             unit=spec.unit,
             kind=spec.kind,
-            compile=partial(model_file.expressions.integrand, spec.text, names),
+            compile=partial(expressions.integrand, spec.text, names),
             parameters=tuple(parameters),
             description=spec.description or "",
             **arguments,

@@ -38,6 +38,12 @@ class Theta:
         """Theta (size,)."""
         return np.array(self._values, dtype=float)
 
+    def beside(self, environment: Any, parameters: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Theta (size,) and d theta / d rho (size, p) where another environment gives the numbers."""
+        with self.numbers.reading(environment):
+            values = np.concatenate([np.asarray(function(), dtype=float) for _, function, _ in self._blocks])
+            return values, self.jacobian(parameters)
+
     def jacobian(self, parameters: Sequence[str]) -> np.ndarray:
         """d theta / d rho (size, p)."""
         by_parameter = np.zeros((len(self._values), len(parameters)))

@@ -70,7 +70,7 @@ def with_natural_values(problem: Problem) -> Problem:
         return problem
     trajectory, p = Trajectory(problem), problem.theta_rho.shape[1]
     time = np.zeros(1)
-    dtheta = allocate.padded_directions(problem.theta_rho, float)
+    dtheta = allocate.padded_directions(problem.theta_rho, problem.theta.dtype.type)
     start = Instant(problem, problem.theta.copy(), dtheta)
     start.state.z[:] = trajectory.at(time).position[0]
     if p and trajectory.varies.size:
@@ -129,7 +129,7 @@ class _Sensing:
 
     def __init__(self, problem: Problem, trajectory: Trajectory):
         self.problem, self.model, self.trajectory = problem, problem.model, trajectory
-        self.p = problem.theta_rho.shape[1]
+        self.p, self.dtype = problem.theta_rho.shape[1], problem.theta.dtype.type
         rows = problem.prescribed.torque_rows
         self.column = np.array([column for column, _ in rows], dtype=np.int64)
         self.sign = np.array([sign for _, sign in rows], dtype=float)
@@ -161,10 +161,10 @@ class _Sensing:
     def records(self, motion: Motion, varied: MotionVariation | None) -> tuple[Record, SensitivityRecord]:
         """Rows of the motion and what its sensitivities are given."""
         rows = len(motion.time)
-        record = allocate.record(self.model, rows, float)
+        record = allocate.record(self.model, rows, self.dtype)
         for stored, given in zip(record[:4], motion, strict=True):
             stored[...] = given
-        d_record = allocate.sensitivity_record(self.model, rows, padded(self.p), float)
+        d_record = allocate.sensitivity_record(self.model, rows, padded(self.p), self.dtype)
         if varied is not None:
             for stored, change in zip(d_record[:3], varied, strict=True):
                 stored[:, :, self.trajectory.varies] = change
@@ -172,7 +172,8 @@ class _Sensing:
 
     @cached_property
     def _reactions(self):
-        return reader_of(self.problem, self.problem.theta, allocate.padded_directions(self.problem.theta_rho, float))
+        dtheta = allocate.padded_directions(self.problem.theta_rho, self.dtype)
+        return reader_of(self.problem, self.problem.theta, dtheta)
 
     @cached_property
     def _room(self):
@@ -180,9 +181,9 @@ class _Sensing:
         work = allocate.work(self.model, self.problem.theta)
         return (
             allocate.control(self.problem.options, redundant=False).at_center,
-            allocate.directions(self.model, allocate.padded_directions(self.problem.theta_rho, float), float),
+            allocate.directions(self.model, allocate.padded_directions(self.problem.theta_rho, self.dtype), self.dtype),
             work,
-            allocate.sensitivity_work(self.model, padded(self.p), float).twists,
+            allocate.sensitivity_work(self.model, padded(self.p), self.dtype).twists,
         )
 
 

@@ -35,8 +35,8 @@ class Trajectory:
 
     def at(self, time: np.ndarray) -> Motion:
         """The motion at times (B,)."""
-        shape = (len(time), len(self._given.law))
-        motion = Motion(np.ascontiguousarray(time, dtype=float), *(np.zeros(shape) for _ in range(3)))
+        shape, dtype = (len(time), len(self._given.law)), self._theta.dtype
+        motion = Motion(np.ascontiguousarray(time, dtype=float), *(np.zeros(shape, dtype) for _ in range(3)))
         prescribe(self._laws, self._theta, self._given.law, self._given.sign, *motion)
         columns, factors = self._given.table_column, self._theta[self._given.table_scale]
         if columns.size:
@@ -64,7 +64,7 @@ class Trajectory:
     def variation(self, time: np.ndarray) -> MotionVariation:
         """Derivatives (B, n, k) by the k parameters that ``varies`` lists."""
         shape = (len(time), len(self._given.law), len(self.varies))
-        varied = MotionVariation(*(np.zeros(shape) for _ in range(3)))
+        varied = MotionVariation(*(np.zeros(shape, self._theta.dtype) for _ in range(3)))
         dtheta = np.ascontiguousarray(self._dtheta[:, self.varies])
         prescribe_arguments = (self._given.law, self._given.sign, np.ascontiguousarray(time, dtype=float))
         vary_prescribed(self._laws, self._theta, dtheta, *prescribe_arguments, *varied)

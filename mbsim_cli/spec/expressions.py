@@ -5,6 +5,7 @@ expression of others passes their influence on, and has one of its own (a change
 """
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from typing import TYPE_CHECKING
 
 from mbsim_cli.spec.evaluate import BUILT_IN, Scalar, finite_value
@@ -31,6 +32,7 @@ class Expressions:
         self._gradients: dict[tuple, dict[str, dict[str, float]]] = {}
         self._reads = {name: self._names_read(name) for name in self._definitions}
         self._read_by: dict[str, list[str]] | None = None
+        self._offsets: Mapping[str, Scalar] = {}
         self._order, cycles = sort(self._reads)
         self._rank = {name: place for place, name in enumerate(self._order)}
         self._record_cycles(cycles)
@@ -103,6 +105,16 @@ class Expressions:
             gradient = {} if replaced else self.gradient(self._definitions[needed], values)
             known[needed] = {**gradient, needed: 1.0} if needed in self._parameters else gradient
         return known[name]
+
+    def beside(self, offsets: Mapping[str, Scalar]) -> "Expressions":
+        """Return the environment where parameters are off what defines them, and others follow (complex allowed).
+
+        Raises ExpressionError where one has no value there.
+        """
+        found = copy(self)
+        found._offsets, found._scopes, found._gradients = offsets, {}, {}
+        found._base = found._evaluate_all({})
+        return found
 
     def names_in(self, number: Number) -> Iterable[str]:
         """Return the names that a number reads."""
@@ -182,7 +194,7 @@ class Expressions:
 
     def _evaluate(self, name: str, scope: Mapping[str, Scalar]) -> Scalar:
         number = self._definitions[name]
-        if number.literal is not None:
-            return number.literal
-        self.check_names(number.text)
-        return finite_value(parse(number.text), scope)
+        if number.literal is None:
+            self.check_names(number.text)
+        value = finite_value(parse(number.text), scope) if number.literal is None else number.literal
+        return value + self._offsets[name] if name in self._offsets else value

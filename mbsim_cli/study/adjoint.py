@@ -75,7 +75,7 @@ def rehearse(problem: Problem, objectives: Sequence[Any], tape: Any) -> None:
     """Go back through a tape with covectors of nothing, so that all is compiled."""
 
     def nothing(first: int, record: Any) -> np.ndarray:
-        return np.zeros((*record.sensors.shape, padded(1)))
+        return np.zeros((*record.sensors.shape, padded(1)), record.sensors.dtype)
 
     reacting = reads_reactions(problem, objectives)
     ANALYSES[problem.options.analysis].pull_back(problem, tape, 1, nothing, lambda: None, reacting)
@@ -95,7 +95,7 @@ class _Seen:
     def __call__(self, first: int, record: Any) -> np.ndarray:
         """Covectors (B, width, p) at the rows of a record."""
         rows = slice(first, first + record.time.size)
-        out = np.zeros((*record.sensors.shape, self._columns))
+        out = np.zeros((*record.sensors.shape, self._columns), record.sensors.dtype)
         for column, weights, stream in self._streams:
             used = np.flatnonzero(weights[rows])  # what has no weight may be undefined
             if used.size:

@@ -49,10 +49,12 @@ def compile_kernels(
     start, compiled = perf_counter(), Compiled([])
     from mbsim_cli.kernels import _watch
 
+    in_complex = np.iscomplexobj(problem.theta if theta is None else theta)
+
     def begin(name: str) -> None:
         sentence = NEXT if compiled.names else COMPILING
         compiled.names.append(name)
-        listener.say(sentence.format(name, "" if theta is None else " for complex numbers"))
+        listener.say(sentence.format(name, " for complex numbers" if in_complex else ""))
 
     options = problem.options
     few = replace(options, duration=options.step, max_steps=min(options.max_steps, ENOUGH))

@@ -43,7 +43,7 @@ def blocks_of(problem: Problem, theta: np.ndarray | None = None, tape: Any = Non
     except AnalysisError as failure:
         from mbsim_cli.assembly.ranges import until_left
 
-        if theta is None:
+        if theta is None and not np.iscomplexobj(problem.theta):
             yield from until_left(problem, last, lambda changed: solved(changed, None), failure)
         raise
 

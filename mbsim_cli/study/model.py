@@ -85,10 +85,48 @@ class Model:
         Histories are not kept. The method is ddm unless ``sensitivity`` says otherwise.
         """
         name = self._chosen(objective)
-        values = rho if rho is None or isinstance(rho, Mapping) else self._by_name(rho)
-        planned, timing = self._plan(values, {"sensitivity": "ddm", **replaced})
+        planned, timing = self._plan(self._values(rho), {"sensitivity": "ddm", **replaced})
         found = run(planned, timing, self._listener).results[name]
         return float(found.value), np.asarray(found.gradient, dtype=float)
+
+    def hessian_vector(
+        self,
+        rho: Sequence[float] | Mapping[str, float] | np.ndarray | None,
+        direction: Sequence[float] | np.ndarray,
+        objective: str | None = None,
+        **replaced: Any,
+    ) -> np.ndarray:
+        """The Hessian of an objective by ``differentiated``, times a direction (p,), as ``minimize`` wants ``hessp``.
+
+        ``rho`` as of ``value_and_gradient``. One run and its adjoint in complex numbers: for analyses with an adjoint.
+        """
+        return self._hessian_columns(rho, np.reshape(direction, (-1, 1)), objective, replaced)[:, 0]
+
+    def hessian(
+        self,
+        rho: Sequence[float] | Mapping[str, float] | np.ndarray | None = None,
+        objective: str | None = None,
+        **replaced: Any,
+    ) -> np.ndarray:
+        """The Hessian (p, p) of an objective by ``differentiated``: p products with unit directions."""
+        return self._hessian_columns(rho, np.eye(len(self.differentiated)), objective, replaced)
+
+    def _hessian_columns(
+        self, rho: Any, directions: np.ndarray, objective: str | None, replaced: dict[str, Any]
+    ) -> np.ndarray:
+        from mbsim_cli.study.second_derivatives import hessian_vector
+
+        name, p = self._chosen(objective), len(self.differentiated)
+        if len(directions) != p or not np.isfinite(directions).all():
+            raise UsageError(f"a direction is {p} finite numbers: {', '.join(self.differentiated)}")
+        if replaced.setdefault("sensitivity", "adjoint") != "adjoint":
+            raise UsageError("second derivatives are those of the adjoint; leave sensitivity out")
+        planned, _ = self._plan(self._values(rho), replaced)
+        columns = [hessian_vector(planned.assembled, name, d, self._listener) for d in directions.T.astype(float)]
+        return np.stack(columns, axis=1) if columns else np.zeros((0, 0))
+
+    def _values(self, rho: Any) -> Mapping[str, float] | None:
+        return rho if rho is None or isinstance(rho, Mapping) else self._by_name(rho)
 
     def _chosen(self, objective: str | None) -> str:
         if objective is None and len(self.objectives) == 1:

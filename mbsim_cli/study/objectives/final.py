@@ -21,8 +21,8 @@ class Final(Stream):
         self._gradient_size = np.maximum(self._gradient_size, np.abs(derivative).max(axis=0))
 
     def weights(self, time):
-        found = np.zeros(len(time))
         rest = self.rest.value
+        found = np.zeros(len(time), rest.dtype)
         found[-len(rest) :] = rest
         return found
 

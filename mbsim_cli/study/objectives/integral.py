@@ -23,8 +23,8 @@ class Integral(Stream):
         self._errors.add((time, value, derivative, shift), weights)
 
     def weights(self, time):
-        found = trapezoidal(time)
         rest = self.rest.integral
+        found = trapezoidal(time).astype(rest.dtype)
         found[-len(rest) :] += rest
         return found
 

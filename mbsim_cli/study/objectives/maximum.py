@@ -31,8 +31,8 @@ class Maximum(Stream):
     def weights(self, time):
         if self.still:
             return np.ones(1)
-        found = trapezoidal(time)
         rest = self.rest.integral
+        found = trapezoidal(time).astype(rest.dtype)
         found[-len(rest) :] += rest
         return found / self._total
 

@@ -1,0 +1,61 @@
+"""Second derivatives of objectives: the adjoint's gradients, differentiated by a complex step along a direction.
+
+Forward over reverse: the run and its sweep back are made once more in complex numbers, a direction each. How numbers of
+the model depend on parameters is differentiated once more by extrapolated differences of exact derivatives.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.assembly.beside import objectives_beside, theta_rho_beside
+from mbsim_cli.study.adjoint import Adjoint
+from mbsim_cli.study.compiling import compile_kernels
+from mbsim_cli.study.diagnostics.reactions import UnknownReactions
+from mbsim_cli.study.diagnostics.undefined import UndefinedDirections, masked
+from mbsim_cli.study.evaluation import Gradient, accumulated, require_finite
+from mbsim_cli.study.listener import Listener
+from mbsim_cli.study.verification.complex_step import CONVERGED, STEP
+from mbsim_cli.study.verification.differences import derivative, scale_of
+
+
+def hessian_vector(assembled: Any, objective: str, direction: np.ndarray, listener: Listener) -> np.ndarray:
+    """The Hessian (p, p) of an objective times a direction (p,) of the parameters; the problem is one of an adjoint.
+
+    NaN where a parameter has no derivative, or the direction moves one that has none. Raises AnalysisError.
+    """
+    if not direction.any():
+        return np.zeros(len(direction))
+    problem, objectives = _beside(assembled, direction)
+    chosen = [found for found in objectives if found.name == objective]
+    compile_kernels(problem, listener, objectives=chosen)
+    unknown, undefined = UnknownReactions(problem, chosen), UndefinedDirections(problem.names)
+    adjoint = Adjoint(problem, chosen)
+    accumulators = accumulated(problem, chosen, (unknown.add, undefined.add), listener=listener, adjoint=adjoint)
+    gradient = adjoint.gradients(accumulators, listener.poll)[objective]
+    names, reasons = problem.names.parameters, undefined.reasons
+    lost = names if any(direction[names.index(name)] for name in reasons) else reasons
+    found = masked(gradient.imag / STEP, names, lost)
+    value = float(accumulators[objective].value.real)
+    require_finite({objective: Gradient(value, found, undefined=dict.fromkeys(lost, ""))}, unknown.objectives)
+    return found
+
+
+def _beside(assembled: Any, direction: np.ndarray) -> tuple[Any, list[Any]]:
+    """The problem and its objectives a complex step along a direction."""
+    problem, parameters = assembled.problem, assembled.parameters
+    moves = {p.key: float(d) for p, d in zip(parameters, direction, strict=True) if d}
+    scale = min(scale_of(p.value) / abs(moves[p.key]) for p in parameters if p.key in moves)
+
+    def theta_rho(change: float) -> np.ndarray:
+        return theta_rho_beside(assembled, {key: change * d for key, d in moves.items()}).ravel()
+
+    turned = derivative(theta_rho, scale).derivative.reshape(problem.theta_rho.shape)
+    moved = replace(
+        problem,
+        theta=problem.theta + 1j * STEP * (problem.theta_rho @ direction),
+        theta_rho=problem.theta_rho + 1j * STEP * turned,
+        options=replace(problem.options, tolerance=CONVERGED, gradient_tolerance=CONVERGED),
+    )
+    return moved, objectives_beside(assembled, {key: 1j * STEP * d for key, d in moves.items()})
