@@ -1,5 +1,6 @@
 """``mbsim check``: recompute what files state about themselves, and compare."""
 
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,6 +24,23 @@ class Checked(StrEnum):
     ADJOINT = "adjoint"
 
 
+class Repeated(StrEnum):
+    """Methods that checks of agreement may name."""
+
+    RTDYN0 = "ali3p-rtdyn0"
+    RTDYN1 = "ali3p-rtdyn1"
+    NATURAL = "ali3p-natural"
+    RECURSIVE = "recursive"
+    CONVENTIONAL = "conventional"
+    PARTIAL_RECURSIVE = "partial_recursive"
+    COMPLEX_STEP = "complex_step"
+    ADJOINT = "adjoint"
+
+
+Without = Annotated[
+    list[Repeated] | None,
+    typer.Option(metavar="METHOD", help="Leave out agreement with a method, whose kernels take long to compile."),
+]
 Method = Annotated[Checked, typer.Option(help="Method whose gradients are checked.")]
 Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the random direction.")]
 
@@ -39,6 +57,7 @@ def command(
     duration: options.Duration = None,
     all_numbers: options.AllNumbers = False,
     memory: options.Memory = None,
+    without: Without = None,
     seed: Seed = 0,
     threads: options.Threads = None,
     json: options.Json = False,
@@ -52,6 +71,7 @@ def command(
     settings = options.settings(
         parameter, formulation, integrator, tolerance, step, accuracy, duration, method.value, all_numbers, memory
     )
+    settings = replace(settings, without=tuple(method.value for method in without or ()))
     rows, code = _all(models, settings, seed, quiet)
     passed = code == 0
     if json:

@@ -47,6 +47,13 @@ def test_the_analysis_is_repeated_by_another_formulation(check):
     assert rows[0]["source"] == "the analysis repeated by ali3p-rtdyn0"
 
 
+def test_a_method_can_be_left_out(check):
+    done, rows = check("{agreement: [ali3p-rtdyn0]}", "--without", "ali3p-rtdyn0")
+    assert (done.code, rows) == (0, []) and "leaves nothing out" not in done.err
+    done, rows = check("{agreement: [ali3p-rtdyn0]}", "--without", "ali3p-natural")
+    assert rows and "--without ali3p-natural leaves nothing out: no check of p.yaml names it" in done.err
+
+
 def test_a_method_that_the_command_line_chose_is_not_compared_with_itself(check):
     assert check("{agreement: [ali3p-rtdyn0]}", "--formulation", "ali3p-rtdyn0")[1] == []
 

@@ -90,6 +90,8 @@ def test_seed_and_options(mbsim, pendulum):
 def test_the_five_bar(mbsim, formulation):
     from .conftest import ROOT
 
-    done = mbsim("check", ROOT / "models/fivebar.yaml", "--formulation", formulation, "--json")
+    asked = ("--formulation", formulation, "--without", "ali3p-natural", "--without", "adjoint")
+    done = mbsim("check", ROOT / "models/fivebar.yaml", *asked, "--json")
+    assert not [c for c in done.json["checks"] if c["kind"] == "agreement"]
     gradients = [c for c in done.json["checks"] if c["kind"] == "benchmark" and c["parameter"]]
     assert len(gradients) == 15 and done.code == 0

@@ -22,10 +22,13 @@ def agreements(
     """Compare objectives and gradients with those of the methods that the file's checks name."""
     value, own = model_file.expressions.value, assembled.problem.options.formulation
     others: dict[str, Mapping[str, Gradient]] = {}
+    named = {method for check in model_file.checks.values() for method in check.agreement}
+    for method in sorted({*settings.without} - named):
+        listener.say(f"--without {method} leaves nothing out: no check of {model} names it")
     for name, check in model_file.checks.items():
         tolerances = (value(check.relative_tolerance), value(check.absolute_tolerance))
         for method in check.agreement:
-            if method in (own, settings.method):  # chosen on the command line
+            if method in (own, settings.method, *settings.without):  # chosen on the command line
                 continue
             if method not in others:
                 others[method] = _repeated(method, model_file, settings, assembled, listener)
