@@ -50,8 +50,9 @@ def _sweep(problem: Problem, tape: Tape, count: int, seen: Seen, between: Callab
         )  # fmt: skip
         worst = max(worst, error)
         between()
+        time = record.time[row]
+        del record, hat, given  # room for what is made again
         if Status(status) != Status.OK:
-            time = record.time[row]
             raise AnalysisError(f"the adjoint of the step to t = {time:g} s cannot be found: its matrix is singular")
     readings.add_numbers(pulling.cov.theta)
     gradient = _by_parameters(problem, initial, pulling.cov)

@@ -1,6 +1,7 @@
 """What is kept of a run for its adjoint: all its instants, or where it stood now and then, to be made once more.
 
-A run made once more from a checkpoint is equal to the last bit: what Newton remembers is part of it.
+What memory allows beside that is kept of the last instants, which so are not made again. A run made once more from a
+checkpoint is equal to the last bit: what Newton remembers is part of it.
 """
 
 from collections.abc import Iterator
@@ -40,7 +41,7 @@ class Replayed(Protocol):
 
 
 class Part(NamedTuple):
-    """Consecutive instants: their record, or the checkpoint before them."""
+    """Consecutive instants: their record, the checkpoint before them, or both."""
 
     rows: int
     record: Record | None
@@ -55,8 +56,10 @@ class Tape:
         self.initial: Initial | None = None
         self.whole = True
         self.between = 0  # steps between checkpoints
+        self._kept_from = 0  # step behind which instants are kept beside checkpoints
         self._parts: list[Part] = []
         self._times: list[np.ndarray] = []
+        self._marked = 0  # parts whose instants are on their way
         self._run: Any = None
 
     def plan(self, run: Replayed, steps: int, at_once: int) -> None:
@@ -67,23 +70,35 @@ class Tape:
         self._run = run
         of_row, of_checkpoint = bytes_of(self._parts[0].record), run.checkpoint().bytes
         self.whole = steps * of_row <= self._memory
-        self.between = min(at_once, max(1, int(np.sqrt(steps * of_checkpoint / of_row))))  # which takes least
-        needed = -(-steps // self.between) * of_checkpoint + self.between * of_row
+        self.between = _between(steps, at_once, of_row, of_checkpoint, self._memory)
+        of_all = _checkpoints(steps, at_once, self.between) * of_checkpoint
+        needed = of_all + self.between * of_row
         if not self.whole and needed > self._memory:
             raise UsageError(
                 f"{in_words(self._memory)} of memory are too few for the adjoint: {steps} steps take "
                 f"{in_words(min(needed, steps * of_row))} at least"
             )
+        self._kept_from = steps - int((self._memory - of_all) / of_row)
 
     def mark(self, before: Checkpoint, rows: int) -> None:
         """Keep where the next rows begin."""
         self._parts.append(Part(rows, None, before))
+        self._marked += 1
 
     def take(self, record: Record) -> None:
-        """Take the next instants in; no more than their times where there are checkpoints."""
+        """Take the next instants in; of most no more than their times where there are checkpoints."""
         self._times.append(record.time)
         if self.whole:
             self._parts.append(Part(record.time.size, record, None))
+        row = 0
+        for place in range(len(self._parts) - self._marked, len(self._parts)):
+            part = self._parts[place]
+            assert part.before is not None
+            if part.before.step >= self._kept_from and row + part.rows <= record.time.size:
+                rows = slice(row, row + part.rows)
+                self._parts[place] = part._replace(record=Record(*(array[rows].copy() for array in record)))
+            row += part.rows
+        self._marked = 0
 
     @property
     def time(self) -> np.ndarray:
@@ -93,10 +108,31 @@ class Tape:
     def backwards(self) -> Iterator[tuple[int, Record]]:
         """Numbers of first instants, and records from them on; the last ones first."""
         first = sum(part.rows for part in self._parts)
-        for rows, record, before in reversed(self._parts):
+        for place in range(len(self._parts) - 1, -1, -1):
+            rows, record, before = self._parts[place]
             first -= rows
             if rows:
-                yield first, record if before is None else self._run.replay(before, rows)
+                if before is not None:  # its memory is for those that are made again
+                    self._parts[place] = Part(rows, None, before)
+                yield first, self._run.replay(before, rows) if record is None else record
+
+
+def _between(steps: int, at_once: int, of_row: int, of_checkpoint: int, memory: float) -> int:
+    """Steps between checkpoints, of which there is one record at a time: as many as fit, or those that take least."""
+    at_once, all_checkpoints = min(steps, at_once), of_row * steps * of_checkpoint
+    least = max(1, int(np.sqrt(steps * of_checkpoint / of_row)))
+    longest = max(least, int((memory + np.sqrt(max(0.0, memory**2 - 4.0 * all_checkpoints))) / (2 * of_row)))
+    for parts in range(-(-at_once // longest), at_once + 1):  # of a block, equal ones
+        between = -(-at_once // parts)
+        if between <= least or _checkpoints(steps, at_once, between) * of_checkpoint + between * of_row <= memory:
+            break
+    return between
+
+
+def _checkpoints(steps: int, at_once: int, between: int) -> int:
+    """Number of checkpoints in blocks of steps that are made together."""
+    blocks, rest = divmod(steps, at_once)
+    return blocks * -(-at_once // between) + -(-rest // between)
 
 
 def bytes_of(record: Any) -> int:
