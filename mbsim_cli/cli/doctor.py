@@ -52,9 +52,9 @@ def _versions() -> dict[str, str]:
 
 def _threads() -> dict[str, Any]:
     from mbsim_cli.cli.environment import VARIABLES
+    from mbsim_cli.processors import usable
 
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return {"usable_processors": usable} | {name: os.environ.get(name, "") for name in VARIABLES}
+    return {"usable_processors": usable()} | {name: os.environ.get(name, "") for name in VARIABLES}
 
 
 def _compiler(probe: bool) -> dict[str, Any]:

@@ -292,13 +292,14 @@ def _folder(path: Path) -> "StudyFolder":
 
 
 def _way(jobs: int, timeout: float | None, dask: str | None) -> "Way":
+    from mbsim_cli.processors import usable
     from mbsim_cli.study.sweep.running import Way
 
     if dask is not None and (timeout is not None or jobs != 1):
         raise UsageError(
             "-j and --case-timeout are for processes of this machine; a Dask cluster has workers of its own"
         )
-    return Way(jobs or len(os.sched_getaffinity(0)), options.positive("--case-timeout", timeout), dask)
+    return Way(jobs or usable(), options.positive("--case-timeout", timeout), dask)
 
 
 def _limits(retry: int, max_failures: int | None, fail_fast: bool) -> Any:

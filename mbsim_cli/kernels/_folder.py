@@ -12,7 +12,7 @@ import numpy as np
 
 from mbsim_cli.kernels._store import Store
 
-__all__ = ["FOLDER_OF_USER", "PACKAGE", "cache_root", "open_store", "source_hash"]
+__all__ = ["FOLDER_OF_USER", "PACKAGE", "PARTS", "cache_root", "open_store", "source_hash"]
 
 PACKAGE = Path(__file__).resolve().parent.parent
 # What numba takes from the environment and puts into machine code.
@@ -20,6 +20,7 @@ _ENVIRONMENT = ("BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "CPU_NA
 _VERSIONS = (numba.__version__, llvmlite.__version__, np.__version__, sys.implementation.cache_tag)
 # The user's number is part of the name: several users may share a root.
 FOLDER_OF_USER = f"kernels-{os.geteuid()}"
+PARTS = "parts"  # below: kernels that entries are linked of
 
 
 def source_hash(compiler: str, package: Path = PACKAGE) -> str:
@@ -42,6 +43,6 @@ def cache_root() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mbsim"
 
 
-def open_store(compiler: str) -> Store:
+def open_store(compiler: str, *below: str) -> Store:
     """What a compiler made, or finds an empty and safe place for."""
-    return Store(cache_root, FOLDER_OF_USER, source_hash(compiler))
+    return Store(cache_root, FOLDER_OF_USER, source_hash(compiler), *below)

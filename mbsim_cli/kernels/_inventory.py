@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from mbsim_cli.kernels._folder import FOLDER_OF_USER, cache_root
+from mbsim_cli.kernels._folder import FOLDER_OF_USER, PARTS, cache_root
 
 __all__ = ["Kept", "folder_of_user", "folders"]
 
@@ -13,13 +13,14 @@ class Kept(NamedTuple):
 
     name: str
     entries: tuple[tuple[str, int], ...]  # name of the entry, bytes
+    parts: int  # bytes of the kernels that entries are linked of
     unfinished: int  # files that killed processes left
     newest: float  # s since the epoch
 
     @property
     def size(self) -> int:
-        """Bytes of all entries."""
-        return sum(size for _, size in self.entries)
+        """Bytes of all entries and of what they are linked of."""
+        return sum(size for _, size in self.entries) + self.parts
 
 
 def folder_of_user() -> str:
@@ -47,10 +48,11 @@ def _kept(folder: Path) -> Kept | None:
         newest = max((found.st_mtime for _, found in files), default=folder.stat().st_mtime)
     except OSError:
         return None
+    parts = sum(found.st_size for path, found in files if path.parent.name == PARTS)
     entries = sorted((path.name.rsplit("-", 1)[0], found.st_size) for path, found in files if _is_entry(path))
-    return Kept(folder.name, tuple(entries), sum(path.suffix == ".tmp" for path, _ in files), newest)
+    return Kept(folder.name, tuple(entries), parts, sum(path.suffix == ".tmp" for path, _ in files), newest)
 
 
 def _is_entry(path: Path) -> bool:
-    """Neither a lock, nor unfinished, nor an index of numba's own."""
-    return path.suffix not in (".lock", ".tmp", ".nbi")
+    """Neither a part, nor a lock, nor unfinished, nor an index of numba's own."""
+    return path.parent.name != PARTS and path.suffix not in (".lock", ".tmp", ".nbi")

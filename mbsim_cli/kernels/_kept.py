@@ -22,7 +22,8 @@ from numba.core.serialize import dumps
 from numba.core.sigutils import normalize_signature
 
 from mbsim_cli.kernels import _watch
-from mbsim_cli.kernels._linking import LoadedLibrary
+from mbsim_cli.kernels._linking import LoadedLibrary, MadeElsewhere, looking_again
+from mbsim_cli.kernels._reference import Reference
 
 __all__ = ["Kept", "key_of"]
 
@@ -43,14 +44,32 @@ class Kept(NullCache):
 
     def _make(self, sig: Any, arguments: tuple) -> Any:
         function = self._dispatcher.py_func
-        with _watch.STORE.turn(self._key(arguments), lambda: _watch.waiting(function)):
+        # beside another process that compiles the same, both go on: they share kernels, and one links the entry
+        patience = 0.0 if _watch.PAIRED else None
+        with _watch.STORE.turn(self._key(arguments), lambda: _watch.waiting(function), patience) as mine:
             found = self._load(arguments)
+            if found is None and _watch.BESIDE and not mine:
+                return function  # the other compiles it; this one goes on, by way of Python
             if found is None:
                 _watch.compiling(function)
                 with global_compiler_lock:
                     self._prepare()
-                found = self._compile(sig)
+                found = self._compiled(sig, arguments, mine)
             return found
+
+    def _compiled(self, sig: Any, arguments: tuple, mine: bool) -> Any:
+        if mine:
+            return self._compile(sig)
+        try:
+            with looking_again(self._dispatcher.py_func, lambda: self._awaited(arguments)):
+                return self._compile(sig)
+        except MadeElsewhere as made:
+            return made.form
+
+    def _awaited(self, arguments: tuple) -> Any:
+        """The form that another process is about to link; None where it does not come."""
+        with _watch.STORE.turn(self._key(arguments)):
+            return self._load(arguments)
 
     def _key(self, arguments: tuple) -> bytes:
         dispatcher = self._dispatcher
@@ -117,10 +136,15 @@ def _hash_of(file: str) -> str:
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()
 
 
+@cache
 def _spelled(kind: Any) -> str:
     """A type in words; numba's own name of a named tuple leaves out whose it is, and its fields."""
+    if isinstance(kind, Reference):
+        return f"&{_spelled(kind.group)}"
     if isinstance(kind, types.BaseNamedTuple):
         group = kind.instance_class
         fields = ", ".join(f"{name}: {_spelled(below)}" for name, below in zip(kind.fields, kind.types, strict=True))
         return f"{group.__module__}.{group.__qualname__}({fields})"
+    if isinstance(kind, types.BaseTuple):
+        return f"({', '.join(map(_spelled, kind.types))})"
     return str(kind)

@@ -11,6 +11,7 @@ from numba import extending, types
 from mbsim_cli.kernels import _simd_compiled, _views_compiled  # noqa: F401 (they tell numba of their functions)
 from mbsim_cli.kernels._kept import Kept
 from mbsim_cli.kernels._linking import LinkingCompiler
+from mbsim_cli.kernels._parts import KeptKernel
 
 __all__ = ["entry", "inlined", "kernel", "merged", "overload"]
 
@@ -49,6 +50,7 @@ def _introduce() -> None:
         if function in _dispatchers:  # two entries may call one kernel
             continue
         dispatcher = _dispatchers[function] = compiled(function)
+        dispatcher._cache = KeptKernel(dispatcher)
         dispatcher.get_call_template = partial(_unliteral_template, dispatcher.get_call_template)
         dispatcher.typingctx.insert_global(function, types.Dispatcher(dispatcher))
 

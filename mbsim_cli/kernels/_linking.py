@@ -6,7 +6,8 @@ what is called then. Rests on numba's libraries of code and their passes, which 
 """
 
 import gc
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from llvmlite.binding import Linkage
@@ -19,7 +20,7 @@ from numba.core.untyped_passes import IRProcessing
 
 from mbsim_cli.kernels._reference import ByReference
 
-__all__ = ["LinkingCompiler", "LoadedLibrary"]
+__all__ = ["KernelLibrary", "LinkingCompiler", "LoadedLibrary", "MadeElsewhere", "looking_again", "owners_of"]
 
 INLINED_AT_MOST = (
     500  # instructions; LLVM's limit is about a fifth of that, and constant arguments may halve a function
@@ -55,8 +56,25 @@ class _OwnLibrary(JITCodeLibrary):
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
 
 
-class _KernelLibrary(_OwnLibrary):
+class KernelLibrary(_OwnLibrary):
     """Code of one kernel, which has no address."""
+
+    @classmethod
+    def of(cls, codegen: Any, name: str, module: Any, large: bool, called: Iterable[Any]) -> "KernelLibrary":
+        """One of a module that was optimised before, and of the libraries of what it calls."""
+        library = cls(codegen, name)
+        library._final_module, library.large, library._finalized = module, large, True
+        library._linking_libraries += called
+        return library
+
+    @property
+    def bitcode(self) -> bytes:
+        """The module, optimised."""
+        return self._final_module.as_bitcode()
+
+    def ensure_finalized(self) -> None:
+        """Optimise, unless that was done."""
+        self._ensure_finalized()
 
     def finalize(self) -> None:
         self._optimize_final_module()
@@ -123,7 +141,7 @@ def _is_large(module: Any) -> bool:
 
 
 def _stays_a_call(library: Any) -> bool:
-    return isinstance(library, _KernelLibrary) and library.large
+    return isinstance(library, KernelLibrary) and library.large
 
 
 def _needed(module: Any, libraries: Iterable[Any]) -> list:
@@ -143,13 +161,19 @@ def _needed(module: Any, libraries: Iterable[Any]) -> list:
     return callees_first[::-1]
 
 
+def owners_of(library: Any) -> list:
+    """Libraries of the functions that a library calls elsewhere."""
+    owner = {name: below for below in _all_below(library._linking_libraries) for name in _names(below)[0]}
+    return list(dict.fromkeys(owner[name] for name in _names(library)[1] if name in owner))
+
+
 def _all_below(libraries: Iterable[Any]) -> Iterable[Any]:
     found, waiting = {}, list(libraries)
     while waiting:
         library = waiting.pop()
         if library not in found:
             found[library] = True
-            waiting += library._linking_libraries if isinstance(library, _KernelLibrary) else []
+            waiting += library._linking_libraries if isinstance(library, KernelLibrary) else []
     return found
 
 
@@ -171,9 +195,47 @@ class _ChooseLibrary(FunctionPass):
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
-        kind = _KernelLibrary if state.flags.no_cpython_wrapper else _EntryLibrary
+        kind = KernelLibrary if state.flags.no_cpython_wrapper else _EntryLibrary
         state.library = kind(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
+        return False
+
+
+_looking: list[tuple[Callable, Callable[[], Any]]] = []
+
+
+class MadeElsewhere(Exception):
+    """Another process has made the form that is being compiled."""
+
+    def __init__(self, form: Any) -> None:
+        super().__init__("made elsewhere")
+        self.form = form
+
+
+@contextmanager
+def looking_again(function: Callable, look: Callable[[], Any]) -> Iterator[None]:
+    """Within, ``function`` is compiled only if ``look`` still finds nothing when all that it calls is compiled."""
+    _looking.append((function, look))
+    try:
+        yield
+    finally:
+        _looking.pop()
+
+
+@register_pass(mutates_CFG=False, analysis_only=True)
+class _LookAgain(FunctionPass):
+    """Ends a compilation that another process was faster with."""
+
+    _name = "look_again"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        if _looking and _looking[-1][0] is state.func_id.func:
+            found = _looking[-1][1]()
+            if found is not None:
+                raise MadeElsewhere(found)
         return False
 
 
@@ -216,5 +278,6 @@ class LinkingCompiler(CompilerBase):
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.add_pass_after(ByReference, IRProcessing)
         passes.add_pass_after(_ChooseLibrary, NopythonTypeInference)
+        passes.add_pass_after(_LookAgain, NopythonTypeInference)
         passes.finalize()
         return [passes]

@@ -86,16 +86,17 @@ class Store:
                     os.unlink(name, dir_fd=self._folder)
 
     @contextlib.contextmanager
-    def turn(self, key: bytes, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+    def turn(
+        self, key: bytes, waiting: Callable[[], None] = lambda: None, patience: float | None = None
+    ) -> Iterator[bool]:
         """Within, no other process makes this entry; one that hangs, or locks that do not work, are not waited for.
 
-        ``waiting`` is called once where another one is at it.
+        ``waiting`` is called once where another one is at it. False where that one still is after ``patience`` seconds,
+        ten minutes if none are given.
         """
         lock = None if self._folder is None or self._has(key) else self._open_lock(key)
         try:
-            if lock is not None:
-                self._wait(lock, waiting)
-            yield
+            yield lock is None or self._wait(lock, waiting, PATIENCE if patience is None else patience)
         finally:
             if lock is not None:
                 os.close(lock)
@@ -113,19 +114,21 @@ class Store:
         except OSError:
             return None
 
-    def _wait(self, lock: int, waiting: Callable[[], None]) -> None:
-        end, told = time.monotonic() + PATIENCE, False
-        while time.monotonic() < end:
+    def _wait(self, lock: int, waiting: Callable[[], None], patience: float) -> bool:
+        end, told = time.monotonic() + patience, patience == 0.0
+        while True:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
+                return True
             except BlockingIOError:
+                if time.monotonic() >= end:
+                    return False
                 if not told:
                     waiting()
                 told = True
                 time.sleep(0.1)
             except OSError:  # a file system without locks
-                return
+                return True
 
 
 def _locks(handle: int) -> bool:

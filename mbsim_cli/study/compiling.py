@@ -14,7 +14,7 @@ from mbsim_cli.model.problem import Problem
 from mbsim_cli.study.adjoint import rehearse
 from mbsim_cli.study.analyses import ANALYSES
 from mbsim_cli.study.evaluation import blocks_of
-from mbsim_cli.study.listener import Listener
+from mbsim_cli.study.listener import SILENT, Listener
 
 COMPILING = "compiling {}{}, which later runs find in the cache; all that a run needs takes a minute or two"
 NEXT = "compiling {}{}"
@@ -48,10 +48,13 @@ def compile_kernels(
     """
     start, compiled = perf_counter(), Compiled([])
     from mbsim_cli.kernels import _watch
+    from mbsim_cli.kernels._companion import Companion
 
+    companion = Companion(compile_kernels, problem, SILENT, theta, objectives)
     in_complex = np.iscomplexobj(problem.theta if theta is None else theta)
 
     def begin(name: str) -> None:
+        companion.start()
         sentence = NEXT if compiled.names else COMPILING
         compiled.names.append(name)
         listener.say(sentence.format(name, " for complex numbers" if in_complex else ""))
@@ -63,10 +66,13 @@ def compile_kernels(
     tape = None
     if options.sensitivity == "adjoint" and theta is None:
         tape = ANALYSES[options.analysis].tape(replace(problem, options=replace(options, memory=None)))
-    with watch, suppress(AnalysisError):
-        deque(blocks_of(first_step, theta, tape), maxlen=0)
-        if tape:
-            rehearse(first_step, objectives, tape)
+    try:
+        with watch, suppress(AnalysisError):
+            deque(blocks_of(first_step, theta, tape), maxlen=0)
+            if tape:
+                rehearse(first_step, objectives, tape)
+    finally:
+        companion.stop()
     compiled.seconds = perf_counter() - start
     if compiled.names:
         listener.say(NOT_KEPT.format(_watch.STORE.trouble) if _watch.STORE.trouble else compiled.sentence)

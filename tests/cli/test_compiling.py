@@ -77,5 +77,5 @@ def test_kernels_that_cannot_be_kept(compiled, full_disk):
 
 
 def test_waiting_for_another_run(compiled, monkeypatch):
-    monkeypatch.setattr(_watch.STORE, "_wait", lambda lock, waiting: waiting())
+    monkeypatch.setattr(_watch.STORE, "_wait", lambda lock, waiting, patience: not waiting())
     assert "another run compiles test_compiling.increase; waiting for it" in compiled()[1]

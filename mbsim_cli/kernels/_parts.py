@@ -1,0 +1,143 @@
+"""Compiled kernels in the store, for whatever other entry, run or process calls them.
+
+What is kept of a kernel is its optimised module, its signature, and which modules it calls: an entry that needs a
+kernel which another one had compiled only links it. Modules go by a hash of their content, so that a kernel brings the
+callees along that it was compiled with. Rests on numba's dispatchers and libraries, which are no public interface.
+"""
+
+import hashlib
+import pickle
+import shutil
+from contextlib import suppress
+from copy import copy
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from llvmlite import binding
+from numba.core import types
+from numba.core.caching import NullCache
+from numba.core.compiler import compile_result
+from numba.core.serialize import dumps
+from numba.core.sigutils import normalize_signature
+
+from mbsim_cli.kernels import _watch
+from mbsim_cli.kernels._folder import PARTS
+from mbsim_cli.kernels._kept import key_of
+from mbsim_cli.kernels._linking import KernelLibrary, MadeElsewhere, looking_again, owners_of
+
+__all__ = ["KeptKernel"]
+
+OTHERS = 10  # versions of the sources whose kernels are left alone
+
+
+class KeptKernel(NullCache):
+    """What numba's dispatcher of one kernel asks for compiled forms."""
+
+    def __init__(self, dispatcher: Any):
+        self._dispatcher, compiler = dispatcher, dispatcher._compiler
+        dispatcher._cache, compiler.compile = self, partial(self._compile, compiler.compile)
+
+    def _compile(self, compile: Any, arguments: tuple, return_type: Any) -> Any:
+        """Compile, unless another process has done so by the time that the kernels below are there."""
+        target = self._dispatcher.targetctx
+        try:
+            with looking_again(self._dispatcher.py_func, lambda: self.load_overload(arguments, target)):
+                return compile(arguments, return_type)
+        except MadeElsewhere as made:
+            target.insert_user_function(made.form.entry_point, made.form.fndesc, [made.form.library])
+            return made.form
+
+    def load_overload(self, sig: Any, target: Any) -> Any:
+        """A compiled form that is ready to be called by other kernels, or None where it has to be made."""
+        key = self._key(sig)
+        content = None if key is None else _watch.PARTS_STORE.get(key)
+        try:
+            return None if content is None else _rebuilt(content, target)
+        except Exception:  # kept by another version of a library, or in part
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled form that does not depend on this process."""
+        key = self._key(sig)
+        if key is not None and data.library not in _keys:
+            data.library.ensure_finalized()
+            if not _keys:
+                _make_room()
+            if not data.library.has_dynamic_globals:
+                _watch.PARTS_STORE.put(key, dumps(_reduced(data)))
+
+    def _key(self, sig: Any) -> bytes | None:
+        function, arguments = self._dispatcher.py_func, tuple(normalize_signature(sig)[0])
+        if function.__closure__ or any(isinstance(kind, types.Callable) for kind in arguments):
+            return None
+        return key_of(function, arguments, self._dispatcher.targetctx.codegen().magic_tuple())
+
+
+def _reduced(data: Any) -> tuple:
+    """Names, signature, what a kernel would hand to Python, and the key of its module."""
+    names = copy(data.fndesc)
+    names.typemap = names.calltypes = None
+    return names, data.signature, data.environment, _keep_module(data.library)
+
+
+def _rebuilt(content: bytes, target: Any) -> Any:
+    """The compiled form of a kernel, as numba makes it."""
+    names, signature, environment, key = pickle.loads(content)
+    library = _module(key, target.codegen())
+    if library is None:
+        return None
+    return compile_result(
+        typing_context=target.typing_context,
+        target_context=target,
+        entry_point=target.get_executable(library, names, environment),
+        type_annotation="",
+        signature=signature,
+        objectmode=False,
+        lifted=(),
+        fndesc=names,
+        library=library,
+        environment=environment,
+        reload_init=[],
+        referenced_envs=(),
+    )
+
+
+def _make_room() -> None:
+    """Remove kernels of other versions but a few: they serve compiling only, and each version has megabytes of them."""
+    if not _watch.PARTS_STORE.path:
+        return
+    folders = Path(_watch.PARTS_STORE.path).parents[1].glob(f"*/{PARTS}")
+    with suppress(OSError):
+        for folder in sorted(folders, key=lambda path: -path.stat().st_mtime)[OTHERS:]:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+_keys: dict[Any, bytes] = {}  # of modules that are in the store
+_modules: dict[bytes, Any] = {}  # by key: each is read once
+
+
+def _keep_module(library: Any) -> bytes:
+    """Put the module of a kernel into the store, with those that it calls; its key."""
+    if library not in _keys:
+        library.ensure_finalized()
+        called = tuple(map(_keep_module, owners_of(library)))
+        content = pickle.dumps((library.name, library.bitcode, library.large, called))
+        key = _keys[library] = b"module " + hashlib.sha256(content).hexdigest().encode()
+        _watch.PARTS_STORE.put(key, content)
+    return _keys[library]
+
+
+def _module(key: bytes, codegen: Any) -> Any:
+    """A module out of the store with those that it calls; None where one is missing."""
+    if key not in _modules:
+        content = _watch.PARTS_STORE.get(key)
+        if content is None:
+            return None
+        name, bitcode, large, below = pickle.loads(content)
+        called = [_module(each, codegen) for each in below]
+        if None in called:
+            return None
+        library = _modules[key] = KernelLibrary.of(codegen, name, binding.parse_bitcode(bitcode), large, called)
+        _keys[library] = key
+    return _modules[key]

@@ -1,0 +1,133 @@
+"""Kernels are kept for other entries and processes; a second process compiles beside the first one."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mbsim_cli.kernels import _companion, _parts, _watch
+from mbsim_cli.kernels._choice import COMPILER
+from mbsim_cli.kernels._companion import Companion
+
+pytestmark = pytest.mark.skipif(COMPILER != "linking", reason="what the linking compiler does")
+
+ROOT = Path(__file__).resolve().parents[2]
+KERNELS = """
+import numpy as np
+from mbsim_cli.kernels import _linking, _watch
+from mbsim_cli.kernels._jit import entry, kernel
+
+typed, before = [], _linking.LinkingCompiler.compile_extra
+def compile_extra(self, function):
+    typed.append(function.__name__)
+    return before(self, function)
+_linking.LinkingCompiler.compile_extra = compile_extra
+
+@kernel
+def square(x):
+    return x * x
+
+@kernel
+def norm(a):
+    total = 0.0
+    for i in range(a.size):
+        total += square(a[i])
+    return np.sqrt(total)
+"""
+FIRST = "def sizes(a):\n    return norm(a)\n"
+SECOND = "def sizes(a):\n    return 2.0 * norm(a)\n"
+CALL = "print(entry(sizes)(np.array([3.0, 4.0])), *sorted(typed))\n"
+
+
+@pytest.fixture
+def compile_in_process(tmp_path):
+    """Compile an entry in a process of its own; what it gives, and what had to be compiled."""
+    environment = {**os.environ, "MBSIM_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
+    (tmp_path / "kernels_here.py").write_text(KERNELS)
+
+    def run(entry):
+        (tmp_path / "entry_here.py").write_text(f"from kernels_here import *\n{entry}{CALL}")
+        done = subprocess.run(
+            [sys.executable, "entry_here.py"], cwd=tmp_path, env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        value, *compiled = done.stdout.split()
+        return float(value), compiled
+
+    return run
+
+
+def parts(folder):
+    return [path for path in folder.glob("cache/*/*/parts/*") if path.suffix not in (".lock", ".tmp")]
+
+
+def test_another_entry_links_what_was_compiled(compile_in_process, tmp_path):
+    assert compile_in_process(FIRST) == (5.0, ["norm", "sizes", "sizes", "square"])
+    assert compile_in_process(FIRST) == (5.0, [])
+    assert compile_in_process(SECOND) == (10.0, ["sizes", "sizes"])
+    for path in parts(tmp_path):  # what is damaged counts as missing
+        path.write_bytes(path.read_bytes()[:-1])
+    assert compile_in_process(FIRST.replace("norm(a)", "3.0 * norm(a)")) == (
+        15.0,
+        ["norm", "sizes", "sizes", "square"],
+    )
+
+
+def test_kernels_of_few_versions_are_left(tmp_path, monkeypatch):
+    for k in range(15):
+        folder = tmp_path / f"version{k:02d}" / "parts"
+        folder.mkdir(parents=True)
+        os.utime(folder, (k, k))
+    monkeypatch.setattr(_watch.PARTS_STORE, "path", str(tmp_path / "version14" / "parts"))
+    _parts._make_room()
+    left = sorted(path.parent.name for path in tmp_path.glob("*/parts"))
+    assert left == [f"version{k:02d}" for k in range(15 - _parts.OTHERS, 15)]
+
+
+def write_flags(path, array):
+    Path(path).write_text(f"{os.getpid()} {array.flags.writeable} {_watch.BESIDE}")
+    time.sleep(60)
+
+
+@pytest.fixture
+def importable(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setattr(_companion, "usable", lambda: 2)
+
+
+def test_the_second_process_gets_the_same_types_and_ends_with_the_first(importable, tmp_path):
+    array = np.zeros(3)
+    array.flags.writeable = False
+    companion = Companion(write_flags, str(tmp_path / "found"), array)
+    companion.start()
+    try:
+        assert _watch.PAIRED
+        end = time.monotonic() + 60
+        while not (tmp_path / "found").exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        time.sleep(0.05)
+        number, *flags = (tmp_path / "found").read_text().split()
+        assert flags == ["False", "True"]
+    finally:
+        companion.stop()
+    assert not _watch.PAIRED
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(number), 0)
+
+
+def test_one_processor_compiles_alone(monkeypatch):
+    monkeypatch.setattr(_companion, "usable", lambda: 1)
+    companion = Companion(print)
+    companion.start()
+    companion.stop()
+    assert not _watch.PAIRED and companion._process is None
+
+
+def test_what_cannot_be_handed_over_is_compiled_alone(importable):
+    companion = Companion(lambda: None)
+    companion.start()
+    assert not _watch.PAIRED and companion._process is None
