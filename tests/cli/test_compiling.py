@@ -26,6 +26,7 @@ class Options:
 @dataclass(frozen=True)
 class Problem:
     options: Options
+    theta: float = 1.0
 
 
 def increase(x):
