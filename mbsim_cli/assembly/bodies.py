@@ -1,8 +1,12 @@
 """Blocks of theta that bodies and their tree joints fill, and the initial values of the coordinates."""
 
 from collections.abc import Sequence
+from functools import partial
 
-from mbsim_cli.assembly.arrays import table
+import numpy as np
+
+from mbsim_cli.assembly.arrays import integers, table
+from mbsim_cli.assembly.elastic import ElasticBody
 from mbsim_cli.assembly.inertia import mass_properties
 from mbsim_cli.assembly.joints import (
     independent,
@@ -12,22 +16,27 @@ from mbsim_cli.assembly.joints import (
     kind_of,
     tree_frames,
 )
+from mbsim_cli.assembly.pairs import PairTable
 from mbsim_cli.assembly.system import System
 from mbsim_cli.assembly.vectors import Scalar, flat
-from mbsim_cli.model.layout import Tree
+from mbsim_cli.model.layout import GROUND, NONE, FlexibleTree, Tree
+from mbsim_cli.reduction import packing
 
 
 def tree_table(system: System) -> Tree:
-    """Pack bodies and initial values; return the tree."""
+    """Pack bodies and initial values; return the tree, without what ``with_elastic`` adds."""
     topology = system.topology
     bodies = [_add_body(system, body) for body in range(len(topology.bodies))]
     initial = len(system.theta)
     for read in (initial_position, initial_velocity):
         for joint, backwards in zip(topology.joints, topology.reversed, strict=True):
             _add_initial(system, joint, backwards, read)
+        for deforming in system.elastic:
+            system.theta.add(partial(_elastic_start, deforming, read is initial_velocity))
     column_body = [
         b for b, first in enumerate(system.first_column[:-1]) for _ in range(first, system.first_column[b + 1])
     ]
+    column_body += [topology.index[deforming.name] for deforming in system.elastic for _ in range(deforming.n)]
     return table(
         Tree,
         parent=topology.parent,
@@ -37,6 +46,50 @@ def tree_table(system: System) -> Tree:
         theta=bodies,
         initial=[initial],
     )
+
+
+def with_elastic(system: System, tree: Tree, pairs: PairTable) -> Tree | FlexibleTree:
+    """The tree with the bodies that deform, whose standard input data are packed."""
+    if not system.elastic:
+        return tree
+    bodies = [system.topology.index[deforming.name] for deforming in system.elastic]
+    blocks = [system.theta.add(partial(_entries, deforming)) for deforming in system.elastic]
+    return FlexibleTree(
+        *tree,
+        flexible=integers(bodies),
+        pair=integers(pairs.number(GROUND, body) for body in bodies),
+        elastic=integers(system.first_elastic),
+        block=integers(blocks),
+        least=_least(system),
+        deviation=integers(_deviation(system, deforming) for deforming in system.elastic),
+    )
+
+
+def _least(system: System) -> np.ndarray:
+    """Inertia (n,) that coordinates of nodes count for where constraints are weighed: that of the whole body."""
+    found = np.zeros(len(system.columns))
+    for name, joint in system.node_joints():
+        sid = joint.body.sid
+        for coordinate in joint.coordinates:
+            turns = coordinate.startswith("angle")
+            size = np.trace(sid.J.M0) if turns else sid.mass.M0
+            found[system.coordinate(f"{name}.{coordinate}").column] = float(size)
+    return found
+
+
+def _entries(deforming: ElasticBody) -> Sequence[Scalar]:
+    return packing.entries(deforming.current()).tolist()
+
+
+def _deviation(system: System, deforming: ElasticBody) -> int:
+    """Offset of what the data of a body have beside the identities between their terms, or NONE."""
+    if not packing.deviates(deforming.sid):
+        return NONE
+    return system.theta.add(lambda: packing.deviations(deforming.current()).tolist())
+
+
+def _elastic_start(deforming: ElasticBody, rates: bool) -> Sequence[Scalar]:
+    return deforming.start()[int(rates)]
 
 
 def _add_body(system: System, body: int) -> int:
@@ -71,4 +124,4 @@ def _add_initial(system: System, joint: str, backwards: bool, read) -> None:
 def declared_independent(system: System) -> list[bool]:
     """For every column whether the file declares it independent."""
     wanted = {joint: independent(system.joints[joint]) for joint in system.topology.joints}
-    return [column.coordinate in wanted[joint] for joint, column in system.columns]
+    return [column.coordinate in wanted.get(joint, ()) for joint, column in system.columns]

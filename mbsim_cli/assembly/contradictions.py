@@ -92,7 +92,8 @@ def _check_group(system: System, velocities: "_Velocities") -> None:
             found.setdefault(split(name)[0], velocities.contradiction(name, value, follows, combination))
     for joint, message in found.items():
         hint = "state the velocities of as many coordinates as the mechanism has degrees of freedom"
-        system.issue(f"joints.{joint}.initial", message, hint)
+        deforms = joint in (body.name for body in system.elastic)
+        system.issue(f"bodies.{joint}.flexible.initial" if deforms else f"joints.{joint}.initial", message, hint)
 
 
 class _Velocities:
@@ -128,8 +129,7 @@ class _Velocities:
     def add(self, name: str, row: np.ndarray, value: float) -> None:
         """One more equation."""
         self.rows, self.values = np.vstack([self.rows, row]), np.append(self.values, value)
-        unit = unit_of(split(name)[1])
-        self.names.append(f"that of {name} ({value * (self.length if unit == 'm' else 1.0):.6g} {unit}/s)")
+        self.names.append(f"that of {name} ({value * self._scale(name):.6g} {unit_of(split(name)[1])}/s)")
 
     def combination(self, row: np.ndarray) -> np.ndarray | None:
         """Factors of the equations whose sum is a row, None where there are none."""
@@ -148,11 +148,18 @@ class _Velocities:
         if coordinate in EULER_NAMES:
             others = [source for source in sources if not source.startswith(f"that of {joint}.")]
             return f"the stated angular velocity of {joint} contradicts {' and '.join(others) or 'the constraints'}"
-        unit, scale = unit_of(coordinate), self.length if unit_of(coordinate) == "m" else 1.0
+        unit, scale = unit_of(coordinate), self._scale(name)
         return (
             f"the velocity of {name} is stated as {value * scale:.6g} {unit}/s, but from "
             f"{' and '.join(sources) or 'the constraints'} follows {follows * scale:.6g} {unit}/s"
         )
+
+    def _scale(self, name: str) -> float:
+        """Unit that a coordinate is measured in here."""
+        names = [self.problem.names.coordinates[column].lstrip("-") for column in self.group.columns]
+        if name in names:
+            return float(self.system.columns[names.index(name)])
+        return self.length if unit_of(split(name)[1]) == "m" else 1.0
 
     def _law_rate(self, law: int) -> float:
         return law_rate(self.problem, law) if law != NONE else 0.0

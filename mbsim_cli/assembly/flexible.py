@@ -46,15 +46,6 @@ class Readers(Protocol):
         """Numbers (n) of a dataset; raises InputOutputError."""
 
 
-def check_no_flexible(model_file: Any) -> None:
-    """Raise ModelError for bodies that deform: they are reduced, but no analysis moves them."""
-    message = "no analysis simulates flexible bodies"
-    hint = "mbsim reduce gives the body's standard input data"
-    places = (f"bodies.{name}.flexible" for name, body in model_file.bodies.items() if body.flexible is not None)
-    if issues := [model_file.issue(place, message, hint) for place in places]:
-        raise ModelError(issues)
-
-
 class FlexibleBodies:
     """Bodies of a file from meshes and matrices, each file of which is read once."""
 

@@ -7,7 +7,17 @@ from mbsim_cli.assembly.frames import about_axis, normalised, orthonormalised, r
 from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.assembly.shapes import shape_center
 from mbsim_cli.assembly.topology import GROUND_NAME
-from mbsim_cli.assembly.vectors import IDENTITY, ZERO, Matrix, Vector, apply_transposed, subtract, transpose
+from mbsim_cli.assembly.vectors import (
+    IDENTITY,
+    ZERO,
+    Matrix,
+    Vector,
+    add,
+    apply,
+    apply_transposed,
+    subtract,
+    transpose,
+)
 
 _BODY_AXES = {"x": IDENTITY[0], "y": IDENTITY[1], "z": IDENTITY[2]}
 
@@ -33,23 +43,31 @@ def split(reference: str) -> tuple[str, str]:
 class Geometry:
     """Reads positions from the model file; every answer follows the numbers, complex step included."""
 
-    def __init__(self, numbers: Numbers, model_file: Any):
-        self.numbers = numbers
+    def __init__(self, numbers: Numbers, model_file: Any, nodes: Mapping[str, Any] | None = None):
+        """``nodes`` are the bodies that stand for places on bodies that deform, see ``elastic.NodeJoint``."""
+        self.numbers, self._nodes = numbers, nodes or {}
         self.bodies, self.points, self.vectors = model_file.bodies, model_file.points, model_file.vectors
+
+    def _carrier(self, body: str) -> str:
+        """The body that deforms, of a place on it."""
+        return self._nodes[body].body.name if body in self._nodes else body
 
     def has_pose(self, body: str) -> bool:
         """Whether the file states where the body is in the design position."""
-        spec = self.bodies.get(body)
+        spec = self.bodies.get(self._carrier(body))
         return spec is not None and (spec.position is not None or spec.orientation is not None)
 
     def position(self, body: str) -> Vector:
         """Design position of a body's origin, global."""
+        if body in self._nodes:
+            carrier = self._carrier(body)
+            return add(self.position(carrier), apply(self.orientation(carrier), self._nodes[body].place()))
         spec = self.bodies.get(body)
         return ZERO if spec is None or spec.position is None else self.numbers.vector(spec.position)
 
     def orientation(self, body: str) -> Matrix:
         """Design orientation: body axes to global axes."""
-        spec = self.bodies.get(body)
+        spec = self.bodies.get(self._carrier(body))
         return IDENTITY if spec is None or spec.orientation is None else self.rotation(spec.orientation)
 
     def rotation(self, orientation: Any) -> Matrix:
@@ -64,6 +82,8 @@ class Geometry:
 
     def point(self, body: str, name: str) -> Vector:
         """Local coordinates of a body's point."""
+        if body in self._nodes:
+            return ZERO
         spec = self.points.get(name)
         if not carries(spec, body):
             return ZERO if name == "origin" else self.center_of_mass(body)
@@ -74,6 +94,7 @@ class Geometry:
 
     def vector(self, body: str, name: str) -> Vector:
         """Local components of a body's vector, as given (not of unit length)."""
+        body = self._carrier(body)
         spec = self.vectors.get(name)
         if not carries(spec, body):
             return _BODY_AXES[name]

@@ -36,15 +36,17 @@ def independent_columns(system: System, packed: Any) -> np.ndarray:
 
 
 def stated_columns(system: System) -> np.ndarray:
-    """Mask (n,) of the coordinates that have an initial position in the file."""
+    """Mask (n,) of the coordinates that have an initial position in the file, and of all elastic ones."""
     stated = {joint: has_position(system.joints[joint]) for joint in system.topology.joints}
-    return np.array([column.coordinate in stated[joint] for joint, column in system.columns], dtype=bool)
+    stated |= {body.name: set(body.coordinates) for body in system.elastic}
+    return np.array([column.coordinate in stated[name] for name, column in system.columns], dtype=bool)
 
 
 def stated_rates(system: System) -> np.ndarray:
     """Mask (n,) of the coordinates that have an initial velocity in the file."""
     stated = {joint: has_velocity(system.joints[joint]) for joint in system.topology.joints}
-    return np.array([column.coordinate in stated[joint] for joint, column in system.columns], dtype=bool)
+    stated |= {body.name: body.rated for body in system.elastic}
+    return np.array([column.coordinate in stated[name] for name, column in system.columns], dtype=bool)
 
 
 def held_columns(system: System) -> tuple[int, ...]:

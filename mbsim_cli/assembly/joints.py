@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from mbsim_cli.assembly.elastic import NodeJoint
 from mbsim_cli.assembly.frames import (
     angle_between,
     axis_frames,
@@ -95,19 +96,26 @@ def kind_of(spec: Any) -> Joint:
     return Joint[spec.type.upper()]
 
 
+def coordinates_of(spec: Any) -> tuple[str, ...]:
+    """Names of a joint's coordinates in declared order."""
+    return spec.coordinates if isinstance(spec, NodeJoint) else COORDINATES[kind_of(spec)]
+
+
 def freedom(spec: Any) -> int:
     """Number of coordinates of a joint."""
-    return len(COORDINATES[kind_of(spec)])
+    return len(coordinates_of(spec))
 
 
-def tree_columns(kind: Joint, backwards: bool) -> tuple[TreeColumn, ...]:
+def tree_columns(spec: Any, backwards: bool) -> tuple[TreeColumn, ...]:
     """Columns of a tree joint in the order in which they act.
 
     Backwards the inverse motion is wanted: the columns in reverse, negated. Where turning both frames by half a
     revolution about y negates them too (see ``tree_frames``), the coordinate keeps its sign; a conjugate quaternion
     keeps its scalar.
     """
-    named = list(zip(COORDINATES[kind], JOINT_COLUMNS[kind], strict=True))
+    kind = kind_of(spec)
+    columns = spec.columns if isinstance(spec, NodeJoint) else JOINT_COLUMNS[kind]
+    named = list(zip(coordinates_of(spec), columns, strict=True))
     if not backwards:
         return tuple(TreeColumn(name, column, 1) for name, column in named)
     euler = [pair for pair in named if pair[1] in EULER_PARAMETERS]
@@ -129,6 +137,8 @@ def tree_frames(kind: Joint, frames: Frames, backwards: bool) -> tuple[Vector, M
 
 def joint_frames(geometry: Geometry, spec: Any) -> Frames:
     """Frames of a joint as its bodies, points and axes say."""
+    if isinstance(spec, NodeJoint):
+        return Frames(spec.place(), IDENTITY, ZERO, IDENTITY)
     (a, b), kind = spec.bodies, kind_of(spec)
     p_a, p_b = (geometry.point(body, name) for body, name in zip(spec.bodies, both(spec.point), strict=True))
     reference = None
@@ -173,6 +183,8 @@ def is_designed(geometry: Geometry, spec: Any) -> bool:
 
 def initial_position(geometry: Geometry, spec: Any) -> tuple[Scalar, ...]:
     """Initial coordinates in declared order: as stated, else from the design position, else zero."""
+    if isinstance(spec, NodeJoint):
+        return spec.start(0)
     kind = kind_of(spec)
     stated = stated_position(geometry, spec, kind)
     if all(value is not None for value in stated):
@@ -230,6 +242,8 @@ def design_frames(geometry: Geometry, spec: Any, frames: Frames) -> tuple[Vector
 
 def initial_velocity(geometry: Geometry, spec: Any) -> tuple[Scalar, ...]:
     """Initial rates of the coordinates in declared order; zero where nothing is stated."""
+    if isinstance(spec, NodeJoint):
+        return spec.start(1)
     numbers, initial, kind = geometry.numbers, getattr(spec, "initial", None), kind_of(spec)
 
     def get(name: str, read: Callable, default: Any) -> Any:

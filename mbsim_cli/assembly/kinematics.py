@@ -94,6 +94,9 @@ def poses(tree: Tree, theta: Sequence[Scalar], z: Sequence[Scalar]) -> Poses:
             column += used
         found.R.append(product(axes, transpose(matrix(theta, offset + R_C))))
         found.r.append(subtract(origin, apply(found.R[body], vector(theta, offset + P_C))))
+    still = [ZERO] * (len(tree.column_kind) - len(found.w))  # elastic coordinates move no frame
+    found.w.extend(still)
+    found.v.extend(still)
     return found
 
 

@@ -1,11 +1,13 @@
 """Mass matrix at one configuration, to see whether every motion has inertia."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from mbsim_cli.assembly.kinematics import Poses, vector
-from mbsim_cli.model.layout import COM, INERTIA, MASS, Tree
+from mbsim_cli.model.flexible import J0, MDCM
+from mbsim_cli.model.flexible import MASS as BODY_MASS
+from mbsim_cli.model.layout import COM, INERTIA, MASS, FlexibleTree, Tree
 
 
 def momenta(tree: Tree, theta: Sequence[float], at: Poses) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -44,6 +46,13 @@ def _subtrees(tree: Tree, theta: Sequence[float], at: Poses) -> tuple[np.ndarray
         turned: np.ndarray = np.array(at.R[body])
         mass[body], moment[body] = m, m * c
         inertia[body] = turned @ local @ turned.T + m * (c @ c * np.eye(3) - np.outer(c, c))
+    for body, m, first, about in _flexible(tree, theta):
+        r, turned = np.array(at.r[body]), np.array(at.R[body])
+        first, about = turned @ first, turned @ about @ turned.T
+        mass[body], moment[body] = mass[body] + m, moment[body] + m * r + first
+        mixed = np.outer(r, first)
+        spread = (m * (r @ r) + 2.0 * (r @ first)) * np.eye(3) - m * np.outer(r, r) - mixed - mixed.T
+        inertia[body] = inertia[body] + about + spread
     for body in range(count - 1, -1, -1):
         parent = tree.parent[body]
         if parent >= 0:
@@ -51,6 +60,15 @@ def _subtrees(tree: Tree, theta: Sequence[float], at: Poses) -> tuple[np.ndarray
             moment[parent] += moment[body]
             inertia[parent] += inertia[body]
     return mass, moment, inertia
+
+
+def _flexible(tree: Tree, theta: Sequence[float]) -> Iterator[tuple[int, float, np.ndarray, np.ndarray]]:
+    """Bodies that deform, as they are without deformation: mass, first moment, inertia about the frame's origin."""
+    if isinstance(tree, FlexibleTree):
+        for body, o in zip(tree.flexible, tree.block, strict=True):
+            xx, yy, zz, xy, xz, yz = theta[o + J0 : o + J0 + 6]
+            about = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+            yield int(body), theta[o + BODY_MASS], np.array(vector(theta, o + MDCM)), about
 
 
 def _columns_above(tree: Tree, column: int) -> list[int]:

@@ -14,6 +14,7 @@ from mbsim_cli.assembly.mass import mass_matrix, momenta
 from mbsim_cli.assembly.system import System
 from mbsim_cli.assembly.vanishing import left_open
 from mbsim_cli.assembly.vectors import dot, transpose
+from mbsim_cli.model.codes import Column
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Problem
 
@@ -170,14 +171,16 @@ def _without_inertia(problem: Problem, closing: Closing) -> Iterator[str]:
     """Coordinates that can change without any mass moving and without any constraint noticing."""
     tree, names = problem.model.tree, problem.names.coordinates
     momentum, diagonal, scale = momenta(tree, problem.theta.tolist(), closing.at)
-    has, n = diagonal > ROUND_OFF * scale, len(names)
+    elastic, n = tree.column_kind == Column.ELASTIC, len(names)
+    has = (diagonal > ROUND_OFF * scale) | elastic
     if n > DENSE:
         yield from (names[i] for i in np.flatnonzero(~has & ~closing.noticed))
         return
     if not n:
         return
-    roots = np.sqrt(np.where(has, diagonal, 1.0))
+    roots = np.sqrt(np.where(has & ~elastic, diagonal, 1.0))
     matrix = np.where(np.outer(has, has), mass_matrix(tree, closing.at, momentum), 0.0) / np.outer(roots, roots)
+    matrix[elastic, elastic] = 1.0
     J = closing.J
     values, vectors = np.linalg.eigh(matrix + J.T @ J)
     named: set[str] = set()

@@ -19,6 +19,7 @@ class Numbers:
         self._readers: dict[str, list[Any]] = {}
         self._indexed = 0  # values that ``_readers`` knows
         self.read: set[Any] = set()
+        self.parameter: str | None = None  # that is stepped along
 
     def __call__(self, number: Any) -> Scalar:
         """Value of a number, complex where it depends on the parameter that is stepped along."""
@@ -38,6 +39,7 @@ class Numbers:
         """Step along a parameter from now on (None: along none); return the numbers read so far that depend on it."""
         if len(self._values) != self._indexed:
             self._indexed, self._readers = len(self._values), self.by_name(self._values)
+        self.parameter = parameter
         self._stepped = {} if parameter is None else self.depending_on(parameter, self._readers)
         return set(self._stepped)
 
@@ -48,6 +50,10 @@ class Numbers:
         self._environment, self._values, self._indexed = environment, {}, 0
         yield
         (self._environment, self._values), self._indexed = before, 0
+
+    def moves(self, numbers: frozenset[Any]) -> bool:
+        """Whether any of the numbers is stepped."""
+        return not numbers.isdisjoint(self._stepped)
 
     def by_name(self, numbers: Iterable[Any]) -> dict[str, list[Any]]:
         """Numbers by the names that they read."""

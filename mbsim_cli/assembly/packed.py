@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from mbsim_cli.assembly.bodies import tree_table
+from mbsim_cli.assembly.bodies import tree_table, with_elastic
 from mbsim_cli.assembly.constraints import ConstraintTable
 from mbsim_cli.assembly.designs import check_designs
 from mbsim_cli.assembly.forces import ForceTable
@@ -53,12 +53,14 @@ class Packed:
     def __init__(self, system: System, inverse: Options | None = None):
         self.system, file = system, system.model_file
         _check_joints(system)
-        self.tree = tree_table(system)
+        tree = tree_table(system)
         self.pairs = PairTable(system.topology.parent, system.first_column)
+        self.tree = with_elastic(system, tree, self.pairs)
         self.measures = MeasureTable(system, self.pairs)
         self.laws = LawTable(system)
         self.constraints = ConstraintTable(system, self.measures, self.laws)
         self.constraints.add_euler_norms()
+        self.constraints.add_nodes()
         for joint in system.topology.cut:
             self.constraints.add_cut_joint(joint)
         for name, spec in file.constraints.items():

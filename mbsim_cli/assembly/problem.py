@@ -8,8 +8,8 @@ import numpy as np
 
 from mbsim_cli.assembly.closing import Closing, close
 from mbsim_cli.assembly.contradictions import check_driven, check_rates
+from mbsim_cli.assembly.elastic import Source, elastic_bodies
 from mbsim_cli.assembly.equations import Equations
-from mbsim_cli.assembly.flexible import check_no_flexible
 from mbsim_cli.assembly.geometry import Geometry
 from mbsim_cli.assembly.independence import held_columns, independent_columns, stated_columns, stated_rates
 from mbsim_cli.assembly.info import describe
@@ -29,6 +29,7 @@ from mbsim_cli.assembly.system import System
 from mbsim_cli.assembly.tables import Reader, Tables
 from mbsim_cli.assembly.theta import Theta
 from mbsim_cli.assembly.topology import Topology
+from mbsim_cli.assembly.unfolding import check_flexible, unfold
 from mbsim_cli.model.names import Names
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.natural.system import in_natural_coordinates
@@ -85,20 +86,24 @@ def build(
     sensitivity: str | None = None,
     sensitivity_parameters: Sequence[str] | None = None,
     read_table: Reader | None = None,
+    standard_input: Source | None = None,
     **options: Any,
 ) -> Assembled:
     """Assemble a model file; ``options`` (formulation, step, duration, ...) go before those of the file.
 
-    ``read_table`` gives the columns of a file that the model names.
+    ``read_table`` gives the columns of a file that the model names, ``standard_input`` the data of a body that deforms.
     Raises ModelError with everything that is wrong with the mechanism.
     """
-    check_no_flexible(model_file)
     asked = {"sensitivity": sensitivity, "sensitivity_parameters": sensitivity_parameters, "read_table": read_table}
-    choices = asked | options
+    choices = asked | {"standard_input": standard_input} | options
     numbers = Numbers(model_file.expressions)
     theta = Theta(numbers)
     theta.add(lambda: numbers.vector(model_file.gravity))
-    system = System(model_file, Geometry(numbers, model_file), theta, spanning_tree(model_file))
+    elastic = elastic_bodies(model_file, numbers, standard_input)
+    unfolded = unfold(model_file, elastic)
+    geometry = Geometry(numbers, unfolded.model_file, unfolded.nodes)
+    tree = spanning_tree(unfolded.model_file)
+    system = System(unfolded.model_file, geometry, theta, tree, list(elastic.values()))
     chosen = options_of(model_file, numbers, sensitivity=sensitivity, **options)
     inverse = chosen.analysis == "inverse_dynamics"
     if inverse:
@@ -107,6 +112,7 @@ def build(
         check_open_tree(system, chosen.formulation)
     elif chosen.natural:
         check_natural(system)
+    check_flexible(system, chosen)
     system.tables = Tables(model_file, read_table, system.issue)
     packed = Packed(system, chosen if inverse else None)
     parameters = _parameters(model_file, chosen.sensitivity, sensitivity_parameters)

@@ -5,10 +5,12 @@ from functools import partial
 from typing import Any
 
 from mbsim_cli.assembly.arrays import table
+from mbsim_cli.assembly.elastic import ElasticBody
 from mbsim_cli.assembly.geometry import split
 from mbsim_cli.assembly.measures import MeasureTable
 from mbsim_cli.assembly.reactions import PARTS, ReactionTable
 from mbsim_cli.assembly.system import System, unit_of
+from mbsim_cli.assembly.vectors import Scalar
 from mbsim_cli.assembly.vectors import unit as unit_vector
 from mbsim_cli.model.codes import SENSOR_WIDTH, Attitude, Force, Sensor, TyreQuantity
 from mbsim_cli.model.layout import NONE, Sensors
@@ -73,13 +75,22 @@ class SensorTable:
         if spec.type == "reaction":
             self._reactions.append((name, spec))
             return
+        if spec.type == "deformation":
+            self._add_deformation(name, spec)
+            return
         kind, body, index, order, theta, unit = self._entry(name, spec)
-        self._entries.append((int(kind), body, index, order, theta))
-        self._first.append(self._first[-1] + SENSOR_WIDTH[kind])
+        self._append(name, [(int(kind), body, index, order, theta)], SENSOR_WIDTH[kind], unit)
+
+    def _append(self, name: str, entries: list[tuple[int, int, int, int, int]], width: int, unit: str) -> None:
+        """A sensor of one entry of a width, or of entries of one number each."""
+        before = self._first[-1]
+        for entry in entries:
+            self._entries.append(entry)
+            self._first.append(self._first[-1] + (width if len(entries) == 1 else 1))
         self.names.append(name)
         self.units.append(unit)
-        self.components.append(COMPONENTS[SENSOR_WIDTH[kind]])
-        self.rows[name] = slice(self._first[-2], self._first[-1])
+        self.components.append(COMPONENTS[width])
+        self.rows[name] = slice(before, self._first[-1])
 
     def add_contacts(self) -> None:
         """Read load and place of every tyre, behind the sensors of the file: the run is judged by them."""
@@ -156,7 +167,33 @@ class SensorTable:
             number = self._equation(spec.constraint, path)
             unit = force_on(self._constraint_units[number]) if self._constraint_units else "N"
             return Sensor.MULTIPLIER, NONE, number, 0, 0, unit
+        if kind == "elastic_coordinate":
+            return self._elastic(spec, path)
+        if kind == "strain_energy":
+            number = [deforming.name for deforming in self._system.elastic].index(spec.body)
+            return Sensor.STRAIN_ENERGY, NONE, number, 0, 0, "J"
         return Sensor[kind.upper()], NONE, NONE, 0, 0, "J"
+
+    def _elastic(self, spec: Any, path: str) -> tuple[Sensor, int, int, int, int, str]:
+        """An elastic coordinate, or a time derivative of it."""
+        columns = self._system.elastic_columns(spec.body)
+        if spec.number > len(columns):
+            message = f"body {spec.body!r} has {len(columns)} elastic coordinates"
+            self._system.issue(f"{path}.number", message)
+            return Sensor.COORDINATE, NONE, 0, 0, 0, ""
+        return Sensor.COORDINATE, NONE, columns[spec.number - 1], spec.derivative, 0, "1" + RATES[spec.derivative]
+
+    def _add_deformation(self, name: str, spec: Any) -> None:
+        """Three displacements of a node, each a weighted sum of elastic coordinates."""
+        body, node = split(spec.point)
+        number = [deforming.name for deforming in self._system.elastic].index(body)
+        deforming, columns = self._system.elastic[number], self._system.elastic_columns(body)
+        place, entries = deforming.node(node), []
+        for axis in range(3):
+            shapes = partial(_displacement, deforming, place, axis)
+            measure = self._measures.combination(columns, shapes)
+            entries.append((int(Sensor.MEASURE), NONE, measure, spec.derivative, 0))
+        self._append(name, entries, 3, "m" + RATES[spec.derivative])
 
     def _along(self, spec: Any) -> tuple[Sensor, int, int, int, int, str]:
         """Component of a point's velocity or acceleration along a vector."""
@@ -195,3 +232,8 @@ class SensorTable:
         known = ", ".join(self._constraints[i] for i in matches) or ", ".join(self._constraints) or "there are none"
         self._system.issue(path, message, f"equations: {known}")
         return 0
+
+
+def _displacement(deforming: ElasticBody, node: int, axis: int) -> list[Scalar]:
+    """Displacement of a node along an axis by the elastic coordinates."""
+    return deforming.current().nodes[node].phi.M0[:, axis].tolist()

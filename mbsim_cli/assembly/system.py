@@ -1,12 +1,13 @@
 """What all parts of the packing share: the file's sections, the numbers, the tree and its columns."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from mbsim_cli.assembly.elastic import ElasticBody, NodeJoint
 from mbsim_cli.assembly.geometry import Geometry, split
-from mbsim_cli.assembly.joints import COORDINATES, TreeColumn, kind_of, tree_columns
+from mbsim_cli.assembly.joints import TreeColumn, coordinates_of, tree_columns
 from mbsim_cli.assembly.theta import Theta
 from mbsim_cli.assembly.topology import Topology
 from mbsim_cli.errors import Issue, ModelError
@@ -27,8 +28,12 @@ class Coordinate:
 class System:
     """A model file with its tree; collects the issues that the packing finds."""
 
-    def __init__(self, model_file: Any, geometry: Geometry, theta: Theta, topology: Topology):
+    def __init__(
+        self, model_file: Any, geometry: Geometry, theta: Theta, topology: Topology,
+        elastic: Sequence[ElasticBody] = (),
+    ):  # fmt: skip
         self.model_file, self.geometry, self.theta, self.topology = model_file, geometry, theta, topology
+        self.elastic = elastic  # bodies that deform
         self.joints: Mapping[str, Any] = model_file.joints
         self.tables: Any = None  # ``Tables`` that the laws read
         self.issues: list[Issue] = []
@@ -36,8 +41,12 @@ class System:
         self.columns: list[tuple[str, TreeColumn]] = []  # joint and column, in order
         self.first_column = [0]
         for joint, backwards in zip(topology.joints, topology.reversed, strict=True):
-            self.columns += [(joint, column) for column in tree_columns(kind_of(self.joints[joint]), backwards)]
+            self.columns += [(joint, column) for column in tree_columns(self.joints[joint], backwards)]
             self.first_column.append(len(self.columns))
+        self.first_elastic = [len(self.columns)]
+        for deforming in elastic:
+            self.columns += [(deforming.name, TreeColumn(name, Column.ELASTIC, 1)) for name in deforming.coordinates]
+            self.first_elastic.append(len(self.columns))
         self._body_of = {joint: body for body, joint in enumerate(topology.joints)}
         self._number = {(joint, column.coordinate): i for i, (joint, column) in enumerate(self.columns)}
 
@@ -78,6 +87,15 @@ class System:
         """Joint and first column of every set of Euler parameters."""
         return [(joint, i) for i, (joint, column) in enumerate(self.columns) if column.kind == Column.EULER_0]
 
+    def node_joints(self) -> list[tuple[str, NodeJoint]]:
+        """Joints between bodies that deform and places on them, by their names."""
+        return [(name, spec) for name, spec in self.joints.items() if isinstance(spec, NodeJoint)]
+
+    def elastic_columns(self, body: str) -> list[int]:
+        """Columns of the elastic coordinates of a body."""
+        number = [deforming.name for deforming in self.elastic].index(body)
+        return list(range(self.first_elastic[number], self.first_elastic[number + 1]))
+
     def columns_of(self, joint: str) -> list[TreeColumn]:
         """Columns of a tree joint."""
         body = self._body_of[joint]
@@ -85,11 +103,11 @@ class System:
 
     def declared_order(self, joint: str) -> tuple[str, ...]:
         """Coordinates of a joint in declared order."""
-        return COORDINATES[kind_of(self.joints[joint])]
+        return coordinates_of(self.joints[joint])
 
 
 def unit_of(coordinate: str) -> str:
     """Unit of a joint coordinate."""
     if coordinate.startswith("angle"):
         return "rad"
-    return "1" if coordinate.startswith("e") else "m"
+    return "1" if coordinate.startswith(("e", "q")) else "m"

@@ -20,6 +20,7 @@ class Column(IntEnum):
     EULER_1 = 7
     EULER_2 = 8
     EULER_3 = 9
+    ELASTIC = 10  # of a body that deforms: moves no frame, see ``layout.FlexibleTree``
 
 
 class Joint(IntEnum):
@@ -137,6 +138,7 @@ class Sensor(IntEnum):
     ATTITUDE = 13  # roll, pitch or yaw of a body, or its rate
     TYRE = 14  # a ``TyreQuantity``
     FORCE_ON_BODY = 15  # vector of an applied force or torque, drag or tyre
+    STRAIN_ENERGY = 16  # of a body that deforms
 
 
 SENSOR_WIDTH: dict[Sensor, int] = {

@@ -68,6 +68,25 @@ class Tree(NamedTuple):
     initial: np.ndarray  # (1,) offset of the initial block
 
 
+class FlexibleTree(NamedTuple):
+    """The same with nf bodies that deform; columns of their elastic coordinates stand behind those of all joints."""
+
+    parent: np.ndarray  # as in ``Tree``
+    first_column: np.ndarray
+    column_kind: np.ndarray
+    column_body: np.ndarray
+    theta: np.ndarray
+    initial: np.ndarray
+    flexible: np.ndarray  # (nf,) body
+    pair: np.ndarray  # (nf,) pair (GROUND, body)
+    elastic: np.ndarray  # (nf + 1,) elastic coordinates of body f are elastic[f] .. elastic[f + 1] - 1
+    block: np.ndarray  # (nf,) offset of the body's standard input data
+    least: (
+        np.ndarray
+    )  # (n,) inertia that a coordinate counts for, at least, where constraints are weighed: nodes have none
+    deviation: np.ndarray  # (nf,) offset of what these have beyond the identities between their terms, or NONE
+
+
 class Natural(NamedTuple):
     """Bodies in natural coordinates, in the place of ``Tree``: nb bodies, n coordinates, mr equations of rigidity.
 
@@ -156,7 +175,7 @@ class Sensors(NamedTuple):
     kind: np.ndarray  # (ns,) codes.Sensor
     body: np.ndarray  # (ns,) body, or NONE
     index: np.ndarray  # (ns,) coordinate, measure, force element or constraint that is read; ALONG: body that
-    # carries the direction; ATTITUDE: codes.Attitude
+    # carries the direction; ATTITUDE: codes.Attitude; STRAIN_ENERGY: number of the flexible body
     order: np.ndarray  # (ns,) time derivative read: 0, 1, 2; TYRE: codes.TyreQuantity
     theta: np.ndarray  # (ns,) offset of the sensor block
     first: np.ndarray  # (ns + 1,)
@@ -183,7 +202,7 @@ class Reactions(NamedTuple):
 class Model(NamedTuple):
     """A multibody system without its numbers."""
 
-    tree: Tree  # or Natural
+    tree: Tree  # or FlexibleTree, or Natural
     pairs: Pairs
     measures: Measures
     constraints: Constraints

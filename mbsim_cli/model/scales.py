@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.model.codes import EULER_PARAMETERS, TRANSLATIONS, Measure
+from mbsim_cli.model.codes import EULER_PARAMETERS, TRANSLATIONS, Column, Measure
 from mbsim_cli.model.layout import P_A, P_B, P_C, P_P, Model
 
+SMALL = 1e-3  # m or rad: largest motion of a node by an elastic coordinate of one scale
 STEP = 1024.0  # from one unit of length to the next
 # plain numbers: members of an enumeration are slow to look up, and this does so for every row
 LENGTHS = (int(Measure.PROJECTION), int(Measure.DISTANCE))
@@ -36,7 +37,22 @@ def scales_of(model: Model, theta: np.ndarray, measures: np.ndarray | None = Non
     length = _unit_near(_extent(model, theta, slides))
     names = tuple(_row_unit(model, theta, int(k), slides, length) for k in measures)
     rows = np.array([length if name == "m" else 1.0 for name in names])
-    return Scales(length, np.where(slides, length, 1.0), rows, names)
+    return Scales(length, np.where(slides, length, 1.0) * _of_elastic(model, theta), rows, names)
+
+
+def _of_elastic(model: Model, theta: np.ndarray) -> np.ndarray:
+    """Scale (n,) of elastic coordinates: so small that others are determined before them; one for all others."""
+    found, measures = np.ones(model.tree.column_kind.size), model.measures
+    elastic = model.tree.column_kind == Column.ELASTIC
+    if not elastic.any():
+        return found
+    largest = np.zeros(found.size)
+    for k in np.flatnonzero(measures.kind == COORDINATES):
+        which = measures.coordinate[measures.first[k] : measures.first[k + 1]]
+        factors = np.abs(theta[measures.theta[k] : measures.theta[k] + which.size])
+        largest[which] = np.maximum(largest[which], factors)
+    found[elastic] = SMALL / np.where(largest[elastic] > 0.0, largest[elastic], 1.0)
+    return found
 
 
 def _extent(model: Model, theta: np.ndarray, slides: np.ndarray) -> float:

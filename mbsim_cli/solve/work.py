@@ -7,6 +7,7 @@ import numpy as np
 from mbsim_cli.kernels._simd import WIDTH, padded, zeros
 from mbsim_cli.kernels.algorithms.constrained_solve import Columns, Factor
 from mbsim_cli.kernels.algorithms.constraints import LINE_SIZE
+from mbsim_cli.kernels.algorithms.flexible_bodies import flexible_composite, flexible_kinematics, flexible_touch
 from mbsim_cli.kernels.algorithms.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.natural_workspace import (
     natural_forces,
@@ -27,13 +28,16 @@ from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, OfProjec
 from mbsim_cli.kernels.integrators.multiplier_range import Range
 from mbsim_cli.kernels.integrators.singular_passage import TURNS, Watch
 from mbsim_cli.model.codes import TURNING, Measure
-from mbsim_cli.model.layout import MEASURE_SIZE, STARTS_NEAR, Model, Natural
+from mbsim_cli.model.layout import MEASURE_SIZE, STARTS_NEAR, FlexibleTree, Model, Natural, Tree
 from mbsim_cli.model.problem import Options
 
 MOTION_FOR_GRADIENT = 1e-2  # accelerations must be this much more accurate than gradients are asked to be
 NO_ROWS = np.zeros(0, np.int64)
 STIFF = 1e3  # penalty ratio beyond which, in natural coordinates, Newton's corrections need no multiplier updates
 MANY_COORDINATES = 16.0  # by how much round-off grows where a body's pose follows from many coordinates
+KINEMATICS = {Tree: kinematics, FlexibleTree: flexible_kinematics, Natural: natural_kinematics}
+TOUCH = {Tree: touch, FlexibleTree: flexible_touch, Natural: natural_touch}
+COMPOSITE = {Tree: composite, FlexibleTree: flexible_composite}
 PENALTY_RATIO = 1e-5  # of the user's penalty: the constraint term over inertia in the discrete equations
 
 
@@ -118,8 +122,7 @@ def sensitivity(model: Model, p: int, dtype: type) -> Sensitivity:
 
 def grounded(model: Model, theta: np.ndarray) -> Kinematics:
     """Allocate Kinematics with the ground in place, and angles read where they start."""
-    make = natural_kinematics if is_natural(model) else kinematics
-    kin, angles = make(model, theta.dtype.type), model.measures.kind == Measure.ANGLE
+    kin, angles = KINEMATICS[type(model.tree)](model, theta.dtype.type), model.measures.kind == Measure.ANGLE
     set_ground(theta, kin)
     kin.expected[angles] = theta[model.measures.theta[angles] + STARTS_NEAR].real
     return kin
@@ -144,10 +147,10 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS) -> Work:
     kin = grounded(model, theta)
     natural = is_natural(model)
     structure, eq = natural_sparsity(model) if natural else sparsity(model), equations(model, dtype)
-    least = model.tree.least if natural else np.zeros(n)
+    least = np.zeros(n) if isinstance(model.tree, Tree) else model.tree.least
     return Work(
         kin,
-        natural_forces(model, theta) if natural else composite(model, dtype),
+        natural_forces(model, theta) if natural else COMPOSITE[type(model.tree)](model, dtype),
         eq,
         factor(n, m, structure, dtype)._replace(least=least),
         factor(n, m, structure, dtype)._replace(least=least, J=eq.J),
@@ -185,7 +188,7 @@ def directions(model: Model, dtheta: np.ndarray, dtype: type) -> Directions:
     n, p = model.tree.column_kind.size, dtheta.shape[1]
     return Directions(
         np.ascontiguousarray(dtheta, dtype),
-        natural_touch(model, dtheta) if is_natural(model) else touch(model, dtheta),
+        TOUCH[type(model.tree)](model, dtheta),
         np.zeros((2, n), dtype),
         zeros((MEASURE_SIZE, p), dtype),
         p - 1 if p > 0 and not dtheta[:, -1].any() else -1,

@@ -62,6 +62,19 @@ class BodyDamping(Spec):
     ratio: Number = field("Ratio of the critical damping, of every mode.", 0.005, default=Number(0.0))
 
 
+class ElasticStart(Spec):
+    """Start of the elastic coordinates; what is not stated is zero."""
+
+    position: Annotated[list[Number], Field(min_length=1)] | None = field(
+        "Elastic coordinates.", [1e-5, 0], default=None
+    )
+    velocity: Annotated[list[Number], Field(min_length=1)] | None = field("Their rates.", [0, 1e-3], default=None)
+
+
+def _initial() -> Any:
+    return field("Start of the elastic coordinates; default zero.", {"position": [1e-5, 0]}, default=None)
+
+
 class FlexibleMeshed(Spec):
     """A flexible body from a mesh."""
 
@@ -86,6 +99,7 @@ class FlexibleMeshed(Spec):
         default=[],
     )
     damping: BodyDamping | None = field("Damping.", {"beta": 1e-6}, default=None)
+    initial: ElasticStart | None = _initial()
     description: str | None = description()
 
 
@@ -98,6 +112,7 @@ class FlexibleFile(Spec):
         "Numbers of the modes that are kept; default all.", [1, 2], default=None
     )
     damping: BodyDamping | None = field("Damping in place of the file's.", {"ratio": 0.01}, default=None)
+    initial: ElasticStart | None = _initial()
     description: str | None = description()
 
 
@@ -158,6 +173,7 @@ class FlexibleTerms(Spec):
         "Frames on the body by name.", {"end": {"origin": [0.3, 0, 0], "phi": [[0, 1, 0]]}}, default={}
     )
     damping: BodyDamping | None = field("Damping.", {"ratio": 0.005}, default=None)
+    initial: ElasticStart | None = _initial()
     description: str | None = description()
 
 

@@ -182,6 +182,29 @@ class PotentialEnergy(_Sensor):
     type: Literal["potential_energy"] = field("Potential energy.", "potential_energy")
 
 
+class StrainEnergy(_Sensor):
+    """Strain energy of a body that deforms [J]."""
+
+    type: Literal["strain_energy"] = field("Strain energy of a flexible body.", "strain_energy")
+    body: str = field("The body.", "crank")
+
+
+class ElasticCoordinate(_Differentiated):
+    """An elastic coordinate of a body that deforms, or a time derivative of it."""
+
+    type: Literal["elastic_coordinate"] = field("An elastic coordinate.", "elastic_coordinate")
+    body: str = field("The body.", "crank")
+    number: int = field("Number of the coordinate, from 1.", 1, ge=1)
+
+
+class Deformation(_Differentiated):
+    """Displacement of a node by the deformation of its body, in the axes of the body's frame [m]."""
+
+    width: ClassVar[int] = 3
+    type: Literal["deformation"] = field("Displacement of a node by deformation.", "deformation")
+    point: str = field("The node, body.name.", "crank.pin")
+
+
 class VelocityAlong(_Sensor):
     """Component of a point's velocity [m/s] along a vector that a body carries."""
 
@@ -261,6 +284,9 @@ Sensor = by_type(
     Torques,
     KineticEnergy,
     PotentialEnergy,
+    StrainEnergy,
+    ElasticCoordinate,
+    Deformation,
     VelocityAlong,
     AccelerationAlong,
     Displacement,

@@ -46,8 +46,9 @@ def build(model_file: Any, settings: Settings, parameters: Sequence[str] | None)
     own = "adjoint" if method_of(model_file, settings) == "adjoint" else "ddm"
     method = "none" if parameters is not None and not parameters else own
     assembled = assembly.build(
-        model_file, sensitivity_parameters=parameters, sensitivity=method, read_table=_read_table, **settings.options
-    )
+        model_file, sensitivity_parameters=parameters, sensitivity=method, read_table=_read_table,
+        standard_input=_standard_input, **settings.options,
+    )  # fmt: skip
     options = assembled.problem.options
     if settings.memory is not None and method_of(model_file, settings) != "adjoint":
         raise UsageError("--memory is for what an adjoint keeps of a run; add --sensitivity adjoint, or leave it out")
@@ -67,6 +68,12 @@ def _require_applicable(kind: str, settings: Settings) -> None:
     for name in ANALYSES[kind].without:
         if getattr(settings, name) is not None:
             raise UsageError(f"--{name} means nothing to an analysis of type {kind}; leave it out")
+
+
+def _standard_input(model_file: Any, name: str, numbers: Any) -> Any:
+    from mbsim_cli.study.reducing import standard_input  # scipy is slow to import, and rigid models need none
+
+    return standard_input(model_file, name, numbers)
 
 
 def _read_table(path: Path, delimiter: str = ",") -> dict[str, np.ndarray]:

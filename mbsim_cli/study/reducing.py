@@ -68,12 +68,16 @@ def comment_of(model_file: Any, name: str) -> str:
     return f"{name} of {model}" if model else name
 
 
+def standard_input(model_file: Any, name: str, numbers: Numbers) -> tuple[StandardInput, Along]:
+    """Standard input data of a body, and what gives their derivatives along the parameter that numbers step along."""
+    kinds: dict[Any, Any] = {FlexibleFile: _from_file, FlexibleTerms: _by_number}
+    return kinds.get(type(model_file.bodies[name].flexible), _meshed)(model_file, name, numbers)
+
+
 def reduce_body(model_file: Any, name: str, derivatives: bool = True) -> StandardInput:
     """Standard input data of a body, with design derivatives by the file's parameters that change it."""
     numbers = Numbers(model_file.expressions)
-    spec = model_file.bodies[name].flexible
-    kinds: dict[Any, Any] = {FlexibleFile: _from_file, FlexibleTerms: _by_number}
-    sid, along = kinds.get(type(spec), _meshed)(model_file, name, numbers)
+    sid, along = standard_input(model_file, name, numbers)
     if not derivatives:
         return replace(sid, design={})
     design: dict[str, StandardInput] = dict(sid.design)

@@ -74,16 +74,16 @@ def resting(nb, n, m, p, dtype=np.float64):
 @merged
 def vary_resting(model, theta, dtheta, touch, lines, z, dz, kin, tw, load, other_load, rest, other):
     """Fill dG of both systems; needs ``vary_kinematics`` and the gradient lines (m, LINE_SIZE)."""
-    _outwards(model.tree, theta, dtheta, touch, z, dz, kin, load.x, other_load.x, rest, other)
-    _pull(
+    rest_outwards(model.tree, theta, dtheta, touch, z, dz, kin, load.x, other_load.x, rest, other)
+    rest_pull(
         model.constraints.measure, model.measures, model.pairs, theta, dtheta, touch.measure, lines, dz, kin, tw.N,
         load.multiplier, other_load.multiplier, rest, other,
     )  # fmt: skip
-    _inwards(model.tree, theta, dtheta, touch, z, dz, kin, rest, other)
+    rest_inwards(model.tree, theta, dtheta, touch, z, dz, kin, rest, other)
 
 
 @kernel
-def _outwards(tree, theta, dtheta, touch, z, dz, kin, x, y, rest, other):
+def rest_outwards(tree, theta, dtheta, touch, z, dz, kin, x, y, rest, other):
     """A, N'', and forces of single bodies with their variations."""
     for i in range(tree.parent.size):
         p, offset = tree.parent[i], offset_to_parent(tree, kin, i)
@@ -146,7 +146,9 @@ def _euler_own(tree, theta, z, x, dz, kin, i, c, k, turn):
 
 
 @kernel
-def _pull(rows, measures, pairs, theta, dtheta, touched, lines, dz, kin, N, multiplier, other_multiplier, rest, other):
+def rest_pull(
+    rows, measures, pairs, theta, dtheta, touched, lines, dz, kin, N, multiplier, other_multiplier, rest, other
+):
     """Add the forces of the constraints; rows between the same bodies are taken together."""
     _clear_ground(rest)
     _clear_ground(other)
@@ -192,7 +194,7 @@ def _apply(F_out, kin, a, b, W):
 
 
 @kernel
-def _inwards(tree, theta, dtheta, touch, z, dz, kin, rest, other):
+def rest_inwards(tree, theta, dtheta, touch, z, dz, kin, rest, other):
     """Sums over subtrees, and rows of the coordinates."""
     for i in range(tree.parent.size - 1, -1, -1):
         p, back = tree.parent[i], scale3(-1.0, offset_to_parent(tree, kin, i))

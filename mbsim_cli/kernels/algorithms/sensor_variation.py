@@ -7,6 +7,11 @@ from mbsim_cli.kernels.algebra.spatial import dot6, inertia_apply, motion_at, mo
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3, load3_of
 from mbsim_cli.kernels.algorithms.bodies import at_origin, at_origin2, pose_of
 from mbsim_cli.kernels.algorithms.constraint_variation import vary_coordinate_measure, vary_measure
+from mbsim_cli.kernels.algorithms.elastic_energies import (
+    vary_elastic_kinetic,
+    vary_elastic_potential,
+    vary_elastic_strain,
+)
 from mbsim_cli.kernels.algorithms.forces import force_on_body, is_dead_load
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.motion_forces import follows_motion, is_tyre, vary_drag
@@ -66,9 +71,15 @@ def vary_sensors(model, theta, dtheta, touch, no_eta, t, z, zd, zdd, sens, kin, 
             elif kind == Sensor.MULTIPLIER:
                 put(out, first, k, at(sens.lam, sensors.index[s], k))
             elif kind == Sensor.KINETIC_ENERGY:
-                put(out, first, k, _vary_kinetic_energy(model.tree, theta, dtheta, touch, g, k, kin, tw))
+                value = _vary_kinetic_energy(model.tree, theta, dtheta, touch, g, k, kin, tw)
+                value += vary_elastic_kinetic(model, theta, dtheta, touch, g, k, z, zd, sens, kin, tw)
+                put(out, first, k, value)
             elif kind == Sensor.POTENTIAL_ENERGY:
                 value = _vary_potential_energy(model, theta, dtheta, touch, g, k, z, zd, zdd, sens, kin, tw)
+                value += vary_elastic_potential(model, theta, dtheta, touch, g, k, z, sens, kin, tw)
+                put(out, first, k, value)
+            elif kind == Sensor.STRAIN_ENERGY:
+                value = vary_elastic_strain(model, theta, dtheta, touch, sensors.index[s], g, k, z, sens, kin)
                 put(out, first, k, value)
             elif kind == Sensor.ATTITUDE:
                 put(out, first, k, _vary_attitude(sensors, s, k, kin, tw))

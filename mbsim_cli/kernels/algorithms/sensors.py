@@ -11,6 +11,12 @@ from mbsim_cli.kernels.algorithms.constraints import (
     measure_factors,
     measure_rates,
 )
+from mbsim_cli.kernels.algorithms.elastic_energies import (
+    elastic_kinetic,
+    elastic_potential,
+    elastic_power,
+    elastic_strain,
+)
 from mbsim_cli.kernels.algorithms.forces import applied_wrench, force_on_body, is_dead_load, measure_and_rate
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.motion_forces import find_contact, follows_motion, is_tyre, motion_wrench
@@ -53,9 +59,11 @@ def sense(model, theta, t, z, zd, zdd, multiplier, kin, out):
         elif kind == Sensor.MULTIPLIER:
             out[first] = multiplier[sensors.index[s]]
         elif kind == Sensor.KINETIC_ENERGY:
-            out[first] = kinetic_energy(model.tree, kin)
+            out[first] = kinetic_energy(model, theta, z, zd, kin)
         elif kind == Sensor.POTENTIAL_ENERGY:
             out[first] = potential_energy(model, theta, z, kin)
+        elif kind == Sensor.STRAIN_ENERGY:
+            out[first] = elastic_strain(model, theta, sensors.index[s], z, kin)
         elif kind == Sensor.ATTITUDE:
             out[first] = _attitude_of(sensors, s, kin)
         elif kind == Sensor.FORCE_ON_BODY:
@@ -167,13 +175,13 @@ def _force_of(model, theta, t, f, z, zd, kin):
 
 
 @inlined
-def kinetic_energy(tree, kin):
+def kinetic_energy(model, theta, z, zd, kin):
     """Kinetic energy of all bodies."""
     total = 0.0 * kin.V[0, 0]
-    for i in range(tree.parent.size):
+    for i in range(model.tree.parent.size):
         V = motion_at(kin.V, i)
         total += 0.5 * dot6(V, inertia_apply(inertia_at(kin.inertia, i), V))
-    return total
+    return total + elastic_kinetic(model, theta, z, zd, kin)
 
 
 @inlined
@@ -184,7 +192,7 @@ def center_of_mass(tree, theta, kin, i):
 
 @kernel
 def potential_energy(model, theta, z, kin):
-    """Energy of weight, springs, constant forces and deflected tyres; needs ``sense``."""
+    """Energy of weight, strain, springs, constant forces and deflected tyres; needs ``sense``."""
     total = 0.0 * kin.V[0, 0]
     g = load3(theta, GRAVITY)
     for i in range(model.tree.parent.size):
@@ -201,7 +209,7 @@ def potential_energy(model, theta, z, kin):
         elif is_dead_load(model.forces, f):
             R, r = pose_of(kin, model.pairs.b[model.forces.pair[f]])
             total -= dot3(load3(theta, o + 3), point_of(R, r, load3(theta, o)))
-    return total
+    return total + elastic_potential(model, theta, z, kin)
 
 
 @inlined
@@ -227,4 +235,4 @@ def other_power(model, theta, t, z, zd, multiplier, kin):
     for i in range(model.constraints.measure.size):
         _, rate, _ = law_value(model.laws, theta, model.constraints.law[i], t)
         total -= multiplier[i] * rate
-    return total
+    return total + elastic_power(model, theta, zd, kin)

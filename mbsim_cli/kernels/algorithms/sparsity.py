@@ -11,7 +11,7 @@ import numpy as np
 from mbsim_cli.kernels._simd import WIDTH
 from mbsim_cli.kernels.algorithms.structure import once_a_model
 from mbsim_cli.model.codes import BETWEEN_BODIES
-from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.layout import NONE, FlexibleTree
 
 
 class Sparsity(NamedTuple):
@@ -83,6 +83,10 @@ def _groups(model):
         branch[i] = own if parent < 0 else np.concatenate([branch[parent], own])
         if leaf[i]:
             yield branch[i]
+    if isinstance(tree, FlexibleTree):
+        for f, pair in enumerate(tree.pair):
+            carrying = model.pairs.column[model.pairs.first[pair] : model.pairs.first[pair + 1]]
+            yield np.concatenate([carrying, np.arange(tree.elastic[f], tree.elastic[f + 1])])
     for pair in range(model.pairs.a.size):
         yield model.pairs.column[model.pairs.first[pair] : model.pairs.first[pair + 1]]
     for measure in range(model.measures.kind.size):

@@ -7,29 +7,20 @@ from inspect import signature
 from types import ModuleType
 from typing import Any
 
-from mbsim_cli.kernels._jit import overload
-from mbsim_cli.kernels.algorithms import system_of_points, system_of_trees
-from mbsim_cli.model.layout import Natural, Tree
+from mbsim_cli.kernels.algorithms import system_of_flexible_trees, system_of_points, system_of_trees
+from mbsim_cli.kernels.algorithms.by_tree import by_tree
+from mbsim_cli.model.layout import FlexibleTree, Natural, Tree
 
-SYSTEMS: dict[type, ModuleType] = {Tree: system_of_trees, Natural: system_of_points}
+SYSTEMS: dict[type, ModuleType] = {
+    Tree: system_of_trees,
+    FlexibleTree: system_of_flexible_trees,
+    Natural: system_of_points,
+}
 
 
 def _of_system(name: str, text: str) -> Any:
-    """A function that goes by the type of its argument ``model``, compiled or not."""
-    shape = signature(getattr(system_of_trees, name))
-    place = list(shape.parameters).index("model")
-
-    def function(*arguments: Any) -> Any:
-        return getattr(SYSTEMS[type(arguments[place].tree)], name)(*arguments)
-
-    def compiled(*arguments: Any) -> Any:
-        model = getattr(arguments[place], "group", arguments[place])  # behind a reference or not
-        return getattr(SYSTEMS[model.types[model.fields.index("tree")].instance_class], name)
-
-    function.__signature__ = compiled.__signature__ = shape  # type: ignore[attr-defined]
-    function.__name__, function.__doc__ = name, text
-    overload(function)(compiled)
-    return function
+    """A function of the system that its argument ``model`` is one of."""
+    return by_tree(name, text, signature(getattr(system_of_trees, name)), lambda kind: getattr(SYSTEMS[kind], name))
 
 
 place = _of_system("place", "Poses of all bodies.")

@@ -84,8 +84,8 @@ class Touch(NamedTuple):
     force: np.ndarray  # (nf, p)
 
 
-def touch(model, dtheta):
-    """Find the blocks that directions dtheta (len(theta), p) vary; p is ``_simd.padded``."""
+def touched(dtheta):
+    """A function that finds which of directions dtheta (len(theta), p) vary blocks, by their starts and bounds."""
     groups = (dtheta != 0.0).T.reshape(-1, WIDTH, len(dtheta)).any(axis=1)
     before = np.concatenate([np.zeros((1, len(groups)), int), np.cumsum(groups, axis=1).T])  # entries that vary
 
@@ -93,6 +93,12 @@ def touch(model, dtheta):
         ends = (np.minimum(starts + k, len(dtheta)) for k in (first, last))
         return np.repeat(np.subtract(*(before[end] for end in ends)) < 0, WIDTH, axis=1)
 
+    return blocks
+
+
+def touch(model, dtheta):
+    """Find the blocks that directions dtheta (len(theta), p) vary; p is ``_simd.padded``."""
+    blocks = touched(dtheta)
     measures, laws, forces = model.measures, model.laws, model.forces
     geometric = np.isin(measures.kind, BETWEEN_BODIES)
     law = blocks(laws.theta, 0, np.array([law_size(laws, k) for k in range(laws.theta.size)], int))

@@ -6,18 +6,19 @@ import numpy as np
 
 from mbsim_cli.kernels._jit import entry
 from mbsim_cli.kernels._simd import block, put, width
-from mbsim_cli.kernels.algorithms.constraint_variation import (
-    vary_constraint_forces,
-    vary_constraint_rates,
-    vary_constraints,
-)
-from mbsim_cli.kernels.algorithms.constraints import constraint_rates, move_lines
-from mbsim_cli.kernels.algorithms.newton_matrix import mass_matrix, newton_matrix
-from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies, vary_element_forces
+from mbsim_cli.kernels.algorithms.constraints import move_lines
 from mbsim_cli.kernels.algorithms.sensor_variation import vary_any_measure
 from mbsim_cli.kernels.algorithms.sensors import measure_of_order
-from mbsim_cli.kernels.algorithms.systems import evaluate
-from mbsim_cli.kernels.algorithms.variation import vary_kinematics
+from mbsim_cli.kernels.algorithms.systems import (
+    evaluate,
+    mass,
+    rates,
+    tangent,
+    vary_bodies_of,
+    vary_equations,
+    vary_rates,
+    vary_residual,
+)
 
 
 class Linearisation(NamedTuple):
@@ -34,24 +35,16 @@ class Linearisation(NamedTuple):
 @entry
 def linearise(model, theta, t, beta, gamma, at_center, directions, state, sens, work, tw, out):
     """Evaluate at ``state`` (G, Phi, Phi', Phi'', J are left in work.eq) and vary along ``sens`` and theta."""
-    kin, eq, comp, tree = work.kin, work.eq, work.comp, model.tree
+    kin, eq, comp = work.kin, work.eq, work.comp
     evaluate(model, theta, t, at_center, state, kin, comp, eq)
-    constraint_rates(model, theta, eq.lines, t, state.z, state.zd, state.zdd, kin, eq.phi1, eq.phi2)
-    newton_matrix(
-        model, theta, t, beta, gamma, state.z, state.zd, eq.lines, state.lam, eq.no_eta, kin, comp, out.T
-    )  # fmt: skip
-    dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
-    vary_kinematics(tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
-    vary_constraints(model, theta, dtheta, touch, eq.lines, t, state.z, sens.z, kin, tw, out.dphi[0])
+    rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
+    tangent(model, theta, t, beta, gamma, state, eq, kin, comp, out.T)
+    dtheta, touch = directions.dtheta, directions.touch
+    vary_bodies_of(model, theta, dtheta, touch, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw)
+    vary_equations(model, theta, dtheta, touch, eq.lines, t, state.z, sens.z, kin, tw, out.dphi[0])
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
-    vary_constraint_rates(
-        model, theta, dtheta, touch, eq.lines, eq.line_rates, t, state.z, state.zd, state.zdd, sens.z, sens.zd,
-        sens.zdd, kin, tw, out.dphi[1], out.dphi[2],
-    )  # fmt: skip
-    clear_forces(tw, out.dG)
-    vary_constraint_forces(model, theta, dtheta, touch, eq.lines, state.lam, sens.z, kin, tw, out.dG)
-    vary_element_forces(model, theta, dtheta, touch, no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, out.dG)
-    vary_bodies(tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, out.dG)
+    vary_rates(model, theta, dtheta, touch, eq, t, state, sens, kin, tw, out.dphi[1], out.dphi[2])
+    vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, out.dG)
     for k in range(model.measures.kind.size):
         out.measures[k] = measure_of_order(model, theta, k, 0, state.z, state.zd, state.zdd, kin)
         for g in range(0, out.d_measures.shape[1], width(out.d_measures)):
@@ -60,4 +53,4 @@ def linearise(model, theta, t, beta, gamma, at_center, directions, state, sens, 
                 model, theta, dtheta, touch, k, g, d, state.z, state.zd, state.zdd, sens, kin, tw, 0
             )
             put(out.d_measures, k, d, value)
-    mass_matrix(tree, kin, comp, out.M)
+    mass(model, theta, kin, comp, out.M)

@@ -25,7 +25,7 @@ def observe_rows(model, theta, at_center, directions, kin, tw, record, d_record,
         move(model, theta, z, zd, zdd, kin)
         expect_recorded(record.expected, row, kin)
         sense(model, theta, t, z, zd, zdd, force, kin, record.sensors[row])
-        energy[0] = kinetic_energy(model.tree, kin)
+        energy[0] = kinetic_energy(model, theta, z, zd, kin)
         energy[1] = potential_energy(model, theta, z, kin)
         energy[2] = other_power(model, theta, t, z, zd, force, kin)
         if dtheta.shape[1] > 0:

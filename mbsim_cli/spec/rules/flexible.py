@@ -16,7 +16,7 @@ _RIGID = ("mass", "center_of_mass", "inertia", "shape")
 _NOT_NEGATIVE = ("alpha", "beta", "ratio", "inner_radius")
 PLACES = ("x", "y", "z")
 MOST_ELEMENTS = 2_000_000
-_ANY_SIGN = ("origin", "x", "y", "z", "nearest", "poisson_ratio")
+_ANY_SIGN = ("initial", "origin", "x", "y", "z", "nearest", "poisson_ratio")
 
 
 def check(review: Review) -> None:
@@ -28,6 +28,11 @@ def check(review: Review) -> None:
             review.report(("materials", name, "poisson_ratio"), f"must lie between -1 and 0.5, is {ratio:g}")
     for name, given in review.model.fields.items():
         _field(review, ("fields", name), given)
+    for name, sensor in review.model.sensors.items():
+        if sensor.type in ("strain_energy", "elastic_coordinate"):
+            _deforming(review, ("sensors", name, "body"), sensor.body)
+        elif sensor.type == "deformation":
+            _deforming(review, ("sensors", name, "point"), sensor.point.partition(".")[0])
     for name, body in review.model.bodies.items():
         if body.flexible is not None:
             path = ("bodies", name, "flexible")
@@ -40,6 +45,12 @@ def check(review: Review) -> None:
                 _increasing(review, (*path, "modes"), body.flexible.modes)
             elif review.intact("bodies", name):
                 _meshed(review, path, body.flexible)
+
+
+def _deforming(review: Review, path: Path, name: str) -> None:
+    body = review.model.bodies.get(name)
+    if body is not None and body.flexible is None:
+        review.report(path, f"body {name!r} is rigid", "name a body that has 'flexible'")
 
 
 def _field(review: Review, path: Path, given: Field) -> None:

@@ -178,11 +178,18 @@ class References:
 
     def point(self, path: Path, body: str, name: str, offset: int = 0) -> None:
         """Check that a body carries a point."""
-        implicit = ("origin",) if body == GROUND else _IMPLICIT_POINTS
+        nodes = _nodes(self.review, body)
+        if nodes is None:
+            return  # those of a file, which is read later
+        implicit = ("origin",) if body == GROUND else (*_IMPLICIT_POINTS, *nodes)
         self._on_body(path, body, name, offset, "point", self.points, implicit)
 
     def vector(self, path: Path, body: str, name: str, offset: int = 0) -> None:
-        """Check that a body carries a vector."""
+        """Check that a body carries a vector, or one that turns with a node of it, node.name."""
+        node, dot, own = name.partition(".")
+        nodes = _nodes(self.review, body)
+        if dot and (nodes is None or node in nodes):
+            name, offset = own, offset + len(node) + 1
         self._on_body(path, body, name, offset, "vector", self.vectors, _IMPLICIT_VECTORS)
 
     def _on_body(
@@ -203,8 +210,13 @@ class References:
             review.report(path, f"{what} {name!r} is not on body {body!r}", f"it is on {where}", offset)
 
     def body(self, path: Path, name: str) -> None:
-        """Check that a body exists."""
-        self.review.known(path, name, "bodies", "body")
+        """Check that a body exists, or a node of one that deforms, body.node."""
+        body, dot, node = name.partition(".")
+        nodes = _nodes(self.review, body)
+        if not dot or nodes == ():
+            self.review.known(path, name, "bodies", "body")
+        elif nodes is not None and node not in nodes:
+            self.review.report(path, f"unknown node {node!r}", self.review.suggest(node, nodes), len(body) + 1)
 
     def coordinate(self, path: Path, text: str, key: bool = False) -> None:
         """Check that a joint has a coordinate."""
@@ -281,6 +293,15 @@ def _coordinates_of(path: Path, item: Any) -> list[tuple[str, Path, bool]]:
     if item.type == "anti_roll_bar":
         return [(name, (*path, "coordinates", index), False) for index, name in enumerate(item.coordinates)]
     return [(item.coordinate, (*path, "coordinate"), False)]
+
+
+def _nodes(review: Review, name: str) -> tuple[str, ...] | None:
+    """Nodes of a body that deforms; None where a file has them."""
+    body = review.model.bodies.get(name)
+    if body is None or body.flexible is None:
+        return ()
+    nodes = getattr(body.flexible, "nodes", None)
+    return None if nodes is None else tuple(nodes)
 
 
 def _carriers(given: Any) -> set[str]:

@@ -1,0 +1,171 @@
+"""Bodies that deform as assembly reads them: standard input data that follow the numbers of the file."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.assembly.numbers import STEP, Numbers
+from mbsim_cli.assembly.vectors import Scalar, Vector
+from mbsim_cli.errors import ModelError
+from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS, Column
+from mbsim_cli.reduction.data import Node, StandardInput, Taylor
+
+Along = Callable[[], StandardInput]  # derivatives along the parameter that numbers are stepped along
+Source = Callable[[Any, str, Numbers], tuple[StandardInput, Along]]  # of a body of a model file
+
+_NAMES = ("x", "y", "z", "angle_x", "angle_y", "angle_z")
+
+
+class ElasticBody:
+    """A body that deforms: its standard input data, complex where the numbers are stepped along a parameter."""
+
+    def __init__(self, model_file: Any, name: str, numbers: Numbers, source: Source):
+        self.name, self.spec, self._numbers = name, model_file.bodies[name].flexible, numbers
+        numbers.read = set()
+        self.sid, self._along = source(model_file, name, numbers)
+        self._read = frozenset(numbers.read)
+        self._moved: tuple[str | None, StandardInput] = None, self.sid
+        self.initial = _initial(model_file, self)
+
+    @property
+    def n(self) -> int:
+        """Number of elastic coordinates."""
+        return self.sid.n
+
+    @property
+    def coordinates(self) -> list[str]:
+        """Names of the elastic coordinates."""
+        return [f"q{k + 1}" for k in range(self.n)]
+
+    @property
+    def rated(self) -> set[str]:
+        """Those whose initial rates the file states."""
+        return set(self.coordinates) if getattr(self.spec.initial, "velocity", None) is not None else set()
+
+    def current(self) -> StandardInput:
+        """The data as the numbers stand."""
+        self._numbers.read |= self._read
+        if not self._numbers.moves(self._read):
+            return self.sid
+        if self._moved[0] != self._numbers.parameter:
+            self._moved = self._numbers.parameter, self.sid.map(_stepped, self._along())
+        return self._moved[1]
+
+    def start(self) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
+        """Initial elastic coordinates and their rates."""
+        position, velocity = (self._numbers.vector(given) for given in self.initial)
+        return position, velocity
+
+    def node(self, name: str) -> int | None:
+        """Number of a node; None where there is none of that name."""
+        names = [node.name for node in self.sid.nodes]
+        return names.index(name) if name in names else None
+
+
+def elastic_bodies(model_file: Any, numbers: Numbers, source: Source | None) -> dict[str, ElasticBody]:
+    """Bodies of a file that deform, by their names."""
+    names = [name for name, body in model_file.bodies.items() if body.flexible is not None]
+    if names and source is None:
+        raise ValueError("build wants standard_input for a model with bodies that deform")
+    return {name: ElasticBody(model_file, name, numbers, source) for name in names if source is not None}
+
+
+def _stepped(_: str, term: Taylor, rate: Taylor) -> Taylor:
+    """Coefficients with a complex step along their rates."""
+    return Taylor(
+        *(a if b is None else (0.0 if a is None else a) + 1j * STEP * b for a, b in zip(term, rate, strict=True))
+    )
+
+
+def _initial(model_file: Any, body: ElasticBody) -> tuple[Sequence[Any], Sequence[Any]]:
+    """Numbers that the file states for the start, as many as there are elastic coordinates; zeros where none are."""
+    from mbsim_cli.spec.number import Number
+
+    found = []
+    for key in ("position", "velocity"):
+        given = getattr(body.spec.initial, key, None)
+        if given is not None and len(given) != body.n:
+            place = f"bodies.{body.name}.flexible.initial.{key}"
+            message = f"has {len(given)} entries, and the body {body.n} elastic coordinates"
+            raise ModelError([model_file.issue(place, message)])
+        found.append(given if given is not None else [Number(0.0)] * body.n)
+    return found[0], found[1]
+
+
+@dataclass(frozen=True)
+class NodeJoint:
+    """What is between the frame of a body that deforms and a place on it, in the form of a joint.
+
+    Its coordinates are linear forms of the elastic ones: equations hold them, see ``ConstraintTable``.
+    """
+
+    body: ElasticBody
+    number: int
+    name: str  # of the body that stands for the place
+    cut: bool = False
+    point: None = None
+    description: None = None
+
+    @property
+    def bodies(self) -> tuple[str, str]:
+        """The body that deforms, and the place."""
+        return self.body.name, self.name
+
+    @cached_property
+    def moving(self) -> tuple[int, ...]:
+        """Which of the three displacements and the three rotations there are."""
+        shapes = _rows(self.body.sid.nodes[self.number])
+        return tuple(sorted({*np.flatnonzero(shapes.any(axis=1)).tolist(), *_computed(self.body.spec, self.number)}))
+
+    @property
+    def type(self) -> str:
+        """The joint that it is like: it has no equations if it is cut, and its axes have no sense of their own."""
+        return "floating"
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the coordinates."""
+        return tuple(_NAMES[row] for row in self.moving)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """What the coordinates do: true rotations, about x, then y, then z."""
+        return tuple((*TRANSLATIONS, *ROTATIONS)[row] for row in self.moving)
+
+    def place(self) -> Vector:
+        """The place without deformation, in the axes of the body's frame."""
+        return tuple(self.body.current().nodes[self.number].origin.M0.tolist())
+
+    def shapes(self, coordinate: int) -> list[Scalar]:
+        """Change of a coordinate by each elastic one."""
+        row = _rows(self.body.current().nodes[self.number])[self.moving[coordinate]]
+        return row.tolist()
+
+    def start(self, order: int) -> tuple[Scalar, ...]:
+        """Initial coordinates, or their rates (order 1)."""
+        elastic = self.body.start()[order]
+        return tuple(
+            sum((a * q for a, q in zip(self.shapes(k), elastic, strict=True)), 0.0) for k in range(len(self.moving))
+        )
+
+
+def _rows(node: Node) -> Any:
+    """Displacements and rotations (6, n) by the elastic coordinates."""
+    return np.concatenate([node.phi.M0, node.psi.M0], axis=1).T
+
+
+def _computed(spec: Any, number: int) -> set[int]:
+    """Rows that a body given by numbers has expressions in, so that they need not stay zero."""
+    if getattr(spec, "terms", None) is None:
+        return set()
+    node = list(spec.nodes.values())[number]
+    return {
+        3 * place + axis
+        for place, rows in enumerate((node.phi, node.psi))
+        for row in rows or ()
+        for axis, entry in enumerate(row)
+        if entry.literal is None
+    }

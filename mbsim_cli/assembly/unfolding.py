@@ -1,0 +1,181 @@
+"""A model file in which places on bodies that deform are bodies of their own, without mass, joined to them.
+
+So whatever a joint, a force, a constraint or a sensor takes at such a place, it takes at a body like any other.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.assembly.elastic import ElasticBody, NodeJoint
+from mbsim_cli.assembly.geometry import split
+from mbsim_cli.assembly.joints import both
+from mbsim_cli.assembly.system import System
+from mbsim_cli.errors import Issue, ModelError
+from mbsim_cli.model.problem import Options
+from mbsim_cli.spec.bodies import Body
+
+FORMULATIONS = ("ali3p-rtdyn0", "ali3p-rtdyn1")  # that move bodies that deform
+_POINTS = ("point", "points", "center")
+_VECTORS = ("vector", "vectors", "axis", "direction", "normal")
+_SECTIONS = ("constraints", "forces", "sensors")
+_ON_FRAME = ("floating",)  # joints that may hold a frame that no place of the body has
+_OF_FRAME = ("elastic_coordinate", "strain_energy", "deformation")  # sensors that read the body itself
+
+
+@dataclass(frozen=True)
+class Unfolded:
+    """A model file whose places on bodies that deform are bodies, and the joints to them by their names."""
+
+    model_file: Any
+    nodes: Mapping[str, NodeJoint]
+
+
+def check_flexible(system: System, options: Options) -> None:
+    """Record what a model with bodies that deform asks for, and no kernel does with them."""
+    if not system.elastic:
+        return
+    path = "analysis.formulation" if options.analysis == "forward_dynamics" else "analysis.type"
+    hint = "use forward_dynamics with formulation: ali3p-rtdyn1 or ali3p-rtdyn0"
+    if options.analysis != "forward_dynamics" or options.formulation not in FORMULATIONS:
+        what = options.formulation if options.analysis == "forward_dynamics" else options.analysis
+        system.issue(path, f"{what} does not move bodies that deform", hint)
+    if options.start == "equilibrium":
+        system.issue("analysis.start", "no equilibrium is found of bodies that deform", "start as declared")
+    if options.sensitivity == "adjoint":
+        message = "bodies that deform have no adjoint"
+        system.issue("analysis.sensitivity.method", message, "use method: ddm, or --sensitivity ddm")
+    for name, spec in system.model_file.sensors.items():
+        if spec.type == "reaction":
+            system.issue(f"sensors.{name}", "no reactions are read of models with bodies that deform")
+    for body in system.elastic:
+        for node in {joint.number for _, joint in system.node_joints() if joint.body is body}:
+            given = body.sid.nodes[node]
+            if given.phi.M1 is not None or given.psi.M1 is not None:
+                message = f"node {given.name!r} is stiffened by its loads, and none are taken there"
+                system.issue(f"bodies.{body.name}.flexible.stiffening", message, "leave the node out of stiffening")
+
+
+def unfold(model_file: Any, elastic: Mapping[str, ElasticBody]) -> Unfolded:
+    """The unfolded file; raise ModelError for places that there are none of."""
+    if not elastic:
+        return Unfolded(model_file, {})
+    return _Unfolding(model_file, elastic).result()
+
+
+class _Unfolding:
+    def __init__(self, model_file: Any, elastic: Mapping[str, ElasticBody]):
+        self._file, self._elastic = model_file, elastic
+        self._nodes: dict[str, NodeJoint] = {}
+        self._issues: list[Issue] = []
+
+    def result(self) -> Unfolded:
+        joints = {name: self._joint(f"joints.{name}", spec) for name, spec in self._file.joints.items()}
+        sections = {
+            section: {
+                name: self._item(f"{section}.{name}", spec) for name, spec in getattr(self._file, section).items()
+            }
+            for section in _SECTIONS
+        }
+        if self._issues:
+            raise ModelError(self._issues)
+        places = {name: Body() for name in self._nodes}
+        bodies = {"bodies": self._file.bodies | places, "joints": joints | self._nodes}
+        return Unfolded(self._file.model_copy(update=bodies | sections), self._nodes)
+
+    def _joint(self, place: str, spec: Any) -> Any:
+        if not any(body in self._elastic for body in spec.bodies):
+            return spec
+        bodies, points = list(spec.bodies), list(both(spec.point))
+        for side, (body, point) in enumerate(zip(spec.bodies, points, strict=True)):
+            if body in self._elastic:
+                bodies[side], points[side] = self._point(f"{place}.point", body, point, spec.type in _ON_FRAME)
+        return spec.model_copy(update={"bodies": bodies, "point": points})
+
+    def _item(self, place: str, spec: Any) -> Any:
+        """A constraint, force or sensor with its references to places."""
+        if spec.type in _OF_FRAME:
+            if spec.type == "deformation":
+                self._deformed(f"{place}.point", *split(spec.point))
+            return spec
+        return self._changed(place, spec, spec.type)
+
+    def _changed(self, place: str, spec: Any, kind: str) -> Any:
+        changed: dict[str, Any] = {}
+        for key in spec.model_fields_set:
+            given, inner = getattr(spec, key), f"{place}.{key}"
+            if key in ("line", "plane") and not isinstance(given, str):
+                changed[key] = self._changed(inner, given, kind)
+            elif key in _POINTS and given is not None:
+                changed[key] = self._each(given, lambda text, inner=inner: self._reference(inner, text))
+            elif key in _VECTORS and given is not None:
+                changed[key] = self._each(given, lambda text, inner=inner: self._vector(inner, text))
+            elif key in ("body", "on") and isinstance(given, str):
+                changed[key] = self._body(inner, given, kind)
+        return spec.model_copy(update=changed)
+
+    def _each(self, given: Any, change: Any) -> Any:
+        return change(given) if isinstance(given, str) else [change(text) for text in given]
+
+    def _reference(self, place: str, text: str) -> str:
+        body, point = split(text)
+        return ".".join(self._point(place, body, point, False)) if body in self._elastic else text
+
+    def _vector(self, place: str, text: str) -> str:
+        body, vector = split(text)
+        node, dot, own = vector.partition(".")
+        return f"{self._node(place, body, node)}.{own}" if body in self._elastic and dot else text
+
+    def _body(self, place: str, text: str, kind: str) -> str:
+        body, node = split(text)
+        if body in self._elastic and node:
+            return self._node(place, body, node)
+        if text in self._elastic and kind == "torque":
+            self._whole(place, text)
+        return text
+
+    def _point(self, place: str, body: str, point: str, of_frame: bool) -> tuple[str, str]:
+        """Body and point that stand for a point of a body that deforms: a node, or the frame's origin."""
+        if self._elastic[body].node(point) is not None:
+            return self._node(place, body, point), "origin"
+        at = self._place_of(body, point)
+        if at is None or np.any(np.array(at) != 0.0):
+            known = ", ".join(node.name for node in self._elastic[body].sid.nodes) or "it has none"
+            self._report(place, f"{point!r} is no node of body {body!r}, which deforms", f"nodes: {known}")
+        elif not of_frame:
+            self._whole(place, body)
+        return body, point
+
+    def _place_of(self, body: str, point: str) -> Any:
+        """Place of a point of the frame where the file gives it in numbers of the body; None else."""
+        if point == "origin":
+            return (0.0, 0.0, 0.0)
+        given = self._file.points.get(point)
+        if isinstance(given, Mapping) and body in given:
+            return [number.literal for number in given[body]]
+        return None
+
+    def _whole(self, place: str, body: str) -> None:
+        """Report what acts on a frame that follows no place of the body."""
+        if getattr(self._elastic[body].spec, "frame", None) == "free":
+            message = f"the frame of body {body!r} follows its mean motion: no place of the body is there"
+            self._report(place, message, "take a node of the body")
+
+    def _node(self, place: str, body: str, node: str) -> str:
+        number = self._elastic[body].node(node)
+        if number is None:
+            self._deformed(place, body, node)
+            return body
+        name = f"{body}:{node}"
+        if name not in self._nodes:
+            self._nodes[name] = NodeJoint(self._elastic[body], number, name)
+        return name
+
+    def _deformed(self, place: str, body: str, node: str) -> None:
+        if body not in self._elastic or self._elastic[body].node(node) is None:
+            self._report(place, f"{node!r} is no node of a body that deforms", "see bodies.BODY.flexible.nodes")
+
+    def _report(self, place: str, message: str, hint: str) -> None:
+        self._issues.append(self._file.issue(place, message, hint))

@@ -1,0 +1,279 @@
+"""Bodies that deform as elements of a tree: what they push back with, on their frame and on their elastic coordinates.
+
+A body's frame is moved by the joints alone, so that the recursions of the tree do not see elastic coordinates; the
+body's wrench acts on its frame like that of a force element. Its terms stand in ``elements.flexible``, in body axes
+about the frame's origin. Derivation: docs/theory/flexible_bodies.md.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels._jit import inlined, kernel
+from mbsim_cli.kernels._simd import add_to, at, block, width, zeros
+from mbsim_cli.kernels.algebra.rot3 import rotate, unrotate
+from mbsim_cli.kernels.algebra.spatial import (
+    add6,
+    cross_force,
+    dot6,
+    motion_at,
+    rows_at,
+    scale6,
+    shift_motion,
+    six_at,
+    store,
+)
+from mbsim_cli.kernels.algebra.vec3 import add3, cross3, scale3
+from mbsim_cli.kernels.algorithms.bodies import (
+    apply_to_body,
+    apply_to_body2,
+    at_origin,
+    at_origin2,
+    column_at_origin,
+    pose_of,
+)
+from mbsim_cli.kernels.algorithms.path_columns import only6, spread
+from mbsim_cli.kernels.algorithms.workspace import (
+    COLUMN_S,
+    COLUMN_X,
+    COLUMN_Y,
+    OWN_S,
+    composite,
+    kinematics,
+    touch,
+    touched,
+)
+from mbsim_cli.kernels.elements.flexible import flexible_force
+from mbsim_cli.kernels.elements.flexible_tangent import flexible_slopes, flexible_tangent
+from mbsim_cli.kernels.elements.flexible_variation import vary_flexible
+from mbsim_cli.kernels.elements.flexible_work import elastic_work
+from mbsim_cli.model.flexible import block_size, deviation_size
+from mbsim_cli.model.layout import NONE
+
+
+class FlexibleKinematics(NamedTuple):
+    """``Kinematics``, and what is kept of bodies that deform."""
+
+    R: np.ndarray
+    r: np.ndarray
+    ref: np.ndarray
+    V: np.ndarray
+    A: np.ndarray
+    S: np.ndarray
+    S1: np.ndarray
+    S2: np.ndarray
+    inertia: np.ndarray
+    contacts: np.ndarray
+    expected: np.ndarray
+    elastic: tuple  # elements.flexible_work.Elastic
+
+
+class FlexibleComposite(NamedTuple):
+    """``Composite``, and what bodies that deform leave for the tangent."""
+
+    F: np.ndarray
+    W: np.ndarray
+    inertia: np.ndarray
+    rate: np.ndarray
+    columns: np.ndarray
+    own: np.ndarray
+    spans: tuple
+    zero: np.ndarray  # (n,) zeros
+    scratch: np.ndarray  # (n,)
+    push: np.ndarray  # (nf, 6) wrench on each body's frame about the global origin, with the opposite sign
+    D: np.ndarray  # (6 + k, 9 + k) tangent of one body; k of the one with the most elastic coordinates
+
+
+class FlexibleTouch(NamedTuple):
+    """``Touch``, and which standard input data vary."""
+
+    geometry: np.ndarray
+    inertia: np.ndarray
+    measure: np.ndarray
+    force: np.ndarray
+    flexible: np.ndarray  # (nf, p)
+    still: np.ndarray  # (n, p) zeros
+
+
+def flexible_kinematics(model, dtype=np.float64):
+    """Allocate FlexibleKinematics."""
+    return FlexibleKinematics(*kinematics(model, dtype), elastic_work(model.tree, dtype))
+
+
+def flexible_composite(model, dtype=np.float64):
+    """Allocate FlexibleComposite."""
+    tree, n = model.tree, model.tree.column_kind.size
+    k = np.diff(tree.elastic).max(initial=0)
+    shapes = (n, n, (tree.flexible.size, 6), (6 + k, 9 + k))
+    return FlexibleComposite(*composite(model, dtype), *(np.zeros(shape, dtype) for shape in shapes))
+
+
+def flexible_touch(model, dtheta):
+    """``touch`` of directions dtheta (len(theta), p), with the bodies whose data vary."""
+    tree = model.tree
+    sizes = np.array([block_size(int(k)) for k in np.diff(tree.elastic)], int)
+    still = zeros((tree.column_kind.size, dtheta.shape[1]), dtheta.dtype)
+    own = np.array([deviation_size(int(k)) for k in np.diff(tree.elastic)], int) * (tree.deviation != NONE)
+    blocks = touched(dtheta)
+    varies = blocks(tree.block, 0, sizes) | blocks(np.maximum(tree.deviation, 0), 0, own)
+    return FlexibleTouch(*touch(model, dtheta), varies, still)
+
+
+@inlined
+def frame_of(tree, kin, f):
+    """Axes and origin of the frame of flexible body f; in these axes w, v, and accelerations, linear less gravity."""
+    i = tree.flexible[f]
+    R, r = pose_of(kin, i)
+    w, v = shift_motion(at_origin(kin.V, kin, i), r)
+    alpha, a = shift_motion(at_origin(kin.A, kin, i), r)
+    return R, r, unrotate(R, w), unrotate(R, v), unrotate(R, alpha), unrotate(R, add3(a, cross3(w, v)))
+
+
+@inlined
+def to_origin(R, r, wrench):
+    """Wrench about the global origin, global axes, from one in the axes R about the point r."""
+    moment, force = rotate(R, wrench[0]), rotate(R, wrench[1])
+    return (add3(moment, cross3(r, force)), force)
+
+
+@inlined
+def seen_change(R, r, w, v, N1, N2):
+    """Change of angular velocity, angular acceleration and acceleration as a body sees it, in its axes.
+
+    N', N'' are its twists about the global origin; w and v the motion of its frame, in its axes.
+    """
+    turning, shifting = shift_motion(N1, r), shift_motion(N2, r)
+    dw = unrotate(R, turning[0])
+    dalpha = add3(unrotate(R, shifting[0]), cross3(dw, w))
+    return dw, dalpha, add3(unrotate(R, shifting[1]), scale3(2.0, cross3(dw, v)))
+
+
+@inlined
+def elastic_count(tree, f):
+    """Number of elastic coordinates of flexible body f."""
+    return tree.elastic[f + 1] - tree.elastic[f]
+
+
+@kernel
+def start_elastic_rows(tree, Q, G_out):
+    """Start the rows G (n,) of elastic coordinates, which the tree's recursions do not reach, from the forces Q."""
+    for c in range(tree.elastic[0], tree.elastic[tree.flexible.size]):
+        G_out[c] = -Q[c]
+
+
+@kernel
+def flexible_forces(model, theta, state, kin, comp, G_out):
+    """Take what moves the bodies from their frames, in ``comp.W``, and add it to the rows G (n,) of their coordinates.
+
+    To be called before the sum over subtrees.
+    """
+    tree = model.tree
+    for f in range(tree.flexible.size):
+        R, r, w, _, alpha, a = frame_of(tree, kin, f)
+        wrench = flexible_force(
+            tree, theta, f, w, alpha, a, state.z, state.zd, state.zdd, kin.elastic, True, G_out
+        )  # fmt: skip
+        push = scale6(-1.0, to_origin(R, r, wrench))
+        store(comp.push, f, push)
+        apply_to_body(comp.W, kin, tree.flexible[f], 1.0, push)
+
+
+@kernel
+def add_flexible_tangent(model, theta, beta, gamma, state, kin, comp, T_out):
+    """Add to T (n, ``padded(n)``) what bodies that deform do; needs ``flexible_forces`` and ``newton_matrix``."""
+    tree = model.tree
+    for f in range(tree.flexible.size):
+        R, r, w, v, alpha, a = frame_of(tree, kin, f)
+        c, n = tree.elastic[f], elastic_count(tree, f)
+        flexible_slopes(tree, theta, f, w, alpha, a, state.zd, state.zdd, kin.elastic, True)
+        flexible_tangent(tree, theta, f, beta, gamma, w, kin.elastic, comp.D)
+        _columns_of_frame(model, gamma, f, R, r, w, v, comp, T_out)
+        for k in range(n):
+            wrench = to_origin(R, r, _column6(comp.D, 9 + k))
+            for i in range(model.pairs.first[tree.pair[f]], model.pairs.first[tree.pair[f] + 1]):
+                j = model.pairs.column[i]
+                T_out[j, c + k] += dot6(six_at(comp.own, j, OWN_S), wrench)
+            for j in range(n):
+                T_out[c + j, c + k] += comp.D[6 + j, 9 + k]
+
+
+@inlined
+def _columns_of_frame(model, gamma, f, R, r, w, v, comp, T_out):
+    """Columns of T that move the frame of body f."""
+    pair, c, n, spans = model.tree.pair[f], model.tree.elastic[f], elastic_count(model.tree, f), comp.spans
+    push = motion_at(comp.push, f)
+    for s in range(at(spans.first, pair), at(spans.first, pair + 1)):
+        k, bits = block(comp.columns, at(spans.column, s)), at(spans.on_b, s)
+        N = only6(scale6(gamma, rows_at(comp.columns, COLUMN_S, k)), bits)
+        Y, X = only6(rows_at(comp.columns, COLUMN_Y, k), bits), only6(rows_at(comp.columns, COLUMN_X, k), bits)
+        dw, dalpha, da = seen_change(R, r, w, v, Y, X)
+        seen = scale6(-1.0, to_origin(R, r, _wrench(comp.D, dalpha, da, dw)))
+        spread(model.pairs, pair, comp, s, N, push, add6(seen, cross_force(N, push)), T_out)
+        for j in range(n):
+            add_to(T_out, c + j, k, _row(comp.D, 6 + j, dalpha, da, dw))
+
+
+@inlined
+def _row(D, i, dalpha, da, dw):
+    """Row i of D times the change of the frame's motion."""
+    turned = D[i, 0] * dalpha[0] + D[i, 1] * dalpha[1] + D[i, 2] * dalpha[2]
+    shifted = D[i, 3] * da[0] + D[i, 4] * da[1] + D[i, 5] * da[2]
+    return turned + shifted + (D[i, 6] * dw[0] + D[i, 7] * dw[1] + D[i, 8] * dw[2])
+
+
+@inlined
+def _wrench(D, dalpha, da, dw):
+    """Change of the wrench by that of the frame's motion."""
+    return (
+        (_row(D, 0, dalpha, da, dw), _row(D, 1, dalpha, da, dw), _row(D, 2, dalpha, da, dw)),
+        (_row(D, 3, dalpha, da, dw), _row(D, 4, dalpha, da, dw), _row(D, 5, dalpha, da, dw)),
+    )
+
+
+@inlined
+def _column6(D, k):
+    """Wrench in column k of D."""
+    return ((D[0, k], D[1, k], D[2, k]), (D[3, k], D[4, k], D[5, k]))
+
+
+@kernel
+def add_flexible_mass(model, theta, kin, comp, M_out):
+    """Add to M (n, n) the inertia of bodies that deform, at the coordinates evaluated last."""
+    tree, pairs = model.tree, model.pairs
+    for f in range(tree.flexible.size):
+        R, r, w, _, _, _ = frame_of(tree, kin, f)
+        c, n, pair, still = tree.elastic[f], elastic_count(tree, f), tree.pair[f], scale3(0.0, w)
+        flexible_tangent(tree, theta, f, 0.0, 0.0, still, kin.elastic, comp.D)
+        for place in range(pairs.first[pair], pairs.first[pair + 1]):
+            k = pairs.column[place]
+            S = shift_motion(column_at_origin(kin.S, tree, kin, k), r)
+            dalpha, da = unrotate(R, S[0]), unrotate(R, S[1])
+            P = to_origin(R, r, _wrench(comp.D, dalpha, da, still))
+            for other in range(pairs.first[pair], pairs.first[pair + 1]):
+                j = pairs.column[other]
+                M_out[j, k] += dot6(column_at_origin(kin.S, tree, kin, j), P)
+            for j in range(n):
+                coupling = _row(comp.D, 6 + j, dalpha, da, still)
+                M_out[c + j, k] += coupling
+                M_out[k, c + j] += coupling
+        for j in range(n):
+            for k in range(n):
+                M_out[c + j, c + k] += comp.D[6 + j, 9 + k]
+
+
+@kernel
+def vary_flexible_forces(model, theta, dtheta, touch, state, sens, kin, tw, dG_out):
+    """Add the variation of ``flexible_forces``, as the bodies see it; needs twists and ``add_flexible_tangent``."""
+    tree = model.tree
+    for f in range(tree.flexible.size):
+        i = tree.flexible[f]
+        R, r, w, v, alpha, a = frame_of(tree, kin, f)
+        for g in range(0, dtheta.shape[1], width(dtheta)):
+            k = block(dtheta, g)
+            N1, N2 = at_origin2(tw.N1, kin, i, k), at_origin2(tw.N2, kin, i, k)
+            dw, dalpha, da = seen_change(R, r, w, v, N1, N2)
+            seen = vary_flexible(
+                tree, theta, dtheta, touch.flexible[f, g], f, k, w, alpha, a, state.z, state.zd, state.zdd, dw, dalpha,
+                da, sens.z, sens.zd, sens.zdd, kin.elastic, True, dG_out,
+            )  # fmt: skip
+            apply_to_body2(tw.F, kin, i, k, 1.0, to_origin(R, r, seen))
