@@ -17,6 +17,7 @@ from mbsim_cli.assembly.solids import wheel, wire_frame
 from mbsim_cli.assembly.spanning import spanning_tree
 from mbsim_cli.assembly.system import System
 from mbsim_cli.assembly.theta import Theta
+from mbsim_cli.errors import ModelError
 from mbsim_cli.model.layout import GROUND, Tree
 from mbsim_cli.model.scene import Line, Scene
 
@@ -43,7 +44,9 @@ class MovingScene:
 
 
 def moving_scene(model_file: Any) -> MovingScene:
-    """The scene of a model: its bodies, joints, springs and ground points."""
+    """The scene of a model: its bodies, joints, springs and ground points; raise ModelError for bodies that deform."""
+    if found := [f"bodies.{name}.flexible" for name, body in model_file.bodies.items() if body.flexible is not None]:
+        raise ModelError([model_file.issue(place, "bodies that deform are not drawn") for place in found])
     numbers = Numbers(model_file.expressions)
     theta = Theta(numbers)
     theta.add(lambda: numbers.vector(model_file.gravity))

@@ -12,7 +12,7 @@ import numpy as np
 from mbsim_cli.model.codes import EULER_PARAMETERS, TRANSLATIONS, Column, Measure
 from mbsim_cli.model.layout import P_A, P_B, P_C, P_P, Model
 
-SMALL = 1e-3  # m or rad: largest motion of a node by an elastic coordinate of one scale
+SMALL = 1e-5  # m or rad: motion of a node by an elastic coordinate of one scale
 STEP = 1024.0  # from one unit of length to the next
 # plain numbers: members of an enumeration are slow to look up, and this does so for every row
 LENGTHS = (int(Measure.PROJECTION), int(Measure.DISTANCE))

@@ -10,6 +10,7 @@ from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.assembly.outline import outline
 from mbsim_cli.assembly.scene import moving_scene
 from mbsim_cli.assembly.solids import wheel, wire_frame
+from mbsim_cli.errors import ModelError
 
 ROOT = Path(__file__).resolve().parents[2]
 CUBE = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], dtype=float)
@@ -39,7 +40,10 @@ def test_the_fivebar_is_four_bars_and_two_springs():
     np.testing.assert_allclose(lengths, np.sqrt([2, 3.25, 3.25, 2]))
 
 
-@pytest.mark.parametrize("model", sorted((ROOT / "models").glob("**/*.yaml")), ids=lambda path: path.stem)
+RIGID = sorted(set((ROOT / "models").glob("**/*.yaml")) - set((ROOT / "models/flexible").glob("*.yaml")))
+
+
+@pytest.mark.parametrize("model", RIGID, ids=lambda path: path.stem)
 def test_every_model_can_be_drawn(model):
     moving = moving_scene(spec.load(model))
     at = moving.positions(initial(moving))
@@ -159,3 +163,8 @@ def test_a_wheel_is_round_about_its_axis():
     assert [len(spoke) for spoke in spokes] == [2, 2]
     np.testing.assert_allclose([spoke.sum(axis=0) for spoke in spokes], 0, atol=1e-12)
     assert np.dot(spokes[0][0], spokes[1][0]) == pytest.approx(0, abs=1e-12)
+
+
+def test_bodies_that_deform_are_not_drawn():
+    with pytest.raises(ModelError, match=r"bodies\.crank\.flexible: bodies that deform are not drawn"):
+        moving_scene(spec.load(ROOT / "models/flexible/slider_crank.yaml"))

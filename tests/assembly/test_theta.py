@@ -63,7 +63,11 @@ def compare(assembled):
         )
 
 
-@pytest.mark.parametrize("path", sorted(MODELS.rglob("*.yaml")), ids=lambda path: path.stem)
+# of a body that deforms derivatives hold the span of the shapes, and packing anew turns them: see tests/reduction
+RIGID = sorted(path for path in MODELS.rglob("*.yaml") if path.parent.name != "flexible")
+
+
+@pytest.mark.parametrize("path", RIGID, ids=lambda path: path.stem)
 def test_derivatives_for_the_models(path):
     compare(build(spec.load(path), sensitivity="ddm"))
 

@@ -13,7 +13,12 @@ def names_natural(model: Path) -> bool:
     return "ali3p-natural" in model.read_text()
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda path: path.stem)
+def _checked(model: Path):
+    """Kernels of bodies that deform take a minute to compile."""
+    return pytest.param(model, marks=[pytest.mark.slow] if model.parent.name == "flexible" else [], id=model.stem)
+
+
+@pytest.mark.parametrize("model", map(_checked, MODELS))
 def test_checks(model: Path):
     """But for natural coordinates, whose kernels take a minute to compile."""
     without = ["--without", "ali3p-natural"] if names_natural(model) else []

@@ -1,0 +1,222 @@
+"""Bodies that deform in a mechanism: tangent, variations and sensitivities, and limits in which the answer is known."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mbsim_cli import spec
+from mbsim_cli.assembly import build
+from mbsim_cli.assembly.numbers import Numbers
+from mbsim_cli.reduction.data import turned
+from mbsim_cli.study.reducing import standard_input
+from tests.kernels.differentiate import assert_agree, simulate
+from tests.kernels.instant import EPS, Instant
+from tests.reduction.slider_crank import SliderCrank
+
+MODELS = Path(__file__).parents[3] / "models/flexible"
+
+# one of the two beams hangs on a node that is not its frame, both stand in a loop; elements act at nodes on all sides
+BEAMS = """\
+mbsim: 1
+gravity: [0.3, -2, -9.81]
+parameters: {E: 7e7, rho: 2700, L: 1.2, b: 0.03, beta: 1e-3, reach: 0.5, m: 0.7, k: 40}
+materials: {soft: {youngs_modulus: E, poisson_ratio: 0.3, density: rho}}
+points:
+  P: {link: [0, 0, 0], ground: [1.3, 0.8, 0.2]}
+  Q: {link: [reach, 0, 0]}
+  hook: {ground: [0.2, 0.4, 1]}
+vectors: {z: {all: [0.1, 0.2, 1]}}
+bodies:
+  boom:
+    flexible:
+      mesh: {type: beam, length: L, section: {type: rectangle, size: [b, 0.02]}, elements: 2}
+      material: soft
+      sets: {root: {x: 0}, tip: {x: L}}
+      frame: {fixed: root}
+      modes: {count: 2}
+      nodes: {tip: {set: tip}}
+      stiffening: [rotation]
+      damping: {beta: beta}
+      initial: {position: [0.01, -0.02], velocity: [0.1, 0.2]}
+  arm:
+    flexible:
+      mesh: {type: beam, length: 0.9, section: {type: rectangle, size: [0.02, 0.025]}, elements: 1}
+      material: soft
+      sets: {a: {x: 0}, b: {x: 0.9}}
+      frame: free
+      modes: {count: 1}
+      nodes: {a: {set: a}, b: {set: b}}
+  link: {mass: m, center_of_mass: [0.2, 0.03, 0.01], inertia: {xx: 0.01, yy: 0.02, zz: 0.025, xy: 0.001}}
+joints:
+  O: {type: universal, bodies: [ground, boom], point: origin, axes: [y, x],
+      initial: {angles: [0.3, -0.2], angle_rates: [1, -2]}}
+  tip: {type: revolute, bodies: [boom, arm], point: [tip, b], axis: z}
+  P: {type: spherical, bodies: [ground, link], point: P}
+  Q: {type: spherical, bodies: [arm, link], point: [a, Q]}
+forces:
+  spring: {type: spring_damper, points: [ground.hook, boom.tip], stiffness: k, damping: 0.3, natural_length: 0.5}
+  push: {type: force, point: arm.b, value: [1, 2, -1], axes: body}
+  twist: {type: torque, body: boom.tip, value: [0.1, 0.2, 0.3]}
+  wind: {type: drag, point: arm.a, area: 0.2, coefficient: 0.5, wind: [1, 2, 3]}
+sensors:
+  rush: {type: acceleration, point: boom.tip}
+  slope: {type: direction, vector: boom.tip.z}
+  turning: {type: angular_velocity, body: arm.a}
+  U: {type: strain_energy, body: boom}
+  T: {type: kinetic_energy}
+  W: {type: potential_energy}
+  q: {type: elastic_coordinate, body: arm, number: 1, derivative: 1}
+  u: {type: deformation, point: boom.tip}
+analysis: {step: 1e-3, duration: 0.002}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("models")
+
+
+def assembled(folder, text, source=standard_input, **options):
+    path = folder / "m.yaml"
+    path.write_text(text)
+    return build(spec.load(path), standard_input=source, **options).problem
+
+
+@pytest.fixture(scope="module")
+def beams(folder):
+    problem = assembled(folder, BEAMS, sensitivity="ddm")
+    rng = np.random.default_rng(1)
+    n, m = len(problem.names.coordinates), len(problem.names.constraints)
+    first = problem.model.tree.initial[0]
+    state = problem.theta[first : first + n] + 0.1 * rng.normal(size=n), *rng.normal(size=(2, n)), rng.normal(size=m)
+    state[0][problem.model.tree.elastic[0] :] *= 0.2
+    return problem, state
+
+
+def assert_rows_agree(found, exact):
+    """Row by row: stiff ones are larger by far."""
+    size = np.maximum(1.0, np.abs(exact).reshape(len(exact), -1).max(axis=1))
+    error = np.abs(found - exact).reshape(len(exact), -1).max(axis=1)
+    assert (error <= 1e-11 * size).all(), error / size
+
+
+@pytest.mark.parametrize("at_center", [True, False])
+def test_tangent_and_mass_are_derivatives_of_the_residual(beams, at_center):
+    problem, (z, zd, zdd, lam) = beams
+    beta, gamma = 0.15, 0.0225
+    found = Instant(problem, z, zd, zdd, lam, factors=(beta, gamma), at_center=at_center)
+    T, M = np.empty_like(found.T), np.empty_like(found.M)
+    for c, one in enumerate(np.eye(z.size) * 1j * EPS):
+        T[:, c] = Instant(problem, z + gamma * one, zd + beta * one, zdd + one, lam, at_center=at_center).G.imag / EPS
+        M[:, c] = Instant(problem, z, zd, zdd + one, lam, at_center=at_center).G.imag / EPS
+    assert_rows_agree(found.T, T)
+    assert_rows_agree(found.M, M)
+
+
+def test_variations_along_every_parameter(beams):
+    problem, state = beams
+    directions = problem.theta_rho.T
+    d_state = np.random.default_rng(3).normal(size=(3, state[0].size, len(directions)))
+    found = Instant(problem, *state, directions=(directions, *d_state))
+    for k, direction in enumerate(directions):
+        moved = [value + 1j * EPS * d[:, k] for value, d in zip(state, d_state, strict=False)]
+        exact = Instant(problem, *moved, state[3], theta=problem.theta + 1j * EPS * direction)
+        assert_rows_agree(found.dG[:, k], exact.G.imag / EPS)
+        for variation, value in zip(found.dphi[..., k], exact.phi, strict=True):
+            assert_rows_agree(variation, value.imag / EPS)
+
+
+def test_sensitivities_are_those_of_the_discrete_motion(beams):
+    problem, _ = beams
+    size = np.maximum(1e-3, np.abs([problem.theta_rho]).max(axis=(0, 1)))
+    mixed = np.random.default_rng(5).normal(size=(2, size.size)) / size @ problem.theta_rho.T
+    assert_agree(problem, dict(zip("ab", mixed, strict=True)), 2)
+
+
+def test_another_basis_of_the_shapes_changes_elastic_coordinates_alone(folder):
+    text = BEAMS.replace("initial: {position: [0.01, -0.02], velocity: [0.1, 0.2]}", "")
+
+    def in_another_basis(model_file, name, numbers):
+        sid, along = standard_input(model_file, name, numbers)
+        T = np.random.default_rng(2).normal(size=(sid.n, sid.n))
+        return turned(sid, T), lambda: turned(along(), T)
+
+    one, other = (
+        simulate(assembled(folder, text, source, sensitivity="none"), 2)["sensors"]
+        for source in (standard_input, in_another_basis)
+    )
+    q = 12  # what shows an elastic coordinate
+    assert np.abs(one[:, q] - other[:, q]).max() > 1e-3 * np.abs(one[:, q]).max()
+    np.testing.assert_allclose(np.delete(one, q, 1), np.delete(other, q, 1), rtol=1e-8, atol=1e-8)
+
+
+SWING = """\
+mbsim: 1
+gravity: [0, -9.81, 0]
+materials: {{steel: {{youngs_modulus: {E}, poisson_ratio: 0.3, density: 7850}}}}
+bodies:
+{bodies}
+joints:
+  O: {{type: revolute, bodies: [ground, one], point: origin, axis: z}}
+{joints}
+sensors:
+  tip: {{type: position, point: {tip}}}
+analysis: {{step: {step}, duration: {duration}}}
+"""
+BEAM = """\
+  {name}:
+    flexible:
+      mesh: {{type: beam, length: {length}, section: {{type: rectangle, size: [0.02, 0.02]}}, elements: {elements},
+             planar: true}}
+      material: steel
+      sets: {{root: {{x: 0}}, end: {{x: {length}}}}}
+      frame: {{fixed: root}}
+      modes: {{count: {modes}}}
+      nodes: {{end: {{set: end}}}}
+"""
+ROD = "  one: {mass: 3.14, center_of_mass: [0.5, 0, 0], inertia: {zz: 3.14*(1/12 + 0.02**2/12)}}"
+
+
+def tip_of(folder, bodies, tip, joints="", E=2e11, step=0.01, steps=5):
+    text = SWING.format(E=E, bodies=bodies, joints=joints, tip=tip, step=step, duration=steps * step)
+    if "flexible" not in bodies:
+        text = text.replace("sensors:", "points: {end: {one: [1, 0, 0]}}\nsensors:")
+    return simulate(assembled(folder, text, sensitivity="none"), steps)["sensors"]
+
+
+def test_a_stiff_body_moves_as_a_rigid_one(folder):
+    """The difference goes with the compliance."""
+    rigid = tip_of(folder, ROD, "one.end")
+    beam = BEAM.format(name="one", length=1, elements=4, modes=3)
+    softer, stiffer = (np.abs(tip_of(folder, beam, "one.end", E=E) - rigid).max() for E in (1e13, 1e14))
+    assert 1e-9 < softer < 1e-4
+    assert stiffer == pytest.approx(softer / 10, rel=0.05)
+
+
+def test_a_beam_is_its_two_halves_welded(folder):
+    """With all shapes of the mesh; what deforms little deforms linearly."""
+    whole = BEAM.format(name="one", length=1, elements=2, modes=6)
+    halves = "".join(BEAM.format(name=name, length=0.5, elements=1, modes=3) for name in ("one", "two"))
+    weld = "  weld: {type: fixed, bodies: [one, two], point: [end, origin]}"
+    one = tip_of(folder, whole, "one.end", step=2e-4)
+    two = tip_of(folder, halves, "two.end", weld, step=2e-4)
+    rigid = tip_of(folder, ROD, "one.end", step=2e-4)
+    bent = np.abs(one - rigid).max()
+    assert bent > 1e-8
+    assert np.abs(two - one)[:, 1].max() < 1e-7 * bent
+    assert np.abs(two - one)[:, 0].max() < 1e-3 * bent  # the outer half's frame turns with the inner one's end
+
+
+def test_the_driven_slider_crank():
+    """Against its equations by hand, over a short time; the rule is of second order."""
+    model_file = spec.load(MODELS / "slider_crank.yaml")
+    problem = build(model_file, standard_input=standard_input, sensitivity="none").problem
+    sid, _ = standard_input(model_file, "crank", Numbers(model_file.expressions))
+    exact, found = SliderCrank([sid]).psi(0.1, 2000)[0], []
+    for steps in (8, 16):
+        h = 0.1 / steps
+        twice = 2.0 * simulate(replace(problem, options=replace(problem.options, step=h)), steps)["sensors"][:, 0]
+        found.append(h * (twice.sum() - 0.5 * twice[-1]))
+    assert found[1] + (found[1] - found[0]) / 3.0 == pytest.approx(exact, rel=3e-4)
