@@ -76,7 +76,7 @@ def _dotted(version: tuple[int, ...]) -> str:
 
 def _cache() -> dict[str, Any]:
     """The folder of this version's kernels, and those of others beside it."""
-    from mbsim_cli.kernels._inventory import folder_of_user, folders
+    from mbsim_cli.kernels._inventory import bytes_of_parts, folder_of_user, folders
     from mbsim_cli.kernels._watch import STORE
 
     kept = folders()
@@ -89,6 +89,7 @@ def _cache() -> dict[str, Any]:
         "free_bytes": _free(STORE.path),
         "entries": [{"name": name, "bytes": size} for name, size in own.entries] if own else [],
         "bytes": own.size if own else 0,
+        "bytes_of_parts": bytes_of_parts(),
         "stale": [_stale(folder) for folder in kept if folder is not own and folder.entries],
     }
 
@@ -153,7 +154,8 @@ def _print(report: dict[str, Any]) -> None:
     say(", ".join(f"{name} {version}" for name, version in report["versions"].items()))
     say(f"compiler: {compiler['name']}, for {compiler['processor']}; tested with {compiler['tested_range']}")
     say(f"threads: {threads.pop('usable_processors')} processors, {', '.join(f'{n}={v}' for n, v in threads.items())}")
-    say(f"cache: {cache['folder']}, {len(cache['entries'])} kernels, {_size(cache['bytes'])}")
+    sizes = f"{_size(cache['bytes'])}, and {_size(cache['bytes_of_parts'])} of what they are linked of"
+    say(f"cache: {cache['folder']}, {len(cache['entries'])} kernels, {sizes}")
     rows = [(entry["name"], _size(entry["bytes"])) for entry in cache["entries"]]
     rows += [
         (f"{folder['folder']} (other versions, {folder['entries']} kernels)", _size(folder["bytes"]))

@@ -4,6 +4,7 @@ import hashlib
 import os
 import platform
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import llvmlite
@@ -12,7 +13,16 @@ import numpy as np
 
 from mbsim_cli.kernels._store import Store
 
-__all__ = ["FOLDER_OF_USER", "PACKAGE", "PARTS", "cache_root", "open_store", "source_hash"]
+__all__ = [
+    "FOLDER_OF_USER",
+    "PACKAGE",
+    "PARTS",
+    "cache_root",
+    "compiler_hash",
+    "open_parts",
+    "open_store",
+    "source_hash",
+]
 
 PACKAGE = Path(__file__).resolve().parent.parent
 # What numba takes from the environment and puts into machine code.
@@ -20,16 +30,25 @@ _ENVIRONMENT = ("BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "CPU_NA
 _VERSIONS = (numba.__version__, llvmlite.__version__, np.__version__, sys.implementation.cache_tag)
 # The user's number is part of the name: several users may share a root.
 FOLDER_OF_USER = f"kernels-{os.geteuid()}"
-PARTS = "parts"  # below: kernels that entries are linked of
+PARTS = "parts"  # beside: kernels that entries are linked of
 
 
 def source_hash(compiler: str, package: Path = PACKAGE) -> str:
     """Hash of every kernel and model file, of versions and flags; places and times of files do not count."""
+    paths = (path for folder in ("kernels", "model") for path in (package / folder).rglob("*.py"))
+    return _hash(compiler, paths, package)
+
+
+def compiler_hash(compiler: str) -> str:
+    """Hash of what makes machine code of any kernel: the compiler's own files, versions and flags."""
+    return _hash(compiler, (PACKAGE / "kernels").glob("_*.py"), PACKAGE)
+
+
+def _hash(compiler: str, paths: Iterable[Path], package: Path) -> str:
     digest = hashlib.sha256()
-    for folder in ("kernels", "model"):
-        for path in sorted((package / folder).rglob("*.py")):
-            digest.update(path.relative_to(package).as_posix().encode())
-            digest.update(path.read_bytes())
+    for path in sorted(paths):
+        digest.update(path.relative_to(package).as_posix().encode())
+        digest.update(path.read_bytes())
     environment = {name: getattr(numba.config, name, None) for name in _ENVIRONMENT}
     digest.update(repr((compiler, sorted(environment.items()), _VERSIONS, platform.machine())).encode())
     return digest.hexdigest()[:16]
@@ -43,6 +62,11 @@ def cache_root() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mbsim"
 
 
-def open_store(compiler: str, *below: str) -> Store:
+def open_store(compiler: str) -> Store:
     """What a compiler made, or finds an empty and safe place for."""
-    return Store(cache_root, FOLDER_OF_USER, source_hash(compiler), *below)
+    return Store(cache_root, FOLDER_OF_USER, source_hash(compiler))
+
+
+def open_parts(compiler: str) -> Store:
+    """The place of kernels that entries are linked of, those of all versions of the sources."""
+    return Store(cache_root, FOLDER_OF_USER, PARTS, compiler_hash(compiler))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from mbsim_cli.kernels._folder import FOLDER_OF_USER, PARTS, cache_root
 
-__all__ = ["Kept", "folder_of_user", "folders"]
+__all__ = ["Kept", "bytes_of_parts", "folder_of_user", "folders"]
 
 
 class Kept(NamedTuple):
@@ -13,14 +13,13 @@ class Kept(NamedTuple):
 
     name: str
     entries: tuple[tuple[str, int], ...]  # name of the entry, bytes
-    parts: int  # bytes of the kernels that entries are linked of
     unfinished: int  # files that killed processes left
     newest: float  # s since the epoch
 
     @property
     def size(self) -> int:
-        """Bytes of all entries and of what they are linked of."""
-        return sum(size for _, size in self.entries) + self.parts
+        """Bytes of all entries."""
+        return sum(size for _, size in self.entries)
 
 
 def folder_of_user() -> str:
@@ -39,7 +38,16 @@ def folders() -> list[Kept]:
         found = [path for path in Path(folder_of_user()).iterdir() if path.is_dir() and not path.is_symlink()]
     except OSError:
         return []
-    return sorted((kept for kept in map(_kept, found) if kept), key=lambda kept: -kept.newest)
+    kept = (_kept(path) for path in found if path.name != PARTS)
+    return sorted((folder for folder in kept if folder), key=lambda folder: -folder.newest)
+
+
+def bytes_of_parts() -> int:
+    """Size of all kernels that entries are linked of."""
+    try:
+        return sum(path.lstat().st_size for path in Path(folder_of_user(), PARTS).rglob("*") if not path.is_dir())
+    except OSError:
+        return 0
 
 
 def _kept(folder: Path) -> Kept | None:
@@ -48,11 +56,10 @@ def _kept(folder: Path) -> Kept | None:
         newest = max((found.st_mtime for _, found in files), default=folder.stat().st_mtime)
     except OSError:
         return None
-    parts = sum(found.st_size for path, found in files if path.parent.name == PARTS)
     entries = sorted((path.name.rsplit("-", 1)[0], found.st_size) for path, found in files if _is_entry(path))
-    return Kept(folder.name, tuple(entries), parts, sum(path.suffix == ".tmp" for path, _ in files), newest)
+    return Kept(folder.name, tuple(entries), sum(path.suffix == ".tmp" for path, _ in files), newest)
 
 
 def _is_entry(path: Path) -> bool:
-    """Neither a part, nor a lock, nor unfinished, nor an index of numba's own."""
-    return path.parent.name != PARTS and path.suffix not in (".lock", ".tmp", ".nbi")
+    """Neither a lock, nor unfinished, nor an index of numba's own."""
+    return path.suffix not in (".lock", ".tmp", ".nbi")

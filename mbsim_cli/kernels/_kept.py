@@ -125,9 +125,12 @@ def _all_known(symbols: tuple) -> bool:
     return all(map(binding.address_of_symbol, symbols))
 
 
-def key_of(function: Callable, arguments: tuple, processor: Any) -> bytes:
-    """Function, types of the arguments, and the processor that the code is for; not where the files lie."""
-    name = f"{function.__module__}.{function.__qualname__} {_hash_of(function.__code__.co_filename)}"
+def key_of(function: Callable, arguments: tuple, processor: Any, hash_of: Callable[[str], str] | None = None) -> bytes:
+    """Function, types of the arguments, and the processor that the code is for; not where the files lie.
+
+    ``hash_of`` the function's file is of its content, unless another one is given.
+    """
+    name = f"{function.__module__}.{function.__qualname__} {(hash_of or _hash_of)(function.__code__.co_filename)}"
     return f"{name}\n{', '.join(map(_spelled, arguments))}\n{processor}".encode()
 
 

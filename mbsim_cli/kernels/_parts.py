@@ -7,7 +7,6 @@ callees along that it was compiled with. Rests on numba's dispatchers and librar
 
 import hashlib
 import pickle
-import shutil
 from contextlib import suppress
 from copy import copy
 from functools import partial
@@ -22,13 +21,13 @@ from numba.core.serialize import dumps
 from numba.core.sigutils import normalize_signature
 
 from mbsim_cli.kernels import _watch
-from mbsim_cli.kernels._folder import PARTS
+from mbsim_cli.kernels._closure import closure_hash
 from mbsim_cli.kernels._kept import key_of
 from mbsim_cli.kernels._linking import KernelLibrary, MadeElsewhere, looking_again, owners_of
 
 __all__ = ["KeptKernel"]
 
-OTHERS = 10  # versions of the sources whose kernels are left alone
+MOST_BYTES = 400_000_000  # of kernels; those of one version take some 30 million
 
 
 class KeptKernel(NullCache):
@@ -71,7 +70,7 @@ class KeptKernel(NullCache):
         function, arguments = self._dispatcher.py_func, tuple(normalize_signature(sig)[0])
         if function.__closure__ or any(isinstance(kind, types.Callable) for kind in arguments):
             return None
-        return key_of(function, arguments, self._dispatcher.targetctx.codegen().magic_tuple())
+        return key_of(function, arguments, self._dispatcher.targetctx.codegen().magic_tuple(), closure_hash)
 
 
 def _reduced(data: Any) -> tuple:
@@ -104,13 +103,14 @@ def _rebuilt(content: bytes, target: Any) -> Any:
 
 
 def _make_room() -> None:
-    """Remove kernels of other versions but a few: they serve compiling only, and each version has megabytes of them."""
+    """Remove the oldest kernels of a folder that has grown: each version of a source adds some."""
     if not _watch.PARTS_STORE.path:
         return
-    folders = Path(_watch.PARTS_STORE.path).parents[1].glob(f"*/{PARTS}")
     with suppress(OSError):
-        for folder in sorted(folders, key=lambda path: -path.stat().st_mtime)[OTHERS:]:
-            shutil.rmtree(folder, ignore_errors=True)
+        found = [(path, path.lstat()) for path in Path(_watch.PARTS_STORE.path).iterdir()]
+        if sum(status.st_size for _, status in found) > MOST_BYTES:
+            for path, _ in sorted(found, key=lambda each: each[1].st_mtime)[: len(found) // 2]:
+                path.unlink()
 
 
 _keys: dict[Any, bytes] = {}  # of modules that are in the store

@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from mbsim_cli.kernels._choice import COMPILER
-from mbsim_cli.kernels._folder import PARTS, open_store
+from mbsim_cli.kernels._folder import open_parts, open_store
 
 __all__ = ["BESIDE", "PAIRED", "PARTS_STORE", "STORE", "called", "compiling", "waiting", "watch_compilation"]
 
 STORE = open_store(COMPILER)
 PAIRED = False  # whether another process compiles the same at the same time, so that neither waits for the other
 BESIDE = False  # whether this is the other one
-PARTS_STORE = open_store(COMPILER, PARTS)
+PARTS_STORE = open_parts(COMPILER)
 
 
 def _nobody(name: str) -> None:

@@ -62,7 +62,7 @@ def compile_in_process(tmp_path):
 
 
 def parts(folder):
-    return [path for path in folder.glob("cache/*/*/parts/*") if path.suffix not in (".lock", ".tmp")]
+    return [path for path in folder.glob("cache/*/parts/*/*") if path.suffix not in (".lock", ".tmp")]
 
 
 def test_another_entry_links_what_was_compiled(compile_in_process, tmp_path):
@@ -77,15 +77,30 @@ def test_another_entry_links_what_was_compiled(compile_in_process, tmp_path):
     )
 
 
-def test_kernels_of_few_versions_are_left(tmp_path, monkeypatch):
-    for k in range(15):
-        folder = tmp_path / f"version{k:02d}" / "parts"
-        folder.mkdir(parents=True)
-        os.utime(folder, (k, k))
-    monkeypatch.setattr(_watch.PARTS_STORE, "path", str(tmp_path / "version14" / "parts"))
+def test_the_older_half_of_too_many_is_removed(tmp_path, monkeypatch):
+    for k in range(8):
+        (tmp_path / str(k)).write_bytes(b"content")
+        os.utime(tmp_path / str(k), (k, k))
+    monkeypatch.setattr(_watch.PARTS_STORE, "path", str(tmp_path))
     _parts._make_room()
-    left = sorted(path.parent.name for path in tmp_path.glob("*/parts"))
-    assert left == [f"version{k:02d}" for k in range(15 - _parts.OTHERS, 15)]
+    assert len(list(tmp_path.iterdir())) == 8
+    monkeypatch.setattr(_parts, "MOST_BYTES", 20)
+    _parts._make_room()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["4", "5", "6", "7"]
+
+
+def test_a_kernel_is_compiled_anew_where_what_it_imports_has_changed(compile_in_process, tmp_path):
+    """The number of a module two imports below, imported within a function of the one between."""
+    (tmp_path / "numbers_here.py").write_text("FACTOR = 2.0\n")
+    (tmp_path / "between_here.py").write_text("def load():\n    from numbers_here import FACTOR\n    return FACTOR\n")
+    entry = "from scaling_here import scaled\ndef sizes(a):\n    return scaled(a[0])\n"
+    (tmp_path / "scaling_here.py").write_text(
+        "from between_here import load\nfrom kernels_here import square, kernel\nFACTOR = load()\n"
+        "@kernel\ndef scaled(x):\n    return FACTOR * square(x)\n"
+    )
+    assert compile_in_process(entry) == (18.0, ["scaled", "sizes", "sizes", "square"])
+    (tmp_path / "numbers_here.py").write_text("FACTOR = 3.0\n")
+    assert compile_in_process(entry + "# changed\n") == (27.0, ["scaled", "sizes", "sizes"])
 
 
 def write_flags(path, array):
