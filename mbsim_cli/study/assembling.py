@@ -1,6 +1,7 @@
 """From a model file to a problem, with what the caller replaces."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from mbsim_cli.errors import UsageError
 from mbsim_cli.model.problem import OPEN_TREES
 from mbsim_cli.study.analyses import ANALYSES
-from mbsim_cli.study.choice import AUTO, chosen
+from mbsim_cli.study.choice import AUTO
 from mbsim_cli.study.settings import Settings
 
 
@@ -27,14 +28,11 @@ def stated_method(model_file: Any, settings: Settings) -> str:
     return "ddm" if settings.all_numbers and stated == "none" and settings.method is None else stated
 
 
-def method_of(model_file: Any, settings: Settings) -> str:
-    """The same, chosen where it is auto."""
-    stated = stated_method(model_file, settings)
-    return chosen(model_file, settings)[0] if stated == AUTO else stated
-
-
 def build(model_file: Any, settings: Settings, parameters: Sequence[str] | None) -> Any:
-    """Assemble a model; ``parameters`` are those of the direct method, None for the file's choice."""
+    """Assemble a model; ``parameters`` are those of the direct method, None for the file's choice.
+
+    A method that is still to be chosen is taken for the direct one.
+    """
     from mbsim_cli import assembly
 
     _require_applicable(model_file.analysis.type, settings)
@@ -43,14 +41,15 @@ def build(model_file: Any, settings: Settings, parameters: Sequence[str] | None)
         raise UsageError(
             f"--integrator is for open trees ({', '.join(OPEN_TREES)}); {formulation} has none to choose from"
         )
-    own = "adjoint" if method_of(model_file, settings) == "adjoint" else "ddm"
+    stated = stated_method(model_file, settings)
+    own = "adjoint" if stated == "adjoint" else "ddm"
     method = "none" if parameters is not None and not parameters else own
     assembled = assembly.build(
         model_file, sensitivity_parameters=parameters, sensitivity=method, read_table=_read_table,
         standard_input=_standard_input, **settings.options,
     )  # fmt: skip
     options = assembled.problem.options
-    if settings.memory is not None and method_of(model_file, settings) != "adjoint":
+    if settings.memory is not None and stated not in ("adjoint", AUTO):
         raise UsageError("--memory is for what an adjoint keeps of a run; add --sensitivity adjoint, or leave it out")
     if options.sensitivity == "adjoint":
         from mbsim_cli.study.adjoint import require_adjoint
@@ -61,6 +60,13 @@ def build(model_file: Any, settings: Settings, parameters: Sequence[str] | None)
     if settings.tolerance and options.open_tree and options.integrator == "rk4":
         raise UsageError("--tolerance is for adaptive integrators; rk4 takes fixed steps, which --step sets")
     return assembled
+
+
+def by_adjoint(assembled: Any) -> Any:
+    """The same model, differentiated by the adjoint."""
+    options = replace(assembled.problem.options, sensitivity="adjoint")
+    problem, choices = replace(assembled.problem, options=options), assembled.choices | {"sensitivity": "adjoint"}
+    return replace(assembled, problem=problem, choices=choices)
 
 
 def _require_applicable(kind: str, settings: Settings) -> None:

@@ -1,28 +1,28 @@
-"""Which of two exact methods gives gradients sooner: the direct one, by its parameters, or the adjoint.
-
-Both take eight columns at a time: the direct method parameters, along with the motion; the adjoint objectives, in a
-sweep that costs about as much as twice as many parameters, whatever the mechanism (``benchmarks/adjoint.py``).
-"""
+"""Which of two exact methods gives gradients sooner: the direct one, by its parameters, or the adjoint."""
 
 from typing import Any
 
+from mbsim_cli.study.costs import costs_of, steps_of
 from mbsim_cli.study.settings import Settings
 
 AUTO = "auto"
-TOGETHER = 8
-SWEEP = 2  # blocks of parameters that a block of objectives in a sweep back costs as much as
 
 
-def chosen(model_file: Any, settings: Settings) -> tuple[str, str]:
-    """The method, and why in words."""
-    analysis = model_file.analysis
+def chosen(model_file: Any, settings: Settings, assembled: Any) -> tuple[str, str]:
+    """The method for an assembled model, and why in words."""
+    from mbsim_cli.solve.tape import MEMORY
+
+    analysis, problem, objectives = model_file.analysis, assembled.problem, len(assembled.objectives)
     if not has_adjoint(analysis, settings):
         return "ddm", f"{formulation_of(analysis, settings)} has no adjoint"
-    wanted = analysis.sensitivity.parameters
-    p = len(model_file.parameters if settings.all_numbers or wanted == "all" else wanted)
-    k = len(model_file.objectives)
-    method = "adjoint" if -(-p // TOGETHER) > SWEEP * -(-k // TOGETHER) else "ddm"
-    return method, f"{p} parameters, {k} objectives"
+    costs = costs_of(problem, objectives, MEMORY if settings.memory is None else settings.memory)
+    p, steps = problem.theta_rho.shape[1], steps_of(problem)
+    counted = [_count(p, "parameter"), _count(objectives, "objective"), *([_count(steps, "step")] if steps else [])]
+    return costs.quicker, f"{', '.join(counted)}: {costs.sentence()}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def has_adjoint(analysis: Any, settings: Settings) -> bool:

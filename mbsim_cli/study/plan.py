@@ -6,7 +6,7 @@ from typing import Any
 
 from mbsim_cli.errors import UsageError
 from mbsim_cli.study.analyses import ANALYSES, Analysis
-from mbsim_cli.study.assembling import build, method_of, stated_method
+from mbsim_cli.study.assembling import build, by_adjoint, stated_method
 from mbsim_cli.study.automatic_step import Halving, settled
 from mbsim_cli.study.choice import AUTO as AUTO_METHOD
 from mbsim_cli.study.choice import chosen
@@ -56,6 +56,7 @@ class Draft:
     settings: Settings
     method: str
     named: Any
+    why: str = ""  # the method was chosen
 
     @property
     def _by_method(self) -> list[str] | None:
@@ -65,9 +66,8 @@ class Draft:
     def plan(self, timing: Timing, listener: Listener) -> Plan:
         """Choose the step where that is automatic, which takes runs, and leave out what differences differentiate."""
         file, named = self.model_file, self.named
-        if stated_method(file, self.settings) == AUTO_METHOD:
-            method, why = chosen(file, self.settings)
-            listener.say(f"gradients by {method}: {why}")
+        if self.why:
+            listener.say(f"gradients by {self.method}: {self.why}")
         with timing.phase("solve"):
             settings, halving = settled(file, self.settings, self._by_method, listener)
         timing.move(halving.compiling if halving else 0.0, "solve", "compile")
@@ -79,12 +79,19 @@ class Draft:
 
 
 def draft(model_file: Any, settings: Settings, timing: Timing) -> Draft:
-    """Assemble a model that is read."""
-    method = method_of(model_file, settings)
+    """Assemble a model that is read, and choose the method where that is automatic."""
+    stated = stated_method(model_file, settings)
+    method = "ddm" if stated == AUTO_METHOD else stated
     if settings.all_numbers and method == "none":
         raise UsageError("--all-numbers takes gradients, and --sensitivity none computes none; leave one of them out")
     with timing.phase("load"):
-        return Draft(model_file, settings, method, build(model_file, settings, _wanted(method, model_file, settings)))
+        named = build(model_file, settings, _wanted(method, model_file, settings))
+    if stated != AUTO_METHOD:
+        return Draft(model_file, settings, method, named)
+    method, why = chosen(model_file, settings, named)
+    if method == "adjoint":
+        return Draft(model_file, replace(settings, method=method), method, by_adjoint(named), why)
+    return Draft(model_file, replace(settings, method=method, memory=None), method, named, why)
 
 
 def _wanted(method: str, model_file: Any, settings: Settings) -> list[str] | None:

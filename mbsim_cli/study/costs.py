@@ -1,0 +1,62 @@
+"""What gradients by two exact methods take, estimated before a run, in units of the time that it takes without them.
+
+Both take eight columns at a time: the direct method parameters, the adjoint objectives. The factors are means of what
+``benchmarks/adjoint.py`` measures, of mechanisms of 5 to 43 coordinates; what both methods share is left out.
+"""
+
+from typing import NamedTuple
+
+from mbsim_cli.model.problem import Problem
+
+TOGETHER = 8
+# of forward dynamics, over the motion: a block of parameters along with it; a sweep back, and what more objectives add
+PARAMETERS, SWEEP, FURTHER = 0.7, 1.4, 0.7
+AGAIN = 0.6  # the motion made once more, where there is no memory for all of it: objectives are not
+# of an equilibrium, over one evaluation along eight directions
+SEARCH, VARIED, PULLED = 10.0, 2.0, 3.0
+# of inverse dynamics, over the torques of a coordinate: entries of their matrices, and a coordinate pulled back
+ENTRY, COORDINATE, OTHERS = 0.045, 5.5, 3.0
+
+
+class Costs(NamedTuple):
+    """Times of gradients by each method, beyond that of the analysis alone, over it."""
+
+    ddm: float
+    adjoint: float
+
+    @property
+    def quicker(self) -> str:
+        """The method that takes less; the direct one where both take the same."""
+        return "adjoint" if self.adjoint < self.ddm else "ddm"
+
+    def sentence(self) -> str:
+        """Both, in words."""
+        other = "ddm" if self.quicker == "adjoint" else "adjoint"
+        times = {name: f"{1.0 + getattr(self, name):.1f}" for name in self._fields}
+        return f"about {times[self.quicker]} times the analysis alone, and {times[other]} by {other}"
+
+
+def costs_of(problem: Problem, objectives: int, memory: float) -> Costs:
+    """Costs of gradients of so many objectives by a problem's parameters; ``memory`` bytes may hold its instants."""
+    n, p = problem.model.tree.column_kind.size, problem.theta_rho.shape[1]
+    blocks, further = -(-p // TOGETHER), max(0, -(-objectives // TOGETHER) - 1)
+    kind = problem.options.analysis
+    if kind == "equilibrium":
+        search = SEARCH * -(-n // TOGETHER)
+        return Costs(VARIED * blocks / search, PULLED * (1 + further) / search)
+    if kind == "inverse_dynamics":
+        return Costs(ENTRY * (2 * n + p), COORDINATE + OTHERS * further)
+    again = AGAIN if steps_of(problem) * _bytes_of_instant(problem) > memory else 0.0
+    return Costs(PARAMETERS * blocks, SWEEP + FURTHER * further + again)
+
+
+def steps_of(problem: Problem) -> int:
+    """Steps of an analysis; none of an equilibrium."""
+    return round(problem.options.duration / problem.options.step)
+
+
+def _bytes_of_instant(problem: Problem) -> int:
+    """What an adjoint keeps of an instant."""
+    model = problem.model
+    n, m = model.tree.column_kind.size, model.constraints.measure.size
+    return 8 * (5 * n + 4 * m + int(model.sensors.first[-1]) + 8)
