@@ -13,6 +13,8 @@ from mbsim_cli.spec.syntax import parse
 if TYPE_CHECKING:
     from mbsim_cli.assembly.problem import Assembled
 
+OF_ITS_USE = ("checks", "study", "optimization")  # sections of what is done with a model
+
 
 def describe(assembled: "Assembled") -> dict[str, Any]:
     """Structure of the assembled model, as plain data.
@@ -91,7 +93,7 @@ def _joint(name: str, spec: Any, backwards: bool | None) -> dict[str, Any]:
 def _uses(assembled: "Assembled") -> dict[str, list[str]]:
     """Paths of all that depends on each parameter, directly or through other names."""
     file, numbers = assembled.model_file, assembled.theta.numbers
-    places = [(join(path), number) for path, number in file.computed if path[0] not in ("checks", "study")]
+    places = [(join(path), number) for path, number in file.computed if path[0] not in OF_ITS_USE]
     by_name = numbers.by_name({number for _, number in places})
     stands: dict[Any, list[int]] = {}
     for place, (_, number) in enumerate(places):

@@ -3,7 +3,21 @@
 import typer
 
 import mbsim_cli
-from mbsim_cli.cli import animate, check, compile, doctor, info, inspect, plot, reduce, run, schema, sweep, validate
+from mbsim_cli.cli import (
+    animate,
+    check,
+    compile,
+    doctor,
+    info,
+    inspect,
+    optimize,
+    plot,
+    reduce,
+    run,
+    schema,
+    sweep,
+    validate,
+)
 
 app = typer.Typer(
     name="mbsim",
@@ -28,6 +42,6 @@ def _options(
     pass
 
 
-for command in (run, check, validate, info, schema, inspect, plot, animate, reduce, compile, doctor):
+for command in (run, check, validate, info, schema, inspect, plot, animate, reduce, optimize, compile, doctor):
     app.command(command.__name__.rsplit(".", 1)[1])(command.command)
 app.add_typer(sweep.app, name="sweep")

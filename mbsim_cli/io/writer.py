@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io import skeleton
+from mbsim_cli.io import optimization, skeleton
 from mbsim_cli.io.layout import inverse_variables, variables
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.scales import Scales
@@ -154,6 +154,11 @@ class ResultWriter:
             skeleton.note_multipliers(self._file, descriptions, undetermined)
             for name, reason in sensors.items():
                 self._file[f"sensors/{name}"].attrs["undetermined"] = reason
+
+    def optimization(self, history: optimization.History) -> None:
+        """Store what an optimisation has tried, of which this is the best."""
+        with self._failures():
+            optimization.store(self._scales, history)
 
     def finish(
         self,

@@ -17,6 +17,7 @@ from mbsim_cli.spec.forces import ON_ONE_BODY
 from mbsim_cli.spec.inverse import InverseDynamics
 from mbsim_cli.spec.messages import Path
 from mbsim_cli.spec.number import Number
+from mbsim_cli.spec.optimizations import Optimization
 from mbsim_cli.spec.repeat.block import Repetition
 from mbsim_cli.spec.sections import Sections
 from mbsim_cli.spec.source import Source
@@ -62,6 +63,11 @@ class ModelFile(Sections):
     study: dict[str, Study] = field(
         "Parameter studies by name, for mbsim sweep.",
         {"corners": {"grid": {"k_f": [2e4, 3e4]}}},
+        default={},
+    )
+    optimization: dict[str, Optimization] = field(
+        "Optimisations by name, for mbsim optimize.",
+        {"calm": {"minimize": "psi1", "variables": ["L_s1"]}},
         default={},
     )
 

@@ -32,3 +32,14 @@ class Listener:
 
 
 SILENT = Listener()
+
+
+class Asking(Listener):
+    """Asks another listener whether to go on, and tells it nothing of parts of a whole."""
+
+    def __init__(self, other: Listener):
+        self._other = other
+
+    def poll(self) -> None:
+        """Ask."""
+        self._other.poll()

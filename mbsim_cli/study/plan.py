@@ -56,12 +56,13 @@ class Draft:
     settings: Settings
     method: str
     named: Any
+    wanted: list[str] | None  # parameters of gradients, None for the file's
     why: str = ""  # the method was chosen
 
     @property
     def _by_method(self) -> list[str] | None:
         """Parameters that the method itself differentiates by."""
-        return _wanted(self.method, self.model_file, self.settings) if self.method == "ddm" else []
+        return self.wanted if self.method == "ddm" else []
 
     def plan(self, timing: Timing, listener: Listener) -> Plan:
         """Choose the step where that is automatic, which takes runs, and leave out what differences differentiate."""
@@ -73,25 +74,29 @@ class Draft:
         timing.move(halving.compiling if halving else 0.0, "solve", "compile")
         with timing.phase("load"):
             if halving:
-                named = build(file, settings, _wanted(self.method, file, settings))
+                named = build(file, settings, self.wanted)
             assembled = named if self.method != "fd" else build(file, settings, [])
         return Plan(file, settings, self.method, named, assembled, halving)
 
 
-def draft(model_file: Any, settings: Settings, timing: Timing) -> Draft:
-    """Assemble a model that is read, and choose the method where that is automatic."""
+def draft(model_file: Any, settings: Settings, timing: Timing, parameters: Sequence[str] | None = None) -> Draft:
+    """Assemble a model that is read, and choose the method where that is automatic.
+
+    Gradients are taken by ``parameters``, None for those of the file.
+    """
     stated = stated_method(model_file, settings)
     method = "ddm" if stated == AUTO_METHOD else stated
     if settings.all_numbers and method == "none":
         raise UsageError("--all-numbers takes gradients, and --sensitivity none computes none; leave one of them out")
+    wanted = _wanted(method, model_file, settings) if parameters is None else list(parameters)
     with timing.phase("load"):
-        named = build(model_file, settings, _wanted(method, model_file, settings))
+        named = build(model_file, settings, wanted)
     if stated != AUTO_METHOD:
-        return Draft(model_file, settings, method, named)
+        return Draft(model_file, settings, method, named, wanted)
     method, why = chosen(model_file, settings, named)
     if method == "adjoint":
-        return Draft(model_file, replace(settings, method=method), method, by_adjoint(named), why)
-    return Draft(model_file, replace(settings, method=method, memory=None), method, named, why)
+        return Draft(model_file, replace(settings, method=method), method, by_adjoint(named), wanted, why)
+    return Draft(model_file, replace(settings, method=method, memory=None), method, named, wanted, why)
 
 
 def _wanted(method: str, model_file: Any, settings: Settings) -> list[str] | None:
@@ -102,12 +107,20 @@ def _wanted(method: str, model_file: Any, settings: Settings) -> list[str] | Non
 
 
 def plan_at(
-    model_file: Any, settings: Settings, values: Mapping[str, float], timing: Timing, listener: Listener
+    model_file: Any,
+    settings: Settings,
+    values: Mapping[str, float],
+    timing: Timing,
+    listener: Listener,
+    parameters: Sequence[str] | None = None,
 ) -> Plan:
-    """The plan of a model that is read, at other values of its parameters; raises ModelError where they do not fit."""
+    """The plan of a model that is read, at other values of its parameters; raises ModelError where they do not fit.
+
+    Gradients are taken by ``parameters``, None for those of the file.
+    """
     from mbsim_cli.spec import with_values
 
     overrides = {**settings.overrides, **{name: repr(float(value)) for name, value in values.items()}}
     with timing.phase("load"):
         moved = with_values(model_file, values) if values else model_file
-    return draft(moved, replace(settings, overrides=overrides), timing).plan(timing, listener)
+    return draft(moved, replace(settings, overrides=overrides), timing, parameters).plan(timing, listener)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mbsim_cli.errors import AnalysisError, InputOutputError
+from mbsim_cli.io.optimization import History
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.skeleton import Parameters
 from mbsim_cli.io.target import check_target
@@ -52,9 +53,18 @@ def record(
 
 
 def recorded(
-    planned: Plan, target: Path, guard: dict[str, Any], command: str, timing: Timing, listener: Listener
+    planned: Plan,
+    target: Path,
+    guard: dict[str, Any],
+    command: str,
+    timing: Timing,
+    listener: Listener,
+    history: History | None = None,
 ) -> Outcome:
-    """Solve while the result is written; ``guard`` says which files must stay, as ``check_target`` takes it."""
+    """Solve while the result is written; ``guard`` says which files must stay, as ``check_target`` takes it.
+
+    The result has the ``history`` of the optimisation that it comes from.
+    """
     with timing.phase("write"):
         writer = _writer(planned, target, guard, command)
     for left in writer.removed:
@@ -70,6 +80,8 @@ def recorded(
         multipliers, reactions = outcome.watchers.multipliers, outcome.watchers.reactions
         with timing.phase("write"):
             writer.objectives(_stored(outcome))
+            if history is not None:
+                writer.optimization(history)
             writer.multipliers(multipliers.descriptions, multipliers.free, multipliers.sensors | reactions.sensors)
         warnings, resolved = outcome.warnings, outcome.watchers.resolved
         with timing.phase("write"):

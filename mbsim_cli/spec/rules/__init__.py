@@ -13,6 +13,7 @@ from mbsim_cli.spec.rules import (
     laws,
     naming,
     numbers,
+    optimizations,
     reactions,
     references,
     studies,
@@ -37,6 +38,7 @@ RULES: tuple[Callable[[Review], None], ...] = (
     analysis.check,
     checks.check,
     studies.check,
+    optimizations.check,
 )
 
 # What these say is about names, and holds whatever the values are.

@@ -41,10 +41,10 @@ def faults(review: Review, study: Study) -> Iterator[Fault]:
         yield from _axes(review, study.kind, stated)
     elif study.kind == "list":
         for index, case in enumerate(stated):
-            yield from _known(review, ("list", index), case)
+            yield from known_parameters(review, ("list", index), case)
     elif study.kind == "csv":
         for place in ("columns", "scale"):
-            yield from _known(review, ("csv", place), getattr(stated, place))
+            yield from known_parameters(review, ("csv", place), getattr(stated, place))
         for name, factor in stated.scale.items():
             if review.value(factor) == 0.0:
                 yield Fault(("csv", "scale", name), "must not be zero")
@@ -53,7 +53,7 @@ def faults(review: Review, study: Study) -> Iterator[Fault]:
     yield from _kept(review, study.keep)
 
 
-def _known(review: Review, path: Path, names: Any, key: bool = True) -> Iterator[Fault]:
+def known_parameters(review: Review, path: Path, names: Any, key: bool = True) -> Iterator[Fault]:
     """Names of parameters, as keys of a mapping or as entries of a list."""
     known = review.names("parameters")
     for index, name in enumerate(names):
@@ -67,11 +67,11 @@ def _known(review: Review, path: Path, names: Any, key: bool = True) -> Iterator
 
 
 def _axes(review: Review, kind: str, axes: Mapping[str, Any]) -> Iterator[Fault]:
-    yield from _known(review, (kind,), axes)
+    yield from known_parameters(review, (kind,), axes)
     lengths = {name: axis.count if isinstance(axis, Steps) else len(axis) for name, axis in axes.items()}
     for name, axis in axes.items():
         if isinstance(axis, Steps):
-            yield from _range(review, (kind, name), axis)
+            yield from range_of(review, (kind, name), axis)
         elif not axis:
             yield Fault((kind, name), "needs one value at least")
     first = next(iter(lengths))
@@ -93,19 +93,20 @@ def _axes(review: Review, kind: str, axes: Mapping[str, Any]) -> Iterator[Fault]
 def _cloud(review: Review, kind: str, cloud: Cloud) -> Iterator[Fault]:
     path: Path = (kind, "parameters")
     listed = not isinstance(cloud.parameters, dict)
-    yield from _known(review, path, cloud.parameters, key=not listed)
+    yield from known_parameters(review, path, cloud.parameters, key=not listed)
     if not cloud.parameters:
         yield Fault(path, "needs one parameter at least")
     for index, name in enumerate(cloud.parameters):
         if not listed:
-            yield from _range(review, (*path, name), cloud.parameters[name])
+            yield from range_of(review, (*path, name), cloud.parameters[name])
         elif name in cloud.parameters[:index]:
             yield Fault((*path, index), f"{name!r} stands twice")
         elif name in review.model.parameters and review.intact("parameters", name):
-            yield from _bounded(review, (*path, index), name)
+            yield from bounded(review, (*path, index), name)
 
 
-def _bounded(review: Review, path: Path, name: str) -> Iterator[Fault]:
+def bounded(review: Review, path: Path, name: str) -> Iterator[Fault]:
+    """A parameter has bounds that it can vary within."""
     bounds = review.model.parameters[name].bounds
     if bounds is None:
         hint = f"give it bounds, or state its range here: parameters: {{{name}: {{from: ..., to: ...}}}}"
@@ -116,7 +117,8 @@ def _bounded(review: Review, path: Path, name: str) -> Iterator[Fault]:
         yield Fault(path, f"the bounds of parameter {name!r} leave it nothing to vary within")
 
 
-def _range(review: Review, path: Path, stated: Range) -> Iterator[Fault]:
+def range_of(review: Review, path: Path, stated: Range) -> Iterator[Fault]:
+    """The ends of a range differ, and are positive on a log scale."""
     ends = [(key, review.value(number)) for key, number in (("from", stated.from_), ("to", stated.to))]
     for key, value in ends:
         if stated.scale == "log" and value is not None and value <= 0.0:

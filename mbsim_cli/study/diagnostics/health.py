@@ -9,6 +9,7 @@ from mbsim_cli.model.problem import WORK, Block, Options
 
 DRIFT = 1e-6  # m or 1: constraints are met to round-off where the solver works
 ENERGY = 1e-2  # of the energy that moves
+AT_REST = 1e-9  # of the energy that is stored: less than that does not move
 SHOWN = 4  # constraints of a singular position
 UNITS = ("position", "velocity", "acceleration")
 
@@ -24,7 +25,7 @@ class Health:
         self._counts = np.zeros(len(WORK), np.int64)
         self._drift = np.zeros(3)
         self._gradient_error = 0.0
-        self._work, self._imbalance, self._moved = 0.0, 0.0, 0.0
+        self._work, self._imbalance, self._moved, self._stored = 0.0, 0.0, 0.0, 0.0
         self._start: float | None = None  # energy, J
         self._last = (0.0, 0.0)  # time and power of the latest instant
 
@@ -57,6 +58,7 @@ class Health:
         work = self._work + np.cumsum(0.5 * (power[1:] + power[:-1]) * np.diff(time))
         self._imbalance = max(self._imbalance, float(abs(mechanical - self._start - work).max()))
         self._moved = max(self._moved, float(block.energy[:, 0].max()), float(abs(mechanical - self._start).max()))
+        self._stored = max(self._stored, float(abs(block.energy[:, 1]).max()))
         self._work, self._last = float(work[-1]), (time[-1], power[-1])
 
     @property
@@ -86,7 +88,7 @@ class Health:
         return {
             **({"work": self.work} if self.work else {"iterations": iterations}),
             "drift": dict(zip(UNITS, map(float, self._drift), strict=True)),
-            "energy_imbalance": self._imbalance / self._moved if self._moved else 0.0,
+            "energy_imbalance": self._imbalance / self._moved if self._moved > AT_REST * self._stored else 0.0,
             "gradient_error": self._gradient_error,
         }
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError, MbsimError, ModelError, UsageError, one_line
 from mbsim_cli.io.thinning import Thinning
-from mbsim_cli.study.listener import SILENT, Listener
+from mbsim_cli.study.listener import SILENT, Asking, Listener
 from mbsim_cli.study.plan import Plan, draft, plan_at
 from mbsim_cli.study.recording import recorded
 from mbsim_cli.study.run import Outcome, run
@@ -28,7 +28,7 @@ class CaseEvaluator:
     """Reads and assembles the model once; a call computes one case and raises nothing that a case can cause."""
 
     def __init__(self, plan: StudyPlan, listener: Listener):
-        self._plan, self._listener = plan, _Asking(listener)
+        self._plan, self._listener = plan, Asking(listener)
         self._base = base_of(plan, listener)
 
     def __call__(self, case: Case) -> Computed:
@@ -123,14 +123,3 @@ class _Tracks:
         """Time (T,) and record (T, w)."""
         table = np.concatenate(self._parts if self._last is None else [*self._parts, self._last])
         return table[:, 0], table[:, 1:]
-
-
-class _Asking(Listener):
-    """Asks another listener whether to go on, and tells it nothing of single cases."""
-
-    def __init__(self, other: Listener):
-        self._other = other
-
-    def poll(self) -> None:
-        """Ask."""
-        self._other.poll()

@@ -11,7 +11,7 @@ import numpy as np
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.files import open_regular
 
-WITHOUT_EFFECT = ("study", "checks", "name", "description")  # sections that no case depends on
+WITHOUT_EFFECT = ("study", "optimization", "checks", "name", "description")  # sections that no case depends on
 
 
 def content_hash(data: Mapping[str, Any], choices: Mapping[str, Any]) -> str:

@@ -1,0 +1,129 @@
+"""``mbsim optimize``: better values of parameters, by exact gradients."""
+
+import shlex
+import sys
+from enum import StrEnum
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated, Any
+
+import typer
+
+from mbsim_cli.cli import options
+
+
+class Gradients(StrEnum):
+    """Exact ways to compute gradients."""
+
+    DDM = "ddm"
+    ADJOINT = "adjoint"
+    AUTO = "auto"
+
+
+class Algorithm(StrEnum):
+    """Ways to search."""
+
+    AUTO = "auto"
+    SLSQP = "slsqp"
+    MMA = "mma"
+
+
+def command(
+    model: options.ModelPath,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Optimization of the file.", show_default="the only one")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="OUT.h5", help="Result of the best.", show_default="MODEL-NAME.h5"),
+    ] = None,
+    algorithm: Annotated[Algorithm | None, typer.Option(help="How to search.", show_default="as in the file")] = None,
+    evaluations: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Analyses at most.", show_default="as in the file")
+    ] = None,
+    sensitivity: Annotated[
+        Gradients | None, typer.Option(help="Method of the gradients.", show_default="as in the file, or auto")
+    ] = None,
+    parameter: options.Overrides = None,
+    formulation: options.FormulationOption = None,
+    integrator: options.IntegratorOption = None,
+    tolerance: options.Tolerance = None,
+    step: options.Step = None,
+    accuracy: options.Accuracy = None,
+    duration: options.Duration = None,
+    memory: options.Memory = None,
+    threads: options.Threads = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    force: options.Force = False,
+) -> None:
+    """Search for the parameters that an optimization of the model file asks for."""
+    begun = perf_counter()
+    from mbsim_cli.cli.environment import limit_threads
+
+    limit_threads(threads)
+
+    from mbsim_cli.cli.terminal import Terminal
+    from mbsim_cli.study.optimizing.optimize import optimize
+
+    method = sensitivity and sensitivity.value
+    settings = options.settings(
+        parameter, formulation, integrator, tolerance, step, accuracy, duration, method, memory=memory
+    )
+    report = optimize(
+        model,
+        name,
+        output,
+        settings,
+        evaluations=evaluations,
+        algorithm=algorithm and algorithm.value,
+        command=shlex.join(["mbsim", *sys.argv[1:]]),
+        listener=Terminal(quiet),
+        force=force,
+        begun=begun,
+    )
+    if json:
+        from mbsim_cli.cli.output import emit
+
+        emit(report)
+    else:
+        _print(report, quiet)
+
+
+def _print(report: dict[str, Any], quiet: bool) -> None:
+    from mbsim_cli.cli.output import console, plain_table, say
+
+    for warning in report["warnings"]:
+        say(f"warning: {warning}")
+    found = report["optimization"]
+    titles = ("variable", "start", "optimum", "range", "unit", "held by")
+    rows = [
+        (name, _number(v["start"]), _number(v["value"]), _span(v["bounds"]), v["unit"], v["held_by"])
+        for name, v in found["variables"].items()
+    ]
+    console().print(plain_table(titles, rows))
+    if found["constraints"]:
+        titles = ("constraint", "limit", "start", "optimum", "unit", "change of the optimum by 1 of the limit")
+        rows = [
+            (c["objective"], c["limit"], _number(c["start"]), _number(c["value"]), c["unit"], _effect(c))
+            for c in found["constraints"]
+        ]
+        console().print(plain_table(titles, rows))
+    wanted = "minimized" if "minimized" in found else "maximized"
+    unit = f" {found['unit']}" if found["unit"] else ""
+    say(f"{found[wanted]} {wanted}: {_number(found['start'])} to {_number(found['value'])}{unit}")
+    timing = report["timing"]
+    spent = f"{found['method']}, {found['analyses']} analyses, optimality {found['optimality']:.1e}"
+    say(f"{report['output']}: {spent} (load {timing['load']:.2f} s, solve {timing['solve']:.2f} s)", quiet)
+
+
+def _number(value: float) -> str:
+    return f"{value:.8g}"
+
+
+def _span(bounds: list[float]) -> str:
+    return f"{bounds[0]:g} to {bounds[1]:g}"
+
+
+def _effect(constraint: dict[str, Any]) -> str:
+    return f"{constraint['sensitivity']:.4g}" if constraint["active"] else "not active"

@@ -1,0 +1,80 @@
+"""Optimisations: objectives and parameters that exist, ranges that hold the start, limits that leave something."""
+
+from collections.abc import Iterator
+
+from mbsim_cli.spec.messages import Path
+from mbsim_cli.spec.optimizations import Limit, Optimization
+from mbsim_cli.spec.review import Review
+from mbsim_cli.spec.rules.studies import Fault, bounded, known_parameters, range_of
+
+
+def check(review: Review) -> None:
+    """Report what cannot be optimised."""
+    for name, given in review.model.optimization.items():
+        if review.intact("optimization", name):
+            for fault in _faults(review, given):
+                review.report(("optimization", name, *fault.path), fault.message, fault.hint, key=fault.key)
+
+
+def _faults(review: Review, given: Optimization) -> Iterator[Fault]:
+    key = "minimize" if given.minimize is not None else "maximize"
+    yield from _objective(review, (key,), given.objective)
+    for name, limit in given.constraints.items():
+        yield from _objective(review, ("constraints", name), name, key=True)
+        yield from _limit(review, ("constraints", name), limit)
+        if limit.equals is not None and given.algorithm == "mma":
+            yield Fault(("constraints", name, "equals"), "mma keeps no equalities", "slsqp does", True)
+    tolerance = review.value(given.tolerance)
+    if tolerance is not None and tolerance <= 0:
+        yield Fault(("tolerance",), f"must be greater than zero, is {tolerance:g}")
+    yield from _variables(review, given)
+
+
+def _objective(review: Review, path: Path, name: str, key: bool = False) -> Iterator[Fault]:
+    known = review.names("objectives")
+    if name not in known and not review.lost("objectives"):
+        yield Fault(path, f"unknown objective {name!r}", review.suggest(name, known), key)
+
+
+def _limit(review: Review, path: Path, limit: Limit) -> Iterator[Fault]:
+    low, high = review.value(limit.at_least), review.value(limit.at_most)
+    if low is not None and high is not None and low > high:
+        yield Fault((*path, "at_least"), f"{low:g} is more than at_most, {high:g}")
+
+
+def _variables(review: Review, given: Optimization) -> Iterator[Fault]:
+    stated = given.variables
+    if stated == "all":
+        if review.intact("parameters") and not any(p.bounds for p in review.model.parameters.values()):
+            yield Fault(("variables",), "no parameter has bounds", "give those that vary bounds, or ranges here", True)
+        return
+    if not stated:
+        yield Fault(("variables",), "needs one parameter at least")
+    listed = isinstance(stated, list)
+    yield from known_parameters(review, ("variables",), stated, key=not listed)
+    for index, name in enumerate(stated):
+        path: Path = ("variables", index if listed else name)
+        if listed and name in stated[:index]:
+            yield Fault(path, f"{name!r} stands twice")
+        elif name not in review.model.parameters or not review.intact("parameters", name):
+            continue
+        elif listed:
+            yield from bounded(review, path, name)
+        else:
+            yield from range_of(review, path, stated[name])
+            yield from _start(review, path, name, stated[name])
+
+
+def _start(review: Review, path: Path, name: str, stated) -> Iterator[Fault]:
+    """The range holds the value that the search begins with, and lies within the parameter's own bounds."""
+    low, high = review.value(stated.from_), review.value(stated.to)
+    value = review.value(review.model.parameters[name].value)
+    if low is None or high is None:
+        return
+    if low > high:
+        yield Fault((*path, "to"), f"{high:g} is less than {low:g}")
+    elif value is not None and not low <= value <= high:
+        yield Fault(path, f"the value {value:g} of {name!r}, where the search begins, lies outside", None, True)
+    bounds = review.vector(review.model.parameters[name].bounds)
+    if bounds is not None and not bounds[0] <= low <= high <= bounds[1]:
+        yield Fault(path, f"reaches beyond the bounds {bounds[0]:g} and {bounds[1]:g} of {name!r}", None, True)

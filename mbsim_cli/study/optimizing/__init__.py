@@ -1,0 +1,1 @@
+"""Optimisation of parameters by exact gradients: ``optimize``."""

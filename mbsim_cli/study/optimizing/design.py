@@ -1,0 +1,157 @@
+"""Designs that were tried: what becomes least, and what is kept within limits, each scaled to be about one."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbsim_cli.errors import AnalysisError, ModelError, one_line
+from mbsim_cli.study.evaluation import Gradient
+from mbsim_cli.study.optimizing.optimality import Optimality, optimality
+from mbsim_cli.study.optimizing.variables import Variables
+
+FEASIBLE = 1e-6  # excess over a limit, scaled, that counts as none
+FAILED = 10.0  # times the largest value so far: what a design counts for whose analysis fails
+
+
+class Enough(Exception):
+    """The search may end; the text says why."""
+
+
+class Limit(NamedTuple):
+    """An objective that is kept at most (sign 1) or at least (-1) at a limit, or equal to it."""
+
+    name: str
+    value: float
+    sign: float
+    equal: bool = False
+
+    @property
+    def words(self) -> str:
+        """As it stands in a model file."""
+        return f"{'equals' if self.equal else 'at_most' if self.sign > 0 else 'at_least'} {self.value:g}"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """An evaluated design: places ``u`` and values (v,), the objective with its gradient, excesses (c,) with slopes."""
+
+    u: np.ndarray
+    values: np.ndarray
+    found: Mapping[str, float]  # objectives as the model has them
+    cost: float  # scaled, to become least
+    gradient: np.ndarray
+    excess: np.ndarray  # scaled, at most zero
+    slopes: np.ndarray
+    optimality: Optimality
+    equal: np.ndarray
+    failure: str = ""
+
+    @property
+    def violation(self) -> float:
+        """Largest scaled excess over a limit."""
+        return float(np.where(self.equal, np.abs(self.excess), np.maximum(self.excess, 0.0)).max(initial=0.0))
+
+    @property
+    def rank(self) -> tuple[bool, float, float]:
+        """Smaller is better: designs whose analysis works, then those within the limits, then those of least cost."""
+        over = max(self.violation - FEASIBLE, 0.0)
+        return bool(self.failure), over, self.cost
+
+
+@dataclass
+class Designs:
+    """Evaluates designs and remembers them all; ``analyse`` gives all objectives at values of the variables."""
+
+    variables: Variables
+    objective: str
+    sign: float  # 1: becomes least, -1: largest
+    limits: Sequence[Limit]
+    analyse: Callable[[np.ndarray], Mapping[str, Gradient]]
+    most: int
+    tolerance: float
+    told: Callable[["Designs"], None] = lambda designs: None
+    trials: list[Trial] = field(default_factory=list)
+    _scales: Any = None
+
+    @property
+    def best(self) -> Trial:
+        """The best design so far: the one that ends the search, unless another is clearly better."""
+        last, best = self.trials[-1], min(self.trials, key=lambda trial: trial.rank)
+        return last if self._optimal(last) and last.cost <= best.cost + FEASIBLE else best
+
+    def at(self, u: np.ndarray) -> Trial:
+        """The design at places in the ranges; raises Enough where the search may end."""
+        u = np.clip(np.array(u, dtype=float), 0.0, 1.0)
+        for trial in reversed(self.trials[-3:]):
+            if np.array_equal(trial.u, u):
+                return trial
+        if len(self.trials) >= self.most:
+            raise Enough(f"the limit of {self.most} analyses is reached")
+        trial = self._tried(u)
+        self.trials.append(trial)
+        self.told(self)
+        if self._optimal(trial):
+            raise Enough("")
+        return trial
+
+    def _optimal(self, trial: Trial) -> bool:
+        return trial.violation <= FEASIBLE and trial.optimality.residual <= self.tolerance
+
+    def _tried(self, u: np.ndarray) -> Trial:
+        values = self.variables.values(u)
+        try:
+            results = self.analyse(values)
+            _require_derivatives(results, {self.objective, *(limit.name for limit in self.limits)})
+        except (AnalysisError, ModelError) as error:
+            if not self.trials:
+                raise
+            return self._failed(u, values, one_line(error))
+        return self._judged(u, values, results)
+
+    def _judged(self, u: np.ndarray, values: np.ndarray, results: Mapping[str, Gradient]) -> Trial:
+        steps = self.variables.slopes(values)
+        cost, gradient = self.sign * results[self.objective].value, self.sign * results[self.objective].gradient * steps
+        limits = self.limits
+        excess = np.array([limit.sign * (results[limit.name].value - limit.value) for limit in limits])
+        slopes = np.array([limit.sign * results[limit.name].gradient * steps for limit in limits]).reshape(-1, len(u))
+        if self._scales is None:
+            self._scales = (
+                _size(cost, gradient),
+                np.array([_size(limit.value, s, e) for limit, s, e in zip(limits, slopes, excess, strict=True)]),
+            )
+        scale, of_limits = self._scales
+        cost, gradient, excess, slopes = cost / scale, gradient / scale, excess / of_limits, slopes / of_limits[:, None]
+        equal = np.array([limit.equal for limit in limits], dtype=bool)
+        found = {name: result.value for name, result in results.items()}
+        judged = optimality(u, gradient, excess, slopes, equal)
+        return Trial(u, values, found, cost, gradient, excess, slopes, judged, equal)
+
+    def _failed(self, u: np.ndarray, values: np.ndarray, sentence: str) -> Trial:
+        """A design without a result: worse than all others, so that a search turns back."""
+        last = self.trials[-1]
+        worst = 1.0 + FAILED * max(abs(trial.cost) for trial in self.trials)
+        nothing = dict.fromkeys(last.found, float("nan"))
+        unknown = Optimality(float("inf"), np.zeros(len(self.limits)), np.zeros(len(u)))
+        return Trial(u, values, nothing, worst, last.gradient, last.excess, last.slopes, unknown, last.equal, sentence)
+
+    def multipliers(self, trial: Trial) -> np.ndarray:
+        """By how much the optimal objective changes with each limit (c,), in their units."""
+        scale, of_limits = self._scales
+        signs = np.array([limit.sign for limit in self.limits])
+        return -self.sign * signs * trial.optimality.multipliers * scale / of_limits
+
+
+def _size(*numbers: Any) -> float:
+    """What a quantity is about as large as."""
+    size = max(float(np.abs(number).max(initial=0.0)) for number in map(np.asarray, numbers))
+    return size if size > 0 else 1.0
+
+
+def _require_derivatives(results: Mapping[str, Gradient], names: set[str]) -> None:
+    for name in sorted(names):
+        result = results[name]
+        if not (np.isfinite(result.value) and np.isfinite(result.gradient).all()):
+            why = next(iter(result.undefined.values()), "the value is not finite")
+            raise AnalysisError(f"objective {name} has no gradient to follow: {why}")

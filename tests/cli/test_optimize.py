@@ -1,0 +1,56 @@
+"""``mbsim optimize`` as users call it, and what docs/optimization.md shows, on shorter runs."""
+
+import re
+import shlex
+import shutil
+
+import pytest
+
+from .conftest import ROOT
+
+PAGE = (ROOT / "docs/optimization.md").read_text()
+COMMANDS = [shlex.split(line)[1:] for line in re.findall(r"^\$ (mbsim .*)$", PAGE, re.MULTILINE)]
+
+
+@pytest.fixture
+def models(tmp_path):
+    shutil.copytree(ROOT / "models", tmp_path / "models")
+    model = tmp_path / "models/fivebar.yaml"
+    text = model.read_text()
+    short = text.replace("step: 1e-3\n  duration: 5\n", "step: 1e-2\n  duration: 1\n")
+    model.write_text(short.partition("\nchecks:\n")[0])
+    assert short != text
+    return model
+
+
+def test_commands_of_the_page_work(mbsim, models, tmp_path):
+    done = [mbsim(*command) for command in COMMANDS]
+    assert len(COMMANDS) >= 3 and [outcome.code for outcome in done] == [0] * len(COMMANDS)
+    assert {"fivebar-rest.h5", "calm.h5", "fivebar-calm.h5"} <= {path.name for path in tmp_path.iterdir()}
+    assert "psi1 minimized: " in done[0].err and "at_least 0.5" in done[1].err
+    report = done[2].json
+    assert report["sensitivity"] == "adjoint" and report["optimization"]["method"] == "mma"
+    assert report["optimization"]["analyses"] == 5 and "the limit of 5 analyses" in report["warnings"][-1]
+    inspected = mbsim("inspect", "calm.h5", "--json").json
+    assert inspected["objectives"]["psi3"]["value"] == pytest.approx(
+        mbsim("run", models, *_overrides(inspected), "--json", "-o", "again.h5").json["objectives"]["psi3"]["value"],
+        rel=1e-12,
+    )
+
+
+def _overrides(inspected):
+    """Options of a run at the best design."""
+    values = inspected["overrides"]
+    return [word for name, value in values.items() for word in ("-p", f"{name}={value}")]
+
+
+def test_what_is_asked_wrongly(mbsim, models, pendulum):
+    for arguments, code, sentence in (
+        ((models,), 2, "name an optimization: the model has rest, calm"),
+        ((models, "clam"), 2, "unknown optimization 'clam': the model has rest, calm"),
+        ((pendulum,), 2, "name an optimization: the model has none: write one under optimization"),
+        ((models, "rest", "-o", models), 5, "is the model itself"),
+        ((models, "rest", "--evaluations", "0"), 2, "evaluations"),
+    ):
+        outcome = mbsim("optimize", *arguments)
+        assert outcome.code == code and sentence in outcome.err, outcome.err

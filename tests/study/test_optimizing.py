@@ -1,0 +1,199 @@
+"""Optimisation: conditions of optima that are known, searches on formulas, and a mechanism whose optimum is known."""
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from mbsim_cli import spec
+from mbsim_cli.errors import AnalysisError, ModelError
+from mbsim_cli.study.evaluation import Gradient
+from mbsim_cli.study.listener import Interrupted, Listener
+from mbsim_cli.study.optimizing.design import Designs, Limit
+from mbsim_cli.study.optimizing.methods import method_for, search
+from mbsim_cli.study.optimizing.optimality import optimality
+from mbsim_cli.study.optimizing.optimize import optimize
+from mbsim_cli.study.optimizing.variables import Variables
+from mbsim_cli.study.settings import Settings
+from tests.spec.example import write
+
+FIVEBAR = Path(__file__).parents[2] / "models" / "fivebar.yaml"
+METHODS = ["slsqp", "mma"]
+
+
+def of(u, limit, equal=False):
+    """Conditions of (x - 2)^2 + (y - 0.4)^2 on the unit square, with x + y at most, or equal to, a limit."""
+    gradient = 2 * (u - np.array([2, 0.4]))
+    return optimality(u, gradient, np.array([u.sum() - limit]), np.ones((1, 2)), np.array([equal]))
+
+
+def test_conditions_of_an_optimum():
+    """Without a limit (1, 0.4), held by the range; at 1.2 (1, 0.2); equal to 2 (1, 1), which the limit pushes to."""
+    free = of(np.array([1, 0.4]), 5.0)
+    assert free.residual < 1e-12 and free.multipliers == [0] and free.of_ranges == pytest.approx([2, 0])
+    held = of(np.array([1, 0.2]), 1.2)
+    assert (
+        held.residual < 1e-12 and held.multipliers == pytest.approx([0.4]) and held.of_ranges == pytest.approx([1.6, 0])
+    )
+    pushed = of(np.array([1, 0.9]), 1.9, equal=True)
+    assert pushed.residual < 1e-12 and pushed.multipliers == pytest.approx([-1])
+    assert of(np.array([0.5, 0.2]), 5.0).residual == pytest.approx(3)
+    assert of(np.array([1, 0.2]), 1.1).residual == pytest.approx(0, abs=1e-12)  # beyond the limit: not asked here
+
+
+def formula(most, sign=1.0, limit=0.7, log=False, tolerance=1e-6):
+    """Designs of 1 + (a - 3)^2 + 10 (b - a^2/4)^2 in [1, 4]^2 with a + b at most 10 * limit."""
+    names = ("a", "b")
+    ends = np.array([1.0, 1.0]), np.array([4.0, 4.0])
+    variables = Variables(names, ("m", ""), np.array([1.5, 3.5]), *ends, np.full(2, log))
+
+    def analyse(values):
+        a, b = values
+        if a > 3.7:
+            raise AnalysisError("the mechanism locks")
+        f = 1 + (a - 3) ** 2 + 10 * (b - a * a / 4) ** 2
+        g = np.array([2 * (a - 3) - 10 * a * (b - a * a / 4), 20 * (b - a * a / 4)])
+        return {"f": Gradient(sign * f, sign * g), "sum": Gradient((a + b) / 10, np.full(2, 0.1))}
+
+    limits = [Limit("sum", limit, 1.0)]
+    return Designs(variables, "f", sign, limits, analyse, most, tolerance)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("sign", "log"), [(1.0, False), (-1.0, False), (1.0, True)])
+def test_searches_find_the_optimum(method, sign, log):
+    designs = formula(600, sign, log=log)
+    assert search(method, designs) == ""
+    assert designs.best.values == pytest.approx([3, 2.25], rel=1e-4)
+    assert designs.best.found["f"] == pytest.approx(sign, rel=1e-6)
+    assert designs.best.optimality.residual <= 1e-6
+
+
+def optimum(method, limit, tolerance=1e-6):
+    designs = formula(600, limit=limit, tolerance=tolerance)
+    assert search(method, designs) == ""
+    assert designs.best.found["sum"] == pytest.approx(limit, rel=1e-6)
+    return designs
+
+
+def test_a_limit_holds_and_its_multiplier_tells_what_it_costs():
+    found = optimum("slsqp", 0.45)
+    above, below = (optimum("slsqp", 0.45 + step, 1e-8).best.found["f"] for step in (1e-3, -1e-3))
+    price = found.multipliers(found.best)
+    assert price == pytest.approx([(above - below) / 2e-3], rel=1e-3)
+    other = optimum("mma", 0.45)
+    assert other.best.values == pytest.approx(found.best.values, rel=1e-4)
+    assert other.multipliers(other.best) == pytest.approx(price, rel=1e-4)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_search_turns_back_from_designs_that_fail(method):
+    designs = formula(600)
+    object.__setattr__(designs.variables, "start", np.array([3.69, 1.0]))
+    assert search(method, designs) == ""
+    assert designs.best.values == pytest.approx([3, 2.25], rel=1e-4)
+
+
+def test_ends():
+    assert "the limit of 3 analyses" in search("slsqp", formula(3))
+    assert (method_for("auto", 3), method_for("auto", 300), method_for("mma", 3)) == ("slsqp", "mma", "mma")
+
+
+def calm(tmp_path, listener=None, name="calm", **options):
+    """Optimise a fast variant of the five-bar linkage."""
+    settings = Settings(step=5e-3)
+    given = {"command": "mbsim", "listener": listener or Listener(), "force": False} | options
+    output = tmp_path / "out.h5"
+    return optimize(FIVEBAR, name, output, settings, **given), output
+
+
+def test_the_springs_that_carry_the_weight(tmp_path):
+    """Released from rest it stays; each bar's equilibrium of moments about its pins gives the same lengths."""
+    report, output = calm(tmp_path, name="rest")
+    found = report["optimization"]
+    assert found["value"] < 1e-14 and found["optimality"] <= 1e-8 and report["warnings"] == []
+    with h5py.File(output) as file:
+        history = file["optimization"]
+        assert history.attrs["ended"] == "optimal" and history["values"].shape == (found["analyses"], 2)
+        assert history["objectives"][history.attrs["best"] - 1, 0] == pytest.approx(file["objectives/psi1/value"][()])
+        assert file["parameters/value"][:] == pytest.approx([found["variables"][n]["value"] for n in ("L_s1", "L_s2")])
+        r2 = file["sensors/r2"][:]
+    assert np.abs(r2 - [0.5, -2, 0]).max() < 1e-6
+
+
+def test_a_limit_on_another_objective_is_active(tmp_path):
+    report, _ = calm(tmp_path)
+    found = report["optimization"]
+    limit = found["constraints"][0]
+    assert limit["active"] and limit["value"] == pytest.approx(0.5, rel=1e-6) and limit["sensitivity"] > 0
+    assert found["optimality"] <= 1e-6 and found["value"] < 0.1 * found["start"]
+    assert found["variables"]["m_A1"]["value"] == 0.5 and found["variables"]["m_A1"]["held_by"] == "lower"
+
+
+class Impatient(Listener):
+    """Ends at a number of sentences."""
+
+    def __init__(self, count):
+        self.left = count
+
+    def say(self, sentence):
+        self.left -= 1
+
+    def poll(self):
+        if self.left == 0:
+            self.left = -1
+            raise Interrupted("interrupted")
+
+
+def test_an_interruption_leaves_the_best_design(tmp_path):
+    with pytest.raises(Interrupted) as stop:
+        calm(tmp_path, Impatient(3))
+    assert stop.value.kept == str(tmp_path / "out.h5")
+    with h5py.File(tmp_path / "out.h5") as file:
+        assert file["optimization"].attrs["ended"] == "interrupted"
+        psi3 = file["optimization/objectives"][:, 2]
+        assert file["objectives/psi3/value"][()] == psi3[file["optimization"].attrs["best"] - 1]
+
+
+def test_what_cannot_be_met_is_said(tmp_path):
+    stated = "optimization: {no: {minimize: psi2, constraints: {psi1: {at_most: -1}}}}"
+    model = write(tmp_path, f"mbsim: 1\ninclude: [{FIVEBAR}]\n{stated}\n")
+    with pytest.raises(AnalysisError, match="which is to be at_most -1; it is kept in"):
+        optimize(
+            model,
+            "no",
+            tmp_path / "no.h5",
+            Settings(step=2e-2, duration=0.5),
+            evaluations=4,
+            command="",
+            listener=Listener(),
+            force=False,
+        )
+    assert (tmp_path / "no.h5").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ("{minimize: psi9}", "minimize: unknown objective 'psi9'; did you mean"),
+        ("{minimize: psi1, maximize: psi2}", "give one of minimize and maximize"),
+        ("{minimize: psi1, variables: []}", "needs one parameter at least"),
+        ("{minimize: psi1, variables: [L_s9]}", "unknown parameter 'L_s9'"),
+        ("{minimize: psi1, variables: [L_12]}", "'L_12' is a constant"),
+        ("{minimize: psi1, variables: [L_s1, L_s1]}", "'L_s1' stands twice"),
+        ("{minimize: psi1, variables: {L_s1: {from: 2.5, to: 3}}}", "where the search begins, lies outside"),
+        ("{minimize: psi1, variables: {L_s1: {from: 1, to: 3}}}", "reaches beyond the bounds 1.5 and 3"),
+        ("{minimize: psi1, variables: {L_s1: {from: 3, to: 2}}}", "2 is less than 3"),
+        ("{minimize: psi1, constraints: {psi2: {}}}", "give at_most, at_least or both; or equals"),
+        ("{minimize: psi1, constraints: {psi2: {at_most: 1, equals: 2}}}", "give at_most, at_least or both; or equals"),
+        ("{minimize: psi1, constraints: {psi2: {at_least: 2, at_most: 1}}}", "2 is more than at_most, 1"),
+        ("{minimize: psi1, constraints: {psi2: {equals: 2}}, algorithm: mma}", "mma keeps no equalities"),
+        ("{minimize: psi1, tolerance: 0}", "must be greater than zero, is 0"),
+    ],
+)
+def test_what_is_refused(tmp_path, given, sentence):
+    text = f"mbsim: 1\ninclude: [{FIVEBAR}]\noptimization: {{x: {given}}}\n"
+    with pytest.raises(ModelError) as error:
+        spec.load(write(tmp_path, text))
+    assert any(sentence in str(issue) for issue in error.value.issues), [str(issue) for issue in error.value.issues]
