@@ -9,7 +9,7 @@ import numpy as np
 
 from mbsim_cli.assembly.numbers import STEP, Numbers
 from mbsim_cli.assembly.vectors import Scalar, Vector
-from mbsim_cli.errors import ModelError
+from mbsim_cli.errors import ModelError, UsageError
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS, Column
 from mbsim_cli.reduction.data import Node, StandardInput, Taylor
 
@@ -47,6 +47,8 @@ class ElasticBody:
 
     def current(self) -> StandardInput:
         """The data as the numbers stand."""
+        if self._numbers.elsewhere:
+            raise UsageError(f"body {self.name!r} deforms: second derivatives need shapes that no analysis follows")
         self._numbers.read |= self._read
         if not self._numbers.moves(self._read):
             return self.sid

@@ -20,6 +20,7 @@ class Numbers:
         self._indexed = 0  # values that ``_readers`` knows
         self.read: set[Any] = set()
         self.parameter: str | None = None  # that is stepped along
+        self.elsewhere = False  # whether another environment gives the numbers
 
     def __call__(self, number: Any) -> Scalar:
         """Value of a number, complex where it depends on the parameter that is stepped along."""
@@ -47,9 +48,9 @@ class Numbers:
     def reading(self, environment: Any) -> Iterator[None]:
         """Evaluate by another environment meanwhile."""
         before = self._environment, self._values
-        self._environment, self._values, self._indexed = environment, {}, 0
+        self._environment, self._values, self._indexed, self.elsewhere = environment, {}, 0, True
         yield
-        (self._environment, self._values), self._indexed = before, 0
+        (self._environment, self._values), self._indexed, self.elsewhere = before, 0, False
 
     def moves(self, numbers: frozenset[Any]) -> bool:
         """Whether any of the numbers is stepped."""

@@ -17,7 +17,7 @@ from mbsim_cli.errors import Issue, ModelError
 from mbsim_cli.model.problem import Options
 from mbsim_cli.spec.bodies import Body
 
-FORMULATIONS = ("ali3p-rtdyn0", "ali3p-rtdyn1")  # that move bodies that deform
+FORMULATIONS = ("ali3p-rtdyn0", "ali3p-rtdyn1", "statics")  # that move bodies that deform
 _POINTS = ("point", "points", "center")
 _VECTORS = ("vector", "vectors", "axis", "direction", "normal")
 _SECTIONS = ("constraints", "forces", "sensors")
@@ -37,13 +37,11 @@ def check_flexible(system: System, options: Options) -> None:
     """Record what a model with bodies that deform asks for, and no kernel does with them."""
     if not system.elastic:
         return
-    path = "analysis.formulation" if options.analysis == "forward_dynamics" else "analysis.type"
-    hint = "use forward_dynamics with formulation: ali3p-rtdyn1 or ali3p-rtdyn0"
-    if options.analysis != "forward_dynamics" or options.formulation not in FORMULATIONS:
-        what = options.formulation if options.analysis == "forward_dynamics" else options.analysis
-        system.issue(path, f"{what} does not move bodies that deform", hint)
-    if options.start == "equilibrium":
-        system.issue("analysis.start", "no equilibrium is found of bodies that deform", "start as declared")
+    if options.formulation not in FORMULATIONS:
+        inverse = options.analysis == "inverse_dynamics"
+        path, what = ("type", options.analysis) if inverse else ("formulation", options.formulation)
+        hint = "use forward_dynamics with formulation: ali3p-rtdyn1 or ali3p-rtdyn0"
+        system.issue(f"analysis.{path}", f"{what} does not move bodies that deform", hint)
     if options.sensitivity == "adjoint":
         message = "bodies that deform have no adjoint"
         system.issue("analysis.sensitivity.method", message, "use method: ddm, or --sensitivity ddm")

@@ -13,7 +13,8 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels._simd import padded
 from mbsim_cli.model.codes import TURNING
-from mbsim_cli.model.layout import GRAVITY, MASS
+from mbsim_cli.model.flexible import MASS as MASS_OF_FLEXIBLE
+from mbsim_cli.model.layout import GRAVITY, MASS, FlexibleTree
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.units import force_on
 from mbsim_cli.solve.instant import Instant
@@ -280,4 +281,7 @@ def _real_part(problem: Problem, start: Instant) -> Instant:
 
 def _weight(start: Instant) -> float:
     tree, theta = start.model.tree, start.theta.real
-    return float(theta[tree.theta + MASS].sum() * np.linalg.norm(theta[GRAVITY : GRAVITY + 3]))
+    mass = theta[tree.theta + MASS].sum()
+    if isinstance(tree, FlexibleTree):
+        mass += theta[tree.block + MASS_OF_FLEXIBLE].sum()
+    return float(mass * np.linalg.norm(theta[GRAVITY : GRAVITY + 3]))

@@ -9,7 +9,9 @@ import pytest
 from mbsim_cli import spec
 from mbsim_cli.assembly import build
 from mbsim_cli.assembly.numbers import Numbers
+from mbsim_cli.errors import ModelError
 from mbsim_cli.reduction.data import turned
+from mbsim_cli.solve.equilibrium import equilibrium
 from mbsim_cli.study.reducing import standard_input
 from tests.kernels.differentiate import assert_agree, simulate
 from tests.kernels.instant import EPS, Instant
@@ -220,3 +222,51 @@ def test_the_driven_slider_crank():
         twice = 2.0 * simulate(replace(problem, options=replace(problem.options, step=h)), steps)["sensors"][:, 0]
         found.append(h * (twice.sum() - 0.5 * twice[-1]))
     assert found[1] + (found[1] - found[0]) / 3.0 == pytest.approx(exact, rel=3e-4)
+
+
+REST = """\
+mbsim: 1
+gravity: [0, -9.81, 0]
+parameters: {E: 2e9, L: 1, m: 0.5}
+materials: {soft: {youngs_modulus: E, poisson_ratio: 0.3, density: 7850}}
+bodies:
+  beam:
+    flexible:
+      mesh: {type: beam, length: L, section: {type: rectangle, size: [0.02, 0.03]}, elements: 2, planar: true}
+      material: soft
+      sets: {root: {x: 0}, tip: {x: L}}
+      frame: {fixed: root}
+      modes: {count: 6}
+      nodes: {tip: {set: tip}}
+  load: {mass: m}
+joints:
+  root: {type: fixed, bodies: [ground, beam], point: origin}
+  hook: {type: fixed, bodies: [beam, load], point: [tip, origin]}
+sensors: {tip: {type: position, point: load.origin}}
+analysis: {type: equilibrium, sensitivity: {method: ddm}}
+"""
+
+
+def test_sag_at_rest(folder):
+    """Deflection and its derivatives by beam theory: elements of beams are exact at their nodes."""
+    (block,) = equilibrium(assembled(folder, REST, sensitivity="ddm"))
+    EI, by_weight = 2e9 * 0.03 * 0.02**3 / 12, 7850 * 6e-4 * 9.81 / 8
+    load = 0.5 * 9.81 / 3
+    assert block.sensors[0, 1] == pytest.approx(-(by_weight + load) / EI, rel=1e-9)
+    exact = (by_weight + load) / EI / 2e9, -(4 * by_weight + 3 * load) / EI, -9.81 / 3 / EI
+    assert block.d_sensors[0, 1] == pytest.approx(exact, rel=1e-9)
+
+
+def test_what_does_not_move_bodies_that_deform(folder):
+    for key, value in (("formulation", "recursive"), ("formulation", "ali3p-natural"), ("sensitivity", "adjoint")):
+        with pytest.raises(ModelError, match="bodies that deform"):
+            assembled(folder, REST.replace("type: equilibrium, ", ""), **{key: value})
+    free = REST.replace("frame: {fixed: root}", "frame: free").replace("modes: {count: 6}", "modes: {count: 3}")
+    with pytest.raises(ModelError, match=r"joints\.root\.point: the frame of body 'beam' follows its mean motion"):
+        assembled(folder, free)
+    away = REST.replace("sensors:", "points: {P: {beam: [0.5, 0, 0]}}\nsensors:").replace("load.origin", "beam.P")
+    with pytest.raises(ModelError, match=r"sensors\.tip\.point: 'P' is no node of body 'beam', which deforms"):
+        assembled(folder, away)
+    long = REST.replace("nodes: {tip", "initial: {position: [1, 2]}\n      nodes: {tip")
+    with pytest.raises(ModelError, match=r"initial\.position: has 2 entries, and the body 6 elastic coordinates"):
+        assembled(folder, long)
