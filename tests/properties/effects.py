@@ -37,7 +37,8 @@ class Effects:
 
     def __init__(self, model_file: Any):
         self.file = model_file
-        self.bodies = flexible_bodies(model_file)
+        self.deforms = bool(flexible_bodies(model_file))
+        self.bodies = [] if model_file.joints else flexible_bodies(model_file)
         if self.bodies:  # is reduced, not run
             self.reduced  # noqa: B018
             return
@@ -50,7 +51,8 @@ class Effects:
         if self.bodies:
             return ("reduced", "comments")
         of_section = {"checks": ("checked", "told"), "study": ("studied", "told")}
-        return of_section.get(section, ("solver", "objectives", "told", "scene"))
+        drawn = () if self.deforms else ("scene",)
+        return of_section.get(section, ("solver", "objectives", "told", *drawn))
 
     def differs(self, other: "Effects", section: str) -> bool:
         """Whether anything that a section may change is not the same."""

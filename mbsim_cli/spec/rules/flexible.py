@@ -49,7 +49,9 @@ def check(review: Review) -> None:
 
 def _deforming(review: Review, path: Path, name: str) -> None:
     body = review.model.bodies.get(name)
-    if body is not None and body.flexible is None:
+    if body is None and "." in name:
+        review.report(path, f"{name!r} is no body that deforms", "name the body, not a node of it")
+    elif body is not None and body.flexible is None:
         review.report(path, f"body {name!r} is rigid", "name a body that has 'flexible'")
 
 
