@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from mbsim_cli.assembly.arrays import table
-from mbsim_cli.assembly.elastic import NodeJoint
+from mbsim_cli.assembly.elastic import NodeJoint, ShapeRow
 from mbsim_cli.assembly.geometry import split
 from mbsim_cli.assembly.joints import CUT_EQUATIONS, kind_of
 from mbsim_cli.assembly.laws import LawTable
@@ -60,6 +60,8 @@ class ConstraintTable:
             for number, coordinate in enumerate(joint.coordinates):
                 column = self._system.coordinate(f"{name}.{coordinate}")
                 measure = self.measures.combination([column.column, *elastic], partial(_beyond, joint, number, column))
+                row = ShapeRow(joint.body, joint.number, joint.moving[number], self.measures.offset[measure] + 1, -1.0)
+                self._system.shape_rows.append(row)
                 self._add(f"{name}.{coordinate}", measure, lambda: (0.0,))
 
     def add_cut_joint(self, name: str) -> None:

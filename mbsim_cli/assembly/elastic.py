@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,29 @@ from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS, Column
 from mbsim_cli.reduction.data import Node, StandardInput, Taylor
 
 Along = Callable[[], StandardInput]  # derivatives along the parameter that numbers are stepped along
-Source = Callable[[Any, str, Numbers], tuple[StandardInput, Along]]  # of a body of a model file
+ByDensity = Callable[[StandardInput], np.ndarray]  # from a covector of all terms to derivatives by densities (ne,)
+
+
+class Supplied(NamedTuple):
+    """Standard input data of a body, and what gives their derivatives."""
+
+    sid: StandardInput
+    along: Along
+    by_density: ByDensity | None = None  # of a body that has densities
+
+
+Source = Callable[[Any, str, Numbers], Supplied]  # of a body of a model file
+
+
+class ShapeRow(NamedTuple):
+    """Where theta has a displacement or a rotation (``row`` 0 .. 5) of a node by the elastic coordinates."""
+
+    body: "ElasticBody"
+    node: int
+    row: int
+    first: int  # in theta
+    sign: float
+
 
 _NAMES = ("x", "y", "z", "angle_x", "angle_y", "angle_z")
 
@@ -25,7 +47,7 @@ class ElasticBody:
     def __init__(self, model_file: Any, name: str, numbers: Numbers, source: Source):
         self.name, self.spec, self._numbers = name, model_file.bodies[name].flexible, numbers
         numbers.read = set()
-        self.sid, self._along = source(model_file, name, numbers)
+        self.sid, self._along, self.by_density = source(model_file, name, numbers)
         self._read = frozenset(numbers.read)
         self._moved: tuple[str | None, StandardInput] = None, self.sid
         self.initial = _initial(model_file, self)

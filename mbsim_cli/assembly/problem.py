@@ -8,6 +8,7 @@ import numpy as np
 
 from mbsim_cli.assembly.closing import Closing, close
 from mbsim_cli.assembly.contradictions import check_driven, check_rates
+from mbsim_cli.assembly.densities import DensityField, density_fields, moved_by_fields
 from mbsim_cli.assembly.elastic import Source, elastic_bodies
 from mbsim_cli.assembly.equations import Equations
 from mbsim_cli.assembly.geometry import Geometry
@@ -53,6 +54,7 @@ class Assembled:
     theta: Theta = field(repr=False)
     model_file: Any = field(repr=False)
     choices: Mapping[str, Any] = field(repr=False)  # arguments of ``build``
+    fields: Sequence[DensityField] = field(repr=False)  # that gradients are asked for
 
     @property
     def tree_names(self) -> Names:
@@ -153,7 +155,9 @@ def build(
     kept, kept_velocity = kept_by_constraints(equations, closing)
     problem = replace(problem, independent=kept, independent_velocity=kept_velocity, broken=broken)
     started, started_rho = start_from(equations, closing, problem.theta, problem.theta_rho)
-    problem = replace(problem, theta=started, theta_rho=started_rho)
+    fields = density_fields(system, packed.tree, chosen.sensitivity)
+    moved = moved_by_fields(fields, equations, closing, problem.theta)
+    problem = replace(problem, theta=started, theta_rho=started_rho, moved=moved)
     if chosen.natural:
         problem = in_natural_coordinates(problem)
     dropped = [identity.name for identity in packed.identities]
@@ -162,7 +166,7 @@ def build(
     objectives = objectives_of(model_file, numbers, rows, wanted, end)
     return Assembled(
         problem, objectives, parameters, rows, packed.sensors.contacts, system.topology, dropped, warnings,
-        equations, closing, theta, model_file, choices,
+        equations, closing, theta, model_file, choices, fields,
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from mbsim_cli.assembly.arrays import table
-from mbsim_cli.assembly.elastic import ElasticBody
+from mbsim_cli.assembly.elastic import ElasticBody, ShapeRow
 from mbsim_cli.assembly.geometry import split
 from mbsim_cli.assembly.measures import MeasureTable
 from mbsim_cli.assembly.reactions import PARTS, ReactionTable
@@ -192,6 +192,8 @@ class SensorTable:
         for axis in range(3):
             shapes = partial(_displacement, deforming, place, axis)
             measure = self._measures.combination(columns, shapes)
+            row = ShapeRow(deforming, place, axis, self._measures.offset[measure], 1.0)
+            self._system.shape_rows.append(row)
             entries.append((int(Sensor.MEASURE), NONE, measure, spec.derivative, 0))
         self._append(name, entries, 3, "m" + RATES[spec.derivative])
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from mbsim_cli.assembly.elastic import ElasticBody, NodeJoint
+from mbsim_cli.assembly.elastic import ElasticBody, NodeJoint, ShapeRow
 from mbsim_cli.assembly.geometry import Geometry, split
 from mbsim_cli.assembly.joints import TreeColumn, coordinates_of, tree_columns
 from mbsim_cli.assembly.theta import Theta
@@ -34,6 +34,7 @@ class System:
     ):  # fmt: skip
         self.model_file, self.geometry, self.theta, self.topology = model_file, geometry, theta, topology
         self.elastic = elastic  # bodies that deform
+        self.shape_rows: list[ShapeRow] = []  # which theta has of their nodes
         self.joints: Mapping[str, Any] = model_file.joints
         self.tables: Any = None  # ``Tables`` that the laws read
         self.issues: list[Issue] = []

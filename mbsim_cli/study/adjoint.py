@@ -1,6 +1,7 @@
 """Gradients of objectives by one sweep back through the run that found their values."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,7 @@ class Adjoint:
         few = (by_few(objective, self._explicit) for objective in objectives)
         self.accumulators = {objective.name: accumulator(objective, len(self._explicit)) for objective in few}
         self.error = 0.0  # relative size of what was left unsolved
+        self.moved: dict[str, np.ndarray] = {}  # derivatives (w,) by the numbers that fields move
 
     def at_fixed_motion(self, block: Block) -> Block:
         """A block whose sensors do not depend on parameters."""
@@ -59,16 +61,25 @@ class Adjoint:
 
     def gradients(self, accumulators: Mapping[str, Any], between: Callable[[], None]) -> dict[str, np.ndarray]:
         """Derivatives (p,) of every objective after the run; calls ``between`` now and then."""
-        if not accumulators or not self._problem.theta_rho.shape[1]:
+        problem, p = _with_moved(self._problem), self._problem.theta_rho.shape[1]
+        if not accumulators or not problem.theta_rho.shape[1]:
             return {name: np.zeros(0) for name in accumulators}
         reacting = reads_reactions(self._problem, self._objectives)
         seen = _Seen(list(accumulators.values()), self.tape.time)
-        found = self._analysis.pull_back(self._problem, self.tape, len(accumulators), seen, between, reacting)
+        found = self._analysis.pull_back(problem, self.tape, len(accumulators), seen, between, reacting)
         self.error = found.error
-        gradients = dict(zip(accumulators, found.gradient.T.copy(), strict=True))
+        gradients = dict(zip(accumulators, found.gradient[:p].T.copy(), strict=True))
+        self.moved = dict(zip(accumulators, found.gradient[p:].T.copy(), strict=True))
         for name, gradient in gradients.items():
             gradient[self._explicit] += accumulators[name].gradient
         return gradients
+
+
+def _with_moved(problem: Problem) -> Problem:
+    """The problem with the numbers that fields move as further parameters."""
+    if problem.moved is None or not problem.moved.shape[1]:
+        return problem
+    return replace(problem, theta_rho=np.hstack([problem.theta_rho, problem.moved]))
 
 
 def rehearse(problem: Problem, objectives: Sequence[Any], tape: Any) -> None:

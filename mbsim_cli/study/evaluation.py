@@ -28,6 +28,7 @@ class Gradient:
     uncertainty: Any = None  # objectives.uncertainty.Uncertainty; None where only numbers are compared
     undefined: Mapping[str, str] = field(default_factory=dict)
     error: float = 0.0  # relative size of what an adjoint left unsolved
+    moved: np.ndarray | None = None  # (w,) derivatives by the numbers that fields move
 
 
 def blocks_of(problem: Problem, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
@@ -89,6 +90,7 @@ def evaluate(
             _uncertainty(a, resolution, adjoint is None),
             reasons,
             adjoint.error if adjoint else 0.0,
+            adjoint.moved.get(name) if adjoint else None,
         )
         for name, a in accumulators.items()
     }

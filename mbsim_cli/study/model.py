@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.errors import UsageError
+from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.study.assembling import load as read
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.plan import Plan, plan_at
@@ -122,6 +123,8 @@ class Model:
         if replaced.setdefault("sensitivity", "adjoint") != "adjoint":
             raise UsageError("second derivatives are those of the adjoint; leave sensitivity out")
         planned, _ = self._plan(self._values(rho), replaced)
+        if isinstance(planned.assembled.problem.model.tree, FlexibleTree):
+            raise UsageError("models with bodies that deform have no second derivatives")
         columns = [hessian_vector(planned.assembled, name, d, self._listener) for d in directions.T.astype(float)]
         return np.stack(columns, axis=1) if columns else np.zeros((0, 0))
 

@@ -1,6 +1,6 @@
 """Flexible bodies of a model to standard input data, with derivatives by the parameters that they depend on."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mbsim_cli.assembly.elastic import Supplied
 from mbsim_cli.assembly.flexible import FlexibleBodies, file_at, placed
 from mbsim_cli.assembly.numbers import STEP, Numbers
 from mbsim_cli.errors import InputOutputError, ModelError, UsageError
@@ -23,8 +24,6 @@ from mbsim_cli.spec.descriptions import descriptions_of
 from mbsim_cli.spec.flexible import FlexibleFile, FlexibleTerms
 from mbsim_cli.spec.source import join
 from mbsim_cli.study.bodies import UNITS, read_body
-
-Along = Callable[[], StandardInput]  # derivatives along the parameter that numbers are stepped along
 
 
 def flexible_bodies(model_file: Any) -> list[str]:
@@ -68,8 +67,8 @@ def comment_of(model_file: Any, name: str) -> str:
     return f"{name} of {model}" if model else name
 
 
-def standard_input(model_file: Any, name: str, numbers: Numbers) -> tuple[StandardInput, Along]:
-    """Standard input data of a body, and what gives their derivatives along the parameter that numbers step along."""
+def standard_input(model_file: Any, name: str, numbers: Numbers) -> Supplied:
+    """Standard input data of a body, and what gives their derivatives."""
     kinds: dict[Any, Any] = {FlexibleFile: _from_file, FlexibleTerms: _by_number}
     return kinds.get(type(model_file.bodies[name].flexible), _meshed)(model_file, name, numbers)
 
@@ -77,7 +76,7 @@ def standard_input(model_file: Any, name: str, numbers: Numbers) -> tuple[Standa
 def reduce_body(model_file: Any, name: str, derivatives: bool = True) -> StandardInput:
     """Standard input data of a body, with design derivatives by the file's parameters that change it."""
     numbers = Numbers(model_file.expressions)
-    sid, along = standard_input(model_file, name, numbers)
+    sid, along, _ = standard_input(model_file, name, numbers)
     if not derivatives:
         return replace(sid, design={})
     design: dict[str, StandardInput] = dict(sid.design)
@@ -97,19 +96,23 @@ def _sum(a: StandardInput, b: StandardInput) -> StandardInput:
     return a.map(add, b)
 
 
-def _meshed(model_file: Any, name: str, numbers: Numbers) -> tuple[StandardInput, Along]:
+def _meshed(model_file: Any, name: str, numbers: Numbers) -> Supplied:
     bodies = FlexibleBodies(model_file, numbers, _Files())
     found = placed(model_file, name, lambda: reduced(bodies.body(name)))
-    return replace(found.sid, comment=comment_of(model_file, name)), lambda: derivative(found, bodies.body(name), STEP)
+    return Supplied(
+        replace(found.sid, comment=comment_of(model_file, name)),
+        lambda: derivative(found, bodies.body(name), STEP),
+        lambda covector: bodies.by_field(name, found, covector),
+    )
 
 
-def _by_number(model_file: Any, name: str, numbers: Numbers) -> tuple[StandardInput, Along]:
+def _by_number(model_file: Any, name: str, numbers: Numbers) -> Supplied:
     bodies = FlexibleBodies(model_file, numbers, _Files())
     sid = bodies.by_number(name)
     for term, message in faults(sid):
         raise ModelError([model_file.issue(f"bodies.{name}.flexible.terms.{term}", message)])
     sid = replace(sid, comment=comment_of(model_file, name), warnings=tuple(warnings_of(sid)))
-    return sid, lambda: tangent(bodies.by_number(name), STEP)
+    return Supplied(sid, lambda: tangent(bodies.by_number(name), STEP))
 
 
 class _Files:
@@ -146,7 +149,7 @@ def _at(key: str) -> Iterator[None]:
         raise Refused(("mesh", key), str(error)) from error
 
 
-def _from_file(model_file: Any, name: str, numbers: Numbers) -> tuple[StandardInput, Along]:
+def _from_file(model_file: Any, name: str, numbers: Numbers) -> Supplied:
     spec, place = model_file.bodies[name].flexible, f"bodies.{name}.flexible"
     path = file_at(model_file, f"{place}.sid", spec.sid)
     try:
@@ -161,7 +164,7 @@ def _from_file(model_file: Any, name: str, numbers: Numbers) -> tuple[StandardIn
             raise ModelError([model_file.issue(f"{place}.modes", message)])
         sid = selected(sid, [mode - 1 for mode in spec.modes])
     if spec.damping is None:
-        return sid, lambda: sid
+        return Supplied(sid, lambda: sid)
     Me, Ke = sid.Me.M0, sid.Ke.M0
     damping = FlexibleBodies(model_file, numbers, _Files()).damping
     sid = replace(
@@ -172,7 +175,7 @@ def _from_file(model_file: Any, name: str, numbers: Numbers) -> tuple[StandardIn
         zero = sid.map(lambda _, term: term.map(np.zeros_like))
         return replace(zero, De=Taylor(np.imag(damping(spec.damping).matrix(Me, Ke)) / STEP), design={})
 
-    return sid, along
+    return Supplied(sid, along)
 
 
 def _redamped(sid: StandardInput, damping: Any) -> Mapping[str, StandardInput]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mbsim_cli.assembly.densities import field_gradients
 from mbsim_cli.errors import AnalysisError, ModelError, one_line
 from mbsim_cli.model.units import quotient
 from mbsim_cli.study.changed import values_at
@@ -28,6 +29,7 @@ class Outcome:
     results: dict[str, Gradient]
     timing: Timing
     steps: dict[str, Any] = field(default_factory=dict)  # of differences
+    by_fields: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # (ne,) by objective and field
 
     @property
     def warnings(self) -> list[str]:
@@ -96,6 +98,9 @@ def run(plan: Plan, timing: Timing, listener: Listener, consumer: Callable[[Any]
     if plan.method == "adjoint":
         watchers.health.gradients_solved(max((result.error for result in results.values()), default=0.0))
     outcome = Outcome(plan, watchers, results, timing)
+    if fields := plan.assembled.fields:
+        with timing.phase("solve"):
+            outcome.by_fields = {name: field_gradients(fields, result.moved) for name, result in results.items()}
     if plan.method == "fd":
         outcome.results, outcome.steps = _differences(plan, results, timing, listener)
     if plan.halving:

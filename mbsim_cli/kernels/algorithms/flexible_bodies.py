@@ -43,7 +43,7 @@ from mbsim_cli.kernels.algorithms.workspace import (
     touch,
     touched,
 )
-from mbsim_cli.kernels.elements.flexible import flexible_force
+from mbsim_cli.kernels.elements.flexible import flexible_force, flexible_shape
 from mbsim_cli.kernels.elements.flexible_tangent import flexible_slopes, flexible_tangent
 from mbsim_cli.kernels.elements.flexible_variation import vary_flexible
 from mbsim_cli.kernels.elements.flexible_work import elastic_work
@@ -162,6 +162,13 @@ def start_elastic_rows(tree, Q, G_out):
 
 
 @kernel
+def shape_bodies(model, theta, z, kin):
+    """Leave what ``add_flexible_mass`` reads."""
+    for f in range(model.tree.flexible.size):
+        flexible_shape(model.tree, theta, f, z, kin.elastic)
+
+
+@kernel
 def flexible_forces(model, theta, state, kin, comp, G_out):
     """Take what moves the bodies from their frames, in ``comp.W``, and add it to the rows G (n,) of their coordinates.
 
@@ -238,7 +245,7 @@ def _column6(D, k):
 
 @kernel
 def add_flexible_mass(model, theta, kin, comp, M_out):
-    """Add to M (n, n) the inertia of bodies that deform, at the coordinates evaluated last."""
+    """Add to M (n, n) the inertia of bodies that deform; needs ``flexible_forces`` or ``shape_bodies``."""
     tree, pairs = model.tree, model.pairs
     for f in range(tree.flexible.size):
         R, r, w, _, _, _ = frame_of(tree, kin, f)

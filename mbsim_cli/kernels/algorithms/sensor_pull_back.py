@@ -12,6 +12,11 @@ from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, dot3, load3, l
 from mbsim_cli.kernels.algorithms.bodies import pose_of
 from mbsim_cli.kernels.algorithms.constraint_pull_back import pull_rates
 from mbsim_cli.kernels.algorithms.constraints import measure_factors, moving_line
+from mbsim_cli.kernels.algorithms.flexible_pull_back import (
+    pull_elastic_kinetic,
+    pull_elastic_potential,
+    pull_elastic_strain,
+)
 from mbsim_cli.kernels.algorithms.force_pull_back import pull_drag_along, pull_given, pull_tyre_along
 from mbsim_cli.kernels.algorithms.forces import applied_wrench, is_dead_load
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
@@ -73,8 +78,12 @@ def pull_sensors(model, theta, t, z, zd, zdd, kin, hat, cov_out):
                 add_to(cov_out.lam, index, k, c)
             elif kind == Sensor.KINETIC_ENERGY:
                 _pull_kinetic_energy(model.tree, theta, k, c, kin, cov_out)
+                pull_elastic_kinetic(model, theta, k, c, z, zd, kin, cov_out)
             elif kind == Sensor.POTENTIAL_ENERGY:
                 _pull_potential_energy(model, theta, k, c, z, zd, zdd, kin, cov_out)
+                pull_elastic_potential(model, theta, k, c, z, kin, cov_out)
+            elif kind == Sensor.STRAIN_ENERGY:
+                pull_elastic_strain(model, theta, index, k, c, z, cov_out)
             elif kind == Sensor.ATTITUDE:
                 _pull_attitude(sensors, s, k, c, kin, cov_out)
             elif kind == Sensor.FORCE_ON_BODY and not is_tyre(model.forces.kind[index]):

@@ -74,6 +74,18 @@ def flexible_force(tree, theta, f, w, alpha, a, z, zd, zdd, el, stiff, G_out):
     return wrench_of(frame[M], load3(frame, H), six_of(frame, J), gyral, moving, turned, moved, w, alpha, a)
 
 
+@kernel
+def flexible_shape(tree, theta, f, z, el):
+    """Leave in ``el`` what the mass matrix of flexible body f reads; what depends on rates is of no motion."""
+    still = scale3(0.0, load3(theta, tree.block[f] + MDCM))
+    _bend(tree, theta, f, still, still, still, z, z, z, el, False)
+    if tree.deviation[f] != NONE:
+        deviate_modes(tree, theta, f, still, still, still, z, z, el)
+    _sum_modes(tree, theta, f, z, z, el)
+    if tree.deviation[f] != NONE:
+        deviate_frame(tree, theta, f, z, z, el)
+
+
 @inlined
 def wrench_of(m, h, inertia, gyral, moving, turned, moved, w, alpha, a):
     """(moment, force) by mdCM h, Gr(q') w, Ct^T q', Cr^T q'' and Ct^T q''."""

@@ -37,11 +37,7 @@ def check(review: Review) -> None:
     for index, name in enumerate(_parameters(review)):
         path = ("analysis", "sensitivity", "parameters", index)
         review.known(path, name, "parameters", "parameter")
-    for index, name in enumerate(analysis.sensitivity.fields):
-        review.known(("analysis", "sensitivity", "fields", index), name, "fields", "field")
-    if analysis.sensitivity.fields:
-        message = "no analysis takes gradients by fields"
-        review.report(("analysis", "sensitivity", "fields"), message, "leave it out", key=True)
+    _fields(review)
     _adjoint(review, analysis)
     _bounds(review)
 
@@ -52,6 +48,29 @@ def _adjoint(review: Review, analysis: Any) -> None:
     if analysis.sensitivity.method == "adjoint" and formulation in NO_ADJOINT:
         message = f"{formulation} has no adjoint"
         review.report(("analysis", "sensitivity", "method"), message, f"{WITH_ADJOINT}; ddm is exact too")
+
+
+def _fields(review: Review) -> None:
+    """Report fields that there are no gradients by."""
+    given, path = review.model.analysis.sensitivity, ("analysis", "sensitivity", "fields")
+    if given.fields and given.method != "adjoint":
+        hint = "write method: adjoint, or leave fields out"
+        review.report(path, f"the adjoint alone gives gradients by fields, not {given.method}", hint, key=True)
+    for index, name in enumerate(given.fields):
+        users = [body for body, spec in review.model.bodies.items() if _densities(spec) == name]
+        if review.known((*path, index), name, "fields", "field") and not users:
+            review.report((*path, index), f"no body has its densities from field {name!r}")
+        for body in users:
+            if review.model.bodies[body].flexible.stiffening:
+                message = "a body with geometric stiffening has no gradient by its densities"
+                hint = f"leave stiffening out, or {name!r} under analysis.sensitivity.fields"
+                review.report(("bodies", body, "flexible", "stiffening"), message, hint, key=True)
+
+
+def _densities(body: Any) -> str | None:
+    """The field that a body's densities come from."""
+    density = getattr(body.flexible, "density", None)
+    return None if density is None else density.name
 
 
 def _parameters(review: Review) -> list[str]:

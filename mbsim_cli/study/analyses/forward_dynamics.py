@@ -37,7 +37,10 @@ class ForwardDynamics(Analysis):
     ) -> Any:
         """One sweep back through time."""
         from mbsim_cli.solve.adjoint import pull_back
+        from mbsim_cli.solve.initial import assemble
 
+        if tape.initial.dtheta.shape[1] < problem.theta_rho.shape[1]:  # parameters that the run knew nothing of
+            tape.initial = assemble(problem)
         return pull_back(problem, tape, count, seen, between, reacting)
 
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Health:

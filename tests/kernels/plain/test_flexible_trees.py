@@ -8,6 +8,7 @@ import pytest
 
 from mbsim_cli import spec
 from mbsim_cli.assembly import build
+from mbsim_cli.assembly.elastic import Supplied
 from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.errors import ModelError
 from mbsim_cli.reduction.data import turned
@@ -141,9 +142,9 @@ def test_another_basis_of_the_shapes_changes_elastic_coordinates_alone(folder):
     text = BEAMS.replace("initial: {position: [0.01, -0.02], velocity: [0.1, 0.2]}", "")
 
     def in_another_basis(model_file, name, numbers):
-        sid, along = standard_input(model_file, name, numbers)
+        sid, along, _ = standard_input(model_file, name, numbers)
         T = np.random.default_rng(2).normal(size=(sid.n, sid.n))
-        return turned(sid, T), lambda: turned(along(), T)
+        return Supplied(turned(sid, T), lambda: turned(along(), T))
 
     one, other = (
         simulate(assembled(folder, text, source, sensitivity="none"), 2)["sensors"]
@@ -215,7 +216,7 @@ def test_the_driven_slider_crank():
     """Against its equations by hand, over a short time; the rule is of second order."""
     model_file = spec.load(MODELS / "slider_crank.yaml")
     problem = build(model_file, standard_input=standard_input, sensitivity="none").problem
-    sid, _ = standard_input(model_file, "crank", Numbers(model_file.expressions))
+    sid, *_ = standard_input(model_file, "crank", Numbers(model_file.expressions))
     exact, found = SliderCrank([sid]).psi(0.1, 2000)[0], []
     for steps in (8, 16):
         h = 0.1 / steps

@@ -1,0 +1,87 @@
+"""Numbers of theta that fields of densities move, and the way back from derivatives by them to those by the fields."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.assembly.closing import Closing
+from mbsim_cli.assembly.elastic import ElasticBody, ShapeRow
+from mbsim_cli.assembly.equations import Equations
+from mbsim_cli.assembly.start import start_from
+from mbsim_cli.assembly.system import System
+from mbsim_cli.model.flexible import block_size, deviation_size
+from mbsim_cli.model.layout import NONE
+from mbsim_cli.reduction.data import StandardInput
+from mbsim_cli.reduction.packing import sid_of
+
+
+@dataclass(frozen=True)
+class DensityField:
+    """A field, the body whose densities it gives, and the numbers of theta that the body's data fill."""
+
+    name: str
+    body: ElasticBody
+    first: np.ndarray  # those of the first block
+    second: np.ndarray  # of the second, none where there is no such block
+    rows: Sequence[ShapeRow]
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """Numbers of theta, one row after the other."""
+        return np.concatenate([self.first, self.second, *(row.first + np.arange(self.body.n) for row in self.rows)])
+
+    def pull_back(self, hat: np.ndarray) -> np.ndarray:
+        """Derivatives by the field's elements (ne,) from those by ``numbers``."""
+        assert self.body.by_density is not None
+        return self.body.by_density(self._covector(hat))
+
+    def _covector(self, hat: np.ndarray) -> StandardInput:
+        """Covector of all terms, and of the nodes' shapes."""
+        ends = np.cumsum([self.first.size, self.second.size, *[self.body.n] * len(self.rows)])
+        first, second, *rows = np.split(hat, ends[:-1])
+        found = sid_of(self.body.sid, first, second if second.size else None)
+        for row, given in zip(self.rows, rows, strict=True):
+            term = getattr(found.nodes[row.node], "phi" if row.row < 3 else "psi")
+            term.M0[:, row.row % 3] += row.sign * given
+        return found
+
+
+def moved_by_fields(
+    fields: Sequence[DensityField], equations: Equations, closing: Closing, theta: np.ndarray
+) -> np.ndarray:
+    """Derivatives of theta (size, w) by all its numbers that fields move, with what the start makes of them."""
+    numbers = [number for field in fields for number in field.numbers]
+    units = np.zeros((theta.size, len(numbers)))
+    units[numbers, np.arange(len(numbers))] = 1.0
+    return start_from(equations, closing, theta, units)[1] if numbers else units
+
+
+def field_gradients(fields: Sequence[DensityField], hat: np.ndarray) -> dict[str, np.ndarray]:
+    """Derivatives (ne,) by the elements of every field, from those (w,) by the numbers of theta that they move."""
+    found: dict[str, np.ndarray] = {}
+    ends = np.cumsum([field.numbers.size for field in fields])
+    for field, part in zip(fields, np.split(hat, ends[:-1]), strict=True):
+        found[field.name] = field.pull_back(part) + found.get(field.name, 0.0)
+    return found
+
+
+def density_fields(system: System, tree: Any, method: str) -> list[DensityField]:
+    """The fields that gradients are asked for, which the adjoint alone gives."""
+    wanted = system.model_file.analysis.sensitivity.fields if method == "adjoint" else []
+    found = []
+    for f, body in enumerate(system.elastic):
+        density = getattr(body.spec, "density", None)
+        if density is None or density.name not in wanted:
+            continue
+        found.append(
+            DensityField(
+                density.name,
+                body,
+                tree.block[f] + np.arange(block_size(body.n)),
+                tree.deviation[f] + np.arange(deviation_size(body.n) if tree.deviation[f] != NONE else 0),
+                [row for row in system.shape_rows if row.body is body],
+            )
+        )
+    return found

@@ -1,0 +1,109 @@
+"""The adjoint of bodies that deform against direct derivatives: by parameters, and by fields of densities."""
+
+import numpy as np
+import pytest
+
+import mbsim_cli as mbsim
+from mbsim_cli.errors import UsageError
+from mbsim_cli.reduction.mesh import grid
+from mbsim_cli.study.assembling import load
+from mbsim_cli.study.listener import SILENT
+from mbsim_cli.study.plan import draft
+from mbsim_cli.study.run import run
+from mbsim_cli.study.settings import Settings
+from mbsim_cli.study.timing import Timing
+
+MODEL = """
+mbsim: 1
+gravity: [1, -9.81, 0]
+parameters:
+  E: {value: 2e8}
+  rho: {value: 7850}
+  thickness: {value: 0.01}
+  scale: {value: 1}
+  bump: {value: 0.1}
+  rod: {value: 1}
+materials:
+  soft: {youngs_modulus: E, poisson_ratio: 0.3, density: rho}
+fields:
+  p: {value: "scale*(0.7 + x/2) + bump*exp(-100*((x - 0.1)**2 + y**2))", filter: {radius: 0.1}}
+points:
+  A: {rod: [0, 0, 0]}
+  B: {rod: [rod, 0, 0], piston: [0, 0, 0]}
+vectors:
+  z: {all: [0, 0, 1]}
+  x: {all: [1, 0, 0]}
+bodies:
+  crank:
+    flexible:
+      mesh: {type: rectangle, size: [0.4, 0.08], origin: [0, -0.04], thickness: thickness, elements: [6, 2]}
+      material: soft
+      density: {field: p}
+      sets: {hub: {x: 0}, pin: {x: 0.4}}
+      frame: {fixed: hub}
+      modes: {count: 2}
+      nodes: {pin: {set: pin}}
+      damping: {alpha: 1, beta: 1e-5, ratio: 0.01}
+  rod: {shape: {type: rod, length: rod, mass: 1}}
+  piston: {mass: 2}
+joints:
+  O: {type: revolute, bodies: [ground, crank], point: origin, axis: z, initial: {angle: 0.3, angular_velocity: 4}}
+  pin: {type: revolute, bodies: [crank, rod], point: [pin, A], axis: z}
+  cross_head: {type: revolute, bodies: [rod, piston], point: B, axis: z}
+  guide: {type: prismatic, bodies: [ground, piston], point: origin, axis: x, initial: {displacement: 1.4}}
+sensors:
+  U: {type: strain_energy, body: crank}
+  T: {type: kinetic_energy}
+  V: {type: potential_energy}
+  u: {type: deformation, point: crank.pin}
+  a: {type: acceleration, point: piston.B}
+objectives:
+  strain: {integral: 2 * U}
+  kinetic: {final: T}
+  potential: {final: V}
+  bending: {integral: u.y}
+  pushed: {final: a.x}
+analysis: {step: 2e-3, duration: 6e-3, sensitivity: {method: adjoint, fields: [p]}}
+"""
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory):
+    """Direct, and by the adjoint."""
+    path = tmp_path_factory.mktemp("crank") / "crank.yaml"
+    path.write_text(MODEL)
+    found = []
+    for method in ("ddm", "adjoint"):
+        timing = Timing()
+        settings = Settings(method=method)
+        plan = draft(load(path, settings), settings, timing).plan(timing, SILENT)
+        found.append(run(plan, timing, SILENT))
+    return found
+
+
+def test_second_derivatives_are_refused(tmp_path):
+    path = tmp_path / "crank.yaml"
+    path.write_text(MODEL)
+    with pytest.raises(UsageError, match="deform have no second derivatives"):
+        mbsim.load(path).hessian(objective="strain")
+
+
+def test_gradients_by_parameters(outcomes):
+    direct, adjoint = (outcome.results for outcome in outcomes)
+    for name, found in adjoint.items():
+        assert found.value == pytest.approx(direct[name].value, rel=1e-9)
+        assert found.gradient == pytest.approx(direct[name].gradient, rel=1e-8)
+
+
+def test_gradients_by_densities(outcomes):
+    """What two parameters of the field's expression move its elements by, times the gradient, is their derivative."""
+    direct, adjoint = outcomes
+    parameters = [parameter.name for parameter in direct.plan.parameters]
+    x, y = grid([0, -0.04], [0.4, 0.08], [6, 2]).centres[:, :2].T
+    moved = {"scale": 0.7 + x / 2, "bump": np.exp(-100 * ((x - 0.1) ** 2 + y**2))}
+    for name, found in direct.results.items():
+        by_element = adjoint.by_fields[name]["p"]
+        assert by_element.shape == (12,)
+        for parameter, change in moved.items():
+            expected = found.gradient[parameters.index(parameter)]
+            assert by_element @ change == pytest.approx(expected, rel=1e-8)
