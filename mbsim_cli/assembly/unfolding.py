@@ -42,9 +42,6 @@ def check_flexible(system: System, options: Options) -> None:
         path, what = ("type", options.analysis) if inverse else ("formulation", options.formulation)
         hint = "use forward_dynamics with formulation: ali3p-rtdyn1 or ali3p-rtdyn0"
         system.issue(f"analysis.{path}", f"{what} does not move bodies that deform", hint)
-    if options.sensitivity == "adjoint" and options.analysis != "forward_dynamics":
-        message = "equilibria of bodies that deform have no adjoint"
-        system.issue("analysis.sensitivity.method", message, "use method: ddm, or --sensitivity ddm")
     for name, spec in system.model_file.sensors.items():
         if spec.type == "reaction":
             system.issue(f"sensors.{name}", "no reactions are read of models with bodies that deform")

@@ -37,8 +37,13 @@ class Equilibrium(Analysis):
         self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
     ) -> Any:
         """One solution of the equilibrium's equations, transposed."""
+        from mbsim_cli.solve.equilibrium import RestTape, equilibrium
         from mbsim_cli.solve.equilibrium_adjoint import pull_back
 
+        if tape.initial.dtheta.shape[1] < problem.theta_rho.shape[1]:  # parameters that the run knew nothing of
+            tape = RestTape()
+            for _ in equilibrium(problem, tape=tape):
+                pass
         return pull_back(problem, tape, count, seen, reacting)
 
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> RestHealth:

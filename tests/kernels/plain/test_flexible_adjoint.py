@@ -67,11 +67,21 @@ analysis: {step: 2e-3, duration: 6e-3, sensitivity: {method: adjoint, fields: [p
 """
 
 
-@pytest.fixture(scope="module")
-def outcomes(tmp_path_factory):
+RESTING = (
+    MODEL.replace("  O: {type: revolute, bodies: [ground, crank], point: origin, axis: z,", "  O: {type: fixed,")
+    .replace("initial: {angle: 0.3, angular_velocity: 4}}", "bodies: [ground, crank], point: origin}")
+    .replace("  kinetic: {final: T}\n", "").replace("integral: 2 * U", "final: 2 * U")
+    .replace("integral: u.y", "final: u.y")
+    .replace("  pushed: {final: a.x}\n", "")
+    .replace("step: 2e-3, duration: 6e-3", "type: equilibrium")
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=[MODEL, RESTING], ids=["moving", "resting"])
+def outcomes(request, tmp_path_factory):
     """Direct, and by the adjoint."""
     path = tmp_path_factory.mktemp("crank") / "crank.yaml"
-    path.write_text(MODEL)
+    path.write_text(request.param)
     found = []
     for method in ("ddm", "adjoint"):
         timing = Timing()
