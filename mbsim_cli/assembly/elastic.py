@@ -12,6 +12,7 @@ from mbsim_cli.assembly.vectors import Scalar, Vector
 from mbsim_cli.errors import ModelError, UsageError
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS, Column
 from mbsim_cli.reduction.data import Node, StandardInput, Taylor
+from mbsim_cli.reduction.shaped_mesh import ShapedMesh
 
 Along = Callable[[], StandardInput]  # derivatives along the parameter that numbers are stepped along
 ByDensity = Callable[[StandardInput], np.ndarray]  # from a covector of all terms to derivatives by densities (ne,)
@@ -23,6 +24,7 @@ class Supplied(NamedTuple):
     sid: StandardInput
     along: Along
     by_density: ByDensity | None = None  # of a body that has densities
+    mesh: Callable[[], ShapedMesh | None] = lambda: None
 
 
 Source = Callable[[Any, str, Numbers], Supplied]  # of a body of a model file
@@ -47,7 +49,7 @@ class ElasticBody:
     def __init__(self, model_file: Any, name: str, numbers: Numbers, source: Source):
         self.name, self.spec, self._numbers = name, model_file.bodies[name].flexible, numbers
         numbers.read = set()
-        self.sid, self._along, self.by_density = source(model_file, name, numbers)
+        self.sid, self._along, self.by_density, self.mesh = source(model_file, name, numbers)
         self._read = frozenset(numbers.read)
         self._moved: tuple[str | None, StandardInput] = None, self.sid
         self.initial = _initial(model_file, self)

@@ -147,6 +147,16 @@ class FlexibleBodies:
         filtering = self._filter(name, mesh)
         return p if filtering is None else filtering @ p
 
+    def drawn(self, name: str, mesh: Mesh) -> dict[str, np.ndarray]:
+        """Numbers of the elements (ne) by name: the field of a body's density, and what its filter makes of it."""
+        spec = self._model_file.bodies[name].flexible.density
+        if spec is None:
+            return {}
+        raw = np.real(field_values(self._model_file, spec.name, mesh, self._numbers, self._read))
+        if (filtering := self._filter(spec.name, mesh)) is None:
+            return {spec.name: raw}
+        return {spec.name: raw, f"{spec.name}_filtered": filtering @ raw}
+
     def _filter(self, name: str, mesh: Mesh) -> Any:
         spec = self._model_file.fields[name]
         return (

@@ -26,6 +26,10 @@ Sensitivity = Annotated[
     typer.Option(metavar="PARAM[,PARAM...]", help="Draw derivatives by these parameters.", show_default=False),
 ]
 Gradient = Annotated[bool, typer.Option("--gradient", help="Draw the gradients of the objectives as bars.")]
+Field = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Draw a field on the mesh of a reduced body (BODY.sid.h5).", show_default=False),
+]
 Labels = Annotated[
     list[str] | None, typer.Option("--label", help="Name of a result; repeat for each.", show_default="its file")
 ]
@@ -37,6 +41,7 @@ def command(
     output: Output = None,
     sensitivity: Sensitivity = None,
     gradient: Gradient = False,
+    field: Field = None,
     label: Labels = None,
     list_: List = False,
     json: options.Json = False,
@@ -48,6 +53,9 @@ def command(
     from mbsim_cli.io.content import Content
     from mbsim_cli.study.pictures.selection import labels_of, sort_arguments
 
+    if field is not None:
+        _field(arguments, field, output, json, quiet, force)
+        return
     results, names = sort_arguments(arguments)
     contents = [Content(path) for path in results]
     if list_:
@@ -95,6 +103,36 @@ def _draw(
         "gradients": [bars.objective for bars in chosen.bars],
         "left_out": chosen.left_out,
     }
+
+
+def _field(arguments: list[str], name: str, output: Path | None, json: bool, quiet: bool, force: bool) -> None:
+    """Draw the numbers of a body's elements."""
+    from mbsim_cli.cli import signals
+    from mbsim_cli.cli.output import emit, say
+    from mbsim_cli.errors import UsageError
+    from mbsim_cli.io.target import check_picture, replaced
+    from mbsim_cli.report import require_matplotlib
+    from mbsim_cli.study.pictures.fields import field_of
+
+    if len(arguments) != 1:
+        raise UsageError("--field draws on the mesh of one body: name its .sid.h5 file")
+    require_matplotlib()
+    path = Path(arguments[0])
+    picture = output or Path(path.name.removesuffix(".sid.h5") + f"-{name}.png")
+    kind = options.picture_kind(picture, SUFFIXES)
+    target = check_picture(picture, force=force)
+    found = field_of(path, name)
+
+    from mbsim_cli.report.cells import save_cells
+
+    with signals.shield(), replaced(target, force=force) as temporary:
+        save_cells(found.points, found.faces, found.owner, found.values, name, temporary, kind)
+    least, most = float(found.values.min()), float(found.values.max())
+    report = {"output": str(picture), "body": str(path), "field": name, "least": least, "largest": most}
+    if json:
+        emit(report)
+    else:
+        say(f"{picture}: {name} of {len(found.values)} elements, {least:.4g} to {most:.4g}", quiet)
 
 
 def _list(contents: list[Any], json: bool) -> None:

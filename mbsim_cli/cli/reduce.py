@@ -15,7 +15,7 @@ BodyName = Annotated[
 Output = Annotated[
     Path | None,
     typer.Option(
-        "-o", "--output", metavar="X.sid.h5|X.SID_FEM", help="File to write.", show_default="BODY.sid.h5 here"
+        "-o", "--output", metavar="X.sid.h5|X.SID_FEM|X.vtu", help="File to write.", show_default="BODY.sid.h5 here"
     ),
 ]
 NoDerivatives = Annotated[bool, typer.Option("--no-derivatives", help="Leave out derivatives by parameters.")]
@@ -48,12 +48,12 @@ def command(
     chosen = output or Path(f"{name}.sid.h5")
     kind = bodies.kind_of(chosen)
     read = (model, *reducing.files_of(model_file))
-    target = check_body(chosen, force=force, is_own=bodies.is_body, protected=read)
-    sid = reducing.reduce_body(model_file, name, derivatives=not no_derivatives and kind.keeps_derivatives)
-    with signals.shield(), replaced(target, is_own=bodies.is_body, force=force) as temporary:
-        kind.write(temporary, sid, {"command": shlex.join(["mbsim", *sys.argv[1:]]), "model": str(model)})
+    target = check_body(chosen, force=force, is_own=kind.is_own, protected=read)
+    sid, mesh = reducing.reduce_with_mesh(model_file, name, not no_derivatives and kind.keeps_derivatives)
+    with signals.shield(), replaced(target, is_own=kind.is_own, force=force) as temporary:
+        kind.write(temporary, sid, {"command": shlex.join(["mbsim", *sys.argv[1:]]), "model": str(model)}, mesh)
     found = bodies.described(sid, str(chosen)) | {"body": name, "descriptions": reducing.descriptions(model_file)}
     if json or not quiet:
         show(found, json)
-    if not kind.keeps_derivatives:
-        say(f"{chosen}: a .SID_FEM file has no place for derivatives, nor for inertia of second order", quiet)
+    if kind.lacks:
+        say(f"{chosen}: {kind.lacks}", quiet)

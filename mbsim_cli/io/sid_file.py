@@ -16,10 +16,12 @@ import numpy as np
 import mbsim_cli
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.files import open_regular
+from mbsim_cli.io import body_mesh
 from mbsim_cli.io.format import FormatError, attribute, naming, require_plain, walk
 from mbsim_cli.io.quarantine import FATAL, fault_of
 from mbsim_cli.io.reader import looked_at, texts
 from mbsim_cli.reduction.data import OF_NODES, SHAPES, Node, StandardInput, Taylor, shape_of
+from mbsim_cli.reduction.shaped_mesh import ShapedMesh
 from mbsim_cli.reduction.soundness import faults
 
 FORMAT = "mbsim-sid"
@@ -29,8 +31,8 @@ MOST_DIMENSIONS = 6  # design variable, node, two orders of q, and those of a te
 MOST_MODES = 1000
 
 
-def write_sid(path: Path, sid: StandardInput, facts: Mapping[str, str]) -> None:
-    """Write a body; ``facts`` are further attributes. Raises OSError."""
+def write_sid(path: Path, sid: StandardInput, facts: Mapping[str, str], mesh: ShapedMesh | None = None) -> None:
+    """Write a body, and the mesh that it was reduced from; ``facts`` are further attributes. Raises OSError."""
     with h5py.File(path, "w", locking=False) as file:
         created = datetime.now(UTC).isoformat(timespec="seconds")
         origin = {"generator": f"mbsim {mbsim_cli.__version__}", "created": created, "comment": sid.comment}
@@ -44,6 +46,14 @@ def write_sid(path: Path, sid: StandardInput, facts: Mapping[str, str]) -> None:
         _write_terms(file, sid, "")
         if sid.design:
             _write_design(file, sid)
+        if mesh is not None:
+            body_mesh.write(file, mesh)
+
+
+def read_shaped_mesh(path: Path) -> ShapedMesh | None:
+    """The mesh in a file of a body; None where it has none. Raises InputOutputError."""
+    with looked_at(path, _require_sid, "holds no standard input data") as file:
+        return body_mesh.read(file)
 
 
 def _write_texts(file: h5py.File, path: str, entries: Any) -> None:
@@ -124,6 +134,7 @@ def _require_sid(path: Path) -> None:
             with naming(name):
                 require_plain(dataset, MOST_DIMENSIONS)
         _require_shapes(datasets)
+        body_mesh.require(file)
 
 
 def _require_shapes(datasets: Mapping[str, h5py.Dataset]) -> None:

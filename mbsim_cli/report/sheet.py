@@ -14,7 +14,7 @@ from mbsim_cli.report.style import plain, styled
 WIDTH = 7.2  # inches: what a page of text takes
 DIGITS = 4  # of positions, as parts of the sheet
 # dates would make two runs differ
-_METADATA = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
+METADATA = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
 
 
 def save_sheet(panels: Sequence[Panel], bars: Sequence[Bars], labels: Sequence[str], path: Path, suffix: str) -> None:
@@ -28,11 +28,11 @@ def save_sheet(panels: Sequence[Panel], bars: Sequence[Bars], labels: Sequence[s
             draw_histories(next(parts), panels, labels)
         if bars:
             draw_bars(next(parts), bars, labels)
-        _settle(figure)
-        figure.savefig(path, format=suffix, metadata=_METADATA[suffix])
+        settle(figure)
+        figure.savefig(path, format=suffix, metadata=METADATA[suffix])
 
 
-def _settle(figure: Figure) -> None:
+def settle(figure: Figure) -> None:
     """Lay the sheet out, once, and round: the solver's last digit differs from run to run."""
     figure.draw_without_rendering()
     figure.set_layout_engine("none")

@@ -10,11 +10,14 @@ from mbsim_cli.io import sid_file
 from mbsim_cli.io.target import HDF5
 from mbsim_cli.reduction.data import StandardInput
 from mbsim_cli.reduction.identities import about_center
+from mbsim_cli.reduction.shaped_mesh import ShapedMesh
 from mbsim_cli.reduction.sid_reader import read_sid as read_text
 from mbsim_cli.reduction.sid_writer import sid_text
+from mbsim_cli.reduction.vtu import write_vtu
 
 ASCII = ".sid_fem"
 HDF5_NAME = ".sid.h5"
+VTU = ".vtu"
 UNITS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "in": 0.0254}  # of length, in metres
 
 
@@ -46,23 +49,47 @@ def read_body(path: Path, length: float = 1.0) -> StandardInput:
 
 
 class Kind(NamedTuple):
-    """A kind of file for standard input data."""
+    """A kind of file that a body is written to, and what it has no place for."""
 
-    write: Callable[[Path, StandardInput, Mapping[str, str]], None]
+    write: Callable[[Path, StandardInput, Mapping[str, str], ShapedMesh | None], None]
     keeps_derivatives: bool
+    lacks: str = ""
+    is_own: Callable[[Path], bool] = is_body
 
 
 def kind_of(path: Path) -> Kind:
     """The kind that a file's name asks for; raise UsageError."""
     if path.suffix.lower() == ASCII:
-        return Kind(_write_text, False)
+        return Kind(_write_text, False, "a .SID_FEM file has no place for derivatives, nor for inertia of second order")
+    if path.suffix.lower() == VTU:
+        return Kind(
+            _write_mesh,
+            False,
+            "a .vtu file shows the mesh with its shapes and fields, and nothing reads it back",
+            is_vtu,
+        )
     if not path.name.endswith(HDF5_NAME):
-        raise UsageError(f"-o {path}: standard input data end in {HDF5_NAME} or .SID_FEM")
+        raise UsageError(f"-o {path}: standard input data end in {HDF5_NAME} or .SID_FEM, a mesh for viewers in .vtu")
     return Kind(sid_file.write_sid, True)
 
 
-def _write_text(path: Path, sid: StandardInput, facts: Mapping[str, str]) -> None:
+def is_vtu(path: Path) -> bool:
+    """Whether a file is a mesh for viewers."""
+    try:
+        with open_regular(path) as file:
+            return b"<VTKFile" in file.read(512)
+    except OSError:
+        return False
+
+
+def _write_text(path: Path, sid: StandardInput, facts: Mapping[str, str], mesh: ShapedMesh | None) -> None:
     path.write_text(sid_text(sid), "latin-1", errors="replace")
+
+
+def _write_mesh(path: Path, sid: StandardInput, facts: Mapping[str, str], mesh: ShapedMesh | None) -> None:
+    if mesh is None:
+        raise UsageError("the body has no mesh that a .vtu file could show")
+    write_vtu(path, mesh)
 
 
 def summary(path: Path, length: float = 1.0) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from mbsim_cli.reduction.matrices import read_matrix
 from mbsim_cli.reduction.mesh_files import read_mesh
 from mbsim_cli.reduction.reduce import derivative, reduced
 from mbsim_cli.reduction.refusal import Refused
+from mbsim_cli.reduction.shaped_mesh import ShapedMesh, shaped_mesh
 from mbsim_cli.reduction.soundness import faults
 from mbsim_cli.spec.descriptions import descriptions_of
 from mbsim_cli.spec.flexible import FlexibleFile, FlexibleTerms
@@ -75,10 +76,15 @@ def standard_input(model_file: Any, name: str, numbers: Numbers) -> Supplied:
 
 def reduce_body(model_file: Any, name: str, derivatives: bool = True) -> StandardInput:
     """Standard input data of a body, with design derivatives by the file's parameters that change it."""
+    return reduce_with_mesh(model_file, name, derivatives)[0]
+
+
+def reduce_with_mesh(model_file: Any, name: str, derivatives: bool = True) -> tuple[StandardInput, ShapedMesh | None]:
+    """The same, and the mesh with its shapes where the body has one."""
     numbers = Numbers(model_file.expressions)
-    sid, along, _ = standard_input(model_file, name, numbers)
+    sid, along, _, mesh = standard_input(model_file, name, numbers)
     if not derivatives:
-        return replace(sid, design={})
+        return replace(sid, design={}), mesh()
     design: dict[str, StandardInput] = dict(sid.design)
     for parameter in model_file.parameters:
         if numbers.step_along(parameter):
@@ -86,7 +92,7 @@ def reduce_body(model_file: Any, name: str, derivatives: bool = True) -> Standar
             label = model_file.parameter_label(parameter)
             design[label] = _sum(design[label], found) if label in design else found
     numbers.step_along(None)
-    return replace(sid, design=design)
+    return replace(sid, design=design), mesh()
 
 
 def _sum(a: StandardInput, b: StandardInput) -> StandardInput:
@@ -103,6 +109,7 @@ def _meshed(model_file: Any, name: str, numbers: Numbers) -> Supplied:
         replace(found.sid, comment=comment_of(model_file, name)),
         lambda: derivative(found, bodies.body(name), STEP),
         lambda covector: bodies.by_field(name, found, covector),
+        lambda: shaped_mesh(found, bodies.drawn(name, found.body.structure.mesh)),
     )
 
 
