@@ -65,7 +65,7 @@ class Adjoint:
         if not accumulators or not problem.theta_rho.shape[1]:
             return {name: np.zeros(0) for name in accumulators}
         reacting = reads_reactions(self._problem, self._objectives)
-        seen = _Seen(list(accumulators.values()), self.tape.time)
+        seen = SensorCovectors(list(accumulators.values()), self.tape.time)
         found = self._analysis.pull_back(problem, self.tape, len(accumulators), seen, between, reacting)
         self.error = found.error
         gradients = dict(zip(accumulators, found.gradient[:p].T.copy(), strict=True))
@@ -92,7 +92,7 @@ def rehearse(problem: Problem, objectives: Sequence[Any], tape: Any) -> None:
     ANALYSES[problem.options.analysis].pull_back(problem, tape, 1, nothing, lambda: None, reacting)
 
 
-class _Seen:
+class SensorCovectors:
     """Covectors of the sensors: derivatives of objectives by what sensors show at each instant."""
 
     def __init__(self, accumulators: Sequence[Any], time: np.ndarray):

@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 
 from mbsim_cli import assembly, spec
+from mbsim_cli.study.assembling import build
+from mbsim_cli.study.choice import chosen
 from mbsim_cli.study.costs import costs_of
+from mbsim_cli.study.settings import Settings
 
 MODELS = Path(__file__).parents[2] / "models"
 ENOUGH = 256e6
@@ -34,6 +37,14 @@ def test_more_objectives_and_little_memory_make_the_adjoint_dearer():
     one, eight, nine = (costs_of(problem, k, ENOUGH).adjoint for k in (1, 8, 9))
     assert one == eight < nine
     assert costs_of(problem, 1, 50 * steps).adjoint > costs_of(problem, 1, 1000 * steps).adjoint == one
+
+
+def test_nothing_without_an_adjoint_is_chosen():
+    file = spec.load(MODELS / "fivebar.yaml")
+    assembled = build(file, Settings(), None)
+    many = replace(assembled, problem=problem_of("fivebar", 999))
+    assert chosen(file, Settings(), many)[0] == "adjoint"
+    assert chosen(file, Settings(formulation="ali3p-natural"), many) == ("ddm", "ali3p-natural has no adjoint")
 
 
 def test_both_costs_are_said():
