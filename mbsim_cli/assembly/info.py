@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from mbsim_cli.assembly.branches import branches
+from mbsim_cli.assembly.elastic import NodeJoint
 from mbsim_cli.assembly.packed import parameter_values
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.spec.descriptions import descriptions_of
@@ -32,7 +33,7 @@ def describe(assembled: "Assembled") -> dict[str, Any]:
             {"number": i + 1, "name": body, "parent": _parent(topology, i), "joint": joint_of[body]}
             for i, body in enumerate(topology.bodies)
         ],
-        "joints": [_joint(name, spec, reversed_.get(name)) for name, spec in file.joints.items()],
+        "joints": [_joint(name, spec, reversed_.get(name)) for name, spec in assembled.joints.items()],
         "coordinates": [
             {"name": name, "unit": unit, "independent": bool(independent)}
             for name, unit, independent in zip(
@@ -87,7 +88,8 @@ def _parent(topology: Any, body: int) -> str:
 def _joint(name: str, spec: Any, backwards: bool | None) -> dict[str, Any]:
     """A joint; ``backwards`` is None where it is cut."""
     cut = backwards is None
-    return {"name": name, "type": spec.type, "bodies": list(spec.bodies), "cut": cut, "reversed": bool(backwards)}
+    kind = "node" if isinstance(spec, NodeJoint) else spec.type
+    return {"name": name, "type": kind, "bodies": list(spec.bodies), "cut": cut, "reversed": bool(backwards)}
 
 
 def _uses(assembled: "Assembled") -> dict[str, list[str]]:

@@ -47,6 +47,7 @@ class Assembled:
     sensor_rows: Mapping[str, slice]
     contacts: Sequence[Contact]  # of tyres
     topology: Topology
+    joints: Mapping[str, Any]  # those of the file, and those to the nodes of bodies that deform
     dropped: list[str]  # equations that hold whatever the coordinates are
     warnings: list[str]  # about a start that is not the declared one
     equations: Equations = field(repr=False)
@@ -165,8 +166,8 @@ def build(
     end = end_of(model_file, options.get("duration"))
     objectives = objectives_of(model_file, numbers, rows, wanted, end)
     return Assembled(
-        problem, objectives, parameters, rows, packed.sensors.contacts, system.topology, dropped, warnings,
-        equations, closing, theta, model_file, choices, fields,
+        problem, objectives, parameters, rows, packed.sensors.contacts, system.topology, system.joints, dropped,
+        warnings, equations, closing, theta, model_file, choices, fields,
     )  # fmt: skip
 
 

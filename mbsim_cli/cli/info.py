@@ -91,9 +91,11 @@ def _counts(report: dict[str, Any]) -> str:
 def _tree(report: dict[str, Any], joints: dict[str, Any]) -> list[tuple[str, ...]]:
     """Rows of the spanning tree; a coordinate that keeps its initial value is marked."""
     columns: dict[str, list[str]] = {}
+    elastic: dict[str, list[str]] = {}
     for coordinate in report["coordinates"]:
+        owner, _, own = coordinate["name"].lstrip("-").rpartition(".")
         mark = "*" if coordinate["independent"] else ""
-        columns.setdefault(coordinate["name"].lstrip("-").rsplit(".", 1)[0], []).append(coordinate["name"] + mark)
+        (elastic if own.startswith("q") else columns).setdefault(owner, []).append(coordinate["name"] + mark)
     return [
         (
             str(body["number"]),
@@ -101,7 +103,7 @@ def _tree(report: dict[str, Any], joints: dict[str, Any]) -> list[tuple[str, ...
             body["parent"],
             body["joint"],
             joints[body["joint"]]["type"],
-            ", ".join(columns.get(body["joint"], [])),
+            ", ".join(columns.get(body["joint"], []) + elastic.get(body["name"], [])),
         )
         for body in report["bodies"]
     ]

@@ -5,7 +5,7 @@ import json
 import jsonschema
 import yaml
 
-from .conftest import PENDULUM
+from .conftest import PENDULUM, ROOT
 
 
 def test_validate_lists_every_error(mbsim, variant, pendulum):
@@ -34,6 +34,14 @@ def test_info(mbsim, pendulum):
     assert uses["k"] == ["forces.spring.stiffness"] and "bodies.rod.shape.length" in uses["L"]
     people = mbsim("info", pendulum)
     assert people.code == 0 and people.out == "" and "mobility 1" in people.err and "A.angle*" in people.err
+
+
+def test_info_of_a_body_that_deforms(mbsim):
+    model = ROOT / "models/flexible/slider_crank.yaml"
+    joints = {joint["name"]: joint["type"] for joint in mbsim("info", model, "--json").json["joints"]}
+    assert joints["crank:pin"] == "node"
+    people = mbsim("info", model)
+    assert people.code == 0 and "crank:pin.angle_z" in people.err and "crank.q6*" in people.err
 
 
 def test_schema_accepts_the_models(mbsim, tmp_path):
