@@ -21,6 +21,7 @@ from tests.campaign.generator import FILE, Data
 
 STEPS = (4e-3, 4e-4, 4e-5, 4e-6)  # of a parameter's size
 AGREE = 1e-6  # of a derivative's size, where the differences are as good
+ADJOINT = 1e-8  # of the largest derivative by a parameter's size, between adjoint and direct ones
 SURE = 1e-3  # error of the differences, of a derivative's size, above which they tell nothing
 SAFETY = 10.0
 FLOOR = 1e-7  # of an objective's value over the parameter's size: what round-off leaves of a derivative that vanishes
@@ -50,9 +51,9 @@ class Verdict:
 class Analyses:
     """Whole analyses of one file by one method."""
 
-    def __init__(self, data: Data, method: dict[str, Any]):
+    def __init__(self, data: Data, method: dict[str, Any], sensitivity: str = "ddm"):
         times = TIMES if "type" not in method else {}
-        analysis = {**times, **method, "sensitivity": {"method": "ddm", "parameters": "all"}}
+        analysis = {**times, **method, "sensitivity": {"method": sensitivity, "parameters": "all"}}
         self.text = json.dumps({**data, "analysis": analysis})
         self.parameters: dict[str, float] = data["parameters"]
 
@@ -89,6 +90,35 @@ def verdicts(data: Data, method: dict[str, Any]) -> Iterator[Verdict]:
             yield from _compared(analyses, name, value, given, np.array([result.value for result in results.values()]))
         except MbsimError as error:
             yield Verdict(WRONG, f"d/d {name} is {given}, and an analysis beside it fails: {error}")
+
+
+def verdicts_of_adjoint(data: Data, method: dict[str, Any]) -> Iterator[Verdict]:
+    """Compare the derivatives by the adjoint with direct ones."""
+    analyses = Analyses(data, method)
+    try:
+        expected = analyses.gradients()
+    except MbsimError as error:
+        yield Verdict(REFUSED, str(error))
+        return
+    sizes = np.array([abs(value) or 1.0 for value in analyses.parameters.values()])
+    try:
+        results = Analyses(data, method, "adjoint").gradients()
+    except MbsimError as error:
+        yield Verdict(WRONG, f"the adjoint fails: {error}")
+        return
+    for name, direct in expected.items():
+        found = results[name]
+        if found.undefined.keys() != direct.undefined.keys():
+            yield Verdict(WRONG, f"{name}: undefined by the adjoint {found.undefined}, else {direct.undefined}")
+            continue
+        largest = np.nanmax(np.abs(direct.gradient) * sizes, initial=FLOOR / AGREE * abs(direct.value) + NOTHING)
+        rows = zip(analyses.parameters, found.gradient, direct.gradient, sizes, strict=True)
+        for parameter, a, b, size in rows:
+            what = f"d {name} / d {parameter}: {a:.12g} by the adjoint, {b:.12g} directly"
+            if np.isnan(a) or np.isnan(b):
+                yield Verdict(UNDEFINED if np.isnan(a) and np.isnan(b) else WRONG, what)
+            else:
+                yield Verdict(AGREES if abs(a - b) <= ADJOINT * largest / size else WRONG, what)
 
 
 def _compared(analyses: Analyses, name: str, value: float, given: np.ndarray, at: np.ndarray) -> Iterator[Verdict]:

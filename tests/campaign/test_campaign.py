@@ -1,10 +1,22 @@
 """Gradients of random mechanisms: every one is that of the differences of whole analyses, or NaN with a reason."""
 
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 
-from tests.campaign.comparison import AGREES, ALI3P, OPEN, REFUSED, RESTING, UNSURE, WRONG, Verdict, verdicts
+from tests.campaign.comparison import (
+    AGREES,
+    ALI3P,
+    OPEN,
+    REFUSED,
+    RESTING,
+    UNSURE,
+    WRONG,
+    Verdict,
+    verdicts,
+    verdicts_of_adjoint,
+)
 from tests.campaign.generator import FAMILIES, PARAMETERS
 
 EACH = 100  # mechanisms of a family
@@ -13,13 +25,15 @@ SHARE_UNSURE = 0.02  # derivatives whose differences tell nothing, of all
 FEW = [("open tree", 3), ("open tree", 7), ("loop in space", 4), ("loop in space", 8), ("loop in a plane", 2)]
 
 
-def judged(family: str, seeds: range, methods: list, parameters: int = PARAMETERS) -> tuple[Counter, list[str]]:
+def judged(
+    family: str, seeds: range, methods: list, parameters: int = PARAMETERS, judge: Callable = verdicts
+) -> tuple[Counter, list[str]]:
     """How often each verdict came, and what is wrong."""
     counts: Counter = Counter()
     wrong = []
     for seed in seeds:
         for method in methods:
-            for verdict in verdicts(FAMILIES[family](seed, parameters), method):
+            for verdict in judge(FAMILIES[family](seed, parameters), method):
                 counts[verdict.kind] += 1
                 wrong += [_shown(family, seed, method, verdict)] if verdict.kind == WRONG else []
     return counts, wrong
@@ -55,5 +69,17 @@ def test_campaign(family, start):
 def test_campaign_of_equilibria(family):
     """Many trees fall for ever, and have none; of others the direct method knows how they move."""
     counts, wrong = judged(family, range(TOGETHER), RESTING)
+    assert wrong == []
+    assert counts[AGREES] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(0, EACH, TOGETHER))
+@pytest.mark.parametrize("family", FAMILIES)
+def test_campaign_of_adjoints(family, start):
+    """Motions, equilibria, and motions from these; where the direct method says that there is no derivative, too."""
+    seeds = range(start, start + TOGETHER)
+    counts, wrong = judged(family, seeds, ALI3P + RESTING, judge=verdicts_of_adjoint)
+    print(dict(counts))
     assert wrong == []
     assert counts[AGREES] > 0

@@ -17,13 +17,14 @@ from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.integration import error_control, newton_control
 from mbsim_cli.solve.methods import tableau
 from mbsim_cli.study import evaluation
-from mbsim_cli.study.assembling import build, method_of
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.objectives import accumulator
+from mbsim_cli.study.plan import draft
 from mbsim_cli.study.reducing import comment_of, descriptions, flexible_bodies, reduce_body
 from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.sweep.cases_file import columns_of
 from mbsim_cli.study.sweep.design import design_of
+from mbsim_cli.study.timing import Timing
 from mbsim_cli.study.verification import verify
 
 SAME = 1e-10  # relative difference of numbers that round-off makes
@@ -42,9 +43,9 @@ class Effects:
         if self.bodies:  # is reduced, not run
             self.reduced  # noqa: B018
             return
-        method = method_of(model_file, PLAIN)
-        self.assembled: Assembled = build(model_file, PLAIN, None if method != "none" else [])
-        self.method = method
+        drafted = draft(model_file, PLAIN, Timing())
+        self.assembled: Assembled = drafted.named
+        self.method = drafted.method
 
     def looks(self, section: str) -> tuple[str, ...]:
         """Attributes that show what a section may change, cheap ones first."""
