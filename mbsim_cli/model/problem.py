@@ -46,6 +46,11 @@ class Options:
         return self.sensitivity in ("ddm", "adjoint")
 
     @property
+    def end(self) -> float:
+        """When the last step ends, s."""
+        return round(self.duration / self.step) * self.step
+
+    @property
     def open_tree(self) -> bool:
         """Whether the formulation is one of open trees."""
         return self.formulation in OPEN_TREES

@@ -232,7 +232,7 @@ def start(
 ) -> Simulation | OpenTreeSimulation:
     """Assemble the start and prepare a run; raise AnalysisError where the mechanism cannot be assembled."""
     if problem.options.open_tree:
-        return OpenTreeSimulation(problem, theta)
+        return OpenTreeSimulation(problem, theta, tape)
     if problem.options.natural:
         return NaturalSimulation(*start_of(problem, theta))
     initial = assemble(problem, theta)

@@ -16,6 +16,11 @@ def tableau(name: str) -> Tableau | ImplicitTableau:
     return {"rk4": _rk4, "dop853": _dop853, "esdirk": _esdirk}[name]()
 
 
+def stages_kept(method: Tableau | ImplicitTableau) -> int:
+    """Rows of stages in ``drivers.record.Steps``."""
+    return method.c.size + (2 if isinstance(method, ImplicitTableau) else 0)
+
+
 def _rk4() -> Tableau:
     """The classical method of order 4; Kutta (1901)."""
     a = np.zeros((5, 5))

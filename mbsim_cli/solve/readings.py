@@ -8,10 +8,10 @@ from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.model.codes import Sensor
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import work as allocate
-from mbsim_cli.solve.initial import Initial
 from mbsim_cli.solve.multipliers_adjoint import MultiplierPuller
 from mbsim_cli.solve.pulled import Seen
 from mbsim_cli.solve.reactions_adjoint import ReactionPuller, nothing_given
+from mbsim_cli.solve.tape import Began
 
 
 class Readings:
@@ -21,7 +21,7 @@ class Readings:
     of which is the instant ``first``; also of reactions, behind the others, where they are ``reacting``.
     """
 
-    def __init__(self, problem: Problem, initial: Initial, count: int, seen: Seen, reacting: bool) -> None:
+    def __init__(self, problem: Problem, initial: Began, count: int, seen: Seen, reacting: bool) -> None:
         model, theta, p = problem.model, initial.theta, padded(count)
         self._seen, self._width = seen, allocate.sensor_width(model)
         self._nothing = nothing_given(model, p, theta.dtype.type)

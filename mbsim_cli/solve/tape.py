@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from mbsim_cli.errors import UsageError
-from mbsim_cli.kernels.drivers.record import Record
-from mbsim_cli.solve.initial import Initial
+from mbsim_cli.kernels.drivers.record import Record, Stretch
+from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
 
 MEMORY = 256e6  # bytes that a tape takes at most where nothing else is said
 UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9}
@@ -30,21 +30,36 @@ class Checkpoint(NamedTuple):
         return sum(array.nbytes for array in self.arrays)
 
 
+class Began(Protocol):
+    """How a run began, with derivatives in p directions; ``redundant`` and ``held`` as in ``initial.Initial``."""
+
+    @property
+    def theta(self) -> np.ndarray: ...
+    @property
+    def dtheta(self) -> np.ndarray: ...
+    @property
+    def sensitivity(self) -> Sensitivity: ...
+    @property
+    def redundant(self) -> np.ndarray: ...
+    @property
+    def held(self) -> np.ndarray: ...
+
+
 class Replayed(Protocol):
     """A run that can be made once more, in parts."""
 
     def checkpoint(self) -> Checkpoint:
         """Where it stands."""
 
-    def replay(self, at: Checkpoint, steps: int) -> Record:
-        """The record of the steps behind a checkpoint."""
+    def replay(self, at: Checkpoint, steps: int) -> Record | Stretch:
+        """The record of the instants behind a checkpoint."""
 
 
 class Part(NamedTuple):
     """Consecutive instants: their record, the checkpoint before them, or both."""
 
     rows: int
-    record: Record | None
+    record: Record | Stretch | None
     before: Checkpoint | None
 
 
@@ -53,7 +68,7 @@ class Tape:
 
     def __init__(self, memory: float | None = None):
         self._memory = MEMORY if memory is None else memory
-        self.initial: Initial | None = None
+        self.initial: Began | None = None
         self.whole = True
         self.between = 0  # steps between checkpoints
         self._kept_from = 0  # step behind which instants are kept beside checkpoints
@@ -61,6 +76,8 @@ class Tape:
         self._times: list[np.ndarray] = []
         self._marked = 0  # parts whose instants are on their way
         self._run: Any = None
+        self.foreseen = True  # that each instant takes one step
+        self._used = 0  # bytes, where this is not foreseen
 
     def plan(self, run: Replayed, steps: int, at_once: int) -> None:
         """Choose between records and checkpoints, for ``steps`` steps of which ``at_once`` are made together.
@@ -68,6 +85,8 @@ class Tape:
         Raises UsageError where there is memory for neither.
         """
         self._run = run
+        if not self.foreseen:
+            return
         of_row, of_checkpoint = bytes_of(self._parts[0].record), run.checkpoint().bytes
         self.whole = steps * of_row <= self._memory
         self.between = _between(steps, at_once, of_row, of_checkpoint, self._memory)
@@ -85,7 +104,7 @@ class Tape:
         self._parts.append(Part(rows, None, before))
         self._marked += 1
 
-    def take(self, record: Record) -> None:
+    def take(self, record: Record | Stretch) -> None:
         """Take the next instants in; of most no more than their times where there are checkpoints."""
         self._times.append(record.time)
         if self.whole:
@@ -96,16 +115,31 @@ class Tape:
             assert part.before is not None
             if part.before.step >= self._kept_from and row + part.rows <= record.time.size:
                 rows = slice(row, row + part.rows)
-                self._parts[place] = part._replace(record=Record(*(array[rows].copy() for array in record)))
+                self._parts[place] = part._replace(record=_cut(record, rows))
             row += part.rows
         self._marked = 0
+
+    def take_behind(self, before: Checkpoint, record: Stretch) -> None:
+        """The same, with the checkpoint before them, where no plan foresees the steps: records go as memory ends."""
+        self._times.append(record.time)
+        self._parts.append(Part(record.time.size, record if self.whole else None, before))
+        self._used += before.bytes + (size_of(record) if self.whole else 0)
+        if self.whole and self._used > self._memory:
+            self.whole, self._parts = False, [part._replace(record=None) for part in self._parts]
+            self._used = sum(part.before.bytes for part in self._parts if part.before)
+        needed = self._used + size_of(record)
+        if not self.whole and needed > self._memory:
+            raise UsageError(
+                f"{in_words(self._memory)} of memory are too few for the adjoint: until t = {record.time[-1]:g} s it "
+                f"takes {in_words(needed)}"
+            )
 
     @property
     def time(self) -> np.ndarray:
         """All instants (N,)."""
         return np.concatenate(self._times)
 
-    def backwards(self) -> Iterator[tuple[int, Record]]:
+    def backwards(self) -> Iterator[tuple[int, Record | Stretch]]:
         """Numbers of first instants, and records from them on; the last ones first."""
         first = sum(part.rows for part in self._parts)
         for place in range(len(self._parts) - 1, -1, -1):
@@ -135,9 +169,26 @@ def _checkpoints(steps: int, at_once: int, between: int) -> int:
     return blocks * -(-at_once // between) + -(-rest // between)
 
 
+def _cut(record: Record | Stretch, rows: slice) -> Record | Stretch:
+    """Some rows of a record; a stretch is a part of its own."""
+    return record if isinstance(record, Stretch) else Record(*(array[rows].copy() for array in record))
+
+
 def bytes_of(record: Any) -> int:
     """Size of one row of a record."""
-    return sum(array[:1].nbytes for array in record)
+    return sum(array[:1].nbytes for array in arrays_of(record))
+
+
+def size_of(record: Any) -> int:
+    """Size of a whole record."""
+    return sum(array.nbytes for array in arrays_of(record))
+
+
+def arrays_of(group: Any) -> list[np.ndarray]:
+    """All arrays in groups of groups."""
+    if isinstance(group, np.ndarray):
+        return [group]
+    return [array for part in group for array in arrays_of(part)] if isinstance(group, tuple) else []
 
 
 def in_words(size: float) -> str:

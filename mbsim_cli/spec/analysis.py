@@ -12,8 +12,19 @@ OpenTree = Literal["recursive", "conventional", "partial_recursive"]
 Formulation = Literal["ali3p-rtdyn0", "ali3p-rtdyn1", "ali3p-natural", OpenTree]
 Integrator = Literal["rk4", "dop853", "esdirk"]
 FORMULATIONS, OPEN_TREES, INTEGRATORS = map(get_args, (Formulation, OpenTree, Integrator))
-NO_ADJOINT = ("ali3p-natural", *OPEN_TREES)
-WITH_ADJOINT = "forward dynamics by ali3p-rtdyn0 and ali3p-rtdyn1, static equilibria and inverse dynamics have one"
+NO_ADJOINT = ("ali3p-natural",)
+WITH_ADJOINT = "forward dynamics in coordinates of joints, static equilibria and inverse dynamics have one"
+SENSITIVITIES = "sensitivities"
+
+
+def without_adjoint(formulation: str | None, integrator: str | None, error_control: str | None) -> str:
+    """What has no adjoint, in words; empty where there is one. None is for an analysis that has no such choice.
+
+    Derivatives that control the steps are those of the direct method.
+    """
+    if formulation in OPEN_TREES and integrator != "rk4" and error_control == SENSITIVITIES:
+        return f"error_control: {SENSITIVITIES}"
+    return formulation if formulation in NO_ADJOINT else ""
 
 
 class Sensitivity(Spec):
@@ -100,3 +111,9 @@ class Analysis(Spec):
     sensitivity: Sensitivity = field(
         "Gradients.", {"method": "ddm", "parameters": "all"}, default_factory=lambda: Sensitivity(method="none")
     )
+
+
+def lacks_adjoint(analysis: Any) -> str:
+    """``without_adjoint`` of an analysis as the file has it."""
+    keys = ("formulation", "integrator", "error_control")
+    return without_adjoint(*(getattr(analysis, key, None) for key in keys))

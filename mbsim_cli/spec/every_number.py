@@ -48,6 +48,7 @@ def name_numbers(model: ModelFile) -> None:
         place.holder[place.key] = Number(name)
         model._places[name] = _shown(place)
         model.source.stands_at[("parameters", name)] = place.path
+    model.__dict__.pop("expressions", None)  # overrides were judged by those without these parameters
 
 
 def _places(model: ModelFile) -> Iterator[Place]:

@@ -18,11 +18,12 @@ INSTEAD = "use --sensitivity ddm"
 
 def require_adjoint(problem: Problem) -> None:
     """Raise UsageError where an analysis has no adjoint."""
-    from mbsim_cli.spec.analysis import WITH_ADJOINT
+    from mbsim_cli.spec.analysis import WITH_ADJOINT, without_adjoint
 
     options = problem.options
-    if options.analysis == "forward_dynamics" and (options.open_tree or options.natural):
-        raise UsageError(f"{options.formulation} has no adjoint: {WITH_ADJOINT}; {INSTEAD}")
+    lacking = without_adjoint(options.formulation, options.integrator, options.error_control)
+    if lacking:
+        raise UsageError(f"{lacking} has no adjoint: {WITH_ADJOINT}; {INSTEAD}")
 
 
 def reads_reactions(problem: Problem, objectives: Sequence[Any]) -> bool:

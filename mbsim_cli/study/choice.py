@@ -13,8 +13,9 @@ def chosen(model_file: Any, settings: Settings, assembled: Any) -> tuple[str, st
     from mbsim_cli.solve.tape import MEMORY
 
     analysis, problem, objectives = model_file.analysis, assembled.problem, len(assembled.objectives)
-    if not has_adjoint(analysis, settings):
-        return "ddm", f"{formulation_of(analysis, settings)} has no adjoint"
+    lacking = without_adjoint(analysis, settings)
+    if lacking:
+        return "ddm", f"{lacking} has no adjoint"
     costs = costs_of(problem, objectives, MEMORY if settings.memory is None else settings.memory)
     p, steps = problem.theta_rho.shape[1], steps_of(problem)
     counted = [_count(p, "parameter"), _count(objectives, "objective"), *([_count(steps, "step")] if steps else [])]
@@ -25,13 +26,9 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def has_adjoint(analysis: Any, settings: Settings) -> bool:
-    """Whether there is an adjoint of an analysis."""
-    from mbsim_cli.spec.analysis import NO_ADJOINT
+def without_adjoint(analysis: Any, settings: Settings) -> str:
+    """What has no adjoint, in words; empty where there is one."""
+    from mbsim_cli.spec.analysis import without_adjoint
 
-    return analysis.type != "forward_dynamics" or formulation_of(analysis, settings) not in NO_ADJOINT
-
-
-def formulation_of(analysis: Any, settings: Settings) -> str | None:
-    """The formulation that is asked for; None for an analysis that has none."""
-    return settings.formulation or getattr(analysis, "formulation", None)
+    asked = {"formulation": settings.formulation, "integrator": settings.integrator, "error_control": None}
+    return without_adjoint(*(stated or getattr(analysis, key, None) for key, stated in asked.items()))

@@ -9,8 +9,10 @@ from typing import NamedTuple
 from mbsim_cli.model.problem import Problem
 
 TOGETHER = 8
+STAGES = 5  # of a step of an open tree, at least
 # of forward dynamics, over the motion: a block of parameters along with it; a sweep back, and what more objectives add
 PARAMETERS, SWEEP, FURTHER = 0.7, 1.4, 0.7
+STEPPED, SWEPT = 1.0, 3.2  # the same of open trees
 AGAIN = 0.6  # the motion made once more, where there is no memory for all of it: objectives are not
 # of an equilibrium, over one evaluation along eight directions
 SEARCH, VARIED, PULLED = 10.0, 2.0, 3.0
@@ -47,6 +49,8 @@ def costs_of(problem: Problem, objectives: int, memory: float) -> Costs:
     if kind == "inverse_dynamics":
         return Costs(ENTRY * (2 * n + p), COORDINATE + OTHERS * further)
     again = AGAIN if steps_of(problem) * _bytes_of_instant(problem) > memory else 0.0
+    if problem.options.open_tree:
+        return Costs(STEPPED * blocks, SWEPT * (1 + further) + again)
     return Costs(PARAMETERS * blocks, SWEEP + FURTHER * further + again)
 
 
@@ -59,4 +63,5 @@ def _bytes_of_instant(problem: Problem) -> int:
     """What an adjoint keeps of an instant."""
     model = problem.model
     n, m = model.tree.column_kind.size, model.constraints.measure.size
-    return 8 * (5 * n + 4 * m + int(model.sensors.first[-1]) + 8)
+    rates = 2 * STAGES * n if problem.options.open_tree else 0
+    return 8 * (5 * n + rates + 4 * m + int(model.sensors.first[-1]) + 8)

@@ -7,7 +7,7 @@ from typing import Any
 
 from mbsim_cli.errors import ModelError, UsageError, one_line
 from mbsim_cli.study.assembling import build, load
-from mbsim_cli.study.choice import has_adjoint
+from mbsim_cli.study.choice import without_adjoint
 from mbsim_cli.study.compiling import Compiled, compile_kernels
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.settings import Settings
@@ -50,7 +50,7 @@ def _planned(path: Path, every: bool) -> Iterator[tuple[Any, Settings]]:
     ways = list(_ways()) if every and file.analysis.type == "forward_dynamics" else [Settings()]
     for way in ways:
         for method in METHODS if file.parameters else METHODS[:1]:
-            if method != "adjoint" or has_adjoint(file.analysis, way):
+            if method != "adjoint" or not without_adjoint(file.analysis, way):
                 yield file, replace(way, method=method)
 
 

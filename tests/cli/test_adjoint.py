@@ -19,6 +19,34 @@ AT_REST = CRANKS.replace("{type: forward_dynamics,", "{type: forward_dynamics, s
     "objectives:", "forces: {s: {type: spring_damper, points: [ground.A2, bar.B1], stiffness: 50}}\nobjectives:"
 )
 
+OPEN = """\
+mbsim: 1
+name: Driven arm on a ball joint
+gravity: [0, -9.81, 0]
+parameters:
+  L: {value: 1.0, unit: m}
+  w: {value: 6.0, unit: rad/s}
+  T: {value: 0.095, unit: s}
+points: {O: {ground: [0, 0, 0], rod: [0, 0, 0]}, P: {rod: [L, 0, 0], arm: [0, 0, 0]}}
+bodies:
+  rod: {shape: {type: cylinder, length: L, radius: 0.1, mass: 3 * L}}
+  arm: {shape: {type: rod, length: L / 2, mass: 1}}
+joints:
+  A: {type: spherical, bodies: [ground, rod], point: O}
+  B: {type: revolute, bodies: [rod, arm], point: P, axis: z}
+constraints: {m: {type: motion, coordinate: B.angle, law: {type: harmonic, amplitude: 0.3, frequency: w / 6.28}}}
+forces: {air: {type: drag, point: arm.P, area: 0.1, coefficient: 2}}
+sensors:
+  drive: {type: multiplier, constraint: m}
+  load: {type: reaction, joint: A}
+  speed: {type: velocity, point: arm.P}
+objectives:
+  work: {integral: drive * speed.x + 0.1 * speed.y**2}
+  last: {final: load.force.y + L * speed.z, unit: N}
+  most: {maximum: drive, sharpness: 2 * L}
+analysis: {formulation: recursive, step: 1e-2, duration: T, sensitivity: {method: ddm, parameters: all}}
+"""
+
 
 def gradients(done):
     assert done.code == 0, done.err
@@ -41,6 +69,7 @@ def assert_as_direct(mbsim, path, *arguments):
 
 
 METHODS = ("adjoint", "ddm")
+STEERED = "formulation: recursive, error_control: sensitivities"
 
 
 def test_gradients_and_what_stands_in_the_result(mbsim, pendulum, tmp_path):
@@ -60,6 +89,27 @@ def test_every_kind_of_objective_and_parameters_of_the_duration(mbsim, tmp_path)
     assert_as_direct(mbsim, "p.yaml")
     assert_as_direct(mbsim, "p.yaml", "--all-numbers")
     assert_as_direct(mbsim, "p.yaml", "--duration", "0.01")  # one step
+
+
+def test_open_trees(mbsim, tmp_path):
+    """Multipliers of drives and reactions too; both kinds of steps, kept whole or in parts."""
+    (tmp_path / "p.yaml").write_text(OPEN)
+    assert_as_direct(mbsim, "p.yaml")
+    assert_as_direct(mbsim, "p.yaml", "--integrator", "rk4", "--all-numbers")
+    for integrator in ("rk4", "dop853"):
+        run = ("run", "p.yaml", "--json", "--sensitivity", "adjoint", "--integrator", integrator, "--step", "1e-4")
+        whole, again = (gradients(mbsim(*run, *memory)) for memory in ((), ("--memory", "300kB")))
+        assert whole == again
+        done = mbsim(*run, "--memory", "10kB")
+        assert done.code == 2 and "10 kB of memory are too few for the adjoint: " in done.out + done.err
+
+
+def test_an_open_tree_that_starts_at_rest(mbsim, tmp_path):
+    text = PENDULUM.replace("step:", "formulation: recursive, start: equilibrium, step:")
+    (tmp_path / "p.yaml").write_text(
+        text.replace("angle**2", "(angle + 1e-3)**2").replace("natural_angle: 0", "natural_angle: -L")
+    )
+    assert_as_direct(mbsim, "p.yaml")
 
 
 def test_a_start_at_rest_and_parameters_that_break_equations(mbsim, tmp_path):
@@ -177,27 +227,30 @@ def test_reactions(mbsim, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("formulation", "sentence"),
+    ("settings", "sentence"),
     [
-        ("recursive", "recursive has no adjoint: forward dynamics by ali3p-rtdyn0"),
-        ("ali3p-natural", "ali3p-natural has no adjoint"),
+        (STEERED, "error_control: sensitivities has no adjoint"),
+        ("formulation: ali3p-natural", "ali3p-natural has no adjoint: forward dynamics in coordinates of joints"),
     ],
 )
-def test_what_has_no_adjoint_is_refused(mbsim, pendulum, formulation, sentence):
-    done = mbsim("run", pendulum, "--sensitivity", "adjoint", "--formulation", formulation)
+def test_what_has_no_adjoint_is_refused(mbsim, tmp_path, settings, sentence):
+    (tmp_path / "p.yaml").write_text(PENDULUM.replace("step:", f"{settings}, step:"))
+    done = mbsim("run", "p.yaml", "--sensitivity", "adjoint")
     assert done.code == 2 and sentence in done.err
 
 
-@pytest.mark.parametrize("formulation", ["recursive", "ali3p-natural"])
-def test_a_file_that_asks_for_an_adjoint_that_is_not_there_is_invalid(mbsim, tmp_path, formulation):
-    text = PENDULUM.replace("method: ddm", "method: adjoint").replace("step:", f"formulation: {formulation}, step:")
+@pytest.mark.parametrize(
+    ("settings", "what"), [("formulation: ali3p-natural", "ali3p-natural"), (STEERED, STEERED.split(", ")[1])]
+)
+def test_a_file_that_asks_for_an_adjoint_that_is_not_there_is_invalid(mbsim, tmp_path, settings, what):
+    text = PENDULUM.replace("method: ddm", "method: adjoint").replace("step:", f"{settings}, step:")
     (tmp_path / "p.yaml").write_text(text)
     done = mbsim("validate", "p.yaml")
-    assert done.code == 3 and f"analysis.sensitivity.method: {formulation} has no adjoint" in done.err
-    text = PENDULUM.replace("step:", f"formulation: {formulation}, step:")
+    assert done.code == 3 and f"analysis.sensitivity.method: {what} has no adjoint" in done.err
+    text = PENDULUM.replace("step:", f"{settings}, step:")
     (tmp_path / "p.yaml").write_text(text.replace("{freedom: {mobility: 1}}", "{a: {agreement: [adjoint]}}"))
     done = mbsim("validate", "p.yaml")
-    assert done.code == 3 and f"checks.a.agreement[0]: {formulation} has no adjoint" in done.err
+    assert done.code == 3 and f"checks.a.agreement[0]: {what} has no adjoint" in done.err
 
 
 def test_studies_differentiate_directly(mbsim, tmp_path):
@@ -218,7 +271,8 @@ def test_the_quicker_method_is_chosen_and_said(mbsim, pendulum, tmp_path):
     done = mbsim("run", "p.yaml")
     assert done.code == 0 and "gradients by adjoint: 17 parameters, 1 objective," in done.err
     assert mbsim("run", "p.yaml", "--json").json["sensitivity"] == "adjoint"
-    assert "recursive has no adjoint" in mbsim("run", "p.yaml", "--formulation", "recursive").err
+    (tmp_path / "q.yaml").write_text(text.replace("step:", f"{STEERED}, step:"))
+    assert "gradients by ddm: error_control: sensitivities has no adjoint" in mbsim("run", "q.yaml").err
     (tmp_path / "p.yaml").write_text(text + "study: {some: {grid: {L: [1, 2]}}}\n")
     assert mbsim("sweep", "p.yaml", "some", "-o", "folder").code == 0
 

@@ -12,6 +12,14 @@ SINGULAR = 1e-13  # of its diagonal entry: a smaller pivot of a positive matrix 
 
 
 @kernel
+def transpose(a):
+    """Transpose a (n, n), or the first columns of a (n, padded(n)), in place."""
+    for i in range(a.shape[0]):
+        for j in range(i):
+            a[i, j], a[j, i] = a[j, i], a[i, j]
+
+
+@kernel
 def lu_factor(a, pivot_out):
     """Factorise a (n, n) in place, P a = L U; return False when a pivot vanishes or is not finite."""
     n = a.shape[0]

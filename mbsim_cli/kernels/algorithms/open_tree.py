@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import inlined, kernel
+from mbsim_cli.kernels._simd import add_to, at, block, put, width
+from mbsim_cli.kernels.elements.law_pull_back import pull_law
 from mbsim_cli.kernels.elements.laws import law_value, law_variation
 from mbsim_cli.model.codes import Column, Measure
 from mbsim_cli.model.layout import NONE
@@ -81,3 +83,21 @@ def vary_driven_acceleration(model, theta, dtheta, t, open_tree, zdd, dzdd):
             for k in range(dzdd.shape[1]):
                 _, _, law2 = law_variation(model.laws, theta, dtheta, k, model.constraints.law[i], t)
                 dzdd[c, k] = (law2 - dtheta[o, k] * zdd[c]) / theta[o]
+
+
+@kernel
+def pull_drive(model, theta, t, open_tree, z, zd, zdd, cov):
+    """Transpose of ``vary_drive`` and ``vary_driven_acceleration``: what is driven depends on numbers alone."""
+    for c in range(z.size):
+        i = open_tree.driver[c]
+        if i != NONE:
+            o = coefficient_offset(model, i)
+            for g in range(0, cov.z.shape[1], width(cov.z)):
+                k = block(cov.z, g)
+                hat, hat1, hat2 = at(cov.z, c, k) / theta[o], at(cov.zd, c, k) / theta[o], at(cov.zdd, c, k) / theta[o]
+                add_to(cov.theta, model.constraints.theta[i], k, hat)
+                pull_law(model.laws, theta, model.constraints.law[i], t, k, hat, hat1, hat2, cov.theta)
+                add_to(cov.theta, o, k, -1.0 * (z[c] * hat + zd[c] * hat1 + zdd[c] * hat2))
+                put(cov.z, c, k, 0.0 * hat)
+                put(cov.zd, c, k, 0.0 * hat)
+                put(cov.zdd, c, k, 0.0 * hat)

@@ -6,8 +6,8 @@ reference points.
 
 from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels._simd import add_to, at, block, largest, squares, width
-from mbsim_cli.kernels.algebra.rot3 import unrotate
-from mbsim_cli.kernels.algebra.spatial import accumulate2, inertia_apply, motion_at, scale6
+from mbsim_cli.kernels.algebra.rot3 import row9, unrotate
+from mbsim_cli.kernels.algebra.spatial import accumulate2, inertia_apply, motion_at, scale6, shift_motion
 from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, dot3, load3, load3_of, scale3
 from mbsim_cli.kernels.algorithms.bodies import pose_of
 from mbsim_cli.kernels.algorithms.constraint_pull_back import pull_rates
@@ -209,7 +209,9 @@ def _pull_kinetic_energy(tree, theta, k, c, kin, cov_out):
     for i in range(tree.parent.size):
         V = motion_at(kin.V, i)
         accumulate2(cov_out.D, i, k, c, inertia_apply(inertia_at(kin.inertia, i), V))
-        pull_own_inertia(tree, theta, k, kin, i, scale6(0.5 * c, V), V, cov_out.theta)
+        V = shift_motion(V, center_of_mass(tree, theta, kin, i))
+        half = scale6(0.25 * c, V)  # a half of V . dI V / 2
+        pull_own_inertia(theta, tree.theta[i], k, row9(kin.R, i), half, V, half, V, cov_out.theta)
 
 
 @kernel

@@ -63,30 +63,35 @@ def pull_bodies(tree, theta, kin, virtual, cov_out):
     """Add what the bodies' inertia makes of mu . G, but for what F does."""
     for i in range(tree.parent.size):
         inertia, (couple, momentum) = inertia_at(kin.inertia, i), rate_matrix(kin, i)
-        V, A = motion_at(kin.V, i), motion_at(kin.A, i)
+        R, center = row9(kin.R, i), center_of_mass(tree, theta, kin, i)
+        V, A = shift_motion(motion_at(kin.V, i), center), shift_motion(motion_at(kin.A, i), center)
         for g in range(0, virtual.mu.shape[1], width(virtual.mu)):
             k = block(virtual.mu, g)
             U = motion_at2(virtual.U, i, k)
             accumulate2(cov_out.H, i, k, 1.0, inertia_apply(inertia, U))
             turned = add3(unrotate(couple, U[0]), cross3(momentum, U[1]))
             accumulate2(cov_out.D, i, k, 1.0, (turned, scale3(0.0, turned)))
-            pull_own_inertia(tree, theta, k, kin, i, U, A, cov_out.theta)
-            pull_own_inertia(tree, theta, k, kin, i, cross_motion(U, V), V, cov_out.theta)
+            U = shift_motion(U, center)
+            pull_own_inertia(theta, tree.theta[i], k, R, U, A, cross_motion(U, V), V, cov_out.theta)
 
 
 @inlined
-def pull_own_inertia(tree, theta, k, kin, i, X, Y, theta_out):
-    """Add to mass, centre of mass and moments of body i the covector of X . dI Y; column k of X is a motion as Y is."""
-    o, R = tree.theta[i], row9(kin.R, i)
-    center = center_of_mass(tree, theta, kin, i)
-    (x, u), (y, v) = shift_motion(X, center), shift_motion(Y, center)
-    add_to(theta_out, o + MASS, k, dot3(u, v))
-    first = unrotate(R, add3(cross3(v, x), cross3(u, y)))
-    add3_to(theta_out, o + COM, k, scale3(theta[o + MASS], first))
-    x, y = unrotate(R, x), unrotate(R, y)
-    add3_to(theta_out, o + INERTIA, k, (x[0] * y[0], x[1] * y[1], x[2] * y[2]))
-    products = x[0] * y[1] + x[1] * y[0], x[0] * y[2] + x[2] * y[0], x[1] * y[2] + x[2] * y[1]
-    add3_to(theta_out, o + INERTIA + 3, k, products)
+def pull_own_inertia(theta, o, k, R, X, Y, X2, Y2, theta_out):
+    """Add to mass, centre of mass and moments of a body, from o on, the covector of X . dI Y + X2 . dI Y2.
+
+    Motions about the centre of mass, those in column k covectors too.
+    """
+    (x, u), (y, v), (x2, u2), (y2, v2) = X, Y, X2, Y2
+    add_to(theta_out, o + MASS, k, dot3(u, v) + dot3(u2, v2))
+    turned = add3(add3(cross3(v, x), cross3(u, y)), add3(cross3(v2, x2), cross3(u2, y2)))
+    add3_to(theta_out, o + COM, k, scale3(theta[o + MASS], unrotate(R, turned)))
+    x, y, x2, y2 = unrotate(R, x), unrotate(R, y), unrotate(R, x2), unrotate(R, y2)
+    moments = x[0] * y[0] + x2[0] * y2[0], x[1] * y[1] + x2[1] * y2[1], x[2] * y[2] + x2[2] * y2[2]
+    add3_to(theta_out, o + INERTIA, k, moments)
+    xy = x[0] * y[1] + x[1] * y[0] + x2[0] * y2[1] + x2[1] * y2[0]
+    xz = x[0] * y[2] + x[2] * y[0] + x2[0] * y2[2] + x2[2] * y2[0]
+    yz = x[1] * y[2] + x[2] * y[1] + x2[1] * y2[2] + x2[2] * y2[1]
+    add3_to(theta_out, o + INERTIA + 3, k, (xy, xz, yz))
 
 
 @kernel

@@ -3,8 +3,9 @@
 import numpy as np
 
 from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels._simd import block, put, width
 from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2
-from mbsim_cli.kernels.elements.columns import load4
+from mbsim_cli.kernels.elements.columns import load4, load4_of
 
 
 @kernel
@@ -38,3 +39,24 @@ def vary_normalise(tree, z, zd, dz, dzd):
                 dz[c + k, p] = scale * (de[k] + shrink * e[k])
                 tangent = e1[k] - along * e[k]
                 dzd[c + k, p] = scale * (de1[k] - along * de[k] - d_along * e[k] + shrink * tangent)
+
+
+@kernel
+def pull_normalise(tree, z, zd, z_hat, zd_hat):
+    """Transpose of ``vary_normalise``: covectors (n, p) of what ``normalise`` leaves become those of z, zd before."""
+    for s in range(tree.euler.size):
+        c = tree.euler[s]
+        e, e1 = load4(z, c), load4(zd, c)
+        scale = 1.0 / np.sqrt(norm2(e))
+        square = scale * scale
+        along = inner4(e, e1) * square
+        tangent = (e1[0] - along * e[0], e1[1] - along * e[1], e1[2] - along * e[2], e1[3] - along * e[3])
+        for g in range(0, z_hat.shape[1], width(z_hat)):
+            p = block(z_hat, g)
+            hat, hat1 = load4_of(z_hat, c, p), load4_of(zd_hat, c, p)
+            by_along = -scale * inner4(e, hat1)
+            by_shrink = scale * (inner4(e, hat) + inner4(tangent, hat1)) + 2.0 * along * by_along
+            for k in range(4):
+                put(zd_hat, c + k, p, scale * hat1[k] + square * e[k] * by_along)
+                own = scale * (hat[k] - along * hat1[k])
+                put(z_hat, c + k, p, own + square * (e1[k] * by_along - e[k] * by_shrink))

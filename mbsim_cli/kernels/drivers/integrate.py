@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import entry, merged
-from mbsim_cli.kernels.drivers.record import write_instant
+from mbsim_cli.kernels.drivers.record import are_full, write_instant, write_step
 from mbsim_cli.kernels.drivers.stepping import (
     BEFORE_START,
     BEGIN,
@@ -62,7 +62,22 @@ class IntegrationWork(NamedTuple):
 
 @entry
 def integrate(
-    model, theta, step, times, end, tableau, control, directions, dyn, state, sens, work, record, counters_out, d_record
+    model,
+    theta,
+    step,
+    times,
+    end,
+    tableau,
+    control,
+    directions,
+    dyn,
+    state,
+    sens,
+    work,
+    steps,
+    record,
+    counters_out,
+    d_record,
 ):
     """Fill rows at ``times`` (B,), in steps of length ``step`` or as the error asks; returns a status."""
     clock, counters, probe, d_probe, stages = work.clock, work.counters, work.probe, work.d_probe, work.stages
@@ -91,6 +106,8 @@ def integrate(
                 stage, h = 1, next_step(t, step, end, control.adaptive, clock[SIZE])
                 if not h > smallest_step(t, end):
                     return (Status.STEP_TOO_SMALL if regular else Status.SINGULAR).value
+                if are_full(steps):
+                    return Status.PAUSED.value
                 status = count_step(control, clock, begun, rejected)
                 if status != Status.OK:
                     return status.value
@@ -106,6 +123,8 @@ def integrate(
         if not regular and (what != STAGE or not control.adaptive):
             return Status.SINGULAR.value
         if what == START:
+            keep_stage(0, state, sens, stages)
+            write_step(0.0, 0.0, 0.0, s + 1, s, state, stages, probe, steps)
             copy_state(probe, d_probe, state, sens)
             keep_stage(0, state, sens, stages)
             clock[TIME] = 0.0
@@ -134,10 +153,12 @@ def integrate(
             stage += 1
             inside = control.adaptive and times[row] < t + h - near
             if accepted and not (inside and stage < tableau.c.size):
+                at_end = end_of_step(t, h, end, control.adaptive, near)
                 if inside:
                     form_dense(h, tableau.dense, state, sens, work.trial, work.d_trial, stages, s, work.dense)
+                write_step(t, at_end, h, stage, s, state, stages, work.trial, steps)
                 _accept(state, sens, work)
-                clock[BEGIN], clock[TIME] = t, end_of_step(t, h, end, control.adaptive, near)
+                clock[BEGIN], clock[TIME] = t, at_end
                 stage, rejected = 0, False
                 if not is_finite(state, sens):
                     return Status.NOT_FINITE.value

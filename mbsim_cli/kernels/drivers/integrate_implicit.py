@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import entry, merged
-from mbsim_cli.kernels.drivers.record import write_instant
+from mbsim_cli.kernels.algebra.whole import copy_to
+from mbsim_cli.kernels.drivers.record import are_full, write_instant, write_step
 from mbsim_cli.kernels.drivers.stepping import (
     BEFORE_START,
     BEGIN,
@@ -71,7 +72,22 @@ class ImplicitControl(NamedTuple):
 
 @entry
 def integrate_implicit(
-    model, theta, step, times, end, tableau, control, directions, dyn, state, sens, work, record, counters_out, d_record
+    model,
+    theta,
+    step,
+    times,
+    end,
+    tableau,
+    control,
+    directions,
+    dyn,
+    state,
+    sens,
+    work,
+    steps,
+    record,
+    counters_out,
+    d_record,
 ):
     """Fill rows at ``times`` (B,), in steps of length ``step`` or as the error asks; returns a status."""
     clock, counters, probe, d_probe, stages = work.clock, work.counters, work.probe, work.d_probe, work.stages
@@ -100,6 +116,8 @@ def integrate_implicit(
             what, h = STEP, next_step(t, step, end, adaptive, clock[SIZE])
             if not h > smallest_step(t, end):
                 return (Status.STEP_TOO_SMALL if regular else Status.SINGULAR).value
+            if are_full(steps):
+                return Status.PAUSED.value
             status = count_step(control.error, clock, begun, rejected)
             if status != Status.OK:
                 return status.value
@@ -129,6 +147,8 @@ def integrate_implicit(
             counters[REJECTED] += 1
             rejected = True
         elif what == START:
+            keep_stage(0, state, sens, stages)
+            write_step(0.0, 0.0, 0.0, s + 1, s, state, stages, probe, steps)
             copy_state(probe, d_probe, state, sens)
             copy_state(probe, d_probe, work.finish, work.d_finish)
             keep_stage(0, state, sens, stages)
@@ -140,6 +160,9 @@ def integrate_implicit(
         elif what == GUESS:
             clock[SIZE] = first_step(control.error, at - t, state, probe)
         else:
+            if steps.time.size > 0:
+                copy_to(work.finish.zdd, steps.zdd[steps.count[0], s + 1])
+            write_step(t, at, h, s + 1, s, state, stages, probe, steps)
             _accept(s - 1, state, sens, work)
             if adaptive:
                 clock[SIZE] = h * factor_of(error, control.error.exponent, rejected)

@@ -39,6 +39,51 @@ class SensitivityRecord(NamedTuple):
     error: np.ndarray
 
 
+class Steps(NamedTuple):
+    """Steps of an open tree, one a row, with all that their ends come of; the start is one of no length."""
+
+    count: np.ndarray  # (1,) rows that are filled
+    time: np.ndarray  # (K,) beginning
+    end: np.ndarray  # (K,)
+    size: np.ndarray  # (K,) length
+    stages: np.ndarray  # (K,) that were evaluated
+    z: np.ndarray  # (K, n) at the beginning
+    zd: np.ndarray  # (K, S, n) rates at the stages, and of implicit methods behind them at the end
+    zdd: np.ndarray  # (K, S, n) and last, of these, what an interpolant has at the beginning
+
+
+class Stretch(NamedTuple):
+    """Instants of an open tree, and the steps that they lie in: the first of these ends before, or is the start."""
+
+    rows: Record
+    steps: Steps
+
+    @property
+    def time(self):
+        """Times of the instants."""
+        return self.rows.time
+
+
+@kernel
+def write_step(t, end, h, count, last, state, stages, finish, steps):
+    """Store a step from ``state`` to ``finish``, its stage ``last``; nothing where none are asked for."""
+    if steps.time.size > 0:
+        row = steps.count[0]
+        steps.time[row], steps.end[row], steps.size[row], steps.stages[row] = t, end, h, count
+        copy_to(state.z, steps.z[row])
+        copy_to(stages.zd, steps.zd[row])
+        copy_to(stages.zdd, steps.zdd[row])
+        copy_to(finish.zd, steps.zd[row, last])
+        copy_to(finish.zdd, steps.zdd[row, last])
+        steps.count[0] += 1
+
+
+@kernel
+def are_full(steps):
+    """Whether there is no room for another step, where they are stored."""
+    return steps.time.size > 0 and steps.count[0] == steps.time.size
+
+
 @kernel
 def write_instant(t, state, sens, record, d_record, row):
     """Store motion and multipliers with their sensitivities; the multipliers are taken for the reaction."""

@@ -1,11 +1,9 @@
 """The compiled backward loop of ALI3-P: covectors of objectives through stored instants, the last one first."""
 
 from mbsim_cli.kernels._jit import entry
-from mbsim_cli.kernels.algebra.whole import add_scaled, copy_to
+from mbsim_cli.kernels.algebra.whole import copy_to
 from mbsim_cli.kernels.algorithms.constraints import constraints
-from mbsim_cli.kernels.algorithms.sensors import sense
-from mbsim_cli.kernels.algorithms.systems import move, place, pull_seen
-from mbsim_cli.kernels.algorithms.turning import expect_recorded
+from mbsim_cli.kernels.drivers.pull_row import pull_row
 from mbsim_cli.kernels.integrators.ali3p_adjoint import pull_motion, pull_projections
 from mbsim_cli.model.codes import Status
 
@@ -22,18 +20,7 @@ def sweep_back(model, theta, control, starts, record, seen, given, work, pulling
     constrained, worst, status = eq.phi.size > 0, 0.0, Status.OK
     for row in range(record.time.size - 1, -1, -1):
         t, z, zd, zdd = record.time[row], record.position[row], record.velocity[row], record.acceleration[row]
-        place(model, theta, z, False, kin)
-        move(model, theta, z, zd, zdd, kin)
-        expect_recorded(record.expected, row, kin)
-        if seen.shape[1] > 0:
-            sense(model, theta, t, z, zd, zdd, record.reaction[row], kin, work.seen)
-            pull_seen(model, theta, t, z, zd, zdd, kin, work.comp, pulling.none, seen[row], pulling.cov)
-        if given.z.shape[0] > 0:
-            cov = pulling.cov
-            add_scaled(1.0, given.z[row], cov.z)
-            add_scaled(1.0, given.zd[row], cov.zd)
-            add_scaled(1.0, given.zdd[row], cov.zdd)
-            add_scaled(1.0, given.lam[row], cov.lam)
+        pull_row(model, theta, record, row, seen, given, kin, work.comp, work.seen, pulling.none, pulling.cov)
         if row < starts:
             break
         copy_to(z, state.z)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import kernel, merged
+from mbsim_cli.kernels.algebra.linear_solve import transpose
 from mbsim_cli.kernels.algebra.whole import add_scaled, clear, copy_to, scaled
 from mbsim_cli.kernels.algorithms.constrained_solve import factor_penalised, solve_constrained
 from mbsim_cli.kernels.algorithms.constraints import move_lines
@@ -113,7 +114,7 @@ def pull_motion(model, theta, t, control, work, pulling):
     state, cov, q = work.state, pulling.cov, 0.25 * control.h * control.h
     evaluate(model, theta, t, False, state, kin, comp, eq)
     trapezoidal_tangent(model, theta, t, h, state, eq, kin, comp, factor)
-    _transpose(factor.T)
+    transpose(factor.T)
     if not factor_tangent(control.ratio, eq, factor):
         return Status.SINGULAR, 1.0
     copy_to(cov.zdd, columns.b)
@@ -130,10 +131,3 @@ def pull_motion(model, theta, t, control, work, pulling):
     add_scaled(h, cov.z, cov.zd)
     clear(cov.lam)
     return Status.OK, error
-
-
-@kernel
-def _transpose(T):
-    for i in range(T.shape[0]):
-        for j in range(i):
-            T[i, j], T[j, i] = T[j, i], T[i, j]

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import kernel, merged
+from mbsim_cli.kernels.algebra.whole import add_scaled
 
 TERMS = 7
 
@@ -35,15 +36,16 @@ def form_dense(h, weights, state, sens, trial, d_trial, stages, last, dense_out)
         for k in range(sens.z.shape[1]):
             dense_out.dz0[c, k] = sens.z[c, k]
             dense_out.dzd0[c, k] = sens.zd[c, k]
-    _form(h, weights, state.z, trial.z, stages.zd, last, dense_out.z)
-    _form(h, weights, state.zd, trial.zd, stages.zdd, last, dense_out.zd)
+    form_terms(h, weights, state.z, trial.z, stages.zd, last, dense_out.z)
+    form_terms(h, weights, state.zd, trial.zd, stages.zdd, last, dense_out.zd)
     for k in range(sens.z.shape[1]):
-        _form(h, weights, sens.z[:, k], d_trial.z[:, k], stages.dzd[:, :, k], last, dense_out.dz[:, :, k])
-        _form(h, weights, sens.zd[:, k], d_trial.zd[:, k], stages.dzdd[:, :, k], last, dense_out.dzd[:, :, k])
+        form_terms(h, weights, sens.z[:, k], d_trial.z[:, k], stages.dzd[:, :, k], last, dense_out.dz[:, :, k])
+        form_terms(h, weights, sens.zd[:, k], d_trial.zd[:, k], stages.dzdd[:, :, k], last, dense_out.dzd[:, :, k])
 
 
 @kernel
-def _form(h, weights, start, end, rates, last, out):
+def form_terms(h, weights, start, end, rates, last, out):
+    """Terms (TERMS, n) of one quantity from its ends and its rates (S, n)."""
     for c in range(start.size):
         change = end[c] - start[c]
         out[0, c] = change
@@ -59,17 +61,34 @@ def _form(h, weights, start, end, rates, last, out):
 @merged
 def interpolate(x, dense, state_out, sens_out):
     """Coordinates, rates and their sensitivities at the share x of the step."""
-    _interpolate(x, dense.z0, dense.z, state_out.z)
-    _interpolate(x, dense.zd0, dense.zd, state_out.zd)
+    interpolate_terms(x, dense.z0, dense.z, state_out.z)
+    interpolate_terms(x, dense.zd0, dense.zd, state_out.zd)
     for k in range(sens_out.z.shape[1]):
-        _interpolate(x, dense.dz0[:, k], dense.dz[:, :, k], sens_out.z[:, k])
-        _interpolate(x, dense.dzd0[:, k], dense.dzd[:, :, k], sens_out.zd[:, k])
+        interpolate_terms(x, dense.dz0[:, k], dense.dz[:, :, k], sens_out.z[:, k])
+        interpolate_terms(x, dense.dzd0[:, k], dense.dzd[:, :, k], sens_out.zd[:, k])
 
 
 @kernel
-def _interpolate(x, start, terms, out):
+def interpolate_terms(x, start, terms, out):
+    """One quantity (n,) at the share x of the step."""
     for c in range(out.size):
         value = 0.0 * start[c]
         for i in range(terms.shape[0] - 1, -1, -1):
             value = (value + terms[i, c]) * (x if i % 2 == 0 else 1.0 - x)
         out[c] = start[c] + value
+
+
+@kernel
+def pull_interpolated(x, h, weights, last, hat, start_hat, end_hat, rates_hat):
+    """Transpose of ``form_terms`` and ``interpolate_terms``: add hat (n, p) to both ends and rates (S, n, p)."""
+    first, slope, bend, factor = x, x * (1.0 - x), x * x * (1.0 - x), x * x * (1.0 - x)
+    change = first - slope + 2.0 * bend
+    add_scaled(1.0 - change, hat, start_hat)
+    add_scaled(change, hat, end_hat)
+    add_scaled(h * (slope - bend), hat, rates_hat[0])
+    add_scaled(-h * bend, hat, rates_hat[last])
+    for i in range(weights.shape[0]):
+        factor *= 1.0 - x if i % 2 == 0 else x
+        for j in range(weights.shape[1]):
+            if weights[i, j] != 0.0:
+                add_scaled(h * factor * weights[i, j], hat, rates_hat[j])

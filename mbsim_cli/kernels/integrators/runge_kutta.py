@@ -82,14 +82,14 @@ def copy_state(state, sens, state_out, sens_out):
 @merged
 def form_stage(h, weights, count, state, sens, carry, stages, state_out, sens_out):
     """Motion at a stage: the state, and h times the sum of weights times the rates of ``count`` stages before it."""
-    _go(h, weights, count, state.z, carry.z, stages.zd, state_out.z)
-    _go(h, weights, count, state.zd, carry.zd, stages.zdd, state_out.zd)
-    _go2(h, weights, count, sens.z, stages.dzd, sens_out.z)
-    _go2(h, weights, count, sens.zd, stages.dzdd, sens_out.zd)
+    combine(h, weights, count, state.z, carry.z, stages.zd, state_out.z)
+    combine(h, weights, count, state.zd, carry.zd, stages.zdd, state_out.zd)
+    vary_combined(h, weights, count, sens.z, stages.dzd, sens_out.z)
+    vary_combined(h, weights, count, sens.zd, stages.dzdd, sens_out.zd)
 
 
 @kernel
-def _go(h, weights, count, start, owed, rates, out):
+def combine(h, weights, count, start, owed, rates, out):
     """start + h sum of weights[j] rates[j], j < count."""
     for c in range(out.size):
         out[c] = owed[c]
@@ -103,7 +103,8 @@ def _go(h, weights, count, start, owed, rates, out):
 
 
 @kernel
-def _go2(h, weights, count, start, rates, out):
+def vary_combined(h, weights, count, start, rates, out):
+    """Variation (n, p) of ``combine``."""
     for c in range(out.shape[0]):
         for k in range(out.shape[1]):
             out[c, k] = start[c, k]
@@ -120,8 +121,8 @@ def end_step(h, weights, tree, state, sens, carry, stages, state_out, sens_out, 
     """Motion at the end of a step, on the manifold, and what its sums still owe."""
     _sum(h, weights, state.z, carry.z, stages.zd, state_out.z, owed_out.z)
     _sum(h, weights, state.zd, carry.zd, stages.zdd, state_out.zd, owed_out.zd)
-    _go2(h, weights, weights.size, sens.z, stages.dzd, sens_out.z)
-    _go2(h, weights, weights.size, sens.zd, stages.dzdd, sens_out.zd)
+    vary_combined(h, weights, weights.size, sens.z, stages.dzd, sens_out.z)
+    vary_combined(h, weights, weights.size, sens.zd, stages.dzdd, sens_out.zd)
     put_on_manifold(tree, state_out, sens_out)
     _owe_nothing(tree, owed_out.z)
     _owe_nothing(tree, owed_out.zd)

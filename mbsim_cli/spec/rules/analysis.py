@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mbsim_cli.spec.analysis import NO_ADJOINT, OPEN_TREES, WITH_ADJOINT, Analysis
+from mbsim_cli.spec.analysis import OPEN_TREES, WITH_ADJOINT, Analysis, lacks_adjoint
 from mbsim_cli.spec.equilibrium import Equilibrium
 from mbsim_cli.spec.inverse import InverseDynamics
 from mbsim_cli.spec.review import Review
@@ -44,9 +44,9 @@ def check(review: Review) -> None:
 
 def _adjoint(review: Review, analysis: Any) -> None:
     """Report an adjoint that an analysis does not have."""
-    formulation = getattr(analysis, "formulation", None)
-    if analysis.sensitivity.method == "adjoint" and formulation in NO_ADJOINT:
-        message = f"{formulation} has no adjoint"
+    lacking = lacks_adjoint(analysis)
+    if analysis.sensitivity.method == "adjoint" and lacking:
+        message = f"{lacking} has no adjoint"
         review.report(("analysis", "sensitivity", "method"), message, f"{WITH_ADJOINT}; ddm is exact too")
 
 

@@ -1,6 +1,6 @@
 """Checks: what they compare exists and has the shape that they state."""
 
-from mbsim_cli.spec.analysis import NO_ADJOINT, WITH_ADJOINT
+from mbsim_cli.spec.analysis import WITH_ADJOINT, lacks_adjoint
 from mbsim_cli.spec.checks import Check, SensorValue
 from mbsim_cli.spec.messages import Path
 from mbsim_cli.spec.review import Review
@@ -46,8 +46,8 @@ def _agreement(review: Review, path: Path, given: Check) -> None:
     for index, method in enumerate(given.agreement):
         if method == own and review.intact("analysis", "formulation"):
             review.report((*path, "agreement", index), f"{method} is the method of the analysis itself")
-        elif method == "adjoint" and analysis.type == "forward_dynamics" and own in NO_ADJOINT:
-            review.report((*path, "agreement", index), f"{own} has no adjoint", WITH_ADJOINT)
+        elif method == "adjoint" and lacks_adjoint(analysis):
+            review.report((*path, "agreement", index), f"{lacks_adjoint(analysis)} has no adjoint", WITH_ADJOINT)
         elif analysis.type == "inverse_dynamics" and method != "adjoint" and not review.lost("analysis"):
             review.report((*path, "agreement", index), "inverse dynamics has one other method, adjoint")
         elif analysis.type == "equilibrium" and method not in ("complex_step", "adjoint"):

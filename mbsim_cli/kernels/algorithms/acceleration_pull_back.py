@@ -1,0 +1,253 @@
+"""Pull-back of the accelerations of an open tree, whatever formulation found them: the transpose of ``formulations``.
+
+Accelerations solve R(z, z', z'', theta) = 0: inverse dynamics G on free coordinates, the norm equation on Euler
+parameters e, the law on driven coordinates. A covector a of z'' asks for the virtual motion mu with M mu = -a, found by
+the articulated bodies as accelerations are, without M; then mu . G is pulled back in one pass. The rows of e are
+
+    P G + s e n,    P = 1 - e e^T / e.e,    n = e.e'' + e'.e'
+
+so that mu is normal to e, and G = (e.G / e.e) e turns with it. Derivation: docs/theory/adjoint.md. Cost O(n p).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels._jit import inlined, kernel
+from mbsim_cli.kernels._simd import add_to, at, block, largest, put, squares, width, zeros
+from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2
+from mbsim_cli.kernels.algebra.spatial import (
+    axpy6,
+    inertia_apply,
+    motion_at,
+    motion_at2,
+    shift_motion,
+    store2,
+)
+from mbsim_cli.kernels.algebra.whole import clear, copy_to
+from mbsim_cli.kernels.algorithms.articulated_body import articulated, eliminate, set_axes, start_bodies
+from mbsim_cli.kernels.algorithms.articulated_body_variation import (
+    add_axis_forces,
+    eliminate_variations,
+    vary_axis_accelerations,
+    vary_coordinate_accelerations,
+)
+from mbsim_cli.kernels.algorithms.covectors import virtual
+from mbsim_cli.kernels.algorithms.force_pull_back import pull_element_forces
+from mbsim_cli.kernels.algorithms.forces import clear_wrenches, element_forces
+from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at, residual
+from mbsim_cli.kernels.algorithms.kinematics import (
+    motion_kinematics,
+    offset_to_parent,
+    position_kinematics,
+    set_ground,
+)
+from mbsim_cli.kernels.algorithms.open_tree import coefficient_offset, open_tree, pull_drive
+from mbsim_cli.kernels.algorithms.tree_pull_back import (
+    clear_bodies,
+    pull_bodies,
+    pull_gravity,
+    pull_tree,
+    virtual_motion,
+)
+from mbsim_cli.kernels.algorithms.workspace import composite, kinematics, twists
+from mbsim_cli.kernels.elements.columns import load4, load4_of
+from mbsim_cli.model.layout import NONE
+
+TINY = 1e-300  # columns of nothing are solved
+
+
+class Elimination(NamedTuple):
+    """Work of M mu = b for p columns."""
+
+    kin: tuple  # Kinematics at rest, about the centres of mass
+    art: tuple  # Articulated
+    twists: tuple  # Twists, of which F and N2 serve
+    x: np.ndarray  # (n, p) along the axes
+    driven: np.ndarray  # (n, p) mu of driven coordinates
+    no_force: np.ndarray  # (nb + 1, 6) zeros
+    no_rate: np.ndarray  # (n,) zeros
+    no_change: np.ndarray  # (n, p) zeros
+
+
+class PulledAccelerations(NamedTuple):
+    """Work of the pull-back of p columns, ``_simd.padded``."""
+
+    open_tree: tuple
+    kin: tuple  # Kinematics about the global origin
+    comp: tuple
+    Q: np.ndarray  # (n,) forces of elements on coordinates
+    G: np.ndarray  # (n,) residual; what drives take, where coordinates are driven
+    elimination: tuple
+    virtual: tuple
+    hat: np.ndarray  # (n, p) covectors of the accelerations
+
+
+def pulled_accelerations(model, theta, p, dtype=np.float64):
+    """Allocate PulledAccelerations for p columns and the gravity of theta."""
+    nb, n = model.tree.parent.size, model.tree.column_kind.size
+    kin, resting = kinematics(model, dtype), kinematics(model, dtype)
+    set_ground(theta, kin)
+    set_ground(theta, resting)
+    columns = (zeros((n, p), dtype) for _ in range(4))
+    x, driven, no_change, hat = columns
+    elimination = Elimination(
+        resting, articulated(nb, n, dtype), twists(model, p, dtype), x, driven, np.zeros((nb + 1, 6), dtype),
+        np.zeros(n, dtype), no_change,
+    )  # fmt: skip
+    forces = (np.zeros(n, dtype) for _ in range(2))
+    return PulledAccelerations(
+        open_tree(model), kin, composite(model, dtype), *forces, elimination, virtual(model, p, dtype), hat
+    )
+
+
+@kernel
+def pull_accelerations(model, theta, t, state, work, cov):
+    """Pull covectors of z'' and of the multipliers of drives back to z, z' and theta; those are zero then.
+
+    ``state`` is the motion, whose coordinates are where laws put them. Returns whether mu was found, and the largest
+    relative size of what was left unsolved.
+    """
+    tree, driver = model.tree, work.open_tree.driver
+    copy_to(cov.zdd, work.hat)
+    pull_drives(model, theta, cov.lam, work)
+    position_kinematics(tree, theta, state.z, True, work.elimination.kin)
+    if not solve_virtual(tree, theta, driver, state.z, work.hat, work.elimination, work.virtual.mu):
+        return False, 1.0
+    evaluate_equations(model, theta, t, state, work)
+    pull_equations(model, theta, t, state, work, cov)
+    for c in work.open_tree.euler:
+        e = load4(state.z, c)
+        for g in range(0, cov.zdd.shape[1], width(cov.zdd)):
+            k = block(cov.zdd, g)
+            pull_norm(state, c, k, -1.0 / norm2(e) * inner4(e, load4_of(cov.zdd, c, k)), cov)
+    error = left_of(driver, work.hat, cov.zdd)
+    pull_drive(model, theta, t, work.open_tree, state.z, state.zd, state.zdd, cov)
+    clear(cov.zdd)
+    clear(cov.lam)
+    return True, error
+
+
+@kernel
+def pull_drives(model, theta, lam_hat, work):
+    """Virtual motion of driven coordinates, whose drives take a lambda = -G."""
+    for c in range(work.open_tree.driver.size):
+        i = work.open_tree.driver[c]
+        if i != NONE:
+            scale = -1.0 / theta[coefficient_offset(model, i)]
+            for g in range(0, lam_hat.shape[1], width(lam_hat)):
+                k = block(lam_hat, g)
+                put(work.elimination.driven, c, k, scale * at(lam_hat, i, k))
+
+
+@kernel
+def solve_virtual(tree, theta, driver, z, hat, work, mu_out):
+    """M mu = -hat on free coordinates, mu = ``work.driven`` on the others; False where nothing resists an axis.
+
+    Needs the poses in ``work.kin``.
+    """
+    kin, art, tw = work.kin, work.art, work.twists
+    set_axes(tree, theta, kin, art)
+    start_bodies(tree, kin, work.no_force, art)
+    if not eliminate(tree, driver, kin, art):
+        return False
+    clear(tw.F)
+    if _drives(driver):
+        _force_driven(tree, driver, kin, work.driven, tw)
+    clear(work.x)
+    add_axis_forces(tree, z, work.no_change, work.no_rate, hat, work.x)
+    eliminate_variations(tree, driver, kin, art, tw, work.x)
+    vary_axis_accelerations(tree, driver, kin, art, tw, work.x)
+    vary_coordinate_accelerations(
+        tree, driver, z, work.no_rate, work.no_rate, work.no_change, work.no_change, work.driven, work.x, mu_out
+    )  # fmt: skip
+    return True
+
+
+@kernel
+def _drives(driver):
+    """Whether a law drives any coordinate."""
+    found = False
+    for c in range(driver.size):
+        found = found or driver[c] != NONE
+    return found
+
+
+@kernel
+def _force_driven(tree, driver, kin, driven, tw):
+    """Forces F that bodies take for the accelerations of driven coordinates alone."""
+    clear(tw.N2[tree.parent.size])
+    for i in range(tree.parent.size):
+        p, d, inertia = tree.parent[i], offset_to_parent(tree, kin, i), inertia_at(kin.inertia, i)
+        for g in range(0, driven.shape[1], width(driven)):
+            k = block(driven, g)
+            a = shift_motion(motion_at2(tw.N2, p, k), d)
+            for c in range(tree.first_column[i], tree.first_column[i + 1]):
+                if driver[c] != NONE:
+                    a = axpy6(at(driven, c, k), motion_at(kin.S, c), a)
+            store2(tw.N2, i, k, a)
+            store2(tw.F, i, k, inertia_apply(inertia, a))
+
+
+@kernel
+def evaluate_equations(model, theta, t, state, work):
+    """Kinematics, forces and G of the motion."""
+    kin, comp = work.kin, work.comp
+    position_kinematics(model.tree, theta, state.z, False, kin)
+    motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
+    clear_wrenches(comp.W, work.Q)
+    element_forces(model, theta, t, state.z, state.zd, kin, comp.W, work.Q)
+    residual(model.tree, kin, comp, work.Q, work.G)
+
+
+@kernel
+def pull_equations(model, theta, t, state, work, cov):
+    """Add the pull-back of mu . G, of the multipliers of drives at fixed G, and of the turning of G with e.
+
+    Needs ``evaluate_equations``.
+    """
+    tree, driver, kin, comp, virtual = model.tree, work.open_tree.driver, work.kin, work.comp, work.virtual
+    virtual_motion(tree, kin, virtual)
+    clear_bodies(cov)
+    pull_bodies(tree, theta, kin, virtual, cov)
+    pull_element_forces(model, theta, t, state.z, state.zd, kin, virtual, cov)
+    pull_tree(tree, theta, state.z, kin, comp, virtual, cov)
+    pull_gravity(cov)
+    for c in range(driver.size):
+        if driver[c] != NONE:
+            o = coefficient_offset(model, driver[c])
+            for g in range(0, virtual.mu.shape[1], width(virtual.mu)):
+                k = block(virtual.mu, g)
+                add_to(cov.theta, o, k, -work.G[c] / theta[o] * at(virtual.mu, c, k))
+    for c in work.open_tree.euler:
+        e = load4(state.z, c)
+        along = inner4(e, load4(work.G, c)) / norm2(e)
+        for g in range(0, virtual.mu.shape[1], width(virtual.mu)):
+            k = block(virtual.mu, g)
+            for j in range(4):
+                add_to(cov.z, c + j, k, -along * at(virtual.mu, c + j, k))
+
+
+@inlined
+def pull_norm(state, c, k, nu, cov):
+    """Add the pull-back of nu times the norm equation of the Euler parameters from column c on."""
+    e, e1, e2 = load4(state.z, c), load4(state.zd, c), load4(state.zdd, c)
+    for j in range(4):
+        add_to(cov.z, c + j, k, e2[j] * nu)
+        add_to(cov.zd, c + j, k, 2.0 * e1[j] * nu)
+        add_to(cov.zdd, c + j, k, e[j] * nu)
+
+
+@kernel
+def left_of(driver, hat, zdd_hat):
+    """What mu leaves of covectors of free accelerations, relative to ``hat`` and to what is added."""
+    worst = 0.0
+    for g in range(0, hat.shape[1], width(hat)):
+        k = block(hat, g)
+        size, left = TINY, 0.0
+        for c in range(driver.size):
+            size += squares(at(hat, c, k)) + squares(at(zdd_hat, c, k) - at(hat, c, k))
+            if driver[c] == NONE:
+                left += squares(at(zdd_hat, c, k))
+        worst = max(worst, largest(left / size))
+    return np.sqrt(worst)

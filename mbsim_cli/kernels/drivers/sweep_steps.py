@@ -1,0 +1,94 @@
+"""The compiled backward loop of Runge-Kutta methods: covectors of objectives through stored steps.
+
+One loop decides what is next, an instant inside the step or a stage, and pulls rates back in one place.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels._jit import entry
+from mbsim_cli.kernels.algebra.whole import copy_to
+from mbsim_cli.kernels.drivers.pull_row import pull_row
+from mbsim_cli.kernels.drivers.stepping import MEETS
+from mbsim_cli.kernels.integrators.runge_kutta_adjoint import add_motion, begin_step, clear_motion, take_stage
+from mbsim_cli.kernels.integrators.steps_adjoint import (
+    end_of,
+    give_earlier,
+    give_inside,
+    give_stage,
+    pull_stage,
+    stand_at_stage,
+    stand_inside,
+)
+from mbsim_cli.model.codes import Status
+
+
+class SweepWork(NamedTuple):
+    """Work of a sweep back through steps."""
+
+    kin: tuple  # Kinematics of instants
+    comp: tuple
+    seen: np.ndarray  # (width,) sensors
+    motion: tuple  # StepWork
+    accelerations: tuple  # PulledAccelerations
+    tangent: tuple  # StageTangent
+
+
+class StepPulling(NamedTuple):
+    """Covectors that go backwards in time."""
+
+    cov: tuple  # Covectors of the motion that is pulled back; theta since the end
+    step: tuple  # StepCovectors
+    none: tuple  # Virtual without motion
+
+
+@entry
+def sweep_steps(model, theta, end, begins, tableau, record, steps, seen, given, work, pulling):
+    """Pull covectors back through rows and steps of a run to ``end``.
+
+    The first step waits for the rows before, but where the run ``begins`` (0 or 1). ``seen`` (N, width, p) are
+    covectors of the sensors, and ``given`` such of the motion, of N rows or none. Returns a Status, the time that it
+    belongs to, and the largest size of what was left unsolved, relative.
+    """
+    cov, step, motion, tree = pulling.cov, pulling.step, work.motion, work.accelerations.open_tree
+    last, near, row, worst = end_of(tableau), MEETS * end, record.time.size - 1, 0.0
+    for k in range(steps.time.size - 1, -1, -1):
+        t, h, stage = steps.time[k], steps.size[k], steps.stages[k] - 1
+        z, zd, zdd = steps.z[k], steps.zd[k], steps.zdd[k]
+        starts = h == 0.0
+        while True:
+            x, at = 0.0, steps.end[k]
+            inside = False
+            if row >= 0 and (starts or record.time[row] > t + near):
+                clear_motion(cov)
+                pull_row(model, theta, record, row, seen, given, work.kin, work.comp, work.seen, pulling.none, cov)
+                inside = np.abs(record.time[row] - at) > near
+                row -= 1
+                if not inside:
+                    add_motion(cov, step)
+                    continue
+                x, at = (record.time[row + 1] - t) / (at - t), record.time[row + 1]
+                stand_inside(model, theta, at, x, h, tableau, tree, z, zd, zdd, motion)
+                copy_to(record.acceleration[row + 1], motion.state.zdd)
+            elif stage == 0 or (k == 0 and begins == 0):
+                break
+            else:
+                at = at if stage == last else t + tableau.c[stage] * h
+                take_stage(stage, last, step, cov)
+                stand_at_stage(model, theta, at, h, tableau, stage, tree, z, zd, zdd, motion)
+            pulled = last if inside else stage
+            solved, error = pull_stage(model, theta, at, h, tableau, pulled, motion.state, work, cov)
+            if not solved:
+                return Status.SINGULAR.value, at, worst
+            worst = max(worst, error)
+            if inside:
+                give_inside(x, h, tableau, tree, motion, cov, step)
+            else:
+                give_stage(h, tableau, stage, tree, motion, cov, step)
+                stage = 0 if starts else stage - 1
+        if k > 0 or begins == 1:
+            begin_step(step)
+        if k > 0:
+            give_earlier(tableau, steps.size[k - 1] == 0.0, step)
+    return Status.OK.value, 0.0, worst

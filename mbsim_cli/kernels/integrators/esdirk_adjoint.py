@@ -1,0 +1,148 @@
+"""Adjoint of the stages of a diagonally implicit Runge-Kutta method: the transpose of ``esdirk``, stage by stage.
+
+A stage solves R(Z, Z', A) = 0 with Z = zhat + g Z', Z' = vhat + g A; T is its derivative by A along these. Covectors a
+of A and b of Z' ask for T^T mu = -(a + g b), and mu . R is pulled back; see ``acceleration_pull_back`` for the rows of
+Euler parameters, whose norm equation has the weight of ``implicit_rows``. Derivation: docs/theory/adjoint.md.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels._simd import at, block, put, width
+from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2
+from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve, transpose
+from mbsim_cli.kernels.algebra.whole import add_scaled, clear, copy_to, scaled
+from mbsim_cli.kernels.algorithms.acceleration_pull_back import (
+    evaluate_equations,
+    left_of,
+    pull_accelerations,
+    pull_equations,
+    pull_norm,
+)
+from mbsim_cli.kernels.algorithms.implicit_rows import close_tangent
+from mbsim_cli.kernels.algorithms.newton_matrix import newton_matrix
+from mbsim_cli.kernels.algorithms.open_tree import pull_drive
+from mbsim_cli.kernels.algorithms.unit_rotations import pull_normalise
+from mbsim_cli.kernels.elements.columns import load4, load4_of
+from mbsim_cli.kernels.integrators.hermite import interpolate_motion, pull_between
+from mbsim_cli.kernels.integrators.runge_kutta import combine
+from mbsim_cli.kernels.integrators.runge_kutta_adjoint import give_sum, stand_at_sum, stand_on_manifold
+from mbsim_cli.model.layout import NONE
+
+
+class StageTangent(NamedTuple):
+    """Work of a stage's transposed solution."""
+
+    T: np.ndarray  # (n, padded(n))
+    pivot: np.ndarray  # (n,)
+    weight: np.ndarray  # (k,) of norm equations in T
+    no_lines: np.ndarray  # (m, LINE_SIZE) zeros
+    no_lambda: np.ndarray  # (m,) zeros
+    no_eta: np.ndarray  # (15, 1) zeros
+
+
+@kernel
+def pull_implicit_stage(model, theta, t, g, state, tangent, work, cov):
+    """Pull covectors of Z' and A back to zhat, vhat, in ``cov.z`` and ``cov.zd``, and to theta.
+
+    Returns whether the tangent is regular, and the largest relative size of what was left unsolved.
+    """
+    driver, mu, T = work.open_tree.driver, work.virtual.mu, tangent.T
+    copy_to(cov.zdd, work.hat)
+    add_scaled(g, cov.zd, work.hat)
+    evaluate_equations(model, theta, t, state, work)
+    newton_matrix(
+        model, theta, t, g, g * g, state.z, state.zd, tangent.no_lines, tangent.no_lambda, tangent.no_eta, work.kin,
+        work.comp, T,
+    )  # fmt: skip
+    close_tangent(work.open_tree, g, state, work.G, T, tangent.weight)
+    transpose(T)
+    if not lu_factor(T, tangent.pivot):
+        return False, 1.0
+    scaled(-1.0, work.hat, mu)
+    lu_solve(T, tangent.pivot, mu)
+    _pull_norms(work.open_tree, tangent.weight, state, mu, cov)
+    pull_equations(model, theta, t, state, work, cov)
+    copy_to(cov.zdd, work.elimination.x)
+    add_scaled(g, cov.zd, work.elimination.x)
+    add_scaled(g * g, cov.z, work.elimination.x)
+    error = left_of(driver, work.hat, work.elimination.x)
+    pull_drive(model, theta, t, work.open_tree, state.z, state.zd, state.zdd, cov)
+    add_scaled(g, cov.z, cov.zd)
+    clear(cov.zdd)
+    return True, error
+
+
+@kernel
+def _pull_norms(tree, weight, state, mu, cov):
+    """Split the rows of mu: along e they belong to norm equations; those of driven coordinates to nothing."""
+    for c in range(tree.driver.size):
+        if tree.driver[c] != NONE:
+            for g in range(0, mu.shape[1], width(mu)):
+                put(mu, c, block(mu, g), 0.0)
+    for s in range(tree.euler.size):
+        c = tree.euler[s]
+        e = load4(state.z, c)
+        for g in range(0, mu.shape[1], width(mu)):
+            k = block(mu, g)
+            along = inner4(e, load4_of(mu, c, k))
+            for j in range(4):
+                put(mu, c + j, k, at(mu, c + j, k) - e[j] / norm2(e) * along)
+            pull_norm(state, c, k, weight[s] * along, cov)
+
+
+# What ``steps_adjoint`` chooses by the method ------------------------------------------------------------------------
+# Behind the rates of the stages stand those of the end, and what the interpolant begins with
+
+
+def end_of(tableau):
+    """See ``runge_kutta_adjoint``; so for all functions here."""
+    return tableau.c.size
+
+
+def stand_at_stage(model, theta, t, h, tableau, stage, tree, z, zd, zdd, work):
+    last = tableau.c.size
+    row, count = (last - 1, last) if stage == last else (stage, stage + 1)
+    stand_at_sum(model, theta, t, h, tableau.a[row], count, stage, last, tree, z, zd, zdd, work)
+
+
+def pull_stage(model, theta, t, h, tableau, stage, state, work, cov):
+    if stage == tableau.c.size:
+        return pull_accelerations(model, theta, t, state, work.accelerations, cov)
+    g = h * tableau.a[stage, stage]
+    return pull_implicit_stage(model, theta, t, g, state, work.tangent, work.accelerations, cov)
+
+
+def give_stage(h, tableau, stage, tree, work, cov, step):
+    last = tableau.c.size
+    row, count = (last - 1, last) if stage == last else (stage, stage)
+    give_sum(h, tableau.a[row], count, stage == last, tree, work, cov, step)
+
+
+def stand_inside(model, theta, t, x, h, tableau, tree, z, zd, zdd, work):
+    raw, begin, end, last = work.raw, work.begin, work.end, tableau.c.size
+    combine(h, tableau.a[last - 1], last, z, work.owed, zd, raw.z)
+    combine(h, tableau.a[last - 1], last, zd[0], work.owed, zdd, raw.zd)
+    stand_on_manifold(model, theta, t - x * h + h, True, tree, raw, end)
+    copy_to(zdd[last - 1], end.zdd)
+    copy_to(z, begin.z)
+    copy_to(zd[0], begin.zd)
+    copy_to(zdd[last + 1], begin.zdd)
+    interpolate_motion(x, h, begin, end, raw)
+    stand_on_manifold(model, theta, t, True, tree, raw, work.state)
+
+
+def give_inside(x, h, tableau, tree, work, cov, step):
+    last, bend = tableau.c.size, step.accelerations
+    pull_normalise(tree, work.raw.z, work.raw.zd, cov.z, cov.zd)
+    pull_between(
+        x, h, cov.z, cov.zd, step.z0, step.zd0, bend[last + 1], step.z, step.zd, bend[last - 1]
+    )  # fmt: skip
+
+
+def give_earlier(tableau, starts, step):
+    """The interpolant begins with z'' of the last stage before, or with that of the start."""
+    last = tableau.c.size
+    add_scaled(1.0, step.earlier, step.zdd if starts else step.accelerations[last - 1])

@@ -1,0 +1,180 @@
+"""Adjoint of explicit Runge-Kutta steps: covectors of a step's end and stages, pulled back to its beginning.
+
+The transpose of ``runge_kutta`` stage by stage, the last one first, at the steps that were taken. Rates at the
+beginning are those of the end before, so that the accelerations of every stage are pulled back once. Derivation:
+docs/theory/adjoint.md.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels.algebra.whole import add_scaled, clear, copy_to
+from mbsim_cli.kernels.algorithms.acceleration_pull_back import pull_accelerations
+from mbsim_cli.kernels.algorithms.open_tree import drive
+from mbsim_cli.kernels.algorithms.unit_rotations import normalise, pull_normalise
+from mbsim_cli.kernels.integrators.dense_output import form_terms, interpolate_terms, pull_interpolated
+from mbsim_cli.kernels.integrators.runge_kutta import combine
+
+
+class StepCovectors(NamedTuple):
+    """Covectors, of p columns, of the step that is being pulled back."""
+
+    z0: np.ndarray  # (n, p) of its beginning
+    zd0: np.ndarray
+    z: np.ndarray  # (n, p) of its end
+    zd: np.ndarray
+    zdd: np.ndarray
+    lam: np.ndarray  # (m, p)
+    earlier: np.ndarray  # (n, p) of what the interpolant of the step after began with
+    rates: np.ndarray  # (S, n, p) of z' at the stages, as ``drivers.record.Steps`` has them
+    accelerations: np.ndarray  # (S, n, p) of z''
+
+
+class StepWork(NamedTuple):
+    """Work arrays of a motion inside a step."""
+
+    state: tuple  # State where accelerations are pulled back
+    raw: tuple  # State before it was put onto the manifold
+    end: tuple  # State at the end of the step
+    begin: tuple  # State at its beginning
+    owed: np.ndarray  # (n,) zeros
+    terms: np.ndarray  # (TERMS, n) of dense output
+
+
+@kernel
+def add_motion(cov, step):
+    """Add covectors of a motion to those of the step's end."""
+    add_scaled(1.0, cov.z, step.z)
+    add_scaled(1.0, cov.zd, step.zd)
+    add_scaled(1.0, cov.zdd, step.zdd)
+    add_scaled(1.0, cov.lam, step.lam)
+
+
+@kernel
+def clear_motion(cov):
+    """Start new covectors of a motion."""
+    clear(cov.z)
+    clear(cov.zd)
+    clear(cov.zdd)
+    clear(cov.lam)
+
+
+@kernel
+def take_stage(stage, last, step, cov):
+    """Covectors of the motion at a stage; stage ``last`` is the end of the step."""
+    clear(cov.z)
+    copy_to(step.rates[stage], cov.zd)
+    copy_to(step.accelerations[stage], cov.zdd)
+    clear(cov.lam)
+    if stage == last:
+        add_scaled(1.0, step.z, cov.z)
+        add_scaled(1.0, step.zd, cov.zd)
+        add_scaled(1.0, step.zdd, cov.zdd)
+        copy_to(step.lam, cov.lam)
+
+
+@kernel
+def stand_on_manifold(model, theta, t, on_manifold, tree, raw, state):
+    """Put what sums gave onto the manifold, where wanted, and onto laws."""
+    copy_to(raw.z, state.z)
+    copy_to(raw.zd, state.zd)
+    if on_manifold:
+        normalise(tree, state.z, state.zd)
+    drive(model, theta, t, tree, state.z, state.zd)
+
+
+@kernel
+def stand_at_sum(model, theta, t, h, weights, count, stage, last, tree, z, zd, zdd, work):
+    """Motion at a stage: z (n,), and h times the sum of weights times the rates of ``count`` stages."""
+    state, raw = work.state, work.raw
+    combine(h, weights, count, z, work.owed, zd, raw.z)
+    combine(h, weights, count, zd[0], work.owed, zdd, raw.zd)
+    stand_on_manifold(model, theta, t, stage == last, tree, raw, state)
+    copy_to(zd[stage], state.zd)
+    copy_to(zdd[stage], state.zdd)
+
+
+@kernel
+def give_sum(h, weights, count, on_manifold, tree, work, cov, step):
+    """Hand covectors of such sums on to the step's beginning and to the stages."""
+    if on_manifold:
+        pull_normalise(tree, work.raw.z, work.raw.zd, cov.z, cov.zd)
+    add_scaled(1.0, cov.z, step.z0)
+    add_scaled(1.0, cov.zd, step.zd0)
+    for j in range(count):
+        weight = h * weights[j]
+        if weight != 0.0:
+            add_scaled(weight, cov.z, step.rates[j])
+            add_scaled(weight, cov.zd, step.accelerations[j])
+
+
+@kernel
+def begin_step(step):
+    """Go on to the step before, whose end the beginning was."""
+    copy_to(step.z0, step.z)
+    copy_to(step.zd0, step.zd)
+    add_scaled(1.0, step.rates[0], step.zd)
+    copy_to(step.accelerations[0], step.zdd)
+    copy_to(step.accelerations[-1], step.earlier)
+    clear(step.lam)
+    clear(step.z0)
+    clear(step.zd0)
+    clear(step.rates)
+    clear(step.accelerations)
+
+
+# What ``steps_adjoint`` chooses by the method ------------------------------------------------------------------------
+
+
+def end_of(tableau):
+    """Stage that is the end of the step."""
+    return tableau.b.size
+
+
+def stand_at_stage(model, theta, t, h, tableau, stage, tree, z, zd, zdd, work):
+    """Motion at a stage of the step from z (n,) with rates zd, zdd (S, n)."""
+    last = tableau.b.size
+    if stage == last:
+        stand_at_sum(model, theta, t, h, tableau.b, last, stage, last, tree, z, zd, zdd, work)
+    else:
+        stand_at_sum(model, theta, t, h, tableau.a[stage], stage, stage, last, tree, z, zd, zdd, work)
+
+
+def pull_stage(model, theta, t, h, tableau, stage, state, work, cov):
+    """Pull covectors of the rates at a stage back to those of its sums, and to theta."""
+    return pull_accelerations(model, theta, t, state, work.accelerations, cov)
+
+
+def give_stage(h, tableau, stage, tree, work, cov, step):
+    """Hand covectors of the sums at a stage on to the step's beginning and to the stages before."""
+    last = tableau.b.size
+    if stage == last:
+        give_sum(h, tableau.b, last, True, tree, work, cov, step)
+    else:
+        give_sum(h, tableau.a[stage], stage, False, tree, work, cov, step)
+
+
+def stand_inside(model, theta, t, x, h, tableau, tree, z, zd, zdd, work):
+    """Motion at the share x of the step by dense output, but for z''."""
+    raw, end, last = work.raw, work.end, tableau.b.size
+    combine(h, tableau.b, last, z, work.owed, zd, raw.z)
+    combine(h, tableau.b, last, zd[0], work.owed, zdd, raw.zd)
+    stand_on_manifold(model, theta, t - x * h + h, True, tree, raw, end)
+    form_terms(h, tableau.dense, z, end.z, zd, last, work.terms)
+    interpolate_terms(x, z, work.terms, raw.z)
+    form_terms(h, tableau.dense, zd[0], end.zd, zdd, last, work.terms)
+    interpolate_terms(x, zd[0], work.terms, raw.zd)
+    stand_on_manifold(model, theta, t, True, tree, raw, work.state)
+
+
+def give_inside(x, h, tableau, tree, work, cov, step):
+    """Hand covectors of an instant inside the step on to both ends and to the stages."""
+    pull_normalise(tree, work.raw.z, work.raw.zd, cov.z, cov.zd)
+    pull_interpolated(x, h, tableau.dense, tableau.b.size, cov.z, step.z0, step.z, step.rates)
+    pull_interpolated(x, h, tableau.dense, tableau.b.size, cov.zd, step.zd0, step.zd, step.accelerations)
+
+
+def give_earlier(tableau, starts, step):
+    """Hand on what belongs to the step before alone, which ``starts`` the run or not: nothing here."""

@@ -1,0 +1,49 @@
+"""Adjoint gradients of open trees by all integrators, on trees of all joints, forces, laws and sensors."""
+
+import numpy as np
+import pytest
+
+from mbsim_cli.errors import UsageError
+from mbsim_cli.model.codes import Joint
+from tests.kernels.adjoint import adjoint, weights_of
+from tests.kernels.mechanisms import everything_open
+from tests.kernels.open_tree_adjoint import assert_adjoint, chosen
+from tests.kernels.test_open_trees import FORMULATIONS, random_tree
+
+LOOSE = {"tolerance": 1e-3, "absolute_tolerance": 1e-3}
+# steps of several rows, so that most rows lie inside, and several steps a row
+RUNS = [("rk4", 1e-3), ("dop853", 1e-4), ("dop853", 1e-2)]
+IMPLICIT = pytest.param("esdirk", 1e-4, marks=pytest.mark.slow)  # compiling it takes a minute
+
+
+@pytest.mark.parametrize(("integrator", "step"), [*RUNS, IMPLICIT])
+def test_everything(integrator, step):
+    options = {"integrator": integrator, "step": step, "formulation": "recursive"} | LOOSE
+    assert_adjoint(everything_open(), 12, stepped=False, **options)
+
+
+@pytest.mark.parametrize(("integrator", "step"), [*RUNS, IMPLICIT])
+@pytest.mark.parametrize("seed", range(5))
+def test_random_trees(integrator, step, seed):
+    kinds = np.random.default_rng(seed).choice(list(Joint), 5)
+    builder = random_tree([Joint(kind) for kind in kinds], seed)
+    builder.every_sensor()
+    assert_adjoint(builder, 8, stepped=False, integrator=integrator, step=step, formulation="recursive", **LOOSE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("integrator", ["rk4", "dop853", "esdirk"])
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_every_formulation(formulation, integrator):
+    assert_adjoint(everything_open(), 6, integrator=integrator, step=1e-4, formulation=formulation, **LOOSE)
+
+
+@pytest.mark.parametrize(("integrator", "step", "memory"), [("rk4", 1e-3, 150e3), ("dop853", 1e-4, 700e3)])
+def test_a_run_made_once_more_gives_the_same_gradient_to_the_last_bit(integrator, step, memory):
+    builder, rows = everything_open(), 16
+    problem = chosen(builder.problem(), rows, integrator=integrator, step=step, formulation="recursive", **LOOSE)
+    directions, weights = list(builder.directions().values())[::20], weights_of(problem, rows)
+    whole = adjoint(problem, directions, rows, weights, block_steps=4)
+    assert np.array_equal(whole, adjoint(problem, directions, rows, weights, memory=memory, block_steps=4))
+    with pytest.raises(UsageError, match="of memory are too few for the adjoint"):
+        adjoint(problem, directions, rows, weights, memory=1e4, block_steps=4)
