@@ -19,7 +19,7 @@ from mbsim_cli.kernels.drivers.observe import observe
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord, Steps, Stretch
 from mbsim_cli.kernels.drivers.stepping import BEFORE_START, SIZE, TIME
 from mbsim_cli.kernels.integrators.ali3p import State
-from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, Sensitivity
+from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import Model
 from mbsim_cli.model.problem import WORK, Block, Problem
@@ -46,7 +46,7 @@ class Start:
     state: State
     sensitivity: Sensitivity
     theta: np.ndarray
-    directions: Directions
+    dtheta: np.ndarray
 
     @property
     def redundant(self) -> np.ndarray:
@@ -54,11 +54,6 @@ class Start:
         return NO_ROWS
 
     held = redundant
-
-    @property
-    def dtheta(self) -> np.ndarray:
-        """Directions (len(theta), p)."""
-        return self.directions.dtheta
 
 
 class OpenTreeSimulation:
@@ -71,15 +66,12 @@ class OpenTreeSimulation:
         self.problem, self.model, self.tape = problem, problem.model, tape
         wanted = problem.theta_rho.shape[1] if problem.options.differentiates else 0
         start = assemble_start(problem, np.array(problem.theta if theta is None else theta), padded(wanted))
-        self.theta, self.state, self.sens, self.directions = (
-            start.theta, start.state, start.sensitivity, start.directions
-        )  # fmt: skip
+        self.theta, self.state = start.theta, start.state
         self.dtype = self.theta.dtype.type
         self.p = wanted if problem.options.sensitivity == "ddm" else 0
         p = padded(self.p)
-        if p < start.dtheta.shape[1]:
-            self.sens = allocate.sensitivity(self.model, 0, self.dtype)
-            self.directions = allocate.directions(self.model, start.dtheta[:, :0], self.dtype)
+        self.sens = start.sensitivity if self.p == wanted else allocate.sensitivity(self.model, 0, self.dtype)
+        self.directions = allocate.directions(self.model, start.dtheta[:, :p], self.dtype)
         self.dyn: Any = FORMULATIONS[problem.options.formulation](self.model, self.theta, p, self.dtype)
         at_once = steps_at_once(problem.options, self.state.z.size, self.p)
         self.drive, self.tableau, self.control, self.work = integration(
@@ -243,29 +235,27 @@ def assemble_start(problem: Problem, theta: np.ndarray, p: int) -> Start:
     state, sens = allocate.state(model, dtype), allocate.sensitivity(model, p, dtype)
     state.z[:], state.zd[:] = theta[first : first + n], theta[first + n : first + 2 * n]
     sens.z[:], sens.zd[:] = dtheta[first : first + n], dtheta[first + n : first + 2 * n]
-    directions = allocate.directions(model, dtheta, dtype)
     targets = set(model.constraints.theta.tolist())
     of_laws = [pair for pair in problem.automatic if pair[0] in targets]
     others = [pair for pair in problem.automatic if pair[0] not in targets]
     for wanted in filter(None, (of_laws, others)):
         indices, measures = (np.array(column) for column in zip(*wanted, strict=True))
-        value, d_value = _measured(model, theta, directions, state, sens, measures)
+        value, d_value = _measured(model, theta, dtheta, state, sens, measures)
         if wanted is of_laws:  # a driven coordinate is where its law puts it: the target is what it lacks
             declared, d_declared = _declared(model, theta, dtheta, measures)
             value, d_value = declared - value, d_declared - d_value
         theta[indices] = value
         dtheta[indices] = d_value
-        directions = allocate.directions(model, dtheta, dtype)
-    return Start(state, sens, theta, directions)
+    return Start(state, sens, theta, dtheta)
 
 
 def _measured(
-    model: Model, theta: np.ndarray, directions: Directions, state: State, sens: Sensitivity, measures: np.ndarray
+    model: Model, theta: np.ndarray, dtheta: np.ndarray, state: State, sens: Sensitivity, measures: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Values (k,) of measures at the driven start, and their derivatives (k, p)."""
     dtype, p = theta.dtype.type, sens.z.shape[1]
     value, d_value = np.zeros(measures.size, dtype), np.zeros((measures.size, p), dtype)
-    kin = allocate.grounded(model, theta)
+    kin, directions = allocate.grounded(model, theta), allocate.directions(model, dtheta, dtype)
     measure_start(
         model, theta, open_tree(model), directions, state, sens, kin, twists(model, p, dtype), measures, value, d_value
     )
@@ -290,4 +280,4 @@ def _settled_start(problem: Problem, theta: np.ndarray, p: int) -> Start:
     dtheta[:, :wanted] = found.dtheta[:, :wanted]
     sens.z[:, :wanted], sens.zd[:, :wanted] = found.sensitivity.z[:, :wanted], found.sensitivity.zd[:, :wanted]
     found.state.zdd[:], found.state.lam[:] = 0.0, 0.0
-    return Start(found.state, sens, found.theta, allocate.directions(problem.model, dtheta, theta.dtype.type))
+    return Start(found.state, sens, found.theta, dtheta)

@@ -55,6 +55,14 @@ def test_numbers_keep_their_values(name):
     np.testing.assert_array_equal(*theta)
 
 
+def test_overrides_stand_before_all_numbers(path):
+    model = spec.load(path, {"L": "1.5", "k": "2*L"}, every_number=True)
+    theta = build(model, sensitivity="none").problem.theta
+    np.testing.assert_array_equal(
+        theta, build(spec.load(path, {"L": "1.5", "k": "3"}), sensitivity="none").problem.theta
+    )
+
+
 def test_templates_and_constants(tmp_path):
     file = tmp_path / "m.yaml"
     file.write_text(TEMPLATES)
