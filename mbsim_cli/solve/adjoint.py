@@ -50,9 +50,9 @@ def _sweep(problem: Problem, tape: Tape, count: int, seen: Seen, between: Callab
         del record, hat, given  # room for what is made again
     found = sweep.found
     readings.add_numbers(found.theta)
-    gradient = _by_parameters(problem, initial, found)
-    gradient[:, readings.undefined] = np.nan
-    return Pulled(gradient[:, :count], worst, readings.undefined[:count])
+    gradient = _by_parameters(problem, initial, found, count)
+    gradient[:, readings.undefined[:count]] = np.nan
+    return Pulled(gradient, worst, readings.undefined[:count])
 
 
 def _sweep_of(problem: Problem, initial: Began, p: int) -> Any:
@@ -93,10 +93,10 @@ def without_solution(time: float) -> AnalysisError:
     return AnalysisError(f"the adjoint of the step to t = {time:g} s cannot be found: its matrix is singular")
 
 
-def _by_parameters(problem: Problem, initial: Began, cov: Covectors) -> np.ndarray:
-    """Derivatives (p, k): covectors of the start and of theta, along the derivatives of both."""
+def _by_parameters(problem: Problem, initial: Began, cov: Covectors, count: int) -> np.ndarray:
+    """Derivatives (p, count): covectors of the start and of theta, along the derivatives of both."""
     p, sens = problem.theta_rho.shape[1], initial.sensitivity
-    total = initial.dtheta[:, :p].T @ cov.theta
+    total = initial.dtheta[:, :p].T @ cov.theta[:, :count]
     for covector, derivative in ((cov.z, sens.z), (cov.zd, sens.zd), (cov.zdd, sens.zdd), (cov.lam, sens.lam)):
-        total += derivative[:, :p].T @ covector
+        total += derivative[:, :p].T @ covector[:, :count]
     return total

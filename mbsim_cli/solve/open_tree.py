@@ -65,7 +65,9 @@ class OpenTreeSimulation:
     def __init__(self, problem: Problem, theta: np.ndarray | None = None, tape: Tape | None = None) -> None:
         self.problem, self.model, self.tape = problem, problem.model, tape
         wanted = problem.theta_rho.shape[1] if problem.options.differentiates else 0
-        start = assemble_start(problem, np.array(problem.theta if theta is None else theta), padded(wanted))
+        start = assemble_start(
+            problem, np.array(problem.theta if theta is None else theta), padded(wanted), tape is None
+        )
         self.theta, self.state = start.theta, start.state
         self.dtype = self.theta.dtype.type
         self.p = wanted if problem.options.sensitivity == "ddm" else 0
@@ -101,7 +103,7 @@ class OpenTreeSimulation:
 
         Raises BrokenOff, with those before, where one cannot be reached.
         """
-        if self.tape is not None and not self.tape.whole and self.foreseen:
+        if self.tape is not None and not (self.tape.whole and self.foreseen):
             steps = min(steps, self.tape.between)
         block = self._rows(steps)
         self.step += len(block.time)
@@ -224,15 +226,20 @@ class OpenTreeSimulation:
         )  # fmt: skip
 
 
-def assemble_start(problem: Problem, theta: np.ndarray, p: int) -> Start:
-    """Declared positions and velocities with their derivatives in p directions, and automatic values."""
+def assemble_start(problem: Problem, theta: np.ndarray, p: int, along: bool = True) -> Start:
+    """Declared positions and velocities with their derivatives in p directions, and automatic values.
+
+    Where no run goes ``along`` the directions they need no room of their own.
+    """
     if problem.options.start == "equilibrium":
         return _settled_start(problem, theta, p)
     model, dtype = problem.model, theta.dtype.type
     _, n, _ = allocate.sizes(model)
     first = model.tree.initial[0]
-    dtheta = allocate.padded_directions(problem.theta_rho[:, :p], dtype)
-    state, sens = allocate.state(model, dtype), allocate.sensitivity(model, p, dtype)
+    dtheta = problem.theta_rho
+    if along or problem.automatic:
+        dtheta = allocate.padded_directions(dtheta[:, :p], dtype)
+    state, sens = allocate.state(model, dtype), allocate.sensitivity(model, dtheta.shape[1], dtype)
     state.z[:], state.zd[:] = theta[first : first + n], theta[first + n : first + 2 * n]
     sens.z[:], sens.zd[:] = dtheta[first : first + n], dtheta[first + n : first + 2 * n]
     targets = set(model.constraints.theta.tolist())

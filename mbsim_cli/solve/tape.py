@@ -85,11 +85,11 @@ class Tape:
         Raises UsageError where there is memory for neither.
         """
         self._run = run
-        if not self.foreseen:
-            return
         of_row, of_checkpoint = bytes_of(self._parts[0].record), run.checkpoint().bytes
-        self.whole = steps * of_row <= self._memory
         self.between = _between(steps, at_once, of_row, of_checkpoint, self._memory)
+        if not self.foreseen:  # as many steps as instants are a guess
+            return
+        self.whole = steps * of_row <= self._memory
         of_all = _checkpoints(steps, at_once, self.between) * of_checkpoint
         needed = of_all + self.between * of_row
         if not self.whole and needed > self._memory:
