@@ -18,7 +18,8 @@ from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.consistency import broken_equations, broken_identities
-from mbsim_cli.solve.instant import Instant
+from mbsim_cli.solve.instant import Geometry, Instant
+from mbsim_cli.solve.natural.standing import Standing
 from mbsim_cli.solve.pivots import Split, split_of
 from mbsim_cli.solve.quaternions import conjugate, quaternion_product
 from mbsim_cli.solve.redundancy import kept_in_range
@@ -119,7 +120,7 @@ def _assemble_velocity(start: Instant, free: np.ndarray) -> Split:
     return split
 
 
-def _accelerations(start: Instant, rows: np.ndarray) -> None:
+def accelerate(start: Instant | Standing, rows: np.ndarray) -> None:
     """Accelerations and multipliers of the independent constraints, and their derivatives."""
     state, eq, sens, n = start.state, start.work.eq, start.sens, start.n
     J = eq.J[rows]
@@ -141,7 +142,7 @@ def _accelerations(start: Instant, rows: np.ndarray) -> None:
     _keep(start, rows, sens.lam)
 
 
-def _keep(start: Instant, rows: np.ndarray, multipliers: np.ndarray) -> None:
+def _keep(start: Instant | Standing, rows: np.ndarray, multipliers: np.ndarray) -> None:
     """Where rows depend on the independent ``rows``, keep multipliers (m, ...) in the range of J."""
     if rows.size < start.m:
         multipliers[:] = kept_in_range(start.work.eq.J, multipliers)
@@ -176,10 +177,10 @@ def open_rows(model: Model, theta: np.ndarray, residual: np.ndarray) -> np.ndarr
     return order[~(size[order] <= CLOSED)]
 
 
-def place(problem: Problem, theta: np.ndarray | None = None) -> Placed:
+def place(problem: Problem, theta: np.ndarray | None = None, kind: type[Instant] = Instant) -> Placed:
     """Assemble the positions of ``problem``; ``theta`` may replace its numbers (also complex ones)."""
     theta = np.array(problem.theta if theta is None else theta)
-    start = Instant(problem, theta, allocate.padded_directions(problem.theta_rho, theta.dtype.type))
+    start = kind(problem, theta, allocate.padded_directions(problem.theta_rho, theta.dtype.type))
     model, n, m = problem.model, start.n, start.m
     first = model.tree.initial[0]
     start.state.z[:], start.state.zd[:] = theta[first : first + n], theta[first + n : first + 2 * n]
@@ -198,20 +199,24 @@ def place(problem: Problem, theta: np.ndarray | None = None) -> Placed:
     return Placed(start, position, residual, broken)
 
 
-def assemble(problem: Problem, theta: np.ndarray | None = None, *, motion_only: bool = False) -> Initial:
+def assemble(
+    problem: Problem, theta: np.ndarray | None = None, *, motion_only: bool = False, geometry_only: bool = False
+) -> Initial:
     """Assemble the start of ``problem``, at its equilibrium where the options say so.
 
-    ``motion_only`` leaves out the accelerations. Raises AnalysisError where they are singular, or nothing is at rest.
+    ``motion_only`` leaves out the accelerations, ``geometry_only`` does not even look at forces. Raises AnalysisError
+    where accelerations are singular, or nothing is at rest.
     """
-    placed = place(problem, theta)
+    settles = problem.options.start == "equilibrium"
+    placed = place(problem, theta, Geometry if geometry_only and not settles else Instant)
     start = placed.start
-    if problem.options.start == "equilibrium" and placed.closed:
+    if settles and placed.closed:
         placed = placed.at_rest(problem, settle(problem, start).held)
         _declare_velocity(start)
     velocity = _assemble_velocity(start, np.flatnonzero(~problem.independent_velocity))
     require_defined(problem, start)
-    if not motion_only:
-        _accelerations(start, velocity.rows)
+    if not (motion_only or geometry_only):
+        accelerate(start, velocity.rows)
     return initial_of(placed, velocity)
 
 

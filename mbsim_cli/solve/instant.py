@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mbsim_cli.kernels.drivers.linearise import Linearisation, linearise
+from mbsim_cli.kernels.drivers.linearise import Linearisation, close_loops, linearise
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import work as allocate
 
@@ -33,8 +33,22 @@ class Instant:
 
     def evaluate(self, t: float = 0.0) -> None:
         """Everything about the current state, along the current sensitivities."""
-        linearise(
-            self.model, self.theta, t, 0.0, 0.0, self.at_center, self.directions, self.state, self.sens, self.work,
-            self.twists, self.out,
-        )  # fmt: skip
+        self._evaluate(t)
         self.work.kin.expected[self.angles] = self.out.measures[self.angles].real
+
+    def _evaluate(self, t: float) -> None:
+        work = self.work
+        linearise(
+            self.model, self.theta, t, 0.0, 0.0, self.at_center, self.directions, self.state, self.sens, work.kin,
+            work.comp, work.eq, self.twists, self.out,
+        )  # fmt: skip
+
+
+class Geometry(Instant):
+    """An instant of which constraints and measures alone are evaluated, not forces."""
+
+    def _evaluate(self, t: float) -> None:
+        close_loops(
+            self.model, self.theta, t, self.at_center, self.directions, self.state, self.sens, self.work.kin,
+            self.work.eq, self.twists, self.out,
+        )  # fmt: skip

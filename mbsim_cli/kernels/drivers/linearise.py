@@ -1,17 +1,22 @@
-"""Everything about one instant: residual, constraints, mass matrix, and their variations in p directions."""
+"""Everything about one instant: residual, constraints, mass matrix, and their variations in p directions.
+
+Entries take the groups of arrays that they use, not all that a motion works on: each array costs time to compile.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import entry
+from mbsim_cli.kernels._jit import entry, inlined
 from mbsim_cli.kernels._simd import block, put, width
-from mbsim_cli.kernels.algorithms.constraints import move_lines
+from mbsim_cli.kernels.algorithms.constraints import constraints, move_lines
 from mbsim_cli.kernels.algorithms.sensor_variation import vary_any_measure
 from mbsim_cli.kernels.algorithms.sensors import measure_of_order
 from mbsim_cli.kernels.algorithms.systems import (
     evaluate,
     mass,
+    move,
+    place,
     rates,
     tangent,
     vary_bodies_of,
@@ -33,18 +38,34 @@ class Linearisation(NamedTuple):
 
 
 @entry
-def linearise(model, theta, t, beta, gamma, at_center, directions, state, sens, work, tw, out):
-    """Evaluate at ``state`` (G, Phi, Phi', Phi'', J are left in work.eq) and vary along ``sens`` and theta."""
-    kin, eq, comp = work.kin, work.eq, work.comp
+def linearise(model, theta, t, beta, gamma, at_center, directions, state, sens, kin, comp, eq, tw, out):
+    """Evaluate at ``state`` (G, Phi, Phi', Phi'', J are left in eq) and vary along ``sens`` and theta."""
     evaluate(model, theta, t, at_center, state, kin, comp, eq)
     rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
     tangent(model, theta, t, beta, gamma, state, eq, kin, comp, out.T)
+    _vary_equations_and_measures(model, theta, t, directions, state, sens, kin, eq, tw, out)
+    vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, out.dG)
+    mass(model, theta, kin, comp, out.M)
+
+
+@entry
+def close_loops(model, theta, t, at_center, directions, state, sens, kin, eq, tw, out):
+    """Evaluate and vary as ``linearise``, but constraints and measures alone: what closing a mechanism needs."""
+    place(model, theta, state.z, at_center, kin)
+    move(model, theta, state.z, state.zd, state.zdd, kin)
+    constraints(model, theta, t, state.z, kin, eq.phi, eq.J, eq.lines)
+    rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
+    _vary_equations_and_measures(model, theta, t, directions, state, sens, kin, eq, tw, out)
+
+
+@inlined
+def _vary_equations_and_measures(model, theta, t, directions, state, sens, kin, eq, tw, out):
+    """Variations of the bodies' motion, of Phi, Phi', Phi'', and of measures."""
     dtheta, touch = directions.dtheta, directions.touch
     vary_bodies_of(model, theta, dtheta, touch, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw)
     vary_equations(model, theta, dtheta, touch, eq.lines, t, state.z, sens.z, kin, tw, out.dphi[0])
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
     vary_rates(model, theta, dtheta, touch, eq, t, state, sens, kin, tw, out.dphi[1], out.dphi[2])
-    vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, out.dG)
     for k in range(model.measures.kind.size):
         out.measures[k] = measure_of_order(model, theta, k, 0, state.z, state.zd, state.zdd, kin)
         for g in range(0, out.d_measures.shape[1], width(out.d_measures)):
@@ -53,4 +74,3 @@ def linearise(model, theta, t, beta, gamma, at_center, directions, state, sens, 
                 model, theta, dtheta, touch, k, g, d, state.z, state.zd, state.zdd, sens, kin, tw, 0
             )
             put(out.d_measures, k, d, value)
-    mass(model, theta, kin, comp, out.M)

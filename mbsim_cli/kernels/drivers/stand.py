@@ -14,9 +14,9 @@ from mbsim_cli.kernels.algorithms.systems import (
 
 
 @entry
-def stand(model, theta, t, at_center, directions, state, sens, work, tw, out):
-    """Evaluate at ``state`` (G, Phi, Phi', Phi'', J are left in work.eq) and vary along ``sens`` and theta."""
-    kin, comp, eq, dtheta, touch = work.kin, work.comp, work.eq, directions.dtheta, directions.touch
+def stand(model, theta, t, at_center, directions, state, sens, kin, comp, eq, tw, out):
+    """Evaluate at ``state`` (G, Phi, Phi', Phi'', J are left in eq) and vary along ``sens`` and theta."""
+    dtheta, touch = directions.dtheta, directions.touch
     evaluate(model, theta, t, at_center, state, kin, comp, eq)
     rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
     mass(model, theta, kin, comp, out.M)

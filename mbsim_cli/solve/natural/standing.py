@@ -24,6 +24,8 @@ class Standing:
 
     def evaluate(self, t: float = 0.0) -> None:
         """Everything about the current state, along the current sensitivities."""
+        work = self.work
         stand(
-            self.model, self.theta, t, False, self._directions, self.state, self.sens, self.work, self._twists, self.out
-        )
+            self.model, self.theta, t, False, self._directions, self.state, self.sens, work.kin, work.comp, work.eq,
+            self._twists, self.out,
+        )  # fmt: skip

@@ -10,24 +10,23 @@ from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
 from mbsim_cli.model.codes import Sensor
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import work as allocate
-from mbsim_cli.solve.initial import Initial, assemble, require_assembled
+from mbsim_cli.solve.initial import Initial, accelerate, assemble, require_assembled
 from mbsim_cli.solve.natural.bases import Group
 from mbsim_cli.solve.natural.fields import STEP, Fields, derivative_of, directions_of, value_of
 from mbsim_cli.solve.natural.poses import Poses, poses_of
 from mbsim_cli.solve.natural.standing import Standing
 from mbsim_cli.solve.natural.system import NaturalSystem
 from mbsim_cli.solve.pivots import split_of
-from mbsim_cli.solve.redundancy import kept_in_range
+from mbsim_cli.solve.undefined_elements import undefined_at
 
 NOT_HELD = np.zeros(0, np.int64)
-TINY = 1e-13  # regularisation of dependent equations, of their trace
 
 
 def start_of(problem: Problem, theta: np.ndarray | None = None) -> tuple[Problem, Initial]:
     """The problem in natural coordinates and its start."""
     system = problem.system
     tree = replace(problem, names=system.problem.names)
-    initial = assemble(tree, theta)
+    initial = assemble(tree, theta, geometry_only=True)
     require_assembled(tree, initial.residual)
     p = problem.theta_rho.shape[1]
     poses = poses_of(tree, initial, p)
@@ -43,12 +42,12 @@ def start_of(problem: Problem, theta: np.ndarray | None = None) -> tuple[Problem
         _stand(system, group, fields, poses, state, sens, p)
     for d in system.equations.defined:
         c = system.order[d.coordinate]
-        for mine, theirs in zip(state[:3], initial.state[:3], strict=True):
+        for mine, theirs in zip(state[:2], initial.state[:2], strict=True):
             mine[c] = theirs[d.column]
-        for mine, theirs in zip(sens[:3], initial.sensitivity[:3], strict=True):
+        for mine, theirs in zip(sens[:2], initial.sensitivity[:2], strict=True):
             mine[c] = theirs[d.column]
     natural = replace(problem, model=system.model)
-    return natural, _with_multipliers(system, initial, state, sens, theta_all, dtheta)
+    return natural, _accelerated(tree, system, initial, state, sens, theta_all, dtheta)
 
 
 def _stand(
@@ -61,8 +60,8 @@ def _stand(
     if group.origin is not None:
         field = group.origin(fields)
         references[0] = field[:, :, 0]
-        for k, rates in enumerate((state.z, state.zd, state.zdd)):
-            d_rates = (sens.z, sens.zd, sens.zdd)[k]
+        for k, rates in enumerate((state.z, state.zd)):
+            d_rates = (sens.z, sens.zd)[k]
             q = np.zeros((len(field), system.plan.size), complex)
             q[0] = rates[system.order]
             if len(field) > 1:
@@ -70,45 +69,36 @@ def _stand(
             references[k] = references[k] + np.einsum("tac,tc->ta", field[:, :, 1:], q)
     for k, (x, reference) in enumerate(zip(motion, references, strict=True)):
         value = np.einsum("tja,ta->tj", along, x - reference)
-        (state.z, state.zd, state.zdd)[k][columns] = value_of(value, state.z)
-        (sens.z, sens.zd, sens.zdd)[k][columns, :p] = derivative_of(value, p)
+        (state.z, state.zd)[k][columns] = value_of(value, state.z)
+        (sens.z, sens.zd)[k][columns, :p] = derivative_of(value, p)
 
 
-def _with_multipliers(
-    system: NaturalSystem, initial: Initial, state: State, sens: Sensitivity, theta: np.ndarray, dtheta: np.ndarray
-) -> Initial:
-    """The start with the multipliers that hold it."""
+def _accelerated(
+    tree: Problem, system: NaturalSystem, initial: Initial, state: State, sens: Sensitivity, theta: np.ndarray,
+    dtheta: np.ndarray,
+) -> Initial:  # fmt: skip
+    """The start with the accelerations of the forces there, and the multipliers that go with them."""
     model = system.model
     expected = np.zeros(model.measures.kind.size)
     expected[: len(initial.expected)] = initial.expected
     for k, (c, sign) in system.standing_for.items():
         expected[k] = sign * initial.state.z[c].real
     at = Standing(model, theta, dtheta, expected)
-    for mine, found in zip((*at.state[:3], *at.sens[:3]), (*state[:3], *sens[:3]), strict=True):
+    for mine, found in zip((*at.state[:2], *at.sens[:2]), (*state[:2], *sens[:2]), strict=True):
         mine[:] = found
     at.evaluate()
+    if not np.isfinite(at.work.eq.G).all():
+        found = undefined_at(tree, initial.theta, 0.0, initial.state.z, initial.state.zd)
+        raise AnalysisError(found or "the equations of motion are undefined at the start")
     work, n, m = at.work, at.n, at.m
-    J = work.eq.J.copy()
-    rows = split_of(J, np.arange(n), np.arange(m)).rows
+    rows = split_of(work.eq.J, np.arange(n), np.arange(m)).rows
     if rows.size < m and (model.sensors.kind == Sensor.MULTIPLIER).any():
         raise AnalysisError(
             "sensors read multipliers, and in natural coordinates equations depend on each other: their multipliers "
             "are not determined; use ali3p-rtdyn0 or ali3p-rtdyn1, or leave out the sensors of type multiplier"
         )
-    if m:
-        state.lam[:] = at.state.lam[:] = _held(J, -work.eq.G, rows.size)
-        at.evaluate()
-        sens.lam[:] = _held(J, -at.out.dG, rows.size)
+    accelerate(at, rows)
     return Initial(
-        state, sens, theta, dtheta, rows.size, np.setdiff1d(np.arange(m), rows), initial.dependent, initial.conflict,
-        work.eq.phi.copy(), system.broken(initial.broken), NOT_HELD, expected,
+        at.state, at.sens, theta, dtheta, rows.size, np.setdiff1d(np.arange(m), rows), initial.dependent,
+        initial.conflict, work.eq.phi.copy(), system.broken(initial.broken), NOT_HELD, expected,
     )  # fmt: skip
-
-
-def _held(J: np.ndarray, force: np.ndarray, rank: int) -> np.ndarray:
-    """The least multipliers whose J^T lambda is a force (n, ...), analytic in both."""
-    gram = J @ J.T
-    if rank < len(J):
-        gram = gram + TINY * np.trace(gram) * np.eye(len(J))
-    found = np.linalg.solve(gram, J @ force)
-    return found if rank == len(J) else kept_in_range(J, found)
