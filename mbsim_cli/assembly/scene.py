@@ -1,6 +1,6 @@
 """From a model file to what is drawn of it, and where that is at given coordinates."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from mbsim_cli.assembly.theta import Theta
 from mbsim_cli.errors import ModelError
 from mbsim_cli.model.layout import GROUND, Tree
 from mbsim_cli.model.scene import Line, Scene
+from mbsim_cli.solve.natural.system import NaturalSystem
 
 SAME = 1e-9  # m: points nearer than this are one
 
@@ -36,11 +37,33 @@ class MovingScene:
     def positions(self, z: np.ndarray) -> np.ndarray:
         """Global positions (P, 3) of the scene's points at coordinates z (n,)."""
         at = poses(self.tree, self.theta.tolist(), z.tolist())
-        found = self.scene.local.copy()
-        for body, (r, R) in enumerate(zip(at.r, at.R, strict=True)):
-            mine = self.scene.body == body
-            found[mine] = found[mine] @ np.array(R).T + np.array(r)
-        return found
+        return _placed(self.scene, at.r, at.R)
+
+
+@dataclass(frozen=True)
+class NaturalScene:
+    """A scene that natural coordinates move."""
+
+    scene: Scene
+    system: NaturalSystem
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names as results store them."""
+        return self.system.coordinate_names
+
+    def positions(self, q: np.ndarray) -> np.ndarray:
+        """Global positions (P, 3) of the scene's points at coordinates q (n,), also at such between two instants."""
+        return _placed(self.scene, *self.system.poses(q))
+
+
+def _placed(scene: Scene, origins: Iterable[Any], rotations: Iterable[Any]) -> np.ndarray:
+    """Positions (P, 3) of points where bodies are."""
+    found = scene.local.copy()
+    for body, (r, R) in enumerate(zip(origins, rotations, strict=True)):
+        mine = scene.body == body
+        found[mine] = found[mine] @ np.array(R).T + np.array(r)
+    return found
 
 
 def moving_scene(model_file: Any) -> MovingScene:

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from mbsim_cli import spec
+from mbsim_cli.assembly import build
+from mbsim_cli.assembly.kinematics import poses
 from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.assembly.outline import outline
-from mbsim_cli.assembly.scene import moving_scene
+from mbsim_cli.assembly.scene import NaturalScene, moving_scene
 from mbsim_cli.assembly.solids import wheel, wire_frame
 from mbsim_cli.errors import ModelError
 
@@ -50,6 +52,30 @@ def test_every_model_can_be_drawn(model):
     assert moving.scene.lines and np.isfinite(at).all()
     for line in moving.scene.lines:
         assert line.kind != "body" or np.linalg.norm(np.diff(at[list(line.points)], axis=0), axis=1).min() > 0
+
+
+def natural_coordinates(moving, system, z):
+    """Natural coordinates (n,) of the poses at coordinates z of the tree."""
+    at = poses(moving.tree, moving.theta.tolist(), z.tolist())
+    fields = system.fields(system.problem.theta[None] + 0j)
+    wanted = np.array([[*r, *np.array(R).T.ravel()] for r, R in zip(at.r, at.R, strict=True)]).ravel()
+    maps = np.concatenate([fields.poses[i][0].real for i in range(len(at.r))])
+    found, *_ = np.linalg.lstsq(maps[:, 1:], wanted - maps[:, 0])
+    return found[np.argsort(system.order)]
+
+
+@pytest.mark.parametrize("name", ["fivebar", "buggy", "benchmarks/a04_bricard", "benchmarks/steady_top"])
+def test_natural_coordinates_move_the_same_scene(name):
+    model = spec.load(ROOT / "models" / f"{name}.yaml")
+    moving, system = moving_scene(model), build(model, formulation="ali3p-natural").problem.system
+    natural, q = NaturalScene(moving.scene, system), natural_coordinates(moving, system, initial(moving))
+    wanted = moving.positions(initial(moving))
+    np.testing.assert_allclose(natural.positions(q), wanted, atol=1e-9)
+    rough = natural.positions(0.98 * q)
+    for line in moving.scene.lines:
+        if line.kind == "body":  # keeps its length, where coordinates between two instants would shrink it
+            lengths = [np.linalg.norm(np.diff(at[list(line.points)], axis=0)) for at in (rough, wanted)]
+            assert lengths[0] == pytest.approx(lengths[1])
 
 
 def test_a_body_of_one_point_shows_its_centre_of_mass(tmp_path):

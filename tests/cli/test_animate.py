@@ -2,9 +2,19 @@
 
 import signal
 
+import numpy as np
 import pytest
 from PIL import Image
 
+from mbsim_cli import spec
+from mbsim_cli.assembly import build
+from mbsim_cli.assembly.scene import moving_scene
+from mbsim_cli.errors import InputOutputError
+from mbsim_cli.io.content import Content
+from mbsim_cli.study.pictures.filming import Filming
+from tests.assembly.test_scene import natural_coordinates
+
+from .conftest import ROOT
 from .test_interruption import stop
 
 
@@ -48,6 +58,19 @@ def test_the_result_alone_is_enough(mbsim, variant, tmp_path):
     for path in (tmp_path / "parts/base.yaml", tmp_path / "top.yaml"):
         path.unlink()
     assert mbsim("animate", "top.h5", "--fps", "4", "--trace", "rod.O").code == 0
+
+
+def test_natural_coordinates_make_the_same_film(fivebar):
+    """The result of the five-bar, as a run in natural coordinates would have written it."""
+    model, content = spec.load(ROOT / "models/fivebar.yaml"), Content(fivebar)
+    moving, system = moving_scene(model), build(model, formulation="ali3p-natural").problem.system
+    wanted, stored = Filming(content, speed=1.0, fps=50.0).positions, content.motion()
+    content.coordinates = list(system.coordinate_names)
+    content.motion = lambda: np.array([natural_coordinates(moving, system, z) for z in stored])
+    np.testing.assert_allclose(Filming(content, speed=1.0, fps=50.0).positions, wanted, atol=1e-6)
+    content.coordinates = ["a", "b"]
+    with pytest.raises(InputOutputError, match="are not those of the model"):
+        Filming(content, speed=1.0, fps=50.0)
 
 
 @pytest.mark.parametrize(

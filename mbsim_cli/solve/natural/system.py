@@ -52,6 +52,18 @@ class NaturalSystem:
         return made
 
     @cached_property
+    def _fields_of_problem(self) -> Fields:
+        return self.fields(self.problem.theta[None] + 0j)
+
+    def poses(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Origins (nb, 3) and rotation matrices (nb, 3, 3) of all bodies at coordinates q (n,), which may be rough."""
+        q = np.concatenate([[1.0], q[self.order]])
+        count = len(self.columns)
+        found = np.array([self._fields_of_problem.poses[i][0].real @ q for i in range(count)]).reshape(count, 4, 3)
+        left, _, right = np.linalg.svd(np.swapaxes(found[:, 1:], 1, 2))
+        return found[:, 0], left @ right
+
+    @cached_property
     def order(self) -> np.ndarray:
         """New numbers of the coordinates: the first to be eliminated last."""
         return eliminated_last(self.plan.size, self._cliques())

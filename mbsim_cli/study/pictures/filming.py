@@ -1,13 +1,17 @@
 """From a result to a film: the stored model is read again, and moved along the stored coordinates."""
 
 from collections.abc import Sequence
-from typing import Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbsim_cli.errors import InputOutputError, ModelError, UsageError
+from mbsim_cli.errors import InputOutputError, MbsimError, ModelError, UsageError
 from mbsim_cli.io.content import Content
 from mbsim_cli.study.pictures.selection import hint
+
+if TYPE_CHECKING:
+    from mbsim_cli.assembly.scene import MovingScene, NaturalScene
 
 MOST_FRAMES = 1_000_000
 
@@ -23,7 +27,10 @@ class Filming:
             raise InputOutputError(f"{content.path} holds no instants to draw")
         model = content.model
         try:
-            self._moving = moving_scene(spec.load(model.file, model.overrides, model.texts))
+            file = spec.load(model.file, model.overrides, model.texts)
+            self._moving: MovingScene | NaturalScene = moving_scene(file)
+            if list(self._moving.coordinates) != content.coordinates:
+                self._moving = _natural(self._moving, file, content)
         except ModelError as error:
             raise InputOutputError(f"{content.path}: the model stored with it is invalid: {error.issues[0]}") from error
         if list(self._moving.coordinates) != content.coordinates:
@@ -64,3 +71,20 @@ class Filming:
             size=size,
             title=title,
         )
+
+
+def _natural(moving: "MovingScene", file: Any, content: Content) -> "MovingScene | NaturalScene":
+    """The scene as natural coordinates move it, where those of the result are such; else as it was.
+
+    Which there are may depend on the parameters that gradients were wanted for.
+    """
+    from mbsim_cli.assembly.scene import NaturalScene
+    from mbsim_cli.study.assembling import build
+    from mbsim_cli.study.settings import Settings
+
+    with suppress(MbsimError):  # of an analysis that has no formulations
+        for parameters in ([name for name in content.parameters if name in file.parameters], []):
+            system = build(file, Settings(formulation="ali3p-natural", method="ddm"), parameters).problem.system
+            if list(system.coordinate_names) == content.coordinates:
+                return NaturalScene(moving.scene, system)
+    return moving
