@@ -27,6 +27,11 @@ class Check(Spec):
     objective: str | None = field("Objective that is compared.", "psi1", default=None)
     value: Number | None = field("Reference of its value.", 0.72688, default=None)
     gradient: dict[str, Number] = field("Reference of its gradient.", {"L_s1": -4.2288}, default={})
+    field_gradient: dict[str, dict[str, Number]] = field(
+        "Reference of its derivatives by elements of fields, counted from 0; tolerances are of their norm.",
+        {"rho": {"0": -0.01076, "40": -0.002684}},
+        default={},
+    )
     sensor: str | None = field("Sensor that is compared.", "r2", default=None)
     values: list[SensorValue] = field("References of the sensor.", [{"time": 1, "value": 0.5}], default=[])
     redundant_constraints: int | None = field("How many constraints are redundant.", 3, default=None, ge=0)
@@ -52,12 +57,8 @@ class Check(Spec):
             sum(k is not None for k in kinds) != 1,
         )
         require_one(self, "agreement beside objectives", bool(self.objectives) and not self.agreement)
-        stray = self.objective is None and (self.value is not None or bool(self.gradient))
-        require_one(self, "objective beside value or gradient", stray)
-        require_one(
-            self,
-            "value or gradient beside objective",
-            self.objective is not None and not (self.value is not None or self.gradient),
-        )
+        compared = self.value is not None or bool(self.gradient) or bool(self.field_gradient)
+        require_one(self, "objective beside value or gradient", self.objective is None and compared)
+        require_one(self, "value or gradient beside objective", self.objective is not None and not compared)
         require_one(self, "sensor and values together", (self.sensor is None) != (not self.values))
         return self

@@ -1,8 +1,11 @@
 """Checks: what they compare exists and has the shape that they state."""
 
+from collections.abc import Mapping
+
 from mbsim_cli.spec.analysis import WITH_ADJOINT, lacks_adjoint
 from mbsim_cli.spec.checks import Check, SensorValue
 from mbsim_cli.spec.messages import Path
+from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.review import Review
 
 
@@ -14,6 +17,8 @@ def check(review: Review) -> None:
             review.known((*path, "objective"), given.objective, "objectives", "objective")
         for parameter in given.gradient:
             _parameter(review, (*path, "gradient", parameter), parameter)
+        for name, elements in given.field_gradient.items():
+            _field(review, (*path, "field_gradient", name), name, elements)
         if given.sensor is not None and _is_shown(review, (*path, "sensor"), given.sensor):
             _values(review, path, given)
         if given.agreement:
@@ -61,6 +66,15 @@ def _parameter(review: Review, path: Path, name: str) -> None:
     names = review.names("parameters")
     if name not in names and not review.lost("parameters"):
         review.report(path, f"unknown parameter {name!r}", review.suggest(name, names), key=True)
+
+
+def _field(review: Review, path: Path, name: str, elements: Mapping[str, Number]) -> None:
+    """A field that gradients are taken by, and numbers of elements."""
+    if name not in review.model.analysis.sensitivity.fields and not review.lost("analysis"):
+        review.report(path, f"no gradient is taken by {name!r}", "name it in analysis.sensitivity.fields", key=True)
+    for element in elements:
+        if not element.isdecimal():
+            review.report((*path, element), f"{element!r} is no element: they are counted from 0", key=True)
 
 
 def _values(review: Review, path: Path, given: Check) -> None:

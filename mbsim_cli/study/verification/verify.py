@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mbsim_cli.assembly.densities import field_gradients
 from mbsim_cli.errors import AnalysisError, ModelError
 from mbsim_cli.model.problem import Block
 from mbsim_cli.study.analyses import ANALYSES
@@ -67,6 +68,7 @@ def verify(path: Path, settings: Settings, seed: int, listener: Listener) -> lis
     recorder = Recorder(_sensor_rows(model_file, assembled))
     results = evaluate(assembled.problem, assembled.objectives, (recorder.add,), listener=listener)
     found = list(_references(str(path), model_file, assembled, results, recorder))
+    found += _by_elements(str(path), model_file, settings, assembled, results, listener)
     found += agreements(str(path), model_file, settings, assembled, results, listener)
     uncovered = {name: result for name, result in results.items() if name not in stepped_objectives(model_file)}
     undefined = next(iter(results.values())).undefined if results else {}
@@ -121,6 +123,33 @@ def _objective(
         computed, why = result.gradient[names.index(parameter)], result.undefined.get(parameter)
         row = compare(computed, value(reference), *tolerances, parameter=parameter, **labels)
         yield row if why is None else replace(row, message=f"d {check.objective} / d {parameter} is NaN: {why}")
+
+
+def _by_elements(
+    model: str, model_file: Any, settings: Settings, assembled: Any, results: Mapping[str, Gradient], listener: Listener
+) -> Iterator[Comparison]:
+    """Compare derivatives by elements of fields, which the adjoint gives."""
+    checks = {name: check for name, check in model_file.checks.items() if check.field_gradient}
+    if not checks:
+        return
+    if not assembled.fields:
+        assembled = build(model_file, replace(settings, method="adjoint"), None)
+        compile_kernels(assembled.problem, listener, objectives=assembled.objectives)
+        results = evaluate(assembled.problem, assembled.objectives, listener=listener)
+    value = model_file.expressions.value
+    for name, check in checks.items():
+        moved = results[check.objective].moved
+        by_field = {} if moved is None else field_gradients(assembled.fields, moved)
+        labels = {"model": model, "name": name, "kind": "benchmark", "source": check.source}
+        labels |= {"objective": check.objective}
+        tolerances = (value(check.relative_tolerance), value(check.absolute_tolerance))
+        for field, elements in check.field_gradient.items():
+            computed = by_field[field]
+            if beyond := [element for element in elements if int(element) >= computed.size]:
+                raise AnalysisError(f"field {field} has {computed.size} elements, none of number {beyond[0]}")
+            reference = [value(number) for number in elements.values()]
+            chosen = computed[[int(element) for element in elements]]
+            yield compare(chosen, reference, *tolerances, parameter=field, **labels)
 
 
 def _structure(check: Any, assembled: Any, labels: dict[str, Any]) -> Comparison:
