@@ -29,6 +29,7 @@ ELSEWHERE = {
     ("studies.CasesFile", "delimiter"): "tests/io/test_tables.py",
     ("analysis.Analysis", "accuracy"): "tests/cli/test_step_auto.py",
     ("analysis.Sensitivity", "fields"): "tests/kernels/plain/test_flexible_adjoint.py",
+    ("checks.Check", "field_gradient"): "tests/spec/test_gradients_by_fields.py, tests/models/test_models.py",
     ("orientation.Orientation", "rotation_matrix"): "no entry of a rotation changes alone; see below",
     ("flexible.NodeSet", "group"): "tests/reduction/test_mesh_files.py",
     ("densities.SimpLaw", "threshold"): "tests/reduction/test_model_bodies.py",
