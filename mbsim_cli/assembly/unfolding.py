@@ -48,7 +48,7 @@ def check_flexible(system: System, options: Options) -> None:
     for body in system.elastic:
         for node in {joint.number for _, joint in system.node_joints() if joint.body is body}:
             given = body.sid.nodes[node]
-            if given.phi.M1 is not None or given.psi.M1 is not None:
+            if any(term.M1 is not None and np.any(term.M1) for term in (given.phi, given.psi)):
                 message = f"node {given.name!r} is stiffened by its loads, and none are taken there"
                 system.issue(f"bodies.{body.name}.flexible.stiffening", message, "leave the node out of stiffening")
 

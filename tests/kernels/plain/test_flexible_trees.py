@@ -272,3 +272,36 @@ def test_what_does_not_move_bodies_that_deform(folder):
     long = REST.replace("nodes: {tip", "initial: {position: [1, 2]}\n      nodes: {tip")
     with pytest.raises(ModelError, match=r"initial\.position: has 2 entries, and the body 6 elastic coordinates"):
         assembled(folder, long)
+
+
+FLOATING = """\
+mbsim: 1
+gravity: [0.5, -2, -9.81]
+materials: {soft: {youngs_modulus: 1e7, poisson_ratio: 0.3, density: 1000}}
+bodies:
+  block:
+    flexible:
+      mesh: {type: brick, size: [0.5, 0.1, 0.08], origin: [-0.2, 0, 0], elements: [2, 1, 1]}
+      material: soft
+      sets: {end: {x: 0.3}}
+      frame: free
+      modes: {count: 3}
+      nodes: {end: {set: end}}
+      initial: {position: [0.002, 0.001, 0.001], velocity: [0.1, 0.2, 0.3]}
+  ball: {mass: 0.3, inertia: {xx: 0.001, yy: 0.001, zz: 0.002}}
+joints:
+  free: {type: floating, bodies: [ground, block], initial: {velocity: [1, 2, 3], angular_velocity: [3, -2, 1]}}
+  hook: {type: spherical, bodies: [block, ball], point: [end, origin], initial: {angular_velocity: [1, 2, 0]}}
+analysis: {step: 2e-3, duration: 0.02}
+"""
+
+
+def test_energy_of_what_tumbles_and_swings(folder):
+    """It drifts by the square of the step."""
+    problem, drifts = assembled(folder, FLOATING, sensitivity="none"), []
+    for steps in (10, 20):
+        options = replace(problem.options, step=0.02 / steps)
+        energy = simulate(replace(problem, options=options), steps)["energy"][:, :2].sum(axis=1)
+        drifts.append(np.abs(energy - energy[0]).max())
+    assert drifts[0] < 1e-4 * energy[0]
+    assert drifts[0] / drifts[1] == pytest.approx(4.0, rel=0.05)
