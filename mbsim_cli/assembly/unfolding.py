@@ -22,6 +22,8 @@ _POINTS = ("point", "points", "center")
 _VECTORS = ("vector", "vectors", "axis", "direction", "normal")
 _SECTIONS = ("constraints", "forces", "sensors")
 _ON_FRAME = ("floating",)  # joints that may hold a frame that no place of the body has
+_ON_CHORD = ("spherical", "floating")  # joints that may hold the first node of a chord, which turns against the frame
+_ON_PLANE_CHORD = ("revolute",)  # the same of planar bodies: they turn about one axis
 _OF_FRAME = ("elastic_coordinate", "strain_energy", "deformation")  # sensors that read the body itself
 
 
@@ -86,7 +88,7 @@ class _Unfolding:
         bodies, points = list(spec.bodies), list(both(spec.point))
         for side, (body, point) in enumerate(zip(spec.bodies, points, strict=True)):
             if body in self._elastic:
-                bodies[side], points[side] = self._point(f"{place}.point", body, point, spec.type in _ON_FRAME)
+                bodies[side], points[side] = self._point(f"{place}.point", body, point, spec.type)
         return spec.model_copy(update={"bodies": bodies, "point": points})
 
     def _item(self, place: str, spec: Any) -> Any:
@@ -116,7 +118,7 @@ class _Unfolding:
 
     def _reference(self, place: str, text: str) -> str:
         body, point = split(text)
-        return ".".join(self._point(place, body, point, False)) if body in self._elastic else text
+        return ".".join(self._point(place, body, point, "")) if body in self._elastic else text
 
     def _vector(self, place: str, text: str) -> str:
         body, vector = split(text)
@@ -128,19 +130,22 @@ class _Unfolding:
         if body in self._elastic and node:
             return self._node(place, body, node)
         if text in self._elastic and kind == "torque":
-            self._whole(place, text)
+            self._at_frame(place, text, kind)
         return text
 
-    def _point(self, place: str, body: str, point: str, of_frame: bool) -> tuple[str, str]:
-        """Body and point that stand for a point of a body that deforms: a node, or the frame's origin."""
+    def _point(self, place: str, body: str, point: str, joint: str) -> tuple[str, str]:
+        """Body and point that stand for a point of a body that deforms: a node, or the frame's origin.
+
+        ``joint`` is the type of the joint that takes it, or nothing.
+        """
         if self._elastic[body].node(point) is not None:
             return self._node(place, body, point), "origin"
         at = self._place_of(body, point)
         if at is None or np.any(np.array(at) != 0.0):
             known = ", ".join(node.name for node in self._elastic[body].sid.nodes) or "it has none"
             self._report(place, f"{point!r} is no node of body {body!r}, which deforms", f"nodes: {known}")
-        elif not of_frame:
-            self._whole(place, body)
+        else:
+            self._at_frame(place, body, joint)
         return body, point
 
     def _place_of(self, body: str, point: str) -> Any:
@@ -152,11 +157,18 @@ class _Unfolding:
             return [number.literal for number in given[body]]
         return None
 
-    def _whole(self, place: str, body: str) -> None:
-        """Report what acts on a frame that follows no place of the body."""
-        if getattr(self._elastic[body].spec, "frame", None) == "free":
+    def _at_frame(self, place: str, body: str, kind: str) -> None:
+        """Report what the frame of a body cannot take: a joint, force or torque where no place of the body moves so."""
+        frame = getattr(self._elastic[body].spec, "frame", None)
+        if frame == "free" and kind not in _ON_FRAME:
             message = f"the frame of body {body!r} follows its mean motion: no place of the body is there"
             self._report(place, message, "take a node of the body")
+        elif getattr(frame, "chord", None) is not None and kind:
+            mesh = self._elastic[body].spec.mesh
+            planar = mesh.type == "rectangle" or getattr(mesh, "planar", False)
+            if kind not in (*_ON_CHORD, *(_ON_PLANE_CHORD if planar else ())):
+                message = f"the body {body!r} turns against its frame, which lies on a chord"
+                self._report(place, message, f"take the node {frame.chord[0]!r}")
 
     def _node(self, place: str, body: str, node: str) -> str:
         number = self._elastic[body].node(node)

@@ -266,6 +266,12 @@ def test_what_does_not_move_bodies_that_deform(folder):
     free = REST.replace("frame: {fixed: root}", "frame: free").replace("modes: {count: 6}", "modes: {count: 3}")
     with pytest.raises(ModelError, match=r"joints\.root\.point: the frame of body 'beam' follows its mean motion"):
         assembled(folder, free)
+    chord = REST.replace("frame: {fixed: root}", "frame: {chord: [root, tip]}").replace(
+        "nodes: {", "nodes: {root: {set: root}, "
+    )
+    chord = chord.replace("count: 6", "count: 3")
+    with pytest.raises(ModelError, match=r"joints\.root\.point: the body 'beam' turns against its frame.*'root'"):
+        assembled(folder, chord)
     away = REST.replace("sensors:", "points: {P: {beam: [0.5, 0, 0]}}\nsensors:").replace("load.origin", "beam.P")
     with pytest.raises(ModelError, match=r"sensors\.tip\.point: 'P' is no node of body 'beam', which deforms"):
         assembled(folder, away)
