@@ -25,6 +25,7 @@ class Supplied(NamedTuple):
     along: Along
     by_density: ByDensity | None = None  # of a body that has densities
     mesh: Callable[[], ShapedMesh | None] = lambda: None
+    share: Callable[[], tuple[float, np.ndarray]] | None = None  # mean density, and its derivatives by the field (ne,)
 
 
 Source = Callable[[Any, str, Numbers], Supplied]  # of a body of a model file
@@ -49,7 +50,7 @@ class ElasticBody:
     def __init__(self, model_file: Any, name: str, numbers: Numbers, source: Source):
         self.name, self.spec, self._numbers = name, model_file.bodies[name].flexible, numbers
         numbers.read = set()
-        self.sid, self._along, self.by_density, self.mesh = source(model_file, name, numbers)
+        self.sid, self._along, self.by_density, self.mesh, self.share = source(model_file, name, numbers)
         self._read = frozenset(numbers.read)
         self._moved: tuple[str | None, StandardInput] = None, self.sid
         self.initial = _initial(model_file, self)

@@ -147,6 +147,15 @@ class FlexibleBodies:
         filtering = self._filter(name, mesh)
         return p if filtering is None else filtering @ p
 
+    def share(self, name: str, found: Reduced) -> tuple[float, np.ndarray]:
+        """Mean density of a body over its volume, and its derivatives (ne) by the numbers of the field."""
+        spec, structure = self._model_file.bodies[name].flexible.density, found.body.structure
+        weights = np.broadcast_to(structure.mass.sum((1, 2)), len(structure.mesh.cells)).real
+        weights = weights / weights.sum()
+        mean = float(weights @ np.real(self.densities(structure.mesh, spec.name)))
+        filtering = self._filter(spec.name, structure.mesh)
+        return mean, weights if filtering is None else filtering.T @ weights
+
     def drawn(self, name: str, mesh: Mesh) -> dict[str, np.ndarray]:
         """Numbers of the elements (ne) by name: the field of a body's density, and what its filter makes of it."""
         spec = self._model_file.bodies[name].flexible.density

@@ -101,7 +101,11 @@ def _print(report: dict[str, Any], quiet: bool) -> None:
         (name, _number(v["start"]), _number(v["value"]), _span(v["bounds"]), v["unit"], v["held_by"])
         for name, v in found["variables"].items()
     ]
-    console().print(plain_table(titles, rows))
+    if rows:
+        console().print(plain_table(titles, rows))
+    for name, field in found["fields"].items():
+        span = f"mean {field['start']:.4g} to {field['mean']:.4g}, now {field['least']:.4g} to {field['largest']:.4g}"
+        say(f"field {name} of {field['elements']} elements: {span}")
     if found["constraints"]:
         titles = ("constraint", "limit", "start", "optimum", "unit", "change of the optimum by 1 of the limit")
         rows = [

@@ -28,7 +28,11 @@ Sensitivity = Annotated[
 Gradient = Annotated[bool, typer.Option("--gradient", help="Draw the gradients of the objectives as bars.")]
 Field = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Draw a field on the mesh of a reduced body (BODY.sid.h5).", show_default=False),
+    typer.Option(
+        metavar="NAME",
+        help="Draw a field of a result or BODY.sid.h5; OBJECTIVE.NAME: derivatives.",
+        show_default=False,
+    ),
 ]
 Labels = Annotated[
     list[str] | None, typer.Option("--label", help="Name of a result; repeat for each.", show_default="its file")
@@ -115,10 +119,10 @@ def _field(arguments: list[str], name: str, output: Path | None, json: bool, qui
     from mbsim_cli.study.pictures.fields import field_of
 
     if len(arguments) != 1:
-        raise UsageError("--field draws on the mesh of one body: name its .sid.h5 file")
+        raise UsageError("--field draws on the mesh of one body: name its .sid.h5 file, or one result")
     require_matplotlib()
     path = Path(arguments[0])
-    picture = output or Path(path.name.removesuffix(".sid.h5") + f"-{name}.png")
+    picture = output or Path(path.name.removesuffix(".h5").removesuffix(".sid") + f"-{name}.png")
     kind = options.picture_kind(picture, SUFFIXES)
     target = check_picture(picture, force=force)
     found = field_of(path, name)

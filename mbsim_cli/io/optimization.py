@@ -31,12 +31,15 @@ def store(scales: Scales, history: History) -> None:
     numbers = np.arange(1, len(history.values) + 1)
     axes = {"design": numbers, "variable": history.variables, "optimized": history.objectives}
     for name, labels in axes.items():
+        if not len(labels):
+            continue
         dtype = None if isinstance(labels, np.ndarray) else TEXT
         scales.file.create_dataset(name, data=labels if dtype is None else list(labels), dtype=dtype).make_scale(name)
     set_unit(scales.file["design"], "1")
     units = [list(entries.values()) for entries in (history.variables, history.objectives)]
-    _numbers(scales, group, "values", history.values, ("design", "variable"), [units[0]])
-    _numbers(scales, group, "bounds", history.bounds, ("variable", "bound"), [[unit] for unit in units[0]])
+    if history.variables:
+        _numbers(scales, group, "values", history.values, ("design", "variable"), [units[0]])
+        _numbers(scales, group, "bounds", history.bounds, ("variable", "bound"), [[unit] for unit in units[0]])
     _numbers(scales, group, "objectives", history.found, ("design", "optimized"), [units[1]])
     for name in ("violation", "optimality"):
         _numbers(scales, group, name, getattr(history, name), ("design",), ["1"])

@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io import optimization, skeleton
+from mbsim_cli.io import field_results, optimization, skeleton
 from mbsim_cli.io.layout import inverse_variables, variables
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.scales import Scales
@@ -46,6 +46,7 @@ class ObjectiveResult(NamedTuple):
     discretisation: Errors | None = None
     undefined: Mapping[str, str] = MappingProxyType({})  # why there is no derivative, by parameter
     flags: Sequence[str] = ()  # why the value is only one choice
+    by_fields: Mapping[str, np.ndarray] = MappingProxyType({})  # derivatives (ne,) by the elements of fields
 
 
 class ResultWriter:
@@ -131,6 +132,10 @@ class ResultWriter:
                 if result.undefined:
                     skeleton.reasons(self._scales, group, result.undefined)
                 self._derivatives(group, "gradient", result, result.gradient)
+                for name, derivatives in result.by_fields.items():
+                    stored = group.create_dataset(f"gradient_fields/{name}", data=derivatives)
+                    self._scales.attach(stored, (field_results.element_axis(name),))
+                    skeleton.set_unit(stored, result.unit)
                 if result.discretisation is not None:
                     group["discretisation"] = float(result.discretisation.value)
                     skeleton.set_unit(group["discretisation"], result.unit)
@@ -154,6 +159,11 @@ class ResultWriter:
             skeleton.note_multipliers(self._file, descriptions, undetermined)
             for name, reason in sensors.items():
                 self._file[f"sensors/{name}"].attrs["undetermined"] = reason
+
+    def fields(self, fields: Sequence[field_results.FieldOn]) -> None:
+        """Store fields that gradients are taken by, and their meshes; before the objectives."""
+        with self._failures():
+            field_results.store(self._scales, fields)
 
     def optimization(self, history: optimization.History) -> None:
         """Store what an optimisation has tried, of which this is the best."""

@@ -73,6 +73,7 @@ class ModelFile(Sections):
 
     _source: Source = PrivateAttr()
     _overrides: dict[str, Number] = PrivateAttr(default_factory=dict)
+    _field_values: dict[str, Any] = PrivateAttr(default_factory=dict)  # numbers (ne) in place of what the file says
     _places: dict[str, str] = PrivateAttr(default_factory=dict)  # paths that parameters of every number stand at
     _made: set[tuple[str, str]] = PrivateAttr(default_factory=set)  # (section, name) of what tables stand for
 

@@ -1,8 +1,10 @@
 """A model at other values of its parameters, judged as if the file had been read with them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from mbsim_cli.errors import ModelError, UsageError
+from mbsim_cli.spec.analysis import Sensitivity
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.review import Review
@@ -29,6 +31,19 @@ def with_values(model: ModelFile, values: Mapping[str, float | str]) -> ModelFil
     if review.issues:
         raise ModelError(review.issues)
     return moved
+
+
+def with_fields(model: ModelFile, values: Mapping[str, Any]) -> ModelFile:
+    """The same model where fields have these numbers (ne)."""
+    moved = model.model_copy()
+    moved._field_values = {**model._field_values, **values}
+    return moved
+
+
+def with_gradients_by(model: ModelFile, method: str, parameters: Sequence[str], fields: Sequence[str]) -> ModelFile:
+    """The same model whose analysis takes gradients by these parameters and fields."""
+    sensitivity = Sensitivity(method=method, parameters=list(parameters), fields=list(fields))
+    return model.model_copy(update={"analysis": model.analysis.model_copy(update={"sensitivity": sensitivity})})
 
 
 def _number(model: ModelFile, name: str, value: float | str) -> Number:

@@ -3,7 +3,7 @@
 # mypy: disable-error-code="valid-type"
 # fields are typed by calls that build what pydantic reads
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import model_validator
 
@@ -31,12 +31,19 @@ class Optimization(Spec):
 
     minimize: str | None = field("Objective that is to become least.", "psi1", default=None)
     maximize: str | None = field("Objective that is to become largest.", "psi1", default=None)
-    variables: by_kind(text=Literal["all"], list=list[str], mapping=dict[str, Range]) = field(
-        "Parameters that vary within their bounds, or each with its range; all: those that have bounds.",
+    variables: by_kind(text=Literal["all"], list=list[str], mapping=dict[str, Range]) | None = field(
+        "Parameters that vary within their bounds, or each with its range; all: those that have bounds; "
+        "default all, none where fields vary.",
         ["L_s1", "L_s2"],
         {"L_s1": {"from": 2, "to": 3}},
         "all",
-        default="all",
+        default=None,
+    )
+    fields: list[str] = field("Fields that vary within their bounds, element by element.", ["rho"], default=[])
+    volume: dict[str, Limit] = field(
+        "Limits on the mean of fields over the volume of their bodies, after their filter.",
+        {"rho": {"at_most": 0.5}},
+        default={},
     )
     constraints: dict[str, Limit] = field(
         "Objectives that are kept within limits.", {"psi2": {"at_most": 5}}, default={}
@@ -54,6 +61,11 @@ class Optimization(Spec):
         default=Number(1e-6),
     )
     description: str | None = description()
+
+    @property
+    def varied(self) -> Any:
+        """Parameters that vary, as they are stated or by default."""
+        return ([] if self.fields else "all") if self.variables is None else self.variables
 
     @property
     def objective(self) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mbsim_cli.errors import AnalysisError, InputOutputError
+from mbsim_cli.io.field_results import FieldOn
 from mbsim_cli.io.optimization import History
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.skeleton import Parameters
@@ -79,6 +80,7 @@ def recorded(
         outcome = run(planned, timing, listener, write)
         multipliers, reactions = outcome.watchers.multipliers, outcome.watchers.reactions
         with timing.phase("write"):
+            writer.fields(_fields(planned))
             writer.objectives(_stored(outcome))
             if history is not None:
                 writer.optimization(history)
@@ -127,10 +129,28 @@ def _stored(outcome: Outcome) -> Sequence[ObjectiveResult]:
     method = outcome.plan.method
     return [
         ObjectiveResult(
-            o.name, r.value, o.unit, r.gradient, method, o.description, r.uncertainty, r.undefined, outcome.flags(o)
+            o.name,
+            r.value,
+            o.unit,
+            r.gradient,
+            method,
+            o.description,
+            r.uncertainty,
+            r.undefined,
+            outcome.flags(o),
+            outcome.by_fields.get(o.name, {}),
         )
         for o, r in ((o, outcome.results[o.name]) for o in outcome.plan.assembled.objectives)
     ]
+
+
+def _fields(planned: Plan) -> list[FieldOn]:
+    """The fields that gradients are taken by, on the meshes of their bodies."""
+    found = []
+    for given in planned.assembled.fields:
+        mesh = given.body.mesh()
+        found.append(FieldOn(given.name, mesh.fields[given.name], given.body.name, mesh.points, mesh.cells, mesh.kind))
+    return found
 
 
 def _keep(writer: ResultWriter, stop: Interrupted | AnalysisError, listener: Listener) -> None:

@@ -82,7 +82,7 @@ def reduce_body(model_file: Any, name: str, derivatives: bool = True) -> Standar
 def reduce_with_mesh(model_file: Any, name: str, derivatives: bool = True) -> tuple[StandardInput, ShapedMesh | None]:
     """The same, and the mesh with its shapes where the body has one."""
     numbers = Numbers(model_file.expressions)
-    sid, along, _, mesh = standard_input(model_file, name, numbers)
+    sid, along, _, mesh, _ = standard_input(model_file, name, numbers)
     if not derivatives:
         return replace(sid, design={}), mesh()
     design: dict[str, StandardInput] = dict(sid.design)
@@ -110,6 +110,7 @@ def _meshed(model_file: Any, name: str, numbers: Numbers) -> Supplied:
         lambda: derivative(found, bodies.body(name), STEP),
         lambda covector: bodies.by_field(name, found, covector),
         lambda: shaped_mesh(found, bodies.drawn(name, found.body.structure.mesh)),
+        lambda: bodies.share(name, found),
     )
 
 

@@ -24,6 +24,7 @@ def _faults(review: Review, given: Optimization) -> Iterator[Fault]:
         yield from _limit(review, ("constraints", name), limit)
         if limit.equals is not None and given.algorithm == "mma":
             yield Fault(("constraints", name, "equals"), "mma keeps no equalities", "slsqp does", True)
+    yield from _fields(review, given)
     tolerance = review.value(given.tolerance)
     if tolerance is not None and tolerance <= 0:
         yield Fault(("tolerance",), f"must be greater than zero, is {tolerance:g}")
@@ -42,13 +43,44 @@ def _limit(review: Review, path: Path, limit: Limit) -> Iterator[Fault]:
         yield Fault((*path, "at_least"), f"{low:g} is more than at_most, {high:g}")
 
 
+def _fields(review: Review, given: Optimization) -> Iterator[Fault]:
+    known = review.names("fields")
+    for index, name in enumerate(given.fields):
+        path: Path = ("fields", index)
+        if name not in known:
+            if not review.lost("fields"):
+                yield Fault(path, f"unknown field {name!r}", review.suggest(name, known))
+        elif name in given.fields[:index]:
+            yield Fault(path, f"{name!r} stands twice")
+        elif review.intact("fields", name) and review.model.fields[name].bounds is None:
+            yield Fault(path, f"field {name!r} has no bounds that it could vary within", "give it bounds")
+        elif len(users := _bodies_of(review, name)) != 1:
+            yield Fault(path, f"field {name!r} gives the densities of {len(users)} bodies, not of one")
+    for name, limit in given.volume.items():
+        if name not in given.fields:
+            yield Fault(("volume", name), f"{name!r} is not among the fields that vary", None, True)
+        yield from _limit(review, ("volume", name), limit)
+        if limit.equals is not None and given.algorithm != "slsqp":
+            yield Fault(("volume", name, "equals"), "mma keeps no equalities", "at_most does", True)
+
+
+def _bodies_of(review: Review, field: str) -> list[str]:
+    """Bodies whose densities a field gives."""
+    found = []
+    for name, body in review.model.bodies.items():
+        density = getattr(body.flexible, "density", None)
+        if density is not None and density.name == field:
+            found.append(name)
+    return found
+
+
 def _variables(review: Review, given: Optimization) -> Iterator[Fault]:
-    stated = given.variables
+    stated = given.varied
     if stated == "all":
         if review.intact("parameters") and not any(p.bounds for p in review.model.parameters.values()):
             yield Fault(("variables",), "no parameter has bounds", "give those that vary bounds, or ranges here", True)
         return
-    if not stated:
+    if not stated and not given.fields:
         yield Fault(("variables",), "needs one parameter at least")
     listed = isinstance(stated, list)
     yield from known_parameters(review, ("variables",), stated, key=not listed)

@@ -1,7 +1,7 @@
 """Designs that were tried: what becomes least, and what is kept within limits, each scaled to be about one."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from mbsim_cli.study.optimizing.optimality import Optimality, optimality
 from mbsim_cli.study.optimizing.variables import Variables
 
 FEASIBLE = 1e-6  # excess over a limit, scaled, that counts as none
+KEPT = 4  # designs whose derivatives are kept
 FAILED = 10.0  # times the largest value so far: what a design counts for whose analysis fails
 
 
@@ -84,17 +85,25 @@ class Designs:
     def at(self, u: np.ndarray) -> Trial:
         """The design at places in the ranges; raises Enough where the search may end."""
         u = np.clip(np.array(u, dtype=float), 0.0, 1.0)
-        for trial in reversed(self.trials[-3:]):
+        for trial in reversed(self.trials[-KEPT:]):
             if np.array_equal(trial.u, u):
                 return trial
         if len(self.trials) >= self.most:
             raise Enough(f"the limit of {self.most} analyses is reached")
         trial = self._tried(u)
         self.trials.append(trial)
+        self._forget()
         self.told(self)
         if self._optimal(trial):
             raise Enough("")
         return trial
+
+    def _forget(self) -> None:
+        """Keep derivatives of the latest designs and the best only: of fields they are many."""
+        if len(self.trials) > KEPT and (old := self.trials[-KEPT - 1]) is not self.best:
+            nothing = np.zeros(0)
+            few = old.values[: len(self.variables.names)]
+            self.trials[-KEPT - 1] = replace(old, u=nothing, values=few, gradient=nothing, slopes=nothing)
 
     def _optimal(self, trial: Trial) -> bool:
         return trial.violation <= FEASIBLE and trial.optimality.residual <= self.tolerance

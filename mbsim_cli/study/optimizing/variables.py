@@ -1,7 +1,7 @@
 """Design variables: parameters, scaled so that each goes from 0 to 1."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -9,14 +9,32 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Variables:
-    """Parameters by name with their ranges (v,); ``log``: which are scaled by their logarithm."""
+    """Parameters by name, then the elements of fields, with their ranges (v,); ``log``: scaled by their logarithm."""
 
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # of the parameters
     units: tuple[str, ...]
     start: np.ndarray
     low: np.ndarray
     high: np.ndarray
     log: np.ndarray
+    fields: Mapping[str, slice] = field(default_factory=dict)  # elements of fields among all
+
+    def parts(self, values: np.ndarray) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+        """Values of the parameters and of the fields (ne) by name."""
+        parameters = dict(zip(self.names, map(float, values), strict=False))
+        return parameters, {name: values[place] for name, place in self.fields.items()}
+
+    def with_fields(self, fields: Mapping[str, tuple[np.ndarray, float, float]]) -> "Variables":
+        """The same and fields, each with its values (ne) and its bounds."""
+        starts = [values for values, _, _ in fields.values()]
+        lows = [np.full(len(values), low) for values, low, _ in fields.values()]
+        highs = [np.full(len(values), high) for values, _, high in fields.values()]
+        ends = np.cumsum([len(self.start), *map(len, starts)])
+        places = {name: slice(a, b) for name, a, b in zip(fields, ends, ends[1:], strict=False)}
+        start = np.concatenate([self.start, *starts])
+        low, high = np.concatenate([self.low, *lows]), np.concatenate([self.high, *highs])
+        log = np.concatenate([self.log, np.zeros(len(start) - len(self.start), bool)])
+        return Variables(self.names, self.units, start, low, high, log, places)
 
     def scaled(self, values: np.ndarray) -> np.ndarray:
         """Places in the ranges (v,), from 0 to 1, of values (v,)."""
@@ -51,12 +69,12 @@ def variables_of(model_file: Any, stated: Any) -> Variables:
         low, high = (float(number(end).real) for end in given)
         return low, high
 
-    low, high = np.array([ends(name) for name in stated]).T
+    low, high = np.array([ends(name) for name in stated]).reshape(-1, 2).T
     return Variables(
         tuple(stated),
         tuple(parameters[name].unit for name in stated),
         np.array([float(scope[name].real) for name in stated]),
         low,
         high,
-        np.array([name in ranges and ranges[name].scale == "log" for name in stated]),
+        np.array([name in ranges and ranges[name].scale == "log" for name in stated], dtype=bool),
     )

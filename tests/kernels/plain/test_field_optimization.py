@@ -1,0 +1,117 @@
+"""Optimisation of a field of densities: its gradient file and all, on a few steps of a driven crank."""
+
+import h5py
+import numpy as np
+import pytest
+
+from mbsim_cli import spec
+from mbsim_cli.errors import ModelError, UsageError
+from mbsim_cli.io.field_results import fields_of
+from mbsim_cli.study.listener import Listener
+from mbsim_cli.study.optimizing.optimize import optimize
+from mbsim_cli.study.pictures.fields import field_of
+from mbsim_cli.study.settings import Settings
+
+from .test_flexible_adjoint import MODEL
+
+VALUE = 'value: "scale*(0.7 + x/2) + bump*exp(-100*((x - 0.1)**2 + y**2))"'
+EVEN = MODEL.replace(VALUE, "value: 0.5, bounds: [0.1, 1]").replace("duration: 6e-3", "duration: 4e-3")
+GIVEN = """\
+  softest:
+    maximize: strain
+    fields: [p]
+    variables: {thickness: {from: 0.008, to: 0.012}}
+    volume: {p: {at_most: 0.5}}
+"""
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("topology") / "crank.yaml"
+    path.write_text(EVEN + "optimization:\n" + GIVEN)
+    return path
+
+
+@pytest.fixture(scope="module")
+def found(model):
+    """The report of three analyses, and the result."""
+    output = model.parent / "out.h5"
+    report = optimize(
+        model, None, output, Settings(), evaluations=3, algorithm="mma", command="", listener=Listener(), force=False
+    )
+    return report, output
+
+
+def test_the_volume_is_kept_and_the_objective_becomes_larger(found):
+    report = found[0]["optimization"]
+    assert report["value"] > 1.02 * report["start"] and report["violation"] <= 1e-6
+    volume = report["constraints"][0]
+    assert volume["objective"] == "volume of p" and volume["value"] <= 0.5 + 1e-6
+    p = report["fields"]["p"]
+    assert p["elements"] == 12 and p["start"] == 0.5 and 0.1 <= p["least"] < p["largest"] <= 1
+    assert 0.008 <= report["variables"]["thickness"]["value"] <= 0.012
+
+
+def test_the_result_has_the_field_its_mesh_and_gradients(found, model):
+    report, output = found
+    with h5py.File(output) as file:
+        p, gradient = file["fields/p"][()], file["objectives/strain/gradient_fields/p"][()]
+        assert file["optimization/values"].shape == (3, 1) and file["optimization"].attrs["maximized"] == "strain"
+        value = file["objectives/strain/value"][()]
+    assert p.mean() == pytest.approx(report["optimization"]["fields"]["p"]["mean"]) and gradient.shape == (12,)
+    assert set(fields_of(output)) >= {"p", "strain.p", "bending.p"}
+    drawn = field_of(output, "strain.p")
+    assert drawn.faces.shape == (12, 4) and drawn.values == pytest.approx(gradient)
+    with pytest.raises(UsageError, match="has no field 'q'"):
+        field_of(output, "q")
+    # the field of the result, read back by a model, gives the same value
+    text = model.read_text().replace("value: 0.5, bounds", "file: out.h5, dataset: fields/p, bounds")
+    thickness = report["optimization"]["variables"]["thickness"]["value"]
+    again = model.parent / "again.yaml"
+    again.write_text(text.partition("optimization:")[0].replace("value: 0.01", f"value: {thickness!r}"))
+    import mbsim_cli as mbsim
+
+    assert mbsim.run(again).objectives["strain"].value == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("fields: [p]\n", "fields: [q]\n", "unknown field 'q'"),
+        ("volume: {p", "volume: {q", "'q' is not among the fields that vary"),
+        ("at_most: 0.5", "equals: 0.5", "mma keeps no equalities"),
+        (", bounds: [0.1, 1]", "", "field 'p' has no bounds"),
+        ("      density: {field: p}\n", "", "gives the densities of 0 bodies"),
+    ],
+)
+def test_what_is_refused(model, tmp_path, old, new, sentence):
+    path = tmp_path / "crank.yaml"
+    assert old in model.read_text()
+    path.write_text(model.read_text().replace(old, new))
+    with pytest.raises(ModelError) as error:
+        spec.load(path)
+    assert any(sentence in str(issue) for issue in error.value.issues), error.value.issues
+
+
+def test_gradients_by_fields_are_those_of_the_adjoint(model):
+    with pytest.raises(UsageError, match="the adjoint alone gives gradients by fields"):
+        optimize(model, None, None, Settings(method="ddm"), command="", listener=Listener(), force=False)
+
+
+def test_the_volume_and_its_derivatives(model):
+    """Mean of the filtered field; each element's derivative by differences of the field."""
+    from mbsim_cli.assembly.numbers import Numbers
+    from mbsim_cli.spec.moved import with_fields
+    from mbsim_cli.study.reducing import standard_input
+
+    file = spec.load(model)
+
+    def volume(p):
+        moved = with_fields(file, {"p": p})
+        return standard_input(moved, "crank", Numbers(moved.expressions)).share()
+
+    p = 0.3 + 0.5 * np.random.default_rng(0).random(12)
+    mean, gradient = volume(p)
+    other = 0.3 + 0.5 * np.random.default_rng(1).random(12)
+    assert volume(other)[0] - mean == pytest.approx(gradient @ (other - p), rel=1e-9)  # it is linear
+    assert gradient.sum() == pytest.approx(1) and volume(np.full(12, 0.4))[0] == pytest.approx(0.4)
