@@ -19,6 +19,9 @@ from mbsim_cli.solve.methods import tableau
 from mbsim_cli.study import evaluation
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.objectives import accumulator
+from mbsim_cli.study.optimizing.methods import method_for
+from mbsim_cli.study.optimizing.optimize import limits_of
+from mbsim_cli.study.optimizing.variables import variables_of
 from mbsim_cli.study.plan import draft
 from mbsim_cli.study.reducing import comment_of, descriptions, flexible_bodies, reduce_body
 from mbsim_cli.study.settings import Settings
@@ -52,6 +55,7 @@ class Effects:
         if self.bodies:
             return ("reduced", "comments")
         of_section = {"checks": ("checked", "told"), "study": ("studied", "told")}
+        of_section["optimization"] = ("optimized", "told")
         drawn = () if self.deforms else ("scene",)
         return of_section.get(section, ("solver", "objectives", "told", *drawn))
 
@@ -135,6 +139,19 @@ class Effects:
                 return str(error)
 
         return {name: (design(study), study.sensitivity, study.keep) for name, study in self.file.study.items()}
+
+    @cached_property
+    def optimized(self) -> Any:
+        """What ``mbsim optimize`` searches, how and for how long."""
+        number, found = self.file.expressions.value, {}
+        for name, given in self.file.optimization.items():
+            variables = variables_of(self.file, given.varied)
+            limits = limits_of(self.file, given)
+            numbers = (variables.start, variables.low, variables.high, variables.log, number(given.tolerance).real)
+            method = method_for(given.algorithm, len(variables.names))
+            asked = (given.minimize, given.maximize, variables.names, given.fields, limits, method, given.evaluations)
+            found[name] = (*asked, *numbers)
+        return found
 
     @cached_property
     def checked(self) -> Any:

@@ -28,7 +28,6 @@ ELSEWHERE = {
     ("inverse.MotionTable", "delimiter"): "tests/io/test_tables.py",
     ("studies.CasesFile", "delimiter"): "tests/io/test_tables.py",
     ("analysis.Analysis", "accuracy"): "tests/cli/test_step_auto.py",
-    ("analysis.Sensitivity", "fields"): "tests/kernels/plain/test_flexible_adjoint.py",
     ("checks.Check", "field_gradient"): "tests/spec/test_gradients_by_fields.py, tests/models/test_models.py",
     ("orientation.Orientation", "rotation_matrix"): "no entry of a rotation changes alone; see below",
     ("flexible.NodeSet", "group"): "tests/reduction/test_mesh_files.py",
@@ -43,6 +42,13 @@ ELSEWHERE = {
     ("flexible_meshes.MeshFile", "file"): "tests/reduction/test_mesh_files.py",
     ("flexible_meshes.MeshFile", "scale"): "tests/reduction/test_mesh_files.py",
     ("flexible_meshes.MeshFile", "thickness"): "tests/reduction/test_mesh_files.py",
+    ("densities.Field", "file"): "tests/reduction/test_model_bodies.py",
+    ("densities.Field", "dataset"): "tests/reduction/test_model_bodies.py",
+    ("densities.Field", "bounds"): "tests/reduction/test_model_bodies.py",
+    ("analysis.Sensitivity", "fields"): "tests/kernels/plain/test_flexible_adjoint.py",
+    ("optimizations.Optimization", "fields"): "tests/kernels/plain/test_field_optimization.py",
+    ("optimizations.Optimization", "volume"): "tests/kernels/plain/test_field_optimization.py",
+    ("optimizations.Optimization", "algorithm"): "tests/study/test_optimizing.py",
     ("points.DesignVector", "bodies"): "what names the vector on a body fails without it; see below",
 }
 

@@ -1,7 +1,7 @@
 """The method of moving asymptotes, in its globally convergent form: Svanberg, SIAM J. Optim. 12 (2002) 555.
 
 Costs and excesses are approximated by separable convex functions of 1/(U - u) and 1/(u - L). Each approximation is made
-more cautious until it bounds what the analysis finds; so a step of it makes things better. A step's cost grows linearly
+more cautious until it bounds what the analysis finds, or the design is better already. A step's cost grows linearly
 with the number of variables.
 """
 
@@ -32,7 +32,7 @@ def search(designs: Designs) -> str:
         for _ in range(INNER):
             found = designs.at(near.optimum())
             gaps = _values(found) - near.values(found.u)
-            if (gaps <= 1e-12 + 1e-9 * np.abs(_values(found))).all():
+            if found.rank < trial.rank or (gaps <= 1e-12 + 1e-9 * np.abs(_values(found))).all():
                 break
             near = near.more_cautious(gaps, found.u)
         caution = near.caution

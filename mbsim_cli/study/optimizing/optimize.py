@@ -49,7 +49,7 @@ def optimize(
         settings = replace(settings, method=_gradients(file, settings, given))
         if given.fields:
             file = with_gradients_by(file, "adjoint", variables.names, given.fields)
-        limits = _limits(file, given)
+        limits = limits_of(file, given)
         guard: dict[str, Any] = {"force": force, "protected": (*map(Path, file.source.texts), *file.source.tables)}
         output = output or Path(f"{path.stem}-{name}.h5")
         target = check_target(output, **guard)
@@ -117,7 +117,8 @@ def _gradients(model_file: Any, settings: Settings, given: Any) -> str:
     return method if method in GRADIENTS else AUTO
 
 
-def _limits(model_file: Any, given: Any) -> list[Limit]:
+def limits_of(model_file: Any, given: Any) -> list[Limit]:
+    """Limits on objectives, and on the volumes of fields, that an optimisation states."""
     number, found = model_file.expressions.value, []
     volumes = {volume_of(field): limit for field, limit in given.volume.items()}
     for name, limit in (given.constraints | volumes).items():

@@ -34,17 +34,17 @@ def model(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(model):
-    """The report of three analyses, and the result."""
+    """The report of two analyses, and the result."""
     output = model.parent / "out.h5"
     report = optimize(
-        model, None, output, Settings(), evaluations=3, algorithm="mma", command="", listener=Listener(), force=False
+        model, None, output, Settings(), evaluations=2, algorithm="mma", command="", listener=Listener(), force=False
     )
     return report, output
 
 
 def test_the_volume_is_kept_and_the_objective_becomes_larger(found):
     report = found[0]["optimization"]
-    assert report["value"] > 1.02 * report["start"] and report["violation"] <= 1e-6
+    assert report["value"] > 1.01 * report["start"] and report["violation"] <= 1e-6
     volume = report["constraints"][0]
     assert volume["objective"] == "volume of p" and volume["value"] <= 0.5 + 1e-6
     p = report["fields"]["p"]
@@ -56,7 +56,7 @@ def test_the_result_has_the_field_its_mesh_and_gradients(found, model):
     report, output = found
     with h5py.File(output) as file:
         p, gradient = file["fields/p"][()], file["objectives/strain/gradient_fields/p"][()]
-        assert file["optimization/values"].shape == (3, 1) and file["optimization"].attrs["maximized"] == "strain"
+        assert file["optimization/values"].shape == (2, 1) and file["optimization"].attrs["maximized"] == "strain"
         value = file["objectives/strain/value"][()]
     assert p.mean() == pytest.approx(report["optimization"]["fields"]["p"]["mean"]) and gradient.shape == (12,)
     assert set(fields_of(output)) >= {"p", "strain.p", "bending.p"}
