@@ -5,6 +5,8 @@ import pytest
 
 import mbsim_cli as mbsim
 from mbsim_cli.errors import UsageError
+from mbsim_cli.model.flexible import block_size, deviation_size
+from mbsim_cli.model.layout import NONE
 from mbsim_cli.reduction.mesh import grid
 from mbsim_cli.study.assembling import load
 from mbsim_cli.study.listener import SILENT
@@ -12,6 +14,8 @@ from mbsim_cli.study.plan import draft
 from mbsim_cli.study.run import run
 from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.timing import Timing
+from tests.kernels.adjoint import assert_adjoint
+from tests.kernels.plain.test_flexible_trees import BEAMS, assembled
 
 MODEL = """
 mbsim: 1
@@ -117,3 +121,23 @@ def test_gradients_by_densities(outcomes):
         for parameter, change in moved.items():
             expected = found.gradient[parameters.index(parameter)]
             assert by_element @ change == pytest.approx(expected, rel=1e-8)
+
+
+def test_beams_in_a_loop(tmp_path):
+    """In space, stiffened, one with a free frame, with forces at nodes: by parameters and by numbers of every kind."""
+    problem = assembled(tmp_path, BEAMS, sensitivity="ddm")
+    directions = {name: d for name, d in zip(problem.names.parameters, problem.theta_rho.T, strict=True)}
+    tree, random = problem.model.tree, np.random.default_rng(3)
+    for f in range(tree.flexible.size):
+        n = int(tree.elastic[f + 1] - tree.elastic[f])
+        for name, first, size in (
+            ("data", tree.block[f], block_size(n)),
+            ("more", tree.deviation[f], deviation_size(n)),
+        ):
+            if first != NONE:
+                found = np.zeros_like(problem.theta)
+                own = problem.theta[first : first + size]
+                found[first : first + size] = 0.1 * random.normal(size=size) * np.abs(own)
+                directions[f"{name} of {f}"] = found
+    scaled = {name: d * np.abs(problem.theta[d != 0]).max() / np.abs(d).max() for name, d in directions.items()}
+    assert_adjoint(problem, scaled, 2)
