@@ -28,7 +28,6 @@ class Readings:
         self._reactions = ReactionPuller(problem, theta, p) if reacting else None
         turning = initial.redundant.size > 0 and (model.sensors.kind == Sensor.MULTIPLIER).any()
         self._multipliers = MultiplierPuller(problem, theta, p, initial.held) if turning else None
-        self._size = theta.size
         self.undefined = np.zeros(p, bool)
 
     def of(self, first: int, record: Record) -> tuple[np.ndarray, MotionCovectors]:

@@ -286,7 +286,7 @@ def test_every_number_of_models_at_rest_and_of_given_motions(mbsim, tmp_path, mo
     text = (ROOT / "models" / f"{model}.yaml").read_text()
     if "objectives:" not in text:
         text = text.replace("analysis:", 'objectives: {effort: {integral: "dot(tau, tau)"}}\nanalysis:', 1)
-    (tmp_path / "m.yaml").write_text(text + "  other: {agreement: [adjoint]}\n")
+    (tmp_path / "m.yaml").write_text(text + "  other: {agreement: [adjoint], absolute_tolerance: 1e-6}\n")
     assert_as_direct(mbsim, "m.yaml", "--all-numbers")
     for arguments in ((), ("--method", "adjoint")):
         done = mbsim("check", "m.yaml", "--json", *arguments)
