@@ -9,8 +9,8 @@ PATIENCE = 0.1  # seconds
 
 
 def steps_at_once(options: Options, n: int, p: int) -> int:
-    """Steps of n coordinates with p directions between two looks at anything else."""
-    return int(PATIENCE / (1e-5 + _seconds_a_step(options, n, p)))
+    """Steps of n coordinates with p directions between two looks at anything else, one at least."""
+    return max(1, int(PATIENCE / (1e-5 + _seconds_a_step(options, n, p))))
 
 
 def _seconds_a_step(options: Options, n: int, p: int) -> float:
