@@ -14,6 +14,7 @@ from mbsim_cli.model.codes import Force, Measure
 from mbsim_cli.model.layout import NONE, Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.inverse_dynamics import with_natural_values
+from mbsim_cli.solve.natural.joint_motion import in_joint_coordinates
 from mbsim_cli.solve.tables import ends, going_on
 
 
@@ -43,7 +44,7 @@ def until_left(problem: Problem, last: float, blocks: Blocks, failure: AnalysisE
     Where tables go on instead of ending, the motion is the same until it leaves one: it is followed once more.
     """
     laws, theta = problem.model.laws, problem.theta
-    if problem.options.natural or all(ends(laws, theta, k) is None for k in range(len(laws.kind))):
+    if all(ends(laws, theta, k) is None for k in range(len(laws.kind))):
         return
     if problem.prescribed is not None:
         problem = with_natural_values(problem)
@@ -51,24 +52,32 @@ def until_left(problem: Problem, last: float, blocks: Blocks, failure: AnalysisE
         _name(failure, left_table(problem, State(*failure.state)))
         return
     try:
-        going = blocks(replace(problem, theta=going_on(laws, theta)))
-        block = next((block for block in going if len(block.time) and block.time[-1] > last), None)
+        going = _with_joints(problem, blocks(replace(problem, theta=going_on(laws, theta))))
+        found_there = next((pair for pair in going if len(pair[0].time) and pair[0].time[-1] > last), None)
     except AnalysisError:
         _name(failure, left_table(problem, _declared(problem)))
         return
-    if block is None:
+    if found_there is None:
         return
+    block, joints = found_there
     for row in range(len(block.time)):
         if block.time[row] < last:
             continue
-        found = next(filter(None, (left_table(problem, state) for state in _states(problem, block, row))), None)
+        found = next(filter(None, (left_table(problem, state) for state in _states(problem, joints, row))), None)
         if found is not None:
             _name(failure, found)
-            first, end = int(np.searchsorted(block.time, last, side="right")), row + _inside(problem, block, row)
+            first, end = int(np.searchsorted(block.time, last, side="right")), row + _inside(problem, joints, row)
             if end > first:
                 known = slice(first, end)
                 yield type(block)(*(array[known] for array in block))
             return
+
+
+def _with_joints(problem: Problem, blocks: Iterator[Any]) -> Iterator[tuple[Any, Any]]:
+    """Blocks, each with one of the motion of the joints, which is itself but for natural coordinates."""
+    if problem.options.natural:
+        return in_joint_coordinates(problem.system, problem.theta, blocks)
+    return ((block, block) for block in blocks)
 
 
 def _name(failure: AnalysisError, sentence: str | None) -> None:

@@ -1,11 +1,13 @@
 """Motion of the joints of the spanning tree, read off the bodies in natural coordinates."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from mbsim_cli.model.codes import ROTATIONS, Measure
 from mbsim_cli.model.layout import GROUND
+from mbsim_cli.model.problem import Block
 from mbsim_cli.solve.natural.fields import STEP, Fields, Local, derivative_of, directions_of, value_of
 from mbsim_cli.solve.natural.joints import Row, TreeJoint, tree_joints
 from mbsim_cli.solve.natural.system import NaturalSystem
@@ -57,6 +59,28 @@ class JointReader:
             return value[:, None]
         moved = value[:, None] + 1j * STEP * np.moveaxis(slope[..., : self._p], 2, 1)
         return np.concatenate([value[:, None] + 0j, moved], axis=1)
+
+
+def in_joint_coordinates(
+    system: NaturalSystem, theta: np.ndarray, blocks: Iterator[Block]
+) -> Iterator[tuple[Block, Block]]:
+    """Blocks, each with one whose motion is that of the joints; angles go on with their turns."""
+    size, first = theta.size, int(system.problem.model.tree.initial[0])
+    reader, latest = JointReader(system, theta, np.zeros((size, 0))), -np.inf
+    n = system.problem.model.tree.column_kind.size
+    z, zd = theta[first : first + n], theta[first + n : first + 2 * n]
+    for block in blocks:
+        rows = []
+        for row, time in enumerate(block.time):
+            motion = [array[row : row + 1] for array in (block.position, block.velocity, block.acceleration)]
+            near = z + (time - max(latest, 0.0)) * zd
+            found = reader.read(motion, [np.zeros((*part.shape, 0)) for part in motion], near[None])
+            z, zd, latest = found.z[0], found.zd[0], time
+            rows.append(found[:3])
+        if rows:
+            names = ("position", "velocity", "acceleration")
+            parts = (np.concatenate(part) for part in zip(*rows, strict=True))
+            yield block, block._replace(**dict(zip(names, parts, strict=True)))
 
 
 def _whole_turns(angle: np.ndarray) -> np.ndarray:

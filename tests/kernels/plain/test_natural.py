@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from mbsim_cli import assembly, spec
 from mbsim_cli.errors import AnalysisError, ModelError
@@ -12,6 +14,7 @@ from mbsim_cli.model.layout import COM, GRAVITY, INERTIA, MASS
 from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.forward import forward, start
 from mbsim_cli.solve.natural.start import start_of
+from mbsim_cli.study.evaluation import blocks_of
 from tests.assembly.texts import assemble
 from tests.campaign import generator
 from tests.models.command import ROOT
@@ -49,10 +52,10 @@ def run(model, formulation, step, steps, sensitivity="ddm"):
     return built.problem, *(np.concatenate([getattr(b, name) for b in blocks]) for name in ("sensors", "d_sensors"))
 
 
-def check_order(model, step, steps, reactions=1e-9):
+def check_order(model, step, steps, motion=1e-12, reactions=1e-9, most=1e-4, fall=0.3):
     """At the start both are the same; later their difference falls by four as the step halves.
 
-    Reactions do so beyond a share of their size: in few short steps their terms of second order cancel.
+    It does so beyond shares of the size of motion and reactions: in few short steps terms of second order cancel.
     """
     left = []
     for part in (1, 2):
@@ -67,11 +70,11 @@ def check_order(model, step, steps, reactions=1e-9):
         ]
         sizes = [np.nanmax(np.abs(b), initial=0.0) for _, b in pairs]
         for (a, b), size in zip(pairs, sizes, strict=True):
-            np.testing.assert_allclose(a[0], b[0], rtol=1e-9, atol=1e-12 * size)
+            np.testing.assert_allclose(a[0], b[0], rtol=1e-9, atol=1e-12 * size + 1e-15)
         left.append([np.nanmax(np.abs(a[-1] - b[-1]), initial=0.0) for a, b in pairs])
-    for coarse, fine, size, share in zip(*left, sizes, (1e-12, 1e-12, reactions, reactions), strict=True):
-        assert coarse < 1e-4 * size + 1e-15
-        assert fine <= 0.3 * coarse + share * size
+    for coarse, fine, size, share in zip(*left, sizes, (motion, motion, reactions, reactions), strict=True):
+        assert coarse < most * size + 1e-15
+        assert fine <= fall * coarse + share * size + 1e-15
 
 
 def check_complex_step(model, step, steps, parameter=0):
@@ -100,6 +103,13 @@ def test_more_random_mechanisms(family, seed):
     test_random_mechanisms_move_as_in_the_semi_recursive_system(family, seed)
 
 
+@pytest.mark.slow
+@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(family=st.sampled_from(["open_tree", "spatial_loop", "planar_loop"]), seed=st.integers(0, 10**9))
+def test_any_mechanism_moves_as_in_the_semi_recursive_system(family, seed):
+    check_order(mechanism(family, seed), 4e-3, 3, motion=1e-9, reactions=1e-8, most=0.05, fall=0.4)
+
+
 @pytest.mark.parametrize(("family", "seed"), [("planar_loop", 6), ("spatial_loop", 5)])
 def test_reactions_agree_to_the_second_order(family, seed):
     check_order(mechanism(family, seed), 8e-3, 3, reactions=1e-12)
@@ -126,8 +136,8 @@ class AnyState:
         work = allocate.work(self.model, self.theta.astype(dtype))
         work.kin.expected[:] = self.start.expected
         at = allocate.state(self.model, dtype)
-        for mine, given in zip(at, state, strict=False):
-            mine[:] = given
+        for mine, wanted in zip(at, state, strict=False):
+            mine[:] = wanted
         theta, kin, comp, eq, T = self.theta.astype(dtype), work.kin, work.comp, work.eq, work.tangent.T
         evaluate(self.model, theta, 0.0, False, at, kin, comp, eq)
         M = np.zeros((at.z.size, at.z.size), dtype)
@@ -217,6 +227,36 @@ def refused(change, error):
     with pytest.raises(error) as caught:
         list(forward(assembly.build(generator.load(data), formulation="ali3p-natural", duration=1e-3).problem))
     return str(caught.value)
+
+
+SPINNING = """
+bodies: {wheel: {mass: 1, inertia: {xx: 0.1, yy: 0.1, zz: 0.2}}, arm: {mass: 1, inertia: {xx: 0.1, yy: 0.1, zz: 0.2}}}
+points: {O: {ground: [0, 0, 0], wheel: [0, 0, 0]}, E: {wheel: [1, 0, 0], arm: [0, 0, 0]}}
+joints:
+  axle: {type: revolute, bodies: [ground, wheel], point: O, axis: z, initial: {angle: 3, angular_velocity: 50}}
+  pin: {type: revolute, bodies: [wheel, arm], point: E, axis: z}
+laws:
+  wind: {type: spline, x: [0, 1, 7], values: [0, 1, 2], extrapolate: none}
+forces:
+  f: {type: rotational_spring_damper, coordinate: axle.angle, elongation_law: wind, natural_angle: 0}
+sensors: {turn: {type: coordinate, coordinate: axle.angle}}
+objectives: {last: {final: turn}}
+analysis: {formulation: ali3p-natural, step: 0.01, duration: 0.2}
+"""
+
+
+def test_a_table_that_the_motion_leaves_is_named(tmp_path):
+    """The angle goes on beyond half a turn, and the table with it; instants before its end are kept."""
+    problem, seen = assemble(tmp_path, SPINNING).problem, []
+    with pytest.raises(
+        AnalysisError, match="^the table of laws.wind ends: it covers 0 to 7, and the elongation"
+    ) as caught:
+        seen.extend(block for block in blocks_of(problem))
+    value = float(str(caught.value).split("elongation of force 'f' is ")[1].split()[0])
+    times, turns = (np.concatenate([getattr(b, name) for b in seen]) for name in ("time", "sensors"))
+    np.testing.assert_allclose(times, 0.01 * np.arange(times.size), atol=1e-12)
+    assert turns[-1, 0] < 7 < value < turns[-1, 0] + 0.6
+    assert {block.position.shape[1] for block in seen} == {len(problem.names.coordinates)}
 
 
 def test_euler_parameters_are_refused():
