@@ -249,7 +249,7 @@ def test_a_table_that_the_motion_leaves_is_named(tmp_path):
     """The angle goes on beyond half a turn, and the table with it; instants before its end are kept."""
     problem, seen = assemble(tmp_path, SPINNING).problem, []
     with pytest.raises(
-        AnalysisError, match="^the table of laws.wind ends: it covers 0 to 7, and the elongation"
+        AnalysisError, match=r"^the table of laws\.wind ends: it covers 0 to 7, and the elongation"
     ) as caught:
         seen.extend(block for block in blocks_of(problem))
     value = float(str(caught.value).split("elongation of force 'f' is ")[1].split()[0])
