@@ -18,7 +18,7 @@ def _checked(model: Path):
     return pytest.param(model, marks=[pytest.mark.slow] if model.parent.name == "flexible" else [], id=model.stem)
 
 
-@pytest.mark.parametrize("model", map(_checked, MODELS))
+@pytest.mark.parametrize("model", list(map(_checked, MODELS)))
 def test_checks(model: Path):
     """But for natural coordinates, whose kernels take a minute to compile."""
     without = ["--without", "ali3p-natural"] if names_natural(model) else []

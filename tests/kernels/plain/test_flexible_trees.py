@@ -16,6 +16,7 @@ from mbsim_cli.solve.equilibrium import equilibrium
 from mbsim_cli.study.reducing import standard_input
 from tests.kernels.differentiate import assert_agree, simulate
 from tests.kernels.instant import EPS, Instant
+from tests.kernels.random_flexible import random_chain
 from tests.reduction.slider_crank import SliderCrank
 
 MODELS = Path(__file__).parents[3] / "models/flexible"
@@ -87,15 +88,19 @@ def assembled(folder, text, source=standard_input, **options):
     return build(spec.load(path), standard_input=source, **options).problem
 
 
-@pytest.fixture(scope="module")
-def beams(folder):
-    problem = assembled(folder, BEAMS, sensitivity="ddm")
+def with_state(problem):
+    """A problem with a state that satisfies nothing: z, zd, zdd, lam."""
     rng = np.random.default_rng(1)
     n, m = len(problem.names.coordinates), len(problem.names.constraints)
     first = problem.model.tree.initial[0]
     state = problem.theta[first : first + n] + 0.1 * rng.normal(size=n), *rng.normal(size=(2, n)), rng.normal(size=m)
     state[0][problem.model.tree.elastic[0] :] *= 0.2
     return problem, state
+
+
+@pytest.fixture(scope="module")
+def beams(folder):
+    return with_state(assembled(folder, BEAMS, sensitivity="ddm"))
 
 
 def assert_rows_agree(found, exact):
@@ -105,9 +110,12 @@ def assert_rows_agree(found, exact):
     assert (error <= 1e-11 * size).all(), error / size
 
 
-@pytest.mark.parametrize("at_center", [True, False])
-def test_tangent_and_mass_are_derivatives_of_the_residual(beams, at_center):
-    problem, (z, zd, zdd, lam) = beams
+def test_tangent_and_mass_are_derivatives_of_the_residual(beams):
+    assert_tangent(*beams, at_center=False)
+
+
+def assert_tangent(problem, state, at_center):
+    z, zd, zdd, lam = state
     beta, gamma = 0.15, 0.0225
     found = Instant(problem, z, zd, zdd, lam, factors=(beta, gamma), at_center=at_center)
     T, M = np.empty_like(found.T), np.empty_like(found.M)
@@ -119,7 +127,10 @@ def test_tangent_and_mass_are_derivatives_of_the_residual(beams, at_center):
 
 
 def test_variations_along_every_parameter(beams):
-    problem, state = beams
+    assert_variations(*beams)
+
+
+def assert_variations(problem, state):
     directions = problem.theta_rho.T
     d_state = np.random.default_rng(3).normal(size=(3, state[0].size, len(directions)))
     found = Instant(problem, *state, directions=(directions, *d_state))
@@ -132,10 +143,21 @@ def test_variations_along_every_parameter(beams):
 
 
 def test_sensitivities_are_those_of_the_discrete_motion(beams):
-    problem, _ = beams
+    assert_sensitivities(beams[0])
+
+
+def assert_sensitivities(problem):
     size = np.maximum(1e-3, np.abs([problem.theta_rho]).max(axis=(0, 1)))
     mixed = np.random.default_rng(5).normal(size=(2, size.size)) / size @ problem.theta_rho.T
     assert_agree(problem, dict(zip("ab", mixed, strict=True)), 2)
+
+
+@pytest.mark.parametrize(("seed", "count"), [(5, 2), (11, 2)])
+def test_random_chains(folder, seed, count):
+    problem, state = with_state(assembled(folder, random_chain(seed, count), sensitivity="ddm"))
+    assert_tangent(problem, state, at_center=True)
+    assert_variations(problem, state)
+    assert_sensitivities(problem)
 
 
 def test_another_basis_of_the_shapes_changes_elastic_coordinates_alone(folder):
