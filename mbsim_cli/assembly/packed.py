@@ -1,7 +1,7 @@
 """All tables of a model."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from mbsim_cli.assembly.bodies import tree_table, with_elastic
 from mbsim_cli.assembly.constraints import ConstraintTable
@@ -55,7 +55,7 @@ class Packed:
         _check_joints(system)
         tree = tree_table(system)
         self.pairs = PairTable(system.topology.parent, system.first_column)
-        self.tree = with_elastic(system, tree, self.pairs)
+        self.tree = cast(Any, with_elastic(system, tree, self.pairs))
         self.measures = MeasureTable(system, self.pairs)
         self.laws = LawTable(system)
         self.constraints = ConstraintTable(system, self.measures, self.laws)

@@ -189,6 +189,7 @@ class SensorTable:
         number = [deforming.name for deforming in self._system.elastic].index(body)
         deforming, columns = self._system.elastic[number], self._system.elastic_columns(body)
         place, entries = deforming.node(node), []
+        assert place is not None  # ``unfold`` has reported it
         for axis in range(3):
             shapes = partial(_displacement, deforming, place, axis)
             measure = self._measures.combination(columns, shapes)

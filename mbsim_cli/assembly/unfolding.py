@@ -160,15 +160,16 @@ class _Unfolding:
     def _at_frame(self, place: str, body: str, kind: str) -> None:
         """Report what the frame of a body cannot take: a joint, force or torque where no place of the body moves so."""
         frame = getattr(self._elastic[body].spec, "frame", None)
+        chord = getattr(frame, "chord", None)
         if frame == "free" and kind not in _ON_FRAME:
             message = f"the frame of body {body!r} follows its mean motion: no place of the body is there"
             self._report(place, message, "take a node of the body")
-        elif getattr(frame, "chord", None) is not None and kind:
+        elif chord is not None and kind:
             mesh = self._elastic[body].spec.mesh
             planar = mesh.type == "rectangle" or getattr(mesh, "planar", False)
             if kind not in (*_ON_CHORD, *(_ON_PLANE_CHORD if planar else ())):
                 message = f"the body {body!r} turns against its frame, which lies on a chord"
-                self._report(place, message, f"take the node {frame.chord[0]!r}")
+                self._report(place, message, f"take the node {chord[0]!r}")
 
     def _node(self, place: str, body: str, node: str) -> str:
         number = self._elastic[body].node(node)

@@ -100,7 +100,8 @@ def run(plan: Plan, timing: Timing, listener: Listener, consumer: Callable[[Any]
     outcome = Outcome(plan, watchers, results, timing)
     if fields := plan.assembled.fields:
         with timing.phase("solve"):
-            outcome.by_fields = {name: field_gradients(fields, result.moved) for name, result in results.items()}
+            moved = {name: result.moved for name, result in results.items() if result.moved is not None}
+            outcome.by_fields = {name: field_gradients(fields, hat) for name, hat in moved.items()}
     if plan.method == "fd":
         outcome.results, outcome.steps = _differences(plan, results, timing, listener)
     if plan.halving:

@@ -67,7 +67,7 @@ objectives:
   potential: {final: V}
   bending: {integral: u.y}
   pushed: {final: a.x}
-analysis: {step: 2e-3, duration: 6e-3, sensitivity: {method: adjoint, fields: [p]}}
+analysis: {step: 2e-3, duration: 4e-3, sensitivity: {method: adjoint, fields: [p]}}
 """
 
 
@@ -77,7 +77,7 @@ RESTING = (
     .replace("  kinetic: {final: T}\n", "").replace("integral: 2 * U", "final: 2 * U")
     .replace("integral: u.y", "final: u.y")
     .replace("  pushed: {final: a.x}\n", "")
-    .replace("step: 2e-3, duration: 6e-3", "type: equilibrium")
+    .replace("step: 2e-3, duration: 4e-3", "type: equilibrium")
 )  # fmt: skip
 
 
