@@ -51,11 +51,14 @@ def _beside(assembled: Any, direction: np.ndarray) -> tuple[Any, list[Any]]:
     def theta_rho(change: float) -> np.ndarray:
         return theta_rho_beside(assembled, {key: change * d for key, d in moves.items()}).ravel()
 
+    options = problem.options
+    if not options.open_tree:  # whose steps go by the tolerance, and must stay what they are
+        options = replace(options, tolerance=CONVERGED, gradient_tolerance=CONVERGED)
     turned = derivative(theta_rho, scale).derivative.reshape(problem.theta_rho.shape)
     moved = replace(
         problem,
         theta=problem.theta + 1j * STEP * (problem.theta_rho @ direction),
         theta_rho=problem.theta_rho + 1j * STEP * turned,
-        options=replace(problem.options, tolerance=CONVERGED, gradient_tolerance=CONVERGED),
+        options=options,
     )
     return moved, objectives_beside(assembled, {key: 1j * STEP * d for key, d in moves.items()})

@@ -79,7 +79,8 @@ def test_campaign_of_equilibria(family):
 def test_campaign_of_adjoints(family, start):
     """Motions, equilibria, and motions from these; where the direct method says that there is no derivative, too."""
     seeds = range(start, start + TOGETHER)
-    counts, wrong = judged(family, seeds, ALI3P + RESTING, judge=verdicts_of_adjoint)
+    methods = ALI3P + RESTING + (OPEN if family == "open tree" else [])
+    counts, wrong = judged(family, seeds, methods, judge=verdicts_of_adjoint)
     print(dict(counts))
     assert wrong == []
     assert counts[AGREES] > 0

@@ -52,10 +52,11 @@ def test_a_motion_its_duration_and_expressions_of_objectives(tmp_path):
     assert_second_derivatives(tmp_path / "p.yaml", ("swing", "low", "all"), 1e-8, tolerance=1e-13)
 
 
-def test_an_open_tree(tmp_path):
-    text = SHORT.replace("step: 2e-2", "formulation: recursive, integrator: rk4, step: 1e-2")
+@pytest.mark.parametrize("integrator", ["rk4", "dop853"])
+def test_an_open_tree(tmp_path, integrator):
+    text = SHORT.replace("step: 2e-2", f"formulation: recursive, integrator: {integrator}, step: 2e-2")
     (tmp_path / "p.yaml").write_text(text)
-    assert_second_derivatives(tmp_path / "p.yaml", ("swing", "low"), 1e-8)
+    assert_second_derivatives(tmp_path / "p.yaml", ("swing",), 1e-6)
 
 
 @pytest.mark.parametrize(("text", "options"), [(LOOP, {"tolerance": 1e-13}), (RESTING, {})], ids=["motion", "rest"])
