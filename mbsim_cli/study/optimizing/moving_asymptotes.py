@@ -10,13 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.study.optimizing.design import Designs, Trial
+from mbsim_cli.study.optimizing.design import FEASIBLE, Designs, Trial
 
 INNER = 20  # trials of a step
 PRICE = 1e3  # of an excess that a step cannot avoid, scaled
-CLOSE, MOVE = 0.1, 0.5  # share of the way to an asymptote that a step keeps, and largest step
+CLOSE, MOVE = 0.1, 0.2  # share of the way to an asymptote that a step keeps, and largest step
 FIRST, LEAST, MOST = 0.5, 1e-3, 10.0  # distance of the asymptotes
 APART, TOGETHER = 1.2, 0.7  # how it changes where a variable goes on, and where it turns back
+ENOUGH = 0.01  # of the gain that an approximation promises
+CAUTION = 1e-5  # curvature that an approximation has at least, relative to the mean slope
 STILL = 1e-12
 
 
@@ -25,14 +27,14 @@ def search(designs: Designs) -> str:
     trial = designs.at(designs.variables.scaled(designs.variables.start))
     width = np.full(len(trial.u), FIRST)
     path = [trial.u, trial.u]
-    caution = np.full(1 + len(trial.excess), 1e-3)
+    caution = np.zeros(1 + len(trial.excess))
     while True:
-        caution = np.maximum(0.1 * caution, 1e-6)
+        caution = np.maximum(0.1 * caution, CAUTION * np.abs(np.vstack([trial.gradient, trial.slopes])).mean(1))
         near = _Approximation.of(trial, width, caution)
         for _ in range(INNER):
             found = designs.at(near.optimum())
             gaps = _values(found) - near.values(found.u)
-            if found.rank < trial.rank or (gaps <= 1e-12 + 1e-9 * np.abs(_values(found))).all():
+            if _good(trial, found, near) or (gaps <= 1e-12 + 1e-9 * np.abs(_values(found))).all():
                 break
             near = near.more_cautious(gaps, found.u)
         caution = near.caution
@@ -42,6 +44,13 @@ def search(designs: Designs) -> str:
             return "the search found no better design"
         trial = found
         path.append(trial.u)
+
+
+def _good(before: Trial, after: Trial, near: "_Approximation") -> bool:
+    """Whether a step gains a good part of what its approximation promises, and no limit is passed by more."""
+    promised = before.cost - near.values(after.u)[0]
+    kept = after.violation <= max(before.violation, FEASIBLE)
+    return kept and not after.failure and before.cost - after.cost >= ENOUGH * promised > 0
 
 
 def _values(trial: Trial) -> np.ndarray:
@@ -73,8 +82,7 @@ class _Approximation:
         """The same with so much curvature that it bounds what was found at a place."""
         ahead, behind = self._distances(u)
         bend = float((self.width**2 * (1 / ahead + 1 / behind - 2 / self.width)).sum())
-        wanted = 1.1 * (self.caution + gaps / max(bend, 1e-300))
-        grown = np.where(gaps > 0, np.maximum(np.minimum(10 * self.caution, wanted), self.caution), self.caution)
+        grown = np.where(gaps > 0, 1.1 * (self.caution + gaps / max(bend, 1e-300)), self.caution)
         return _Approximation.of(self.trial, self.width, grown)
 
     def values(self, u: np.ndarray) -> np.ndarray:
