@@ -15,9 +15,9 @@ PARAMETERS, SWEEP, FURTHER = 0.7, 1.4, 0.7
 STEPPED, SWEPT = 1.0, 3.2  # the same of open trees
 AGAIN = 0.6  # the motion made once more, where there is no memory for all of it: objectives are not
 # of an equilibrium, over one evaluation along eight directions
-SEARCH, VARIED, PULLED = 10.0, 2.0, 3.0
-# of inverse dynamics, over the torques of a coordinate: entries of their matrices, and a coordinate pulled back
-ENTRY, COORDINATE, OTHERS = 0.045, 5.5, 3.0
+SEARCH, VARIED, PULLED = 10.0, 0.35, 3.0
+# of inverse dynamics, over the torques: entries of their matrices; instants and their coordinates pulled back
+ENTRY, INSTANT, COORDINATE = 0.042, 2.5, 0.14
 
 
 class Costs(NamedTuple):
@@ -47,7 +47,7 @@ def costs_of(problem: Problem, objectives: int, memory: float) -> Costs:
         search = SEARCH * -(-n // TOGETHER)
         return Costs(VARIED * blocks / search, PULLED * (1 + further) / search)
     if kind == "inverse_dynamics":
-        return Costs(ENTRY * (2 * n + p), COORDINATE + OTHERS * further)
+        return Costs(ENTRY * (2 * n + p), (INSTANT + COORDINATE * n) * (1 + 0.5 * further))
     again = AGAIN if steps_of(problem) * _bytes_of_instant(problem) > memory else 0.0
     if problem.options.open_tree:
         return Costs(STEPPED * blocks, SWEPT * (1 + further) + again)
