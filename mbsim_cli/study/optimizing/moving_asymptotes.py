@@ -14,11 +14,11 @@ from mbsim_cli.study.optimizing.design import FEASIBLE, Designs, Trial
 
 INNER = 20  # trials of a step
 PRICE = 1e3  # of an excess that a step cannot avoid, scaled
-CLOSE, MOVE = 0.1, 0.2  # share of the way to an asymptote that a step keeps, and largest step
+CLOSE, MOVE = 0.1, 0.5  # share of the way to an asymptote that a step keeps, and largest step
 FIRST, LEAST, MOST = 0.5, 1e-3, 10.0  # distance of the asymptotes
 APART, TOGETHER = 1.2, 0.7  # how it changes where a variable goes on, and where it turns back
 ENOUGH = 0.01  # of the gain that an approximation promises
-CAUTION = 1e-5  # curvature that an approximation has at least, relative to the mean slope
+AT_FIRST, AT_LEAST = 10.0, 1e-3  # curvature of an approximation, relative to the mean slope
 STILL = 1e-12
 
 
@@ -27,9 +27,9 @@ def search(designs: Designs) -> str:
     trial = designs.at(designs.variables.scaled(designs.variables.start))
     width = np.full(len(trial.u), FIRST)
     path = [trial.u, trial.u]
-    caution = np.zeros(1 + len(trial.excess))
+    caution = AT_FIRST * _mean_slopes(trial)
     while True:
-        caution = np.maximum(0.1 * caution, CAUTION * np.abs(np.vstack([trial.gradient, trial.slopes])).mean(1))
+        caution = np.maximum(0.1 * caution, AT_LEAST * _mean_slopes(trial))
         near = _Approximation.of(trial, width, caution)
         for _ in range(INNER):
             found = designs.at(near.optimum())
@@ -51,6 +51,10 @@ def _good(before: Trial, after: Trial, near: "_Approximation") -> bool:
     promised = before.cost - near.values(after.u)[0]
     kept = after.violation <= max(before.violation, FEASIBLE)
     return kept and not after.failure and before.cost - after.cost >= ENOUGH * promised > 0
+
+
+def _mean_slopes(trial: Trial) -> np.ndarray:
+    return np.abs(np.vstack([trial.gradient, trial.slopes])).mean(1)
 
 
 def _values(trial: Trial) -> np.ndarray:
@@ -82,7 +86,8 @@ class _Approximation:
         """The same with so much curvature that it bounds what was found at a place."""
         ahead, behind = self._distances(u)
         bend = float((self.width**2 * (1 / ahead + 1 / behind - 2 / self.width)).sum())
-        grown = np.where(gaps > 0, 1.1 * (self.caution + gaps / max(bend, 1e-300)), self.caution)
+        wanted = np.minimum(10 * self.caution, 1.1 * (self.caution + gaps / max(bend, 1e-300)))
+        grown = np.where(gaps > 0, np.maximum(wanted, self.caution), self.caution)
         return _Approximation.of(self.trial, self.width, grown)
 
     def values(self, u: np.ndarray) -> np.ndarray:
