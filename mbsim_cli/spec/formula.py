@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, WithJsonSchema
 
 from mbsim_cli.spec.number import expression_error
 from mbsim_cli.spec.scoped import Scoped
@@ -21,4 +21,4 @@ def _read(value: Any) -> Any:
     return value
 
 
-Formula = Annotated[str, BeforeValidator(_read), Field()]
+Formula = Annotated[str, BeforeValidator(_read), WithJsonSchema({"type": ["number", "string"]})]
