@@ -1,6 +1,7 @@
 """Kernels are kept for other entries and processes; a second process compiles beside the first one."""
 
 import os
+import pickle
 import subprocess
 import sys
 import time
@@ -12,6 +13,8 @@ import pytest
 from mbsim_cli.kernels import _companion, _parts, _watch
 from mbsim_cli.kernels._choice import COMPILER
 from mbsim_cli.kernels._companion import Companion
+from mbsim_cli.study.assembling import build, load
+from mbsim_cli.study.settings import Settings
 
 pytestmark = pytest.mark.skipif(COMPILER != "linking", reason="what the linking compiler does")
 
@@ -146,3 +149,24 @@ def test_what_cannot_be_handed_over_is_compiled_alone(importable):
     companion = Companion(lambda: None)
     companion.start()
     assert not _watch.PAIRED and companion._process is None
+
+
+@pytest.mark.parametrize(
+    ("model", "settings"),
+    [
+        ("fivebar", Settings()),
+        ("fivebar", Settings(formulation="ali3p-natural")),
+        ("buggy_lane_change", Settings(method="adjoint")),
+        ("human43", Settings()),
+        ("flexible/slider_crank", Settings()),
+    ],
+)
+def test_what_any_analysis_needs_can_be_handed_over(model, settings):
+    assembled = build(load(ROOT / "models" / f"{model}.yaml", Settings()), settings, None)
+    problem, objectives = pickle.loads(_companion._pickled((assembled.problem, assembled.objectives)))
+    given = [array for array in assembled.problem.model.tree if isinstance(array, np.ndarray)]
+    found = [array for array in problem.model.tree if isinstance(array, np.ndarray)]
+    for before, after in zip(given, found, strict=True):
+        assert np.array_equal(before, after) and before.flags.writeable == after.flags.writeable
+    assert problem.names.coordinates == assembled.problem.names.coordinates
+    assert len(objectives) == len(assembled.objectives)

@@ -44,6 +44,10 @@ class NaturalSystem:
     columns: tuple[np.ndarray, ...]  # of the plan, that each body depends on
     entries: tuple[np.ndarray, np.ndarray]  # rows and columns of the mass matrix that are not zero, of the plan
 
+    def __reduce__(self) -> tuple:
+        """Another process chooses the coordinates again."""
+        return _chosen, (self.problem,)
+
     def fields(self, theta: np.ndarray) -> Fields:
         """Poses of all bodies at a stack of theta."""
         made = Fields(theta, self.plan.size)
@@ -362,3 +366,7 @@ def in_natural_coordinates(problem: Problem) -> Problem:
         meets[np.ix_(used, used)] |= moves.T @ moves  # what moves a body along different axes has no common inertia
     system = NaturalSystem(problem, plan, equations, columns, np.nonzero(meets))
     return replace(problem, system=system, names=system.names)
+
+
+def _chosen(problem: Problem) -> NaturalSystem:
+    return in_natural_coordinates(problem).system

@@ -75,7 +75,7 @@ def assert_as_direct(path, relative=1e-9, all_numbers=True):
         np.testing.assert_allclose(shown, wanted, rtol=relative, atol=relative * np.nanmax(np.abs(wanted), initial=0))
 
 
-@pytest.mark.parametrize("text", [RESTING, PINNED], ids=["held", "pinned"])
+@pytest.mark.parametrize("text", [pytest.param(RESTING, marks=pytest.mark.slow), PINNED], ids=["held", "pinned"])
 def test_equilibria_of_redundant_mechanisms(tmp_path, text):
     (tmp_path / "rest.yaml").write_text(text)
     assert_as_direct(tmp_path / "rest.yaml")

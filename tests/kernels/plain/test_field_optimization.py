@@ -42,6 +42,7 @@ def found(model):
     return report, output
 
 
+@pytest.mark.slow
 def test_the_volume_is_kept_and_the_objective_becomes_larger(found):
     report = found[0]["optimization"]
     assert report["value"] > 1.01 * report["start"] and report["violation"] <= 1e-6
@@ -52,6 +53,7 @@ def test_the_volume_is_kept_and_the_objective_becomes_larger(found):
     assert 0.008 <= report["variables"]["thickness"]["value"] <= 0.012
 
 
+@pytest.mark.slow
 def test_the_result_has_the_field_its_mesh_and_gradients(found, model):
     report, output = found
     with h5py.File(output) as file:

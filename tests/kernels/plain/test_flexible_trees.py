@@ -152,7 +152,7 @@ def assert_sensitivities(problem):
     assert_agree(problem, dict(zip("ab", mixed, strict=True)), 2)
 
 
-@pytest.mark.parametrize(("seed", "count"), [(5, 2), (11, 2)])
+@pytest.mark.parametrize(("seed", "count"), [(5, 2), pytest.param(11, 2, marks=pytest.mark.slow)])
 def test_random_chains(folder, seed, count):
     problem, state = with_state(assembled(folder, random_chain(seed, count), sensitivity="ddm"))
     assert_tangent(problem, state, at_center=True)

@@ -15,7 +15,7 @@ LOOSE = {"tolerance": 1e-3, "absolute_tolerance": 1e-3}
 
 RUNS = [
     *(("rk4", 1e-2, 3, formulation) for formulation in FORMULATIONS),
-    ("dop853", 1e-2, 3, "recursive"),
+    pytest.param("dop853", 1e-2, 3, "recursive", marks=pytest.mark.slow),  # compiled ones take it in seconds
     ("esdirk", 1e-3, 3, "conventional"),
 ]
 

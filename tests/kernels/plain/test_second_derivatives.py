@@ -52,14 +52,18 @@ def test_a_motion_its_duration_and_expressions_of_objectives(tmp_path):
     assert_second_derivatives(tmp_path / "p.yaml", ("swing", "low", "all"), 1e-8, tolerance=1e-13)
 
 
-@pytest.mark.parametrize("integrator", ["rk4", "dop853"])
+@pytest.mark.parametrize("integrator", ["rk4", pytest.param("dop853", marks=pytest.mark.slow)])
 def test_an_open_tree(tmp_path, integrator):
     text = SHORT.replace("step: 2e-2", f"formulation: recursive, integrator: {integrator}, step: 2e-2")
     (tmp_path / "p.yaml").write_text(text)
     assert_second_derivatives(tmp_path / "p.yaml", ("swing",), 1e-6)
 
 
-@pytest.mark.parametrize(("text", "options"), [(LOOP, {"tolerance": 1e-13}), (RESTING, {})], ids=["motion", "rest"])
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [pytest.param(LOOP, {"tolerance": 1e-13}, marks=pytest.mark.slow), (RESTING, {})],
+    ids=["motion", "rest"],
+)
 def test_a_loop_with_redundant_equations(tmp_path, text, options):
     (tmp_path / "p.yaml").write_text(text)
     assert_second_derivatives(tmp_path / "p.yaml", ("load",), 1e-6, **options)
