@@ -16,7 +16,7 @@ import numba
 from llvmlite import binding
 
 from mbsim_cli.errors import UsageError
-from mbsim_cli.kernels._folder import PACKAGE, open_store
+from mbsim_cli.kernels._folder import environment_of_child, open_store
 
 __all__ = ["COMPILER", "FROM", "REASON", "UNTIL", "is_tested", "probe", "processor"]
 
@@ -32,11 +32,9 @@ def is_tested(version: str = numba.__version__) -> bool:
 
 def probe() -> str:
     """Compile, keep and load an entry by the linking compiler in another process; what is wrong, or nothing."""
-    path = os.pathsep.join(filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH"))))
-    environment = {**os.environ, "MBSIM_COMPILER": "linking", "PYTHONPATH": path}
     try:
         with TemporaryDirectory() as empty:
-            environment["MBSIM_CACHE_DIR"] = empty
+            environment = environment_of_child(MBSIM_COMPILER="linking", MBSIM_CACHE_DIR=empty)
             done = subprocess.run(_PROBE, env=environment, capture_output=True, text=True, timeout=_PATIENCE)
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)

@@ -19,7 +19,7 @@ import numpy as np
 
 from mbsim_cli.kernels import _watch
 from mbsim_cli.kernels._choice import COMPILER
-from mbsim_cli.kernels._folder import PACKAGE
+from mbsim_cli.kernels._folder import environment_of_child
 from mbsim_cli.processors import usable
 
 __all__ = ["Companion"]
@@ -37,12 +37,11 @@ class Companion:
         """Have a second process call the function, unless one does already."""
         if _watch.PAIRED or COMPILER != "linking" or _watch.STORE.trouble or usable() < 2:
             return
-        path = os.pathsep.join(filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH"))))
         with suppress(OSError, pickle.PicklingError, AttributeError, TypeError):  # this one compiles alone
             work = _pickled(self._work)
             self._process = subprocess.Popen(
                 _COMMAND,
-                env={**os.environ, "PYTHONPATH": path},
+                env=environment_of_child(),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

@@ -70,3 +70,9 @@ def open_store(compiler: str) -> Store:
 def open_parts(compiler: str) -> Store:
     """The place of kernels that entries are linked of, those of all versions of the sources."""
     return Store(cache_root, FOLDER_OF_USER, PARTS, compiler_hash(compiler))
+
+
+def environment_of_child(**changes: str) -> dict[str, str]:
+    """Environment of a process that runs a module of this package, wherever it lies."""
+    path = os.pathsep.join(filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH"))))
+    return {**os.environ, "PYTHONPATH": path, **changes}
