@@ -83,7 +83,7 @@ def _entries(deforming: ElasticBody) -> Sequence[Scalar]:
 
 def _deviation(system: System, deforming: ElasticBody) -> int:
     """Offset of what the data of a body have beside the identities between their terms, or NONE."""
-    if not packing.deviates(deforming.sid):
+    if not any(map(packing.deviates, deforming.spanned)):
         return NONE
     return system.theta.add(lambda: packing.deviations(deforming.current()).tolist())
 

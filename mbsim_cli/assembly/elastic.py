@@ -26,6 +26,7 @@ class Supplied(NamedTuple):
     by_density: ByDensity | None = None  # of a body that has densities
     mesh: Callable[[], ShapedMesh | None] = lambda: None
     share: Callable[[], tuple[float, np.ndarray]] | None = None  # mean density, and its derivatives by the field (ne,)
+    directions: tuple[StandardInput, ...] = ()  # that parameters move data from a file along, which have no other zeros
 
 
 Source = Callable[[Any, str, Numbers], Supplied]  # of a body of a model file
@@ -50,7 +51,8 @@ class ElasticBody:
     def __init__(self, model_file: Any, name: str, numbers: Numbers, source: Source):
         self.name, self.spec, self._numbers = name, model_file.bodies[name].flexible, numbers
         numbers.read = set()
-        self.sid, self._along, self.by_density, self.mesh, self.share = source(model_file, name, numbers)
+        self.sid, self._along, self.by_density, self.mesh, self.share, more = source(model_file, name, numbers)
+        self.spanned = self.sid, *more
         self._read = frozenset(numbers.read)
         self._moved: tuple[str | None, StandardInput] = None, self.sid
         self.initial = _initial(model_file, self)
@@ -144,7 +146,7 @@ class NodeJoint:
     @cached_property
     def moving(self) -> tuple[int, ...]:
         """Which of the three displacements and the three rotations there are."""
-        shapes = _rows(self.body.sid.nodes[self.number])
+        shapes = np.hstack([_rows(sid.nodes[self.number]) for sid in self.body.spanned])
         return tuple(sorted({*np.flatnonzero(shapes.any(axis=1)).tolist(), *_computed(self.body.spec, self.number)}))
 
     @property

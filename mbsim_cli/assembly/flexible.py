@@ -81,7 +81,7 @@ class FlexibleBodies:
             node_of(key, self._array(node.origin, (3,)), self._array(node.phi, rows), self._array(node.psi, rows))
             for key, node in spec.nodes.items()
         )
-        return body_of(given, tuple(nodes), self.damping(spec.damping))
+        return body_of(given, tuple(nodes), damping_of(spec.damping, self._numbers))
 
     def _array(self, nested: Any, shape: tuple[int, ...]) -> np.ndarray:
         """Numbers in lists of lists; zero where there are none."""
@@ -92,10 +92,6 @@ class FlexibleBodies:
             return [values(e) for e in entry] if isinstance(entry, list) else self._numbers(entry)
 
         return np.array(values(nested))
-
-    def damping(self, stated: Any) -> Damping:
-        """Damping as stated; none where nothing is."""
-        return Damping() if stated is None else Damping(*map(self._numbers, (stated.alpha, stated.beta, stated.ratio)))
 
     def _body(self, spec: Any, name: str) -> Body:
         structure = self._structure(spec, name)
@@ -124,7 +120,7 @@ class FlexibleBodies:
             modes=tuple(kept),
             static=tuple(index[key] for key in spec.modes.static),
             stiffening=stiffening,
-            damping=self.damping(spec.damping),
+            damping=damping_of(spec.damping, self._numbers),
         )
 
     def _with_density(self, structure: Structure, spec: Any) -> Structure:
@@ -251,6 +247,11 @@ class FlexibleBodies:
             K, M = (self._read.matrix(paths[key], labels, key) for key in ("stiffness", "mass"))
             self._matrices[name] = matrices.structure_of(points, K, M)
         return self._matrices[name]
+
+
+def damping_of(stated: Any, numbers: Numbers) -> Damping:
+    """Damping as stated; none where nothing is."""
+    return Damping() if stated is None else Damping(*map(numbers, (stated.alpha, stated.beta, stated.ratio)))
 
 
 def file_at(model_file: Any, place: str, name: str) -> Path:

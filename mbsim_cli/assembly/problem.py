@@ -152,7 +152,8 @@ def build(
             check_rates(system, equations, closing, rated)
     broken = check_identities(system, problem, packed.identities)
     system.stop()
-    warnings = [*system.warnings, *moved_starts(problem, closing, stated)]
+    doubts = [f"body {body.name!r}: {text}" for body in system.elastic for text in body.sid.warnings]
+    warnings = [*doubts, *system.warnings, *moved_starts(problem, closing, stated)]
     kept, kept_velocity = kept_by_constraints(equations, closing)
     problem = replace(problem, independent=kept, independent_velocity=kept_velocity, broken=broken)
     started, started_rho = start_from(equations, closing, problem.theta, problem.theta_rho)

@@ -49,9 +49,9 @@ def check_flexible(system: System, options: Options) -> None:
             system.issue(f"sensors.{name}", "no reactions are read of models with bodies that deform")
     for body in system.elastic:
         for node in {joint.number for _, joint in system.node_joints() if joint.body is body}:
-            given = body.sid.nodes[node]
-            if any(term.M1 is not None and np.any(term.M1) for term in (given.phi, given.psi)):
-                message = f"node {given.name!r} is stiffened by its loads, and none are taken there"
+            given = [sid.nodes[node] for sid in body.spanned]
+            if any(term.M1 is not None and np.any(term.M1) for each in given for term in (each.phi, each.psi)):
+                message = f"node {given[0].name!r} is stiffened by its loads, and none are taken there"
                 system.issue(f"bodies.{body.name}.flexible.stiffening", message, "leave the node out of stiffening")
 
 

@@ -55,5 +55,5 @@ def command(
     found = bodies.described(sid, str(chosen)) | {"body": name, "descriptions": reducing.descriptions(model_file)}
     if json or not quiet:
         show(found, json)
-    if kind.lacks:
-        say(f"{chosen}: {kind.lacks}", quiet)
+    if text := kind.said(sid):
+        say(f"{chosen}: {text}", quiet)

@@ -134,6 +134,9 @@ def _require_sid(path: Path) -> None:
             with naming(name):
                 require_plain(dataset, MOST_DIMENSIONS)
         _require_shapes(datasets)
+        names = texts(file["design/name"])
+        if len(set(names)) < len(names):
+            raise FormatError("design/name has a name twice")
         body_mesh.require(file)
 
 

@@ -120,6 +120,16 @@ def tangent(sid: StandardInput, step: float) -> StandardInput:
     return sid.map(lambda _, term: term.map(lambda entries: np.imag(entries) / step))
 
 
+def combined(a: StandardInput, b: StandardInput, factor: complex = 1.0) -> StandardInput:
+    """All terms of ``a`` plus a factor times those of ``b``."""
+
+    def add(path: str, one: Taylor, other: Taylor) -> Taylor:
+        pairs = zip(one, other, strict=True)
+        return Taylor(*(x if y is None else factor * y if x is None else x + factor * y for x, y in pairs))
+
+    return a.map(add, b)
+
+
 def dot(a: StandardInput, b: StandardInput) -> float:
     """Sum of the products of all entries."""
     pairs = ((x, y) for (_, s), (_, t) in zip(a.items(), b.items(), strict=True) for x, y in zip(s, t, strict=True))

@@ -6,6 +6,8 @@ from mbsim_cli.reduction.data import Array, StandardInput
 from mbsim_cli.reduction.identities import EXACT, difference
 from mbsim_cli.reduction.sid_blocks import Block
 
+_SYMMETRIC = ("Me", "Ke", "De", "J")
+
 
 def require_sound(sid: StandardInput, modal: Block) -> None:
     """Raise InputOutputError, at the line of the term, where data cannot be those of a body."""
@@ -23,7 +25,7 @@ def faults(sid: StandardInput) -> list[tuple[str, str]]:
     found = []
     if not sid.mass.M0 > 0:
         found.append(("mass", f"the mass is {float(sid.mass.M0):g}, not greater than zero"))
-    for name in ("Me", "Ke", "De"):
+    for name in _SYMMETRIC:
         matrix = getattr(sid, name).M0
         if (defect := difference(matrix, matrix.T)) > EXACT:
             found.append((name, f"{name} is not symmetric, by {defect:.2g} of the largest entry"))
@@ -33,7 +35,20 @@ def faults(sid: StandardInput) -> list[tuple[str, str]]:
             found.append((name, f"{name} is not {kind}: an eigenvalue is {lowest:.3g} of the largest"))
     if (lowest := _lowest(sid.J.M0)) < -EXACT:
         found.append(("J", f"the inertia is not positive semi-definite: an eigenvalue is {lowest:.3g} of the largest"))
-    return found
+    return found + [fault for name, along in sid.design.items() for fault in _of_derivatives(sid, name, along)]
+
+
+def _of_derivatives(sid: StandardInput, design: str, along: StandardInput) -> list[tuple[str, str]]:
+    """A term that hardly changes has round-off for a derivative: what counts is the change of the body as a whole."""
+    pairs = {name: (getattr(sid, name).M0, getattr(along, name).M0) for name in _SYMMETRIC}
+    rate = max(_size(d) / _size(m) for m, d in pairs.values() if m.any())
+    wrong = {n: d for n, (m, d) in pairs.items() if _size(d - d.T) > EXACT * max(_size(d), rate * _size(m))}
+    text = f"is not symmetric in its derivative by {design}, by"
+    return [(name, f"{name} {text} {difference(d, d.T):.2g} of the largest entry") for name, d in wrong.items()]
+
+
+def _size(entries: Array) -> float:
+    return float(np.abs(entries).max(initial=0.0))
 
 
 def _lowest(matrix: Array) -> float:

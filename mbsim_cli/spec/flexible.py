@@ -111,6 +111,12 @@ class FlexibleFile(Spec):
     modes: Annotated[list[ModeNumber], Field(min_length=1)] | None = field(
         "Numbers of the modes that are kept; default all.", [1, 2], default=None
     )
+    design: dict[str, Number] = field(
+        "How far design variables of the file, by their names, are from where its data were made; default 0. Data go "
+        "linearly with them, by the derivatives that the file brings.",
+        {"thickness": "wall - 0.01"},
+        default={},
+    )
     damping: BodyDamping | None = field("Damping in place of the file's.", {"ratio": 0.01}, default=None)
     initial: ElasticStart | None = _initial()
     description: str | None = description()

@@ -18,6 +18,10 @@ from mbsim_cli.reduction.vtu import write_vtu
 ASCII = ".sid_fem"
 HDF5_NAME = ".sid.h5"
 VTU = ".vtu"
+_OF_TEXT = {
+    True: "few programs read derivatives in a .SID_FEM file; --no-derivatives leaves them out",
+    False: "a .SID_FEM file without derivatives has no place for inertia of second order",
+}
 UNITS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "in": 0.0254}  # of length, in metres
 
 
@@ -49,23 +53,23 @@ def read_body(path: Path, length: float = 1.0) -> StandardInput:
 
 
 class Kind(NamedTuple):
-    """A kind of file that a body is written to, and what it has no place for."""
+    """A kind of file that a body is written to, and what is to be known of one."""
 
     write: Callable[[Path, StandardInput, Mapping[str, str], ShapedMesh | None], None]
     keeps_derivatives: bool
-    lacks: str = ""
+    said: Callable[[StandardInput], str] = lambda _: ""
     is_own: Callable[[Path], bool] = is_body
 
 
 def kind_of(path: Path) -> Kind:
     """The kind that a file's name asks for; raise UsageError."""
     if path.suffix.lower() == ASCII:
-        return Kind(_write_text, False, "a .SID_FEM file has no place for derivatives, nor for inertia of second order")
+        return Kind(_write_text, True, lambda sid: _OF_TEXT[bool(sid.design)])
     if path.suffix.lower() == VTU:
         return Kind(
             _write_mesh,
             False,
-            "a .vtu file shows the mesh with its shapes and fields, and nothing reads it back",
+            lambda _: "a .vtu file shows the mesh with its shapes and fields, and nothing reads it back",
             is_vtu,
         )
     if not path.name.endswith(HDF5_NAME):

@@ -1,6 +1,6 @@
 """Flexible bodies of a model to standard input data, with derivatives by the parameters that they depend on."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from mbsim_cli.assembly.flexible import FlexibleBodies, file_at, placed
 from mbsim_cli.assembly.numbers import STEP, Numbers
 from mbsim_cli.errors import InputOutputError, ModelError, UsageError
 from mbsim_cli.io.tables import read_numbers, read_table
-from mbsim_cli.reduction.data import StandardInput, Taylor, selected, tangent
+from mbsim_cli.reduction.data import StandardInput, combined, tangent
 from mbsim_cli.reduction.identities import warnings_of
 from mbsim_cli.reduction.matrices import read_matrix
 from mbsim_cli.reduction.mesh_files import read_mesh
@@ -24,7 +24,7 @@ from mbsim_cli.reduction.soundness import faults
 from mbsim_cli.spec.descriptions import descriptions_of
 from mbsim_cli.spec.flexible import FlexibleFile, FlexibleTerms
 from mbsim_cli.spec.source import join
-from mbsim_cli.study.bodies import UNITS, read_body
+from mbsim_cli.study.supplying import supplied_by_file
 
 
 def flexible_bodies(model_file: Any) -> list[str]:
@@ -70,7 +70,7 @@ def comment_of(model_file: Any, name: str) -> str:
 
 def standard_input(model_file: Any, name: str, numbers: Numbers) -> Supplied:
     """Standard input data of a body, and what gives their derivatives."""
-    kinds: dict[Any, Any] = {FlexibleFile: _from_file, FlexibleTerms: _by_number}
+    kinds: dict[Any, Any] = {FlexibleFile: supplied_by_file, FlexibleTerms: _by_number}
     return kinds.get(type(model_file.bodies[name].flexible), _meshed)(model_file, name, numbers)
 
 
@@ -82,7 +82,7 @@ def reduce_body(model_file: Any, name: str, derivatives: bool = True) -> Standar
 def reduce_with_mesh(model_file: Any, name: str, derivatives: bool = True) -> tuple[StandardInput, ShapedMesh | None]:
     """The same, and the mesh with its shapes where the body has one."""
     numbers = Numbers(model_file.expressions)
-    sid, along, _, mesh, _ = standard_input(model_file, name, numbers)
+    sid, along, _, mesh, *_ = standard_input(model_file, name, numbers)
     if not derivatives:
         return replace(sid, design={}), mesh()
     design: dict[str, StandardInput] = dict(sid.design)
@@ -90,16 +90,9 @@ def reduce_with_mesh(model_file: Any, name: str, derivatives: bool = True) -> tu
         if numbers.step_along(parameter):
             found = along()
             label = model_file.parameter_label(parameter)
-            design[label] = _sum(design[label], found) if label in design else found
+            design[label] = combined(design[label], found) if label in design else found
     numbers.step_along(None)
     return replace(sid, design=design), mesh()
-
-
-def _sum(a: StandardInput, b: StandardInput) -> StandardInput:
-    def add(path: str, one: Taylor, other: Taylor) -> Taylor:
-        return Taylor(*(y if x is None else x if y is None else x + y for x, y in zip(one, other, strict=True)))
-
-    return a.map(add, b)
 
 
 def _meshed(model_file: Any, name: str, numbers: Numbers) -> Supplied:
@@ -155,42 +148,3 @@ def _at(key: str) -> Iterator[None]:
         yield
     except InputOutputError as error:
         raise Refused(("mesh", key), str(error)) from error
-
-
-def _from_file(model_file: Any, name: str, numbers: Numbers) -> Supplied:
-    spec, place = model_file.bodies[name].flexible, f"bodies.{name}.flexible"
-    path = file_at(model_file, f"{place}.sid", spec.sid)
-    try:
-        sid = read_body(path, UNITS[spec.length_unit])
-    except UsageError as error:
-        raise ModelError([model_file.issue(f"{place}.length_unit", str(error))]) from error
-    except InputOutputError as error:
-        raise ModelError([model_file.issue(f"{place}.sid", str(error))]) from error
-    if spec.modes is not None:
-        if max(spec.modes) > sid.n:
-            message = f"mode {max(spec.modes)} is asked for, of a file that has {sid.n}"
-            raise ModelError([model_file.issue(f"{place}.modes", message)])
-        sid = selected(sid, [mode - 1 for mode in spec.modes])
-    if spec.damping is None:
-        return Supplied(sid, lambda: sid)
-    Me, Ke = sid.Me.M0, sid.Ke.M0
-    damping = FlexibleBodies(model_file, numbers, _Files()).damping
-    sid = replace(
-        sid, De=Taylor(np.real(damping(spec.damping).matrix(Me, Ke))), design=_redamped(sid, damping(spec.damping))
-    )
-
-    def along() -> StandardInput:
-        zero = sid.map(lambda _, term: term.map(np.zeros_like))
-        return replace(zero, De=Taylor(np.imag(damping(spec.damping).matrix(Me, Ke)) / STEP), design={})
-
-    return Supplied(sid, along)
-
-
-def _redamped(sid: StandardInput, damping: Any) -> Mapping[str, StandardInput]:
-    """Derivatives that the file brings, with those of the damping that takes the place of its own."""
-
-    def along(d: StandardInput) -> StandardInput:
-        De = damping.matrix(sid.Me.M0 + 1j * STEP * d.Me.M0, sid.Ke.M0 + 1j * STEP * d.Ke.M0)
-        return replace(d, De=Taylor(np.imag(De) / STEP))
-
-    return {name: along(d) for name, d in sid.design.items()}

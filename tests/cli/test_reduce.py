@@ -44,9 +44,10 @@ def test_a_body_with_its_derivatives(mbsim, model, tmp_path):
 
 def test_other_values_and_an_ascii_file(mbsim, model, tmp_path):
     done = mbsim("reduce", model, "crank", "-p", "E=8.4e11", "-o", "crank.SID_FEM")
-    assert done.code == 0 and "826.20679" in done.err and "has no place for derivatives" in done.err
+    assert done.code == 0 and "826.20679" in done.err and "few programs read derivatives" in done.err
     again = read_body(tmp_path / "crank.SID_FEM")
     assert again.frequencies()[0] == pytest.approx(2 * 413.103396, rel=1e-8) and again.warnings == ()
+    assert list(again.design) == ["E", "rho"]
     model.write_text(CRANK + "  more:\n    flexible: {sid: crank.SID_FEM, modes: [1, 2]}\n")
     several = mbsim("reduce", model)
     own = mbsim("reduce", model, "more", "-o", "crank.SID_FEM", "--force")
@@ -54,6 +55,9 @@ def test_other_values_and_an_ascii_file(mbsim, model, tmp_path):
     assert several.code == 2 and "name a body: the model has crank, more" in several.err
     assert len(mbsim("reduce", model, "more", "--json").json["modes"]) == 2
     assert mbsim("reduce", model, "crank", "--no-derivatives", "--json").json["design"] == []
+    plain = mbsim("reduce", model, "crank", "--no-derivatives", "-o", "plain.SID_FEM")
+    assert "without derivatives has no place for inertia of second order" in plain.err
+    assert "dm0" not in (tmp_path / "plain.SID_FEM").read_text()
 
 
 def test_what_is_not_overwritten(mbsim, model, tmp_path):

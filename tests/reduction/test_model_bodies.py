@@ -10,6 +10,7 @@ from mbsim_cli.assembly.numbers import STEP, Numbers
 from mbsim_cli.errors import ModelError
 from mbsim_cli.reduction.data import dot
 from mbsim_cli.reduction.reduce import derivative, reduced
+from mbsim_cli.reduction.sid_writer import sid_text
 from mbsim_cli.study.reducing import reduce_body
 from tests.spec.example import write
 
@@ -139,6 +140,40 @@ def test_files(tmp_path):
     ):
         with pytest.raises(ModelError, match=sentence):
             reduce(sid, options)
+
+
+def test_design_variables_of_a_file(tmp_path):
+    """Data go linearly with them; what takes the place of the file's damping follows."""
+    body = "mbsim: 1\nparameters: {w: 0.3, r: 0.01, L: 1}\nbodies: {crank: {flexible: {sid: b.SID_FEM%s}}}\n"
+    plate = reduce_body(loaded(tmp_path, ("thickness: 0.01", "thickness: L/40")), "crank")
+    (tmp_path / "b.SID_FEM").write_text(sid_text(plate))
+
+    def reduce(options=""):
+        return reduce_body(spec.load(write(tmp_path, body % options)), "crank")
+
+    rate = plate.design["L"]
+    same, there = reduce(", design: {L: 0*w}"), reduce(", design: {L: w/100}")
+    assert np.array_equal(same.Ke.M0, plate.Ke.M0) and not same.warnings
+    for (path, found), (_, one), (_, d) in zip(there.items(), plate.items(), rate.items(), strict=True):
+        for order, (x, m, dm) in enumerate(zip(found, one, d, strict=True)):
+            if x is not None:
+                assert x == pytest.approx(m + 0.003 * dm, rel=1e-12, abs=1e-15 * np.abs(x).max()), (path, order)
+    assert set(there.design) == {"w"}  # in place of that by L
+    assert pytest.approx(rate.Ke.M0 / 100) == there.design["w"].Ke.M0
+    assert there.warnings == ("design variable 'L' is 0.003 from where the data were made; they go linearly with it",)
+    damped = reduce(", design: {L: w/100}, damping: {alpha: r, beta: 1e-4}")
+    assert pytest.approx(0.01 * there.Me.M0 + 1e-4 * there.Ke.M0) == damped.De.M0
+    expected = (0.01 * rate.Me.M0 + 1e-4 * rate.Ke.M0) / 100
+    assert pytest.approx(expected, abs=1e-9 * np.abs(expected).max()) == damped.design["w"].De.M0
+    assert pytest.approx(there.Me.M0, abs=1e-12) == damped.design["r"].De.M0
+    # a parameter of the design variable's name that nothing binds to it
+    assert np.array_equal(reduce().design["L"].Ke.M0, rate.Ke.M0)
+    for options, sentence in (
+        (", design: {l: w}", r"design\.l: the file has no derivatives by 'l'; did you mean 'L'"),
+        (", design: {L: -9}", r"design: too far from where the data were made: the mass is -"),
+    ):
+        with pytest.raises(ModelError, match=sentence):
+            reduce(options)
 
 
 WAVES = "fields: {rho: {value: '0.7 + a*sin(2*pi*(2*x/0.4 + y/0.08 + 0.5))'%s}}\nbodies:"

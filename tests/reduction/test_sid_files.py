@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 
 from mbsim_cli.errors import InputOutputError
+from mbsim_cli.reduction.damping import Damping
 from mbsim_cli.reduction.data import scaled, selected
+from mbsim_cli.reduction.reduce import derivative, reduced
 from mbsim_cli.reduction.sid_reader import read_sid
 from mbsim_cli.reduction.sid_writer import sid_text
 
+from .bodies import cantilever
 from .conftest import FILES
 
 FREQUENCIES = {  # Hz, by numpy alone from Ke and Me of each file
@@ -26,6 +29,7 @@ SAYS = {
     "beam": "De damps mode 11 at 60.7 of the critical damping",
     "example_all_ev": "the inertia about the centre of mass has the principal moment -2.453e+04",
 }
+MOVED = 1.0 + 1e-30j, 0.0
 LINES = (FILES / "balken1m.SID_FEM").read_text("latin-1").splitlines()
 
 
@@ -79,6 +83,53 @@ def same(a, b):
     for (path, s), (_, t) in zip(a.items(), b.items(), strict=True):
         for x, y in zip(s, t, strict=True):
             assert np.array_equal(0 if x is None else x, 0 if y is None else y) or not (x is None and y.any()), path
+
+
+@pytest.fixture(scope="module")
+def designed():
+    """A body with derivatives by a length, and by what nothing depends on but the damping."""
+    before, body = (cantilever(L, elements=2, k=2, damping=Damping(1.0, beta)) for L, beta in ((1.0, 0.0), MOVED))
+    found = reduced(before)
+    along = derivative(found, body, 1e-30)
+    damped = found.sid.map(lambda path, term: term.map(lambda m: m if path == "De" else np.zeros_like(m)))
+    return replace(found.sid, design={"L (long)": along, "b": damped})
+
+
+def test_design_derivatives_are_written_and_read_again(designed, tmp_path):
+    """With the inertia's second order, which a file without them has no place for."""
+    path = tmp_path / "designed.SID_FEM"
+    path.write_text(sid_text(designed), "latin-1")
+    again = read_sid(path)
+    assert list(again.design) == ["L (long)", "b"]
+    same(designed, again)
+    for name, along in designed.design.items():
+        same(along, again.design[name])
+    assert again.J.M2.any() and again.design["L (long)"].J.M2.any() and again.design["b"].De.M0.any()
+    assert sid_text(replace(designed, design={})).count("mn(") == 0
+    other = read_sid(path, length=1e-3).design["b"]
+    assert pytest.approx(1e-6 * designed.De.M0) == other.De.M0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (r"(Ke\n(?:.*\n){6}.*nd +=) +2", r"\1 3", "Ke has derivatives by 3 design variables, others by 2|others by 3"),
+        (r"(Ke\n(?:.*\n){6}.*nd +=) +2", r"\1 -1", "nd is -1, not between 0 and 10000"),
+        (r"idesign \( +2\) = b", "idesign (   3) = b", r"indices \(3\) exceed 2"),
+        (r"idesign \( +2\) = b", "idesign (   2) = L (long)", "two design variables have the name 'L \\(long\\)'"),
+        (r"dm0\( +1, +1, +1\)", "dm0(   1,   1,   7)", r"indices \(1, 1, 7\) exceed"),
+        (r"dm0\( +1, +1, +1\)", "dm2(   1,   1,   1)", "has a value dm2, which is not known"),
+        (r"(Ke\n(?:.*\n)*?.*dm0\( +1, +2, +1\) +=).*", r"\1 1D+09", "Ke is not symmetric in its derivative by L"),
+        ("refmod\n", "refmod\n                mass = 1\n", "mass stands twice, first in line 5"),
+    ],
+)
+def test_design_derivatives_that_contradict_themselves(designed, tmp_path, old, new, said):
+    path, text = tmp_path / "designed.SID_FEM", sid_text(designed)
+    changed = re.sub(old, new, text, count=1)
+    assert changed != text
+    path.write_text(changed, "latin-1")
+    with pytest.raises(InputOutputError, match=rf"^{path}:\d+: .*(?:{said})"):
+        read_sid(path)
 
 
 def damaged(tmp_path, change):

@@ -16,7 +16,7 @@ _RIGID = ("mass", "center_of_mass", "inertia", "shape")
 _NOT_NEGATIVE = ("alpha", "beta", "ratio", "inner_radius")
 PLACES = ("x", "y", "z")
 MOST_ELEMENTS = 2_000_000
-_ANY_SIGN = ("initial", "origin", "x", "y", "z", "nearest", "poisson_ratio")
+_ANY_SIGN = ("initial", "design", "origin", "x", "y", "z", "nearest", "poisson_ratio")
 
 
 def check(review: Review) -> None:

@@ -1,0 +1,43 @@
+"""Bodies that a file brings with their design derivatives, against the meshes that the files were made from."""
+
+import numpy as np
+import pytest
+import yaml
+
+from mbsim_cli import spec
+from mbsim_cli.io.sid_file import write_sid
+from mbsim_cli.reduction.sid_writer import sid_text
+from mbsim_cli.study.reducing import reduce_body
+from tests.kernels.plain.test_flexible_trees import BEAMS, assembled
+
+
+def by_files(folder, text, ending):
+    """The same model with files in place of its meshes, and the change of every parameter told to them."""
+    path = folder / "m.yaml"
+    path.write_text(text)
+    model_file, data = spec.load(path), yaml.safe_load(text)
+    for name, body in data["bodies"].items():
+        if "flexible" in body:
+            sid, file = reduce_body(model_file, name), folder / f"{name}{ending}"
+            if ending == ".SID_FEM":
+                file.write_text(sid_text(sid))
+            else:
+                write_sid(file, sid, {})
+            made_at = model_file.expressions.scope()
+            design = {key: f"{key} - {made_at[key].real!r}" for key in sid.design}
+            body["flexible"] = {"sid": file.name, "design": design} | {
+                key: given for key, given in body["flexible"].items() if key == "initial"
+            }
+    return yaml.safe_dump(data, sort_keys=False)
+
+
+@pytest.mark.parametrize("ending", [".sid.h5", ".SID_FEM"])
+def test_the_same_numbers_and_derivatives(tmp_path, ending):
+    """A spatial loop: with stiffening, damping and a free frame, by every parameter that moves the meshes."""
+    meshed = assembled(tmp_path, BEAMS, sensitivity="ddm")
+    filed = assembled(tmp_path, by_files(tmp_path, BEAMS, ending), sensitivity="ddm")
+    assert meshed.names.parameters == filed.names.parameters
+    assert filed.theta == pytest.approx(meshed.theta, rel=1e-14)
+    size = np.abs(meshed.theta_rho).max(axis=0)
+    assert (size > 0).all()
+    np.testing.assert_allclose(filed.theta_rho / size, meshed.theta_rho / size, rtol=1e-12, atol=1e-14)
