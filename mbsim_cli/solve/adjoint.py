@@ -4,6 +4,7 @@ Derivation: docs/theory/adjoint.md.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,8 @@ def pull_back(
 def _sweep(problem: Problem, tape: Tape, count: int, seen: Seen, between: Callable[[], None], reacting: bool) -> Pulled:
     initial = tape.initial
     assert initial is not None
+    if problem.options.natural:
+        problem = replace(problem, model=problem.system.model)
     sweep = _sweep_of(problem, initial, padded(count))
     readings, worst = Readings(problem, initial, count, seen, reacting), 0.0
     for first, record in tape.backwards():

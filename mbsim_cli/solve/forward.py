@@ -234,12 +234,14 @@ def start(
     if problem.options.open_tree:
         return OpenTreeSimulation(problem, theta, tape)
     if problem.options.natural:
-        return NaturalSimulation(*start_of(problem, theta))
-    initial = assemble(problem, theta)
-    require_assembled(problem, initial.residual)
+        simulation: type[Simulation] = NaturalSimulation
+        problem, initial = start_of(problem, theta)
+    else:
+        simulation, initial = Simulation, assemble(problem, theta)
+        require_assembled(problem, initial.residual)
     if tape is not None:
         tape.initial = initial
-    return Simulation(problem, initial, tape)
+    return simulation(problem, initial, tape)
 
 
 def forward(

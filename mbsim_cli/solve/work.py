@@ -147,7 +147,7 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS) -> Work:
     kin = grounded(model, theta)
     natural = is_natural(model)
     structure, eq = natural_sparsity(model) if natural else sparsity(model), equations(model, dtype)
-    least = np.zeros(n) if isinstance(model.tree, Tree) else model.tree.least
+    least = np.zeros(n) if isinstance(model.tree, Tree) else model.tree.least.copy()  # runs are set back, with all work
     return Work(
         kin,
         natural_forces(model, theta) if natural else COMPOSITE[type(model.tree)](model, dtype),

@@ -12,8 +12,7 @@ OpenTree = Literal["recursive", "conventional", "partial_recursive"]
 Formulation = Literal["ali3p-rtdyn0", "ali3p-rtdyn1", "ali3p-natural", OpenTree]
 Integrator = Literal["rk4", "dop853", "esdirk"]
 FORMULATIONS, OPEN_TREES, INTEGRATORS = map(get_args, (Formulation, OpenTree, Integrator))
-NO_ADJOINT = ("ali3p-natural",)
-WITH_ADJOINT = "forward dynamics in coordinates of joints, static equilibria and inverse dynamics have one"
+WITH_ADJOINT = "error_control: motion has one"
 SENSITIVITIES = "sensitivities"
 
 
@@ -24,7 +23,7 @@ def without_adjoint(formulation: str | None, integrator: str | None, error_contr
     """
     if formulation in OPEN_TREES and integrator != "rk4" and error_control == SENSITIVITIES:
         return f"error_control: {SENSITIVITIES}"
-    return formulation if formulation in NO_ADJOINT else ""
+    return ""
 
 
 class Sensitivity(Spec):

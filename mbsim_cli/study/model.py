@@ -125,6 +125,8 @@ class Model:
         planned, _ = self._plan(self._values(rho), replaced)
         if isinstance(planned.assembled.problem.model.tree, FlexibleTree):
             raise UsageError("models with bodies that deform have no second derivatives")
+        if planned.assembled.problem.options.natural:
+            raise UsageError("natural coordinates have no second derivatives; take coordinates of joints")
         columns = [hessian_vector(planned.assembled, name, d, self._listener) for d in directions.T.astype(float)]
         return np.stack(columns, axis=1) if columns else np.zeros((0, 0))
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from mbsim_cli.kernels._simd import padded
 from mbsim_cli.solve.adjoint import pull_back
-from mbsim_cli.solve.forward import forward
+from mbsim_cli.solve.forward import forward, start
 from mbsim_cli.solve.tape import Tape
 from tests.kernels.differentiate import complex_step, direct
 
@@ -39,6 +39,15 @@ def adjoint(problem, directions, steps, weights, memory=None, block_steps=None):
 def summed(derivatives, weights):
     """The same from derivatives (steps + 1, width, ...) of the sensors."""
     return np.einsum("bw...,bwk->...k", derivatives, weights)
+
+
+def assert_set_back(problem):
+    """A run set back to a checkpoint goes on as it did, to the last bit."""
+    simulation = start(replace(problem, options=replace(problem.options, sensitivity="none")))
+    simulation.first_block()
+    before, made = simulation.checkpoint(), simulation.advance(2)
+    again = simulation.replay(before, 2)
+    assert np.array_equal(made.acceleration, again.acceleration) and np.array_equal(made.lambda_, again.lam)
 
 
 def assert_adjoint(problem, directions, steps, weights=None, relative=1e-9):

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mbsim_cli.solve.forward import Simulation
-from mbsim_cli.solve.initial import assemble
+from mbsim_cli.solve.forward import start
 
 EPS = 1e-30
 OUTPUTS = ("position", "velocity", "acceleration", "lambda_", "sensors")
@@ -13,7 +12,7 @@ OUTPUTS = ("position", "velocity", "acceleration", "lambda_", "sensors")
 
 def simulate(problem, steps, theta=None):
     """Instants 0 .. steps, {output: (steps + 1, ...)}; sensitivities as ``d_...`` where they are wanted."""
-    simulation = Simulation(problem, assemble(problem, theta))
+    simulation = start(problem, theta)
     blocks = [simulation.first_block(), simulation.advance(steps)]
     names = [*OUTPUTS, *(f"d_{name}".rstrip("_") for name in OUTPUTS), "gradient_error", "drift", "energy"]
     return {name: np.concatenate([getattr(block, name) for block in blocks]) for name in names}

@@ -1,5 +1,6 @@
 """Natural coordinates against joint coordinates: closed models, and an open one, over many steps."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from mbsim_cli import assembly, spec
 from mbsim_cli.solve.forward import forward
+from mbsim_cli.study.evaluation import evaluate
 from mbsim_cli.study.objectives import accumulator
 from tests.models.command import ROOT
 
@@ -55,6 +57,35 @@ def test_the_difference_falls_with_the_square_of_the_step(name):
     for (coarse, size), (fine, _) in zip(*left, strict=True):
         assert fine <= 0.3 * coarse + 1e-10 * size + NOTHING
         assert fine <= 5e-3 * size + NOTHING
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name, (*_, independent) in MODELS.items() if independent])
+def test_the_adjoint_gives_what_the_direct_method_gives(name):
+    """Relative to the largest derivative of each objective."""
+    h, found = MODELS[name][0], []
+    for method in ("adjoint", "ddm"):
+        built = natural(name, step=h, duration=40 * h, sensitivity=method)
+        found.append(evaluate(built.problem, built.objectives))
+    for ours, theirs in zip(*(each.values() for each in found), strict=True):
+        assert ours.value == pytest.approx(theirs.value, rel=1e-9, abs=NOTHING)
+        largest = np.abs(theirs.gradient).max()
+        np.testing.assert_allclose(ours.gradient, theirs.gradient, rtol=0.0, atol=1e-9 * largest + NOTHING)
+
+
+def natural(name, **options):
+    """A model assembled in natural coordinates."""
+    return assembly.build(spec.load(ROOT / "models" / f"{name}.yaml"), formulation="ali3p-natural", **options)
+
+
+@pytest.mark.slow
+def test_a_tenth_of_the_memory_gives_the_same_gradient_to_the_last_bit():
+    built = natural("fivebar", step=1e-3, duration=4.0, sensitivity="adjoint")
+    n, m = len(built.problem.names.coordinates), len(built.problem.names.constraints)
+    memory = 0.1 * 4000 * 8 * (5 * n + 3 * m)
+    few = replace(built.problem, options=replace(built.problem.options, memory=memory))
+    whole, again = (evaluate(problem, built.objectives) for problem in (built.problem, few))
+    assert all(np.array_equal(whole[name].gradient, again[name].gradient) for name in whole)
 
 
 @pytest.mark.slow

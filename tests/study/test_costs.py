@@ -39,12 +39,11 @@ def test_more_objectives_and_little_memory_make_the_adjoint_dearer():
     assert costs_of(problem, 1, 50 * steps).adjoint > costs_of(problem, 1, 1000 * steps).adjoint == one
 
 
-def test_nothing_without_an_adjoint_is_chosen():
+def test_many_parameters_choose_the_adjoint():
     file = spec.load(MODELS / "fivebar.yaml")
     assembled = build(file, Settings(), None)
     many = replace(assembled, problem=problem_of("fivebar", 999))
     assert chosen(file, Settings(), many)[0] == "adjoint"
-    assert chosen(file, Settings(formulation="ali3p-natural"), many) == ("ddm", "ali3p-natural has no adjoint")
 
 
 def test_both_costs_are_said():

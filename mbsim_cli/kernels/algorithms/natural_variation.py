@@ -67,13 +67,13 @@ class NaturalTwists(NamedTuple):
 
 
 @inlined
-def _triple(array, i, offset, k):
+def triple2(array, i, offset, k):
     return (at(array, i, offset, k), at(array, i, offset + 1, k), at(array, i, offset + 2, k))
 
 
 @inlined
-def _columns2(array, i, k):
-    return _triple(array, i, 3, k), _triple(array, i, 6, k), _triple(array, i, 9, k)
+def columns2(array, i, k):
+    return triple2(array, i, 3, k), triple2(array, i, 6, k), triple2(array, i, 9, k)
 
 
 @kernel
@@ -137,7 +137,7 @@ def _put_triple(array, i, offset, k, x):
 def _vary_motion(i, k, kin, tw):
     """N and N' of body i."""
     R, r, V = columns_of(kin.pose, i), row3(kin.pose, i, 0), motion_at(kin.V, i)
-    dR, dr = _columns2(tw.pose, i, k), _triple(tw.pose, i, 0, k)
+    dR, dr = columns2(tw.pose, i, k), triple2(tw.pose, i, 0, k)
     turn = half_turn(R, dR)
     N = (turn, sub3(dr, cross3(turn, r)))
     store2(tw.N, i, k, N)
@@ -148,8 +148,8 @@ def _vary_motion(i, k, kin, tw):
 def _velocity_variation(i, k, kin, tw):
     """dV of body i."""
     R, R1 = columns_of(kin.pose, i), columns_of(kin.rate, i)
-    dr, dr1 = _triple(tw.pose, i, 0, k), _triple(tw.rate, i, 0, k)
-    dw = add3(half_turn(_columns2(tw.pose, i, k), R1), half_turn(R, _columns2(tw.rate, i, k)))
+    dr, dr1 = triple2(tw.pose, i, 0, k), triple2(tw.rate, i, 0, k)
+    dw = add3(half_turn(columns2(tw.pose, i, k), R1), half_turn(R, columns2(tw.rate, i, k)))
     return (dw, sub3(sub3(dr1, cross3(dw, row3(kin.pose, i, 0))), cross3(motion_at(kin.V, i)[0], dr)))
 
 
@@ -158,9 +158,9 @@ def _vary_acceleration(dtheta, i, k, kin, tw):
     """N'' of body i."""
     V, A, N, N1 = motion_at(kin.V, i), motion_at(kin.A, i), motion_at2(tw.N, i, k), motion_at2(tw.N1, i, k)
     dw = _velocity_variation(i, k, kin, tw)[0]
-    dr, dr1, dr2 = _triple(tw.pose, i, 0, k), _triple(tw.rate, i, 0, k), _triple(tw.second, i, 0, k)
-    of_turn = half_turn(_columns2(tw.pose, i, k), columns_of(kin.second, i))
-    da = add3(of_turn, half_turn(columns_of(kin.pose, i), _columns2(tw.second, i, k)))
+    dr, dr1, dr2 = triple2(tw.pose, i, 0, k), triple2(tw.rate, i, 0, k), triple2(tw.second, i, 0, k)
+    of_turn = half_turn(columns2(tw.pose, i, k), columns_of(kin.second, i))
+    da = add3(of_turn, half_turn(columns_of(kin.pose, i), columns2(tw.second, i, k)))
     lin = sub3(sub3(dr2, cross3(da, row3(kin.pose, i, 0))), cross3(A[0], dr))
     lin = sub3(sub3(lin, cross3(dw, row3(kin.rate, i, 0))), cross3(V[0], dr1))
     dA = (da, sub3(lin, load3_of(dtheta, GRAVITY, k)))
@@ -185,7 +185,7 @@ def vary_natural_constraints(model, theta, dtheta, touch, lines, t, z, dz, kin, 
         pull = shaped(shape_at(theta, o), R)
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
-            change = paired(_columns2(tw.pose, b, k), pull)
+            change = paired(columns2(tw.pose, b, k), pull)
             if touch.geometry[b, g]:
                 S = _shape_of(dtheta, o, k)
                 change += 0.5 * (paired(R, shaped(S, R)) - (S[0][0] + S[0][1] + S[0][2]))
@@ -219,9 +219,9 @@ def vary_natural_rates(
         pull, pull1, pull2 = shaped(S, R), shaped(S, R1), shaped(S, R2)
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
-            dR, dR1 = _columns2(tw.pose, b, k), _columns2(tw.rate, b, k)
+            dR, dR1 = columns2(tw.pose, b, k), columns2(tw.rate, b, k)
             first = paired(dR1, pull) + paired(dR, pull1)
-            second = paired(_columns2(tw.second, b, k), pull) + paired(dR, pull2) + 2.0 * paired(dR1, pull1)
+            second = paired(columns2(tw.second, b, k), pull) + paired(dR, pull2) + 2.0 * paired(dR1, pull1)
             if touch.geometry[b, g]:
                 dS = _shape_of(dtheta, o, k)
                 own = shaped(dS, R)
@@ -264,7 +264,7 @@ def vary_natural_with_velocity(factor, model, theta, lines, rates, zd, dzd, kin,
         for j in range(tree.rigid.size):
             b = tree.rigid[j]
             pull1 = shaped(shape_at(theta, tree.shape[j]), columns_of(kin.rate, b))
-            change = 2.0 * factor * paired(_columns2(tw.rate, b, k), pull1)
+            change = 2.0 * factor * paired(columns2(tw.rate, b, k), pull1)
             add_to(second_out, model.constraints.measure.size + j, k, change)
 
 
@@ -339,7 +339,7 @@ def vary_natural_work(model, theta, dtheta, touch, multiplier, x, W, kin, tw, dG
         S = held_shape(model, theta, multiplier, first_rigid, last_rigid)
         for g in range(0, dG_out.shape[1], width(dG_out)):
             k = block(dG_out, g)
-            dR, dr = _columns2(tw.pose, i, k), _triple(tw.pose, i, 0, k)
+            dR, dr = columns2(tw.pose, i, k), triple2(tw.pose, i, 0, k)
             dn, df = sub6(cross_force(motion_at2(tw.N, i, k), (n, f)), motion_at2(tw.F, i, k))
             d_half = scale3(0.5, sub3(dn, add3(cross3(dr, f), cross3(r, df))))
             ea = scale3(-1.0, add3(cross3(d_half, R[0]), cross3(half, dR[0])))

@@ -29,6 +29,7 @@ from mbsim_cli.kernels.algorithms.tree_pull_back import (
 )
 
 move, foresee, speeds, rates = rigid.move, rigid.foresee, rigid.speeds, rigid.rates
+constrain = rigid.constrain
 vary_bodies_of, vary_equations = rigid.vary_bodies_of, rigid.vary_equations
 pull_seen, pull_rates = rigid.pull_seen, rigid.pull_rates
 pull_rates_with_velocity = rigid.pull_rates_with_velocity

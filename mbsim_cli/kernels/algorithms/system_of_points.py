@@ -1,5 +1,7 @@
 """The system in natural coordinates: points and vectors that bodies share."""
 
+from mbsim_cli.kernels.algorithms.constraint_pull_back import pull_constraint_rates, pull_constraints
+from mbsim_cli.kernels.algorithms.force_pull_back import pull_element_forces
 from mbsim_cli.kernels.algorithms.forces import clear_wrenches
 from mbsim_cli.kernels.algorithms.natural import (
     hold,
@@ -13,6 +15,17 @@ from mbsim_cli.kernels.algorithms.natural import (
     place_bodies,
     turn_ahead,
 )
+from mbsim_cli.kernels.algorithms.natural_pull_back import (
+    clear_poses,
+    pull_inertia,
+    pull_natural_velocity,
+    pull_poses,
+    pull_rigidity,
+    pull_rigidity_rates,
+    pull_weight,
+    pull_work,
+    virtual_poses,
+)
 from mbsim_cli.kernels.algorithms.natural_tangent import natural_tangent
 from mbsim_cli.kernels.algorithms.natural_variation import (
     vary_natural,
@@ -25,6 +38,8 @@ from mbsim_cli.kernels.algorithms.natural_variation import (
     vary_natural_work,
 )
 from mbsim_cli.kernels.algorithms.residual_variation import clear_forces
+from mbsim_cli.kernels.algorithms.sensor_pull_back import pull_sensors
+from mbsim_cli.kernels.algorithms.tree_pull_back import pull_gravity
 
 
 def place(model, theta, z, at_center, kin):
@@ -38,6 +53,10 @@ def move(model, theta, z, zd, zdd, kin):
 
 def foresee(model, h, state, last, before, expected):
     return turn_ahead(model.tree, h, state, last.zdd, before.zdd, expected)
+
+
+def constrain(model, theta, t, z, kin, eq):
+    natural_constraints(model, theta, t, z, kin, eq.phi, eq.J, eq.lines)
 
 
 def evaluate(model, theta, t, at_center, state, kin, comp, eq):
@@ -108,3 +127,44 @@ def vary_rates(model, theta, dtheta, touch, eq, t, state, sens, kin, tw, first_o
 
 def vary_rates_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_out):
     vary_natural_with_velocity(factor, model, theta, eq.lines, eq.line_rates, zd, dzd, kin, tw, second_out)
+
+
+def pull_seen(model, theta, t, z, zd, zdd, kin, comp, none, hat, cov):
+    clear_poses(cov)
+    pull_sensors(model, theta, t, z, zd, zdd, kin, hat, cov)
+    pull_poses(model.tree, theta, z, zd, zdd, kin, cov)
+    pull_gravity(cov)
+
+
+def pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, none, nu1, nu2, cov):
+    clear_poses(cov)
+    pull_constraint_rates(model, theta, t, z, zd, zdd, kin, eq.lines, eq.line_rates, nu1, nu2, cov)
+    pull_rigidity_rates(model, theta, kin, nu1, nu2, cov)
+    pull_poses(model.tree, theta, z, zd, zdd, kin, cov)
+
+
+def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, cov, zd_out):
+    pull_natural_velocity(1.0, model, theta, eq.lines, eq.line_rates, nu2, kin, cov, zd_out)
+
+
+def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virtual, no_nu, cov):
+    clear_wrenches(comp.held, comp.Q)
+    hold(model, theta, z, multiplier, eq.lines, kin, comp.held, comp.Q)
+    virtual_poses(model.tree, theta, kin, virtual)
+    clear_poses(cov)
+    pull_inertia(model.tree, theta, x, virtual, cov)
+    pull_constraints(model, theta, t, z, kin, eq.lines, multiplier, virtual, no_nu, cov)
+    pull_work(model, theta, multiplier, comp.held, kin, virtual, cov)
+    pull_poses(model.tree, theta, z, no_rate, no_rate, kin, cov)
+
+
+def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, cov):
+    virtual_poses(model.tree, theta, kin, virtual)
+    clear_poses(cov)
+    pull_inertia(model.tree, theta, state.zdd, virtual, cov)
+    pull_weight(model.tree, virtual, cov.theta)
+    pull_element_forces(model, theta, t, state.z, state.zd, kin, virtual, cov)
+    pull_constraints(model, theta, t, state.z, kin, eq.lines, state.lam, virtual, nu, cov)
+    pull_rigidity(model, theta, kin, nu, cov)
+    pull_work(model, theta, state.lam, comp.W, kin, virtual, cov)
+    pull_poses(model.tree, theta, state.z, state.zd, state.zdd, kin, cov)

@@ -43,6 +43,10 @@ def foresee(model, h, state, last, before, expected):
     return 0.0
 
 
+def constrain(model, theta, t, z, kin, eq):
+    constraints(model, theta, t, z, kin, eq.phi, eq.J, eq.lines)
+
+
 def evaluate(model, theta, t, at_center, state, kin, comp, eq):
     position_kinematics(model.tree, theta, state.z, at_center, kin)
     motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
@@ -119,7 +123,7 @@ def pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, none, nu1, nu2, cov):
     pull_tree(model.tree, theta, z, kin, comp, none, cov)
 
 
-def pull_rates_with_velocity(model, zd, eq, kin, nu2, zd_out):
+def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, cov, zd_out):
     pull_with_velocity(1.0, model, eq.lines, eq.line_rates, zd, nu2, kin, zd_out)
 
 

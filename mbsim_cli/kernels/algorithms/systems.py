@@ -28,6 +28,7 @@ move = _of_system("move", "V and A of all bodies; needs ``place``.")
 foresee = _of_system(
     "foresee", "Better ``expected`` accelerations (n,) than a parabola's; returns the largest angle of a step."
 )
+constrain = _of_system("constrain", "Phi, J and the lines of measures; needs ``place``.")
 evaluate = _of_system("evaluate", "Kinematics, constraints and residual G, Phi, J at the state.")
 tangent = _of_system("tangent", "T = M + beta C + gamma K at the state evaluated last.")
 compose = _of_system("compose", "Prepare ``mass`` where the tangent has not.")
@@ -40,11 +41,12 @@ vary_residual = _of_system("vary_residual", "Variation of G (n, p); needs ``vary
 vary_at_rest = _of_system("vary_at_rest", "Variation of M x + Phi_z^T multiplier for two pairs of x and multiplier.")
 vary_rates = _of_system("vary_rates", "Variations of Phi' and Phi''; needs ``vary_bodies_of`` and ``move_lines``.")
 vary_rates_with_velocity = _of_system("vary_rates_with_velocity", "Add a change of Phi'' with velocities alone.")
-# Pull-backs, which the semi-recursive system alone has, about the global origin
+# Pull-backs, about the global origin
 pull_seen = _of_system("pull_seen", "Covectors of sensors (width, p), added to those of the motion; needs ``sense``.")
 pull_rates = _of_system("pull_rates", "The pull-back of nu1 . Phi' + nu2 . Phi''; needs ``move_lines``.")
 pull_rates_with_velocity = _of_system(
-    "pull_rates_with_velocity", "Add what nu2 . Phi'' is of velocities alone to zd (n, p); needs ``move_lines``."
+    "pull_rates_with_velocity",
+    "Add what nu2 . Phi'' is of velocities alone to zd (n, p); ``cov`` is work. Needs ``move_lines``.",
 )
 pull_at_rest = _of_system(
     "pull_at_rest", "The pull-back of mu . (M x + Phi_z^T multiplier) at fixed x and multiplier; moves ``kin``."

@@ -2,7 +2,7 @@
 
 from mbsim_cli.kernels._jit import entry
 from mbsim_cli.kernels.algebra.whole import copy_to
-from mbsim_cli.kernels.algorithms.constraints import constraints
+from mbsim_cli.kernels.algorithms.systems import constrain
 from mbsim_cli.kernels.drivers.pull_row import pull_row
 from mbsim_cli.kernels.integrators.ali3p_adjoint import pull_motion, pull_projections
 from mbsim_cli.model.codes import Status
@@ -28,7 +28,7 @@ def sweep_back(model, theta, control, starts, record, seen, given, work, pulling
         copy_to(zdd, state.zdd)
         copy_to(record.lam[row], state.lam)
         if constrained:
-            constraints(model, theta, t, z, kin, eq.phi, eq.J, eq.lines)
+            constrain(model, theta, t, z, kin, eq)
             corrections = record.corrections[row]
             status, error = pull_projections(
                 model, theta, t, control, z, zd, zdd, record.sigma[row], record.kappa[row], corrections, work, pulling

@@ -77,7 +77,7 @@ def pull_projections(model, theta, t, control, z, zd, zdd, sigma, kappa, correct
     scaled(-1.0, columns.x, pulling.virtual.mu)
     scaled(-1.0, columns.mu, pulling.nu2)
     copy_to(cov.zd, columns.b)
-    pull_rates_with_velocity(model, zd, eq, kin, pulling.nu2, columns.b)
+    pull_rates_with_velocity(model, theta, zd, eq, kin, pulling.nu2, cov, columns.b)
     clear(columns.e)
     error = max(error, solve_constrained(factor, control.gradient_tolerance, columns))
     scaled(-1.0, columns.mu, pulling.nu)

@@ -14,7 +14,7 @@ from mbsim_cli.study.plan import draft
 from mbsim_cli.study.run import run
 from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.timing import Timing
-from tests.kernels.adjoint import assert_adjoint
+from tests.kernels.adjoint import assert_adjoint, assert_set_back
 from tests.kernels.plain.test_flexible_trees import BEAMS, assembled
 
 MODEL = """
@@ -141,3 +141,4 @@ def test_beams_in_a_loop(tmp_path):
                 directions[f"{name} of {f}"] = found
     scaled = {name: d * np.abs(problem.theta[d != 0]).max() / np.abs(d).max() for name, d in directions.items()}
     assert_adjoint(problem, scaled, 2)
+    assert_set_back(problem)
