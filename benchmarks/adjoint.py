@@ -50,7 +50,7 @@ def cases(name, quick):
         chosen = [] if method == "none" else list(file.parameters) if every else None
         assembled = build(file, settings, chosen)
         objectives = (assembled.objectives * count)[:count] if count > 1 else assembled.objectives[:1]
-        compile_kernels(assembled.problem, SILENT)
+        compile_kernels(assembled.problem, SILENT, objectives=objectives)
         compile_objectives(objectives)
         problem = assembled.problem
         quicker = costs_of(problem, len(objectives), MEMORY).quicker

@@ -4,8 +4,8 @@ Kernels that vary something in many directions are written once, for one directi
 position g in a loop over columns an index of eight directions, ``at(a, i, k)`` reads them from row i, and ``put``
 writes them; between the two, formulas see a number. The last axis of such arrays is contiguous, and ``padded`` tells
 how long it must be; a block may begin anywhere, and ``only`` keeps some of its directions. Complex numbers, plain
-Python and the plain compiler take one direction at a time: ``width`` is 1 and k an int. Here stands what is done to one
-direction; ``_simd_compiled`` is for eight.
+Python and the plain compiler take one direction at a time: ``width`` is 1 and k an int. So do loops over ``numbers`` of
+a single column. Here stands what is done to one direction; ``_simd_compiled`` is for eight.
 """
 
 from typing import Any
@@ -20,7 +20,9 @@ __all__ = [
     "at",
     "block",
     "empty",
+    "fitting",
     "largest",
+    "numbers",
     "only",
     "padded",
     "put",
@@ -38,6 +40,16 @@ _LINE = 64  # bytes of a cache line
 def padded(p: int) -> int:
     """Length of the last axis that holds p directions."""
     return -(-p // WIDTH) * WIDTH
+
+
+def fitting(count: int) -> int:
+    """Length of the last axis that holds so many covectors: seven zeros beside a single one would be waste."""
+    return 1 if count == 1 else padded(count)
+
+
+def numbers(p: int, dtype: Any) -> np.ndarray:
+    """Numbers (p,) of columns, for ``width`` and ``block``: integers where one column is taken at a time."""
+    return np.zeros(p, dtype if p % WIDTH == 0 else np.int64)
 
 
 def together(dtype: Any) -> int:

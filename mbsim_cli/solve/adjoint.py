@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.kernels._simd import padded
 from mbsim_cli.kernels.algorithms.covectors import Covectors
 from mbsim_cli.kernels.drivers.pull_back_reactions import MotionCovectors
 from mbsim_cli.kernels.drivers.record import Record, Stretch
@@ -19,7 +18,7 @@ from mbsim_cli.model.codes import Status
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.adjoint_work import work_of
-from mbsim_cli.solve.pulled import Pulled, Seen, each_defined
+from mbsim_cli.solve.pulled import Pulled, Seen, columns_of, each_defined
 from mbsim_cli.solve.readings import Readings
 from mbsim_cli.solve.tape import Began, Tape
 
@@ -44,7 +43,7 @@ def _sweep(problem: Problem, tape: Tape, count: int, seen: Seen, between: Callab
     assert initial is not None
     if problem.options.natural:
         problem = replace(problem, model=problem.system.model)
-    sweep = _sweep_of(problem, initial, padded(count))
+    sweep = _sweep_of(problem, initial, columns_of(problem, count))
     readings, worst = Readings(problem, initial, count, seen, reacting), 0.0
     for first, record in tape.backwards():
         hat, given = readings.of(first, record.rows if isinstance(record, Stretch) else record)

@@ -153,11 +153,11 @@ class OpenTreeSimulation:
         return status
 
     def _room(self, count: int) -> Steps:
-        """Allocate Steps."""
+        """Allocate Steps; what is not filled stays as memory is, for most of it is never used."""
         stages, n, dtype = stages_kept(self.tableau), self.state.z.size, self.dtype
         return Steps(
-            np.zeros(1, np.int64), *np.zeros((3, count)), np.zeros(count, np.int64), np.zeros((count, n), dtype),
-            *np.zeros((2, count, stages, n), dtype),
+            np.zeros(1, np.int64), *np.zeros((3, count)), np.zeros(count, np.int64), np.empty((count, n), dtype),
+            *np.empty((2, count, stages, n), dtype),
         )  # fmt: skip
 
     def _steps_taken(self) -> Steps:

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mbsim_cli.kernels._simd import fitting, padded
 from mbsim_cli.kernels.drivers.record import Record
+from mbsim_cli.model.problem import Problem
 
 Seen = Callable[[int, Record], np.ndarray]
 
@@ -22,11 +24,20 @@ class Pulled:
     undefined: np.ndarray
 
 
+def columns_of(problem: Problem, count: int) -> int:
+    """Columns that are pulled back for so many numbers: a single one is alone in open trees, which may be long.
+
+    Elsewhere the arrays are small, and kernels of a single column would be compiled beside those of several.
+    """
+    alone = problem.options.analysis == "forward_dynamics" and problem.options.open_tree
+    return fitting(count) if alone else padded(count)
+
+
 def each_defined(pull: Callable[[Seen], Pulled], seen: Seen) -> Pulled:
     """What ``pull`` finds of covectors; a number without a derivative does not spoil those of the others.
 
-    ``seen(first, record)`` gives the covectors (B, width, p), p ``padded``, of the sensors at the rows of a record, the
-    first of which is the instant ``first``.
+    ``seen(first, record)`` gives the covectors (B, width, p), p ``columns_of`` them, of the sensors at the rows of a
+    record, the first of which is the instant ``first``.
     """
     found = pull(seen)
     if len(found.undefined) == 1 or not np.isnan(found.gradient[:, ~found.undefined]).any():

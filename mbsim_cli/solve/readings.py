@@ -2,14 +2,13 @@
 
 import numpy as np
 
-from mbsim_cli.kernels._simd import padded
 from mbsim_cli.kernels.drivers.pull_back_reactions import MotionCovectors
 from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.model.codes import Sensor
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.multipliers_adjoint import MultiplierPuller
-from mbsim_cli.solve.pulled import Seen
+from mbsim_cli.solve.pulled import Seen, columns_of
 from mbsim_cli.solve.reactions_adjoint import ReactionPuller, nothing_given
 from mbsim_cli.solve.tape import Began
 
@@ -17,12 +16,12 @@ from mbsim_cli.solve.tape import Began
 class Readings:
     """Covectors of ``count`` numbers at the instants of a run; ``undefined`` (p,) are those that read no number.
 
-    ``seen(first, record)`` gives those (B, width, p), p ``padded``, of the sensors at the rows of a record, the first
-    of which is the instant ``first``; also of reactions, behind the others, where they are ``reacting``.
+    ``seen(first, record)`` gives those (B, width, p), p ``columns_of`` them, of the sensors at the rows of a record,
+    the first of which is the instant ``first``; also of reactions, behind the others, where they are ``reacting``.
     """
 
     def __init__(self, problem: Problem, initial: Began, count: int, seen: Seen, reacting: bool) -> None:
-        model, theta, p = problem.model, initial.theta, padded(count)
+        model, theta, p = problem.model, initial.theta, columns_of(problem, count)
         self._seen, self._width = seen, allocate.sensor_width(model)
         self._nothing = nothing_given(model, p, theta.dtype.type)
         self._reactions = ReactionPuller(problem, theta, p) if reacting else None

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.errors import UsageError
-from mbsim_cli.kernels._simd import padded
 from mbsim_cli.model.problem import Block, Problem
+from mbsim_cli.solve.pulled import columns_of
 from mbsim_cli.study.analyses import ANALYSES
 from mbsim_cli.study.objectives import accumulator
 from mbsim_cli.study.objectives.integrand import by_few, explicit_parameters
@@ -77,7 +77,8 @@ class Adjoint:
         if not accumulators or not problem.theta_rho.shape[1]:
             return {name: np.zeros(0) for name in accumulators}
         reacting = reads_reactions(self._problem, self._objectives)
-        seen = SensorCovectors(list(accumulators.values()), self.tape.time)
+        columns = columns_of(self._problem, len(accumulators))
+        seen = SensorCovectors(list(accumulators.values()), columns, self.tape.time)
         found = self._analysis.pull_back(problem, self.tape, len(accumulators), seen, between, reacting)
         self.error = found.error
         gradients = dict(zip(accumulators, found.gradient[:p].T.copy(), strict=True))
@@ -97,18 +98,20 @@ def _with_moved(problem: Problem) -> Problem:
 def rehearse(problem: Problem, objectives: Sequence[Any], tape: Any) -> None:
     """Go back through a tape with covectors of nothing, so that all is compiled."""
 
+    count = max(1, len(objectives))
+
     def nothing(first: int, record: Any) -> np.ndarray:
-        return np.zeros((*record.sensors.shape, padded(1)), record.sensors.dtype)
+        return np.zeros((*record.sensors.shape, columns_of(problem, count)), record.sensors.dtype)
 
     reacting = reads_reactions(problem, objectives)
-    ANALYSES[problem.options.analysis].pull_back(problem, tape, 1, nothing, lambda: None, reacting)
+    ANALYSES[problem.options.analysis].pull_back(problem, tape, count, nothing, lambda: None, reacting)
 
 
 class SensorCovectors:
     """Covectors of the sensors: derivatives of objectives by what sensors show at each instant."""
 
-    def __init__(self, accumulators: Sequence[Any], time: np.ndarray):
-        self._columns = padded(len(accumulators))
+    def __init__(self, accumulators: Sequence[Any], columns: int, time: np.ndarray):
+        self._columns = columns
         self._streams = [
             (column, factor * stream.weights(time), stream)
             for column, found in enumerate(accumulators)

@@ -12,7 +12,7 @@ TOGETHER = 8
 STAGES = 5  # of a step of an open tree, at least
 # of forward dynamics, over the motion: a block of parameters along with it; a sweep back, and what more objectives add
 PARAMETERS, SWEEP, FURTHER = 0.7, 1.4, 0.7
-STEPPED, SWEPT = 1.0, 3.2  # the same of open trees
+STEPPED, SWEPT = 1.4, 2.2  # the same of open trees
 AGAIN = 0.6  # the motion made once more, where there is no memory for all of it: objectives are not
 # of an equilibrium, over one evaluation along eight directions
 SEARCH, VARIED, PULLED = 10.0, 0.35, 3.0

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from mbsim_cli.kernels._simd import padded
 from mbsim_cli.solve.adjoint import pull_back
 from mbsim_cli.solve.forward import forward, start
+from mbsim_cli.solve.pulled import columns_of
 from mbsim_cli.solve.tape import Tape
 from tests.kernels.differentiate import complex_step, direct
 
@@ -20,20 +20,20 @@ def weights_of(problem, steps, seed=31):
 
 
 def adjoint(problem, directions, steps, weights, memory=None, block_steps=None):
-    """Derivatives (p, COLUMNS) of the sums of weights times sensors along directions (p, len(theta))."""
+    """Derivatives (p, k) of sums of weights (steps + 1, width, k) times sensors along directions (p, len(theta))."""
     h = problem.options.step
     options = replace(problem.options, sensitivity="adjoint", duration=steps * h)
     problem = replace(problem, theta_rho=np.array(directions).T, options=options)
-    tape = Tape(memory)
+    tape, count = Tape(memory), weights.shape[2]
     for _ in forward(problem, tape=tape, block_steps=block_steps):
         pass
 
     def seen(first, record):
-        out = np.zeros((record.time.size, weights.shape[1], padded(COLUMNS)))
-        out[:, :, :COLUMNS] = weights[first : first + record.time.size]
+        out = np.zeros((record.time.size, weights.shape[1], columns_of(problem, count)))
+        out[:, :, :count] = weights[first : first + record.time.size]
         return out
 
-    return pull_back(problem, tape, COLUMNS, seen).gradient
+    return pull_back(problem, tape, count, seen).gradient
 
 
 def summed(derivatives, weights):

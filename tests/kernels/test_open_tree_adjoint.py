@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from mbsim_cli.errors import UsageError
-from mbsim_cli.model.codes import Joint
+from mbsim_cli.model.codes import Joint, Sensor
 from tests.kernels.adjoint import adjoint, weights_of
 from tests.kernels.mechanisms import everything_open
-from tests.kernels.open_tree_adjoint import assert_adjoint, chosen
+from tests.kernels.open_tree_adjoint import assert_adjoint, assert_near_direct, chosen
 from tests.kernels.test_open_trees import FORMULATIONS, random_tree
 
 LOOSE = {"tolerance": 1e-3, "absolute_tolerance": 1e-3}
@@ -36,6 +36,27 @@ def test_random_trees(integrator, step, seed):
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_every_formulation(formulation, integrator):
     assert_adjoint(everything_open(), 6, integrator=integrator, step=1e-4, formulation=formulation, **LOOSE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("integrator", "step"), RUNS)
+def test_a_sum_alone_has_the_gradient_that_it_has_beside_others(integrator, step):
+    """It is pulled back by itself, by other instructions."""
+    builder, rows = everything_open(), 12
+    problem = chosen(builder.problem(), rows, integrator=integrator, step=step, formulation="recursive", **LOOSE)
+    directions, weights = list(builder.directions().values()), weights_of(problem, rows)
+    both, alone = (adjoint(problem, directions, rows, some) for some in (weights, weights[:, :, :1]))
+    assert np.abs(both[:, :1] - alone).max() <= 1e-12 * np.abs(alone).max()
+
+
+@pytest.mark.parametrize(("integrator", "step"), RUNS[1:])
+def test_rows_that_see_no_accelerations(integrator, step):
+    """Inside a step there is nothing to solve for them; driven coordinates have their laws all the same."""
+    builder, rows = everything_open(), 12
+    problem = chosen(builder.problem(), rows, integrator=integrator, step=step, formulation="recursive", **LOOSE)
+    numbers, weights, seen = list(builder.directions().values()), weights_of(problem, rows), problem.model.sensors
+    weights[:, ~np.repeat((seen.kind == Sensor.COORDINATE) & (seen.order < 2), np.diff(seen.first))] = 0.0
+    assert_near_direct(problem, numbers, rows, weights)
 
 
 @pytest.mark.parametrize(("integrator", "step", "memory"), [("rk4", 1e-3, 150e3), ("dop853", 1e-4, 700e3)])

@@ -13,6 +13,15 @@ def clear(out):
 
 
 @kernel
+def is_nothing(a):
+    """Whether all numbers are zero."""
+    x, found = flat(a), True
+    for i in range(x.size):
+        found = found and x[i] == 0.0
+    return found
+
+
+@kernel
 def copy_to(a, out):
     """out = a."""
     x, y = flat(a), flat(out)

@@ -24,7 +24,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     shift_motion,
     store2,
 )
-from mbsim_cli.kernels.algebra.whole import clear, copy_to
+from mbsim_cli.kernels.algebra.whole import clear, copy_to, is_nothing
 from mbsim_cli.kernels.algorithms.articulated_body import articulated, eliminate, set_axes, start_bodies
 from mbsim_cli.kernels.algorithms.articulated_body_variation import (
     add_axis_forces,
@@ -71,7 +71,7 @@ class Elimination(NamedTuple):
 
 
 class PulledAccelerations(NamedTuple):
-    """Work of the pull-back of p columns, ``_simd.padded``."""
+    """Work of the pull-back of p columns, ``_simd.fitting``."""
 
     open_tree: tuple
     kin: tuple  # Kinematics about the global origin
@@ -108,6 +108,9 @@ def pull_accelerations(model, theta, t, state, work, cov):
     ``state`` is the motion, whose coordinates are where laws put them. Returns whether mu was found, and the largest
     relative size of what was left unsolved.
     """
+    if is_nothing(cov.zdd) and is_nothing(cov.lam):  # as at instants inside a step, of most sensors
+        pull_drive(model, theta, t, work.open_tree, state.z, state.zd, state.zdd, cov)
+        return True, 0.0
     tree, driver = model.tree, work.open_tree.driver
     copy_to(cov.zdd, work.hat)
     pull_drives(model, theta, cov.lam, work)
@@ -118,10 +121,10 @@ def pull_accelerations(model, theta, t, state, work, cov):
     pull_equations(model, theta, t, state, work, cov)
     for c in work.open_tree.euler:
         e = load4(state.z, c)
-        for g in range(0, cov.zdd.shape[1], width(cov.zdd)):
-            k = block(cov.zdd, g)
+        for g in range(0, cov.each.size, width(cov.each)):
+            k = block(cov.each, g)
             pull_norm(state, c, k, -1.0 / norm2(e) * inner4(e, load4_of(cov.zdd, c, k)), cov)
-    error = left_of(driver, work.hat, cov.zdd)
+    error = left_of(driver, cov.each, work.hat, cov.zdd)
     pull_drive(model, theta, t, work.open_tree, state.z, state.zd, state.zdd, cov)
     clear(cov.zdd)
     clear(cov.lam)
@@ -135,8 +138,8 @@ def pull_drives(model, theta, lam_hat, work):
         i = work.open_tree.driver[c]
         if i != NONE:
             scale = -1.0 / theta[coefficient_offset(model, i)]
-            for g in range(0, lam_hat.shape[1], width(lam_hat)):
-                k = block(lam_hat, g)
+            for g in range(0, work.virtual.each.size, width(work.virtual.each)):
+                k = block(work.virtual.each, g)
                 put(work.elimination.driven, c, k, scale * at(lam_hat, i, k))
 
 
@@ -155,11 +158,12 @@ def solve_virtual(tree, theta, driver, z, hat, work, mu_out):
     if _drives(driver):
         _force_driven(tree, driver, kin, work.driven, tw)
     clear(work.x)
-    add_axis_forces(tree, z, work.no_change, work.no_rate, hat, work.x)
+    add_axis_forces(tree, tw.each, z, work.no_change, work.no_rate, hat, work.x)
     eliminate_variations(tree, driver, kin, art, tw, work.x)
     vary_axis_accelerations(tree, driver, kin, art, tw, work.x)
     vary_coordinate_accelerations(
-        tree, driver, z, work.no_rate, work.no_rate, work.no_change, work.no_change, work.driven, work.x, mu_out
+        tree, tw.each, driver, z, work.no_rate, work.no_rate, work.no_change, work.no_change, work.driven, work.x,
+        mu_out,
     )  # fmt: skip
     return True
 
@@ -179,8 +183,8 @@ def _force_driven(tree, driver, kin, driven, tw):
     clear(tw.N2[tree.parent.size])
     for i in range(tree.parent.size):
         p, d, inertia = tree.parent[i], offset_to_parent(tree, kin, i), inertia_at(kin.inertia, i)
-        for g in range(0, driven.shape[1], width(driven)):
-            k = block(driven, g)
+        for g in range(0, tw.each.size, width(tw.each)):
+            k = block(tw.each, g)
             a = shift_motion(motion_at2(tw.N2, p, k), d)
             for c in range(tree.first_column[i], tree.first_column[i + 1]):
                 if driver[c] != NONE:
@@ -216,14 +220,14 @@ def pull_equations(model, theta, t, state, work, cov):
     for c in range(driver.size):
         if driver[c] != NONE:
             o = coefficient_offset(model, driver[c])
-            for g in range(0, virtual.mu.shape[1], width(virtual.mu)):
-                k = block(virtual.mu, g)
+            for g in range(0, virtual.each.size, width(virtual.each)):
+                k = block(virtual.each, g)
                 add_to(cov.theta, o, k, -work.G[c] / theta[o] * at(virtual.mu, c, k))
     for c in work.open_tree.euler:
         e = load4(state.z, c)
         along = inner4(e, load4(work.G, c)) / norm2(e)
-        for g in range(0, virtual.mu.shape[1], width(virtual.mu)):
-            k = block(virtual.mu, g)
+        for g in range(0, virtual.each.size, width(virtual.each)):
+            k = block(virtual.each, g)
             for j in range(4):
                 add_to(cov.z, c + j, k, -along * at(virtual.mu, c + j, k))
 
@@ -239,11 +243,14 @@ def pull_norm(state, c, k, nu, cov):
 
 
 @kernel
-def left_of(driver, hat, zdd_hat):
-    """What mu leaves of covectors of free accelerations, relative to ``hat`` and to what is added."""
+def left_of(driver, each, hat, zdd_hat):
+    """What mu leaves of covectors of free accelerations, relative to ``hat`` and to what is added.
+
+    ``each`` are the ``_simd.numbers`` of the columns.
+    """
     worst = 0.0
-    for g in range(0, hat.shape[1], width(hat)):
-        k = block(hat, g)
+    for g in range(0, each.size, width(each)):
+        k = block(each, g)
         size, left = TINY, 0.0
         for c in range(driver.size):
             size += squares(at(hat, c, k)) + squares(at(zdd_hat, c, k) - at(hat, c, k))

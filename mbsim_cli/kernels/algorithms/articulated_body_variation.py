@@ -96,12 +96,15 @@ def _turned_axis(S, force, N):
 
 
 @kernel
-def add_axis_forces(tree, z, dz, Q, dG, x_out):
-    """Add the variation of the forces on coordinates, -dG (n, p), to what the axes meet; Q (n,) are the forces."""
+def add_axis_forces(tree, each, z, dz, Q, dG, x_out):
+    """Add the variation of the forces on coordinates, -dG (n, p), to what the axes meet; Q (n,) are the forces.
+
+    ``each`` are the ``_simd.numbers`` of the columns.
+    """
     for c in range(z.size):
         kind = tree.column_kind[c]
-        for g in range(0, dG.shape[1], width(dG)):
-            k = block(dG, g)
+        for g in range(0, each.size, width(each)):
+            k = block(each, g)
             if not is_euler(kind):
                 add_to(x_out, c, k, -at(dG, c, k))
             elif kind == Column.EULER_0:
@@ -120,8 +123,8 @@ def eliminate_variations(tree, driver, kin, art, tw, x):
     """Forces through the articulated bodies, from the tips to the ground; x becomes what is left for an axis."""
     for i in range(tree.parent.size - 1, -1, -1):
         p, back = tree.parent[i], scale3(-1.0, offset_to_parent(tree, kin, i))
-        for g in range(0, x.shape[1], width(x)):
-            k = block(x, g)
+        for g in range(0, tw.each.size, width(tw.each)):
+            k = block(tw.each, g)
             F = motion_at2(tw.F, i, k)
             for c in range(tree.first_column[i + 1] - 1, tree.first_column[i] - 1, -1):
                 if driver[c] == NONE and not is_skipped(tree.column_kind[c]):
@@ -142,8 +145,8 @@ def vary_axis_accelerations(tree, driver, kin, art, tw, x):
     clear(tw.N2[tree.parent.size])
     for i in range(tree.parent.size):
         p, d = tree.parent[i], offset_to_parent(tree, kin, i)
-        for g in range(0, x.shape[1], width(x)):
-            k = block(x, g)
+        for g in range(0, tw.each.size, width(tw.each)):
+            k = block(tw.each, g)
             a = shift_motion(motion_at2(tw.N2, p, k), d)
             for c in range(tree.first_column[i], tree.first_column[i + 1]):
                 if driver[c] != NONE:
@@ -158,12 +161,12 @@ def vary_axis_accelerations(tree, driver, kin, art, tw, x):
 
 
 @kernel
-def vary_coordinate_accelerations(tree, driver, z, zd, zdd, dz, dzd, driven, x, dzdd_out):
-    """Accelerations of the coordinates (n, p), from those along the axes and those of drives."""
+def vary_coordinate_accelerations(tree, each, driver, z, zd, zdd, dz, dzd, driven, x, dzdd_out):
+    """Accelerations of the coordinates (n, p), from those along the axes and those of drives; ``each`` as above."""
     for c in range(z.size):
         kind = tree.column_kind[c]
-        for g in range(0, x.shape[1], width(x)):
-            k = block(x, g)
+        for g in range(0, each.size, width(each)):
+            k = block(each, g)
             if driver[c] != NONE:
                 put(dzdd_out, c, k, at(driven, c, k))
             elif not is_euler(kind):

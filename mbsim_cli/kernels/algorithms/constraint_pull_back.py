@@ -41,8 +41,8 @@ def pull_constraints(model, theta, t, z, kin, lines, multiplier, virtual, nu, co
     first = 0
     while first < rows.size:
         last, pair = rows_of_pair(rows, measures, first)
-        for g in range(0, nu.shape[1], width(nu)):
-            k = block(nu, g)
+        for g in range(0, cov_out.each.size, width(cov_out.each)):
+            k = block(cov_out.each, g)
             if pair == NONE:
                 hat = at(nu, first, k)
                 pull_coordinate_measure(
@@ -83,8 +83,8 @@ def pull_constraint_rates(model, theta, t, z, zd, zdd, kin, lines, rates, nu1, n
     for i in range(rows.size):
         m = rows[i]
         pair = measures.pair[m]
-        for g in range(0, nu1.shape[1], width(nu1)):
-            k = block(nu1, g)
+        for g in range(0, cov_out.each.size, width(cov_out.each)):
+            k = block(cov_out.each, g)
             first, second = at(nu1, i, k), at(nu2, i, k)
             if pair == NONE:
                 pull_coordinate_measure(measures, theta, m, k, z, zd, zdd, 0.0 * first, first, second, cov_out)

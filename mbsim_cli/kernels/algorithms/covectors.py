@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._simd import zeros
+from mbsim_cli.kernels._simd import numbers, zeros
 
 
 class Covectors(NamedTuple):
-    """Covectors of p scalars, ``_simd.padded``; the last row of body arrays is the ground."""
+    """Covectors of p scalars, ``_simd.fitting``; the last row of body arrays is the ground."""
 
     P: np.ndarray  # (nb + 1, 6, p) of pose twists N
     D: np.ndarray  # (nb + 1, 6, p) of N'
@@ -26,6 +26,7 @@ class Covectors(NamedTuple):
     zdd: np.ndarray  # (n, p)
     lam: np.ndarray  # (m, p) of the multipliers that sensors read
     theta: np.ndarray  # (len(theta), p)
+    each: np.ndarray  # (p,) ``_simd.numbers`` of the columns, which loops go over
 
 
 class Virtual(NamedTuple):
@@ -33,16 +34,17 @@ class Virtual(NamedTuple):
 
     mu: np.ndarray  # (n, p)
     U: np.ndarray  # (nb + 1, 6, p) sums of S mu; the last row, the ground's, is zero
+    each: np.ndarray  # (p,) as those of Covectors
 
 
 def covectors(model, size, p, dtype=np.float64):
     """Allocate Covectors for ``size`` numbers theta."""
     nb, n, m = model.tree.parent.size, model.tree.column_kind.size, model.constraints.measure.size
     bodies = (zeros((nb + 1, 6, p), dtype) for _ in range(3))
-    return Covectors(*bodies, *(zeros((k, p), dtype) for k in (n, n, n, m, size)))
+    return Covectors(*bodies, *(zeros((k, p), dtype) for k in (n, n, n, m, size)), numbers(p, dtype))
 
 
 def virtual(model, p, dtype=np.float64):
     """Allocate Virtual, all at rest."""
     nb, n = model.tree.parent.size, model.tree.column_kind.size
-    return Virtual(zeros((n, p), dtype), zeros((nb + 1, 6, p), dtype))
+    return Virtual(zeros((n, p), dtype), zeros((nb + 1, 6, p), dtype), numbers(p, dtype))

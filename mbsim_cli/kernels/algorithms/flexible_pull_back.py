@@ -46,8 +46,8 @@ def pull_flexible_bodies(model, theta, z, zd, zdd, stiff, kin, virtual, cov_out)
         i = tree.flexible[f]
         R, r, w, v, alpha, a = frame_of(tree, kin, f)
         flexible_slopes(tree, theta, f, w, alpha, a, zd, zdd, kin.elastic, stiff)
-        for g in range(0, virtual.mu.shape[1], width(virtual.mu)):
-            k = block(virtual.mu, g)
+        for g in range(0, virtual.each.size, width(virtual.each)):
+            k = block(virtual.each, g)
             turn, shift = shift_motion(motion_at2(virtual.U, i, k), r)
             U = unrotate(R, turn), unrotate(R, shift)
             of_w, of_alpha, of_a = pull_flexible(

@@ -45,8 +45,8 @@ from mbsim_cli.model.layout import AXIS, NONE
 def pull_element_forces(model, theta, t, z, zd, kin, virtual, cov_out):
     """Add the pull-back of -W . U, and of -Q . mu of forces on coordinates; needs ``element_forces`` at the state."""
     for f in range(model.forces.kind.size):
-        for g in range(0, virtual.mu.shape[1], width(virtual.mu)):
-            k = block(virtual.mu, g)
+        for g in range(0, virtual.each.size, width(virtual.each)):
+            k = block(virtual.each, g)
             if follows_motion(model.forces.kind[f]):
                 _pull_motion_force(model, theta, f, k, kin, virtual, cov_out)
             elif model.forces.kind[f] != Force.ALONG_MEASURE:

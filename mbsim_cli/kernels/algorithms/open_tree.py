@@ -92,8 +92,8 @@ def pull_drive(model, theta, t, open_tree, z, zd, zdd, cov):
         i = open_tree.driver[c]
         if i != NONE:
             o = coefficient_offset(model, i)
-            for g in range(0, cov.z.shape[1], width(cov.z)):
-                k = block(cov.z, g)
+            for g in range(0, cov.each.size, width(cov.each)):
+                k = block(cov.each, g)
                 hat, hat1, hat2 = at(cov.z, c, k) / theta[o], at(cov.zd, c, k) / theta[o], at(cov.zdd, c, k) / theta[o]
                 add_to(cov.theta, model.constraints.theta[i], k, hat)
                 pull_law(model.laws, theta, model.constraints.law[i], t, k, hat, hat1, hat2, cov.theta)

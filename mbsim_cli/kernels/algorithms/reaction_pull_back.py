@@ -44,10 +44,9 @@ def pull_reactions(
     clear(virtual.mu)
     clear(virtual.U)
     for s in range(reactions.joint.size):
-        for g in range(0, hat.shape[1], width(hat)):
-            _pull_reaction(
-                model, theta, reactions, s, block(hat, g), z, multiplier, lines, Q, kin, comp, virtual, hat, cov_out
-            )
+        for g in range(0, virtual.each.size, width(virtual.each)):
+            k = block(virtual.each, g)
+            _pull_reaction(model, theta, reactions, s, k, z, multiplier, lines, Q, kin, comp, virtual, hat, cov_out)
     _carry_along(model.tree, virtual)
     _take_beside(model, multiplier, beside)
     pull_bodies(model.tree, theta, kin, virtual, cov_out)
@@ -55,8 +54,8 @@ def pull_reactions(
     pull_constraints(model, theta, t, z, kin, lines, beside, virtual, no_nu, cov_out)
     _pull_multipliers(model, theta, z, lines, virtual, cov_out)
     for i in range(model.tree.parent.size):
-        for g in range(0, hat.shape[1], width(hat)):
-            k = block(hat, g)
+        for g in range(0, virtual.each.size, width(virtual.each)):
+            k = block(virtual.each, g)
             _hold(i, k, motion_at2(virtual.U, i, k), motion_at(comp.W, i), cov_out)
 
 
@@ -70,8 +69,8 @@ def _hold(b, k, U, W, cov_out):
 def _carry_along(tree, virtual):
     """Bodies move with those that carry them."""
     for i in range(tree.parent.size):
-        for g in range(0, virtual.mu.shape[1], width(virtual.mu)):
-            k = block(virtual.mu, g)
+        for g in range(0, virtual.each.size, width(virtual.each)):
+            k = block(virtual.each, g)
             accumulate2(virtual.U, i, k, 1.0, motion_at2(virtual.U, tree.parent[i], k))
 
 
@@ -89,8 +88,8 @@ def _pull_multipliers(model, theta, z, lines, virtual, cov_out):
     measures = model.measures
     for r in range(model.constraints.measure.size):
         m = model.constraints.measure[r]
-        for g in range(0, virtual.mu.shape[1], width(virtual.mu)):
-            k = block(virtual.mu, g)
+        for g in range(0, virtual.each.size, width(virtual.each)):
+            k = block(virtual.each, g)
             if is_geometric(measures.kind[m]):
                 a, b = model.pairs.a[measures.pair[m]], model.pairs.b[measures.pair[m]]
                 U = sub6(motion_at2(virtual.U, b, k), motion_at2(virtual.U, a, k))

@@ -113,10 +113,10 @@ def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn,
     if model.forces.kind.size > 0:
         clear(dyn.dG)
         vary_element_forces(model, theta, dtheta, touch, dyn.no_eta, t, z, zd, dz, dzd, kin, tw, dyn.dG)
-        add_axis_forces(tree, z, dz, dyn.Q, dyn.dG, dyn.x)
+        add_axis_forces(tree, tw.each, z, dz, dyn.Q, dyn.dG, dyn.x)
     eliminate_variations(tree, driver, kin, art, tw, dyn.x)
     vary_axis_accelerations(tree, driver, kin, art, tw, dyn.x)
-    vary_coordinate_accelerations(tree, driver, z, zd, zdd, dz, dzd, dyn.driven, dyn.x, dzdd_out)
+    vary_coordinate_accelerations(tree, tw.each, driver, z, zd, zdd, dz, dzd, dyn.driven, dyn.x, dzdd_out)
     for c in range(driver.size):
         row = driver[c]
         if row != NONE:

@@ -58,8 +58,8 @@ def pull_sensors(model, theta, t, z, zd, zdd, kin, hat, cov_out):
     sensors = model.sensors
     for s in range(sensors.kind.size):
         first, kind, index = sensors.first[s], sensors.kind[s], sensors.index[s]
-        for g in range(0, hat.shape[1], width(hat)):
-            k = block(hat, g)
+        for g in range(0, cov_out.each.size, width(cov_out.each)):
+            k = block(cov_out.each, g)
             c = at(hat, first, k)
             if not is_asked(hat, first, sensors.first[s + 1], k):
                 continue
@@ -90,8 +90,8 @@ def pull_sensors(model, theta, t, z, zd, zdd, kin, hat, cov_out):
                 _pull_force_on_body(model, theta, t, index, k, load3_of(hat, first, k), kin, cov_out)
     for f in range(model.forces.kind.size):
         if is_tyre(model.forces.kind[f]) and is_sensed(sensors, f):
-            for g in range(0, hat.shape[1], width(hat)):
-                _pull_tyre_sensors(model, theta, f, block(hat, g), hat, kin, cov_out)
+            for g in range(0, cov_out.each.size, width(cov_out.each)):
+                _pull_tyre_sensors(model, theta, f, block(cov_out.each, g), hat, kin, cov_out)
 
 
 @inlined

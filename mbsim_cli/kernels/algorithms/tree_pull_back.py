@@ -50,8 +50,8 @@ def clear_bodies(cov):
 def virtual_motion(tree, kin, virtual):
     """Fill U of all bodies from mu."""
     for i in range(tree.parent.size):
-        for g in range(0, virtual.mu.shape[1], width(virtual.mu)):
-            k = block(virtual.mu, g)
+        for g in range(0, virtual.each.size, width(virtual.each)):
+            k = block(virtual.each, g)
             U = motion_at2(virtual.U, tree.parent[i], k)
             for c in range(tree.first_column[i], tree.first_column[i + 1]):
                 U = axpy6(at(virtual.mu, c, k), motion_at(kin.S, c), U)
@@ -65,8 +65,8 @@ def pull_bodies(tree, theta, kin, virtual, cov_out):
         inertia, (couple, momentum) = inertia_at(kin.inertia, i), rate_matrix(kin, i)
         R, center = row9(kin.R, i), center_of_mass(tree, theta, kin, i)
         V, A = shift_motion(motion_at(kin.V, i), center), shift_motion(motion_at(kin.A, i), center)
-        for g in range(0, virtual.mu.shape[1], width(virtual.mu)):
-            k = block(virtual.mu, g)
+        for g in range(0, virtual.each.size, width(virtual.each)):
+            k = block(virtual.each, g)
             U = motion_at2(virtual.U, i, k)
             accumulate2(cov_out.H, i, k, 1.0, inertia_apply(inertia, U))
             turned = add3(unrotate(couple, U[0]), cross3(momentum, U[1]))
@@ -103,8 +103,8 @@ def pull_tree(tree, theta, z, kin, comp, virtual, cov):
     for i in range(tree.parent.size - 1, -1, -1):
         p = tree.parent[i]
         F = sub6(motion_at(comp.F, i), motion_at(comp.W, i))
-        for g in range(0, cov.z.shape[1], width(cov.z)):
-            k = block(cov.z, g)
+        for g in range(0, cov.each.size, width(cov.each)):
+            k = block(cov.each, g)
             P, D, H = motion_at2(cov.P, i, k), motion_at2(cov.D, i, k), motion_at2(cov.H, i, k)
             own = _of_fixed_twist(kin, i, motion_at2(virtual.U, i, k), P, D, H, F)
             _pull_frame(theta, tree.theta[i] + P_C, tree.theta[i] + R_C, k, kin, i, scale6(-1.0, own), cov.theta)
@@ -121,8 +121,8 @@ def pull_tree(tree, theta, z, kin, comp, virtual, cov):
 def pull_gravity(cov):
     """Add to gravity what the ground's acceleration has taken; after ``pull_tree``."""
     ground = cov.H.shape[0] - 1
-    for g in range(0, cov.z.shape[1], width(cov.z)):
-        k = block(cov.z, g)
+    for g in range(0, cov.each.size, width(cov.each)):
+        k = block(cov.each, g)
         _, v = motion_at2(cov.H, ground, k)
         add3_to(cov.theta, GRAVITY, k, scale3(-1.0, v))
 

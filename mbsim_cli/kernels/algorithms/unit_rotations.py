@@ -42,8 +42,11 @@ def vary_normalise(tree, z, zd, dz, dzd):
 
 
 @kernel
-def pull_normalise(tree, z, zd, z_hat, zd_hat):
-    """Transpose of ``vary_normalise``: covectors (n, p) of what ``normalise`` leaves become those of z, zd before."""
+def pull_normalise(tree, each, z, zd, z_hat, zd_hat):
+    """Transpose of ``vary_normalise``: covectors (n, p) of what ``normalise`` leaves become those of z, zd before.
+
+    ``each`` are the ``_simd.numbers`` of the columns.
+    """
     for s in range(tree.euler.size):
         c = tree.euler[s]
         e, e1 = load4(z, c), load4(zd, c)
@@ -51,8 +54,8 @@ def pull_normalise(tree, z, zd, z_hat, zd_hat):
         square = scale * scale
         along = inner4(e, e1) * square
         tangent = (e1[0] - along * e[0], e1[1] - along * e[1], e1[2] - along * e[2], e1[3] - along * e[3])
-        for g in range(0, z_hat.shape[1], width(z_hat)):
-            p = block(z_hat, g)
+        for g in range(0, each.size, width(each)):
+            p = block(each, g)
             hat, hat1 = load4_of(z_hat, c, p), load4_of(zd_hat, c, p)
             by_along = -scale * inner4(e, hat1)
             by_shrink = scale * (inner4(e, hat) + inner4(tangent, hat1)) + 2.0 * along * by_along

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._simd import WIDTH, padded, zeros
+from mbsim_cli.kernels._simd import WIDTH, numbers, padded, zeros
 from mbsim_cli.kernels.algorithms.spans import Spans, spans
 from mbsim_cli.kernels.elements.tyre import CONTACT_SIZE
 from mbsim_cli.model.codes import BETWEEN_BODIES, TYRES, Force, Law
@@ -49,6 +49,7 @@ class Twists(NamedTuple):
     N1: np.ndarray  # (nb + 1, 6, p)
     N2: np.ndarray  # (nb + 1, 6, p)
     F: np.ndarray  # (nb + 1, 6, p) variation of the forces on a body, then on a subtree
+    each: np.ndarray  # (p,) ``_simd.numbers`` of the columns
 
 
 def kinematics(model, dtype=np.float64):
@@ -69,7 +70,7 @@ def composite(model, dtype=np.float64):
 def twists(model, p, dtype=np.float64):
     """Allocate Twists."""
     nb = model.tree.parent.size
-    return Twists(*(zeros((nb + 1, 6, p), dtype) for _ in range(4)))
+    return Twists(*(zeros((nb + 1, 6, p), dtype) for _ in range(4)), numbers(p, dtype))
 
 
 class Touch(NamedTuple):

@@ -68,7 +68,7 @@ def pull_implicit_stage(model, theta, t, g, state, tangent, work, cov):
     copy_to(cov.zdd, work.elimination.x)
     add_scaled(g, cov.zd, work.elimination.x)
     add_scaled(g * g, cov.z, work.elimination.x)
-    error = left_of(driver, work.hat, work.elimination.x)
+    error = left_of(driver, cov.each, work.hat, work.elimination.x)
     pull_drive(model, theta, t, work.open_tree, state.z, state.zd, state.zdd, cov)
     add_scaled(g, cov.z, cov.zd)
     clear(cov.zdd)
@@ -80,13 +80,13 @@ def _pull_norms(tree, weight, state, mu, cov):
     """Split the rows of mu: along e they belong to norm equations; those of driven coordinates to nothing."""
     for c in range(tree.driver.size):
         if tree.driver[c] != NONE:
-            for g in range(0, mu.shape[1], width(mu)):
-                put(mu, c, block(mu, g), 0.0)
+            for g in range(0, cov.each.size, width(cov.each)):
+                put(mu, c, block(cov.each, g), 0.0)
     for s in range(tree.euler.size):
         c = tree.euler[s]
         e = load4(state.z, c)
-        for g in range(0, mu.shape[1], width(mu)):
-            k = block(mu, g)
+        for g in range(0, cov.each.size, width(cov.each)):
+            k = block(cov.each, g)
             along = inner4(e, load4_of(mu, c, k))
             for j in range(4):
                 put(mu, c + j, k, at(mu, c + j, k) - e[j] / norm2(e) * along)
@@ -136,7 +136,7 @@ def stand_inside(model, theta, t, x, h, tableau, tree, z, zd, zdd, work):
 
 def give_inside(x, h, tableau, tree, work, cov, step):
     last, bend = tableau.c.size, step.accelerations
-    pull_normalise(tree, work.raw.z, work.raw.zd, cov.z, cov.zd)
+    pull_normalise(tree, cov.each, work.raw.z, work.raw.zd, cov.z, cov.zd)
     pull_between(
         x, h, cov.z, cov.zd, step.z0, step.zd0, bend[last + 1], step.z, step.zd, bend[last - 1]
     )  # fmt: skip

@@ -100,7 +100,7 @@ def stand_at_sum(model, theta, t, h, weights, count, stage, last, tree, z, zd, z
 def give_sum(h, weights, count, on_manifold, tree, work, cov, step):
     """Hand covectors of such sums on to the step's beginning and to the stages."""
     if on_manifold:
-        pull_normalise(tree, work.raw.z, work.raw.zd, cov.z, cov.zd)
+        pull_normalise(tree, cov.each, work.raw.z, work.raw.zd, cov.z, cov.zd)
     add_scaled(1.0, cov.z, step.z0)
     add_scaled(1.0, cov.zd, step.zd0)
     for j in range(count):
@@ -171,7 +171,7 @@ def stand_inside(model, theta, t, x, h, tableau, tree, z, zd, zdd, work):
 
 def give_inside(x, h, tableau, tree, work, cov, step):
     """Hand covectors of an instant inside the step on to both ends and to the stages."""
-    pull_normalise(tree, work.raw.z, work.raw.zd, cov.z, cov.zd)
+    pull_normalise(tree, cov.each, work.raw.z, work.raw.zd, cov.z, cov.zd)
     pull_interpolated(x, h, tableau.dense, tableau.b.size, cov.z, step.z0, step.z, step.rates)
     pull_interpolated(x, h, tableau.dense, tableau.b.size, cov.zd, step.zd0, step.zd, step.accelerations)
 

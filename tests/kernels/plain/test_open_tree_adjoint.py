@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mbsim_cli.kernels._simd import numbers
 from mbsim_cli.kernels.algorithms.unit_rotations import pull_normalise, vary_normalise
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.open_tree import FORMULATIONS
@@ -47,5 +48,5 @@ def test_unit_rotations():
     varied, varied1 = dz.copy(), dzd.copy()
     vary_normalise(tree, z, zd, varied, varied1)
     pulled, pulled1 = z_hat.copy(), zd_hat.copy()
-    pull_normalise(tree, z, zd, pulled, pulled1)
+    pull_normalise(tree, numbers(3, float), z, zd, pulled, pulled1)
     np.testing.assert_allclose(pulled.T @ dz + pulled1.T @ dzd, z_hat.T @ varied + zd_hat.T @ varied1, rtol=1e-12)
