@@ -95,6 +95,55 @@ def test_a_search_turns_back_from_designs_that_fail(method):
     assert designs.best.values == pytest.approx([3, 2.25], rel=1e-4)
 
 
+def problem(functions, start, low, high, limits, most):
+    """Designs of complex functions by name, of which f becomes least."""
+    names = tuple(f"x{i}" for i in range(len(start)))
+    ends = np.full(len(start), low), np.full(len(start), high)
+    variables = Variables(names, names, np.array(start, float), *ends, np.zeros(len(start), bool))
+
+    def analyse(x):
+        steps = x + 1e-30j * np.eye(len(x))
+        return {n: Gradient(f(x).real, np.array([f(y).imag / 1e-30 for y in steps])) for n, f in functions.items()}
+
+    return Designs(variables, "f", 1.0, limits, analyse, most, 1e-6)
+
+
+def test_moving_asymptotes_on_the_beam_of_five_boxes():
+    """Svanberg (1987), section 5: weight 1.340 for (6.016, 5.309, 4.494, 3.502, 2.153)."""
+    weights = np.array([61, 37, 19, 7, 1])
+    sag = {"f": lambda x: 0.0624 * x.sum(), "sag": lambda x: (weights / x**3).sum()}
+    beam = problem(sag, [5] * 5, 1.0, 10.0, [Limit("sag", 1.0, 1.0)], 22)
+    assert search("mma", beam) == ""
+    assert beam.best.values == pytest.approx([6.016, 5.309, 4.494, 3.502, 2.153], abs=1e-3)
+    assert beam.best.found["f"] == pytest.approx(1.340, abs=5e-4)
+
+
+def test_moving_asymptotes_on_two_bars():
+    """Svanberg (1987), section 5: weight 1.51 for (1.41, 0.38); of the stresses that of one bar is at its limit."""
+
+    def stress(sign):
+        return lambda x: 0.124 * np.sqrt(1 + x[1] ** 2) * (8 / x[0] + sign / (x[0] * x[1]))
+
+    bars = {"f": lambda x: x[0] * np.sqrt(1 + x[1] ** 2), "a": stress(1), "b": stress(-1)}
+    limits = [Limit("a", 1.0, 1.0), Limit("b", 1.0, 1.0)]
+    truss = problem(bars, [1.5, 0.5], np.array([0.2, 0.1]), np.array([4.0, 1.6]), limits, 14)
+    assert search("mma", truss) == ""
+    assert truss.best.values == pytest.approx([1.4116, 0.3771], abs=1e-3)
+    assert truss.best.found["f"] == pytest.approx(1.51, abs=2e-3) and truss.best.found["b"] < 0.6
+
+
+@pytest.mark.parametrize(("linear", "most"), [(True, 16), (False, 40)])
+def test_a_limit_that_is_linear_is_used_up_at_once(linear, most):
+    """Compliance of bars of unequal weights w at a given mean: thickness as the root of w."""
+    w = np.linspace(0.2, 1.0, 120) ** 2
+    functions = {"f": lambda x: (w / x).sum(), "mean": lambda x: x.mean()}
+    bars = problem(functions, [0.3] * 120, 0.05, 1.0, [Limit("mean", 0.3, 1.0, linear=linear)], most)
+    assert search("mma", bars) == ""
+    assert bars.best.values == pytest.approx(0.3 * np.sqrt(w) / np.sqrt(w).mean(), rel=1e-4)
+    second = bars.trials[1]
+    assert second.violation <= 1e-9 and (second.excess[0] > -1e-9) == linear
+
+
 def test_ends():
     assert "the limit of 3 analyses" in search("slsqp", formula(3))
     assert (method_for("auto", 3), method_for("auto", 300), method_for("mma", 3)) == ("slsqp", "mma", "mma")

@@ -27,6 +27,7 @@ class Limit(NamedTuple):
     value: float
     sign: float
     equal: bool = False
+    linear: bool = False  # in the variables
 
     @property
     def words(self) -> str:
@@ -47,6 +48,7 @@ class Trial:
     slopes: np.ndarray
     optimality: Optimality
     equal: np.ndarray
+    linear: np.ndarray
     failure: str = ""
 
     @property
@@ -133,9 +135,10 @@ class Designs:
         scale, of_limits = self._scales
         cost, gradient, excess, slopes = cost / scale, gradient / scale, excess / of_limits, slopes / of_limits[:, None]
         equal = np.array([limit.equal for limit in limits], dtype=bool)
+        linear = np.array([limit.linear for limit in limits], dtype=bool)
         found = {name: result.value for name, result in results.items()}
         judged = optimality(u, gradient, excess, slopes, equal)
-        return Trial(u, values, found, cost, gradient, excess, slopes, judged, equal)
+        return Trial(u, values, found, cost, gradient, excess, slopes, judged, equal, linear)
 
     def _failed(self, u: np.ndarray, values: np.ndarray, sentence: str) -> Trial:
         """A design without a result: worse than all others, so that a search turns back."""
@@ -143,7 +146,7 @@ class Designs:
         worst = 1.0 + FAILED * max(abs(trial.cost) for trial in self.trials)
         nothing = dict.fromkeys(last.found, float("nan"))
         unknown = Optimality(float("inf"), np.zeros(len(self.limits)), np.zeros(len(u)))
-        return Trial(u, values, nothing, worst, last.gradient, last.excess, last.slopes, unknown, last.equal, sentence)
+        return replace(last, u=u, values=values, found=nothing, cost=worst, optimality=unknown, failure=sentence)
 
     def multipliers(self, trial: Trial) -> np.ndarray:
         """By how much the optimal objective changes with each limit (c,), in their units."""

@@ -125,7 +125,7 @@ def limits_of(model_file: Any, given: Any) -> list[Limit]:
         kinds = ((limit.at_least, -1.0, False), (limit.at_most, 1.0, False), (limit.equals, 1.0, True))
         for value, sign, equal in kinds:
             if value is not None:
-                found.append(Limit(name, float(number(value).real), sign, equal))
+                found.append(Limit(name, float(number(value).real), sign, equal, name in volumes))
     return found
 
 
