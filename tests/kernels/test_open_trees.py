@@ -197,8 +197,8 @@ def test_derivative_of_the_mass_matrix(formulation):
     z, zd, *_ = random_state(builder, problem)
     rng = np.random.default_rng(5)
     for _, direction in zip(range(40), builder.directions().values(), strict=False):
-        dz = rng.normal(size=(z.size, 1))
-        found = Accelerations(formulation, problem, z, zd, directions=(direction[None], dz, 0 * dz))
+        dz = rng.normal(size=(z.size, 1)).repeat(padded(1), axis=1)  # dM is that of the last direction
+        found = Accelerations(formulation, problem, z, zd, directions=(direction + 0 * dz.T[:, :1], dz, 0 * dz))
         moved = problem.theta + 1j * EPS * direction
         exact = Accelerations(formulation, problem, z + 1j * EPS * dz[:, 0], zd, theta=moved).dyn.eq.M.imag / EPS
         assert np.abs(found.dyn.eq.dM - exact).max() <= 1e-12 * np.abs(exact).max()
