@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from mbsim_cli.assembly.arrays import integers, table
-from mbsim_cli.assembly.elastic import ElasticBody
+from mbsim_cli.assembly.elastic import ElasticBody, NodeJoint, ShapeRow
 from mbsim_cli.assembly.inertia import mass_properties
 from mbsim_cli.assembly.joints import (
     independent,
@@ -19,6 +19,7 @@ from mbsim_cli.assembly.joints import (
 from mbsim_cli.assembly.pairs import PairTable
 from mbsim_cli.assembly.system import System
 from mbsim_cli.assembly.vectors import Scalar, flat
+from mbsim_cli.model.flexible import LEFT_OVER
 from mbsim_cli.model.layout import GROUND, NONE, FlexibleTree, Tree
 from mbsim_cli.reduction import packing
 
@@ -30,6 +31,8 @@ def tree_table(system: System) -> Tree:
     initial = len(system.theta)
     for read in (initial_position, initial_velocity):
         for joint, backwards in zip(topology.joints, topology.reversed, strict=True):
+            if isinstance(system.joints[joint], NodeJoint):
+                continue
             _add_initial(system, joint, backwards, read)
         for deforming in system.elastic:
             system.theta.add(partial(_elastic_start, deforming, read is initial_velocity))
@@ -60,21 +63,30 @@ def with_elastic(system: System, tree: Tree, pairs: PairTable) -> Tree | Flexibl
         pair=integers(pairs.number(GROUND, body) for body in bodies),
         elastic=integers(system.first_elastic),
         block=integers(blocks),
-        least=_least(system),
         deviation=integers(_deviation(system, deforming) for deforming in system.elastic),
+        column=integers(system.coordinate_columns()),
+        **_nodes(system),
     )
 
 
-def _least(system: System) -> np.ndarray:
-    """Inertia (n,) that coordinates of nodes count for where constraints are weighed: that of the whole body."""
-    found = np.zeros(len(system.columns))
-    for name, joint in system.node_joints():
-        sid = joint.body.sid
-        for coordinate in joint.coordinates:
-            turns = coordinate.startswith("angle")
-            size = np.trace(sid.J.M0) if turns else sid.mass.M0
-            found[system.coordinate(f"{name}.{coordinate}").column] = float(size)
-    return found
+def _nodes(system: System) -> dict[str, np.ndarray]:
+    """Columns of nodes, the numbers of their bodies, and where theta has what moves them."""
+    index = {deforming.name: f for f, deforming in enumerate(system.elastic)}
+    columns, bodies, shapes = [], [], []
+    for column, (owner, kept) in enumerate(system.columns):
+        joint = system.joints.get(owner)
+        if isinstance(joint, NodeJoint):
+            number = joint.coordinates.index(kept.coordinate)
+            columns.append(column)
+            bodies.append(index[joint.body.name])
+            shapes.append(system.theta.add(partial(_shapes, joint, number, kept.sign)))
+            row = ShapeRow(joint.body, joint.number, joint.moving[number], shapes[-1], float(kept.sign))
+            system.shape_rows.append(row)
+    return {"node": integers(columns), "node_body": integers(bodies), "shape": integers(shapes)}
+
+
+def _shapes(joint: NodeJoint, number: int, sign: int) -> Sequence[Scalar]:
+    return [*(sign * shape for shape in joint.shapes(number)), *[0.0] * LEFT_OVER]
 
 
 def _entries(deforming: ElasticBody) -> Sequence[Scalar]:
@@ -122,6 +134,6 @@ def _add_initial(system: System, joint: str, backwards: bool, read) -> None:
 
 
 def declared_independent(system: System) -> list[bool]:
-    """For every column whether the file declares it independent."""
+    """For every coordinate whether the file declares it independent."""
     wanted = {joint: independent(system.joints[joint]) for joint in system.topology.joints}
-    return [column.coordinate in wanted.get(joint, ()) for joint, column in system.columns]
+    return [column.coordinate in wanted.get(joint, ()) for joint, column in system.coordinates]

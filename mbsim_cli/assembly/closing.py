@@ -11,6 +11,7 @@ from mbsim_cli.assembly.kinematics import Poses, poses
 from mbsim_cli.assembly.rank import dependent_rows, determined, rank, unit_rows
 from mbsim_cli.assembly.search import CLOSED, Found, Search
 from mbsim_cli.model.codes import ROTATIONS
+from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import Scales, scales_of
 
@@ -118,7 +119,7 @@ def close(equations: Equations, stated: np.ndarray, stated_velocity: np.ndarray,
     """
     problem = equations.problem
     tree, theta = problem.model.tree, problem.theta.tolist()
-    n, first = len(tree.column_kind), tree.initial[0]
+    n, first = kinds(tree).size, tree.initial[0]
     scales = scales_of(problem.model, problem.theta, np.array([row[0] for row in equations.rows], dtype=int))
     parts = [_close(group, theta, problem, (stated, stated_velocity), scales, accepts) for group in groups(equations)]
     z, phi = problem.theta[first : first + n].copy(), np.zeros(equations.m)
@@ -131,8 +132,7 @@ def close(equations: Equations, stated: np.ndarray, stated_velocity: np.ndarray,
 
 def scaled_group(group: Group, problem: Problem, scales: Scales) -> Scaled:
     """Equations of a group, lengths in the mechanism's unit."""
-    kinds = problem.model.tree.column_kind[group.columns]
-    turns = np.isin(kinds, ROTATIONS)
+    turns = np.isin(kinds(problem.model.tree)[group.columns], ROTATIONS)
     return Scaled(group.equations, scales.rows[group.every_row], scales.columns[group.columns], turns)
 
 

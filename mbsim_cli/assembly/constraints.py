@@ -2,16 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from mbsim_cli.assembly.arrays import table
-from mbsim_cli.assembly.elastic import NodeJoint, ShapeRow
 from mbsim_cli.assembly.geometry import split
 from mbsim_cli.assembly.joints import CUT_EQUATIONS, kind_of
 from mbsim_cli.assembly.laws import LawTable
 from mbsim_cli.assembly.measures import MeasureTable
-from mbsim_cli.assembly.system import Coordinate, System
+from mbsim_cli.assembly.system import System
 from mbsim_cli.assembly.vectors import Scalar
 from mbsim_cli.model.layout import NONE, Constraints
 
@@ -52,17 +50,6 @@ class ConstraintTable:
         """One equation for every set of Euler parameters in the tree."""
         for joint, column in self._system.euler_columns():
             self._add(f"{joint}.norm", self.measures.euler_norm(column), lambda: (1.0,))
-
-    def add_nodes(self) -> None:
-        """Equations that hold places on bodies that deform where the elastic coordinates move them."""
-        for name, joint in self._system.node_joints():
-            elastic = self._system.elastic_columns(joint.body.name)
-            for number, coordinate in enumerate(joint.coordinates):
-                column = self._system.coordinate(f"{name}.{coordinate}")
-                measure = self.measures.combination([column.column, *elastic], partial(_beyond, joint, number, column))
-                row = ShapeRow(joint.body, joint.number, joint.moving[number], self.measures.offset[measure] + 1, -1.0)
-                self._system.shape_rows.append(row)
-                self._add(f"{name}.{coordinate}", measure, lambda: (0.0,))
 
     def add_cut_joint(self, name: str) -> None:
         """Equations of a cut joint."""
@@ -145,8 +132,3 @@ class ConstraintTable:
         self.offset.append(self._system.theta.add(target))
         self.law.append(law)
         self._automatic.append(False)
-
-
-def _beyond(joint: NodeJoint, number: int, coordinate: Coordinate) -> list[Scalar]:
-    """Factors on a node's coordinate and on the elastic ones that move it."""
-    return [float(coordinate.sign), *(-shape for shape in joint.shapes(number))]

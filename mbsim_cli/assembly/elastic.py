@@ -128,7 +128,7 @@ def _initial(model_file: Any, body: ElasticBody) -> tuple[Sequence[Any], Sequenc
 class NodeJoint:
     """What is between the frame of a body that deforms and a place on it, in the form of a joint.
 
-    Its coordinates are linear forms of the elastic ones: equations hold them, see ``ConstraintTable``.
+    Its coordinates are linear forms of the elastic ones, see ``layout.FlexibleTree``.
     """
 
     body: ElasticBody
@@ -172,13 +172,6 @@ class NodeJoint:
         """Change of a coordinate by each elastic one."""
         row = _rows(self.body.current().nodes[self.number])[self.moving[coordinate]]
         return row.tolist()
-
-    def start(self, order: int) -> tuple[Scalar, ...]:
-        """Initial coordinates, or their rates (order 1)."""
-        elastic = self.body.start()[order]
-        return tuple(
-            sum((a * q for a, q in zip(self.shapes(k), elastic, strict=True)), 0.0) for k in range(len(self.moving))
-        )
 
 
 def _rows(node: Node) -> Any:

@@ -12,12 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.assembly.kinematics import Poses, measure_row, measure_value, poses
+from mbsim_cli.assembly.kinematics import Poses, columns_at, measure_row, measure_value, poses_of_columns
 from mbsim_cli.assembly.laws import law_at
 from mbsim_cli.assembly.numbers import STEP
 from mbsim_cli.assembly.vectors import Scalar
 from mbsim_cli.model.codes import Measure
-from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.coordinates import motion_of_columns
+from mbsim_cli.model.layout import NONE, FlexibleTree
 from mbsim_cli.model.problem import Problem
 
 # plain numbers: members of an enumeration are slow to look up
@@ -71,17 +72,20 @@ class Equations:
     def at(self, theta: Sequence[Scalar], z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Equations (zero where automatic) and their Jacobian."""
         model = self.problem.model
-        at = poses(model.tree, theta, z.tolist())
         complex_step = np.iscomplexobj(z) or np.iscomplexobj(np.asarray(theta))
         phi = np.zeros(len(self.rows), dtype=complex if complex_step else float)
-        J = np.zeros((len(self.rows), len(z)), dtype=phi.dtype)
+        columns = np.array(columns_at(model.tree, theta, z.tolist()))
+        at = poses_of_columns(model.tree, theta, columns.tolist())
+        J = np.zeros((len(self.rows), len(columns)), dtype=phi.dtype)
         needed = set(self.of_position)
         for i, (measure, target, law) in enumerate(self.rows):
-            value = self._measure(theta, z, at, measure, J[i])
+            value = self._measure(theta, columns, at, measure, J[i])
             if i in needed:
                 phi[i] = value - theta[target] - (law_at(model.laws, theta, law, 0.0) if law != NONE else 0.0)
                 if model.measures.kind[measure] == ANGLE:
                     phi[i] -= 2.0 * cmath.pi * np.round(phi[i].real / (2.0 * cmath.pi))
+        if isinstance(model.tree, FlexibleTree):
+            J = J @ motion_of_columns(model.tree, theta)
         return phi, J
 
     def rates(self, theta: Sequence[Scalar], z: np.ndarray, zd: np.ndarray) -> np.ndarray:
@@ -96,7 +100,7 @@ class Equations:
         return found
 
     def _measure(self, theta: Sequence[Scalar], z: np.ndarray, at: Poses, measure: int, row: np.ndarray) -> Scalar:
-        """Value of a measure; fills its derivatives (n,)."""
+        """Value of a measure at the columns z; fills its derivatives by them."""
         table, pairs = self.problem.model.measures, self.problem.model.pairs
         kind, offset = table.kind[measure], table.theta[measure]
         if kind in OF_COORDINATES:

@@ -9,6 +9,7 @@ import numpy as np
 from mbsim_cli.assembly.equations import OF_COORDINATES, Equations, InitialMeasure, of_coordinates
 from mbsim_cli.assembly.laws import law_at
 from mbsim_cli.assembly.vectors import Scalar
+from mbsim_cli.model.coordinates import of_columns
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Problem
 
@@ -150,7 +151,8 @@ def connected(reads: Sequence[Sequence[int]]) -> list[list[int]]:
 def _separate(equations: Equations) -> Iterator[Group]:
     """Groups of equations that are connected by coordinates."""
     table = equations.problem.model.measures
-    reads = [table.coordinate[table.first[row[0]] : table.first[row[0] + 1]] for row in equations.rows]
+    tree = equations.problem.model.tree
+    reads = [of_columns(tree, table.coordinate[table.first[k] : table.first[k + 1]]) for k, _, _ in equations.rows]
     wanted = set(equations.of_position)
     for rows in connected([which.tolist() for which in reads]):
         columns = np.unique(np.concatenate([reads[row] for row in rows]))

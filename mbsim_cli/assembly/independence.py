@@ -17,7 +17,8 @@ from mbsim_cli.assembly.joints import (
 from mbsim_cli.assembly.measures import MeasureTable
 from mbsim_cli.assembly.system import System
 from mbsim_cli.assembly.vectors import Scalar
-from mbsim_cli.model.codes import Measure
+from mbsim_cli.model.codes import Column, Measure
+from mbsim_cli.model.coordinates import kinds, moved_by, of_columns
 from mbsim_cli.model.layout import NONE
 
 
@@ -28,7 +29,7 @@ def independent_columns(system: System, packed: Any) -> np.ndarray:
     """
     mask = np.array(declared_independent(system), dtype=bool) | ~constrained_columns(packed)
     theta, initial = system.theta.values(), packed.tree.initial[0]
-    for _, first in system.euler_columns():
+    for first in np.flatnonzero(kinds(packed.tree) == Column.EULER_0):
         if mask[first : first + 4].any():
             values = theta[initial + first : initial + first + 4]
             mask[first + int(np.argmax(np.abs(values)))] = False
@@ -39,37 +40,37 @@ def stated_columns(system: System) -> np.ndarray:
     """Mask (n,) of the coordinates that have an initial position in the file, and of all elastic ones."""
     stated = {joint: has_position(system.joints[joint]) for joint in system.topology.joints}
     stated |= {body.name: set(body.coordinates) for body in system.elastic}
-    return np.array([column.coordinate in stated[name] for name, column in system.columns], dtype=bool)
+    return np.array([column.coordinate in stated[name] for name, column in system.coordinates], dtype=bool)
 
 
 def stated_rates(system: System) -> np.ndarray:
     """Mask (n,) of the coordinates that have an initial velocity in the file."""
     stated = {joint: has_velocity(system.joints[joint]) for joint in system.topology.joints}
     stated |= {body.name: body.rated for body in system.elastic}
-    return np.array([column.coordinate in stated[name] for name, column in system.columns], dtype=bool)
+    return np.array([column.coordinate in stated[name] for name, column in system.coordinates], dtype=bool)
 
 
 def held_columns(system: System) -> tuple[int, ...]:
-    """Columns that keep their initial values in a static equilibrium."""
+    """Coordinates that keep their initial values in a static equilibrium."""
     found = []
     for index, name in enumerate(getattr(system.model_file.analysis, "hold", ())):
         coordinate = system.coordinate(name)
         if coordinate.column == NONE:
             message = f"{name!r} belongs to a joint that is cut, and cannot be held"
             system.issue(f"analysis.hold[{index}]", message, f"add cut: false to joint {coordinate.joint!r}")
-        found.append(coordinate.column)
+        found.append(system.number_of(coordinate))
     return tuple(found)
 
 
 def constrained_columns(packed: Any) -> np.ndarray:
-    """Mask (n,) of the columns that any constraint but the norm of Euler parameters reads."""
-    touched = np.zeros(len(packed.system.columns), dtype=bool)
+    """Mask (n,) of the coordinates that any constraint but the norm of Euler parameters reads."""
+    tree, touched = packed.tree, np.zeros(kinds(packed.tree).size, dtype=bool)
     table = packed.measures.table()
     for measure in packed.constraints.measure:
         if table.kind[measure] == Measure.COORDINATES:
-            touched[table.coordinate[table.first[measure] : table.first[measure + 1]]] = True
+            touched[of_columns(tree, table.coordinate[table.first[measure] : table.first[measure + 1]])] = True
         elif table.kind[measure] != Measure.EULER_NORM:
-            touched[packed.pairs.columns(table.pair[measure])] = True
+            touched[moved_by(tree, packed.pairs.columns(table.pair[measure]))] = True
     return touched
 
 

@@ -183,8 +183,6 @@ def is_designed(geometry: Geometry, spec: Any) -> bool:
 
 def initial_position(geometry: Geometry, spec: Any) -> tuple[Scalar, ...]:
     """Initial coordinates in declared order: as stated, else from the design position, else zero."""
-    if isinstance(spec, NodeJoint):
-        return spec.start(0)
     kind = kind_of(spec)
     stated = stated_position(geometry, spec, kind)
     if all(value is not None for value in stated):
@@ -242,8 +240,6 @@ def design_frames(geometry: Geometry, spec: Any, frames: Frames) -> tuple[Vector
 
 def initial_velocity(geometry: Geometry, spec: Any) -> tuple[Scalar, ...]:
     """Initial rates of the coordinates in declared order; zero where nothing is stated."""
-    if isinstance(spec, NodeJoint):
-        return spec.start(1)
     numbers, initial, kind = geometry.numbers, getattr(spec, "initial", None), kind_of(spec)
 
     def get(name: str, read: Callable, default: Any) -> Any:

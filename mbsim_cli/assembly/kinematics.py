@@ -23,6 +23,7 @@ from mbsim_cli.assembly.vectors import (
     transpose,
 )
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS, Measure
+from mbsim_cli.model.coordinates import motion_of_columns
 from mbsim_cli.model.layout import (
     N_A,
     P_A,
@@ -33,6 +34,7 @@ from mbsim_cli.model.layout import (
     R_P,
     U_A,
     U_B,
+    FlexibleTree,
     Pairs,
     Tree,
 )
@@ -80,8 +82,20 @@ def vector(theta: Sequence[Scalar], offset: int) -> Vector:
     return tuple(theta[offset : offset + 3])
 
 
-def poses(tree: Tree, theta: Sequence[Scalar], z: Sequence[Scalar]) -> Poses:
+def poses(tree: Tree | FlexibleTree, theta: Sequence[Scalar], z: Sequence[Scalar]) -> Poses:
     """Poses at the coordinates z (n,)."""
+    return poses_of_columns(tree, theta, columns_at(tree, theta, z))
+
+
+def columns_at(tree: Tree | FlexibleTree, theta: Sequence[Scalar], z: Sequence[Scalar]) -> Sequence[Scalar]:
+    """Columns at the coordinates z (n,)."""
+    if not isinstance(tree, FlexibleTree):
+        return z
+    return (motion_of_columns(tree, theta) @ np.array(z)).tolist()
+
+
+def poses_of_columns(tree: Tree | FlexibleTree, theta: Sequence[Scalar], z: Sequence[Scalar]) -> Poses:
+    """Poses where columns are at z (columns,)."""
     found = Poses([], [], [], [])
     for body, offset in enumerate(tree.theta):
         parent = tree.parent[body]

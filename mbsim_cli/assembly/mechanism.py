@@ -15,7 +15,8 @@ from mbsim_cli.assembly.system import System
 from mbsim_cli.assembly.vanishing import left_open
 from mbsim_cli.assembly.vectors import dot, transpose
 from mbsim_cli.model.codes import Column
-from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.coordinates import kinds
+from mbsim_cli.model.layout import NONE, FlexibleTree
 from mbsim_cli.model.problem import Problem
 
 DENSE = 150  # coordinates up to which combinations of them are searched for missing inertia
@@ -170,8 +171,10 @@ def _is_stated(system: System, joint: str) -> bool:
 def _without_inertia(problem: Problem, closing: Closing) -> Iterator[str]:
     """Coordinates that can change without any mass moving and without any constraint noticing."""
     tree, names = problem.model.tree, problem.names.coordinates
-    momentum, diagonal, scale = momenta(tree, problem.theta.tolist(), closing.at)
-    elastic, n = tree.column_kind == Column.ELASTIC, len(names)
+    momentum, *of_columns = momenta(tree, problem.theta.tolist(), closing.at)
+    used = tree.column if isinstance(tree, FlexibleTree) else np.arange(len(names))
+    diagonal, scale = (array[used] for array in of_columns)
+    elastic, n = kinds(tree) == Column.ELASTIC, len(names)
     has = (diagonal > ROUND_OFF * scale) | elastic
     if n > DENSE:
         yield from (names[i] for i in np.flatnonzero(~has & ~closing.noticed))
@@ -179,7 +182,8 @@ def _without_inertia(problem: Problem, closing: Closing) -> Iterator[str]:
     if not n:
         return
     roots = np.sqrt(np.where(has & ~elastic, diagonal, 1.0))
-    matrix = np.where(np.outer(has, has), mass_matrix(tree, closing.at, momentum), 0.0) / np.outer(roots, roots)
+    inertia = mass_matrix(tree, closing.at, momentum)[np.ix_(used, used)]
+    matrix = np.where(np.outer(has, has), inertia, 0.0) / np.outer(roots, roots)
     matrix[elastic, elastic] = 1.0
     J = closing.J
     values, vectors = np.linalg.eigh(matrix + J.T @ J)

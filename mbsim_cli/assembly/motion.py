@@ -31,17 +31,17 @@ class MotionTable:
 
     def prescribed(self, duration: float, torque_rows: tuple[tuple[int, float], ...]) -> Prescribed:
         """The motion; records an issue for every coordinate that nothing gives."""
-        names = [f"{joint}.{column.coordinate}" for joint, column in self._system.columns]
+        names = [f"{joint}.{column.coordinate}" for joint, column in self._system.coordinates]
         law = [self._law(name) for name in names]
         from_table = [i for i, name in enumerate(names) if self._in_table(name)]
-        for i, (name, (_, column)) in enumerate(zip(names, self._system.columns, strict=True)):
+        for i, (name, (_, column)) in enumerate(zip(names, self._system.coordinates, strict=True)):
             if i not in from_table and (law[i] == NONE or (name not in self._spec.laws and _is_euler(column))):
                 self._missing(name, column)
         self._check_given({names[i] for i in from_table})
         time, table = self._read([names[i] for i in from_table], duration)
         return Prescribed(
             law=np.array(law, dtype=np.int64),
-            sign=np.array([float(column.sign) for _, column in self._system.columns]),
+            sign=np.array([float(column.sign) for _, column in self._system.coordinates]),
             table_column=np.array(from_table, dtype=np.int64),
             table_time=time,
             table=table,

@@ -60,7 +60,6 @@ class Packed:
         self.laws = LawTable(system)
         self.constraints = ConstraintTable(system, self.measures, self.laws)
         self.constraints.add_euler_norms()
-        self.constraints.add_nodes()
         for joint in system.topology.cut:
             self.constraints.add_cut_joint(joint)
         for name, spec in file.constraints.items():

@@ -11,6 +11,7 @@ from mbsim_cli.assembly.kinematics import Poses, measure_value, poses
 from mbsim_cli.assembly.numbers import STEP
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.codes import Force, Measure
+from mbsim_cli.model.coordinates import kinds, of_columns
 from mbsim_cli.model.layout import NONE, Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.inverse_dynamics import with_natural_values
@@ -97,7 +98,7 @@ def _states(problem: Problem, block: Any, row: int) -> Iterator[State]:
 
 
 def _declared(problem: Problem) -> State:
-    first, n = problem.model.tree.initial[0], len(problem.model.tree.column_kind)
+    first, n = problem.model.tree.initial[0], kinds(problem.model.tree).size
     return State(0.0, problem.theta[first : first + n], problem.theta[first + n : first + 2 * n])
 
 
@@ -159,7 +160,7 @@ def _measured(problem: Problem, k: int, state: State) -> tuple[float, float]:
     if measures.kind[k] == Measure.COORDINATES:
         entries = slice(measures.first[k], measures.first[k + 1])
         weights = problem.theta[measures.theta[k] :][: measures.first[k + 1] - measures.first[k]]
-        value = weights @ z[measures.coordinate[entries]]
+        value = weights @ z[of_columns(model.tree, measures.coordinate[entries])]
     else:
         at = _at(model, problem, z)
         value = measure_value(at, model.pairs, measures.kind[k], measures.pair[k], theta, measures.theta[k])

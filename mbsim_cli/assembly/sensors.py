@@ -123,7 +123,7 @@ class SensorTable:
         row = self._behind
         for name, coordinates in self._torques:
             found = [self._system.coordinate(coordinate) for coordinate in coordinates]
-            self.torque_rows += [(coordinate.column, float(coordinate.sign)) for coordinate in found]
+            self.torque_rows += [(self._system.number_of(coordinate), float(coordinate.sign)) for coordinate in found]
             self.names.append(name)
             self.units.append(tuple(force_on(unit_of(coordinate.name)) for coordinate in found))
             self.components.append(tuple(coordinates) if len(found) > 1 else COMPONENTS[1])
@@ -135,7 +135,7 @@ class SensorTable:
             return [spec.coordinate]
         if spec.coordinates != "all":
             return spec.coordinates
-        return [f"{joint}.{column.coordinate}" for joint, column in self._system.columns]
+        return [f"{joint}.{column.coordinate}" for joint, column in self._system.coordinates]
 
     def _entry(self, name: str, spec: Any) -> tuple[Sensor, int, int, int, int, str]:
         geometry, index, theta = self._system.geometry, self._system.topology.index, self._system.theta

@@ -14,6 +14,7 @@ from mbsim_cli.assembly.newton import newton
 from mbsim_cli.assembly.numbers import STEP
 from mbsim_cli.assembly.rank import RANK_TOLERANCE, determined
 from mbsim_cli.model.codes import Column
+from mbsim_cli.model.coordinates import kinds
 
 
 def start_from(
@@ -29,16 +30,16 @@ def start_from(
     if equations.initial_measures:
         return _solved(equations, closing, theta, theta_rho)
     theta, theta_rho, tree = theta.copy(), theta_rho.copy(), equations.problem.model.tree
-    guessed = ~closing.held & ~_of_unit_norm(tree.column_kind, closing.held)
+    guessed = ~closing.held & ~_of_unit_norm(kinds(tree), closing.held)
     guesses = tree.initial[0] + np.flatnonzero(guessed)
     theta[guesses], theta_rho[guesses] = closing.z[guessed], 0.0
     return theta, theta_rho
 
 
-def _of_unit_norm(kinds: np.ndarray, held: np.ndarray) -> np.ndarray:
+def _of_unit_norm(columns: np.ndarray, held: np.ndarray) -> np.ndarray:
     """Mask (n,) of the Euler parameters of joints where three of the four keep their declared values."""
     mask = np.zeros(len(held), dtype=bool)
-    for first in np.flatnonzero(kinds == Column.EULER_0):
+    for first in np.flatnonzero(columns == Column.EULER_0):
         mask[first : first + 4] = held[first : first + 4].sum() == 3
     return mask
 

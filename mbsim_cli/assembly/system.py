@@ -48,6 +48,7 @@ class System:
         for deforming in elastic:
             self.columns += [(deforming.name, TreeColumn(name, Column.ELASTIC, 1)) for name in deforming.coordinates]
             self.first_elastic.append(len(self.columns))
+        self.coordinates = [(owner, column) for owner, column in self.columns if not self._is_node(owner)]
         self._body_of = {joint: body for body, joint in enumerate(topology.joints)}
         self._number = {(joint, column.coordinate): i for i, (joint, column) in enumerate(self.columns)}
 
@@ -74,19 +75,30 @@ class System:
         column = self._number.get((joint, name), NONE)
         return Coordinate(joint, name, column, self.columns[column][1].sign if column != NONE else 1)
 
+    def number_of(self, coordinate: Coordinate) -> int:
+        """Number of a coordinate among those of the system; NONE if its joint is cut."""
+        return NONE if coordinate.column == NONE else self.coordinate_columns().index(coordinate.column)
+
     def coordinate_names(self) -> tuple[str, ...]:
-        """Name of every column; a column that holds the negative of a coordinate says so."""
+        """Name of every coordinate; one whose column holds its negative says so."""
         return tuple(
-            ("-" if column.sign < 0 else "") + f"{joint}.{column.coordinate}" for joint, column in self.columns
+            ("-" if column.sign < 0 else "") + f"{joint}.{column.coordinate}" for joint, column in self.coordinates
         )
 
     def coordinate_units(self) -> tuple[str, ...]:
-        """Unit of every column."""
-        return tuple(unit_of(column.coordinate) for _, column in self.columns)
+        """Unit of every coordinate."""
+        return tuple(unit_of(column.coordinate) for _, column in self.coordinates)
 
     def euler_columns(self) -> list[tuple[str, int]]:
         """Joint and first column of every set of Euler parameters."""
         return [(joint, i) for i, (joint, column) in enumerate(self.columns) if column.kind == Column.EULER_0]
+
+    def coordinate_columns(self) -> list[int]:
+        """Column of every coordinate: all but those of nodes."""
+        return [i for i, (owner, _) in enumerate(self.columns) if not self._is_node(owner)]
+
+    def _is_node(self, owner: str) -> bool:
+        return isinstance(self.joints.get(owner), NodeJoint)
 
     def node_joints(self) -> list[tuple[str, NodeJoint]]:
         """Joints between bodies that deform and places on them, by their names."""

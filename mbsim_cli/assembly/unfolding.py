@@ -17,7 +17,8 @@ from mbsim_cli.errors import Issue, ModelError
 from mbsim_cli.model.problem import Options
 from mbsim_cli.spec.bodies import Body
 
-FORMULATIONS = ("ali3p-rtdyn0", "ali3p-rtdyn1", "statics")  # that move bodies that deform
+# that move bodies that deform
+FORMULATIONS = ("ali3p-rtdyn0", "ali3p-rtdyn1", "statics", "conventional", "partial_recursive")
 _POINTS = ("point", "points", "center")
 _VECTORS = ("vector", "vectors", "axis", "direction", "normal")
 _SECTIONS = ("constraints", "forces", "sensors")
@@ -42,11 +43,8 @@ def check_flexible(system: System, options: Options) -> None:
     if options.formulation not in FORMULATIONS:
         inverse = options.analysis == "inverse_dynamics"
         path, what = ("type", options.analysis) if inverse else ("formulation", options.formulation)
-        hint = "use forward_dynamics with formulation: ali3p-rtdyn1 or ali3p-rtdyn0"
+        hint = "use forward_dynamics with formulation: ali3p-rtdyn1, or partial_recursive where there are no loops"
         system.issue(f"analysis.{path}", f"{what} does not move bodies that deform", hint)
-    for name, spec in system.model_file.sensors.items():
-        if spec.type == "reaction":
-            system.issue(f"sensors.{name}", "no reactions are read of models with bodies that deform")
     for body in system.elastic:
         for node in {joint.number for _, joint in system.node_joints() if joint.body is body}:
             given = [sid.nodes[node] for sid in body.spanned]
@@ -80,7 +78,16 @@ class _Unfolding:
             raise ModelError(self._issues)
         places = {name: Body() for name in self._nodes}
         bodies = {"bodies": self._file.bodies | places, "joints": joints | self._nodes}
-        return Unfolded(self._file.model_copy(update=bodies | sections), self._nodes)
+        found = self._file.model_copy(update=bodies | sections)
+        sensors = {name: self._on_node(spec, found) for name, spec in found.sensors.items()}
+        return Unfolded(found.model_copy(update={"sensors": sensors}), self._nodes)
+
+    def _on_node(self, spec: Any, found: Any) -> Any:
+        """A reaction that acts on a body that deforms acts on the place where the joint is."""
+        if spec.type != "reaction" or spec.on not in self._elastic:
+            return spec
+        given, places = spec.bodies(self._file), spec.bodies(found)
+        return spec.model_copy(update={"on": places[given.index(spec.on)]})
 
     def _joint(self, place: str, spec: Any) -> Any:
         if not any(body in self._elastic for body in spec.bodies):

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.assembly.constraints import Identity
-from mbsim_cli.assembly.kinematics import measure_row, measure_value, poses
+from mbsim_cli.assembly.kinematics import measure_row, measure_value, poses, poses_of_columns
 from mbsim_cli.assembly.numbers import STEP
 from mbsim_cli.assembly.vectors import Scalar
 from mbsim_cli.model.codes import ROTATIONS, Measure
+from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.layout import MASS, MEASURE_SIZE
 from mbsim_cli.model.problem import Problem
 
@@ -28,7 +29,7 @@ def wanted_rows(packed: Any) -> list[bool]:
     generator = np.random.default_rng(0)
     largest = dict.fromkeys(rows, 0.0)
     for _ in range(SAMPLES):
-        at = poses(packed.tree, theta, _random_coordinates(packed.tree.column_kind, generator))
+        at = poses_of_columns(packed.tree, theta, _random_coordinates(packed.tree.column_kind, generator))
         extent = 1.0 + max((max(map(abs, r)) for r in at.r), default=0.0)
         for i in rows:
             measure = packed.constraints.measure[i]
@@ -41,7 +42,7 @@ def wanted_rows(packed: Any) -> list[bool]:
 
 def left_open(problem: Problem, identities: Sequence[Identity]) -> tuple[np.ndarray, np.ndarray]:
     """What identities leave open, whatever the coordinates are (r,), and its derivatives by the parameters (r, p)."""
-    first, n = problem.model.tree.initial[0], len(problem.model.tree.column_kind)
+    first, n = problem.model.tree.initial[0], kinds(problem.model.tree).size
 
     def values(theta: list[Scalar]) -> np.ndarray:
         at, pairs = poses(problem.model.tree, theta, theta[first : first + n]), problem.model.pairs
@@ -62,7 +63,7 @@ def _read(problem: Problem, identities: Sequence[Identity]) -> np.ndarray:
     tree, mask = problem.model.tree, np.zeros(problem.theta.size, dtype=bool)
     for offset in tree.theta:
         mask[offset : offset + MASS] = True
-    mask[tree.initial[0] : tree.initial[0] + len(tree.column_kind)] = True
+    mask[tree.initial[0] : tree.initial[0] + kinds(tree).size] = True
     for identity in identities:
         mask[identity.block : identity.block + MEASURE_SIZE] = True
         mask[identity.target] = True

@@ -69,7 +69,11 @@ class Tree(NamedTuple):
 
 
 class FlexibleTree(NamedTuple):
-    """The same with nf bodies that deform; columns of their elastic coordinates stand behind those of all joints."""
+    """The same with nf bodies that deform; columns of their elastic coordinates stand behind those of all joints.
+
+    Columns of nodes, places on such bodies, are no coordinates: elastic ones move them, by rows of numbers of theta. So
+    there are n coordinates and more columns.
+    """
 
     parent: np.ndarray  # as in ``Tree``
     first_column: np.ndarray
@@ -79,12 +83,13 @@ class FlexibleTree(NamedTuple):
     initial: np.ndarray
     flexible: np.ndarray  # (nf,) body
     pair: np.ndarray  # (nf,) pair (GROUND, body)
-    elastic: np.ndarray  # (nf + 1,) elastic coordinates of body f are elastic[f] .. elastic[f + 1] - 1
+    elastic: np.ndarray  # (nf + 1,) columns of the elastic coordinates of body f are elastic[f] .. elastic[f + 1] - 1
     block: np.ndarray  # (nf,) offset of the body's standard input data
-    least: (
-        np.ndarray
-    )  # (n,) inertia that a coordinate counts for, at least, where constraints are weighed: nodes have none
     deviation: np.ndarray  # (nf,) offset of what these have beyond the identities between their terms, or NONE
+    column: np.ndarray  # (n,) column of each coordinate, increasing
+    node: np.ndarray  # (nv,) columns of nodes
+    node_body: np.ndarray  # (nv,) number of the body that deforms that the node is on
+    shape: np.ndarray  # (nv,) offset of the numbers, before zeros, by which that body's coordinates move the column
 
 
 class Natural(NamedTuple):

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.model.codes import EULER_PARAMETERS, TRANSLATIONS, Column, Measure
-from mbsim_cli.model.layout import P_A, P_B, P_C, P_P, Model
+from mbsim_cli.model.coordinates import kinds
+from mbsim_cli.model.layout import P_A, P_B, P_C, P_P, FlexibleTree, Model
 
 SMALL = 1e-5  # m or rad: motion of a node by an elastic coordinate of one scale
 STEP = 1024.0  # from one unit of length to the next
@@ -33,25 +34,23 @@ def scales_of(model: Model, theta: np.ndarray, measures: np.ndarray | None = Non
     """Scales at the numbers ``theta``; rows are those of ``measures``, or of the constraints."""
     measures = model.constraints.measure if measures is None else measures
     theta = np.asarray(theta).real
-    slides = np.isin(model.tree.column_kind, TRANSLATIONS)
+    slides = np.isin(kinds(model.tree), TRANSLATIONS)
     length = _unit_near(_extent(model, theta, slides))
-    names = tuple(_row_unit(model, theta, int(k), slides, length) for k in measures)
+    columns = np.isin(model.tree.column_kind, TRANSLATIONS)
+    names = tuple(_row_unit(model, theta, int(k), columns, length) for k in measures)
     rows = np.array([length if name == "m" else 1.0 for name in names])
     return Scales(length, np.where(slides, length, 1.0) * _of_elastic(model, theta), rows, names)
 
 
 def _of_elastic(model: Model, theta: np.ndarray) -> np.ndarray:
     """Scale (n,) of elastic coordinates: so small that others are determined before them; one for all others."""
-    found, measures = np.ones(model.tree.column_kind.size), model.measures
-    elastic = model.tree.column_kind == Column.ELASTIC
-    if not elastic.any():
-        return found
-    largest = np.zeros(found.size)
-    for k in np.flatnonzero(measures.kind == COORDINATES):
-        which = measures.coordinate[measures.first[k] : measures.first[k + 1]]
-        factors = np.abs(theta[measures.theta[k] : measures.theta[k] + which.size])
-        largest[which] = np.maximum(largest[which], factors)
-    found[elastic] = SMALL / np.where(largest[elastic] > 0.0, largest[elastic], 1.0)
+    tree, found = model.tree, np.ones(kinds(model.tree).size)
+    if isinstance(tree, FlexibleTree):
+        largest, elastic = np.zeros(tree.column_kind.size), kinds(tree) == Column.ELASTIC
+        for body, first in zip(tree.node_body, tree.shape, strict=True):
+            own = np.arange(tree.elastic[body], tree.elastic[body + 1])
+            largest[own] = np.maximum(largest[own], np.abs(theta[first : first + own.size]))
+        found[elastic] = SMALL / np.where(largest > 0.0, largest, 1.0)[tree.column[elastic]]
     return found
 
 

@@ -3,8 +3,6 @@
 import numpy as np
 
 from mbsim_cli.kernels._simd import zeros
-from mbsim_cli.kernels.algorithms.covectors import covectors, virtual
-from mbsim_cli.kernels.algorithms.natural_covectors import natural_covectors, natural_virtual
 from mbsim_cli.kernels.integrators.ali3p_adjoint import AdjointWork, Pulling
 from mbsim_cli.model.layout import Model
 from mbsim_cli.solve import work as allocate
@@ -22,9 +20,8 @@ def work_of(model: Model, theta: np.ndarray, p: int) -> tuple[AdjointWork, Pulli
     work = AdjointWork(
         kin, still, motion.comp, motion.eq, motion.tangent, motion.projection, columns, state, seen
     )  # fmt: skip
-    natural = allocate.is_natural(model)
-    started, moved = (natural_covectors, natural_virtual) if natural else (covectors, virtual)
-    cov = started(model, theta.size, p, dtype)
+    cov = allocate.covectors_of(model, theta.size, p, dtype)
     rest = cov._replace(zd=zeros((n, p), dtype), zdd=zeros((n, p), dtype))
     nu = (zeros((m, p), dtype) for _ in range(3))
-    return work, Pulling(cov, rest, moved(model, p, dtype), moved(model, p, dtype), *nu, np.zeros(n, dtype))
+    virtual, none = (allocate.virtual_of(model, p, dtype) for _ in range(2))
+    return work, Pulling(cov, rest, virtual, none, *nu, np.zeros(n, dtype))

@@ -11,6 +11,7 @@ from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import Progress, run
 from mbsim_cli.kernels.integrators.ali3p import Control
 from mbsim_cli.model.codes import Status
+from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.blocks import BrokenOff, Reader, block_of, first_rows, other_rows
@@ -44,7 +45,8 @@ class Simulation:
         self.problem, self.model, self.theta = problem, problem.model, start.theta
         self.tape = tape
         self.dtype = self.theta.dtype.type
-        self.control: Control = allocate.control(problem.options, redundant=start.redundant.size > 0)
+        redundant, deforms = start.redundant.size > 0, isinstance(self.model.tree, FlexibleTree)
+        self.control: Control = allocate.control(problem.options, redundant=redundant, deforms=deforms)
         self.state = start.state
         independent = np.setdiff1d(np.arange(self.state.lam.size), start.redundant)
         self.work = allocate.work(self.model, self.theta, independent)

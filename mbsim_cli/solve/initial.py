@@ -13,6 +13,7 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
 from mbsim_cli.model.codes import Column
+from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.layout import NONE, Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import scales_of
@@ -249,7 +250,7 @@ def _declare_velocity(start: Instant) -> None:
     declared, d_declared = start.theta[first:], start.dtheta[first:]
     state.lam[:], sens.lam[:] = 0.0, 0.0
     state.zd[:] = declared[start.n : 2 * start.n]
-    for c in np.flatnonzero(tree.column_kind == Column.EULER_0):
+    for c in np.flatnonzero(kinds(tree) == Column.EULER_0):
         four, rates = slice(c, c + 4), slice(start.n + c, start.n + c + 4)
         spin = quaternion_product(declared[rates], conjugate(declared[four]))
         state.zd[four] = quaternion_product(spin, state.z[four])

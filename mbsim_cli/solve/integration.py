@@ -9,7 +9,6 @@ from mbsim_cli.kernels._simd import padded, zeros
 from mbsim_cli.kernels.algorithms.constraints import LINE_SIZE
 from mbsim_cli.kernels.algorithms.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.open_tree import open_tree
-from mbsim_cli.kernels.algorithms.workspace import composite, kinematics, twists
 from mbsim_cli.kernels.drivers.integrate import IntegrationWork, integrate
 from mbsim_cli.kernels.drivers.integrate_implicit import ImplicitControl, ImplicitWork, integrate_implicit
 from mbsim_cli.kernels.drivers.stepping import BEFORE_START
@@ -63,7 +62,7 @@ def error_control(options: Options, *, varies: bool, at_once: float = np.inf) ->
 
 def integration_work(model: Any, method: Tableau, p: int, dtype: type) -> IntegrationWork:
     """Allocate the work of an integration."""
-    n, stages = model.tree.column_kind.size, method.c.size
+    (_, n, _), stages = allocate.sizes(model), method.c.size
     terms = TERMS if method.dense.size else 0
 
     def z(*shape: int) -> np.ndarray:
@@ -115,10 +114,11 @@ def implicit_work(model: Any, theta: np.ndarray, stages: int, p: int) -> Implici
     def z(*shape: int) -> np.ndarray:
         return np.zeros(shape, dtype)
 
-    kin = kinematics(model, dtype)
+    tree = type(model.tree)
+    kin, comp = (make[tree](model, dtype) for make in (allocate.KINEMATICS, allocate.COMPOSITE))
     set_ground(theta, kin)
     equations = StageEquations(
-        kin, composite(model, dtype), twists(model, p, dtype), zeros((n, padded(n)), dtype), np.zeros(n, np.int64),
+        kin, comp, allocate.twists_of(model, p, dtype), zeros((n, padded(n)), dtype), np.zeros(n, np.int64),
         np.zeros(1), np.zeros(open_tree(model).euler.size), z(n), z(n), z(n, 1), z(n, p), z(m, LINE_SIZE), z(m),
         z(MEASURE_SIZE, 1),
     )  # fmt: skip

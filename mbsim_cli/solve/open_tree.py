@@ -8,11 +8,11 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels._simd import padded, zeros
 from mbsim_cli.kernels.algorithms.conventional import conventional
+from mbsim_cli.kernels.algorithms.flexible_open_tree import flexible_open_tree
 from mbsim_cli.kernels.algorithms.open_tree import open_tree
 from mbsim_cli.kernels.algorithms.partial_recursive import partial_recursive
 from mbsim_cli.kernels.algorithms.recursive import recursive
 from mbsim_cli.kernels.algorithms.turning import turns
-from mbsim_cli.kernels.algorithms.workspace import twists
 from mbsim_cli.kernels.drivers.follow import follow_rows
 from mbsim_cli.kernels.drivers.measure_start import measure_start
 from mbsim_cli.kernels.drivers.observe import observe
@@ -21,7 +21,8 @@ from mbsim_cli.kernels.drivers.stepping import BEFORE_START, SIZE, TIME
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
 from mbsim_cli.model.codes import Status
-from mbsim_cli.model.layout import Model
+from mbsim_cli.model.coordinates import of_columns
+from mbsim_cli.model.layout import FlexibleTree, Model
 from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.blocks import BrokenOff, block_of, first_rows, other_rows
@@ -74,7 +75,10 @@ class OpenTreeSimulation:
         p = padded(self.p)
         self.sens = start.sensitivity if self.p == wanted else allocate.sensitivity(self.model, 0, self.dtype)
         self.directions = allocate.directions(self.model, start.dtheta[:, :p], self.dtype)
-        self.dyn: Any = FORMULATIONS[problem.options.formulation](self.model, self.theta, p, self.dtype)
+        make = FORMULATIONS[problem.options.formulation]
+        if isinstance(self.model.tree, FlexibleTree):
+            make = flexible_open_tree
+        self.dyn: Any = make(self.model, self.theta, p, self.dtype)
         at_once = steps_at_once(problem.options, self.state.z.size, self.p)
         self.drive, self.tableau, self.control, self.work = integration(
             problem, self.theta, p, varies=wanted > 0, at_once=at_once
@@ -222,7 +226,7 @@ class OpenTreeSimulation:
             follow_rows(self.model, self.theta, kin, self.turns, record)
         observe(
             self.model, self.theta, True, self.directions, kin,
-            twists(self.model, self.sens.z.shape[1], self.dtype), record, d_record,
+            allocate.twists_of(self.model, self.sens.z.shape[1], self.dtype), record, d_record,
         )  # fmt: skip
 
 
@@ -263,9 +267,8 @@ def _measured(
     dtype, p = theta.dtype.type, sens.z.shape[1]
     value, d_value = np.zeros(measures.size, dtype), np.zeros((measures.size, p), dtype)
     kin, directions = allocate.grounded(model, theta), allocate.directions(model, dtheta, dtype)
-    measure_start(
-        model, theta, open_tree(model), directions, state, sens, kin, twists(model, p, dtype), measures, value, d_value
-    )
+    tw = allocate.twists_of(model, p, dtype)
+    measure_start(model, theta, open_tree(model), directions, state, sens, kin, tw, measures, value, d_value)
     return value, d_value
 
 
@@ -274,7 +277,8 @@ def _declared(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Values (k,) of driven coordinates that the file declares, and their derivatives (k, p)."""
     factor = model.measures.theta[measures]
-    initial = model.tree.initial[0] + model.measures.coordinate[model.measures.first[measures]]
+    driven = of_columns(model.tree, model.measures.coordinate[model.measures.first[measures]])
+    initial = model.tree.initial[0] + driven
     d_value = dtheta[factor] * theta[initial, None] + theta[factor, None] * dtheta[initial]
     return theta[factor] * theta[initial], d_value
 

@@ -8,7 +8,8 @@ import numpy as np
 from mbsim_cli.kernels._simd import padded, zeros
 from mbsim_cli.kernels.algorithms.acceleration_pull_back import pulled_accelerations
 from mbsim_cli.kernels.algorithms.constraints import LINE_SIZE
-from mbsim_cli.kernels.algorithms.covectors import Covectors, covectors, virtual
+from mbsim_cli.kernels.algorithms.covectors import Covectors
+from mbsim_cli.kernels.algorithms.flexible_open_tree import pulled_flexible_accelerations
 from mbsim_cli.kernels.algorithms.open_tree import open_tree
 from mbsim_cli.kernels.drivers.pull_back_reactions import MotionCovectors
 from mbsim_cli.kernels.drivers.record import Stretch
@@ -18,7 +19,7 @@ from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau
 from mbsim_cli.kernels.integrators.esdirk_adjoint import StageTangent
 from mbsim_cli.kernels.integrators.runge_kutta_adjoint import StepCovectors, StepWork
 from mbsim_cli.model.codes import Status
-from mbsim_cli.model.layout import MEASURE_SIZE, Model
+from mbsim_cli.model.layout import MEASURE_SIZE, FlexibleTree, Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.adjoint import without_solution
@@ -39,7 +40,8 @@ class StepSweep:
             return zeros((*shape, p), dtype)
 
         motions = (allocate.state(model, dtype) for _ in range(4))
-        pulled = pulled_accelerations(model, theta, p, dtype)
+        deforms = isinstance(model.tree, FlexibleTree)
+        pulled = (pulled_flexible_accelerations if deforms else pulled_accelerations)(model, theta, p, dtype)
         self._work = SweepWork(
             allocate.grounded(model, theta),
             pulled.comp,
@@ -49,11 +51,11 @@ class StepSweep:
             _tangent(model, isinstance(self._tableau, ImplicitTableau), dtype),
         )
         self._pulling = StepPulling(
-            covectors(model, theta.size, p, dtype),
+            allocate.covectors_of(model, theta.size, p, dtype),
             StepCovectors(
                 *(columns(n) for _ in range(5)), columns(m), columns(n), columns(stages, n), columns(stages, n)
             ),
-            virtual(model, p, dtype),
+            allocate.virtual_of(model, p, dtype),
         )
 
     def back(self, first: int, stretch: Stretch, hat: np.ndarray, given: MotionCovectors) -> float:

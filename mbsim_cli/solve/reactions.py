@@ -21,7 +21,7 @@ class ReactionReader:
         self.theta = theta
         self.at_center = allocate.control(problem.options, redundant=False).at_center
         dtype = theta.dtype.type
-        n, p = self.model.tree.column_kind.size, dtheta.shape[1]
+        (_, n, _), p = allocate.sizes(self.model), dtheta.shape[1]
         self.directions = allocate.directions(self.model, dtheta, dtype)
         self.work = allocate.work(self.model, theta)
         self.twists = allocate.sensitivity_work(self.model, p, dtype).twists

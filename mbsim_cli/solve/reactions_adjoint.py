@@ -3,7 +3,6 @@
 import numpy as np
 
 from mbsim_cli.kernels._simd import zeros
-from mbsim_cli.kernels.algorithms.covectors import covectors, virtual
 from mbsim_cli.kernels.drivers.pull_back_reactions import MotionCovectors, ReactionWork, pull_back_reactions
 from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.model.layout import Model
@@ -22,8 +21,8 @@ class ReactionPuller:
         dtype = theta.dtype.type
         self._reader = ReactionReader(problem, problem.reacting, theta, zeros((theta.size, 0), dtype))
         _, _, m = allocate.sizes(model)
-        virtuals = (virtual(model, p, dtype) for _ in range(2))
-        cov = covectors(model, theta.size, p, dtype)
+        virtuals = (allocate.virtual_of(model, p, dtype) for _ in range(2))
+        cov = allocate.covectors_of(model, theta.size, p, dtype)
         self._pulling = ReactionWork(cov, *virtuals, zeros((m, p), dtype), np.zeros(m, dtype))
         self._work, self.theta = allocate.work(model, theta), cov.theta
 

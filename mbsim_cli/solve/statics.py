@@ -13,6 +13,7 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels._simd import padded
 from mbsim_cli.model.codes import TURNING
+from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.flexible import MASS as MASS_OF_FLEXIBLE
 from mbsim_cli.model.layout import GRAVITY, MASS, FlexibleTree
 from mbsim_cli.model.problem import Problem
@@ -59,7 +60,7 @@ class Statics:
         self.state, self.eq, self.dtype = start.state, start.work.eq, start.dtype
         self.hold = np.array(sorted(hold), dtype=int)
         self.free = np.setdiff1d(np.arange(n), self.hold)
-        self.turns = np.isin(start.model.tree.column_kind, TURNING)
+        self.turns = np.isin(kinds(start.model.tree), TURNING)
         self.still = _sharing(start, problem, np.zeros((size, 0), start.dtype))
         self.unit = _sharing(start, problem, np.zeros((size, padded(n)), start.dtype))
         self.unit.sens.z[:, :n] = np.eye(n)

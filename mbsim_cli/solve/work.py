@@ -7,8 +7,17 @@ import numpy as np
 from mbsim_cli.kernels._simd import WIDTH, padded, zeros
 from mbsim_cli.kernels.algorithms.constrained_solve import Columns, Factor
 from mbsim_cli.kernels.algorithms.constraints import LINE_SIZE
-from mbsim_cli.kernels.algorithms.flexible_bodies import flexible_composite, flexible_kinematics, flexible_touch
+from mbsim_cli.kernels.algorithms.covectors import Covectors, Virtual, covectors, virtual
+from mbsim_cli.kernels.algorithms.flexible_workspace import (
+    flexible_composite,
+    flexible_covectors,
+    flexible_kinematics,
+    flexible_touch,
+    flexible_twists,
+    flexible_virtual,
+)
 from mbsim_cli.kernels.algorithms.kinematics import set_ground
+from mbsim_cli.kernels.algorithms.natural_covectors import natural_covectors, natural_virtual
 from mbsim_cli.kernels.algorithms.natural_workspace import (
     natural_forces,
     natural_kinematics,
@@ -19,7 +28,7 @@ from mbsim_cli.kernels.algorithms.natural_workspace import (
 from mbsim_cli.kernels.algorithms.resting_variation import resting
 from mbsim_cli.kernels.algorithms.sparsity import Sparsity, sparsity
 from mbsim_cli.kernels.algorithms.turning import turns
-from mbsim_cli.kernels.algorithms.workspace import Kinematics, composite, kinematics, touch, twists
+from mbsim_cli.kernels.algorithms.workspace import Kinematics, Twists, composite, kinematics, touch, twists
 from mbsim_cli.kernels.drivers.linearise import Linearisation
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import SensitivityWork, Work
@@ -28,16 +37,20 @@ from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, OfProjec
 from mbsim_cli.kernels.integrators.multiplier_range import Range
 from mbsim_cli.kernels.integrators.singular_passage import TURNS, Watch
 from mbsim_cli.model.codes import TURNING, Measure
+from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.layout import MEASURE_SIZE, STARTS_NEAR, FlexibleTree, Model, Natural, Tree
 from mbsim_cli.model.problem import Options
 
 MOTION_FOR_GRADIENT = 1e-2  # accelerations must be this much more accurate than gradients are asked to be
 NO_ROWS = np.zeros(0, np.int64)
-STIFF = 1e3  # penalty ratio beyond which, in natural coordinates, Newton's corrections need no multiplier updates
+STIFF = 1e3  # penalty ratio beyond which Newton's corrections need no multiplier updates, where they cost much
 MANY_COORDINATES = 16.0  # by how much round-off grows where a body's pose follows from many coordinates
 KINEMATICS = {Tree: kinematics, FlexibleTree: flexible_kinematics, Natural: natural_kinematics}
 TOUCH = {Tree: touch, FlexibleTree: flexible_touch, Natural: natural_touch}
 COMPOSITE = {Tree: composite, FlexibleTree: flexible_composite}
+TWISTS = {Tree: twists, FlexibleTree: flexible_twists, Natural: natural_twists}
+COVECTORS = {Tree: covectors, FlexibleTree: flexible_covectors, Natural: natural_covectors}
+VIRTUAL = {Tree: virtual, FlexibleTree: flexible_virtual, Natural: natural_virtual}
 PENALTY_RATIO = 1e-5  # of the user's penalty: the constraint term over inertia in the discrete equations
 
 
@@ -45,7 +58,7 @@ def sizes(model: Model) -> tuple[int, int, int]:
     """Numbers of bodies, coordinates and constraints."""
     tree = model.tree
     rigid = tree.rigid.size if isinstance(tree, Natural) else 0
-    return tree.parent.size, tree.column_kind.size, model.constraints.measure.size + rigid
+    return tree.parent.size, kinds(tree).size, model.constraints.measure.size + rigid
 
 
 def is_natural(model: Model) -> bool:
@@ -53,8 +66,8 @@ def is_natural(model: Model) -> bool:
     return isinstance(model.tree, Natural)
 
 
-def control(options: Options, *, redundant: bool) -> Control:
-    """Numbers of the integrator from the user's options."""
+def control(options: Options, *, redundant: bool, deforms: bool = False) -> Control:
+    """Numbers of the integrator from the user's options; whether bodies deform counts for the motion alone."""
     ratio = options.penalty * PENALTY_RATIO
     tolerance = options.tolerance
     if options.differentiates:
@@ -69,7 +82,7 @@ def control(options: Options, *, redundant: bool) -> Control:
         ratio * options.weighting,
         options.projection == "mass",
         bool(redundant),
-        1.0 if options.natural and ratio >= STIFF else 1e-3,
+        1.0 if (options.natural or deforms) and ratio >= STIFF else 1e-3,
         MANY_COORDINATES if options.natural else 1.0,
     )
 
@@ -130,8 +143,8 @@ def grounded(model: Model, theta: np.ndarray) -> Kinematics:
 
 def watch(model: Model, structure: Sparsity, rows: np.ndarray) -> Watch:
     """Allocate Watch for the independent ``rows`` of the constraints; angles count that a constraint depends on."""
-    k, n = rows.size, model.tree.column_kind.size
-    on_constraints = np.isin(model.tree.column_kind, TURNING) & (np.diff(structure.column_first) > 0)
+    k, n = rows.size, kinds(model.tree).size
+    on_constraints = np.isin(kinds(model.tree), TURNING) & (np.diff(structure.column_first) > 0)
     turns = model.tree.swing if is_natural(model) else 1.0 * on_constraints
     motion = (np.zeros((TURNS, n)) for _ in range(3))
     return Watch(
@@ -147,7 +160,7 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS) -> Work:
     kin = grounded(model, theta)
     natural = is_natural(model)
     structure, eq = natural_sparsity(model) if natural else sparsity(model), equations(model, dtype)
-    least = np.zeros(n) if isinstance(model.tree, Tree) else model.tree.least.copy()  # runs are set back, with all work
+    least = model.tree.least.copy() if natural else np.zeros(n)  # runs are set back, with all work
     return Work(
         kin,
         natural_forces(model, theta) if natural else COMPOSITE[type(model.tree)](model, dtype),
@@ -171,8 +184,22 @@ def sensitivity_work(model: Model, p: int, dtype: type) -> SensitivityWork:
     systems = OfProjections(*(resting(nb, n, m, p, dtype) for _ in range(2)))
     common = columns(n, m, p, dtype)
     projections = OfProjections(*(common._replace(b=system.dG, e=system.dphi) for system in systems))
-    moved = natural_twists(model, p, dtype) if is_natural(model) else twists(model, p, dtype)
-    return SensitivityWork(common, moved, systems, projections)
+    return SensitivityWork(common, twists_of(model, p, dtype), systems, projections)
+
+
+def twists_of(model: Model, p: int, dtype: type) -> Twists:
+    """Allocate the variations of all bodies in p directions."""
+    return TWISTS[type(model.tree)](model, p, dtype)
+
+
+def covectors_of(model: Model, size: int, p: int, dtype: type) -> Covectors:
+    """Allocate covectors of ``size`` numbers theta and the motion."""
+    return COVECTORS[type(model.tree)](model, size, p, dtype)
+
+
+def virtual_of(model: Model, p: int, dtype: type) -> Virtual:
+    """Allocate a virtual motion, all at rest."""
+    return VIRTUAL[type(model.tree)](model, p, dtype)
 
 
 def padded_directions(theta_rho: np.ndarray, dtype: type) -> np.ndarray:
@@ -185,7 +212,7 @@ def padded_directions(theta_rho: np.ndarray, dtype: type) -> np.ndarray:
 
 def directions(model: Model, dtheta: np.ndarray, dtype: type) -> Directions:
     """Directions of differentiation from dtheta (len(theta), p), p ``_simd.padded``."""
-    n, p = model.tree.column_kind.size, dtheta.shape[1]
+    (_, n, _), p = sizes(model), dtheta.shape[1]
     return Directions(
         np.ascontiguousarray(dtheta, dtype),
         TOUCH[type(model.tree)](model, dtheta),

@@ -6,6 +6,7 @@ Both take eight columns at a time: the direct method parameters, the adjoint obj
 
 from typing import NamedTuple
 
+from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.problem import Problem
 
 TOGETHER = 8
@@ -40,7 +41,7 @@ class Costs(NamedTuple):
 
 def costs_of(problem: Problem, objectives: int, memory: float) -> Costs:
     """Costs of gradients of so many objectives by a problem's parameters; ``memory`` bytes may hold its instants."""
-    n, p = problem.model.tree.column_kind.size, problem.theta_rho.shape[1]
+    n, p = kinds(problem.model.tree).size, problem.theta_rho.shape[1]
     blocks, further = -(-p // TOGETHER), max(0, -(-objectives // TOGETHER) - 1)
     kind = problem.options.analysis
     if kind == "equilibrium":
@@ -62,6 +63,6 @@ def steps_of(problem: Problem) -> int:
 def _bytes_of_instant(problem: Problem) -> int:
     """What an adjoint keeps of an instant."""
     model = problem.model
-    n, m = model.tree.column_kind.size, model.constraints.measure.size
+    n, m = kinds(model.tree).size, model.constraints.measure.size
     rates = 2 * STAGES * n if problem.options.open_tree else 0
     return 8 * (5 * n + rates + 4 * m + int(model.sensors.first[-1]) + 8)

@@ -41,7 +41,7 @@ def test_info_of_a_body_that_deforms(mbsim):
     joints = {joint["name"]: joint["type"] for joint in mbsim("info", model, "--json").json["joints"]}
     assert joints["crank:pin"] == "node"
     people = mbsim("info", model)
-    assert people.code == 0 and "crank:pin.angle_z" in people.err and "crank.q6*" in people.err
+    assert people.code == 0 and "crank:pin.angle_z" not in people.err and "crank.q6*" in people.err
 
 
 def test_schema_accepts_the_models(mbsim, tmp_path):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import inlined, kernel
+from mbsim_cli.kernels._jit import inlined, kernel, overload, python_of
 from mbsim_cli.kernels._simd import add_to, at, block, largest, put, squares, width, zeros
 from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2
 from mbsim_cli.kernels.algebra.spatial import (
@@ -33,23 +33,14 @@ from mbsim_cli.kernels.algorithms.articulated_body_variation import (
     vary_coordinate_accelerations,
 )
 from mbsim_cli.kernels.algorithms.covectors import virtual
-from mbsim_cli.kernels.algorithms.force_pull_back import pull_element_forces
-from mbsim_cli.kernels.algorithms.forces import clear_wrenches, element_forces
-from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at, residual
+from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.kinematics import (
-    motion_kinematics,
     offset_to_parent,
     position_kinematics,
     set_ground,
 )
 from mbsim_cli.kernels.algorithms.open_tree import coefficient_offset, open_tree, pull_drive
-from mbsim_cli.kernels.algorithms.tree_pull_back import (
-    clear_bodies,
-    pull_bodies,
-    pull_gravity,
-    pull_tree,
-    virtual_motion,
-)
+from mbsim_cli.kernels.algorithms.systems import evaluate_free, pull_free
 from mbsim_cli.kernels.algorithms.workspace import composite, kinematics, twists
 from mbsim_cli.kernels.elements.columns import load4, load4_of
 from mbsim_cli.model.layout import NONE
@@ -111,13 +102,12 @@ def pull_accelerations(model, theta, t, state, work, cov):
     if is_nothing(cov.zdd) and is_nothing(cov.lam):  # as at instants inside a step, of most sensors
         pull_drive(model, theta, t, work.open_tree, state.z, state.zd, state.zdd, cov)
         return True, 0.0
-    tree, driver = model.tree, work.open_tree.driver
+    driver = work.open_tree.driver
     copy_to(cov.zdd, work.hat)
     pull_drives(model, theta, cov.lam, work)
-    position_kinematics(tree, theta, state.z, True, work.elimination.kin)
-    if not solve_virtual(tree, theta, driver, state.z, work.hat, work.elimination, work.virtual.mu):
+    if not find_virtual(model, theta, state, work):
         return False, 1.0
-    evaluate_equations(model, theta, t, state, work)
+    evaluate_free(model, theta, t, False, state, work.kin, work.comp, work)
     pull_equations(model, theta, t, state, work, cov)
     for c in work.open_tree.euler:
         e = load4(state.z, c)
@@ -129,6 +119,28 @@ def pull_accelerations(model, theta, t, state, work, cov):
     clear(cov.zdd)
     clear(cov.lam)
     return True, error
+
+
+def find_virtual(model, theta, state, work):
+    """Virtual motion mu in ``work`` of the covectors ``work.hat``; False where nothing resists a coordinate."""
+    return FIND_VIRTUAL[type(work.elimination)](model, theta, state, work)
+
+
+@overload(find_virtual)
+def _find_virtual_compiled(model, theta, state, work):
+    group = getattr(work, "group", work)
+    return python_of(FIND_VIRTUAL[group.types[group.fields.index("elimination")].instance_class])
+
+
+@kernel
+def _find_articulated(model, theta, state, work):
+    position_kinematics(model.tree, theta, state.z, True, work.elimination.kin)
+    return solve_virtual(
+        model.tree, theta, work.open_tree.driver, state.z, work.hat, work.elimination, work.virtual.mu
+    )  # fmt: skip
+
+
+FIND_VIRTUAL = {Elimination: _find_articulated}  # by what solves; ``flexible_open_tree`` adds a row
 
 
 @kernel
@@ -194,29 +206,13 @@ def _force_driven(tree, driver, kin, driven, tw):
 
 
 @kernel
-def evaluate_equations(model, theta, t, state, work):
-    """Kinematics, forces and G of the motion."""
-    kin, comp = work.kin, work.comp
-    position_kinematics(model.tree, theta, state.z, False, kin)
-    motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
-    clear_wrenches(comp.W, work.Q)
-    element_forces(model, theta, t, state.z, state.zd, kin, comp.W, work.Q)
-    residual(model.tree, kin, comp, work.Q, work.G)
-
-
-@kernel
 def pull_equations(model, theta, t, state, work, cov):
     """Add the pull-back of mu . G, of the multipliers of drives at fixed G, and of the turning of G with e.
 
-    Needs ``evaluate_equations``.
+    Needs ``evaluate_free``.
     """
-    tree, driver, kin, comp, virtual = model.tree, work.open_tree.driver, work.kin, work.comp, work.virtual
-    virtual_motion(tree, kin, virtual)
-    clear_bodies(cov)
-    pull_bodies(tree, theta, kin, virtual, cov)
-    pull_element_forces(model, theta, t, state.z, state.zd, kin, virtual, cov)
-    pull_tree(tree, theta, state.z, kin, comp, virtual, cov)
-    pull_gravity(cov)
+    driver, virtual = work.open_tree.driver, work.virtual
+    pull_free(model, theta, t, state, work.kin, work.comp, virtual, cov)
     for c in range(driver.size):
         if driver[c] != NONE:
             o = coefficient_offset(model, driver[c])

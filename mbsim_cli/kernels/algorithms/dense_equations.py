@@ -90,6 +90,41 @@ def solve_variation(model, theta, dtheta, t, open_tree, z, zd, zdd, dz, dzd, eq,
 
 
 @kernel
+def solve_virtual_motion(open_tree, z, hat, driven, eq, mu_out):
+    """M mu = -hat (n, p) on free coordinates, mu = ``driven`` on the others, normal to Euler parameters; needs M.
+
+    False where M is singular.
+    """
+    n, p = hat.shape
+    for c in range(n):
+        for k in range(p):
+            mu_out[c, k] = -hat[c, k]
+        for j in range(n):
+            eq.U[c, j] = eq.M[c, j]
+    for c in range(n):
+        if open_tree.driver[c] != NONE:
+            for k in range(p):
+                mu_out[c, k] = 0.0
+        else:
+            for j in range(n):
+                if open_tree.driver[j] != NONE:
+                    for k in range(p):
+                        mu_out[c, k] -= eq.M[c, j] * driven[j, k]
+    for c in open_tree.euler:
+        for k in range(p):
+            _remove_along(load4(z, c), c, mu_out, k)
+    _close_rows(open_tree, z, eq)
+    if not ldl_factor(eq.U, eq.inverse):
+        return False
+    ldl_solve(eq.U, eq.inverse, mu_out)
+    for c in range(n):
+        if open_tree.driver[c] != NONE:
+            for k in range(p):
+                mu_out[c, k] = driven[c, k]
+    return True
+
+
+@kernel
 def add_product(M, x, k, y_out):
     """Add M x to column k of y."""
     for c in range(x.size):

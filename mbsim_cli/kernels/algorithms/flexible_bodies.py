@@ -5,12 +5,8 @@ body's wrench acts on its frame like that of a force element. Its terms stand in
 about the frame's origin. Derivation: docs/theory/flexible_bodies.md.
 """
 
-from typing import NamedTuple
-
-import numpy as np
-
 from mbsim_cli.kernels._jit import inlined, kernel
-from mbsim_cli.kernels._simd import add_to, at, block, width, zeros
+from mbsim_cli.kernels._simd import add_to, at, block, width
 from mbsim_cli.kernels.algebra.rot3 import rotate, unrotate
 from mbsim_cli.kernels.algebra.spatial import (
     add6,
@@ -38,85 +34,10 @@ from mbsim_cli.kernels.algorithms.workspace import (
     COLUMN_X,
     COLUMN_Y,
     OWN_S,
-    composite,
-    kinematics,
-    touch,
-    touched,
 )
 from mbsim_cli.kernels.elements.flexible import flexible_force, flexible_shape
 from mbsim_cli.kernels.elements.flexible_tangent import flexible_slopes, flexible_tangent
 from mbsim_cli.kernels.elements.flexible_variation import vary_flexible
-from mbsim_cli.kernels.elements.flexible_work import elastic_work
-from mbsim_cli.model.flexible import block_size, deviation_size
-from mbsim_cli.model.layout import NONE
-
-
-class FlexibleKinematics(NamedTuple):
-    """``Kinematics``, and what is kept of bodies that deform."""
-
-    R: np.ndarray
-    r: np.ndarray
-    ref: np.ndarray
-    V: np.ndarray
-    A: np.ndarray
-    S: np.ndarray
-    S1: np.ndarray
-    S2: np.ndarray
-    inertia: np.ndarray
-    contacts: np.ndarray
-    expected: np.ndarray
-    elastic: tuple  # elements.flexible_work.Elastic
-
-
-class FlexibleComposite(NamedTuple):
-    """``Composite``, and what bodies that deform leave for the tangent."""
-
-    F: np.ndarray
-    W: np.ndarray
-    inertia: np.ndarray
-    rate: np.ndarray
-    columns: np.ndarray
-    own: np.ndarray
-    spans: tuple
-    zero: np.ndarray  # (n,) zeros
-    scratch: np.ndarray  # (n,)
-    push: np.ndarray  # (nf, 6) wrench on each body's frame about the global origin, with the opposite sign
-    D: np.ndarray  # (6 + k, 9 + k) tangent of one body; k of the one with the most elastic coordinates
-
-
-class FlexibleTouch(NamedTuple):
-    """``Touch``, and which standard input data vary."""
-
-    geometry: np.ndarray
-    inertia: np.ndarray
-    measure: np.ndarray
-    force: np.ndarray
-    flexible: np.ndarray  # (nf, p)
-    still: np.ndarray  # (n, p) zeros
-
-
-def flexible_kinematics(model, dtype=np.float64):
-    """Allocate FlexibleKinematics."""
-    return FlexibleKinematics(*kinematics(model, dtype), elastic_work(model.tree, dtype))
-
-
-def flexible_composite(model, dtype=np.float64):
-    """Allocate FlexibleComposite."""
-    tree, n = model.tree, model.tree.column_kind.size
-    k = np.diff(tree.elastic).max(initial=0)
-    shapes = (n, n, (tree.flexible.size, 6), (6 + k, 9 + k))
-    return FlexibleComposite(*composite(model, dtype), *(np.zeros(shape, dtype) for shape in shapes))
-
-
-def flexible_touch(model, dtheta):
-    """``touch`` of directions dtheta (len(theta), p), with the bodies whose data vary."""
-    tree = model.tree
-    sizes = np.array([block_size(int(k)) for k in np.diff(tree.elastic)], int)
-    still = zeros((tree.column_kind.size, dtheta.shape[1]), dtheta.dtype)
-    own = np.array([deviation_size(int(k)) for k in np.diff(tree.elastic)], int) * (tree.deviation != NONE)
-    blocks = touched(dtheta)
-    varies = blocks(tree.block, 0, sizes) | blocks(np.maximum(tree.deviation, 0), 0, own)
-    return FlexibleTouch(*touch(model, dtheta), varies, still)
 
 
 @inlined
@@ -183,6 +104,23 @@ def flexible_forces(model, theta, state, kin, comp, G_out):
         push = scale6(-1.0, to_origin(R, r, wrench))
         store(comp.push, f, push)
         apply_to_body(comp.W, kin, tree.flexible[f], 1.0, push)
+
+
+@kernel
+def forces_of_nodes(tree, kin, F, G_out):
+    """Rows G (nc,) of nodes, which have no inertia of their own, from forces F (nb + 1, 6) of subtrees."""
+    for v in range(tree.node.size):
+        c = tree.node[v]
+        G_out[c] = dot6(motion_at(kin.S, c), motion_at(F, tree.column_body[c]))
+
+
+@kernel
+def slope_bodies(model, theta, state, kin):
+    """Leave what ``vary_flexible_forces`` reads, as ``add_flexible_tangent`` does; needs ``flexible_forces``."""
+    tree = model.tree
+    for f in range(tree.flexible.size):
+        _, _, w, _, alpha, a = frame_of(tree, kin, f)
+        flexible_slopes(tree, theta, f, w, alpha, a, state.zd, state.zdd, kin.elastic, True)
 
 
 @kernel

@@ -20,6 +20,7 @@ class NaturalCovectors(NamedTuple):
     zdd: np.ndarray  # (n, p)
     lam: np.ndarray  # (m, p)
     theta: np.ndarray  # (len(theta), p)
+    each: np.ndarray  # (p,)
     pose: np.ndarray  # (nb, 12, p) of origins and columns of R
     rate: np.ndarray  # (nb, 12, p)
     second: np.ndarray  # (nb, 12, p)
@@ -30,6 +31,7 @@ class NaturalVirtual(NamedTuple):
 
     mu: np.ndarray  # (n, p)
     U: np.ndarray  # (nb + 1, 6, p)
+    each: np.ndarray  # (p,)
     pose: np.ndarray  # (nb, 12, p)
 
 

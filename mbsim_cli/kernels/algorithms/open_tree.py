@@ -13,6 +13,7 @@ from mbsim_cli.kernels._simd import add_to, at, block, put, width
 from mbsim_cli.kernels.elements.law_pull_back import pull_law
 from mbsim_cli.kernels.elements.laws import law_value, law_variation
 from mbsim_cli.model.codes import Column, Measure
+from mbsim_cli.model.coordinates import kinds, of_columns
 from mbsim_cli.model.layout import NONE
 
 
@@ -25,11 +26,11 @@ class OpenTree(NamedTuple):
 
 def open_tree(model):
     """Find the driven coordinates and the Euler parameters of a model without loops."""
-    driver = np.full(model.tree.column_kind.size, NONE, np.int64)
+    driver = np.full(kinds(model.tree).size, NONE, np.int64)
     for i, k in enumerate(model.constraints.measure):
         if model.measures.kind[k] == Measure.COORDINATES:
-            driver[model.measures.coordinate[model.measures.first[k]]] = i
-    return OpenTree(driver, np.flatnonzero(model.tree.column_kind == Column.EULER_0).astype(np.int64))
+            driver[of_columns(model.tree, model.measures.coordinate[model.measures.first[k]])] = i
+    return OpenTree(driver, np.flatnonzero(kinds(model.tree) == Column.EULER_0).astype(np.int64))
 
 
 @inlined

@@ -41,6 +41,13 @@ def pull_reactions(
 
     ``beside`` (m,) and ``virtual`` are work, no_nu (m, p) zeros.
     """
+    move_virtually(model, theta, reactions, z, multiplier, lines, Q, kin, comp, virtual, hat, cov_out)
+    pull_crossing(model, theta, t, z, zd, multiplier, beside, lines, kin, comp, virtual, no_nu, cov_out)
+
+
+@kernel
+def move_virtually(model, theta, reactions, z, multiplier, lines, Q, kin, comp, virtual, hat, cov_out):
+    """Leave in ``virtual`` what covectors of the reactions move, and add what their own points and axes have."""
     clear(virtual.mu)
     clear(virtual.U)
     for s in range(reactions.joint.size):
@@ -48,6 +55,11 @@ def pull_reactions(
             k = block(virtual.each, g)
             _pull_reaction(model, theta, reactions, s, k, z, multiplier, lines, Q, kin, comp, virtual, hat, cov_out)
     _carry_along(model.tree, virtual)
+
+
+@kernel
+def pull_crossing(model, theta, t, z, zd, multiplier, beside, lines, kin, comp, virtual, no_nu, cov_out):
+    """Add the pull-back of the power of all that acts on bodies, which stand still in space as they move virtually."""
     _take_beside(model, multiplier, beside)
     pull_bodies(model.tree, theta, kin, virtual, cov_out)
     pull_element_forces(model, theta, t, z, zd, kin, virtual, cov_out)

@@ -54,13 +54,19 @@ def vary_joint_forces(model, theta, directions, t, z, zd, multiplier, sens, line
 
     Needs ``joint_forces`` and ``vary_kinematics``; ``sens`` varies coordinates and multipliers.
     """
+    vary_actions(model, theta, directions, t, z, zd, multiplier, sens, lines, kin, tw, dQ)
+    vary_crossing(model.tree, theta, directions.dtheta, directions.touch, kin, comp, tw)
+
+
+@kernel
+def vary_actions(model, theta, directions, t, z, zd, multiplier, sens, lines, kin, tw, dQ):
+    """Variation of ``act_on_bodies`` in tw.F, as the bodies see it, and of -Q in dQ (n, p)."""
     dtheta, touch = directions.dtheta, directions.touch
     clear_forces(tw, dQ)
     vary_element_forces(model, theta, dtheta, touch, directions.no_eta, t, z, zd, sens.z, sens.zd, kin, tw, dQ)
     vary_constraint_forces(model, theta, dtheta, touch, lines, multiplier, sens.z, kin, tw, dQ)
     _leave_to_joints(model, dtheta, multiplier, sens.z, dQ)
     _by_multipliers(model, theta, z, sens.lam, lines, kin, tw, dQ)
-    _sum_inwards(model.tree, theta, dtheta, touch, kin, comp, tw)
 
 
 @inlined
@@ -90,8 +96,8 @@ def _by_multipliers(model, theta, z, d_multiplier, lines, kin, tw, dQ):
                     add_to(dQ, measures.coordinate[j], k, change * coordinate_slope(measures, theta, m, j, z))
 
 
-@inlined
-def _sum_inwards(tree, theta, dtheta, touch, kin, comp, tw):
+@kernel
+def vary_crossing(tree, theta, dtheta, touch, kin, comp, tw):
     """Add the bodies' part, turn what each body sees to what the ground sees, and sum over subtrees."""
     own_rates(tree, kin, comp)
     for i in range(tree.parent.size - 1, -1, -1):

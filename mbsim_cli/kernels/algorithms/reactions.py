@@ -46,12 +46,24 @@ def joint_forces(model, theta, t, z, zd, multiplier, lines, kin, comp, Q):
     comp.W gets the share of each body alone, Q (n,) the forces on coordinates that act beside the joints. Needs the
     motion in ``kin``, whose contacts of tyres are found here, and the gradient lines (m, LINE_SIZE).
     """
+    act_on_bodies(model, theta, t, z, zd, multiplier, lines, kin, comp, Q)
+    cross_joints(model.tree, kin, comp)
+
+
+@kernel
+def act_on_bodies(model, theta, t, z, zd, multiplier, lines, kin, comp, Q):
+    """Forces of elements and constraints on single bodies, comp.W, and on coordinates, but for what joints carry."""
     clear_wrenches(comp.W, Q)
     element_forces(model, theta, t, z, zd, kin, comp.W, Q)
     _constraint_part(model, theta, z, multiplier, lines, kin, comp, Q)
-    for i in range(model.tree.parent.size):
+
+
+@kernel
+def cross_joints(tree, kin, comp):
+    """What bodies take for their motion less what acts on them, each alone and summed inwards."""
+    for i in range(tree.parent.size):
         store(comp.W, i, sub6(body_force(kin, i), motion_at(comp.W, i)))
-    sum_inwards(model.tree, kin, comp)
+    sum_inwards(tree, kin, comp)
 
 
 @inlined

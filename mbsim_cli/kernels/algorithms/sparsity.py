@@ -11,6 +11,7 @@ import numpy as np
 from mbsim_cli.kernels._simd import WIDTH
 from mbsim_cli.kernels.algorithms.structure import once_a_model
 from mbsim_cli.model.codes import BETWEEN_BODIES
+from mbsim_cli.model.coordinates import kinds, moved_by
 from mbsim_cli.model.layout import NONE, FlexibleTree
 
 
@@ -36,15 +37,17 @@ class Sparsity(NamedTuple):
 @once_a_model
 def sparsity(model):
     """Find the structure of T + J^T alpha J and of J."""
-    n = model.tree.column_kind.size
+    n = kinds(model.tree).size
     meets = np.zeros((n, n), bool)
     for columns in _groups(model):
-        meets[np.ix_(columns, columns)] = True
+        coordinates = moved_by(model.tree, columns)
+        meets[np.ix_(coordinates, coordinates)] = True
     neighbours = [np.zeros(0, np.int64)] * n
     for k in range(n - 1, -1, -1):
         neighbours[k] = np.flatnonzero(meets[k, :k])
         meets[np.ix_(neighbours[k], neighbours[k])] = True
-    return structure_of(neighbours, [_measure_columns(model, measure) for measure in model.constraints.measure])
+    rows = [moved_by(model.tree, _measure_columns(model, measure)) for measure in model.constraints.measure]
+    return structure_of(neighbours, rows, in_blocks=isinstance(model.tree, FlexibleTree))
 
 
 def structure_of(neighbours, rows, *, in_blocks=False):
@@ -73,7 +76,7 @@ def _wide(rows):
 
 
 def _groups(model):
-    """Sets of coordinates that all meet each other."""
+    """Sets of columns that all meet each other."""
     tree = model.tree
     branch = [np.zeros(0, np.int64)] * tree.parent.size
     leaf = np.ones(tree.parent.size, bool)

@@ -1,25 +1,71 @@
-"""The semi-recursive system with bodies that deform: what the tree's kernels do, and what these bodies add."""
+"""The semi-recursive system with bodies that deform: what the tree's kernels do, and what these bodies add.
 
+The kernels see columns: ``node_columns`` gives them what coordinates do to these, and brings to coordinates what they
+find.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels.algorithms import system_of_trees as rigid
-from mbsim_cli.kernels.algorithms.constraint_pull_back import pull_constraints
-from mbsim_cli.kernels.algorithms.constraint_variation import vary_constraint_forces
-from mbsim_cli.kernels.algorithms.constraints import constraints
+from mbsim_cli.kernels.algorithms.constraint_pull_back import (
+    pull_constraint_rates,
+    pull_constraints,
+    pull_with_velocity,
+)
+from mbsim_cli.kernels.algorithms.constraint_variation import (
+    vary_constraint_forces,
+    vary_constraint_rates,
+    vary_constraints,
+    vary_with_velocity,
+)
+from mbsim_cli.kernels.algorithms.constraints import constraint_rates, constraints
 from mbsim_cli.kernels.algorithms.flexible_bodies import (
     add_flexible_mass,
     add_flexible_tangent,
     flexible_forces,
+    forces_of_nodes,
     shape_bodies,
+    slope_bodies,
     start_elastic_rows,
     vary_flexible_forces,
 )
 from mbsim_cli.kernels.algorithms.flexible_pull_back import pull_flexible_bodies, resting_flexible_forces
 from mbsim_cli.kernels.algorithms.flexible_resting import vary_flexible_resting
+from mbsim_cli.kernels.algorithms.flexible_workspace import covectors_of_columns, virtual_of_columns
 from mbsim_cli.kernels.algorithms.force_pull_back import pull_element_forces
 from mbsim_cli.kernels.algorithms.forces import clear_wrenches, constraint_forces, element_forces
 from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
 from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.newton_matrix import composite_inertia, mass_matrix, newton_matrix
+from mbsim_cli.kernels.algorithms.node_columns import (
+    add_changed_accelerations,
+    jacobian_to_coordinates,
+    keep_node_columns,
+    matrix_to_coordinates,
+    move_columns,
+    place_columns,
+    pull_columns,
+    pull_rows,
+    pull_virtual,
+    rows_to_coordinates,
+    spread_columns,
+    vary_columns,
+    vary_rows,
+)
 from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies, vary_element_forces
+from mbsim_cli.kernels.algorithms.resting_variation import Load, Resting
+from mbsim_cli.kernels.algorithms.sensor_pull_back import pull_sensors
+from mbsim_cli.kernels.algorithms.sensor_variation import vary_any_measure, vary_sensors
+from mbsim_cli.kernels.algorithms.sensors import (
+    kinetic_energy,
+    measure_of_order,
+    other_power,
+    potential_energy,
+    sense,
+)
 from mbsim_cli.kernels.algorithms.tree_pull_back import (
     clear_bodies,
     pull_bodies,
@@ -27,37 +73,121 @@ from mbsim_cli.kernels.algorithms.tree_pull_back import (
     pull_tree,
     virtual_motion,
 )
+from mbsim_cli.kernels.algorithms.variation import vary_kinematics
 
-move, foresee, speeds, rates = rigid.move, rigid.foresee, rigid.speeds, rigid.rates
-constrain = rigid.constrain
-vary_bodies_of, vary_equations = rigid.vary_bodies_of, rigid.vary_equations
-pull_seen, pull_rates = rigid.pull_seen, rigid.pull_rates
-pull_rates_with_velocity = rigid.pull_rates_with_velocity
-vary_rates, vary_rates_with_velocity = rigid.vary_rates, rigid.vary_rates_with_velocity
+foresee, speeds = rigid.foresee, rigid.speeds
+
+
+class Seen(NamedTuple):
+    """Variations of the columns' motion and of the multipliers, as sensors read them."""
+
+    z: np.ndarray  # (nc, p)
+    zd: np.ndarray
+    zdd: np.ndarray
+    lam: np.ndarray  # (m, p)
 
 
 def place(model, theta, z, at_center, kin):
-    position_kinematics(model.tree, theta, z, at_center, kin)
-    shape_bodies(model, theta, z, kin)
+    place_columns(model.tree, theta, z, kin.motion.z)
+    position_kinematics(model.tree, theta, kin.motion.z, at_center, kin)
+
+
+def shape(model, theta, kin):
+    shape_bodies(model, theta, kin.motion.z, kin)
+
+
+def move(model, theta, z, zd, zdd, kin):
+    move_columns(model.tree, theta, zd, zdd, kin.motion)
+    motion_kinematics(model.tree, theta, kin.motion.z, kin.motion.zd, kin.motion.zdd, kin)
+
+
+def constrain(model, theta, t, z, kin, eq):
+    constraints(model, theta, t, kin.motion.z, kin, eq.phi, kin.J, eq.lines)
+    jacobian_to_coordinates(model.tree, theta, kin.J, eq.J)
 
 
 def evaluate(model, theta, t, at_center, state, kin, comp, eq):
-    position_kinematics(model.tree, theta, state.z, at_center, kin)
-    motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
-    constraints(model, theta, t, state.z, kin, eq.phi, eq.J, eq.lines)
-    clear_wrenches(comp.W, eq.Q)
-    element_forces(model, theta, t, state.z, state.zd, kin, comp.W, eq.Q)
-    constraint_forces(model, theta, state.z, kin, state.lam, eq.lines, comp.W, eq.Q)
-    start_elastic_rows(model.tree, eq.Q, eq.G)
-    flexible_forces(model, theta, state, kin, comp, eq.G)
-    residual(model.tree, kin, comp, eq.Q, eq.G)
+    tree, motion, found = model.tree, kin.motion, comp.equations
+    _stand(tree, theta, at_center, state, kin)
+    constraints(model, theta, t, motion.z, kin, eq.phi, kin.J, eq.lines)
+    clear_wrenches(comp.W, found.Q)
+    element_forces(model, theta, t, motion.z, motion.zd, kin, comp.W, found.Q)
+    constraint_forces(model, theta, motion.z, kin, state.lam, eq.lines, comp.W, found.Q)
+    start_elastic_rows(tree, found.Q, found.G)
+    flexible_forces(model, theta, motion, kin, comp, found.G)
+    residual(tree, kin, comp, found.Q, found.G)
+    rows_to_coordinates(tree, theta, found.G, eq.G)
+    jacobian_to_coordinates(tree, theta, kin.J, eq.J)
+
+
+def evaluate_free(model, theta, t, at_center, state, kin, comp, eq):
+    tree, motion, found = model.tree, kin.motion, comp.equations
+    _stand(tree, theta, at_center, state, kin)
+    clear_wrenches(comp.W, found.Q)
+    element_forces(model, theta, t, motion.z, motion.zd, kin, comp.W, found.Q)
+    start_elastic_rows(tree, found.Q, found.G)
+    flexible_forces(model, theta, motion, kin, comp, found.G)
+    residual(tree, kin, comp, found.Q, found.G)
+    rows_to_coordinates(tree, theta, found.G, eq.G)
+
+
+@inlined
+def _stand(tree, theta, at_center, state, kin):
+    """Motion of columns and bodies."""
+    motion = kin.motion
+    place_columns(tree, theta, state.z, motion.z)
+    move_columns(tree, theta, state.zd, state.zdd, motion)
+    position_kinematics(tree, theta, motion.z, at_center, kin)
+    motion_kinematics(tree, theta, motion.z, motion.zd, motion.zdd, kin)
+
+
+def tangent_free(model, theta, t, beta, gamma, state, none, kin, comp, T_out):
+    motion, T = kin.motion, comp.equations.T
+    newton_matrix(
+        model, theta, t, beta, gamma, motion.z, motion.zd, none.no_lines, none.no_lambda, none.no_eta, kin, comp, T
+    )  # fmt: skip
+    add_flexible_tangent(model, theta, beta, gamma, motion, kin, comp, T)
+    matrix_to_coordinates(model.tree, theta, T, T_out)
+
+
+def vary_free(model, theta, directions, t, state, sens, kin, comp, tw, dG_out):
+    dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
+    motion, change = kin.motion, tw.change
+    _vary_motion(
+        model.tree, theta, dtheta, touch, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw
+    )  # fmt: skip
+    clear_forces(tw, tw.dG)
+    vary_element_forces(
+        model, theta, dtheta, touch, no_eta, t, motion.z, motion.zd, change.z, change.zd, kin, tw, tw.dG
+    )  # fmt: skip
+    slope_bodies(model, theta, motion, kin)
+    vary_flexible_forces(model, theta, dtheta, touch, motion, change, kin, tw, tw.dG)
+    vary_bodies(model.tree, theta, dtheta, touch, motion.z, change.z, kin, comp, tw, tw.dG)
+    vary_rows(model.tree, theta, dtheta, comp.equations.G, tw.dG, dG_out)
+
+
+def pull_free(model, theta, t, state, kin, comp, virtual, cov):
+    tree, motion = model.tree, kin.motion
+    spread_columns(tree, theta, virtual.each, virtual.mu, virtual.columns)
+    moved, columns = virtual_of_columns(virtual), covectors_of_columns(cov)
+    virtual_motion(tree, kin, moved)
+    clear_bodies(cov)
+    pull_bodies(tree, theta, kin, moved, columns)
+    pull_flexible_bodies(model, theta, motion.z, motion.zd, motion.zdd, True, kin, moved, columns)
+    pull_element_forces(model, theta, t, motion.z, motion.zd, kin, moved, columns)
+    pull_tree(tree, theta, motion.z, kin, comp, moved, columns)
+    pull_gravity(columns)
+    pull_virtual(tree, comp.equations.G, virtual, cov.theta)
+    pull_columns(tree, theta, state.z, state.zd, state.zdd, cov)
 
 
 def tangent(model, theta, t, beta, gamma, state, eq, kin, comp, T_out):
+    motion, T = kin.motion, comp.equations.T
     newton_matrix(
-        model, theta, t, beta, gamma, state.z, state.zd, eq.lines, state.lam, eq.no_eta, kin, comp, T_out
+        model, theta, t, beta, gamma, motion.z, motion.zd, eq.lines, state.lam, eq.no_eta, kin, comp, T
     )  # fmt: skip
-    add_flexible_tangent(model, theta, beta, gamma, state, kin, comp, T_out)
+    add_flexible_tangent(model, theta, beta, gamma, motion, kin, comp, T)
+    matrix_to_coordinates(model.tree, theta, T, T_out)
 
 
 def compose(model, kin, comp):
@@ -65,43 +195,167 @@ def compose(model, kin, comp):
 
 
 def mass(model, theta, kin, comp, M_out):
-    mass_matrix(model.tree, kin, comp, M_out)
-    add_flexible_mass(model, theta, kin, comp, M_out)
+    M = comp.equations.T
+    mass_matrix(model.tree, kin, comp, M)
+    add_flexible_mass(model, theta, kin, comp, M)
+    matrix_to_coordinates(model.tree, theta, M, M_out)
+
+
+def rates(model, theta, lines, t, state, kin, phi1_out, phi2_out):
+    motion = kin.motion
+    constraint_rates(model, theta, lines, t, motion.z, motion.zd, motion.zdd, kin, phi1_out, phi2_out)
+
+
+def see(model, theta, t, z, zd, zdd, multiplier, kin, out):
+    sense(model, theta, t, kin.motion.z, kin.motion.zd, kin.motion.zdd, multiplier, kin, out)
+
+
+def energies(model, theta, t, z, zd, multiplier, kin, out):
+    motion = kin.motion
+    out[0] = kinetic_energy(model, theta, motion.z, motion.zd, kin)
+    out[1] = potential_energy(model, theta, motion.z, kin)
+    out[2] = other_power(model, theta, t, motion.z, motion.zd, multiplier, kin)
+
+
+def measure(model, theta, m, state, kin):
+    motion = kin.motion
+    return measure_of_order(model, theta, m, 0, motion.z, motion.zd, motion.zdd, kin)
+
+
+def vary_bodies_of(model, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw):
+    _vary_motion(model.tree, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw)
+
+
+@kernel
+def _vary_motion(tree, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw):
+    """Variations of the motion of columns and bodies."""
+    change = tw.change
+    vary_columns(tree, theta, dtheta, z, dz, change.z)
+    vary_columns(tree, theta, dtheta, zd, dzd, change.zd)
+    vary_columns(tree, theta, dtheta, zdd, dzdd, change.zdd)
+    vary_kinematics(tree, theta, dtheta, touch, kin, change.z, change.zd, change.zdd, tw)
+
+
+def vary_equations(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out):
+    vary_constraints(model, theta, dtheta, touch, lines, t, kin.motion.z, tw.change.z, kin, tw, out)
 
 
 def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, dG_out):
     dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
-    clear_forces(tw, dG_out)
-    vary_constraint_forces(model, theta, dtheta, touch, eq.lines, state.lam, sens.z, kin, tw, dG_out)
-    vary_element_forces(model, theta, dtheta, touch, no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, dG_out)
-    vary_flexible_forces(model, theta, dtheta, touch, state, sens, kin, tw, dG_out)
-    vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, dG_out)
+    motion, change = kin.motion, tw.change
+    clear_forces(tw, tw.dG)
+    vary_constraint_forces(model, theta, dtheta, touch, eq.lines, state.lam, change.z, kin, tw, tw.dG)
+    vary_element_forces(
+        model, theta, dtheta, touch, no_eta, t, motion.z, motion.zd, change.z, change.zd, kin, tw, tw.dG
+    )  # fmt: skip
+    vary_flexible_forces(model, theta, dtheta, touch, motion, change, kin, tw, tw.dG)
+    vary_bodies(model.tree, theta, dtheta, touch, motion.z, change.z, kin, comp, tw, tw.dG)
+    vary_rows(model.tree, theta, dtheta, comp.equations.G, tw.dG, dG_out)
 
 
 def vary_at_rest(model, theta, dtheta, touch, lines, state, dz, kin, comp, tw, load, other_load, rest, other):
-    vary_flexible_resting(model, theta, dtheta, touch, lines, state.z, dz, kin, comp, tw, load, other_load, rest, other)
+    tree, x, y, M = model.tree, comp.equations.x[0], comp.equations.x[1], comp.equations.T
+    mass_matrix(tree, kin, comp, M)
+    add_flexible_mass(model, theta, kin, comp, M)
+    keep_node_columns(tree, theta, M, comp.equations.nodes)
+    place_columns(tree, theta, load.x, x)
+    place_columns(tree, theta, other_load.x, y)
+    vary_flexible_resting(
+        model, theta, dtheta, touch, lines, kin.motion.z, tw.change.z, kin, comp, tw, Load(x, load.multiplier),
+        Load(y, other_load.multiplier), Resting(rest.A, rest.F, rest.N2, rest.dF, tw.dG, rest.dphi),
+        Resting(other.A, other.F, other.N2, other.dF, tw.other_dG, other.dphi),
+    )  # fmt: skip
+    forces_of_nodes(tree, kin, rest.F, comp.equations.G)
+    vary_rows(tree, theta, dtheta, comp.equations.G, tw.dG, rest.dG)
+    add_changed_accelerations(tree, dtheta, comp.equations.nodes, load.x, rest.dG)
+    forces_of_nodes(tree, kin, other.F, comp.equations.G)
+    vary_rows(tree, theta, dtheta, comp.equations.G, tw.other_dG, other.dG)
+    add_changed_accelerations(tree, dtheta, comp.equations.nodes, other_load.x, other.dG)
+
+
+def vary_rates(model, theta, dtheta, touch, eq, t, state, sens, kin, tw, first_out, second_out):
+    motion, change = kin.motion, tw.change
+    vary_constraint_rates(
+        model, theta, dtheta, touch, eq.lines, eq.line_rates, t, motion.z, motion.zd, motion.zdd, change.z, change.zd,
+        change.zdd, kin, tw, first_out, second_out,
+    )  # fmt: skip
+
+
+def vary_rates_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_out):
+    spread_columns(model.tree, theta, tw.each, dzd, tw.change.zd)
+    vary_with_velocity(factor, model, eq.lines, eq.line_rates, kin.motion.zd, tw.change.zd, kin, second_out)
+
+
+def vary_seen(model, theta, directions, t, z, zd, zdd, sens, kin, tw, out):
+    motion, change = kin.motion, tw.change
+    vary_sensors(
+        model, theta, directions.dtheta, directions.touch, directions.no_eta, t, motion.z, motion.zd, motion.zdd,
+        Seen(change.z, change.zd, change.zdd, sens.lam), kin, tw, out,
+    )  # fmt: skip
+
+
+def vary_measure(model, theta, dtheta, touch, m, g, k, state, sens, kin, tw):
+    motion = kin.motion
+    return vary_any_measure(
+        model, theta, dtheta, touch, m, g, k, motion.z, motion.zd, motion.zdd, tw.change, kin, tw, 0
+    )  # fmt: skip
+
+
+def pull_seen(model, theta, t, z, zd, zdd, kin, comp, none, hat, cov):
+    motion, columns = kin.motion, covectors_of_columns(cov)
+    clear_bodies(cov)
+    pull_sensors(model, theta, t, motion.z, motion.zd, motion.zdd, kin, hat, columns)
+    pull_tree(model.tree, theta, motion.z, kin, comp, virtual_of_columns(none), columns)
+    pull_gravity(columns)
+    pull_columns(model.tree, theta, z, zd, zdd, cov)
+
+
+def pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, none, nu1, nu2, cov):
+    motion, columns = kin.motion, covectors_of_columns(cov)
+    clear_bodies(cov)
+    pull_constraint_rates(
+        model, theta, t, motion.z, motion.zd, motion.zdd, kin, eq.lines, eq.line_rates, nu1, nu2, columns
+    )  # fmt: skip
+    pull_tree(model.tree, theta, motion.z, kin, comp, virtual_of_columns(none), columns)
+    pull_columns(model.tree, theta, z, zd, zdd, cov)
+
+
+def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, cov, zd_out):
+    pull_with_velocity(1.0, model, eq.lines, eq.line_rates, kin.motion.zd, nu2, kin, cov.columns.zd)
+    pull_rows(model.tree, theta, cov.each, cov.columns.zd, zd_out)
 
 
 def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virtual, no_nu, cov):
-    motion_kinematics(model.tree, theta, z, no_rate, x, kin)
-    clear_wrenches(comp.W, eq.Q)
-    constraint_forces(model, theta, z, kin, multiplier, eq.lines, comp.W, eq.Q)
-    resting_flexible_forces(model, theta, z, x, kin, comp)
-    residual(model.tree, kin, comp, eq.Q, eq.G)
-    virtual_motion(model.tree, kin, virtual)
+    tree, of_z, of_x, found = model.tree, kin.motion.z, comp.equations.x[0], comp.equations
+    place_columns(tree, theta, x, of_x)
+    motion_kinematics(tree, theta, of_z, comp.zero, of_x, kin)
+    clear_wrenches(comp.W, found.Q)
+    constraint_forces(model, theta, of_z, kin, multiplier, eq.lines, comp.W, found.Q)
+    resting_flexible_forces(model, theta, of_z, of_x, kin, comp)
+    residual(tree, kin, comp, found.Q, found.G)
+    spread_columns(tree, theta, virtual.each, virtual.mu, virtual.columns)
+    moved, columns = virtual_of_columns(virtual), covectors_of_columns(cov)
+    virtual_motion(tree, kin, moved)
     clear_bodies(cov)
-    pull_bodies(model.tree, theta, kin, virtual, cov)
-    pull_flexible_bodies(model, theta, z, comp.zero, x, False, kin, virtual, cov)
-    pull_constraints(model, theta, t, z, kin, eq.lines, multiplier, virtual, no_nu, cov)
-    pull_tree(model.tree, theta, z, kin, comp, virtual, cov)
+    pull_bodies(tree, theta, kin, moved, columns)
+    pull_flexible_bodies(model, theta, of_z, comp.zero, of_x, False, kin, moved, columns)
+    pull_constraints(model, theta, t, of_z, kin, eq.lines, multiplier, moved, no_nu, columns)
+    pull_tree(tree, theta, of_z, kin, comp, moved, columns)
+    pull_virtual(tree, found.G, virtual, cov.theta)
+    pull_columns(tree, theta, z, no_rate, x, cov)
 
 
 def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, cov):
-    virtual_motion(model.tree, kin, virtual)
+    tree, motion = model.tree, kin.motion
+    spread_columns(tree, theta, virtual.each, virtual.mu, virtual.columns)
+    moved, columns = virtual_of_columns(virtual), covectors_of_columns(cov)
+    virtual_motion(tree, kin, moved)
     clear_bodies(cov)
-    pull_bodies(model.tree, theta, kin, virtual, cov)
-    pull_flexible_bodies(model, theta, state.z, state.zd, state.zdd, True, kin, virtual, cov)
-    pull_element_forces(model, theta, t, state.z, state.zd, kin, virtual, cov)
-    pull_constraints(model, theta, t, state.z, kin, eq.lines, state.lam, virtual, nu, cov)
-    pull_tree(model.tree, theta, state.z, kin, comp, virtual, cov)
-    pull_gravity(cov)
+    pull_bodies(tree, theta, kin, moved, columns)
+    pull_flexible_bodies(model, theta, motion.z, motion.zd, motion.zdd, True, kin, moved, columns)
+    pull_element_forces(model, theta, t, motion.z, motion.zd, kin, moved, columns)
+    pull_constraints(model, theta, t, motion.z, kin, eq.lines, state.lam, moved, nu, columns)
+    pull_tree(tree, theta, motion.z, kin, comp, moved, columns)
+    pull_gravity(columns)
+    pull_virtual(tree, comp.equations.G, virtual, cov.theta)
+    pull_columns(tree, theta, state.z, state.zd, state.zdd, cov)

@@ -39,12 +39,19 @@ from mbsim_cli.kernels.algorithms.natural_variation import (
 )
 from mbsim_cli.kernels.algorithms.residual_variation import clear_forces
 from mbsim_cli.kernels.algorithms.sensor_pull_back import pull_sensors
+from mbsim_cli.kernels.algorithms.system_of_trees import energies, see, vary_seen
 from mbsim_cli.kernels.algorithms.tree_pull_back import pull_gravity
+
+__all__ = ["energies", "see", "vary_seen"]  # as of trees
 
 
 def place(model, theta, z, at_center, kin):
     """See ``systems``; so for all functions here."""
     place_bodies(model.tree, theta, z, kin)
+
+
+def shape(model, theta, kin):
+    pass
 
 
 def move(model, theta, z, zd, zdd, kin):

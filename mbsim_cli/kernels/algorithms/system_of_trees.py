@@ -20,6 +20,14 @@ from mbsim_cli.kernels.algorithms.newton_matrix import composite_inertia, mass_m
 from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies, vary_element_forces
 from mbsim_cli.kernels.algorithms.resting_variation import vary_resting
 from mbsim_cli.kernels.algorithms.sensor_pull_back import pull_sensors
+from mbsim_cli.kernels.algorithms.sensor_variation import vary_any_measure, vary_sensors
+from mbsim_cli.kernels.algorithms.sensors import (
+    kinetic_energy,
+    measure_of_order,
+    other_power,
+    potential_energy,
+    sense,
+)
 from mbsim_cli.kernels.algorithms.tree_pull_back import (
     clear_bodies,
     pull_bodies,
@@ -33,6 +41,10 @@ from mbsim_cli.kernels.algorithms.variation import vary_kinematics
 def place(model, theta, z, at_center, kin):
     """See ``systems``; so for all functions here."""
     position_kinematics(model.tree, theta, z, at_center, kin)
+
+
+def shape(model, theta, kin):
+    pass
 
 
 def move(model, theta, z, zd, zdd, kin):
@@ -63,6 +75,37 @@ def tangent(model, theta, t, beta, gamma, state, eq, kin, comp, T_out):
     )  # fmt: skip
 
 
+def evaluate_free(model, theta, t, at_center, state, kin, comp, eq):
+    position_kinematics(model.tree, theta, state.z, at_center, kin)
+    motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
+    clear_wrenches(comp.W, eq.Q)
+    element_forces(model, theta, t, state.z, state.zd, kin, comp.W, eq.Q)
+    residual(model.tree, kin, comp, eq.Q, eq.G)
+
+
+def tangent_free(model, theta, t, beta, gamma, state, none, kin, comp, T_out):
+    newton_matrix(
+        model, theta, t, beta, gamma, state.z, state.zd, none.no_lines, none.no_lambda, none.no_eta, kin, comp, T_out
+    )  # fmt: skip
+
+
+def vary_free(model, theta, directions, t, state, sens, kin, comp, tw, dG_out):
+    dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
+    vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
+    clear_forces(tw, dG_out)
+    vary_element_forces(model, theta, dtheta, touch, no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, dG_out)
+    vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, dG_out)
+
+
+def pull_free(model, theta, t, state, kin, comp, virtual, cov):
+    virtual_motion(model.tree, kin, virtual)
+    clear_bodies(cov)
+    pull_bodies(model.tree, theta, kin, virtual, cov)
+    pull_element_forces(model, theta, t, state.z, state.zd, kin, virtual, cov)
+    pull_tree(model.tree, theta, state.z, kin, comp, virtual, cov)
+    pull_gravity(cov)
+
+
 def compose(model, kin, comp):
     composite_inertia(model.tree, kin, comp)
 
@@ -77,6 +120,20 @@ def speeds(model, theta, t, J, sparsity, zd, phi1_out):
 
 def rates(model, theta, lines, t, state, kin, phi1_out, phi2_out):
     constraint_rates(model, theta, lines, t, state.z, state.zd, state.zdd, kin, phi1_out, phi2_out)
+
+
+def see(model, theta, t, z, zd, zdd, multiplier, kin, out):
+    sense(model, theta, t, z, zd, zdd, multiplier, kin, out)
+
+
+def energies(model, theta, t, z, zd, multiplier, kin, out):
+    out[0] = kinetic_energy(model, theta, z, zd, kin)
+    out[1] = potential_energy(model, theta, z, kin)
+    out[2] = other_power(model, theta, t, z, zd, multiplier, kin)
+
+
+def measure(model, theta, m, state, kin):
+    return measure_of_order(model, theta, m, 0, state.z, state.zd, state.zdd, kin)
 
 
 def vary_bodies_of(model, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw):
@@ -108,6 +165,18 @@ def vary_rates(model, theta, dtheta, touch, eq, t, state, sens, kin, tw, first_o
 
 def vary_rates_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_out):
     vary_with_velocity(factor, model, eq.lines, eq.line_rates, zd, dzd, kin, second_out)
+
+
+def vary_seen(model, theta, directions, t, z, zd, zdd, sens, kin, tw, out):
+    vary_sensors(
+        model, theta, directions.dtheta, directions.touch, directions.no_eta, t, z, zd, zdd, sens, kin, tw, out
+    )  # fmt: skip
+
+
+def vary_measure(model, theta, dtheta, touch, m, g, k, state, sens, kin, tw):
+    return vary_any_measure(
+        model, theta, dtheta, touch, m, g, k, state.z, state.zd, state.zdd, sens, kin, tw, 0
+    )  # fmt: skip
 
 
 def pull_seen(model, theta, t, z, zd, zdd, kin, comp, none, hat, cov):

@@ -9,18 +9,19 @@ import numpy as np
 
 from mbsim_cli.kernels._jit import entry, inlined
 from mbsim_cli.kernels._simd import block, put, width
-from mbsim_cli.kernels.algorithms.constraints import constraints, move_lines
-from mbsim_cli.kernels.algorithms.sensor_variation import vary_any_measure
-from mbsim_cli.kernels.algorithms.sensors import measure_of_order
+from mbsim_cli.kernels.algorithms.constraints import move_lines
 from mbsim_cli.kernels.algorithms.systems import (
+    constrain,
     evaluate,
     mass,
+    measure,
     move,
     place,
     rates,
     tangent,
     vary_bodies_of,
     vary_equations,
+    vary_measure,
     vary_rates,
     vary_residual,
 )
@@ -53,7 +54,7 @@ def close_loops(model, theta, t, at_center, directions, state, sens, kin, eq, tw
     """Evaluate and vary as ``linearise``, but constraints and measures alone: what closing a mechanism needs."""
     place(model, theta, state.z, at_center, kin)
     move(model, theta, state.z, state.zd, state.zdd, kin)
-    constraints(model, theta, t, state.z, kin, eq.phi, eq.J, eq.lines)
+    constrain(model, theta, t, state.z, kin, eq)
     rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
     _vary_equations_and_measures(model, theta, t, directions, state, sens, kin, eq, tw, out)
 
@@ -67,10 +68,8 @@ def _vary_equations_and_measures(model, theta, t, directions, state, sens, kin, 
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
     vary_rates(model, theta, dtheta, touch, eq, t, state, sens, kin, tw, out.dphi[1], out.dphi[2])
     for k in range(model.measures.kind.size):
-        out.measures[k] = measure_of_order(model, theta, k, 0, state.z, state.zd, state.zdd, kin)
+        out.measures[k] = measure(model, theta, k, state, kin)
         for g in range(0, out.d_measures.shape[1], width(out.d_measures)):
             d = block(out.d_measures, g)
-            value = vary_any_measure(
-                model, theta, dtheta, touch, k, g, d, state.z, state.zd, state.zdd, sens, kin, tw, 0
-            )
+            value = vary_measure(model, theta, dtheta, touch, k, g, d, state, sens, kin, tw)
             put(out.d_measures, k, d, value)

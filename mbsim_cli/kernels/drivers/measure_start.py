@@ -2,11 +2,8 @@
 
 from mbsim_cli.kernels._jit import entry
 from mbsim_cli.kernels._simd import block, put, width
-from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.open_tree import drive, vary_drive
-from mbsim_cli.kernels.algorithms.sensor_variation import vary_any_measure
-from mbsim_cli.kernels.algorithms.sensors import measure_of_order
-from mbsim_cli.kernels.algorithms.variation import vary_kinematics
+from mbsim_cli.kernels.algorithms.systems import measure, move, place, vary_bodies_of, vary_measure
 from mbsim_cli.kernels.integrators.runge_kutta import put_on_manifold
 
 
@@ -16,18 +13,15 @@ def measure_start(model, theta, open_tree, directions, state, sens, kin, tw, wan
     drive(model, theta, 0.0, open_tree, state.z, state.zd)
     vary_drive(model, theta, directions.dtheta, 0.0, open_tree, state.z, state.zd, sens.z, sens.zd)
     put_on_manifold(open_tree, state, sens)
-    position_kinematics(model.tree, theta, state.z, True, kin)
-    motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
+    place(model, theta, state.z, True, kin)
+    move(model, theta, state.z, state.zd, state.zdd, kin)
     dtheta, touch = directions.dtheta, directions.touch
-    vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
+    vary_bodies_of(
+        model, theta, dtheta, touch, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw
+    )  # fmt: skip
     for i in range(wanted.size):
-        value_out[i] = measure_of_order(
-            model, theta, wanted[i], 0, state.z, state.zd, state.zdd, kin
-        )  # fmt: skip
+        value_out[i] = measure(model, theta, wanted[i], state, kin)
         for g in range(0, dtheta.shape[1], width(dtheta)):
             k = block(dtheta, g)
-            value = vary_any_measure(
-                model, theta, dtheta, touch, wanted[i], g, k, state.z, state.zd, state.zdd, sens,
-                kin, tw, 0,
-            )  # fmt: skip
+            value = vary_measure(model, theta, dtheta, touch, wanted[i], g, k, state, sens, kin, tw)
             put(d_value_out, i, k, value)

@@ -1,9 +1,7 @@
 """Sensors, energies and their sensitivities at stored instants, whatever computed the motion."""
 
 from mbsim_cli.kernels._jit import entry, kernel
-from mbsim_cli.kernels.algorithms.sensor_variation import vary_sensors
-from mbsim_cli.kernels.algorithms.sensors import kinetic_energy, other_power, potential_energy, sense
-from mbsim_cli.kernels.algorithms.systems import move, place, vary_bodies_of
+from mbsim_cli.kernels.algorithms.systems import energies, move, place, see, vary_bodies_of, vary_seen
 from mbsim_cli.kernels.algorithms.turning import expect_recorded
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
 
@@ -19,21 +17,16 @@ def observe_rows(model, theta, at_center, directions, kin, tw, record, d_record,
     """The same for rows from first to last."""
     dtheta, touch = directions.dtheta, directions.touch
     for row in range(first, last):
-        t, energy = record.time[row], record.energy[row]
+        t = record.time[row]
         z, zd, zdd, force = record.position[row], record.velocity[row], record.acceleration[row], record.reaction[row]
         place(model, theta, z, at_center, kin)
         move(model, theta, z, zd, zdd, kin)
         expect_recorded(record.expected, row, kin)
-        sense(model, theta, t, z, zd, zdd, force, kin, record.sensors[row])
-        energy[0] = kinetic_energy(model, theta, z, zd, kin)
-        energy[1] = potential_energy(model, theta, z, kin)
-        energy[2] = other_power(model, theta, t, z, zd, force, kin)
+        see(model, theta, t, z, zd, zdd, force, kin, record.sensors[row])
+        energies(model, theta, t, z, zd, force, kin, record.energy[row])
         if dtheta.shape[1] > 0:
             dz, dzd, dzdd = d_record.position[row], d_record.velocity[row], d_record.acceleration[row]
             d_force = d_record.reaction[row]
             sens = Sensitivity(dz, dzd, dzdd, d_force, d_force, d_force)
             vary_bodies_of(model, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw)
-            vary_sensors(
-                model, theta, dtheta, touch, directions.no_eta, t, z, zd, zdd, sens, kin, tw,
-                d_record.sensors[row],
-            )  # fmt: skip
+            vary_seen(model, theta, directions, t, z, zd, zdd, sens, kin, tw, d_record.sensors[row])

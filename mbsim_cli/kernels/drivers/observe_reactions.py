@@ -4,12 +4,15 @@
 """
 
 from mbsim_cli.kernels._jit import entry
-from mbsim_cli.kernels.algorithms.constraints import constraints
-from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
-from mbsim_cli.kernels.algorithms.reaction_variation import vary_joint_forces, vary_reactions
-from mbsim_cli.kernels.algorithms.reactions import joint_forces, multiplier_forces, react
+from mbsim_cli.kernels.algebra.whole import copy_to
+from mbsim_cli.kernels.algorithms.reaction_systems import (
+    find_forces,
+    find_multiplier_forces,
+    read_reactions,
+    vary_read,
+)
+from mbsim_cli.kernels.algorithms.systems import constrain, move, place, vary_bodies_of
 from mbsim_cli.kernels.algorithms.turning import expect_recorded
-from mbsim_cli.kernels.algorithms.variation import vary_kinematics
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
 
 
@@ -24,21 +27,19 @@ def observe_reactions(
     kin, comp, eq = work.kin, work.comp, work.eq
     for row in range(record.time.size):
         t, z, zd, zdd = record.time[row], record.position[row], record.velocity[row], record.acceleration[row]
-        position_kinematics(model.tree, theta, z, at_center, kin)
-        motion_kinematics(model.tree, theta, z, zd, zdd, kin)
-        constraints(model, theta, t, z, kin, eq.phi, eq.J, eq.lines)
+        place(model, theta, z, at_center, kin)
+        move(model, theta, z, zd, zdd, kin)
+        constrain(model, theta, t, z, kin, eq)
         expect_recorded(record.expected, row, kin)
-        joint_forces(model, theta, t, z, zd, multiplier[row], eq.lines, kin, comp, eq.Q)
-        react(model, theta, reactions, z, multiplier[row], eq.lines, eq.Q, kin, comp, out[row])
+        find_forces(model, theta, t, z, zd, multiplier[row], kin, comp, eq)
+        read_reactions(model, theta, reactions, z, multiplier[row], kin, comp, eq, out[row])
         if directions.dtheta.shape[1] > 0:
             dz, dzd, dzdd = d_record.position[row], d_record.velocity[row], d_record.acceleration[row]
-            d_force = d_multiplier[row]
+            d_force, dtheta, touch = d_multiplier[row], directions.dtheta, directions.touch
             sens = Sensitivity(dz, dzd, dzdd, d_force, d_force, d_force)
-            vary_kinematics(model.tree, theta, directions.dtheta, directions.touch, kin, dz, dzd, dzdd, tw)
-            vary_joint_forces(model, theta, directions, t, z, zd, multiplier[row], sens, eq.lines, kin, comp, tw, dQ)
-            vary_reactions(
-                model, theta, directions, reactions, z, multiplier[row], sens, eq.lines, eq.Q, dQ, kin, comp, tw,
-                d_out[row],
+            vary_bodies_of(model, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw)
+            vary_read(
+                model, theta, directions, reactions, t, z, zd, multiplier[row], sens, kin, comp, eq, tw, dQ, d_out[row]
             )  # fmt: skip
 
 
@@ -46,8 +47,9 @@ def observe_reactions(
 def constraint_jacobians(model, theta, at_center, work, time, position, J_out):
     """Phi_z (N, m, n) at many instants."""
     for row in range(time.size):
-        position_kinematics(model.tree, theta, position[row], at_center, work.kin)
-        constraints(model, theta, time[row], position[row], work.kin, work.eq.phi, J_out[row], work.eq.lines)
+        place(model, theta, position[row], at_center, work.kin)
+        constrain(model, theta, time[row], position[row], work.kin, work.eq)
+        copy_to(work.eq.J, J_out[row])
 
 
 @entry
@@ -56,8 +58,8 @@ def reactions_to(model, theta, reactions, at_center, work, time, position, multi
     kin, comp, eq = work.kin, work.comp, work.eq
     for row in range(time.size):
         z = position[row]
-        position_kinematics(model.tree, theta, z, at_center, kin)
-        constraints(model, theta, time[row], z, kin, eq.phi, eq.J, eq.lines)
+        place(model, theta, z, at_center, kin)
+        constrain(model, theta, time[row], z, kin, eq)
         for k in range(multiplier.shape[1]):
-            multiplier_forces(model, theta, z, multiplier[row, k], eq.lines, kin, comp, eq.Q)
-            react(model, theta, reactions, z, multiplier[row, k], eq.lines, eq.Q, kin, comp, out[row, k])
+            find_multiplier_forces(model, theta, z, multiplier[row, k], kin, comp, eq)
+            read_reactions(model, theta, reactions, z, multiplier[row, k], kin, comp, eq, out[row, k])

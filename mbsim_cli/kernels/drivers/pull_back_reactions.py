@@ -6,11 +6,9 @@ import numpy as np
 
 from mbsim_cli.kernels._jit import entry
 from mbsim_cli.kernels.algebra.whole import clear, copy_to
-from mbsim_cli.kernels.algorithms.constraints import constraints
-from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
-from mbsim_cli.kernels.algorithms.reaction_pull_back import pull_reactions
-from mbsim_cli.kernels.algorithms.reactions import joint_forces
-from mbsim_cli.kernels.algorithms.tree_pull_back import clear_bodies, pull_gravity, pull_tree
+from mbsim_cli.kernels.algorithms.reaction_systems import find_forces, pull_read
+from mbsim_cli.kernels.algorithms.systems import constrain, move, place
+from mbsim_cli.kernels.algorithms.tree_pull_back import clear_bodies
 from mbsim_cli.kernels.algorithms.turning import expect_recorded
 
 
@@ -39,22 +37,19 @@ def pull_back_reactions(model, theta, reactions, work, pulling, record, multipli
     kin, comp, eq, cov = work.kin, work.comp, work.eq, pulling.cov
     for row in range(record.time.size):
         t, z, zd, zdd = record.time[row], record.position[row], record.velocity[row], record.acceleration[row]
-        position_kinematics(model.tree, theta, z, False, kin)
-        motion_kinematics(model.tree, theta, z, zd, zdd, kin)
-        constraints(model, theta, t, z, kin, eq.phi, eq.J, eq.lines)
+        place(model, theta, z, False, kin)
+        move(model, theta, z, zd, zdd, kin)
+        constrain(model, theta, t, z, kin, eq)
         expect_recorded(record.expected, row, kin)
-        joint_forces(model, theta, t, z, zd, multiplier[row], eq.lines, kin, comp, eq.Q)
+        find_forces(model, theta, t, z, zd, multiplier[row], kin, comp, eq)
         clear_bodies(cov)
         clear(cov.z)
         clear(cov.zd)
         clear(cov.zdd)
         clear(cov.lam)
-        pull_reactions(
-            model, theta, reactions, t, z, zd, multiplier[row], pulling.beside, eq.lines, eq.Q, kin, comp,
-            pulling.virtual, pulling.no_nu, hat[row], cov,
+        pull_read(
+            model, theta, reactions, t, z, zd, zdd, multiplier[row], kin, comp, eq, pulling, hat[row], cov
         )  # fmt: skip
-        pull_tree(model.tree, theta, z, kin, comp, pulling.none, cov)
-        pull_gravity(cov)
         copy_to(cov.z, out.z[row])
         copy_to(cov.zd, out.zd[row])
         copy_to(cov.zdd, out.zdd[row])

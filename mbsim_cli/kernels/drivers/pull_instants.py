@@ -7,8 +7,7 @@ import numpy as np
 from mbsim_cli.kernels._jit import entry
 from mbsim_cli.kernels.algebra.whole import clear, copy_to
 from mbsim_cli.kernels.algorithms.constraints import move_lines
-from mbsim_cli.kernels.algorithms.sensors import sense
-from mbsim_cli.kernels.algorithms.systems import evaluate, pull_rates, pull_residual, pull_seen
+from mbsim_cli.kernels.algorithms.systems import evaluate, pull_rates, pull_residual, pull_seen, see
 from mbsim_cli.kernels.algorithms.turning import expect_recorded
 
 
@@ -46,7 +45,7 @@ def pull_instants(model, theta, record, asked, work, pulling, out):
                 model, theta, t, z, zd, zdd, eq, kin, comp, pulling.none, asked.nu1[row], pulling.no_nu, cov
             )  # fmt: skip
         if asked.seen.shape[0] > 0:
-            sense(model, theta, t, z, zd, zdd, record.reaction[row], kin, work.seen)
+            see(model, theta, t, z, zd, zdd, record.reaction[row], kin, work.seen)
             pull_seen(model, theta, t, z, zd, zdd, kin, comp, pulling.none, asked.seen[row], cov)
         copy_to(cov.z, out.z[row])
         copy_to(cov.zd, out.zd[row])

@@ -2,8 +2,7 @@
 
 from mbsim_cli.kernels._jit import kernel
 from mbsim_cli.kernels.algebra.whole import add_scaled
-from mbsim_cli.kernels.algorithms.sensors import sense
-from mbsim_cli.kernels.algorithms.systems import move, place, pull_seen
+from mbsim_cli.kernels.algorithms.systems import move, place, pull_seen, see
 from mbsim_cli.kernels.algorithms.turning import expect_recorded
 
 
@@ -18,7 +17,7 @@ def pull_row(model, theta, record, row, seen, given, kin, comp, shown, none, cov
     move(model, theta, z, zd, zdd, kin)
     expect_recorded(record.expected, row, kin)
     if seen.shape[1] > 0:
-        sense(model, theta, t, z, zd, zdd, record.reaction[row], kin, shown)
+        see(model, theta, t, z, zd, zdd, record.reaction[row], kin, shown)
         pull_seen(model, theta, t, z, zd, zdd, kin, comp, none, seen[row], cov)
     if given.z.shape[0] > 0:
         add_scaled(1.0, given.z[row], cov.z)

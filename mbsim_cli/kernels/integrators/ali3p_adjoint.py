@@ -22,6 +22,7 @@ from mbsim_cli.kernels.algorithms.systems import (
     pull_rates,
     pull_rates_with_velocity,
     pull_residual,
+    shape,
 )
 from mbsim_cli.kernels.integrators.ali3p import factor_tangent, trapezoidal_tangent
 from mbsim_cli.model.codes import Status
@@ -64,6 +65,7 @@ def pull_projections(model, theta, t, control, z, zd, zdd, sigma, kappa, correct
     kin, comp, eq, factor, columns, cov = work.kin, work.comp, work.eq, work.projection, work.columns, pulling.cov
     inert = control.mass_projection
     if inert:
+        shape(model, theta, kin)
         compose(model, kin, comp)
         mass(model, theta, kin, comp, factor.T)
     else:

@@ -11,14 +11,9 @@ import numpy as np
 from mbsim_cli.kernels._jit import kernel, merged
 from mbsim_cli.kernels._views import as_column
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve
-from mbsim_cli.kernels.algorithms.forces import clear_wrenches, element_forces
 from mbsim_cli.kernels.algorithms.implicit_rows import close_residual, close_tangent, close_variation
-from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
-from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
-from mbsim_cli.kernels.algorithms.newton_matrix import newton_matrix
 from mbsim_cli.kernels.algorithms.open_tree import drive, driven_acceleration, vary_drive, vary_driven_acceleration
-from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies, vary_element_forces
-from mbsim_cli.kernels.algorithms.variation import vary_kinematics
+from mbsim_cli.kernels.algorithms.systems import evaluate_free, tangent_free, vary_free
 from mbsim_cli.kernels.integrators.step_control import EVALUATIONS, FACTORISATIONS, JACOBIANS, sum_of
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import NONE
@@ -93,19 +88,12 @@ def solve_stage(model, theta, t, g, control, tree, exact, state, eq, counters):
     fresh = np.abs(g - eq.shift[0]) <= NEAR * g
     previous, solved, count = np.inf, False, 0
     while True:
-        position_kinematics(model.tree, theta, state.z, True, eq.kin)
-        motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, eq.kin)
-        clear_wrenches(eq.comp.W, eq.Q)
-        element_forces(model, theta, t, state.z, state.zd, eq.kin, eq.comp.W, eq.Q)
-        residual(model.tree, eq.kin, eq.comp, eq.Q, eq.G)
+        evaluate_free(model, theta, t, True, state, eq.kin, eq.comp, eq)
         counters[EVALUATIONS] += 1
         if not np.isfinite(sum_of(as_column(eq.G))):
             return Status.NOT_FINITE
         if solved or not fresh:
-            newton_matrix(
-                model, theta, t, g, g * g, state.z, state.zd, eq.no_lines, eq.no_lambda, eq.no_eta, eq.kin, eq.comp,
-                eq.T,
-            )  # fmt: skip
+            tangent_free(model, theta, t, g, g * g, state, eq, eq.kin, eq.comp, eq.T)
             close_tangent(tree, g, state, eq.G, eq.T, eq.weight)
             counters[JACOBIANS] += 1
             counters[FACTORISATIONS] += 1
@@ -148,19 +136,14 @@ def _correct(g, control, x, state):
 @merged
 def vary_stage(model, theta, t, g, directions, tree, state, sens, eq):
     """Turn variations of zhat, vhat in ``sens`` into those of the stage just solved with its exact tangent."""
-    dtheta, touch, b = directions.dtheta, directions.touch, eq.columns
+    dtheta, b = directions.dtheta, eq.columns
     for c in range(sens.z.shape[0]):
         for k in range(sens.z.shape[1]):
             sens.zdd[c, k] = 0.0
             sens.z[c, k] += g * sens.zd[c, k]
     vary_drive(model, theta, dtheta, t, tree, state.z, state.zd, sens.z, sens.zd)
     vary_driven_acceleration(model, theta, dtheta, t, tree, state.zdd, sens.zdd)
-    vary_kinematics(model.tree, theta, dtheta, touch, eq.kin, sens.z, sens.zd, sens.zdd, eq.twists)
-    clear_forces(eq.twists, b)
-    vary_element_forces(
-        model, theta, dtheta, touch, directions.no_eta, t, state.z, state.zd, sens.z, sens.zd, eq.kin, eq.twists, b
-    )  # fmt: skip
-    vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, eq.kin, eq.comp, eq.twists, b)
+    vary_free(model, theta, directions, t, state, sens, eq.kin, eq.comp, eq.twists, b)
     close_variation(tree, state, eq.G, eq.weight, sens.z, sens.zd, sens.zdd, b)
     lu_solve(eq.T, eq.pivot, b)
     for c in range(sens.z.shape[0]):

@@ -15,15 +15,14 @@ from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve, transpose
 from mbsim_cli.kernels.algebra.whole import add_scaled, clear, copy_to, scaled
 from mbsim_cli.kernels.algorithms.acceleration_pull_back import (
-    evaluate_equations,
     left_of,
     pull_accelerations,
     pull_equations,
     pull_norm,
 )
 from mbsim_cli.kernels.algorithms.implicit_rows import close_tangent
-from mbsim_cli.kernels.algorithms.newton_matrix import newton_matrix
 from mbsim_cli.kernels.algorithms.open_tree import pull_drive
+from mbsim_cli.kernels.algorithms.systems import evaluate_free, tangent_free
 from mbsim_cli.kernels.algorithms.unit_rotations import pull_normalise
 from mbsim_cli.kernels.elements.columns import load4, load4_of
 from mbsim_cli.kernels.integrators.hermite import interpolate_motion, pull_between
@@ -52,11 +51,8 @@ def pull_implicit_stage(model, theta, t, g, state, tangent, work, cov):
     driver, mu, T = work.open_tree.driver, work.virtual.mu, tangent.T
     copy_to(cov.zdd, work.hat)
     add_scaled(g, cov.zd, work.hat)
-    evaluate_equations(model, theta, t, state, work)
-    newton_matrix(
-        model, theta, t, g, g * g, state.z, state.zd, tangent.no_lines, tangent.no_lambda, tangent.no_eta, work.kin,
-        work.comp, T,
-    )  # fmt: skip
+    evaluate_free(model, theta, t, False, state, work.kin, work.comp, work)
+    tangent_free(model, theta, t, g, g * g, state, tangent, work.kin, work.comp, T)
     close_tangent(work.open_tree, g, state, work.G, T, tangent.weight)
     transpose(T)
     if not lu_factor(T, tangent.pivot):

@@ -139,6 +139,10 @@ def test_beams_in_a_loop(tmp_path):
                 own = problem.theta[first : first + size]
                 found[first : first + size] = 0.1 * random.normal(size=size) * np.abs(own)
                 directions[f"{name} of {f}"] = found
+    for v, first in enumerate(tree.shape):
+        found = np.zeros_like(problem.theta)
+        found[first : first + np.diff(tree.elastic)[tree.node_body[v]]] = 0.1
+        directions[f"shape of {v}"] = found
     scaled = {name: d * np.abs(problem.theta[d != 0]).max() / np.abs(d).max() for name, d in directions.items()}
     assert_adjoint(problem, scaled, 2)
     assert_set_back(problem)

@@ -94,7 +94,7 @@ def with_state(problem):
     n, m = len(problem.names.coordinates), len(problem.names.constraints)
     first = problem.model.tree.initial[0]
     state = problem.theta[first : first + n] + 0.1 * rng.normal(size=n), *rng.normal(size=(2, n)), rng.normal(size=m)
-    state[0][problem.model.tree.elastic[0] :] *= 0.2
+    state[0][-int(np.diff(problem.model.tree.elastic).sum()) :] *= 0.2
     return problem, state
 
 

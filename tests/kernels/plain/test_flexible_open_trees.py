@@ -1,0 +1,65 @@
+"""Bodies that deform in open trees: the motion that loops' formulations have, and its derivatives by all methods."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mbsim_cli.solve.forward import forward
+from tests.kernels.adjoint import adjoint, summed, weights_of
+from tests.kernels.differentiate import EPS
+from tests.kernels.open_tree_adjoint import chosen, sensors
+from tests.kernels.plain.test_flexible_trees import BEAMS, assembled
+
+# without its loop: the outer beam hangs on a node of the inner one, and a ball on a node of the outer one
+CHAIN = (
+    BEAMS[: BEAMS.index("  P: {type: spherical")]
+    + """\
+  Q: {type: spherical, bodies: [arm, link], point: [a, Q], initial: {angular_velocity: [1, 2, -1]}}
+laws:
+  turn: {type: polynomial, coefficients: [0.3, 1, 0.4, 0.2]}
+constraints:
+  drive: {type: motion, coordinate: O.angle_1, law: turn}
+"""
+    + BEAMS[BEAMS.index("forces:") :]
+)
+
+
+@pytest.fixture(scope="module")
+def chain(tmp_path_factory):
+    return assembled(
+        tmp_path_factory.mktemp("chain"), CHAIN, sensitivity="ddm", formulation="partial_recursive", integrator="rk4"
+    )
+
+
+def test_accelerations_are_those_of_the_formulation_for_loops(tmp_path, chain):
+    """At the same start; the laws of one drive what the other holds by multipliers."""
+    looped = assembled(tmp_path, CHAIN, sensitivity="none")
+    first, other = (next(iter(forward(problem))) for problem in (chain, looped))
+    np.testing.assert_allclose(first.position, other.position, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(first.acceleration, other.acceleration, rtol=1e-8)
+    np.testing.assert_allclose(first.lambda_, other.lambda_, rtol=1e-8)
+
+
+RUNS = [("rk4", 2e-4, 2, "partial_recursive"), ("esdirk", 1e-3, 2, "conventional")]
+
+
+@pytest.mark.parametrize(("integrator", "step", "rows", "formulation"), RUNS)
+def test_gradients(chain, integrator, step, rows, formulation):
+    """Direct and adjoint ones along parameters and the numbers of nodes, against the complex step of the run."""
+    options = {"integrator": integrator, "step": step, "formulation": formulation, "gradient_tolerance": 1e-12}
+    problem = chosen(chain, rows, **options, tolerance=1e-3, absolute_tolerance=1e-3)
+    tree, shape = problem.model.tree, np.zeros_like(problem.theta)
+    for v, first in enumerate(tree.shape):
+        shape[first : first + np.diff(tree.elastic)[tree.node_body[v]]] = 0.1
+    size = np.maximum(1e-3, np.abs(problem.theta_rho).max(axis=0))
+    mixed = np.random.default_rng(5).normal(size=size.size) / size @ problem.theta_rho.T
+    directions, weights = [shape, mixed], weights_of(problem, rows)
+    found = adjoint(problem, directions, rows, weights, block_steps=2)
+    ddm = replace(problem, theta_rho=np.array(directions).T)
+    by_parameters = summed(sensors(ddm, field="d_sensors"), weights)
+    for k, direction in enumerate(directions):
+        plain = replace(problem, options=replace(problem.options, sensitivity="none"))
+        exact = summed(sensors(plain, problem.theta + 1j * EPS * direction).imag / EPS, weights)
+        np.testing.assert_allclose(by_parameters[k], exact, rtol=1e-9)
+        np.testing.assert_allclose(found[k], exact, rtol=1e-9)

@@ -1,0 +1,92 @@
+"""Reactions at places of bodies that deform: by hand, from both sides, and their derivatives by all methods."""
+
+import numpy as np
+import pytest
+
+from mbsim_cli.kernels._simd import padded
+from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve.equilibrium import equilibrium
+from mbsim_cli.solve.reactions import reader_of
+from mbsim_cli.solve.reactions_adjoint import ReactionPuller
+from tests.kernels.differentiate import simulate
+from tests.kernels.plain.test_flexible_trees import BEAMS, FLOATING, REST, assembled, assert_sensitivities
+
+AT_REST = """\
+  root: {type: reaction, joint: root}
+  hook: {type: reaction, joint: hook, on: beam}
+analysis:"""
+
+
+def test_at_rest(tmp_path):
+    """Weights and their moments about the root, with derivatives by length and load."""
+    text = REST.replace("sensors: {tip: {type: position, point: load.origin}}\n", "sensors:\n")
+    (block,) = equilibrium(assembled(tmp_path, text.replace("analysis:", AT_REST), sensitivity="ddm"))
+    per_length, g, m = 7850 * 6e-4, 9.81, 0.5
+    root, hook = block.sensors[0, :6], block.sensors[0, 6:]
+    weight, moment = (per_length + m) * g, (per_length / 2 + m) * g
+    np.testing.assert_allclose(root, [0, weight, 0, 0, 0, moment], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(hook, [0, -m * g, 0, 0, 0, 0], rtol=1e-9, atol=1e-9)
+    by_length, by_load = block.d_sensors[0, :6, 1], block.d_sensors[0, :6, 2]
+    np.testing.assert_allclose(by_length, [0, per_length * g, 0, 0, 0, (per_length + m) * g], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(by_load, [0, g, 0, 0, 0, g], rtol=1e-9, atol=1e-9)
+
+
+IN_FLIGHT = """\
+sensors:
+  hook: {type: reaction, joint: hook}
+  block: {type: reaction, joint: hook, on: block}
+  free: {type: reaction, joint: free}
+  ball: {type: acceleration, point: ball.origin}
+analysis:"""
+
+
+def test_newton_of_what_tumbles(tmp_path):
+    """A ball on a node takes its mass times its acceleration less weight, and the block nothing of the ground."""
+    found = simulate(assembled(tmp_path, FLOATING.replace("analysis:", IN_FLIGHT), sensitivity="none"), 2)["sensors"]
+    acceleration, force, other = found[:, :3], found[:, 3:6], found[:, 9:12]
+    np.testing.assert_allclose(force, 0.3 * (acceleration - [0.5, -2, -9.81]), rtol=1e-9)
+    np.testing.assert_allclose(other, -force, rtol=1e-9)
+    np.testing.assert_allclose(found[0, 15:21], 0.0, atol=1e-12 * np.abs(force).max())
+
+
+LOOP = BEAMS.replace(
+    "analysis:",
+    """\
+  at_O: {type: reaction, joint: O, axes: joint}
+  at_tip: {type: reaction, joint: tip, on: boom, axes: body}
+  at_P: {type: reaction, joint: P}
+  at_Q: {type: reaction, joint: Q, on: arm}
+analysis:""",
+)
+
+
+@pytest.fixture(scope="module")
+def loop(tmp_path_factory):
+    return assembled(tmp_path_factory.mktemp("loop"), LOOP, sensitivity="ddm")
+
+
+def test_sensitivities(loop):
+    """Of a run, against its complex step."""
+    assert_sensitivities(loop)
+
+
+def test_pull_back(loop):
+    """The transpose of the variation."""
+    rng, model, p, scalars = np.random.default_rng(1), loop.model, padded(loop.theta_rho.shape[1]), padded(2)
+    record, d_record = allocate.record(model, 2, float), allocate.sensitivity_record(model, 2, p, float)
+    for rows in (record.position, record.velocity, record.acceleration, record.reaction, *d_record[:5]):
+        rows[:] = rng.normal(size=rows.shape)
+    record.position[:] = loop.theta[model.tree.initial[0] :][: record.position.shape[1]] + 0.01 * record.position
+    dtheta = allocate.padded_directions(loop.theta_rho, float)
+    for v, first in enumerate(model.tree.shape):
+        dtheta[first : first + np.diff(model.tree.elastic)[model.tree.node_body[v]], 0] = 0.1
+    _, varied, unknown = reader_of(loop, loop.theta, dtheta).read(record, d_record)
+    hat = rng.normal(size=(*unknown.shape, scalars)) * ~unknown[..., None]
+    puller = ReactionPuller(loop, loop.theta, scalars)
+    found = 0.0
+    for covector, derivative in zip(puller.pull_back(record, hat), (*d_record[:3], d_record.reaction), strict=True):
+        found = found + np.einsum("rik,rip->kp", covector, derivative)
+    found += puller.theta.T @ dtheta
+    expected = np.einsum("rik,rip->kp", hat, np.nan_to_num(varied))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
+    assert np.abs(expected).max() > 0.0
