@@ -53,6 +53,7 @@ def _sweep(problem: Problem, tape: Tape, count: int, seen: Seen, between: Callab
     found = sweep.found
     readings.add_numbers(found.theta)
     gradient = _by_parameters(problem, initial, found, count)
+    gradient += readings.of_parameters[:, :count]
     gradient[:, readings.undefined[:count]] = np.nan
     return Pulled(gradient, worst, readings.undefined[:count])
 

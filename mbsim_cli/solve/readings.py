@@ -8,6 +8,7 @@ from mbsim_cli.model.codes import Sensor
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.multipliers_adjoint import MultiplierPuller
+from mbsim_cli.solve.natural.reactions_adjoint import NaturalReactionPuller
 from mbsim_cli.solve.pulled import Seen, columns_of
 from mbsim_cli.solve.reactions_adjoint import ReactionPuller, nothing_given
 from mbsim_cli.solve.tape import Began
@@ -24,7 +25,7 @@ class Readings:
         model, theta, p = problem.model, initial.theta, columns_of(problem, count)
         self._seen, self._width = seen, allocate.sensor_width(model)
         self._nothing = nothing_given(model, p, theta.dtype.type)
-        self._reactions = ReactionPuller(problem, theta, p) if reacting else None
+        self._reactions = _puller_of(problem, initial, p) if reacting else None
         turning = initial.redundant.size > 0 and (model.sensors.kind == Sensor.MULTIPLIER).any()
         self._multipliers = MultiplierPuller(problem, theta, p, initial.held) if turning else None
         self.undefined = np.zeros(p, bool)
@@ -44,8 +45,21 @@ class Readings:
             given = MotionCovectors(*map(np.add, given, turned)) if reactions else turned
         return hat, given
 
+    @property
+    def of_parameters(self) -> np.ndarray:
+        """Derivatives (q, p), or (1, p) zeros, by the parameters that are no covectors of numbers."""
+        if isinstance(self._reactions, NaturalReactionPuller):
+            return self._reactions.gradient
+        return np.zeros((1, self.undefined.size))
+
     def add_numbers(self, theta_out: np.ndarray) -> None:
         """Add covectors of numbers, summed over instants, that are not pulled back with the motion: (len(theta), p)."""
         for puller in (self._reactions, self._multipliers):
             if puller:
                 theta_out += puller.theta
+
+
+def _puller_of(problem: Problem, initial: Began, p: int) -> ReactionPuller | NaturalReactionPuller:
+    if problem.options.natural:
+        return NaturalReactionPuller(problem, initial, p)
+    return ReactionPuller(problem, initial.theta, p)

@@ -16,25 +16,14 @@ from mbsim_cli.study.objectives.integrand import by_few, explicit_parameters
 INSTEAD = "use --sensitivity ddm"
 
 
-def require_adjoint(problem: Problem, objectives: Sequence[Any] = ()) -> None:
-    """Raise UsageError where an analysis, or one of the objectives, has no adjoint."""
+def require_adjoint(problem: Problem) -> None:
+    """Raise UsageError where an analysis has no adjoint."""
     from mbsim_cli.spec.analysis import WITH_ADJOINT, without_adjoint
 
     options = problem.options
     lacking = without_adjoint(options.formulation, options.integrator, options.error_control)
     if lacking:
         raise UsageError(f"{lacking} has no adjoint: {WITH_ADJOINT}; {INSTEAD}")
-    lacking = objective_without_adjoint(problem, objectives)
-    if lacking:
-        raise UsageError(f"{lacking} has no adjoint; {INSTEAD}, or coordinates of joints")
-
-
-def objective_without_adjoint(problem: Problem, objectives: Sequence[Any]) -> str:
-    """An objective that has no adjoint, in words; empty where all have one."""
-    for objective in objectives if problem.options.natural else ():
-        if reads_reactions(problem, [objective]):
-            return f"{objective.name}, which reads reactions in natural coordinates,"
-    return ""
 
 
 def reads_reactions(problem: Problem, objectives: Sequence[Any]) -> bool:
@@ -58,7 +47,7 @@ class Adjoint:
     """
 
     def __init__(self, problem: Problem, objectives: Sequence[Any]):
-        require_adjoint(problem, objectives)
+        require_adjoint(problem)
         self._problem, self._objectives, self._analysis = problem, objectives, ANALYSES[problem.options.analysis]
         self.tape = self._analysis.tape(problem)
         self._explicit = sorted(set().union(*map(explicit_parameters, objectives)))

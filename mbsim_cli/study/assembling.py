@@ -54,7 +54,7 @@ def build(model_file: Any, settings: Settings, parameters: Sequence[str] | None)
     if options.sensitivity == "adjoint":
         from mbsim_cli.study.adjoint import require_adjoint
 
-        require_adjoint(assembled.problem, assembled.objectives)
+        require_adjoint(assembled.problem)
     if (settings.step or settings.duration) and options.step > options.duration * (1 + 1e-9):
         raise UsageError(f"the step {options.step:g} s is longer than the duration {options.duration:g} s")
     if settings.tolerance and options.open_tree and options.integrator == "rk4":

@@ -13,19 +13,13 @@ def chosen(model_file: Any, settings: Settings, assembled: Any) -> tuple[str, st
     from mbsim_cli.solve.tape import MEMORY
 
     analysis, problem, objectives = model_file.analysis, assembled.problem, len(assembled.objectives)
-    lacking = without_adjoint(analysis, settings) or _objective_without(assembled)
+    lacking = without_adjoint(analysis, settings)
     if lacking:
         return "ddm", f"{lacking} has no adjoint"
     costs = costs_of(problem, objectives, MEMORY if settings.memory is None else settings.memory)
     p, steps = problem.theta_rho.shape[1], steps_of(problem)
     counted = [_count(p, "parameter"), _count(objectives, "objective"), *([_count(steps, "step")] if steps else [])]
     return costs.quicker, f"{', '.join(counted)}: {costs.sentence()}"
-
-
-def _objective_without(assembled: Any) -> str:
-    from mbsim_cli.study.adjoint import objective_without_adjoint
-
-    return objective_without_adjoint(assembled.problem, assembled.objectives)
 
 
 def _count(number: int, what: str) -> str:

@@ -62,7 +62,7 @@ def steps_of(problem: Problem) -> int:
 
 def _bytes_of_instant(problem: Problem) -> int:
     """What an adjoint keeps of an instant."""
-    model = problem.model
+    model = problem.system.model if problem.options.natural else problem.model
     n, m = kinds(model.tree).size, model.constraints.measure.size
     rates = 2 * STAGES * n if problem.options.open_tree else 0
     return 8 * (5 * n + rates + 4 * m + int(model.sensors.first[-1]) + 8)

@@ -238,12 +238,6 @@ def test_what_has_no_adjoint_is_refused(mbsim, tmp_path):
     (tmp_path / "p.yaml").write_text(text.replace("{freedom: {mobility: 1}}", "{a: {agreement: [adjoint]}}"))
     done = mbsim("validate", "p.yaml")
     assert done.code == 3 and "checks.a.agreement[0]: error_control: sensitivities has no adjoint" in done.err
-    (tmp_path / "b.yaml").write_text(FOUR_BAR)
-    done = mbsim("run", "b.yaml", "--formulation", "ali3p-natural", "--sensitivity", "adjoint")
-    sentence = (
-        "load, which reads reactions in natural coordinates, has no adjoint; use --sensitivity ddm, or coordinates"
-    )
-    assert done.code == 2 and sentence in done.err
 
 
 def test_studies_differentiate_directly(mbsim, tmp_path):

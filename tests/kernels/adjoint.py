@@ -14,9 +14,14 @@ COLUMNS = 2
 
 
 def weights_of(problem, steps, seed=31):
-    """Random covectors (steps + 1, width, COLUMNS) of all sensors."""
-    width = int(problem.model.sensors.first[-1])
+    """Random covectors (steps + 1, width, COLUMNS) of all sensors, those of reactions last."""
+    width = width_of(problem) + (problem.reacting.width if problem.reacting else 0)
     return np.random.default_rng(seed).normal(size=(steps + 1, width, COLUMNS))
+
+
+def width_of(problem):
+    """Numbers that all sensors but those of reactions read."""
+    return int(problem.model.sensors.first[-1])
 
 
 def adjoint(problem, directions, steps, weights, memory=None, block_steps=None):
@@ -33,7 +38,7 @@ def adjoint(problem, directions, steps, weights, memory=None, block_steps=None):
         out[:, :, :count] = weights[first : first + record.time.size]
         return out
 
-    return pull_back(problem, tape, count, seen).gradient
+    return pull_back(problem, tape, count, seen, reacting=weights.shape[1] > width_of(problem)).gradient
 
 
 def summed(derivatives, weights):

@@ -32,7 +32,7 @@ def test_loops_of_all_joints(tree):
     cut = Joint((tree + 3) % len(Joint))
     options = {"projection": ("mass", "identity")[tree % 2], "step": 2e-3}
     problem, directions = along_all(sensed(loop(tree, cut)), **options)
-    assert_adjoint(problem, directions, steps=3)
+    assert_adjoint(problem, directions, steps=2)
 
 
 @pytest.mark.slow
