@@ -15,6 +15,8 @@ from mbsim_cli.reduction.system import Flexibility, Sparse, System
 DENSE = 300  # unknowns up to which a dense solver is quicker
 GUARD = 2  # modes above those wanted: they tell a gap, and speed the solves of derivatives
 MOST_STEPS = 400  # of conjugate gradients
+EQUAL = 1e-9  # relative gap of squared frequencies that round-off and meshes leave of equal ones
+ROUND_OFF = 1e-8  # of what a change could do to a mode
 
 
 class Modes(NamedTuple):
@@ -81,8 +83,19 @@ class Response:
     def solve(self, B: Array) -> Array:
         """Answers (r, n) to B (r, n), a column each for the kept modes."""
         kept = self._modes.squares[self._modes.kept]
-        along = self._others.T @ B
-        return self._beyond(B, kept) + self._others @ (along / (self._other_squares[:, None] - kept))
+        return self._beyond(B, kept) + self._others @ self._turns(B, kept)
+
+    def _turns(self, B: Array, kept: Array) -> Array:
+        """Shares of the modes that are not kept; raise Refused where one is equal to a kept mode, and mixes with it."""
+        along, gap = self._others.T @ B, self._other_squares[:, None] - kept
+        equal = np.abs(gap) <= EQUAL * kept
+        if equal.any():
+            possible = np.sqrt(_products(B, self._flexibility.solve(B)) * self._other_squares[:, None])
+            if (mixed := (equal & (np.abs(along) > ROUND_OFF * possible)).any(0)).any():
+                mode = int(self._modes.kept[np.argmax(mixed)]) + 1
+                message = f"mode {mode} has no derivative: another of its frequency is not kept, and both mix"
+                raise Refused(("modes",), message, "keep both or none")
+        return np.where(equal, 0.0, along) / np.where(equal, 1.0, gap)
 
     def _load(self, B: Array) -> Array:
         return B - self._weighted @ (self._all.T @ B)

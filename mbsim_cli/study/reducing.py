@@ -100,8 +100,8 @@ def _meshed(model_file: Any, name: str, numbers: Numbers) -> Supplied:
     found = placed(model_file, name, lambda: reduced(bodies.body(name)))
     return Supplied(
         replace(found.sid, comment=comment_of(model_file, name)),
-        lambda: derivative(found, bodies.body(name), STEP),
-        lambda covector: bodies.by_field(name, found, covector),
+        lambda: placed(model_file, name, lambda: derivative(found, bodies.body(name), STEP)),
+        lambda covector: placed(model_file, name, lambda: bodies.by_field(name, found, covector)),
         lambda: shaped_mesh(found, bodies.drawn(name, found.body.structure.mesh)),
         lambda: bodies.share(name, found),
     )

@@ -6,7 +6,8 @@ from scipy.optimize import brentq
 
 from mbsim_cli.reduction.data import turned
 from mbsim_cli.reduction.identities import warnings_of
-from mbsim_cli.reduction.reduce import reduced
+from mbsim_cli.reduction.reduce import derivative, reduced
+from mbsim_cli.reduction.refusal import Refused
 from mbsim_cli.reduction.signs import tilde
 from mbsim_cli.reduction.stiffening import Stiffening
 
@@ -177,3 +178,16 @@ def test_another_basis_is_the_same_body():
 def test_a_pair_that_is_cut_is_told():
     assert "mode 1 is kept and mode 2 is not" in reduced(brick(k=1)).sid.warnings[0]
     assert reduced(brick(k=2)).sid.warnings == ()
+
+
+def test_half_of_a_double_mode_has_a_derivative_where_the_halves_do_not_mix():
+    """A square beam that stays square; one that becomes wider is refused."""
+    half, step = reduced(cantilever(k=1, elements=3)), 1e-30j
+
+    def wider(*change):
+        section = (0.02 + step * change[0], 0.02 + step * change[1])
+        return derivative(half, cantilever(k=1, elements=3, section=section), 1e-30)
+
+    assert pytest.approx(half.sid.Ke.M0 * 4 / 0.02) == wider(1, 1).Ke.M0
+    with pytest.raises(Refused, match="mode 1 has no derivative: another of its frequency is not kept, and both mix"):
+        wider(1, 0)
