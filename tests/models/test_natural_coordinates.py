@@ -10,6 +10,7 @@ from mbsim_cli import assembly, spec
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.study.evaluation import evaluate
 from mbsim_cli.study.objectives import accumulator
+from tests.kernels.adjoint import adjoint, summed, weights_of
 from tests.models.command import ROOT
 
 MODELS = {  # step, steps, and whether equations are independent, so that there are gradients
@@ -25,6 +26,11 @@ MODELS = {  # step, steps, and whether equations are independent, so that there 
     "benchmarks/slider_crank_rheonomic": (1e-3, 200, True),
     "benchmarks/quarter_car": (1e-3, 200, True),
 }
+SMALL = (
+    "double_pendulum", "benchmarks/steady_top", "benchmarks/free_body", "benchmarks/a04_bricard",
+    "benchmarks/rssr_fourbar", "benchmarks/quarter_car", "benchmarks/slider_crank_sundials",
+    "benchmarks/slider_crank_rheonomic",
+)  # fmt: skip
 NOTHING = 1e-20  # the lane change begins straight ahead
 
 
@@ -76,6 +82,23 @@ def test_the_adjoint_gives_what_the_direct_method_gives(name):
 def natural(name, **options):
     """A model assembled in natural coordinates."""
     return assembly.build(spec.load(ROOT / "models" / f"{name}.yaml"), formulation="ali3p-natural", **options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SMALL)
+def test_the_adjoint_by_every_number_of_small_models(name):
+    """All sensors, by all numbers but those that break equations which depend on each other."""
+    model, steps = spec.load(ROOT / "models" / f"{name}.yaml", every_number=True), 20
+    options = {"formulation": "ali3p-natural", "step": 1e-3, "duration": steps * 1e-3, "output_interval": 1}
+    problem = assembly.build(
+        model, sensitivity="ddm", sensitivity_parameters=list(model.parameters), **options
+    ).problem  # fmt: skip
+    slopes = np.concatenate([block.d_sensors for block in forward(problem)])
+    lost = np.isnan(slopes).any(axis=(0, 1))
+    weights = weights_of(problem, steps)
+    wanted = summed(slopes[:, :, ~lost], weights)
+    found = adjoint(problem, problem.theta_rho.T, steps, weights)[~lost]
+    assert np.abs(found - wanted).max() <= 1e-9 * np.abs(wanted).max() and len(wanted) > 10
 
 
 @pytest.mark.slow
