@@ -38,6 +38,8 @@ class MotionTable:
             if i not in from_table and (law[i] == NONE or (name not in self._spec.laws and _is_euler(column))):
                 self._missing(name, column)
         self._check_given({names[i] for i in from_table})
+        for name in sorted(set(self._spec.laws) - set(names)):
+            self._system.issue(f"{PATH}.laws.{name}", f"there is no coordinate {name!r}", suggest(name, names))
         time, table = self._read([names[i] for i in from_table], duration)
         return Prescribed(
             law=np.array(law, dtype=np.int64),

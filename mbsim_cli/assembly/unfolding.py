@@ -40,11 +40,9 @@ def check_flexible(system: System, options: Options) -> None:
     """Record what a model with bodies that deform asks for, and no kernel does with them."""
     if not system.elastic:
         return
-    if options.formulation not in FORMULATIONS:
-        inverse = options.analysis == "inverse_dynamics"
-        path, what = ("type", options.analysis) if inverse else ("formulation", options.formulation)
+    if options.formulation not in FORMULATIONS and options.analysis != "inverse_dynamics":
         hint = "use forward_dynamics with formulation: ali3p-rtdyn1, or partial_recursive where there are no loops"
-        system.issue(f"analysis.{path}", f"{what} does not move bodies that deform", hint)
+        system.issue("analysis.formulation", f"{options.formulation} does not move bodies that deform", hint)
     for body in system.elastic:
         for node in {joint.number for _, joint in system.node_joints() if joint.body is body}:
             given = [sid.nodes[node] for sid in body.spanned]

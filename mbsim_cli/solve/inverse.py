@@ -36,7 +36,7 @@ class InverseDynamics:
     def __init__(self, problem: Problem, *, matrices: bool, threads: int = 1):
         _require_tree(problem)
         self.problem, self.matrices = problem, matrices
-        self.n, self.p = problem.model.tree.column_kind.size, problem.theta_rho.shape[1]
+        self.n, self.p = allocate.sizes(problem.model)[1], problem.theta_rho.shape[1]
         fast = runs_in_lanes(problem.model, problem.theta)
         self._lanes = Lanes(problem.model, problem.theta, problem.theta_rho, max(1, threads)) if fast else None
 

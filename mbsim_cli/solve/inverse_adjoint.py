@@ -94,7 +94,7 @@ class _Pass:
 
     def _of_torques(self, hat: np.ndarray) -> np.ndarray:
         """Covectors (B, n, p) of the torques of all coordinates, from those of the rows that sensors show."""
-        n = self._problem.model.tree.column_kind.size
+        n = allocate.sizes(self._problem.model)[1]
         out = zeros((len(hat), n, self._p), hat.dtype)
         for row, (column, sign) in enumerate(self._problem.prescribed.torque_rows):
             out[:, column] += sign * hat[:, row]

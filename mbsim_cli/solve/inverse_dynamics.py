@@ -118,7 +118,7 @@ def instants(
 
 
 def _block_steps(problem: Problem, analysis: InverseAnalysis) -> int:
-    n = problem.model.tree.column_kind.size
+    n = allocate.sizes(problem.model)[1]
     numbers = n * ((3 * n if analysis.torques.matrices else 4) + analysis.p)
     steps = max(1, min(4096, BLOCK_NUMBERS // max(numbers, 1)))
     return steps // LANES * LANES or steps
@@ -133,7 +133,7 @@ class _Sensing:
         rows = problem.prescribed.torque_rows
         self.column = np.array([column for column, _ in rows], dtype=np.int64)
         self.sign = np.array([sign for _, sign in rows], dtype=float)
-        everything = np.arange(problem.model.tree.column_kind.size)
+        everything = np.arange(allocate.sizes(problem.model)[1])
         self.whole = np.array_equal(self.column, everything) and bool((self.sign == 1.0).all())
 
     def block(self, motion: Motion, varied: MotionVariation | None, torque: np.ndarray, by_parameter: np.ndarray):

@@ -15,7 +15,7 @@ from mbsim_cli.kernels.drivers.inverse_general import applied_torques, general_t
 from mbsim_cli.kernels.drivers.inverse_trajectory import lane_derivatives, lane_gradient, lane_torques, lane_work
 from mbsim_cli.kernels.drivers.prescribe import prescribe, vary_prescribed
 from mbsim_cli.model.codes import Column, Force
-from mbsim_cli.model.layout import NONE, Model
+from mbsim_cli.model.layout import NONE, FlexibleTree, Model
 from mbsim_cli.model.problem import Motion
 from mbsim_cli.solve import work as allocate
 
@@ -122,11 +122,12 @@ class General:
     def __init__(self, model: Model, theta: np.ndarray, dtheta: np.ndarray, *, matrices: bool, at_center: bool):
         kind = theta.dtype.type
         self._model, self._theta, self._at_center = model, theta, at_center
-        n = self._n = model.tree.column_kind.size
+        n = self._n = allocate.sizes(model)[1]
         first = 3 * n if matrices else 0
         d = first + dtheta.shape[1]
         unit = np.zeros((theta.size, first))
-        self._kernel = applied_torques if only_applied(model) else general_torques
+        rigid = not isinstance(model.tree, FlexibleTree)
+        self._kernel = applied_torques if rigid and only_applied(model) else general_torques
         self._work = allocate.work(model, theta)
         self._directions = allocate.directions(model, allocate.padded_directions(np.hstack([unit, dtheta]), kind), kind)
         self._twists = allocate.sensitivity_work(model, padded(d), kind).twists

@@ -1,12 +1,32 @@
 """Inverse dynamics of any tree, one instant after another: Euler parameters, springs, and all parameter derivatives."""
 
+from typing import NamedTuple
+
+import numpy as np
+
 from mbsim_cli.kernels._jit import entry
 from mbsim_cli.kernels.algorithms.bodies import apply_to_body
-from mbsim_cli.kernels.algorithms.forces import applied_wrench, clear_wrenches, element_forces
+from mbsim_cli.kernels.algorithms.forces import applied_wrench, clear_wrenches
 from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
 from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
-from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_applied, vary_bodies, vary_element_forces
+from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_applied, vary_bodies
+from mbsim_cli.kernels.algorithms.systems import evaluate_free, vary_free
 from mbsim_cli.kernels.algorithms.variation import vary_kinematics
+
+
+class At(NamedTuple):
+    """The motion at an instant."""
+
+    z: np.ndarray  # (n,)
+    zd: np.ndarray
+    zdd: np.ndarray
+
+
+class Torque(NamedTuple):
+    """Forces on coordinates, and the residual, which is what the coordinates take."""
+
+    Q: np.ndarray  # (n,)
+    G: np.ndarray
 
 
 @entry
@@ -14,22 +34,12 @@ def general_torques(
     model, theta, at_center, motion, directions, sens, no_eta, kin, comp, tw, Q, torque_out, d_torque_out
 ):
     """torque (N, n) and its variations (N, n, d) in directions of theta and, ``sens``, of the coordinates (n, d)."""
-    tree = model.tree
-    dtheta, touch = directions.dtheta, directions.touch
     for row in range(motion.time.size):
         t, z, zd, zdd = motion.time[row], motion.position[row], motion.velocity[row], motion.acceleration[row]
-        position_kinematics(tree, theta, z, at_center, kin)
-        motion_kinematics(tree, theta, z, zd, zdd, kin)
-        clear_wrenches(comp.W, Q)
-        element_forces(model, theta, t, z, zd, kin, comp.W, Q)
-        residual(tree, kin, comp, Q, torque_out[row])
-        if dtheta.shape[1] > 0:
-            vary_kinematics(tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
-            clear_forces(tw, d_torque_out[row])
-            vary_element_forces(
-                model, theta, dtheta, touch, directions.no_eta, t, z, zd, sens.z, sens.zd, kin, tw, d_torque_out[row]
-            )
-            vary_bodies(tree, theta, dtheta, touch, z, sens.z, kin, comp, tw, d_torque_out[row])
+        state = At(z, zd, zdd)
+        evaluate_free(model, theta, t, at_center, state, kin, comp, Torque(Q, torque_out[row]))
+        if directions.dtheta.shape[1] > 0:
+            vary_free(model, theta, directions, t, state, sens, kin, comp, tw, d_torque_out[row])
 
 
 @entry

@@ -58,13 +58,20 @@ class References:
         if isinstance(motion.all, str):
             self.law((*path, "all"), motion.all)
         for coordinate, law in motion.laws.items():
-            self.coordinate((*path, "laws", coordinate), coordinate, key=True)
+            self._given((*path, "laws", coordinate), coordinate)
             if isinstance(law, str):
                 self.law((*path, "laws", coordinate), law)
         for place in ("columns", "scale") if motion.table is not None else ():
             for coordinate in getattr(motion.table, place):
                 if coordinate not in motion.table.arguments:
-                    self.coordinate((*path, "table", place, coordinate), coordinate, key=True)
+                    self._given((*path, "table", place, coordinate), coordinate)
+
+    def _given(self, path: Path, text: str) -> None:
+        """Check that a joint, or a body that deforms, has a coordinate; how many elastic ones it has assembly knows."""
+        owner, _, name = text.partition(".")
+        body = self.review.model.bodies.get(owner)
+        if body is None or body.flexible is None or not _is_elastic(name):
+            self.coordinate(path, text, key=True)
 
     def _carried(self, section: str, name: str, given: Any, bodies: set[str]) -> None:
         if isinstance(given, DesignPoint | DesignVector):
@@ -293,6 +300,11 @@ def _coordinates_of(path: Path, item: Any) -> list[tuple[str, Path, bool]]:
     if item.type == "anti_roll_bar":
         return [(name, (*path, "coordinates", index), False) for index, name in enumerate(item.coordinates)]
     return [(item.coordinate, (*path, "coordinate"), False)]
+
+
+def _is_elastic(name: str) -> bool:
+    """Whether a name is one of an elastic coordinate: q1, q2, ..."""
+    return name[:1] == "q" and name[1:].isdigit()
 
 
 def _nodes(review: Review, name: str) -> tuple[str, ...] | None:

@@ -5,7 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from mbsim_cli.errors import ModelError
+from mbsim_cli.model.problem import Motion
 from mbsim_cli.solve.forward import forward
+from mbsim_cli.solve.inverse import InverseDynamics
+from mbsim_cli.solve.inverse_dynamics import inverse
 from tests.kernels.adjoint import adjoint, summed, weights_of
 from tests.kernels.differentiate import EPS
 from tests.kernels.open_tree_adjoint import chosen, sensors
@@ -63,3 +67,50 @@ def test_gradients(chain, integrator, step, rows, formulation):
         exact = summed(sensors(plain, problem.theta + 1j * EPS * direction).imag / EPS, weights)
         np.testing.assert_allclose(by_parameters[k], exact, rtol=1e-9)
         np.testing.assert_allclose(found[k], exact, rtol=1e-9)
+
+
+DRIVE = "constraints:\n  drive: {type: motion, coordinate: O.angle_1, law: turn}\n"
+BALL = "type: spherical, bodies: [arm, link], point: [a, Q], initial: {angular_velocity: [1, 2, -1]}"
+HINGE = "type: revolute, bodies: [arm, link], point: [a, Q], axis: z, initial: {angular_velocity: 2}"
+FREE = CHAIN.replace(BALL, HINGE).replace(DRIVE, "")
+GIVEN = FREE.replace(
+    "analysis: {step: 1e-3, duration: 0.002}",
+    "analysis: {type: inverse_dynamics, sampling: 1e-3, duration: 2e-3, motion: {all: turn, laws: {boom.q1: turn}},"
+    " sensitivity: {method: ddm}}",
+)
+
+
+def test_inverse_dynamics(tmp_path):
+    """What moves freely takes nothing; derivatives by motion and parameters are those of the complex step."""
+    free = assembled(tmp_path, FREE, sensitivity="none", formulation="partial_recursive")
+    given = assembled(tmp_path, GIVEN)
+    start = next(iter(forward(free)))
+    torque = InverseDynamics(given, matrices=False).block(Motion(*start[:4])).torque
+    still = Motion(start.time, start.position, start.velocity, 0.0 * start.acceleration)
+    size = np.abs(InverseDynamics(given, matrices=False).block(still).torque).max()
+    assert np.abs(torque).max() < 1e-10 * size
+    found = InverseDynamics(given, matrices=True).block(Motion(*start[:4]))
+    plain = replace(given, theta_rho=given.theta_rho[:, :0])
+
+    def along(dz, dzd, dzdd, dtheta):
+        moved = replace(plain, theta=plain.theta + 1j * EPS * dtheta)
+        changes = (x + 1j * EPS * d for x, d in zip(start[1:4], (dz, dzd, dzdd), strict=True))
+        return InverseDynamics(moved, matrices=False).block(Motion(start.time, *changes)).torque[0].imag / EPS
+
+    zero, unit = np.zeros(given.theta.size), np.eye(start.position.shape[1])
+    for k, matrix in enumerate((found.by_position, found.by_velocity, found.by_acceleration)):
+        for c, one in enumerate(unit):
+            exact = along(*(one * (k == order) for order in range(3)), zero)
+            np.testing.assert_allclose(matrix[0, :, c], exact, rtol=1e-9, atol=1e-12 * size)
+    for direction, by_parameter in zip(given.theta_rho.T, found.by_parameter[0].T, strict=True):
+        exact = along(*3 * [0.0 * unit[0]], direction)
+        np.testing.assert_allclose(by_parameter, exact, rtol=1e-9, atol=1e-12 * np.abs(exact).max())
+    (block,) = inverse(given)
+    assert np.isfinite(block.torque).all() and block.position[0, -1] == block.position[0, 0]
+
+
+def test_motion_of_coordinates_that_there_are_not(tmp_path):
+    with pytest.raises(ModelError, match=r"motion\.laws\.boom\.q7: there is no coordinate 'boom\.q7'"):
+        assembled(tmp_path, GIVEN.replace("boom.q1", "boom.q7"))
+    with pytest.raises(ModelError, match="unknown joint 'boom'"):
+        assembled(tmp_path, GIVEN.replace("boom.q1", "boom.x"))
