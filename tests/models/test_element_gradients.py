@@ -1,0 +1,137 @@
+"""Gradients by densities of single elements, by the adjoint, against complex steps through mesh, modes and motion."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.sparse.linalg import spsolve
+
+from mbsim_cli import spec
+from mbsim_cli.assembly.flexible import FlexibleBodies
+from mbsim_cli.assembly.numbers import Numbers
+from mbsim_cli.reduction.packing import deviations, entries
+from mbsim_cli.reduction.reduce import _along, reduced
+from mbsim_cli.reduction.system import system_of
+from mbsim_cli.spec.moved import with_fields
+from mbsim_cli.study.compiling import compile_kernels
+from mbsim_cli.study.evaluation import accumulated
+from mbsim_cli.study.listener import SILENT
+from mbsim_cli.study.plan import draft
+from mbsim_cli.study.run import run
+from mbsim_cli.study.settings import Settings
+from mbsim_cli.study.timing import Timing
+from mbsim_cli.study.verification.complex_step import CONVERGED, STEP
+
+MODELS = Path(__file__).parents[2] / "models" / "flexible"
+
+
+class Newton:
+    """The span of the kept modes of a complex body by Newton's method, without the adjoint's solver or its gauge."""
+
+    def __init__(self, before, system):
+        self._before, self._K, self._M = before, system.K, system.M
+
+    def modes(self):
+        start = self._before.modes().astype(complex)
+        k = start.shape[1]
+        against = start.T @ self._before.system.M
+        squares = self._before.found.squares[self._before.found.kept]
+        V, L = start, np.diag(squares).astype(complex)
+        for _ in range(3):
+            MV = self._M @ V
+            residual, gram = self._K @ V - MV @ L, np.eye(k) - against @ V
+            for i in range(k):
+                bordered = sparse.bmat([[self._K - L[i, i] * self._M, -MV], [against, None]]).tocsc()
+                step = spsolve(bordered, np.concatenate([-residual[:, i], gram[:, i]]))
+                V[:, i] += step[: len(V)]
+                L[:, i] += step[len(V) :]
+        return V
+
+    def static(self, F):
+        assert not F.shape[1]
+        return F
+
+
+class Case:
+    """A driven crank of a file: its adjoint gradient, and complex steps along densities."""
+
+    def __init__(self, model, step, field=None, damping=""):
+        file = spec.load(MODELS / model)
+        self.file = file if field is None else with_fields(file, {"p": field})
+        settings = Settings(method="adjoint", step=step)
+        timing = Timing()
+        self.plan = draft(self.file, settings, timing).plan(timing, SILENT)
+        self.gradient = run(self.plan, timing, SILENT).by_fields["psi"]["p"]
+        self.problem = self.plan.assembled.problem
+        (self.field,) = self.plan.assembled.fields
+        self.bodies = FlexibleBodies(self.file, Numbers(self.file.expressions), None)
+        self.before = reduced(self.bodies.body("crank"))
+        self.p = self.bodies.densities(self.before.body.structure.mesh, "p")
+        self.law = self.bodies._law(self.file.bodies["crank"].flexible.density)
+        assert np.array_equal(entries(self.before.sid), entries(self.field.body.sid))
+        options = replace(self.problem.options, sensitivity="none", tolerance=CONVERGED)
+        self.plain = replace(self.problem, theta_rho=self.problem.theta_rho[:, :0], moved=None, options=options)
+        compile_kernels(self.plain, SILENT, self.problem.theta.astype(complex))
+
+    def terms(self, direction):
+        """Standard input data, complex, of the body whose densities are a step off."""
+        p = self.p + 1j * STEP * direction
+        given = self.before.body.structure.with_density(self.law.stiffness(p), self.law.mass(p))
+        body = replace(self.before.body, structure=given)
+        return _along(self.before, body, Newton(self.before.solver, system_of(given, body.held, body.frame.free)))
+
+    def slope(self, direction):
+        """Derivative of psi along a change of the densities."""
+        sid = self.terms(direction)
+        rows = [getattr(sid.nodes[row.node], "phi" if row.row < 3 else "psi").M0[:, row.row % 3] * row.sign
+                for row in self.field.rows]  # fmt: skip
+        second = [deviations(sid)] if self.field.second.size else []
+        numbers = np.concatenate([entries(sid), *second, *rows]).imag / STEP
+        theta = self.problem.theta + 1j * STEP * (self.problem.moved @ numbers)
+        return accumulated(self.plain, self.plan.assembled.objectives, (), theta=theta)["psi"].value.imag / STEP
+
+
+def differences(case, elements):
+    """Errors of the gradient by elements, relative to its norm."""
+    found = np.array([case.slope(np.eye(len(case.p))[e]) for e in elements])
+    return np.abs(found - case.gradient[elements]) / np.linalg.norm(case.gradient)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("even", [True, False], ids=["A", "A2"])
+def test_every_element(even):
+    """The references' stored gradients have all 80 elements."""
+    case = Case("slider_crank_densities.yaml", 4e-3, np.ones(80) if even else None)
+    assert differences(case, np.arange(80)).max() < 1e-9
+
+
+@pytest.mark.slow
+def test_elements_of_the_fine_mesh():
+    """The corners, and every 73rd of 720: 73 is prime to rows and columns, so all places come up."""
+    case = Case("slider_crank_fine.yaml", 4e-3)
+    assert differences(case, [0, 11, 708, 719, *range(5, 720, 73)]).max() < 1e-9
+
+
+@pytest.mark.slow
+def test_frozen_modes_would_be_seen():
+    """Without the change of the modes the gradient is some percent off: what these tests see."""
+    case = Case("slider_crank_densities.yaml", 4e-3)
+
+    class Frozen(Newton):
+        def modes(self):
+            return self._before.modes()
+
+    global Newton_used
+    direction = np.eye(80)[0]
+    exact = case.slope(direction)
+    case.terms = lambda d: _frozen_terms(case, d, Frozen)
+    assert abs(case.slope(direction) - exact) > 1e-4 * np.linalg.norm(case.gradient)
+
+
+def _frozen_terms(case, direction, solver):
+    p = case.p + 1j * STEP * direction
+    given = case.before.body.structure.with_density(case.law.stiffness(p), case.law.mass(p))
+    body = replace(case.before.body, structure=given)
+    return _along(case.before, body, solver(case.before.solver, system_of(given, body.held, body.frame.free)))
