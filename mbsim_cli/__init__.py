@@ -1,16 +1,27 @@
 """Sensitivity analysis of multibody systems, from a YAML model file.
 
-``import mbsim_cli as mbsim`` gives ``load``, ``run``, ``check`` and ``open``; what they need is imported when they are
-first used. See docs/python.md.
+``import mbsim_cli as mbsim`` gives ``load``, ``run``, ``check``, ``optimize`` and ``open``; what they need is imported
+when they are first used. See docs/python.md.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mbsim_cli.study.interface import Comparison, Listener, Model, ObjectiveValue, Result, check, load, open, run
+    from mbsim_cli.study.interface import (
+        Comparison,
+        Listener,
+        Model,
+        ObjectiveValue,
+        Result,
+        check,
+        load,
+        open,
+        optimize,
+        run,
+    )
 
 __version__ = "0.1.0"
-__all__ = ["Comparison", "Listener", "Model", "ObjectiveValue", "Result", "check", "load", "open", "run"]
+__all__ = ["Comparison", "Listener", "Model", "ObjectiveValue", "Result", "check", "load", "open", "optimize", "run"]
 
 
 def __getattr__(name: str) -> Any:

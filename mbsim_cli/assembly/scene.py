@@ -2,42 +2,60 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.assembly.bodies import tree_table
+from mbsim_cli.assembly.bodies import tree_table, with_elastic
+from mbsim_cli.assembly.elastic import ElasticBody, Source, elastic_bodies
 from mbsim_cli.assembly.geometry import Geometry, carries, split
 from mbsim_cli.assembly.inertia import mass_properties
 from mbsim_cli.assembly.joints import both
 from mbsim_cli.assembly.kinematics import poses
 from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.assembly.outline import outline
+from mbsim_cli.assembly.pairs import PairTable
 from mbsim_cli.assembly.solids import wheel, wire_frame
 from mbsim_cli.assembly.spanning import spanning_tree
 from mbsim_cli.assembly.system import System
 from mbsim_cli.assembly.theta import Theta
-from mbsim_cli.errors import ModelError
-from mbsim_cli.model.layout import GROUND, Tree
+from mbsim_cli.assembly.unfolding import unfold
+from mbsim_cli.model.layout import GROUND, FlexibleTree, Tree
 from mbsim_cli.model.scene import Line, Scene
+from mbsim_cli.reduction.skin import drawn_edges
 from mbsim_cli.solve.natural.system import NaturalSystem
 
 SAME = 1e-9  # m: points nearer than this are one
 
 
+class Deforming(NamedTuple):
+    """Points of the scene (m,) on a mesh, their displacements (n, m, 3) by its body's coordinates, numbered (n,)."""
+
+    points: np.ndarray
+    shapes: np.ndarray
+    coordinates: np.ndarray
+
+
 @dataclass(frozen=True)
 class MovingScene:
-    """A scene with the tree that moves it."""
+    """A scene with the tree that moves it; meshes are drawn deformed ``exaggeration`` times as much as they are."""
 
     scene: Scene
     coordinates: tuple[str, ...]  # names as results store them
-    tree: Tree
+    tree: Tree | FlexibleTree
     theta: np.ndarray
+    deforming: tuple[Deforming, ...] = ()
+    exaggeration: float = 1.0
 
     def positions(self, z: np.ndarray) -> np.ndarray:
         """Global positions (P, 3) of the scene's points at coordinates z (n,)."""
         at = poses(self.tree, self.theta.tolist(), z.tolist())
-        return _placed(self.scene, at.r, at.R)
+        local = self.scene.local
+        if self.deforming:
+            local = local.copy()
+            for mesh in self.deforming:
+                local[mesh.points] += self.exaggeration * np.tensordot(z[mesh.coordinates], mesh.shapes, 1)
+        return _placed(self.scene, local, at.r, at.R)
 
 
 @dataclass(frozen=True)
@@ -54,28 +72,37 @@ class NaturalScene:
 
     def positions(self, q: np.ndarray) -> np.ndarray:
         """Global positions (P, 3) of the scene's points at coordinates q (n,), also at such between two instants."""
-        return _placed(self.scene, *self.system.poses(q))
+        return _placed(self.scene, self.scene.local, *self.system.poses(q))
 
 
-def _placed(scene: Scene, origins: Iterable[Any], rotations: Iterable[Any]) -> np.ndarray:
-    """Positions (P, 3) of points where bodies are."""
-    found = scene.local.copy()
+def _placed(scene: Scene, local: np.ndarray, origins: Iterable[Any], rotations: Iterable[Any]) -> np.ndarray:
+    """Positions (P, 3) of points, which are ``local`` in their bodies, where bodies are."""
+    found = local.copy()
     for body, (r, R) in enumerate(zip(origins, rotations, strict=True)):
         mine = scene.body == body
         found[mine] = found[mine] @ np.array(R).T + np.array(r)
     return found
 
 
-def moving_scene(model_file: Any) -> MovingScene:
-    """The scene of a model: its bodies, joints, springs and ground points; raise ModelError for bodies that deform."""
-    if found := [f"bodies.{name}.flexible" for name, body in model_file.bodies.items() if body.flexible is not None]:
-        raise ModelError([model_file.issue(place, "bodies that deform are not drawn") for place in found])
+def moving_scene(model_file: Any, standard_input: Source | None = None, exaggeration: float = 1.0) -> MovingScene:
+    """The scene of a model: its bodies, joints, springs and ground points.
+
+    ``standard_input`` gives the data of bodies that deform, whose meshes are drawn deformed ``exaggeration`` times.
+    """
     numbers = Numbers(model_file.expressions)
     theta = Theta(numbers)
     theta.add(lambda: numbers.vector(model_file.gravity))
-    system = System(model_file, Geometry(numbers, model_file), theta, spanning_tree(model_file))
-    tree = tree_table(system)
-    return MovingScene(_Drawing(system).scene(), system.coordinate_names(), tree, theta.values())
+    elastic = elastic_bodies(model_file, numbers, standard_input)
+    unfolded = unfold(model_file, elastic)
+    geometry = Geometry(numbers, unfolded.model_file, unfolded.nodes)
+    spanning = spanning_tree(unfolded.model_file)
+    system = System(unfolded.model_file, geometry, theta, spanning, list(elastic.values()))
+    rigid = tree_table(system)
+    tree = with_elastic(system, rigid, PairTable(rigid.parent, rigid.first_column))
+    drawing = _Drawing(system)
+    scene = drawing.scene()
+    names = system.coordinate_names()
+    return MovingScene(scene, names, tree, theta.values(), tuple(drawing.deforming), exaggeration)
 
 
 class _Drawing:
@@ -88,6 +115,9 @@ class _Drawing:
         self._body: list[int] = []
         self._names: dict[str, int] = {}
         self._lines: list[Line] = []
+        self._elastic = {body.name: body for body in system.elastic}
+        self._places = {name for name, _ in system.node_joints()}
+        self.deforming: list[Deforming] = []
 
     def scene(self) -> Scene:
         model = self._system.model_file
@@ -103,7 +133,10 @@ class _Drawing:
                     self._named(name, point)
         ground = tuple(k for k, body in enumerate(self._body) if body == GROUND)
         for name, spec in model.bodies.items():
-            self._draw(self._index[name], name, spec)
+            if name in self._elastic:
+                self._draw_mesh(self._index[name], self._elastic[name])
+            elif name not in self._places:
+                self._draw(self._index[name], name, spec)
         return Scene(
             bodies=self._system.topology.bodies,
             local=np.array(self._local, dtype=float).reshape(-1, 3),
@@ -133,6 +166,21 @@ class _Drawing:
             self._lines.append(Line("shape", number, tuple(self._add(number, point) for point in polyline)))
         for kind, edges in zip(("body", "shape"), outline(np.array([self._local[k] for k in corners])), strict=True):
             self._lines += [Line(kind, number, (corners[a], corners[b])) for a, b in edges]
+
+    def _draw_mesh(self, number: int, body: ElasticBody) -> None:
+        """Add the edges of a body's mesh; of one without, lines from its frame to its nodes."""
+        mesh = body.mesh()
+        if mesh is None:
+            origin = self._named(body.name, "origin")
+            nodes = (joint.place() for _, joint in self._system.node_joints() if joint.body is body)
+            self._lines += [Line("body", number, (origin, self._add(number, place))) for place in nodes]
+            return
+        edges = drawn_edges(mesh.points, mesh.cells, mesh.kind)
+        used, ends = np.unique(edges, return_inverse=True)
+        places = np.array([self._add(number, point) for point in mesh.points[used]])
+        self._lines += [Line("mesh", number, (a, b)) for a, b in places[ends.reshape(edges.shape)].tolist()]
+        own = [i for i, (owner, _) in enumerate(self._system.coordinates) if owner == body.name]
+        self.deforming.append(Deforming(places, mesh.shapes[:, used], np.array(own)))
 
     def _wheels(self, name: str) -> list[np.ndarray]:
         """Polylines of the tyres on a body."""

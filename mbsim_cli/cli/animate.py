@@ -31,6 +31,10 @@ ViewOption = Annotated[
 Follow = Annotated[
     str | None, typer.Option(metavar="BODY", help="Body that the camera moves with.", show_default=False)
 ]
+Exaggerate = Annotated[
+    float | None,
+    typer.Option(metavar="FACTOR", help="Draw deformations of meshes so many times larger.", show_default="1"),
+]
 Speed = Annotated[float, typer.Option(help="Seconds of motion in a second of the picture.")]
 Fps = Annotated[float, typer.Option(min=1, max=100, help="Frames in a second of the picture.")]
 Size = Annotated[str, typer.Option(metavar="WxH", help="Pixels.")]
@@ -42,6 +46,7 @@ def command(
     trace: Trace = None,
     view: ViewOption = None,
     follow: Follow = None,
+    exaggerate: Exaggerate = None,
     speed: Speed = 1.0,
     fps: Fps = 25.0,
     size: Size = "640x480",
@@ -63,9 +68,11 @@ def command(
     kind = options.picture_kind(picture, SUFFIXES)
     if not 0 < speed < float("inf"):
         raise UsageError(f"--speed wants a positive number, not {speed:g}")
+    if exaggerate is not None and not 0 <= exaggerate < float("inf"):
+        raise UsageError(f"--exaggerate wants a factor that is not negative, not {exaggerate:g}")
     pixels = _pixels(size)
     target = check_picture(picture, force=force)
-    filming = Filming(Content(result), speed=speed, fps=fps)
+    filming = Filming(Content(result), speed=speed, fps=fps, exaggeration=exaggerate)
     film = filming.film(trace or [], view, follow, pixels, result.stem)
     report = _shoot(film, target, kind, fps, quiet, force) | {"output": str(picture), "result": str(result)}
     if json:

@@ -14,7 +14,7 @@ from mbsim_cli.report.style import COLOURS, FAINT, GREY, INK, plain, styled
 
 DPI = 100
 MARGIN = 0.08  # of the extent, around what is drawn
-WIDTHS = {"body": 2.2, "shape": 1.2, "spring": 1.0, "rod": 1.4}  # points
+WIDTHS = {"body": 2.2, "shape": 1.2, "mesh": 0.8, "spring": 1.0, "rod": 1.4}  # points
 COILS, SWING = 9, 0.018  # of a spring; half its width, relative to the height of the picture
 _AROUND_PLANE, _AROUND = (62, 46, 12, 34), (12, 10, 12, 34)  # pixels left, below, right and above the axes
 GRID_MOST = 60  # lines of the floor each way

@@ -4,6 +4,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from mbsim_cli.errors import UsageError
 from mbsim_cli.io.reader import summary
 from mbsim_cli.io.stored import FileRecord
 from mbsim_cli.study.listener import SILENT, Listener
@@ -13,7 +14,7 @@ from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.verification.comparison import Comparison
 from mbsim_cli.study.verification.verify import verify
 
-__all__ = ["Comparison", "Listener", "Model", "ObjectiveValue", "Result", "check", "load", "open", "run"]
+__all__ = ["Comparison", "Listener", "Model", "ObjectiveValue", "Result", "check", "load", "open", "optimize", "run"]
 
 
 def load(
@@ -37,10 +38,53 @@ def check(path: str | PathLike[str], seed: int = 0, listener: Listener = SILENT,
 
     Keyword arguments replace parameters and options of the analysis, as in ``Model.run``.
     """
+    return verify(Path(path), _settings({"sensitivity": "ddm"} | replaced), seed, listener)
+
+
+def optimize(
+    path: str | PathLike[str],
+    name: str | None = None,
+    output: str | PathLike[str] | None = None,
+    *,
+    algorithm: str | None = None,
+    evaluations: int | None = None,
+    force: bool = False,
+    listener: Listener = SILENT,
+    **replaced: Any,
+) -> Result:
+    """Search as ``mbsim optimize`` does for what an optimization of the file asks for, the only one or that of a name.
+
+    Returns the result of the best design, which is written to ``output`` (MODEL-NAME.h5) with all designs that were
+    tried; its ``report["optimization"]`` is what ``--json`` prints. ``algorithm`` (auto, slsqp or mma) and
+    ``evaluations`` replace those of the file, other keyword arguments parameters and options of the analysis, as in
+    ``Model.run``. Raises AnalysisError where no design keeps to the limits; the one that comes nearest is written.
+    """
+    from mbsim_cli.study.optimizing.methods import ALGORITHMS
+    from mbsim_cli.study.optimizing.optimize import optimize as search
+
+    if algorithm not in (None, *ALGORITHMS):
+        raise UsageError(f"unknown algorithm {algorithm!r}; there are {', '.join(ALGORITHMS)}")
+    if evaluations is not None and evaluations < 1:
+        raise UsageError(f"evaluations wants a number of analyses, 1 at least, not {evaluations}")
+    report = search(
+        Path(path),
+        name,
+        None if output is None else Path(output),
+        _settings(replaced),
+        evaluations=evaluations,
+        algorithm=algorithm,
+        command="mbsim_cli.optimize",
+        listener=listener,
+        force=force,
+    )
+    return Result(FileRecord(Path(report["output"])), report)
+
+
+def _settings(replaced: dict[str, Any]) -> Settings:
+    """Options of an analysis and values of parameters, as keyword arguments state them."""
     options = {name: value for name, value in replaced.items() if name in OPTIONS}
     overrides = {name: repr(float(value)) for name, value in replaced.items() if name not in OPTIONS}
-    method = options.pop("sensitivity", "ddm")
-    return verify(Path(path), Settings(overrides=overrides, method=method, **options), seed, listener)
+    return Settings(overrides=overrides, method=options.pop("sensitivity", None), **options)
 
 
 def open(path: str | PathLike[str]) -> Result:

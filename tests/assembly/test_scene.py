@@ -12,7 +12,9 @@ from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.assembly.outline import outline
 from mbsim_cli.assembly.scene import NaturalScene, moving_scene
 from mbsim_cli.assembly.solids import wheel, wire_frame
-from mbsim_cli.errors import ModelError
+from mbsim_cli.reduction.mesh import grid
+from mbsim_cli.reduction.skin import drawn_edges
+from mbsim_cli.study.reducing import standard_input
 
 ROOT = Path(__file__).resolve().parents[2]
 CUBE = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], dtype=float)
@@ -191,6 +193,37 @@ def test_a_wheel_is_round_about_its_axis():
     assert np.dot(spokes[0][0], spokes[1][0]) == pytest.approx(0, abs=1e-12)
 
 
-def test_bodies_that_deform_are_not_drawn():
-    with pytest.raises(ModelError, match=r"bodies\.crank\.flexible: bodies that deform are not drawn"):
-        moving_scene(spec.load(ROOT / "models/flexible/slider_crank.yaml"))
+@pytest.mark.parametrize("exaggeration", [1.0, 20.0])
+def test_meshes_are_drawn_deformed(exaggeration):
+    """The mean of the pin's edge is where the node is, but for what is drawn larger: by the node's own shapes."""
+    file = spec.load(ROOT / "models/flexible/slider_crank.yaml")
+    moving = moving_scene(file, standard_input, exaggeration)
+    z = initial(moving).copy()
+    z[0] = 0.7  # angle of the crank
+    own = [i for i, name in enumerate(moving.coordinates) if name.startswith("crank.q")]
+    z[own] = q = 1e-4 * np.arange(1, 7)
+    (mesh,) = moving.deforming
+    local, places = moving.scene.local[mesh.points], moving.positions(z)[mesh.points]
+    edge = np.isclose(local[:, 0], 0.4)
+    weights = np.where(np.isclose(np.abs(local[edge, 1]), 0.04), 0.5, 1.0)
+    mean = weights @ places[edge] / weights.sum()
+    pin = standard_input(file, "crank", Numbers(file.expressions)).sid.nodes[0]
+    x, y, _ = pin.origin.M0 + exaggeration * q @ pin.phi.M0
+    turned = np.array([x * np.cos(0.7) - y * np.sin(0.7), x * np.sin(0.7) + y * np.cos(0.7), 0.0])
+    np.testing.assert_allclose(mean, turned, atol=1e-12)
+    held = np.isclose(local[:, 0], 0)  # the hub does not deform
+    np.testing.assert_allclose(np.linalg.norm(places[held], axis=1), np.abs(local[held, 1]), atol=1e-12)
+    lines = [line for line in moving.scene.lines if line.kind == "mesh"]
+    assert len(lines) == 20 * 5 + 21 * 4
+    marker = moving.positions(z)[moving.scene.names["rod.A"]]
+    assert (np.linalg.norm(marker - mean) < 1e-12) == (exaggeration == 1.0)
+
+
+def test_what_is_drawn_of_many_cells():
+    """Of a plate its border, of a brick its twelve edges."""
+    plate, brick = grid([0, 0], [4, 1], [60, 40]), grid([0, 0, 0], [1, 1, 1], [12, 12, 12])
+    assert len(drawn_edges(plate.points, plate.cells, plate.kind)) == 200
+    edges = drawn_edges(brick.points, brick.cells, brick.kind)
+    assert len(edges) == 12 * 12
+    middle = brick.points[edges].mean(1)
+    assert ((np.isclose(middle, 0) | np.isclose(middle, 1)).sum(1) == 2).all()

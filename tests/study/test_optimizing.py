@@ -6,8 +6,9 @@ import h5py
 import numpy as np
 import pytest
 
+import mbsim_cli as mbsim
 from mbsim_cli import spec
-from mbsim_cli.errors import AnalysisError, ModelError
+from mbsim_cli.errors import AnalysisError, InputOutputError, ModelError, UsageError
 from mbsim_cli.study.evaluation import Gradient
 from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.optimizing.design import Designs, Limit
@@ -178,6 +179,26 @@ def test_a_limit_on_another_objective_is_active(tmp_path):
     assert limit["active"] and limit["value"] == pytest.approx(0.5, rel=1e-6) and limit["sensitivity"] > 0
     assert found["optimality"] <= 1e-6 and found["value"] < 0.1 * found["start"]
     assert found["variables"]["m_A1"]["value"] == 0.5 and found["variables"]["m_A1"]["held_by"] == "lower"
+
+
+def test_from_python(tmp_path):
+    """As the command: the result of the best design, what it reports, and the same refusals."""
+    output = tmp_path / "out.h5"
+    found = mbsim.optimize(FIVEBAR, "rest", output, step=5e-3, evaluations=3, algorithm="slsqp")
+    report = found.report["optimization"]
+    assert report["analyses"] == 3 and "the limit of 3 analyses" in found.warnings[-1]
+    assert found.objectives["psi1"].value == report["value"] < report["start"]
+    assert np.array_equal(found["r2"], mbsim.open(output)["r2"])
+    for given, sentence in (
+        ({"name": "rst"}, "unknown optimization 'rst'"),
+        ({"algorithm": "newton"}, "unknown algorithm 'newton'; there are auto, slsqp, mma"),
+        ({"evaluations": 0}, "1 at least, not 0"),
+        ({"sensitivity": "fd"}, "an optimisation follows exact gradients"),
+    ):
+        with pytest.raises(UsageError, match=sentence):
+            mbsim.optimize(FIVEBAR, **{"name": "rest", "output": output, "force": True} | given)
+    with pytest.raises(InputOutputError, match="is the model itself"):
+        mbsim.optimize(FIVEBAR, "rest", FIVEBAR, force=True)
 
 
 class Impatient(Listener):

@@ -6,6 +6,7 @@ from typing import Any
 from mbsim_cli.study.optimizing import moving_asymptotes
 from mbsim_cli.study.optimizing.design import Designs, Enough
 
+ALGORITHMS = ("auto", "slsqp", "mma")
 MANY = 100  # variables above which a dense approximation of the Hessian does not pay
 PRECISION = 1e-15  # relative change that ends a search which nothing else ends
 

@@ -19,16 +19,21 @@ MOST_FRAMES = 1_000_000
 class Filming:
     """The motion of a result at the instants of a film."""
 
-    def __init__(self, content: Content, speed: float, fps: float):
+    def __init__(self, content: Content, speed: float, fps: float, exaggeration: float | None = None):
+        """``exaggeration`` is how many times larger deformations are drawn; None: as they are."""
         from mbsim_cli import spec
         from mbsim_cli.assembly.scene import moving_scene
+        from mbsim_cli.study.reducing import flexible_bodies, standard_input
 
         if not len(content.time):
             raise InputOutputError(f"{content.path} holds no instants to draw")
         model = content.model
         try:
             file = spec.load(model.file, model.overrides, model.texts)
-            self._moving: MovingScene | NaturalScene = moving_scene(file)
+            if exaggeration is not None and not flexible_bodies(file):
+                raise UsageError(f"--exaggerate is for bodies that deform; {content.path} has none")
+            larger = 1.0 if exaggeration is None else exaggeration
+            self._moving: MovingScene | NaturalScene = moving_scene(file, standard_input, larger)
             if list(self._moving.coordinates) != content.coordinates:
                 self._moving = _natural(self._moving, file, content)
         except ModelError as error:
