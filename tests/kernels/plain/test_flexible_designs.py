@@ -6,19 +6,21 @@ import yaml
 
 from mbsim_cli import spec
 from mbsim_cli.io.sid_file import write_sid
+from mbsim_cli.reduction.data import turned
 from mbsim_cli.reduction.sid_writer import sid_text
 from mbsim_cli.study.reducing import reduce_body
+from tests.kernels.differentiate import simulate
 from tests.kernels.plain.test_flexible_trees import BEAMS, assembled
 
 
-def by_files(folder, text, ending):
+def by_files(folder, text, ending, change=lambda sid: sid):
     """The same model with files in place of its meshes, and the change of every parameter told to them."""
     path = folder / "m.yaml"
     path.write_text(text)
     model_file, data = spec.load(path), yaml.safe_load(text)
     for name, body in data["bodies"].items():
         if "flexible" in body:
-            sid, file = reduce_body(model_file, name), folder / f"{name}{ending}"
+            sid, file = change(reduce_body(model_file, name)), folder / f"{name}{ending}"
             if ending == ".SID_FEM":
                 file.write_text(sid_text(sid))
             else:
@@ -41,3 +43,21 @@ def test_the_same_numbers_and_derivatives(tmp_path, ending):
     size = np.abs(meshed.theta_rho).max(axis=0)
     assert (size > 0).all()
     np.testing.assert_allclose(filed.theta_rho / size, meshed.theta_rho / size, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.slow
+def test_another_basis_of_the_shapes_changes_nothing_but_elastic_coordinates(tmp_path):
+    """Derivatives too: those of a file are in the basis that it has."""
+    text = BEAMS.replace("initial: {position: [0.01, -0.02], velocity: [0.1, 0.2]}", "")
+
+    def in_another_basis(sid):
+        return turned(sid, np.random.default_rng(2).normal(size=(sid.n, sid.n)))
+
+    one, other = (
+        simulate(assembled(tmp_path, by_files(tmp_path, text, ".sid.h5", change), sensitivity="ddm"), 2)["d_sensors"]
+        for change in (lambda sid: sid, in_another_basis)
+    )
+    q = 12  # what shows an elastic coordinate
+    size = np.abs(one).max(axis=(0, 1))
+    assert (np.abs(one[:, q] - other[:, q]).max(axis=0) > 1e-6 * np.abs(one[:, q]).max(axis=0)).any()
+    np.testing.assert_allclose(np.delete(other, q, 1) / size, np.delete(one, q, 1) / size, rtol=1e-7, atol=1e-8)
