@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mbsim_cli.kernels._simd import WIDTH, padded, zeros
+from mbsim_cli.kernels.algebra.panel_solve import PIVOTS
 from mbsim_cli.kernels.algorithms.constrained_solve import Columns, Factor
 from mbsim_cli.kernels.algorithms.constraints import LINE_SIZE
 from mbsim_cli.kernels.algorithms.covectors import Covectors, Virtual, covectors, virtual
@@ -25,6 +26,7 @@ from mbsim_cli.kernels.algorithms.natural_workspace import (
     natural_touch,
     natural_twists,
 )
+from mbsim_cli.kernels.algorithms.panels import Panels
 from mbsim_cli.kernels.algorithms.resting_variation import resting
 from mbsim_cli.kernels.algorithms.sparsity import Sparsity, sparsity
 from mbsim_cli.kernels.algorithms.turning import turns
@@ -107,13 +109,15 @@ def jacobian(m: int, n: int, dtype: type) -> np.ndarray:
     return zeros((m * n + WIDTH,), dtype)[: m * n].reshape(m, n)
 
 
-def factor(n: int, m: int, structure: Sparsity, dtype: type) -> Factor:
+def factor(n: int, m: int, structure: Sparsity | Panels, dtype: type) -> Factor:
     """Allocate Factor."""
-    count = structure.neighbour.size
-    matrices = zeros((n, padded(n)), dtype), jacobian(m, n, dtype)
-    packed = np.zeros(count, dtype), np.zeros(count, dtype), np.zeros(n, dtype)
+    in_panels = isinstance(structure, Panels)
+    count = structure.neighbour.size * (3 if in_panels else 1)
+    pivots = max(n, PIVOTS * (n // 3)) if in_panels else n
+    matrices = zeros((n, padded(n)), dtype), jacobian(m, n, dtype), np.zeros(structure.row_column.size, dtype)
+    eliminated = np.zeros(count, dtype), np.zeros(count, dtype), np.zeros(pivots, dtype)
     lu, pivot = zeros((n, padded(n)), dtype), np.zeros(max(1, n), np.int64)
-    return Factor(*matrices, np.zeros(m), np.zeros(n), np.zeros(n), structure, *packed, lu, pivot)
+    return Factor(*matrices, np.zeros(m), np.zeros(n), np.zeros(n), structure, *eliminated, lu, pivot)
 
 
 def columns(n: int, m: int, p: int, dtype: type) -> Columns:
@@ -141,10 +145,10 @@ def grounded(model: Model, theta: np.ndarray) -> Kinematics:
     return kin
 
 
-def watch(model: Model, structure: Sparsity, rows: np.ndarray) -> Watch:
+def watch(model: Model, structure: Sparsity | Panels, rows: np.ndarray) -> Watch:
     """Allocate Watch for the independent ``rows`` of the constraints; angles count that a constraint depends on."""
     k, n = rows.size, kinds(model.tree).size
-    on_constraints = np.isin(kinds(model.tree), TURNING) & (np.diff(structure.column_first) > 0)
+    on_constraints = np.isin(kinds(model.tree), TURNING) & np.isin(np.arange(n), structure.row_column)
     turns = model.tree.swing if is_natural(model) else 1.0 * on_constraints
     motion = (np.zeros((TURNS, n)) for _ in range(3))
     return Watch(
@@ -165,7 +169,7 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS) -> Work:
         kin,
         natural_forces(model, theta) if natural else COMPOSITE[type(model.tree)](model, dtype),
         eq,
-        factor(n, m, structure, dtype)._replace(least=least),
+        factor(n, m, structure, dtype)._replace(least=least, **({"J": eq.J} if natural else {})),
         factor(n, m, structure, dtype)._replace(least=least, J=eq.J),
         columns(n, m, 1, dtype),
         state(model, dtype),

@@ -10,10 +10,19 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import kernel
-from mbsim_cli.kernels._simd import WIDTH, add_to, at, block, largest, only, put, squares, total, width
+from mbsim_cli.kernels._simd import at, block, largest, put, squares, total, width
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve_of
-from mbsim_cli.kernels.algebra.sparse_solve import eliminate_sparse, solve_sparse
 from mbsim_cli.kernels.algebra.whole import copy_to
+from mbsim_cli.kernels.algorithms.structures import (
+    add_loads,
+    add_penalties,
+    copy_tangent,
+    eliminate,
+    find_compliances,
+    left_over,
+    solve,
+    update_multipliers,
+)
 
 SPARSE = -1  # first pivot of a factorisation along the structure
 
@@ -23,13 +32,14 @@ class Factor(NamedTuple):
 
     T: np.ndarray  # (n, padded(n))
     J: np.ndarray  # (m, n)
+    packed: np.ndarray  # as sparsity.row_column, J where the structure wants it so
     alpha: np.ndarray  # (m,)
     weight: np.ndarray  # (n,)
     least: np.ndarray  # (n,) inertia that a coordinate counts for, at least
-    sparsity: tuple  # algorithms.sparsity.Sparsity
-    lower: np.ndarray  # as sparsity.neighbour, see algebra.sparse_solve
+    sparsity: tuple  # Sparsity or Panels, see ``structures``
+    lower: np.ndarray  # see algebra.sparse_solve and panel_solve
     upper: np.ndarray  # the same
-    inverse: np.ndarray  # (n,)
+    inverse: np.ndarray  # pivots
     lu: np.ndarray  # (n, padded(n)) where pivots had to be exchanged
     pivot: np.ndarray  # (n,) SPARSE first where they had not
 
@@ -56,68 +66,26 @@ def factor_penalised(ratio, factor):
     floor *= 1e-8
     for i in range(weight.size):
         weight[i] = max(np.abs(T[i, i].real), floor, factor.least[i])
-    _penalties(factor, ratio)
-    _penalise(factor)
+    find_compliances(factor)
+    _weigh(factor.alpha, ratio)
+    copy_tangent(factor)
+    add_penalties(factor)
     factor.pivot[0] = SPARSE
-    if eliminate_sparse(factor.sparsity, factor.lu, factor.lower, factor.upper, factor.inverse):
+    if eliminate(factor):
         return True
-    _penalise(factor)
+    copy_to(factor.T, factor.lu)
+    add_penalties(factor)
     return lu_factor(factor.lu, factor.pivot)
 
 
 @kernel
-def keep_rows(sparsity, J, out):
-    """out = J, of the same structure."""
-    for r in range(J.shape[0]):
-        for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
-            i = at(sparsity.row_column, s)
-            put(out, r, i, at(J, r, i))
-
-
-@kernel
-def _penalties(factor, ratio):
-    sparsity, J, alpha = factor.sparsity, factor.J, factor.alpha
+def _weigh(alpha, ratio):
+    """Penalties of the rows in the place of their compliances."""
     largest = 0.0
     for r in range(alpha.size):
-        compliance = 0.0
-        for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
-            i = at(sparsity.row_column, s)
-            slope = at(J, r, i).real
-            compliance += slope * slope / at(factor.weight, i)
-        alpha[r] = compliance
-        largest = max(largest, compliance)
+        largest = max(largest, alpha[r])
     for r in range(alpha.size):
         alpha[r] = ratio / max(alpha[r], 1e-6 * largest) if largest > 0.0 else 0.0
-
-
-@kernel
-def _penalise(factor):
-    """lu = T + J^T alpha J."""
-    sparsity, J, out = factor.sparsity, factor.J, factor.lu
-    copy_to(factor.T, out)
-    if sparsity.wide_first.size > 0 and width(out) == WIDTH:
-        _penalise_in_blocks(factor)
-        return
-    for r in range(J.shape[0]):
-        for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
-            i = at(sparsity.row_column, s)
-            scaled = factor.alpha[r] * at(J, r, i)
-            for t in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
-                j = at(sparsity.row_column, t)
-                add_to(out, i, j, scaled * at(J, r, j))
-
-
-@kernel
-def _penalise_in_blocks(factor):
-    """Add J^T alpha J, several columns at a time; what a block holds of other rows and columns is left out."""
-    sparsity, J, out = factor.sparsity, factor.J, factor.lu
-    for r in range(J.shape[0]):
-        for b in range(sparsity.wide_first[r], sparsity.wide_first[r + 1]):
-            c = block(out, sparsity.wide[b])
-            row = factor.alpha[r] * only(at(J, r, c), sparsity.wide_bits[b])
-            for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
-                i = at(sparsity.row_column, s)
-                add_to(out, i, c, at(J, r, i) * row)
 
 
 @kernel
@@ -173,7 +141,7 @@ def _refine(factor, tolerance, whole, size, columns, c):
     error = 1.0
     for update in range(MAX_UPDATES):
         before = size
-        _left_over(factor, columns, c)
+        left_over(factor, columns, c)
         size = total(_correct(factor, columns.step, columns, c))
         previous = error
         error = _add_correction(factor.weight, whole, columns, c)
@@ -223,57 +191,17 @@ def _first(factor, columns, c):
 
 
 @kernel
-def _left_over(factor, columns, c):
-    """step = b - T x: digits that elimination lost to the penalty come back with it."""
-    sparsity, T, x = factor.sparsity, factor.T, columns.x
-    for k in range(factor.weight.size):
-        left = at(columns.b, k, c) - at(T, k, k) * at(x, k, c)
-        for s in range(sparsity.first[k], sparsity.first[k + 1]):
-            i = at(sparsity.neighbour, s)
-            left -= at(T, k, i) * at(x, i, c)
-        for s in range(sparsity.above_first[k], sparsity.above_first[k + 1]):
-            i = at(sparsity.above, s)
-            left -= at(T, k, i) * at(x, i, c)
-        put(columns.step, k, c, left)
-
-
-@kernel
 def _correct(factor, step, columns, c):
     """Add the constraints' load to what is left of the equations in ``step``, solve, and move the multipliers.
 
     Returns the square of the size of what is left of the constraints, in each direction.
     """
-    sparsity, J = factor.sparsity, factor.J
-    for i in range(factor.weight.size):
-        total_load = at(step, i, c)
-        for s in range(sparsity.column_first[i], sparsity.column_first[i + 1]):
-            r = at(sparsity.column_row, s)
-            total_load += at(J, r, i) * at(columns.load, r, c)
-        put(step, i, c, total_load)
+    add_loads(factor, step, columns, c)
     if factor.pivot[0] == SPARSE:
-        solve_sparse(sparsity, factor.lower, factor.upper, factor.inverse, step, c)
+        solve(factor, step, c)
     else:
         lu_solve_of(factor.lu, factor.pivot, step, c)
-    return _update_multipliers(factor, step, columns, c)
-
-
-@kernel
-def _update_multipliers(factor, step, columns, c):
-    """rest -= J step; mu -= alpha rest; load = alpha rest - mu; return rest . alpha rest."""
-    sparsity, J = factor.sparsity, factor.J
-    size = squares(0.0 * at(columns.x, 0, c))
-    for r in range(factor.alpha.size):
-        left = at(columns.rest, r, c)
-        for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
-            i = at(sparsity.row_column, s)
-            left -= at(J, r, i) * at(step, i, c)
-        push = factor.alpha[r] * left
-        mu = at(columns.mu, r, c) - push
-        put(columns.rest, r, c, left)
-        put(columns.mu, r, c, mu)
-        put(columns.load, r, c, push - mu)
-        size += factor.alpha[r] * squares(left)
-    return size
+    return update_multipliers(factor, step, columns, c)
 
 
 @kernel

@@ -8,7 +8,7 @@ from mbsim_cli.kernels._simd import WIDTH, zeros
 from mbsim_cli.kernels.algorithms.natural import POSE, ROOM, NaturalForces, NaturalKinematics
 from mbsim_cli.kernels.algorithms.natural_tangent import DIRECTIONS, Seeds
 from mbsim_cli.kernels.algorithms.natural_variation import NaturalTwists
-from mbsim_cli.kernels.algorithms.sparsity import structure_of
+from mbsim_cli.kernels.algorithms.panels import panels_of
 from mbsim_cli.kernels.algorithms.workspace import Touch, touch
 from mbsim_cli.kernels.elements.tyre import CONTACT_SIZE
 from mbsim_cli.model.layout import GRAVITY, GROUND, MEASURE_SIZE, NONE
@@ -59,16 +59,12 @@ def _blocks(dtheta):
 
 
 def natural_sparsity(model):
-    """Structure of T + J^T alpha J and of J, eliminated from the last coordinate down."""
+    """Structure of T + J^T alpha J and of J."""
     n, rows = model.tree.column_kind.size, _rows(model)
     meets = np.zeros((n, n), bool)
     for columns in (*_groups(model), *rows):
         meets[np.ix_(columns, columns)] = True
-    neighbours = [NOTHING] * n
-    for k in range(n - 1, -1, -1):
-        neighbours[k] = np.flatnonzero(meets[k, :k])
-        meets[np.ix_(neighbours[k], neighbours[k])] = True
-    return structure_of(neighbours, rows, in_blocks=True)
+    return panels_of(meets, rows)
 
 
 def _of_body(model, i):

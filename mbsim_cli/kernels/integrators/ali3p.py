@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import inlined, kernel, merged
-from mbsim_cli.kernels.algorithms.constrained_solve import factor_penalised, keep_rows, solve_constrained
+from mbsim_cli.kernels.algorithms.constrained_solve import factor_penalised, solve_constrained
 from mbsim_cli.kernels.algorithms.motion_forces import is_tyre
+from mbsim_cli.kernels.algorithms.structures import keep_rows
 from mbsim_cli.kernels.algorithms.systems import evaluate, foresee, mass, move, rates, speeds, tangent
 from mbsim_cli.model.codes import Status
 
@@ -65,7 +66,7 @@ def trapezoidal_tangent(model, theta, t, h, state, eq, kin, comp, factor):
 @merged
 def factor_tangent(ratio, eq, factor):
     """Factorise factor.T with the constraints of eq.J, which it keeps for later steps."""
-    keep_rows(factor.sparsity, eq.J, factor.J)
+    keep_rows(factor, eq.J)
     return factor_penalised(ratio, factor)
 
 

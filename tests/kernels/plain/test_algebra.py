@@ -7,7 +7,9 @@ from mbsim_cli.kernels._simd import padded
 from mbsim_cli.kernels.algebra import complex_safe, euler_parameters, linear_solve, rot3, spatial, vec3
 from mbsim_cli.kernels.algebra.sparse_solve import eliminate_sparse, solve_sparse
 from mbsim_cli.kernels.algorithms.constrained_solve import SPARSE, factor_penalised, solve_change, solve_constrained
+from mbsim_cli.kernels.algorithms.panels import panels_of
 from mbsim_cli.kernels.algorithms.sparsity import structure_of
+from mbsim_cli.kernels.algorithms.structures import eliminate, left_over, solve
 from mbsim_cli.kernels.elements.columns import euler_column, euler_column_rate, euler_column_second_rate
 from mbsim_cli.kernels.integrators.multiplier_range import Range, factor_range, keep_in_range
 from mbsim_cli.solve.redundancy import kept_in_range
@@ -139,9 +141,17 @@ def test_symmetric_factorisation():
         assert not linear_solve.ldl_factor(singular, np.zeros(3))
 
 
-def dense_structure(n, m):
+def one_by_one(n, m):
     """The structure of matrices without zeros."""
     return structure_of([np.arange(k) for k in range(n)], [np.arange(n)] * m)
+
+
+def in_panels(n, m):
+    """The same, three coordinates at a time."""
+    return panels_of(np.ones((n, n), bool), [np.arange(n)] * m)
+
+
+STRUCTURES = pytest.mark.parametrize("dense_structure", [one_by_one, in_panels])
 
 
 def test_elimination_along_a_structure():
@@ -163,6 +173,33 @@ def test_elimination_along_a_structure():
             assert not eliminate_sparse(structure, in_blocks(singular), *packed)
 
 
+@pytest.mark.parametrize("n", range(1, 12))
+def test_elimination_three_unknowns_at_a_time(n):
+    own = np.random.default_rng(n)
+    rows = [np.sort(own.choice(n, min(n, 3), replace=False)) for _ in range(n // 2)]
+    meets = np.eye(n, dtype=bool)
+    for row in rows:
+        meets[np.ix_(row, row)] = True
+    matrix = np.where(meets, own.normal(size=(n, n)), 0.0) + 6 * np.eye(n)
+    structure = panels_of(meets, rows)
+    for dtype in (float, complex):
+        tilted = matrix.astype(dtype) + (1e-3j * meets if dtype is complex else 0.0)
+        factor, columns = factor_of(n, len(rows), structure, dtype), columns_of(n, len(rows), 1, dtype)
+        columns.x[:] = own.normal(size=(n, 1))
+        columns.b[:] = 2.0 * tilted @ columns.x
+        factor.T[:, :n] = factor.lu[:, :n] = tilted
+        left_over(factor, columns, 0)
+        assert np.allclose(columns.step, tilted @ columns.x, atol=1e-13)
+        assert eliminate(factor)
+        solve(factor, columns.step, 0)
+        assert np.allclose(columns.step, columns.x, atol=1e-13)
+        for k in range(n):
+            lost = tilted.copy()
+            lost[k] = lost[:, k] = 0.0
+            factor.lu[:, :n] = lost
+            assert not eliminate(factor)
+
+
 def in_blocks(matrix):
     """The matrix with columns of zeros behind, that fill up a block."""
     n = len(matrix)
@@ -181,13 +218,15 @@ def test_structure_lists_neighbours_both_ways():
 @pytest.mark.parametrize("dependent", [0, 2])
 @pytest.mark.parametrize("ratio", [1e2, 1e4, 1e6])
 @pytest.mark.parametrize("exchanged", [False, True])
-def test_constrained_solve(ratio, dependent, exchanged):
+@STRUCTURES
+def test_constrained_solve(dense_structure, ratio, dependent, exchanged):
+    own = np.random.default_rng(6)
     n, m, p = 7, 3, 2
-    T = rng.normal(size=(n, n))
+    T = own.normal(size=(n, n))
     T = T @ T.T + np.diag(10.0 ** np.arange(-2, 5))
-    J, b, e = rng.normal(size=(m, n)), rng.normal(size=(n, p)), rng.normal(size=(m, p))
+    J, b, e = own.normal(size=(m, n)), own.normal(size=(n, p)), own.normal(size=(m, p))
     exact = np.linalg.solve(np.block([[T, J.T], [J, np.zeros((m, m))]]), np.vstack([b, e]))
-    mix = rng.normal(size=(dependent, m))
+    mix = own.normal(size=(dependent, m))
     J, e = np.vstack([J, mix @ J]), np.vstack([e, mix @ e])
     factor = factor_of(n, m + dependent, dense_structure(n, m + dependent), float)
     factor.T[:, :n], factor.J[:] = T, J
@@ -205,7 +244,8 @@ def test_constrained_solve(ratio, dependent, exchanged):
 
 
 @pytest.mark.parametrize("share", [1e-12, 1e-6, 1.0, 1e6])
-def test_a_change_is_as_accurate_as_what_it_changes_asks(share):
+@STRUCTURES
+def test_a_change_is_as_accurate_as_what_it_changes_asks(dense_structure, share):
     own = np.random.default_rng(4)
     n, m, p, tolerance = 7, 3, 2, 1e-10
     T, J = own.normal(size=(n, n)) + 9 * np.eye(n), own.normal(size=(m, n))

@@ -1,0 +1,85 @@
+"""What ``constrained_solve`` does where coordinates are eliminated three at a time; see ``structures``.
+
+J is packed when its penalties are found: row after row, those numbers only that can differ from zero.
+"""
+
+from mbsim_cli.kernels._simd import WIDTH, add_to, at, block, only, put, squares, width
+from mbsim_cli.kernels.algebra.panel_solve import eliminate_panels, solve_panels, subtract_product
+
+
+def keep_rows(factor, J):
+    pass  # packed with its penalties
+
+
+def find_compliances(factor):
+    panels, inverse = factor.sparsity, factor.inverse
+    for i in range(factor.weight.size):
+        put(inverse, i, 1.0 / at(factor.weight, i))
+    for r in range(factor.alpha.size):
+        compliance = 0.0
+        for s in range(panels.row_first[r], panels.row_first[r + 1]):
+            i = at(panels.row_column, s)
+            slope = at(factor.J, r, i)
+            put(factor.packed, s, slope)
+            compliance += slope.real * slope.real * at(inverse, i).real
+        factor.alpha[r] = compliance
+
+
+def copy_tangent(factor):
+    panels, T, out = factor.sparsity, factor.T, factor.lu
+    for i in range(T.shape[0]):
+        for s in range(panels.whole_first[i], panels.whole_first[i + 1]):
+            for g in range(panels.whole[s], panels.whole[s] + WIDTH, width(out)):
+                c = block(out, g)
+                put(out, i, c, at(T, i, c))
+
+
+def add_penalties(factor):
+    panels, J, out = factor.sparsity, factor.J, factor.lu
+    for r in range(J.shape[0]):
+        for b in range(panels.wide_first[r], panels.wide_first[r + 1]):
+            for g in range(0, WIDTH, width(out)):
+                c, bits = block(out, panels.wide[b] + g), panels.wide_bits[b] >> g
+                if bits % (1 << width(out)) != 0:
+                    row = factor.alpha[r] * only(at(J, r, c), bits)
+                    for s in range(panels.row_first[r], panels.row_first[r + 1]):
+                        add_to(out, at(panels.row_column, s), c, at(factor.packed, s) * row)
+
+
+def eliminate(factor):
+    return eliminate_panels(factor.sparsity, factor.lu, factor.lower, factor.upper, factor.inverse)
+
+
+def solve(factor, b, c):
+    solve_panels(factor.sparsity, factor.lu, factor.lower, factor.upper, factor.inverse, b, c)
+
+
+def left_over(factor, columns, c):
+    for i in range(factor.weight.size):
+        put(columns.step, i, c, at(columns.b, i, c))
+    subtract_product(factor.sparsity, factor.T, columns.x, c, columns.step)
+
+
+def add_loads(factor, step, columns, c):
+    panels = factor.sparsity
+    for r in range(factor.alpha.size):
+        load = at(columns.load, r, c)
+        for s in range(panels.row_first[r], panels.row_first[r + 1]):
+            i = at(panels.row_column, s)
+            put(step, i, c, at(step, i, c) + at(factor.packed, s) * load)
+
+
+def update_multipliers(factor, step, columns, c):
+    panels = factor.sparsity
+    size = squares(0.0 * at(columns.x, 0, c))
+    for r in range(factor.alpha.size):
+        left = at(columns.rest, r, c)
+        for s in range(panels.row_first[r], panels.row_first[r + 1]):
+            left -= at(factor.packed, s) * at(step, at(panels.row_column, s), c)
+        push = factor.alpha[r] * left
+        mu = at(columns.mu, r, c) - push
+        put(columns.rest, r, c, left)
+        put(columns.mu, r, c, mu)
+        put(columns.load, r, c, push - mu)
+        size += factor.alpha[r] * squares(left)
+    return size

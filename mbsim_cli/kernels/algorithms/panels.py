@@ -1,0 +1,58 @@
+"""Structure of T + J^T alpha J where coordinates are eliminated three at a time: components of one point or vector.
+
+Coordinates next to each other that meet different others are taken together all the same: what one of them does not
+meet is a zero that is worked on.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels._simd import WIDTH
+from mbsim_cli.kernels.algorithms.sparsity import lists
+
+
+class Panels(NamedTuple):
+    """Panels of three coordinates, see ``algebra.panel_solve``, and coordinates of constraints."""
+
+    first: np.ndarray  # (panels + 1,) into neighbour
+    neighbour: np.ndarray  # coordinates below a panel that it meets when eliminated from the last one down, upwards
+    block_first: np.ndarray  # (panels + 1,) into block
+    block: np.ndarray  # first columns of the blocks of WIDTH columns that hold the neighbours
+    whole_first: np.ndarray  # (n + 1,) into whole
+    whole: np.ndarray  # first columns of the blocks of WIDTH columns that hold anything of row i
+    row_first: np.ndarray  # (m + 1,) into row_column
+    row_column: np.ndarray  # coordinates that constraint r depends on
+    wide_first: np.ndarray  # (m + 1,) into wide
+    wide: np.ndarray  # first columns of the blocks of WIDTH columns that hold the coordinates of constraint r
+    wide_bits: np.ndarray  # which columns of the block are among them, the first one's bit last
+
+
+def panels_of(meets, rows):
+    """Panels from what coordinates meet (n, n), which is filled in, and the coordinates of each constraint."""
+    n = len(meets)
+    found, meets = [], meets | np.eye(n, dtype=bool)
+    for k in range(n - 3, -1, -3):
+        neighbours = np.flatnonzero(meets[k : k + 3, :k].any(axis=0))
+        together = np.concatenate([neighbours, np.arange(k, k + 3)])
+        meets[np.ix_(together, together)] = True
+        found.append(neighbours)
+    meets[: n % 3, : n % 3] = True
+    whole = [np.flatnonzero(row) for row in meets]
+    return Panels(
+        *lists(found[::-1]), *lists(list(map(_blocks, found[::-1]))), *lists(list(map(_blocks, whole))), *lists(rows),
+        *_wide(rows),
+    )  # fmt: skip
+
+
+def _blocks(columns):
+    """First columns of the blocks that hold any of them."""
+    return np.unique(columns // WIDTH) * WIDTH
+
+
+def _wide(rows):
+    """Blocks of columns of each row, and which of their columns the row has."""
+    first, block = lists(list(map(_blocks, rows)))
+    owner = np.repeat(np.arange(len(rows)), np.diff(first))
+    bits = [sum(1 << int(c - b) for c in rows[r] if b <= c < b + WIDTH) for r, b in zip(owner, block, strict=True)]
+    return first, block, np.array(bits, np.int64)
