@@ -104,12 +104,14 @@ class Natural(NamedTuple):
     column_kind: np.ndarray  # (n,) NONE
     column_body: np.ndarray  # (0,)
     first: np.ndarray  # (nb + 1,) into column
-    column: np.ndarray  # coordinates that body i depends on
+    column: np.ndarray  # coordinates that body i depends on, trios first
+    trios: np.ndarray  # (nb,) three coordinates each that move the body along x, y and z: those of a point or vector
     pose: np.ndarray  # (nb,) offset of the linear map of body i
     rigid: np.ndarray  # (mr,) body of an equation of rigidity, sum of S_jk (R_j . R_k - delta_jk) / 2
     shape: np.ndarray  # (mr,) offset of S: xx, yy, zz, xy, xz, yz
     rigid_first: np.ndarray  # (mr + 1,) into rigid_entry
-    rigid_entry: np.ndarray  # entries of column that an equation of rigidity depends on
+    rigid_entry: np.ndarray  # entries of column that an equation of rigidity depends on: the first of trios, others
+    rigid_trios: np.ndarray  # (mr,)
     defined: np.ndarray  # (k,) equations that define a coordinate by their measure
     definition: np.ndarray  # (k,) the coordinate
     turning: np.ndarray  # (k, 3) coordinates of vectors; NONE last where two give one in a plane

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import inlined, kernel
-from mbsim_cli.kernels._simd import at, block, put, width
 from mbsim_cli.kernels.algebra.rot3 import parallel_axis, rotate, row9, symmetric_rotate
 from mbsim_cli.kernels.algebra.spatial import axpy6, motion_at, scale6, store
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, row3, scale3, sub3
@@ -23,7 +22,7 @@ from mbsim_cli.kernels.elements.measures import is_geometric, wrap_angle
 from mbsim_cli.model.layout import COM, GRAVITY, INERTIA, MASS, NONE
 
 POSE = 12  # numbers of r and the columns of R
-ROOM = 16  # of a row of poses: blocks of ``_simd.WIDTH``
+NEXT = POSE + 1  # of a trio: from what its x moves along x to what its y moves along y
 
 
 class NaturalKinematics(NamedTuple):
@@ -40,9 +39,9 @@ class NaturalKinematics(NamedTuple):
     inertia: np.ndarray  # (nb + 1, 10)
     contacts: np.ndarray  # (nf, 54)
     expected: np.ndarray  # (nm,)
-    pose: np.ndarray  # (nb, 16) r and the columns of R as the coordinates give them, then zeros
-    rate: np.ndarray  # (nb, 16)
-    second: np.ndarray  # (nb, 16)
+    pose: np.ndarray  # (nb, 12) r and the columns of R as the coordinates give them
+    rate: np.ndarray  # (nb, 12)
+    second: np.ndarray  # (nb, 12)
     twist: np.ndarray  # (entries of Natural.column, 6) twist of a body for a unit rate of a coordinate, by the tangent
 
 
@@ -74,29 +73,76 @@ def place_bodies(tree, theta, z, kin):
 
 @inlined
 def _place(tree, theta, z, i, out):
-    """Row i of out: the pose of body i at the coordinates z. The last block ends with the pose."""
-    for g in range(0, POSE, width(out)):
-        k, o = min(g, POSE - width(out)), tree.pose[i]
-        sum_ = at(theta, block(theta, o + k))
-        for j in range(tree.first[i], tree.first[i + 1]):
-            o += POSE
-            sum_ += z[tree.column[j]] * at(theta, block(theta, o + k))
-        put(out, i, block(out, k), sum_)
+    """Row i of out: the pose of body i at the coordinates z."""
+    r, a, b, c = moved_by(tree, theta, i, z)
+    o = tree.pose[i]
+    _store_pose(
+        out, i, add3(load3(theta, o), r), add3(load3(theta, o + 3), a), add3(load3(theta, o + 6), b),
+        add3(load3(theta, o + 9), c),
+    )  # fmt: skip
+
+
+@inlined
+def moved_by(tree, theta, i, z):
+    """The linear map of body i times z (n,): origin, and columns of R."""
+    o, last, zero = tree.pose[i] + POSE, trios_end(tree, i), 0.0 * theta[tree.pose[i]]
+    r = a = b = c = (zero, zero, zero)
+    for j in range(tree.first[i], last, 3):
+        q = z[tree.column[j]], z[tree.column[j + 1]], z[tree.column[j + 2]]
+        r, a = add_trio(theta, o, q, r), add_trio(theta, o + 3, q, a)
+        b, c = add_trio(theta, o + 6, q, b), add_trio(theta, o + 9, q, c)
+        o += 3 * POSE
+    for j in range(last, tree.first[i + 1]):
+        x = z[tree.column[j]]
+        r, a = axpy3(x, load3(theta, o), r), axpy3(x, load3(theta, o + 3), a)
+        b, c = axpy3(x, load3(theta, o + 6), b), axpy3(x, load3(theta, o + 9), c)
+        o += POSE
+    return r, a, b, c
+
+
+@inlined
+def trios_end(tree, i):
+    """Behind the last of those coordinates of body i that are components of one point or vector."""
+    return tree.first[i] + 3 * tree.trios[i]
+
+
+@inlined
+def add_trio(theta, o, q, x):
+    """x and what a trio q moves it by; o is that of its x."""
+    return x[0] + theta[o] * q[0], x[1] + theta[o + NEXT] * q[1], x[2] + theta[o + 2 * NEXT] * q[2]
+
+
+@inlined
+def power_of_trio(theta, o, f, columns):
+    """Work of forces on the origin and on the columns of R along x, y and z of a trio."""
+    along, (a, b, c) = turn_of_trio(theta, o, columns), (theta[o], theta[o + NEXT], theta[o + 2 * NEXT])
+    return along[0] + a * f[0], along[1] + b * f[1], along[2] + c * f[2]
+
+
+@inlined
+def turn_of_trio(theta, o, columns):
+    """The same of those on the columns alone."""
+    a, b, c = columns
+    return (
+        theta[o + 3] * a[0] + theta[o + 6] * b[0] + theta[o + 9] * c[0],
+        theta[o + NEXT + 3] * a[1] + theta[o + NEXT + 6] * b[1] + theta[o + NEXT + 9] * c[1],
+        theta[o + 2 * NEXT + 3] * a[2] + theta[o + 2 * NEXT + 6] * b[2] + theta[o + 2 * NEXT + 9] * c[2],
+    )
 
 
 @inlined
 def _move(tree, theta, zd, zdd, i, rate_out, second_out):
     """Rows i: the linear map of body i times zd and zdd."""
-    for g in range(0, POSE, width(rate_out)):
-        k, o = min(g, POSE - width(rate_out)), tree.pose[i] + POSE
-        first = second = 0.0 * at(theta, block(theta, o + k))
-        for j in range(tree.first[i], tree.first[i + 1]):
-            by = at(theta, block(theta, o + k))
-            first += zd[tree.column[j]] * by
-            second += zdd[tree.column[j]] * by
-            o += POSE
-        put(rate_out, i, block(rate_out, k), first)
-        put(second_out, i, block(second_out, k), second)
+    r, a, b, c = moved_by(tree, theta, i, zd)
+    _store_pose(rate_out, i, r, a, b, c)
+    r, a, b, c = moved_by(tree, theta, i, zdd)
+    _store_pose(second_out, i, r, a, b, c)
+
+
+@inlined
+def _store_pose(out, i, r, a, b, c):
+    for k in range(3):
+        out[i, k], out[i, 3 + k], out[i, 6 + k], out[i, 9 + k] = r[k], a[k], b[k], c[k]
 
 
 @inlined
@@ -271,7 +317,13 @@ def natural_constraints(model, theta, t, z, kin, phi_out, jacobian_out, line_out
         pull = shaped(shape_at(theta, o), columns)
         phi_out[i] = 0.5 * (paired(columns, pull) - theta[o] - theta[o + 1] - theta[o + 2])
         start = tree.pose[b] + POSE * (1 - tree.first[b])
-        for s in range(tree.rigid_first[j], tree.rigid_first[j + 1]):
+        last = tree.rigid_first[j] + tree.rigid_trios[j]
+        for s in range(tree.rigid_first[j], last):
+            k = tree.rigid_entry[s]
+            along = turn_of_trio(theta, start + POSE * k, pull)
+            for axis in range(3):
+                jacobian_out[i, tree.column[k + axis]] = along[axis]
+        for s in range(last, tree.rigid_first[j + 1]):
             k = tree.rigid_entry[s]
             jacobian_out[i, tree.column[k]] = paired(columns_in(theta, start + POSE * k), pull)
 
@@ -280,11 +332,15 @@ def natural_constraints(model, theta, t, z, kin, phi_out, jacobian_out, line_out
 def _add_row(tree, theta, kin, body, sign, L, i, jacobian_out):
     """Add the power of the line L on what coordinates move a body by; the ground has none."""
     if body >= 0:
-        push, o = pushed(kin.pose, body, L), tree.pose[body]
-        for s in range(tree.first[body], tree.first[body + 1]):
+        push, o, last = pushed(kin.pose, body, L), tree.pose[body] + POSE, trios_end(tree, body)
+        for s in range(tree.first[body], last, 3):
+            power = power_of_trio(theta, o, L[1], push)
+            for axis in range(3):
+                jacobian_out[i, tree.column[s + axis]] += sign * power[axis]
+            o += 3 * POSE
+        for s in range(last, tree.first[body + 1]):
+            jacobian_out[i, tree.column[s]] += sign * (dot3(load3(theta, o), L[1]) + paired(columns_in(theta, o), push))
             o += POSE
-            power = dot3(load3(theta, o), L[1]) + paired(columns_in(theta, o), push)
-            jacobian_out[i, tree.column[s]] += sign * power
 
 
 @kernel
@@ -342,11 +398,16 @@ def natural_residual(model, theta, zdd, multiplier, kin, W, Q, G_out):
         last = rigid_rows(tree, i, first)
         pull = shaped(held_shape(model, theta, multiplier, first, last), columns_of(kin.pose, i))
         wrench = motion_at(W, i)
-        push, f, o = pushed(kin.pose, i, wrench), wrench[1], tree.pose[i]
+        push, f, o = pushed(kin.pose, i, wrench), wrench[1], tree.pose[i] + POSE
         push = sub3(push[0], pull[0]), sub3(push[1], pull[1]), sub3(push[2], pull[2])
-        for s in range(tree.first[i], tree.first[i + 1]):
-            o += POSE
+        for s in range(tree.first[i], trios_end(tree, i), 3):
+            power = power_of_trio(theta, o, f, push)
+            for axis in range(3):
+                G_out[tree.column[s + axis]] -= power[axis]
+            o += 3 * POSE
+        for s in range(trios_end(tree, i), tree.first[i + 1]):
             G_out[tree.column[s]] -= dot3(load3(theta, o), f) + paired(columns_in(theta, o), push)
+            o += POSE
         first = last
 
 

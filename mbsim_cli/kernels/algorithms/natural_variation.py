@@ -34,14 +34,17 @@ from mbsim_cli.kernels.algorithms.constraint_variation import (
 from mbsim_cli.kernels.algorithms.constraints import rows_of_pair
 from mbsim_cli.kernels.algorithms.natural import (
     POSE,
+    add_trio,
     columns_in,
     columns_of,
     half_turn,
     held_shape,
     paired,
+    power_of_trio,
     rigid_rows,
     shape_at,
     shaped,
+    trios_end,
 )
 from mbsim_cli.kernels.algorithms.residual_variation import (
     acts_on_bodies,
@@ -108,13 +111,18 @@ def _vary_linear(tree, theta, dtheta, touched, i, k, constant, z, dz, out):
 @inlined
 def _by_coordinates(tree, theta, i, k, dz):
     """Variation k of the linear map of body i with the coordinates alone: origin, and columns of R."""
-    o, zero = tree.pose[i], 0.0 * at(dz, 0, k)
+    o, last, zero = tree.pose[i] + POSE, trios_end(tree, i), 0.0 * at(dz, 0, k)
     r = a = b = c = (zero, zero, zero)
-    for j in range(tree.first[i], tree.first[i + 1]):
-        o += POSE
+    for j in range(tree.first[i], last, 3):
+        q = at(dz, tree.column[j], k), at(dz, tree.column[j + 1], k), at(dz, tree.column[j + 2], k)
+        r, a = add_trio(theta, o, q, r), add_trio(theta, o + 3, q, a)
+        b, c = add_trio(theta, o + 6, q, b), add_trio(theta, o + 9, q, c)
+        o += 3 * POSE
+    for j in range(last, tree.first[i + 1]):
         x = at(dz, tree.column[j], k)
         r, a = axpy3(x, load3(theta, o), r), axpy3(x, load3(theta, o + 3), a)
         b, c = axpy3(x, load3(theta, o + 6), b), axpy3(x, load3(theta, o + 9), c)
+        o += POSE
     return r, a, b, c
 
 
@@ -352,11 +360,17 @@ def vary_natural_work(model, theta, dtheta, touch, multiplier, x, W, kin, tw, dG
                     lam = multiplier[model.constraints.measure.size + j]
                     own = shaped(_shape_of(dtheta, tree.shape[j], k), R)
                     ea, eb, ec = axpy3(lam, own[0], ea), axpy3(lam, own[1], eb), axpy3(lam, own[2], ec)
-            o = tree.pose[i]
-            for s in range(tree.first[i], tree.first[i + 1]):
-                o += POSE
+            o, loss = tree.pose[i] + POSE, scale3(-1.0, df)
+            for s in range(tree.first[i], trios_end(tree, i), 3):
+                x, y, w = power_of_trio(theta, o, loss, (ea, eb, ec))
+                add_to(dG_out, tree.column[s], k, x)
+                add_to(dG_out, tree.column[s + 1], k, y)
+                add_to(dG_out, tree.column[s + 2], k, w)
+                o += 3 * POSE
+            for s in range(trios_end(tree, i), tree.first[i + 1]):
                 power = paired(columns_in(theta, o), (ea, eb, ec))
-                add_to(dG_out, tree.column[s], k, power - dot3(load3(theta, o), df))
+                add_to(dG_out, tree.column[s], k, power + dot3(load3(theta, o), loss))
+                o += POSE
         _by_linear_maps(tree, theta, dtheta, touch, S, i, half, f, R, dG_out)
         first_rigid = last_rigid
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 
 from mbsim_cli.kernels._simd import WIDTH, zeros
-from mbsim_cli.kernels.algorithms.natural import POSE, ROOM, NaturalForces, NaturalKinematics
+from mbsim_cli.kernels.algorithms.natural import POSE, NaturalForces, NaturalKinematics
 from mbsim_cli.kernels.algorithms.natural_tangent import DIRECTIONS, Seeds
 from mbsim_cli.kernels.algorithms.natural_variation import NaturalTwists
 from mbsim_cli.kernels.algorithms.panels import panels_of
@@ -22,7 +22,7 @@ def natural_kinematics(model, dtype=np.float64):
     body = [np.zeros((nb + 1, k), dtype) for k in (9, 3, 3, 6, 6)]
     columns = [np.zeros((0, 6), dtype) for _ in range(3)]
     contacts = np.zeros((model.forces.kind.size, CONTACT_SIZE), dtype)
-    poses = [zeros((nb, ROOM), dtype) for _ in range(3)]
+    poses = [np.zeros((nb, POSE), dtype) for _ in range(3)]
     expected, twist = np.zeros(model.measures.kind.size), np.zeros((model.tree.column.size, 6), dtype)
     return NaturalKinematics(*body, *columns, np.zeros((nb + 1, 10), dtype), contacts, expected, *poses, twist)
 
@@ -98,7 +98,10 @@ def _rows(model):
     for row, c in zip(model.tree.defined, model.tree.definition, strict=True):
         found[row] = np.append(found[row], c)
     tree = model.tree
-    return found + [tree.column[tree.rigid_entry[a:b]] for a, b in pairwise(tree.rigid_first)]
+    for trios, (a, b) in zip(tree.rigid_trios, pairwise(tree.rigid_first), strict=True):
+        whole, single = np.split(tree.rigid_entry[a:b], [trios])
+        found.append(np.sort(tree.column[np.concatenate([whole, whole + 1, whole + 2, single])]))
+    return found
 
 
 def _seeds(model, size, dtype):

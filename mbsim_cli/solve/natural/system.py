@@ -1,5 +1,6 @@
 """A problem in natural coordinates: its model, names, and numbers at any theta."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -42,6 +43,7 @@ class NaturalSystem:
     plan: Plan
     equations: Equations
     columns: tuple[np.ndarray, ...]  # of the plan, that each body depends on
+    trios: tuple[tuple[tuple[int, ...], ...], ...]  # of each body: three of those that move it along x, y and z
     entries: tuple[np.ndarray, np.ndarray]  # rows and columns of the mass matrix that are not zero, of the plan
 
     def __reduce__(self) -> tuple:
@@ -71,6 +73,16 @@ class NaturalSystem:
     def order(self) -> np.ndarray:
         """New numbers of the coordinates: the first to be eliminated last."""
         return eliminated_last(self.plan.size, self._cliques())
+
+    @cached_property
+    def listed(self) -> list[np.ndarray]:
+        """Coordinates of the plan that each body depends on, trios first, by their new numbers."""
+        found = []
+        for columns, trios in zip(self.columns, self.trios, strict=True):
+            ranked = [c for trio in sorted(trios, key=lambda trio: self.order[trio[0]]) for c in trio]
+            others = np.setdiff1d(columns, ranked)
+            found.append(np.array([*ranked, *others[np.argsort(self.order[others])]], np.int64))
+        return found
 
     def _cliques(self) -> list[np.ndarray]:
         """Sets of coordinates that meet each other in the tangent or in a row of the Jacobian."""
@@ -108,9 +120,8 @@ class NaturalSystem:
         blocks = [theta, np.zeros((len(theta), 1)), *(row.numbers(theta) for row in self.rows)]
         weight = np.zeros((len(theta), self.plan.size), complex)
         mass = np.zeros((len(theta), self.plan.size, self.plan.size), complex)
-        for i, columns in enumerate(self.columns):
+        for i, used in enumerate(self.listed):
             pose = fields.poses[i]
-            used = columns[np.argsort(self.order[columns])]
             blocks.append(pose[:, :, 0])
             blocks.append(np.moveaxis(pose[:, :, 1 + used], 2, 1).reshape(len(theta), -1))
             moments = moments_of(theta, int(self.problem.model.tree.theta[i]))
@@ -124,15 +135,19 @@ class NaturalSystem:
         return np.concatenate([*blocks, mass[:, rows, columns], weight[:, back]], axis=1)
 
     @cached_property
-    def rigid_entries(self) -> list[np.ndarray]:
-        """Coordinates that an equation of rigidity depends on, among those that all bodies list one after the other."""
+    def rigid_entries(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """What an equation of rigidity depends on, among the coordinates that all bodies list one after the other.
+
+        Where trios start, and single coordinates.
+        """
         stack = directions_of(self.problem.theta, self.problem.theta_rho)
         fields, first, found = self.fields(stack), np.cumsum([0, *map(len, self.columns)]), []
         for rigid in self.plan.rigid:
-            columns = np.sort(self.order[self.columns[rigid.body]])
-            moved = [np.argsort(self.order)[columns] + 1, *(fields.vector(rigid.body, x) for x in (rigid.a, rigid.b))]
-            used = [any(not nothing(x[:, :, c], x) for x in moved[1:]) for c in moved[0]]
-            found.append(first[rigid.body] + np.flatnonzero(used))
+            vectors = [fields.vector(rigid.body, x) for x in (rigid.a, rigid.b)]
+            used = [any(not nothing(x[:, :, 1 + c], x) for x in vectors) for c in self.listed[rigid.body]]
+            whole, single = np.split(np.array(used, bool), [3 * len(self.trios[rigid.body])])
+            starts = 3 * np.flatnonzero(whole.reshape(-1, 3).any(axis=1))
+            found.append((first[rigid.body] + starts, first[rigid.body] + len(whole) + np.flatnonzero(single)))
         return found
 
     @cached_property
@@ -159,12 +174,14 @@ class NaturalSystem:
             column_kind=np.full(n, NONE),
             column_body=np.zeros(0, np.int64),
             first=np.cumsum([0, *map(len, self.columns)]),
-            column=np.concatenate([NOTHING, *(np.sort(self.order[c]) for c in self.columns)]),
+            column=np.concatenate([NOTHING, *(self.order[c] for c in self.listed)]),
+            trios=[len(trios) for trios in self.trios],
             pose=pose[:-1],
             rigid=[r.body for r in self.plan.rigid],
             shape=shape,
-            rigid_first=np.cumsum([0, *map(len, self.rigid_entries)]),
-            rigid_entry=np.concatenate([NOTHING, *self.rigid_entries]),
+            rigid_first=np.cumsum([0, *(len(whole) + len(single) for whole, single in self.rigid_entries)]),
+            rigid_entry=np.concatenate([NOTHING, *(part for entries in self.rigid_entries for part in entries)]),
+            rigid_trios=[len(whole) for whole, _ in self.rigid_entries],
             defined=[len(equations.kept) + d.row for d in equations.defined],
             definition=[self.order[d.coordinate] for d in equations.defined],
             turning=np.reshape([[*self.order[g.columns], NONE][:3] for g in self.plan.groups if not g.point], (-1, 3)),
@@ -364,8 +381,18 @@ def in_natural_coordinates(problem: Problem) -> Problem:
     for i, used in enumerate(columns):
         moves = (fields.poses[i][:, :, 1 + used].reshape(len(stack), 4, 3, -1) != 0.0).any(axis=(0, 1))
         meets[np.ix_(used, used)] |= moves.T @ moves  # what moves a body along different axes has no common inertia
-    system = NaturalSystem(problem, plan, equations, columns, np.nonzero(meets))
+    trios = tuple(tuple(_trios(plan, fields.poses[i], set(used.tolist()))) for i, used in enumerate(columns))
+    system = NaturalSystem(problem, plan, equations, columns, trios, np.nonzero(meets))
     return replace(problem, system=system, names=system.names)
+
+
+def _trios(plan: Plan, pose: np.ndarray, used: set[int]) -> Iterator[tuple[int, ...]]:
+    """Components of points and vectors that move a body along x, y and z."""
+    for group in plan.groups:
+        if len(group.columns) == 3 and used.issuperset(group.columns):
+            maps = pose[:, :, [1 + c for c in group.columns]].reshape(len(pose), 4, 3, 3)
+            if not maps[:, :, ~np.eye(3, dtype=bool)].any():
+                yield tuple(group.columns)
 
 
 def _chosen(problem: Problem) -> NaturalSystem:
