@@ -28,7 +28,7 @@ from mbsim_cli.kernels.algorithms.natural_workspace import (
 )
 from mbsim_cli.kernels.algorithms.panels import Panels
 from mbsim_cli.kernels.algorithms.resting_variation import resting
-from mbsim_cli.kernels.algorithms.sparsity import Sparsity, sparsity
+from mbsim_cli.kernels.algorithms.sparsity import Sparsity, lists, sparsity
 from mbsim_cli.kernels.algorithms.turning import turns
 from mbsim_cli.kernels.algorithms.workspace import Kinematics, Twists, composite, kinematics, touch, twists
 from mbsim_cli.kernels.drivers.linearise import Linearisation
@@ -152,8 +152,18 @@ def watch(model: Model, structure: Sparsity | Panels, rows: np.ndarray) -> Watch
     turns = model.tree.swing if is_natural(model) else 1.0 * on_constraints
     motion = (np.zeros((TURNS, n)) for _ in range(3))
     return Watch(
-        rows.astype(np.int64), np.zeros(k), np.zeros((k, k)), np.zeros(k), 1.0 + np.arange(k)[:, None] / max(k, 1),
-        np.zeros(n), turns, np.zeros(1), np.zeros(3, np.int64), np.zeros((TURNS, 2), np.int64), *motion,
+        rows.astype(np.int64), *_partners(structure, rows), np.zeros(k), np.zeros((k, k)), np.zeros(k),
+        1.0 + np.arange(k)[:, None] / max(k, 1), np.zeros(n), np.zeros(n), turns, np.zeros(1), np.zeros(3, np.int64),
+        np.zeros((TURNS, 2), np.int64), *motion,
+    )  # fmt: skip
+
+
+def _partners(structure: Sparsity | Panels, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of each row itself and those behind it that share a coordinate with it: where they begin, and which they are."""
+    listed = [set(structure.row_column[structure.row_first[r] : structure.row_first[r + 1]].tolist()) for r in rows]
+    return lists(
+        [np.array([a, *(b for b in range(a + 1, len(rows)) if not own.isdisjoint(listed[b]))], np.int64)
+         for a, own in enumerate(listed)]
     )  # fmt: skip
 
 

@@ -14,7 +14,6 @@ from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels.algebra.rot3 import parallel_axis, rotate, row9, symmetric_rotate
 from mbsim_cli.kernels.algebra.spatial import axpy6, motion_at, scale6, store
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, row3, scale3, sub3
-from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.constraints import constraint_rates, constraints
 from mbsim_cli.kernels.algorithms.forces import clear_wrenches, constraint_forces, element_forces
 from mbsim_cli.kernels.elements.laws import law_value
@@ -42,7 +41,6 @@ class NaturalKinematics(NamedTuple):
     pose: np.ndarray  # (nb, 12) r and the columns of R as the coordinates give them
     rate: np.ndarray  # (nb, 12)
     second: np.ndarray  # (nb, 12)
-    twist: np.ndarray  # (entries of Natural.column, 6) twist of a body for a unit rate of a coordinate, by the tangent
 
 
 class NaturalForces(NamedTuple):
@@ -413,8 +411,7 @@ def natural_residual(model, theta, zdd, multiplier, kin, W, Q, G_out):
 
 @kernel
 def natural_mass(tree, theta, M_out):
-    """M (n, n), constant."""
-    clear(M_out)
+    """M (n, n), constant; where it has none, M_out stays zero."""
     entry = tree.mass[0]
     for c in range(tree.mass_first.size - 1):
         for s in range(tree.mass_first[c], tree.mass_first[c + 1]):

@@ -9,6 +9,7 @@ from mbsim_cli.kernels.algorithms.natural import POSE, NaturalForces, NaturalKin
 from mbsim_cli.kernels.algorithms.natural_tangent import DIRECTIONS, Seeds
 from mbsim_cli.kernels.algorithms.natural_variation import NaturalTwists
 from mbsim_cli.kernels.algorithms.panels import panels_of
+from mbsim_cli.kernels.algorithms.structure import once_a_model
 from mbsim_cli.kernels.algorithms.workspace import Touch, touch
 from mbsim_cli.kernels.elements.tyre import CONTACT_SIZE
 from mbsim_cli.model.layout import GRAVITY, GROUND, MEASURE_SIZE, NONE
@@ -23,8 +24,8 @@ def natural_kinematics(model, dtype=np.float64):
     columns = [np.zeros((0, 6), dtype) for _ in range(3)]
     contacts = np.zeros((model.forces.kind.size, CONTACT_SIZE), dtype)
     poses = [np.zeros((nb, POSE), dtype) for _ in range(3)]
-    expected, twist = np.zeros(model.measures.kind.size), np.zeros((model.tree.column.size, 6), dtype)
-    return NaturalKinematics(*body, *columns, np.zeros((nb + 1, 10), dtype), contacts, expected, *poses, twist)
+    expected = np.zeros(model.measures.kind.size)
+    return NaturalKinematics(*body, *columns, np.zeros((nb + 1, 10), dtype), contacts, expected, *poses)
 
 
 def natural_forces(model, theta):
@@ -58,6 +59,7 @@ def _blocks(dtheta):
     return np.repeat(varies.reshape(-1, 8).any(axis=1), 8)
 
 
+@once_a_model
 def natural_sparsity(model):
     """Structure of T + J^T alpha J and of J."""
     n, rows = model.tree.column_kind.size, _rows(model)
@@ -110,11 +112,14 @@ def _seeds(model, size, dtype):
     starts = [np.unique(c // WIDTH) * WIDTH for c in own]
     slot = [WIDTH * np.searchsorted(b, c // WIDTH * WIDTH) + c % WIDTH for b, c in zip(starts, own, strict=True)]
     first = np.cumsum([0, *map(len, starts)])
-    columns = zeros((len(own), 24, WIDTH * max(map(len, starts), default=0)), dtype)
+    columns, pull = (zeros((len(own), k, WIDTH * max(map(len, starts), default=0)), dtype) for k in (24, POSE))
     blocks = first, np.concatenate([NOTHING, *starts]), np.concatenate([NOTHING, *slot])
     twists = natural_twists(model, s, dtype)._replace(**{name: zeros((0, POSE, s), dtype) for name in _POSES})
     nothing = Touch(*(np.zeros((count, s), bool) for count in _counts(model)))
-    return Seeds(*blocks, columns, zeros((size, s), dtype), zeros((MEASURE_SIZE, s), dtype), nothing, twists)
+    structure = natural_sparsity(model)
+    whole = structure.whole_first, structure.whole
+    zeros_of_theta, no_eta = zeros((size, s), dtype), zeros((MEASURE_SIZE, s), dtype)
+    return Seeds(*blocks, columns, pull, *whole, zeros_of_theta, no_eta, nothing, twists)
 
 
 _POSES = ("pose", "rate", "second")

@@ -11,17 +11,21 @@ import numpy as np
 
 from mbsim_cli.kernels._jit import kernel
 from mbsim_cli.kernels.algebra.linear_solve import ldl_factor, ldl_solve
+from mbsim_cli.kernels.algebra.whole import clear
 
 
 class Watch(NamedTuple):
     """What is followed, and where v has turned round; all real."""
 
     row: np.ndarray  # (k,) rows of J that are independent at the start
+    first: np.ndarray  # (k + 1,) into partner
+    partner: np.ndarray  # of each of these rows, itself and those behind it that have coordinates in common with it
     largest: np.ndarray  # (k,) largest square of each row's size so far
     gram: np.ndarray  # (k, k) of the rows over their largest sizes
     inverse: np.ndarray  # (k,) of its factors
     u: np.ndarray  # (k, 1)
     v: np.ndarray  # (n,)
+    next: np.ndarray  # (n,) work
     turns: np.ndarray  # (n,) 1 for angles that constraints depend on, else 0
     way: np.ndarray  # (1,) rad, at most, that any of those has moved since the last look
     count: np.ndarray  # (3,) looks so far, step of the last one, turns found since the caller has last cleared that
@@ -56,7 +60,7 @@ def watch_for_passage(step, h, J, sparsity, weight, state, watch):
     for _ in range(FIRST_ITERATIONS if first else 1):
         ldl_solve(watch.gram, watch.inverse, watch.u)
         _normalise(watch.u)
-    cosine = _follow(J, weight, watch)
+    cosine = _follow(J, sparsity, weight, watch)
     found = watch.count[2]
     if not first and cosine < TURNED and found < TURNS:
         watch.step[found, 0], watch.step[found, 1] = watch.count[1], step
@@ -81,20 +85,22 @@ def _fastest(turns, zd):
 @kernel
 def _gram(J, sparsity, weight, watch):
     """Upper half of the products of rows, J D^-1 J^T, each row over its largest size so far."""
+    clear(watch.gram)
     for a in range(watch.row.size):
         r = watch.row[a]
-        for b in range(a, watch.row.size):
-            total = 0.0
+        for p in range(watch.first[a], watch.first[a + 1]):
+            b, total = watch.partner[p], 0.0
             for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
                 i = sparsity.row_column[s]
                 other = J[watch.row[b], i].real
-                if other != 0.0:  # most rows have little in common, and division is slow
+                if other != 0.0:  # division is slow
                     total += J[r, i].real * other / weight[i]
             watch.gram[a, b] = total
         watch.largest[a] = max(watch.largest[a], watch.gram[a, a])
     trace = 0.0
     for a in range(watch.row.size):
-        for b in range(a, watch.row.size):
+        for p in range(watch.first[a], watch.first[a + 1]):
+            b = watch.partner[p]
             watch.gram[a, b] /= max(np.sqrt(watch.largest[a] * watch.largest[b]), TINY)
         trace += watch.gram[a, a]
     for a in range(watch.row.size):
@@ -111,14 +117,17 @@ def _normalise(u):
 
 
 @kernel
-def _follow(J, weight, watch):
+def _follow(J, sparsity, weight, watch):
     """Put J^T u in the place of v; return the cosine between both."""
+    clear(watch.next)
+    for a in range(watch.row.size):
+        r, share = watch.row[a], watch.u[a, 0] / max(np.sqrt(watch.largest[a]), TINY)
+        for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
+            i = sparsity.row_column[s]
+            watch.next[i] += J[r, i].real * share
     product, before, now = 0.0, 0.0, 0.0
     for i in range(watch.v.size):
-        total = 0.0
-        for a in range(watch.row.size):
-            total += J[watch.row[a], i].real * watch.u[a, 0] / max(np.sqrt(watch.largest[a]), TINY)
-        total /= np.sqrt(weight[i])
+        total = watch.next[i] / np.sqrt(weight[i])
         product += total * watch.v[i]
         before += watch.v[i] * watch.v[i]
         now += total * total
