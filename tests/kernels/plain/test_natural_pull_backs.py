@@ -71,7 +71,7 @@ class Natural:
         for rows in self.state:
             rows[:] = self.rng.normal(size=rows.shape)
         self._stand(tree, theta, np.array(builder.z))
-        self.theta = theta + 1j * imaginary * self.rng.normal(size=theta.size) if imaginary else theta
+        self.theta = theta + 1j * imaginary * self._varied(theta) if imaginary else theta
         for rows in self.state:
             rows += 1j * imaginary * self.rng.normal(size=rows.shape) if imaginary else 0.0
         self._evaluate()
@@ -92,6 +92,14 @@ class Natural:
         mine, *_ = np.linalg.lstsq(maps.reshape(left.size, -1), left.ravel(), rcond=None)
         np.testing.assert_allclose(maps @ mine, left, atol=1e-12)
         self.state.z[:] = mine
+
+    def _varied(self, theta):
+        """Random numbers, but where what a coordinate does not move is zero."""
+        found, tree = self.rng.normal(size=theta.size), self.model.tree
+        for o, a, b in zip(tree.pose, tree.first, tree.first[1:], strict=False):
+            maps = slice(o + 12, o + 12 * (1 + b - a))
+            found[maps] *= theta[maps] != 0.0
+        return found
 
     def random(self, count):
         """Covectors (count, SCALARS)."""
