@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import inlined, kernel
+from mbsim_cli.kernels._simd import add_to, at, put
 from mbsim_cli.kernels.algebra.rot3 import parallel_axis, rotate, row9, symmetric_rotate
 from mbsim_cli.kernels.algebra.spatial import axpy6, motion_at, scale6, store
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, row3, scale3, sub3
@@ -86,7 +87,7 @@ def moved_by(tree, theta, i, z):
     o, last, zero = tree.pose[i] + POSE, trios_end(tree, i), 0.0 * theta[tree.pose[i]]
     r = a = b = c = (zero, zero, zero)
     for j in range(tree.first[i], last, 3):
-        q = z[tree.column[j]], z[tree.column[j + 1]], z[tree.column[j + 2]]
+        q = at(z, at(tree.column, j)), at(z, at(tree.column, j + 1)), at(z, at(tree.column, j + 2))
         r, a = add_trio(theta, o, q, r), add_trio(theta, o + 3, q, a)
         b, c = add_trio(theta, o + 6, q, b), add_trio(theta, o + 9, q, c)
         o += 3 * POSE
@@ -107,13 +108,13 @@ def trios_end(tree, i):
 @inlined
 def add_trio(theta, o, q, x):
     """x and what a trio q moves it by; o is that of its x."""
-    return x[0] + theta[o] * q[0], x[1] + theta[o + NEXT] * q[1], x[2] + theta[o + 2 * NEXT] * q[2]
+    return x[0] + at(theta, o) * q[0], x[1] + at(theta, o + NEXT) * q[1], x[2] + at(theta, o + 2 * NEXT) * q[2]
 
 
 @inlined
 def power_of_trio(theta, o, f, columns):
     """Work of forces on the origin and on the columns of R along x, y and z of a trio."""
-    along, (a, b, c) = turn_of_trio(theta, o, columns), (theta[o], theta[o + NEXT], theta[o + 2 * NEXT])
+    along, (a, b, c) = turn_of_trio(theta, o, columns), (at(theta, o), at(theta, o + NEXT), at(theta, o + 2 * NEXT))
     return along[0] + a * f[0], along[1] + b * f[1], along[2] + c * f[2]
 
 
@@ -122,9 +123,9 @@ def turn_of_trio(theta, o, columns):
     """The same of those on the columns alone."""
     a, b, c = columns
     return (
-        theta[o + 3] * a[0] + theta[o + 6] * b[0] + theta[o + 9] * c[0],
-        theta[o + NEXT + 3] * a[1] + theta[o + NEXT + 6] * b[1] + theta[o + NEXT + 9] * c[1],
-        theta[o + 2 * NEXT + 3] * a[2] + theta[o + 2 * NEXT + 6] * b[2] + theta[o + 2 * NEXT + 9] * c[2],
+        at(theta, o + 3) * a[0] + at(theta, o + 6) * b[0] + at(theta, o + 9) * c[0],
+        at(theta, o + NEXT + 3) * a[1] + at(theta, o + NEXT + 6) * b[1] + at(theta, o + NEXT + 9) * c[1],
+        at(theta, o + 2 * NEXT + 3) * a[2] + at(theta, o + 2 * NEXT + 6) * b[2] + at(theta, o + 2 * NEXT + 9) * c[2],
     )
 
 
@@ -140,7 +141,10 @@ def _move(tree, theta, zd, zdd, i, rate_out, second_out):
 @inlined
 def _store_pose(out, i, r, a, b, c):
     for k in range(3):
-        out[i, k], out[i, 3 + k], out[i, 6 + k], out[i, 9 + k] = r[k], a[k], b[k], c[k]
+        put(out, i, k, r[k])
+        put(out, i, 3 + k, a[k])
+        put(out, i, 6 + k, b[k])
+        put(out, i, 9 + k, c[k])
 
 
 @inlined
@@ -317,10 +321,10 @@ def natural_constraints(model, theta, t, z, kin, phi_out, jacobian_out, line_out
         start = tree.pose[b] + POSE * (1 - tree.first[b])
         last = tree.rigid_first[j] + tree.rigid_trios[j]
         for s in range(tree.rigid_first[j], last):
-            k = tree.rigid_entry[s]
+            k = at(tree.rigid_entry, s)
             along = turn_of_trio(theta, start + POSE * k, pull)
             for axis in range(3):
-                jacobian_out[i, tree.column[k + axis]] = along[axis]
+                put(jacobian_out, i, at(tree.column, k + axis), along[axis])
         for s in range(last, tree.rigid_first[j + 1]):
             k = tree.rigid_entry[s]
             jacobian_out[i, tree.column[k]] = paired(columns_in(theta, start + POSE * k), pull)
@@ -334,7 +338,7 @@ def _add_row(tree, theta, kin, body, sign, L, i, jacobian_out):
         for s in range(tree.first[body], last, 3):
             power = power_of_trio(theta, o, L[1], push)
             for axis in range(3):
-                jacobian_out[i, tree.column[s + axis]] += sign * power[axis]
+                add_to(jacobian_out, i, at(tree.column, s + axis), sign * power[axis])
             o += 3 * POSE
         for s in range(last, tree.first[body + 1]):
             jacobian_out[i, tree.column[s]] += sign * (dot3(load3(theta, o), L[1]) + paired(columns_in(theta, o), push))
@@ -390,7 +394,7 @@ def natural_residual(model, theta, zdd, multiplier, kin, W, Q, G_out):
     for c in range(G_out.size):
         total = -theta[weight + c] - Q[c]
         for s in range(tree.mass_first[c], tree.mass_first[c + 1]):
-            total += theta[entry + s] * zdd[tree.mass_column[s]]
+            total += at(theta, entry + s) * at(zdd, at(tree.mass_column, s))
         G_out[c] = total
     for i in range(tree.theta.size):
         last = rigid_rows(tree, i, first)
@@ -401,7 +405,7 @@ def natural_residual(model, theta, zdd, multiplier, kin, W, Q, G_out):
         for s in range(tree.first[i], trios_end(tree, i), 3):
             power = power_of_trio(theta, o, f, push)
             for axis in range(3):
-                G_out[tree.column[s + axis]] -= power[axis]
+                add_to(G_out, at(tree.column, s + axis), -power[axis])
             o += 3 * POSE
         for s in range(trios_end(tree, i), tree.first[i + 1]):
             G_out[tree.column[s]] -= dot3(load3(theta, o), f) + paired(columns_in(theta, o), push)
@@ -415,7 +419,7 @@ def natural_mass(tree, theta, M_out):
     entry = tree.mass[0]
     for c in range(tree.mass_first.size - 1):
         for s in range(tree.mass_first[c], tree.mass_first[c + 1]):
-            M_out[c, tree.mass_column[s]] = theta[entry + s]
+            put(M_out, c, at(tree.mass_column, s), at(theta, entry + s))
 
 
 @kernel
@@ -427,6 +431,6 @@ def natural_speeds(model, theta, t, J, sparsity, zd, phi1_out):
             _, law1, _ = law_value(model.laws, theta, model.constraints.law[i], t)
             speed -= law1
         for s in range(sparsity.row_first[i], sparsity.row_first[i + 1]):
-            c = sparsity.row_column[s]
-            speed += J[i, c] * zd[c]
+            c = at(sparsity.row_column, s)
+            speed += at(J, i, c) * at(zd, c)
         phi1_out[i] = speed

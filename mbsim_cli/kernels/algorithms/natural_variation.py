@@ -114,7 +114,7 @@ def _by_coordinates(tree, theta, i, k, dz):
     o, last, zero = tree.pose[i] + POSE, trios_end(tree, i), 0.0 * at(dz, 0, k)
     r = a = b = c = (zero, zero, zero)
     for j in range(tree.first[i], last, 3):
-        q = at(dz, tree.column[j], k), at(dz, tree.column[j + 1], k), at(dz, tree.column[j + 2], k)
+        q = at(dz, at(tree.column, j), k), at(dz, at(tree.column, j + 1), k), at(dz, at(tree.column, j + 2), k)
         r, a = add_trio(theta, o, q, r), add_trio(theta, o + 3, q, a)
         b, c = add_trio(theta, o + 6, q, b), add_trio(theta, o + 9, q, c)
         o += 3 * POSE
@@ -363,9 +363,9 @@ def vary_natural_work(model, theta, dtheta, touch, multiplier, x, W, kin, tw, dG
             o, loss = tree.pose[i] + POSE, scale3(-1.0, df)
             for s in range(tree.first[i], trios_end(tree, i), 3):
                 x, y, w = power_of_trio(theta, o, loss, (ea, eb, ec))
-                add_to(dG_out, tree.column[s], k, x)
-                add_to(dG_out, tree.column[s + 1], k, y)
-                add_to(dG_out, tree.column[s + 2], k, w)
+                add_to(dG_out, at(tree.column, s), k, x)
+                add_to(dG_out, at(tree.column, s + 1), k, y)
+                add_to(dG_out, at(tree.column, s + 2), k, w)
                 o += 3 * POSE
             for s in range(trios_end(tree, i), tree.first[i + 1]):
                 power = paired(columns_in(theta, o), (ea, eb, ec))
@@ -401,7 +401,7 @@ def vary_natural_inertia(tree, theta, dtheta, touch, dzdd, dG_out):
         for c in range(dG_out.shape[0]):
             total = 0.0 * at(dzdd, c, k)
             for s in range(tree.mass_first[c], tree.mass_first[c + 1]):
-                total += theta[entry + s] * at(dzdd, tree.mass_column[s], k)
+                total += at(theta, entry + s) * at(dzdd, at(tree.mass_column, s), k)
             add_to(dG_out, c, k, total)
         if is_moved(tree, touch, g):
             for c in range(dG_out.shape[0]):
