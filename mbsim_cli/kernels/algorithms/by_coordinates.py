@@ -1,6 +1,6 @@
 """What ``constrained_solve`` does along the structure of a tree, one coordinate at a time; see ``structures``."""
 
-from mbsim_cli.kernels._simd import add_to, at, put, squares
+from mbsim_cli.kernels._simd import at, put, squares
 from mbsim_cli.kernels.algebra.sparse_solve import eliminate_sparse, solve_sparse
 from mbsim_cli.kernels.algebra.whole import copy_to
 
@@ -26,17 +26,6 @@ def find_compliances(factor):
 
 def copy_tangent(factor):
     copy_to(factor.T, factor.lu)
-
-
-def add_penalties(factor):
-    sparsity, J, out = factor.sparsity, factor.J, factor.lu
-    for r in range(J.shape[0]):
-        for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
-            i = at(sparsity.row_column, s)
-            scaled = factor.alpha[r] * at(J, r, i)
-            for t in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
-                j = at(sparsity.row_column, t)
-                add_to(out, i, j, scaled * at(J, r, j))
 
 
 def eliminate(factor):

@@ -3,7 +3,7 @@
 J is packed when its penalties are found: row after row, those numbers only that can differ from zero.
 """
 
-from mbsim_cli.kernels._simd import WIDTH, add_to, at, block, only, put, squares, width
+from mbsim_cli.kernels._simd import WIDTH, at, block, put, squares, width
 from mbsim_cli.kernels.algebra.panel_solve import eliminate_panels, solve_panels, subtract_product
 
 
@@ -32,18 +32,6 @@ def copy_tangent(factor):
             for g in range(panels.whole[s], panels.whole[s] + WIDTH, width(out)):
                 c = block(out, g)
                 put(out, i, c, at(T, i, c))
-
-
-def add_penalties(factor):
-    panels, J, out = factor.sparsity, factor.J, factor.lu
-    for r in range(J.shape[0]):
-        for b in range(panels.wide_first[r], panels.wide_first[r + 1]):
-            for g in range(0, WIDTH, width(out)):
-                c, bits = block(out, panels.wide[b] + g), panels.wide_bits[b] >> g
-                if bits % (1 << width(out)) != 0:
-                    row = factor.alpha[r] * only(at(J, r, c), bits)
-                    for s in range(panels.row_first[r], panels.row_first[r + 1]):
-                        add_to(out, at(panels.row_column, s), c, at(factor.packed, s) * row)
 
 
 def eliminate(factor):

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._simd import WIDTH
-from mbsim_cli.kernels.algorithms.sparsity import lists
+from mbsim_cli.kernels.algorithms.sparsity import blocks_of, lists, wide_blocks
 
 
 class Panels(NamedTuple):
@@ -38,21 +37,6 @@ def panels_of(meets, rows):
         meets[np.ix_(together, together)] = True
         found.append(neighbours)
     meets[: n % 3, : n % 3] = True
-    whole = [np.flatnonzero(row) for row in meets]
-    return Panels(
-        *lists(found[::-1]), *lists(list(map(_blocks, found[::-1]))), *lists(list(map(_blocks, whole))), *lists(rows),
-        *_wide(rows),
-    )  # fmt: skip
-
-
-def _blocks(columns):
-    """First columns of the blocks that hold any of them."""
-    return np.unique(columns // WIDTH) * WIDTH
-
-
-def _wide(rows):
-    """Blocks of columns of each row, and which of their columns the row has."""
-    first, block = lists(list(map(_blocks, rows)))
-    owner = np.repeat(np.arange(len(rows)), np.diff(first))
-    bits = [sum(1 << int(c - b) for c in rows[r] if b <= c < b + WIDTH) for r, b in zip(owner, block, strict=True)]
-    return first, block, np.array(bits, np.int64)
+    found.reverse()
+    blocks, whole = list(map(blocks_of, found)), [blocks_of(np.flatnonzero(row)) for row in meets]
+    return Panels(*lists(found), *lists(blocks), *lists(whole), *lists(rows), *wide_blocks(rows))
