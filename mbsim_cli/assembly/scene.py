@@ -1,7 +1,7 @@
 """From a model file to what is drawn of it, and where that is at given coordinates."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from mbsim_cli.assembly.theta import Theta
 from mbsim_cli.assembly.unfolding import unfold
 from mbsim_cli.model.layout import GROUND, FlexibleTree, Tree
 from mbsim_cli.model.scene import Line, Scene
+from mbsim_cli.reduction.shaped_mesh import ShapedMesh
 from mbsim_cli.reduction.skin import drawn_edges
 from mbsim_cli.solve.natural.system import NaturalSystem
 
@@ -46,6 +47,16 @@ class MovingScene:
     theta: np.ndarray
     deforming: tuple[Deforming, ...] = ()
     exaggeration: float = 1.0
+    meshes: Mapping[str, ShapedMesh] = field(default_factory=dict)  # by body
+
+    def deformed(self, body: str, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Global places, as they are drawn, and displacements (N, 3) of the points of a mesh at coordinates z (n,)."""
+        at, mesh = poses(self.tree, self.theta.tolist(), z.tolist()), self.meshes[body]
+        number = self.scene.bodies.index(body)
+        own = [i for i, name in enumerate(self.coordinates) if name.rpartition(".")[0] == body]
+        R: np.ndarray = np.array(at.R[number])
+        displaced = np.tensordot(z[own], mesh.shapes, 1) @ R.T
+        return mesh.points @ R.T + np.array(at.r[number]) + self.exaggeration * displaced, displaced
 
     def positions(self, z: np.ndarray) -> np.ndarray:
         """Global positions (P, 3) of the scene's points at coordinates z (n,)."""
@@ -102,7 +113,7 @@ def moving_scene(model_file: Any, standard_input: Source | None = None, exaggera
     drawing = _Drawing(system)
     scene = drawing.scene()
     names = system.coordinate_names()
-    return MovingScene(scene, names, tree, theta.values(), tuple(drawing.deforming), exaggeration)
+    return MovingScene(scene, names, tree, theta.values(), tuple(drawing.deforming), exaggeration, drawing.meshes)
 
 
 class _Drawing:
@@ -118,6 +129,7 @@ class _Drawing:
         self._elastic = {body.name: body for body in system.elastic}
         self._places = {name for name, _ in system.node_joints()}
         self.deforming: list[Deforming] = []
+        self.meshes: dict[str, ShapedMesh] = {}
 
     def scene(self) -> Scene:
         model = self._system.model_file
@@ -175,6 +187,7 @@ class _Drawing:
             nodes = (joint.place() for _, joint in self._system.node_joints() if joint.body is body)
             self._lines += [Line("body", number, (origin, self._add(number, place))) for place in nodes]
             return
+        self.meshes[body.name] = mesh
         edges = drawn_edges(mesh.points, mesh.cells, mesh.kind)
         used, ends = np.unique(edges, return_inverse=True)
         places = np.array([self._add(number, point) for point in mesh.points[used]])

@@ -9,12 +9,18 @@ import typer
 from mbsim_cli.cli import options
 from mbsim_cli.errors import UsageError
 
-SUFFIXES = ("gif", "mp4")
+SUFFIXES = ("gif", "mp4", "pvd")
 SIZES = (64, 4096)  # pixels
 ResultPath = Annotated[Path, typer.Argument(metavar="RESULT.h5", help="Result file.", show_default=False)]
 Output = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="OUT.gif|mp4", help="Moving picture.", show_default="RESULT.gif here"),
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="OUT.gif|mp4|pvd",
+        help="Moving picture, or meshes for viewers.",
+        show_default="RESULT.gif here",
+    ),
 ]
 Trace = Annotated[
     list[str] | None,
@@ -63,7 +69,6 @@ def command(
     from mbsim_cli.report import require_matplotlib
     from mbsim_cli.study.pictures.filming import Filming
 
-    require_matplotlib()
     picture = output or Path(result.stem + ".gif")
     kind = options.picture_kind(picture, SUFFIXES)
     if not 0 < speed < float("inf"):
@@ -71,18 +76,26 @@ def command(
     if exaggerate is not None and not 0 <= exaggerate < float("inf"):
         raise UsageError(f"--exaggerate wants a factor that is not negative, not {exaggerate:g}")
     pixels = _pixels(size)
+    if kind == "pvd":
+        report = _collect(Content(result), picture, speed, fps, exaggerate, quiet, force)
+        _tell(report | {"output": str(picture), "result": str(result)}, json, quiet)
+        return
+    require_matplotlib()
     target = check_picture(picture, force=force)
     filming = Filming(Content(result), speed=speed, fps=fps, exaggeration=exaggerate)
     film = filming.film(trace or [], view, follow, pixels, result.stem)
-    report = _shoot(film, target, kind, fps, quiet, force) | {"output": str(picture), "result": str(result)}
-    if json:
-        from mbsim_cli.cli.output import emit
+    report = _shoot(film, target, kind, fps, quiet, force)
+    _tell(report | {"output": str(picture), "result": str(result)}, json, quiet)
 
+
+def _tell(report: dict[str, Any], json: bool, quiet: bool) -> None:
+    """Print what was drawn."""
+    from mbsim_cli.cli.output import emit, say
+
+    if json:
         emit(report)
     else:
-        from mbsim_cli.cli.output import say
-
-        say(f"{picture}: {report['frames']} frames, {report['start']:g} to {report['end']:g} s", quiet)
+        say(f"{report['output']}: {report['frames']} frames, {report['start']:g} to {report['end']:g} s", quiet)
 
 
 def _pixels(size: str) -> tuple[int, int]:
@@ -114,3 +127,28 @@ def _shoot(film: Any, target: Path, kind: str, fps: float, quiet: bool, force: b
 
         (write_gif if kind == "gif" else write_mp4)(temporary, pictures(), fps)
     return {"frames": count, "start": float(film.time[0]), "end": float(film.time[-1])}
+
+
+def _collect(
+    content: Any, output: Path, speed: float, fps: float, exaggerate: float | None, quiet: bool, force: bool
+) -> dict[str, Any]:
+    """Write the meshes of every frame, and the file that has them in time."""
+    from mbsim_cli.cli import signals
+    from mbsim_cli.cli.progress import bar
+    from mbsim_cli.io.target import check_collection, is_vtk, replaced
+    from mbsim_cli.study.pictures.collections import folder_of, write_collection
+    from mbsim_cli.study.pictures.filming import Filming
+
+    target = check_collection(output, force=force)
+    folder = folder_of(target)
+    filming = Filming(content, speed=speed, fps=fps, exaggeration=exaggerate)
+    count = len(filming.time)
+    replacing = replaced(target, is_own=is_vtk, force=force)
+    with signals.shield(), replacing as temporary, bar("writing", count, quiet) as show:
+
+        def told(done: int) -> None:
+            show(done)
+            signals.poll()
+
+        temporary.write_text(write_collection(filming, target, folder, told))
+    return {"frames": count, "start": float(filming.time[0]), "end": float(filming.time[-1])}

@@ -85,6 +85,20 @@ def check_picture(path: Path, *, force: bool) -> Path:
     return _checked(path, force, is_picture, "picture.png", "a picture")
 
 
+def is_vtk(path: Path) -> bool:
+    """Whether a file is a mesh for viewers, or a collection of such."""
+    try:
+        with open_regular(path) as file:
+            return b"<VTKFile" in file.read(512)
+    except OSError:
+        return False
+
+
+def check_collection(path: Path, *, force: bool) -> Path:
+    """Return the resolved target, or raise where a collection of meshes must not or cannot be written."""
+    return _checked(path, force, is_vtk, "motion.pvd", "a collection of meshes")
+
+
 def check_schema(path: Path, *, force: bool) -> Path:
     """Return the resolved target, or raise where a schema must not or cannot be written."""
     return _checked(path, force, is_schema, "model.schema.json", "a schema of model files")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from mbsim_cli.errors import UsageError
 from mbsim_cli.files import open_regular
 from mbsim_cli.io import sid_file
-from mbsim_cli.io.target import HDF5
+from mbsim_cli.io.target import HDF5, is_vtk
 from mbsim_cli.reduction.data import StandardInput
 from mbsim_cli.reduction.identities import about_center
 from mbsim_cli.reduction.shaped_mesh import ShapedMesh
@@ -70,20 +70,11 @@ def kind_of(path: Path) -> Kind:
             _write_mesh,
             False,
             lambda _: "a .vtu file shows the mesh with its shapes and fields, and nothing reads it back",
-            is_vtu,
+            is_vtk,
         )
     if not path.name.endswith(HDF5_NAME):
         raise UsageError(f"-o {path}: standard input data end in {HDF5_NAME} or .SID_FEM, a mesh for viewers in .vtu")
     return Kind(sid_file.write_sid, True)
-
-
-def is_vtu(path: Path) -> bool:
-    """Whether a file is a mesh for viewers."""
-    try:
-        with open_regular(path) as file:
-            return b"<VTKFile" in file.read(512)
-    except OSError:
-        return False
 
 
 def _write_text(path: Path, sid: StandardInput, facts: Mapping[str, str], mesh: ShapedMesh | None) -> None:

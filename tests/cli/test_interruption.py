@@ -9,7 +9,7 @@ import time
 import h5py
 import pytest
 
-from .conftest import COMMAND, environment, ordinary_signals
+from .conftest import COMMAND, ROOT, environment, ordinary_signals
 
 
 def stop(arguments, folder, number, started=lambda: True, **extra):
@@ -74,3 +74,32 @@ def test_kernels_that_compile_are_no_hindrance(long_run, tmp_path, number, code)
     run, out, err = stop(["run", "long.yaml", "--json"], tmp_path, number, compiling, MBSIM_CACHE_DIR=str(cache))
     assert run.returncode == code and json.loads(out)["exit_code"] == code
     assert re.fullmatch(r"(compil[^\n]*\n)+", err) and not list(tmp_path.glob(".*.tmp"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_optimisation_keeps_its_best_design(tmp_path, number, code):
+    """As it is told of a third improvement: the result of the best design so far, with all that were tried."""
+    model = str(ROOT / "models/fivebar.yaml")
+    arguments = ["optimize", model, "calm", "-o", "calm.h5", "--step", "1e-3", "--sensitivity", "ddm"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "preexec_fn": ordinary_signals}
+    run = subprocess.Popen([*COMMAND, *arguments], cwd=tmp_path, env=environment(), **pipes)
+    assert run.stderr is not None
+    told = []
+    while len(told) < 3:
+        line = run.stderr.readline()
+        assert line, told
+        told += [line] if line.startswith("analysis ") else []
+    run.send_signal(number)
+    _, err = run.communicate(timeout=120)
+    assert run.returncode == code and "Traceback" not in err, err
+    assert re.search(r"the best of \d+ designs is kept in calm\.h5", err)
+    assert [path.name for path in tmp_path.iterdir()] == ["calm.h5"]
+    with h5py.File(tmp_path / "calm.h5") as file:
+        history = file["optimization"]
+        assert history.attrs["ended"] in ("interrupted", "terminated")
+        psi3, kept = history["objectives"][:, 2], history["violation"][:] <= 1e-6
+        best = history.attrs["best"] - 1
+        assert len(psi3) >= 3 and kept[best] and psi3[best] == psi3[kept].min()
+        assert file["objectives/psi3/value"][()] == psi3[best]
+        assert float(re.search(r"psi3 (\S+),", told[-1])[1]) >= psi3[best] * (1 - 1e-7)

@@ -123,8 +123,10 @@ class Frozen(Newton):
 
 @pytest.mark.slow
 def test_frozen_modes_would_be_seen():
-    """Psi along the densities is more than a percent off without the change of the modes, and seen by these tests."""
+    """Without the change of the modes single derivatives are percents of the gradient's norm off."""
     case = Case("slider_crank_densities.yaml", 4e-3)
-    exact, frozen = case.slope(case.p), case.slope(case.p, Frozen)
-    assert exact == pytest.approx(case.gradient @ case.p, rel=1e-9)
-    assert abs(frozen / exact - 1) > 0.01
+    elements = np.eye(80)[:4]
+    frozen = np.array([case.slope(element, Frozen) for element in elements])
+    assert np.abs(frozen - case.gradient[:4]).max() > 1e-3 * np.linalg.norm(case.gradient)
+    # along the densities K and M are multiplied by numbers, and no shape changes
+    assert case.slope(case.p, Frozen) == pytest.approx(case.gradient @ case.p, rel=1e-9)

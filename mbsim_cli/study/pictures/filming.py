@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +27,7 @@ class Filming:
         from mbsim_cli.assembly.scene import moving_scene
         from mbsim_cli.study.reducing import flexible_bodies, standard_input
 
+        self.path = content.path
         if not len(content.time):
             raise InputOutputError(f"{content.path} holds no instants to draw")
         model = content.model
@@ -32,13 +35,14 @@ class Filming:
             file = spec.load(model.file, model.overrides, model.texts)
             if exaggeration is not None and not flexible_bodies(file):
                 raise UsageError(f"--exaggerate is for bodies that deform; {content.path} has none")
+            file = _with_stored_fields(file, content.path)
             larger = 1.0 if exaggeration is None else exaggeration
-            self._moving: MovingScene | NaturalScene = moving_scene(file, standard_input, larger)
-            if list(self._moving.coordinates) != content.coordinates:
-                self._moving = _natural(self._moving, file, content)
+            self.moving: MovingScene | NaturalScene = moving_scene(file, standard_input, larger)
+            if list(self.moving.coordinates) != content.coordinates:
+                self.moving = _natural(self.moving, file, content)
         except ModelError as error:
             raise InputOutputError(f"{content.path}: the model stored with it is invalid: {error.issues[0]}") from error
-        if list(self._moving.coordinates) != content.coordinates:
+        if list(self.moving.coordinates) != content.coordinates:
             raise InputOutputError(f"{content.path}: its coordinates are not those of the model stored with it")
         start, end = float(content.time[0]), float(content.time[-1])
         frames = (end - start) / speed * fps * (1 + 1e-9)
@@ -50,8 +54,12 @@ class Filming:
         if not np.isfinite(stored).all():
             raise InputOutputError(f"{content.path} holds positions that are not finite numbers, which cannot be drawn")
         columns = [np.interp(self.time, content.time, column) for column in stored.T]
-        z = np.array(columns).T.reshape(count, stored.shape[1])
-        self.positions = np.array([self._moving.positions(row) for row in z])
+        self.z = np.array(columns).T.reshape(count, stored.shape[1])
+
+    @cached_property
+    def positions(self) -> np.ndarray:
+        """Places (F, P, 3) of the scene's points."""
+        return np.array([self.moving.positions(row) for row in self.z])
 
     def film(
         self, traces: Sequence[str], view: str | None, follow: str | None, size: tuple[int, int], title: str
@@ -60,7 +68,7 @@ class Filming:
         from mbsim_cli.report.camera import view_of
         from mbsim_cli.report.stage import Film
 
-        scene = self._moving.scene
+        scene = self.moving.scene
         if follow is not None and follow not in scene.bodies:
             raise UsageError(f"--follow: there is no body {follow!r}{hint(follow, scene.bodies)}")
         for name in traces:
@@ -76,6 +84,15 @@ class Filming:
             size=size,
             title=title,
         )
+
+
+def _with_stored_fields(file: Any, path: Path) -> Any:
+    """The model with the fields that a result holds: an optimisation's are not those that its text states."""
+    from mbsim_cli.io.field_results import fields_of
+    from mbsim_cli.spec.moved import with_fields
+
+    stored = {name: found.values for name, found in fields_of(path).items() if name in file.fields}
+    return with_fields(file, stored) if stored else file
 
 
 def _natural(moving: "MovingScene", file: Any, content: Content) -> "MovingScene | NaturalScene":

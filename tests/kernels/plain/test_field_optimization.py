@@ -1,15 +1,21 @@
 """Optimisation of a field of densities: its gradient file and all, on a few steps of a driven crank."""
 
+import json
+from xml.etree import ElementTree
+
 import h5py
 import numpy as np
 import pytest
 
 from mbsim_cli import spec
+from mbsim_cli.cli import outcome
 from mbsim_cli.errors import ModelError, UsageError
+from mbsim_cli.io.content import Content
 from mbsim_cli.io.field_results import fields_of
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.optimizing.optimize import optimize
 from mbsim_cli.study.pictures.fields import field_of
+from mbsim_cli.study.pictures.filming import Filming
 from mbsim_cli.study.settings import Settings
 
 from .test_flexible_adjoint import MODEL
@@ -74,6 +80,37 @@ def test_the_result_has_the_field_its_mesh_and_gradients(found, model):
     import mbsim_cli as mbsim
 
     assert mbsim.run(again).objectives["strain"].value == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.slow
+def test_viewers_see_the_motion_with_the_field_and_its_gradients(found, tmp_path, monkeypatch, capsys):
+    """Read back by meshio: the crank's deflected pin is where the rod's end is, and the cells have their numbers."""
+    meshio = pytest.importorskip("meshio")
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):  # what is our own is replaced
+        assert outcome.call(["animate", str(found[1]), "-o", "m.pvd", "--fps", "100", "--speed", "0.2", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["frames"] == 3
+    listed = ElementTree.parse("m.pvd").getroot().findall("Collection/DataSet")
+    assert [float(item.get("timestep")) for item in listed] == [0.0, 0.002, 0.004]
+    assert [item.get("file") for item in listed] == [f"m_vtu/crank-{k:05d}.vtu" for k in range(3)]
+    last = meshio.read(listed[-1].get("file"))
+    with h5py.File(found[1]) as file:
+        rest, p = file["mesh/crank/points"][()], file["fields/p"][()]
+        gradient = file["objectives/strain/gradient_fields/p"][()]
+    assert last.cell_data["p"][0] == pytest.approx(p) and last.cell_data["strain.p"][0] == pytest.approx(gradient)
+    filming = Filming(Content(found[1]), speed=0.2, fps=100)
+    edge = np.isclose(rest[:, 0], 0.4)
+    pin = np.array([0.25, 0.5, 0.25]) @ last.points[edge]
+    rod = filming.positions[-1, filming.moving.scene.names["rod.A"]]
+    assert pin == pytest.approx(rod, abs=1e-12)
+    moved = last.points - last.point_data["displacement"]  # the frame's motion alone
+    lengths = np.linalg.norm(moved[:, None] - moved[None], axis=2)
+    assert lengths == pytest.approx(np.linalg.norm(rest[:, None] - rest[None], axis=2), abs=1e-12)
+    assert np.abs(last.point_data["displacement"][edge]).max() > 1e-6
+    (tmp_path / "n_vtu").mkdir()
+    (tmp_path / "n_vtu" / "notes.txt").write_text("mine")
+    assert outcome.call(["animate", str(found[1]), "-o", "n.pvd", "--force"]) == 5
+    assert "is no folder of meshes" in capsys.readouterr().err and (tmp_path / "n_vtu" / "notes.txt").exists()
 
 
 @pytest.mark.parametrize(
