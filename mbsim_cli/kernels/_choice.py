@@ -1,9 +1,9 @@
 """Which compiler makes machine code of kernels.
 
-``linking`` is numba with the passes of ``_linking`` and ``_reference``, the numbers of ``_simd_compiled`` and the
-entries of ``_kept``: several times faster to compile and to run, on interfaces that may change with any version of
-numba. ``plain`` is numba as its manual describes it. Unless ``MBSIM_COMPILER`` says which, a version of numba that the
-tests have not run with has to pass a probe first, in a process of its own.
+``linking`` is numba with the passes of ``_linking``, the types of ``_reference`` and ``_simd_compiled``, and entries
+that are called without it (``_entry``): several times faster to compile and to run, on interfaces that may change with
+any version of numba. ``plain`` is numba as its manual describes it. Unless ``MBSIM_COMPILER`` says which, a version of
+numba that the tests have not run with has to pass a probe first, in a process of its own.
 """
 
 import os
@@ -12,11 +12,9 @@ import subprocess
 import sys
 from tempfile import TemporaryDirectory
 
-import numba
-from llvmlite import binding
-
 from mbsim_cli.errors import UsageError
 from mbsim_cli.kernels._folder import environment_of_child, open_store
+from mbsim_cli.kernels._installed import is_switched_off, version
 
 __all__ = ["COMPILER", "FROM", "REASON", "UNTIL", "is_tested", "probe", "processor"]
 
@@ -25,9 +23,9 @@ _PROBE = [sys.executable, "-m", "mbsim_cli.kernels._probe"]
 _PATIENCE = 300.0  # seconds
 
 
-def is_tested(version: str = numba.__version__) -> bool:
-    """Whether a version of numba is one of those that the tests have run with."""
-    return FROM <= tuple(map(int, re.findall(r"\d+", version)[:2])) < UNTIL
+def is_tested(found: str = "") -> bool:
+    """Whether a version of numba, the installed one if none is given, is one that the tests have run with."""
+    return FROM <= tuple(map(int, re.findall(r"\d+", found or version("numba"))[:2])) < UNTIL
 
 
 def probe() -> str:
@@ -43,6 +41,8 @@ def probe() -> str:
 
 def processor() -> str:
     """What machine code is made for."""
+    from llvmlite import binding
+
     return f"{binding.get_host_cpu_name()} ({binding.get_process_triple()})"
 
 
@@ -57,7 +57,7 @@ def _remembered_probe() -> str:
 
 def _choose(wanted: str) -> tuple[str, str]:
     """The compiler, and why it is not the usual one."""
-    if numba.config.DISABLE_JIT:
+    if is_switched_off():
         return "none", "NUMBA_DISABLE_JIT is set: kernels run as Python"
     if wanted in ("linking", "plain"):
         return wanted, f"MBSIM_COMPILER={wanted} is set"
@@ -67,7 +67,7 @@ def _choose(wanted: str) -> tuple[str, str]:
         return "linking", ""
     fault = _remembered_probe()
     if fault:
-        return "plain", f"numba {numba.__version__} does not pass the probe of what the fast compiler needs: {fault}"
+        return "plain", f"numba {version('numba')} does not pass the probe of what the fast compiler needs: {fault}"
     return "linking", ""
 
 

@@ -7,10 +7,9 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-import llvmlite
-import numba
 import numpy as np
 
+from mbsim_cli.kernels._installed import settings, version
 from mbsim_cli.kernels._store import Store
 
 __all__ = [
@@ -25,9 +24,7 @@ __all__ = [
 ]
 
 PACKAGE = Path(__file__).resolve().parent.parent
-# What numba takes from the environment and puts into machine code.
-_ENVIRONMENT = ("BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "CPU_NAME", "CPU_FEATURES", "ENABLE_AVX")
-_VERSIONS = (numba.__version__, llvmlite.__version__, np.__version__, sys.implementation.cache_tag)
+_VERSIONS = (version("numba"), version("llvmlite"), np.__version__, sys.implementation.cache_tag)
 # The user's number is part of the name: several users may share a root.
 FOLDER_OF_USER = f"kernels-{os.geteuid()}"
 PARTS = "parts"  # beside: kernels that entries are linked of
@@ -49,8 +46,7 @@ def _hash(compiler: str, paths: Iterable[Path], package: Path) -> str:
     for path in sorted(paths):
         digest.update(path.relative_to(package).as_posix().encode())
         digest.update(path.read_bytes())
-    environment = {name: getattr(numba.config, name, None) for name in _ENVIRONMENT}
-    digest.update(repr((compiler, sorted(environment.items()), _VERSIONS, platform.machine())).encode())
+    digest.update(repr((compiler, settings(), _VERSIONS, platform.machine())).encode())
     return digest.hexdigest()[:16]
 
 

@@ -9,8 +9,6 @@ a plain function its compiled form, chosen by the types of its arguments. With t
 from collections.abc import Callable
 from typing import Any
 
-from numba import types
-
 from mbsim_cli.kernels._choice import COMPILER
 from mbsim_cli.kernels._watch import watch_compilation
 
@@ -20,6 +18,18 @@ else:
     from mbsim_cli.kernels._plain import entry, inlined, kernel, merged, overload
 
 __all__ = ["entry", "inlined", "kernel", "merged", "overload", "python_of", "types", "watch_compilation"]
+
+
+class _Types:
+    """numba's types, by their names; asked for only where something is compiled."""
+
+    def __getattr__(self, name: str) -> Any:
+        from numba import types as known
+
+        return getattr(known, name)
+
+
+types = _Types()
 
 
 def python_of(compiled: Any) -> Callable:

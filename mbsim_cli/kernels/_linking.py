@@ -1,13 +1,15 @@
-"""How kernels reach machine code: optimised once each, translated once in every entry that calls them.
+"""How kernels reach machine code: optimised and translated once each.
 
 numba by itself optimises and translates a function together with copies of all functions below it, and does so again in
-each of its callers. Here a function is optimised with those that it calls itself, which may be inlined; entries link
-what is called then. Rests on numba's libraries of code and their passes, which are no public interface.
+each of its callers. Here a function is optimised with those that it calls itself, which may be inlined; what is called
+then is translated for itself, and entries link it. Rests on numba's libraries of code and their passes, which are no
+public interface.
 """
 
 import gc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 from llvmlite.binding import Linkage
@@ -16,19 +18,24 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.typed_passes import NopythonTypeInference
-from numba.core.untyped_passes import IRProcessing
 
-from mbsim_cli.kernels._reference import ByReference
-
-__all__ = ["KernelLibrary", "LinkingCompiler", "LoadedLibrary", "MadeElsewhere", "looking_again", "owners_of"]
+__all__ = ["KernelLibrary", "LinkingCompiler", "MadeElsewhere", "looking_again", "needed_by", "owners_of"]
 
 INLINED_AT_MOST = (
     500  # instructions; LLVM's limit is about a fifth of that, and constant arguments may halve a function
 )
 
 
-class _OwnLibrary(JITCodeLibrary):
-    """Optimises its own functions; those of its callees are there to be inlined only."""
+class KernelLibrary(JITCodeLibrary):
+    """Code of one kernel, which has no address: those of its callees are there to be inlined only."""
+
+    @classmethod
+    def of(cls, codegen: Any, name: str, module: Any, large: bool, called: Iterable[Any]) -> "KernelLibrary":
+        """One of a module that was optimised before, and of the libraries of what it calls."""
+        library = cls(codegen, name)
+        library._final_module, library.large, library._finalized = module, large, True
+        library._linking_libraries += called
+        return library
 
     def _optimize_functions(self, ll_module: Any) -> None:
         """Tidy up first: numba keeps every variable in memory, and inlining multiplies what it finds."""
@@ -44,28 +51,14 @@ class _OwnLibrary(JITCodeLibrary):
     def _optimize_final_module(self) -> None:
         module = self._final_module
         own = {function.name for function in module.functions if not function.is_declaration}
-        self._link(callee for callee in dict.fromkeys(self._linking_libraries) if not _stays_a_call(callee))
+        for callee in dict.fromkeys(self._linking_libraries):
+            if not _stays_a_call(callee):
+                module.link_in(callee._get_module_for_linking(), preserve=True)
         for function in module.functions:
             if not function.is_declaration and function.name not in own:
                 function.linkage = Linkage.available_externally
         passes, builder = self._codegen._module_pass_manager()
         passes.run(module, builder)
-
-    def _link(self, libraries: Iterable[Any]) -> None:
-        for library in libraries:
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-
-
-class KernelLibrary(_OwnLibrary):
-    """Code of one kernel, which has no address."""
-
-    @classmethod
-    def of(cls, codegen: Any, name: str, module: Any, large: bool, called: Iterable[Any]) -> "KernelLibrary":
-        """One of a module that was optimised before, and of the libraries of what it calls."""
-        library = cls(codegen, name)
-        library._final_module, library.large, library._finalized = module, large, True
-        library._linking_libraries += called
-        return library
 
     @property
     def bitcode(self) -> bytes:
@@ -94,35 +87,6 @@ class KernelLibrary(_OwnLibrary):
         pass
 
 
-class _EntryLibrary(_OwnLibrary):
-    """Code of an entry, which only passes on what Python gives it, and of all kernels that it needs."""
-
-    def finalize(self) -> None:
-        _clean(self._final_module, self._codegen)
-        needed = _needed(self._final_module, self._linking_libraries)
-        self._link(needed)
-        for library in needed:
-            self._dynamic_globals += library._dynamic_globals
-        self._final_module.verify()
-        self._finalize_final_module()
-
-
-class LoadedLibrary(JITCodeLibrary):
-    """Code of an entry that was translated before: an object without a module, from which nothing is inlined."""
-
-    def __init__(self, codegen: Any, name: str, code: bytes) -> None:
-        super().__init__(codegen, name)
-        self.enable_object_caching()
-        self._set_compiled_object(code)
-        self._finalize_final_module()
-
-    def get_pointer_to_function(self, name: str) -> int:
-        return self._codegen._engine.get_function_address(name)
-
-    def _get_module_for_linking(self) -> Any:
-        raise RuntimeError(f"{self.name} is an entry, which only Python calls")
-
-
 def _clean(module: Any, codegen: Any) -> None:
     """Remove what nothing calls."""
     passes = create_new_module_pass_manager()
@@ -136,28 +100,28 @@ def _is_large(module: Any) -> bool:
     functions = [function for function in module.functions if not function.is_declaration]
     if any(b"alwaysinline" in attribute for function in functions for attribute in function.attributes):
         return False
-    blocks = (block for function in functions for block in function.blocks)
-    return sum(1 for block in blocks for _ in block.instructions) > INLINED_AT_MOST
+    instructions = (each for function in functions for block in function.blocks for each in block.instructions)
+    return next(islice(instructions, INLINED_AT_MOST, None), None) is not None
 
 
 def _stays_a_call(library: Any) -> bool:
     return isinstance(library, KernelLibrary) and library.large
 
 
-def _needed(module: Any, libraries: Iterable[Any]) -> list:
-    """Libraries of what a module calls, and of what that calls, callers first: the linker takes what is asked for."""
-    owner = {name: library for library in _all_below(libraries) for name in _names(library)[0]}
+def needed_by(library: Any) -> list:
+    """The library, and those of what it calls, and of what that calls: callers first."""
+    owner = {name: below for below in _all_below([library]) for name in _names(below)[0]}
     callees_first: list[Any] = []
     visited = set()
 
-    def visit(names: list) -> None:
-        for library in (owner[name] for name in names if name in owner):
-            if library not in visited:
-                visited.add(library)
-                visit(_names(library)[1])
-                callees_first.append(library)
+    def visit(each: Any) -> None:
+        visited.add(each)
+        for name in _names(each)[1]:
+            if name in owner and owner[name] not in visited:
+                visit(owner[name])
+        callees_first.append(each)
 
-    visit([function.name for function in module.functions if function.is_declaration])
+    visit(library)
     return callees_first[::-1]
 
 
@@ -179,15 +143,20 @@ def _all_below(libraries: Iterable[Any]) -> Iterable[Any]:
 
 def _names(library: Any) -> tuple[list, list]:
     """Names of the functions that a library holds, and of those that it calls elsewhere."""
-    held: tuple[list, list] = [], []
-    for function in library._get_module_for_linking().functions:
-        held[function.is_declaration].append(function.name)
-    return held
+    if library not in _known_names:
+        held: tuple[list, list] = [], []
+        for function in library._get_module_for_linking().functions:
+            held[function.is_declaration].append(function.name)
+        _known_names[library] = held
+    return _known_names[library]
+
+
+_known_names: dict[Any, tuple[list, list]] = {}  # of libraries, which all live on and are final when they are asked
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _ChooseLibrary(FunctionPass):
-    """Says where the following passes write to: what has no wrapper for Python is a kernel."""
+    """Says where the following passes write to."""
 
     _name = "choose_library"
 
@@ -195,8 +164,7 @@ class _ChooseLibrary(FunctionPass):
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
-        kind = KernelLibrary if state.flags.no_cpython_wrapper else _EntryLibrary
-        state.library = kind(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library = KernelLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
         return False
 
@@ -276,7 +244,6 @@ class LinkingCompiler(CompilerBase):
 
     def define_pipelines(self) -> list:
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.add_pass_after(ByReference, IRProcessing)
         passes.add_pass_after(_ChooseLibrary, NopythonTypeInference)
         passes.add_pass_after(_LookAgain, NopythonTypeInference)
         passes.finalize()

@@ -1,15 +1,16 @@
 """Compiled kernels in the store, for whatever other entry, run or process calls them.
 
-What is kept of a kernel is its optimised module, its signature, and which modules it calls: an entry that needs a
-kernel which another one had compiled only links it. Modules go by a hash of their content, so that a kernel brings the
-callees along that it was compiled with. Rests on numba's dispatchers and libraries, which are no public interface.
+What is kept of a kernel is its optimised module, its signature, which modules it calls, and its machine code: an entry
+that needs a kernel which another one had compiled only links it. Modules go by a hash of their content, so that a
+kernel brings the callees along that it was compiled with. Rests on numba's dispatchers and libraries, which are no
+public interface.
 """
 
 import hashlib
 import pickle
 from contextlib import suppress
 from copy import copy
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,12 @@ from numba.core.sigutils import normalize_signature
 
 from mbsim_cli.kernels import _watch
 from mbsim_cli.kernels._closure import closure_hash
-from mbsim_cli.kernels._kept import key_of
-from mbsim_cli.kernels._linking import KernelLibrary, MadeElsewhere, looking_again, owners_of
+from mbsim_cli.kernels._image import IMAGES, Image, Object
+from mbsim_cli.kernels._linking import KernelLibrary, MadeElsewhere, looking_again, needed_by, owners_of
+from mbsim_cli.kernels._objects import Elf, linked
+from mbsim_cli.kernels._reference import Reference
 
-__all__ = ["KeptKernel"]
+__all__ = ["KeptKernel", "linked_code"]
 
 MOST_BYTES = 400_000_000  # of kernels; those of one version take some 30 million
 
@@ -65,12 +68,30 @@ class KeptKernel(NullCache):
                 _make_room()
             if not data.library.has_dynamic_globals:
                 _watch.PARTS_STORE.put(key, dumps(_reduced(data)))
+                if data.library.large and IMAGES:  # two processes that compile beside each other share this, too
+                    _object_of(data.library)
 
     def _key(self, sig: Any) -> bytes | None:
         function, arguments = self._dispatcher.py_func, tuple(normalize_signature(sig)[0])
         if function.__closure__ or any(isinstance(kind, types.Callable) for kind in arguments):
             return None
-        return key_of(function, arguments, self._dispatcher.targetctx.codegen().magic_tuple(), closure_hash)
+        name = f"{function.__module__}.{function.__qualname__} {closure_hash(function.__code__.co_filename)}"
+        processor = self._dispatcher.targetctx.codegen().magic_tuple()
+        return f"{name}\n{', '.join(map(_spelled, arguments))}\n{processor}".encode()
+
+
+@cache
+def _spelled(kind: Any) -> str:
+    """A type in words; numba's own name of a named tuple leaves out whose it is, and its fields."""
+    if isinstance(kind, Reference):
+        return f"&{_spelled(kind.group)}"
+    if isinstance(kind, types.BaseNamedTuple):
+        group = kind.instance_class
+        fields = ", ".join(f"{name}: {_spelled(below)}" for name, below in zip(kind.fields, kind.types, strict=True))
+        return f"{group.__module__}.{group.__qualname__}({fields})"
+    if isinstance(kind, types.BaseTuple):
+        return f"({', '.join(map(_spelled, kind.types))})"
+    return str(kind)
 
 
 def _reduced(data: Any) -> tuple:
@@ -141,3 +162,32 @@ def _module(key: bytes, codegen: Any) -> Any:
         library = _modules[key] = KernelLibrary.of(codegen, name, binding.parse_bitcode(bitcode), large, called)
         _keys[library] = key
     return _modules[key]
+
+
+_objects: dict[Any, Elf] = {}  # by library
+
+
+def linked_code(library: Any, name: str) -> Image | Object:
+    """Machine code of an entry and of all kernels below it."""
+    needed = needed_by(library)
+    if IMAGES:
+        with suppress(ValueError):  # something that only LLVM links
+            return linked(list(map(_object_of, needed)), name)
+    module = library._final_module.clone()
+    for below in needed[1:]:
+        module.link_in(below._final_module.clone())
+    asked = (each.name for part in (module.functions, module.global_variables) for each in part if each.is_declaration)
+    named = tuple(each for each in asked if not each.startswith("llvm."))
+    return Object(library._codegen._tm.emit_object(module), named, name)
+
+
+def _object_of(library: Any) -> Elf:
+    """Machine code of one kernel."""
+    if library not in _objects:
+        key = b"object of " + _keep_module(library) + repr(library._codegen.magic_tuple()).encode()
+        content = _watch.PARTS_STORE.get(key)
+        if content is None:
+            content = library._codegen._tm.emit_object(library._final_module.clone())
+            _watch.PARTS_STORE.put(key, content)
+        _objects[library] = Elf(content)
+    return _objects[library]

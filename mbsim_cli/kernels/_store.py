@@ -31,6 +31,7 @@ class Store:
         self.trouble = ""
         self.path, self.name = "", names[-1]
         self._folder: int | None = None
+        self._is_swept = False
         try:
             root = find_root()
             self._folder = _private_folder(root, names)
@@ -78,11 +79,12 @@ class Store:
             return f"{self.path}: {error.strerror}", False
 
     def _sweep(self) -> None:
-        """Remove what killed processes left unfinished."""
-        for name in os.listdir(self._folder):
+        """Remove what killed processes left unfinished, once."""
+        unfinished = [] if self._is_swept else [name for name in os.listdir(self._folder) if name.endswith(".tmp")]
+        self._is_swept = True
+        for name in unfinished:
             with contextlib.suppress(OSError):
-                old = time.time() - os.lstat(name, dir_fd=self._folder).st_mtime > STALE
-                if name.endswith(".tmp") and old:
+                if time.time() - os.lstat(name, dir_fd=self._folder).st_mtime > STALE:
                     os.unlink(name, dir_fd=self._folder)
 
     @contextlib.contextmanager

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
+from mbsim_cli.kernels._arguments import forget
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.study.adjoint import Adjoint
 from mbsim_cli.study.analyses import ANALYSES
@@ -47,6 +48,8 @@ def blocks_of(problem: Problem, theta: np.ndarray | None = None, tape: Any = Non
         if theta is None and not np.iscomplexobj(problem.theta):
             yield from until_left(problem, last, lambda changed: solved(changed, None), failure)
         raise
+    finally:
+        forget()
 
 
 def solved(problem: Problem, theta: np.ndarray | None, tape: Any = None) -> Iterator[Any]:

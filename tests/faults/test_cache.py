@@ -10,10 +10,10 @@ import time
 from collections import namedtuple
 from typing import ClassVar
 
-import numba
 import pytest
 
-from mbsim_cli.kernels import _jit, _kept, _store, _watch
+from mbsim_cli.kernels import _entry, _jit, _store, _watch
+from mbsim_cli.kernels._arguments import description
 from mbsim_cli.kernels._choice import COMPILER
 from mbsim_cli.kernels._store import Store
 from tests.cli.conftest import COMMAND, PENDULUM, environment
@@ -126,7 +126,7 @@ def test_a_damaged_entry_is_compiled_again(tmp_path, monkeypatch, damage):
 @compiled_only
 def test_an_entry_of_another_library_is_compiled_again(tmp_path, monkeypatch):
     answer(monkeypatch, tmp_path)
-    key = _jit.entry(double)._cache._key((numba.types.float64,))
+    key = _jit.entry(double).key((2.5,))
     assert store(tmp_path).get(key)
     store(tmp_path).put(key, pickle.dumps(("not", "a", "result")))
     assert [answer(monkeypatch, tmp_path) for _ in range(2)] == [(5.0, True), (5.0, False)]
@@ -135,18 +135,18 @@ def test_an_entry_of_another_library_is_compiled_again(tmp_path, monkeypatch):
 @compiled_only
 def test_an_entry_that_asks_for_an_unknown_symbol_is_compiled_again(tmp_path, monkeypatch):
     answer(monkeypatch, tmp_path)
-    key = _jit.entry(double)._cache._key((numba.types.float64,))
-    code, names, environment, symbols = pickle.loads(store(tmp_path).get(key))
-    assert _kept._all_known(symbols) and "PyFloat_AsDouble" in symbols
-    store(tmp_path).put(key, pickle.dumps((code, names, environment, (*symbols, "no_such_symbol"))))
+    key = _jit.entry(double).key((2.5,))
+    code, *returned = pickle.loads(store(tmp_path).get(key))
+    code = code._replace(named=(*code.named, ("no_such_symbol", 0)))
+    store(tmp_path).put(key, pickle.dumps((code, *returned)))
     assert [answer(monkeypatch, tmp_path) for _ in range(2)] == [(5.0, True), (5.0, False)]
 
 
 @compiled_only
 def test_two_threads_load_an_entry_once(tmp_path, monkeypatch):
     answer(monkeypatch, tmp_path)
-    loaded, load = [], _kept._rebuilt
-    monkeypatch.setattr(_kept, "_rebuilt", lambda *given: loaded.append(given) or load(*given))
+    loaded, load = [], _entry._rebuilt
+    monkeypatch.setattr(_entry, "_rebuilt", lambda *given: loaded.append(given) or load(*given))
     monkeypatch.setattr(_watch, "STORE", store(tmp_path))
     kept = _jit.entry(double)
     threads = [threading.Thread(target=kept, args=(2.5,)) for _ in range(4)]
@@ -162,8 +162,7 @@ def test_types_of_the_same_name_have_their_own_entries():
     from tests.kernels.test_references import Inner
 
     twin, swapped = namedtuple("Inner", "a factor"), namedtuple("Inner", "factor a")
-    kinds = [numba.typeof(kind(1.0, 2.0)) for kind in (Inner, twin, swapped)]
-    assert len({str(kind) for kind in kinds}) == 1 and len(set(map(_kept._spelled, kinds))) == 3
+    assert len({description((kind(1.0, 2.0),)) for kind in (Inner, twin, swapped)}) == 3
 
 
 def test_the_folder_is_private(tmp_path):

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numba
 import pytest
 
 import mbsim_cli
@@ -39,7 +38,7 @@ from mbsim_cli.kernels._jit import watch_compilation
 from mbsim_cli.kernels.probe import eight_times
 
 with watch_compilation(lambda name: print("compiled", name, end=" ")):
-    print(eight_times(1.5), *(name for name in sys.modules if name in ("numba.np.linalg", "numba.typed.typeddict")))
+    print(eight_times(1.5), *(name for name in sys.modules if name in ("numba", "llvmlite")))
 """
 
 
@@ -70,10 +69,10 @@ def test_packages_of_one_content_share_what_one_compiled(tmp_path):
     here, there = (copy_of_package(tmp_path / name) for name in ("here", "there"))
     os.utime(there / "mbsim_cli" / "kernels" / "probe.py", (1e9, 1e9))
     assert called(here, tmp_path / "cache")[:3] == ["compiled", "probe.eight_times", "12.0"]
-    assert called(there, tmp_path / "cache") == ["12.0"]  # and without numba's knowledge of numpy
+    assert called(there, tmp_path / "cache") == ["12.0"]  # and without numba
     (kept,) = tmp_path.glob("cache/*/*/probe.eight_times-" + "?" * 32)
     content = kept.read_bytes()
-    assert b"\x7fELF" in content and b"BC\xc0\xde" not in content and len(content) < 20_000
+    assert b"BC\xc0\xde" not in content and len(content) < 6_000
     helper = there / "mbsim_cli" / "kernels" / "helper.py"
     helper.write_text(HELPER.replace("4.0", "5.0"))
     os.utime(helper, (1e9, 1e9))
@@ -97,9 +96,10 @@ def test_every_source_counts_and_only_its_content(tmp_path):
 def test_flags_and_versions_count(monkeypatch):
     whole = source_hash("linking")
     assert source_hash("plain") != whole
-    monkeypatch.setattr(numba.config, "BOUNDSCHECK", 1 - bool(numba.config.BOUNDSCHECK))
-    assert source_hash("linking") != whole
-    monkeypatch.undo()
+    for change in ("BOUNDSCHECK", "CPU_NAME"):
+        monkeypatch.setenv(f"NUMBA_{change}", "7")
+        assert source_hash("linking") != whole
+        monkeypatch.undo()
     for place, version in enumerate(_folder._VERSIONS):
         monkeypatch.setattr(
             _folder, "_VERSIONS", (*_folder._VERSIONS[:place], version + "1", *_folder._VERSIONS[place + 1 :])

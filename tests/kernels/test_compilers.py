@@ -89,4 +89,6 @@ sys.exit(main())
     assert done.returncode == 0, done.stderr
 
 
-PRIVATE = [f"mbsim_cli.kernels.{name}" for name in ("_kept", "_linked", "_linking", "_reference", "_simd_compiled")]
+PRIVATE = [
+    f"mbsim_cli.kernels.{name}" for name in ("_compiling", "_linked", "_linking", "_reference", "_simd_compiled")
+]

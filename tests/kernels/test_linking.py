@@ -6,6 +6,9 @@ import pytest
 from mbsim_cli.kernels._choice import COMPILER
 from mbsim_cli.kernels._jit import entry, inlined, kernel
 
+if COMPILER == "linking":
+    from mbsim_cli.kernels._parts import linked_code
+
 pytestmark = pytest.mark.skipif(COMPILER != "linking", reason="what the linking compiler does")
 
 
@@ -32,7 +35,12 @@ def sum_of_rows(a):
     return total
 
 
-def test_entries_hold_what_is_called_and_no_more():
+def test_entries_hold_what_is_called_and_no_more(monkeypatch):
+    from mbsim_cli.kernels import _compiling
+    from mbsim_cli.kernels._linking import needed_by
+
+    linked = []
+    monkeypatch.setattr(_compiling, "linked_code", lambda *given: linked.append(given[0]) or linked_code(*given))
     factor = 2.0
 
     def weighted_sum(a, b):
@@ -48,7 +56,7 @@ def test_entries_hold_what_is_called_and_no_more():
     factor = 3.0
     other = entry(weighted_sum.__class__(weighted_sum.__code__, globals(), closure=weighted_sum.__closure__))
     assert other(a, b) == pytest.approx(weighted_sum(a, b), rel=1e-14)  # not the one that was compiled before
-    library = compiled.overloads[compiled.signatures[0]].library
-    held = [function.name for function in library._final_module.functions if not function.is_declaration]
+    modules = [library._final_module for library in needed_by(linked[0])]
+    held = [function.name for module in modules for function in module.functions if not function.is_declaration]
     for name, times in (("sum_of_rows", 1), ("5twice", 0)):
         assert sum(name in each for each in held) == times, held

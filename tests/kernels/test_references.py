@@ -91,10 +91,10 @@ def power(x, k):
 
 @compiled_only
 def test_a_kernel_is_not_compiled_for_each_constant():
-    from mbsim_cli.kernels import _linked
+    from mbsim_cli.kernels import _compiling
 
-    _linked._introduce()
-    dispatcher = _linked._dispatchers[power]
+    _compiling.introduce()
+    dispatcher = _compiling.dispatchers[power]
     for constant in (2, 3):
         dispatcher.get_call_template((numba.types.float64, numba.types.literal(constant)), {})
     assert [signature[1] for signature in dispatcher.overloads] == [numba.types.int64]

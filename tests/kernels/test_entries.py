@@ -1,0 +1,177 @@
+"""Entries are called through C's interface: what they are given and return, in code of both loaders."""
+
+import enum
+import os
+import pickle
+import struct
+import subprocess
+import sys
+import threading
+import time
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from mbsim_cli.kernels import _arguments, _image, _installed, _watch
+from mbsim_cli.kernels._choice import COMPILER
+from mbsim_cli.kernels._jit import entry, kernel
+from mbsim_cli.kernels._store import Store
+
+compiled_only = pytest.mark.skipif(COMPILER != "linking", reason="what the linking compiler does")
+
+
+class Colour(enum.IntEnum):
+    RED = 7
+
+
+class Switches(NamedTuple):
+    first: bool
+    second: bool
+
+
+class Mixed(NamedTuple):
+    on: bool
+    switches: Switches
+    z: complex
+    nothing: None
+    pair: tuple
+    colour: Colour
+    rows: np.ndarray
+    inner: tuple
+
+
+@kernel
+def write_all(on, mixed, view, records, count, x, z, out):
+    """Everything that is given, one after the other."""
+    out[0] = count + (1.0 if on else 0.0)
+    out[1] = x + (1.0 if mixed.on else 0.0) + (2.0 if mixed.switches.first else 0.0)
+    out[2] = (1.0 if mixed.switches.second else 0.0) + mixed.z.imag + z.real
+    out[3] = mixed.pair[0] * mixed.pair[1] + mixed.colour
+    out[4] = mixed.rows[1, 2] + (0.0 if mixed.nothing is None else 100.0)
+    out[5] = mixed.inner[0][1] + mixed.inner[1].first
+    for i in range(view.size):
+        out[6] += view[i]
+    out[7] = records[1]["b"] + records[1]["a"][1]
+
+
+@kernel
+def give_all(on, mixed, view, records, count, x, z, out):
+    write_all(on, mixed, view, records, count, x, z, out)
+    return count, x, on, z, mixed.pair[1] > 2
+
+
+def given(dtype=float):
+    """Read-only, strided and structured arrays; booleans before and behind what is aligned."""
+    rows = np.arange(6.0).reshape(2, 3)
+    rows.flags.writeable = False
+    records = np.zeros(2, [("a", "f8", (2,)), ("b", "i8")])
+    records[1] = ([1.5, 2.5], 3)
+    mixed = Mixed(True, Switches(True, True), 1 + 2j, None, (2, 3), Colour.RED, rows, ((1, 4.5), Switches(True, False)))
+    return True, mixed, np.arange(20, dtype=dtype)[1::3], records, 3, np.float64(0.25), 5 - 1j
+
+
+@compiled_only
+@pytest.mark.parametrize("images", [True, False])
+def test_kernels_see_what_python_gives(images, tmp_path, monkeypatch):
+    if images and not _image.IMAGES:
+        pytest.skip("images are for x86-64 Linux")
+    from mbsim_cli.kernels import _parts
+
+    monkeypatch.setattr(_parts, "IMAGES", images)
+    monkeypatch.setattr(_watch, "STORE", Store(lambda: tmp_path, "kernels"))
+    expected = np.zeros(8)
+    returned = give_all(*given(), expected)
+    for _ in range(2):  # compiled, then loaded
+        call, found = entry(give_all), np.zeros(8)
+        assert call(*given(), found) == returned
+        np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(expected, [4, 3.25, 8, 13, 5, 5.5, 70, 5.5])
+
+
+def test_the_structure_is_that_of_c():
+    _, numbers = _arguments.taken_apart(given())
+    packed = struct.Struct(_arguments.layout(given()))
+    assert packed.size == 8 + (8 + 16 + 8 + 16 + 8 + 72 + 24) + 56 + 56 + 8 + 8 + 16
+    assert packed.unpack(packed.pack(*numbers))[:5] == (True, True, True, True, 1.0)
+
+
+@compiled_only
+def test_what_decides_on_the_compiled_form_is_told_apart():
+    a = np.zeros((2, 2))
+    frozen = a.copy()
+    frozen.flags.writeable = False
+    different = [a, frozen, a.T[:1], np.asfortranarray(np.ones((2, 2))), a[0], a > 0, a + 0j, 1, 1.0, True, None, (1,)]
+    different += [(1.0,), Colour.RED, Switches(True, True), (True, True), 1j, ((1,), 1), (1, (1,))]
+    assert len({_arguments.description((x,)) for x in different}) == len(different)
+    assert len({_arguments.taken_apart((x,))[0] for x in different}) == len(different)
+    for x in (1, 1.0, True, 1j):  # one form for numbers of Python and numpy
+        assert _arguments.description((x,)) == _arguments.description((np.array([x])[0],))
+    with pytest.raises(TypeError, match="not float32"):
+        _arguments.layout((np.float32(1.0),))
+
+
+@kernel
+def refuse(x):
+    if x < 0.0:
+        raise ValueError("x is negative")
+    return 2.0 * x
+
+
+@compiled_only
+def test_exceptions_of_kernels_are_raised():
+    call = entry(refuse)
+    assert call(2.0) == 4.0
+    with pytest.raises(ValueError, match="x is negative"):
+        call(-1.0)
+    assert call(3.0) == 6.0
+    with pytest.raises(TypeError, match="takes 1 arguments, not 2"):
+        call(1.0, 2.0)
+
+
+@kernel
+def take_long(x, count):
+    for _ in range(count):
+        x = np.sin(x)
+    return x
+
+
+@compiled_only
+def test_other_threads_run_meanwhile():
+    call = entry(take_long)
+    call(1.0, 1)
+    thread = threading.Thread(target=call, args=(1.0, 20_000_000))
+    thread.start()
+    time.sleep(0.01)
+    assert thread.is_alive()
+    thread.join()
+
+
+def test_versions_are_read_without_loading_libraries():
+    script = """
+import sys
+from mbsim_cli.kernels._installed import is_switched_off, processor_of, version
+found = version("numba"), version("llvmlite"), is_switched_off()
+processor_of()
+assert not {"numba", "llvmlite"} & set(sys.modules) or sys.platform != "linux"
+import numba, llvmlite
+assert found == (numba.__version__, llvmlite.__version__, bool(numba.config.DISABLE_JIT)), found
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, env={**os.environ})
+
+
+def test_processors_are_told_apart(tmp_path):
+    (tmp_path / "one").write_text("processor: 0\nmodel name: A\ncpu MHz: 1\nflags: avx avx2\n\nprocessor: 1\n")
+    (tmp_path / "faster").write_text("processor: 0\nmodel name: A\ncpu MHz: 2\nflags: avx avx2\n\nprocessor: 1\n")
+    (tmp_path / "other").write_text("processor: 0\nmodel name: A\ncpu MHz: 1\nflags: avx\n\n")
+    one, faster, other, unknown = (
+        _installed.processor_of(str(tmp_path / name)) for name in ("one", "faster", "other", "missing")
+    )
+    assert one == faster != other and unknown and unknown not in (one, other)
+
+
+@compiled_only
+def test_entries_are_pickled_by_name():
+    from mbsim_cli.kernels.drivers.simulate import run
+
+    assert pickle.loads(pickle.dumps(run)) is run
