@@ -163,7 +163,11 @@ class FlexibleMechanism(Mechanism):
         cut = self.pick([name, *self.path(a, b), ""])
         if cut and self.data["joints"][cut]["type"] != "fixed":
             self.data["joints"][cut]["cut"] = True
-        for kept in self.data["joints"].values():  # rates of a loop are not free
+        self.release()
+
+    def release(self) -> None:
+        """State no velocities: those of a loop are not free."""
+        for kept in self.data["joints"].values():
             for rate in ("angular_velocity", "velocity", "angle_rates"):
                 kept.get("initial", {}).pop(rate, None)
         for body in self.places:
@@ -244,8 +248,12 @@ def flexible_loop(seed: int, file: Any, parameters: int = 6) -> Data:
         body = m.add_body(body, m.pick(("revolute", "spherical", "cylindrical", "universal")))
     target = m.pick(("ground", m.add_body("ground", m.pick(("revolute", "universal", "spherical")), "rigid")))
     freedom = sum(FREEDOM[m.data["joints"][j]["type"]] for j in m.path(body, target))
-    fitting = [kind for kind in CLOSING if freedom + FREEDOM[kind] >= LOOP]
-    m.close(body, target, m.pick(fitting or ["spherical"]))
+    if fitting := [kind for kind in CLOSING if freedom + FREEDOM[kind] >= LOOP]:
+        m.close(body, target, m.pick(fitting))
+    else:
+        rope = {"type": "distance", "points": [m.point("ground"), m.point(body)], "distance": "auto"}
+        m.data["constraints"]["rope"] = rope
+        m.release()
     return _finished(m, parameters)
 
 
