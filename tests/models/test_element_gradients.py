@@ -123,7 +123,7 @@ class Frozen(Newton):
 
 @pytest.mark.slow
 def test_frozen_modes_would_be_seen():
-    """Without the change of the modes single derivatives are percents of the gradient's norm off."""
+    """Without the change of the modes single derivatives are some thousandths of the gradient's norm off."""
     case = Case("slider_crank_densities.yaml", 4e-3)
     elements = np.eye(80)[:4]
     frozen = np.array([case.slope(element, Frozen) for element in elements])
