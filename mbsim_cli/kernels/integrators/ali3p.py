@@ -129,8 +129,7 @@ def newton(model, theta, t, control, scale, contraction, state, kin, comp, eq, f
             return Status.NOT_FINITE, iteration, scale, previous, size
         enough = control.tolerance * scale + control.amplified * floor
         close = size <= max(ROUND_OFF * scale, AMPLIFIED * floor)
-        # behind a singular position an old tangent pushes the lost combination the wrong way: that stalls, too
-        settled = close and formed and share == 1.0 and size > STALLED * previous
+        settled = close and share == 1.0 and size > STALLED * previous
         # a first correction, by an old tangent, does not tell how well it solves: near singular positions that misleads
         done = iteration > 0 and (size <= enough or settled)
         if done or close or not saturates:
@@ -142,8 +141,6 @@ def newton(model, theta, t, control, scale, contraction, state, kin, comp, eq, f
             share = min(1.0, 1.5 * share)
         apply_correction(h, share, state, columns, 0)
         if done:
-            if size > enough:  # too large for the state evaluated last to serve
-                evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
             return Status.OK, iteration + 1, scale, previous, size
         if size > STALE * previous:
             fresh = False
