@@ -35,7 +35,6 @@ def test_loops_of_all_joints(tree):
     assert_adjoint(problem, directions, steps=2)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("build", [four_bar, three_cranks])
 def test_redundant_constraints(build):
     builder = build()
