@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels._simd import padded
 from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.equilibrium import equilibrium
-from mbsim_cli.solve.reactions import reader_of
-from mbsim_cli.solve.reactions_adjoint import ReactionPuller
 from tests.kernels.differentiate import simulate
 from tests.kernels.plain.test_flexible_trees import BEAMS, FLOATING, REST, assembled, assert_sensitivities
+from tests.kernels.reaction_covectors import assert_pull_back_is_the_transpose
 
 AT_REST = """\
   root: {type: reaction, joint: root}
@@ -72,21 +70,7 @@ def test_sensitivities(loop):
 
 def test_pull_back(loop):
     """The transpose of the variation."""
-    rng, model, p, scalars = np.random.default_rng(1), loop.model, padded(loop.theta_rho.shape[1]), padded(2)
-    record, d_record = allocate.record(model, 2, float), allocate.sensitivity_record(model, 2, p, float)
-    for rows in (record.position, record.velocity, record.acceleration, record.reaction, *d_record[:5]):
-        rows[:] = rng.normal(size=rows.shape)
-    record.position[:] = loop.theta[model.tree.initial[0] :][: record.position.shape[1]] + 0.01 * record.position
-    dtheta = allocate.padded_directions(loop.theta_rho, float)
-    for v, first in enumerate(model.tree.shape):
-        dtheta[first : first + np.diff(model.tree.elastic)[model.tree.node_body[v]], 0] = 0.1
-    _, varied, unknown = reader_of(loop, loop.theta, dtheta).read(record, d_record)
-    hat = rng.normal(size=(*unknown.shape, scalars)) * ~unknown[..., None]
-    puller = ReactionPuller(loop, loop.theta, scalars)
-    found = 0.0
-    for covector, derivative in zip(puller.pull_back(record, hat), (*d_record[:3], d_record.reaction), strict=True):
-        found = found + np.einsum("rik,rip->kp", covector, derivative)
-    found += puller.theta.T @ dtheta
-    expected = np.einsum("rik,rip->kp", hat, np.nan_to_num(varied))
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
-    assert np.abs(expected).max() > 0.0
+    tree, dtheta = loop.model.tree, allocate.padded_directions(loop.theta_rho, float)
+    for v, first in enumerate(tree.shape):
+        dtheta[first : first + np.diff(tree.elastic)[tree.node_body[v]], 0] = 0.1
+    assert_pull_back_is_the_transpose(loop, dtheta, spread=0.01, relative=1e-11)

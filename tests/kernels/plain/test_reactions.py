@@ -6,16 +6,14 @@ from textwrap import dedent
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels._simd import padded
 from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.equilibrium import equilibrium
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.inverse_dynamics import InverseAnalysis
-from mbsim_cli.solve.reactions import reader_of
-from mbsim_cli.solve.reactions_adjoint import ReactionPuller
 from tests.assembly.texts import assemble
 from tests.cli.test_reactions import FOUR_BAR
 from tests.kernels.differentiate import EPS, complex_step, direct
+from tests.kernels.reaction_covectors import assert_pull_back_is_the_transpose
 from tests.naive.random_mechanisms import parametrised, random_mechanism
 from tests.naive.reactions import Shown, assembled
 
@@ -276,22 +274,8 @@ def test_covectors_of_reactions_give_their_sensitivities(tmp_path, text):
         problem = assembled(tmp_path, parametrised(random_mechanism(11, bodies=4, loops=2)), sensitivity="ddm").problem
     else:
         problem = assemble(tmp_path, text).problem
-    rng, model, p, scalars = np.random.default_rng(1), problem.model, padded(problem.theta_rho.shape[1]), padded(2)
-    record, d_record = allocate.record(model, 2, float), allocate.sensitivity_record(model, 2, p, float)
-    for rows in (record.position, record.velocity, record.acceleration, record.reaction, *d_record[:5]):
-        rows[:] = rng.normal(size=rows.shape)
-    record.position[:] += problem.theta[model.tree.initial[0] :][: record.position.shape[1]]
     dtheta = allocate.padded_directions(problem.theta_rho, float)
-    _, varied, unknown = reader_of(problem, problem.theta, dtheta).read(record, d_record)
-    hat = rng.normal(size=(*unknown.shape, scalars)) * ~unknown[..., None]
-    puller = ReactionPuller(problem, problem.theta, scalars)
-    found = 0.0
-    for covector, derivative in zip(puller.pull_back(record, hat), (*d_record[:3], d_record.reaction), strict=True):
-        found = found + np.einsum("rik,rip->kp", covector, derivative)
-    found += puller.theta.T @ dtheta
-    expected = np.einsum("rik,rip->kp", hat, np.nan_to_num(varied))
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
-    assert np.abs(expected).max() > 0.0
+    assert_pull_back_is_the_transpose(problem, dtheta, spread=1.0, relative=1e-12)
 
 
 def test_gradients_of_what_redundant_constraints_determine(tmp_path):
