@@ -1,13 +1,13 @@
 """Beams of Euler and Bernoulli along x, in the plane or in space, with the rotary inertia of their sections."""
 
-from functools import partial
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from mbsim_cli.reduction.data import Array
 from mbsim_cli.reduction.mesh import Mesh
-from mbsim_cli.reduction.structure import Structure
+from mbsim_cli.reduction.structure import Structure, gathered
 
 TERMS = 40  # of the series of the torsion constant
 
@@ -52,21 +52,49 @@ def beam(mesh: Mesh, section: Section, E, nu, density, planar: bool) -> Structur
     size = per_node * len(mesh.points)
     spread = tuple(_placed(local[:, a, kept], dofs, size) for a in range(3))
     element = stiffness[None][:, kept][:, :, kept]
-    by_tension = partial(_geometric, E * section.area / h, _across_by_tension(h)[np.ix_(kept, kept)])
+    by_tension = ByTension(E * section.area / h, _across_by_tension(h)[np.ix_(kept, kept)])
     return Structure(
         mesh, per_node, dofs, element, points, carried, mass[None], spread,
         planar=planar, has_rotations=True, geometric=by_tension,
     )  # fmt: skip
 
 
-def _geometric(axial, across: Array, structure: Structure, u: Array, shapes: Array) -> Array:
-    """Stiffness across of the elements' mean tension by displacements u (ndof, s): (s, n, n)."""
-    first, last = structure.dofs[:, 0], structure.dofs[:, structure.per_node]
-    force = axial * (u[last] - u[first])
-    if structure.stiffness_factor is not None:
-        force = force * structure.stiffness_factor[:, None]
-    local = shapes[structure.dofs]
-    return np.einsum("es,eil,ij,ejq->slq", force, local, across, local, optimize=True)
+@dataclass(frozen=True)
+class ByTension:
+    """Stiffness across of beams by the mean tension of each element, ``axial`` times its stretch."""
+
+    axial: Array
+    across: Array  # of an element (nd, nd), by a unit tension
+
+    def stiffness(self, structure: Structure, u: Array, shapes: Array) -> Array:
+        """(s, n, n) by displacements u (ndof, s)."""
+        local = shapes[structure.dofs]
+        force = _scaled(structure, self._force(structure, u))
+        return np.einsum("es,eil,ij,ejq->slq", force, local, self.across, local, optimize=True)
+
+    def pull_back(self, structure: Structure, u: Array, shapes: Array, hat: Array) -> tuple[Array, Array, Array]:
+        """Covectors of the elements' factors, u and shapes."""
+        local, force = shapes[structure.dofs], self._force(structure, u)
+        by_force = np.einsum("slq,eil,ij,ejq->es", hat, local, self.across, local, optimize=True)
+        stretched = self.axial * _scaled(structure, by_force)
+        by_u = gathered(np.stack([-stretched, stretched], 1), _ends(structure), structure.size)
+        both, tension = hat + hat.swapaxes(1, 2), _scaled(structure, force)
+        by_local = np.einsum("es,slq,ij,ejq->eil", tension, both, self.across, local, optimize=True)
+        return (force * by_force).sum(1), by_u, gathered(by_local, structure.dofs, structure.size)
+
+    def _force(self, structure: Structure, u: Array) -> Array:
+        first, last = _ends(structure).T
+        return self.axial * (u[last] - u[first])
+
+
+def _ends(structure: Structure) -> Array:
+    """Displacements along the beam of both ends of each element (ne, 2)."""
+    return structure.dofs[:, [0, structure.per_node]]
+
+
+def _scaled(structure: Structure, values: Array) -> Array:
+    """Values of elements (ne, s) times the factors of their stiffness."""
+    return values if structure.stiffness_factor is None else values * structure.stiffness_factor[:, None]
 
 
 def _across_by_tension(h) -> Array:

@@ -3,16 +3,17 @@
 As many solves as there are shapes, whatever the number of elements; no derivative of a term is ever stored.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.errors import UsageError
 from mbsim_cli.reduction.data import Array, StandardInput, Taylor
 from mbsim_cli.reduction.integrals import columns
 from mbsim_cli.reduction.integrals import pull_back as gram_covector
-from mbsim_cli.reduction.reduce import NO_STIFFENING, Reduced
+from mbsim_cli.reduction.reduce import Reduced
 from mbsim_cli.reduction.signs import untilde
+from mbsim_cli.reduction.stiffening import unit_loads
 from mbsim_cli.reduction.structure import Structure
 
 BLOCK = 20_000  # elements at a time
@@ -24,22 +25,63 @@ def element_gradients(found: Reduced, covector: StandardInput) -> tuple[Array, A
     Holds for what does not change when the basis of the kept shapes is turned (subspace gauge).
     """
     body, structure, shapes = found.body, found.body.structure, found.shapes
-    if body.stiffening != NO_STIFFENING:
-        raise UsageError("gradients by fields of a body with geometric stiffening are not known")
     by_De = body.damping.pull_back(found.sid.Me.M0, found.sid.Ke.M0, covector.De.M0)
     by_Ke = covector.Ke.M0 + by_De[1]
     by_G = gram_covector(covector.with_terms({"Me": Taylor(covector.Me.M0 + by_De[0])}))
     U = columns(structure.carriers, structure.displacements(shapes))
-    by_stiffness = _by_stiffness(structure, shapes, shapes @ by_Ke.T)
-    by_mass = _by_mass(structure, U, U @ by_G.T)
+    total = _Total(structure, _by_stiffness(structure, shapes, shapes @ by_Ke.T), _by_mass(structure, U, U @ by_G.T))
     by_shapes = structure.K @ (shapes @ (by_Ke + by_Ke.T)) + _by_nodes(found, covector)
     by_U = structure.m @ (U @ (by_G + by_G.T))
     by_shapes += structure.collected(by_U[:, 4:].reshape(len(by_U), 3, -1))
-    for strained, left, right, squares in _answers(found, by_shapes):
-        if strained:
-            by_stiffness -= _by_stiffness(structure, left, right)
-        by_mass += _by_mass(structure, _flat(structure, left), _flat(structure, right * squares))
-    return by_stiffness, by_mass
+    by_shapes += _by_stresses(found, dict(covector.items()), total)
+    total.add(_answers(found, by_shapes))
+    return total.by_stiffness, total.by_mass
+
+
+class _Answer(NamedTuple):
+    """What a change of shapes or responses adds, -left^T (dK - squares dM) right; without dK of what is rigid."""
+
+    strained: bool
+    left: Array
+    right: Array
+    squares: Array | float
+
+
+class _Total(NamedTuple):
+    """Derivatives (ne) by factors on the stiffness and on the mass of elements."""
+
+    structure: Structure
+    by_stiffness: Array
+    by_mass: Array
+
+    def add(self, answers: Iterator[_Answer]) -> None:
+        """Add answers."""
+        structure = self.structure
+        for strained, left, right, squares in answers:
+            if strained:
+                self.by_stiffness[:] -= _by_stiffness(structure, left, right)
+            self.by_mass[:] += _by_mass(structure, _flat(structure, left), _flat(structure, right * squares))
+
+
+def _by_stresses(found: Reduced, given: Mapping[str, Taylor], total: _Total) -> Array:
+    """Add what terms of first order have from stresses of loads; covector of the shapes (ndof, n)."""
+    body, structure, shapes = found.body, found.body.structure, found.shapes
+    held, solver = body.held, found.solver
+    by_shapes = np.zeros_like(shapes)
+    for loads in unit_loads(body.stiffening, structure, body.nodes):
+        F = held.load(loads.forces)
+        x = solver.static(F)
+        hat = loads.pull_back(given[loads.path].M1)
+        by_factor, by_u, own = structure.geometric.pull_back(structure, held.expand(x), shapes, hat)
+        by_x = held.load(by_u)
+        y = solver.static(by_x)
+        total.by_stiffness[:] += by_factor
+        by_shapes += own
+        total.add(_responses(found, F, x, by_x, y))
+        if loads.accelerations is not None:  # the loads are of the mass
+            accelerations = loads.accelerations.reshape(len(structure.carriers), -1)
+            total.by_mass[:] += _by_mass(structure, _flat(structure, held.expand(y)), accelerations)
+    return by_shapes
 
 
 def _flat(structure: Structure, V: Array) -> Array:
@@ -58,24 +100,27 @@ def _by_nodes(found: Reduced, covector: StandardInput) -> Array:
     return total
 
 
-def _answers(found: Reduced, by_shapes: Array) -> Iterator[tuple[bool, Array, Array, Array | float]]:
-    """What the change of the shapes adds, -left^T (dK - squares dM) right; without dK where one of both is rigid."""
+def _answers(found: Reduced, by_shapes: Array) -> Iterator[_Answer]:
+    """What the change of the shapes adds."""
     held, solver = found.body.held, found.solver
     basis = held.load(by_shapes) @ found.mixing.T
     kept = solver.found.kept
     count = len(kept)
     Y = solver.response.solve(basis[:, :count])
-    yield True, held.expand(Y), held.expand(solver.modes()), solver.found.squares[kept]
-    if basis.shape[1] == count:
-        return
-    loads = held.load(found.body.static_loads())
-    x, by_x = solver.static(loads), basis[:, count:]
-    yield True, held.expand(solver.static(by_x)), held.expand(x), 0.0
-    system = solver.system
+    yield _Answer(True, held.expand(Y), held.expand(solver.modes()), solver.found.squares[kept])
+    if basis.shape[1] > count:
+        loads, by_x = held.load(found.body.static_loads()), basis[:, count:]
+        yield from _responses(found, loads, solver.static(loads), by_x, solver.static(by_x))
+
+
+def _responses(found: Reduced, loads: Array, x: Array, by_x: Array, y: Array) -> Iterator[_Answer]:
+    """What the change of responses x to constant loads adds, y the response to their covectors by_x; all (r, s)."""
+    expand, system = found.body.held.expand, found.solver.system
+    yield _Answer(True, expand(y), expand(x), 0.0)
     if system.rigid.shape[1]:  # inertia of the rigid acceleration, and the mean motion that is taken out
         accelerated, moved = (system.rigid @ np.linalg.solve(system.gram, system.rigid.T @ F) for F in (loads, by_x))
-        yield False, held.expand(solver.static(by_x)), held.expand(accelerated), -1.0
-        yield False, held.expand(moved), held.expand(x), -1.0
+        yield _Answer(False, expand(y), expand(accelerated), -1.0)
+        yield _Answer(False, expand(moved), expand(x), -1.0)
 
 
 def _by_stiffness(structure: Structure, left: Array, right: Array) -> Array:

@@ -1,6 +1,6 @@
 """Element matrices of solids and of plates in plane stress, by Gauss points of isoparametric cells."""
 
-from functools import partial
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -8,7 +8,9 @@ from mbsim_cli.reduction.cells import tabulated
 from mbsim_cli.reduction.data import Array
 from mbsim_cli.reduction.mesh import Mesh
 from mbsim_cli.reduction.refusal import Refused
-from mbsim_cli.reduction.structure import Structure
+from mbsim_cli.reduction.structure import Structure, gathered
+
+BLOCK = 20_000  # elements at a time
 
 
 def elasticity(E, nu, dimension: int) -> Array:
@@ -47,23 +49,68 @@ def solid(mesh: Mesh, E, nu, density, thickness=1.0) -> Structure:
     stiffness = np.einsum("egic,egacjb->eiajb", gradients, strained, optimize=True).reshape(-1, d * k, d * k)
     mass = density * np.einsum("gi,gj,eg->eij", shape, shape, volumes)
     dofs = (d * mesh.cells[:, :, None] + np.arange(d)).reshape(len(mesh.cells), -1)
-    by_stress = partial(_geometric, C, gradients, volumes)
+    by_stress = ByStress(C, gradients, volumes)
     return Structure(mesh, d, dofs, stiffness, mesh.points, mesh.cells, mass, planar=d == 2, geometric=by_stress)
 
 
-def _geometric(C: Array, gradients: Array, volumes: Array, structure: Structure, u: Array, shapes: Array) -> Array:
-    """Integral of grad Phi_l : stress(u_s) grad Phi_q, (s, n, n)."""
-    d, cells = structure.mesh.dimension, structure.mesh.cells
+@dataclass(frozen=True)
+class ByStress:
+    """Integral of grad Phi_l : stress grad Phi_q, of stresses by displacements."""
 
-    def sloped(U: Array) -> Array:
-        corners = U.reshape(-1, d, U.shape[1])[cells]
-        return np.einsum("egic,eibn->egbcn", np.broadcast_to(gradients, (len(cells), *gradients.shape[1:])), corners)
+    C: Array  # (d, d, d, d)
+    gradients: Array  # of the shape functions (ne or 1, g, nodes, d)
+    volumes: Array  # of the Gauss points (ne or 1, g)
 
-    weights = np.broadcast_to(volumes, (len(cells), volumes.shape[1]))
-    if structure.stiffness_factor is not None:
-        weights = weights * structure.stiffness_factor[:, None]
-    slopes, strained = sloped(shapes), sloped(u)
-    stress = np.einsum("acbd,egbds,eg->egacs", C, strained, weights, optimize=True)
-    return np.stack(
-        [np.einsum("egbcl,egcd,egbdq->lq", slopes, stress[..., s], slopes, optimize=True) for s in range(u.shape[1])]
-    )
+    def stiffness(self, structure: Structure, u: Array, shapes: Array) -> Array:
+        """(s, n, n) by displacements u (ndof, s)."""
+        every = slice(0, len(structure.dofs))
+        slopes, strained = self._sloped(structure, shapes, every), self._sloped(structure, u, every)
+        stress = self._stress(_scaled(structure, self._weights(structure, every), every), strained)
+        return np.stack(
+            [
+                np.einsum("egbcl,egcd,egbdq->lq", slopes, stress[..., s], slopes, optimize=True)
+                for s in range(u.shape[1])
+            ]
+        )
+
+    def pull_back(self, structure: Structure, u: Array, shapes: Array, hat: Array) -> tuple[Array, Array, Array]:
+        """Covectors of the elements' factors, u and shapes."""
+        by_factor, by_u, by_shapes = np.zeros(len(structure.dofs)), np.zeros(u.shape), np.zeros(shapes.shape)
+        both = hat + hat.swapaxes(1, 2)
+        for first in range(0, len(structure.dofs), BLOCK):
+            part = slice(first, first + BLOCK)
+            slopes, strained = self._sloped(structure, shapes, part), self._sloped(structure, u, part)
+            weights = self._weights(structure, part)
+            scaled = _scaled(structure, weights, part)
+            by_stress = np.einsum("egbcl,slq,egbdq->egcds", slopes, hat, slopes, optimize=True)
+            by_factor[part] = np.einsum("egacs,egacs->e", self._stress(weights, strained), by_stress)
+            by_strained = np.einsum("acbd,egacs,eg->egbds", self.C, by_stress, scaled, optimize=True)
+            stress = self._stress(scaled, strained)
+            by_slopes = np.einsum("slq,egcds,egbdq->egbcl", both, stress, slopes, optimize=True)
+            by_u += self._collected(structure, by_strained, part)
+            by_shapes += self._collected(structure, by_slopes, part)
+        return by_factor, by_u, by_shapes
+
+    def _sloped(self, structure: Structure, U: Array, part: slice) -> Array:
+        """Gradients (ne, g, d, d, k) of displacements (ndof, k): the component, then the direction."""
+        corners = U.reshape(-1, structure.mesh.dimension, U.shape[1])[structure.mesh.cells[part]]
+        return np.einsum("egic,eibn->egbcn", self._gradients(structure, part), corners)
+
+    def _collected(self, structure: Structure, slopes: Array, part: slice) -> Array:
+        """Transpose of ``_sloped``."""
+        corners = np.einsum("egic,egbcn->eibn", self._gradients(structure, part), slopes)
+        return gathered(corners, structure.dofs[part], structure.size)
+
+    def _gradients(self, structure: Structure, part: slice) -> Array:
+        return np.broadcast_to(self.gradients, (len(structure.mesh.cells), *self.gradients.shape[1:]))[part]
+
+    def _weights(self, structure: Structure, part: slice) -> Array:
+        return np.broadcast_to(self.volumes, (len(structure.mesh.cells), self.volumes.shape[1]))[part]
+
+    def _stress(self, weights: Array, strained: Array) -> Array:
+        return np.einsum("acbd,egbds,eg->egacs", self.C, strained, weights, optimize=True)
+
+
+def _scaled(structure: Structure, weights: Array, part: slice) -> Array:
+    """Weights of elements (ne, g) times the factors of their stiffness."""
+    return weights if structure.stiffness_factor is None else weights * structure.stiffness_factor[part, None]

@@ -1,9 +1,10 @@
 """Geometric stiffening: stiffness by the stresses that unit loads cause, as terms of first order in q.
 
-K0 (n, n) of a load is the modes' work on its stress; loads of inertia carry a minus sign: they oppose accelerations.
+K0 (s, n, n) of loads is the modes' work on their stresses. All terms take it with a minus sign: loads of inertia oppose
+accelerations, and those at nodes stand on the other side of the equations of motion.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,22 @@ class Stiffening(NamedTuple):
     nodes: tuple[int, ...] = ()
 
 
+class UnitLoads(NamedTuple):
+    """Loads (ndof, s) that stiffen, and the path of the term that has their share."""
+
+    path: str
+    forces: Array
+    accelerations: Array | None = None  # of the carriers (m, 3, s), where the forces are their mass times these
+
+    def share(self, K0: Array) -> Array:
+        """Coefficients of first order by the stiffness (s, n, n) of the loads."""
+        return -(_by_tensor(K0) if self.path == "Oe" else K0.transpose(2, 1, 0))
+
+    def pull_back(self, first: Array) -> Array:
+        """Transpose of ``share``."""
+        return -(_of_tensor(first) if self.path == "Oe" else first.transpose(2, 1, 0))
+
+
 def stiffened(
     sid: StandardInput,
     which: Stiffening,
@@ -33,45 +50,41 @@ def stiffened(
     nodes: Sequence[MeshNode],
 ) -> StandardInput:
     """The body with stiffening; ``shapes`` (ndof, n) are its modes."""
-
-    def by_loads(loads: Array) -> Array:
-        stressed = held.expand(solver.static(held.load(loads)))
-        return structure.geometric(structure, stressed, shapes)
-
-    terms: dict[str, Taylor] = {}
-    if which.acceleration:
-        terms["Ct"] = _added(sid.Ct, by_loads(-_of_acceleration(structure)).transpose(2, 1, 0))
-        terms["Cr"] = _added(sid.Cr, by_loads(-_of_angular_acceleration(structure)).transpose(2, 1, 0))
-    if which.rotation:
-        terms["Oe"] = _added(sid.Oe, _by_tensor(by_loads(-_of_rotation(structure))))
-    for i in which.nodes:
-        for name, rows in (("phi", nodes[i].phi), ("psi", nodes[i].psi)):
-            term = getattr(sid.nodes[i], name)
-            terms[f"node[{i}].{name}"] = _added(term, -by_loads(rows.T.toarray()).transpose(2, 1, 0))
+    given, terms = dict(sid.items()), {}
+    for loads in unit_loads(which, structure, nodes):
+        stressed = held.expand(solver.static(held.load(loads.forces)))
+        share = loads.share(structure.geometric.stiffness(structure, stressed, shapes))
+        terms[loads.path] = _added(given[loads.path], share)
     return sid.with_terms(terms)
+
+
+def unit_loads(which: Stiffening, structure: Structure, nodes: Sequence[MeshNode]) -> Iterator[UnitLoads]:
+    """All loads that stiffen a body."""
+    if which.acceleration:
+        yield _of_inertia("Ct", structure, np.broadcast_to(np.eye(3), (len(structure.carriers), 3, 3)))
+        yield _of_inertia("Cr", structure, np.stack([np.cross(axis, structure.carriers) for axis in np.eye(3)], -1))
+    if which.rotation:
+        yield _of_inertia("Oe", structure, _by_rotation(structure.carriers))
+    for i in which.nodes:
+        yield UnitLoads(f"node[{i}].phi", nodes[i].phi.T.toarray())
+        yield UnitLoads(f"node[{i}].psi", nodes[i].psi.T.toarray())
+
+
+def _of_inertia(path: str, structure: Structure, accelerations: Array) -> UnitLoads:
+    return UnitLoads(path, structure.inertia_loads(accelerations), accelerations)
 
 
 def _added(term: Taylor, first: Array) -> Taylor:
     return term._replace(M1=first if term.M1 is None else term.M1 + first)
 
 
-def _of_acceleration(structure: Structure) -> Array:
-    accelerations = np.broadcast_to(np.eye(3), (len(structure.carriers), 3, 3))
-    return structure.inertia_loads(accelerations)
-
-
-def _of_angular_acceleration(structure: Structure) -> Array:
-    return structure.inertia_loads(np.stack([np.cross(axis, structure.carriers) for axis in np.eye(3)], -1))
-
-
 _PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 
 
-def _of_rotation(structure: Structure) -> Array:
-    """By products of angular velocities w_a w_b: w (w.R) - w.w R, symmetric in a and b."""
-    R, one = structure.carriers, np.eye(3)
-    accelerations = [(np.outer(R[:, b], one[a]) + np.outer(R[:, a], one[b])) / 2 - (a == b) * R for a, b in _PAIRS]
-    return structure.inertia_loads(np.stack(accelerations, -1))
+def _by_rotation(R: Array) -> Array:
+    """Accelerations (m, 3, 6) by products of angular velocities w_a w_b: w (w.R) - w.w R, symmetric in a and b."""
+    one = np.eye(3)
+    return np.stack([(np.outer(R[:, b], one[a]) + np.outer(R[:, a], one[b])) / 2 - (a == b) * R for a, b in _PAIRS], -1)
 
 
 def _by_tensor(K0: Array) -> Array:
@@ -81,3 +94,8 @@ def _by_tensor(K0: Array) -> Array:
     for pair, (a, b) in enumerate(_PAIRS):
         found[:, :, a, b] = found[:, :, b, a] = K0[pair]
     return found
+
+
+def _of_tensor(first: Array) -> Array:
+    """Transpose of ``_by_tensor``."""
+    return np.stack([first[:, :, a, b] + (first[:, :, b, a] if a != b else 0.0) for a, b in _PAIRS])

@@ -6,7 +6,7 @@ of a beam and its section. Numbers may be complex.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,6 +14,16 @@ from mbsim_cli.reduction.data import Array
 from mbsim_cli.reduction.mesh import Mesh
 
 Sparse = Any  # a matrix of scipy.sparse
+
+
+class Geometric(Protocol):
+    """Stiffness of shapes (ndof, n) by the stresses that displacements u (ndof, s) cause."""
+
+    def stiffness(self, structure: "Structure", u: Array, shapes: Array) -> Array:
+        """(s, n, n), symmetric."""
+
+    def pull_back(self, structure: "Structure", u: Array, shapes: Array, hat: Array) -> tuple[Array, Array, Array]:
+        """Covectors of the elements' factors (ne), of u and of the shapes, from one of the stiffness; all real."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +44,7 @@ class Structure:
     has_rotations: bool = False  # whether nodes have rotations of their own
     given: tuple[Sparse, Sparse, Sparse] | None = None  # K, M and m of a body without elements
     warnings: tuple[str, ...] = ()
-    geometric: Any = None  # stiffness (s, n, n) by stresses of (structure, displacements (ndof, s), shapes (ndof, n))
+    geometric: Any = None  # Geometric; None: nothing tells stresses
 
     @property
     def size(self) -> int:
@@ -135,3 +145,11 @@ def assembled(matrices: Array, places: Array, size: int, factor: Array | None) -
     rows = np.broadcast_to(index[:, :, None], values.shape).ravel()
     columns = np.broadcast_to(index[:, None, :], values.shape).ravel()
     return sparse.coo_matrix((values.ravel(), (rows, columns)), shape=(size, size)).tocsc()
+
+
+def gathered(values: Array, places: Array, size: int) -> Array:
+    """Sum of what elements have (ne, k, c) at the places (ne, k): (size, c)."""
+    from scipy import sparse
+
+    entries = (np.ones(places.size), (places.ravel(), np.arange(places.size)))
+    return sparse.csr_matrix(entries, shape=(size, places.size)) @ values.reshape(places.size, -1)

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mbsim_cli.errors import UsageError
 from mbsim_cli.reduction.damping import Damping
 from mbsim_cli.reduction.data import StandardInput, dot
 from mbsim_cli.reduction.field_gradients import element_gradients
@@ -34,6 +33,12 @@ CASES = {
     "rigid pin": lambda: with_rigid_pin(crank(6, 2, 3, static=(0,)), 0.4),
     "beam": lambda: cantilever(elements=5, **DAMPED),
     "solid": lambda: brick(elements=(3, 2, 1), k=4),
+    "stiffened": lambda: crank(5, 2, 3, **FULL),
+    "stiffened, free": lambda: free(crank(5, 2, 3, static=(0,), **FULL)),
+    "stiffened, on the chord": lambda: with_rigid_pin(on_chord(crank(5, 2, 3, **FULL)), 0.4),
+    "stiffened beam": lambda: cantilever(elements=4, **FULL),
+    "stiffened planar beam": lambda: cantilever(elements=4, k=3, planar=True, **FULL),
+    "stiffened solid": lambda: brick(elements=(3, 2, 1), k=4, **FULL),
 }
 
 
@@ -99,9 +104,3 @@ def test_filter():
     near = [1.5, 0.5, 0.5, 0.5, 0.5] + [1.5 - 2**0.5] * 4
     assert H[4, 4] == pytest.approx(1.5 / sum(near)) and (H[4] > 0).sum() == 9
     assert filter_of(mesh, 0.5).toarray() == pytest.approx(np.eye(12))
-
-
-def test_stiffening_is_refused():
-    with pytest.raises(UsageError, match="geometric stiffening"):
-        found = reduced(crank(4, 1, 2, **FULL))
-        element_gradients(found, found.sid)

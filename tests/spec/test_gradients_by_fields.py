@@ -51,7 +51,6 @@ def test_a_reference_is_by_elements(load):
         ("method: adjoint", "method: ddm", "the adjoint alone gives gradients by fields, not ddm"),
         ("fields: [p]", "fields: [q]", r"sensitivity\.fields\[0\]: unknown field 'q'"),
         ("fields: [p]", "fields: [p, unused]", "no body has its densities from field 'unused'"),
-        ("modes:", "stiffening: [rotation]\n      modes:", "stiffening has no gradient by its densities"),
         ("fields: [p]}}", "fields: []}}", "no gradient is taken by 'p'; name it in analysis.sensitivity.fields"),
         ("{0: 1, 3: 2}", "{0: 1, -3: 2}", "'-3' is no element: they are counted from 0"),
     ],

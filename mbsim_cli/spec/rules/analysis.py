@@ -60,11 +60,6 @@ def _fields(review: Review) -> None:
         users = [body for body, spec in review.model.bodies.items() if _densities(spec) == name]
         if review.known((*path, index), name, "fields", "field") and not users:
             review.report((*path, index), f"no body has its densities from field {name!r}")
-        for body in users:
-            if review.model.bodies[body].flexible.stiffening:
-                message = "a body with geometric stiffening has no gradient by its densities"
-                hint = f"leave stiffening out, or {name!r} under analysis.sensitivity.fields"
-                review.report(("bodies", body, "flexible", "stiffening"), message, hint, key=True)
 
 
 def _densities(body: Any) -> str | None:

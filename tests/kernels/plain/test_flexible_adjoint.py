@@ -46,6 +46,7 @@ bodies:
       sets: {hub: {x: 0}, pin: {x: 0.4}}
       frame: {fixed: hub}
       modes: {count: 2}
+      stiffening: [rotation, acceleration]
       nodes: {pin: {set: pin}}
       damping: {alpha: 1, beta: 1e-5, ratio: 0.01}
   rod: {shape: {type: rod, length: rod, mass: 1}}
