@@ -1,6 +1,7 @@
 """Settings of all tests."""
 
 import contextlib
+import os
 import resource
 import signal
 
@@ -9,6 +10,9 @@ import pytest
 # A shell that starts the tests in the background has them ignore Ctrl-C, and children would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Without bytecode each of some hundred commands compiles all sources anew, which takes as long as what it does.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @pytest.fixture

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parent / "plain"
+FILES = sorted(map(str, FOLDER.glob("test_*.py")))
+PROCESSES = 5  # each takes longer to start than most files to run
 
 
-@pytest.mark.parametrize("file", sorted(path.name for path in FOLDER.glob("test_*.py")))
-def test_single_kernels_and_small_simulations_without_compiler(file):
-    path = str(FOLDER / file)
-    command = [sys.executable, "-W", "error::RuntimeWarning", "-m", "pytest", "-q", "-p", "no:xdist", path]
+@pytest.mark.parametrize("files", [FILES[k::PROCESSES] for k in range(PROCESSES)], ids=range(PROCESSES))
+def test_single_kernels_and_small_simulations_without_compiler(files):
+    command = [sys.executable, "-W", "error::RuntimeWarning", "-m", "pytest", "-q", "-p", "no:xdist", *files]
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run(command, env=environment, cwd=FOLDER.parents[2], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]

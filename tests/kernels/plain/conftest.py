@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from mbsim_cli.kernels.drivers import stepping
+
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
 HERE = Path(__file__).parent
 
@@ -17,3 +19,9 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if COMPILED and HERE in item.path.parents:
             item.add_marker(pytest.mark.skip(reason="single kernels are callable with NUMBA_DISABLE_JIT=1 only"))
+
+
+@pytest.fixture
+def long_steps(monkeypatch):
+    """Steps of adaptive integrators may be a large part of a short run: a few go through all that many do."""
+    monkeypatch.setattr(stepping, "LONGEST", 0.3)

@@ -10,4 +10,5 @@ CASES = [("rk4", "recursive"), ("dop853", "partial_recursive"), *(("esdirk", nam
 
 @pytest.mark.parametrize(("integrator", "formulation"), CASES)
 def test_gradient(integrator, formulation):
-    assert_gradient_is_that_of_the_steps(integrator, 240, steps=1, formulation=formulation, duration=1.0)
+    loose = {"tolerance": 1e-5, "absolute_tolerance": 1e-5}  # two or three steps, and some that are rejected
+    assert_gradient_is_that_of_the_steps(integrator, 240, steps=1, formulation=formulation, duration=1.0, **loose)
