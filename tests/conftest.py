@@ -7,12 +7,39 @@ import signal
 
 import pytest
 
+from mbsim_cli.kernels import _companion, _watch
+from mbsim_cli.kernels._choice import COMPILER
+
 # A shell that starts the tests in the background has them ignore Ctrl-C, and children would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Without bytecode each of some hundred commands compiles all sources anew, which takes as long as what it does.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Workers of pytest-xdist share what they compile as a run and its second process do: those with odd numbers begin at
+# the other end, nobody waits, and nobody has a second process beside the processors that the workers use.
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
+if WORKER and COMPILER == "linking":
+    _watch.PAIRED = True
+    if int(WORKER.removeprefix("gw")) % 2:
+        _companion._take_calls_backwards()
+
+NEEDS_NO_KERNELS = ("kernels/test_without_compiler", "spec/", "io/", "report/", "reduction/")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    """The second of two workers begins with what needs no kernels, while the first one compiles what all others need.
+
+    pytest-xdist gives each worker a quarter of its share to begin with.
+    """
+    if count := getattr(config, "workerinput", {}).get("workercount"):
+        begun = len(items) // count // 4
+        ready = [item for item in items if item.nodeid.startswith(tuple(f"tests/{name}" for name in NEEDS_NO_KERNELS))]
+        known = set(ready)
+        others = [item for item in items if item not in known]
+        items[:] = others[:begun] + ready + others[begun:]
 
 
 @pytest.fixture

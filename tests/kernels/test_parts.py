@@ -112,7 +112,12 @@ def write_flags(path, array):
 
 
 @pytest.fixture
-def importable(monkeypatch):
+def alone(monkeypatch):
+    monkeypatch.setattr(_watch, "PAIRED", False)
+
+
+@pytest.fixture
+def importable(monkeypatch, alone):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setattr(_companion, "usable", lambda: 2)
 
@@ -137,7 +142,7 @@ def test_the_second_process_gets_the_same_types_and_ends_with_the_first(importab
         os.kill(int(number), 0)
 
 
-def test_one_processor_compiles_alone(monkeypatch):
+def test_one_processor_compiles_alone(monkeypatch, alone):
     monkeypatch.setattr(_companion, "usable", lambda: 1)
     companion = Companion(print)
     companion.start()
