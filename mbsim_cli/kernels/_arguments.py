@@ -14,6 +14,7 @@ import numpy as np
 __all__ = ["description", "forget", "layout", "taken_apart"]
 
 _FLAGS = 0x503  # contiguous as in C or Fortran, aligned, writeable: what numba's types of arrays tell apart
+_C, _FORTRAN = 1, 2  # arrays that are both, as all of a single row, are the former to numba
 _WORDS = {float: "d", complex: "dd", bool: "?", type(None): "0qq"}
 _head = (ctypes.c_ssize_t * (object.__basicsize__ // 8 + 1)).from_address
 
@@ -75,7 +76,7 @@ def _take_apart(given: tuple, kinds: list, numbers: list) -> None:
     for x in given:
         kind = type(x)
         if kind is np.ndarray:
-            kinds.append((x.dtype, x.ndim, x.flags.num & _FLAGS))
+            kinds.append((x.dtype, x.ndim, _flags(x)))
             numbers += (0, 0, x.size, x.itemsize, _place(x), *x.shape, *x.strides)
         elif isinstance(x, tuple):
             kinds += kind, len(x)
@@ -83,6 +84,11 @@ def _take_apart(given: tuple, kinds: list, numbers: list) -> None:
         else:
             kinds.append(kind)
             numbers += (x,) if kind not in _SPLIT else _SPLIT[kind](x)
+
+
+def _flags(array: np.ndarray) -> int:
+    flags = array.flags.num & _FLAGS
+    return flags & ~_FORTRAN if flags & _C else flags
 
 
 _SPLIT = dict.fromkeys((complex, np.complex128), lambda x: (x.real, x.imag)) | {type(None): lambda x: (0,)}
@@ -122,7 +128,7 @@ def description(given: tuple) -> str:
 def _described(x: Any) -> str:
     kind = type(x)
     if kind is np.ndarray:
-        return f"{x.dtype.str if x.dtype.names is None else x.dtype!r}[{x.ndim}, {x.flags.num & _FLAGS:x}]"
+        return f"{x.dtype.str if x.dtype.names is None else x.dtype!r}[{x.ndim}, {_flags(x):x}]"
     name = f"{kind.__module__}.{kind.__qualname__}"
     if not isinstance(x, tuple):
         return name if isinstance(x, IntEnum) else _letters_of_number(x)

@@ -5,7 +5,6 @@ from functools import partial
 
 import numpy as np
 
-from mbsim_cli.kernels._simd import empty
 from mbsim_cli.kernels.drivers.follow import follow_rows
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import Progress, run
@@ -25,6 +24,7 @@ from mbsim_cli.solve.natural.start import start_of
 from mbsim_cli.solve.open_tree import OpenTreeSimulation
 from mbsim_cli.solve.pace import steps_at_once
 from mbsim_cli.solve.reactions import reader_of
+from mbsim_cli.solve.rooms import Rooms
 from mbsim_cli.solve.singular_positions import Passage, Passages
 from mbsim_cli.solve.status import sentence
 from mbsim_cli.solve.tape import Checkpoint, Tape
@@ -43,7 +43,7 @@ class Simulation:
 
     def __init__(self, problem: Problem, start: Initial, tape: Tape | None = None) -> None:
         self.problem, self.model, self.theta = problem, problem.model, start.theta
-        self.tape = tape
+        self.tape, self._rooms = tape, Rooms()
         self.dtype = self.theta.dtype.type
         redundant, deforms = start.redundant.size > 0, isinstance(self.model.tree, FlexibleTree)
         self.control: Control = allocate.control(problem.options, redundant=redundant, deforms=deforms)
@@ -101,9 +101,10 @@ class Simulation:
         return self._run(steps, 0, *self._records((self.step + steps) // interval - self.step // interval))
 
     def _records(self, rows: int) -> tuple[Record, SensitivityRecord]:
+        rooms = self._rooms
         return (
-            allocate.record(self.model, rows, self.dtype, corrections=self.tape is not None),
-            allocate.sensitivity_record(self.model, rows, self.sens.z.shape[1], self.dtype, empty),
+            allocate.record(self.model, rows, self.dtype, rooms.zeros, corrections=self.tape is not None),
+            allocate.sensitivity_record(self.model, rows, self.sens.z.shape[1], self.dtype, rooms.empty),
         )
 
     def _run(self, steps: int, filled: int, record: Record, d_record: SensitivityRecord) -> Block:
@@ -121,7 +122,7 @@ class Simulation:
         if self.tape is not None:
             self.tape.take(record)
         if rows:
-            self.reached = block.position[-1]
+            self.reached = block.position[-1].copy()
         if self.progress.status != Status.OK:
             raise BrokenOff(self._failure(), block)
         return block
@@ -268,6 +269,7 @@ def forward(
                 yield failure.block
             raise
         yield block
+        del block  # its memory is for the next one
 
 
 def _block_steps(problem: Problem, p: int) -> int:

@@ -31,6 +31,7 @@ from mbsim_cli.solve.integration import hardest, integration
 from mbsim_cli.solve.methods import CONTROLLED, stages_kept
 from mbsim_cli.solve.pace import steps_at_once
 from mbsim_cli.solve.reactions import reader_of
+from mbsim_cli.solve.rooms import Rooms
 from mbsim_cli.solve.status import sentence, step_sentence
 from mbsim_cli.solve.tape import Checkpoint, Tape, arrays_of
 from mbsim_cli.solve.undefined_elements import undefined_at
@@ -64,7 +65,7 @@ class OpenTreeSimulation:
     """
 
     def __init__(self, problem: Problem, theta: np.ndarray | None = None, tape: Tape | None = None) -> None:
-        self.problem, self.model, self.tape = problem, problem.model, tape
+        self.problem, self.model, self.tape, self._rooms = problem, problem.model, tape, Rooms()
         wanted = problem.theta_rho.shape[1] if problem.options.differentiates else 0
         start = assemble_start(
             problem, np.array(problem.theta if theta is None else theta), padded(wanted), tape is None
@@ -196,8 +197,8 @@ class OpenTreeSimulation:
     def _records(self, rows: int) -> tuple[Record, SensitivityRecord, np.ndarray]:
         p = self.sens.z.shape[1]
         return (
-            allocate.record(self.model, rows, self.dtype),
-            allocate.sensitivity_record(self.model, rows, p, self.dtype),
+            allocate.record(self.model, rows, self.dtype, self._rooms.zeros),
+            allocate.sensitivity_record(self.model, rows, p, self.dtype, self._rooms.zeros),
             np.zeros((rows, len(WORK)), np.int64),
         )
 

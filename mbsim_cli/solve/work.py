@@ -53,6 +53,7 @@ COMPOSITE = {Tree: composite, FlexibleTree: flexible_composite}
 TWISTS = {Tree: twists, FlexibleTree: flexible_twists, Natural: natural_twists}
 COVECTORS = {Tree: covectors, FlexibleTree: flexible_covectors, Natural: natural_covectors}
 VIRTUAL = {Tree: virtual, FlexibleTree: flexible_virtual, Natural: natural_virtual}
+Make = Callable[[tuple[int, ...], type], np.ndarray]  # what makes arrays of a shape
 PENALTY_RATIO = 1e-5  # of the user's penalty: the constraint term over inertia in the discrete equations
 
 
@@ -236,11 +237,11 @@ def directions(model: Model, dtheta: np.ndarray, dtype: type) -> Directions:
     )
 
 
-def record(model: Model, rows: int, dtype: type, *, corrections: bool = False) -> Record:
-    """Allocate the rows of a block, with ``corrections`` where a backward sweep will need them."""
+def record(model: Model, rows: int, dtype: type, make: Make = zeros, *, corrections: bool = False) -> Record:
+    """Allocate the rows of a block, with ``corrections`` where a backward sweep will need them; ``make`` clears."""
     _, n, m = sizes(model)
     motion, others = (
-        [np.zeros((rows, k), dtype) for k in counts] for counts in ((n, n, n, m, m, m), (m, sensor_width(model), 3))
+        [make((rows, k), dtype) for k in counts] for counts in ((n, n, n, m, m, m), (m, sensor_width(model), 3))
     )
     turning = (model.measures.kind == Measure.ANGLE).any()
     expected = np.zeros((rows, model.measures.kind.size if turning else 0))
@@ -248,13 +249,10 @@ def record(model: Model, rows: int, dtype: type, *, corrections: bool = False) -
     return Record(np.zeros(rows), *motion, np.zeros(rows, np.int64), np.zeros((rows, 3)), *others, expected, corrected)
 
 
-def sensitivity_record(
-    model: Model, rows: int, p: int, dtype: type, make: Callable[[tuple, type], np.ndarray] = zeros
-) -> SensitivityRecord:
-    """Allocate the rows of a block of sensitivities; ``make`` is ``_simd.empty`` where all rows will be filled."""
+def sensitivity_record(model: Model, rows: int, p: int, dtype: type, make: Make = zeros) -> SensitivityRecord:
+    """Allocate the rows of a block of sensitivities; ``make`` need not clear where all rows will be filled."""
     _, n, m = sizes(model)
     counts = np.array([n, n, n, m, m, sensor_width(model)])
-    # one piece of memory: several would go back to the system after each block, and come anew page by page
     parts = np.split(make((rows * counts.sum() * p,), dtype), rows * p * np.cumsum(counts[:-1]))
     arrays = (part.reshape(rows, k, p) for part, k in zip(parts, counts, strict=True))
     return SensitivityRecord(*arrays, np.zeros(rows))

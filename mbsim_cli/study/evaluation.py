@@ -40,8 +40,9 @@ def blocks_of(problem: Problem, theta: np.ndarray | None = None, tape: Any = Non
     last = -1.0
     try:
         for block in solved(problem, theta, tape):
-            yield block
             last = block.time[-1] if len(block.time) else last
+            yield block
+            del block  # its memory is for the next one
     except AnalysisError as failure:
         from mbsim_cli.assembly.ranges import until_left
 
@@ -125,15 +126,20 @@ def accumulated(
     else:
         p = problem.theta_rho.shape[1]
         accumulators = {objective.name: accumulator(objective, p) for objective in objectives}
+
+    def add(block: Block) -> None:
+        shift = resolution.add(block) if resolution else None
+        for take in consumers:
+            take(block)
+        seen = adjoint.at_fixed_motion(block) if adjoint else block
+        for adding in accumulators.values():
+            adding.add(seen, shift)
+
     with np.errstate(all="ignore"):  # what is not finite is reported by the caller, as a sentence
         for block in blocks_of(problem, theta, adjoint.tape if adjoint else None):
             if len(block.time):  # none where the next instant is far
-                shift = resolution.add(block) if resolution else None
-                for take in consumers:
-                    take(block)
-                seen = adjoint.at_fixed_motion(block) if adjoint else block
-                for adding in accumulators.values():
-                    adding.add(seen, shift)
+                add(block)
+            del block  # its memory is for the next one
             listener.poll()
     return accumulators
 

@@ -4,6 +4,9 @@ from time import perf_counter, sleep
 
 import pytest
 
+from mbsim_cli.kernels._choice import COMPILER
+from mbsim_cli.kernels._entry import Entry
+from mbsim_cli.kernels._noted import KERNELS
 from mbsim_cli.study import recording
 from mbsim_cli.study.timing import Timing
 
@@ -43,3 +46,26 @@ def test_expressions_are_compiled_before_solving(mbsim, pendulum, monkeypatch):
     monkeypatch.setattr(recording, "run", run)
     assert mbsim("run", pendulum, "--quiet").code == 0
     assert compiled == [True]
+
+
+@pytest.mark.skipif(COMPILER != "linking", reason="others keep no forms")
+def test_all_kernels_are_loaded_before_solving(mbsim, pendulum, monkeypatch):
+    honest, load, loaded, within = recording.run, Entry._load, [], []
+
+    def run(*arguments):
+        within.append(True)
+        outcome = honest(*arguments)
+        within.clear()
+        return outcome
+
+    def noted(self, *arguments):
+        loaded.append((self.__name__, bool(within)))
+        return load(self, *arguments)
+
+    mbsim("run", pendulum, "--quiet")
+    for made in [made for made, *_ in KERNELS if isinstance(made, Entry)]:
+        monkeypatch.setattr(made, "_forms", {})
+    monkeypatch.setattr(recording, "run", run)
+    monkeypatch.setattr(Entry, "_load", noted)
+    assert mbsim("run", pendulum, "--quiet", "--force").code == 0
+    assert ("run", False) in loaded and ("run", True) not in loaded and not any(late for _, late in loaded)

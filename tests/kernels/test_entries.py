@@ -175,3 +175,11 @@ def test_entries_are_pickled_by_name():
     from mbsim_cli.kernels.drivers.simulate import run
 
     assert pickle.loads(pickle.dumps(run)) is run
+
+
+def test_a_single_row_is_of_the_type_of_many():
+    one, many, columns = np.zeros((1, 4)), np.zeros((3, 4)), np.zeros((4, 3)).T
+    assert one.flags.f_contiguous and one.flags.c_contiguous  # to numpy it is both
+    kinds = [_arguments.taken_apart((array,))[0] for array in (one, many, columns, many[:, ::2])]
+    assert kinds[0] == kinds[1] and len(set(kinds)) == 3
+    assert _arguments.description((one,)) == _arguments.description((many,)) != _arguments.description((columns,))

@@ -1,0 +1,63 @@
+"""Memory of blocks: taken again where nobody holds it, left alone where somebody does."""
+
+import numpy as np
+import pytest
+
+from mbsim_cli import assembly, spec
+from mbsim_cli.solve.forward import forward
+from mbsim_cli.solve.rooms import Rooms
+from tests.cli.conftest import PENDULUM
+
+
+def place(array):
+    return array.__array_interface__["data"][0]
+
+
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_memory_that_nobody_holds_is_taken_again(dtype):
+    rooms = Rooms()
+    first = rooms.empty((100, 3), dtype)
+    first[...] = 1.0
+    here = place(first)
+    del first
+    smaller = rooms.zeros((60, 3), dtype)
+    assert place(smaller) == here and not smaller.any() and smaller.flags.c_contiguous and here % 64 == 0
+
+
+@pytest.mark.parametrize("held", [lambda a: a, lambda a: a[2:5].T, lambda a: a.reshape(-1)[:0], lambda a: a[0].real])
+def test_memory_that_is_held_stays_as_it_is(held):
+    rooms = Rooms()
+    kept = held(rooms.zeros((100, 3), float))
+    before, other = kept.copy(), rooms.empty((100, 3), float)
+    other[...] = 7.0
+    assert not np.shares_memory(kept, other) and np.array_equal(kept, before)
+
+
+def test_much_larger_or_other_memory_is_not_taken():
+    rooms = Rooms()
+    here = place(rooms.empty((100,), float))
+    large = rooms.empty((100,), float)
+    assert place(large) == here
+    kept = rooms.empty((100,), float)
+    del large
+    assert place(rooms.empty((40,), float)) != here  # and what was free is let go
+    assert place(kept) != here and rooms.empty((0, 3), complex).shape == (0, 3)
+
+
+def test_blocks_that_are_kept_keep_their_numbers(tmp_path):
+    path = tmp_path / "pendulum.yaml"
+    path.write_text(PENDULUM)
+    problem = assembly.build(spec.load(path), sensitivity="ddm").problem
+    places: list[int] = []
+
+    def passing():
+        for block in forward(problem, block_steps=10):
+            places.append(place(block.position))
+            found = [np.array(values) for values in block]
+            del block
+            yield found
+
+    kept, passed = list(forward(problem, block_steps=10)), list(passing())
+    assert len(set(places[1:])) == 1 and len(kept) == 6
+    for block, found in zip(kept, passed, strict=True):
+        assert all(np.array_equal(values, others) for values, others in zip(block, found, strict=True))
