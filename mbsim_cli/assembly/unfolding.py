@@ -18,7 +18,7 @@ from mbsim_cli.model.problem import Options
 from mbsim_cli.spec.bodies import Body
 
 # that move bodies that deform
-FORMULATIONS = ("ali3p-rtdyn0", "ali3p-rtdyn1", "statics", "conventional", "partial_recursive")
+FORMULATIONS = ("ali3p-rtdyn0", "ali3p-rtdyn1", "statics", "conventional", "partial_recursive", "recursive")
 _POINTS = ("point", "points", "center")
 _VECTORS = ("vector", "vectors", "axis", "direction", "normal")
 _SECTIONS = ("constraints", "forces", "sensors")
@@ -41,7 +41,7 @@ def check_flexible(system: System, options: Options) -> None:
     if not system.elastic:
         return
     if options.formulation not in FORMULATIONS and options.analysis != "inverse_dynamics":
-        hint = "use forward_dynamics with formulation: ali3p-rtdyn1, or partial_recursive where there are no loops"
+        hint = "use forward_dynamics with formulation: ali3p-rtdyn1, or recursive where there are no loops"
         system.issue("analysis.formulation", f"{options.formulation} does not move bodies that deform", hint)
     for body in system.elastic:
         for node in {joint.number for _, joint in system.node_joints() if joint.body is body}:

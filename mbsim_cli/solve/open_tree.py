@@ -9,6 +9,7 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels._simd import padded, zeros
 from mbsim_cli.kernels.algorithms.conventional import conventional
 from mbsim_cli.kernels.algorithms.flexible_open_tree import flexible_open_tree
+from mbsim_cli.kernels.algorithms.flexible_recursive import flexible_recursive
 from mbsim_cli.kernels.algorithms.open_tree import open_tree
 from mbsim_cli.kernels.algorithms.partial_recursive import partial_recursive
 from mbsim_cli.kernels.algorithms.recursive import recursive
@@ -39,6 +40,11 @@ from mbsim_cli.solve.work import NO_ROWS
 
 STEPS = 256  # that are kept at once where their number is not foreseen
 FORMULATIONS = {"recursive": recursive, "conventional": conventional, "partial_recursive": partial_recursive}
+FLEXIBLE = {
+    "recursive": flexible_recursive,
+    "conventional": flexible_open_tree,
+    "partial_recursive": flexible_open_tree,
+}
 
 
 @dataclass(frozen=True)
@@ -76,9 +82,8 @@ class OpenTreeSimulation:
         p = padded(self.p)
         self.sens = start.sensitivity if self.p == wanted else allocate.sensitivity(self.model, 0, self.dtype)
         self.directions = allocate.directions(self.model, start.dtheta[:, :p], self.dtype)
-        make = FORMULATIONS[problem.options.formulation]
-        if isinstance(self.model.tree, FlexibleTree):
-            make = flexible_open_tree
+        deforms = isinstance(self.model.tree, FlexibleTree)
+        make = (FLEXIBLE if deforms else FORMULATIONS)[problem.options.formulation]
         self.dyn: Any = make(self.model, self.theta, p, self.dtype)
         at_once = steps_at_once(problem.options, self.state.z.size, self.p)
         self.drive, self.tableau, self.control, self.work = integration(

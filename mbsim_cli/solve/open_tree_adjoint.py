@@ -6,10 +6,11 @@ Derivation: docs/theory/adjoint.md.
 import numpy as np
 
 from mbsim_cli.kernels._simd import padded, zeros
-from mbsim_cli.kernels.algorithms.acceleration_pull_back import pulled_accelerations
+from mbsim_cli.kernels.algorithms.acceleration_pull_back import PulledAccelerations, pulled_accelerations
 from mbsim_cli.kernels.algorithms.constraints import LINE_SIZE
 from mbsim_cli.kernels.algorithms.covectors import Covectors
-from mbsim_cli.kernels.algorithms.flexible_open_tree import pulled_flexible_accelerations
+from mbsim_cli.kernels.algorithms.flexible_open_tree import dense_elimination, pulled_flexible_accelerations
+from mbsim_cli.kernels.algorithms.flexible_recursive import articulated_elimination
 from mbsim_cli.kernels.algorithms.open_tree import open_tree
 from mbsim_cli.kernels.drivers.pull_back_reactions import MotionCovectors
 from mbsim_cli.kernels.drivers.record import Stretch
@@ -40,8 +41,7 @@ class StepSweep:
             return zeros((*shape, p), dtype)
 
         motions = (allocate.state(model, dtype) for _ in range(4))
-        deforms = isinstance(model.tree, FlexibleTree)
-        pulled = (pulled_flexible_accelerations if deforms else pulled_accelerations)(model, theta, p, dtype)
+        pulled = _pulled(problem, theta, p, dtype)
         self._work = SweepWork(
             allocate.grounded(model, theta),
             pulled.comp,
@@ -73,6 +73,15 @@ class StepSweep:
         """Covectors of what the run has been pulled back to, and of theta."""
         step = self._pulling.step
         return self._pulling.cov._replace(z=step.z, zd=step.zd, zdd=step.zdd, lam=step.lam)
+
+
+def _pulled(problem: Problem, theta: np.ndarray, p: int, dtype: type) -> PulledAccelerations:
+    """Allocate PulledAccelerations."""
+    model = problem.model
+    if not isinstance(model.tree, FlexibleTree):
+        return pulled_accelerations(model, theta, p, dtype)
+    make = articulated_elimination if problem.options.formulation == "recursive" else dense_elimination
+    return pulled_flexible_accelerations(model, theta, p, make(model, theta, p, dtype), dtype)
 
 
 def _tangent(model: Model, implicit: bool, dtype: type) -> StageTangent:

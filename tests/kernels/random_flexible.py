@@ -1,4 +1,4 @@
-"""Model files of random chains of rigid bodies and bodies that deform, tied to the ground at their end."""
+"""Model files of rigid bodies and bodies that deform: random chains, tied to the ground at their end, and trees."""
 
 from typing import Any
 
@@ -45,9 +45,15 @@ AXES = {
     "spherical": "",
     "fixed": "",
 }
-TIED = """
+ROPE = """
 constraints:
-  rope: {{type: distance, points: [ground.hook, {end}]}}
+  rope: {{type: distance, points: [ground.hook, {end}]}}"""
+DRIVE = """
+laws:
+  turn: {{type: polynomial, coefficients: [0.3, 1, 0.4, 0.2]}}
+constraints:
+  drive: {{type: motion, coordinate: {driven}, law: turn}}"""
+LOADED = """
 forces:
   spring: {{type: spring_damper, points: [ground.hook, {end}], stiffness: 30*k, damping: 0.3, natural_length: 0.5}}
 sensors: {{T: {{type: kinetic_energy}}, W: {{type: potential_energy}}, p: {{type: acceleration, point: {end}}}}}
@@ -57,10 +63,23 @@ analysis: {{step: 1e-3, duration: 0.002}}
 
 def random_chain(seed: int, count: int) -> str:
     """Joints of any type on any node or frame, some from the outer body to the inner one."""
-    random = np.random.default_rng(seed)
+    text, end, _ = _bodies(np.random.default_rng(seed), count, branches=False)
+    return text + (ROPE + LOADED).format(end=end)
+
+
+def random_tree(seed: int, count: int) -> str:
+    """The same with branches at any place instead of the rope, and a law that drives the first joint."""
+    text, end, driven = _bodies(np.random.default_rng(seed), count, branches=True)
+    return text + (DRIVE + LOADED).format(end=end, driven=driven)
+
+
+def _bodies(random: Any, count: int, *, branches: bool) -> tuple[str, str, str]:
+    """Text with bodies and joints, the place at the end, and the first coordinate."""
     bodies, joints, points = "bodies:\n", "joints:\n", "points:\n  hook: {ground: [0.2, 0.4, 1]}\n"
-    inner = "ground", "origin"
+    inner, places, first = ("ground", "origin"), [("ground", "origin")], ""
     for i in range(count):
+        if branches:
+            inner = places[random.integers(len(places))]
         name, kind = f"b{i}", random.choice(["rigid", "meshed", "by_number"], p=[0.2, 0.5, 0.3])
         text, (near, far) = {"rigid": _rigid, "meshed": _meshed, "by_number": _by_number}[kind](random, name)
         bodies += f"  {name}: {text}\n"
@@ -69,8 +88,10 @@ def random_chain(seed: int, count: int) -> str:
         sides = [inner, (name, near)][:: random.choice([1, -1])]
         (a, p), (b, q) = sides
         joints += f"  j{i}: {{type: {joint}, bodies: [{a}, {b}], point: [{p}, {q}]{AXES[joint]}}}\n"
+        first = first or f"j0.{'angle_1' if joint == 'universal' else 'angle'}"
         inner = name, far
-    return HEAD + points + bodies + joints + TIED.format(end=".".join(inner))
+        places += [inner, (name, near)]
+    return HEAD + points + bodies + joints, ".".join(inner), first
 
 
 def _rigid(random: Any, name: str) -> tuple[str, tuple[str, str]]:

@@ -6,20 +6,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mbsim_cli.kernels._simd import padded
-from mbsim_cli.kernels.algorithms.conventional import conventional
 from mbsim_cli.kernels.algorithms.open_tree import open_tree
-from mbsim_cli.kernels.algorithms.partial_recursive import partial_recursive
-from mbsim_cli.kernels.algorithms.recursive import recursive
-from mbsim_cli.kernels.algorithms.workspace import touch
 from mbsim_cli.kernels.drivers.accelerations import accelerations, accelerations_and_variations
 from mbsim_cli.model.codes import Axes, Column, Force, Joint, Law, Measure, Status
-from mbsim_cli.model.layout import GROUND, NONE
+from mbsim_cli.model.layout import GROUND, NONE, FlexibleTree
+from mbsim_cli.solve.open_tree import FLEXIBLE, FORMULATIONS
+from mbsim_cli.solve.work import TOUCH
 from tests.kernels import textbook
 from tests.kernels.instant import EPS, Instant, random_state
 from tests.kernels.mechanisms import PAIRS, any_measure, branches
 from tests.kernels.models import Builder
 
-FORMULATIONS = {"recursive": recursive, "conventional": conventional, "partial_recursive": partial_recursive}
 DENSE = ("conventional", "partial_recursive")  # form the mass matrix
 # compiled for complex numbers too, which takes minutes; tests/kernels/plain runs some of the same without compiling
 COMPARED = [pytest.param(name, marks=pytest.mark.slow) for name in DENSE]
@@ -44,14 +41,15 @@ class Accelerations:
             np.array(a, dtype, order="C") for a in (theta, dtheta, z[None], zd[None], dz[None], dzd[None])
         )
         zdd, reaction, dzdd, d_reaction = (np.zeros(k, dtype) for k in ((1, n), (1, m), (1, n, p), (1, m, p)))
-        self.dyn = FORMULATIONS[formulation](model, theta, p, dtype)
+        deforms = isinstance(model.tree, FlexibleTree)
+        self.dyn = (FLEXIBLE if deforms else FORMULATIONS)[formulation](model, theta, p, dtype)
         tree, time = open_tree(model), np.array([TIME])
         if directions is None:
             self.status = accelerations(model, theta, tree, time, z, zd, self.dyn, zdd, reaction)
         else:
             self.status = accelerations_and_variations(
-                model, theta, dtheta, touch(model, dtheta), tree, time, z, zd, dz, dzd, self.dyn, zdd, reaction, dzdd,
-                d_reaction,
+                model, theta, dtheta, TOUCH[type(model.tree)](model, dtheta), tree, time, z, zd, dz, dzd, self.dyn, zdd,
+                reaction, dzdd, d_reaction,
             )  # fmt: skip
             self.dzdd, self.d_reaction = dzdd[0, :, :wanted], d_reaction[0, :, :wanted]
         self.z, self.zd, self.zdd, self.reaction = z[0], zd[0], zdd[0], reaction[0]

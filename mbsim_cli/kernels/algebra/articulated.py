@@ -13,14 +13,21 @@ _J, _H, _M = 0, 6, 15
 
 
 @inlined
-def store_rigid(array, i, inertia):
-    """Write the inertia (m, h, J) of a rigid body to row i."""
+def of_rigid(inertia):
+    """(J, H, M) of the inertia (m, h, J) of a rigid body."""
     m, h, J = inertia
-    for k in range(6):
-        array[i, _J + k] = J[k]
-        array[i, _M + k] = m if k < 3 else 0.0 * m
     zero = 0.0 * m
     H = (zero, -h[2], h[1], h[2], zero, -h[0], -h[1], h[0], zero)
+    return J, H, (m, m, m, zero, zero, zero)
+
+
+@inlined
+def store_rigid(array, i, inertia):
+    """Write the inertia (m, h, J) of a rigid body to row i."""
+    J, H, M = of_rigid(inertia)
+    for k in range(6):
+        array[i, _J + k] = J[k]
+        array[i, _M + k] = M[k]
     for k in range(9):
         array[i, _H + k] = H[k]
 

@@ -140,7 +140,7 @@ def _find_articulated(model, theta, state, work):
     )  # fmt: skip
 
 
-FIND_VIRTUAL = {Elimination: _find_articulated}  # by what solves; ``flexible_open_tree`` adds a row
+FIND_VIRTUAL = {Elimination: _find_articulated}  # by what solves; bodies that deform add rows
 
 
 @kernel

@@ -113,6 +113,21 @@ def euler_moment(z, Q, c):
     return moment
 
 
+@inlined
+def cross_axis(art, i, c):
+    """Eliminate axis c from the inertia of body i, and keep U and D; False if nothing resists it."""
+    S = motion_at(art.axis, c)
+    inertia = articulated_at(art.inertia, i)
+    U = articulated_apply(inertia, S)
+    resistance = dot6(S, U)
+    if not resistance.real > SINGULAR * size_along(inertia, S):
+        return False
+    art.D[c] = 1.0 / resistance
+    store(art.U, c, U)
+    subtract_dyad(art.inertia, i, art.D[c], U)
+    return True
+
+
 @kernel
 def eliminate(tree, driver, kin, art):
     """Eliminate the joints from the tips to the ground; ``u`` holds the axes' forces. False if nothing resists one."""
@@ -122,17 +137,11 @@ def eliminate(tree, driver, kin, art):
                 art.D[c] = 0.0
                 continue
             S = motion_at(art.axis, c)
-            inertia = articulated_at(art.inertia, i)
-            U = articulated_apply(inertia, S)
-            resistance = dot6(S, U)
-            if not resistance.real > SINGULAR * size_along(inertia, S):
-                return False
-            D = 1.0 / resistance
             u = art.u[c] - dot6(S, motion_at(art.p, i))
-            store(art.U, c, U)
-            art.D[c], art.u[c] = D, u
-            subtract_dyad(art.inertia, i, D, U)
-            accumulate(art.p, i, D * u, U)
+            if not cross_axis(art, i, c):
+                return False
+            art.u[c] = u
+            accumulate(art.p, i, art.D[c] * u, motion_at(art.U, c))
         p = tree.parent[i]
         if p >= 0:
             d = offset_to_parent(tree, kin, i)

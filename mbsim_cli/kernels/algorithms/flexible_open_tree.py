@@ -79,16 +79,20 @@ def flexible_open_tree(model, theta, p, dtype=np.float64):
     return FlexibleOpenTree(open_tree(model), kin, *work, np.zeros(n, dtype), zeros((MEASURE_SIZE, p), dtype))
 
 
-def pulled_flexible_accelerations(model, theta, p, dtype=np.float64):
-    """Allocate PulledAccelerations for p columns and the gravity of theta."""
+def dense_elimination(model, theta, p, dtype=np.float64):
+    """Allocate DenseElimination for p columns."""
+    n = model.tree.column.size
+    return DenseElimination(dense_equations(n, 0, dtype), zeros((n, p), dtype), zeros((n, p), dtype))
+
+
+def pulled_flexible_accelerations(model, theta, p, elimination, dtype=np.float64):
+    """Allocate PulledAccelerations for p columns and the gravity of theta; ``elimination`` is work for them."""
     kin, n = flexible_kinematics(model, dtype), model.tree.column.size
     set_ground(theta, kin)
-    x, driven, hat = (zeros((n, p), dtype) for _ in range(3))
-    elimination = DenseElimination(dense_equations(n, 0, dtype), x, driven)
     forces = (np.zeros(n, dtype) for _ in range(2))
     return PulledAccelerations(
         open_tree(model), kin, flexible_composite(model, dtype), *forces, elimination,
-        flexible_virtual(model, p, dtype), hat,
+        flexible_virtual(model, p, dtype), zeros((n, p), dtype),
     )  # fmt: skip
 
 

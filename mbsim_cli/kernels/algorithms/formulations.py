@@ -4,9 +4,16 @@
 """
 
 from mbsim_cli.kernels._jit import overload, python_of
-from mbsim_cli.kernels.algorithms import conventional, flexible_open_tree, partial_recursive, recursive
+from mbsim_cli.kernels.algorithms import (
+    conventional,
+    flexible_open_tree,
+    flexible_recursive,
+    partial_recursive,
+    recursive,
+)
 from mbsim_cli.kernels.algorithms.conventional import Conventional
 from mbsim_cli.kernels.algorithms.flexible_open_tree import FlexibleOpenTree
+from mbsim_cli.kernels.algorithms.flexible_recursive import FlexibleRecursive
 from mbsim_cli.kernels.algorithms.partial_recursive import PartialRecursive
 from mbsim_cli.kernels.algorithms.recursive import Recursive
 
@@ -15,12 +22,14 @@ ACCELERATE = {
     PartialRecursive: partial_recursive.accelerate,
     Recursive: recursive.accelerate,
     FlexibleOpenTree: flexible_open_tree.accelerate,
+    FlexibleRecursive: flexible_recursive.accelerate,
 }
 VARY_ACCELERATIONS = {
     Conventional: conventional.vary_accelerations,
     PartialRecursive: partial_recursive.vary_accelerations,
     Recursive: recursive.vary_accelerations,
     FlexibleOpenTree: flexible_open_tree.vary_accelerations,
+    FlexibleRecursive: flexible_recursive.vary_accelerations,
 }
 
 

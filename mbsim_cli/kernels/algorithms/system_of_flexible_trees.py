@@ -121,14 +121,21 @@ def evaluate(model, theta, t, at_center, state, kin, comp, eq):
 
 
 def evaluate_free(model, theta, t, at_center, state, kin, comp, eq):
+    tree, found = model.tree, comp.equations
+    load_free(model, theta, t, at_center, state, kin, comp)
+    residual(tree, kin, comp, found.Q, found.G)
+    rows_to_coordinates(tree, theta, found.G, eq.G)
+
+
+@inlined
+def load_free(model, theta, t, at_center, state, kin, comp):
+    """Kinematics; forces on single bodies in ``comp.W``, on columns in Q, and in G those of elastic rows."""
     tree, motion, found = model.tree, kin.motion, comp.equations
     _stand(tree, theta, at_center, state, kin)
     clear_wrenches(comp.W, found.Q)
     element_forces(model, theta, t, motion.z, motion.zd, kin, comp.W, found.Q)
     start_elastic_rows(tree, found.Q, found.G)
     flexible_forces(model, theta, motion, kin, comp, found.G)
-    residual(tree, kin, comp, found.Q, found.G)
-    rows_to_coordinates(tree, theta, found.G, eq.G)
 
 
 @inlined

@@ -45,7 +45,11 @@ def test_accelerations_are_those_of_the_formulation_for_loops(tmp_path, chain):
     np.testing.assert_allclose(first.lambda_, other.lambda_, rtol=1e-8)
 
 
-RUNS = [("rk4", 2e-4, 2, "partial_recursive"), ("esdirk", 1e-3, 2, "conventional")]
+RUNS = [
+    ("rk4", 2e-4, 2, "partial_recursive"),
+    ("esdirk", 1e-3, 2, "conventional"),
+    ("rk4", 2e-4, 1, "recursive"),
+]
 
 
 @pytest.mark.parametrize(("integrator", "step", "rows", "formulation"), RUNS)
