@@ -114,10 +114,10 @@ def test_thousands_of_links_take_seconds(tmp_path, joint):
         text = text.replace("  tip at the start", "  tip-").replace("mobility: 24", "redundant_constraints: 0")
     path = tmp_path / "chain.yaml"
     path.write_text(text)
-    model = spec.load(path, {"n": "3000"})
+    model = spec.load(path, {"n": "2000"})
     build(spec.load(path))
     start = time.process_time()
     assembled = build(model)
-    assert time.process_time() - start < 6
-    assert assembled.closing.mobility == {"revolute": 3000, "spherical": 9000}[joint]
+    assert time.process_time() - start < 4
+    assert assembled.closing.mobility == {"revolute": 2000, "spherical": 6000}[joint]
     assert assembled.problem.theta_rho.shape == (len(assembled.problem.theta), 4)
