@@ -47,9 +47,14 @@ def is_read(name):
 @pytest.mark.parametrize("cut", Joint, ids=lambda joint: joint.name.lower())
 @pytest.mark.parametrize("tree", Joint, ids=lambda joint: joint.name.lower())
 def test_every_tree_joint_with_every_cut_joint(tree, cut):
+    """Every number by itself with a quarter of the other joints, and those of a block together with all."""
     builder = loop(tree, cut)
     problem = builder.problem(**configuration(8 * tree + cut))
-    directions = chosen(builder, f"tree {tree.name.lower()} 1", "cut", "constraint", "gravity", "initial")
+    kinds = f"tree {tree.name.lower()} 1", "cut", "constraint", "gravity", "initial"
+    if (tree - cut) % 4 == 0:
+        directions = chosen(builder, *kinds)
+    else:
+        directions = {name: direction for name, direction in by_block(builder).items() if name.startswith(kinds)}
     assert_agree(problem, directions, steps=5)
 
 
