@@ -62,7 +62,7 @@ def test_every_tree_joint_with_every_cut_joint(tree, cut):
 def test_blocks_of_numbers_with_every_option(k):
     builder = everything()
     problem = builder.problem(**configuration(k))
-    assert_agree(problem, by_block(builder), steps=2 if problem.options.step == max(STEPS) else 10)
+    assert_agree(problem, by_block(builder), steps=2 if problem.options.step == max(STEPS) else 5)
 
 
 def test_default_tolerances():
@@ -89,6 +89,7 @@ def test_every_number_of_a_model_of_everything(k):
 @pytest.mark.parametrize("pair", range(len(PAIRS)))
 @pytest.mark.parametrize("kind", Measure, ids=lambda kind: kind.name.lower())
 def test_every_measure_as_force_constraint_and_sensor(kind, pair):
+    """Every number by itself between a third of the pairs of bodies, and those of a block together between all."""
     a, b = PAIRS[pair]
     builder = branches(20 + pair)
     if kind != Measure.EULER_NORM:  # an equation of every tree with Euler parameters, and no force's measure
@@ -96,8 +97,9 @@ def test_every_measure_as_force_constraint_and_sensor(kind, pair):
         builder.constraint(any_measure(builder, kind, a, b))
     builder.every_sensor()
     problem = builder.problem(**configuration(6 * kind + pair))
-    blocks = {name: direction for name, direction in by_block(builder).items() if name.startswith("tree")}
-    assert_agree(problem, blocks | chosen(builder, "measure", "force", "constraint"), steps=4)
+    own = "measure", "force", "constraint"
+    blocks = {name: direction for name, direction in by_block(builder).items() if name.startswith(("tree", *own))}
+    assert_agree(problem, blocks | (chosen(builder, *own) if (kind + pair) % 3 == 0 else {}), steps=4)
 
 
 @pytest.mark.parametrize("slot", ["time", "elongation", "rate", "constraint", "point_force", "torque"])
