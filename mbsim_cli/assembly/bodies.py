@@ -72,7 +72,7 @@ def with_elastic(system: System, tree: Tree, pairs: PairTable) -> Tree | Flexibl
 def _nodes(system: System) -> dict[str, np.ndarray]:
     """Columns of nodes, the numbers of their bodies, and where theta has what moves them."""
     index = {deforming.name: f for f, deforming in enumerate(system.elastic)}
-    columns, bodies, shapes = [], [], []
+    columns, bodies, shapes, bent, bend = [], [], [], [], []
     for column, (owner, kept) in enumerate(system.columns):
         joint = system.joints.get(owner)
         if isinstance(joint, NodeJoint):
@@ -81,12 +81,21 @@ def _nodes(system: System) -> dict[str, np.ndarray]:
             bodies.append(index[joint.body.name])
             shapes.append(system.theta.add(partial(_shapes, joint, number, kept.sign)))
             row = ShapeRow(joint.body, joint.number, joint.moving[number], shapes[-1], float(kept.sign))
+            if joint.is_bent(number):
+                bent.append(len(columns) - 1)
+                bend.append(system.theta.add(partial(_bend, joint, number, kept.sign)))
+                row = row._replace(second=bend[-1])
             system.shape_rows.append(row)
-    return {"node": integers(columns), "node_body": integers(bodies), "shape": integers(shapes)}
+    found = {"node": columns, "node_body": bodies, "shape": shapes, "bent": bent, "bend": bend}
+    return {name: integers(numbers) for name, numbers in found.items()}
 
 
 def _shapes(joint: NodeJoint, number: int, sign: int) -> Sequence[Scalar]:
     return [*(sign * shape for shape in joint.shapes(number)), *[0.0] * LEFT_OVER]
+
+
+def _bend(joint: NodeJoint, number: int, sign: int) -> Sequence[Scalar]:
+    return [sign * entry for entry in joint.bend(number)]
 
 
 def _entries(deforming: ElasticBody) -> Sequence[Scalar]:

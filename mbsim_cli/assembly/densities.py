@@ -30,7 +30,13 @@ class DensityField:
     @property
     def numbers(self) -> np.ndarray:
         """Numbers of theta, one row after the other."""
-        return np.concatenate([self.first, self.second, *(row.first + np.arange(self.body.n) for row in self.rows)])
+        n = self.body.n
+        rows = (row.first + np.arange(n) for row in self.rows)
+        return np.concatenate([self.first, self.second, *rows, *(row.second + np.arange(n * n) for row in self._bent)])
+
+    @property
+    def _bent(self) -> list[ShapeRow]:
+        return [row for row in self.rows if row.second != NONE]
 
     def pull_back(self, hat: np.ndarray) -> np.ndarray:
         """Derivatives by the field's elements (ne,) from those by ``numbers``."""
@@ -39,13 +45,20 @@ class DensityField:
 
     def _covector(self, hat: np.ndarray) -> StandardInput:
         """Covector of all terms, and of the nodes' shapes."""
-        ends = np.cumsum([self.first.size, self.second.size, *[self.body.n] * len(self.rows)])
+        n, count = self.body.n, len(self.rows)
+        ends = np.cumsum([self.first.size, self.second.size, *[n] * count, *[n * n] * len(self._bent)])
         first, second, *rows = np.split(hat, ends[:-1])
         found = sid_of(self.body.sid, first, second if second.size else None)
-        for row, given in zip(self.rows, rows, strict=True):
-            term = getattr(found.nodes[row.node], "phi" if row.row < 3 else "psi")
-            term.M0[:, row.row % 3] += row.sign * given
+        for row, given in zip(self.rows, rows[:count], strict=True):
+            _term(found, row).M0[:, row.row % 3] += row.sign * given
+        for row, given in zip(self._bent, rows[count:], strict=True):
+            by_pairs = given.reshape(n, n)
+            _term(found, row).M1[:, :, row.row % 3] += row.sign * (by_pairs + by_pairs.T) / 2
         return found
+
+
+def _term(sid: StandardInput, row: ShapeRow) -> Any:
+    return getattr(sid.nodes[row.node], "phi" if row.row < 3 else "psi")
 
 
 def moved_by_fields(

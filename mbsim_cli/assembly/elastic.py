@@ -11,6 +11,7 @@ from mbsim_cli.assembly.numbers import STEP, Numbers
 from mbsim_cli.assembly.vectors import Scalar, Vector
 from mbsim_cli.errors import ModelError, UsageError
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS, Column
+from mbsim_cli.model.layout import NONE
 from mbsim_cli.reduction.data import Node, StandardInput, Taylor
 from mbsim_cli.reduction.shaped_mesh import ShapedMesh
 
@@ -40,6 +41,7 @@ class ShapeRow(NamedTuple):
     row: int
     first: int  # in theta
     sign: float
+    second: int = NONE  # where theta has what products of the coordinates do, or NONE
 
 
 _NAMES = ("x", "y", "z", "angle_x", "angle_y", "angle_z")
@@ -92,6 +94,10 @@ class ElasticBody:
         """Number of a node; None where there is none of that name."""
         names = [node.name for node in self.sid.nodes]
         return names.index(name) if name in names else None
+
+    def bends(self, node: int) -> np.ndarray:
+        """Which displacements and rotations (6,) of a node products of elastic coordinates move: it stiffens."""
+        return np.any([_second(sid.nodes[node]).any(axis=(1, 2)) for sid in self.spanned], axis=0)
 
 
 def elastic_bodies(model_file: Any, numbers: Numbers, source: Source | None) -> dict[str, ElasticBody]:
@@ -147,7 +153,12 @@ class NodeJoint:
     def moving(self) -> tuple[int, ...]:
         """Which of the three displacements and the three rotations there are."""
         shapes = np.hstack([_rows(sid.nodes[self.number]) for sid in self.body.spanned])
-        return tuple(sorted({*np.flatnonzero(shapes.any(axis=1)).tolist(), *_computed(self.body.spec, self.number)}))
+        moving = np.flatnonzero(shapes.any(axis=1) | self.body.bends(self.number)).tolist()
+        return tuple(sorted({*moving, *_computed(self.body.spec, self.number)}))
+
+    def is_bent(self, coordinate: int) -> bool:
+        """Whether products of elastic coordinates move a coordinate too: those of a node that stiffens the body."""
+        return bool(self.body.bends(self.number)[self.moving[coordinate]])
 
     @property
     def type(self) -> str:
@@ -173,10 +184,22 @@ class NodeJoint:
         row = _rows(self.body.current().nodes[self.number])[self.moving[coordinate]]
         return row.tolist()
 
+    def bend(self, coordinate: int) -> list[Scalar]:
+        """Second derivatives of a coordinate by the elastic ones, a symmetric matrix by rows."""
+        return _second(self.body.current().nodes[self.number])[self.moving[coordinate]].ravel().tolist()
+
 
 def _rows(node: Node) -> Any:
     """Displacements and rotations (6, n) by the elastic coordinates."""
     return np.concatenate([node.phi.M0, node.psi.M0], axis=1).T
+
+
+def _second(node: Node) -> Any:
+    """Symmetric parts (6, n, n) of displacements and rotations of first order in the elastic coordinates."""
+    n = len(node.phi.M0)
+    first = [np.zeros((n, n, 3)) if term.M1 is None else term.M1 for term in (node.phi, node.psi)]
+    M1 = np.concatenate(first, axis=2).transpose(2, 0, 1)
+    return (M1 + M1.swapaxes(1, 2)) / 2
 
 
 def _computed(spec: Any, number: int) -> set[int]:

@@ -85,7 +85,7 @@ class Equations:
                 if model.measures.kind[measure] == ANGLE:
                     phi[i] -= 2.0 * cmath.pi * np.round(phi[i].real / (2.0 * cmath.pi))
         if isinstance(model.tree, FlexibleTree):
-            J = J @ motion_of_columns(model.tree, theta)
+            J = J @ motion_of_columns(model.tree, theta, z)
         return phi, J
 
     def rates(self, theta: Sequence[Scalar], z: np.ndarray, zd: np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ from mbsim_cli.assembly.vectors import (
     transpose,
 )
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS, Measure
-from mbsim_cli.model.coordinates import motion_of_columns
+from mbsim_cli.model.coordinates import place_of_columns
 from mbsim_cli.model.layout import (
     N_A,
     P_A,
@@ -91,7 +91,7 @@ def columns_at(tree: Tree | FlexibleTree, theta: Sequence[Scalar], z: Sequence[S
     """Columns at the coordinates z (n,)."""
     if not isinstance(tree, FlexibleTree):
         return z
-    return (motion_of_columns(tree, theta) @ np.array(z)).tolist()
+    return place_of_columns(tree, theta, z).tolist()
 
 
 def poses_of_columns(tree: Tree | FlexibleTree, theta: Sequence[Scalar], z: Sequence[Scalar]) -> Poses:

@@ -184,17 +184,22 @@ class SensorTable:
         return Sensor.COORDINATE, NONE, columns[spec.number - 1], spec.derivative, 0, "1" + RATES[spec.derivative]
 
     def _add_deformation(self, name: str, spec: Any) -> None:
-        """Three displacements of a node, each a weighted sum of elastic coordinates."""
+        """Three displacements of a node: weighted sums of elastic coordinates, or columns that their products move."""
         body, node = split(spec.point)
         number = [deforming.name for deforming in self._system.elastic].index(body)
         deforming, columns = self._system.elastic[number], self._system.elastic_columns(body)
         place, entries = deforming.node(node), []
         assert place is not None  # ``unfold`` has reported it
+        bent = self._system.bent_columns(f"{body}:{node}")
         for axis in range(3):
-            shapes = partial(_displacement, deforming, place, axis)
-            measure = self._measures.combination(columns, shapes)
-            row = ShapeRow(deforming, place, axis, self._measures.offset[measure], 1.0)
-            self._system.shape_rows.append(row)
+            if axis in bent:
+                column, sign = bent[axis]
+                measure = self._measures.combination([column], partial(lambda sign: (sign,), sign))
+            else:
+                shapes = partial(_displacement, deforming, place, axis)
+                measure = self._measures.combination(columns, shapes)
+                row = ShapeRow(deforming, place, axis, self._measures.offset[measure], 1.0)
+                self._system.shape_rows.append(row)
             entries.append((int(Sensor.MEASURE), NONE, measure, spec.derivative, 0))
         self._append(name, entries, 3, "m" + RATES[spec.derivative])
 

@@ -104,6 +104,16 @@ class System:
         """Joints between bodies that deform and places on them, by their names."""
         return [(name, spec) for name, spec in self.joints.items() if isinstance(spec, NodeJoint)]
 
+    def bent_columns(self, node: str) -> dict[int, tuple[int, float]]:
+        """Columns of a node that products of elastic coordinates move, and their signs, by displacement or rotation."""
+        joint, found = self.joints.get(node), {}
+        for number, (owner, kept) in enumerate(self.columns):
+            if isinstance(joint, NodeJoint) and owner == node:
+                coordinate = joint.coordinates.index(kept.coordinate)
+                if joint.is_bent(coordinate):
+                    found[joint.moving[coordinate]] = number, float(kept.sign)
+        return found
+
     def elastic_columns(self, body: str) -> list[int]:
         """Columns of the elastic coordinates of a body."""
         number = [deforming.name for deforming in self.elastic].index(body)

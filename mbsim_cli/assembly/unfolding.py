@@ -15,10 +15,13 @@ from mbsim_cli.assembly.joints import both
 from mbsim_cli.assembly.system import System
 from mbsim_cli.errors import Issue, ModelError
 from mbsim_cli.model.problem import Options
+from mbsim_cli.reduction.identities import EXACT, difference
 from mbsim_cli.spec.bodies import Body
 
 # that move bodies that deform
 FORMULATIONS = ("ali3p-rtdyn0", "ali3p-rtdyn1", "statics", "conventional", "partial_recursive", "recursive")
+# that move their nodes by products of elastic coordinates too
+STIFFENED = ("ali3p-rtdyn0", "ali3p-rtdyn1", "statics", "conventional", "partial_recursive")
 _POINTS = ("point", "points", "center")
 _VECTORS = ("vector", "vectors", "axis", "direction", "normal")
 _SECTIONS = ("constraints", "forces", "sensors")
@@ -43,12 +46,29 @@ def check_flexible(system: System, options: Options) -> None:
     if options.formulation not in FORMULATIONS and options.analysis != "inverse_dynamics":
         hint = "use forward_dynamics with formulation: ali3p-rtdyn1, or recursive where there are no loops"
         system.issue("analysis.formulation", f"{options.formulation} does not move bodies that deform", hint)
-    for body in system.elastic:
-        for node in {joint.number for _, joint in system.node_joints() if joint.body is body}:
-            given = [sid.nodes[node] for sid in body.spanned]
-            if any(term.M1 is not None and np.any(term.M1) for each in given for term in (each.phi, each.psi)):
-                message = f"node {given[0].name!r} is stiffened by its loads, and none are taken there"
-                system.issue(f"bodies.{body.name}.flexible.stiffening", message, "leave the node out of stiffening")
+    for _, joint in system.node_joints():
+        _check_stiffened(system, options, joint)
+
+
+def _check_stiffened(system: System, options: Options, joint: NodeJoint) -> None:
+    """Record a node that stiffens its body where nothing moves it so."""
+    place = f"bodies.{joint.body.name}.flexible"
+    given = [sid.nodes[joint.number] for sid in joint.body.spanned]
+    for name, term in ((name, getattr(node, name)) for node in given for name in ("phi", "psi")):
+        if term.M1 is None or not np.any(term.M1):
+            continue
+        if options.formulation not in STIFFENED and options.analysis != "inverse_dynamics":
+            message = f"node {given[0].name!r} is stiffened by its loads, which {options.formulation} does not move"
+            hint = f"formulations that do: {', '.join(STIFFENED)}; or leave the node out of stiffening"
+            system.issue(f"{place}.stiffening", message, hint)
+            return
+        if (defect := difference(term.M1, term.M1.swapaxes(0, 1))) > EXACT:
+            message = (
+                f"{name} of first order of node {given[0].name!r} is not symmetric in the elastic coordinates, by "
+                f"{defect:.2g} of the largest entry: no place moves so"
+            )
+            system.issue(place, message, "join nothing to this node, or mend the file")
+            return
 
 
 def unfold(model_file: Any, elastic: Mapping[str, ElasticBody]) -> Unfolded:
@@ -100,7 +120,7 @@ class _Unfolding:
         """A constraint, force or sensor with its references to places."""
         if spec.type in _OF_FRAME:
             if spec.type == "deformation":
-                self._deformed(f"{place}.point", *split(spec.point))
+                self._stand(f"{place}.point", *split(spec.point))
             return spec
         return self._changed(place, spec, spec.type)
 
@@ -185,6 +205,13 @@ class _Unfolding:
         if name not in self._nodes:
             self._nodes[name] = NodeJoint(self._elastic[body], number, name)
         return name
+
+    def _stand(self, place: str, body: str, node: str) -> None:
+        """Report what is no node; one that products of elastic coordinates move stands as a body of its own."""
+        self._deformed(place, body, node)
+        number = self._elastic[body].node(node) if body in self._elastic else None
+        if number is not None and self._elastic[body].bends(number).any():
+            self._node(place, body, node)
 
     def _deformed(self, place: str, body: str, node: str) -> None:
         if body not in self._elastic or self._elastic[body].node(node) is None:

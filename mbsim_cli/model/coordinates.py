@@ -28,12 +28,27 @@ def moved_by(tree: Tree | FlexibleTree | Natural, columns: np.ndarray) -> np.nda
     return np.unique(of_columns(tree, np.concatenate([columns[~nodes], *elastic]).astype(np.int64)))
 
 
-def motion_of_columns(tree: FlexibleTree, theta: Sequence[Any] | np.ndarray) -> np.ndarray:
-    """E (columns, n): columns move by E times the coordinates."""
-    ends = zip(tree.shape, np.diff(tree.elastic)[tree.node_body], strict=True)
-    rows = [np.array(theta[first : first + count]) for first, count in ends]
+def motion_of_columns(tree: FlexibleTree, theta: Sequence[Any] | np.ndarray, z: Any) -> np.ndarray:
+    """E (columns, n) at the coordinates z (n,): columns move by E times the rates of the coordinates."""
+    return _by_coordinates(tree, theta, z, 1.0)
+
+
+def place_of_columns(tree: FlexibleTree, theta: Sequence[Any] | np.ndarray, z: Any) -> np.ndarray:
+    """Columns (columns,) at the coordinates z (n,)."""
+    return _by_coordinates(tree, theta, z, 0.5) @ np.asarray(z)
+
+
+def _by_coordinates(tree: FlexibleTree, theta: Sequence[Any] | np.ndarray, z: Any, share: float) -> np.ndarray:
+    """Rows of L, and a share of P q, for columns that move by L q + q . P q / 2."""
+    first = of_columns(tree, tree.elastic[tree.node_body])
+    count = np.diff(tree.elastic)[tree.node_body]
+    rows = [np.array(theta[start : start + n]) for start, n in zip(tree.shape, count, strict=True)]
+    for v, start in zip(tree.bent, tree.bend, strict=True):
+        n = count[v]
+        P = np.array(theta[start : start + n * n]).reshape(n, n)
+        rows[v] = rows[v] + share * (P @ np.asarray(z)[first[v] : first[v] + n])
     E = np.zeros((tree.column_kind.size, tree.column.size), np.result_type(float, *rows))
     E[tree.column, np.arange(tree.column.size)] = 1.0
-    for column, body, row in zip(tree.node, tree.node_body, rows, strict=True):
-        E[column, of_columns(tree, np.arange(tree.elastic[body], tree.elastic[body + 1]))] = row
+    for column, start, row in zip(tree.node, first, rows, strict=True):
+        E[column, start : start + row.size] = row
     return E

@@ -90,6 +90,8 @@ class FlexibleTree(NamedTuple):
     node: np.ndarray  # (nv,) columns of nodes
     node_body: np.ndarray  # (nv,) number of the body that deforms that the node is on
     shape: np.ndarray  # (nv,) offset of the numbers, before zeros, by which that body's coordinates move the column
+    bent: np.ndarray  # (nw,) numbers of those columns of nodes that products of elastic coordinates move as well
+    bend: np.ndarray  # (nw,) offset of these numbers: half of q . P q moves the column, P symmetric, by rows
 
 
 class Natural(NamedTuple):

@@ -32,7 +32,7 @@ from mbsim_cli.kernels.algorithms.flexible_open_tree import Motion
 from mbsim_cli.kernels.algorithms.flexible_workspace import flexible_kinematics, flexible_twists
 from mbsim_cli.kernels.algorithms.inverse_dynamics import body_force
 from mbsim_cli.kernels.algorithms.kinematics import set_ground
-from mbsim_cli.kernels.algorithms.node_columns import vary_columns
+from mbsim_cli.kernels.algorithms.node_columns import vary_linear
 from mbsim_cli.kernels.algorithms.open_tree import (
     coefficient_offset,
     driven_acceleration,
@@ -158,9 +158,9 @@ def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn,
     motion, change, forces = kin.motion, tw.change, dyn.loads.equations
     load_free(model, theta, t, True, Motion(z, zd, zdd), kin, dyn.loads)
     vary_driven_acceleration(model, theta, dtheta, t, dyn.open_tree, zdd, dyn.driven)
-    vary_columns(tree, theta, dtheta, z, dz, change.z)
-    vary_columns(tree, theta, dtheta, zd, dzd, change.zd)
-    vary_columns(tree, theta, dtheta, zdd, dyn.driven, change.zdd)
+    vary_linear(tree, kin.rows, dtheta, z, dz, change.z)
+    vary_linear(tree, kin.rows, dtheta, zd, dzd, change.zd)
+    vary_linear(tree, kin.rows, dtheta, zdd, dyn.driven, change.zdd)
     clear(x)
     vary_bodies_outward(
         tree, theta, dtheta, touch, kin, dyn.loads.W, art, change.z, change.zd, change.zdd, tw, x

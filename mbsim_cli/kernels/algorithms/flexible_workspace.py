@@ -7,7 +7,7 @@ import numpy as np
 from mbsim_cli.kernels._jit import inlined
 from mbsim_cli.kernels._simd import zeros
 from mbsim_cli.kernels.algorithms.covectors import Covectors, Virtual, covectors, virtual
-from mbsim_cli.kernels.algorithms.node_columns import column_changes, column_equations, column_motion
+from mbsim_cli.kernels.algorithms.node_columns import column_changes, column_equations, column_motion, node_rows
 from mbsim_cli.kernels.algorithms.workspace import composite, kinematics, touch, touched, twists
 from mbsim_cli.kernels.elements.flexible_work import elastic_work
 from mbsim_cli.model.flexible import block_size, deviation_size
@@ -31,6 +31,7 @@ class FlexibleKinematics(NamedTuple):
     elastic: tuple  # elements.flexible_work.Elastic
     motion: tuple  # ColumnMotion
     J: np.ndarray  # (m, nc) derivatives of the constraints by columns
+    rows: np.ndarray  # (nv, more than the most elastic coordinates) what moves the columns of nodes: rows of E
 
 
 class FlexibleComposite(NamedTuple):
@@ -102,7 +103,8 @@ def flexible_kinematics(model, dtype=np.float64):
     """Allocate FlexibleKinematics."""
     tree, m = model.tree, model.constraints.measure.size
     J = np.zeros((m, tree.column_kind.size), dtype)
-    return FlexibleKinematics(*kinematics(model, dtype), elastic_work(tree, dtype), column_motion(tree, dtype), J)
+    own = elastic_work(tree, dtype), column_motion(tree, dtype), J, node_rows(tree, dtype)
+    return FlexibleKinematics(*kinematics(model, dtype), *own)
 
 
 def flexible_composite(model, dtype=np.float64):

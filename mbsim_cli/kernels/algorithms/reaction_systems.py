@@ -90,7 +90,7 @@ def _pull(model, theta, reactions, t, z, zd, zdd, multiplier, kin, comp, eq, pul
     pull_flexible_bodies(model, theta, motion.z, motion.zd, motion.zdd, True, kin, moved, columns)
     pull_tree(tree, theta, motion.z, kin, comp, none, columns)
     pull_gravity(columns)
-    pull_columns(tree, theta, z, zd, zdd, cov)
+    pull_columns(tree, theta, kin.rows, z, zd, zdd, cov)
 
 
 find_forces = either("find_forces", "``reactions.joint_forces`` of the motion in ``kin``.", _forces, _rigid_forces)

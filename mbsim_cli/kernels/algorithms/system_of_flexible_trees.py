@@ -41,7 +41,9 @@ from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
 from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
 from mbsim_cli.kernels.algorithms.newton_matrix import composite_inertia, mass_matrix, newton_matrix
 from mbsim_cli.kernels.algorithms.node_columns import (
+    ColumnMotion,
     add_changed_accelerations,
+    apply_columns,
     jacobian_to_coordinates,
     keep_node_columns,
     matrix_to_coordinates,
@@ -66,6 +68,11 @@ from mbsim_cli.kernels.algorithms.sensors import (
     potential_energy,
     sense,
 )
+from mbsim_cli.kernels.algorithms.stiffened_nodes import (
+    add_stiffened_tangent,
+    pull_stiffened_speeds,
+    vary_stiffened_speeds,
+)
 from mbsim_cli.kernels.algorithms.tree_pull_back import (
     clear_bodies,
     pull_bodies,
@@ -88,7 +95,7 @@ class Seen(NamedTuple):
 
 
 def place(model, theta, z, at_center, kin):
-    place_columns(model.tree, theta, z, kin.motion.z)
+    place_columns(model.tree, theta, z, kin.rows, kin.motion.z)
     position_kinematics(model.tree, theta, kin.motion.z, at_center, kin)
 
 
@@ -97,13 +104,13 @@ def shape(model, theta, kin):
 
 
 def move(model, theta, z, zd, zdd, kin):
-    move_columns(model.tree, theta, zd, zdd, kin.motion)
+    move_columns(model.tree, theta, kin.rows, zd, zdd, kin.motion)
     motion_kinematics(model.tree, theta, kin.motion.z, kin.motion.zd, kin.motion.zdd, kin)
 
 
 def constrain(model, theta, t, z, kin, eq):
     constraints(model, theta, t, kin.motion.z, kin, eq.phi, kin.J, eq.lines)
-    jacobian_to_coordinates(model.tree, theta, kin.J, eq.J)
+    jacobian_to_coordinates(model.tree, kin.rows, kin.J, eq.J)
 
 
 def evaluate(model, theta, t, at_center, state, kin, comp, eq):
@@ -116,15 +123,15 @@ def evaluate(model, theta, t, at_center, state, kin, comp, eq):
     start_elastic_rows(tree, found.Q, found.G)
     flexible_forces(model, theta, motion, kin, comp, found.G)
     residual(tree, kin, comp, found.Q, found.G)
-    rows_to_coordinates(tree, theta, found.G, eq.G)
-    jacobian_to_coordinates(tree, theta, kin.J, eq.J)
+    rows_to_coordinates(tree, kin.rows, found.G, eq.G)
+    jacobian_to_coordinates(tree, kin.rows, kin.J, eq.J)
 
 
 def evaluate_free(model, theta, t, at_center, state, kin, comp, eq):
     tree, found = model.tree, comp.equations
     load_free(model, theta, t, at_center, state, kin, comp)
     residual(tree, kin, comp, found.Q, found.G)
-    rows_to_coordinates(tree, theta, found.G, eq.G)
+    rows_to_coordinates(tree, kin.rows, found.G, eq.G)
 
 
 @inlined
@@ -142,19 +149,36 @@ def load_free(model, theta, t, at_center, state, kin, comp):
 def _stand(tree, theta, at_center, state, kin):
     """Motion of columns and bodies."""
     motion = kin.motion
-    place_columns(tree, theta, state.z, motion.z)
-    move_columns(tree, theta, state.zd, state.zdd, motion)
+    place_columns(tree, theta, state.z, kin.rows, motion.z)
+    move_columns(tree, theta, kin.rows, state.zd, state.zdd, motion)
     position_kinematics(tree, theta, motion.z, at_center, kin)
     motion_kinematics(tree, theta, motion.z, motion.zd, motion.zdd, kin)
 
 
 def tangent_free(model, theta, t, beta, gamma, state, none, kin, comp, T_out):
-    motion, T = kin.motion, comp.equations.T
-    newton_matrix(
-        model, theta, t, beta, gamma, motion.z, motion.zd, none.no_lines, none.no_lambda, none.no_eta, kin, comp, T
-    )  # fmt: skip
+    _tangent(model, theta, t, beta, gamma, state, none.no_lines, none.no_lambda, none.no_eta, kin, comp, T_out)
+
+
+@kernel
+def _tangent(model, theta, t, beta, gamma, state, lines, multiplier, no_eta, kin, comp, T_out):
+    """Tangent by coordinates; what stands for constraints may be empty."""
+    tree, found = model.tree, comp.equations
+    if tree.bent.size:
+        _tangent_of_columns(model, theta, t, 1.0, 0.0, lines, multiplier, no_eta, kin, comp, found.T)
+        keep_node_columns(tree, kin.rows, found.T, found.rates)
+        mass_matrix(tree, kin, comp, found.T)
+        add_flexible_mass(model, theta, kin, comp, found.T)
+        keep_node_columns(tree, kin.rows, found.T, found.nodes)
+    _tangent_of_columns(model, theta, t, beta, gamma, lines, multiplier, no_eta, kin, comp, found.T)
+    matrix_to_coordinates(tree, kin.rows, found.T, T_out)
+    add_stiffened_tangent(tree, theta, beta, gamma, state.zd, state.zdd, found, T_out)
+
+
+@inlined
+def _tangent_of_columns(model, theta, t, beta, gamma, lines, multiplier, no_eta, kin, comp, T):
+    motion = kin.motion
+    newton_matrix(model, theta, t, beta, gamma, motion.z, motion.zd, lines, multiplier, no_eta, kin, comp, T)
     add_flexible_tangent(model, theta, beta, gamma, motion, kin, comp, T)
-    matrix_to_coordinates(model.tree, theta, T, T_out)
 
 
 def vary_free(model, theta, directions, t, state, sens, kin, comp, tw, dG_out):
@@ -170,12 +194,12 @@ def vary_free(model, theta, directions, t, state, sens, kin, comp, tw, dG_out):
     slope_bodies(model, theta, motion, kin)
     vary_flexible_forces(model, theta, dtheta, touch, motion, change, kin, tw, tw.dG)
     vary_bodies(model.tree, theta, dtheta, touch, motion.z, change.z, kin, comp, tw, tw.dG)
-    vary_rows(model.tree, theta, dtheta, comp.equations.G, tw.dG, dG_out)
+    vary_rows(model.tree, theta, kin.rows, dtheta, state.z, sens.z, comp.equations.G, tw.dG, dG_out)
 
 
 def pull_free(model, theta, t, state, kin, comp, virtual, cov):
     tree, motion = model.tree, kin.motion
-    spread_columns(tree, theta, virtual.each, virtual.mu, virtual.columns)
+    spread_columns(tree, kin.rows, virtual.each, virtual.mu, virtual.columns)
     moved, columns = virtual_of_columns(virtual), covectors_of_columns(cov)
     virtual_motion(tree, kin, moved)
     clear_bodies(cov)
@@ -184,17 +208,12 @@ def pull_free(model, theta, t, state, kin, comp, virtual, cov):
     pull_element_forces(model, theta, t, motion.z, motion.zd, kin, moved, columns)
     pull_tree(tree, theta, motion.z, kin, comp, moved, columns)
     pull_gravity(columns)
-    pull_virtual(tree, comp.equations.G, virtual, cov.theta)
-    pull_columns(tree, theta, state.z, state.zd, state.zdd, cov)
+    pull_virtual(tree, theta, state.z, comp.equations.G, virtual, cov)
+    pull_columns(tree, theta, kin.rows, state.z, state.zd, state.zdd, cov)
 
 
 def tangent(model, theta, t, beta, gamma, state, eq, kin, comp, T_out):
-    motion, T = kin.motion, comp.equations.T
-    newton_matrix(
-        model, theta, t, beta, gamma, motion.z, motion.zd, eq.lines, state.lam, eq.no_eta, kin, comp, T
-    )  # fmt: skip
-    add_flexible_tangent(model, theta, beta, gamma, motion, kin, comp, T)
-    matrix_to_coordinates(model.tree, theta, T, T_out)
+    _tangent(model, theta, t, beta, gamma, state, eq.lines, state.lam, eq.no_eta, kin, comp, T_out)
 
 
 def compose(model, kin, comp):
@@ -205,7 +224,7 @@ def mass(model, theta, kin, comp, M_out):
     M = comp.equations.T
     mass_matrix(model.tree, kin, comp, M)
     add_flexible_mass(model, theta, kin, comp, M)
-    matrix_to_coordinates(model.tree, theta, M, M_out)
+    matrix_to_coordinates(model.tree, kin.rows, M, M_out)
 
 
 def rates(model, theta, lines, t, state, kin, phi1_out, phi2_out):
@@ -237,9 +256,9 @@ def vary_bodies_of(model, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, 
 def _vary_motion(tree, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw):
     """Variations of the motion of columns and bodies."""
     change = tw.change
-    vary_columns(tree, theta, dtheta, z, dz, change.z)
-    vary_columns(tree, theta, dtheta, zd, dzd, change.zd)
-    vary_columns(tree, theta, dtheta, zdd, dzdd, change.zdd)
+    vary_columns(
+        tree, theta, kin.rows, dtheta, ColumnMotion(z, zd, zdd), ColumnMotion(dz, dzd, dzdd), change
+    )  # fmt: skip
     vary_kinematics(tree, theta, dtheta, touch, kin, change.z, change.zd, change.zdd, tw)
 
 
@@ -257,27 +276,27 @@ def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, d
     )  # fmt: skip
     vary_flexible_forces(model, theta, dtheta, touch, motion, change, kin, tw, tw.dG)
     vary_bodies(model.tree, theta, dtheta, touch, motion.z, change.z, kin, comp, tw, tw.dG)
-    vary_rows(model.tree, theta, dtheta, comp.equations.G, tw.dG, dG_out)
+    vary_rows(model.tree, theta, kin.rows, dtheta, state.z, sens.z, comp.equations.G, tw.dG, dG_out)
 
 
 def vary_at_rest(model, theta, dtheta, touch, lines, state, dz, kin, comp, tw, load, other_load, rest, other):
-    tree, x, y, M = model.tree, comp.equations.x[0], comp.equations.x[1], comp.equations.T
+    tree, x, y, M, z = model.tree, comp.equations.x[0], comp.equations.x[1], comp.equations.T, state.z
     mass_matrix(tree, kin, comp, M)
     add_flexible_mass(model, theta, kin, comp, M)
-    keep_node_columns(tree, theta, M, comp.equations.nodes)
-    place_columns(tree, theta, load.x, x)
-    place_columns(tree, theta, other_load.x, y)
+    keep_node_columns(tree, kin.rows, M, comp.equations.nodes)
+    apply_columns(tree, kin.rows, load.x, x)
+    apply_columns(tree, kin.rows, other_load.x, y)
     vary_flexible_resting(
         model, theta, dtheta, touch, lines, kin.motion.z, tw.change.z, kin, comp, tw, Load(x, load.multiplier),
         Load(y, other_load.multiplier), Resting(rest.A, rest.F, rest.N2, rest.dF, tw.dG, rest.dphi),
         Resting(other.A, other.F, other.N2, other.dF, tw.other_dG, other.dphi),
     )  # fmt: skip
     forces_of_nodes(tree, kin, rest.F, comp.equations.G)
-    vary_rows(tree, theta, dtheta, comp.equations.G, tw.dG, rest.dG)
-    add_changed_accelerations(tree, dtheta, comp.equations.nodes, load.x, rest.dG)
+    vary_rows(tree, theta, kin.rows, dtheta, z, dz, comp.equations.G, tw.dG, rest.dG)
+    add_changed_accelerations(tree, theta, dtheta, z, dz, comp.equations.nodes, load.x, rest.dG)
     forces_of_nodes(tree, kin, other.F, comp.equations.G)
-    vary_rows(tree, theta, dtheta, comp.equations.G, tw.other_dG, other.dG)
-    add_changed_accelerations(tree, dtheta, comp.equations.nodes, other_load.x, other.dG)
+    vary_rows(tree, theta, kin.rows, dtheta, z, dz, comp.equations.G, tw.other_dG, other.dG)
+    add_changed_accelerations(tree, theta, dtheta, z, dz, comp.equations.nodes, other_load.x, other.dG)
 
 
 def vary_rates(model, theta, dtheta, touch, eq, t, state, sens, kin, tw, first_out, second_out):
@@ -289,8 +308,9 @@ def vary_rates(model, theta, dtheta, touch, eq, t, state, sens, kin, tw, first_o
 
 
 def vary_rates_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_out):
-    spread_columns(model.tree, theta, tw.each, dzd, tw.change.zd)
+    spread_columns(model.tree, kin.rows, tw.each, dzd, tw.change.zd)
     vary_with_velocity(factor, model, eq.lines, eq.line_rates, kin.motion.zd, tw.change.zd, kin, second_out)
+    vary_stiffened_speeds(factor, model.tree, theta, kin.J, tw.each, zd, dzd, second_out)
 
 
 def vary_seen(model, theta, directions, t, z, zd, zdd, sens, kin, tw, out):
@@ -314,7 +334,7 @@ def pull_seen(model, theta, t, z, zd, zdd, kin, comp, none, hat, cov):
     pull_sensors(model, theta, t, motion.z, motion.zd, motion.zdd, kin, hat, columns)
     pull_tree(model.tree, theta, motion.z, kin, comp, virtual_of_columns(none), columns)
     pull_gravity(columns)
-    pull_columns(model.tree, theta, z, zd, zdd, cov)
+    pull_columns(model.tree, theta, kin.rows, z, zd, zdd, cov)
 
 
 def pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, none, nu1, nu2, cov):
@@ -324,23 +344,24 @@ def pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, none, nu1, nu2, cov):
         model, theta, t, motion.z, motion.zd, motion.zdd, kin, eq.lines, eq.line_rates, nu1, nu2, columns
     )  # fmt: skip
     pull_tree(model.tree, theta, motion.z, kin, comp, virtual_of_columns(none), columns)
-    pull_columns(model.tree, theta, z, zd, zdd, cov)
+    pull_columns(model.tree, theta, kin.rows, z, zd, zdd, cov)
 
 
 def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, cov, zd_out):
     pull_with_velocity(1.0, model, eq.lines, eq.line_rates, kin.motion.zd, nu2, kin, cov.columns.zd)
-    pull_rows(model.tree, theta, cov.each, cov.columns.zd, zd_out)
+    pull_rows(model.tree, kin.rows, cov.each, cov.columns.zd, zd_out)
+    pull_stiffened_speeds(model.tree, theta, kin.J, cov.each, zd, nu2, zd_out)
 
 
 def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virtual, no_nu, cov):
     tree, of_z, of_x, found = model.tree, kin.motion.z, comp.equations.x[0], comp.equations
-    place_columns(tree, theta, x, of_x)
+    apply_columns(tree, kin.rows, x, of_x)
     motion_kinematics(tree, theta, of_z, comp.zero, of_x, kin)
     clear_wrenches(comp.W, found.Q)
     constraint_forces(model, theta, of_z, kin, multiplier, eq.lines, comp.W, found.Q)
     resting_flexible_forces(model, theta, of_z, of_x, kin, comp)
     residual(tree, kin, comp, found.Q, found.G)
-    spread_columns(tree, theta, virtual.each, virtual.mu, virtual.columns)
+    spread_columns(tree, kin.rows, virtual.each, virtual.mu, virtual.columns)
     moved, columns = virtual_of_columns(virtual), covectors_of_columns(cov)
     virtual_motion(tree, kin, moved)
     clear_bodies(cov)
@@ -348,13 +369,13 @@ def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virt
     pull_flexible_bodies(model, theta, of_z, comp.zero, of_x, False, kin, moved, columns)
     pull_constraints(model, theta, t, of_z, kin, eq.lines, multiplier, moved, no_nu, columns)
     pull_tree(tree, theta, of_z, kin, comp, moved, columns)
-    pull_virtual(tree, found.G, virtual, cov.theta)
-    pull_columns(tree, theta, z, no_rate, x, cov)
+    pull_virtual(tree, theta, z, found.G, virtual, cov)
+    pull_columns(tree, theta, kin.rows, z, no_rate, x, cov)
 
 
 def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, cov):
     tree, motion = model.tree, kin.motion
-    spread_columns(tree, theta, virtual.each, virtual.mu, virtual.columns)
+    spread_columns(tree, kin.rows, virtual.each, virtual.mu, virtual.columns)
     moved, columns = virtual_of_columns(virtual), covectors_of_columns(cov)
     virtual_motion(tree, kin, moved)
     clear_bodies(cov)
@@ -364,5 +385,5 @@ def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, cov):
     pull_constraints(model, theta, t, motion.z, kin, eq.lines, state.lam, moved, nu, columns)
     pull_tree(tree, theta, motion.z, kin, comp, moved, columns)
     pull_gravity(columns)
-    pull_virtual(tree, comp.equations.G, virtual, cov.theta)
-    pull_columns(tree, theta, state.z, state.zd, state.zdd, cov)
+    pull_virtual(tree, theta, state.z, comp.equations.G, virtual, cov)
+    pull_columns(tree, theta, kin.rows, state.z, state.zd, state.zdd, cov)

@@ -11,11 +11,12 @@ from mbsim_cli.reduction.mesh import grid
 from mbsim_cli.study.assembling import load
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.plan import draft
+from mbsim_cli.study.reducing import standard_input
 from mbsim_cli.study.run import run
 from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.timing import Timing
 from tests.kernels.adjoint import assert_adjoint, assert_set_back
-from tests.kernels.plain.test_flexible_trees import BEAMS, assembled
+from tests.kernels.plain.test_flexible_trees import BEAMS, assembled, bent
 
 MODEL = """
 mbsim: 1
@@ -126,7 +127,11 @@ def test_gradients_by_densities(outcomes):
 
 def test_beams_in_a_loop(tmp_path):
     """In space, stiffened, one with a free frame, with forces at nodes: by parameters and by numbers of every kind."""
-    problem = assembled(tmp_path, BEAMS, sensitivity="ddm")
+
+    def source(model_file, name, numbers):
+        return (bent if name == "boom" else standard_input)(model_file, name, numbers)
+
+    problem = assembled(tmp_path, BEAMS, source, sensitivity="ddm")
     directions = {name: d for name, d in zip(problem.names.parameters, problem.theta_rho.T, strict=True)}
     tree, random = problem.model.tree, np.random.default_rng(3)
     for f in range(tree.flexible.size):
@@ -144,6 +149,11 @@ def test_beams_in_a_loop(tmp_path):
         found = np.zeros_like(problem.theta)
         found[first : first + np.diff(tree.elastic)[tree.node_body[v]]] = 0.1
         directions[f"shape of {v}"] = found
+    bend = np.zeros_like(problem.theta)
+    for w, first in enumerate(tree.bend):
+        n = int(np.diff(tree.elastic)[tree.node_body[tree.bent[w]]])
+        bend[first : first + n * n] = random.normal() * (np.eye(n) + 1.0).ravel()
+    directions["bend"] = bend
     scaled = {name: d * np.abs(problem.theta[d != 0]).max() / np.abs(d).max() for name, d in directions.items()}
     assert_adjoint(problem, scaled, 2)
     assert_set_back(problem)

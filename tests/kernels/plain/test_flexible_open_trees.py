@@ -10,10 +10,11 @@ from mbsim_cli.model.problem import Motion
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.inverse import InverseDynamics
 from mbsim_cli.solve.inverse_dynamics import inverse
+from mbsim_cli.study.reducing import standard_input
 from tests.kernels.adjoint import adjoint, summed, weights_of
 from tests.kernels.differentiate import EPS
 from tests.kernels.open_tree_adjoint import chosen, sensors
-from tests.kernels.plain.test_flexible_trees import BEAMS, assembled
+from tests.kernels.plain.test_flexible_trees import BEAMS, assembled, bent
 
 # without its loop: the outer beam hangs on a node of the inner one, and a ball on a node of the outer one
 CHAIN = (
@@ -30,15 +31,20 @@ constraints:
 
 
 @pytest.fixture(scope="module")
-def chain(tmp_path_factory):
-    return assembled(
-        tmp_path_factory.mktemp("chain"), CHAIN, sensitivity="ddm", formulation="partial_recursive", integrator="rk4"
-    )
+def chains(tmp_path_factory):
+    """With nodes that stiffen their bodies, and without."""
+    folder, options = tmp_path_factory.mktemp("chain"), {"formulation": "partial_recursive", "integrator": "rk4"}
+    return [assembled(folder, CHAIN, source, sensitivity="ddm", **options) for source in (bent, standard_input)]
+
+
+@pytest.fixture(scope="module")
+def chain(chains):
+    return chains[0]
 
 
 def test_accelerations_are_those_of_the_formulation_for_loops(tmp_path, chain):
     """At the same start; the laws of one drive what the other holds by multipliers."""
-    looped = assembled(tmp_path, CHAIN, sensitivity="none")
+    looped = assembled(tmp_path, CHAIN, bent, sensitivity="none")
     first, other = (next(iter(forward(problem))) for problem in (chain, looped))
     np.testing.assert_allclose(first.position, other.position, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(first.acceleration, other.acceleration, rtol=1e-8)
@@ -53,13 +59,16 @@ RUNS = [
 
 
 @pytest.mark.parametrize(("integrator", "step", "rows", "formulation"), RUNS)
-def test_gradients(chain, long_steps, integrator, step, rows, formulation):
+def test_gradients(chains, long_steps, integrator, step, rows, formulation):
     """Direct and adjoint ones along parameters and the numbers of nodes, against the complex step of the run."""
     options = {"integrator": integrator, "step": step, "formulation": formulation, "gradient_tolerance": 1e-12}
-    problem = chosen(chain, rows, **options, tolerance=1e-3, absolute_tolerance=1e-3)
+    problem = chosen(chains[int(formulation == "recursive")], rows, **options, tolerance=1e-3, absolute_tolerance=1e-3)
     tree, shape = problem.model.tree, np.zeros_like(problem.theta)
     for v, first in enumerate(tree.shape):
         shape[first : first + np.diff(tree.elastic)[tree.node_body[v]]] = 0.1
+    for w, first in enumerate(tree.bend):
+        n = int(np.diff(tree.elastic)[tree.node_body[tree.bent[w]]])
+        shape[first : first + n * n] = 1.0
     size = np.maximum(1e-3, np.abs(problem.theta_rho).max(axis=0))
     mixed = np.random.default_rng(5).normal(size=size.size) / size @ problem.theta_rho.T
     directions, weights = [shape, mixed], weights_of(problem, rows)
@@ -86,8 +95,8 @@ GIVEN = FREE.replace(
 
 def test_inverse_dynamics(tmp_path):
     """What moves freely takes nothing; derivatives by motion and parameters are those of the complex step."""
-    free = assembled(tmp_path, FREE, sensitivity="none", formulation="partial_recursive")
-    given = assembled(tmp_path, GIVEN)
+    free = assembled(tmp_path, FREE, bent, sensitivity="none", formulation="partial_recursive")
+    given = assembled(tmp_path, GIVEN, bent)
     start = next(iter(forward(free)))
     torque = InverseDynamics(given, matrices=False).block(Motion(*start[:4])).torque
     still = Motion(start.time, start.position, start.velocity, 0.0 * start.acceleration)

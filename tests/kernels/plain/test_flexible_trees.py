@@ -88,6 +88,21 @@ def assembled(folder, text, source=standard_input, **options):
     return build(spec.load(path), standard_input=source, **options).problem
 
 
+def bent(model_file, name, numbers):
+    """Standard input data whose nodes products of elastic coordinates move in every way, and along parameters."""
+    given, random = standard_input(model_file, name, numbers), np.random.default_rng(len(name))
+    changes = random.normal(size=(2, given.sid.n, given.sid.n, 3))
+
+    def add(path, term):
+        size = {"phi": 2.0, "psi": 5.0}.get(path.partition(".")[2])
+        if size is None:
+            return term
+        first = size * changes[int(path.endswith("psi"))]
+        return term._replace(M1=(first + first.swapaxes(0, 1)) / 2 + (0.0 if term.M1 is None else term.M1))
+
+    return given._replace(sid=given.sid.map(add), along=lambda: given.along().map(add))
+
+
 def with_state(problem):
     """A problem with a state that satisfies nothing: z, zd, zdd, lam."""
     rng = np.random.default_rng(1)
@@ -100,7 +115,9 @@ def with_state(problem):
 
 @pytest.fixture(scope="module")
 def beams(folder):
-    return with_state(assembled(folder, BEAMS, sensitivity="ddm"))
+    problem, state = with_state(assembled(folder, BEAMS, bent, sensitivity="ddm"))
+    assert problem.model.tree.bent.size == problem.model.tree.node.size
+    return problem, state
 
 
 def assert_rows_agree(found, exact):
@@ -281,6 +298,61 @@ def test_sag_at_rest(folder):
     assert block.d_sensors[0, 1] == pytest.approx(exact, rel=1e-9)
 
 
+TENSION = """\
+mbsim: 1
+parameters: {T: 40, F: 0.5}
+materials: {soft: {youngs_modulus: 2e9, poisson_ratio: 0.3, density: 1000}}
+bodies:
+  beam:
+    flexible:
+      mesh: {type: beam, length: 1, section: {type: rectangle, size: [0.02, 0.03]}, elements: 12, planar: true}
+      material: soft
+      sets: {root: {x: 0}, tip: {x: 1}}
+      frame: {fixed: root}
+      modes: {count: 8, static: [tip]}
+      nodes: {tip: {set: tip}}
+      stiffening: [tip]
+joints:
+  root: {type: fixed, bodies: [ground, beam], point: origin}
+forces: {pull: {type: force, point: beam.tip, value: [T, F, 0]}}
+sensors: {tip: {type: position, point: beam.tip}, u: {type: deformation, point: beam.tip}}
+analysis: {type: equilibrium, sensitivity: {method: ddm}}
+"""
+
+
+@pytest.mark.parametrize("T", [40.0, -40.0])
+def test_a_beam_in_tension(folder, T):
+    """Its tip moves across as the tanh says, and back as what is bent gets shorter; either load moves both alike."""
+    (block,) = equilibrium(assembled(folder, TENSION.replace("T: 40", f"T: {T}"), sensitivity="ddm"))
+    F, EI, EA = 0.5, 2e9 * 0.03 * 0.02**3 / 12, 2e9 * 6e-4
+    k, x = np.sqrt(T / EI + 0j), np.linspace(0, 1, 2001)
+    slope = (F / T * (1 - np.cosh(k * (1 - x)) / np.cosh(k))).real
+    along, across = T / EA - np.trapezoid(slope**2, x) / 2, (F / T * (1 - np.tanh(k) / k)).real
+    np.testing.assert_allclose(block.sensors[0, 3:], [along, across, 0.0], rtol=5e-5, atol=1e-15)
+    np.testing.assert_allclose(block.sensors[0, :3], block.sensors[0, 3:] + [1.0, 0.0, 0.0], rtol=1e-12)
+    by_T, by_F = block.d_sensors[0, 3:, 0], block.d_sensors[0, 3:, 1]
+    assert by_T[1] == pytest.approx(by_F[0], rel=1e-9) and by_T[1] < 0.0
+
+
+def test_what_does_not_move_nodes_that_stiffen(folder):
+    pulled = TENSION.replace("type: equilibrium, ", "")
+    with pytest.raises(ModelError, match="node 'tip' is stiffened by its loads, which recursive does not move"):
+        assembled(folder, pulled, formulation="recursive")
+    assembled(folder, pulled.replace("forces: {pull: {type: force, point: beam.tip, value: [T, F, 0]}}", "").replace(
+        "sensors: {tip: {type: position, point: beam.tip}, u: {type: deformation, point: beam.tip}}", ""
+    ))  # fmt: skip
+
+    def skew(model_file, name, numbers):
+        given = standard_input(model_file, name, numbers)
+        twist = np.zeros((given.sid.n, given.sid.n, 3))
+        twist[0, 1, 0] = 1.0
+        (node,) = given.sid.nodes
+        return given._replace(sid=replace(given.sid, nodes=(replace(node, phi=node.phi._replace(M1=twist)),)))
+
+    with pytest.raises(ModelError, match=r"phi of first order of node 'tip' is not symmetric .* by 1 of the largest"):
+        assembled(folder, TENSION, skew)
+
+
 def test_what_does_not_move_bodies_that_deform(folder):
     with pytest.raises(ModelError, match="bodies that deform"):
         assembled(folder, REST.replace("type: equilibrium, ", ""), formulation="ali3p-natural")
@@ -324,8 +396,8 @@ analysis: {step: 2e-3, duration: 0.02}
 
 
 def test_energy_of_what_tumbles_and_swings(folder):
-    """It drifts by the square of the step."""
-    problem, drifts = assembled(folder, FLOATING, sensitivity="none"), []
+    """It drifts by the square of the step, also where products of elastic coordinates move the ball."""
+    problem, drifts = assembled(folder, FLOATING, bent, sensitivity="none"), []
     for steps in (10, 20):
         options = replace(problem.options, step=0.02 / steps)
         energy = simulate(replace(problem, options=options), steps)["energy"][:, :2].sum(axis=1)
