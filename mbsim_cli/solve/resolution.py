@@ -33,9 +33,8 @@ class Resolution:
     def add(self, block: Block) -> np.ndarray:
         """Take the next instants in; return by how much time each of them is ahead (B,), s."""
         rows = (block.time, block.position.real.T, block.velocity.real.T)
-        if self._waiting:
-            rows = tuple(np.concatenate(pair, axis=-1) for pair in zip(self._waiting, rows, strict=True))
-        time, position, velocity = map(np.ascontiguousarray, rows)  # coordinate by coordinate: long rows are fast
+        waiting = self._waiting or tuple(row[..., :0] for row in rows)
+        time, position, velocity = map(_joined, waiting, rows)
         count, known = time.size, time.size - len(block.time)
         windows = max(0, count - 1) // WINDOW
         shifts = np.full(windows + 1, self._shift)
@@ -88,6 +87,14 @@ class Resolution:
         relative = self._missing / self.sizes
         worst = int(np.argmax(relative)) if relative.size else None
         return (0.0, None) if worst is None else (float(relative[worst]), self._names[worst])
+
+
+def _joined(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Rows of instants behind those before them, coordinate by coordinate: long rows are fast."""
+    known = before.shape[-1]
+    found = np.empty((*after.shape[:-1], known + after.shape[-1]))
+    found[..., :known], found[..., known:] = before, after
+    return found
 
 
 class NoSteps:

@@ -1,6 +1,6 @@
 """``Integrand``: an objective's expression as a vectorised function with exact partial derivatives."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -58,8 +58,7 @@ class Integrand:
         value, rows = self._program.value_and_gradient(self._inputs(sensors, t, values))
         shape, left = np.shape(t), iter(rows)
         by_sensor = {
-            name: np.stack([np.broadcast_to(next(left), shape) for _ in range(width)], axis=-1)
-            for name, width in self._widths.items()
+            name: _side_by_side([next(left) for _ in range(width)], shape) for name, width in self._widths.items()
         }
         by_parameter = self._expressions.chain(zip(self._names, left, strict=False), values)  # behind them t is left
         return Linearised(
@@ -82,3 +81,11 @@ class Integrand:
         scope = self._expressions.scope(values)
         components = [sensors[name][:, k] for name, width in self._widths.items() for k in range(width)]
         return [*components, *(scope[name] for name in self._names), t]
+
+
+def _side_by_side(columns: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
+    """Numbers or arrays of a shape (B,) as columns (B, w)."""
+    found = np.empty((*shape, len(columns)), complex if any(map(np.iscomplexobj, columns)) else float)
+    for k, column in enumerate(columns):
+        found[..., k] = column
+    return found

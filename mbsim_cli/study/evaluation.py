@@ -129,11 +129,11 @@ def accumulated(
 
     def add(block: Block) -> None:
         shift = resolution.add(block) if resolution else None
-        for take in consumers:
-            take(block)
         seen = adjoint.at_fixed_motion(block) if adjoint else block
         for adding in accumulators.values():
             adding.add(seen, shift)
+        for take in consumers:
+            take(block)
 
     with np.errstate(all="ignore"):  # what is not finite is reported by the caller, as a sentence
         for block in blocks_of(problem, theta, adjoint.tape if adjoint else None):

@@ -88,8 +88,8 @@ def run(plan: Plan, timing: Timing, listener: Listener, consumer: Callable[[Any]
     watchers, problem = Watchers(plan), plan.assembled.problem
     with timing.phase("solve"), listener.progress("solving", problem.options.duration) as show:
         consumers = (
+            watchers.add,  # first: what is looked at only is in the processor's cache, which a consumer overwrites
             *((consumer,) if consumer else ()),
-            watchers.add,
             lambda block: show(float(block.time[-1])) if len(block.time) else None,
         )
         results = evaluate(

@@ -34,12 +34,13 @@ class Health:
         if not len(block.time):
             return
         self._instants += len(block.time)
-        self._counts += block.work.sum(axis=0)
-        for row in np.flatnonzero(block.singular.any(axis=1)):
+        if self._options.open_tree:
+            self._counts += block.work.sum(axis=0)
+        for row in np.flatnonzero(block.singular.any(axis=1)) if block.singular.any() else ():
             self._singular.append((float(block.time[row]), np.flatnonzero(block.singular[row])))
         self._iterations += int(block.iterations.sum())
         self._most = max(self._most, int(block.iterations.max()))
-        self._drift = np.maximum(self._drift, block.drift.max(axis=0))
+        self._drift = np.maximum(self._drift, [column.max() for column in block.drift.T])  # quicker than along an axis
         self._gradient_error = max(self._gradient_error, float(block.gradient_error.max()))
         self._add_energy(block)
 

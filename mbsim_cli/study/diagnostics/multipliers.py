@@ -30,7 +30,7 @@ class MultiplierHealth:
 
     def add(self, block: Block) -> None:
         """Take the next instants in."""
-        if isinstance(block, Block):
+        if isinstance(block, Block) and block.free.any():
             self._free |= block.free.any(axis=0)
 
     @property

@@ -19,7 +19,7 @@ class UndefinedDirections:
     def add(self, block: Block) -> None:
         """Take the next instants in."""
         broken = getattr(block, "broken", np.zeros((0, 0)))  # open trees of inverse dynamics break nothing
-        for k in np.flatnonzero(broken.any(axis=0)):
+        for k in np.flatnonzero(broken.any(axis=0)) if broken.any() else ():
             parameter, row = self._names.parameters[k], int((broken[:, k] != 0).argmax())
             if parameter not in self.reasons:
                 self.reasons[parameter] = self._reason(parameter, int(broken[row, k]), float(block.time[row]))

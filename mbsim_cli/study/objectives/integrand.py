@@ -19,12 +19,13 @@ def integrand_of(objective: Objective, block: Block) -> tuple[np.ndarray, np.nda
         return value, np.zeros((len(value), 0), value.dtype)
     found = integrand.linearised(sensors, block.time, objective.values)
     value = np.array(found.value)
-    derivative = np.zeros((len(value), p), value.dtype)
+    parts = []
     for name, partial in found.by_sensor.items():
         derivatives, read = block.d_sensors[:, objective.sensors[name], :], list(integrand.components[name])
         if len(read) < partial.shape[1]:  # what it does not read need not be a number
             partial, derivatives = partial[:, read], derivatives[:, read]
-        derivative += np.einsum("bw,bwp->bp", partial, derivatives)
+        parts.append(np.einsum("bw,bwp->bp", partial, derivatives))
+    derivative = sum(parts[1:], parts[0]) if parts else np.zeros((len(value), p), value.dtype)
     for k, name in enumerate(objective.parameters):
         if name in found.by_parameter:
             derivative[:, k] += found.by_parameter[name]

@@ -13,8 +13,10 @@ from mbsim_cli.study.objectives.uncertainty import Spread, Uncertainty
 
 def trapezoidal(time: np.ndarray) -> np.ndarray:
     """Weights (B,) of the trapezoidal rule."""
-    half = 0.5 * np.diff(time)
-    return np.append(half, 0.0) + np.append(0.0, half)
+    half, weights = 0.5 * np.diff(time), np.zeros(len(time))
+    weights[:-1] = half
+    weights[1:] += half
+    return weights
 
 
 class Stream:
@@ -26,9 +28,11 @@ class Stream:
         self.start = 0.0
         self._ahead: float | None = None  # by how much time the motion is ahead at the last instant
         self._spread = Spread(p)
+        self._rest: Continuation | None = None  # where it is known
 
     def add(self, block: Block, shift: np.ndarray | None = None) -> None:
         """Take the next instants in; ``shift`` (B,) is by how much time their motion is ahead, None if not known."""
+        self._rest = None
         time = block.time
         fresh = (time, *integrand_of(self.objective, block))
         if self._tail:
@@ -87,7 +91,9 @@ class Stream:
     @property
     def rest(self) -> Continuation:
         """Weights of the last instants in what lies between them and the end."""
-        return continuation(self._tail[0], self.end)
+        if self._rest is None:
+            self._rest = continuation(self._tail[0], self.end)
+        return self._rest
 
     def by_end(self, rate: Any) -> np.ndarray:
         """Derivatives (p,) of a quantity through the end of the analysis, from that by the end."""

@@ -49,12 +49,17 @@ class Spread:
 
     def __init__(self, p: int):
         self._least, self._most = np.full(1 + p, np.inf), np.full(1 + p, -np.inf)
+        self._wanders = False  # for certain, and so for ever
 
     def add(self, value: np.ndarray, derivative: np.ndarray) -> None:
         """Take values (B,) and derivatives (B, p) in."""
+        if self._wanders:
+            return
         self._widen(slice(0, 1), value.real[:, None])
         if self.of_constants[0] > 0.0 or self._least[0] == self._most[0]:  # derivatives of others are not constant
             self._widen(slice(1, None), derivative.real)
+        else:
+            self._wanders = True
 
     def _widen(self, part: slice, rows: np.ndarray) -> None:
         self._least[part] = np.minimum(self._least[part], rows.min(axis=0))
