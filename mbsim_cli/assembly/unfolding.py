@@ -21,7 +21,7 @@ from mbsim_cli.spec.bodies import Body
 # that move bodies that deform
 FORMULATIONS = ("ali3p-rtdyn0", "ali3p-rtdyn1", "statics", "conventional", "partial_recursive", "recursive")
 # that move their nodes by products of elastic coordinates too
-STIFFENED = ("ali3p-rtdyn0", "ali3p-rtdyn1", "statics", "conventional", "partial_recursive")
+STIFFENED = ("ali3p-rtdyn0", "ali3p-rtdyn1", "statics", "conventional", "partial_recursive", "recursive")
 _POINTS = ("point", "points", "center")
 _VECTORS = ("vector", "vectors", "axis", "direction", "normal")
 _SECTIONS = ("constraints", "forces", "sensors")

@@ -11,10 +11,11 @@ from mbsim_cli import spec
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.reduction.sid_writer import sid_text
 from mbsim_cli.study.reducing import reduce_body
-from tests.campaign.flexible import FAMILIES, flexible_flier, problem_of
+from tests.campaign.flexible import FAMILIES, flexible_flier, flexible_tree, problem_of
 from tests.campaign.momentum import histories
 from tests.kernels.adjoint import adjoint, summed, weights_of
-from tests.kernels.differentiate import assert_agree, complex_step, direct
+from tests.kernels.differentiate import EPS, assert_agree, complex_step, direct
+from tests.kernels.open_tree_adjoint import sensors
 from tests.spec.example import write
 
 BEAM = """\
@@ -87,3 +88,30 @@ def check_balances(seed, file, step=2e-4, steps=25):
 @given(seed=st.integers(0, 10**9))
 def test_momentum_and_energy_are_kept(file, seed):
     check_balances(seed, file)
+
+
+def check_open_tree(seed, file):
+    """By articulated bodies: the motion that dense matrices give, and gradients by three ways."""
+    problem = problem_of(
+        flexible_tree(seed, file), steps=1, sensitivity="ddm", formulation="recursive", integrator="rk4"
+    )
+    problem = replace(problem, theta_rho=problem.theta_rho[:, problem.theta_rho.any(axis=0)])
+    plain, dense = (
+        replace(problem, options=replace(problem.options, sensitivity="none", formulation=name))
+        for name in ("recursive", "partial_recursive")
+    )
+    found, expected = sensors(plain), sensors(dense)
+    assert (np.abs(found - expected) <= 1e-10 * np.abs(expected).max()).all()
+    directions, weights = list(problem.theta_rho.T), weights_of(problem, 1)
+    steps = (problem.theta + 1j * EPS * direction for direction in directions)
+    exact = np.array([summed(sensors(plain, moved).imag / EPS, weights) for moved in steps])
+    size = np.abs(exact).max(axis=0)
+    for gradient in (summed(sensors(problem, field="d_sensors"), weights), adjoint(problem, directions, 1, weights)):
+        assert (np.abs(gradient - exact) <= 1e-9 * size).all(), (gradient, exact)
+
+
+@pytest.mark.slow
+@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(seed=st.integers(0, 10**9))
+def test_open_trees_by_articulated_bodies(file, seed):
+    check_open_tree(seed, file)

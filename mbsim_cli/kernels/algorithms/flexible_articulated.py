@@ -1,7 +1,7 @@
 """Articulated bodies of a tree with bodies that deform: M x = b without M, in O(n).
 
 A body that deforms has 6 + k accelerations, of its frame and of its shapes. Subtrees press on it through the columns
-of their nodes, U with S L q'' for an axis; once all have been added, its elastic accelerations are eliminated one by
+of its nodes, which elastic accelerations move by the rows of E; once all have been added, these are eliminated one by
 one, as axes are, and what is left is an articulated body of six. Spatial vectors are about the points of reference.
 Derivation: docs/theory/open_trees.md, section 5.
 """
@@ -55,7 +55,7 @@ class FlexibleArticulated(NamedTuple):
 
     own: np.ndarray  # (nb,) number of the body that deforms that a body is, or NONE
     moved: np.ndarray  # (nb,) number of that whose nodes all columns of a joint are, or NONE
-    shape: np.ndarray  # (nc,) offset of the numbers of a node's column, or NONE
+    node: np.ndarray  # (nc,) number of a column of nodes, or NONE
     driver: np.ndarray  # (nc,) constraint whose law prescribes a column, or NONE
     inertia: np.ndarray  # (nb + 1, 21) I^A as the parent's side of the joint feels it
     axis: np.ndarray  # (nc, 6) S, or the axis of a rotation in place of Euler parameters
@@ -82,13 +82,13 @@ def flexible_articulated(model, open_tree, dtype=np.float64):
     tree = model.tree
     nb, nc, nf = tree.parent.size, tree.column_kind.size, tree.flexible.size
     N = int(np.diff(tree.elastic).max(initial=0))
-    own, moved, shape, driver = (np.full(size, NONE, np.int64) for size in (nb, nb, nc, nc))
+    own, moved, node, driver = (np.full(size, NONE, np.int64) for size in (nb, nb, nc, nc))
     own[tree.flexible] = np.arange(nf)
     moved[tree.column_body[tree.node]] = tree.node_body
-    shape[tree.node] = tree.shape
+    node[tree.node] = np.arange(tree.node.size)
     driver[tree.column] = open_tree.driver
     sizes = (nb + 1, SIZE), (nc, 6), (nc, 6), nc, (nf, N, N), (N, 6), N, (nb + 1, 6)
-    return FlexibleArticulated(own, moved, shape, driver, *(np.zeros(size, dtype) for size in sizes))
+    return FlexibleArticulated(own, moved, node, driver, *(np.zeros(size, dtype) for size in sizes))
 
 
 def presses(model, p, dtype=np.float64):
@@ -110,7 +110,7 @@ def factor(tree, theta, kin, art):
         own, moved, p = art.own[i], art.moved[i], tree.parent[i]
         if own != NONE:
             if moved == own:
-                _cross_nodes(tree, theta, art, i, own, art.U, tree.elastic[own])
+                _cross_nodes(tree, kin.rows, art, i, own, art.U, tree.elastic[own])
             if not _eliminate_shapes(tree, art, i, own):
                 return False
         if moved == NONE and not _eliminate_axes(tree, art, i):
@@ -118,7 +118,7 @@ def factor(tree, theta, kin, art):
         if p >= 0:
             d = offset_to_parent(tree, kin, i)
             if moved != NONE and moved != own:
-                _press_on_parent(tree, theta, art, i, moved, d)
+                _press_on_parent(tree, kin.rows, art, i, moved, d)
             add_shifted(art.inertia, p, articulated_at(art.inertia, i), d)
     return True
 
@@ -144,30 +144,30 @@ def _start_bodies(tree, theta, kin, art):
 
 
 @inlined
-def _cross_nodes(tree, theta, art, i, f, U, first):
-    """Cross the columns of joint i, which are nodes of body f: to U, from row ``first`` on, and K about what is inward.
+def _cross_nodes(tree, rows, art, i, f, U, first):
+    """Cross the columns of joint i, nodes of body f: add to K, and to U from row ``first`` on, what is pressed on them.
 
-    In front of a column, a = a' + S L q''.
+    Such a column moves by L q'', L in ``rows`` of E.
     """
     n = elastic_count(tree, f)
     for c in range(tree.first_column[i + 1] - 1, tree.first_column[i] - 1, -1):
-        o, S = art.shape[c], motion_at(art.axis, c)
+        v, S = art.node[c], motion_at(art.axis, c)
         pressed = articulated_apply(articulated_at(art.inertia, i), S)
         half = 0.5 * dot6(S, pressed)
         for l in range(n):
-            art.along[l] = dot6(S, motion_at(U, first + l)) + half * theta[o + l]
+            art.along[l] = dot6(S, motion_at(U, first + l)) + half * rows[v, l]
         for l in range(n):
             for m in range(l + 1):
-                art.K[f, l, m] += theta[o + l] * art.along[m] + art.along[l] * theta[o + m]
+                art.K[f, l, m] += rows[v, l] * art.along[m] + art.along[l] * rows[v, m]
         for l in range(n):
-            accumulate(U, first + l, theta[o + l], pressed)
+            accumulate(U, first + l, rows[v, l], pressed)
 
 
 @inlined
-def _press_on_parent(tree, theta, art, i, f, d):
+def _press_on_parent(tree, rows, art, i, f, d):
     """Add to the elastic coordinates of the parent, number f, what body i makes of them at a node."""
     clear(art.across)
-    _cross_nodes(tree, theta, art, i, f, art.across, 0)
+    _cross_nodes(tree, rows, art, i, f, art.across, 0)
     for l in range(elastic_count(tree, f)):
         accumulate(art.U, tree.elastic[f] + l, 1.0, shift_force(motion_at(art.across, l), scale3(-1.0, d)))
 
@@ -208,14 +208,14 @@ def _eliminate_axes(tree, art, i):
 
 
 @kernel
-def solve(tree, theta, kin, art, press):
+def solve(tree, kin, art, press):
     """Accelerations of all columns; needs ``factor``. Cost O(p n)."""
-    _inward(tree, theta, kin, art, press)
-    _outward(tree, theta, kin, art, press)
+    _inward(tree, kin, art, press)
+    _outward(tree, kin, art, press)
 
 
 @kernel
-def _inward(tree, theta, kin, art, press):
+def _inward(tree, kin, art, press):
     """Forces through the articulated bodies; x becomes what is left for a column."""
     for i in range(tree.parent.size - 1, -1, -1):
         own, moved, p = art.own[i], art.moved[i], tree.parent[i]
@@ -224,26 +224,26 @@ def _inward(tree, theta, kin, art, press):
             k = block(press.each, g)
             F = motion_at2(press.F, i, k)
             if moved != NONE and moved == own:
-                _load_nodes(tree, theta, art, i, own, k, F, press.x)
+                _load_nodes(tree, kin.rows, art, i, own, k, F, press.x)
             if own != NONE:
                 F = _shapes_inward(tree, art, own, k, F, press.x)
             if moved == NONE:
                 F = _axes_inward(tree, art, i, k, F, press)
             elif moved != own:
-                _load_nodes(tree, theta, art, i, moved, k, F, press.x)
+                _load_nodes(tree, kin.rows, art, i, moved, k, F, press.x)
             store2(press.F, i, k, F)
             if p >= 0:
                 accumulate2(press.F, p, k, 1.0, shift_force(F, back))
 
 
 @inlined
-def _load_nodes(tree, theta, art, i, f, k, F, x):
+def _load_nodes(tree, rows, art, i, f, k, F, x):
     """The columns of joint i, nodes of body f, load its elastic coordinates."""
     first = tree.elastic[f]
     for c in range(tree.first_column[i], tree.first_column[i + 1]):
         left = at(x, c, k) - dot6(motion_at(art.axis, c), F)
         for l in range(elastic_count(tree, f)):
-            add_to(x, first + l, k, theta[art.shape[c] + l] * left)
+            add_to(x, first + l, k, rows[art.node[c], l] * left)
 
 
 @inlined
@@ -273,7 +273,7 @@ def _axes_inward(tree, art, i, k, F, press):
 
 
 @kernel
-def _outward(tree, theta, kin, art, press):
+def _outward(tree, kin, art, press):
     """Accelerations, from the ground to the tips."""
     clear(press.a[tree.parent.size])
     for i in range(tree.parent.size):
@@ -284,11 +284,11 @@ def _outward(tree, theta, kin, art, press):
             if moved == NONE:
                 a = _axes_outward(tree, art, i, k, a, press)
             elif moved != own:
-                a = _nodes_outward(tree, theta, art, i, moved, k, a, press.x)
+                a = _nodes_outward(tree, kin.rows, art, i, moved, k, a, press.x)
             if own != NONE:
                 _shapes_outward(tree, art, own, k, a, press.x)
                 if moved == own:
-                    a = _nodes_outward(tree, theta, art, i, own, k, a, press.x)
+                    a = _nodes_outward(tree, kin.rows, art, i, own, k, a, press.x)
             store2(press.a, i, k, a)
 
 
@@ -322,13 +322,13 @@ def _shapes_outward(tree, art, f, k, a, x):
 
 
 @inlined
-def _nodes_outward(tree, theta, art, i, f, k, a, x):
+def _nodes_outward(tree, rows, art, i, f, k, a, x):
     """Acceleration behind the columns of joint i, nodes of body f."""
     first, n = tree.elastic[f], elastic_count(tree, f)
     for c in range(tree.first_column[i], tree.first_column[i + 1]):
-        moved = theta[art.shape[c]] * at(x, first, k)
+        moved = rows[art.node[c], 0] * at(x, first, k)
         for l in range(1, n):
-            moved = moved + theta[art.shape[c] + l] * at(x, first + l, k)
+            moved = moved + rows[art.node[c], l] * at(x, first + l, k)
         a = axpy6(moved, motion_at(art.axis, c), a)
     return a
 

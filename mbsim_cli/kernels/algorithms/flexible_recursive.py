@@ -27,12 +27,12 @@ from mbsim_cli.kernels.algorithms.flexible_articulated import (
     presses,
     solve,
 )
-from mbsim_cli.kernels.algorithms.flexible_bodies import elastic_count, slope_bodies, vary_flexible_forces
+from mbsim_cli.kernels.algorithms.flexible_bodies import slope_bodies, vary_flexible_forces
 from mbsim_cli.kernels.algorithms.flexible_open_tree import Motion
 from mbsim_cli.kernels.algorithms.flexible_workspace import flexible_kinematics, flexible_twists
 from mbsim_cli.kernels.algorithms.inverse_dynamics import body_force
 from mbsim_cli.kernels.algorithms.kinematics import set_ground
-from mbsim_cli.kernels.algorithms.node_columns import vary_linear
+from mbsim_cli.kernels.algorithms.node_columns import vary_columns, vary_rows
 from mbsim_cli.kernels.algorithms.open_tree import (
     coefficient_offset,
     driven_acceleration,
@@ -73,6 +73,7 @@ class FlexibleRecursive(NamedTuple):
     varied: tuple  # Presses of its variations, in the arrays of ``tw``
     reaction: np.ndarray  # (m,) multipliers of drives
     driven: np.ndarray  # (n, p) variation of driven accelerations
+    turned: np.ndarray  # (n, p) what coordinates take of nodes by dE
     no_eta: np.ndarray  # (15, p) zeros
 
 
@@ -100,7 +101,8 @@ def flexible_recursive(model, theta, p, dtype=np.float64):
     loads = Loads(z((nb + 1, 6), dtype), z((tree.flexible.size, 6), dtype), forces)
     return FlexibleRecursive(
         found, kin, loads, flexible_articulated(model, found, dtype), press, press.x[:, 0], tw, varied,
-        z(model.constraints.measure.size, dtype), zeros((n, p), dtype), zeros((MEASURE_SIZE, p), dtype),
+        z(model.constraints.measure.size, dtype), zeros((n, p), dtype), zeros((n, p), dtype),
+        zeros((MEASURE_SIZE, p), dtype),
     )  # fmt: skip
 
 
@@ -127,7 +129,7 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
     if not factor(tree, theta, kin, art):
         return False
     _take_loads(tree, kin, dyn)
-    solve(tree, theta, kin, art, dyn.press)
+    solve(tree, kin, art, dyn.press)
     joint_forces(tree, kin, art, dyn.press)
     add_coordinate_accelerations(tree, art.driver, motion.z, motion.zd, dyn, motion.zdd)
     for i in range(zdd_out.size):
@@ -158,9 +160,7 @@ def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn,
     motion, change, forces = kin.motion, tw.change, dyn.loads.equations
     load_free(model, theta, t, True, Motion(z, zd, zdd), kin, dyn.loads)
     vary_driven_acceleration(model, theta, dtheta, t, dyn.open_tree, zdd, dyn.driven)
-    vary_linear(tree, kin.rows, dtheta, z, dz, change.z)
-    vary_linear(tree, kin.rows, dtheta, zd, dzd, change.zd)
-    vary_linear(tree, kin.rows, dtheta, zdd, dyn.driven, change.zdd)
+    vary_columns(tree, theta, kin.rows, dtheta, Motion(z, zd, zdd), Motion(dz, dzd, dyn.driven), change)
     clear(x)
     vary_bodies_outward(
         tree, theta, dtheta, touch, kin, dyn.loads.W, art, change.z, change.zd, change.zdd, tw, x
@@ -172,8 +172,8 @@ def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn,
     slope_bodies(model, theta, motion, kin)
     vary_flexible_forces(model, theta, dtheta, touch, motion, change, kin, tw, tw.dG)
     add_axis_forces(tree, tw.each, motion.z, change.z, forces.Q, tw.dG, x)
-    _vary_nodes(tree, dtheta, art, forces.Q, x)
-    solve(tree, theta, kin, art, dyn.varied)
+    _vary_nodes(tree, theta, dtheta, z, dz, dyn, x)
+    solve(tree, kin, art, dyn.varied)
     vary_coordinate_accelerations(
         tree, tw.each, driver, motion.z, motion.zd, motion.zdd, change.z, change.zd, change.zdd, x, change.zdd
     )  # fmt: skip
@@ -187,15 +187,18 @@ def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn,
 
 
 @kernel
-def _vary_nodes(tree, dtheta, art, Q, x_out):
-    """Add to the rows of elastic coordinates what nodes take that theta moves otherwise."""
+def _vary_nodes(tree, theta, dtheta, z, dz, dyn, x_out):
+    """Take from the rows of elastic coordinates what nodes press on them by dE."""
+    art, forces = dyn.art, dyn.loads.equations
     for v in range(tree.node.size):
-        c, o, first = tree.node[v], tree.shape[v], tree.elastic[tree.node_body[v]]
-        taken = dot6(motion_at(art.axis, c), motion_at(art.joint_force, tree.column_body[c])) - Q[c]
-        for g in range(0, dtheta.shape[1], width(dtheta)):
-            k = block(dtheta, g)
-            for l in range(elastic_count(tree, tree.node_body[v])):
-                add_to(x_out, first + l, k, -taken * at(dtheta, o + l, k))
+        c = tree.node[v]
+        forces.G[c] = dot6(motion_at(art.axis, c), motion_at(art.joint_force, tree.column_body[c])) - forces.Q[c]
+    # forces that do not vary
+    vary_rows(tree, theta, dyn.kin.rows, dtheta, z, dz, forces.G, dyn.varied.given, dyn.turned)
+    for g in range(0, dtheta.shape[1], width(dtheta)):
+        k = block(dtheta, g)
+        for i in range(tree.column.size):
+            add_to(x_out, tree.column[i], k, -1.0 * at(dyn.turned, i, k))
 
 
 @kernel
@@ -212,7 +215,7 @@ def find_virtual(model, theta, state, work):
     _to_columns(tree, press.each, own.driven, press.given)
     _to_columns(tree, press.each, work.hat, own.columns)
     add_axis_forces(tree, press.each, z, own.no_change, own.no_rate, own.columns, press.x)
-    solve(tree, theta, kin, art, press)
+    solve(tree, kin, art, press)
     vary_coordinate_accelerations(
         tree, press.each, art.driver, z, own.no_rate, own.no_rate, own.no_change, own.no_change, press.given, press.x,
         own.columns,

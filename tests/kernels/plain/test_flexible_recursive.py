@@ -11,7 +11,7 @@ from mbsim_cli.kernels.algorithms.flexible_open_tree import Motion, dense_elimin
 from mbsim_cli.kernels.algorithms.flexible_recursive import articulated_elimination
 from mbsim_cli.model.codes import Status
 from tests.kernels.differentiate import EPS
-from tests.kernels.plain.test_flexible_trees import assembled
+from tests.kernels.plain.test_flexible_trees import assembled, bent
 from tests.kernels.random_flexible import random_tree
 from tests.kernels.test_open_trees import Accelerations
 
@@ -30,6 +30,8 @@ def directions_of(problem):
     rng, tree, shape = np.random.default_rng(2), problem.model.tree, np.zeros_like(problem.theta)
     for v, first in enumerate(tree.shape):
         shape[first : first + np.diff(tree.elastic)[tree.node_body[v]]] = 0.1
+    for v, first in zip(tree.bent, tree.bend, strict=True):
+        shape[first : first + np.diff(tree.elastic)[tree.node_body[v]] ** 2] = 1.0
     size = np.maximum(1e-3, np.abs(problem.theta_rho).max(axis=0))
     dtheta = np.array([rng.normal(size=size.size) / size @ problem.theta_rho.T, shape])
     return dtheta, *rng.normal(size=(2, len(problem.names.coordinates), 2))
@@ -42,8 +44,11 @@ def assert_close(found, expected, relative):
 
 @pytest.mark.parametrize("seed", [2, 4, 5])
 def test_dense_matrices_and_the_complex_step(tmp_path, seed):
-    """Random trees: branches at nodes, joints at nodes of both sides, from either body, a drive, Euler parameters."""
-    problem = assembled(tmp_path, random_tree(seed, BODIES), sensitivity="ddm", formulation="recursive")
+    """Random trees: branches at nodes, joints at nodes of both sides, from either body, a drive, Euler parameters.
+
+    Nodes stiffen their bodies.
+    """
+    problem = assembled(tmp_path, random_tree(seed, BODIES), bent, sensitivity="ddm", formulation="recursive")
     (z, zd), directions = state_of(problem), directions_of(problem)
     found, dense = (
         Accelerations(name, problem, z, zd, directions=directions) for name in ("recursive", "partial_recursive")
@@ -61,7 +66,7 @@ def test_dense_matrices_and_the_complex_step(tmp_path, seed):
 @pytest.mark.parametrize("seed", [2, 4])
 def test_virtual_motions(tmp_path, seed):
     """M mu = -a with any motion of the drive."""
-    problem, p = assembled(tmp_path, random_tree(seed, BODIES), formulation="recursive"), 2
+    problem, p = assembled(tmp_path, random_tree(seed, BODIES), bent, formulation="recursive"), 2
     model, theta, z = problem.model, problem.theta, state_of(problem)[0]
     state = Motion(z, 0.0 * z, 0.0 * z)
     mu = []
