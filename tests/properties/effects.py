@@ -23,7 +23,7 @@ from mbsim_cli.study.optimizing.methods import method_for
 from mbsim_cli.study.optimizing.optimize import limits_of
 from mbsim_cli.study.optimizing.variables import variables_of
 from mbsim_cli.study.plan import draft
-from mbsim_cli.study.reducing import comment_of, descriptions, flexible_bodies, reduce_body
+from mbsim_cli.study.reducing import comment_of, descriptions, flexible_bodies, reduce_body, standard_input
 from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.sweep.cases_file import columns_of
 from mbsim_cli.study.sweep.design import design_of
@@ -41,7 +41,6 @@ class Effects:
 
     def __init__(self, model_file: Any):
         self.file = model_file
-        self.deforms = bool(flexible_bodies(model_file))
         self.bodies = [] if model_file.joints else flexible_bodies(model_file)
         if self.bodies:  # is reduced, not run
             self.reduced  # noqa: B018
@@ -55,9 +54,8 @@ class Effects:
         if self.bodies:
             return ("reduced", "comments")
         of_section = {"checks": ("checked", "told"), "study": ("studied", "told")}
-        of_section["optimization"] = ("optimized", "told")
-        drawn = () if self.deforms else ("scene",)
-        return of_section.get(section, ("solver", "objectives", "told", *drawn))
+        of_section |= {"optimization": ("optimized", "told"), "fields": ("solver", "optimized")}
+        return of_section.get(section, ("solver", "objectives", "told", "scene"))
 
     def differs(self, other: "Effects", section: str) -> bool:
         """Whether anything that a section may change is not the same."""
@@ -98,6 +96,7 @@ class Effects:
             p.hold,
             p.prescribed,
             p.reacting,
+            p.moved,
         )
         return (p.model, p.names, self.assembled.sensor_rows, numbers, self.method, controls(p))
 
@@ -123,7 +122,7 @@ class Effects:
     @cached_property
     def scene(self) -> Any:
         """What ``mbsim animate`` draws."""
-        return moving_scene(self.file)
+        return moving_scene(self.file, standard_input)
 
     @cached_property
     def studied(self) -> Any:
@@ -147,9 +146,17 @@ class Effects:
         for name, given in self.file.optimization.items():
             variables = variables_of(self.file, given.varied)
             limits = limits_of(self.file, given)
-            numbers = (variables.start, variables.low, variables.high, variables.log, number(given.tolerance).real)
+            ranges = {field: list(map(number, self.file.fields[field].bounds)) for field in given.fields}
+            numbers = (
+                ranges,
+                variables.start,
+                variables.low,
+                variables.high,
+                variables.log,
+                number(given.tolerance).real,
+            )
             method = method_for(given.algorithm, len(variables.names))
-            asked = (given.minimize, given.maximize, variables.names, given.fields, limits, method, given.evaluations)
+            asked = (given.minimize, given.maximize, variables.names, limits, method, given.evaluations)
             found[name] = (*asked, *numbers)
         return found
 

@@ -44,10 +44,6 @@ ELSEWHERE = {
     ("flexible_meshes.MeshFile", "thickness"): "tests/reduction/test_mesh_files.py",
     ("densities.Field", "file"): "tests/reduction/test_model_bodies.py",
     ("densities.Field", "dataset"): "tests/reduction/test_model_bodies.py",
-    ("densities.Field", "bounds"): "tests/reduction/test_model_bodies.py",
-    ("analysis.Sensitivity", "fields"): "tests/kernels/plain/test_flexible_adjoint.py",
-    ("optimizations.Optimization", "fields"): "tests/kernels/plain/test_field_optimization.py",
-    ("optimizations.Optimization", "volume"): "tests/kernels/plain/test_field_optimization.py",
     ("optimizations.Optimization", "algorithm"): "tests/study/test_optimizing.py",
     ("points.DesignVector", "bodies"): "what names the vector on a body fails without it; see below",
 }
