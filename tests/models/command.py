@@ -1,23 +1,25 @@
-"""The `mbsim` command as a user runs it, for tests of model files."""
+"""The `mbsim` command for tests of model files, in this process, which imports what it needs once."""
 
+import io
 import json
-import subprocess
-import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import numpy as np
 
+from mbsim_cli.cli import outcome
+
 ROOT = Path(__file__).parents[2]
-MBSIM = [sys.executable, "-c", "from mbsim_cli.cli.app import main; main()"]
 
 
-def mbsim(*arguments: str, timeout: float = 600) -> dict:
+def mbsim(*arguments: str) -> dict:
     """JSON of a command that must exit 0."""
-    done = subprocess.run(
-        [*MBSIM, *arguments, "--json"], capture_output=True, text=True, cwd=ROOT, timeout=timeout, check=False
-    )
-    assert done.returncode == 0, f"mbsim {' '.join(arguments)} exited {done.returncode}\n{done.stderr}\n{done.stdout}"
-    return json.loads(done.stdout)
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    with chdir(ROOT), redirect_stdout(out), redirect_stderr(err):
+        code = outcome.call([*arguments, "--json"])
+    answer, told = (stream.buffer.getvalue().decode() for stream in (out, err))
+    assert code == 0, f"mbsim {' '.join(arguments)} exited {code}\n{told}\n{answer}"
+    return json.loads(answer)
 
 
 def run(model: Path, output: Path, *arguments: str) -> tuple[np.ndarray, dict[str, np.ndarray]]:
