@@ -107,7 +107,8 @@ class Base:
         elif leaf.key in FREE_TEXTS:
             yield f"{value}_2"
         elif value in choices(field):
-            yield from (choice for choice in choices(field) if choice != value)
+            others = (choice for choice in choices(field) if choice != value)
+            yield from sorted(others, key="auto".__eq__)  # which may stand for the value
         elif isinstance(value, int | float):
             yield from _numbers(value, leaf.key, whole=int in parts(field))
         elif value == "auto":
