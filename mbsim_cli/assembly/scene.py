@@ -51,39 +51,51 @@ class MovingScene:
 
     def deformed(self, body: str, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Global places, as they are drawn, and displacements (N, 3) of the points of a mesh at coordinates z (n,)."""
-        at, mesh = poses(self.tree, self.theta.tolist(), z.tolist()), self.meshes[body]
+        (origins, rotations), mesh = self.poses(z), self.meshes[body]
         number = self.scene.bodies.index(body)
-        own = [i for i, name in enumerate(self.coordinates) if name.rpartition(".")[0] == body]
-        R: np.ndarray = np.array(at.R[number])
-        displaced = np.tensordot(z[own], mesh.shapes, 1) @ R.T
-        return mesh.points @ R.T + np.array(at.r[number]) + self.exaggeration * displaced, displaced
+        own = dict(zip(self.meshes, self.deforming, strict=True))[body].coordinates
+        R: np.ndarray = np.array(rotations[number])
+        displaced = np.tensordot(self.of_tree(z)[own], mesh.shapes, 1) @ R.T
+        return mesh.points @ R.T + np.array(origins[number]) + self.exaggeration * displaced, displaced
 
     def positions(self, z: np.ndarray) -> np.ndarray:
         """Global positions (P, 3) of the scene's points at coordinates z (n,)."""
-        at = poses(self.tree, self.theta.tolist(), z.tolist())
         local = self.scene.local
         if self.deforming:
-            local = local.copy()
+            local, bent = local.copy(), self.of_tree(z)
             for mesh in self.deforming:
-                local[mesh.points] += self.exaggeration * np.tensordot(z[mesh.coordinates], mesh.shapes, 1)
-        return _placed(self.scene, local, at.r, at.R)
+                local[mesh.points] += self.exaggeration * np.tensordot(bent[mesh.coordinates], mesh.shapes, 1)
+        return _placed(self.scene, local, *self.poses(z))
+
+    def poses(self, z: np.ndarray) -> tuple[Any, Any]:
+        """Origins and rotation matrices of all bodies."""
+        at = poses(self.tree, self.theta.tolist(), z.tolist())
+        return at.r, at.R
+
+    def of_tree(self, z: np.ndarray) -> np.ndarray:
+        """Elastic coordinates at their places among those of the tree."""
+        return z
 
 
-@dataclass(frozen=True)
-class NaturalScene:
-    """A scene that natural coordinates move."""
+@dataclass(frozen=True, kw_only=True)
+class NaturalScene(MovingScene):
+    """The same moved by natural coordinates, rigid bodies as such also between two instants."""
 
-    scene: Scene
     system: NaturalSystem
 
-    @property
-    def coordinates(self) -> tuple[str, ...]:
-        """Names as results store them."""
-        return self.system.coordinate_names
+    def poses(self, z: np.ndarray) -> tuple[Any, Any]:
+        return self.system.poses(z)
 
-    def positions(self, q: np.ndarray) -> np.ndarray:
-        """Global positions (P, 3) of the scene's points at coordinates q (n,), also at such between two instants."""
-        return _placed(self.scene, self.scene.local, *self.system.poses(q))
+    def of_tree(self, z: np.ndarray) -> np.ndarray:
+        ours, theirs = self.system.elastic
+        found = np.zeros(len(self.system.problem.names.coordinates))
+        found[theirs] = z[ours]
+        return found
+
+
+def in_natural_coordinates(moving: MovingScene, system: NaturalSystem) -> NaturalScene:
+    """A scene as natural coordinates move it."""
+    return NaturalScene(**vars(moving) | {"coordinates": system.coordinate_names}, system=system)
 
 
 def _placed(scene: Scene, local: np.ndarray, origins: Iterable[Any], rotations: Iterable[Any]) -> np.ndarray:

@@ -18,9 +18,7 @@ from mbsim_cli.model.problem import Options
 from mbsim_cli.reduction.identities import EXACT, difference
 from mbsim_cli.spec.bodies import Body
 
-# that move bodies that deform
-FORMULATIONS = ("ali3p-rtdyn0", "ali3p-rtdyn1", "statics", "conventional", "partial_recursive", "recursive")
-# that move their nodes by products of elastic coordinates too
+# that move nodes by products of elastic coordinates too
 STIFFENED = ("ali3p-rtdyn0", "ali3p-rtdyn1", "statics", "conventional", "partial_recursive", "recursive")
 _POINTS = ("point", "points", "center")
 _VECTORS = ("vector", "vectors", "axis", "direction", "normal")
@@ -41,11 +39,6 @@ class Unfolded:
 
 def check_flexible(system: System, options: Options) -> None:
     """Record what a model with bodies that deform asks for, and no kernel does with them."""
-    if not system.elastic:
-        return
-    if options.formulation not in FORMULATIONS and options.analysis != "inverse_dynamics":
-        hint = "use forward_dynamics with formulation: ali3p-rtdyn1, or recursive where there are no loops"
-        system.issue("analysis.formulation", f"{options.formulation} does not move bodies that deform", hint)
     for _, joint in system.node_joints():
         _check_stiffened(system, options, joint)
 

@@ -5,20 +5,22 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.model.layout import FlexibleTree, Natural, Tree
+from mbsim_cli.model.layout import FlexibleNatural, FlexibleTree, Natural, Tree
+
+AnyTree = Tree | FlexibleTree | Natural | FlexibleNatural
 
 
-def kinds(tree: Tree | FlexibleTree | Natural) -> np.ndarray:
+def kinds(tree: AnyTree) -> np.ndarray:
     """Column (n,), as ``codes.Column``, that each coordinate moves; NONE of natural ones."""
     return tree.column_kind[tree.column] if isinstance(tree, FlexibleTree) else tree.column_kind
 
 
-def of_columns(tree: Tree | FlexibleTree | Natural, columns: np.ndarray) -> np.ndarray:
+def of_columns(tree: AnyTree, columns: np.ndarray) -> np.ndarray:
     """Coordinates that columns stand for, none of which is one of a node."""
     return np.searchsorted(tree.column, columns) if isinstance(tree, FlexibleTree) else columns
 
 
-def moved_by(tree: Tree | FlexibleTree | Natural, columns: np.ndarray) -> np.ndarray:
+def moved_by(tree: AnyTree, columns: np.ndarray) -> np.ndarray:
     """Coordinates (k,) that move columns: of a node all elastic ones of its body."""
     if not isinstance(tree, FlexibleTree):
         return columns

@@ -125,6 +125,49 @@ class Natural(NamedTuple):
     swing: np.ndarray  # (n,) rad that bodies turn by as a coordinate moves by one, or 0: tells when to look at J
 
 
+class FlexibleNatural(NamedTuple):
+    """The same with nf bodies that deform; numbers of their elastic coordinates stand behind those of all others.
+
+    The frame of such a body has a linear map like a rigid body, and a place on it, a node, one of its own. Equations
+    weld nodes to bodies: measure = L q, or sin(L q), L a row of numbers of theta, q the body's elastic coordinates.
+    """
+
+    parent: np.ndarray  # as in ``Natural``
+    theta: np.ndarray
+    column_kind: np.ndarray
+    column_body: np.ndarray
+    first: np.ndarray
+    column: np.ndarray
+    trios: np.ndarray
+    pose: np.ndarray
+    rigid: np.ndarray
+    shape: np.ndarray
+    rigid_first: np.ndarray
+    rigid_entry: np.ndarray
+    rigid_trios: np.ndarray
+    defined: np.ndarray
+    definition: np.ndarray
+    turning: np.ndarray
+    mass_first: np.ndarray
+    mass_column: np.ndarray
+    mass: np.ndarray
+    weight: np.ndarray
+    least: np.ndarray
+    swing: np.ndarray
+    flexible: np.ndarray  # (nf,) body
+    elastic: np.ndarray  # (nf + 1,) elastic coordinates of body f are elastic[f] .. elastic[f + 1] - 1
+    block: np.ndarray  # (nf,) as in ``FlexibleTree``
+    deviation: np.ndarray  # (nf,) as in ``FlexibleTree``
+    weld: np.ndarray  # (nw,) equations that weld a node
+    weld_body: np.ndarray  # (nw,) number of the body that deforms
+    weld_shape: np.ndarray  # (nw,) offset of L
+    weld_sine: np.ndarray  # (nw,) 1 where the measure is sin(L q), else 0
+
+
+NATURAL = Natural, FlexibleNatural
+DEFORMING = FlexibleTree, FlexibleNatural
+
+
 class Pairs(NamedTuple):
     """Pairs of bodies (a, b) that elements act between, with the columns on the path between them.
 
@@ -211,7 +254,7 @@ class Reactions(NamedTuple):
 class Model(NamedTuple):
     """A multibody system without its numbers."""
 
-    tree: Tree  # or FlexibleTree, or Natural
+    tree: Tree  # or FlexibleTree, Natural, FlexibleNatural
     pairs: Pairs
     measures: Measures
     constraints: Constraints

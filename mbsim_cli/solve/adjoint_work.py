@@ -4,7 +4,7 @@ import numpy as np
 
 from mbsim_cli.kernels._simd import zeros
 from mbsim_cli.kernels.integrators.ali3p_adjoint import AdjointWork, Pulling
-from mbsim_cli.model.layout import Model
+from mbsim_cli.model.layout import FlexibleNatural, Model
 from mbsim_cli.solve import work as allocate
 
 
@@ -15,6 +15,8 @@ def work_of(model: Model, theta: np.ndarray, p: int) -> tuple[AdjointWork, Pulli
     motion = allocate.work(model, theta)
     kin = motion.kin
     still = kin._replace(V=kin.V.copy(), A=np.zeros_like(kin.A), S1=kin.S1.copy(), S2=kin.S2.copy())
+    if isinstance(model.tree, FlexibleNatural):
+        still = still._replace(rate=np.zeros_like(kin.rate), second=np.zeros_like(kin.second))
     columns, seen = allocate.columns(n, m, p, dtype), np.zeros(allocate.sensor_width(model), dtype)
     state = allocate.state(model, dtype)
     work = AdjointWork(

@@ -19,6 +19,11 @@ from mbsim_cli.kernels.algorithms.flexible_workspace import (
 )
 from mbsim_cli.kernels.algorithms.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.natural_covectors import natural_covectors, natural_virtual
+from mbsim_cli.kernels.algorithms.natural_flexible_workspace import (
+    flexible_natural_forces,
+    flexible_natural_kinematics,
+    flexible_natural_touch,
+)
 from mbsim_cli.kernels.algorithms.natural_workspace import (
     natural_forces,
     natural_kinematics,
@@ -40,19 +45,39 @@ from mbsim_cli.kernels.integrators.multiplier_range import Range
 from mbsim_cli.kernels.integrators.singular_passage import TURNS, Watch
 from mbsim_cli.model.codes import TURNING, Measure
 from mbsim_cli.model.coordinates import kinds
-from mbsim_cli.model.layout import MEASURE_SIZE, STARTS_NEAR, FlexibleTree, Model, Natural, Tree
+from mbsim_cli.model.layout import (
+    MEASURE_SIZE,
+    NATURAL,
+    STARTS_NEAR,
+    FlexibleNatural,
+    FlexibleTree,
+    Model,
+    Natural,
+    Tree,
+)
 from mbsim_cli.model.problem import Options
 
 MOTION_FOR_GRADIENT = 1e-2  # accelerations must be this much more accurate than gradients are asked to be
 NO_ROWS = np.zeros(0, np.int64)
 STIFF = 1e3  # penalty ratio beyond which Newton's corrections need no multiplier updates, where they cost much
 MANY_COORDINATES = 16.0  # by how much round-off grows where a body's pose follows from many coordinates
-KINEMATICS = {Tree: kinematics, FlexibleTree: flexible_kinematics, Natural: natural_kinematics}
-TOUCH = {Tree: touch, FlexibleTree: flexible_touch, Natural: natural_touch}
+KINEMATICS = {
+    Tree: kinematics,
+    FlexibleTree: flexible_kinematics,
+    Natural: natural_kinematics,
+    FlexibleNatural: flexible_natural_kinematics,
+}
+TOUCH = {
+    Tree: touch,
+    FlexibleTree: flexible_touch,
+    Natural: natural_touch,
+    FlexibleNatural: flexible_natural_touch,
+}
 COMPOSITE = {Tree: composite, FlexibleTree: flexible_composite}
-TWISTS = {Tree: twists, FlexibleTree: flexible_twists, Natural: natural_twists}
-COVECTORS = {Tree: covectors, FlexibleTree: flexible_covectors, Natural: natural_covectors}
-VIRTUAL = {Tree: virtual, FlexibleTree: flexible_virtual, Natural: natural_virtual}
+FORCES = {Natural: natural_forces, FlexibleNatural: flexible_natural_forces}
+TWISTS = {Tree: twists, FlexibleTree: flexible_twists} | dict.fromkeys(NATURAL, natural_twists)
+COVECTORS = {Tree: covectors, FlexibleTree: flexible_covectors} | dict.fromkeys(NATURAL, natural_covectors)
+VIRTUAL = {Tree: virtual, FlexibleTree: flexible_virtual} | dict.fromkeys(NATURAL, natural_virtual)
 Make = Callable[[tuple[int, ...], type], np.ndarray]  # what makes arrays of a shape
 PENALTY_RATIO = 1e-5  # of the user's penalty: the constraint term over inertia in the discrete equations
 
@@ -60,13 +85,13 @@ PENALTY_RATIO = 1e-5  # of the user's penalty: the constraint term over inertia 
 def sizes(model: Model) -> tuple[int, int, int]:
     """Numbers of bodies, coordinates and constraints."""
     tree = model.tree
-    rigid = tree.rigid.size if isinstance(tree, Natural) else 0
+    rigid = tree.rigid.size if isinstance(tree, NATURAL) else 0
     return tree.parent.size, kinds(tree).size, model.constraints.measure.size + rigid
 
 
 def is_natural(model: Model) -> bool:
     """Whether the model is one in natural coordinates."""
-    return isinstance(model.tree, Natural)
+    return isinstance(model.tree, NATURAL)
 
 
 def control(options: Options, *, redundant: bool, deforms: bool = False) -> Control:
@@ -178,7 +203,7 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS) -> Work:
     least = model.tree.least.copy() if natural else np.zeros(n)  # runs are set back, with all work
     return Work(
         kin,
-        natural_forces(model, theta) if natural else COMPOSITE[type(model.tree)](model, dtype),
+        FORCES[type(model.tree)](model, theta) if natural else COMPOSITE[type(model.tree)](model, dtype),
         eq,
         factor(n, m, structure, dtype)._replace(least=least, **({"J": eq.J} if natural else {})),
         factor(n, m, structure, dtype)._replace(least=least, J=eq.J),

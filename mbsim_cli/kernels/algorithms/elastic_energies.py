@@ -19,7 +19,7 @@ from mbsim_cli.kernels.elements.flexible_energy import (
     vary_flexible_moment,
     vary_flexible_strain,
 )
-from mbsim_cli.model.layout import GRAVITY, FlexibleTree
+from mbsim_cli.model.layout import DEFORMING, GRAVITY
 
 
 def _kinetic(model, theta, z, zd, kin):
@@ -113,8 +113,8 @@ def _vary_no_potential(model, theta, dtheta, touch, g, k, z, sens, kin, tw):
 
 
 def either(name: str, text: str, elastic: Callable, rigid: Callable):
-    """``elastic`` for trees with bodies that deform, ``rigid`` for all others."""
-    return by_tree(name, text, signature(elastic), lambda kind: elastic if kind is FlexibleTree else rigid)
+    """``elastic`` for systems with bodies that deform, ``rigid`` for all others."""
+    return by_tree(name, text, signature(elastic), lambda kind: elastic if kind in DEFORMING else rigid)
 
 
 elastic_kinetic = either("elastic_kinetic", "Kinetic energy of bodies that deform.", _kinetic, _no_kinetic)

@@ -134,7 +134,7 @@ def add_flexible_tangent(model, theta, beta, gamma, state, kin, comp, T_out):
         flexible_tangent(tree, theta, f, beta, gamma, w, kin.elastic, comp.D)
         _columns_of_frame(model, gamma, f, R, r, w, v, comp, T_out)
         for k in range(n):
-            wrench = to_origin(R, r, _column6(comp.D, 9 + k))
+            wrench = to_origin(R, r, wrench_column(comp.D, 9 + k))
             for i in range(model.pairs.first[tree.pair[f]], model.pairs.first[tree.pair[f] + 1]):
                 j = model.pairs.column[i]
                 T_out[j, c + k] += dot6(six_at(comp.own, j, OWN_S), wrench)
@@ -152,14 +152,14 @@ def _columns_of_frame(model, gamma, f, R, r, w, v, comp, T_out):
         N = only6(scale6(gamma, rows_at(comp.columns, COLUMN_S, k)), bits)
         Y, X = only6(rows_at(comp.columns, COLUMN_Y, k), bits), only6(rows_at(comp.columns, COLUMN_X, k), bits)
         dw, dalpha, da = seen_change(R, r, w, v, Y, X)
-        seen = scale6(-1.0, to_origin(R, r, _wrench(comp.D, dalpha, da, dw)))
+        seen = scale6(-1.0, to_origin(R, r, changed_wrench(comp.D, dalpha, da, dw)))
         spread(model.pairs, pair, comp, s, N, push, add6(seen, cross_force(N, push)), T_out)
         for j in range(n):
-            add_to(T_out, c + j, k, _row(comp.D, 6 + j, dalpha, da, dw))
+            add_to(T_out, c + j, k, changed_row(comp.D, 6 + j, dalpha, da, dw))
 
 
 @inlined
-def _row(D, i, dalpha, da, dw):
+def changed_row(D, i, dalpha, da, dw):
     """Row i of D times the change of the frame's motion."""
     turned = D[i, 0] * dalpha[0] + D[i, 1] * dalpha[1] + D[i, 2] * dalpha[2]
     shifted = D[i, 3] * da[0] + D[i, 4] * da[1] + D[i, 5] * da[2]
@@ -167,16 +167,16 @@ def _row(D, i, dalpha, da, dw):
 
 
 @inlined
-def _wrench(D, dalpha, da, dw):
+def changed_wrench(D, dalpha, da, dw):
     """Change of the wrench by that of the frame's motion."""
     return (
-        (_row(D, 0, dalpha, da, dw), _row(D, 1, dalpha, da, dw), _row(D, 2, dalpha, da, dw)),
-        (_row(D, 3, dalpha, da, dw), _row(D, 4, dalpha, da, dw), _row(D, 5, dalpha, da, dw)),
+        (changed_row(D, 0, dalpha, da, dw), changed_row(D, 1, dalpha, da, dw), changed_row(D, 2, dalpha, da, dw)),
+        (changed_row(D, 3, dalpha, da, dw), changed_row(D, 4, dalpha, da, dw), changed_row(D, 5, dalpha, da, dw)),
     )
 
 
 @inlined
-def _column6(D, k):
+def wrench_column(D, k):
     """Wrench in column k of D."""
     return ((D[0, k], D[1, k], D[2, k]), (D[3, k], D[4, k], D[5, k]))
 
@@ -193,12 +193,12 @@ def add_flexible_mass(model, theta, kin, comp, M_out):
             k = pairs.column[place]
             S = shift_motion(column_at_origin(kin.S, tree, kin, k), r)
             dalpha, da = unrotate(R, S[0]), unrotate(R, S[1])
-            P = to_origin(R, r, _wrench(comp.D, dalpha, da, still))
+            P = to_origin(R, r, changed_wrench(comp.D, dalpha, da, still))
             for other in range(pairs.first[pair], pairs.first[pair + 1]):
                 j = pairs.column[other]
                 M_out[j, k] += dot6(column_at_origin(kin.S, tree, kin, j), P)
             for j in range(n):
-                coupling = _row(comp.D, 6 + j, dalpha, da, still)
+                coupling = changed_row(comp.D, 6 + j, dalpha, da, still)
                 M_out[c + j, k] += coupling
                 M_out[k, c + j] += coupling
         for j in range(n):

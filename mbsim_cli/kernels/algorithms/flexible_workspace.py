@@ -138,13 +138,16 @@ def flexible_virtual(model, p, dtype=np.float64):
 
 def flexible_touch(model, dtheta):
     """``touch`` of directions dtheta (len(theta), p), with the bodies whose data vary."""
-    tree = model.tree
+    still = zeros((model.tree.column_kind.size, dtheta.shape[1]), dtheta.dtype)
+    return FlexibleTouch(*touch(model, dtheta), touched_bodies(model.tree, dtheta), still)
+
+
+def touched_bodies(tree, dtheta):
+    """Which standard input data (nf, p) directions vary."""
     sizes = np.array([block_size(int(k)) for k in np.diff(tree.elastic)], int)
-    still = zeros((tree.column_kind.size, dtheta.shape[1]), dtheta.dtype)
     own = np.array([deviation_size(int(k)) for k in np.diff(tree.elastic)], int) * (tree.deviation != NONE)
     blocks = touched(dtheta)
-    varies = blocks(tree.block, 0, sizes) | blocks(np.maximum(tree.deviation, 0), 0, own)
-    return FlexibleTouch(*touch(model, dtheta), varies, still)
+    return blocks(tree.block, 0, sizes) | blocks(np.maximum(tree.deviation, 0), 0, own)
 
 
 @inlined

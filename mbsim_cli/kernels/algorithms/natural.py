@@ -75,7 +75,7 @@ def _place(tree, theta, z, i, out):
     """Row i of out: the pose of body i at the coordinates z."""
     r, a, b, c = moved_by(tree, theta, i, z)
     o = tree.pose[i]
-    _store_pose(
+    store_pose(
         out, i, add3(load3(theta, o), r), add3(load3(theta, o + 3), a), add3(load3(theta, o + 6), b),
         add3(load3(theta, o + 9), c),
     )  # fmt: skip
@@ -133,13 +133,14 @@ def turn_of_trio(theta, o, columns):
 def _move(tree, theta, zd, zdd, i, rate_out, second_out):
     """Rows i: the linear map of body i times zd and zdd."""
     r, a, b, c = moved_by(tree, theta, i, zd)
-    _store_pose(rate_out, i, r, a, b, c)
+    store_pose(rate_out, i, r, a, b, c)
     r, a, b, c = moved_by(tree, theta, i, zdd)
-    _store_pose(second_out, i, r, a, b, c)
+    store_pose(second_out, i, r, a, b, c)
 
 
 @inlined
-def _store_pose(out, i, r, a, b, c):
+def store_pose(out, i, r, a, b, c):
+    """Write origin and columns of R to row i."""
     for k in range(3):
         put(out, i, k, r[k])
         put(out, i, 3 + k, a[k])

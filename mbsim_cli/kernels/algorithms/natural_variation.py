@@ -94,7 +94,8 @@ def vary_natural(tree, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw)
 
 
 @inlined
-def _vary_linear(tree, theta, dtheta, touched, i, k, constant, z, dz, out):
+def vary_linear(tree, theta, dtheta, touched, i, k, constant, z, dz):
+    """Variation k of the linear map of body i, with or without its constant: origin, and columns of R."""
     r, a, b, c = _by_coordinates(tree, theta, i, k, dz)
     if touched:
         o = tree.pose[i]
@@ -105,6 +106,12 @@ def _vary_linear(tree, theta, dtheta, touched, i, k, constant, z, dz, out):
             x = z[tree.column[j]]
             r, a = axpy3(x, load3_of(dtheta, o, k), r), axpy3(x, load3_of(dtheta, o + 3, k), a)
             b, c = axpy3(x, load3_of(dtheta, o + 6, k), b), axpy3(x, load3_of(dtheta, o + 9, k), c)
+    return r, a, b, c
+
+
+@inlined
+def _vary_linear(tree, theta, dtheta, touched, i, k, constant, z, dz, out):
+    r, a, b, c = vary_linear(tree, theta, dtheta, touched, i, k, constant, z, dz)
     _put_pose(out, i, k, r, a, b, c)
 
 

@@ -12,7 +12,7 @@ from mbsim_cli.kernels.algorithms.panels import panels_of
 from mbsim_cli.kernels.algorithms.structure import once_a_model
 from mbsim_cli.kernels.algorithms.workspace import Touch, touch
 from mbsim_cli.kernels.elements.tyre import CONTACT_SIZE
-from mbsim_cli.model.layout import GRAVITY, GROUND, MEASURE_SIZE, NONE
+from mbsim_cli.model.layout import GRAVITY, GROUND, MEASURE_SIZE, NONE, FlexibleNatural
 
 NOTHING = np.zeros(0, np.int64)
 
@@ -92,6 +92,14 @@ def _groups(model):
         yield _of_measure(model, k)
     for k, pair in zip(model.forces.measure, model.forces.pair, strict=True):
         yield _of_measure(model, k) if k != NONE else _of_pair(model, pair)
+    if isinstance(model.tree, FlexibleNatural):
+        for f, body in enumerate(model.tree.flexible):
+            yield np.concatenate([_of_body(model, body), _elastic(model.tree, f)])
+
+
+def _elastic(tree, f):
+    """Elastic coordinates of body f of those that deform."""
+    return np.arange(tree.elastic[f], tree.elastic[f + 1])
 
 
 def _rows(model):
@@ -100,6 +108,9 @@ def _rows(model):
     for row, c in zip(model.tree.defined, model.tree.definition, strict=True):
         found[row] = np.append(found[row], c)
     tree = model.tree
+    if isinstance(tree, FlexibleNatural):
+        for row, f in zip(tree.weld, tree.weld_body, strict=True):
+            found[row] = np.concatenate([found[row], _elastic(tree, f)])
     for trios, (a, b) in zip(tree.rigid_trios, pairwise(tree.rigid_first), strict=True):
         whole, single = np.split(tree.rigid_entry[a:b], [trios])
         found.append(np.sort(tree.column[np.concatenate([whole, whole + 1, whole + 2, single])]))

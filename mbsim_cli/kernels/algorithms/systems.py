@@ -7,14 +7,20 @@ from inspect import signature
 from types import ModuleType
 from typing import Any
 
-from mbsim_cli.kernels.algorithms import system_of_flexible_trees, system_of_points, system_of_trees
+from mbsim_cli.kernels.algorithms import (
+    system_of_flexible_points,
+    system_of_flexible_trees,
+    system_of_points,
+    system_of_trees,
+)
 from mbsim_cli.kernels.algorithms.by_tree import by_tree
-from mbsim_cli.model.layout import FlexibleTree, Natural, Tree
+from mbsim_cli.model.layout import FlexibleNatural, FlexibleTree, Natural, Tree
 
 SYSTEMS: dict[type, ModuleType] = {
     Tree: system_of_trees,
     FlexibleTree: system_of_flexible_trees,
     Natural: system_of_points,
+    FlexibleNatural: system_of_flexible_points,
 }
 
 

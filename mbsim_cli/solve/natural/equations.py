@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.codes import BETWEEN_BODIES, Measure, Sensor
-from mbsim_cli.model.layout import GROUND, NONE
+from mbsim_cli.model.coordinates import of_columns
+from mbsim_cli.model.layout import GROUND, NONE, FlexibleTree
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.natural.bases import Plan
 from mbsim_cli.solve.natural.fields import Fields, nothing
@@ -23,6 +25,15 @@ class Defined:
     row: int  # among the added ones
 
 
+@dataclass(frozen=True)
+class Weld:
+    """An equation that holds a node on its body: its measure is a linear form of elastic coordinates, or its sine."""
+
+    row: int  # among the added ones
+    node: int  # among the columns of nodes, ``FlexibleTree.node``
+    sine: bool
+
+
 @dataclass
 class Equations:
     """What is added to the measures and equations of a model, and what is left out."""
@@ -32,6 +43,8 @@ class Equations:
     replaced: dict[int, Row] = field(default_factory=dict)  # measures of one coordinate, by number
     sensed: list[tuple[int, Row]] = field(default_factory=list)  # sensors of coordinates, and their measures
     defined: list[Defined] = field(default_factory=list)
+    welds: list[Weld] = field(default_factory=list)
+    elastic: dict[int, int] = field(default_factory=dict)  # natural coordinates that columns of elastic ones are
 
 
 def implied(fields: Fields, row: Row) -> bool:
@@ -63,12 +76,14 @@ def _still(constant: np.ndarray, other: np.ndarray) -> bool:
 
 def equations_of(problem: Problem, fields: Fields, joints: Sequence[TreeJoint], plan: Plan) -> Equations:
     """Choose equations; raise AnalysisError where something reads what natural coordinates do not have."""
-    model, names, found = problem.model, problem.names, Equations()
+    model, names, found = problem.model, problem.names, Equations(elastic=_elastic(problem.model.tree, plan))
     read = read_multipliers(model)
     columns = [(joint, place) for joint in joints for place in range(len(joint.columns))]
     measures, constraints = model.measures, model.constraints
     for joint in joints:
         found.added += [row for row in joint.rows() if not implied(fields, row)]
+    if isinstance(model.tree, FlexibleTree):
+        _weld(found, model.tree, columns)
     for i, k in enumerate(constraints.measure):
         kind = measures.kind[k]
         if kind == Measure.EULER_NORM:
@@ -87,30 +102,50 @@ def equations_of(problem: Problem, fields: Fields, joints: Sequence[TreeJoint], 
         listed = measures.coordinate[measures.first[k] : measures.first[k + 1]]
         factors = problem.theta[measures.theta[k] : measures.theta[k] + len(listed)]
         fixed = not problem.theta_rho[measures.theta[k] : measures.theta[k] + len(listed)].any()
-        if len(listed) == 1 and abs(factors[0]) == 1.0 and fixed:
-            found.replaced[int(k)] = _measured(columns, int(listed[0]), float(factors[0]), names)
+        joined = [int(c) for c in listed if int(c) not in found.elastic]
+        if len(joined) == len(listed) == 1 and abs(factors[0]) == 1.0 and fixed:
+            found.replaced[int(k)] = _measured(columns, joined[0], float(factors[0]), problem)
         else:
-            for c in listed:
-                _define(found, plan, mixed, columns, int(c), names)
+            for c in joined:
+                _define(found, plan, mixed, columns, c, problem)
     for s in np.flatnonzero(model.sensors.kind == Sensor.COORDINATE):
-        found.sensed.append((int(s), _measured(columns, int(model.sensors.index[s]), 1.0, names)))
+        if int(model.sensors.index[s]) not in found.elastic:
+            found.sensed.append((int(s), _measured(columns, int(model.sensors.index[s]), 1.0, problem)))
     return found
 
 
-def _define(found: Equations, plan: Plan, mixed: dict[int, int], columns, c: int, names) -> None:
+def _elastic(tree: Any, plan: Plan) -> dict[int, int]:
+    """New coordinates for the columns of elastic ones, in their order."""
+    if not isinstance(tree, FlexibleTree):
+        return {}
+    listed = range(int(tree.elastic[0]), int(tree.elastic[-1]))
+    return dict(zip(listed, plan.new(len(listed)), strict=True))
+
+
+def _weld(found: Equations, tree: FlexibleTree, columns) -> None:
+    """Add what holds nodes on their bodies."""
+    for v, c in enumerate(tree.node):
+        joint, place = columns[c]
+        row, sine = joint.weld(place)
+        found.welds.append(Weld(len(found.added), v, sine))
+        found.added.append(row)
+
+
+def _define(found: Equations, plan: Plan, mixed: dict[int, int], columns, c: int, problem: Problem) -> None:
     if c not in mixed:
         mixed[c] = plan.new(1)[0]
         found.defined.append(Defined(c, mixed[c], len(found.added)))
-        found.added.append(_measured(columns, c, 1.0, names))
+        found.added.append(_measured(columns, c, 1.0, problem))
 
 
-def _measured(columns, c: int, sign: float, names) -> Row:
+def _measured(columns, c: int, sign: float, problem: Problem) -> Row:
     """Measure of a coordinate of a joint."""
     joint, place = columns[c]
     row = joint.coordinate(place, sign)
     if row is None:
+        name = problem.names.coordinates[int(of_columns(problem.model.tree, np.array(c)))]
         raise AnalysisError(
-            f"something reads the Euler parameter {names.coordinates[c]!r}, which natural coordinates do not have: "
+            f"something reads the Euler parameter {name!r}, which natural coordinates do not have: "
             "use ali3p-rtdyn0 or ali3p-rtdyn1, or read directions or angles of the body"
         )
     return row

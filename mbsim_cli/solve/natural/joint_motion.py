@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.model.codes import ROTATIONS, Measure
-from mbsim_cli.model.layout import GROUND
+from mbsim_cli.model.coordinates import kinds
+from mbsim_cli.model.layout import GROUND, FlexibleTree
 from mbsim_cli.model.problem import Block
 from mbsim_cli.solve.natural.fields import STEP, Fields, Local, derivative_of, directions_of, value_of
 from mbsim_cli.solve.natural.joints import Row, TreeJoint, tree_joints
@@ -39,14 +40,18 @@ class JointReader:
         self._system, self._p = system, dtheta.shape[1]
         self._like, self._theta = theta, directions_of(theta, dtheta)
         self._fields = system.fields(self._theta)
-        self._joints = tree_joints(system.problem.model, system.problem.names.joints)
+        model = system.problem.model
+        nodes = model.tree.column_body[model.tree.node] if isinstance(model.tree, FlexibleTree) else ()
+        self._joints = [joint for joint in tree_joints(model, system.problem.names.joints) if joint.child not in nodes]
 
     def read(self, motion: list[np.ndarray], d_motion: list[np.ndarray], near: np.ndarray) -> JointMotion:
         """From the natural q, q', q'' (N, n) and their derivatives (N, n, p); angles by the turn that is ``near``."""
-        bodies = _Bodies(self._fields, self._system, self._theta, Jet(*map(self._stacked, motion, d_motion)))
+        moving = Jet(*map(self._stacked, motion, d_motion))
+        bodies = _Bodies(self._fields, self._system, self._theta, moving)
         found = [jet for joint in self._joints for jet in _coordinates(bodies, joint)]
+        found += [Jet(*(part[..., c] for part in moving)) for c in self._system.elastic[0]]
         parts = [np.stack(part, axis=-1) for part in zip(*found, strict=True)]  # (N, T, n) each
-        turns = np.isin(self._system.problem.model.tree.column_kind, ROTATIONS)
+        turns = np.isin(kinds(self._system.problem.model.tree), ROTATIONS)
         parts[0] = parts[0] - turns * _whole_turns(parts[0][:, :1] - near[:, None])
         stacks = [np.moveaxis(part, 1, 0) for part in parts]
         values = (value_of(stack, self._like) for stack in stacks)
@@ -67,7 +72,7 @@ def in_joint_coordinates(
     """Blocks, each with one whose motion is that of the joints; angles go on with their turns."""
     size, first = theta.size, int(system.problem.model.tree.initial[0])
     reader, latest = JointReader(system, theta, np.zeros((size, 0))), -np.inf
-    n = system.problem.model.tree.column_kind.size
+    n = kinds(system.problem.model.tree).size
     z, zd = theta[first : first + n], theta[first + n : first + 2 * n]
     for block in blocks:
         rows = []

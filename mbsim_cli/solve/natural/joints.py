@@ -150,6 +150,23 @@ class TreeJoint:
             return self._angle(name, P, C, True, second, first, sign)
         return self._angle(name, C, P, False, first, second, -sign)
 
+    def weld(self, place: int) -> tuple[Row, bool]:
+        """Measure of the coordinate of a column, or, then True, of its sine: of the middle one of three rotations."""
+        code, name = self.columns[place], f"{self.name}.{Column(self.columns[place]).name.lower()}"
+        if len(self.turns) < 3 or code in TRANSLATIONS:
+            row = self.coordinate(place, 1.0)
+            assert row is not None
+            return row, False
+        P, C = self.parent, self.child
+        first, middle, last = self.turns
+        k = code - Column.ROTATION_X
+        if k == first:
+            return self._angle(name, P, C, True, last, first, 1.0), False
+        if k == last:
+            return self._angle(name, C, P, False, first, last, -1.0), False
+        sign = 1.0 if (first + 1) % 3 == middle else -1.0
+        return Row(name, Measure.DOT, P, C, u_a=self.axis_of(True, first, sign), u_b=self.axis_of(False, last)), True
+
     def _angle(self, name: str, a: int, b: int, parent: bool, u: int, n: int, sign: float) -> Row:
         u_a, u_b, n_a = self.axis_of(parent, u), self.axis_of(not parent, u), self.axis_of(parent, n, sign)
         return Row(name, Measure.ANGLE, a, b, u_a=u_a, u_b=u_b, n_a=n_a)

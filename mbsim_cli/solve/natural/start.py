@@ -1,6 +1,7 @@
 """The start in natural coordinates, from the motion of all bodies that closing the mechanism has found."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -42,12 +43,16 @@ def start_of(problem: Problem, theta: np.ndarray | None = None) -> tuple[Problem
         _stand(system, group, fields, poses, state, sens, p)
     for d in system.equations.defined:
         c = system.order[d.coordinate]
-        for mine, theirs in zip(state[:2], initial.state[:2], strict=True):
-            mine[c] = theirs[d.column]
-        for mine, theirs in zip(sens[:2], initial.sensitivity[:2], strict=True):
-            mine[c] = theirs[d.column]
+        _take(state, sens, c, initial, system.coordinate_of(d.column))
+    _take(state, sens, system.elastic[0], initial, system.elastic[1])
     natural = replace(problem, model=system.model)
     return natural, _accelerated(tree, system, initial, state, sens, theta_all, dtheta)
+
+
+def _take(state: State, sens: Sensitivity, ours: Any, initial: Initial, theirs: Any) -> None:
+    """Positions and velocities of coordinates that the tree has too."""
+    for mine, found in zip((*state[:2], *sens[:2]), (*initial.state[:2], *initial.sensitivity[:2]), strict=True):
+        mine[ours] = found[theirs]
 
 
 def _stand(

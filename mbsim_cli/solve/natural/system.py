@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.model.codes import Measure, Sensor
+from mbsim_cli.model.coordinates import of_columns
+from mbsim_cli.model.flexible import MASS as OWN_MASS
 from mbsim_cli.model.layout import (
     COM,
     GRAVITY,
@@ -15,6 +17,8 @@ from mbsim_cli.model.layout import (
     INERTIA,
     MASS,
     NONE,
+    FlexibleNatural,
+    FlexibleTree,
     Measures,
     Model,
     Natural,
@@ -25,7 +29,7 @@ from mbsim_cli.model.layout import (
 from mbsim_cli.model.names import Names
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.natural.bases import Plan, Planner
-from mbsim_cli.solve.natural.equations import Equations, equations_of
+from mbsim_cli.solve.natural.equations import Equations, Weld, equations_of
 from mbsim_cli.solve.natural.fields import Fields, directions_of, nothing
 from mbsim_cli.solve.natural.joints import Row, shared_by_constraints, tree_joints
 from mbsim_cli.solve.natural.order import eliminated_last
@@ -72,7 +76,7 @@ class NaturalSystem:
     @cached_property
     def order(self) -> np.ndarray:
         """New numbers of the coordinates: the first to be eliminated last."""
-        return eliminated_last(self.plan.size, self._cliques())
+        return eliminated_last(self.plan.size, self._cliques(), self.equations.elastic.values())
 
     @cached_property
     def listed(self) -> list[np.ndarray]:
@@ -91,9 +95,26 @@ class NaturalSystem:
         found = [*self.columns, *(self.pair_columns(int(model.pairs.a[k]), int(model.pairs.b[k])) for k in pairs)]
         for j, row in enumerate(self.rows):
             also = [d.coordinate for d in self.equations.defined if d.row == j]
+            also += [c for weld in self.equations.welds if weld.row == j for c in self.elastic_of(self._welded(weld))]
             found.append(np.union1d(self.pair_columns(row.a, row.b), also).astype(np.int64))
+        found += [np.append(self.columns[body], self.elastic_of(f)) for f, body in enumerate(self._deforming)]
         listed = np.flatnonzero(model.measures.kind == Measure.COORDINATES)
         return found + [self.mixed_columns(int(k)) for k in listed]
+
+    @property
+    def _deforming(self) -> np.ndarray:
+        """Bodies that deform."""
+        tree = self.problem.model.tree
+        return tree.flexible if isinstance(tree, FlexibleTree) else NOTHING
+
+    def elastic_of(self, f: int) -> np.ndarray:
+        """Coordinates of the plan that are the elastic ones of the f-th of these."""
+        tree = self.problem.model.tree
+        return np.array([self.equations.elastic[c] for c in range(tree.elastic[f], tree.elastic[f + 1])], np.int64)
+
+    def _welded(self, weld: Weld) -> int:
+        """Number of the body that deforms that a weld holds a node on."""
+        return int(self.problem.model.tree.node_body[weld.node])
 
     def pair_columns(self, a: int, b: int) -> np.ndarray:
         """Coordinates that two bodies depend on."""
@@ -105,7 +126,7 @@ class NaturalSystem:
         measures = self.problem.model.measures
         if measure in self.equations.replaced:
             return np.zeros(0, np.int64)
-        mixed = {d.column: d.coordinate for d in self.equations.defined}
+        mixed = {d.column: d.coordinate for d in self.equations.defined} | self.equations.elastic
         listed = measures.coordinate[measures.first[measure] : measures.first[measure + 1]]
         return np.array([mixed[int(c)] for c in listed], np.int64)
 
@@ -201,12 +222,31 @@ class NaturalSystem:
         )
         return freeze(
             old._replace(
-                tree=_whole(tree)._replace(least=self.least, swing=self.swing),
+                tree=self._with_elastic(_whole(tree)._replace(least=self.least, swing=self.swing)),
                 pairs=pairs,
                 measures=_whole(measures),
                 constraints=_whole(constraints),
                 sensors=self._sensors(),
             )
+        )
+
+    def _with_elastic(self, tree: Natural) -> Natural | FlexibleNatural:
+        """The same with bodies that deform, if there are any."""
+        old, equations = self.problem.model.tree, self.equations
+        if not isinstance(old, FlexibleTree):
+            return tree
+        first = self.order[list(equations.elastic.values())].min(initial=self.plan.size)
+        nodes = [weld.node for weld in equations.welds]
+        return FlexibleNatural(
+            *tree,
+            flexible=old.flexible,
+            elastic=old.elastic - old.elastic[0] + first,
+            block=old.block,
+            deviation=old.deviation,
+            weld=np.array([len(equations.kept) + weld.row for weld in equations.welds], np.int64),
+            weld_body=old.node_body[nodes],
+            weld_shape=old.shape[nodes],
+            weld_sine=np.array([weld.sine for weld in equations.welds], np.int64),
         )
 
     def _measures(self, blocks: list[int]) -> tuple[Pairs, Measures]:
@@ -237,31 +277,44 @@ class NaturalSystem:
         behind = len(self.problem.model.measures.kind) + len(equations.added) + len(equations.replaced)
         for j, (s, _) in enumerate(equations.sensed, behind):
             kind[s], index[s] = Sensor.MEASURE, j
+        for s in np.flatnonzero(kind == Sensor.COORDINATE):
+            index[s] = self.order[equations.elastic[int(old.index[s])]]
         for s in np.flatnonzero(old.kind == Sensor.MULTIPLIER):
             index[s] = equations.kept.index(int(old.index[s]))
         return old._replace(kind=kind, index=index)
 
     @cached_property
     def standing_for(self) -> dict[int, tuple[int, float]]:
-        """Measures that stand for coordinates of joints: column of the tree and sign."""
+        """Measures that stand for coordinates of joints: coordinate of the tree's system and sign."""
         measures, equations = self.problem.model.measures, self.equations
         count, found = measures.kind.size, {}
         for d in equations.defined:
-            found[count + d.row] = (d.column, 1.0)
+            found[count + d.row] = (self.coordinate_of(d.column), 1.0)
         for j, k in enumerate(equations.replaced):
-            c, sign = int(measures.coordinate[measures.first[k]]), float(self.problem.theta[measures.theta[k]])
-            found[k] = found[count + len(equations.added) + j] = (c, sign)
+            c = self.coordinate_of(int(measures.coordinate[measures.first[k]]))
+            sign = float(self.problem.theta[measures.theta[k]])
+            found[k] = found[count + len(equations.added) + j] = c, sign
         behind = count + len(equations.added) + len(equations.replaced)
         for j, (s, _) in enumerate(equations.sensed):
-            found[behind + j] = (int(self.problem.model.sensors.index[s]), 1.0)
+            found[behind + j] = (self.coordinate_of(int(self.problem.model.sensors.index[s])), 1.0)
         return found
+
+    def coordinate_of(self, column: int) -> int:
+        """Coordinate of the tree's system that a column is."""
+        return int(of_columns(self.problem.model.tree, np.array(column)))
+
+    @cached_property
+    def elastic(self) -> tuple[np.ndarray, np.ndarray]:
+        """Elastic coordinates: their numbers here, and among the coordinates of the tree's system."""
+        listed = self.equations.elastic
+        theirs = [self.coordinate_of(c) for c in listed]
+        return self.order[list(listed.values())], np.array(theirs, np.int64)
 
     @cached_property
     def least(self) -> np.ndarray:
         """Inertia (n,) of the coordinates if every body were a mean one: where there is none, constraints need some."""
         theta = self.problem.theta[None] + 0j
-        fields, tree = self.fields(theta), self.problem.model.tree
-        mass = self.problem.theta[tree.theta + MASS].mean()
+        fields, mass = self.fields(theta), self._mean_mass
         found, sizes = np.zeros(self.plan.size), []
         for base in self.plan.bases:
             size = max(np.linalg.norm(local(theta)[0].real) for local in base.locals[1:])
@@ -272,6 +325,15 @@ class NaturalSystem:
             slides = self.rows[d.row].kind == Measure.PROJECTION
             found[d.coordinate] = mass * (1.0 if slides else np.mean(np.square(sizes)))
         return SLIGHT * found[np.argsort(self.order)]
+
+    @property
+    def _mean_mass(self) -> float:
+        """Mass of a mean body; nodes are none."""
+        theta, tree = self.problem.theta, self.problem.model.tree
+        if not isinstance(tree, FlexibleTree):
+            return theta[tree.theta + MASS].mean()
+        rigid = np.setdiff1d(np.arange(len(tree.theta)), [*tree.flexible, *tree.column_body[tree.node]])
+        return np.append(theta[tree.theta[rigid] + MASS], theta[tree.block + OWN_MASS]).mean()
 
     @property
     def swing(self) -> np.ndarray:
@@ -289,7 +351,9 @@ class NaturalSystem:
             for label, column in zip(group.labels, group.columns, strict=True):
                 names[self.order[column]] = f"{group.name}.{label}"
         for d in self.equations.defined:
-            names[self.order[d.coordinate]] = self.problem.names.coordinates[d.column]
+            names[self.order[d.coordinate]] = self.problem.names.coordinates[self.coordinate_of(d.column)]
+        for ours, theirs in zip(*self.elastic, strict=True):
+            names[ours] = self.problem.names.coordinates[theirs]
         return tuple(names)
 
     @property
@@ -298,7 +362,8 @@ class NaturalSystem:
         old, gone = self.problem.names, set(range(len(self.problem.names.constraints))) - set(self.equations.kept)
         units = {column: "m" if group.point else "" for group in self.plan.groups for column in group.columns}
         back = np.argsort(self.order)
-        mixed = {d.coordinate: old.coordinate_units[d.column] for d in self.equations.defined}
+        mixed = {d.coordinate: old.coordinate_units[self.coordinate_of(d.column)] for d in self.equations.defined}
+        mixed |= {k: old.coordinate_units[self.coordinate_of(c)] for c, k in self.equations.elastic.items()}
         return replace(
             old,
             coordinates=self.coordinate_names,
@@ -322,13 +387,17 @@ class NaturalSystem:
         for body, columns in zip(self.problem.names.bodies, self.columns, strict=True):
             for column in self.order[columns]:
                 found[column].append(body)
+        for f, body in enumerate(self._deforming):
+            for column in self.order[self.elastic_of(f)]:
+                found[column].append(self.problem.names.bodies[body])
         return [tuple(bodies) for bodies in found]
 
     @property
     def origins(self) -> tuple[str, ...]:
         """What each equation comes from."""
-        defined = {d.row for d in self.equations.defined}
-        added = ("definition" if j in defined else "joint" for j in range(len(self.equations.added)))
+        special = {d.row: "definition" for d in self.equations.defined}
+        special |= {weld.row: "node" for weld in self.equations.welds}
+        added = (special.get(j, "joint") for j in range(len(self.equations.added)))
         return (*("model" for _ in self.equations.kept), *added, *("rigidity" for _ in self.plan.rigid))
 
     def broken(self, numbers: np.ndarray) -> np.ndarray:

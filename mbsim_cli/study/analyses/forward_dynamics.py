@@ -38,9 +38,10 @@ class ForwardDynamics(Analysis):
         """One sweep back through time."""
         from mbsim_cli.solve.adjoint import pull_back
         from mbsim_cli.solve.initial import assemble
+        from mbsim_cli.solve.natural.start import start_of
 
         if tape.initial.dtheta.shape[1] < problem.theta_rho.shape[1]:  # parameters that the run knew nothing of
-            tape.initial = assemble(problem)
+            tape.initial = start_of(problem)[1] if problem.options.natural else assemble(problem)
         return pull_back(problem, tape, count, seen, between, reacting)
 
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Health:

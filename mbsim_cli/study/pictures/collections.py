@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from mbsim_cli.assembly.scene import MovingScene
 from mbsim_cli.errors import InputOutputError, UsageError
 from mbsim_cli.io.field_results import fields_of
 from mbsim_cli.io.target import is_vtk
@@ -26,7 +25,7 @@ def folder_of(target: Path) -> Path:
 def write_collection(filming: Filming, target: Path, folder: Path, told: Callable[[int], None]) -> str:
     """Write meshes at all instants of a film into a folder; return the text of the .pvd file."""
     moving = filming.moving
-    if not isinstance(moving, MovingScene) or not moving.meshes:
+    if not moving.meshes:
         raise UsageError(f"{filming.path} has no body with a mesh that a .pvd file could show")
     fields = {name: _fields(filming.path, mesh) for name, mesh in moving.meshes.items()}
     temporary = folder.with_name(f".{folder.name}.tmp")

@@ -13,7 +13,7 @@ from mbsim_cli.io.content import Content
 from mbsim_cli.study.pictures.selection import hint
 
 if TYPE_CHECKING:
-    from mbsim_cli.assembly.scene import MovingScene, NaturalScene
+    from mbsim_cli.assembly.scene import MovingScene
 
 MOST_FRAMES = 1_000_000
 
@@ -37,7 +37,7 @@ class Filming:
                 raise UsageError(f"--exaggerate is for bodies that deform; {content.path} has none")
             file = _with_stored_fields(file, content.path)
             larger = 1.0 if exaggeration is None else exaggeration
-            self.moving: MovingScene | NaturalScene = moving_scene(file, standard_input, larger)
+            self.moving: MovingScene = moving_scene(file, standard_input, larger)
             if list(self.moving.coordinates) != content.coordinates:
                 self.moving = _natural(self.moving, file, content)
         except ModelError as error:
@@ -95,12 +95,12 @@ def _with_stored_fields(file: Any, path: Path) -> Any:
     return with_fields(file, stored) if stored else file
 
 
-def _natural(moving: "MovingScene", file: Any, content: Content) -> "MovingScene | NaturalScene":
+def _natural(moving: "MovingScene", file: Any, content: Content) -> "MovingScene":
     """The scene as natural coordinates move it, where those of the result are such; else as it was.
 
     Which there are may depend on the parameters that gradients were wanted for.
     """
-    from mbsim_cli.assembly.scene import NaturalScene
+    from mbsim_cli.assembly.scene import in_natural_coordinates
     from mbsim_cli.study.assembling import build
     from mbsim_cli.study.settings import Settings
 
@@ -108,5 +108,5 @@ def _natural(moving: "MovingScene", file: Any, content: Content) -> "MovingScene
         for parameters in ([name for name in content.parameters if name in file.parameters], []):
             system = build(file, Settings(formulation="ali3p-natural", method="ddm"), parameters).problem.system
             if list(system.coordinate_names) == content.coordinates:
-                return NaturalScene(moving.scene, system)
+                return in_natural_coordinates(moving, system)
     return moving

@@ -83,7 +83,14 @@ RESTING = (
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=[MODEL, RESTING], ids=["moving", "resting"])
+NATURAL = MODEL.replace("analysis: {", "analysis: {formulation: ali3p-natural, ")
+
+
+@pytest.fixture(
+    scope="module",
+    params=[MODEL, RESTING, pytest.param(NATURAL, marks=pytest.mark.slow)],
+    ids=["moving", "resting", "natural"],
+)
 def outcomes(request, tmp_path_factory):
     """Direct, and by the adjoint."""
     path = tmp_path_factory.mktemp("crank") / "crank.yaml"

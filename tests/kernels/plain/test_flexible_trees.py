@@ -353,9 +353,7 @@ def test_what_does_not_move_nodes_that_stiffen(folder):
         assembled(folder, TENSION, skew)
 
 
-def test_what_does_not_move_bodies_that_deform(folder):
-    with pytest.raises(ModelError, match="bodies that deform"):
-        assembled(folder, REST.replace("type: equilibrium, ", ""), formulation="ali3p-natural")
+def test_places_that_bodies_do_not_have(folder):
     free = REST.replace("frame: {fixed: root}", "frame: free").replace("modes: {count: 6}", "modes: {count: 3}")
     with pytest.raises(ModelError, match=r"joints\.root\.point: the frame of body 'beam' follows its mean motion"):
         assembled(folder, free)

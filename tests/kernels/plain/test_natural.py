@@ -15,6 +15,7 @@ from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.forward import forward, start
 from mbsim_cli.solve.natural.start import start_of
 from mbsim_cli.study.evaluation import blocks_of
+from mbsim_cli.study.reducing import standard_input
 from tests.assembly.texts import assemble
 from tests.campaign import generator
 from tests.kernels.adjoint import adjoint, assert_set_back, summed, weights_of
@@ -50,8 +51,9 @@ def mechanism(family, seed):
 def run(model, formulation, step, steps, sensitivity="ddm"):
     """Sensors (N, width), and their derivatives (N, width, p), at every step."""
     built = assembly.build(
-        model, formulation=formulation, step=step, duration=steps * step, output_interval=1, sensitivity=sensitivity
-    )
+        model, formulation=formulation, step=step, duration=steps * step, output_interval=1, sensitivity=sensitivity,
+        standard_input=standard_input,
+    )  # fmt: skip
     blocks = list(forward(built.problem))
     return built.problem, *(np.concatenate([getattr(b, name) for b in blocks]) for name in ("sensors", "d_sensors"))
 
