@@ -150,7 +150,7 @@ class Simulation:
         """All that a step goes on from; also what Newton remembers, so that it goes on to the last bit."""
         work = self.work
         factor = [array for array in work.tangent if isinstance(array, np.ndarray)]
-        predictor = (work.last.zdd, work.last.lam, work.before.zdd, work.before.lam)
+        predictor = (work.last.zdd, work.last.lam, work.before.zdd, work.before.lam, work.lag)
         turns = (work.turns.value, work.turns.rate, work.turns.time, work.kin.expected)
         return [*self.state, *predictor, *factor, *turns]
 

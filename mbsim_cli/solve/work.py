@@ -31,7 +31,7 @@ from mbsim_cli.kernels.algorithms.natural_workspace import (
     natural_touch,
     natural_twists,
 )
-from mbsim_cli.kernels.algorithms.panels import Panels
+from mbsim_cli.kernels.algorithms.panels import Panels, tree_panels
 from mbsim_cli.kernels.algorithms.resting_variation import resting
 from mbsim_cli.kernels.algorithms.sparsity import Sparsity, lists, sparsity
 from mbsim_cli.kernels.algorithms.turning import turns
@@ -61,6 +61,7 @@ MOTION_FOR_GRADIENT = 1e-2  # accelerations must be this much more accurate than
 NO_ROWS = np.zeros(0, np.int64)
 STIFF = 1e3  # penalty ratio beyond which Newton's corrections need no multiplier updates, where they cost much
 MANY_COORDINATES = 16.0  # by how much round-off grows where a body's pose follows from many coordinates
+STRUCTURE = {Tree: sparsity, FlexibleTree: tree_panels} | dict.fromkeys(NATURAL, natural_sparsity)
 KINEMATICS = {
     Tree: kinematics,
     FlexibleTree: flexible_kinematics,
@@ -199,18 +200,20 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS) -> Work:
     dtype = theta.dtype.type
     kin = grounded(model, theta)
     natural = is_natural(model)
-    structure, eq = natural_sparsity(model) if natural else sparsity(model), equations(model, dtype)
+    structure, eq = STRUCTURE[type(model.tree)](model), equations(model, dtype)
+    packs, corrections = {"J": eq.J} if isinstance(structure, Panels) else {}, np.zeros((2, n), dtype)
     least = model.tree.least.copy() if natural else np.zeros(n)  # runs are set back, with all work
     return Work(
         kin,
         FORCES[type(model.tree)](model, theta) if natural else COMPOSITE[type(model.tree)](model, dtype),
         eq,
-        factor(n, m, structure, dtype)._replace(least=least, **({"J": eq.J} if natural else {})),
+        factor(n, m, structure, dtype)._replace(least=least, **packs),
         factor(n, m, structure, dtype)._replace(least=least, J=eq.J),
         columns(n, m, 1, dtype),
         state(model, dtype),
         state(model, dtype),
-        np.zeros((2, n), dtype),
+        corrections,
+        corrections[1] if isinstance(model.tree, FlexibleTree) else np.zeros(n, dtype),
         np.zeros(n, dtype),
         Range(zeros((n, padded(n)), dtype), np.zeros(max(1, n), np.int64)),
         turns(model),

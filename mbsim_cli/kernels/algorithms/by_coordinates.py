@@ -1,6 +1,7 @@
 """What ``constrained_solve`` does along the structure of a tree, one coordinate at a time; see ``structures``."""
 
-from mbsim_cli.kernels._simd import at, put, squares
+from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels._simd import add_to, at, put, squares
 from mbsim_cli.kernels.algebra.sparse_solve import eliminate_sparse, solve_sparse
 from mbsim_cli.kernels.algebra.whole import copy_to
 
@@ -26,6 +27,23 @@ def find_compliances(factor):
 
 def copy_tangent(factor):
     copy_to(factor.T, factor.lu)
+
+
+def add_penalties(factor):
+    add_row_by_row(factor)
+
+
+@kernel
+def add_row_by_row(factor):
+    """lu += J^T alpha J, one number at a time, along whatever structure."""
+    rows, J, out = factor.sparsity, factor.J, factor.lu
+    for r in range(J.shape[0]):
+        for s in range(rows.row_first[r], rows.row_first[r + 1]):
+            i = at(rows.row_column, s)
+            scaled = factor.alpha[r] * at(J, r, i)
+            for t in range(rows.row_first[r], rows.row_first[r + 1]):
+                j = at(rows.row_column, t)
+                add_to(out, i, j, scaled * at(J, r, j))
 
 
 def eliminate(factor):

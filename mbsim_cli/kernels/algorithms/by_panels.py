@@ -3,8 +3,9 @@
 J is packed when its penalties are found: row after row, those numbers only that can differ from zero.
 """
 
-from mbsim_cli.kernels._simd import WIDTH, at, block, put, squares, width
+from mbsim_cli.kernels._simd import WIDTH, add_to, at, block, only, put, squares, width
 from mbsim_cli.kernels.algebra.panel_solve import eliminate_panels, solve_panels, subtract_product
+from mbsim_cli.kernels.algorithms.by_coordinates import add_row_by_row
 
 
 def keep_rows(factor, J):
@@ -32,6 +33,20 @@ def copy_tangent(factor):
             for g in range(panels.whole[s], panels.whole[s] + WIDTH, width(out)):
                 c = block(out, g)
                 put(out, i, c, at(T, i, c))
+
+
+def add_penalties(factor):
+    panels, J, out = factor.sparsity, factor.J, factor.lu
+    if width(out) < WIDTH:
+        add_row_by_row(factor)
+        return
+    for r in range(J.shape[0]):
+        for b in range(panels.wide_first[r], panels.wide_first[r + 1]):
+            c = block(out, panels.wide[b])
+            row = factor.alpha[r] * only(at(J, r, c), panels.wide_bits[b])  # a block holds more than the row
+            for s in range(panels.row_first[r], panels.row_first[r + 1]):
+                i = at(panels.row_column, s)
+                add_to(out, i, c, at(J, r, i) * row)
 
 
 def eliminate(factor):

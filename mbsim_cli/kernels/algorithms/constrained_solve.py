@@ -10,11 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import kernel
-from mbsim_cli.kernels._simd import WIDTH, add_to, at, block, largest, only, put, squares, total, width
+from mbsim_cli.kernels._simd import at, block, largest, put, squares, total, width
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve_of
 from mbsim_cli.kernels.algebra.whole import copy_to
 from mbsim_cli.kernels.algorithms.structures import (
     add_loads,
+    add_penalties,
     copy_tangent,
     eliminate,
     find_compliances,
@@ -68,12 +69,12 @@ def factor_penalised(ratio, factor):
     find_compliances(factor)
     _weigh(factor.alpha, ratio)
     copy_tangent(factor)
-    _add_penalties(factor)
+    add_penalties(factor)
     factor.pivot[0] = SPARSE
     if eliminate(factor):
         return True
     copy_to(factor.T, factor.lu)
-    _add_penalties(factor)
+    add_penalties(factor)
     return lu_factor(factor.lu, factor.pivot)
 
 
@@ -85,35 +86,6 @@ def _weigh(alpha, ratio):
         largest = max(largest, alpha[r])
     for r in range(alpha.size):
         alpha[r] = ratio / max(alpha[r], 1e-6 * largest) if largest > 0.0 else 0.0
-
-
-@kernel
-def _add_penalties(factor):
-    """lu += J^T alpha J."""
-    sparsity, J, out = factor.sparsity, factor.J, factor.lu
-    if sparsity.wide_first.size > 0 and width(out) == WIDTH:
-        _add_penalties_in_blocks(factor)
-        return
-    for r in range(J.shape[0]):
-        for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
-            i = at(sparsity.row_column, s)
-            scaled = factor.alpha[r] * at(J, r, i)
-            for t in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
-                j = at(sparsity.row_column, t)
-                add_to(out, i, j, scaled * at(J, r, j))
-
-
-@kernel
-def _add_penalties_in_blocks(factor):
-    """The same, several columns at a time; what a block holds of other rows and columns is left out."""
-    sparsity, J, out = factor.sparsity, factor.J, factor.lu
-    for r in range(J.shape[0]):
-        for b in range(sparsity.wide_first[r], sparsity.wide_first[r + 1]):
-            c = block(out, sparsity.wide[b])
-            row = factor.alpha[r] * only(at(J, r, c), sparsity.wide_bits[b])
-            for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
-                i = at(sparsity.row_column, s)
-                add_to(out, i, c, at(J, r, i) * row)
 
 
 @kernel

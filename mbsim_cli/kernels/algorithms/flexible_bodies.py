@@ -36,6 +36,7 @@ from mbsim_cli.kernels.algorithms.workspace import (
     OWN_S,
 )
 from mbsim_cli.kernels.elements.flexible import flexible_force, flexible_shape
+from mbsim_cli.kernels.elements.flexible_mass import couple_modes, frame_inertia, put_modes
 from mbsim_cli.kernels.elements.flexible_tangent import flexible_slopes, flexible_tangent
 from mbsim_cli.kernels.elements.flexible_variation import vary_flexible
 
@@ -186,24 +187,18 @@ def add_flexible_mass(model, theta, kin, comp, M_out):
     """Add to M (n, n) the inertia of bodies that deform; needs ``flexible_forces`` or ``shape_bodies``."""
     tree, pairs = model.tree, model.pairs
     for f in range(tree.flexible.size):
-        R, r, w, _, _, _ = frame_of(tree, kin, f)
-        c, n, pair, still = tree.elastic[f], elastic_count(tree, f), tree.pair[f], scale3(0.0, w)
-        flexible_tangent(tree, theta, f, 0.0, 0.0, still, kin.elastic, comp.D)
-        for place in range(pairs.first[pair], pairs.first[pair + 1]):
+        R, r = pose_of(kin, tree.flexible[f])
+        first, last = pairs.first[tree.pair[f]], pairs.first[tree.pair[f] + 1]
+        for place in range(first, last):
             k = pairs.column[place]
-            S = shift_motion(column_at_origin(kin.S, tree, kin, k), r)
-            dalpha, da = unrotate(R, S[0]), unrotate(R, S[1])
-            P = to_origin(R, r, changed_wrench(comp.D, dalpha, da, still))
-            for other in range(pairs.first[pair], pairs.first[pair + 1]):
+            turned, moved = shift_motion(column_at_origin(kin.S, tree, kin, k), r)
+            turned, moved = unrotate(R, turned), unrotate(R, moved)
+            push = to_origin(R, r, frame_inertia(kin.elastic, f, turned, moved))
+            for other in range(first, last):
                 j = pairs.column[other]
-                M_out[j, k] += dot6(column_at_origin(kin.S, tree, kin, j), P)
-            for j in range(n):
-                coupling = changed_row(comp.D, 6 + j, dalpha, da, still)
-                M_out[c + j, k] += coupling
-                M_out[k, c + j] += coupling
-        for j in range(n):
-            for k in range(n):
-                M_out[c + j, c + k] += comp.D[6 + j, 9 + k]
+                M_out[j, k] += dot6(column_at_origin(kin.S, tree, kin, j), push)
+            couple_modes(tree, f, k, turned, moved, kin.elastic, M_out)
+        put_modes(tree, theta, f, M_out)
 
 
 @kernel

@@ -7,7 +7,13 @@ import numpy as np
 from mbsim_cli.kernels._jit import inlined
 from mbsim_cli.kernels._simd import zeros
 from mbsim_cli.kernels.algorithms.covectors import Covectors, Virtual, covectors, virtual
-from mbsim_cli.kernels.algorithms.node_columns import column_changes, column_equations, column_motion, node_rows
+from mbsim_cli.kernels.algorithms.node_columns import (
+    column_changes,
+    column_equations,
+    column_motion,
+    node_rows,
+    wide_rows,
+)
 from mbsim_cli.kernels.algorithms.workspace import composite, kinematics, touch, touched, twists
 from mbsim_cli.kernels.elements.flexible_work import elastic_work
 from mbsim_cli.model.flexible import block_size, deviation_size
@@ -30,7 +36,7 @@ class FlexibleKinematics(NamedTuple):
     expected: np.ndarray
     elastic: tuple  # elements.flexible_work.Elastic
     motion: tuple  # ColumnMotion
-    J: np.ndarray  # (m, nc) derivatives of the constraints by columns
+    J: np.ndarray  # (m, wider than nc) derivatives of the constraints by columns
     rows: np.ndarray  # (nv, more than the most elastic coordinates) what moves the columns of nodes: rows of E
 
 
@@ -102,8 +108,7 @@ class FlexibleTouch(NamedTuple):
 def flexible_kinematics(model, dtype=np.float64):
     """Allocate FlexibleKinematics."""
     tree, m = model.tree, model.constraints.measure.size
-    J = np.zeros((m, tree.column_kind.size), dtype)
-    own = elastic_work(tree, dtype), column_motion(tree, dtype), J, node_rows(tree, dtype)
+    own = elastic_work(tree, dtype), column_motion(tree, dtype), wide_rows(tree, m, dtype), node_rows(tree, dtype)
     return FlexibleKinematics(*kinematics(model, dtype), *own)
 
 

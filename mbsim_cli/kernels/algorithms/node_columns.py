@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels._simd import WIDTH, add_to, at, block, padded, put, width, zeros
 from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.stiffened_nodes import (
@@ -59,8 +59,12 @@ def column_equations(tree, dtype=np.float64):
     """Allocate ColumnEquations."""
     n, z = tree.column_kind.size, np.zeros
     nodes, rates = (z((tree.column.size, tree.node.size), dtype) for _ in range(2))
-    T = zeros((n, padded(n) + WIDTH), dtype)  # rows of nodes are added to it in blocks, also behind its last column
-    return ColumnEquations(z(n, dtype), z(n, dtype), T, z((2, n), dtype), nodes, rates)
+    return ColumnEquations(z(n, dtype), z(n, dtype), wide_rows(tree, n, dtype), z((2, n), dtype), nodes, rates)
+
+
+def wide_rows(tree, rows, dtype=np.float64):
+    """Allocate ``rows`` of nc numbers and more: rows of nodes are added to them in blocks, also behind the last one."""
+    return zeros((rows, padded(tree.column_kind.size) + WIDTH), dtype)
 
 
 def node_rows(tree, dtype=np.float64):
@@ -171,31 +175,45 @@ def vary_rows(tree, theta, rows, dtheta, z, dz, G, dG, out):
 
 @kernel
 def jacobian_to_coordinates(tree, rows, J, out):
-    """J E, out (m, n)."""
+    """J E, out (m, n); J, as wide as ``wide_rows``, is lost."""
     for r in range(J.shape[0]):
-        rows_to_coordinates(tree, rows, J[r], out[r])
+        _row_to_coordinates(tree, rows, J, r, out, r)
+
+
+@inlined
+def _row_to_coordinates(tree, rows, T, row, out, i):
+    """Row i of ``out`` from a row of T, of which elastic columns take what moves nodes."""
+    for f in range(tree.flexible.size):
+        for g in range(0, tree.elastic[f + 1] - tree.elastic[f], width(T)):
+            k = block(T, tree.elastic[f] + g)
+            total = at(T, row, k)
+            for v in range(tree.node.size):
+                if at(tree.node_body, v) == f:  # behind a node's numbers stand zeros
+                    total = total + at(T, row, at(tree.node, v)) * at(rows, v, block(rows, g))
+            put(T, row, k, total)
+    nodes = tree.node.size
+    joints = tree.elastic[0] - nodes
+    for j in range(joints):
+        put(out, i, j, at(T, row, at(tree.column, j)))
+    for j in range(joints, tree.column.size):
+        put(out, i, j, at(T, row, j + nodes))
 
 
 @kernel
 def matrix_to_coordinates(tree, rows, T, out):
-    """E^T T E, out (n, n) or wider; T, as wide as ``ColumnEquations.T``, is lost."""
-    for v in range(tree.node.size):
-        first, _, n = elastic_of(tree, v)
-        c = tree.node[v]
-        for j in range(n):
-            factor = at(rows, v, j)
-            for g in range(0, T.shape[1], width(T)):
-                k = block(T, g)
-                add_to(T, first + j, k, factor * at(T, c, k))
+    """E^T T E, out (n, n) or wider; T, as wide as ``wide_rows``, is lost."""
+    for f in range(tree.flexible.size):
+        first, last = tree.elastic[f], tree.elastic[f + 1]
+        for g in range(0, T.shape[0], width(T)):
+            k = block(T, g)
+            for c in range(first, last):
+                total = at(T, c, k)
+                for v in range(tree.node.size):
+                    if at(tree.node_body, v) == f:
+                        total = total + at(rows, v, c - first) * at(T, at(tree.node, v), k)
+                put(T, c, k, total)
     for i in range(tree.column.size):
-        row = at(tree.column, i)
-        for v in range(tree.node.size):
-            first, _, n = elastic_of(tree, v)
-            own = at(T, row, tree.node[v])
-            for g in range(0, n, width(T)):  # behind a node's numbers stand zeros
-                add_to(T, row, block(T, first + g), own * at(rows, v, block(rows, g)))
-        for j in range(tree.column.size):
-            put(out, i, j, at(T, row, at(tree.column, j)))
+        _row_to_coordinates(tree, rows, T, at(tree.column, i), out, i)
 
 
 @kernel

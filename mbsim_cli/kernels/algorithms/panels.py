@@ -1,14 +1,17 @@
 """Structure of T + J^T alpha J where coordinates are eliminated three at a time: components of one point or vector.
 
-Coordinates next to each other that meet different others are taken together all the same: what one of them does not
-meet is a zero that is worked on.
+So are those of trees with bodies that deform, whose elastic coordinates all meet each other. Coordinates next to each
+other that meet different others are taken together all the same: what one of them does not meet is a zero that is
+worked on.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algorithms.sparsity import blocks_of, lists, wide_blocks
+from mbsim_cli.kernels._simd import WIDTH
+from mbsim_cli.kernels.algorithms.sparsity import blocks_of, lists, meetings
+from mbsim_cli.kernels.algorithms.structure import once_a_model
 
 
 class Panels(NamedTuple):
@@ -27,6 +30,12 @@ class Panels(NamedTuple):
     wide_bits: np.ndarray  # which columns of the block are among them, the first one's bit last
 
 
+@once_a_model
+def tree_panels(model):
+    """Find the structure of T + J^T alpha J and of J of a tree."""
+    return panels_of(*meetings(model))
+
+
 def panels_of(meets, rows):
     """Panels from what coordinates meet (n, n), which is filled in, and the coordinates of each constraint."""
     n = len(meets)
@@ -39,4 +48,12 @@ def panels_of(meets, rows):
     meets[: n % 3, : n % 3] = True
     found.reverse()
     blocks, whole = list(map(blocks_of, found)), [blocks_of(np.flatnonzero(row)) for row in meets]
-    return Panels(*lists(found), *lists(blocks), *lists(whole), *lists(rows), *wide_blocks(rows))
+    return Panels(*lists(found), *lists(blocks), *lists(whole), *lists(rows), *_wide_blocks(rows))
+
+
+def _wide_blocks(rows):
+    """Blocks of columns of each row, and which of their columns the row has."""
+    first, block = lists(list(map(blocks_of, rows)))
+    owner = np.repeat(np.arange(len(rows)), np.diff(first))
+    bits = [sum(1 << int(c - b) for c in rows[r] if b <= c < b + WIDTH) for r, b in zip(owner, block, strict=True)]
+    return first, block, np.array(bits, np.int64)

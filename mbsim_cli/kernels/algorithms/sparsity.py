@@ -29,55 +29,46 @@ class Sparsity(NamedTuple):
     row_column: np.ndarray  # coordinates that constraint r depends on
     column_first: np.ndarray  # (n + 1,) into column_row
     column_row: np.ndarray  # constraints that depend on coordinate i
-    wide_first: np.ndarray  # (m + 1,) into wide, or nothing where rows are taken one coordinate at a time
-    wide: np.ndarray  # first columns of the blocks of WIDTH columns that hold the coordinates of constraint r
-    wide_bits: np.ndarray  # which columns of the block are among them, the first one's bit last
 
 
 @once_a_model
 def sparsity(model):
     """Find the structure of T + J^T alpha J and of J."""
+    meets, rows = meetings(model)
+    n = len(meets)
+    neighbours = [np.zeros(0, np.int64)] * n
+    for k in range(n - 1, -1, -1):
+        neighbours[k] = np.flatnonzero(meets[k, :k])
+        meets[np.ix_(neighbours[k], neighbours[k])] = True
+    return structure_of(neighbours, rows)
+
+
+def meetings(model):
+    """Which coordinates of a tree meet each other (n, n), and the coordinates of each constraint."""
     n = kinds(model.tree).size
     meets = np.zeros((n, n), bool)
     for columns in _groups(model):
         coordinates = moved_by(model.tree, columns)
         meets[np.ix_(coordinates, coordinates)] = True
-    neighbours = [np.zeros(0, np.int64)] * n
-    for k in range(n - 1, -1, -1):
-        neighbours[k] = np.flatnonzero(meets[k, :k])
-        meets[np.ix_(neighbours[k], neighbours[k])] = True
-    rows = [moved_by(model.tree, _measure_columns(model, measure)) for measure in model.constraints.measure]
-    return structure_of(neighbours, rows, in_blocks=isinstance(model.tree, FlexibleTree))
+    return meets, [moved_by(model.tree, _measure_columns(model, measure)) for measure in model.constraints.measure]
 
 
-def structure_of(neighbours, rows, *, in_blocks=False):
-    """Sparsity from the neighbours of each coordinate and the coordinates of each constraint.
-
-    Penalties of rows of many coordinates are added ``in_blocks``, which rounds otherwise.
-    """
+def structure_of(neighbours, rows):
+    """Sparsity from the neighbours of each coordinate and the coordinates of each constraint."""
     n = len(neighbours)
     first, neighbour = lists(neighbours)
     row_first, row_column = lists(rows)
     blocks = lists(list(map(blocks_of, neighbours)))
     above_first, above, slot = _transposed(first, neighbour, n)
     column_first, column_row, _ = _transposed(row_first, row_column, n)
-    wide = wide_blocks(rows) if in_blocks else (np.zeros(0, np.int64),) * 3
     return Sparsity(
-        first, neighbour, *blocks, above_first, above, slot, row_first, row_column, column_first, column_row, *wide
+        first, neighbour, *blocks, above_first, above, slot, row_first, row_column, column_first, column_row
     )
 
 
 def blocks_of(columns):
     """First columns of the blocks that hold any of them."""
     return np.unique(columns // WIDTH) * WIDTH
-
-
-def wide_blocks(rows):
-    """Blocks of columns of each row, and which of their columns the row has."""
-    first, block = lists(list(map(blocks_of, rows)))
-    owner = np.repeat(np.arange(len(rows)), np.diff(first))
-    bits = [sum(1 << int(c - b) for c in rows[r] if b <= c < b + WIDTH) for r, b in zip(owner, block, strict=True)]
-    return first, block, np.array(bits, np.int64)
 
 
 def _groups(model):

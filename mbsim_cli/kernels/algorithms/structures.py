@@ -24,6 +24,7 @@ def _of_structure(name: str, text: str) -> Any:
 keep_rows = _of_structure("keep_rows", "Keep J (m, n) for later steps, where ``factor.J`` is not J itself.")
 find_compliances = _of_structure("find_compliances", "alpha (m,) = J weight^-1 J^T of each row.")
 copy_tangent = _of_structure("copy_tangent", "lu = T.")
+add_penalties = _of_structure("add_penalties", "lu += J^T alpha J.")
 eliminate = _of_structure("eliminate", "Factorise lu without exchanging pivots; False where that would lose digits.")
 solve = _of_structure("solve", "Solve in place for column c of b, which may stand for several.")
 left_over = _of_structure(

@@ -50,6 +50,7 @@ class Work(NamedTuple):
     last: tuple  # State of the step before, and of the one before that: the predictor extrapolates from them
     before: tuple
     corrections: np.ndarray  # (2, n)
+    lag: np.ndarray  # (n,) of the predictor: their second row, or zeros
     expected: np.ndarray  # (n,) accelerations
     reach: tuple  # multiplier_range.Range
     turns: tuple  # Turns
@@ -98,7 +99,7 @@ def run(
     for step in range(first + 1, first + steps + 1):
         t = step * control.h
         expect_angles(control.h, work.turns, kin)
-        turn = predict(model, control.h, state, work.last, work.before, work.expected)
+        turn = predict(model, control.h, state, work.last, work.before, work.lag, work.expected)
         fresh = fresh and turn <= TURNED
         if varies:
             predict_sensitivities(control.h, sens)

@@ -71,14 +71,15 @@ def factor_tangent(ratio, eq, factor):
 
 
 @kernel
-def predict(model, h, state, last, before, expected):
+def predict(model, h, state, last, before, lag, expected):
     """Accelerations and multipliers on a parabola through the last three steps; returns how far vectors turn.
 
-    The trapezoidal rule holds for whatever accelerations are ``expected`` (n,). ``last`` and ``before`` hold the two
-    steps before this one, and move on.
+    Newton finds accelerations before their projection, which adds about as much in every step: ``lag`` (n,) less is
+    expected, what it has added before. The trapezoidal rule holds for whatever accelerations are ``expected`` (n,).
+    ``last`` and ``before`` hold the two steps before this one, and move on.
     """
     for c in range(state.z.size):
-        expected[c] = _extrapolate(state.zdd[c], last.zdd[c], before.zdd[c])
+        expected[c] = _extrapolate(state.zdd[c], last.zdd[c], before.zdd[c]) - lag[c]
     turn = foresee(model, h, state, last, before, expected)
     for c in range(state.z.size):
         now, ahead = state.zdd[c], expected[c]

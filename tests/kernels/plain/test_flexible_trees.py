@@ -13,6 +13,7 @@ from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.errors import ModelError
 from mbsim_cli.reduction.data import turned
 from mbsim_cli.solve.equilibrium import equilibrium
+from mbsim_cli.solve.forward import start
 from mbsim_cli.study.reducing import standard_input
 from tests.kernels.differentiate import assert_agree, simulate
 from tests.kernels.instant import EPS, Instant
@@ -161,6 +162,18 @@ def assert_variations(problem, state):
 
 def test_sensitivities_are_those_of_the_discrete_motion(beams):
     assert_sensitivities(beams[0])
+
+
+def test_predicted_accelerations_count_on_the_projection(beams):
+    """On a parabola, less what the projection has added to them in the step before."""
+    simulation = start(replace(beams[0], options=replace(beams[0].options, sensitivity="none")))
+    simulation.first_block()
+    simulation.advance(3)
+    work, now = simulation.work, simulation.state.zdd
+    assert work.corrections[1].all()
+    expected = 3.0 * (now - work.last.zdd) + work.before.zdd - work.corrections[1]
+    simulation.advance(1)
+    assert work.expected == pytest.approx(expected, rel=1e-14)
 
 
 def assert_sensitivities(problem):
