@@ -8,10 +8,12 @@ import numpy as np
 from mbsim_cli import assembly, spec
 from mbsim_cli.kernels._simd import padded
 from mbsim_cli.kernels.algorithms.open_tree import open_tree
-from mbsim_cli.kernels.algorithms.workspace import touch
 from mbsim_cli.kernels.drivers.accelerations import accelerations, accelerations_and_variations
-from mbsim_cli.model.codes import Status
-from mbsim_cli.solve.open_tree import FORMULATIONS
+from mbsim_cli.model.codes import Column, Status
+from mbsim_cli.model.coordinates import kinds
+from mbsim_cli.model.layout import FlexibleTree
+from mbsim_cli.solve.open_tree import FLEXIBLE, FORMULATIONS
+from mbsim_cli.solve.work import TOUCH
 
 MODEL = Path(__file__).parents[1] / "models" / "chain.yaml"
 PARAMETERS = 8
@@ -29,19 +31,21 @@ class Evaluations:
     """Accelerations of a chain at random states, many in one call, alone and with their sensitivities."""
 
     def __init__(self, problem, formulation, states=None):
-        model, n = problem.model, problem.model.tree.column_kind.size
+        model, n = problem.model, kinds(problem.model.tree).size
         self.rows = rows = states or max(1, min(200, AT_ONCE // (n * PARAMETERS)))
         rng = np.random.default_rng(n)
-        self.z, self.zd = 0.3 * rng.normal(size=(2, rows, n))
+        size = np.where(kinds(model.tree) == Column.ELASTIC, 0.01, 0.3)
+        self.z, self.zd = size * rng.normal(size=(2, rows, n))
         p = padded(PARAMETERS)
         dtheta = np.resize(problem.theta_rho.T, (p, problem.theta.size)).T.copy()  # repeats them where there are fewer
         dz, dzd = rng.normal(size=(2, rows, n, p))
-        dyn, tree = FORMULATIONS[formulation](model, problem.theta, p), open_tree(model)
+        made = FLEXIBLE if isinstance(model.tree, FlexibleTree) else FORMULATIONS
+        dyn, tree = made[formulation](model, problem.theta, p), open_tree(model)
         self.zdd, self.dzdd = np.zeros((rows, n)), np.zeros((rows, n, p))
         none, d_none, t = np.zeros((rows, 0)), np.zeros((rows, 0, p)), np.zeros(rows)
         given = model, problem.theta
         self._alone = *given, tree, t, self.z, self.zd, dyn, self.zdd, none
-        self._varied = *given, dtheta, touch(model, dtheta), tree, t, self.z, self.zd, dz, dzd, dyn
+        self._varied = *given, dtheta, TOUCH[type(model.tree)](model, dtheta), tree, t, self.z, self.zd, dz, dzd, dyn
         self._varied += self.zdd, none, self.dzdd, d_none
 
     def alone(self):
