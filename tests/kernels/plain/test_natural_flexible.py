@@ -115,7 +115,7 @@ def test_motion_and_gradients(folder, seed):
     """
     (folder / "m.yaml").write_text(random_chain(seed, 2) if seed else LOOP)
     model = spec.load(folder / "m.yaml")
-    check_order(model, 1e-3, 2, most=0.05)
+    check_order(model, 1e-3, 2)
     check_adjoint(*check_complex_step(model, 1e-3, 2, 1))
 
 
