@@ -16,6 +16,7 @@ from numba.core.compiler_lock import global_compiler_lock
 
 from mbsim_cli.kernels import _simd_compiled, _views_compiled  # noqa: F401 (they tell numba of their functions)
 from mbsim_cli.kernels._arguments import layout
+from mbsim_cli.kernels._cases_compiled import type_of
 from mbsim_cli.kernels._entry import Code, Form
 from mbsim_cli.kernels._linking import LinkingCompiler, MadeElsewhere, looking_again
 from mbsim_cli.kernels._noted import FORMS, KERNELS
@@ -91,7 +92,7 @@ def _structure(function: Callable, given: tuple) -> Reference:
     names = _names(function)
     if len(names) != len(given):
         raise TypeError(f"{function.__name__} takes {len(names)} arguments, not {len(given)}")
-    kind = types.NamedTuple([numba.typeof(x) for x in given], namedtuple("Given", names))
+    kind = types.NamedTuple([type_of(x) for x in given], namedtuple("Given", names))
     target = dispatchers[function].targetctx
     size = target.get_abi_sizeof(target.get_value_type(kind))
     if -(-struct.calcsize(layout(given)) // 8) != -(-size // 8):

@@ -22,14 +22,22 @@ _VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
 # The types ------------------------------------------------------------------------------------------------------------
 
 
-class Lanes(types.Type):
+class Eight(types.Type):
     """WIDTH doubles. Numbers convert to it, so that a sum may start from zero."""
+
+    flags: tuple[str, ...] = ()  # of LLVM's instructions
 
     def can_convert_from(self, typingctx: Any, other: Any) -> Any:
         return Conversion.promote if isinstance(other, types.Number) and not isinstance(other, types.Complex) else None
 
     def unify(self, typingctx: Any, other: Any) -> Any:
         return self if self.can_convert_from(typingctx, other) is not None else None
+
+
+class Lanes(Eight):
+    """Directions: products may be fused with the sum that takes them."""
+
+    flags = ("contract",)
 
 
 class Block(types.Type):
@@ -40,7 +48,7 @@ LANES, BLOCK = Lanes(name="Lanes"), Block(name="Block")
 
 
 @register_model(Lanes)
-class _LanesModel(models.PrimitiveModel):
+class EightModel(models.PrimitiveModel):
     def __init__(self, dmm: Any, fe_type: Any) -> None:
         super().__init__(dmm, fe_type, _VECTOR)
 
@@ -51,9 +59,9 @@ class _BlockModel(models.PrimitiveModel):
         super().__init__(dmm, fe_type, ir.IntType(64))
 
 
-def _spread(context: Any, builder: Any, value: Any, kind: Any) -> Any:
+def spread(context: Any, builder: Any, value: Any, kind: Any) -> Any:
     """The value in every lane."""
-    if isinstance(kind, Lanes):
+    if isinstance(kind, Eight):
         return value
     value = context.cast(builder, value, kind, types.float64)
     nothing, zeros = ir.Constant(_VECTOR, ir.Undefined), ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH)
@@ -61,32 +69,38 @@ def _spread(context: Any, builder: Any, value: Any, kind: Any) -> Any:
     return builder.shuffle_vector(first, nothing, zeros)
 
 
-@lower_cast(types.Number, Lanes)
+@lower_cast(types.Number, Eight)
 def _cast(context, builder, from_type, to_type, value):
-    return _spread(context, builder, value, from_type)
+    return spread(context, builder, value, from_type)
 
 
-# Arithmetic: products may be fused with the sum that takes them -------------------------------------------------------
+# Arithmetic -----------------------------------------------------------------------------------------------------------
+
+
+def found_in(args: tuple) -> Eight | None:
+    """Which of the types stands for eight numbers, all others being plain; None where it is not like that."""
+    found = {a for a in args if isinstance(a, Eight)}
+    known = all(isinstance(a, (Eight, types.Float, types.Integer)) for a in args)
+    return found.pop() if known and len(found) == 1 else None
 
 
 def _binary(instruction: str, *operators: Any) -> None:
     class Template(AbstractTemplate):
         def generic(self, args: tuple, kws: dict) -> Any:
-            scalar = types.Float, types.Integer
-            if any(isinstance(a, Lanes) for a in args) and all(isinstance(a, (Lanes, *scalar)) for a in args):
-                return signature(LANES, *args)
-            return None
+            found = found_in(args)
+            return None if found is None else signature(found, *args)
 
     def lower(context: Any, builder: Any, sig: Any, args: tuple) -> Any:
         return getattr(builder, instruction)(
-            *(_spread(context, builder, a, kind) for a, kind in zip(args, sig.args, strict=True)), flags=("contract",)
+            *(spread(context, builder, a, kind) for a, kind in zip(args, sig.args, strict=True)),
+            flags=sig.return_type.flags,
         )
 
     for each in operators:
         infer_global(each)(type("Template", (Template,), {}))
-        for other in (Lanes, types.Float, types.Integer):
-            lower_builtin(each, Lanes, other)(lower)
-            lower_builtin(each, other, Lanes)(lower)
+        for other in (Eight, types.Float, types.Integer):
+            lower_builtin(each, Eight, other)(lower)
+            lower_builtin(each, other, Eight)(lower)
 
 
 _binary("fadd", operator.add, operator.iadd)
@@ -98,10 +112,10 @@ _binary("fdiv", operator.truediv, operator.itruediv)
 @infer_global(operator.neg)
 class _Negative(AbstractTemplate):
     def generic(self, args: tuple, kws: dict) -> Any:
-        return signature(LANES, LANES) if isinstance(args[0], Lanes) else None
+        return signature(args[0], *args) if isinstance(args[0], Eight) else None
 
 
-@lower_builtin(operator.neg, Lanes)
+@lower_builtin(operator.neg, Eight)
 def _negate(context, builder, sig, args):
     return builder.fneg(args[0])
 
@@ -171,7 +185,7 @@ infer_global(add_to)(type("_AddTo", (_Writes,), {}))
 
 def _given(context: Any, builder: Any, sig: Any, args: tuple, many: bool) -> Any:
     if many:
-        return _spread(context, builder, args[-1], sig.args[-1])
+        return spread(context, builder, args[-1], sig.args[-1])
     return context.cast(builder, args[-1], sig.args[-1], sig.args[0].dtype)
 
 

@@ -110,6 +110,7 @@ class Problem:
     system: Any = None  # solve.natural.system.NaturalSystem of natural coordinates: ``names`` are its own
     moved: np.ndarray | None = None  # (len(theta), w) d theta / d numbers that fields move, of an adjoint by fields
     broken: tuple[tuple[int, int], ...] = ()  # (parameter, equation it breaks that no coordinate has a part in)
+    ahead: Any = None  # solve.beside.RunAhead: this run, where it was made beside others already
 
 
 class Block(NamedTuple):

@@ -234,6 +234,8 @@ def start(
     problem: Problem, theta: np.ndarray | None = None, tape: Tape | None = None
 ) -> Simulation | OpenTreeSimulation:
     """Assemble the start and prepare a run; raise AnalysisError where the mechanism cannot be assembled."""
+    if problem.ahead is not None and theta is None and tape is None and problem.ahead.begin(problem):
+        return problem.ahead
     if problem.options.open_tree:
         return OpenTreeSimulation(problem, theta, tape)
     if problem.options.natural:
@@ -258,7 +260,7 @@ def forward(
     simulation = start(problem, theta, tape)
     total = round(problem.options.duration / problem.options.step)
     yield simulation.first_block()
-    size = block_steps or _block_steps(problem, 0 if tape else simulation.p)
+    size = block_steps or steps_of_block(problem, 0 if tape else simulation.p)
     if tape is not None:
         tape.plan(simulation, total, size)
     while simulation.step < total:
@@ -272,7 +274,7 @@ def forward(
         del block  # its memory is for the next one
 
 
-def _block_steps(problem: Problem, p: int) -> int:
+def steps_of_block(problem: Problem, p: int) -> int:
     """Steps of a block: its sensitivities stay within bounds, and it takes a tenth of a second at most."""
     _, n, m = allocate.sizes(problem.model)
     patience = steps_at_once(problem.options, n, p)

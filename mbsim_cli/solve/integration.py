@@ -9,7 +9,7 @@ from mbsim_cli.kernels._simd import padded, zeros
 from mbsim_cli.kernels.algorithms.constraints import LINE_SIZE
 from mbsim_cli.kernels.algorithms.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.open_tree import open_tree
-from mbsim_cli.kernels.drivers.integrate import IntegrationWork, integrate
+from mbsim_cli.kernels.drivers.integrate import COURSE, IntegrationWork, integrate
 from mbsim_cli.kernels.drivers.integrate_implicit import ImplicitControl, ImplicitWork, integrate_implicit
 from mbsim_cli.kernels.drivers.stepping import BEFORE_START
 from mbsim_cli.kernels.integrators.dense_output import TERMS, Dense
@@ -70,6 +70,7 @@ def integration_work(model: Any, method: Tableau, p: int, dtype: type) -> Integr
 
     return IntegrationWork(
         np.array([BEFORE_START, 0.0, 0.0, 0.0]),
+        np.zeros(COURSE),
         np.zeros(len(WORK), np.int64),
         *_motions(2, model, p, dtype),
         *_of_steps(stages, n, p, dtype),

@@ -150,17 +150,20 @@ class OpenTreeSimulation:
 
     def _move_on(self, record: Record, d_record: SensitivityRecord, work: np.ndarray) -> int:
         """Fill rows that are not, and keep the steps where they are wanted; return a Status."""
-        begun = 0 if self.work.clock[TIME] == BEFORE_START else 1
-        times = (self.step + begun + np.arange(record.time.size)) * self.problem.options.step
         done = np.count_nonzero(record.time)  # of an instant after the start the time is not zero
         steps = self._room(0 if self.tape is None else record.time.size if self.foreseen else STEPS)
         status: int = self.drive(
-            self.model, self.theta, float(self.problem.options.step), times[done:], self.end, self.tableau,
-            self.control, self.directions, self.dyn, self.state, self.sens, self.work, steps,
+            self.model, self.theta, float(self.problem.options.step), self._times(record.time.size)[done:], self.end,
+            self.tableau, self.control, self.directions, self.dyn, self.state, self.sens, self.work, steps,
             other_rows(record, done), work[done:], other_rows(d_record, done),
         )  # fmt: skip
         self.taken.append(first_rows(steps, steps.count[0]))
         return status
+
+    def _times(self, rows: int) -> np.ndarray:
+        """Times of the next rows."""
+        begun = 0 if self.work.clock[TIME] == BEFORE_START else 1
+        return (self.step + begun + np.arange(rows)) * self.problem.options.step
 
     def _room(self, count: int) -> Steps:
         """Allocate Steps; what is not filled stays as memory is, for most of it is never used."""

@@ -2,14 +2,15 @@
 
 A row is the state at the end of a step or, where steps are controlled, inside one by dense output; its accelerations
 satisfy the equations of motion. One loop decides what to evaluate next, evaluates it, and takes it in: the equations
-of motion are called in one place, for each place would be compiled again.
+of motion are called in one place, for each place would be compiled again, and ``integrate_cases`` calls them for eight
+cases at once.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import entry, merged
+from mbsim_cli.kernels._jit import entry, kernel, merged
 from mbsim_cli.kernels.drivers.record import are_full, write_instant, write_step
 from mbsim_cli.kernels.drivers.stepping import (
     BEFORE_START,
@@ -36,10 +37,14 @@ from mbsim_cli.kernels.integrators.runge_kutta import (
     keep_stage,
     put_on_manifold,
 )
-from mbsim_cli.kernels.integrators.step_control import EVALUATIONS, REJECTED, SHRINK, STEPS, error_norm, factor_of
+from mbsim_cli.kernels.integrators.step_control import EVALUATIONS, SHRINK, STEPS, error_norm, factor_of
+from mbsim_cli.kernels.integrators.step_control import REJECTED as REJECTED_STEPS
 from mbsim_cli.model.codes import Status
 
 START, GUESS, STAGE, ROW = range(4)  # what is evaluated
+WHAT, AT, FILLED, STAGE_OF, LENGTH, REJECTED, REGULAR, BEGUN = range(8)  # ``IntegrationWork.course``
+COURSE = 8
+EVALUATE = -1  # no status: the call is not at its end
 
 
 class IntegrationWork(NamedTuple):
@@ -49,6 +54,8 @@ class IntegrationWork(NamedTuple):
         np.ndarray
     )  # (4,) time (before the start: -1), beginning of the last step, size of the next one (0: unknown),
     # steps tried
+    course: np.ndarray  # (8,) of one call: what is evaluated and when, rows that are filled, stage, length of the step,
+    # whether the step before was rejected, whether accelerations were found, steps tried before
     counters: np.ndarray  # (5,) steps, rejected steps, evaluations, Jacobians, factorisations
     probe: tuple  # State that is evaluated
     d_probe: tuple  # Sensitivity
@@ -80,89 +87,129 @@ def integrate(
     d_record,
 ):
     """Fill rows at ``times`` (B,), in steps of length ``step`` or as the error asks; returns a status."""
-    clock, counters, probe, d_probe, stages = work.clock, work.counters, work.probe, work.d_probe, work.stages
-    s, near = tableau.b.size, MEETS * end
-    row, stage, h, at, rejected, regular, begun = 0, 0, 0.0, 0.0, False, True, clock[TRIED]
-    while row < times.size:
-        t = clock[TIME]
-        if t == BEFORE_START:
-            what, at = START, 0.0
-            copy_state(state, sens, probe, d_probe)
-            put_on_manifold(dyn.open_tree, probe, d_probe)
-        elif np.abs(t - times[row]) <= near:
-            write_instant(times[row], state, sens, record, d_record, row)
-            write_counters(counters, counters_out[row])
-            row += 1
-            continue
-        elif t > times[row]:
-            what, at = ROW, times[row]
-            interpolate((at - clock[BEGIN]) / (t - clock[BEGIN]), work.dense, probe, d_probe)
-            put_on_manifold(dyn.open_tree, probe, d_probe)
-        elif control.adaptive and clock[SIZE] == 0.0:
-            what, at = GUESS, t + guess(control, state, probe)
+    begin(work)
+    status = EVALUATE
+    while status == EVALUATE:
+        status = form_probe(
+            step, times, end, tableau, control, dyn.open_tree, state, sens, work, steps, record, counters_out, d_record
+        )
+        if status == EVALUATE:
+            regular = evaluate_state(model, theta, work.course[AT], directions, dyn, work.probe, work.d_probe)
+            status = take_in(
+                regular, times, end, tableau, control, state, sens, work, steps, record, counters_out, d_record
+            )
+    return status
+
+
+@kernel
+def begin(work):
+    """Begin a call, with no row filled; all that goes on from the one before stands elsewhere."""
+    for k in range(work.course.size):
+        work.course[k] = 0.0
+    work.course[REGULAR] = 1.0
+    work.course[BEGUN] = work.clock[TRIED]
+
+
+@kernel
+def form_probe(step, times, end, tableau, control, open_tree, state, sens, work, steps, record, counters_out, d_record):
+    """Form the state that is to be evaluated next, and note what for; return EVALUATE, or with what the call ends."""
+    clock, course, probe, d_probe, stages = work.clock, work.course, work.probe, work.d_probe, work.stages
+    s, near, t = tableau.b.size, MEETS * end, clock[TIME]
+    row, stage = int(course[FILLED]), int(course[STAGE_OF])
+    while t != BEFORE_START and row < times.size and np.abs(t - times[row]) <= near:
+        write_instant(times[row], state, sens, record, d_record, row)
+        write_counters(work.counters, counters_out[row])
+        row += 1
+    course[FILLED] = row
+    if row == times.size:
+        return Status.OK.value
+    if t == BEFORE_START:
+        what, at = START, 0.0
+        copy_state(state, sens, probe, d_probe)
+        put_on_manifold(open_tree, probe, d_probe)
+    elif t > times[row]:
+        what, at = ROW, times[row]
+        interpolate((at - clock[BEGIN]) / (t - clock[BEGIN]), work.dense, probe, d_probe)
+        put_on_manifold(open_tree, probe, d_probe)
+    elif control.adaptive and clock[SIZE] == 0.0:
+        what, at = GUESS, t + guess(control, state, probe)
+    else:
+        what = STAGE
+        if stage == 0:
+            stage, h = 1, next_step(t, step, end, control.adaptive, clock[SIZE])
+            if not h > smallest_step(t, end):
+                return (Status.STEP_TOO_SMALL if course[REGULAR] != 0.0 else Status.SINGULAR).value
+            if are_full(steps):
+                return Status.PAUSED.value
+            status = count_step(control, clock, course[BEGUN], course[REJECTED] != 0.0)
+            if status != Status.OK:
+                return status.value
+            course[STAGE_OF], course[LENGTH] = stage, h
+        h = course[LENGTH]
+        at = t + tableau.c[stage] * h
+        if stage == s:
+            end_step(h, tableau.b, open_tree, state, sens, work.carry, stages, probe, d_probe, work.owed)
         else:
-            what = STAGE
-            if stage == 0:
-                stage, h = 1, next_step(t, step, end, control.adaptive, clock[SIZE])
-                if not h > smallest_step(t, end):
-                    return (Status.STEP_TOO_SMALL if regular else Status.SINGULAR).value
-                if are_full(steps):
-                    return Status.PAUSED.value
-                status = count_step(control, clock, begun, rejected)
-                if status != Status.OK:
-                    return status.value
-            at = t + tableau.c[stage] * h
-            if stage == s:
-                end_step(h, tableau.b, dyn.open_tree, state, sens, work.carry, stages, probe, d_probe, work.owed)
+            form_stage(h, tableau.a[stage], stage, state, sens, work.carry, stages, probe, d_probe)
+    course[WHAT], course[AT] = what, at
+    return EVALUATE
+
+
+@kernel
+def take_in(regular, times, end, tableau, control, state, sens, work, steps, record, counters_out, d_record):
+    """Go on with the accelerations of the probe, ``regular`` where there are any; return EVALUATE, or a status."""
+    clock, course, counters, probe, d_probe = work.clock, work.course, work.counters, work.probe, work.d_probe
+    stages, s, near, t = work.stages, tableau.b.size, MEETS * end, clock[TIME]
+    what, at, row, stage = int(course[WHAT]), course[AT], int(course[FILLED]), int(course[STAGE_OF])
+    counters[EVALUATIONS] += 1
+    course[REGULAR] = 1.0 if regular else 0.0
+    if not regular and (what != STAGE or not control.adaptive):
+        return Status.SINGULAR.value
+    if what == START:
+        keep_stage(0, state, sens, stages)
+        write_step(0.0, 0.0, 0.0, s + 1, s, state, stages, probe, steps)
+        copy_state(probe, d_probe, state, sens)
+        keep_stage(0, state, sens, stages)
+        clock[TIME] = 0.0
+    elif what == ROW:
+        write_instant(at, probe, d_probe, record, d_record, row)
+        write_counters(counters, counters_out[row])
+        course[FILLED] = row + 1
+    elif what == GUESS:
+        clock[SIZE] = first_step(control, at - t, state, probe)
+    else:
+        h = course[LENGTH]
+        keep_stage(stage, probe, d_probe, stages)
+        accepted = stage >= s
+        if stage == s:
+            copy_state(probe, d_probe, work.trial, work.d_trial)
+        if control.adaptive and (stage == s or not regular):
+            error = np.inf
+            if regular:
+                error = error_norm(control, h, tableau.error, state, work.trial, sens, work.d_trial, stages)
+            accepted = error <= 1.0
+            if accepted:
+                clock[SIZE] = h * factor_of(error, control.exponent, course[REJECTED] != 0.0)
             else:
-                form_stage(h, tableau.a[stage], stage, state, sens, work.carry, stages, probe, d_probe)
-
-        regular = evaluate_state(model, theta, at, directions, dyn, probe, d_probe)
-        counters[EVALUATIONS] += 1
-
-        if not regular and (what != STAGE or not control.adaptive):
-            return Status.SINGULAR.value
-        if what == START:
-            keep_stage(0, state, sens, stages)
-            write_step(0.0, 0.0, 0.0, s + 1, s, state, stages, probe, steps)
-            copy_state(probe, d_probe, state, sens)
-            keep_stage(0, state, sens, stages)
-            clock[TIME] = 0.0
-        elif what == ROW:
-            write_instant(at, probe, d_probe, record, d_record, row)
-            write_counters(counters, counters_out[row])
-            row += 1
-        elif what == GUESS:
-            clock[SIZE] = first_step(control, at - t, state, probe)
-        else:
-            keep_stage(stage, probe, d_probe, stages)
-            accepted = stage >= s
-            if stage == s:
-                copy_state(probe, d_probe, work.trial, work.d_trial)
-            if control.adaptive and (stage == s or not regular):
-                error = np.inf
-                if regular:
-                    error = error_norm(control, h, tableau.error, state, work.trial, sens, work.d_trial, stages)
-                accepted = error <= 1.0
-                if accepted:
-                    clock[SIZE] = h * factor_of(error, control.exponent, rejected)
-                else:
-                    clock[SIZE] = h * (factor_of(error, control.exponent, True) if np.isfinite(error) else SHRINK)
-                    counters[REJECTED] += 1
-                    stage, rejected = -1, True
-            stage += 1
-            inside = control.adaptive and times[row] < t + h - near
-            if accepted and not (inside and stage < tableau.c.size):
-                at_end = end_of_step(t, h, end, control.adaptive, near)
-                if inside:
-                    form_dense(h, tableau.dense, state, sens, work.trial, work.d_trial, stages, s, work.dense)
-                write_step(t, at_end, h, stage, s, state, stages, work.trial, steps)
-                _accept(state, sens, work)
-                clock[BEGIN], clock[TIME] = t, at_end
-                stage, rejected = 0, False
-                if not is_finite(state, sens):
-                    return Status.NOT_FINITE.value
-    return Status.OK.value
+                clock[SIZE] = h * (factor_of(error, control.exponent, True) if np.isfinite(error) else SHRINK)
+                counters[REJECTED_STEPS] += 1
+                stage = -1
+                course[REJECTED] = 1.0
+        stage += 1
+        inside = control.adaptive and times[row] < t + h - near
+        if accepted and not (inside and stage < tableau.c.size):
+            at_end = end_of_step(t, h, end, control.adaptive, near)
+            if inside:
+                form_dense(h, tableau.dense, state, sens, work.trial, work.d_trial, stages, s, work.dense)
+            write_step(t, at_end, h, stage, s, state, stages, work.trial, steps)
+            _accept(state, sens, work)
+            clock[BEGIN], clock[TIME] = t, at_end
+            stage = 0
+            course[REJECTED] = 0.0
+            if not is_finite(state, sens):
+                return Status.NOT_FINITE.value
+        course[STAGE_OF] = stage
+    return EVALUATE
 
 
 @merged

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel, merged
+from mbsim_cli.kernels._jit import inlined, kernel, merged
 from mbsim_cli.kernels.algebra.whole import copy_to
 from mbsim_cli.kernels.algorithms.formulations import accelerate, vary_accelerations
 from mbsim_cli.kernels.algorithms.open_tree import drive, vary_drive
@@ -57,13 +57,20 @@ def evaluate_state(model, theta, t, directions, dyn, state, sens):
     return True
 
 
+@inlined
+def varies(sens):
+    """Whether there are directions; of a run without any, nothing is to be copied many times a step."""
+    return sens.z.size > 0
+
+
 @merged
 def keep_stage(i, state, sens, stages):
     """Store the rates at a stage."""
     copy_to(state.zd, stages.zd[i])
     copy_to(state.zdd, stages.zdd[i])
-    copy_to(sens.zd, stages.dzd[i])
-    copy_to(sens.zdd, stages.dzdd[i])
+    if varies(sens):
+        copy_to(sens.zd, stages.dzd[i])
+        copy_to(sens.zdd, stages.dzdd[i])
 
 
 @merged
@@ -73,10 +80,11 @@ def copy_state(state, sens, state_out, sens_out):
     copy_to(state.zd, state_out.zd)
     copy_to(state.zdd, state_out.zdd)
     copy_to(state.lam, state_out.lam)
-    copy_to(sens.z, sens_out.z)
-    copy_to(sens.zd, sens_out.zd)
-    copy_to(sens.zdd, sens_out.zdd)
-    copy_to(sens.lam, sens_out.lam)
+    if varies(sens):
+        copy_to(sens.z, sens_out.z)
+        copy_to(sens.zd, sens_out.zd)
+        copy_to(sens.zdd, sens_out.zdd)
+        copy_to(sens.lam, sens_out.lam)
 
 
 @merged
@@ -84,8 +92,9 @@ def form_stage(h, weights, count, state, sens, carry, stages, state_out, sens_ou
     """Motion at a stage: the state, and h times the sum of weights times the rates of ``count`` stages before it."""
     combine(h, weights, count, state.z, carry.z, stages.zd, state_out.z)
     combine(h, weights, count, state.zd, carry.zd, stages.zdd, state_out.zd)
-    vary_combined(h, weights, count, sens.z, stages.dzd, sens_out.z)
-    vary_combined(h, weights, count, sens.zd, stages.dzdd, sens_out.zd)
+    if varies(sens):
+        vary_combined(h, weights, count, sens.z, stages.dzd, sens_out.z)
+        vary_combined(h, weights, count, sens.zd, stages.dzdd, sens_out.zd)
 
 
 @kernel
@@ -121,8 +130,9 @@ def end_step(h, weights, tree, state, sens, carry, stages, state_out, sens_out, 
     """Motion at the end of a step, on the manifold, and what its sums still owe."""
     _sum(h, weights, state.z, carry.z, stages.zd, state_out.z, owed_out.z)
     _sum(h, weights, state.zd, carry.zd, stages.zdd, state_out.zd, owed_out.zd)
-    vary_combined(h, weights, weights.size, sens.z, stages.dzd, sens_out.z)
-    vary_combined(h, weights, weights.size, sens.zd, stages.dzdd, sens_out.zd)
+    if varies(sens):
+        vary_combined(h, weights, weights.size, sens.z, stages.dzd, sens_out.z)
+        vary_combined(h, weights, weights.size, sens.zd, stages.dzdd, sens_out.zd)
     put_on_manifold(tree, state_out, sens_out)
     _owe_nothing(tree, owed_out.z)
     _owe_nothing(tree, owed_out.zd)
@@ -142,7 +152,8 @@ def _owe_nothing(tree, owed):
 @merged
 def put_on_manifold(tree, state, sens):
     """Unit Euler parameters, with their sensitivities."""
-    vary_normalise(tree, state.z, state.zd, sens.z, sens.zd)
+    if varies(sens):
+        vary_normalise(tree, state.z, state.zd, sens.z, sens.zd)
     normalise(tree, state.z, state.zd)
 
 

@@ -1,0 +1,39 @@
+"""Eight cases at once: a number that stands for the same quantity of eight runs, each with parameters of its own.
+
+Kernels that are generic in their kind of number take arrays of ``CASES`` as they take complex ones: the formulas of
+all cases then compile to vector instructions, each lane with the arithmetic that the case has alone, to the last bit.
+A branch needs one answer: where a comparison holds in some lanes only, compiled code raises ``Parted``.
+``_cases_compiled`` tells numba of them.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.kernels._choice import COMPILER
+from mbsim_cli.kernels._simd import WIDTH, zeros
+
+__all__ = ["CASES", "TOGETHER", "Parted", "lanes_of", "widened"]
+
+CASES = np.dtype([("lanes", np.float64, (WIDTH,))])
+TOGETHER = WIDTH if COMPILER == "linking" else 1  # cases that one loop takes
+
+
+class Parted(Exception):
+    """A comparison that does not have the same answer in all lanes."""
+
+
+def lanes_of(array: np.ndarray) -> np.ndarray:
+    """The same memory as plain numbers (..., WIDTH)."""
+    return array["lanes"] if array.dtype == CASES else array
+
+
+def widened(group: Any) -> Any:
+    """Arrays of numbers, or named tuples of such, for eight cases that all have those given; others stay."""
+    if isinstance(group, tuple):
+        return type(group)(*map(widened, group))
+    if not isinstance(group, np.ndarray) or group.dtype != np.float64:
+        return group
+    lanes = zeros((*group.shape, WIDTH), np.float64)
+    lanes[...] = group[..., None]
+    return lanes.view(CASES).reshape(group.shape)

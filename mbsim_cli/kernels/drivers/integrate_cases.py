@@ -1,0 +1,151 @@
+"""Eight runs of ``integrate`` beside each other: the equations of motion of all are evaluated at once, in lanes.
+
+Each run has its own clock and its own steps, and goes the way that it goes alone, to the last bit. Where a branch of
+the equations parts the runs they are evaluated one by one; a run that is at its end leaves its lane to the first one.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels._jit import entry, kernel
+from mbsim_cli.kernels.algorithms.formulations import accelerate
+from mbsim_cli.kernels.algorithms.open_tree import drive
+from mbsim_cli.kernels.drivers.integrate import AT, EVALUATE, form_probe, take_in
+from mbsim_cli.kernels.integrators.runge_kutta import evaluate_state
+from mbsim_cli.model.layout import NONE
+
+
+class Case(NamedTuple):
+    """What ``integrate`` is given of one run, beside what all have."""
+
+    theta: np.ndarray
+    times: np.ndarray
+    directions: tuple  # none
+    dyn: tuple
+    state: tuple
+    sens: tuple
+    work: tuple
+    steps: tuple
+    record: tuple
+    counters: np.ndarray
+    d_record: tuple
+
+
+class Cases(NamedTuple):
+    """Eight of them, one a lane."""
+
+    a: tuple
+    b: tuple
+    c: tuple
+    d: tuple
+    e: tuple
+    f: tuple
+    g: tuple
+    h: tuple
+
+
+class Probes(NamedTuple):
+    """Time, state, accelerations and multipliers of all lanes; as numbers of cases, and as plain ones (..., 8)."""
+
+    t: np.ndarray  # (1,)
+    z: np.ndarray  # (n,)
+    zd: np.ndarray  # (n,)
+    zdd: np.ndarray  # (n,)
+    lam: np.ndarray  # (m,)
+
+
+@entry
+def integrate_cases(model, theta, step, end, tableau, control, dyn, cases, probes, lanes, statuses, counts):
+    """Make the calls of ``integrate`` of those cases whose status is EVALUATE; note with what they end.
+
+    ``theta`` and ``dyn`` are those of all lanes, ``lanes`` is ``probes`` seen as plain numbers; ``counts`` (2,) counts
+    evaluations of all lanes, and those of them that were made one by one. The calls have begun.
+    """
+    while True:
+        first = NONE
+        for k in range(statuses.size):
+            if statuses[k] == EVALUATE:
+                statuses[k] = _form(k, step, end, tableau, control, _of(cases, k), lanes)
+            if statuses[k] == EVALUATE and first == NONE:
+                first = k
+        if first == NONE:
+            return
+        _fill(first, statuses, lanes)
+        regular, together = False, True
+        counts[0] += 1
+        try:
+            regular = _accelerate(model, theta, dyn, probes)
+        except Exception:
+            together = False
+            counts[1] += 1
+        for k in range(statuses.size):
+            if statuses[k] == EVALUATE:
+                case = _of(cases, k)
+                if together:
+                    _scatter(k, case.work.probe, lanes)
+                else:
+                    regular = _accelerate_alone(model, case)
+                statuses[k] = take_in(
+                    regular, case.times, end, tableau, control, case.state, case.sens, case.work, case.steps,
+                    case.record, case.counters, case.d_record,
+                )  # fmt: skip
+
+
+@kernel
+def _of(cases, k):
+    """Case k."""
+    if k < 4:
+        if k < 2:
+            return cases.a if k == 0 else cases.b
+        return cases.c if k == 2 else cases.d
+    if k < 6:
+        return cases.e if k == 4 else cases.f
+    return cases.g if k == 6 else cases.h
+
+
+@kernel
+def _form(k, step, end, tableau, control, case, lanes):
+    """Form the next probe of case k, into its lane; return what ``form_probe`` does."""
+    work = case.work
+    status = form_probe(
+        step, case.times, end, tableau, control, case.dyn.open_tree, case.state, case.sens, work, case.steps,
+        case.record, case.counters, case.d_record,
+    )  # fmt: skip
+    if status == EVALUATE:
+        lanes.t[0, k] = work.course[AT]
+        for c in range(work.probe.z.size):
+            lanes.z[c, k], lanes.zd[c, k] = work.probe.z[c], work.probe.zd[c]
+    return status
+
+
+@kernel
+def _fill(first, statuses, lanes):
+    """Lanes of runs at their end do what the first one does."""
+    for k in range(statuses.size):
+        if statuses[k] != EVALUATE:
+            lanes.t[0, k] = lanes.t[0, first]
+            for c in range(lanes.z.shape[0]):
+                lanes.z[c, k], lanes.zd[c, k] = lanes.z[c, first], lanes.zd[c, first]
+
+
+@kernel
+def _accelerate(model, theta, dyn, probes):
+    """``evaluate_state`` of all lanes; raises ``Parted``."""
+    drive(model, theta, probes.t[0], dyn.open_tree, probes.z, probes.zd)
+    return accelerate(model, theta, probes.t[0], probes.z, probes.zd, dyn, probes.zdd, probes.lam)
+
+
+@kernel
+def _accelerate_alone(model, case):
+    probe, t = case.work.probe, case.work.course[AT]
+    return evaluate_state(model, case.theta, t, case.directions, case.dyn, probe, case.work.d_probe)
+
+
+@kernel
+def _scatter(k, probe, lanes):
+    """Give case k what stands in its lane."""
+    for c in range(probe.z.size):
+        probe.z[c], probe.zd[c], probe.zdd[c] = lanes.z[c, k], lanes.zd[c, k], lanes.zdd[c, k]
+    for r in range(probe.lam.size):
+        probe.lam[r] = lanes.lam[r, k]

@@ -1,0 +1,77 @@
+"""Arrays of eight cases in plain Python, with one answer of a comparison or none, as ``_cases_compiled`` has them."""
+
+import operator
+
+import numpy as np
+
+from mbsim_cli.kernels._cases import Parted
+from mbsim_cli.kernels._simd import WIDTH
+
+
+class Eight:
+    """The same number of eight cases."""
+
+    def __init__(self, lanes):
+        self.lanes = lanes
+
+    @property
+    def real(self):
+        return self
+
+    def __array_ufunc__(self, function, method, *given):
+        return _joint(function(*map(_lanes, given)))
+
+    def __neg__(self):
+        return Eight(-self.lanes)
+
+
+def _lanes(x):
+    return x.lanes if isinstance(x, Eight) else x
+
+
+def _joint(found):
+    if found.dtype != bool:
+        return Eight(found)
+    if found.any() != found.all():
+        raise Parted
+    return bool(found.all())
+
+
+def _teach(name):
+    function = getattr(operator, name)
+    setattr(Eight, f"__{name}__", lambda a, b: _joint(function(a.lanes, _lanes(b))))
+    if name in ("add", "sub", "mul", "truediv"):
+        setattr(Eight, f"__r{name}__", lambda a, b: _joint(function(_lanes(b), a.lanes)))
+
+
+for _name in ("add", "sub", "mul", "truediv", "lt", "le", "gt", "ge", "eq", "ne"):
+    _teach(_name)
+for _name in ("sin", "cos", "sqrt", "arctan2"):
+    setattr(Eight, _name, lambda *given, f=getattr(np, _name): Eight(f(*map(_lanes, given))))
+
+
+class EightArray:
+    """An array of them, upon plain numbers (..., WIDTH)."""
+
+    def __init__(self, numbers):
+        self.numbers = numbers
+        self.shape, self.size = numbers.shape[:-1], int(np.prod(numbers.shape[:-1]))
+
+    def __getitem__(self, index):
+        part = self.numbers[index]
+        return Eight(part.copy()) if part.ndim == 1 else EightArray(part)
+
+    def __setitem__(self, index, value):
+        self.numbers[index] = _lanes(value)
+
+    def reshape(self, *shape):
+        return EightArray(self.numbers.reshape(*shape, WIDTH))
+
+
+def widened(group):
+    """Twin of ``_cases.widened``."""
+    if isinstance(group, tuple):
+        return type(group)(*map(widened, group))
+    if not isinstance(group, np.ndarray) or group.dtype != np.float64:
+        return group
+    return EightArray(np.repeat(group[..., None], WIDTH, axis=-1))

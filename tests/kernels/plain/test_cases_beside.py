@@ -1,0 +1,123 @@
+"""Eight cases beside each other: what each of them finds alone, to the last bit, whatever the others do."""
+
+from dataclasses import replace
+from operator import attrgetter
+
+import numpy as np
+import pytest
+
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.model.codes import Axes, Force, Law
+from mbsim_cli.solve import beside, pace
+from mbsim_cli.solve.forward import forward
+from mbsim_cli.solve.open_tree import FORMULATIONS
+from tests.kernels.eight import widened
+from tests.kernels.open_tree_adjoint import chosen
+from tests.kernels.test_integrators import ball_and_arm
+
+LOOSE = {"tolerance": 1e-3, "absolute_tolerance": 1e-3}
+
+
+@pytest.fixture(autouse=True)
+def eight(monkeypatch):
+    monkeypatch.setattr(beside, "TOGETHER", 8)
+    monkeypatch.setattr(beside, "widened", widened)
+    monkeypatch.setattr(beside, "lanes_of", attrgetter("numbers"))
+
+
+def cases_of(builder, count, rows, **options):
+    """The same problem with other numbers in each case."""
+    options = {"formulation": "recursive", "integrator": "rk4"} | options
+    problem, rng = chosen(builder.problem(), rows, **options), np.random.default_rng(4)
+    return [replace(problem, theta=problem.theta * rng.uniform(0.97, 1.03, problem.theta.size)) for _ in range(count)]
+
+
+def told(problem):
+    """All blocks of a run, and what it fails with."""
+    blocks = []
+    try:
+        blocks.extend(forward(problem))
+    except AnalysisError as error:
+        return blocks, str(error)
+    return blocks, ""
+
+
+def assert_beside(problems):
+    """Compare with single runs; return the sentences, and the share of evaluations that was made one by one."""
+    runs, parted = beside.run_beside(problems, lambda: None)
+    assert all(runs)
+    sentences = []
+    for problem, run in zip(problems, runs, strict=True):
+        (alone, failure), (found, other) = told(problem), told(replace(problem, ahead=run))
+        assert other == failure and [len(block.time) for block in found] == [len(block.time) for block in alone]
+        for block, same in zip(found, alone, strict=True):
+            for values, expected in zip(block, same, strict=True):
+                np.testing.assert_array_equal(values, expected)
+        sentences.append(failure)
+    return sentences, parted
+
+
+@pytest.mark.parametrize(
+    ("integrator", "formulation"),
+    [
+        ("rk4", "recursive"),
+        *(pytest.param("rk4", name, marks=pytest.mark.slow) for name in FORMULATIONS if name != "recursive"),
+        pytest.param("dop853", "recursive", marks=pytest.mark.slow),
+    ],
+)
+def test_each_goes_as_it_goes_alone(integrator, formulation):
+    options = LOOSE if integrator == "dop853" else {}
+    problems = cases_of(ball_and_arm(), 2, 1, integrator=integrator, formulation=formulation, step=0.01, **options)
+    assert all(map(beside.can_run_beside, problems))
+    assert assert_beside(problems) == ([""] * 2, 0.0)
+
+
+@pytest.mark.slow
+def test_calls_that_pause_behind_each_step(monkeypatch):
+    monkeypatch.setattr(pace, "PATIENCE", 0.0)
+    problems = cases_of(ball_and_arm(), 2, 1, integrator="dop853", step=0.05, **LOOSE)
+    assert assert_beside(problems) == ([""] * 2, 0.0)
+
+
+def test_branches_part_some_evaluations():
+    """A force that begins earlier in one of the cases."""
+    builder = ball_and_arm()
+    law = builder.law(Law.POLYNOMIAL, window=(0.0, 1.0))
+    builder.applied(Force.POINT_FORCE, 1, Axes.BODY, law)
+    problems = cases_of(builder, 2, 1, step=0.02)
+    for problem, begins in zip(problems, (0.005, 0.015), strict=True):
+        problem.theta[builder.laws[law][3]] = begins
+    sentences, parted = assert_beside(problems)
+    assert sentences == [""] * 2 and parted == 2 / 5  # the two stages between
+
+
+def test_a_case_that_fails_says_what_it_says_alone_and_stops_no_other():
+    problems = cases_of(ball_and_arm(), 3, 2, step=0.01)
+    theta = problems[1].theta
+    theta[problems[1].model.tree.initial[0] + 8 :] *= 1e200
+    with np.errstate(all="ignore"):
+        sentences, _ = assert_beside(problems)
+    assert "finite" in sentences[1] and not sentences[0] + sentences[2]
+
+
+def test_a_run_is_told_once_and_to_its_own_problem_only():
+    problems = cases_of(ball_and_arm(), 2, 1, step=0.01)
+    runs, _ = beside.run_beside(problems, lambda: None)
+    assert not runs[0].begin(problems[1]) and not runs[0].begin(problems[0])
+    assert runs[1].begin(problems[1]) and not runs[1].begin(problems[1])
+
+
+def test_what_is_not_alike_runs_alone(monkeypatch):
+    problems = cases_of(ball_and_arm(), 3, 1, step=0.01)
+    longer = replace(problems[0], options=replace(problems[0].options, duration=0.02))
+    runs, _ = beside.run_beside([*problems[:2], longer], lambda: None)
+    assert runs[2] is None and all(runs[:2])
+    assert beside.run_beside([problems[0], longer], lambda: None)[0] == [None, None]
+    monkeypatch.setattr(beside, "ROOM", 1000)
+    assert beside.run_beside(problems, lambda: None)[0] == [None] * 3
+
+
+def test_who_can():
+    (problem,) = cases_of(ball_and_arm(), 1, 1)
+    for options in ({"integrator": "esdirk"}, {"sensitivity": "ddm"}, {"formulation": "ali3p-rtdyn1"}):
+        assert not beside.can_run_beside(replace(problem, options=replace(problem.options, **options)))
