@@ -56,7 +56,8 @@ def _counts(report: Mapping[str, Any]) -> str:
 def _speed(report: Mapping[str, Any]) -> str:
     if not report["computed"]:
         return ", nothing was left to compute"
-    return f"; {report['computed']} computed in {_time(report['wall_seconds'])}"
+    lanes = f", {report['lanes']} at a time in lanes" if report["lanes"] > 1 else ""
+    return f"; {report['computed']} computed in {_time(report['wall_seconds'])}{lanes}"
 
 
 def _print_failures(failures: Any, folder: str) -> None:

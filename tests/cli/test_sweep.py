@@ -210,6 +210,30 @@ def test_a_folder_that_vanishes(mbsim, model, tmp_path, monkeypatch):
     assert done.code == 5 and "cannot write" in done.err and "No such file or directory" in done.err
 
 
+@pytest.mark.slow  # compiles the loop of eight cases
+def test_lanes_change_no_bit(mbsim, model, tmp_path, monkeypatch):
+    """Also beside cases that are invalid or fail, by workers, and in what is kept of the cases."""
+    from mbsim_cli.study.sweep import lanes
+
+    with model.open("a") as file:
+        file.write("  many: {list: [{L: 1}, {L: -1}, {k: 1e300}, {k: 3}, {L: 0.7}, {L: 2}, {k: 9}, {L: 3}, {k: 4}]}\n")
+    wanted = ("--formulation", "recursive", "--sensitivity", "none", "--keep", "sensors", "--json")
+    alone = mbsim("sweep", model, "many", "-o", "alone", *wanted).json
+    monkeypatch.setattr(lanes, "WORTH", 0.0)
+    beside = mbsim("sweep", model, "many", "-o", "beside", *wanted).json
+    assert (alone["lanes"], beside["lanes"]) == (1, 8) and beside["failures"] == alone["failures"] != []
+    with h5py.File(tmp_path / "alone" / "study.h5") as one, h5py.File(tmp_path / "beside" / "study.h5") as other:
+        for name in ("status", "reason", "result", "sensors/angle"):
+            np.testing.assert_array_equal(one[name][()], other[name][()])
+        assert (other["seconds"][()] > 0).all()
+    mbsim("sweep", model, "many", "-o", "full", *wanted[:-2], "full", "--json")
+    mbsim("sweep", "extract", "full", "7")
+    mbsim("run", model, "-p", "L=3.0", "-o", "run.h5", *wanted[:4])
+    with h5py.File(tmp_path / "full" / "case-7.h5") as case, h5py.File(tmp_path / "run.h5") as run:
+        for name in ("sensors/angle", "meta/work/evaluations", "meta/work/steps"):
+            assert case[name][()].tobytes() == run[name][()].tobytes()
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [

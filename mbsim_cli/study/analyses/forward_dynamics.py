@@ -18,7 +18,7 @@ class ForwardDynamics(Analysis):
         """Every step is an instant: objectives need them all."""
         from mbsim_cli.solve.forward import forward
 
-        return forward(_at_every_step(problem), theta=theta)
+        return forward(at_every_step(problem), theta=theta)
 
     def tape(self, problem: Problem) -> Any:
         """All instants, or checkpoints, within the memory allowed."""
@@ -30,7 +30,7 @@ class ForwardDynamics(Analysis):
         """The same; the tape keeps what an adjoint needs."""
         from mbsim_cli.solve.forward import forward
 
-        return forward(_at_every_step(problem), tape=tape)
+        return forward(at_every_step(problem), tape=tape)
 
     def pull_back(
         self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
@@ -49,5 +49,6 @@ class ForwardDynamics(Analysis):
         return Health(problem.options, problem.names)
 
 
-def _at_every_step(problem: Problem) -> Problem:
+def at_every_step(problem: Problem) -> Problem:
+    """The problem whose blocks have every step as an instant."""
     return replace(problem, options=replace(problem.options, output_interval=1))

@@ -1,7 +1,7 @@
 """Computing cases: what every way to do so is given, and gives back."""
 
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -24,11 +24,25 @@ class Computed(NamedTuple):
     kept: bytes = b""
 
 
-Evaluator = Callable[[Case], Computed]
+Evaluator = Callable[[Case], Computed]  # it may have ``together`` and ``several``, as ``CaseEvaluator`` does
+
+
+def together_of(evaluator: Evaluator) -> int:
+    """How many cases an evaluator computes in less time together than one by one."""
+    return getattr(evaluator, "together", 1)
+
+
+def several(evaluator: Evaluator, cases: Sequence[Case]) -> Iterator[Computed]:
+    """Compute cases together, where there are some."""
+    return evaluator.several(cases) if len(cases) > 1 else map(evaluator, cases)  # type: ignore[attr-defined]
 
 
 class Workers(Protocol):
     """A way to compute cases."""
+
+    @property
+    def together(self) -> int:
+        """How many cases were computed together."""
 
     def compute(self, waiting: deque[Case]) -> Generator[Computed, None, None]:
         """Yield the cases as they are computed; the caller may append to ``waiting`` meanwhile."""

@@ -1,7 +1,8 @@
 """One case of a study: the analysis at its values, and what it leads to."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -16,6 +17,7 @@ from mbsim_cli.study.plan import Plan, draft, plan_at
 from mbsim_cli.study.recording import recorded
 from mbsim_cli.study.run import Outcome, run
 from mbsim_cli.study.settings import Settings
+from mbsim_cli.study.sweep import lanes
 from mbsim_cli.study.sweep.commands import command_of
 from mbsim_cli.study.sweep.computing import Case, Computed
 from mbsim_cli.study.sweep.kept import Kept, packed
@@ -23,24 +25,75 @@ from mbsim_cli.study.sweep.outcomes import DEFECT, DONE, INVALID, LOST, Row
 from mbsim_cli.study.sweep.study_plan import StudyPlan
 from mbsim_cli.study.timing import Timing
 
+MOSTLY = 0.5  # of what is done together: beyond, cases are computed one by one
+
+
+@dataclass
+class _Planned:
+    """The run of a case, which may be made already, and where its time went."""
+
+    plan: Plan
+    timing: Timing
+
 
 class CaseEvaluator:
-    """Reads and assembles the model once; a call computes one case and raises nothing that a case can cause."""
+    """Reads and assembles the model once; a call computes one case and raises nothing that a case can cause.
+
+    ``together`` is how many ``several`` computes in less time than one by one.
+    """
 
     def __init__(self, plan: StudyPlan, listener: Listener):
-        self._plan, self._listener = plan, Asking(listener)
+        self._plan, self._listener, self._people = plan, Asking(listener), listener
         self._base = base_of(plan, listener)
+        self.together = 1
+        self._may_have_lanes = lanes.have_lanes(self._base.assembled.problem)
 
     def __call__(self, case: Case) -> Computed:
         start = perf_counter()
-        values = {column.name: float(value) for column, value in zip(self._plan.varied, case.values, strict=True)}
-        status, numbers, remarks, kept = self._attempted(case, values)
+        found = self._computed(case, start)
+        if self._may_have_lanes and found.row.status == DONE:
+            self._begin_lanes(found.row.seconds)
+        return found
+
+    def several(self, cases: Sequence[Case]) -> Iterator[Computed]:
+        """The same of cases, computed together; the time that this takes counts for each of them alike."""
+        start = perf_counter()
+        planned = self._together(cases)
+        share = (perf_counter() - start) / len(cases)
+        for case in cases:
+            yield self._computed(case, perf_counter() - share, planned.pop(case.number, None))
+
+    def _together(self, cases: Sequence[Case]) -> dict[int, _Planned]:
+        """Cases by number whose runs are made, where they can be; one that cannot be planned says so alone."""
+        planned: dict[int, _Planned] = {}
+        for case in cases:
+            with suppress(Exception):
+                planned[case.number] = self._planned(case)
+        start = perf_counter()
+        with suppress(MemoryError):
+            plans, parted = lanes.in_lanes([each.plan for each in planned.values()], self._listener.poll)
+            if parted > MOSTLY:
+                self.together = 1
+            for each, plan in zip(planned.values(), plans, strict=True):
+                each.plan = plan
+                each.timing.solve += (perf_counter() - start) / len(plans)
+        return planned
+
+    def _begin_lanes(self, seconds: float) -> None:
+        """Compute cases together from now on, where a study of cases that take so long gains by it."""
+        self._may_have_lanes = False
+        if seconds * self._plan.cases >= lanes.WORTH:
+            self.together = lanes.lanes_compiled(self._base.assembled.problem, self._people)
+
+    def _computed(self, case: Case, start: float, planned: _Planned | None = None) -> Computed:
+        """A case, which may be planned, since ``start``."""
+        status, numbers, remarks, kept = self._attempted(case, planned)
         return Computed(Row(case.number, case.identity, status, perf_counter() - start, numbers, remarks), kept)
 
-    def _attempted(self, case: Case, values: Mapping[str, float]) -> tuple[int, np.ndarray, Mapping[str, Any], bytes]:
+    def _attempted(self, case: Case, planned: _Planned | None) -> tuple[int, np.ndarray, Mapping[str, Any], bytes]:
         """Status, numbers, remarks, and what is kept."""
         try:
-            return DONE, *self._computed(case, values)
+            return DONE, *self._solved(case, planned or self._planned(case))
         except MemoryError:
             status, sentence = LOST, "there was not enough memory"
         except (ModelError, UsageError) as error:
@@ -51,15 +104,19 @@ class CaseEvaluator:
             status, sentence = DEFECT, f"internal error, a defect of mbsim ({type(error).__name__}: {error})"
         return status, np.zeros(0), {"failure": sentence}, b""
 
-    def _computed(self, case: Case, values: Mapping[str, float]) -> tuple[np.ndarray, Mapping[str, Any], bytes]:
-        base, timing, nothing = self._base, Timing(), np.zeros(0)
-        planned = plan_at(base.model_file, base.settings, values, timing, SILENT)
+    def _planned(self, case: Case) -> _Planned:
+        timing, values = Timing(), zip(self._plan.varied, case.values, strict=True)
+        moved = {column.name: float(value) for column, value in values}
+        return _Planned(plan_at(self._base.model_file, self._base.settings, moved, timing, SILENT), timing)
+
+    def _solved(self, case: Case, planned: _Planned) -> tuple[np.ndarray, Mapping[str, Any], bytes]:
+        plan, timing, nothing = planned.plan, planned.timing, np.zeros(0)
         if self._plan.full:
-            outcome, result = self._recorded(planned, case, timing)
+            outcome, result = self._recorded(plan, case, timing)
             kept = packed(Kept(case.number, case.identity, nothing, nothing.reshape(0, 0), result))
         else:
-            tracks = _Tracks(self._plan, planned) if self._plan.sensors else None
-            outcome = run(planned, timing, self._listener, tracks.add if tracks else None)
+            tracks = _Tracks(self._plan, plan) if self._plan.sensors else None
+            outcome = run(plan, timing, self._listener, tracks.add if tracks else None)
             kept = packed(Kept(case.number, case.identity, *tracks.whole)) if tracks else b""
         return _numbers(self._plan, outcome), _remarks(self._plan, outcome), kept
 

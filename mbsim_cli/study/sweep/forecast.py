@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import Any
 
 from mbsim_cli.study.listener import Listener
-from mbsim_cli.study.sweep.computing import Case, Evaluator
+from mbsim_cli.study.sweep.computing import Case, Evaluator, several, together_of
 from mbsim_cli.study.sweep.frames import framed
 from mbsim_cli.study.sweep.outcomes import encoded
 from mbsim_cli.study.sweep.study_plan import StudyPlan
@@ -26,6 +26,7 @@ class Forecast:
     case_seconds: float
     bytes_per_case: float
     bytes: int
+    lanes: int  # cases that are computed together
 
     @property
     def processor_hours(self) -> float:
@@ -54,18 +55,19 @@ def forecast(
     """Compute some of the cases, from all over the study, and reckon with their mean."""
     count = min(PILOTS, len(cases))
     pilots = [cases[(2 * i + 1) * len(cases) // (2 * count)] for i in range(count)]
-    begun, seconds, sizes = perf_counter(), [], []
+    begun, sizes = perf_counter(), []
+    seconds: list[tuple[int, float]] = []  # of a case, computed with so many
     with listener.progress("pilot cases", count) as show:
-        for done, case in enumerate(pilots, 1):
-            start = perf_counter()
-            row, kept = evaluator(case)
-            seconds.append(perf_counter() - start)
-            sizes.append(len(framed(encoded(row))) + (len(framed(kept)) if kept else 0))
-            show(done)
-            listener.poll()
-            if perf_counter() - begun > PATIENCE:
-                break
-    mean, size = (sum(numbers) / max(len(numbers), 1) for numbers in (seconds, sizes))
+        while pilots and perf_counter() - begun < PATIENCE:
+            together, start = min(together_of(evaluator), len(pilots)), perf_counter()
+            group, pilots = pilots[:together], pilots[together:]
+            for row, kept in several(evaluator, group):
+                sizes.append(len(framed(encoded(row))) + (len(framed(kept)) if kept else 0))
+                show(len(sizes))
+                listener.poll()
+            seconds.append((together, (perf_counter() - start) / together))
+    usual = [time for together, time in seconds if together == max(seconds)[0]]  # the first one is computed alone
+    mean, size = (sum(numbers) / max(len(numbers), 1) for numbers in (usual, sizes))
     collected = 8 * (plan.numbers + len(plan.varied) + 3)
     whole = round(len(cases) * (size + collected + 8 * len(plan.varied)))
-    return Forecast(len(cases), len(seconds), workers, start_seconds, mean, size, whole)
+    return Forecast(len(cases), len(sizes), workers, start_seconds, mean, size, whole, together_of(evaluator))

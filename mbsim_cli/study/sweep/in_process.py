@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Generator
 
-from mbsim_cli.study.sweep.computing import Case, Computed, Evaluator
+from mbsim_cli.study.sweep.computing import Case, Computed, Evaluator, several, together_of
 
 
 class InProcess:
@@ -12,7 +12,13 @@ class InProcess:
     def __init__(self, evaluator: Evaluator):
         self._evaluator = evaluator
 
+    @property
+    def together(self) -> int:
+        """How many cases are computed together."""
+        return together_of(self._evaluator)
+
     def compute(self, waiting: deque[Case]) -> Generator[Computed, None, None]:
         """Yield the cases in their order."""
         while waiting:
-            yield self._evaluator(waiting.popleft())
+            group = [waiting.popleft() for _ in range(min(self.together, len(waiting)))]
+            yield from several(self._evaluator, group)

@@ -12,27 +12,30 @@ import numpy as np
 
 from mbsim_cli.errors import InputOutputError, MbsimError
 from mbsim_cli.study.listener import Listener
-from mbsim_cli.study.sweep.computing import Case, Computed, Evaluator
+from mbsim_cli.study.sweep.computing import Case, Computed, Evaluator, several, together_of
 from mbsim_cli.study.sweep.outcomes import LOST, TIMEOUT, Row
 
 TICK = 0.1  # s between two looks at signals and clocks
-AHEAD = 2  # cases that a worker has: one to compute, and one to go on with
+AHEAD = 2  # groups of cases that a worker has: one to compute, and one to go on with
 STARTS = 3  # that may fail one after another
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)  # its parent ends a worker
-_READY, _SAID, _REFUSED, _COMPUTED = "ready", "said", "refused", "computed"
+_READY, _SAID, _REFUSED, _COMPUTED, _TOGETHER = "ready", "said", "refused", "computed", "together"
 Start = Callable[[Listener], Evaluator]
 
 
 class Processes:
     """So many workers; ``start`` runs in each of them, and what it returns computes cases.
 
-    A worker that dies, or takes more than ``timeout`` seconds for a case, is replaced.
+    A worker that dies, or takes more than ``timeout`` seconds for a case, is replaced. Where a clock runs for each case
+    they are computed one by one, and so are those of a group that a worker died of.
     """
 
     def __init__(self, start: Start, count: int, listener: Listener, timeout: float | None = None):
         self._start, self._count, self._listener, self._timeout = start, count, listener, timeout
         self._team: list[_Worker] = []
         self._failed_starts = 0
+        self.together = 1  # cases of a group
+        self._one_by_one: set[int] = set()
 
     def compute(self, waiting: deque[Case]) -> Generator[Computed, None, None]:
         """Yield the cases as they are computed."""
@@ -43,7 +46,7 @@ class Processes:
                 for worker in [worker for worker in self._team if worker.connection in ready]:
                     yield from self._heard(worker, waiting)
                 for worker in [worker for worker in self._team if worker.is_late(self._timeout)]:
-                    yield _lost(worker.cases.popleft(), TIMEOUT, f"took more than {self._timeout:g} s")
+                    yield _lost(worker.next_case(), TIMEOUT, f"took more than {self._timeout:g} s")
                     self._dismiss(worker, waiting)
                 self._listener.poll()
         finally:
@@ -56,10 +59,18 @@ class Processes:
         busy = sum(bool(worker.cases) for worker in self._team)
         while len(self._team) < min(self._count, busy + len(waiting)):
             self._team.append(_Worker(self._start))
-        for depth in range(1, AHEAD + 1):  # all get a first case before any gets a second
+        for depth in range(1, AHEAD + 1):  # all get a first group before any gets a second
             for worker in self._team:
-                if waiting and len(worker.cases) < depth:
-                    worker.give(waiting.popleft())
+                if waiting and len(worker.groups) < depth:
+                    worker.give(self._group(waiting))
+
+    def _group(self, waiting: deque[Case]) -> list[Case]:
+        """The next cases for a worker; towards the end groups get smaller, so that all have work."""
+        most = min(self.together, -(-len(waiting) // self._count))
+        group = [waiting.popleft()]
+        while len(group) < most and not {group[-1].number, waiting[0].number} & self._one_by_one:
+            group.append(waiting.popleft())
+        return group
 
     def _heard(self, worker: "_Worker", waiting: deque[Case]) -> Iterator[Computed]:
         try:
@@ -72,17 +83,22 @@ class Processes:
         if message == _SAID:
             self._listener.say(content)
             return
+        if message == _TOGETHER:
+            self.together = content if self._timeout is None else 1
+            return
         worker.begin()
         self._failed_starts = 0
         if message == _COMPUTED:
-            worker.cases.popleft()
+            worker.next_case()
             yield content
 
     def _died(self, worker: "_Worker", waiting: deque[Case]) -> Iterator[Computed]:
         """A case that was begun is lost with its worker; one that only waited is not."""
         worker.end()
-        if worker.is_ready and worker.cases:
-            yield _lost(worker.cases.popleft(), LOST, f"its worker died ({worker.death})")
+        if worker.is_ready and worker.cases and worker.is_in_group:
+            self._one_by_one.update(case.number for case in worker.groups[0])
+        elif worker.is_ready and worker.cases:
+            yield _lost(worker.next_case(), LOST, f"its worker died ({worker.death})")
         elif not worker.is_ready:
             self._failed_starts += 1
             if self._failed_starts >= STARTS:
@@ -110,14 +126,30 @@ class _Worker:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         there.close()
-        self.cases: deque[Case] = deque()
+        self.groups: deque[deque[Case]] = deque()
+        self.is_in_group = False  # none of a group of several is computed yet
         self.is_ready = False
         self._begun = monotonic()
 
-    def give(self, case: Case) -> None:
-        """Send a case; where the process is dead, the next look at its connection tells."""
-        self.cases.append(case)
-        _send(self.connection, case)
+    @property
+    def cases(self) -> list[Case]:
+        """What it has to compute, in that order."""
+        return [case for group in self.groups for case in group]
+
+    def give(self, group: list[Case]) -> None:
+        """Send cases; where the process is dead, the next look at its connection tells."""
+        self.groups.append(deque(group))
+        self.is_in_group = self.is_in_group or (len(self.groups) == 1 and len(group) > 1)
+        _send(self.connection, group)
+
+    def next_case(self) -> Case:
+        """Take the case in hand off its list."""
+        case = self.groups[0].popleft()
+        self.is_in_group = False
+        if not self.groups[0]:
+            self.groups.popleft()
+            self.is_in_group = bool(self.groups) and len(self.groups[0]) > 1
+        return case
 
     def begin(self) -> None:
         """Start the clock of the next case."""
@@ -153,13 +185,16 @@ def _work(start: Start, connection: Connection) -> None:
     except MbsimError as error:
         _send(connection, (_REFUSED, (str(error), error.exit_code)))
         return
-    going_on = _send(connection, (_READY, None))
+    going_on, together = _send(connection, (_READY, None)), 1
     while going_on:
         try:
-            case = connection.recv()
+            group = connection.recv()
         except (EOFError, OSError):
             return
-        going_on = _send(connection, (_COMPUTED, evaluator(case)))
+        going_on = all(_send(connection, (_COMPUTED, found)) for found in several(evaluator, group))
+        if together_of(evaluator) != together:
+            together = together_of(evaluator)
+            going_on = going_on and _send(connection, (_TOGETHER, together))
 
 
 def _send(connection: Connection, message: Any) -> bool:

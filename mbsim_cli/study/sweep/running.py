@@ -42,11 +42,12 @@ def run_study(
     ledger = ledger_of(folder)
     check_tables(ledger.plan)
     cases = cases_of(ledger, shard, failed=failed)
-    tally = Tally()
+    tally, together = Tally(), 1
     if cases:
         workers = workers_of(ledger, cases, way, listener)
         try:
             tally = sweep(folder, cases, shard, workers, limits, listener, keeps=ledger.plan.keeps)
+            together = workers.together
         except Interrupted:
             listener.warn(f"mbsim: what was computed is kept in {folder}; the same command goes on")
             raise
@@ -57,6 +58,7 @@ def run_study(
         "computed": tally.by_status.total(),
         "computed_seconds": tally.seconds,
         "wall_seconds": perf_counter() - begun,
+        "lanes": together,
         "collected": None,
     }
     if not report["missing"]:

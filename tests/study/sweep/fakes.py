@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -71,6 +72,26 @@ def start(listener: Listener):
     return evaluate
 
 
+class Grouped:
+    """Computes eight cases together once it has seen one; none of them is told before all are computed."""
+
+    def __init__(self):
+        self.together, self.sizes = 1, []
+
+    def __call__(self, case: Case) -> Computed:
+        self.together = 8
+        self.sizes.append(1)
+        return evaluate(case)
+
+    def several(self, cases: list[Case]) -> Iterator[Computed]:
+        self.sizes.append(len(cases))
+        return iter([evaluate(case) for case in cases])
+
+
+def start_grouped(listener: Listener):
+    return Grouped()
+
+
 def start_refused(listener: Listener):
     raise AnalysisError("nothing can be computed here")
 
@@ -97,6 +118,8 @@ class DiesOnce:
 
 class Unsteady:
     """Workers in this process, of which the first attempts at some cases are lost."""
+
+    together = 1
 
     def __init__(self, losses: dict[int, int]):
         self.losses = dict(losses)

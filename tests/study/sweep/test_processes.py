@@ -10,7 +10,18 @@ from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.sweep.in_process import InProcess
 from mbsim_cli.study.sweep.outcomes import DONE, LOST, TIMEOUT
 from mbsim_cli.study.sweep.processes import Processes
-from tests.study.sweep.fakes import DIES, HANGS, cases_of, evaluate, start, start_dead, start_refused, values_of
+from tests.study.sweep.fakes import (
+    DIES,
+    HANGS,
+    Grouped,
+    cases_of,
+    evaluate,
+    start,
+    start_dead,
+    start_grouped,
+    start_refused,
+    values_of,
+)
 
 
 def computed(workers, cases):
@@ -32,6 +43,27 @@ def test_two_workers_one_dead_and_one_late():
         other, other_kept = found[row.case]
         assert other.numbers.tobytes() == row.numbers.tobytes() and other_kept == kept
         assert np.isfinite(row.numbers).all()
+
+
+def test_cases_that_are_computed_together():
+    """Of a group that a worker dies of each case is tried alone, and where a clock runs there are no groups."""
+    values = values_of(40)
+    values[21, 1] = DIES
+    workers = Processes(start_grouped, 2, SILENT)
+    found = computed(workers, cases_of(values))
+    assert workers.together == 8
+    assert [row.status for row, _ in found] == [LOST if i == 21 else DONE for i in range(40)]
+    values[21, 1] = HANGS
+    workers = Processes(start_grouped, 1, SILENT, timeout=0.3)
+    found = computed(workers, cases_of(values)[18:24])
+    assert workers.together == 1 and [row.status for row, _ in found] == [DONE] * 3 + [TIMEOUT] + [DONE] * 2
+
+
+def test_groups_in_this_process():
+    evaluator = Grouped()
+    workers = InProcess(evaluator)
+    assert len(computed(workers, cases_of(values_of(20)))) == 20
+    assert evaluator.sizes == [1, 8, 8, 3] and workers.together == 8
 
 
 @pytest.mark.parametrize(

@@ -146,3 +146,5 @@ def test_a_forecast_reckons_with_the_mean(monkeypatch):
     assert found.case_seconds == pytest.approx(0.1) and found.seconds == pytest.approx(3 + 100 * 0.1 / 4)
     assert found.processor_hours == pytest.approx((4 * 3 + 10) / 3600)
     assert found.bytes_per_case == pytest.approx(2 * 16 + 40 + 24 + len(b"kept 10"), abs=1)
+    found = forecast(plan_of(100), cases, fakes.Grouped(), start_seconds=3.0, workers=4, listener=SILENT)
+    assert (found.pilots, found.lanes) == (8, 8) and found.case_seconds == pytest.approx(0.1 / 7)  # of one group

@@ -1,0 +1,53 @@
+"""Cases in lanes: where a study has no gradients, the runs of eight cases are made in one compiled loop.
+
+Rows do not depend on it, for each lane goes the way of its case alone; only the time does. It takes some seconds to
+compile such a loop, so short studies do without.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from mbsim_cli.model.problem import Problem
+from mbsim_cli.study.analyses.forward_dynamics import at_every_step
+from mbsim_cli.study.listener import Listener
+from mbsim_cli.study.plan import Plan
+
+WORTH = 20.0  # s of all cases one by one, from which on the compilation pays
+ENOUGH = 100  # steps of an adaptive integrator, after which all that it calls was called
+
+
+def have_lanes(problem: Problem) -> bool:
+    """Whether such cases can be computed in lanes."""
+    if not problem.options.open_tree:
+        return False
+    from mbsim_cli.solve.beside import can_run_beside
+
+    return can_run_beside(problem)
+
+
+def lanes_compiled(problem: Problem, listener: Listener) -> int:
+    """How many cases are computed together; what it takes is loaded or compiled."""
+    from mbsim_cli.kernels._cases import TOGETHER
+    from mbsim_cli.kernels._watch import watch_compilation
+    from mbsim_cli.solve.beside import run_beside
+
+    options = problem.options
+    few = replace(options, duration=options.step, max_steps=min(options.max_steps, ENOUGH))
+    with watch_compilation(lambda name: listener.say(f"compiling {name}, for eight cases at once")):
+        run_beside([at_every_step(replace(problem, options=few))] * 2, listener.poll)
+    return TOGETHER
+
+
+def in_lanes(plans: Sequence[Plan], poll: Callable[[], None]) -> tuple[list[Plan], float]:
+    """Plans whose runs are made, where they can be together; and the share of it that had to be done one by one."""
+    from mbsim_cli.solve.beside import run_beside
+
+    if len(plans) < 2:
+        return list(plans), 0.0
+    runs, parted = run_beside([at_every_step(plan.assembled.problem) for plan in plans], poll)
+    return [plan if run is None else _with(plan, run) for plan, run in zip(plans, runs, strict=True)], parted
+
+
+def _with(plan: Plan, run: object) -> Plan:
+    problem = replace(plan.assembled.problem, ahead=run)
+    return replace(plan, assembled=replace(plan.assembled, problem=problem))
