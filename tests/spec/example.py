@@ -1,8 +1,13 @@
 """A small valid model, and what is wrong with variants of it."""
 
+from functools import cache
 from pathlib import Path
+from typing import Any
+
+import jsonschema
 
 from mbsim_cli import spec
+from mbsim_cli.spec.schema import schema
 
 VALID = """\
 mbsim: 1
@@ -76,3 +81,9 @@ def variant(old: str, new: str) -> str:
     """The valid model with one text replaced."""
     assert VALID.count(old) == 1, old
     return VALID.replace(old, new)
+
+
+@cache
+def editor() -> Any:
+    """What editors judge data by: the schema, which ``test_schema.py`` shows to be one."""
+    return jsonschema.Draft202012Validator(schema())

@@ -2,15 +2,13 @@
 
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 from mbsim_cli import spec
 from mbsim_cli.errors import ModelError
 from mbsim_cli.spec.number import Number
-from mbsim_cli.spec.schema import schema
 from mbsim_cli.spec.units import fault_of
-from tests.spec.example import VALID, issues_of, variant, write
+from tests.spec.example import VALID, editor, issues_of, variant, write
 
 FIVEBAR = (Path(__file__).parents[2] / "models/fivebar.yaml").read_text()
 SECTIONS = [line[:-1] for line in FIVEBAR.splitlines() if line.endswith(":") and line[0].isalpha()]
@@ -57,7 +55,7 @@ def test_sections_of_ones_own_hold_anchors(tmp_path):
     assert "*rod" in text
     model = spec.load(write(tmp_path, text))
     assert model.bodies["rod"].shape.length == Number(2.0)
-    jsonschema.validate(model.source.data() | {"x-rod": {"type": "rod"}}, schema())
+    editor().validate(model.source.data() | {"x-rod": {"type": "rod"}})
 
 
 @pytest.mark.parametrize(

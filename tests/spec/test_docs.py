@@ -3,13 +3,12 @@
 import re
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 from mbsim_cli import spec
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.schema import schema
-from tests.spec.example import write
+from tests.spec.example import editor, write
 
 PAGE = (Path(__file__).parents[2] / "docs" / "model-file.md").read_text()
 BLOCKS = re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL)
@@ -20,7 +19,7 @@ def test_block(tmp_path, number):
     write(tmp_path, BLOCKS[0], "base.yaml")
     text = BLOCKS[0] if number == 0 else f"mbsim: 1\ninclude: [base.yaml]\n{BLOCKS[number]}"
     model = spec.load(write(tmp_path, text))
-    jsonschema.validate(model.source.data(), schema())
+    editor().validate(model.source.data())
 
 
 def _names(part):
