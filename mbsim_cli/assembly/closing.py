@@ -10,6 +10,7 @@ from mbsim_cli.assembly.groups import Group, Scaled, groups
 from mbsim_cli.assembly.kinematics import Poses, poses
 from mbsim_cli.assembly.rank import dependent_rows, determined, rank, unit_rows
 from mbsim_cli.assembly.search import CLOSED, Found, Search
+from mbsim_cli.model.among import among
 from mbsim_cli.model.codes import ROTATIONS
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.problem import Problem
@@ -132,7 +133,7 @@ def close(equations: Equations, stated: np.ndarray, stated_velocity: np.ndarray,
 
 def scaled_group(group: Group, problem: Problem, scales: Scales) -> Scaled:
     """Equations of a group, lengths in the mechanism's unit."""
-    turns = np.isin(kinds(problem.model.tree)[group.columns], ROTATIONS)
+    turns = among(kinds(problem.model.tree)[group.columns], ROTATIONS)
     return Scaled(group.equations, scales.rows[group.every_row], scales.columns[group.columns], turns)
 
 

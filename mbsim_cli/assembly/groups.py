@@ -9,6 +9,7 @@ import numpy as np
 from mbsim_cli.assembly.equations import OF_COORDINATES, Equations, InitialMeasure, of_coordinates
 from mbsim_cli.assembly.laws import law_at
 from mbsim_cli.assembly.vectors import Scalar
+from mbsim_cli.model.among import among
 from mbsim_cli.model.coordinates import of_columns
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Problem
@@ -123,8 +124,8 @@ class Local:
 def groups(equations: Equations) -> list[Group]:
     """One group of all equations, or where none is geometric those that hang together."""
     model, n = equations.problem.model, len(equations.problem.independent)
-    kinds = model.measures.kind[[row[0] for row in equations.rows]] if equations.rows else np.zeros(0)
-    if not np.isin(kinds, OF_COORDINATES).all() or equations.initial_measures:
+    kinds = model.measures.kind[[row[0] for row in equations.rows]] if equations.rows else np.zeros(0, int)
+    if not among(kinds, OF_COORDINATES).all() or equations.initial_measures:
         return [Group(equations, np.arange(equations.m), np.arange(n))]
     return list(_separate(equations))
 

@@ -9,6 +9,7 @@ from mbsim_cli.assembly.constraints import Identity
 from mbsim_cli.assembly.kinematics import measure_row, measure_value, poses, poses_of_columns
 from mbsim_cli.assembly.numbers import STEP
 from mbsim_cli.assembly.vectors import Scalar
+from mbsim_cli.model.among import among
 from mbsim_cli.model.codes import ROTATIONS, Measure
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.layout import MASS, MEASURE_SIZE
@@ -27,16 +28,16 @@ def wanted_rows(packed: Any) -> list[bool]:
         return [True] * len(names)
     theta, wanted = list(packed.system.theta.values()), [True] * len(names)
     generator = np.random.default_rng(0)
-    largest = dict.fromkeys(rows, 0.0)
     for _ in range(SAMPLES):
+        if not rows:
+            break
         at = poses_of_columns(packed.tree, theta, _random_coordinates(packed.tree.column_kind, generator))
         extent = 1.0 + max((max(map(abs, r)) for r in at.r), default=0.0)
         for i in rows:
             measure = packed.constraints.measure[i]
             derivative = measure_row(at, pairs, table.kind[measure], table.pair[measure], theta, table.theta[measure])
-            largest[i] = max(largest[i], float(np.abs(derivative).max(initial=0.0)) / extent)
-    for i in rows:
-        wanted[i] = largest[i] > NOTHING
+            wanted[i] = float(np.abs(derivative).max(initial=0.0)) / extent > NOTHING
+        rows = [i for i in rows if not wanted[i]]
     return wanted
 
 
@@ -72,5 +73,5 @@ def _read(problem: Problem, identities: Sequence[Identity]) -> np.ndarray:
 
 def _random_coordinates(kinds: np.ndarray, generator: np.random.Generator) -> list[float]:
     """A configuration in general position: any angles, translations of the order of a metre."""
-    turns = np.isin(kinds, ROTATIONS)
+    turns = among(kinds, ROTATIONS)
     return (np.where(turns, np.pi, 1.0) * generator.uniform(-1.0, 1.0, len(kinds))).tolist()

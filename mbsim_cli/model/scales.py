@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.model.among import among
 from mbsim_cli.model.codes import EULER_PARAMETERS, TRANSLATIONS, Column, Measure
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.layout import P_A, P_B, P_C, P_P, FlexibleTree, Model
@@ -34,9 +35,9 @@ def scales_of(model: Model, theta: np.ndarray, measures: np.ndarray | None = Non
     """Scales at the numbers ``theta``; rows are those of ``measures``, or of the constraints."""
     measures = model.constraints.measure if measures is None else measures
     theta = np.asarray(theta).real
-    slides = np.isin(kinds(model.tree), TRANSLATIONS)
+    slides = among(kinds(model.tree), TRANSLATIONS)
     length = _unit_near(_extent(model, theta, slides))
-    columns = np.isin(model.tree.column_kind, TRANSLATIONS)
+    columns = among(model.tree.column_kind, TRANSLATIONS)
     names = tuple(_row_unit(model, theta, int(k), columns, length) for k in measures)
     rows = np.array([length if name == "m" else 1.0 for name in names])
     return Scales(length, np.where(slides, length, 1.0) * _of_elastic(model, theta), rows, names)
@@ -56,7 +57,7 @@ def _of_elastic(model: Model, theta: np.ndarray) -> np.ndarray:
 
 def _extent(model: Model, theta: np.ndarray, slides: np.ndarray) -> float:
     """Largest length among the points of joints and measures, else among initial displacements, m."""
-    geometric = model.measures.theta[np.isin(model.measures.kind, _WITH_POINTS)]
+    geometric = model.measures.theta[among(model.measures.kind, _WITH_POINTS)]
     starts = np.concatenate([model.tree.theta + P_P, model.tree.theta + P_C, geometric + P_A, geometric + P_B])
     initial = model.tree.initial[0] + np.flatnonzero(slides)
     points = np.abs(theta[starts[:, None] + np.arange(3)]).max(initial=0.0)

@@ -43,6 +43,7 @@ from mbsim_cli.kernels.integrators.ali3p import Control, Equations, State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, OfProjections, Sensitivity
 from mbsim_cli.kernels.integrators.multiplier_range import Range
 from mbsim_cli.kernels.integrators.singular_passage import TURNS, Watch
+from mbsim_cli.model.among import among
 from mbsim_cli.model.codes import TURNING, Measure
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.layout import (
@@ -175,7 +176,7 @@ def grounded(model: Model, theta: np.ndarray) -> Kinematics:
 def watch(model: Model, structure: Sparsity | Panels, rows: np.ndarray) -> Watch:
     """Allocate Watch for the independent ``rows`` of the constraints; angles count that a constraint depends on."""
     k, n = rows.size, kinds(model.tree).size
-    on_constraints = np.isin(kinds(model.tree), TURNING) & np.isin(np.arange(n), structure.row_column)
+    on_constraints = among(kinds(model.tree), TURNING) & np.isin(np.arange(n), structure.row_column)
     turns = model.tree.swing if is_natural(model) else 1.0 * on_constraints
     motion = (np.zeros((TURNS, n)) for _ in range(3))
     return Watch(
