@@ -37,6 +37,7 @@ COUNTS = {  # coordinates, equations, trios of all bodies; mechanisms in space h
 MECHANISMS = [("spatial_loop", 1)]  # with a coupling and a moving cylindrical joint
 SHARE = 0.25  # an error of first order leaves two thirds, and a constant one all of it
 AMPLIFIED = 100.0  # round-off of positions in accelerations and multipliers, relative to eps / h^2
+ROUND_OFF = 1e-13  # of sums of sensors that are not far from 1
 SMALL = 0.1  # motion and reactions of bodies of about 1 kg and 1 m, below which they count as none
 MORE = [("spatial_loop", k) for k in range(2, 14)] + [("open_tree", k) for k in range(6)] + [("planar_loop", 6)]
 
@@ -114,14 +115,14 @@ def check_adjoint(problem, derivatives, relative=1e-9):
     wanted = summed(np.nan_to_num(derivatives), weights)
     found = adjoint(problem, problem.theta_rho.T, steps, weights)
     assert_set_back(problem)
-    assert (np.abs(found - wanted).max(axis=0) <= relative * np.abs(wanted).max(axis=0)).all()
+    assert (np.abs(found - wanted).max(axis=0) <= relative * np.abs(wanted).max(axis=0) + ROUND_OFF).all()
 
 
 @pytest.mark.parametrize(("family", "seed"), MECHANISMS)
 def test_random_mechanisms_move_as_in_the_semi_recursive_system(family, seed):
     model = mechanism(family, seed)
     check_order(model, 4e-3, 2)
-    check_complex_step(model, 1e-3, 2, seed % 4)
+    check_complex_step(model, 4e-3, 2, seed % 4)
 
 
 @pytest.mark.slow
@@ -129,7 +130,7 @@ def test_random_mechanisms_move_as_in_the_semi_recursive_system(family, seed):
 def test_more_random_mechanisms(family, seed):
     model = mechanism(family, seed)
     check_order(model, 4e-3, 2)
-    check_adjoint(*check_complex_step(model, 1e-3, 2, seed % 4))
+    check_adjoint(*check_complex_step(model, 4e-3, 2, seed % 4))
 
 
 @pytest.mark.slow
