@@ -115,7 +115,7 @@ def build(
         check_open_tree(system, chosen.formulation)
     elif chosen.natural:
         check_natural(system)
-    check_flexible(system, chosen)
+    check_flexible(system)
     system.tables = Tables(model_file, read_table, system.issue)
     packed = Packed(system, chosen if inverse else None)
     parameters = _parameters(model_file, chosen.sensitivity, sensitivity_parameters)

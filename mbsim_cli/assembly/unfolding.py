@@ -14,12 +14,9 @@ from mbsim_cli.assembly.geometry import split
 from mbsim_cli.assembly.joints import both
 from mbsim_cli.assembly.system import System
 from mbsim_cli.errors import Issue, ModelError
-from mbsim_cli.model.problem import Options
 from mbsim_cli.reduction.identities import EXACT, difference
 from mbsim_cli.spec.bodies import Body
 
-# that move nodes by products of elastic coordinates too
-STIFFENED = ("ali3p-rtdyn0", "ali3p-rtdyn1", "statics", "conventional", "partial_recursive", "recursive")
 _POINTS = ("point", "points", "center")
 _VECTORS = ("vector", "vectors", "axis", "direction", "normal")
 _SECTIONS = ("constraints", "forces", "sensors")
@@ -37,30 +34,24 @@ class Unfolded:
     nodes: Mapping[str, NodeJoint]
 
 
-def check_flexible(system: System, options: Options) -> None:
-    """Record what a model with bodies that deform asks for, and no kernel does with them."""
+def check_flexible(system: System) -> None:
+    """Record places on bodies that deform which cannot move as their data say."""
     for _, joint in system.node_joints():
-        _check_stiffened(system, options, joint)
+        _check_stiffened(system, joint)
 
 
-def _check_stiffened(system: System, options: Options, joint: NodeJoint) -> None:
-    """Record a node that stiffens its body where nothing moves it so."""
-    place = f"bodies.{joint.body.name}.flexible"
+def _check_stiffened(system: System, joint: NodeJoint) -> None:
+    """Record a node whose terms of first order are not symmetric."""
     given = [sid.nodes[joint.number] for sid in joint.body.spanned]
     for name, term in ((name, getattr(node, name)) for node in given for name in ("phi", "psi")):
         if term.M1 is None or not np.any(term.M1):
             continue
-        if options.formulation not in STIFFENED and options.analysis != "inverse_dynamics":
-            message = f"node {given[0].name!r} is stiffened by its loads, which {options.formulation} does not move"
-            hint = f"formulations that do: {', '.join(STIFFENED)}; or leave the node out of stiffening"
-            system.issue(f"{place}.stiffening", message, hint)
-            return
         if (defect := difference(term.M1, term.M1.swapaxes(0, 1))) > EXACT:
             message = (
                 f"{name} of first order of node {given[0].name!r} is not symmetric in the elastic coordinates, by "
                 f"{defect:.2g} of the largest entry: no place moves so"
             )
-            system.issue(place, message, "join nothing to this node, or mend the file")
+            system.issue(f"bodies.{joint.body.name}.flexible", message, "join nothing to this node, or mend the file")
             return
 
 

@@ -129,7 +129,7 @@ class FlexibleNatural(NamedTuple):
     """The same with nf bodies that deform; numbers of their elastic coordinates stand behind those of all others.
 
     The frame of such a body has a linear map like a rigid body, and a place on it, a node, one of its own. Equations
-    weld nodes to bodies: measure = L q, or sin(L q), L a row of numbers of theta, q the body's elastic coordinates.
+    weld nodes to bodies: measure = zeta, or sin(zeta), zeta = L q + q . P q / 2, q the body's elastic coordinates.
     """
 
     parent: np.ndarray  # as in ``Natural``
@@ -161,7 +161,8 @@ class FlexibleNatural(NamedTuple):
     weld: np.ndarray  # (nw,) equations that weld a node
     weld_body: np.ndarray  # (nw,) number of the body that deforms
     weld_shape: np.ndarray  # (nw,) offset of L
-    weld_sine: np.ndarray  # (nw,) 1 where the measure is sin(L q), else 0
+    weld_bend: np.ndarray  # (nw,) offset of P, symmetric, by rows, of nodes that stiffen; else NONE
+    weld_sine: np.ndarray  # (nw,) 1 where the measure is sin(zeta), else 0
 
 
 NATURAL = Natural, FlexibleNatural

@@ -236,7 +236,8 @@ class NaturalSystem:
         if not isinstance(old, FlexibleTree):
             return tree
         first = self.order[list(equations.elastic.values())].min(initial=self.plan.size)
-        nodes = [weld.node for weld in equations.welds]
+        nodes, bend = [weld.node for weld in equations.welds], np.full(len(old.node), NONE)
+        bend[old.bent] = old.bend
         return FlexibleNatural(
             *tree,
             flexible=old.flexible,
@@ -246,6 +247,7 @@ class NaturalSystem:
             weld=np.array([len(equations.kept) + weld.row for weld in equations.welds], np.int64),
             weld_body=old.node_body[nodes],
             weld_shape=old.shape[nodes],
+            weld_bend=bend[nodes],
             weld_sine=np.array([weld.sine for weld in equations.welds], np.int64),
         )
 

@@ -347,14 +347,7 @@ def test_a_beam_in_tension(folder, T):
     assert by_T[1] == pytest.approx(by_F[0], rel=1e-9) and by_T[1] < 0.0
 
 
-def test_what_does_not_move_nodes_that_stiffen(folder):
-    pulled = TENSION.replace("type: equilibrium, ", "")
-    with pytest.raises(ModelError, match="node 'tip' is stiffened by its loads, which ali3p-natural does not move"):
-        assembled(folder, pulled, formulation="ali3p-natural")
-    assembled(folder, pulled.replace("forces: {pull: {type: force, point: beam.tip, value: [T, F, 0]}}", "").replace(
-        "sensors: {tip: {type: position, point: beam.tip}, u: {type: deformation, point: beam.tip}}", ""
-    ))  # fmt: skip
-
+def test_nodes_that_no_place_moves_like(folder):
     def skew(model_file, name, numbers):
         given = standard_input(model_file, name, numbers)
         twist = np.zeros((given.sid.n, given.sid.n, 3))

@@ -18,11 +18,12 @@ from mbsim_cli.kernels.algorithms.systems import (
     vary_rates,
     vary_residual,
 )
+from mbsim_cli.model.layout import NONE
 from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.forward import forward
 from tests.kernels.covectors import TIME
 from tests.kernels.plain.test_flexible_reactions import LOOP
-from tests.kernels.plain.test_flexible_trees import BEAMS, FLOATING, MODELS, assembled
+from tests.kernels.plain.test_flexible_trees import BEAMS, FLOATING, MODELS, assembled, bent
 from tests.kernels.plain.test_natural import check_adjoint, check_complex_step, check_order
 from tests.kernels.plain.test_natural_pull_backs import Natural, agrees
 from tests.kernels.random_flexible import random_chain
@@ -37,7 +38,9 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def beams(folder):
-    return assembled(folder, BEAMS, formulation="ali3p-natural", sensitivity="ddm")
+    problem = assembled(folder, BEAMS, bent, formulation="ali3p-natural", sensitivity="ddm")
+    assert (problem.system.model.tree.weld_bend != NONE).all()
+    return problem
 
 
 def instant(problem, imaginary=0.0):
