@@ -37,7 +37,16 @@ class Unfolded:
 def check_flexible(system: System) -> None:
     """Record places on bodies that deform which cannot move as their data say."""
     for _, joint in system.node_joints():
+        _check_axes(system, joint)
         _check_stiffened(system, joint)
+
+
+def _check_axes(system: System, joint: NodeJoint) -> None:
+    """Record a node whose axes are not those of its body: vectors are given in these."""
+    node = joint.body.sid.nodes[joint.number]
+    if (defect := difference(node.AP.M0, np.eye(3))) > EXACT:
+        message = f"node {node.name!r} has axes of its own: AP differs from the unit matrix by {defect:.2g}"
+        system.issue(f"bodies.{joint.body.name}.flexible", message, "join nothing to it, or make its axes the body's")
 
 
 def _check_stiffened(system: System, joint: NodeJoint) -> None:

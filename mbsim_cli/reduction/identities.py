@@ -28,6 +28,7 @@ def about_center(sid: StandardInput) -> Array:
 def warnings_of(sid: StandardInput) -> Iterator[str]:
     """Sentences on what contradicts itself in the data of a body."""
     yield from _linear_terms(sid)
+    yield from _places(sid)
     yield from _rotations(sid)
     yield from _masses(sid)
     yield from _frequencies(sid)
@@ -41,6 +42,18 @@ def _linear_terms(sid: StandardInput) -> Iterator[str]:
     for what, a, b in (("Ct = d mdCM/dq", sid.Ct.M0, first), ("Oe = -dJ/dq / 2", sid.Oe.M0, -inertia / 2)):
         if (defect := difference(a, b)) > EXACT:
             yield f"{what} fails by {defect:.2g} of the largest entry"
+
+
+def _places(sid: StandardInput) -> Iterator[str]:
+    """Nodes are moved by phi and turned by psi, whatever else is said of their places."""
+    for node in sid.nodes:
+        n = sid.n
+        moved = node.origin.M1 if node.origin.M1 is not None else np.zeros((n, 3))
+        turned = node.AP.M1 if node.AP.M1 is not None else np.zeros((n, 3, 3))
+        pairs = (("phi = d origin/dq", node.phi.M0, moved), ("psi~ = d AP/dq", tilde(node.psi.M0), turned))
+        for what, a, b in pairs:
+            if (defect := difference(a, b)) > EXACT:
+                yield f"node {node.name}: {what} fails by {defect:.2g} of the largest entry"
 
 
 def _rotations(sid: StandardInput) -> Iterator[str]:
