@@ -1,5 +1,6 @@
 """Allocation of everything a simulation works on."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -269,22 +270,29 @@ def directions(model: Model, dtheta: np.ndarray, dtype: type) -> Directions:
 def record(model: Model, rows: int, dtype: type, make: Make = zeros, *, corrections: bool = False) -> Record:
     """Allocate the rows of a block, with ``corrections`` where a backward sweep will need them; ``make`` clears."""
     _, n, m = sizes(model)
-    motion, others = (
-        [make((rows, k), dtype) for k in counts] for counts in ((n, n, n, m, m, m), (m, sensor_width(model), 3))
-    )
+    motion = _side_by_side(rows, [(n,), (n,), (n,), (m,), (m,), (m,), (m,), (sensor_width(model),), (3,)], dtype, make)
     turning = (model.measures.kind == Measure.ANGLE).any()
     expected = np.zeros((rows, model.measures.kind.size if turning else 0))
     corrected = np.zeros((rows, 2 if corrections else 0, n), dtype)
-    return Record(np.zeros(rows), *motion, np.zeros(rows, np.int64), np.zeros((rows, 3)), *others, expected, corrected)
+    diagnostics = np.zeros(rows, np.int64), np.zeros((rows, 3))
+    return Record(np.zeros(rows), *motion[:6], *diagnostics, *motion[6:], expected, corrected)
 
 
 def sensitivity_record(model: Model, rows: int, p: int, dtype: type, make: Make = zeros) -> SensitivityRecord:
     """Allocate the rows of a block of sensitivities; ``make`` need not clear where all rows will be filled."""
     _, n, m = sizes(model)
-    counts = np.array([n, n, n, m, m, sensor_width(model)])
-    parts = np.split(make((rows * counts.sum() * p,), dtype), rows * p * np.cumsum(counts[:-1]))
-    arrays = (part.reshape(rows, k, p) for part, k in zip(parts, counts, strict=True))
-    return SensitivityRecord(*arrays, np.zeros(rows))
+    shapes = [(k, p) for k in (n, n, n, m, m, sensor_width(model))]
+    return SensitivityRecord(*_side_by_side(rows, shapes, dtype, make), np.zeros(rows))
+
+
+def _side_by_side(rows: int, shapes: list[tuple[int, ...]], dtype: type, make: Make) -> list[np.ndarray]:
+    """Arrays (rows, *shape) in one piece of memory, which is made once; each begins on a cache line."""
+    counts = [rows * math.prod(shape) for shape in shapes]
+    ends = np.cumsum([padded(count) for count in counts]).tolist()
+    room = make((ends[-1],), dtype)
+    begins = (end - padded(count) for end, count in zip(ends, counts, strict=True))
+    parts = zip(begins, counts, shapes, strict=True)
+    return [room[first : first + count].reshape(rows, *shape) for first, count, shape in parts]
 
 
 def linearisation(model: Model, p: int, dtype: type) -> Linearisation:
