@@ -76,7 +76,7 @@ class FlexibleMechanism(Mechanism):
             "damping": {"alpha": self.number(0, 0.2), "beta": 1e-4, "ratio": self.number(0.01, 0.05)},
         }
         if self.random.random() < 0.4:
-            made["stiffening"] = self.pick((["rotation"], ["rotation", "acceleration"]))
+            made["stiffening"] = self.pick((["rotation"], ["rotation", "acceleration"], ["b"], ["acceleration", "b"]))
         return made
 
     def _by_number(self) -> Data:
@@ -197,6 +197,9 @@ class FlexibleMechanism(Mechanism):
             "T": {"type": "kinetic_energy"},
             "V": {"type": "potential_energy"},
         }
+        joint = self.pick(self.data["joints"])
+        on = self.pick([body for body in self.data["joints"][joint]["bodies"] if body != "ground"])
+        sensors["R"] = {"type": "reaction", "joint": joint, "on": on, "axes": self.pick(("ground", "body", "joint"))}
         for body, places in self.places.items():
             sensors[f"U_{body}"] = {"type": "strain_energy", "body": body}
             sensors[f"q_{body}"] = {"type": "elastic_coordinate", "body": body, "number": 1, "derivative": 1}
@@ -267,7 +270,9 @@ def flexible_flier(seed: int, file: Any) -> Data:
     for name, body in m.data["bodies"].items():
         if "flexible" in body:
             body["flexible"]["damping"] = {"beta": 0.0}
-            body["flexible"].pop("stiffening", None)  # an effect of second order, without the others of that order
+            kept = [what for what in body["flexible"].pop("stiffening", []) if what == "b"]
+            if kept:  # by inertia it is an effect of second order, without the others of that order
+                body["flexible"]["stiffening"] = kept
             if body["flexible"].get("frame") == "free":
                 body["flexible"]["frame"] = {"fixed": "a"}
         else:

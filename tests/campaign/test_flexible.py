@@ -31,6 +31,7 @@ bodies:
       frame: {fixed: a}
       modes: {count: 2}
       nodes: {b: {set: b}}
+      stiffening: [b]
       damping: {beta: 1e-4}
 """
 STEPS = 3
@@ -48,7 +49,7 @@ def file(tmp_path_factory):
 def check_gradients(family, seed, file):
     problem = problem_of(FAMILIES[family](seed, file), steps=STEPS, sensitivity="ddm")
     # projections are solved to a share of their correction, which the complex step sees and a penalty makes smaller
-    problem = replace(problem, options=replace(problem.options, penalty=1e10))
+    problem = replace(problem, options=replace(problem.options, penalty=1e11))
     directions = dict(zip(problem.names.parameters, problem.theta_rho.T, strict=True))
     try:
         found = direct(problem, list(directions.values()), STEPS)["d_sensors"]
