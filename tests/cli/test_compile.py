@@ -138,7 +138,7 @@ def test_the_small_models_need_what_others_do():
     entries = {after[4:].partition("(")[0] for line, after in pairwise(lines) if line == "@entry"}
     other = {"close_loops", "integrate_implicit", "stand"}  # of another integrator and system, which take longer
     only_tests = {"accelerations", "accelerations_and_variations"}
-    rare = {"applied_torques", "lane_gradient", "measure_start"}
+    rare = {"applied_torques", "integrate_cases", "lane_gradient", "measure_start"}
     assert entries - set(done.stdout.split()) == other | only_tests | rare
 
 

@@ -1,12 +1,12 @@
 """What the seconds of a run are spent on."""
 
+import gc
 from time import perf_counter, sleep
 
 import pytest
 
 from mbsim_cli.kernels._choice import COMPILER
 from mbsim_cli.kernels._entry import Entry
-from mbsim_cli.kernels._noted import KERNELS
 from mbsim_cli.study import recording
 from mbsim_cli.study.timing import Timing
 
@@ -63,7 +63,7 @@ def test_all_kernels_are_loaded_before_solving(mbsim, pendulum, monkeypatch):
         return load(self, *arguments)
 
     mbsim("run", pendulum, "--quiet")
-    for made in [made for made, *_ in KERNELS if isinstance(made, Entry)]:
+    for made in [made for made in gc.get_objects() if type(made) is Entry]:
         monkeypatch.setattr(made, "_forms", {})
     monkeypatch.setattr(recording, "run", run)
     monkeypatch.setattr(Entry, "_load", noted)

@@ -108,7 +108,7 @@ class Base:
             yield f"{value}_2"
         elif value in choices(field):
             others = (choice for choice in choices(field) if choice != value)
-            yield from sorted(others, key="auto".__eq__)  # which may stand for the value
+            yield from sorted(others, key=lambda choice: choice == "auto")  # which may stand for the value
         elif isinstance(value, int | float):
             yield from _numbers(value, leaf.key, whole=int in parts(field))
         elif value == "auto":

@@ -25,7 +25,8 @@ def integrand_of(objective: Objective, block: Block) -> tuple[np.ndarray, np.nda
         if len(read) < partial.shape[1]:  # what it does not read need not be a number
             partial, derivatives = partial[:, read], derivatives[:, read]
         parts.append(np.einsum("bw,bwp->bp", partial, derivatives))
-    derivative = sum(parts[1:], parts[0]) if parts else np.zeros((len(value), p), value.dtype)
+    derivative = sum(parts[1:], parts[0]) if parts else np.zeros((len(value), p))
+    derivative = derivative.astype(value.dtype, copy=False)  # of complex values sensors may have real derivatives
     for k, name in enumerate(objective.parameters):
         if name in found.by_parameter:
             derivative[:, k] += found.by_parameter[name]
