@@ -9,6 +9,7 @@ FIRST = 1e-3  # of the argument's scale
 SHRINK = 4.0
 LEVELS = 4  # two analyses each
 ENOUGH = 1e-8  # relative error that needs no further level
+LUCKY = 10.0  # what an error may be over its estimate: where noise decides, the smallest of several is a lucky one
 
 
 class Difference(NamedTuple):

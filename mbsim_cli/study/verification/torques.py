@@ -8,7 +8,7 @@ import numpy as np
 
 from mbsim_cli.model.problem import InverseBlock, Motion, Problem
 from mbsim_cli.study.verification.comparison import Comparison, compare
-from mbsim_cli.study.verification.differences import derivative, scale_of
+from mbsim_cli.study.verification.differences import LUCKY, derivative, scale_of
 
 TOLERANCE = 1e-7  # of the derivative's size
 UNCERTAIN = 1e-5  # largest estimated error of the numerical derivative that may excuse a difference
@@ -59,7 +59,7 @@ def _rows(
     numerical = derivative(lambda change: torques(change) @ weight, 1.0)
     for k, at in enumerate(time):
         size = max(abs(float(numerical.derivative[k])), 1e-3 * float(abs(weight) @ abs(block.torque[k])))
-        absolute = min(3.0 * float(numerical.error[k]), UNCERTAIN * size)
+        absolute = min(LUCKY * float(numerical.error[k]), UNCERTAIN * size)
         source = f"central differences at t = {at:g} s, steps down to {numerical.step:.1e}"
         row = {"computed": computed[k], "reference": numerical.derivative[k], "relative": TOLERANCE}
         yield row | {"absolute": absolute, "source": source}, size

@@ -20,7 +20,7 @@ from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.verification.agreement import agreements, stepped_objectives
 from mbsim_cli.study.verification.comparison import Comparison, compare
-from mbsim_cli.study.verification.differences import FIRST, derivative, scale_of
+from mbsim_cli.study.verification.differences import FIRST, LUCKY, derivative, scale_of
 
 NUMERICAL_TOLERANCE = 1e-6  # of the derivative's size
 UNCERTAIN = 1e-4  # largest estimated error of the numerical derivative that may excuse a difference
@@ -213,7 +213,7 @@ def _direction(
             gradient @ direction,
             numerical.derivative[i],
             NUMERICAL_TOLERANCE,
-            min(3.0 * float(numerical.error[i]), UNCERTAIN * scale),
+            min(LUCKY * float(numerical.error[i]), UNCERTAIN * scale),
             scale,
             model=str(path),
             name="numerical derivative",
