@@ -112,6 +112,7 @@ def newton(model, theta, t, control, scale, contraction, state, kin, comp, eq, f
     """
     h = control.h
     previous, enough, share, saturates = np.inf, 0.0, 1.0, has_tyres(model.forces)
+    doubted = np.inf  # size at which corrections by an old tangent have just stalled
     for iteration in range(control.max_iterations):
         evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
         if contraction * previous <= enough and share == 1.0:
@@ -130,7 +131,11 @@ def newton(model, theta, t, control, scale, contraction, state, kin, comp, eq, f
             return Status.NOT_FINITE, iteration, scale, previous, size
         enough = control.tolerance * scale + control.amplified * floor
         close = size <= max(ROUND_OFF * scale, AMPLIFIED * floor)
-        settled = close and share == 1.0 and size > STALLED * previous
+        stalled = close and share == 1.0 and size > STALLED * previous
+        # behind a singular position an old tangent pushes the lost combination the wrong way: that stalls, too
+        settled = stalled and formed
+        if doubted < np.inf and (not close or size > BLOWN_UP * doubted):
+            return Status.OK, iteration + 1, scale, previous, doubted
         # a first correction, by an old tangent, does not tell how well it solves: near singular positions that misleads
         done = iteration > 0 and (size <= enough or settled)
         if done or close or not saturates:
@@ -142,7 +147,12 @@ def newton(model, theta, t, control, scale, contraction, state, kin, comp, eq, f
             share = min(1.0, 1.5 * share)
         apply_correction(h, share, state, columns, 0)
         if done:
+            if size > enough:  # too large for the state evaluated last to serve
+                evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
             return Status.OK, iteration + 1, scale, previous, size
+        doubted = np.inf
+        if stalled and iteration > 0:
+            doubted, fresh = size, False
         if size > STALE * previous:
             fresh = False
         previous = size
@@ -170,6 +180,7 @@ def has_tyres(forces):
 TURNED = 0.1  # angle that vectors turn by in a step above which an old tangent is formed anew
 STALE = 0.1  # contraction above which an old tangent is formed anew
 STALLED = 0.5  # contraction above which a correction no longer shrinks
+BLOWN_UP = 10.0  # ratio of a new tangent's correction to one that stalled, above which it only amplifies round-off
 ROUND_OFF = 1e-6  # relative size below which that is round-off, and no failure
 AMPLIFIED = 1e6  # how much larger than its floor round-off may be near a singular configuration
 LEFT = -1.0  # size of a correction that was
