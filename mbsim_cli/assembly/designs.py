@@ -1,5 +1,6 @@
 """Whether joints allow the design position that their start is taken from."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,16 +16,20 @@ ROUNDED = 1e-3  # m or rad: what a drawing with few digits may be off by
 def check_designs(system: System) -> None:
     """Record joints that the design position of their bodies would break, where they start from it."""
     for name, spec in system.joints.items():
-        if not _starts_there(system.geometry, spec):
-            continue
-        gap, turn = _misfit(system.geometry, spec)
-        if max(gap, turn) > ROUNDED:
-            how = f"their points {gap:.4g} m apart" if gap > ROUNDED else f"its axes {turn:.4g} rad apart"
-            a, b = spec.bodies
-            message = f"the design position of {a!r} and {b!r} leaves {how}, where the joint allows no motion"
-            hint = "mend position or orientation of a body, or points and axes of the joint"
-            hint += "" if kind_of(spec) == Joint.FIXED else "; or state its initial position"
-            system.issue(f"joints.{name}", message, hint)
+        system.settle(partial(_check, name, spec))
+
+
+def _check(name: str, spec: Any, system: System) -> None:
+    if not _starts_there(system.geometry, spec):
+        return
+    gap, turn = _misfit(system.geometry, spec)
+    if max(gap, turn) > ROUNDED:
+        how = f"their points {gap:.4g} m apart" if gap > ROUNDED else f"its axes {turn:.4g} rad apart"
+        a, b = spec.bodies
+        message = f"the design position of {a!r} and {b!r} leaves {how}, where the joint allows no motion"
+        hint = "mend position or orientation of a body, or points and axes of the joint"
+        hint += "" if kind_of(spec) == Joint.FIXED else "; or state its initial position"
+        system.issue(f"joints.{name}", message, hint)
 
 
 def _starts_there(geometry: Geometry, spec: Any) -> bool:

@@ -52,10 +52,10 @@ class ElasticBody:
 
     def __init__(self, model_file: Any, name: str, numbers: Numbers, source: Source):
         self.name, self.spec, self._numbers = name, model_file.bodies[name].flexible, numbers
-        numbers.read = set()
-        self.sid, self._along, self.by_density, self.mesh, self.share, more = source(model_file, name, numbers)
+        with numbers.recorded() as read:
+            self.sid, self._along, self.by_density, self.mesh, self.share, more = source(model_file, name, numbers)
         self.spanned = self.sid, *more
-        self._read = frozenset(numbers.read)
+        self._read = frozenset(read)
         self._moved: tuple[str | None, StandardInput] = None, self.sid
         self.initial = _initial(model_file, self)
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbsim_cli.assembly.branches import branches
 from mbsim_cli.assembly.elastic import NodeJoint
+from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.assembly.packed import parameter_values
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.spec.descriptions import descriptions_of
@@ -94,7 +95,7 @@ def _joint(name: str, spec: Any, backwards: bool | None) -> dict[str, Any]:
 
 def _uses(assembled: "Assembled") -> dict[str, list[str]]:
     """Paths of all that depends on each parameter, directly or through other names."""
-    file, numbers = assembled.model_file, assembled.theta.numbers
+    file, numbers = assembled.model_file, Numbers(assembled.model_file.expressions)
     places = [(join(path), number) for path, number in file.computed if path[0] not in OF_ITS_USE]
     by_name = numbers.by_name({number for _, number in places})
     stands: dict[Any, list[int]] = {}

@@ -73,7 +73,7 @@ class LawTable:
         law, path = self._resolved(law, path)
         if path not in self._first:
             self.add(path, self._terms(law, path))
-            self._check_continuity(path, list(self._breaks(law)))
+            self._system.settle(partial(self._check_continuity, path, law), by_theta=True)
         return self._first[path]
 
     def add(self, path: str, terms: Sequence[Term]) -> int:
@@ -138,17 +138,18 @@ class LawTable:
             for part in law.laws:
                 yield from self._breaks(self._resolved(part, "")[0])
 
-    def _check_continuity(self, path: str, breaks: Sequence[float]) -> None:
+    def _check_continuity(self, path: str, law: Any, system: System) -> None:
         """Record an issue where a law that is made of others jumps."""
+        breaks = list(self._breaks(law))
         if not breaks:
             return
-        laws, theta = self.table(), self._system.theta.values().tolist()
+        laws, theta = self.table(), system.theta.values().tolist()
         for place in breaks:
             before = law_at(laws, theta, self._first[path], place - _BESIDE * max(1.0, abs(place)))
             behind = law_at(laws, theta, self._first[path], place)
             if abs(behind - before) > _JUMP * max(1.0, abs(before), abs(behind)):
                 message = f"the law is not continuous: it jumps from {before:g} to {behind:g} at {place:g}"
-                self._system.issue(path, message, "laws must meet where one takes over, and be zero at a window's ends")
+                system.issue(path, message, "laws must meet where one takes over, and be zero at a window's ends")
 
 
 def _end(numbers: Numbers, breaks: Sequence[Any], k: int) -> Scalar:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from threading import RLock
 from typing import Any
 
 from mbsim_cli.assembly.vectors import Scalar
@@ -10,7 +11,10 @@ STEP = 1e-30  # of a complex step; its square vanishes beside any value, so the 
 
 
 class Numbers:
-    """Evaluates the numbers of a file (``environment`` is its ``spec.Expressions``) and remembers which were read."""
+    """Evaluates the numbers of a file (``environment`` is its ``spec.Expressions``) and remembers which were read.
+
+    Where another environment gives them for a while, ``lock`` is held.
+    """
 
     def __init__(self, environment: Any):
         self._environment = environment
@@ -21,6 +25,7 @@ class Numbers:
         self.read: set[Any] = set()
         self.parameter: str | None = None  # that is stepped along
         self.elsewhere = False  # whether another environment gives the numbers
+        self.lock = RLock()
 
     def __call__(self, number: Any) -> Scalar:
         """Value of a number, complex where it depends on the parameter that is stepped along."""
@@ -36,21 +41,43 @@ class Numbers:
         """Values of several numbers."""
         return tuple(self(number) for number in numbers)
 
+    @contextmanager
+    def recorded(self) -> Iterator[set[Any]]:
+        """What is read meanwhile, which does not count as read before or behind."""
+        before, self.read = self.read, set()
+        try:
+            yield self.read
+        finally:
+            self.read = before
+
     def step_along(self, parameter: str | None) -> set[Any]:
         """Step along a parameter from now on (None: along none); return the numbers read so far that depend on it."""
-        if len(self._values) != self._indexed:
-            self._indexed, self._readers = len(self._values), self.by_name(self._values)
         self.parameter = parameter
-        self._stepped = {} if parameter is None else self.depending_on(parameter, self._readers)
+        self._stepped = {} if parameter is None else self.depending_on(parameter, self._by_name())
         return set(self._stepped)
 
+    def _by_name(self) -> dict[str, list[Any]]:
+        """Numbers read so far, by the names that they read."""
+        if len(self._values) != self._indexed:
+            self._indexed, self._readers = len(self._values), self.by_name(self._values)
+        return self._readers
+
     @contextmanager
-    def reading(self, environment: Any) -> Iterator[None]:
-        """Evaluate by another environment meanwhile."""
-        before = self._environment, self._values
-        self._environment, self._values, self._indexed, self.elsewhere = environment, {}, 0, True
-        yield
-        (self._environment, self._values), self._indexed, self.elsewhere = before, 0, False
+    def reading(self, environment: Any) -> Iterator[frozenset[Any]]:
+        """Evaluate by another environment meanwhile; gives those of the numbers read so far that may be others there.
+
+        Raises what a number does that has no value there.
+        """
+        with self.lock:
+            names, readers = environment.differing(self._environment), self._by_name()
+            changed = frozenset(number for name in names for number in readers.get(name, ()))
+            before = vars(self).copy()
+            try:
+                self._environment, self._values, self.elsewhere = environment, dict(self._values), True
+                self._values.update((number, float(environment.value(number))) for number in changed)
+                yield changed
+            finally:
+                vars(self).update(before)
 
     def moves(self, numbers: frozenset[Any]) -> bool:
         """Whether any of the numbers is stepped."""

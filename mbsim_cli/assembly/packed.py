@@ -1,6 +1,7 @@
 """All tables of a model."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 from mbsim_cli.assembly.bodies import tree_table, with_elastic
@@ -122,8 +123,12 @@ class Packed:
 def _check_joints(system: System) -> None:
     """Record joints whose axes and references give no frame; raise ModelError then."""
     for name, spec in system.joints.items():
-        with system.at(f"joints.{name}"):
-            joint_frames(system.geometry, spec)
+        system.settle(partial(_check_frames, name, spec))
     system.stop()
     check_designs(system)
     system.stop()
+
+
+def _check_frames(name: str, spec: Any, system: System) -> None:
+    with system.at(f"joints.{name}"):
+        joint_frames(system.geometry, spec)

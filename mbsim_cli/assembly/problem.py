@@ -9,28 +9,22 @@ import numpy as np
 from mbsim_cli.assembly.closing import Closing, close
 from mbsim_cli.assembly.contradictions import check_driven, check_rates
 from mbsim_cli.assembly.densities import DensityField, density_fields, moved_by_fields
-from mbsim_cli.assembly.elastic import Source, elastic_bodies
+from mbsim_cli.assembly.elastic import Source
 from mbsim_cli.assembly.equations import Equations
-from mbsim_cli.assembly.geometry import Geometry
 from mbsim_cli.assembly.independence import held_columns, independent_columns, stated_columns, stated_rates
 from mbsim_cli.assembly.info import describe
 from mbsim_cli.assembly.kinematics import poses
 from mbsim_cli.assembly.laws import check_start
 from mbsim_cli.assembly.mechanism import check_identities, check_mechanism, moved_starts, opposed
-from mbsim_cli.assembly.natural import check_natural
-from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.assembly.objectives import Objective, objectives_of
-from mbsim_cli.assembly.open_tree import check_inverse, check_open_tree
-from mbsim_cli.assembly.options import check_differentiable, end_of, options_of
-from mbsim_cli.assembly.packed import Packed, ParameterValue, parameter_values
+from mbsim_cli.assembly.options import check_differentiable, end_of
+from mbsim_cli.assembly.packed import ParameterValue, parameter_values
+from mbsim_cli.assembly.packing import OTHERS, Packing, pack
 from mbsim_cli.assembly.sensors import Contact
-from mbsim_cli.assembly.spanning import spanning_tree
 from mbsim_cli.assembly.start import kept_by_constraints, start_from
-from mbsim_cli.assembly.system import System
-from mbsim_cli.assembly.tables import Reader, Tables
+from mbsim_cli.assembly.tables import Reader
 from mbsim_cli.assembly.theta import Theta
 from mbsim_cli.assembly.topology import Topology
-from mbsim_cli.assembly.unfolding import check_flexible, unfold
 from mbsim_cli.model.names import Names
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.natural.system import in_natural_coordinates
@@ -56,6 +50,7 @@ class Assembled:
     model_file: Any = field(repr=False)
     choices: Mapping[str, Any] = field(repr=False)  # arguments of ``build``
     fields: Sequence[DensityField] = field(repr=False)  # that gradients are asked for
+    packing: Packing = field(repr=False)  # of this problem, or of the one that it was moved from
 
     @property
     def tree_names(self) -> Names:
@@ -80,7 +75,7 @@ class Assembled:
 
     def at(self, values: Mapping[str, float | str]) -> "Assembled":
         """The same model assembled anew at other parameter values, as if its file had been read with them."""
-        return build(with_values(self.model_file, values), **self.choices)
+        return build(with_values(self.model_file, values), before=self, **self.choices)
 
 
 def build(
@@ -90,37 +85,33 @@ def build(
     sensitivity_parameters: Sequence[str] | None = None,
     read_table: Reader | None = None,
     standard_input: Source | None = None,
+    before: Assembled | None = None,
     **options: Any,
 ) -> Assembled:
     """Assemble a model file; ``options`` (formulation, step, duration, ...) go before those of the file.
 
     ``read_table`` gives the columns of a file that the model names, ``standard_input`` the data of a body that deforms.
-    Raises ModelError with everything that is wrong with the mechanism.
+    What was assembled ``before`` of the same file lends its tables where only numbers are others; the result is the
+    same. Raises ModelError with everything that is wrong with the mechanism.
     """
     asked = {"sensitivity": sensitivity, "sensitivity_parameters": sensitivity_parameters, "read_table": read_table}
     choices = asked | {"standard_input": standard_input} | options
-    numbers = Numbers(model_file.expressions)
-    theta = Theta(numbers)
-    theta.add(lambda: numbers.vector(model_file.gravity))
-    elastic = elastic_bodies(model_file, numbers, standard_input)
-    unfolded = unfold(model_file, elastic)
-    geometry = Geometry(numbers, unfolded.model_file, unfolded.nodes)
-    tree = spanning_tree(unfolded.model_file)
-    system = System(unfolded.model_file, geometry, theta, tree, list(elastic.values()))
-    chosen = options_of(model_file, numbers, sensitivity=sensitivity, **options)
-    inverse = chosen.analysis == "inverse_dynamics"
-    if inverse:
-        check_inverse(system)
-    elif chosen.open_tree:
-        check_open_tree(system, chosen.formulation)
-    elif chosen.natural:
-        check_natural(system)
-    check_flexible(system)
-    system.tables = Tables(model_file, read_table, system.issue)
-    packed = Packed(system, chosen if inverse else None)
-    parameters = _parameters(model_file, chosen.sensitivity, sensitivity_parameters)
+    if before is not None:
+        with before.packing.renewed(model_file, choices) as renewed:
+            if renewed is not None:
+                return _assembled(renewed, before.packing)
+    packing = pack(model_file, choices)
+    return _assembled(packing, packing)
+
+
+def _assembled(packing: Packing, lasting: Packing) -> Assembled:
+    """What follows from tables; ``lasting`` ones are there for other values later on."""
+    model_file, choices, chosen = packing.model_file, packing.choices, packing.options
+    system, packed = packing.system, packing.packed
+    numbers, theta, inverse = packing.numbers, system.theta, chosen.analysis == "inverse_dynamics"
+    parameters = _parameters(model_file, chosen.sensitivity, choices["sensitivity_parameters"])
     wanted = [parameter.key for parameter in parameters]
-    check_differentiable(system, wanted, **options)
+    check_differentiable(system, wanted, **{name: choices[name] for name in choices if name not in OTHERS})
     independent_mask = independent_columns(system, packed)
     problem = Problem(
         model=packed.model,
@@ -164,11 +155,11 @@ def build(
         problem = in_natural_coordinates(problem)
     dropped = [identity.name for identity in packed.identities]
     rows = packed.sensors.rows
-    end = end_of(model_file, options.get("duration"))
+    end = end_of(model_file, choices.get("duration"))
     objectives = objectives_of(model_file, numbers, rows, wanted, end)
     return Assembled(
         problem, objectives, parameters, rows, packed.sensors.contacts, system.topology, system.joints, dropped,
-        warnings, equations, closing, theta, model_file, choices, fields,
+        warnings, equations, closing, theta, model_file, choices, fields, lasting,
     )  # fmt: skip
 
 

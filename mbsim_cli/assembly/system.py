@@ -1,7 +1,8 @@
 """What all parts of the packing share: the file's sections, the numbers, the tree and its columns."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,9 @@ class Coordinate:
     sign: int  # the column holds sign times the coordinate
 
 
+Judgement = Callable[["System"], Any]  # of numbers; it may record issues
+
+
 class System:
     """A model file with its tree; collects the issues that the packing finds."""
 
@@ -38,6 +42,7 @@ class System:
         self.joints: Mapping[str, Any] = model_file.joints
         self.tables: Any = None  # ``Tables`` that the laws read
         self.issues: list[Issue] = []
+        self._settled: list[tuple[Judgement, Any, frozenset[Any] | None]] = []  # what was found, by which numbers
         self.warnings: list[str] = []
         self.columns: list[tuple[str, TreeColumn]] = []  # joint and column, in order
         self.first_column = [0]
@@ -63,6 +68,28 @@ class System:
             yield
         except ZeroDivisionError:
             self.issue(path, "a direction has no length", "directions that must differ are parallel, or one is zero")
+
+    def settle(self, judge: "Judgement", *, by_theta: bool = False) -> Any:
+        """What a judgement finds that the tables rest on; it is repeated where numbers change that it reads.
+
+        One that reads theta is repeated wherever any number changes.
+        """
+        with self.geometry.numbers.recorded() as read:
+            found = judge(self)
+        self._settled.append((judge, found, None if by_theta else frozenset(read)))
+        return found
+
+    def renewed(self, changed: frozenset[Any]) -> "System | None":
+        """The same where some numbers have changed, without its issues; None where the tables may be others.
+
+        Raises what blocks and judgements raise.
+        """
+        found = copy(self)
+        found.theta, found.issues, found.warnings = self.theta.renewed(changed), [], self.warnings.copy()
+        for judge, before, read in self._settled:
+            if (read is None or not read.isdisjoint(changed)) and (judge(found) != before or found.issues):
+                return None
+        return found
 
     def stop(self) -> None:
         """Raise ModelError if anything is wrong so far."""

@@ -5,6 +5,7 @@ only blocks that read a number which depends on the parameter are evaluated for 
 """
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -29,14 +30,26 @@ class Theta:
     def add(self, function: Function) -> int:
         """Append the block that ``function`` computes; return its offset."""
         offset = len(self._values)
-        self.numbers.read = set()
-        self._values.extend(function())
-        self._blocks.append((offset, function, frozenset(self.numbers.read)))
+        with self.numbers.recorded() as read:
+            self._values.extend(function())
+        self._blocks.append((offset, function, frozenset(read)))
         return offset
 
     def values(self) -> np.ndarray:
         """Theta (size,)."""
         return np.array(self._values, dtype=float)
+
+    def renewed(self, changed: frozenset[Any]) -> "Theta":
+        """The same where some numbers have changed; raises what their blocks raise."""
+        found = copy(self)
+        found._values, found._blocks = self._values.copy(), self._blocks.copy()
+        for place, (offset, function, read) in enumerate(self._blocks):
+            if not read.isdisjoint(changed):
+                with self.numbers.recorded() as now:
+                    block = function()
+                found._values[offset : offset + len(block)] = block
+                found._blocks[place] = offset, function, frozenset(now)
+        return found
 
     def beside(self, environment: Any, parameters: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Theta (size,) and d theta / d rho (size, p) where another environment gives the numbers."""
@@ -51,11 +64,13 @@ class Theta:
         for place, (_, _, read) in enumerate(self._blocks if parameters else ()):
             for number in read:
                 readers.setdefault(number, []).append(place)
-        for k, parameter in enumerate(parameters):
-            stepped = self.numbers.step_along(parameter)
-            for place in sorted({place for number in stepped for place in readers.get(number, ())}):
-                offset, function, _ = self._blocks[place]
-                block = np.asarray(function(), dtype=complex)
-                by_parameter[offset : offset + len(block), k] = block.imag / STEP
-        self.numbers.step_along(None)
+        try:
+            for k, parameter in enumerate(parameters):
+                stepped = self.numbers.step_along(parameter)
+                for place in sorted({place for number in stepped for place in readers.get(number, ())}):
+                    offset, function, _ = self._blocks[place]
+                    block = np.asarray(function(), dtype=complex)
+                    by_parameter[offset : offset + len(block), k] = block.imag / STEP
+        finally:
+            self.numbers.step_along(None)
         return by_parameter

@@ -1,6 +1,7 @@
 """Equations that hold whatever the coordinates are, as out-of-plane ones of planar loops do."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,11 +9,12 @@ import numpy as np
 from mbsim_cli.assembly.constraints import Identity
 from mbsim_cli.assembly.kinematics import measure_row, measure_value, poses, poses_of_columns
 from mbsim_cli.assembly.numbers import STEP
+from mbsim_cli.assembly.system import System
 from mbsim_cli.assembly.vectors import Scalar
 from mbsim_cli.model.among import among
 from mbsim_cli.model.codes import ROTATIONS, Measure
 from mbsim_cli.model.coordinates import kinds
-from mbsim_cli.model.layout import MASS, MEASURE_SIZE
+from mbsim_cli.model.layout import MASS, MEASURE_SIZE, Pairs
 from mbsim_cli.model.problem import Problem
 
 SAMPLES = 3
@@ -22,20 +24,26 @@ _GEOMETRIC = (Measure.PROJECTION, Measure.DOT, Measure.ANGLE)
 
 def wanted_rows(packed: Any) -> list[bool]:
     """For every equation whether it depends on the coordinates at all: tried at random configurations."""
-    table, pairs, names = packed.measures.table(), packed.pairs.table(), packed.constraints.names
-    rows = [i for i, measure in enumerate(packed.constraints.measure) if table.kind[measure] in _GEOMETRIC]
-    if not rows:
-        return [True] * len(names)
-    theta, wanted = list(packed.system.theta.values()), [True] * len(names)
-    generator = np.random.default_rng(0)
+    table, pairs = packed.measures.table(), packed.pairs.table()
+    columns = (table.kind.tolist(), table.pair.tolist(), table.theta.tolist())
+    measures = [tuple(column[measure] for column in columns) for measure in packed.constraints.measure]
+    if not any(kind in _GEOMETRIC for kind, *_ in measures):
+        return [True] * len(measures)
+    return packed.system.settle(partial(_wanted, packed.tree, pairs, measures), by_theta=True)
+
+
+def _wanted(tree: Any, pairs: Pairs, measures: Sequence[tuple[int, ...]], system: System) -> list[bool]:
+    """The same of equations by kind, pair and block of their measures."""
+    rows, wanted = [i for i, (kind, *_) in enumerate(measures) if kind in _GEOMETRIC], [True] * len(measures)
+    theta, generator = system.theta.values().tolist(), np.random.default_rng(0)
     for _ in range(SAMPLES):
         if not rows:
             break
-        at = poses_of_columns(packed.tree, theta, _random_coordinates(packed.tree.column_kind, generator))
+        at = poses_of_columns(tree, theta, _random_coordinates(tree.column_kind, generator))
         extent = 1.0 + max((max(map(abs, r)) for r in at.r), default=0.0)
         for i in rows:
-            measure = packed.constraints.measure[i]
-            derivative = measure_row(at, pairs, table.kind[measure], table.pair[measure], theta, table.theta[measure])
+            kind, pair, block = measures[i]
+            derivative = measure_row(at, pairs, kind, pair, theta, block)
             wanted[i] = float(np.abs(derivative).max(initial=0.0)) / extent > NOTHING
         rows = [i for i in rows if not wanted[i]]
     return wanted

@@ -68,16 +68,18 @@ class Simulation:
         self.consistency: Consistency | None = None
         varied = start.dtheta if self.p else dtheta
         if self.control.redundant:
-            self.consistency = Consistency(problem, self._stand(self.theta, varied, start), start.held)
+            self.consistency = Consistency(problem, self._stand(problem, self.theta, varied, start), start.held)
         self.broken = start.broken[: self.p].copy()
         self._stop_varying()
         real = (np.ascontiguousarray(part.real) for part in (self.theta, varied))
-        self._passages = Passages(partial(self._stand, *real, start), problem.options.step, self.work.watch)
+        stand = partial(self._stand, problem, *real, start)  # a method of self would hold all this memory in a ring
+        self._passages = Passages(stand, problem.options.step, self.work.watch)
         self.passed: list[Passage] = []  # behind the last instant
 
-    def _stand(self, theta: np.ndarray, dtheta: np.ndarray, start: Initial) -> Instant | Standing:
+    @staticmethod
+    def _stand(problem: Problem, theta: np.ndarray, dtheta: np.ndarray, start: Initial) -> Instant | Standing:
         """An instant of the system, to be looked at by itself."""
-        return Instant(self.problem, theta, dtheta)
+        return Instant(problem, theta, dtheta)
 
     def _reader(self, dtheta: np.ndarray) -> Reader | None:
         """What reads the reactions, if any sensor does."""
@@ -218,8 +220,9 @@ class Simulation:
 class NaturalSimulation(Simulation):
     """A run in natural coordinates."""
 
-    def _stand(self, theta: np.ndarray, dtheta: np.ndarray, start: Initial) -> Standing:
-        return Standing(self.model, theta, dtheta, start.expected)
+    @staticmethod
+    def _stand(problem: Problem, theta: np.ndarray, dtheta: np.ndarray, start: Initial) -> Standing:
+        return Standing(problem.model, theta, dtheta, start.expected)
 
     def _reader(self, dtheta: np.ndarray) -> Reader | None:
         reacting = self.problem.reacting

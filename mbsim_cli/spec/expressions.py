@@ -116,6 +116,12 @@ class Expressions:
         found._base = found._evaluate_all({})
         return found
 
+    def differing(self, other: "Expressions") -> set[str]:
+        """Return the names whose values another environment of the same file does not have, to the last bit."""
+        here, there = self._base, other._base
+        both = here.keys() & there.keys()
+        return (here.keys() ^ there.keys()) | {name for name in both if not _same(here[name], there[name])}
+
     def names_in(self, number: Number) -> Iterable[str]:
         """Return the names that a number reads."""
         return () if number.literal is not None else names(parse(number.text))
@@ -198,3 +204,8 @@ class Expressions:
             self.check_names(number.text)
         value = finite_value(parse(number.text), scope) if number.literal is None else number.literal
         return value + self._offsets[name] if name in self._offsets else value
+
+
+def _same(a: Scalar, b: Scalar) -> bool:
+    # zeros of either sign are equal, and quotients by them are not
+    return a == b and (a != 0.0 or str(a) == str(b))

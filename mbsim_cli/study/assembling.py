@@ -28,10 +28,11 @@ def stated_method(model_file: Any, settings: Settings) -> str:
     return "ddm" if settings.all_numbers and stated == "none" and settings.method is None else stated
 
 
-def build(model_file: Any, settings: Settings, parameters: Sequence[str] | None) -> Any:
+def build(model_file: Any, settings: Settings, parameters: Sequence[str] | None, before: Any = None) -> Any:
     """Assemble a model; ``parameters`` are those of the direct method, None for the file's choice.
 
-    A method that is still to be chosen is taken for the direct one.
+    A method that is still to be chosen is taken for the direct one. What was assembled ``before`` of the same file
+    saves time.
     """
     from mbsim_cli import assembly
 
@@ -46,7 +47,7 @@ def build(model_file: Any, settings: Settings, parameters: Sequence[str] | None)
     method = "none" if parameters is not None and not parameters else own
     assembled = assembly.build(
         model_file, sensitivity_parameters=parameters, sensitivity=method, read_table=_read_table,
-        standard_input=_standard_input, **settings.options,
+        standard_input=_standard_input, before=before, **settings.options,
     )  # fmt: skip
     options = assembled.problem.options
     if settings.memory is not None and stated not in ("adjoint", AUTO):

@@ -42,6 +42,7 @@ class Model:
         overrides = {name: repr(float(value)) for name, value in values.items()}
         self._settings = Settings(overrides=overrides, all_numbers=all_numbers)
         self._file = read(self.path, self._settings)
+        self._assembled: Any = None  # which lends its tables to further runs
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -153,4 +154,6 @@ class Model:
         changed = {**(values or {}), **{name: value for name, value in replaced.items() if name not in OPTIONS}}
         options["method"] = options.pop("sensitivity", None)
         settings = replace(self._settings, **options)
-        return plan_at(self._file, settings, changed, timing, self._listener), timing
+        plan = plan_at(self._file, settings, changed, timing, self._listener, before=self._assembled)
+        self._assembled = plan.named
+        return plan, timing

@@ -79,10 +79,17 @@ class Draft:
         return Plan(file, settings, self.method, named, assembled, halving)
 
 
-def draft(model_file: Any, settings: Settings, timing: Timing, parameters: Sequence[str] | None = None) -> Draft:
+def draft(
+    model_file: Any,
+    settings: Settings,
+    timing: Timing,
+    parameters: Sequence[str] | None = None,
+    before: Any = None,
+) -> Draft:
     """Assemble a model that is read, and choose the method where that is automatic.
 
-    Gradients are taken by ``parameters``, None for those of the file.
+    Gradients are taken by ``parameters``, None for those of the file. What was assembled ``before`` of the same file
+    saves time.
     """
     stated = stated_method(model_file, settings)
     method = "ddm" if stated == AUTO_METHOD else stated
@@ -90,7 +97,7 @@ def draft(model_file: Any, settings: Settings, timing: Timing, parameters: Seque
         raise UsageError("--all-numbers takes gradients, and --sensitivity none computes none; leave one of them out")
     wanted = _wanted(method, model_file, settings) if parameters is None else list(parameters)
     with timing.phase("load"):
-        named = build(model_file, settings, wanted)
+        named = build(model_file, settings, wanted, before)
     if stated != AUTO_METHOD:
         return Draft(model_file, settings, method, named, wanted)
     method, why = chosen(model_file, settings, named)
@@ -113,14 +120,16 @@ def plan_at(
     timing: Timing,
     listener: Listener,
     parameters: Sequence[str] | None = None,
+    before: Any = None,
 ) -> Plan:
     """The plan of a model that is read, at other values of its parameters; raises ModelError where they do not fit.
 
-    Gradients are taken by ``parameters``, None for those of the file.
+    Gradients are taken by ``parameters``, None for those of the file. What was assembled ``before`` of the same file
+    saves time.
     """
     from mbsim_cli.spec import with_values
 
     overrides = {**settings.overrides, **{name: repr(float(value)) for name, value in values.items()}}
     with timing.phase("load"):
         moved = with_values(model_file, values) if values else model_file
-    return draft(moved, replace(settings, overrides=overrides), timing, parameters).plan(timing, listener)
+    return draft(moved, replace(settings, overrides=overrides), timing, parameters, before).plan(timing, listener)

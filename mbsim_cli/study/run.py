@@ -120,7 +120,7 @@ def _differences(
             name = parameter.name
 
             def objectives(change: float, name: str = parameter.key) -> np.ndarray:
-                return values_at(plan.model_file, plan.settings, {name: change}, listener)
+                return values_at(plan.model_file, plan.settings, {name: change}, listener, plan.named)
 
             try:
                 found = derivative(objectives, scale_of(parameter.value))

@@ -107,7 +107,8 @@ class CaseEvaluator:
     def _planned(self, case: Case) -> _Planned:
         timing, values = Timing(), zip(self._plan.varied, case.values, strict=True)
         moved = {column.name: float(value) for column, value in values}
-        return _Planned(plan_at(self._base.model_file, self._base.settings, moved, timing, SILENT), timing)
+        base = self._base
+        return _Planned(plan_at(base.model_file, base.settings, moved, timing, SILENT, before=base.named), timing)
 
     def _solved(self, case: Case, planned: _Planned) -> tuple[np.ndarray, Mapping[str, Any], bytes]:
         plan, timing, nothing = planned.plan, planned.timing, np.zeros(0)

@@ -1,0 +1,108 @@
+"""The tables of a model with the numbers in them, which are all that changes at other values of parameters."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mbsim_cli.assembly.elastic import elastic_bodies
+from mbsim_cli.assembly.geometry import Geometry
+from mbsim_cli.assembly.natural import check_natural
+from mbsim_cli.assembly.numbers import Numbers
+from mbsim_cli.assembly.open_tree import check_inverse, check_open_tree
+from mbsim_cli.assembly.options import options_of
+from mbsim_cli.assembly.packed import Packed
+from mbsim_cli.assembly.spanning import spanning_tree
+from mbsim_cli.assembly.system import System
+from mbsim_cli.assembly.tables import Tables
+from mbsim_cli.assembly.theta import Theta
+from mbsim_cli.assembly.unfolding import check_flexible, unfold
+from mbsim_cli.model.problem import Options
+
+SOURCES = ("read_table", "standard_input")  # choices that tables hold data of
+OTHERS = ("sensitivity_parameters", *SOURCES)  # choices that are no options of the analysis
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Tables, the options of an analysis, and what both were made from."""
+
+    model_file: Any
+    choices: Mapping[str, Any]
+    options: Options
+    system: System
+    packed: Packed
+    decisive: frozenset[Any]  # numbers that the tables themselves depend on
+
+    @property
+    def numbers(self) -> Numbers:
+        """What gives the numbers of the file."""
+        return self.system.geometry.numbers
+
+    @contextmanager
+    def renewed(self, model_file: Any, choices: Mapping[str, Any]) -> Iterator["Packing | None"]:
+        """The packing of a file with other values of its parameters, as long as these are read: equal to a new one.
+
+        None where the file is another one, where the tables may be others or something is wrong at these values, which
+        packing anew will say, and where another thread has it.
+        """
+        if not self._serves(model_file, choices) or not self.numbers.lock.acquire(blocking=False):
+            yield None
+            return
+        with ExitStack() as stack:
+            stack.callback(self.numbers.lock.release)
+            yield self._at(stack, model_file, choices)
+
+    def _serves(self, model_file: Any, choices: Mapping[str, Any]) -> bool:
+        """Whether only values of parameters can be different; shapes of bodies that deform take part in tables."""
+        if self.system.elastic or any(choices[name] is not self.choices[name] for name in SOURCES):
+            return False
+        sections = type(model_file).model_fields
+        return all(getattr(model_file, name) is getattr(self.model_file, name) for name in sections)
+
+    def _at(self, stack: ExitStack, model_file: Any, choices: Mapping[str, Any]) -> "Packing | None":
+        try:
+            changed = stack.enter_context(self.numbers.reading(model_file.expressions))
+            options = options_at(model_file, self.numbers, choices)
+            system = None if self._decided_by(changed, options) else self.system.renewed(changed)
+        except Exception:
+            return None
+        if system is None:
+            return None
+        return replace(self, model_file=model_file, choices=choices, options=options, system=system)
+
+    def _decided_by(self, changed: frozenset[Any], options: Options) -> bool:
+        """Whether the tables depend on what is different."""
+        kinds = [(each.analysis, each.formulation) for each in (options, self.options)]
+        motion = options.analysis == "inverse_dynamics" and options.duration != self.options.duration
+        return kinds[0] != kinds[1] or motion or not self.decisive.isdisjoint(changed)
+
+
+def pack(model_file: Any, choices: Mapping[str, Any]) -> Packing:
+    """Pack a file; raises ModelError with what is wrong with the mechanism."""
+    numbers = Numbers(model_file.expressions)
+    theta = Theta(numbers)
+    theta.add(lambda: numbers.vector(model_file.gravity))
+    elastic = elastic_bodies(model_file, numbers, choices["standard_input"])
+    unfolded = unfold(model_file, elastic)
+    geometry = Geometry(numbers, unfolded.model_file, unfolded.nodes)
+    tree = spanning_tree(unfolded.model_file)
+    system = System(unfolded.model_file, geometry, theta, tree, list(elastic.values()))
+    options = options_at(model_file, numbers, choices)
+    inverse = options.analysis == "inverse_dynamics"
+    if inverse:
+        check_inverse(system)
+    elif options.open_tree:
+        check_open_tree(system, options.formulation)
+    elif options.natural:
+        check_natural(system)
+    check_flexible(system)
+    system.tables = Tables(model_file, choices["read_table"], system.issue)
+    packed = Packed(system, options if inverse else None)
+    return Packing(model_file, choices, options, system, packed, frozenset(numbers.read))
+
+
+def options_at(model_file: Any, numbers: Numbers, choices: Mapping[str, Any]) -> Options:
+    """Options of an analysis, as choices and the numbers of the file state them."""
+    with numbers.recorded():  # no table depends on them
+        return options_of(model_file, numbers, **{k: v for k, v in choices.items() if k not in OTHERS})

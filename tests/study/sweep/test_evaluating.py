@@ -1,0 +1,70 @@
+"""Cases one after another in one worker: none leaves anything behind for the next, whatever becomes of it."""
+
+import gc
+
+import numpy as np
+import pytest
+
+from mbsim_cli.study.listener import SILENT
+from mbsim_cli.study.settings import Settings
+from mbsim_cli.study.sweep.computing import Case
+from mbsim_cli.study.sweep.evaluating import CaseEvaluator
+from mbsim_cli.study.sweep.outcomes import DONE, INVALID
+from mbsim_cli.study.sweep.planning import Wanted, plan_study
+from tests.assembly.texts import FIVEBAR
+
+# Whole, a mechanism that cannot be closed, a mass that cannot be, and an objective that is no number.
+WORDS = {"no position was found": INVALID, "is negative": INVALID, "is not a finite number": 4}
+VALUES = [(1.41, 1.1, 1.0), (9.0, 1.0, 1.0), (1.38, 0.9, 1.5), (1.4, -1.0, 1.0), (1.4, 1.2, -1.0), (1.42, 0.8, 2.0)]
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("study")
+    text = FIVEBAR.read_text().replace("duration: 5", "duration: 0.02").partition("\nchecks:")[0]
+    text = text.replace("parameters:\n", "parameters:\n  root: 1\n", 1)
+    text = text.replace('integral: "dot(v2, v2)"', 'integral: "sqrt(root) * dot(v2, v2)"')
+    for section in ("study", "optimization"):
+        head, _, tail = text.partition(f"\n{section}:")
+        text = head + "\n" + "\n".join(tail.partition("\n\n")[2:])
+    (folder / "model.yaml").write_text(text)
+    (folder / "cases.csv").write_text("\n".join(["L_A1,m_A1,root", *(",".join(map(repr, row)) for row in VALUES)]))
+    wanted = Wanted(None, {"csv": {"file": str(folder / "cases.csv")}})
+    return plan_study(folder / "model.yaml", wanted, Settings(method="ddm"), "")
+
+
+def row_of(evaluator, values, number):
+    return evaluator(Case(number, bytes(16), values[number])).row
+
+
+def test_good_cases_between_failing_ones_have_the_rows_that_they_have_alone(plan):
+    study, values = plan
+    evaluator, words = CaseEvaluator(study, SILENT), dict(WORDS)
+    alone = [row_of(CaseEvaluator(study, SILENT), values, number) for number in range(len(values))]
+    for number in [0, 1, 2, 3, 5, 4, 0, 4, 2, 1, 1, 5]:
+        row = row_of(evaluator, values, number)
+        assert row.status == alone[number].status and row.remarks == alone[number].remarks
+        assert row.numbers.tobytes() == alone[number].numbers.tobytes()
+        if row.status != DONE:
+            (word,) = (word for word in WORDS if word in row.remarks["failure"])
+            assert row.status == words.pop(word, row.status) == WORDS[word]
+    assert not words
+
+
+def test_memory_of_a_run_is_given_back_with_its_case(plan):
+    """Nothing of it waits for the collector of garbage: it would be new memory for each case, page by page."""
+    study, values = plan
+    evaluator = CaseEvaluator(study, SILENT)
+    row_of(evaluator, values, 0)
+    gc.collect()
+    gc.disable()
+    try:
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        row_of(evaluator, values, 2)
+        gc.collect()
+        left = [thing for thing in gc.garbage if isinstance(thing, np.ndarray) or type(thing).__name__ == "Simulation"]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert not left
