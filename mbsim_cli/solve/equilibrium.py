@@ -9,7 +9,7 @@ from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.solve.forward import Simulation, require_assembled
 from mbsim_cli.solve.initial import Placed, initial_of, place
 from mbsim_cli.solve.pivots import split_of
-from mbsim_cli.solve.statics import Equilibrium, settle
+from mbsim_cli.solve.resting import Equilibrium, settle
 from mbsim_cli.solve.tape import Tape
 
 

@@ -24,7 +24,7 @@ from mbsim_cli.solve.natural.standing import Standing
 from mbsim_cli.solve.pivots import Split, split_of
 from mbsim_cli.solve.quaternions import conjugate, quaternion_product
 from mbsim_cli.solve.redundancy import kept_in_range
-from mbsim_cli.solve.statics import settle
+from mbsim_cli.solve.resting import settle
 from mbsim_cli.solve.undefined_elements import require_defined
 
 MAX_ITERATIONS = 60

@@ -3,8 +3,10 @@
 from collections import Counter
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
+from mbsim_cli.errors import MbsimError
 from tests.campaign.comparison import (
     AGREES,
     ALI3P,
@@ -13,6 +15,7 @@ from tests.campaign.comparison import (
     RESTING,
     UNSURE,
     WRONG,
+    Analyses,
     Verdict,
     verdicts,
     verdicts_of_adjoint,
@@ -71,6 +74,32 @@ def test_campaign_of_equilibria(family):
     counts, wrong = judged(family, range(TOGETHER), RESTING)
     assert wrong == []
     assert counts[AGREES] > 0
+
+
+@pytest.mark.parametrize(
+    ("family", "seed", "name", "change"),
+    [
+        ("open tree", 22, "q3", -1e-6),
+        pytest.param("loop in space", 84, "q2", -1e-6, marks=pytest.mark.slow),
+        pytest.param("loop in space", 89, "q0", 4e-3, marks=pytest.mark.slow),
+    ],
+)
+def test_equilibria_go_on_beside_the_values_of_a_file(family, seed, name, change):
+    """What the search passes on its way does not decide which of many equilibria of a neutral body is taken."""
+    data = FAMILIES[family](seed, PARAMETERS)
+    analyses = Analyses(data, RESTING[0])
+    value, results = data["parameters"][name], analyses.gradients().values()
+    moved = change * (abs(value) or 1.0)
+    gradient = np.array([result.gradient[list(data["parameters"]).index(name)] for result in results])
+    expected = np.array([result.value for result in results]) + gradient * moved
+    assert np.allclose(analyses.values(name, value + moved), expected, atol=50 * change**2, rtol=50 * change**2)
+
+
+@pytest.mark.slow
+def test_what_falls_for_ever_has_no_equilibrium():
+    """Far away its forces were small beside those of its way, and it was put back to where they are not."""
+    with pytest.raises(MbsimError, match="no static equilibrium was found"):
+        Analyses(FAMILIES["loop in space"](50, PARAMETERS), RESTING[0]).gradients()
 
 
 @pytest.mark.slow

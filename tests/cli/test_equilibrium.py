@@ -54,6 +54,9 @@ def test_an_unstable_equilibrium_is_called_so(mbsim, scales):
     outcome = mbsim("run", scales)
     assert outcome.code == 0
     assert "the equilibrium is unstable" in outcome.err and "scales.h5: unstable equilibrium, " in outcome.err
+    scales.write_text(scales.read_text().replace("type: equilibrium", "start: equilibrium, step: 0.1, duration: 0.1"))
+    moving = mbsim("run", scales, "--json").json
+    assert any(warning.startswith("the motion starts at an unstable equilibrium: ") for warning in moving["warnings"])
 
 
 def test_what_cannot_rest_has_its_exit_code(mbsim, scales):

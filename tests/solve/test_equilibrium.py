@@ -289,6 +289,41 @@ def test_what_falls_is_named(tmp_path, old, new, expected):
     assert expected in str(error.value)
 
 
+ROPE = """
+bodies: {a: {mass: 2}}
+joints: {slide: {type: prismatic, bodies: [ground, a], point: origin, axis: z, initial: {displacement: 1}}}
+points: {post: {ground: [0, 0, -1]}}
+laws: {slack: {type: smooth_step, from: 0, to: 3, start: -0.6, end: -0.4}}
+forces:
+  rope:
+    {type: spring_damper, points: [ground.post, a.origin], stiffness: 0, natural_length: 2, elongation_law: slack}
+"""
+STOP = """
+bodies: {a: {mass: 2}}
+joints: {slide: {type: prismatic, bodies: [ground, a], point: origin, axis: z, initial: {displacement: 0.35}}}
+forces:
+  stop: {type: bump_stop, coordinate: slide.displacement, minimum: -0.1, maximum: 0.1, stiffness: 500, onset: 0.05}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            ROPE,
+            "with slide.displacement at its initial value: slide.displacement stays unbalanced by 3 N there, though",
+        ),
+        (STOP, "no equilibrium is certain: where forces balance, what resists slide.displacement vanishes with them"),
+    ],
+    ids=["a rope that falls slack", "a stop at its end"],
+)
+def test_what_rests_somewhere_else_than_at_its_start_has_no_equilibrium_there(tmp_path, text, expected):
+    problem = build(tmp_path, HEAD.replace("-9.81", "0") + text + REST).problem
+    with pytest.raises(AnalysisError) as error:
+        next(equilibrium(problem))
+    assert expected in str(error.value)
+
+
 @pytest.mark.parametrize("formulation", ["recursive", "conventional"])
 def test_open_trees_start_there_too(tmp_path, formulation):
     start = f"analysis: {{start: equilibrium, formulation: {formulation}, step: 0.1, sensitivity: {{method: ddm}}}}\n"

@@ -9,6 +9,7 @@ import numpy as np
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.study.analyses.analysis import Analysis
 from mbsim_cli.study.diagnostics.health import Health
+from mbsim_cli.study.diagnostics.rest_health import HealthFromRest
 
 
 class ForwardDynamics(Analysis):
@@ -45,7 +46,9 @@ class ForwardDynamics(Analysis):
         return pull_back(problem, tape, count, seen, between, reacting)
 
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Health:
-        """Drift, energy, iterations."""
+        """Drift, energy, iterations; where it starts at an equilibrium, whether that is stable."""
+        if problem.options.start == "equilibrium":
+            return HealthFromRest(problem)
         return Health(problem.options, problem.names)
 
 

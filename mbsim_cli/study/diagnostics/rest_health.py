@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.model.problem import Block, Problem
+from mbsim_cli.study.diagnostics.health import Health
+
+UNSTABLE = "the smallest disturbance drives the mechanism away from it"
 
 
 class RestHealth:
@@ -50,5 +53,25 @@ class RestHealth:
         """Sentences on what is out of the ordinary."""
         found = [f"objective {name} integrates over no time, and is zero; final: reads it" for name in self._integrals]
         if self.report["stability"] == "unstable":
-            found.append("the equilibrium is unstable: the smallest disturbance drives the mechanism away from it")
+            found.append(f"the equilibrium is unstable: {UNSTABLE}")
         return found
+
+
+class HealthFromRest(Health):
+    """Of a motion that starts at an equilibrium: whether that is a stable one, too."""
+
+    def __init__(self, problem: Problem):
+        super().__init__(problem.options, problem.names)
+        self._problem = problem
+
+    @cached_property
+    def _stable(self) -> bool:
+        from mbsim_cli.solve.equilibrium import found_equilibrium
+
+        return found_equilibrium(self._problem).modes.stable
+
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on what is out of the ordinary."""
+        own = [] if self._stable else [f"the motion starts at an unstable equilibrium: {UNSTABLE}"]
+        return own + super().warnings
