@@ -21,7 +21,9 @@ def print_forecast(report: Mapping[str, Any]) -> None:
     cases = f"{report['cases']} cases of {_time(report['case_seconds'])} each, told by {report['pilots']} of them"
     say(f"{report['folder']}: {cases}")
     spent = f"{report['processor_hours']:.3g} hours of processors, {_time(report['seconds'])} with {report['workers']}"
-    say(f"{spent} worker{'s' * (report['workers'] != 1)}, {_size(report['bytes'])}")
+    low, high = map(_time, report["seconds_between"])
+    likely = f" ({low} to {high} if the machine keeps its pace)" if low != high else ""
+    say(f"{spent} worker{'s' * (report['workers'] != 1)}{likely}, {_size(report['bytes'])}")
 
 
 def print_summary(report: Mapping[str, Any], quiet: bool) -> None:

@@ -1,29 +1,42 @@
 """What a study will take, told by a few of its cases."""
 
+from collections import deque
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from mbsim_cli.study.listener import Listener
-from mbsim_cli.study.sweep.computing import Case, Evaluator, several, together_of
+from mbsim_cli.study.sweep.computing import Case, Workers
 from mbsim_cli.study.sweep.frames import framed
 from mbsim_cli.study.sweep.outcomes import encoded
 from mbsim_cli.study.sweep.study_plan import StudyPlan
 
-PILOTS = 8  # at most
-PATIENCE = 60.0  # s after which no further pilot case begins
+PILOTS = 8  # at least
+SHARE = 0.05  # of the time of the study that pilots take
+PATIENCE = 60.0  # s that they take at most
+FIRST = 2  # cases of each worker that count only where there are no others: caches are cold, and lanes to come
+BATCHES = 8  # of pilots, one after another, whose means tell how far the mean of all may be off
+LIKELY = 2.36  # standard errors of a mean of eight that hold it with 95 % (Student's distribution)
+GOLDEN = (5.0**0.5 - 1.0) / 2.0
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """Times in seconds; ``start_seconds`` is what each worker takes before its first case."""
+    """Times in seconds; ``start_seconds`` is what each worker takes before its first case.
+
+    ``spread`` is how far the mean time of a case may be off, relative, as the times of the pilots scatter.
+    """
 
     cases: int
     pilots: int
     workers: int
     start_seconds: float
     case_seconds: float
+    spread: float
     bytes_per_case: float
     bytes: int
     lanes: int  # cases that are computed together
@@ -34,40 +47,80 @@ class Forecast:
         return (self.workers * self.start_seconds + self.cases * self.case_seconds) / 3600
 
     @property
+    def computing(self) -> float:
+        """By the clock, without the start."""
+        return self.case_seconds * self.cases / self.workers
+
+    @property
     def seconds(self) -> float:
         """By the clock."""
-        return self.start_seconds + self.case_seconds * self.cases / self.workers
+        return self.start_seconds + self.computing
+
+    @property
+    def between(self) -> tuple[float, float]:
+        """The shortest and the longest time by the clock that are likely on a machine that keeps its pace."""
+        off = self.computing * min(self.spread, 1.0)
+        return self.seconds - off, self.seconds + off
 
     @property
     def report(self) -> dict[str, Any]:
         """Plain data."""
-        return asdict(self) | {"seconds": self.seconds, "processor_hours": self.processor_hours}
+        times = {"seconds": self.seconds, "seconds_between": list(self.between)}
+        return asdict(self) | times | {"processor_hours": self.processor_hours}
 
 
 def forecast(
-    plan: StudyPlan,
-    cases: Sequence[Case],
-    evaluator: Evaluator,
-    start_seconds: float,
-    workers: int,
-    listener: Listener,
+    plan: StudyPlan, cases: Sequence[Case], team: Workers, workers: int, since: float, listener: Listener
 ) -> Forecast:
-    """Compute some of the cases, from all over the study, and reckon with their mean."""
-    count = min(PILOTS, len(cases))
-    pilots = [cases[(2 * i + 1) * len(cases) // (2 * count)] for i in range(count)]
-    begun, sizes = perf_counter(), []
-    seconds: list[tuple[int, float]] = []  # of a case, computed with so many
-    with listener.progress("pilot cases", count) as show:
-        while pilots and perf_counter() - begun < PATIENCE:
-            together, start = min(together_of(evaluator), len(pilots)), perf_counter()
-            group, pilots = pilots[:together], pilots[together:]
-            for row, kept in several(evaluator, group):
-                sizes.append(len(framed(encoded(row))) + (len(framed(kept)) if kept else 0))
-                show(len(sizes))
-                listener.poll()
-            seconds.append((together, (perf_counter() - start) / together))
-    usual = [time for together, time in seconds if together == max(seconds)[0]]  # the first one is computed alone
-    mean, size = (sum(numbers) / max(len(numbers), 1) for numbers in (usual, sizes))
+    """Compute some of the cases, from all over the study, by all workers at once as the study will; ``since`` is when
+    all of it began, by ``perf_counter``.
+
+    Pilots end with the twentieth part of the time that the study will take, or with PATIENCE.
+    """
+    waiting, start = deque(cases[i] for i in scattered(len(cases))), 0.0
+    least, seconds, sizes = min(PILOTS + FIRST * workers, len(cases)), list[float](), list[int]()
+    with listener.progress("pilot cases", 1.0) as show, closing(team.compute(waiting)) as computed:
+        for row, kept in computed:
+            spent = perf_counter() - since - start
+            if not seconds:
+                start, spent = max(0.0, spent - row.seconds), min(spent, row.seconds)
+            seconds.append(row.seconds)
+            sizes.append(len(framed(encoded(row))) + (len(framed(kept)) if kept else 0))
+            enough = min(SHARE * _mean(_usual(seconds, workers)) * len(cases) / workers, PATIENCE)
+            show(min(len(seconds) / least, spent / max(enough, 1e-9), 1.0))
+            listener.poll()
+            if len(seconds) >= least and spent >= enough:
+                break
+    usual, size = _usual(seconds, workers), _mean(sizes)
     collected = 8 * (plan.numbers + len(plan.varied) + 3)
     whole = round(len(cases) * (size + collected + 8 * len(plan.varied)))
-    return Forecast(len(cases), len(sizes), workers, start_seconds, mean, size, whole, together_of(evaluator))
+    spread = _spread(usual, len(cases))
+    return Forecast(len(cases), len(seconds), workers, start, _mean(usual), spread, size, whole, team.together)
+
+
+def _usual(seconds: Sequence[float], workers: int) -> Sequence[float]:
+    """Times without those of the first cases of each worker, where enough others are known."""
+    later = seconds[FIRST * workers :]
+    return later if len(later) >= PILOTS else seconds
+
+
+def _mean(numbers: Sequence[float]) -> float:
+    return sum(numbers) / max(len(numbers), 1)
+
+
+def _spread(seconds: Sequence[float], cases: int) -> float:
+    """How far the mean of all cases may be from that of some, relative.
+
+    Told by means of pilots that follow each other, so that a machine which changes its pace meanwhile counts as well.
+    """
+    if len(seconds) in (0, cases):
+        return 0.0
+    means = [float(np.mean(batch)) for batch in np.array_split(seconds, BATCHES)]
+    error = float(np.std(means, ddof=1)) / BATCHES**0.5
+    return LIKELY * error * (1.0 - len(seconds) / cases) ** 0.5 / max(_mean(seconds), 1e-9)
+
+
+def scattered(count: int) -> np.ndarray:
+    """All numbers below ``count`` in an order whose every beginning is from all over them."""
+    places = (0.5 + GOLDEN * np.arange(count)) % 1.0
+    return np.argsort(np.argsort(places, kind="stable"), kind="stable")

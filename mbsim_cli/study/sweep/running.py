@@ -89,8 +89,7 @@ def forecast_study(folder: StudyFolder, shard: Shard, way: Way, listener: Listen
     if not cases:
         raise InputOutputError(f"nothing is missing of the study in {folder}")
     begun = perf_counter()
-    evaluator = CaseEvaluator(ledger.plan, listener)
-    start = perf_counter() - begun
-    found = forecast(ledger.plan, cases, evaluator, start, way.workers, listener)
+    team = workers_of(ledger, cases, way, listener)
+    found = forecast(ledger.plan, cases, team, min(way.workers, len(cases)), begun, listener)
     folder.foretell(found.report)
     return {"folder": str(folder), "study": ledger.plan.study} | found.report

@@ -1,10 +1,13 @@
 """Computing what is missing: what is tried again, when it ends, what stays written."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from mbsim_cli.errors import AnalysisError, UsageError
 from mbsim_cli.study.listener import SILENT, Interrupted, Listener
+from mbsim_cli.study.sweep.computing import Computed
 from mbsim_cli.study.sweep.effects import main_effects
 from mbsim_cli.study.sweep.forecast import forecast
 from mbsim_cli.study.sweep.in_process import InProcess
@@ -14,7 +17,8 @@ from mbsim_cli.study.sweep.sequences import sobol
 from mbsim_cli.study.sweep.shards import Shard, shard_of
 from mbsim_cli.study.sweep.study_folder import StudyFolder
 from mbsim_cli.study.sweep.sweeping import Limits, cases_of, sweep
-from tests.study.sweep.fakes import FAILS, Unsteady, evaluate, plan_of, values_of
+from tests.study.sweep.fakes import FAILS, Grouped, Unsteady, evaluate, plan_of, values_of
+from tests.study.sweep.fakes import cases_of as numbered
 
 
 @pytest.fixture
@@ -134,17 +138,57 @@ def test_main_effects_of_a_grid_and_of_too_little():
     np.testing.assert_allclose(main_effects(values, noise), [1.0, 0.0], atol=1e-12)
 
 
-def test_a_forecast_reckons_with_the_mean(monkeypatch):
-    from mbsim_cli.study.sweep import forecast as module
-    from tests.study.sweep import fakes
+class Timed:
+    """So many workers at once whose cases take what they are told to; the first ones take ten times as long."""
 
-    clock = iter(range(1000))
-    monkeypatch.setattr(module, "perf_counter", lambda: next(clock) / 10)
-    cases = fakes.cases_of(values_of(100))
-    found = forecast(plan_of(100), cases, evaluate, start_seconds=3.0, workers=4, listener=SILENT)
-    assert (found.pilots, found.cases) == (8, 100)
-    assert found.case_seconds == pytest.approx(0.1) and found.seconds == pytest.approx(3 + 100 * 0.1 / 4)
-    assert found.processor_hours == pytest.approx((4 * 3 + 10) / 3600)
-    assert found.bytes_per_case == pytest.approx(2 * 16 + 40 + 24 + len(b"kept 10"), abs=1)
-    found = forecast(plan_of(100), cases, fakes.Grouped(), start_seconds=3.0, workers=4, listener=SILENT)
-    assert (found.pilots, found.lanes) == (8, 8) and found.case_seconds == pytest.approx(0.1 / 7)  # of one group
+    together = 1
+
+    def __init__(self, monkeypatch, workers, taking, start=3.0):
+        self.workers, self.taking, self.computed, self.now = workers, taking, [], 0.0
+        self.start, self.closed = start, False
+        monkeypatch.setattr("mbsim_cli.study.sweep.forecast.perf_counter", lambda: self.now)
+
+    def compute(self, waiting):
+        try:
+            free = [self.start] * self.workers
+            while waiting:
+                case, worker = waiting.popleft(), int(np.argmin(free))
+                seconds = self.taking(case.number) * (10.0 if len(self.computed) < self.workers else 1.0)
+                free[worker] += seconds
+                self.now = max(self.now, free[worker])
+                self.computed.append(case.number)
+                row, kept = evaluate(case)
+                yield Computed(replace(row, seconds=seconds), kept)
+        finally:
+            self.closed = True
+
+
+def test_a_forecast_reckons_with_cases_from_all_over_by_all_workers_at_once(monkeypatch):
+    cases = numbered(values_of(1000))
+    team = Timed(monkeypatch, 4, lambda number: 0.1 + 0.2 * number / 1000)  # 0.2 on average
+    found = forecast(plan_of(1000), cases, team, 4, 0.0, SILENT)
+    assert found.start_seconds == pytest.approx(3.0) and team.closed
+    assert found.pilots == len(team.computed) and 0.05 * 50 <= team.now - 3.0 < 0.1 * 50  # a twentieth of the study
+    assert found.case_seconds == pytest.approx(0.2, rel=0.02) and found.seconds == pytest.approx(3.0 + 50, rel=0.02)
+    assert found.between[0] < 3.0 + 0.2 * 999 / 4 < found.between[1] and found.spread < 0.3
+    assert found.processor_hours == pytest.approx((4 * found.start_seconds + 1000 * found.case_seconds) / 3600)
+    assert found.bytes_per_case == pytest.approx(2 * 16 + 40 + 24 + len(b"kept 100"), abs=1)
+
+
+def test_a_forecast_says_how_far_it_may_be_off(monkeypatch):
+    """Pilots of a machine that changes its pace tell no more than that; few cases are all computed."""
+    cases, steady = numbered(values_of(1000)), Timed(monkeypatch, 1, lambda number: 0.1)
+    found = forecast(plan_of(1000), cases, steady, 1, 0.0, SILENT)
+    assert found.spread == 0.0 and found.case_seconds == pytest.approx(0.1) and found.between[0] == found.seconds
+    flips = Timed(monkeypatch, 1, lambda number: 0.1 if len(flips.computed) % 40 < 20 else 0.14)
+    found = forecast(plan_of(1000), cases, flips, 1, 0.0, SILENT)
+    assert found.between[0] < 3.0 + 120.0 < found.between[1] and found.spread > 0.02
+    few = Timed(monkeypatch, 2, lambda number: 0.1)
+    found = forecast(plan_of(6), cases[:6], few, 2, 0.0, SILENT)
+    assert found.pilots == 6 and found.spread == 0.0
+    assert sorted(few.computed) == list(range(6))
+
+
+def test_a_forecast_of_cases_in_lanes_leaves_out_those_before_them():
+    found = forecast(plan_of(100), numbered(values_of(100)), InProcess(Grouped()), 1, 0.0, SILENT)
+    assert found.lanes == 8 and found.pilots >= 10
