@@ -8,6 +8,7 @@ from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.assembly.packed import parameter_values
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.spec.descriptions import descriptions_of
+from mbsim_cli.spec.doubts import doubts_of
 from mbsim_cli.spec.source import join
 from mbsim_cli.spec.syntax import names as names_in
 from mbsim_cli.spec.syntax import parse
@@ -56,7 +57,7 @@ def describe(assembled: "Assembled") -> dict[str, Any]:
         "redundant_constraints": [names.constraints[row] for row in closing.redundant],
         "natural_coordinates": _natural(assembled.problem),
         "parameters": _parameters(assembled),
-        "warnings": list(assembled.warnings),
+        "warnings": [*doubts_of(file), *assembled.warnings],
         "descriptions": {join(path): text for path, text in descriptions_of(file)},
     }
 

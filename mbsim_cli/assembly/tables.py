@@ -1,5 +1,6 @@
 """Tables that a model file refers to: their columns, and what is wrong with them, with its place in the file."""
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from mbsim_cli.assembly.vectors import Scalar
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.spec.suggestions import suggest
 
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 Reader = Callable[..., Mapping[str, np.ndarray]]  # of a path and, where one is stated, a delimiter
 
 
@@ -59,6 +61,8 @@ class Tables:
         if values is None:
             if known:
                 hint = suggest(name, list(known)) or f"columns: {', '.join(list(known)[:6])}"
+                if all(_NUMBER.fullmatch(column) for column in known):
+                    hint = "its first line holds numbers; a line of names stands above them"
                 self._issue(place, f"the table has no column {name!r}", hint)
             return np.zeros(1)
         wrong = np.flatnonzero(~np.isfinite(values))

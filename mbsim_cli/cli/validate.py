@@ -19,30 +19,36 @@ def command(
 
     limit_threads(None)
     overrides = options.parse_overrides(parameter)
-    issues = [issue for path in models for issue in issues_of(path, overrides)]
+    judged = [judge(path, overrides) for path in models]
+    issues = [issue for found, _ in judged for issue in found]
+    warnings = [warning for _, found in judged for warning in found]
     if json:
         from mbsim_cli.cli.output import emit
 
-        emit({"valid": not issues, "errors": [issue.as_dict() for issue in issues]})
+        emit({"valid": not issues, "errors": [issue.as_dict() for issue in issues], "warnings": warnings})
     else:
         from mbsim_cli.cli.issues import print_issues
         from mbsim_cli.cli.output import say
 
         print_issues(issues)
+        for warning in warnings:
+            say(f"warning: {warning}", quiet)
         files = f"{len(models)} files" if len(models) > 1 else str(models[0])
         count = f"{len(issues)} error{'s' * (len(issues) != 1)}"
         say(f"{files}: {count}" if issues else f"{files}: valid", quiet)
     raise typer.Exit(ModelError.exit_code if issues else 0)
 
 
-def issues_of(path: Path, overrides: dict[str, str]) -> tuple[Issue, ...]:
-    """All issues of a file; those of the assembly are looked for only where the file itself is sound."""
+def judge(path: Path, overrides: dict[str, str]) -> tuple[tuple[Issue, ...], list[str]]:
+    """All issues of a file, those of the assembly only where the file itself is sound; warnings of a valid one."""
+    from mbsim_cli.spec.doubts import doubts_of
     from mbsim_cli.study.assembling import build, load
     from mbsim_cli.study.settings import Settings
 
     settings = Settings(overrides=overrides)
     try:
-        build(load(path, settings), settings, [])
+        model_file = load(path, settings)
+        assembled = build(model_file, settings, [])
     except ModelError as error:
-        return error.issues
-    return ()
+        return error.issues, []
+    return (), [*doubts_of(model_file), *assembled.warnings]

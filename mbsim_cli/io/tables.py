@@ -71,19 +71,52 @@ def _csv(path: Path, delimiter: str) -> dict[str, np.ndarray]:
         for other in _DELIMITERS if len(names) == 1 else ():
             if other in names[0]:
                 raise ValueError(f"its first line is one name with {other!r} in it; state it as delimiter")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # no rows: the caller has a sentence for that
-            numbers = np.loadtxt(stream, delimiter=None if delimiter == " " else delimiter, ndmin=2, comments=None)
+        try:
+            numbers = _numbers(stream, delimiter)
+        except ValueError as error:
+            raise ValueError(_fault(path, names, delimiter, comments + 1) or str(error)) from None
     if numbers.size and numbers.shape[1] != len(names):
-        raise ValueError(f"{len(names)} names stand over {numbers.shape[1]} columns")
+        raise ValueError(_fault(path, names, delimiter, comments + 1))
     return dict(zip(names, numbers.T.reshape(len(names), -1), strict=True))
+
+
+def _numbers(stream: TextIO, delimiter: str) -> np.ndarray:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # no rows: the caller has a sentence for that
+        return np.loadtxt(stream, delimiter=None if delimiter == " " else delimiter, ndmin=2, comments=None)
 
 
 def _names(stream: TextIO, delimiter: str) -> list[str]:
     """Names of the columns: the next line."""
     if delimiter == " ":
         return next(stream, "").split()
-    return [name.strip() for name in next(csv.reader(stream, delimiter=delimiter), [])]
+    return [name.strip() for name in next(csv.reader(stream, delimiter=delimiter, skipinitialspace=True), [])]
+
+
+def _fault(path: Path, names: list[str], delimiter: str, above: int) -> str:
+    """What is wrong with the first line that is no row of numbers, of those below ``above``; empty where all are."""
+    with path.open(newline="", encoding="utf-8-sig") as stream:
+        for count, line in enumerate(stream, start=1):
+            cells = line.split(None if delimiter == " " else delimiter) if line.strip() else []
+            if count <= above or not cells:
+                continue
+            if len(cells) != len(names):
+                hint = "; decimals stand behind a point" if delimiter == "," and len(cells) == 2 * len(names) else ""
+                return f"{len(names)} names stand over {len(cells)} columns in line {count}{hint}"
+            for name, cell in zip(names, cells, strict=True):
+                if not _is_number(cell):
+                    hint = "; decimals stand behind a point" if _is_number(cell.replace(",", ".")) else ""
+                    what = f"holds {cell.strip()!r}, which is not a number" if cell.strip() else "is empty"
+                    return f"column {name!r} {what}, in line {count}{hint}"
+    return ""
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text  # which only Python reads
 
 
 def _hdf5(path: Path) -> dict[str, np.ndarray]:

@@ -40,7 +40,7 @@ def name_numbers(model: ModelFile) -> None:
         model.parameters[name] = Parameter(value=model.constants.pop(name))
     taken = {*model.parameters, *model.sensors, *model.objectives}
     count = 0
-    for place in list(_places(model)):
+    for place in list(places(model)):
         while (name := f"number_{count}") in taken:
             count += 1
         count += 1
@@ -51,7 +51,7 @@ def name_numbers(model: ModelFile) -> None:
     model.__dict__.pop("expressions", None)  # overrides were judged by those without these parameters
 
 
-def _places(model: ModelFile) -> Iterator[Place]:
+def places(model: ModelFile) -> Iterator[Place]:
     for section in SECTIONS:
         if section in model.model_fields_set:
             yield from _within(model.__dict__, section, (section,), "")

@@ -72,6 +72,8 @@ class _Reader:
         self._room -= root.size if root is not None else 0
         for duplicate in errors:
             self._report(file, duplicate)
+            if duplicate.path.count(".") < 2:
+                self._source.twice.add(duplicate.path.partition(".")[0])
         if root is None or not isinstance(root.value, dict) or "include" not in root.value:
             return root
         return self._with_includes(root, file, (*above, os.path.realpath(file)))

@@ -68,6 +68,7 @@ def load(
         _override(model, overrides or {})
         if every_number and not issues:
             name_numbers(model)
+        broken |= {(section,) for section in source.twice}
         review = Review(model, source, broken)
         expand(review)
         for rule in RULES:

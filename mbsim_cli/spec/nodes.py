@@ -29,6 +29,7 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_GLUED = re.compile(r"\s*([\w-]+:)[^\s:/]")
 _NO_LETTER = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _NAMED = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
@@ -86,8 +87,10 @@ def read_nodes(text: bytes, file: str, room: int = MAX_ENTRIES) -> tuple[Node | 
     except yaml.MarkedYAMLError as error:
         raise _syntax_error(error, text) from None
     except yaml.reader.ReaderError as error:
-        line = text[: error.position].count(b"\n") + 1 if isinstance(error.position, int) else 1
-        raise NodeError(f"text cannot be read: {error.reason}", line, 1) from None
+        before = text[: error.position] if isinstance(error.position, int) else b""
+        column = len(before[before.rfind(b"\n") + 1 :].decode(errors="replace")) + 1
+        hint = "save the file as UTF-8" if "UTF-8" in str(error.reason) else None
+        raise NodeError(f"text cannot be read: {error.reason}", before.count(b"\n") + 1, column, hint) from None
     return builder.root, builder.errors
 
 
@@ -101,6 +104,10 @@ def _syntax_error(error: yaml.MarkedYAMLError, text: bytes) -> NodeError:
         indentation = written[: len(written) - len(written.lstrip())]
         if "\t" in indentation and column <= len(indentation):
             return NodeError("a tab stands in the indentation", line, indentation.index("\t") + 1, "indent by blanks")
+    if "could not find expected ':'" in (error.problem or "") and inside:
+        line, column = inside[-1]  # where the key began
+        if (glued := _GLUED.match(lines[line - 1])) is not None:
+            return NodeError(f"{glued[1]!r} is not a key", line, glued.start(1) + 1, "a blank stands behind its colon")
     what = ": ".join(part for part in (error.context, error.problem) if part)
     # at the end of the file, what is open there is the better place
     return NodeError(f"YAML cannot be read {what}", *(inside[0] if inside else (count, len(last) + 1)))

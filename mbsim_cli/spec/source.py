@@ -21,6 +21,7 @@ class Source:
         self.texts: dict[str, str] = {}
         self.tables: dict[FilePath, None] = {}  # files of numbers that were read for the model
         self.root: Node | None = None
+        self.twice: set[str] = set()  # sections with two items of one name, of which one is not seen
         self.stands_at: dict[Keys, Keys] = {}  # of what is made from other parts of the file, where those stand
         self._lines: dict[str, list[str]] = {}
 

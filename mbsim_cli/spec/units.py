@@ -92,8 +92,12 @@ def instead_of(found: Quantity) -> str:
     """What to write instead of a number with a unit."""
     if found.unit == "°":
         return f"write {found.number} deg"
+    if found.unit.split("/")[0] == "deg" and fault_of(found.unit.removeprefix("deg/")) is None:
+        return f"write {found.number} deg"
     if fault_of(found.unit) is None:
         return f"write {found.number}; the unit is {found.unit}"
+    if found.unit == "%":
+        return f"write {float(found.number) / 100:.12g}"
     if found.unit in _OTHERS:
         si, factor = _OTHERS[found.unit]
         return f"write {float(found.number) * factor:.12g}; the unit is {si}"

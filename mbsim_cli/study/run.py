@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from mbsim_cli.assembly.densities import field_gradients
 from mbsim_cli.errors import AnalysisError, ModelError, one_line
 from mbsim_cli.model.units import quotient
+from mbsim_cli.spec.doubts import doubts_of
 from mbsim_cli.study.changed import values_at
 from mbsim_cli.study.diagnostics import discretisation
 from mbsim_cli.study.evaluation import Gradient, evaluate
@@ -31,10 +33,14 @@ class Outcome:
     steps: dict[str, Any] = field(default_factory=dict)  # of differences
     by_fields: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # (ne,) by objective and field
 
+    @cached_property
+    def _doubts(self) -> list[str]:
+        return doubts_of(self.plan.model_file)
+
     @property
     def warnings(self) -> list[str]:
-        """Sentences on what is out of the ordinary."""
-        return self.watchers.warnings(self.results)
+        """Sentences on what is out of the ordinary, in the model and in the run."""
+        return [*self._doubts, *self.watchers.warnings(self.results)]
 
     def flags(self, objective: Any) -> list[str]:
         """Why the value of an objective is only one choice."""

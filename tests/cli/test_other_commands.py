@@ -15,7 +15,7 @@ def test_validate_lists_every_error(mbsim, variant, pendulum):
     assert set(done.json["errors"][0]) == {"file", "line", "column", "path", "message", "hint"}
     people = mbsim("validate", path, pendulum)
     assert people.code == 3 and people.err.count("variant.yaml:9:") >= 2 and "2 files: " in people.err
-    assert mbsim("validate", pendulum, "--json").json == {"valid": True, "errors": []}
+    assert mbsim("validate", pendulum, "--json").json == {"valid": True, "errors": [], "warnings": []}
 
 
 def test_validate_assembles(mbsim, variant):

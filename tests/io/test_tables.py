@@ -35,15 +35,28 @@ def test_other_delimiters(tmp_path, delimiter, text):
     ("text", "expected"),
     [
         ("", "it is empty"),
-        ("t,a\n0,1\n1,\n", "could not convert string '' to float64 at row 1, column 2"),
-        ("t,a\n0,1,2\n1,2,3\n", "2 names stand over 3 columns"),
-        ("t,a\n0,1\n1\n", "number of columns changed"),
+        ("t,a\n0,1\n1,\n", "column 'a' is empty, in line 3"),
+        ("t,a\n0,1\n\n1,x\n", "column 'a' holds 'x', which is not a number, in line 4"),
+        ("# of 2026\nt,a\n0,1,2\n1,2,3\n", "2 names stand over 3 columns in line 3"),
+        ("t,a\n0,1\n1\n", "2 names stand over 1 columns in line 3"),
+        ("t,a\n0,0,1,5\n", "2 names stand over 4 columns in line 2; decimals stand behind a point"),
     ],
 )
 def test_faults_of_csv(tmp_path, text, expected):
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(InputOutputError, match=expected):
         read_table(tmp_path / "a.csv")
+
+
+def test_decimal_commas(tmp_path):
+    (tmp_path / "a.csv").write_text("t;a\n0,5;1\n")
+    with pytest.raises(InputOutputError, match="column 't' holds '0,5', which is not a number, in line 2; decimals"):
+        read_table(tmp_path / "a.csv", ";")
+
+
+def test_names_in_quotes_behind_blanks(tmp_path):
+    (tmp_path / "a.csv").write_text('"t", "a b"\n0, 1\n')
+    assert list(read_table(tmp_path / "a.csv")) == ["t", "a b"]
 
 
 def test_missing_and_damaged_files(tmp_path):

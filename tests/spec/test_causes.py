@@ -68,7 +68,7 @@ def test_sections_of_ones_own_hold_anchors(tmp_path):
         ("20 mm", "numbers stand without units; write 0.02; the unit is m"),
         ("-1.5kN", "numbers stand without units; write -1500; the unit is N"),
         ("30°", "numbers stand without units; write 30 deg"),
-        ("5 %", "numbers stand without units; write 0.05; the unit is 1"),
+        ("5 %", "numbers stand without units; write 0.05"),
         ("40 km/h", "numbers stand without units; write the number alone, in SI units"),
         ("2 a_1", "expression cannot be read: invalid syntax; a product is written 2*a_1"),
     ],

@@ -73,7 +73,8 @@ def test_keys_are_texts():
         ("a: !!python/object:os.system x", 1, 4, "is not allowed"),
         ("a: !mine [1]", 1, 4, "tag '!mine' is not allowed"),
         ("<<: {a: 1}", 1, 1, "merge keys are not part of YAML 1.2"),
-        ("a: \x01", 1, 1, "text cannot be read"),
+        ("a: \x01", 1, 4, "text cannot be read"),
+        ("a: 1\nb:2\nc: 3", 2, 1, "'b:' is not a key"),
         ("[" * 100_000, 1, 65, "nested more than 64 deep"),
     ],
 )
@@ -86,8 +87,18 @@ def test_what_is_refused(text, line, column, message):
 def test_invalid_utf8_is_refused(tmp_path):
     path = tmp_path / "model.yaml"
     path.write_bytes(b"mbsim: 1\nname: \xff\xfe\n")
-    with pytest.raises(spec.ModelError, match="text cannot be read"):
+    with pytest.raises(spec.ModelError, match="text cannot be read") as caught:
         spec.load(path)
+    (issue,) = caught.value.issues
+    assert (issue.line, issue.column, issue.hint) == (2, 7, "save the file as UTF-8")
+
+
+def test_two_items_of_one_name_are_the_only_error(tmp_path):
+    text = variant("B: {type: universal", "A: {type: universal")
+    line = next(number for number, text in enumerate(text.splitlines(), 1) if text.startswith("  A: {type: universal"))
+    assert issues_of(tmp_path, text) == [
+        f"model.yaml:{line}:3: joints.A: key 'A' stands twice, first in line {line - 1}"
+    ]
 
 
 def test_alias_bomb_is_refused_at_once():

@@ -6,6 +6,7 @@ from mbsim_cli.spec.messages import Path
 from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.review import Review
 from mbsim_cli.spec.syntax import ExpressionError, names, parse
+from mbsim_cli.spec.units import instead_of, quantity
 
 
 def check(review: Review) -> None:
@@ -27,6 +28,9 @@ def check(review: Review) -> None:
 
 def _faults(review: Review, number: Number, known: set[str]) -> Iterator[ExpressionError]:
     unknown = [(name, offset) for name, offset in names(parse(number.text)).items() if name not in known]
+    if unknown and (found := quantity(number.text)) is not None:  # 30 deg/s
+        yield ExpressionError("numbers stand without units", found.offset, instead_of(found))
+        return
     for name, offset in unknown:
         yield ExpressionError(f"unknown parameter or constant {name!r}", offset, review.suggest(name, known))
     if unknown:

@@ -10,6 +10,7 @@ from mbsim_cli.spec.review import GROUND, Review
 _IMPLICIT_POINTS = ("origin", "center_of_mass")
 _IMPLICIT_VECTORS = ("x", "y", "z")
 _ALL = "all"
+_PLACES = {"force": "point", "torque": "body", "drag": "point", "tyre": "center"}  # of what acts on one body
 _ON_COORDINATES = (
     "rotational_spring_damper",
     "motion",
@@ -146,12 +147,30 @@ class References:
             self._suitable(path, item)
         if item.type == "tyre" and path[0] == "forces":
             self._same_body((*path, "axis"), item.center, item.axis)
+        if path[0] == "forces":
+            self._acts(path, item)
         if item.type == "displacement":
             self._same_body((*path, "direction"), item.points[0], item.direction)
 
     def _same_body(self, path: Path, point: str, vector: str) -> None:
         if point.split(".")[0] != vector.split(".")[0]:
             self.review.report(path, f"{point!r} and {vector!r} must be of one body")
+
+    def _acts(self, path: Path, item: Any) -> None:
+        """Report a force that moves nothing: one on the ground, or within one rigid body."""
+        key = _PLACES.get(item.type)
+        if key is not None and getattr(item, key).partition(".")[0] == GROUND:
+            message = f"the ground does not move, and a {item.type} on it changes nothing"
+            self.review.report((*path, key), message, "name the body that it acts on")
+        points = getattr(item, "points", None) or ()
+        bodies = {point.partition(".")[0] for point in points}
+        if len(bodies) == 1 and points[0] != points[1] and self._is_rigid(body := bodies.pop()):
+            message = f"both points are on {body!r}, whose points keep their distance: no force between them moves it"
+            self.review.report((*path, "points"), message, "the second one belongs to another body")
+
+    def _is_rigid(self, name: str) -> bool:
+        body = self.review.model.bodies.get(name)
+        return name == GROUND or (body is not None and body.flexible is None)
 
     def _suitable(self, path: Path, item: Any) -> None:
         for name, place, is_key in _coordinates_of(path, item):
@@ -235,7 +254,7 @@ class References:
             if not review.lost("joints"):
                 hint = review.suggest(joint, review.names("joints"))
                 review.report(path, f"unknown joint {joint!r}", hint, key=key)
-        elif not review.intact("dh") and ("joints", joint) in review.model._made:
+        elif review.lost("joints") or (not review.intact("dh") and ("joints", joint) in review.model._made):
             pass  # its type may be wrong
         elif joint in review.model.joints and name not in review.model.joints[joint].coordinates:
             known = review.model.joints[joint].coordinates

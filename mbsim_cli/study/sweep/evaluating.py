@@ -153,7 +153,7 @@ def _numbers(plan: StudyPlan, outcome: Outcome) -> np.ndarray:
 def _remarks(plan: StudyPlan, outcome: Outcome) -> dict[str, Any]:
     """What is out of the ordinary, where anything is."""
     undefined = {name: why for result in outcome.results.values() for name, why in result.undefined.items()}
-    found = {"warnings": list(outcome.warnings), "undefined": undefined if plan.parameters else {}}
+    found = {"warnings": outcome.watchers.warnings(outcome.results), "undefined": undefined if plan.parameters else {}}
     return {name: entries for name, entries in found.items() if entries}
 
 

@@ -1,0 +1,56 @@
+"""Doubts about a model that is valid: what may stand in a file, and is seldom meant."""
+
+from collections.abc import Iterator
+from math import tau
+from typing import Any
+
+from mbsim_cli.spec.every_number import Path, Place, places
+from mbsim_cli.spec.model_file import ModelFile
+from mbsim_cli.spec.number import Number
+from mbsim_cli.spec.syntax import names, parse
+
+_OF_ITS_USE = ("checks", "study", "optimization")  # sections of what is done with a model
+
+
+def doubts_of(model: ModelFile) -> list[str]:
+    """Sentences with their places."""
+    angles = (model.source.issue(*doubt) for doubt in _angles(model))
+    return [*map(str, angles), *(str(model.source.issue(*doubt, key=True)) for doubt in _unread(model))]
+
+
+def _angles(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
+    """Plain numbers of more than a turn where an angle in radians stands: degrees, most of them."""
+    for path, number in _in_radians(model):
+        value = number.literal
+        if value is not None and abs(value) > tau:
+            message = f"{value:g} rad are {abs(value) / tau:.3g} turns"
+            yield path, message, f"degrees are written {value:g} deg"
+
+
+def _in_radians(model: ModelFile) -> Iterator[tuple[Path, Number]]:
+    for name, parameter in model.parameters.items():
+        if parameter.unit == "rad" and name not in model._overrides:
+            yield ("parameters", name, "value"), parameter.value
+    for place in places(model):
+        if place.path[:2] not in model._made and (place.unit == "rad" or _limits_an_angle(place)):
+            yield place.path, place.number
+
+
+def _limits_an_angle(place: Place) -> bool:
+    return place.unit == "m or rad" and ".angle" in (place.holder.get("coordinate") or "")
+
+
+def _unread(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
+    """Parameters that nothing reads."""
+    if model._places:
+        return  # every number is one
+    read = {name for number in _numbers(model) for name in names(parse(number.text))}
+    read |= {name for objective in model.objectives.values() for name in names(parse(objective.text, vectors=True))}
+    read |= {name for field in model.fields.values() if field.value for name in names(parse(field.value, vectors=True))}
+    for name in model.parameters:
+        if name not in read:
+            yield ("parameters", name), "nothing reads this parameter", "gradients by it are zero"
+
+
+def _numbers(model: ModelFile) -> Iterator[Any]:
+    return (number for path, number in model.computed if path[0] not in _OF_ITS_USE)
