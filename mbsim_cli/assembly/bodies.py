@@ -30,10 +30,10 @@ def tree_table(system: System) -> Tree:
     bodies = [_add_body(system, body) for body in range(len(topology.bodies))]
     initial = len(system.theta)
     for read in (initial_position, initial_velocity):
-        for joint, backwards in zip(topology.joints, topology.reversed, strict=True):
+        for joint in topology.joints:
             if isinstance(system.joints[joint], NodeJoint):
                 continue
-            _add_initial(system, joint, backwards, read)
+            _add_initial(system, joint, read)
         for deforming in system.elastic:
             system.theta.add(partial(_elastic_start, deforming, read is initial_velocity))
     column_body = [
@@ -127,7 +127,7 @@ def _add_body(system: System, body: int) -> int:
     return system.theta.add(block)
 
 
-def _add_initial(system: System, joint: str, backwards: bool, read) -> None:
+def _add_initial(system: System, joint: str, read) -> None:
     """Pack the initial coordinates of one joint, or their rates, in the order and sense of its columns."""
     spec, geometry = system.joints[joint], system.geometry
     order = system.declared_order(joint)

@@ -45,7 +45,6 @@ _TABLE = (
     _Entry("Oe", 0, "XF", "abcd,cdl->lab", -_INERT),
     _Entry("Oe", 1, "FF", "abcd,cdlq->qlab", -_INERT),
 )
-MASS_TERMS = tuple(dict.fromkeys(entry.term for entry in _TABLE))
 
 
 def columns(points: Array, shapes: Array) -> Array:

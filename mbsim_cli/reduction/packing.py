@@ -12,11 +12,11 @@ _ROWS, _COLUMNS = np.array([0, 1, 2, 0, 0, 1]), np.array([0, 1, 2, 1, 2, 2])
 
 def entries(sid: StandardInput) -> Array:
     """The first block (block_size(n),)."""
-    first, n = _coefficients(sid), sid.n
+    first = _coefficients(sid)
     modes = [sid.ksigma.M0[:, None], first["Ct0"], first["Cr0"], _six(first["J1"])]
     pairs = [_six(first["J2"]), _odd(first["Cr1"]), *(_pair(term.M0) for term in (sid.Me, sid.Ke, sid.De))]
     return np.concatenate(
-        [np.reshape(sid.mass.M0, 1), sid.mdCM.M0, _six(sid.J.M0), *_packed(n, modes, pairs), np.zeros(LEFT_OVER)]
+        [np.reshape(sid.mass.M0, 1), sid.mdCM.M0, _six(sid.J.M0), *_packed(modes, pairs), np.zeros(LEFT_OVER)]
     )
 
 
@@ -25,7 +25,7 @@ def deviations(sid: StandardInput) -> Array:
     left, n = _left(sid), sid.n
     modes = [left["mdCM1"], left["Gr0"].reshape(n, 9), _six(left["Oe0"])]
     pairs = [left["Ct1"], left["Cr1"], left["Gr1"].reshape(n, n, 9), left["Ge"], _six(left["Oe1"])]
-    return np.concatenate([*_packed(n, modes, pairs), np.zeros(LEFT_OVER)])
+    return np.concatenate([*_packed(modes, pairs), np.zeros(LEFT_OVER)])
 
 
 def deviates(sid: StandardInput) -> bool:
@@ -130,8 +130,8 @@ def _pair(matrix: Array) -> Array:
     return matrix.T[..., None]
 
 
-def _packed(n: int, modes: list[Array], pairs: list[Array]) -> tuple[Array, Array]:
-    """Rows of n numbers: of modes (n, rows), then of pairs (n, n, rows)."""
+def _packed(modes: list[Array], pairs: list[Array]) -> tuple[Array, Array]:
+    """Of modes (n, rows), then of pairs (n, n, rows), rows of n numbers."""
     return np.concatenate(modes, -1).T.ravel(), np.concatenate(pairs, -1).transpose(0, 2, 1).ravel()
 
 

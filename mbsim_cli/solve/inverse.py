@@ -114,12 +114,6 @@ class InverseDynamics:
         return Torques(np.empty((rows, self.n), kind), *square, np.empty((rows, self.n, self.p), kind))
 
 
-def trapezoid(time: np.ndarray) -> np.ndarray:
-    """Weights (B,) of the trapezoidal rule."""
-    half = 0.5 * np.diff(time)
-    return np.concatenate([half, [0.0]]) + np.concatenate([[0.0], half])
-
-
 def _require_tree(problem: Problem) -> None:
     """Euler parameters carry their norm; any other constraint leaves the torques undetermined."""
     measures = problem.model.constraints.measure

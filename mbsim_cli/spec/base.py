@@ -67,7 +67,7 @@ Pair = fixed_list(str, 2)
 NameOrPair = by_kind(text=str, list=Pair)
 
 
-def require_one(spec: Spec, what: str, wrong: bool) -> None:
+def require_one(what: str, wrong: bool) -> None:
     """Raise "give ..." when a combination of keys makes no sense."""
     if wrong:
         raise PydanticCustomError("combination", "{text}", {"text": f"give {what}"})

@@ -52,13 +52,12 @@ class Check(Spec):
     def _one_kind(self) -> "Check":
         kinds = (self.objective, self.sensor, self.redundant_constraints, self.mobility, self.agreement or None)
         require_one(
-            self,
             "objective, sensor, redundant_constraints, mobility or agreement",
             sum(k is not None for k in kinds) != 1,
         )
-        require_one(self, "agreement beside objectives", bool(self.objectives) and not self.agreement)
+        require_one("agreement beside objectives", bool(self.objectives) and not self.agreement)
         compared = self.value is not None or bool(self.gradient) or bool(self.field_gradient)
-        require_one(self, "objective beside value or gradient", self.objective is None and compared)
-        require_one(self, "value or gradient beside objective", self.objective is not None and not compared)
-        require_one(self, "sensor and values together", (self.sensor is None) != (not self.values))
+        require_one("objective beside value or gradient", self.objective is None and compared)
+        require_one("value or gradient beside objective", self.objective is not None and not compared)
+        require_one("sensor and values together", (self.sensor is None) != (not self.values))
         return self

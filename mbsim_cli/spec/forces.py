@@ -101,8 +101,8 @@ class BumpStop(_Force):
 
     @model_validator(mode="after")
     def _complete(self) -> "BumpStop":
-        require_one(self, "points or coordinate", (self.points is None) == (self.coordinate is None))
-        require_one(self, "minimum, maximum or both", self.minimum is None and self.maximum is None)
+        require_one("points or coordinate", (self.points is None) == (self.coordinate is None))
+        require_one("minimum, maximum or both", self.minimum is None and self.maximum is None)
         return self
 
 

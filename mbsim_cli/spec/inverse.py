@@ -38,7 +38,7 @@ class Motion(Spec):
 
     @model_validator(mode="after")
     def _something(self) -> "Motion":
-        require_one(self, "all, laws or table", self.all is None and not self.laws and self.table is None)
+        require_one("all, laws or table", self.all is None and not self.laws and self.table is None)
         return self
 
 

@@ -44,9 +44,7 @@ class Harmonic(_Law):
 
     @model_validator(mode="after")
     def _one_frequency(self) -> "Harmonic":
-        require_one(
-            self, "frequency or angular_frequency", (self.frequency is None) == (self.angular_frequency is None)
-        )
+        require_one("frequency or angular_frequency", (self.frequency is None) == (self.angular_frequency is None))
         return self
 
 
@@ -77,7 +75,7 @@ class Spline(_Law):
 
     @model_validator(mode="after")
     def _one_argument(self) -> "Spline":
-        require_one(self, "x or times", (self.x is None) == (self.times is None))
+        require_one("x or times", (self.x is None) == (self.times is None))
         return self
 
 

@@ -36,6 +36,6 @@ class Objective(Spec):
     @model_validator(mode="after")
     def _one_kind(self) -> Any:
         given = [kind for kind in KINDS if getattr(self, kind) is not None]
-        require_one(self, "integral, final, maximum or expression", len(given) != 1)
-        require_one(self, "maximum and sharpness together", ("maximum" in given) != (self.sharpness is not None))
+        require_one("integral, final, maximum or expression", len(given) != 1)
+        require_one("maximum and sharpness together", ("maximum" in given) != (self.sharpness is not None))
         return self

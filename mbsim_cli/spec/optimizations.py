@@ -22,7 +22,7 @@ class Limit(Spec):
     @model_validator(mode="after")
     def _some(self) -> "Limit":
         between = self.at_most is not None or self.at_least is not None
-        require_one(self, "at_most, at_least or both; or equals", between == (self.equals is not None))
+        require_one("at_most, at_least or both; or equals", between == (self.equals is not None))
         return self
 
 
@@ -74,5 +74,5 @@ class Optimization(Spec):
 
     @model_validator(mode="after")
     def _one_objective(self) -> "Optimization":
-        require_one(self, "one of minimize and maximize", (self.minimize is None) == (self.maximize is None))
+        require_one("one of minimize and maximize", (self.minimize is None) == (self.maximize is None))
         return self

@@ -24,9 +24,8 @@ class Orientation(Spec):
     @model_validator(mode="after")
     def _one_way(self) -> "Orientation":
         if (self.axis is None) != (self.angle is None):
-            require_one(self, "axis and angle together", wrong=True)
+            require_one("axis and angle together", wrong=True)
         require_one(
-            self,
             "axis with angle, euler_parameters or rotation_matrix",
             wrong=sum(x is not None for x in (self.axis, self.euler_parameters, self.rotation_matrix)) != 1,
         )

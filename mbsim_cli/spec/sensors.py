@@ -127,7 +127,7 @@ class Reaction(_Sensor):
 
     @model_validator(mode="after")
     def _one_of_them(self) -> "Reaction":
-        require_one(self, "a joint or a constraint", self.joint is None and self.constraint is None)
+        require_one("a joint or a constraint", self.joint is None and self.constraint is None)
         return self
 
     def bodies(self, model: Any) -> tuple[str, str] | None:

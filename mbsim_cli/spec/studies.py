@@ -115,5 +115,5 @@ class Study(Spec):
     @model_validator(mode="after")
     def _one_kind(self) -> "Study":
         given = [kind for kind in KINDS if self.stated(kind) is not None]
-        require_one(self, "one of " + ", ".join(KINDS), len(given) != 1)
+        require_one("one of " + ", ".join(KINDS), len(given) != 1)
         return self

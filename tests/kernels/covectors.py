@@ -100,13 +100,18 @@ class Pulled:
         pairs += [(cov.z, sens.z), (cov.zd, sens.zd), (cov.zdd, sens.zdd), (cov.lam, sens.lam)]
         pairs += [(cov.theta, self.varied.dtheta)]
         found = sum(hat.reshape(-1, hat.shape[-1]).T @ d.reshape(-1, d.shape[-1]) for hat, d in pairs)
-        for hat in cov:
-            hat[:] = 0.0
-        assert np.abs(expected).max() > 0.0
-        assert np.abs(found[SCALARS:]).max(initial=0.0) == 0.0
-        for part in (np.real, np.imag) if self.dtype is complex else (np.real,):
-            size = np.abs(part(expected)).max()
-            np.testing.assert_allclose(part(found[:SCALARS]), part(expected), rtol=0.0, atol=1e-12 * size)
+        compare(cov, found, expected)
+
+
+def compare(cov, found, expected):
+    """Clear the covectors; what they gave must be as expected (SCALARS, p), and nothing beyond these scalars."""
+    for hat in cov:
+        hat[:] = 0.0
+    assert np.abs(expected).max() > 0.0
+    assert np.abs(found[SCALARS:]).max(initial=0.0) == 0.0
+    for part in (np.real, np.imag) if np.iscomplexobj(found) else (np.real,):
+        size = np.abs(part(expected)).max()
+        np.testing.assert_allclose(part(found[:SCALARS]), part(expected), rtol=0.0, atol=1e-12 * size)
 
 
 def pulled(builder, imaginary=0.0):

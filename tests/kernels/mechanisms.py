@@ -67,16 +67,21 @@ def everything_open(seed=7):
         if kind != Measure.EULER_NORM:
             used = tuple(laws[(k + slot) % len(laws)] for slot in range(3))
             builder.along(any_measure(builder, kind, *PAIRS[k % len(PAIRS)]), used)
+    on_single_bodies(builder, laws)
+    builder.constraint(builder.coordinates((1,)), laws[2])
+    builder.constraint(builder.coordinates((len(builder.z) - 1,)), laws[1])
+    builder.every_sensor()
+    return builder
+
+
+def on_single_bodies(builder, laws):
+    """Every force that acts on a single body."""
     for kind in (Force.POINT_FORCE, Force.TORQUE):
         for k, axes in enumerate(Axes):
             builder.applied(kind, 2 + 2 * k, axes, laws[2])
     builder.drag(4)
     for k, kind in enumerate(TYRES):
         builder.tyre(kind, 2 + 2 * k, laws[1])
-    builder.constraint(builder.coordinates((1,)), laws[2])
-    builder.constraint(builder.coordinates((len(builder.z) - 1,)), laws[1])
-    builder.every_sensor()
-    return builder
 
 
 def any_measure(builder, kind, a, b):

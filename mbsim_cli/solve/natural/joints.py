@@ -11,7 +11,6 @@ from mbsim_cli.model.names import Names
 from mbsim_cli.solve.natural.fields import Local, axis, entries, given
 
 ZERO = given(np.zeros(3))
-SAME_NUMBERS = 1e-12
 
 
 @dataclass(frozen=True)

@@ -28,10 +28,10 @@ from mbsim_cli.kernels.algorithms.systems import (
     vary_rates_with_velocity,
     vary_residual,
 )
-from mbsim_cli.model.codes import BETWEEN_BODIES, TYRES, Axes, Force, Joint, Law, Measure, Sensor
+from mbsim_cli.model.codes import BETWEEN_BODIES, Force, Joint, Law, Measure, Sensor
 from mbsim_cli.solve import work as allocate
-from tests.kernels.covectors import SCALARS, TIME
-from tests.kernels.mechanisms import PAIRS, branches, loop
+from tests.kernels.covectors import SCALARS, TIME, compare
+from tests.kernels.mechanisms import PAIRS, branches, loop, on_single_bodies
 from tests.kernels.natural import natural_problem, sensed
 
 
@@ -49,12 +49,7 @@ def everything():
     builder.along(builder.coordinates((0, 6)), tuple(laws[:3]))
     builder.constraint(builder.coordinates((0, 1, 6)), laws[2])
     builder.along(builder.coordinates((6,), [1.0]), tuple(laws[1:4]))
-    for kind in (Force.POINT_FORCE, Force.TORQUE):
-        for k, axes in enumerate(Axes):
-            builder.applied(kind, 2 + 2 * k, axes, laws[2])
-    builder.drag(4)
-    for k, kind in enumerate(TYRES):
-        builder.tyre(kind, 2 + 2 * k, laws[1])
+    on_single_bodies(builder, laws)
     return sensed(builder)
 
 
@@ -149,13 +144,7 @@ class Natural:
         """Take the covectors, which on the variations must be the expected ones (SCALARS, p) of the scalars."""
         cov = self.cov
         found = cov.theta.T @ self.varied.dtheta + sum(getattr(cov, x).T @ getattr(self.sens, x) for x in moves)
-        for hat in cov:
-            hat[:] = 0.0
-        assert np.abs(expected).max() > 0.0
-        assert np.abs(found[SCALARS:]).max(initial=0.0) == 0.0
-        for part in (np.real, np.imag) if self.dtype is complex else (np.real,):
-            size = np.abs(part(expected)).max()
-            np.testing.assert_allclose(part(found[:SCALARS]), part(expected), rtol=0.0, atol=1e-12 * size)
+        compare(cov, found, expected)
 
 
 def residual_agrees(at):
