@@ -1,8 +1,9 @@
-"""Writes a result while the run goes on; memory is bounded by one block."""
+"""Writes a result while the run goes on, or at the end of a short one; memory is bounded by what is held."""
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
+from itertools import repeat
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
@@ -12,6 +13,7 @@ import numpy as np
 
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io import field_results, optimization, skeleton
+from mbsim_cli.io.held import Held
 from mbsim_cli.io.layout import inverse_variables, variables
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.scales import Scales
@@ -74,8 +76,11 @@ class ResultWriter:
     ):
         self.target = target
         self._parameter_units = names.parameter_units
+        self._label = partial(skeleton.label, names=names, sensors=sensors, parameters=parameters, instants=instants)
+        self._provenance = provenance
         self._thinning, self._every, self._instants = Thinning(every), every, instants
-        self._stored = 0
+        self._stored = self._first = 0  # rows in the file, and those of the first block
+        self._repeating: list[bool] = []  # of the variables, as the first block tells
         self.end = 0.0  # latest instant, s
         self._last: Block | None = None  # the latest instant, while it is not stored
         self._may_go: Callable[..., bool] = partial(may_replace, protected=protected)
@@ -83,13 +88,22 @@ class ResultWriter:
         self._temporary = create(target)
         self.removed = self._temporary.removed  # what killed runs had left
         self._sink = Sink(self._temporary.handle)
-        with self._failures():
-            self._file = h5py.File(self._sink, "w", track_order=True, **skeleton.CACHE)
-            skeleton.describe(self._file, provenance)
-            self._rows = (inverse_variables if inverse else variables)(names, sensors, sensitivities)
-            self._scales = Scales(self._file)
-            skeleton.label(self._scales, names, sensors, parameters, self._rows, instants)
-        self._variables: list[h5py.Dataset] = []  # of the rows, from the first block on, which tells what repeats
+        self._rows = (inverse_variables if inverse else variables)(names, sensors, sensitivities)
+        self._held = Held(instants)
+        self._variables: list[h5py.Dataset] = []  # of the rows, from the first of them on
+
+    @cached_property
+    def _scales(self) -> Scales:
+        """Axes of the file, which is opened and gets all that does not grow; short runs have ended by then."""
+        file = h5py.File(self._sink, "w", track_order=True, **skeleton.CACHE)
+        skeleton.describe(file, self._provenance)
+        scales = Scales(file)
+        self._label(scales, rows=self._rows)
+        return scales
+
+    @property
+    def _file(self) -> h5py.File:
+        return self._scales.file
 
     def append(self, block: Block) -> None:
         """Store the next instants."""
@@ -99,30 +113,54 @@ class ResultWriter:
             self.end = float(block.time[-1])
             self._last = None if kept else _kept(block)
         with self._failures():
-            if not self._variables:
-                self._grow(block)
+            if self._every > 1 and not self._repeating:
+                self._judge(self._columns(block))
             self._store(block if self._every == 1 else _instants(block, picked))
 
+    def _columns(self, block: Block) -> list[np.ndarray]:
+        return [row.of(block) for row in self._rows]
+
+    def _judge(self, columns: Sequence[np.ndarray]) -> None:
+        """Find out what repeats."""
+        self._repeating = [skeleton.repeats(values) for values in columns]
+
     def _store(self, block: Block) -> None:
-        end = self._stored + len(block.time)
-        columns = [row.of(block) for row in self._rows]
-        for values, dataset in zip([block.time, *columns], [self._file["time"], *self._variables], strict=True):
+        """Hold or write the next rows."""
+        columns = [block.time, *self._columns(block)]
+        self._first = self._first or len(block.time)
+        if not self._held.take(columns):
+            self._release()
+            self._write(columns)
+
+    def _release(self) -> h5py.File:
+        """The file with all rows that were held."""
+        if len(self._held):
+            self._write(self._held.release())
+        return self._file
+
+    def _write(self, columns: Sequence[np.ndarray]) -> None:
+        """Write the next rows of time and of all that goes along with it."""
+        if not self._repeating:
+            self._judge([values[: self._first] for values in columns[1:]])
+        if not self._variables:
+            self._grow()
+        for values, dataset in zip(columns, [self._file["time"], *self._variables], strict=True):
             skeleton.extend(dataset, self._stored, values)
             self._require_written()
-        self._stored = end
+        self._stored += len(columns[0])
 
-    def _grow(self, block: Block | None = None) -> None:
-        """Create what grows along time; compressed where the first instants repeat."""
-        for row in self._rows:
-            compressed = block is not None and skeleton.repeats(row.of(block))
-            grown = skeleton.growing(self._scales, row, len(self._rows), self._instants, compressed)
+    def _grow(self) -> None:
+        """Create what grows along time; compressed where it repeats."""
+        for row, repeating in zip(self._rows, self._repeating or repeat(False), strict=False):
+            grown = skeleton.growing(self._scales, row, len(self._rows), self._instants, repeating)
             self._variables.append(grown)
 
     def objectives(self, results: Sequence[ObjectiveResult]) -> None:
         """Store values and gradients."""
         with self._failures():
+            file = self._release()
             for result in results:
-                group = self._file.create_group(f"objectives/{result.name}", track_order=True)
+                group = file.create_group(f"objectives/{result.name}", track_order=True)
                 group.attrs["description"] = result.description
                 group["value"] = float(result.value)
                 skeleton.set_unit(group["value"], result.unit)
@@ -156,18 +194,21 @@ class ResultWriter:
     ) -> None:
         """Say what multipliers are, and which of them and of the sensors that read them are one choice of many."""
         with self._failures():
-            skeleton.note_multipliers(self._file, descriptions, undetermined)
+            file = self._release()
+            skeleton.note_multipliers(file, descriptions, undetermined)
             for name, reason in sensors.items():
-                self._file[f"sensors/{name}"].attrs["undetermined"] = reason
+                file[f"sensors/{name}"].attrs["undetermined"] = reason
 
     def fields(self, fields: Sequence[field_results.FieldOn]) -> None:
         """Store fields that gradients are taken by, and their meshes; before the objectives."""
         with self._failures():
+            self._release()
             field_results.store(self._scales, fields)
 
     def optimization(self, history: optimization.History) -> None:
         """Store what an optimisation has tried, of which this is the best."""
         with self._failures():
+            self._release()
             optimization.store(self._scales, history)
 
     def finish(
@@ -182,6 +223,7 @@ class ResultWriter:
         ``work`` is what an integrator counted in the whole run, ``discretisation`` what is known of the motion's error.
         """
         with self._failures():
+            self._release()
             for name, entries in (("work", work), ("discretisation", discretisation)):
                 if entries:
                     known = {key: value for key, value in entries.items() if value is not None}
@@ -204,7 +246,7 @@ class ResultWriter:
 
     def keep_partial(self, reason: str) -> Path | None:
         """Close an unfinished result under a name that says so, or drop it where it holds nothing."""
-        if self._stored == 0:
+        if self._stored == 0 and not len(self._held):
             self.discard()
             return None
         with self._failures():
@@ -214,6 +256,7 @@ class ResultWriter:
     def _complete(self, timing: Mapping[str, float], warnings: Sequence[str], status: str) -> None:
         if self._last is not None:
             self._store(self._last)
+        self._release()
         if not self._variables:
             self._grow()
         skeleton.table(self._file["meta"], "timing", timing, dict.fromkeys(timing, "s"))
@@ -226,8 +269,9 @@ class ResultWriter:
 
     def discard(self) -> None:
         """Remove what was written."""
-        with contextlib.suppress(Exception):  # the failure that led here was reported
-            self._file.close()
+        if "_scales" in vars(self):
+            with contextlib.suppress(Exception):  # the failure that led here was reported
+                self._file.close()
         self._temporary.discard()
 
     def _require_written(self) -> None:

@@ -158,6 +158,7 @@ class Torques(NamedTuple):
     by_velocity: np.ndarray  # (B, n, n)
     by_acceleration: np.ndarray  # (B, n, n)
     by_parameter: np.ndarray  # (B, n, p), the motion held
+    finite: np.ndarray  # (B,) bool: whether all of these are known to be finite
 
 
 class InverseBlock(NamedTuple):
@@ -175,3 +176,4 @@ class InverseBlock(NamedTuple):
     sensors: np.ndarray  # (B, width)
     d_sensors: np.ndarray  # (B, width, p)
     undetermined: np.ndarray  # (B, width) bool, as of ``Block``
+    finite: np.ndarray  # (B,) bool: whether the torques and all their derivatives are known to be finite

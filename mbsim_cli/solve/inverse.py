@@ -13,6 +13,7 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes import LANES
 from mbsim_cli.model.codes import Measure
+from mbsim_cli.model.memory import together
 from mbsim_cli.model.problem import Motion, Problem, Torques
 from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.inverse_engines import General, Lanes, cut, runs_in_lanes
@@ -95,7 +96,9 @@ class InverseDynamics:
     def _fill(self, motion: Motion, found: Torques) -> None:
         if self._lanes and self._dense:
             self._lanes.derivatives(motion, found)
-        elif self._lanes:
+            return
+        found.finite[...] = False
+        if self._lanes:
             self._lanes.torques(motion, found.torque)
         else:
             matrices = self._general.torques(motion, found.torque)
@@ -110,8 +113,8 @@ class InverseDynamics:
     def room(self, rows: int) -> Torques:
         """Arrays for the torques and derivatives of so many instants, not cleared."""
         wide, kind = self.n if self._dense else 0, self.problem.theta.dtype
-        square = (np.empty((rows, wide, wide), kind) for _ in range(3))
-        return Torques(np.empty((rows, self.n), kind), *square, np.empty((rows, self.n, self.p), kind))
+        shapes = [(rows, self.n), *[(rows, wide, wide)] * 3, (rows, self.n, self.p), (rows,)]
+        return Torques(*together(shapes, [*[kind] * 5, np.bool_]))
 
 
 def _require_tree(problem: Problem) -> None:

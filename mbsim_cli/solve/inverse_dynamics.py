@@ -22,7 +22,7 @@ from mbsim_cli.solve.inverse import InverseDynamics
 from mbsim_cli.solve.motion import MotionVariation, Trajectory
 from mbsim_cli.solve.reactions import reader_of
 
-BLOCK_NUMBERS = 250_000  # numbers of derivatives held at once, about 2 MB: they stay in cache, and touch little memory
+BLOCK_NUMBERS = 500_000  # numbers of derivatives held at once, about 4 MB: they stay in cache, and touch little memory
 
 
 class InverseAnalysis:
@@ -43,16 +43,17 @@ class InverseAnalysis:
         """The block of the given instants (B,), in ``room`` if given; raise AnalysisError where it is not finite."""
         motion = self.trajectory.at(time)
         found = self.torques.block(motion, room)
-        if not np.isfinite(found.torque).all():
+        if not (found.finite.all() or np.isfinite(found.torque).all()):
             _fail(self.problem, motion, found)
         varied = self.trajectory.variation(time) if self.through else None
         by_parameter = found.by_parameter
         if varied is not None:
             for matrix, change in zip(found[1:4], varied, strict=True):
                 by_parameter[:, :, self.trajectory.varies] += matrix @ change
+            found.finite[...] = False
         _, *sensed = self._sensing.block(motion, varied, found.torque, by_parameter)
         kept = found[:4] if self.wanted else (found.torque, *(m[:, :0, :0] for m in found[1:4]))
-        return InverseBlock(*motion, *kept, by_parameter, *sensed)
+        return InverseBlock(*motion, *kept, by_parameter, *sensed, found.finite)
 
     def observed(self, time: np.ndarray) -> tuple[Record, np.ndarray]:
         """The rows of instants (B,) with all that sensors show, torques last; and which of that is undetermined."""

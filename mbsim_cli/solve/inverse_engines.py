@@ -14,6 +14,7 @@ from mbsim_cli.kernels.algorithms.workspace import law_entries
 from mbsim_cli.kernels.drivers.inverse_general import applied_torques, general_torques
 from mbsim_cli.kernels.drivers.inverse_trajectory import lane_derivatives, lane_gradient, lane_torques, lane_work
 from mbsim_cli.kernels.drivers.prescribe import prescribe, vary_prescribed
+from mbsim_cli.model.among import among
 from mbsim_cli.model.codes import Column, Force
 from mbsim_cli.model.layout import NONE, FlexibleTree, Model
 from mbsim_cli.model.problem import Motion
@@ -28,7 +29,7 @@ def runs_in_lanes(model: Model, theta: np.ndarray) -> bool:
 
 def only_applied(model: Model) -> bool:
     """Whether no force depends on the motion."""
-    return bool(np.isin(model.forces.kind, (Force.POINT_FORCE, Force.TORQUE)).all())
+    return bool(among(model.forces.kind, (Force.POINT_FORCE, Force.TORQUE)).all())
 
 
 def cut(arrays: Any, part: slice) -> Any:
@@ -60,10 +61,11 @@ class Lanes:
         self._run(motion, (torque_out,), lane_torques)
 
     def derivatives(self, motion: Motion, out: tuple[np.ndarray, ...]) -> None:
-        """Torques (B, n), three matrices (B, n, n), and derivatives by the parameters (B, n, p)."""
+        """Torques (B, n), three matrices (B, n, n), derivatives by parameters (B, n, p), and whether all are finite."""
 
         def kernel(system: Any, motion: Motion, wrench: np.ndarray, vector: np.ndarray, *rest: Any) -> None:
-            lane_derivatives(system, motion, wrench, self._change._replace(wrench=vector), *rest)
+            *filled, finite = rest
+            finite[...] = lane_derivatives(system, motion, wrench, self._change._replace(wrench=vector), *filled)
 
         self._run(motion, out, kernel, self._changes(np.require(motion.time, float, "CW")))
 

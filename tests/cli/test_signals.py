@@ -10,6 +10,7 @@ import pytest
 from mbsim_cli.cli import signals
 from mbsim_cli.cli.outcome import failure
 from mbsim_cli.cli.output import to_json
+from mbsim_cli.io import held
 from mbsim_cli.study import run
 
 from .conftest import environment
@@ -84,23 +85,23 @@ def test_a_poll_lets_it_through_once(handlers):
         signals.poll()
 
 
-@pytest.mark.parametrize(
-    ("strikes_in", "left"), [("describe", []), ("label", []), ("growing", ["pendulum.h5.partial"])]
-)
-def test_no_file_is_left_where_one_is_made(handlers, mbsim, pendulum, tmp_path, monkeypatch, strikes_in, left):
-    """Datasets are made for the first block, which is kept."""
+@pytest.mark.parametrize("strikes_in", ["describe", "label", "growing"])
+@pytest.mark.parametrize(("most", "left"), [(held.MOST, "pendulum.h5"), (0, "pendulum.h5.partial")])
+def test_a_file_that_is_being_made_is_kept(handlers, mbsim, pendulum, tmp_path, monkeypatch, strikes_in, most, left):
+    """A short run has ended by then, of a long one the first block."""
     from mbsim_cli.io import skeleton
 
     honest = getattr(skeleton, strikes_in)
 
-    def struck(*arguments):
+    def struck(*arguments, **named):
         os.kill(os.getpid(), signal.SIGTERM)
-        return honest(*arguments)
+        return honest(*arguments, **named)
 
+    monkeypatch.setattr(held, "MOST", most)
     monkeypatch.setattr(skeleton, strikes_in, struck)
     done = mbsim("run", pendulum)
     assert done.code == 143 and done.err.splitlines()[-1] == "mbsim: terminated"
-    assert sorted(path.name for path in tmp_path.iterdir()) == [*left, "pendulum.yaml"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [left, "pendulum.yaml"]
 
 
 def test_it_strikes_in_differences_and_what_was_computed_is_kept(handlers, mbsim, pendulum, tmp_path, monkeypatch):

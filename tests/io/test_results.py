@@ -1,6 +1,7 @@
 """A result file is what the contract says, however the run ends."""
 
 import os
+from functools import partial
 
 import h5py
 import numpy as np
@@ -150,6 +151,43 @@ def test_an_unfinished_result_is_kept_under_its_own_name(tmp_path):
     assert kept == tmp_path / "r.h5.partial" and [path.name for path in tmp_path.iterdir()] == ["r.h5.partial"]
     found = reader.summary(kept)
     assert found["status"] == "partial" and found["warnings"] == ["interrupted"] and found["end"] == 0.02
+
+
+def test_short_runs_are_written_when_they_end(tmp_path, monkeypatch):
+    """The same file as that of a run which is written all the while, for it is longer than what is held."""
+
+    def run(name, every):
+        found = writer(tmp_path / name, every=every)
+        sizes = []
+        for first in range(0, 20, 4):
+            found.append(fakes.block(first, 4))
+            sizes.append(next(tmp_path.glob(f".{name}*")).stat().st_size)
+        found.objectives([ObjectiveResult("psi", 3.5, "m^2 s", np.array([1.0, -2.0]), "ddm")])
+        return h5py.File(found.finish({})), sizes
+
+    for every in (1, 3):
+        held, none = run("held.h5", every)
+        monkeypatch.setattr("mbsim_cli.io.held.MOST", 100)
+        written, some = run("written.h5", every)
+        monkeypatch.undo()
+        assert not any(none) and all(some)
+        assert list(held) == list(written) and len(held["time"]) == (20, 8)[every == 3]
+        held.visititems(partial(same, written))
+
+
+def same(other, name, ours):
+    theirs = other[name]
+    if isinstance(ours, h5py.Dataset):
+        np.testing.assert_array_equal(ours[()], theirs[()])
+        assert (ours.dtype, ours.chunks, ours.compression) == (theirs.dtype, theirs.chunks, theirs.compression)
+
+
+def test_more_instants_than_were_expected_are_written_too(tmp_path):
+    run = ResultWriter(tmp_path / "r.h5", fakes.names(), fakes.SENSORS, PARAMETERS, PROVENANCE, instants=7)
+    for first in range(0, 20, 4):
+        run.append(fakes.block(first, 4))
+    with h5py.File(run.finish({})) as file:
+        np.testing.assert_array_equal(file["coordinates/position"], fakes.block(0, 20).position)
 
 
 def test_an_empty_result_is_dropped(tmp_path):

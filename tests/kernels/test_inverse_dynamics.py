@@ -9,6 +9,7 @@ from benchmarks import trees
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes import LANES
 from mbsim_cli.model.codes import JOINT_COLUMNS, Joint
+from mbsim_cli.model.layout import MASS
 from mbsim_cli.model.names import Names
 from mbsim_cli.model.problem import Motion
 from mbsim_cli.solve.inverse import InverseDynamics
@@ -32,6 +33,21 @@ def test_lanes_agree_with_the_variation_of_the_equations_of_motion(seed):
     found = InverseDynamics(problem(model, theta), matrices=True).block(given)
     for ours, theirs in zip(found[:4], _general(model, theta, given), strict=True):
         assert relative(ours, theirs) < 1e-12
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_lanes_know_whether_all_that_they_give_is_finite():
+    """What they call finite is not looked at again."""
+    model, theta = loaded_tree(2, bodies=6)
+    n, rows = model.tree.column_kind.size, LANES + 3
+    given = motion(np.random.default_rng(2), rows, n)
+    dtheta = np.zeros((theta.size, 1))
+    dtheta[model.tree.theta[0] + MASS] = 1.0
+    spoilt_motion = given._replace(velocity=np.where(np.arange(rows)[:, None] == rows - 1, 1e200, given.velocity))
+    for motions, change, finite in ((given, 1.0, True), (given, np.inf, False), (spoilt_motion, 1.0, False)):
+        found = InverseDynamics(problem(model, theta, change * dtheta.T), matrices=True).block(motions)
+        assert all(np.isfinite(array).all() for array in found[:5]) == finite
+        assert found.finite.all() == finite and found.finite.any() == finite
 
 
 def _euler_tree(seed):

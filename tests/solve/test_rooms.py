@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli import assembly, spec
+from mbsim_cli.model.memory import together
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.rooms import Rooms
 from tests.cli.conftest import PENDULUM
@@ -42,6 +43,19 @@ def test_much_larger_or_other_memory_is_not_taken():
     del large
     assert place(rooms.empty((40,), float)) != here  # and what was free is let go
     assert place(kept) != here and rooms.empty((0, 3), complex).shape == (0, 3)
+
+
+@pytest.mark.parametrize("rows", [0, 3, 100_000, 600_000])
+def test_arrays_lie_in_one_piece_and_none_in_another(rows):
+    """From half of a large page on they begin on one."""
+    arrays = together([(rows, 2), (rows,), (rows, 3)], [float, bool, complex])
+    for number, array in enumerate(arrays):
+        array[...] = number
+    assert [array.dtype for array in arrays] == [float, bool, complex]
+    assert [array.shape for array in arrays] == [(rows, 2), (rows,), (rows, 3)]
+    assert all((array == number).all() for number, array in enumerate(arrays))
+    assert not rows or not any(place(array) % 64 for array in arrays)
+    assert rows < 100_000 or place(arrays[0]) % 2**21 == 0
 
 
 def test_blocks_that_are_kept_keep_their_numbers(tmp_path):

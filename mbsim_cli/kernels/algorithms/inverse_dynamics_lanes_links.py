@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.model.among import among
 from mbsim_cli.model.codes import TRANSLATIONS, TURNING, Axes, Force
 from mbsim_cli.model.layout import BODY_SIZE, COM, GRAVITY, GROUND, INERTIA, MASS, P_C, P_P, R_C, R_P, Model
 
@@ -115,7 +116,7 @@ class Chain:
         """What only depends on which body carries which."""
         tree = self._tree
         first = tree.first_column.tolist()
-        slides = np.isin(tree.column_kind, TRANSLATIONS).tolist()
+        slides = among(tree.column_kind, TRANSLATIONS).tolist()
         parent, travels, link = [n] * n, [1.0] * n, [n] * (nb + 1)
         for i, p in enumerate(tree.parent.tolist()):
             carrier = link[p]
@@ -125,7 +126,7 @@ class Chain:
                 carrier = c
             link[i] = carrier
         self.parent, self.travels = np.array(parent, np.int64), np.array(travels)
-        self.turns = np.isin(tree.column_kind, TURNING)
+        self.turns = among(tree.column_kind, TURNING)
         self.link = np.array(link[:nb], np.int64)  # link that carries each body, n for the ground
         self.axes = _AXES[(tree.column_kind - TRANSLATIONS[0]) % 3]  # (n, 3, 3)
         self.fixed = np.diff(tree.first_column) == 0  # (nb,) bodies without columns

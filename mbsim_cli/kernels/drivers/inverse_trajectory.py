@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels._jit import entry
+from mbsim_cli.kernels.algebra.finite import is_finite
 from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes import BODY, COLUMN, LANES, LOAD, SUM, sweep
 from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes_derivatives import ENTRY, form_row, write_row
@@ -47,9 +48,13 @@ def lane_torques(system, motion, wrench, work, torque_out):
 
 @entry
 def lane_derivatives(system, motion, wrench, change, work, torque_out, by_q_out, by_v_out, by_a_out, by_parameter_out):
-    """torque (N, n) and d torque / d position, velocity, acceleration (N, n, n), and by p parameters (N, n, p)."""
+    """torque (N, n) and d torque / d position, velocity, acceleration (N, n, n), and by p parameters (N, n, p).
+
+    Return whether all of them are finite: to look at numbers that have left the caches takes longer.
+    """
     total, n = torque_out.shape
     related, load_row = system.related, system.load_sums.row
+    finite = True
     for first in range(0, total, LANES):
         count = min(LANES, total - first)
         sweep(system, motion, wrench, first, True, work)
@@ -64,6 +69,10 @@ def lane_derivatives(system, motion, wrench, change, work, torque_out, by_q_out,
             write_row(related, i, first, count, work.row, by_q_out, by_v_out, by_a_out)
             for l in range(count):
                 torque_out[first + l, i] = work.column[i]["torque"][0, l]
+        finite &= is_finite(torque_out[first : first + count]) & is_finite(by_parameter_out[first : first + count])
+        finite &= is_finite(by_q_out[first : first + count]) & is_finite(by_v_out[first : first + count])
+        finite &= is_finite(by_a_out[first : first + count])
+    return finite
 
 
 @entry
