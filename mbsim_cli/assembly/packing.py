@@ -55,10 +55,8 @@ class Packing:
 
     def _serves(self, model_file: Any, choices: Mapping[str, Any]) -> bool:
         """Whether only values of parameters can be different; shapes of bodies that deform take part in tables."""
-        if self.system.elastic or any(choices[name] is not self.choices[name] for name in SOURCES):
-            return False
-        sections = type(model_file).model_fields
-        return all(getattr(model_file, name) is getattr(self.model_file, name) for name in sections)
+        sources = all(choices[name] is self.choices[name] for name in SOURCES)
+        return sources and not self.system.elastic and model_file.has_sections_of(self.model_file)
 
     def _at(self, stack: ExitStack, model_file: Any, choices: Mapping[str, Any]) -> "Packing | None":
         try:

@@ -74,6 +74,7 @@ class ModelFile(Sections):
     _source: Source = PrivateAttr()
     _overrides: dict[str, Number] = PrivateAttr(default_factory=dict)
     _field_values: dict[str, Any] = PrivateAttr(default_factory=dict)  # numbers (ne) in place of what the file says
+    _judged: Any = PrivateAttr(default=None)  # what rules have read of it: see ``moved``
     _places: dict[str, str] = PrivateAttr(default_factory=dict)  # paths that parameters of every number stand at
     _made: set[tuple[str, str]] = PrivateAttr(default_factory=set)  # (section, name) of what tables stand for
 
@@ -103,6 +104,10 @@ class ModelFile(Sections):
     def definitions(self) -> dict[str, Number]:
         """What defines each parameter, overrides in place."""
         return {name: self._overrides.get(name, parameter.value) for name, parameter in self.parameters.items()}
+
+    def has_sections_of(self, other: "ModelFile") -> bool:
+        """Whether nothing but values of parameters can be different: both come from one reading of a file."""
+        return all(getattr(self, name) is getattr(other, name) for name in ModelFile.model_fields)
 
     def parameter_label(self, name: str) -> str:
         """How results name a parameter: by its name, or by the path of the number that it stands for."""

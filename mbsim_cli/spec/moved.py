@@ -1,6 +1,7 @@
 """A model at other values of its parameters, judged as if the file had been read with them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from mbsim_cli.errors import ModelError, UsageError
@@ -8,8 +9,27 @@ from mbsim_cli.spec.analysis import Sensitivity
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.review import Review
-from mbsim_cli.spec.rules import OF_NAMES, RULES
+from mbsim_cli.spec.rules import OF_NAMES, OF_NUMBERS, RULES
 from mbsim_cli.spec.suggestions import suggest
+from mbsim_cli.spec.syntax import names as names_in
+from mbsim_cli.spec.syntax import parse
+
+Rule = Callable[[Review], None]
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What rules have read of a model in which they found nothing wrong: they find nothing where it is the same."""
+
+    model: ModelFile
+    names: Mapping[Rule, frozenset[str]]  # that the numbers mention which a rule has read
+
+    def holding(self, moved: ModelFile) -> frozenset[Rule]:
+        """Rules that need not look at a model."""
+        if not moved.has_sections_of(self.model):
+            return frozenset()
+        differing = moved.expressions.differing(self.model.expressions)
+        return frozenset(rule for rule, names in self.names.items() if names.isdisjoint(differing))
 
 
 def with_values(model: ModelFile, values: Mapping[str, float | str]) -> ModelFile:
@@ -24,13 +44,22 @@ def with_values(model: ModelFile, values: Mapping[str, float | str]) -> ModelFil
     by_path = {path: name for name, path in model._places.items()}
     named = {by_path.get(name, name): value for name, value in values.items()}
     moved._overrides = {**model._overrides, **{name: _number(model, name, value) for name, value in named.items()}}
-    review = Review(moved, moved.source, set())
+    holding = frozenset() if model._judged is None else model._judged.holding(moved)
+    review, read = Review(moved, moved.source, set()), dict[Rule, set[str]]()
     for rule in RULES:
-        if rule not in OF_NAMES:
+        if rule not in OF_NAMES and rule not in holding:
+            review.read = read[rule] = set()
             rule(review)
     if review.issues:
         raise ModelError(review.issues)
+    if not holding:
+        names = {rule: _names_in(texts) for rule, texts in read.items() if rule not in OF_NUMBERS}
+        model._judged = moved._judged = _Judged(moved, names)
     return moved
+
+
+def _names_in(texts: set[str]) -> frozenset[str]:
+    return frozenset(name for text in texts for name in names_in(parse(text)))
 
 
 def with_fields(model: ModelFile, values: Mapping[str, Any]) -> ModelFile:

@@ -25,6 +25,7 @@ class Review:
         self.model = model
         self.source = source
         self.issues: list[Issue] = []
+        self.read: set[str] = set()  # numbers whose values were asked for, but literal ones
         self._broken = broken
         self._suggested = 0
         self._names: dict[str, frozenset[str]] = {}
@@ -80,6 +81,7 @@ class Review:
             return None
         if number.literal is not None:
             return number.literal
+        self.read.add(number.text)
         if number.text not in self._values:
             try:
                 self._values[number.text] = self.model.expressions.value(number).real

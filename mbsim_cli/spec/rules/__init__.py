@@ -43,3 +43,6 @@ RULES: tuple[Callable[[Review], None], ...] = (
 
 # What these say is about names, and holds whatever the values are.
 OF_NAMES = frozenset({naming.check, references.check, reactions.check, graph.check})
+
+# This one asks every number for its value, and not the review, as all others do.
+OF_NUMBERS = frozenset({numbers.check})

@@ -6,6 +6,7 @@ those of the continued signal, so that gradients by parameters of the duration a
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -23,7 +24,14 @@ class Continuation:
 
 
 def continuation(time: np.ndarray, end: complex) -> Continuation:
-    """Weights for a signal known at the instants ``time`` (k,); analytic in ``end``."""
+    """Weights for a signal known at the instants ``time`` (k,); analytic in ``end``. They are for reading only."""
+    return _continuation(np.asarray(time, dtype=float).tobytes(), end, np.iscomplexobj(end))
+
+
+@lru_cache(maxsize=8)
+def _continuation(instants: bytes, end: complex, is_complex: bool) -> Continuation:
+    # the same for all objectives of an analysis, and for all cases of a study; equal keys may be numbers of two kinds
+    time = np.frombuffer(instants)
     last, step = time[-1], (time[-1] - time[-2] if len(time) > 1 else 1.0)
     beyond = (end - last) / step
     if abs(beyond.real) <= WHOLE:
