@@ -14,7 +14,7 @@ from numba.core.imputils import lower_builtin, lower_getattr
 from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr, infer_global, signature
 from numba.extending import register_model
 
-from mbsim_cli.kernels._cases import CASES, Parted
+from mbsim_cli.kernels._cases import CASES, Parted, at_most, below, either
 from mbsim_cli.kernels._simd import WIDTH
 from mbsim_cli.kernels._simd_compiled import Eight, EightModel, found_in, spread
 
@@ -72,6 +72,41 @@ for _symbol, _operator in (
     _comparison(_symbol, _operator)
 
 
+def _bits(symbol: str, of: Any) -> None:
+    """The bits of the lanes in which a comparison holds."""
+
+    class Template(AbstractTemplate):
+        def generic(self, args: tuple, kws: dict) -> Any:
+            return signature(types.int64, *args) if isinstance(found_in(args), Cases) else None
+
+    def lower(context: Any, builder: Any, sig: Any, args: tuple) -> Any:
+        a, b = (spread(context, builder, x, kind) for x, kind in zip(args, sig.args, strict=True))
+        return builder.zext(builder.bitcast(builder.fcmp_ordered(symbol, a, b), _BITS), ir.IntType(64))
+
+    infer_global(of)(Template)
+    for other in (Cases, types.Float, types.Integer):
+        lower_builtin(of, Cases, other)(lower)
+        lower_builtin(of, other, Cases)(lower)
+
+
+_bits("<", below)
+_bits("<=", at_most)
+
+
+@infer_global(either)
+class _Either(AbstractTemplate):
+    def generic(self, args: tuple, kws: dict) -> Any:
+        found = found_in(args[1:])
+        return signature(found, types.int64, *args[1:]) if isinstance(found, Cases) else None
+
+
+@lower_builtin(either, types.Integer, types.Any, types.Any)
+def _choose(context: Any, builder: Any, sig: Any, args: tuple) -> Any:
+    a, b = (spread(context, builder, x, kind) for x, kind in zip(args[1:], sig.args[1:], strict=True))
+    bits = builder.bitcast(builder.trunc(args[0], _BITS), ir.VectorType(ir.IntType(1), WIDTH))
+    return builder.select(bits, a, b)
+
+
 # Functions ------------------------------------------------------------------------------------------------------------
 
 
@@ -116,7 +151,24 @@ _lane_by_lane(np.cos, 1)
 _lane_by_lane(np.arctan2, 2)
 _instruction(np.sqrt, "sqrt")
 _instruction(np.abs, "fabs")
+_instruction(abs, "fabs")
 _instruction(np.round, "rint")
+
+
+def _largest(context: Any, builder: Any, sig: Any, args: tuple) -> Any:
+    """``max`` in each lane: the first of equal numbers."""
+    found, *others = (spread(context, builder, x, kind) for x, kind in zip(args, sig.args, strict=True))
+    for other in others:
+        found = builder.select(builder.fcmp_ordered(">", other, found), other, found)
+    return found
+
+
+infer_global(max)(type("_Max", (_OfCases,), {}))
+for _kinds in (
+    *((Cases, other) for other in (Cases, types.Float)),
+    *((types.Float, Cases), (Cases, Cases, Cases), (Cases, types.Float, Cases)),
+):
+    lower_builtin(max, *_kinds)(_largest)
 
 
 @infer_getattr
@@ -125,6 +177,14 @@ class _Parts(AttributeTemplate):
 
     def resolve_real(self, kind: Any) -> Any:
         return kind
+
+    def resolve_imag(self, kind: Any) -> Any:
+        return kind
+
+
+@lower_getattr(Cases, "imag")
+def _imaginary(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    return ir.Constant(_NUMBERS, None)
 
 
 @lower_getattr(Cases, "real")

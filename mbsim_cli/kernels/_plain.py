@@ -71,7 +71,7 @@ def _teach(function: Callable) -> None:
 
 if not numba.config.DISABLE_JIT:
     for _function in (
-        *(_simd.width, _simd.block, _simd.at, _simd.put, _simd.add_to, _simd.only),
+        *(_simd.width, _simd.block, _simd.at, _simd.put, _simd.add_to, _simd.add_product, _simd.only),
         *(_simd.squares, _simd.total, _simd.largest, _views.flat, _views.as_column),
     ):
         _teach(_function)

@@ -16,6 +16,7 @@ from mbsim_cli.kernels._choice import COMPILER
 
 __all__ = [
     "WIDTH",
+    "add_product",
     "add_to",
     "at",
     "block",
@@ -97,6 +98,11 @@ def put(array, *rest):
 def add_to(array, *rest):
     """Add the last argument to an entry."""
     array[rest[:-1]] += rest[-1]
+
+
+def add_product(array, *rest):
+    """Add the product of the last two arguments to an entry; lanes round once."""
+    array[rest[:-2]] += rest[-2] * rest[-1]
 
 
 def only(x, bits):

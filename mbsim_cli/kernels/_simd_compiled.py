@@ -14,7 +14,7 @@ from numba.core.typeconv import Conversion
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import models, register_model
 
-from mbsim_cli.kernels._simd import WIDTH, add_to, at, block, largest, only, put, squares, total, width
+from mbsim_cli.kernels._simd import WIDTH, add_product, add_to, at, block, largest, only, put, squares, total, width
 
 _VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
 
@@ -181,6 +181,7 @@ class _Writes(AbstractTemplate):
 
 infer_global(put)(type("_Put", (_Writes,), {}))
 infer_global(add_to)(type("_AddTo", (_Writes,), {}))
+infer_global(add_product)(type("_AddProduct", (_Writes,), {}))
 
 
 def _given(context: Any, builder: Any, sig: Any, args: tuple, many: bool) -> Any:
@@ -202,12 +203,32 @@ def _accumulate(context, builder, sig, args):
     kind = sig.args[0]
     before, given = _load(context, builder, kind, pointer, many), _given(context, builder, sig, args, many)
     if isinstance(kind.dtype, types.Complex):
-        plus = signature(kind.dtype, kind.dtype, kind.dtype)
-        after = context.get_function(operator.add, plus)(builder, (before, given))
+        after = _of_numbers(operator.add, context, builder, kind.dtype, before, given)
     else:
         after = builder.fadd(before, given, flags=("contract",))
     _store(context, builder, kind, pointer, many, after)
     return context.get_dummy_value()
+
+
+@lower_builtin(add_product, types.Array, types.VarArg(types.Any))
+def _accumulate_product(context, builder, sig, args):
+    pointer, many = _pointer(context, builder, sig, args, len(args) - 3)
+    kind = sig.args[0]
+    before = _load(context, builder, kind, pointer, many)
+    if many or isinstance(kind.dtype, Eight):
+        a, b = (spread(context, builder, x, t) for x, t in zip(args[-2:], sig.args[-2:], strict=True))
+        after = builder.fadd(before, builder.fmul(a, b, flags=("contract",)), flags=("contract",))
+    else:
+        a, b = (context.cast(builder, x, t, kind.dtype) for x, t in zip(args[-2:], sig.args[-2:], strict=True))
+        product = _of_numbers(operator.mul, context, builder, kind.dtype, a, b)
+        after = _of_numbers(operator.add, context, builder, kind.dtype, before, product)
+    _store(context, builder, kind, pointer, many, after)
+    return context.get_dummy_value()
+
+
+def _of_numbers(function: Any, context: Any, builder: Any, kind: Any, a: Any, b: Any) -> Any:
+    """Sum or product of two numbers of the same kind."""
+    return context.get_function(function, signature(kind, kind, kind))(builder, (a, b))
 
 
 @infer_global(width)
@@ -259,11 +280,11 @@ def _choose(context, builder, sig, args):
 @infer_global(squares)
 class _Squares(AbstractTemplate):
     def generic(self, args: tuple, kws: dict) -> Any:
-        return signature(args[0] if isinstance(args[0], Lanes) else types.float64, *args)
+        return signature(args[0] if isinstance(args[0], Eight) else types.float64, *args)
 
 
 @lower_builtin(squares, types.Float)
-@lower_builtin(squares, Lanes)
+@lower_builtin(squares, Eight)
 def _square(context, builder, sig, args):
     return builder.fmul(args[0], args[0])
 
@@ -294,6 +315,7 @@ def _largest_of_lanes(context, builder, sig, args):
 
 
 @lower_builtin(largest, types.Float)
+@lower_builtin(total, Eight)
 @lower_builtin(total, types.Float)
 @lower_builtin(total, types.Complex)
 def _one(context, builder, sig, args):

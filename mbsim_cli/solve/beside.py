@@ -1,4 +1,5 @@
-"""Runs of open trees that are made beside each other, eight in one compiled loop, before anyone asks for their blocks.
+"""Runs that are made beside each other, eight in one compiled loop, before anyone asks for their blocks: open trees
+here, ALI3-P in ``constrained_beside``.
 
 Each lane goes the way that its run goes alone, to the last bit; so it does not matter which runs are made together.
 """
@@ -18,7 +19,9 @@ from mbsim_cli.kernels.integrators.runge_kutta import Tableau
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve.alike import equal, store
 from mbsim_cli.solve.blocks import other_rows
+from mbsim_cli.solve.constrained_beside import can_run_constrained, run_constrained
 from mbsim_cli.solve.forward import steps_of_block
 from mbsim_cli.solve.methods import tableau
 from mbsim_cli.solve.open_tree import OpenTreeSimulation
@@ -29,7 +32,12 @@ __all__ = ["RunAhead", "can_run_beside", "run_beside"]
 
 
 def can_run_beside(problem: Problem) -> bool:
-    """Whether such runs gain by being made together: open trees of rigid bodies, explicit steps, no derivatives."""
+    """Whether such runs gain by being made together."""
+    return can_run_constrained(problem) or _can_run_open_tree(problem)
+
+
+def _can_run_open_tree(problem: Problem) -> bool:
+    """Whether it is an open tree of rigid bodies, with explicit steps and no derivatives."""
     options = problem.options
     return (
         TOGETHER > 1
@@ -89,11 +97,13 @@ class RunAhead(OpenTreeSimulation):
         return self._made.popleft()[1]
 
 
-def run_beside(problems: Sequence[Problem], poll: Callable[[], None]) -> tuple[list[RunAhead | None], float]:
+def run_beside(problems: Sequence[Problem], poll: Callable[[], None]) -> tuple[list[Any], float]:
     """Make the runs of up to eight problems; None for those that have to be made alone.
 
-    Also how large a share of their evaluations had to be made one by one. ``poll`` may raise, to interrupt.
+    Also how large a share of their evaluations, or steps, had to be made one by one. ``poll`` may raise, to interrupt.
     """
+    if all(map(can_run_constrained, problems)):
+        return run_constrained(problems, poll, ROOM)
     runs = [_prepared(problem) for problem in problems]
     alike = [run for run in runs if run is not None]
     alike = [run for run in alike if _is_like(run, alike[0])]
@@ -115,15 +125,9 @@ def _is_like(run: RunAhead, other: RunAhead) -> bool:
     return (
         run.problem.options == other.problem.options
         and run.theta.shape == other.theta.shape
-        and _equal(run.model, other.model)
+        and equal(run.model, other.model)
         and run.dtype == other.dtype
     )
-
-
-def _equal(a: Any, b: Any) -> bool:
-    if isinstance(a, tuple):
-        return type(a) is type(b) and len(a) == len(b) and all(map(_equal, a, b))
-    return np.array_equal(a, b)
 
 
 class _Lanes:
@@ -141,15 +145,7 @@ class _Lanes:
     def follow(self, k: int, run: RunAhead) -> None:
         """Give lane k the numbers of a run."""
         lanes_of(self.theta)[..., k] = run.theta
-        _store(k, run.dyn, self.dyn)
-
-
-def _store(k: int, group: Any, lanes: Any) -> None:
-    if isinstance(group, tuple):
-        for part, of_lanes in zip(group, lanes, strict=True):
-            _store(k, part, of_lanes)
-    elif group.dtype == np.float64:
-        lanes_of(lanes)[..., k] = group
+        store(k, run.dyn, self.dyn)
 
 
 def _run(runs: Sequence[RunAhead], poll: Callable[[], None]) -> float:

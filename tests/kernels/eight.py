@@ -18,11 +18,18 @@ class Eight:
     def real(self):
         return self
 
+    @property
+    def imag(self):
+        return Eight(np.zeros(WIDTH))
+
     def __array_ufunc__(self, function, method, *given):
         return _joint(function(*map(_lanes, given)))
 
     def __neg__(self):
         return Eight(-self.lanes)
+
+    def __abs__(self):
+        return Eight(np.abs(self.lanes))
 
 
 def _lanes(x):
@@ -46,7 +53,7 @@ def _teach(name):
 
 for _name in ("add", "sub", "mul", "truediv", "lt", "le", "gt", "ge", "eq", "ne"):
     _teach(_name)
-for _name in ("sin", "cos", "sqrt", "arctan2"):
+for _name in ("sin", "cos", "sqrt", "arctan2", "rint"):
     setattr(Eight, _name, lambda *given, f=getattr(np, _name): Eight(f(*map(_lanes, given))))
 
 
@@ -75,3 +82,25 @@ def widened(group):
     if not isinstance(group, np.ndarray) or group.dtype != np.float64:
         return group
     return EightArray(np.repeat(group[..., None], WIDTH, axis=-1))
+
+
+def _bits(compare):
+    def bits(x, y):
+        return int(np.packbits(np.broadcast_to(compare(_lanes(x), _lanes(y)), WIDTH), bitorder="little")[0])
+
+    return bits
+
+
+below, at_most = _bits(np.less), _bits(np.less_equal)
+
+
+def either(bits, x, y):
+    """Twin of ``_cases.either``."""
+    return Eight(np.where(bits >> np.arange(WIDTH) & 1, _lanes(x), _lanes(y)))
+
+
+def largest(*given):
+    """``max`` in each lane, where any of them has lanes."""
+    if not any(isinstance(x, Eight) for x in given):
+        return max(*given)
+    return Eight(np.maximum.reduce([np.broadcast_to(_lanes(x), WIDTH) for x in given]))

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels._cases import CASES, lanes_of, widened
+from mbsim_cli.kernels._cases import CASES, at_most, below, either, lanes_of, widened
 from mbsim_cli.kernels._choice import COMPILER
 from mbsim_cli.kernels._jit import entry
+from mbsim_cli.kernels._simd import add_product, at, block
 
 pytestmark = pytest.mark.skipif(COMPILER != "linking", reason="others compute one case at a time")
 
@@ -34,6 +35,39 @@ def test_each_lane_has_the_bits_of_a_single_number():
             formulas(np.array(numbers[:, k]), s, alone)
             np.testing.assert_array_equal(lanes_of(out)[:2, k], alone[:2])
             assert lanes_of(out)[2, k] == answer
+
+
+@entry
+def choices(x, out):
+    """What each lane answers for itself, and a product that is added without being rounded."""
+    a, b = x[0], x[1]
+    out[0] = max(a, b.imag, abs(b))
+    out[1] = either(below(a, b) | at_most(a, -2.0), a, 7.0)
+    for _ in range(x.size):
+        add_product(out, 2, -a, b)
+    return below(a, b), at_most(b, a)
+
+
+def test_each_lane_has_its_own_answer():
+    numbers, together, out = np.random.default_rng(5).normal(size=(2, 8)), widened(np.zeros(2)), widened(np.zeros(3))
+    numbers[:, 2], numbers[0, 4] = 0.5, -2.0
+    lanes_of(together)[...] = numbers
+    less, not_more = choices(together, out)
+    a, b = numbers
+    assert [less >> k & 1 for k in range(8)] == (a < b).tolist()
+    assert [not_more >> k & 1 for k in range(8)] == (b <= a).tolist()
+    expected = np.array([np.maximum(np.maximum(a, 0.0), np.abs(b)), np.where((a < b) | (a <= -2.0), a, 7.0)])
+    np.testing.assert_array_equal(lanes_of(out)[:2], expected)
+    lanes = np.zeros((1, 8))
+    rounded_once(a, b, lanes)  # as directions are added
+    np.testing.assert_array_equal(lanes_of(out)[2], lanes[0])
+
+
+@entry
+def rounded_once(a, b, out):
+    k = block(out, 0)
+    for _ in range(2):
+        add_product(out, 0, k, -at(a, k), at(b, k))
 
 
 def test_arrays_of_cases():

@@ -6,7 +6,7 @@ and each number is summed up in a register. ``at`` spares each index the questio
 """
 
 from mbsim_cli.kernels._jit import kernel
-from mbsim_cli.kernels._simd import WIDTH, add_to, at, block, put, width
+from mbsim_cli.kernels._simd import WIDTH, add_product, at, block, put, width
 
 SMALLEST = 1e-9  # share of its diagonal entry that an elimination must leave
 
@@ -44,7 +44,7 @@ def _subtract_row(sparsity, first, last, k, c, lower, a):
     """Take multiples of row k from its neighbours; what becomes of columns that are eliminated nobody reads."""
     row = at(a, k, c)
     for s in range(first, last):
-        add_to(a, at(sparsity.neighbour, s), c, -at(lower, s) * row)
+        add_product(a, at(sparsity.neighbour, s), c, -at(lower, s), row)
 
 
 @kernel

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels._cases import EVERY, at_most, below, either
+from mbsim_cli.kernels._jit import kernel, overload
 from mbsim_cli.kernels._simd import at, block, largest, put, squares, total, width
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve_of
 from mbsim_cli.kernels.algebra.whole import copy_to
@@ -54,6 +55,21 @@ class Columns(NamedTuple):
     step: np.ndarray  # (n, p) correction of x
     rest: np.ndarray  # (m, p) e - J x
     load: np.ndarray  # (m, p) alpha rest - mu
+
+
+class CaseColumns(NamedTuple):
+    """``Columns`` of one column for eight cases, whose updates end one by one: with what those at their end keep."""
+
+    b: np.ndarray
+    e: np.ndarray
+    x: np.ndarray
+    mu: np.ndarray
+    step: np.ndarray
+    rest: np.ndarray
+    load: np.ndarray
+    kept_x: np.ndarray  # (n, 1)
+    kept_mu: np.ndarray  # (m, 1)
+    kept_rest: np.ndarray  # (m, 1)
 
 
 @kernel
@@ -130,7 +146,21 @@ def _solve(factor, tolerance, columns, c):
     left = _first(factor, columns, c)
     if tolerance >= BY_PENALTY:
         return tolerance
-    return _refine(factor, tolerance, 0.0, total(left), columns, c)
+    return _refine_any(factor, tolerance, 0.0, total(left), columns, c)
+
+
+def _refine_any(factor, tolerance, whole, size, columns, c):
+    """``_refine``, of cases ``_refine_cases``."""
+    return _kind_of_refinement(columns)(factor, tolerance, whole, size, columns, c)
+
+
+def _kind_of_refinement(columns):
+    return _refine_cases if "kept_x" in columns._fields else _refine
+
+
+@overload(_refine_any)
+def _refine_compiled(factor, tolerance, whole, size, columns, c):
+    return _refine_cases if "kept_x" in getattr(columns, "group", columns).fields else _refine
 
 
 @kernel
@@ -152,6 +182,56 @@ def _refine(factor, tolerance, whole, size, columns, c):
         if update > 1 and error > 0.5 * previous:
             break
     return error * _share(factor.weight, columns, c)
+
+
+@kernel
+def _refine_cases(factor, tolerance, whole, size, columns, c):
+    """The same for eight cases: each ends as it ends alone, and keeps what it has then."""
+    if factor.alpha.size == 0:
+        return 0.0
+    error, ended, kept = 1.0 + 0.0 * size, 0, 0
+    for update in range(MAX_UPDATES):
+        before = size
+        left_over(factor, columns, c)
+        size = total(_correct(factor, columns.step, columns, c))
+        previous = error
+        large, small = _size_of(factor.weight, columns.x, c), _size_of(factor.weight, columns.step, c)
+        error = either(below(0.0, large), small / large, 0.0 * large)
+        for i in range(factor.weight.size):
+            put(columns.x, i, c, at(columns.x, i, c) + at(columns.step, i, c))
+        shrinks = either(below(0.0, before), np.sqrt(size / before), 0.0 * size)
+        ahead = error * max(shrinks, error)
+        ended |= at_most(error, tolerance) | at_most(ahead, CERTAIN * tolerance)
+        if update > 1:
+            ended |= below(0.5 * previous, error)
+        if ended == EVERY or update == MAX_UPDATES - 1:
+            break
+        if ended != kept:
+            _keep(ended & ~kept, columns, c)
+            kept = ended
+    if kept != 0:
+        _take_kept(kept, columns, c)
+    return 0.0
+
+
+@kernel
+def _keep(bits, columns, c):
+    """Keep the solution of the cases that have ended just now."""
+    for i in range(columns.x.shape[0]):
+        columns.kept_x[i, c] = either(bits, columns.x[i, c], columns.kept_x[i, c])
+    for r in range(columns.mu.shape[0]):
+        columns.kept_mu[r, c] = either(bits, columns.mu[r, c], columns.kept_mu[r, c])
+        columns.kept_rest[r, c] = either(bits, columns.rest[r, c], columns.kept_rest[r, c])
+
+
+@kernel
+def _take_kept(bits, columns, c):
+    """Go back to what the cases kept that had ended."""
+    for i in range(columns.x.shape[0]):
+        columns.x[i, c] = either(bits, columns.kept_x[i, c], columns.x[i, c])
+    for r in range(columns.mu.shape[0]):
+        columns.mu[r, c] = either(bits, columns.kept_mu[r, c], columns.mu[r, c])
+        columns.rest[r, c] = either(bits, columns.kept_rest[r, c], columns.rest[r, c])
 
 
 MAX_UPDATES = 12

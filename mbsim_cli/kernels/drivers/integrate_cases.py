@@ -66,7 +66,7 @@ def integrate_cases(model, theta, step, end, tableau, control, dyn, cases, probe
         first = NONE
         for k in range(statuses.size):
             if statuses[k] == EVALUATE:
-                statuses[k] = _form(k, step, end, tableau, control, _of(cases, k), lanes)
+                statuses[k] = _form(k, step, end, tableau, control, case_of(cases, k), lanes)
             if statuses[k] == EVALUATE and first == NONE:
                 first = k
         if first == NONE:
@@ -81,7 +81,7 @@ def integrate_cases(model, theta, step, end, tableau, control, dyn, cases, probe
             counts[1] += 1
         for k in range(statuses.size):
             if statuses[k] == EVALUATE:
-                case = _of(cases, k)
+                case = case_of(cases, k)
                 if together:
                     _scatter(k, case.work.probe, lanes)
                 else:
@@ -93,7 +93,7 @@ def integrate_cases(model, theta, step, end, tableau, control, dyn, cases, probe
 
 
 @kernel
-def _of(cases, k):
+def case_of(cases, k):
     """Case k."""
     if k < 4:
         if k < 2:

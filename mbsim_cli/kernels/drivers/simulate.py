@@ -93,82 +93,20 @@ def run(
     could strike.
     """
     scale, fresh, contraction, row, total = progress.scale, progress.fresh, progress.contraction, filled, 0
-    kin, eq, comp = work.kin, work.eq, work.comp
-    seen, varies, constrained = 0, sens.z.shape[1] > 0, state.lam.size > 0
-    status, done = Status.OK, steps
+    kin, seen, status, done = work.kin, 0, Status.OK, steps
     for step in range(first + 1, first + steps + 1):
-        t = step * control.h
-        expect_angles(control.h, work.turns, kin)
-        turn = predict(model, control.h, state, work.last, work.before, work.lag, work.expected)
-        fresh = fresh and turn <= TURNED
-        if varies:
-            predict_sensitivities(control.h, sens)
-        foreseen = contraction if varies and directions.free >= 0 else np.inf
-        count, error, contraction, solved = 0, 0.0, REMEMBERED * min(contraction, 1.0), False
-        loose, spare = varies and control.redundant, directions.free >= 0
-        while not solved:
-            status, more, scale, before, size = newton(
-                model, theta, t, control, scale, foreseen, state, kin, comp, eq, work.tangent, work.column, fresh
-            )
-            count, solved, fresh, foreseen = count + more, True, True, np.inf
-            if status == Status.OK and loose:
-                # free multipliers act on nothing, but would as J turns: evaluate without them what is varied
-                factor_range(eq.J, work.reach)
-                _keep(as_column(state.lam), eq.J, work.reach, work.column)
-                loose, solved, foreseen = False, False, SETTLED
-            elif status == Status.OK and varies:
-                # the last correction is far below the accuracy of the gradient: the state evaluated last serves
-                trapezoidal_tangent(model, theta, t, control.h, state, eq, kin, comp, work.tangent)
-                left = size == LEFT and spare
-                if factor_tangent(control.ratio, eq, work.tangent):
-                    error = vary_motion(
-                        model, theta, t, control, directions, left, state, sens, kin, comp, eq, work.tangent,
-                        extra.columns, extra.twists,
-                    )  # fmt: skip
-                    if left:
-                        size, scale, solved = take_left_correction(
-                            control, scale, directions.free, state, work.tangent, extra.columns
-                        )
-                        loose, spare = control.redundant, False  # larger than foreseen: Newton goes on to its end
-                    if solved:
-                        correct_sensitivities(control.h, extra.columns, sens)
-                else:
-                    status = Status.SINGULAR
-            contraction = max(contraction, size / before)
+        status, count, error, scale, contraction = make_step(
+            model, theta, control, step, scale, fresh, contraction, directions, state, sens, work, extra
+        )
+        fresh = True
         total += count
-        if status == Status.OK and constrained:
-            if control.redundant:
-                factor_range(eq.J, work.reach)
-                _keep(as_column(state.lam), eq.J, work.reach, work.column)
-                _keep(sens.lam, eq.J, work.reach, extra.columns)
-            if not varies:  # the tangent has just found those of the same state
-                compose(model, kin, comp)
-            status = project(
-                model, theta, t, control, state, kin, comp, eq, work.projection, work.column, work.corrections
-            )
-            if status == Status.OK and control.redundant:
-                _keep(as_column(state.sigma), eq.J, work.reach, work.column)
-                _keep(as_column(state.kappa), eq.J, work.reach, work.column)
-            watch_for_passage(
-                step, control.h, eq.J, work.projection.sparsity, work.projection.weight, state, work.watch
-            )
-            if status == Status.OK and varies:
-                projected = vary_projections(
-                    model, theta, t, control, directions, work.corrections, state, sens, kin, comp, eq,
-                    work.projection, extra.projections, extra.twists, extra.resting,
-                )  # fmt: skip
-                error = max(error, projected)
-                if control.redundant:
-                    _keep(sens.sigma, eq.J, work.reach, extra.columns)
-                    _keep(sens.kappa, eq.J, work.reach, extra.columns)
-        if status == Status.OK and not is_finite(state, sens):
-            status = Status.NOT_FINITE
         if status != Status.OK:
             done, fresh = step - first - 1, False
             break
-        follow_angles(model, theta, kin, work.turns)
         if step % interval == 0:
-            write_row(t, count, error, control.mass_projection, state, sens, eq, record, d_record, row)
+            write_row(
+                step * control.h, count, error, control.mass_projection, state, sens, work.eq, record, d_record, row
+            )
             if record.expected.shape[1] > 0:
                 copy_to(kin.expected, record.expected[row])
             if record.corrections.shape[1] > 0:
@@ -184,7 +122,81 @@ def run(
 
 
 @kernel
-def _keep(multipliers, J, reach, columns):
+def make_step(model, theta, control, step, scale, fresh, contraction, directions, state, sens, work, extra):
+    """Step number ``step``; returns status, iterations, error of sensitivities, and the new scale and contraction.
+
+    ``fresh``, ``scale`` and ``contraction`` are those of ``Progress``; behind a step that is made the tangent is fresh.
+    """
+    kin, eq, comp = work.kin, work.eq, work.comp
+    varies, constrained = sens.z.shape[1] > 0, state.lam.size > 0
+    t, total, status = step * control.h, 0, Status.OK
+    expect_angles(control.h, work.turns, kin)
+    turn = predict(model, control.h, state, work.last, work.before, work.lag, work.expected)
+    fresh = fresh and turn <= TURNED
+    if varies:
+        predict_sensitivities(control.h, sens)
+    foreseen = contraction if varies and directions.free >= 0 else np.inf
+    error, contraction, solved = 0.0, REMEMBERED * min(contraction, 1.0), False
+    loose, spare = varies and control.redundant, directions.free >= 0
+    while not solved:
+        status, more, scale, before, size = newton(
+            model, theta, t, control, scale, foreseen, state, kin, comp, eq, work.tangent, work.column, fresh
+        )
+        total, solved, fresh, foreseen = total + more, True, True, np.inf
+        if status == Status.OK and loose:
+            # free multipliers act on nothing, but would as J turns: evaluate without them what is varied
+            factor_range(eq.J, work.reach)
+            keep(as_column(state.lam), eq.J, work.reach, work.column)
+            loose, solved, foreseen = False, False, SETTLED
+        elif status == Status.OK and varies:
+            # the last correction is far below the accuracy of the gradient: the state evaluated last serves
+            trapezoidal_tangent(model, theta, t, control.h, state, eq, kin, comp, work.tangent)
+            left = size == LEFT and spare
+            if factor_tangent(control.ratio, eq, work.tangent):
+                error = vary_motion(
+                    model, theta, t, control, directions, left, state, sens, kin, comp, eq, work.tangent,
+                    extra.columns, extra.twists,
+                )  # fmt: skip
+                if left:
+                    size, scale, solved = take_left_correction(
+                        control, scale, directions.free, state, work.tangent, extra.columns
+                    )
+                    loose, spare = control.redundant, False  # larger than foreseen: Newton goes on to its end
+                if solved:
+                    correct_sensitivities(control.h, extra.columns, sens)
+            else:
+                status = Status.SINGULAR
+        contraction = max(contraction, size / before)
+    if status == Status.OK and constrained:
+        if control.redundant:
+            factor_range(eq.J, work.reach)
+            keep(as_column(state.lam), eq.J, work.reach, work.column)
+            keep(sens.lam, eq.J, work.reach, extra.columns)
+        if not varies:  # the tangent has just found those of the same state
+            compose(model, kin, comp)
+        status = project(model, theta, t, control, state, kin, comp, eq, work.projection, work.column, work.corrections)
+        if status == Status.OK and control.redundant:
+            keep(as_column(state.sigma), eq.J, work.reach, work.column)
+            keep(as_column(state.kappa), eq.J, work.reach, work.column)
+        watch_for_passage(step, control.h, eq.J, work.projection.sparsity, work.projection.weight, state, work.watch)
+        if status == Status.OK and varies:
+            projected = vary_projections(
+                model, theta, t, control, directions, work.corrections, state, sens, kin, comp, eq,
+                work.projection, extra.projections, extra.twists, extra.resting,
+            )  # fmt: skip
+            error = max(error, projected)
+            if control.redundant:
+                keep(sens.sigma, eq.J, work.reach, extra.columns)
+                keep(sens.kappa, eq.J, work.reach, extra.columns)
+    if status == Status.OK and not is_finite(state, sens):
+        status = Status.NOT_FINITE
+    if status == Status.OK:
+        follow_angles(model, theta, kin, work.turns)
+    return status, total, error, scale, contraction
+
+
+@kernel
+def keep(multipliers, J, reach, columns):
     """Keep multipliers (m, p) in the range of J; ``columns`` of as many directions serve as work."""
     keep_in_range(J, reach, multipliers, columns.x, columns.step)
 

@@ -47,10 +47,21 @@ TURNED = -0.5  # cosine between v and that of the look before
 
 @kernel
 def watch_for_passage(step, h, J, sparsity, weight, state, watch):
-    """Look whether v has turned round since the last look; ``weight`` (n,) makes coordinates comparable."""
+    """Look, where it is time, whether v has turned round; ``weight`` (n,) makes coordinates comparable."""
+    if is_due(step, h, state, watch):
+        look_for_passage(step, J, sparsity, weight, state, watch)
+
+
+@kernel
+def is_due(step, h, state, watch):
+    """Whether it is time for a look; counts the way since the last one."""
     watch.way[0] += h * _fastest(watch.turns, state.zd)
-    if watch.row.size == 0 or (step < watch.count[1] + EVERY and watch.way[0] < FAR):
-        return
+    return watch.row.size > 0 and (step >= watch.count[1] + EVERY or watch.way[0] >= FAR)
+
+
+@kernel
+def look_for_passage(step, J, sparsity, weight, state, watch):
+    """Look whether v has turned round since the last look."""
     _gram(J, sparsity, weight, watch)
     if not ldl_factor(watch.gram, watch.inverse):
         return

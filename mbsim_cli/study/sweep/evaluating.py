@@ -82,8 +82,9 @@ class CaseEvaluator:
     def _begin_lanes(self, seconds: float) -> None:
         """Compute cases together from now on, where a study of cases that take so long gains by it."""
         self._may_have_lanes = False
-        if seconds * self._plan.cases >= lanes.WORTH:
-            self.together = lanes.lanes_compiled(self._base.assembled.problem, self._people)
+        problem = self._base.assembled.problem
+        if lanes.pay(problem, seconds * self._plan.cases):
+            self.together = lanes.lanes_compiled(problem, self._people)
 
     def _computed(self, case: Case, start: float, planned: _Planned | None = None) -> Computed:
         """A case, which may be planned, since ``start``."""

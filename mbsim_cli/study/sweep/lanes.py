@@ -12,17 +12,20 @@ from mbsim_cli.study.analyses.forward_dynamics import at_every_step
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.plan import Plan
 
-WORTH = 20.0  # s of all cases one by one, from which on the compilation pays
+WORTH = 20.0  # s of all cases one by one, from which on the compilation pays; the loop of ALI3-P takes twice as long
 ENOUGH = 100  # steps of an adaptive integrator, after which all that it calls was called
 
 
 def have_lanes(problem: Problem) -> bool:
     """Whether such cases can be computed in lanes."""
-    if not problem.options.open_tree:
-        return False
     from mbsim_cli.solve.beside import can_run_beside
 
     return can_run_beside(problem)
+
+
+def pay(problem: Problem, seconds: float) -> bool:
+    """Whether lanes pay for their compilation where all cases one by one take so long."""
+    return seconds >= (WORTH if problem.options.open_tree else 2.0 * WORTH)
 
 
 def lanes_compiled(problem: Problem, listener: Listener) -> int:

@@ -8,7 +8,7 @@ import pytest
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.codes import Axes, Force, Law
-from mbsim_cli.solve import beside, pace
+from mbsim_cli.solve import alike, beside, pace
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.open_tree import FORMULATIONS
 from tests.kernels.eight import widened
@@ -22,7 +22,8 @@ LOOSE = {"tolerance": 1e-3, "absolute_tolerance": 1e-3}
 def eight(monkeypatch):
     monkeypatch.setattr(beside, "TOGETHER", 8)
     monkeypatch.setattr(beside, "widened", widened)
-    monkeypatch.setattr(beside, "lanes_of", attrgetter("numbers"))
+    for module in (alike, beside):
+        monkeypatch.setattr(module, "lanes_of", attrgetter("numbers"))
 
 
 def cases_of(builder, count, rows, **options):
@@ -48,13 +49,18 @@ def assert_beside(problems):
     assert all(runs)
     sentences = []
     for problem, run in zip(problems, runs, strict=True):
-        (alone, failure), (found, other) = told(problem), told(replace(problem, ahead=run))
-        assert other == failure and [len(block.time) for block in found] == [len(block.time) for block in alone]
-        for block, same in zip(found, alone, strict=True):
-            for values, expected in zip(block, same, strict=True):
-                np.testing.assert_array_equal(values, expected)
-        sentences.append(failure)
+        sentences.append(assert_same(told(problem), told(replace(problem, ahead=run))))
     return sentences, parted
+
+
+def assert_same(one, other):
+    """Compare what two runs have told; return the sentence of both."""
+    (alone, failure), (found, sentence) = one, other
+    assert sentence == failure and [len(block.time) for block in found] == [len(block.time) for block in alone]
+    for block, same in zip(found, alone, strict=True):
+        for values, expected in zip(block, same, strict=True):
+            np.testing.assert_array_equal(values, expected)
+    return failure
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,334 @@
+"""Eight runs of ``simulate`` beside each other, step by step: Newton and projections of all are computed in lanes.
+
+All have the same steps. What a case has at the end of each stands in its own arrays as well, as if it had made the step
+alone; so a step that is not the plain way for a case (``ali3p_cases``), or where a branch of the equations parts the
+cases, is begun again from there by that case alone. A lane without a case of its own follows another one.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels._jit import entry, kernel
+from mbsim_cli.kernels._simd import WIDTH
+from mbsim_cli.kernels._views import as_column, flat
+from mbsim_cli.kernels.algebra.whole import copy_to
+from mbsim_cli.kernels.algorithms.constrained_solve import SPARSE
+from mbsim_cli.kernels.algorithms.systems import compose, evaluate
+from mbsim_cli.kernels.algorithms.turning import expect_angles, follow_angles
+from mbsim_cli.kernels.drivers.integrate_cases import case_of
+from mbsim_cli.kernels.drivers.observe import observe_rows
+from mbsim_cli.kernels.drivers.simulate import ROWS_IN_CACHE, keep, make_step, write_row
+from mbsim_cli.kernels.drivers.stepping import is_finite
+from mbsim_cli.kernels.integrators.ali3p import factor_tangent, predict, project, trapezoidal_tangent
+from mbsim_cli.kernels.integrators.ali3p_cases import (
+    ENDED,
+    GOING,
+    ODD,
+    apply_corrections,
+    begin_step,
+    correct_cases,
+    those,
+)
+from mbsim_cli.kernels.integrators.multiplier_range import factor_range
+from mbsim_cli.kernels.integrators.singular_passage import is_due, look_for_passage
+from mbsim_cli.model.codes import Status
+
+
+class Run(NamedTuple):
+    """What ``simulate.run`` is given of one run, beside what all have; its tangent is formed beside the one it has."""
+
+    theta: np.ndarray
+    directions: tuple  # none
+    state: tuple
+    sens: tuple
+    work: tuple
+    extra: tuple
+    probe: tuple  # State of an iterate
+    formed: tuple  # Factor
+    record: tuple
+    d_record: tuple
+
+
+class Numbers(NamedTuple):
+    """Plain numbers (..., 8) behind those of cases."""
+
+    z: np.ndarray
+    zd: np.ndarray
+    zdd: np.ndarray
+    lam: np.ndarray
+    sigma: np.ndarray
+    kappa: np.ndarray
+    last_zdd: np.ndarray
+    last_lam: np.ndarray
+    before_zdd: np.ndarray
+    before_lam: np.ndarray
+    expected: np.ndarray
+    angle: np.ndarray
+    angle_rate: np.ndarray
+    phi: np.ndarray
+    phi1: np.ndarray
+    phi2: np.ndarray
+    J: np.ndarray
+    weight: np.ndarray  # of the projection
+    T: np.ndarray  # this and what follows of the tangent
+    tangent_J: np.ndarray
+    alpha: np.ndarray
+    tangent_weight: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    inverse: np.ndarray
+
+
+@entry
+def simulate_cases(
+    model, theta, control, first, steps, interval, state, work, cases, numbers, judgement, leader, statuses, filled,
+    counts,
+):  # fmt: skip
+    """Advance all from step ``first``, until one fails; its status is noted, and the others have made the step.
+
+    ``leader`` (8,) tells whom a lane follows, itself where it has a case; the first ``filled`` rows are. ``counts``
+    (2,) counts steps of cases, and those of them that were made alone. Returns steps and rows.
+    """
+    row, seen, done, failed = filled, filled, 0, False
+    while done < steps and not failed:
+        done += 1
+        step = first + done
+        begin_step(judgement)
+        _leave_dense(cases, judgement, leader)
+        try:
+            _step_together(model, theta, control, step, state, work, cases, numbers, judgement, leader)
+        except Exception:
+            _leave_all(judgement)
+        stored = step % interval == 0
+        for k in range(leader.size):
+            if leader[k] == k:
+                statuses[k] = _finish(model, control, step, k, case_of(cases, k), numbers, judgement, leader, counts)
+                failed = failed or statuses[k] != Status.OK
+                if stored:
+                    _write(control, step, judgement.count[k], case_of(cases, k), row)
+        if stored:
+            row += 1
+        if row - seen >= ROWS_IN_CACHE:
+            _observe(model, control, cases, leader, seen, row)
+            seen = row
+    _observe(model, control, cases, leader, seen, row)
+    return done, row
+
+
+@kernel
+def _leave_dense(cases, judgement, leader):
+    """Cases whose tangent has exchanged pivots make the step alone."""
+    for k in range(leader.size):
+        if case_of(cases, leader[k]).work.tangent.pivot[0] != SPARSE and judgement.fresh[k] != 0:
+            judgement.stands[k] = ODD
+
+
+@kernel
+def _leave_all(judgement):
+    for k in range(judgement.stands.size):
+        judgement.stands[k] = ODD
+
+
+@kernel
+def _step_together(model, theta, control, step, state, work, cases, numbers, judgement, leader):
+    """``simulate.make_step`` of all that stay on the plain way; raises ``Parted``."""
+    t, kin, comp, eq = step * control.h, work.kin, work.comp, work.eq
+    expect_angles(control.h, work.turns, kin)
+    predict(model, control.h, state, work.last, work.before, work.lag, work.expected)
+    for iteration in range(control.max_iterations):
+        if those(judgement, GOING) == 0:
+            break
+        evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
+        _form_tangents(model, t, control, cases, numbers, judgement, leader)
+        correct_cases(model, control, iteration, state, work, judgement)
+    ended = those(judgement, ENDED)
+    if ended == 0:
+        return
+    apply_corrections(control.h, ended, state, work.column)
+    if state.lam.size > 0:
+        compose(model, kin, comp)
+        status = project(model, theta, t, control, state, kin, comp, eq, work.projection, work.column, work.corrections)
+        if status != Status.OK:
+            _leave_all(judgement)
+    follow_angles(model, theta, kin, work.turns)
+
+
+@kernel
+def _form_tangents(model, t, control, cases, numbers, judgement, leader):
+    """Form the tangents that are wanted, one by one."""
+    for k in range(leader.size):
+        if leader[k] == k and judgement.stands[k] == GOING and judgement.fresh[k] == 0:
+            case = case_of(cases, k)
+            is_sparse = _form(model, t, control, k, case, numbers)
+            for j in range(leader.size):
+                if leader[j] == k:
+                    if is_sparse:
+                        _give_tangent(j, case.formed, numbers)
+                        judgement.fresh[j], judgement.formed[j] = 1, 1
+                    else:
+                        judgement.stands[j] = ODD
+
+
+@kernel
+def _form(model, t, control, k, case, numbers):
+    """Form the tangent at the iterate of case k; return whether it is factorised along its structure."""
+    kin, comp, eq, probe, formed = case.work.kin, case.work.comp, case.work.eq, case.probe, case.formed
+    take(k, numbers.z, probe.z)
+    take(k, numbers.zd, probe.zd)
+    take(k, numbers.zdd, probe.zdd)
+    take(k, numbers.lam, probe.lam)
+    take(k, numbers.expected, kin.expected)
+    evaluate(model, case.theta, t, control.at_center, probe, kin, comp, eq)
+    trapezoidal_tangent(model, case.theta, t, control.h, probe, eq, kin, comp, formed)
+    return factor_tangent(control.ratio, eq, formed) and formed.pivot[0] == SPARSE
+
+
+@kernel
+def _finish(model, control, step, k, case, numbers, judgement, leader, counts):
+    """End the step of case k, in its own arrays; return its status."""
+    counts[0] += 1
+    if judgement.stands[k] == ENDED:
+        _note(k, leader, judgement.trial[k], judgement.scale)
+        if judgement.formed[k] != 0:
+            _copy_tangent(case.formed, case.work.tangent)
+        return _take_in(model, control, step, k, case, numbers, leader)
+    counts[1] += 1
+    status, count, _, scale, _ = make_step(
+        model, case.theta, control, step, judgement.scale[k], judgement.began[k] != 0, np.inf, case.directions,
+        case.state, case.sens, case.work, case.extra,
+    )  # fmt: skip
+    judgement.count[k] = count
+    _note(k, leader, scale, judgement.scale)
+    _note(k, leader, 1, judgement.fresh)
+    for j in range(leader.size):
+        if leader[j] == k:
+            _give(j, case, numbers)
+    return status
+
+
+@kernel
+def _note(k, leader, value, out):
+    """Note a number of case k, in its lane and in those that follow it."""
+    for j in range(leader.size):
+        if leader[j] == k:
+            out[j] = value
+
+
+@kernel
+def _take_in(model, control, step, k, case, numbers, leader):
+    """What case k has at the end of a step that was made in lanes; return its status."""
+    state, work, eq = case.state, case.work, case.work.eq
+    copy_to(work.last.zdd, work.before.zdd)
+    copy_to(work.last.lam, work.before.lam)
+    copy_to(state.zdd, work.last.zdd)
+    copy_to(state.lam, work.last.lam)
+    take(k, numbers.z, state.z)
+    take(k, numbers.zd, state.zd)
+    take(k, numbers.zdd, state.zdd)
+    take(k, numbers.lam, state.lam)
+    take(k, numbers.sigma, state.sigma)
+    take(k, numbers.kappa, state.kappa)
+    take(k, numbers.phi, eq.phi)
+    take(k, numbers.phi1, eq.phi1)
+    take(k, numbers.phi2, eq.phi2)
+    take(k, numbers.expected, work.kin.expected)
+    take(k, numbers.angle, work.turns.value)
+    take(k, numbers.angle_rate, work.turns.rate)
+    due = is_due(step, control.h, state, work.watch)
+    if due or control.redundant:
+        take(k, numbers.J, eq.J)
+    if control.redundant:
+        factor_range(eq.J, work.reach)
+        keep(as_column(state.lam), eq.J, work.reach, work.column)
+        keep(as_column(state.sigma), eq.J, work.reach, work.column)
+        keep(as_column(state.kappa), eq.J, work.reach, work.column)
+        for j in range(leader.size):
+            if leader[j] == k:
+                give(j, state.lam, numbers.lam)
+    if due:
+        take(k, numbers.weight, work.projection.weight)
+        look_for_passage(step, eq.J, work.projection.sparsity, work.projection.weight, state, work.watch)
+    return Status.OK if is_finite(state, case.sens) else Status.NOT_FINITE
+
+
+@kernel
+def _give(k, case, numbers):
+    """Give lane k what a case has at the end of a step."""
+    state, work = case.state, case.work
+    give(k, state.z, numbers.z)
+    give(k, state.zd, numbers.zd)
+    give(k, state.zdd, numbers.zdd)
+    give(k, state.lam, numbers.lam)
+    give(k, work.last.zdd, numbers.last_zdd)
+    give(k, work.last.lam, numbers.last_lam)
+    give(k, work.before.zdd, numbers.before_zdd)
+    give(k, work.before.lam, numbers.before_lam)
+    give(k, work.kin.expected, numbers.expected)
+    give(k, work.turns.value, numbers.angle)
+    give(k, work.turns.rate, numbers.angle_rate)
+    _give_tangent(k, work.tangent, numbers)
+
+
+@kernel
+def _give_tangent(k, factor, numbers):
+    """Give lane k a factorised tangent."""
+    give(k, factor.T, numbers.T)
+    give(k, factor.J, numbers.tangent_J)
+    give(k, factor.alpha, numbers.alpha)
+    give(k, factor.weight, numbers.tangent_weight)
+    give(k, factor.lower, numbers.lower)
+    give(k, factor.upper, numbers.upper)
+    give(k, factor.inverse, numbers.inverse)
+
+
+@kernel
+def _copy_tangent(factor, out):
+    """Copy a tangent that is factorised along its structure."""
+    copy_to(factor.T, out.T)
+    copy_to(factor.J, out.J)
+    copy_to(factor.alpha, out.alpha)
+    copy_to(factor.weight, out.weight)
+    copy_to(factor.lower, out.lower)
+    copy_to(factor.upper, out.upper)
+    copy_to(factor.inverse, out.inverse)
+    out.pivot[0] = factor.pivot[0]
+
+
+@kernel
+def take(k, lanes, out):
+    """Numbers of lane k."""
+    x, y = flat(lanes), flat(out)
+    for i in range(y.size):
+        y[i] = x[WIDTH * i + k]
+
+
+@kernel
+def give(k, own, lanes_out):
+    """Write the numbers of lane k."""
+    x, y = flat(own), flat(lanes_out)
+    for i in range(x.size):
+        y[WIDTH * i + k] = x[i]
+
+
+@kernel
+def _write(control, step, count, case, row):
+    """Store the instant of a case."""
+    write_row(
+        step * control.h, count, 0.0, control.mass_projection, case.state, case.sens, case.work.eq, case.record,
+        case.d_record, row,
+    )  # fmt: skip
+    if case.record.expected.shape[1] > 0:
+        copy_to(case.work.kin.expected, case.record.expected[row])
+
+
+@kernel
+def _observe(model, control, cases, leader, first, last):
+    """Sensors and energies of the rows from first to last."""
+    for k in range(leader.size):
+        if leader[k] == k:
+            case = case_of(cases, k)
+            observe_rows(
+                model, case.theta, control.at_center, case.directions, case.work.kin, case.extra.twists, case.record,
+                case.d_record, first, last,
+            )  # fmt: skip

@@ -1,0 +1,110 @@
+"""Newton of ALI3-P for eight cases in one step: iterates and solutions in lanes, judged one by one as ``ali3p.newton``.
+
+Each case takes as many iterations as it takes alone, by its own tangent. One that is at its end stays where it is: its
+last correction is computed again in each iteration that others need, to the same bits, and taken in the end. What is
+not the plain way of an iteration (corrections that stall or grow, tangents that cannot be factorised along the
+structure) is left to the step that a case makes alone, whose rules need not be repeated here.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels._cases import either
+from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels.algorithms.constrained_solve import solve_constrained
+from mbsim_cli.kernels.integrators.ali3p import (
+    AMPLIFIED,
+    ROUND_OFF,
+    STALE,
+    STALLED,
+    has_tyres,
+    put_residual,
+    size_of_correction,
+)
+
+GOING, ENDED, ODD = range(3)  # where a case stands in its step
+
+
+class Judgement(NamedTuple):
+    """Of each lane, in plain numbers; ``sizes`` as numbers of cases is ``found``."""
+
+    found: np.ndarray  # (3,) size of the correction, of corrected accelerations, and the floor
+    sizes: np.ndarray  # (3, 8)
+    scale: np.ndarray  # (8,) largest acceleration so far
+    trial: np.ndarray  # (8,) the same in the step that is being made
+    previous: np.ndarray  # (8,) size of the correction before
+    fresh: np.ndarray  # (8,) 1 where the tangent is usable
+    began: np.ndarray  # (8,) the same before the step
+    formed: np.ndarray  # (8,) 1 where it was formed in the step
+    stands: np.ndarray  # (8,) GOING, ENDED or ODD
+    count: np.ndarray  # (8,) iterations
+
+
+@kernel
+def begin_step(judgement):
+    """All cases begin a step."""
+    for k in range(judgement.scale.size):
+        judgement.trial[k], judgement.previous[k] = judgement.scale[k], np.inf
+        judgement.began[k], judgement.formed[k] = judgement.fresh[k], 0
+        judgement.stands[k], judgement.count[k] = GOING, 0
+
+
+@kernel
+def those(judgement, stand):
+    """Bits of the cases that stand so."""
+    found = 0
+    for k in range(judgement.stands.size):
+        if judgement.stands[k] == stand:
+            found |= 1 << k
+    return found
+
+
+@kernel
+def correct_cases(model, control, iteration, state, work, judgement):
+    """Solve for the corrections of all; judge them, and take those of cases that go on."""
+    put_residual(control.h, work.eq, work.column, 0)
+    solve_constrained(work.tangent, control.correction_tolerance, work.column)
+    found = judgement.found
+    found[0], found[1], found[2] = size_of_correction(control.h, state, work.tangent, work.column, 0)
+    saturates = has_tyres(model.forces)
+    for k in range(judgement.stands.size):
+        if judgement.stands[k] == GOING:
+            _judge(k, control, iteration, saturates, judgement)
+    going = those(judgement, GOING)
+    if going != 0:
+        apply_corrections(control.h, going, state, work.column)
+
+
+@kernel
+def _judge(k, control, iteration, saturates, judgement):
+    """Whether case k is at its end, goes on, or is to make the step alone."""
+    size, acceleration, floor = judgement.sizes[0, k], judgement.sizes[1, k], judgement.sizes[2, k]
+    previous = judgement.previous[k]
+    scale = max(judgement.trial[k], acceleration)
+    judgement.trial[k] = scale
+    judgement.count[k] = iteration + 1
+    judgement.previous[k] = size
+    close = size <= max(ROUND_OFF * scale, AMPLIFIED * floor)
+    stalls = close and size > STALLED * previous
+    grows = saturates and not close and size > previous
+    if not np.isfinite(size):
+        judgement.stands[k] = ODD
+    elif iteration > 0 and size <= control.tolerance * scale + control.amplified * floor:
+        judgement.stands[k] = ENDED
+    elif stalls or grows or iteration + 1 == control.max_iterations:
+        judgement.stands[k] = ODD
+    elif size > STALE * previous:
+        judgement.fresh[k] = 0
+
+
+@kernel
+def apply_corrections(h, bits, state, columns):
+    """Take the corrections of some cases away, as ``ali3p.apply_correction`` does."""
+    for c in range(state.z.size):
+        x = 1.0 * columns.x[c, 0]
+        state.z[c] = either(bits, state.z[c] - 0.25 * h * h * x, state.z[c])
+        state.zd[c] = either(bits, state.zd[c] - 0.5 * h * x, state.zd[c])
+        state.zdd[c] = either(bits, state.zdd[c] - x, state.zdd[c])
+    for r in range(state.lam.size):
+        state.lam[r] = either(bits, state.lam[r] - 1.0 * columns.mu[r, 0], state.lam[r])

@@ -1,0 +1,137 @@
+"""Eight runs of ALI3-P beside each other: what each of them finds alone, to the last bit, whatever the others do."""
+
+from dataclasses import replace
+from operator import attrgetter
+
+import numpy as np
+import pytest
+
+from mbsim_cli.kernels.algorithms import constrained_solve
+from mbsim_cli.kernels.integrators import ali3p_cases
+from mbsim_cli.model.codes import Axes, Force, Joint, Law
+from mbsim_cli.model.layout import BODY_SIZE, MASS
+from mbsim_cli.solve import alike, beside, constrained_beside
+from tests.kernels.eight import at_most, below, either, largest, widened
+from tests.kernels.mechanisms import everything, four_bar, loop
+from tests.kernels.open_tree_adjoint import chosen
+from tests.kernels.plain.test_cases_beside import assert_beside, assert_same, told
+
+
+@pytest.fixture(autouse=True)
+def eight(monkeypatch):
+    numbers = attrgetter("numbers")
+    for module in (alike, constrained_beside):
+        monkeypatch.setattr(module, "lanes_of", numbers)
+    monkeypatch.setattr(constrained_beside, "widened", widened)
+    monkeypatch.setattr(constrained_beside, "TOGETHER", 8)
+    monkeypatch.setattr(constrained_solve, "max", largest, raising=False)
+    for name, twin in {"below": below, "at_most": at_most, "either": either}.items():
+        monkeypatch.setattr(constrained_solve, name, twin)
+    monkeypatch.setattr(ali3p_cases, "either", either)
+
+
+def cases_of(builder, count, rows, **options):
+    """The same problem with other masses and inertia in each case: all lengths must stay where equations depend."""
+    problem, rng = chosen(builder.problem(), rows, **options), np.random.default_rng(4)
+    bodies = problem.model.tree.theta[:, None] + np.arange(MASS, BODY_SIZE)
+    cases = [replace(problem, theta=problem.theta.copy()) for _ in range(count)]
+    for case in cases:
+        case.theta[bodies] *= rng.uniform(0.97, 1.03, bodies.shape)
+    return cases
+
+
+def any_numbers(builder, count, rows):
+    """The same problem with other numbers of all kinds in each case."""
+    problem, rng = chosen(builder.problem(), rows), np.random.default_rng(4)
+    return [replace(problem, theta=problem.theta * rng.uniform(0.999, 1.001, problem.theta.size)) for _ in range(count)]
+
+
+def test_each_goes_as_it_goes_alone():
+    """Also where equations are redundant, and there are fewer cases than lanes."""
+    problems = cases_of(four_bar(), 3, 4)
+    assert all(map(beside.can_run_beside, problems))
+    assert assert_beside(problems) == ([""] * 3, 0.0)
+
+
+@pytest.mark.slow
+def test_each_goes_as_it_goes_alone_in_space():
+    """A loop of other joints, and all kinds of elements, of which some part the cases."""
+    assert assert_beside(any_numbers(loop(Joint.REVOLUTE, Joint.SPHERICAL), 8, 4)) == ([""] * 8, 0.0)
+    sentences, parted = assert_beside(any_numbers(everything(), 3, 2))
+    assert sentences == [""] * 3 and parted < 1.0
+
+
+@pytest.mark.parametrize("interval", [1, 2])
+def test_branches_part_some_steps(interval):
+    """A force that begins earlier in one of the cases; also where not all instants are stored."""
+    builder = four_bar()
+    law = builder.law(Law.POLYNOMIAL, window=(0.0, 1.0))
+    builder.applied(Force.POINT_FORCE, 0, Axes.GLOBAL, law)
+    problems = cases_of(builder, 2, 4, output_interval=interval)
+    step = problems[0].options.step
+    for problem, begins in zip(problems, (0.5 * step, 1.5 * step), strict=True):
+        problem.theta[builder.laws[law][3]] = begins
+    sentences, parted = assert_beside(problems)
+    assert sentences == [""] * 2 and parted == 2 / 8  # the step between, of both
+
+
+def test_steps_that_are_not_plain_are_made_alone(monkeypatch):
+    """Every correction is taken for one that stalls, but those of the first case."""
+    judge = ali3p_cases._judge
+
+    def one_stalls(k, control, iteration, saturates, judgement):
+        judge(k, control, iteration, saturates, judgement)
+        if k == 1:
+            judgement.stands[k] = ali3p_cases.ODD
+
+    monkeypatch.setattr(ali3p_cases, "_judge", one_stalls)
+    assert assert_beside(cases_of(four_bar(), 2, 2)) == ([""] * 2, 0.5)
+
+
+def test_tangents_without_structure_are_left_to_single_steps(monkeypatch):
+    monkeypatch.setattr(constrained_solve, "eliminate", lambda factor: not isinstance(factor.T, np.ndarray))
+    sentences, parted = assert_beside(cases_of(four_bar(), 2, 2))
+    assert sentences == [""] * 2 and parted == 1.0
+
+
+@pytest.mark.parametrize("bad", [0, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_case_that_fails_is_left_to_run_alone_and_stops_no_other(bad):
+    """Where a force begins that is far too large."""
+    builder = loop(Joint.REVOLUTE, Joint.SPHERICAL)
+    law = builder.law(Law.POLYNOMIAL, window=(0.0, 1.0))
+    builder.applied(Force.POINT_FORCE, 1, Axes.BODY, law)
+    problems = cases_of(builder, 3, 2)
+    _, offset, count, window, _ = builder.laws[law]
+    for problem in problems:
+        problem.theta[window] = 1.5 * problem.options.step
+    problems[bad].theta[offset : offset + count] *= 1e14
+    with np.errstate(all="ignore"):
+        runs, _ = beside.run_beside(problems, lambda: None)
+        assert [run is None for run in runs] == [k == bad for k in range(3)]
+        assert told(problems[bad])[1]
+        for k, run in enumerate(runs):
+            if k != bad:
+                assert_same(told(problems[k]), told(replace(problems[k], ahead=run)))
+
+
+def test_a_run_is_told_once_and_to_its_own_problem_only():
+    problems = cases_of(four_bar(), 2, 1)
+    runs, _ = beside.run_beside(problems, lambda: None)
+    assert not runs[0].begin(problems[1]) and not runs[0].begin(problems[0])
+    assert runs[1].begin(problems[1]) and not runs[1].begin(problems[1])
+
+
+def test_what_is_not_alike_or_takes_too_much_room_runs_alone(monkeypatch):
+    problems = cases_of(four_bar(), 2, 1)
+    longer = replace(problems[0], options=replace(problems[0].options, duration=5 * problems[0].options.step))
+    runs, _ = beside.run_beside([*problems[:2], longer], lambda: None)
+    assert runs[2] is None and all(runs[:2])
+    assert beside.run_beside([problems[0], longer], lambda: None)[0] == [None, None]
+    monkeypatch.setattr(beside, "ROOM", 1000)
+    assert beside.run_beside(problems, lambda: None)[0] == [None] * 2
+
+
+def test_who_can():
+    (problem,) = cases_of(four_bar(), 1, 1)
+    for options in ({"formulation": "ali3p-natural"}, {"sensitivity": "ddm"}, {"analysis": "equilibrium"}):
+        assert not beside.can_run_beside(replace(problem, options=replace(problem.options, **options)))
