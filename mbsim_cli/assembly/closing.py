@@ -157,9 +157,10 @@ def _close(
     if np.abs(phi[rows]).max(initial=0.0) > CLOSED:  # the smallest gap is where equations lose their rank
         scaled = unit_rows(equations.at(theta, search.generic())[1])
     conflict = _conflict(scaled[rows], sum(row < m for row in rows), free)
-    redundant = [int(group.rows[row]) for row in dependent_rows(unit_rows(J)[:m])]
+    units = unit_rows(J)[:m]
+    redundant = [int(group.rows[row]) for row in dependent_rows(units)]
     z, open_rows = z * equations.columns, phi[:m] * equations.rows[:m]
-    return Part(group.rows, columns, z, open_rows, unit_rows(J)[:m], redundant, conflict, held, held_velocity, found)
+    return Part(group.rows, columns, z, open_rows, units, redundant, conflict, held, held_velocity, found)
 
 
 def _conflict(J: np.ndarray, first_declared: int, free: np.ndarray) -> int:

@@ -102,7 +102,7 @@ class Equations:
     def _measure(self, theta: Sequence[Scalar], z: np.ndarray, at: Poses, measure: int, row: np.ndarray) -> Scalar:
         """Value of a measure at the columns z; fills its derivatives by them."""
         table, pairs = self.problem.model.measures, self.problem.model.pairs
-        kind, offset = table.kind[measure], table.theta[measure]
+        kind, offset = int(table.kind[measure]), int(table.theta[measure])
         if kind in OF_COORDINATES:
             which = table.coordinate[table.first[measure] : table.first[measure + 1]]
             value, slope = of_coordinates(kind, theta, offset, z[which])

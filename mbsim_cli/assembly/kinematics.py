@@ -74,7 +74,8 @@ class Poses:
 
 def matrix(theta: Sequence[Scalar], offset: int) -> Matrix:
     """Nine numbers by rows."""
-    return tuple(tuple(theta[offset + 3 * row : offset + 3 * row + 3]) for row in range(3))
+    p, q, r, s, t, u, v, w, x = theta[offset : offset + 9]
+    return (p, q, r), (s, t, u), (v, w, x)
 
 
 def vector(theta: Sequence[Scalar], offset: int) -> Vector:
@@ -97,18 +98,20 @@ def columns_at(tree: Tree | FlexibleTree, theta: Sequence[Scalar], z: Sequence[S
 def poses_of_columns(tree: Tree | FlexibleTree, theta: Sequence[Scalar], z: Sequence[Scalar]) -> Poses:
     """Poses where columns are at z (columns,)."""
     found = Poses([], [], [], [])
-    for body, offset in enumerate(tree.theta):
-        parent = tree.parent[body]
+    # plain numbers, as numpy's are slow to count with
+    parents, first, kinds = tree.parent.tolist(), tree.first_column.tolist(), tree.column_kind.tolist()
+    for body, offset in enumerate(tree.theta.tolist()):
+        parent = parents[body]
         r, turned = (ZERO, IDENTITY) if parent < 0 else (found.r[parent], found.R[parent])
         origin = add(r, apply(turned, vector(theta, offset + P_P)))
         axes = product(turned, matrix(theta, offset + R_P))
-        column = tree.first_column[body]
-        while column < tree.first_column[body + 1]:
-            origin, axes, used = _advance(found, tree.column_kind[column], z[column : column + 4], origin, axes)
+        column = first[body]
+        while column < first[body + 1]:
+            origin, axes, used = _advance(found, kinds[column], z[column : column + 4], origin, axes)
             column += used
         found.R.append(product(axes, transpose(matrix(theta, offset + R_C))))
         found.r.append(subtract(origin, apply(found.R[body], vector(theta, offset + P_C))))
-    still = [ZERO] * (len(tree.column_kind) - len(found.w))  # elastic coordinates move no frame
+    still = [ZERO] * (len(kinds) - len(found.w))  # elastic coordinates move no frame
     found.w.extend(still)
     found.v.extend(still)
     return found
@@ -137,7 +140,7 @@ def _advance(found: Poses, kind: int, z: Sequence[Scalar], origin: Vector, axes:
 
 def measure_row(at: Poses, pairs: Pairs, kind: int, pair: int, theta: Sequence[Scalar], offset: int) -> np.ndarray:
     """Derivatives of a geometric measure by the columns of its pair."""
-    a, b = pairs.a[pair], pairs.b[pair]
+    a, b, own = int(pairs.a[pair]), int(pairs.b[pair]), slice(pairs.first[pair], pairs.first[pair + 1])
     p_a, p_b = at.point(a, vector(theta, offset + P_A)), at.point(b, vector(theta, offset + P_B))
     u_a, u_b = at.direction(a, vector(theta, offset + U_A)), at.direction(b, vector(theta, offset + U_B))
     if kind == DISTANCE:
@@ -146,10 +149,10 @@ def measure_row(at: Poses, pairs: Pairs, kind: int, pair: int, theta: Sequence[S
     elif kind == ANGLE:
         u_a, u_b = _angle_directions(at.direction(a, vector(theta, offset + N_A)), u_b)
     row = []
-    for place in range(pairs.first[pair], pairs.first[pair + 1]):
-        w, v = at.w[pairs.column[place]], at.v[pairs.column[place]]
+    for column, sign in zip(pairs.column[own].tolist(), pairs.sign[own].tolist(), strict=True):
+        w, v = at.w[column], at.v[column]
         moved = cross(w, u_b) if kind in (DOT, ANGLE) else add(v, cross(w, p_b))
-        row.append(pairs.sign[place] * dot(u_a, moved))
+        row.append(sign * dot(u_a, moved))
     return np.array(row)
 
 
@@ -161,7 +164,7 @@ def _angle_directions(n_a: Vector, u_b: Vector) -> tuple[Vector, Vector]:
 
 def measure_value(at: Poses, pairs: Pairs, kind: int, pair: int, theta: Sequence[Scalar], offset: int) -> float:
     """Value of a geometric measure."""
-    a, b = pairs.a[pair], pairs.b[pair]
+    a, b = int(pairs.a[pair]), int(pairs.b[pair])
     gap = subtract(at.point(b, vector(theta, offset + P_B)), at.point(a, vector(theta, offset + P_A)))
     if kind == DISTANCE:
         return length(gap)
