@@ -21,9 +21,17 @@ Models = Annotated[
 ]
 Every = Annotated[bool, typer.Option("--all", help="For every formulation and integrator, not only the file's own.")]
 
+Lanes = Annotated[
+    bool, typer.Option("--lanes", help="Also the loops for eight cases of a study, as --all and stated studies do.")
+]
+
 
 def command(
-    models: Models = None, every: Every = False, json: options.Json = False, quiet: options.Quiet = False
+    models: Models = None,
+    every: Every = False,
+    lanes: Lanes = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Compile the kernels that runs of the models need, with gradients and without, so that the runs start at once.
 
@@ -40,7 +48,7 @@ def command(
     from mbsim_cli.study.specimens import specimens
 
     with nullcontext(models) if models else specimens() as paths:
-        variants = list(precompile(paths, every, Terminal(quiet)))
+        variants = list(precompile(paths, every, Terminal(quiet), lanes))
     report = _report(variants, named=bool(models))
     if json:
         from mbsim_cli.cli.output import emit

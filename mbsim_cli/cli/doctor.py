@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
 import typer
@@ -13,6 +13,7 @@ Probe = Annotated[
     bool, typer.Option("--probe", help="Compile a small kernel too, in a process of its own: some seconds.")
 ]
 _ROOM = 50_000_000  # bytes that all kernels take
+_LOOPS = {"simulate_cases.simulate_cases": "ALI3-P", "integrate_cases.integrate_cases": "open trees"}
 _REMEDY = {
     True: "unset MBSIM_COMPILER",
     False: "install a tested version of numba, or report this with the output of mbsim doctor --probe --json",
@@ -88,10 +89,17 @@ def _cache() -> dict[str, Any]:
         "locks": locks,
         "free_bytes": _free(STORE.path),
         "entries": [{"name": name, "bytes": size} for name, size in own.entries] if own else [],
+        "lanes": _lanes(own.entries if own else ()),
         "bytes": own.size if own else 0,
         "bytes_of_parts": bytes_of_parts(),
         "stale": [_stale(folder) for folder in kept if folder is not own and folder.entries],
     }
+
+
+def _lanes(entries: Iterable[tuple[str, int]]) -> list[str]:
+    """What the loops that run eight cases of a study are compiled for."""
+    names = {name for name, _ in entries}
+    return [systems for name, systems in _LOOPS.items() if name in names]
 
 
 def _stale(folder: Any) -> dict[str, Any]:
@@ -156,6 +164,8 @@ def _print(report: dict[str, Any]) -> None:
     say(f"threads: {threads.pop('usable_processors')} processors, {', '.join(f'{n}={v}' for n, v in threads.items())}")
     sizes = f"{_size(cache['bytes'])}, and {_size(cache['bytes_of_parts'])} of what they are linked of"
     say(f"cache: {cache['folder']}, {len(cache['entries'])} kernels, {sizes}")
+    loops = " and ".join(cache["lanes"]) or "nothing yet, mbsim compile --lanes makes them"
+    say(f"loops for eight cases of a study without gradients: {loops}")
     rows = [(entry["name"], _size(entry["bytes"])) for entry in cache["entries"]]
     rows += [
         (f"{folder['folder']} (other versions, {folder['entries']} kernels)", _size(folder["bytes"]))

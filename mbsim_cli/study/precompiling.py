@@ -3,14 +3,16 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 from mbsim_cli.errors import ModelError, UsageError, one_line
-from mbsim_cli.study.assembling import build, load
+from mbsim_cli.study.assembling import build, load, stated_method
 from mbsim_cli.study.choice import without_adjoint
 from mbsim_cli.study.compiling import Compiled, compile_kernels
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.settings import Settings
+from mbsim_cli.study.sweep.lanes import compile_lanes, have_lanes
 
 METHODS = ("none", "ddm", "adjoint")
 
@@ -34,12 +36,17 @@ class Variant:
         return {name: getattr(self, name) for name in names} | told
 
 
-def precompile(paths: Sequence[Path], every: bool, listener: Listener) -> Iterator[Variant]:
-    """Compile what the models' analyses need, with and without gradients; ``every``: all formulations, integrators."""
+def precompile(paths: Sequence[Path], every: bool, listener: Listener, lanes: bool = False) -> Iterator[Variant]:
+    """Compile what the models' analyses need, with and without gradients; ``every``: all formulations, integrators.
+
+    Also the loops that run eight cases of a study without gradients: for models that state one, with ``every``, and
+    where ``lanes`` asks for them.
+    """
     planned = [(path, file, settings) for path in paths for file, settings in _planned(path, every)]
     with listener.progress("compiling", len(planned)) as show:
         for done, (path, file, settings) in enumerate(planned, 1):
-            yield _variant(path, file, settings, listener)
+            in_lanes = settings.method == "none" and (lanes or every or _varies_without_gradients(file))
+            yield _variant(path, file, settings, listener, in_lanes)
             show(done)
             listener.poll()
 
@@ -63,7 +70,12 @@ def _ways() -> Iterator[Settings]:
             yield Settings(formulation=formulation, integrator=integrator)
 
 
-def _variant(path: Path, file: Any, settings: Settings, listener: Listener) -> Variant:
+def _varies_without_gradients(file: Any) -> bool:
+    """Whether a model states a study without gradients."""
+    return any((study.sensitivity or stated_method(file, Settings())) == "none" for study in file.study.values())
+
+
+def _variant(path: Path, file: Any, settings: Settings, listener: Listener, lanes: bool) -> Variant:
     """Compile for one way to analyse a model; where the file itself asks for it, the model has to allow it."""
     method = str(settings.method)
     try:
@@ -74,4 +86,8 @@ def _variant(path: Path, file: Any, settings: Settings, listener: Listener) -> V
         return Variant(str(path), settings.formulation, settings.integrator, method, Compiled([]), one_line(error))
     options = assembled.problem.options
     compiled = compile_kernels(assembled.problem, listener, objectives=assembled.objectives)
+    if lanes and have_lanes(assembled.problem):
+        start = perf_counter()
+        compiled.names += compile_lanes(assembled.problem, listener)
+        compiled.seconds += perf_counter() - start
     return Variant(str(path), options.formulation, options.integrator if options.open_tree else None, method, compiled)

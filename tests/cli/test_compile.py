@@ -31,6 +31,20 @@ def planned(monkeypatch):
         return Compiled(["simulate.run"], 0.5)
 
     monkeypatch.setattr(precompiling, "compile_kernels", compile_kernels)
+    monkeypatch.setattr(precompiling, "compile_lanes", lambda problem, listener: [])
+    return found
+
+
+@pytest.fixture
+def loops(monkeypatch, planned):
+    """Those for which loops of eight cases would be compiled."""
+    found = []
+
+    def compile_lanes(problem, listener):
+        found.append((problem.options.formulation, problem.options.integrator if problem.options.open_tree else None))
+        return ["loop"]
+
+    monkeypatch.setattr(precompiling, "compile_lanes", compile_lanes)
     return found
 
 
@@ -55,7 +69,28 @@ def test_every_formulation_and_integrator(mbsim, pendulum, planned):
     assert {(formulation, integrator) for formulation, integrator, _ in planned} >= closed | trees
     assert len(set(planned)) == len(planned) and {method for *_, method in planned} == {"none", "ddm", "adjoint"}
     assert report["count"] == len(planned) == len(report["analyses"]) and report["compiled"] == ["simulate.run"]
-    assert report["seconds"] == 0.5 * len(planned)
+    assert report["seconds"] == pytest.approx(0.5 * len(planned), abs=0.1)
+
+
+@pytest.mark.skipif(COMPILER != "linking", reason="others compute one case at a time")
+def test_loops_for_eight_cases(mbsim, pendulum, loops):
+    """Where they are asked for, with all, and where the model states a study without gradients."""
+    assert mbsim("compile", pendulum, "--json").json["compiled"] == ["simulate.run"] and not loops
+    report = mbsim("compile", pendulum, "--lanes", "--json").json
+    assert loops == [("ali3p-rtdyn1", None)] and report["compiled"] == ["loop", "simulate.run"]
+    assert [entry["compiled"][1:] for entry in report["analyses"]] == [["loop"], [], []]
+    loops.clear()
+    with pendulum.open("a") as file:
+        file.write("study: {few: {list: [{L: 1}], sensitivity: ddm}}\n")
+    mbsim("compile", pendulum)
+    assert not loops
+    pendulum.write_text(pendulum.read_text().replace("ddm}}", "none}}"))
+    mbsim("compile", pendulum)
+    assert loops == [("ali3p-rtdyn1", None)]
+    loops.clear()
+    mbsim("compile", pendulum, "--all")
+    trees = {(f, i) for f in ("recursive", "conventional", "partial_recursive") for i in ("rk4", "dop853")}
+    assert set(loops) == trees | {(formulation, None) for formulation in ("ali3p-rtdyn0", "ali3p-rtdyn1")}
 
 
 def test_what_a_model_does_not_allow_is_said(mbsim, planned):
@@ -92,8 +127,8 @@ def test_kernels_that_cannot_be_kept(mbsim, pendulum, planned, monkeypatch, tmp_
 def test_commands_of_the_page(mbsim, planned, tmp_path):
     shutil.copytree(ROOT / "models", tmp_path / "models")
     commands = re.findall(r"^\$ mbsim (.*)$", (ROOT / "docs" / "kernels.md").read_text(), re.MULTILINE)
-    assert len(commands) == 3
-    assert [mbsim(*command.split()).code for command in commands] == [0, 0, 0]
+    assert len(commands) == 4
+    assert [mbsim(*command.split()).code for command in commands] == [0, 0, 0, 0]
 
 
 def test_what_the_page_says_of_the_answers(mbsim, pendulum, planned):
@@ -138,7 +173,7 @@ def test_the_small_models_need_what_others_do():
     entries = {after[4:].partition("(")[0] for line, after in pairwise(lines) if line == "@entry"}
     other = {"close_loops", "integrate_implicit", "stand"}  # of another integrator and system, which take longer
     only_tests = {"accelerations", "accelerations_and_variations"}
-    rare = {"applied_torques", "integrate_cases", "lane_gradient", "measure_start"}
+    rare = {"applied_torques", "integrate_cases", "lane_gradient", "measure_start", "simulate_cases"}
     assert entries - set(done.stdout.split()) == other | only_tests | rare
 
 

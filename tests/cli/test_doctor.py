@@ -40,6 +40,10 @@ def test_a_healthy_place(mbsim, cache):
     assert len(report["hints"]) == 1 and "1 folder beside it holds kernels of other versions" in report["hints"][0]
     text = mbsim("doctor")
     assert text.code == 0 and "simulate.run" in text.err and "nothing is wrong" in text.err and not text.out
+    assert kept["lanes"] == [] and "without gradients: nothing yet" in text.err
+    _watch.STORE.put(b"mbsim_cli.kernels.drivers.simulate_cases.simulate_cases hash", b"x")
+    assert mbsim("doctor", "--json").json["cache"]["lanes"] == ["ALI3-P"]
+    assert "without gradients: ALI3-P" in mbsim("doctor").err
 
 
 def writable_by_others(folder, monkeypatch):

@@ -31,14 +31,27 @@ def pay(problem: Problem, seconds: float) -> bool:
 def lanes_compiled(problem: Problem, listener: Listener) -> int:
     """How many cases are computed together; what it takes is loaded or compiled."""
     from mbsim_cli.kernels._cases import TOGETHER
+
+    compile_lanes(problem, listener)
+    return TOGETHER
+
+
+def compile_lanes(problem: Problem, listener: Listener) -> list[str]:
+    """Load or compile what cases in lanes need, by their first step; names of what had to be compiled."""
     from mbsim_cli.kernels._watch import watch_compilation
     from mbsim_cli.solve.beside import run_beside
 
+    names: list[str] = []
+
+    def begin(name: str) -> None:
+        names.append(name)
+        listener.say(f"compiling {name}, for eight cases at once")
+
     options = problem.options
     few = replace(options, duration=options.step, max_steps=min(options.max_steps, ENOUGH))
-    with watch_compilation(lambda name: listener.say(f"compiling {name}, for eight cases at once")):
+    with watch_compilation(begin):
         run_beside([at_every_step(replace(problem, options=few))] * 2, listener.poll)
-    return TOGETHER
+    return names
 
 
 def in_lanes(plans: Sequence[Plan], poll: Callable[[], None]) -> tuple[list[Plan], float]:
