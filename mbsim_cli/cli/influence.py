@@ -14,11 +14,23 @@ def print_influence(report: Mapping[str, Any], top: int) -> None:
     rows = [("value", "", *(f"{o['value']:.8g}" for o in objectives.values()))]
     for entry in entries[:top]:
         effects = (f"{effect:+.3g}" if isfinite(effect) else "NaN" for effect in entry["effects"].values())
-        rows.append((entry["number"], f"{entry['value']:.6g} {entry['unit']}".strip(), *effects))
-    say(f"what 1 % of each number changes; {min(top, len(entries))} of {len(entries)} numbers, largest effects first:")
+        rows.append((entry["number"], _size(entry), *effects))
+    of_zeros = (
+        " (of one that is zero, 1 % of the size beside it)"
+        if any(not entry["value"] for entry in entries[:top])
+        else ""
+    )
+    shown = f"{min(top, len(entries))} of {len(entries)} numbers"
+    say(f"what 1 % of each number changes{of_zeros}; {shown}, largest effects first:")
     console().print(plain_table(("number", "its value", *titles), rows))
     undefined = {name: why for o in objectives.values() for name, why in o["undefined"].items()}
     if undefined:
         name, why = next(iter(undefined.items()))
         others = f" and {len(undefined) - 1} more (--json lists them)" if len(undefined) > 1 else ""
         say(f"no derivative by {name}{others}: {why}")
+
+
+def _size(entry: Mapping[str, Any]) -> str:
+    """The value of a number; with one that is zero, what it is taken one per cent of."""
+    value, scale = (f"{entry[key]:.6g} {entry['unit']}".strip() for key in ("value", "scale"))
+    return value if entry["value"] else f"{value}, of {scale}"

@@ -54,7 +54,7 @@ def name_numbers(model: ModelFile) -> None:
 def places(model: ModelFile) -> Iterator[Place]:
     for section in SECTIONS:
         if section in model.model_fields_set:
-            yield from _within(model.__dict__, section, (section,), "")
+            yield from _within(model.__dict__, section, (section,), "m/s^2" if section == "gravity" else "")
 
 
 def _within(holder: Any, key: Any, path: Path, unit: str) -> Iterator[Place]:
