@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mbsim_cli.model.memory import together
+from mbsim_cli.model.memory import together, touch
 
 MOST = 32 * 2**20  # bytes of all columns
 
@@ -48,4 +48,6 @@ def _room(columns: Sequence[np.ndarray], instants: int) -> list[np.ndarray]:
     shapes = [(instants, *values.shape[1:]) for values in columns]
     if sum(int(np.prod(shape)) * values.itemsize for shape, values in zip(shapes, columns, strict=True)) > MOST:
         return []
-    return together(shapes, [values.dtype for values in columns])
+    room = together(shapes, [values.dtype for values in columns])
+    touch(room)  # at once, for pages that are cleared between blocks would empty the caches as well
+    return room

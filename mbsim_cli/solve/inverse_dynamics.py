@@ -94,9 +94,9 @@ def inverse(problem: Problem, *, block_steps: int | None = None) -> Iterator[Inv
 
     A block stands until the next one, which is written over it.
     """
-    analysis, room = InverseAnalysis(problem), None
+    analysis = InverseAnalysis(problem)
+    room = analysis.torques.room(block_steps or _block_steps(problem, analysis))
     for _, time in instants(problem, analysis, block_steps):
-        room = room or analysis.torques.room(time.size)
         try:
             block = analysis.at(time, room)
         except AnalysisError as failure:

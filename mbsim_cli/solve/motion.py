@@ -32,12 +32,15 @@ class Trajectory:
             [law_entries(self._laws, self._given.law[self._given.law >= 0].tolist()), self._given.table_scale]
         )
         self.varies = np.flatnonzero(np.any(self._dtheta[entries] != 0.0, axis=0))
+        self._distinct, self._follows = np.unique(self._given.law, return_inverse=True)
 
     def at(self, time: np.ndarray) -> Motion:
         """The motion at times (B,)."""
-        shape, dtype = (len(time), len(self._given.law)), self._theta.dtype
-        motion = Motion(np.ascontiguousarray(time, dtype=float), *(np.zeros(shape, dtype) for _ in range(3)))
-        prescribe(self._laws, self._theta, self._given.law, self._given.sign, *motion)
+        shape, dtype = (len(time), len(self._distinct)), self._theta.dtype
+        time = np.ascontiguousarray(time, dtype=float)
+        of_laws = [np.zeros(shape, dtype) for _ in range(3)]
+        prescribe(self._laws, self._theta, self._distinct, np.ones(shape[1]), time, *of_laws)
+        motion = Motion(time, *(self._given.sign * values.take(self._follows, axis=1) for values in of_laws))
         columns, factors = self._given.table_column, self._theta[self._given.table_scale]
         if columns.size:
             for stored, values in zip(motion[1:], self._from_table(time), strict=True):

@@ -58,6 +58,20 @@ def test_arrays_lie_in_one_piece_and_none_in_another(rows):
     assert rows < 100_000 or place(arrays[0]) % 2**21 == 0
 
 
+def test_a_piece_is_taken_again_when_the_last_of_its_arrays_is_gone():
+    shapes = [(200_000,), (100_000, 2)]
+    first, second = together(shapes, [float, float])
+    here, part = place(first), second[5:7, 1]
+    part[...] = 3.0
+    del first, second
+    (other,) = together([(300_000,)], [float])
+    other[...] = 7.0
+    assert not np.shares_memory(part, other) and (part == 3.0).all()
+    del part
+    (again,) = together([(400_000,)], [float])
+    assert place(again) == here and not np.shares_memory(again, other)
+
+
 def test_blocks_that_are_kept_keep_their_numbers(tmp_path):
     path = tmp_path / "pendulum.yaml"
     path.write_text(PENDULUM)

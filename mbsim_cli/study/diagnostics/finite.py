@@ -22,6 +22,9 @@ _ESTIMATES = ("gradient_error",)  # not finite where nothing is known yet
 
 def _all_finite(values: np.ndarray) -> bool:
     """Whether all numbers are finite: their sums tell so in a fraction of the time, unless they overflow."""
+    if values.flags.c_contiguous:
+        numbers = values.reshape(-1)
+        return bool(np.isfinite(numbers @ numbers) or np.isfinite(values).all())
     if values.ndim > 1 and values.size:
         rows = values.reshape(-1, values.shape[-1])
         values = np.ones(len(rows)) @ rows

@@ -27,9 +27,10 @@ class TorqueHealth:
     def add(self, block: InverseBlock) -> None:
         """Take the next instants in."""
         self.steps += len(block.time)
-        if block.torque.size:
-            row, column = np.unravel_index(int(np.argmax(abs(block.torque))), block.torque.shape)
-            found = (float(abs(block.torque[row, column])), self._names[column], float(block.time[row]))
+        sizes = np.abs(block.torque)
+        if sizes.size and not sizes.max() < self._largest[0]:
+            row, column = divmod(int(sizes.argmax()), sizes.shape[1])
+            found = (float(sizes[row, column]), self._names[column], float(block.time[row]))
             self._largest = max(self._largest, found)
 
     @property
