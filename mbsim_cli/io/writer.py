@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io import field_results, optimization, skeleton
+from mbsim_cli.io import field_results, optimization, packing, skeleton
 from mbsim_cli.io.held import Held
 from mbsim_cli.io.layout import inverse_variables, variables
 from mbsim_cli.io.provenance import Provenance
@@ -144,8 +144,7 @@ class ResultWriter:
             self._judge([values[: self._first] for values in columns[1:]])
         if not self._variables:
             self._grow()
-        for values, dataset in zip(columns, [self._file["time"], *self._variables], strict=True):
-            skeleton.extend(dataset, self._stored, values)
+        for _ in packing.extend([self._file["time"], *self._variables], self._stored, columns):
             self._require_written()
         self._stored += len(columns[0])
 

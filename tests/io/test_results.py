@@ -175,6 +175,25 @@ def test_short_runs_are_written_when_they_end(tmp_path, monkeypatch):
         held.visititems(partial(same, written))
 
 
+def test_sensors_that_show_what_stands_elsewhere_are_held_once(tmp_path, monkeypatch):
+    """Numbers are those of their own dataset also where only the first block's are the same memory."""
+
+    def shown(first, count):
+        block = fakes.block(first, count)
+        block.velocity[:] = 1.0  # compressed
+        return block._replace(acceleration=block.velocity)
+
+    for blocks in ([shown(0, 5), shown(5, 4)], [shown(0, 5), fakes.block(5, 4)]):
+        run = writer(tmp_path / "r.h5")
+        for block in blocks:
+            run.append(block)
+        with h5py.File(run.finish({})) as file:
+            for kind in ("position", "velocity", "acceleration"):
+                expected = np.concatenate([getattr(block, kind) for block in blocks])
+                np.testing.assert_array_equal(file[f"coordinates/{kind}"], expected)
+            assert file["coordinates/velocity"].compression == file["coordinates/acceleration"].compression == "gzip"
+
+
 def same(other, name, ours):
     theirs = other[name]
     if isinstance(ours, h5py.Dataset):
