@@ -14,7 +14,7 @@ from numba.core.imputils import lower_builtin, lower_getattr
 from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr, infer_global, signature
 from numba.extending import register_model
 
-from mbsim_cli.kernels._cases import CASES, Parted, at_most, below, either
+from mbsim_cli.kernels._cases import CASES, EVERY, Parted, at_most, below, either
 from mbsim_cli.kernels._simd import WIDTH
 from mbsim_cli.kernels._simd_compiled import Eight, EightModel, found_in, spread
 
@@ -77,13 +77,19 @@ def _bits(symbol: str, of: Any) -> None:
 
     class Template(AbstractTemplate):
         def generic(self, args: tuple, kws: dict) -> Any:
-            return signature(types.int64, *args) if isinstance(found_in(args), Cases) else None
+            known = isinstance(found_in(args), Cases) or all(isinstance(a, types.Float) for a in args)
+            return signature(types.int64, *args) if known else None
 
     def lower(context: Any, builder: Any, sig: Any, args: tuple) -> Any:
         a, b = (spread(context, builder, x, kind) for x, kind in zip(args, sig.args, strict=True))
         return builder.zext(builder.bitcast(builder.fcmp_ordered(symbol, a, b), _BITS), ir.IntType(64))
 
+    def lower_one(context: Any, builder: Any, sig: Any, args: tuple) -> Any:
+        every, none = ir.IntType(64)(EVERY), ir.IntType(64)(0)
+        return builder.select(builder.fcmp_ordered(symbol, *args), every, none)
+
     infer_global(of)(Template)
+    lower_builtin(of, types.Float, types.Float)(lower_one)
     for other in (Cases, types.Float, types.Integer):
         lower_builtin(of, Cases, other)(lower)
         lower_builtin(of, other, Cases)(lower)
@@ -97,7 +103,15 @@ _bits("<=", at_most)
 class _Either(AbstractTemplate):
     def generic(self, args: tuple, kws: dict) -> Any:
         found = found_in(args[1:])
-        return signature(found, types.int64, *args[1:]) if isinstance(found, Cases) else None
+        if isinstance(found, Cases):
+            return signature(found, types.int64, *args[1:])
+        numbers = all(a == types.float64 for a in args[1:])
+        return signature(types.float64, types.int64, *args[1:]) if numbers else None
+
+
+@lower_builtin(either, types.Integer, types.Float, types.Float)
+def _choose_one(context: Any, builder: Any, sig: Any, args: tuple) -> Any:
+    return builder.select(builder.trunc(args[0], ir.IntType(1)), args[1], args[2])
 
 
 @lower_builtin(either, types.Integer, types.Any, types.Any)

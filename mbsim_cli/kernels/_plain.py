@@ -13,7 +13,7 @@ from typing import Any
 import numba
 from numba import extending
 
-from mbsim_cli.kernels import _simd, _views, _watch
+from mbsim_cli.kernels import _cases, _simd, _views, _watch
 
 __all__ = ["entry", "inlined", "kernel", "merged", "overload"]
 
@@ -73,5 +73,6 @@ if not numba.config.DISABLE_JIT:
     for _function in (
         *(_simd.width, _simd.block, _simd.at, _simd.put, _simd.add_to, _simd.add_product, _simd.only),
         *(_simd.squares, _simd.total, _simd.largest, _views.flat, _views.as_column),
+        *(_cases.below, _cases.at_most, _cases.either),
     ):
         _teach(_function)

@@ -14,7 +14,7 @@ from mbsim_cli.kernels._cases import TOGETHER, lanes_of, widened
 from mbsim_cli.kernels.algorithms.constrained_solve import SPARSE, CaseColumns
 from mbsim_cli.kernels.drivers.integrate_cases import Cases
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
-from mbsim_cli.kernels.drivers.simulate import Work
+from mbsim_cli.kernels.drivers.simulate import Progress, Work
 from mbsim_cli.kernels.drivers.simulate_cases import Numbers, Run, simulate_cases
 from mbsim_cli.kernels.integrators.ali3p_cases import Judgement
 from mbsim_cli.model.codes import Status
@@ -95,11 +95,10 @@ class _Lane(Simulation):
     def _records(self, rows: int) -> tuple[Record, SensitivityRecord]:
         return self.rows or super()._records(rows)
 
-    def _step_on(self, steps: int, filled: int, record: Record, d_record: SensitivityRecord) -> None:
+    def _made(self, steps: int, filled: int, record: Record, d_record: SensitivityRecord) -> Progress:
         if self.rows is None:
-            super()._step_on(steps, filled, record, d_record)
-        else:
-            self.step += steps
+            return super()._made(steps, filled, record, d_record)
+        return self.progress._replace(steps=steps)
 
 
 def run_constrained(

@@ -131,12 +131,16 @@ class Simulation:
 
     def _step_on(self, steps: int, filled: int, record: Record, d_record: SensitivityRecord) -> None:
         """Fill rows behind those that are ``filled``, and move on."""
+        self.progress = self._made(steps, filled, record, d_record)
+        self.step += self.progress.steps
+
+    def _made(self, steps: int, filled: int, record: Record, d_record: SensitivityRecord) -> Progress:
+        """Where the steps end."""
         progress = run(
             self.model, self.theta, self.control, self.step, steps, self.problem.options.output_interval,
             self.progress, self.directions, self.state, self.sens, self.work, self.extra, filled, record, d_record,
         )  # fmt: skip
-        self.progress = Progress(*progress)
-        self.step += self.progress.steps
+        return Progress(*progress)
 
     def _step_between_checkpoints(self, tape: Tape, steps: int, record: Record, d_record: SensitivityRecord) -> None:
         """The same, one row a step, with checkpoints on the way."""

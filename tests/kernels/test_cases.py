@@ -48,6 +48,11 @@ def choices(x, out):
     return below(a, b), at_most(b, a)
 
 
+@entry
+def of_one(x, y):
+    return either(below(x, y), x, 7.0), at_most(x, y)
+
+
 def test_each_lane_has_its_own_answer():
     numbers, together, out = np.random.default_rng(5).normal(size=(2, 8)), widened(np.zeros(2)), widened(np.zeros(3))
     numbers[:, 2], numbers[0, 4] = 0.5, -2.0
@@ -58,6 +63,8 @@ def test_each_lane_has_its_own_answer():
     assert [not_more >> k & 1 for k in range(8)] == (b <= a).tolist()
     expected = np.array([np.maximum(np.maximum(a, 0.0), np.abs(b)), np.where((a < b) | (a <= -2.0), a, 7.0)])
     np.testing.assert_array_equal(lanes_of(out)[:2], expected)
+    for x, y in ((1.0, 2.0), (2.0, 2.0), (3.0, 2.0), (np.nan, 2.0)):
+        assert of_one(x, y) == (x if x < y else 7.0, 255 if x <= y else 0)
     lanes = np.zeros((1, 8))
     rounded_once(a, b, lanes)  # as directions are added
     np.testing.assert_array_equal(lanes_of(out)[2], lanes[0])
