@@ -62,7 +62,7 @@ def _print(found: dict[str, Any]) -> None:
     for name, text in facts.items():
         say(f"  {name:<13} {text}")
     if found["objectives"]:
-        print_objectives(found["objectives"])
+        print_objectives(found["objectives"], found["parameters"])
     rows = [
         (name, " x ".join(map(str, d["shape"])), ", ".join(d["axes"]), d["unit"])
         for name, d in found["datasets"].items()

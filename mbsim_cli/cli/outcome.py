@@ -1,6 +1,7 @@
 """What becomes of a command: exit code, and a sentence or a JSON object for everything that went wrong."""
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -16,6 +17,7 @@ USAGE_FAULT: Any = BadParameter.__mro__[1]  # the command-line library's UsageEr
 BROKEN_PIPE = 141  # 128 + SIGPIPE, as when any other program's reader goes away
 INTERNAL_ERROR = 70  # EX_SOFTWARE: a defect of the program, not of what it was given
 OUT_OF_MEMORY = "there is not enough memory; a smaller model, fewer parameters or fewer bodies need less"
+_CHOICE = re.compile(r"'([^']*)' is not one of (.*)")
 REPORT_AT = "please report it with the model file and what MBSIM_DEBUG=1 shows"
 
 
@@ -74,7 +76,12 @@ def _run(arguments: Sequence[str], as_json: bool) -> int:
 
 
 def _usage(fault: Any) -> str:
-    sentence = fault.format_message().rstrip(".")
+    sentence = fault.format_message().rstrip(".").replace("Value error, ", "")
+    if choice := _CHOICE.search(sentence):
+        from mbsim_cli.spec.suggestions import nearest
+
+        match = nearest(choice[1], re.findall("'([^']*)'", choice[2]))
+        sentence += f"; did you mean {match!r}?" if match else ""
     return f"{sentence} (see {fault.ctx.command_path} --help)" if fault.ctx else sentence
 
 

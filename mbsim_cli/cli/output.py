@@ -79,9 +79,16 @@ def plain_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> "Table"
     return table
 
 
-def objectives_table(objectives: Mapping[str, Mapping[str, Any]]) -> "Table":
-    """Return objectives as columns, value and derivatives as rows: parameters are mostly the longer list."""
+def objectives_table(
+    objectives: Mapping[str, Mapping[str, Any]], parameters: Mapping[str, Mapping[str, Any]]
+) -> "Table":
+    """Return objectives as columns, value and derivatives as rows: parameters are mostly the longer list.
+
+    ``parameters`` have the units that derivatives are by.
+    """
     from rich.table import Table
+
+    from mbsim_cli.model.units import derivative_by
 
     table = Table()
     table.add_column("")
@@ -92,15 +99,15 @@ def objectives_table(objectives: Mapping[str, Mapping[str, Any]]) -> "Table":
     table.add_row("value", *(_number(entry["value"], entry.get("flags")) for entry in entries), end_section=True)
     for parameter in next(iter(entries)).get("gradient", {}):
         numbers = (_number(entry["gradient"][parameter], entry.get("flags")) for entry in entries)
-        table.add_row(visible(f"d/d {parameter}"), *numbers)
+        table.add_row(visible(derivative_by(parameter, parameters[parameter]["unit"])), *numbers)
     return table
 
 
-def print_objectives(objectives: Mapping[str, Mapping[str, Any]]) -> None:
+def print_objectives(objectives: Mapping[str, Mapping[str, Any]], parameters: Mapping[str, Mapping[str, Any]]) -> None:
     """Print the table, and below it why numbers are NaN, or only one choice."""
     from mbsim_cli.study.diagnostics.undefined import footnotes
 
-    console().print(objectives_table(objectives))
+    console().print(objectives_table(objectives, parameters))
     for line in footnotes(objectives):
         say(line)
 

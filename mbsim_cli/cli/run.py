@@ -80,7 +80,7 @@ def _print(report: dict[str, Any], quiet: bool, top: int) -> None:
 
         print_influence(report, top)
     elif report["objectives"]:
-        print_objectives(report["objectives"])
+        print_objectives(report["objectives"], report["parameters"])
     if estimates := discretisation.line(report):
         say(estimates, quiet)
     timing = report["timing"]

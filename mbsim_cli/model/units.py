@@ -24,6 +24,11 @@ def quotient(unit: str, by: str) -> str:
     return f"{above}/{below}"
 
 
+def derivative_by(parameter: str, unit: str) -> str:
+    """How tables title derivatives by a parameter, with the unit that it counts in where it has one."""
+    return f"d/d {parameter} [{unit}]" if unit not in ("", "1") else f"d/d {parameter}"
+
+
 def quotients(units: Sequence[str], by: Sequence[str]) -> np.ndarray:
     """Units (k, l) of derivatives; an axis along which nothing changes has one entry."""
     rows, columns = (entries if len(set(entries)) > 1 else entries[:1] for entries in (units, by))

@@ -9,6 +9,7 @@ from mbsim_cli.errors import InputOutputError, Issue, ModelError
 from mbsim_cli.files import open_regular
 from mbsim_cli.spec.nodes import MAX_ENTRIES, Node, NodeError, read_nodes
 from mbsim_cli.spec.source import Source
+from mbsim_cli.spec.suggestions import nearest
 
 MAX_BYTES = 50_000_000
 MAX_FILES = 100
@@ -24,13 +25,23 @@ def read_source(path: str | os.PathLike[str], texts: Mapping[str, str] | None = 
     try:
         text = _bytes(file, texts)
     except (OSError, ValueError) as error:
-        raise InputOutputError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from None
+        reason = getattr(error, "strerror", None) or error
+        raise InputOutputError(f"cannot read {file}: {reason}{_meant(file, texts)}") from None
     source = Source(file)
     reader = _Reader(source, texts)
     source.root = reader.read(file, text, ())
     if source.root is None or not isinstance(source.root.value, dict):
         raise ModelError(reader.issues or [_bare(source)])
     return source, reader.issues
+
+
+def _meant(file: str, texts: Mapping[str, str] | None) -> str:
+    """The model beside a file that is not there whose name is nearly the same."""
+    folder, name = os.path.split(file)
+    if texts is not None or os.path.exists(file) or not os.access(folder or ".", os.R_OK | os.X_OK):
+        return ""
+    match = nearest(name, (entry for entry in os.listdir(folder or ".") if entry.endswith((".yaml", ".yml"))))
+    return f"; did you mean {os.path.join(folder, match)}?" if match else ""
 
 
 def _bare(source: Source) -> Issue:

@@ -105,7 +105,9 @@ def _override(model: ModelFile, overrides: Mapping[str, str]) -> None:
         try:
             model._overrides[name] = Number.read(resolve(text.strip()))
         except PydanticCustomError as error:
-            raise UsageError(f"value {text!r} of parameter {name!r}: {error.message()}") from None
+            hint = (error.context or {}).get("hint")
+            sentence = f"value {text!r} of parameter {name!r}: {error.message()}"
+            raise UsageError(f"{sentence}; {hint}" if hint else sentence) from None
     for name in overrides:
         wrong = model.expressions.errors.get(name)
         if wrong is not None and (not wrong.reported or "defined by itself" in wrong.message):

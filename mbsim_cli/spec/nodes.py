@@ -39,6 +39,7 @@ _NAMED = {
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf),
     **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
 }
+_HDF5 = b"\x89HDF"
 _TAG = "tag:yaml.org,2002:"
 
 
@@ -90,6 +91,7 @@ def read_nodes(text: bytes, file: str, room: int = MAX_ENTRIES) -> tuple[Node | 
         before = text[: error.position] if isinstance(error.position, int) else b""
         column = len(before[before.rfind(b"\n") + 1 :].decode(errors="replace")) + 1
         hint = "save the file as UTF-8" if "UTF-8" in str(error.reason) else None
+        hint = "an HDF5 file is no model" if text.startswith(_HDF5) else hint
         raise NodeError(f"text cannot be read: {error.reason}", before.count(b"\n") + 1, column, hint) from None
     return builder.root, builder.errors
 

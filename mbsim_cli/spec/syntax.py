@@ -133,6 +133,8 @@ def _children(node: ast.expr, vectors: bool, repeated: bool) -> list[ast.expr]:
             if name not in COMPONENTS and part_of(node) is None:
                 raise ExpressionError(f"a vector has no component {name!r}", column(node), "write .x, .y or .z")
             return [value]
+        case ast.Tuple():
+            raise ExpressionError("a number is wanted here, not several", column(node), "decimals stand behind a point")
         case ast.List() | ast.Attribute() | ast.Subscript():
             hint = "take a component with .x, .y or .z" if vectors else "vectors stand in objectives only"
             raise ExpressionError("a number is wanted here", column(node), hint)

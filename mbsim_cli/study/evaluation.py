@@ -15,6 +15,7 @@ from mbsim_cli.study.diagnostics.reactions import UnknownReactions
 from mbsim_cli.study.diagnostics.undefined import UndefinedDirections, masked
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.objectives import accumulator
+from mbsim_cli.study.objectives.maximum import Maximum
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Gradient:
     undefined: Mapping[str, str] = field(default_factory=dict)
     error: float = 0.0  # relative size of what an adjoint left unsolved
     moved: np.ndarray | None = None  # (w,) derivatives by the numbers that fields move
+    largest: float | None = None  # value at an instant, that a smooth maximum stands for
 
 
 def blocks_of(problem: Problem, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Any]:
@@ -95,6 +97,7 @@ def evaluate(
             reasons,
             adjoint.error if adjoint else 0.0,
             adjoint.moved.get(name) if adjoint else None,
+            float(a.largest) if isinstance(a, Maximum) else None,
         )
         for name, a in accumulators.items()
     }

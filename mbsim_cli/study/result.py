@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.errors import UsageError
+from mbsim_cli.model.units import derivative_by
 from mbsim_cli.study.record import Record
 
 if TYPE_CHECKING:
@@ -112,7 +113,9 @@ class Result(Mapping[str, np.ndarray]):
         lines = [f"<mbsim result: {len(self.time)} instants, {len(self) - 1} histories>"]
         for name, found in self.objectives.items():
             lines.append(f"  {name} = {found.value:.8g} {found.unit}".rstrip())
-            lines += [f"    d/d {p} = {d:.8g}" for p, d in zip(found.parameters, found.gradient, strict=True)]
+            units = self.report["objectives"][name].get("gradient_units", {})
+            derivatives = zip(found.parameters, found.gradient, strict=True)
+            lines += [f"    d/d {p} = {d:.8g} {units[p]}".rstrip() for p, d in derivatives]
         return "\n".join([*lines, *(f"  warning: {warning}" for warning in self.warnings)])
 
     def _repr_html_(self) -> str:
@@ -121,7 +124,8 @@ class Result(Mapping[str, np.ndarray]):
         parameters = next(iter(found.values())).parameters if found else ()
         head = "".join(f"<th>{escape(name)} [{escape(o.unit)}]</th>" for name, o in found.items())
         rows = [("value", [o.value for o in found.values()])]
-        rows += [(f"d/d {p}", [o.by(p) for o in found.values()]) for p in parameters]
+        units = self.report["parameters"]
+        rows += [(derivative_by(p, units[p]["unit"]), [o.by(p) for o in found.values()]) for p in parameters]
         body = "".join(
             f"<tr><th>{escape(title)}</th>{''.join(f'<td>{number:.8g}</td>' for number in numbers)}</tr>"
             for title, numbers in rows

@@ -1,7 +1,7 @@
 """A run: solve, watch, differentiate; what it found is an ``Outcome``."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -78,9 +78,11 @@ class Outcome:
         """Value and derivatives of an objective, with their units."""
         result, unit, parameters = self.results[objective.name], objective.unit, self.plan.parameters
         derivatives = list(zip(parameters, map(float, result.gradient), strict=False))  # none without a method
+        largest = {} if result.largest is None else {"largest": result.largest}
         return {
             "value": result.value,
             "unit": unit,
+            **largest,
             "gradient": {parameter.name: number for parameter, number in derivatives},
             "gradient_units": {parameter.name: quotient(unit, parameter.unit) for parameter, _ in derivatives},
             "discretisation": discretisation.of_objective(result, parameters),
@@ -141,4 +143,4 @@ def _differences(
             show(done)
     gradients = np.array(columns).reshape(len(columns), len(results)).T
     pairs = zip(results.items(), gradients, strict=True)
-    return {name: Gradient(result.value, g, result.uncertainty, undefined) for (name, result), g in pairs}, steps
+    return {name: replace(result, gradient=g, undefined=undefined) for (name, result), g in pairs}, steps

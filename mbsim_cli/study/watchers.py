@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mbsim_cli.study.diagnostics import discretisation
+from mbsim_cli.study.diagnostics import discretisation, smooth
 from mbsim_cli.study.diagnostics.contact import ContactHealth
 from mbsim_cli.study.diagnostics.finite import FiniteHealth
 from mbsim_cli.study.diagnostics.multipliers import MultiplierHealth
@@ -41,6 +41,7 @@ class Watchers:
             *self.reactions.warnings,
             *self.multipliers.warnings,
             *self._finite.warnings,
+            *smooth.warnings(results, plan.assembled.objectives),
             *discretisation.warnings(self.resolution, results, plan.parameters, options),
         ]
 

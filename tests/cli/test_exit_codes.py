@@ -31,6 +31,11 @@ USAGE = [
     (["run", "m.yaml", "--duration", "nan"], "positive"),
     (["run", "m.yaml", "-p", "L"], "NAME=VALUE"),
     (["run", "m.yaml", "--sensitivity", "magic"], "magic"),
+    (
+        ["run", "m.yaml", "--sensitivity", "dmm"],
+        "'--sensitivity': 'dmm' is not one of 'none', 'ddm', 'adjoint', 'auto'",
+    ),
+    (["run", "m.yaml", "--sensitivity", "dmm"], "; did you mean 'ddm'?"),
     (["check", "m.yaml", "--method", "fd"], "'fd' is not one of 'ddm'"),
 ]
 
@@ -45,6 +50,24 @@ def test_wrong_usage(mbsim, arguments, sentence):
 def test_an_unknown_parameter_is_wrong_usage_with_a_suggestion(mbsim, variant):
     path = variant("  L: {value: 1.0, unit: m}", "  L: 1.0\n  length: 2.0")
     assert_failed(mbsim("run", path, "-p", "lenght=2"), 2, "'length'")
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"), [("2,5", "decimals stand behind a point"), ("2 mm", "write 0.002; the unit is m")]
+)
+def test_values_of_the_command_line_are_judged_as_those_of_files(mbsim, pendulum, value, hint):
+    assert_failed(mbsim("run", pendulum, "-p", f"L={value}"), 2, hint)
+
+
+def test_steps_of_a_grid_are_judged_as_those_of_files(mbsim, pendulum):
+    assert_failed(mbsim("sweep", pendulum, "--grid", "L=1:2:0", "-o", "s"), 2, "grid.L.count: must be at least 2")
+
+
+def test_files_that_are_not_the_model(mbsim, pendulum, tmp_path):
+    near = pendulum.with_suffix(".yml")
+    assert_failed(mbsim("run", near), 5, f"did you mean {pendulum}?")
+    (tmp_path / "result.h5").write_bytes(b"\x89HDF\r\n\x1a\n\0")
+    assert_failed(mbsim("run", "result.h5"), 3, "an HDF5 file is no model")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

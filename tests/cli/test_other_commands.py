@@ -58,7 +58,7 @@ def test_inspect(mbsim, pendulum):
     assert report["instants"] == 51 and report["status"] == "complete" and report["end"] == 0.5
     assert report["datasets"]["sensitivity/sensors/angle"]["axes"] == ["time", "scalar", "parameter"]
     people = mbsim("inspect", "pendulum.h5")
-    assert people.code == 0 and "d/d L" in people.err and "51 x 1 x 2" in people.err
+    assert people.code == 0 and "d/d L [m]" in people.err and "51 x 1 x 2" in people.err
 
 
 def test_info_tells_driven_coordinates_apart(mbsim, variant):

@@ -88,10 +88,23 @@ def test_a_parameter_defined_by_another(mbsim, variant):
     assert mbsim("check", path).code == 0
 
 
+def test_a_smooth_maximum_far_below_the_largest_value(mbsim, variant):
+    """With little sharpness it is nearly the mean."""
+    path = variant("integral: angle**2", "maximum: angle**2, sharpness: 1e-3")
+    found = mbsim("run", path, "--json").json
+    objective = found["objectives"]["swing"]
+    with h5py.File(found["output"]) as file:
+        history = file["sensors/angle"][:, 0] ** 2
+    assert objective["largest"] == pytest.approx(history.max(), rel=1e-12) and objective["value"] < 0.9 * history.max()
+    assert sum("objective swing is a smooth maximum" in warning for warning in found["warnings"]) == 1
+    sharp = mbsim("run", variant("integral: angle**2", "maximum: angle**2, sharpness: 1e3"), "--json").json
+    assert not any("smooth" in warning for warning in sharp["warnings"])
+
+
 def test_for_people(mbsim, pendulum):
     done = mbsim("run", pendulum)
     assert done.code == 0 and done.out == ""
-    for text in ("swing [rad^2 s]", "d/d L", "pendulum.h5: ali3p-rtdyn1, 50 steps of 0.01 s", "solve"):
+    for text in ("swing [rad^2 s]", "d/d L [m]", "pendulum.h5: ali3p-rtdyn1, 50 steps of 0.01 s", "solve"):
         assert text in done.err
     quiet = mbsim("run", pendulum, "--quiet").err
     assert "d/d L" in quiet and "pendulum.h5:" not in quiet

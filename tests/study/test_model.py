@@ -47,8 +47,8 @@ def test_a_run_is_that_of_the_command_to_the_last_bit(model, path, tmp_path):
         assert swing.value == report["objectives"]["swing"]["value"]
         assert dict(zip(swing.parameters, swing.gradient, strict=True)) == report["objectives"]["swing"]["gradient"]
         assert swing.by("L") == swing.gradient[0] and swing.unit == "rad^2 s"
-        assert repr(result) == repr(found) and "d/d L" in repr(found)
-        assert "<th>d/d L</th>" in result._repr_html_()
+        assert repr(result) == repr(found) and "d/d L = " in repr(found) and repr(found).count(" rad^2 s/m\n") == 1
+        assert "<th>d/d L [m]</th>" in result._repr_html_()
 
 
 def test_a_tree_of_arrays_is_that_of_the_file(model, path, tmp_path):

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from mbsim_cli.spec.messages import Path, path_of
+from mbsim_cli.spec.messages import Path, issue_of
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.review import Review
@@ -145,7 +145,8 @@ def study_of(model: ModelFile, stated: Mapping[str, Any]) -> tuple[Study | None,
     try:
         study = Study.model_validate(dict(stated))
     except ValidationError as error:
-        return None, [f"{join(path_of(entry['loc']))}: {entry['msg']}" for entry in error.errors(include_url=False)]
+        issues = [issue_of(entry, {}, dict(stated), model.source) for entry in error.errors(include_url=False)]
+        return None, [f"{issue.path}: {issue.message}" + (f"; {issue.hint}" if issue.hint else "") for issue in issues]
     review = Review(model, model.source, set())
     found = [*faults(review, study), *_numbers(review, study)]
     return study, [

@@ -55,6 +55,11 @@ class Maximum(Stream):
         return (self._top + np.log(self._total / (self.end - self.start))) / self.objective.sharpness
 
     @property
+    def largest(self):
+        """The largest value at an instant."""
+        return self._tail[1][-1] if self.still else self._top / self.objective.sharpness
+
+    @property
     def gradient(self):
         rest, (_, value, derivative) = self.rest, self._tail
         if self.still:
