@@ -201,11 +201,17 @@ def vary_weld_rates(tree, theta, dtheta, z, zd, zdd, dz, dzd, dzdd, first_out, s
 
 
 @inlined
-def _by_speed(tree, theta, v, z, zd, c):
-    """Derivative of what is taken from Phi'' by the velocity of coordinate c alone."""
+def _slopes(tree, theta, v, z, zd):
+    """s' and s'' zeta' of weld v."""
     _, s1, s2, _ = _function_at(tree, theta, v, z)
-    rate = _rates(tree, theta, v, z, zd, zd)[0]
-    return 2.0 * (s2 * rate * _row(tree, theta, v, z, c) + s1 * _bent(tree, theta, v, c, zd))
+    return s1, s2 * _rates(tree, theta, v, z, zd, zd)[0]
+
+
+@inlined
+def _by_speed(tree, theta, v, slopes, z, zd, c):
+    """Derivative of what is taken from Phi'' by the velocity of coordinate c alone."""
+    s1, turned = slopes
+    return 2.0 * (turned * _row(tree, theta, v, z, c) + s1 * _bent(tree, theta, v, c, zd))
 
 
 @kernel
@@ -213,9 +219,9 @@ def vary_welds_with_velocity(factor, tree, theta, z, zd, dzd, second_out):
     """Take ``factor`` times the variation of its second derivative with velocities dzd alone from Phi'' (m, p)."""
     for v in range(tree.weld.size):
         if tree.weld_sine[v] == 1 or tree.weld_bend[v] != NONE:
-            first, last, _ = _form(tree, v)
+            (first, last, _), slopes = _form(tree, v), _slopes(tree, theta, v, z, zd)
             for c in range(first, last):
-                share = -factor * _by_speed(tree, theta, v, z, zd, c)
+                share = -factor * _by_speed(tree, theta, v, slopes, z, zd, c)
                 for g in range(0, dzd.shape[1], width(dzd)):
                     k = block(dzd, g)
                     add_to(second_out, tree.weld[v], k, share * at(dzd, c, k))
@@ -303,9 +309,9 @@ def pull_welds_velocity(tree, theta, z, zd, nu2, zd_out):
     """The transpose of ``vary_welds_with_velocity``: add to zd (n, p)."""
     for v in range(tree.weld.size):
         if tree.weld_sine[v] == 1 or tree.weld_bend[v] != NONE:
-            first, last, _ = _form(tree, v)
+            (first, last, _), slopes = _form(tree, v), _slopes(tree, theta, v, z, zd)
             for c in range(first, last):
-                share = -_by_speed(tree, theta, v, z, zd, c)
+                share = -_by_speed(tree, theta, v, slopes, z, zd, c)
                 for g in range(0, nu2.shape[1], width(nu2)):
                     k = block(nu2, g)
                     add_to(zd_out, c, k, share * at(nu2, tree.weld[v], k))

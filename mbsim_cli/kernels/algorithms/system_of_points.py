@@ -1,5 +1,6 @@
 """The system in natural coordinates: points and vectors that bodies share."""
 
+from mbsim_cli.kernels._jit import inlined
 from mbsim_cli.kernels.algorithms.constraint_pull_back import pull_constraint_rates, pull_constraints
 from mbsim_cli.kernels.algorithms.force_pull_back import pull_element_forces
 from mbsim_cli.kernels.algorithms.forces import clear_wrenches
@@ -113,16 +114,17 @@ def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, d
 
 
 def vary_at_rest(model, theta, dtheta, touch, lines, state, dz, kin, comp, tw, load, other_load, rest, other):
-    clear_forces(tw, rest.dG)
+    _vary_rest(model, theta, dtheta, touch, lines, state.z, dz, kin, comp, tw, load, rest.dG)
+    _vary_rest(model, theta, dtheta, touch, lines, state.z, dz, kin, comp, tw, other_load, other.dG)
+
+
+@inlined
+def _vary_rest(model, theta, dtheta, touch, lines, z, dz, kin, comp, tw, load, dG_out):
+    clear_forces(tw, dG_out)
     clear_wrenches(comp.held, comp.Q)
-    hold(model, theta, state.z, load.multiplier, lines, kin, comp.held, comp.Q)
-    vary_natural_pulls(model, theta, dtheta, touch, lines, load.multiplier, dz, kin, tw, rest.dG)
-    vary_natural_work(model, theta, dtheta, touch, load.multiplier, load.x, comp.held, kin, tw, rest.dG)
-    clear_forces(tw, other.dG)
-    clear_wrenches(comp.held, comp.Q)
-    hold(model, theta, state.z, other_load.multiplier, lines, kin, comp.held, comp.Q)
-    vary_natural_pulls(model, theta, dtheta, touch, lines, other_load.multiplier, dz, kin, tw, other.dG)
-    vary_natural_work(model, theta, dtheta, touch, other_load.multiplier, other_load.x, comp.held, kin, tw, other.dG)
+    hold(model, theta, z, load.multiplier, lines, kin, comp.held, comp.Q)
+    vary_natural_pulls(model, theta, dtheta, touch, lines, load.multiplier, dz, kin, tw, dG_out)
+    vary_natural_work(model, theta, dtheta, touch, load.multiplier, load.x, comp.held, kin, tw, dG_out)
 
 
 def vary_rates(model, theta, dtheta, touch, eq, t, state, sens, kin, tw, first_out, second_out):
