@@ -39,6 +39,11 @@ class Packing:
         """What gives the numbers of the file."""
         return self.system.geometry.numbers
 
+    @property
+    def lends(self) -> bool:
+        """Whether it serves other values: shapes of bodies that deform take part in tables, and hold much memory."""
+        return not self.system.elastic
+
     @contextmanager
     def renewed(self, model_file: Any, choices: Mapping[str, Any]) -> Iterator["Packing | None"]:
         """The packing of a file with other values of its parameters, as long as these are read: equal to a new one.
@@ -54,9 +59,9 @@ class Packing:
             yield self._at(stack, model_file, choices)
 
     def _serves(self, model_file: Any, choices: Mapping[str, Any]) -> bool:
-        """Whether only values of parameters can be different; shapes of bodies that deform take part in tables."""
+        """Whether only values of parameters can be different."""
         sources = all(choices[name] is self.choices[name] for name in SOURCES)
-        return sources and not self.system.elastic and model_file.has_sections_of(self.model_file)
+        return self.lends and sources and model_file.has_sections_of(self.model_file)
 
     def _at(self, stack: ExitStack, model_file: Any, choices: Mapping[str, Any]) -> "Packing | None":
         try:

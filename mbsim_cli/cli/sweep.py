@@ -5,6 +5,7 @@ import shlex
 import sys
 from enum import StrEnum
 from pathlib import Path
+from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -125,6 +126,7 @@ def command(
     force: Annotated[bool, typer.Option("--force", help="Begin anew where the folder has another study.")] = False,
 ) -> None:
     """Run a parameter study, or what is missing of it."""
+    begun = perf_counter() - process_time()  # the interpreter has taken that to come here
     from mbsim_cli.cli.environment import limit_threads
 
     limit_threads(threads)
@@ -147,7 +149,7 @@ def command(
     if dry_run and dask is not None:
         raise UsageError("--dry-run reckons with this machine; leave --dask out")
     if dry_run:
-        _forecast(folder, shard, way, json, quiet)
+        _forecast(folder, shard, way, json, quiet, begun)
     else:
         _run(folder, shard, way, _limits(retry, max_failures, fail_fast), json, quiet)
 
@@ -272,13 +274,13 @@ def _run(
         print_summary(report, quiet)
 
 
-def _forecast(folder: "StudyFolder", shard: str | None, way: "Way", json: bool, quiet: bool) -> None:
+def _forecast(folder: "StudyFolder", shard: str | None, way: "Way", json: bool, quiet: bool, begun: float) -> None:
     from mbsim_cli.cli.study_report import print_forecast
     from mbsim_cli.cli.terminal import Terminal
     from mbsim_cli.study.sweep.running import forecast_study
     from mbsim_cli.study.sweep.shards import shard_of
 
-    report = forecast_study(folder, shard_of(shard, os.environ), way, Terminal(quiet))
+    report = forecast_study(folder, shard_of(shard, os.environ), way, Terminal(quiet), begun)
     if json:
         _emit(report)
     else:

@@ -107,7 +107,8 @@ class ModelFile(Sections):
 
     def has_sections_of(self, other: "ModelFile") -> bool:
         """Whether nothing but values of parameters can be different: both come from one reading of a file."""
-        return all(getattr(self, name) is getattr(other, name) for name in ModelFile.model_fields)
+        sections = all(getattr(self, name) is getattr(other, name) for name in ModelFile.model_fields)
+        return sections and self._field_values is other._field_values
 
     def parameter_label(self, name: str) -> str:
         """How results name a parameter: by its name, or by the path of the number that it stands for."""

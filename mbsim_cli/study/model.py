@@ -155,5 +155,5 @@ class Model:
         options["method"] = options.pop("sensitivity", None)
         settings = replace(self._settings, **options)
         plan = plan_at(self._file, settings, changed, timing, self._listener, before=self._assembled)
-        self._assembled = plan.named
+        self._assembled = plan.named if plan.named.packing.lends else None
         return plan, timing

@@ -16,9 +16,11 @@ from mbsim_cli.study.sweep.outcomes import encoded
 from mbsim_cli.study.sweep.study_plan import StudyPlan
 
 PILOTS = 8  # at least
-SHARE = 0.05  # of the time of the study that pilots take
-PATIENCE = 60.0  # s that they take at most
+SHARE = 0.1  # of the time of the study that pilots take
+LEAST, MOST = 5.0, 60.0  # s that they take, though never more than
+FIFTH = 0.2  # of the study
 FIRST = 2  # cases of each worker that count only where there are no others: caches are cold, and lanes to come
+EARLY = 0.25  # of the pilots that do not count either: a processor that was idle is fast for a moment
 BATCHES = 8  # of pilots, one after another, whose means tell how far the mean of all may be off
 LIKELY = 2.36  # standard errors of a mean of eight that hold it with 95 % (Student's distribution)
 GOLDEN = (5.0**0.5 - 1.0) / 2.0
@@ -26,7 +28,7 @@ GOLDEN = (5.0**0.5 - 1.0) / 2.0
 
 @dataclass(frozen=True)
 class Forecast:
-    """Times in seconds; ``start_seconds`` is what each worker takes before its first case.
+    """Times in seconds; ``start_seconds`` go by before the first cases begin.
 
     ``spread`` is how far the mean time of a case may be off, relative, as the times of the pilots scatter.
     """
@@ -75,7 +77,7 @@ def forecast(
     """Compute some of the cases, from all over the study, by all workers at once as the study will; ``since`` is when
     all of it began, by ``perf_counter``.
 
-    Pilots end with the twentieth part of the time that the study will take, or with PATIENCE.
+    Pilots end with the tenth part of the time that the study will take, or a little later where that is short.
     """
     waiting, start = deque(cases[i] for i in scattered(len(cases))), 0.0
     least, seconds, sizes = min(PILOTS + FIRST * workers, len(cases)), list[float](), list[int]()
@@ -86,7 +88,7 @@ def forecast(
                 start, spent = max(0.0, spent - row.seconds), min(spent, row.seconds)
             seconds.append(row.seconds)
             sizes.append(len(framed(encoded(row))) + (len(framed(kept)) if kept else 0))
-            enough = min(SHARE * _mean(_usual(seconds, workers)) * len(cases) / workers, PATIENCE)
+            enough = _enough(_mean(_usual(seconds, workers)) * len(cases) / workers)
             show(min(len(seconds) / least, spent / max(enough, 1e-9), 1.0))
             listener.poll()
             if len(seconds) >= least and spent >= enough:
@@ -100,8 +102,13 @@ def forecast(
 
 def _usual(seconds: Sequence[float], workers: int) -> Sequence[float]:
     """Times without those of the first cases of each worker, where enough others are known."""
-    later = seconds[FIRST * workers :]
+    later = seconds[max(FIRST * workers, int(EARLY * len(seconds))) :]
     return later if len(later) >= PILOTS else seconds
+
+
+def _enough(study: float) -> float:
+    """Time of the pilots of a study that will take so long, s."""
+    return min(max(SHARE * study, min(LEAST, FIFTH * study)), MOST)
 
 
 def _mean(numbers: Sequence[float]) -> float:

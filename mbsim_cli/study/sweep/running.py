@@ -81,14 +81,19 @@ def workers_of(ledger: Ledger, cases: Sequence[Case] | deque[Case], way: Way, li
     return Processes(start, count, listener, way.timeout)
 
 
-def forecast_study(folder: StudyFolder, shard: Shard, way: Way, listener: Listener) -> dict[str, Any]:
-    """Compute a few cases of what is missing, and say what all of them will take; no row of them is kept."""
+def forecast_study(
+    folder: StudyFolder, shard: Shard, way: Way, listener: Listener, begun: float | None = None
+) -> dict[str, Any]:
+    """Compute a few cases of what is missing, and say what all of them will take; no row of them is kept.
+
+    The program may have ``begun`` earlier, by ``perf_counter``: that time counts as well.
+    """
     ledger = ledger_of(folder)
     check_tables(ledger.plan)
     cases = cases_of(ledger, shard, failed=False)
     if not cases:
         raise InputOutputError(f"nothing is missing of the study in {folder}")
-    begun = perf_counter()
+    begun = perf_counter() if begun is None else begun
     team = workers_of(ledger, cases, way, listener)
     found = forecast(ledger.plan, cases, team, min(way.workers, len(cases)), begun, listener)
     folder.foretell(found.report)
