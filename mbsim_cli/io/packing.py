@@ -66,7 +66,7 @@ def _compressed(values: np.ndarray, packing: Packing) -> bytes:
         content = np.concatenate(
             [content, np.zeros((packing.shape[0] - len(content), *packing.shape[1:]), packing.dtype)]
         )
-    return zlib.compress(content, skeleton.COMPRESSION["compression_opts"])
+    return zlib.compress(content.data, skeleton.LEVEL)
 
 
 def _place(dataset: h5py.Dataset, count: int, packing: Packing, chunks: Sequence) -> None:

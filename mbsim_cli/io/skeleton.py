@@ -19,7 +19,8 @@ CHUNK_BYTES = 256 * 1024
 CACHE = {"rdcc_nslots": 61, "rdcc_nbytes": 2 * CHUNK_BYTES, "rdcc_w0": 1.0}
 MOST_CACHED = 512 * CHUNK_BYTES  # of all datasets together: with more of them chunks are smaller
 MOST_ROWS = 16384  # of a chunk
-COMPRESSION = {"compression": "gzip", "compression_opts": 1}  # what repeats does so as whole numbers: unshuffled
+LEVEL = 1
+COMPRESSION = {"compression": "gzip", "compression_opts": LEVEL}  # what repeats does so as whole numbers: unshuffled
 TEXT = h5py.string_dtype()
 SECONDS = ("step", "duration")  # of the options; all others are plain numbers
 

@@ -1,6 +1,7 @@
 """Watches a run go by for recorded quantities that are no numbers, and says which, how often and from when on."""
 
 from collections.abc import Iterator, Mapping
+from math import isfinite
 
 import numpy as np
 
@@ -24,16 +25,21 @@ def _all_finite(values: np.ndarray) -> bool:
     """Whether all numbers are finite: their sums tell so in a fraction of the time, unless they overflow."""
     if values.flags.c_contiguous:
         numbers = values.reshape(-1)
-        return bool(np.isfinite(numbers @ numbers) or np.isfinite(values).all())
+        return isfinite(abs(numbers @ numbers)) or bool(np.isfinite(values).all())
     if values.ndim > 1 and values.size:
         rows = values.reshape(-1, values.shape[-1])
         values = np.ones(len(rows)) @ rows
     return bool(np.isfinite(values.sum()) or np.isfinite(values).all())
 
 
-def _known(block: Block | InverseBlock) -> tuple[np.ndarray, ...]:
-    """Arrays that the solver has looked at; sensors that show all torques are the same arrays."""
-    return block[4:9] if isinstance(block, InverseBlock) and block.finite.all() else ()
+def _unknown(block: Block | InverseBlock) -> list[tuple[str, np.ndarray]]:
+    """Arrays that the solver has not looked at, by name; sensors that show all torques are the same arrays."""
+    known = set(map(id, block[4:9])) if isinstance(block, InverseBlock) and block.finite.all() else ()
+    return [
+        (name, values)
+        for name, values in zip(block._fields, block, strict=True)
+        if id(values) not in known and values.dtype.kind in "fc" and name not in _ESTIMATES
+    ]
 
 
 class FiniteHealth:
@@ -45,10 +51,7 @@ class FiniteHealth:
 
     def add(self, block: Block | InverseBlock) -> None:
         """Take the next instants in."""
-        known = _known(block)
-        for name, values in zip(block._fields, block, strict=True):
-            if name in _ESTIMATES or values.dtype.kind not in "fc" or any(values is array for array in known):
-                continue
+        for name, values in _unknown(block):
             if not _all_finite(values):
                 wrong = ~np.isfinite(values)
                 if isinstance(block, Block) and name.startswith("d_"):
