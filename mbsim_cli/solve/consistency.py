@@ -7,13 +7,11 @@ Multipliers are kept in the range of J, lambda = P lambda; their derivatives as 
 J w = lambda the whole is P lambda' + (1 - P) J' w. Derivation: docs/theory/sensitivities.md, section 5.
 """
 
-from typing import Any
-
 import numpy as np
 
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
-from mbsim_cli.model.codes import Sensor
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.instant import Instant
 from mbsim_cli.solve.natural.standing import Standing
 from mbsim_cli.solve.redundancy import (
@@ -63,9 +61,7 @@ class Consistency:
     def __init__(self, problem: Problem, at: Instant | Standing, held: np.ndarray) -> None:
         self._at = at
         self._held = held
-        sensors: Any = problem.model.sensors
-        reading = np.flatnonzero(sensors.kind == Sensor.MULTIPLIER)
-        self._rows, self._equations = sensors.first[reading], sensors.index[reading]
+        self._rows, self._equations = allocate.multiplier_sensors(problem.model)
         self._accuracy = problem.options.gradient_tolerance
 
     def free_multipliers(self, record: Record, row: int) -> np.ndarray:

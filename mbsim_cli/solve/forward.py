@@ -13,6 +13,7 @@ from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve.balance import Balance, is_balanced
 from mbsim_cli.solve.blocks import BrokenOff, Reader, block_of, first_rows, other_rows
 from mbsim_cli.solve.consistency import Consistency
 from mbsim_cli.solve.failure import Diagnosis
@@ -64,6 +65,10 @@ class Simulation:
         self.sens = start.sensitivity if wanted else allocate.sensitivity(self.model, 0, self.dtype)
         self.directions = allocate.directions(self.model, dtheta, self.dtype)
         self.extra = allocate.sensitivity_work(self.model, dtheta.shape[1], self.dtype)
+        self.multipliers = allocate.multiplier_sensors(self.model)
+        self.balance = None
+        if is_balanced(problem, problem.reacting is not None):
+            self.balance = Balance(self.model, problem.options, self.theta, dtheta, redundant=redundant)
         self.reactions = self._reader(dtheta)
         self.consistency: Consistency | None = None
         varied = start.dtheta if self.p else dtheta
@@ -83,7 +88,7 @@ class Simulation:
 
     def _reader(self, dtheta: np.ndarray) -> Reader | None:
         """What reads the reactions, if any sensor does."""
-        return reader_of(self.problem, self.theta, dtheta)
+        return reader_of(self.problem, self.theta, dtheta, self.balance)
 
     def first_block(self) -> Block:
         """The initial instant."""
@@ -132,7 +137,11 @@ class Simulation:
     def _step_on(self, steps: int, filled: int, record: Record, d_record: SensitivityRecord) -> None:
         """Fill rows behind those that are ``filled``, and move on."""
         self.progress = self._made(steps, filled, record, d_record)
-        self.step += self.progress.steps
+        begun, self.step = self.step, self.step + self.progress.steps
+        if self.balance and self.multipliers[0].size:
+            interval = self.problem.options.output_interval
+            rows = self.step // interval - begun // interval
+            self._read_multipliers(*(first_rows(other_rows(part, filled), rows) for part in (record, d_record)))
 
     def _made(self, steps: int, filled: int, record: Record, d_record: SensitivityRecord) -> Progress:
         """Where the steps end."""
@@ -141,6 +150,14 @@ class Simulation:
             self.progress, self.directions, self.state, self.sens, self.work, self.extra, filled, record, d_record,
         )  # fmt: skip
         return Progress(*progress)
+
+    def _read_multipliers(self, record: Record, d_record: SensitivityRecord) -> None:
+        """Let sensors show multipliers of the motion in the rows of a record."""
+        assert self.balance
+        columns, equations = self.multipliers
+        for part, found in zip((record, d_record), self.balance.of(record, d_record), strict=True):
+            part.reaction[:] = found.reaction
+            part.sensors[:, columns] = found.reaction[:, equations]
 
     def _step_between_checkpoints(self, tape: Tape, steps: int, record: Record, d_record: SensitivityRecord) -> None:
         """The same, one row a step, with checkpoints on the way."""

@@ -1,7 +1,8 @@
-"""Multipliers that objectives read where equations depend on each other, pulled back to the motion and to numbers.
+"""Multipliers that objectives read, pulled back to the motion and to numbers.
 
-They are kept in the range of J: lambda = P lambda, J w = lambda, and vary by P lambda' + (1 - P) J' w. So a covector c
-of them leaves P c to the multipliers as solved, and (1 - P) c to J. Derivation: docs/theory/adjoint.md, section 4.
+Where equations depend on each other they are kept in the range of J: lambda = P lambda, J w = lambda, and vary by
+P lambda' + (1 - P) J' w. So a covector c of them leaves P c to the multipliers as solved, and (1 - P) c to J.
+Derivation: docs/theory/adjoint.md, section 7.
 """
 
 import numpy as np
@@ -10,7 +11,6 @@ from mbsim_cli.kernels._simd import zeros
 from mbsim_cli.kernels.drivers.observe_reactions import constraint_jacobians
 from mbsim_cli.kernels.drivers.pull_back_reactions import MotionCovectors
 from mbsim_cli.kernels.drivers.record import Record
-from mbsim_cli.model.codes import Sensor
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.instant_puller import InstantPuller
@@ -20,16 +20,16 @@ from mbsim_cli.solve.redundancy import kept_in_range, preimage, without_columns
 class MultiplierPuller:
     """Takes the covectors of sensors of multipliers; ``theta`` (len(theta), p) are the sums of those of numbers.
 
-    Coordinates ``held`` are those that something else holds, in an equilibrium.
+    Coordinates ``held`` are those that something else holds, in an equilibrium; ``turning`` says whether equations
+    depend on each other.
     """
 
-    def __init__(self, problem: Problem, theta: np.ndarray, p: int, held: np.ndarray) -> None:
-        sensors = problem.model.sensors
-        reading = np.flatnonzero(sensors.kind == Sensor.MULTIPLIER)
-        self._columns, self._equations = sensors.first[reading], sensors.index[reading]
+    def __init__(self, problem: Problem, theta: np.ndarray, p: int, held: np.ndarray, *, turning: bool) -> None:
+        self._columns, self._equations = allocate.multiplier_sensors(problem.model)
         self._model, self._numbers, self._held = problem.model, theta, held
         self._at_center = allocate.control(problem.options, redundant=True).at_center
         self._work = allocate.work(problem.model, theta)
+        self._turning = turning
         self._instants = InstantPuller(problem.model, theta, p)
         self.theta = self._instants.theta
 
@@ -40,6 +40,8 @@ class MultiplierPuller:
         for column, equation in zip(self._columns, self._equations, strict=True):
             of_equations[:, equation] += hat[:, column]
         hat[:, self._columns] = 0.0
+        if not self._turning:
+            return MotionCovectors(*(zeros((rows, n, p), hat.dtype) for _ in range(3)), of_equations)
         kept, carried = self._split(record, of_equations)
         away = np.ascontiguousarray(of_equations - kept)
         # Phi' of a velocity w is J w and what laws of time add, which is there without it too

@@ -8,15 +8,27 @@ from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.problem import Problem, Reacting
 from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve.balance import Balance
 from mbsim_cli.solve.undetermined import changed, null_vectors
 
 INSTANTS = 64  # that Jacobians are kept of at once
 
 
 class ReactionReader:
-    """Reads the reactions of a problem, with the ``theta`` and ``dtheta`` (len(theta), p), p ``padded``, of the run."""
+    """Reads the reactions of a problem, with the ``theta`` and ``dtheta`` (len(theta), p), p ``padded``, of the run.
 
-    def __init__(self, problem: Problem, reacting: Reacting, theta: np.ndarray, dtheta: np.ndarray) -> None:
+    Where there is a ``balance`` they are those of what it finds.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        reacting: Reacting,
+        theta: np.ndarray,
+        dtheta: np.ndarray,
+        balance: Balance | None = None,
+    ) -> None:
+        self.balance = balance
         self.model, self.reactions, self.reacting = reacting.model, reacting.reactions, reacting
         self.theta = theta
         self.at_center = allocate.control(problem.options, redundant=False).at_center
@@ -30,6 +42,8 @@ class ReactionReader:
 
     def read(self, record: Record, d_record: SensitivityRecord) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Reactions (N, width) of the rows of a record, their derivatives (N, width, p), and which are undetermined."""
+        if self.balance:
+            record, d_record = self.balance.of(record, d_record)
         rows, p = len(record.time), self.dQ.shape[1]
         shape, dtype = (rows, self.reacting.width), self.theta.dtype
         out, d_out = np.empty(shape, dtype), zeros((*shape, p), dtype)
@@ -51,9 +65,11 @@ def with_identities(multiplier: np.ndarray, count: int) -> np.ndarray:
     return np.ascontiguousarray(np.concatenate([multiplier, missing], axis=1))
 
 
-def reader_of(problem: Problem, theta: np.ndarray, dtheta: np.ndarray) -> ReactionReader | None:
+def reader_of(
+    problem: Problem, theta: np.ndarray, dtheta: np.ndarray, balance: Balance | None = None
+) -> ReactionReader | None:
     """What reads the reactions of a problem, if any sensor does."""
-    return None if problem.reacting is None else ReactionReader(problem, problem.reacting, theta, dtheta)
+    return None if problem.reacting is None else ReactionReader(problem, problem.reacting, theta, dtheta, balance)
 
 
 class Undetermined:

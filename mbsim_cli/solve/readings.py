@@ -4,9 +4,10 @@ import numpy as np
 
 from mbsim_cli.kernels.drivers.pull_back_reactions import MotionCovectors
 from mbsim_cli.kernels.drivers.record import Record
-from mbsim_cli.model.codes import Sensor
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve.balance import is_balanced
+from mbsim_cli.solve.balance_adjoint import BalancePuller
 from mbsim_cli.solve.multipliers_adjoint import MultiplierPuller
 from mbsim_cli.solve.natural.reactions_adjoint import NaturalReactionPuller
 from mbsim_cli.solve.pulled import Seen, columns_of
@@ -26,13 +27,19 @@ class Readings:
         self._seen, self._width = seen, allocate.sensor_width(model)
         self._nothing = nothing_given(model, p, theta.dtype.type)
         self._reactions = _puller_of(problem, initial, p) if reacting else None
-        turning = initial.redundant.size > 0 and (model.sensors.kind == Sensor.MULTIPLIER).any()
-        self._multipliers = MultiplierPuller(problem, theta, p, initial.held) if turning else None
+        multipliers, turning = allocate.multiplier_sensors(model)[0].size > 0, initial.redundant.size > 0
+        self._balance = self._multipliers = None
+        if is_balanced(problem, reacting):
+            self._balance = BalancePuller(model, problem.options, theta, p, redundant=turning)
+        if multipliers and (turning or self._balance):
+            self._multipliers = MultiplierPuller(problem, theta, p, initial.held, turning=turning)
         self.undefined = np.zeros(p, bool)
 
     def of(self, first: int, record: Record) -> tuple[np.ndarray, MotionCovectors]:
         """Covectors of the sensors (B, width, p) at the rows of a record, and of the motion, of B rows or none."""
         reactions, given = self._reactions, self._nothing
+        if self._balance:
+            record = self._balance.of(record)
         shown, unknown = reactions.show(record) if reactions else (record, np.zeros(record.sensors.shape, bool))
         hat = self._seen(first, shown)
         self.undefined |= np.isnan(hat).any(axis=(0, 1)) | (hat[unknown] != 0.0).any(axis=0)
@@ -43,6 +50,8 @@ class Readings:
         if self._multipliers:
             turned = self._multipliers.pull_back(record, hat)
             given = MotionCovectors(*map(np.add, given, turned)) if reactions else turned
+        if self._balance:
+            given = self._balance.pull_back(record, given)
         return hat, given
 
     @property
@@ -54,7 +63,7 @@ class Readings:
 
     def add_numbers(self, theta_out: np.ndarray) -> None:
         """Add covectors of numbers, summed over instants, that are not pulled back with the motion: (len(theta), p)."""
-        for puller in (self._reactions, self._multipliers):
+        for puller in (self._reactions, self._multipliers, self._balance):
             if puller:
                 theta_out += puller.theta
 

@@ -45,7 +45,7 @@ from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, OfProjec
 from mbsim_cli.kernels.integrators.multiplier_range import Range
 from mbsim_cli.kernels.integrators.singular_passage import TURNS, Watch
 from mbsim_cli.model.among import among
-from mbsim_cli.model.codes import TURNING, Measure
+from mbsim_cli.model.codes import TURNING, Measure, Sensor
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.layout import (
     MEASURE_SIZE,
@@ -121,6 +121,12 @@ def control(options: Options, *, redundant: bool, deforms: bool = False) -> Cont
 def sensor_width(model: Model) -> int:
     """Numbers that all sensors read."""
     return int(model.sensors.first[-1])
+
+
+def multiplier_sensors(model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """Where sensors of multipliers stand among all numbers, and the equations that they read."""
+    reading = np.flatnonzero(model.sensors.kind == Sensor.MULTIPLIER)
+    return model.sensors.first[reading], model.sensors.index[reading]
 
 
 def equations(model: Model, dtype: type) -> Equations:

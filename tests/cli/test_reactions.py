@@ -49,7 +49,7 @@ def test_all_pins_of_a_four_bar(mbsim, tmp_path):
         sensors, sensitivity = file["sensors"], file["sensitivity/sensors"]
         force = sensors["b.force"][()] + sensors["c.force"][()]
         wanted = 2 * (sensors["g"][()] + [0, 9.81, 0])
-        np.testing.assert_allclose(force[:, :2], wanted[:, :2], rtol=1e-10)
+        np.testing.assert_allclose(force[:, :2], wanted[:, :2], rtol=1e-9)  # accelerations of steps are 1e-10 off
         for pin in "abcd":
             undetermined = np.array([[0, 0, 1], [1, 1, 0]], bool)
             for part, unknown in zip(("force", "moment"), undetermined, strict=True):

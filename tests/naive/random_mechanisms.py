@@ -192,10 +192,10 @@ def add_extras(twin, rng, names, constrained):
         model["forces"]["torsion"] = {
             "type": "rotational_spring_damper", "coordinate": angle, "stiffness": 5, "natural_angle": 0.4,
         }  # fmt: skip
-        twin.loads.append(lambda frame, m: couple(frame, *ends[turning[0]][:2], 2.0 * twin.axes[turning[0]][:, 2]))
+        twin.loads.append(lambda frame, m: couple(frame, m, *ends[turning[0]][:2], twin.axes[turning[0]], 5.0, 0.4))
     if sliding:
         model["forces"]["drive"] = {"type": "drive", "coordinate": f"{sliding[0]}.displacement", "value": 3}
-        twin.loads.append(lambda frame, m: push(frame, m, *ends[sliding[0]], 3.0 * twin.axes[sliding[0]][:, 2]))
+        twin.loads.append(lambda frame, m: push(frame, m, *ends[sliding[0]], twin.axes[sliding[0]][:, 2], 3.0))
     moved = [name for name in turning[1:] if name in tree]
     if moved:
         name = moved[0]
@@ -228,14 +228,18 @@ def turn(frame, a, b, axis, second):
     return Turns([(frame.number[a], frame.vector(a, axis), frame.number[b], 1.0)], second)
 
 
-def couple(frame, a, b, torque):
-    """Loads of a torque on body b and against body a."""
+def couple(frame, m, a, b, axes, stiffness, natural):
+    """Loads of a torsion spring on body b and against body a, about the last axis of a; none has turned by design."""
+    x, _, axis = (m.arm(frame.number[a], frame.vector(a, u)) for u in axes.T)
+    turned = m.arm(frame.number[b], frame.vector(b, axes[:, 0]))
+    torque = stiffness * (natural - np.arctan2(axis @ np.cross(x, turned), x @ turned)) * axis
     return [(frame.number[body], np.zeros(3), s * torque) for body, s in ((b, 1), (a, -1)) if body != "ground"]
 
 
-def push(frame, m, a, b, x, force):
-    """Loads of a force at the point x on body b and against body a."""
-    found = []
+def push(frame, m, a, b, x, axis, amount):
+    """Loads of a force along an axis of a, at the point x of body b, on that and against body a."""
+    found, force = [], amount * m.arm(frame.number[a], frame.vector(a, axis))
+    x = m.point(frame.number[b], frame.point(b, x))
     for body, s in ((b, 1), (a, -1)):
         k = frame.number[body]
         if k is not None:
@@ -261,23 +265,32 @@ def add_sensors(twin, names):
             sensors[f"along_{name}"] = {"type": "reaction", **of, "on": b, "axes": "joint"}
 
 
-def system_of(twin, shown):
-    """The textbook's System and Motion at what the sensors show of the bodies, with the constraints of each name."""
-    names = list(twin.model["bodies"])
-    specs = twin.model["bodies"].values()
+def frame_of(twin, shown):
+    """The Frame where bodies stand as the sensors show them."""
+    names, specs = list(twin.model["bodies"]), twin.model["bodies"].values()
     com = [np.array(spec["center_of_mass"]) for spec in specs]
     R = [np.column_stack([shown[f"{axis}_{name}"] for axis in "xyz"]) for name in names]
+    origin = [shown[f"r_{name}"] - turned @ c for name, turned, c in zip(names, R, com, strict=True)]
+    return Frame(names, R, origin, com)
+
+
+def system_of(twin, frame, shown):
+    """The textbook's System and Motion at what the sensors show of the bodies, with the constraints of each name.
+
+    The frame is that of the design position.
+    """
+    names = list(twin.model["bodies"])
+    specs = twin.model["bodies"].values()
+    R = frame_of(twin, shown).R
     bodies = [
         Body(spec["mass"], np.array(spec["inertia"]), shown[f"r_{name}"], quaternion(turned), shown[f"v_{name}"],
             shown[f"w_{name}"])
         for name, spec, turned in zip(names, specs, R, strict=True)
     ]  # fmt: skip
-    origin = [body.r - turned @ c for body, turned, c in zip(bodies, R, com, strict=True)]
-    frame = Frame(names, R, origin, com)
     made = {name: make(frame) for name, make in twin.makers}
     system = System(bodies, [one for many in made.values() for one in many], np.array(twin.model["gravity"]))
     system.loads = lambda t, m: [load for part in twin.loads for load in part(frame, m)]
-    return system, Motion(system.initial(), len(bodies)), made, frame
+    return system, Motion(system.initial(), len(bodies)), made
 
 
 def quaternion(R):

@@ -1,4 +1,4 @@
-"""Reactions of many random mechanisms against the textbook's multipliers."""
+"""Reactions of many random mechanisms against the textbook's multipliers, at the start and after steps."""
 
 import pytest
 
@@ -16,13 +16,14 @@ def test_random_mechanisms(tmp_path):
         seed += 1
         twin = random_mechanism(seed, bodies=2 + seed % 5, loops=(seed // 5) % 4)
         try:
-            found = assembled(tmp_path, twin, sensitivity="none")
+            found = assembled(tmp_path, twin, sensitivity="none", step=1e-3, duration=2e-3)
         except MbsimError:  # too many loops for its joints: what is stated of velocities contradicts them
             continue
-        shown = Shown(twin, found.problem, found.sensor_rows)
-        undetermined += shown.assert_reactions()[1]
-        shown.assert_balance()
-        shown.assert_no_work()
+        for steps in (0, 2):
+            shown = Shown(twin, found.problem, found.sensor_rows, steps)
+            undetermined += shown.assert_reactions()[1]
+            shown.assert_balance()
+            shown.assert_no_work()
         cut |= {twin.kinds[name] for name in found.topology.cut}
         in_tree |= {twin.kinds[name] for name in found.topology.joints}
         count += 1

@@ -59,8 +59,8 @@ class Pulling(NamedTuple):
 def pull_projections(model, theta, t, control, z, zd, zdd, sigma, kappa, corrections, work, pulling):
     """Pull covectors of the projected z', z'' back to z, to the rates before projection and to theta.
 
-    Needs the projected motion in ``kin``, and the constraints there. ``cov.lam`` are covectors of lambda + kappa, or of
-    lambda alone where the projection is not mass-orthogonal. Returns a Status and the size of what was left unsolved.
+    Needs the projected motion in ``kin``, and the constraints there. Returns a Status and the size of what was left
+    unsolved.
     """
     kin, comp, eq, factor, columns, cov = work.kin, work.comp, work.eq, work.projection, work.columns, pulling.cov
     inert = control.mass_projection
@@ -74,13 +74,12 @@ def pull_projections(model, theta, t, control, z, zd, zdd, sigma, kappa, correct
         return Status.SINGULAR, 1.0
     move_lines(model, theta, eq.lines, kin, eq.line_rates)
     copy_to(cov.zdd, columns.b)
-    scaled(1.0 if inert else 0.0, cov.lam, columns.e)
+    clear(columns.e)
     error = solve_constrained(factor, control.gradient_tolerance, columns)
     scaled(-1.0, columns.x, pulling.virtual.mu)
     scaled(-1.0, columns.mu, pulling.nu2)
     copy_to(cov.zd, columns.b)
     pull_rates_with_velocity(model, theta, zd, eq, kin, pulling.nu2, cov, columns.b)
-    clear(columns.e)
     error = max(error, solve_constrained(factor, control.gradient_tolerance, columns))
     scaled(-1.0, columns.mu, pulling.nu)
     pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, pulling.none, pulling.nu, pulling.nu2, cov)
@@ -122,7 +121,7 @@ def pull_motion(model, theta, t, control, work, pulling):
     copy_to(cov.zdd, columns.b)
     add_scaled(0.5 * h, cov.zd, columns.b)
     add_scaled(q, cov.z, columns.b)
-    copy_to(cov.lam, columns.e)
+    clear(columns.e)
     error = solve_constrained(factor, control.gradient_tolerance, columns)
     scaled(-1.0, columns.x, pulling.virtual.mu)
     scaled(-1.0 / q, columns.mu, pulling.nu)
@@ -131,5 +130,4 @@ def pull_motion(model, theta, t, control, work, pulling):
     scaled(q, cov.z, cov.zdd)
     add_scaled(0.5 * h, cov.zd, cov.zdd)
     add_scaled(h, cov.z, cov.zd)
-    clear(cov.lam)
     return Status.OK, error

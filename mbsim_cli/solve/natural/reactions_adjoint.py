@@ -1,7 +1,7 @@
 """Reactions that objectives read in natural coordinates, pulled back to the motion.
 
-They are read by way of the joints of the tree, from each instant's motion alone: their derivatives by coordinates and
-rates are those along unit directions, and by parameters those at a fixed motion. Derivation: docs/theory/reactions.md.
+They are read by way of the joints of the tree, from each instant's positions and velocities alone: their derivatives by
+these are those along unit directions, and by parameters those at a fixed motion. Derivation: docs/theory/reactions.md.
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ class NaturalReactionPuller:
         assert problem.reacting is not None
         self._model, (_, self._n, self._m) = problem.model, allocate.sizes(problem.model)
         self._parameters, size = problem.theta_rho.shape[1], initial.theta.size
-        along = zeros((size, padded(self._parameters + 3 * self._n)), initial.theta.dtype)
+        along = zeros((size, padded(self._parameters + 2 * self._n)), initial.theta.dtype)
         along[:, : self._parameters] = initial.dtheta[:, : self._parameters]
         self._count = along.shape[1]
         self._plain, self._varied = (
@@ -50,17 +50,17 @@ class NaturalReactionPuller:
             if hat[rows].any():
                 slopes = self._slopes(first_rows(other_rows(record, first), AT_ONCE))
                 found = np.einsum("nwc,nwk->nck", slopes, hat[rows], optimize=True)
-                by_parameters, *motion = np.split(found, self._parameters + n * np.arange(3), axis=1)
+                by_parameters, *motion = np.split(found, self._parameters + n * np.arange(2), axis=1)
                 self.gradient += by_parameters.sum(axis=0)
                 for part, covectors in zip(out, motion, strict=False):
                     part[rows] = covectors[:, :n]
         return out
 
     def _slopes(self, record: Record) -> np.ndarray:
-        """Derivatives (N, width, c) along parameters, and along each coordinate, rate and acceleration."""
+        """Derivatives (N, width, c) along parameters, and along each coordinate and rate."""
         along = allocate.sensitivity_record(self._model, len(record.time), self._count, self.gradient.dtype.type)
         unit = np.arange(self._n)
-        for k, part in enumerate(along[:3]):
+        for k, part in enumerate(along[:2]):
             part[:, unit, self._parameters + k * self._n + unit] = 1.0
         _, slopes, unknown = self._varied.read(record, along)
         slopes[unknown] = 0.0  # which no number reads

@@ -9,8 +9,7 @@ from mbsim_cli.model.codes import Sensor
 from mbsim_cli.model.problem import Block, Problem
 
 OF_STEP = "multipliers of the integrator's step, of first order in it"
-SHOWN_SUM = "; the reaction, of second order, is lambda + kappa, which sensors of multipliers show"
-SHOWN_ALONE = ", as sensors of multipliers show them; projection: mass gives reactions of second order"
+SHOWN = "; sensors of multipliers and reactions show forces of the positions and velocities that are stored"
 OF_PROJECTIONS = {"sigma": "multipliers of the projection of velocities", "kappa": "those of accelerations"}
 
 
@@ -53,8 +52,7 @@ class MultiplierHealth:
         """What the multipliers in a result are, by kind."""
         if not self.projected:
             return {"lambda": "forces of the constraints, as sensors of multipliers show them"}
-        reaction = SHOWN_ALONE if self.first_order else SHOWN_SUM
-        return {"lambda": f"{OF_STEP}{reaction}", **OF_PROJECTIONS}
+        return {"lambda": f"{OF_STEP}{SHOWN}", **OF_PROJECTIONS}
 
     @property
     def sensors(self) -> dict[str, str]:
@@ -76,8 +74,8 @@ class MultiplierHealth:
         found = [f"sensor {name}: {why}" for name, why in self.sensors.items()]
         if self.first_order and self._read:
             found.append(
-                f"sensors of multipliers ({', '.join(self._read)}) are of first order in the step "
-                "with projection: identity; projection: mass gives reactions of second order"
+                f"sensors of multipliers ({', '.join(self._read)}) are of first order in the step, "
+                "as the motion is with projection: identity; projection: mass gives both of second order"
             )
         return found
 

@@ -62,9 +62,7 @@ def run(model, formulation, step, steps, sensitivity="ddm"):
 def check_order(model, step, steps):
     """At the start both are the same; later their difference falls by four as the step halves, towards nothing.
 
-    What is left of it for steps that go to zero is at most a share of what halving the step changes in both. How large
-    the difference is at one step says nothing: reactions of the semi-recursive system are those of velocities before
-    their projection, and 2e-4 off at 1 ms where a loop slides at some metres a second.
+    What is left of it for steps that go to zero is at most a share of what halving the step changes in both.
     """
     ends = []
     for part in (1, 2):

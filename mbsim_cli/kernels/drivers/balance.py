@@ -1,0 +1,121 @@
+"""Accelerations and multipliers that the equations of motion give at stored positions and velocities.
+
+Those of a step of ALI3-P belong to its velocities before their projection. Derivation: docs/theory/reactions.md.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels._jit import entry, kernel
+from mbsim_cli.kernels._views import as_column
+from mbsim_cli.kernels.algebra.whole import add_scaled, clear, copy_to
+from mbsim_cli.kernels.algorithms.constrained_solve import factor_penalised, solve_constrained
+from mbsim_cli.kernels.algorithms.constraints import move_lines
+from mbsim_cli.kernels.algorithms.systems import evaluate, rates, tangent, vary_bodies_of, vary_rates, vary_residual
+from mbsim_cli.kernels.algorithms.turning import expect_recorded
+from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
+from mbsim_cli.kernels.integrators.multiplier_range import factor_range, keep_in_range
+from mbsim_cli.model.codes import Status
+
+
+class Balanced(NamedTuple):
+    """What is found at N instants, or its derivatives with a trailing axis of p directions."""
+
+    zdd: np.ndarray  # (N, n)
+    lam: np.ndarray  # (N, m)
+
+
+CLOSE = 1e-6  # of a solution, what may be left at first
+ROUNDS = 3  # of solving for what is left
+
+
+@entry
+def balance(model, theta, control, directions, state, work, extra, record, d_record, found, d_found):
+    """Replace estimates in ``found`` and ``d_found`` (Balanced); return a Status, and the row that it belongs to."""
+    kin, eq, factor, varied = work.kin, work.eq, work.projection, directions.dtheta.shape[1] > 0
+    for row in range(record.time.size):
+        t = record.time[row]
+        stand_at(record, row, found.zdd[row], found.lam[row], kin, state)
+        evaluate_with_mass(model, theta, t, control.at_center, state, kin, work.comp, eq, factor)
+        if not factor_penalised(control.projection_ratio, factor):
+            return Status.SINGULAR.value, row
+        rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
+        copy_to(eq.G, work.column.b)
+        copy_to(eq.phi2, work.column.e)
+        take_solution(factor, work.column, as_column(state.zdd), as_column(state.lam))
+        if control.redundant:
+            factor_range(eq.J, work.reach)
+            keep_in_range(eq.J, work.reach, as_column(state.lam), work.column.x, work.column.step)
+        copy_to(state.zdd, found.zdd[row])
+        copy_to(state.lam, found.lam[row])
+        if varied:
+            dz, dzd, dzdd, d_force = d_record.position[row], d_record.velocity[row], d_found.zdd[row], d_found.lam[row]
+            sens = Sensitivity(dz, dzd, dzdd, d_force, d_force, d_force)
+            evaluate_with_mass(model, theta, t, control.at_center, state, kin, work.comp, eq, factor)
+            _vary(model, theta, t, directions, state, sens, kin, work.comp, eq, factor, extra)
+            if control.redundant:
+                keep_in_range(eq.J, work.reach, d_force, extra.columns.x, extra.columns.step)
+    return Status.OK.value, 0
+
+
+@kernel
+def stand_at(record, row, zdd, lam, kin, state):
+    """Go to the position and velocity of a row, with accelerations and multipliers."""
+    copy_to(record.position[row], state.z)
+    copy_to(record.velocity[row], state.zd)
+    copy_to(zdd, state.zdd)
+    copy_to(lam, state.lam)
+    expect_recorded(record.expected, row, kin)
+
+
+@kernel
+def evaluate_with_mass(model, theta, t, at_center, state, kin, comp, eq, factor):
+    """Equations at the state, and M in ``factor.T``."""
+    evaluate(model, theta, t, at_center, state, kin, comp, eq)
+    tangent(model, theta, t, 0.0, 0.0, state, eq, kin, comp, factor.T)
+
+
+@kernel
+def take_solution(factor, columns, x_out, mu_out):
+    """Take x and mu of all right-hand sides off ``x_out`` and ``mu_out``; b and e become what is left of them.
+
+    Where constraints hold nearly all of b, x is small and close to it says little of mu: what is left is solved anew.
+    """
+    for _ in range(ROUNDS):
+        solve_constrained(factor, CLOSE, columns)
+        add_scaled(-1.0, columns.x, x_out)
+        add_scaled(-1.0, columns.mu, mu_out)
+        _take_forces(factor, columns)
+
+
+@kernel
+def _take_forces(factor, columns):
+    """b -= T x + J^T mu, e -= J x."""
+    T, J, b, e, x, mu = factor.T, factor.J, columns.b, columns.e, columns.x, columns.mu
+    n, p = x.shape
+    for i in range(n):
+        for j in range(n):
+            for k in range(p):
+                b[i, k] -= T[i, j] * x[j, k]
+    for r in range(e.shape[0]):
+        for i in range(n):
+            for k in range(p):
+                b[i, k] -= J[r, i] * mu[r, k]
+                e[r, k] -= J[r, i] * x[i, k]
+
+
+@kernel
+def _vary(model, theta, t, directions, state, sens, kin, comp, eq, factor, extra):
+    """Derivatives of both, at the state evaluated last."""
+    dtheta, touch, columns, resting = directions.dtheta, directions.touch, extra.projections.acceleration, extra.resting
+    vary_bodies_of(
+        model, theta, dtheta, touch, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, extra.twists
+    )  # fmt: skip
+    vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, extra.twists, columns.b)
+    move_lines(model, theta, eq.lines, kin, eq.line_rates)
+    vary_rates(
+        model, theta, dtheta, touch, eq, t, state, sens, kin, extra.twists, resting.velocity.dphi, columns.e
+    )  # fmt: skip
+    clear(sens.lam)
+    take_solution(factor, columns, sens.zdd, sens.lam)

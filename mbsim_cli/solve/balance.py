@@ -1,0 +1,58 @@
+"""Accelerations and multipliers of the motion that is shown, in place of those that a step leaves.
+
+A step of ALI3-P has solved its equations before velocities were projected. What reads forces of constraints reads those
+that the equations of motion give at the positions and velocities of an instant. Derivation: docs/theory/reactions.md.
+"""
+
+import numpy as np
+
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.kernels.drivers.balance import Balanced, balance
+from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
+from mbsim_cli.model.codes import Status
+from mbsim_cli.model.layout import Model
+from mbsim_cli.model.problem import Options, Problem
+from mbsim_cli.solve import work as allocate
+
+
+def is_balanced(problem: Problem, reacting: bool) -> bool:
+    """Whether sensors read forces of constraints behind projections, also reactions where they are ``reacting``."""
+    options, model = problem.options, problem.model
+    projected = options.analysis == "forward_dynamics" and not options.open_tree and model.constraints.measure.size > 0
+    reads = allocate.multiplier_sensors(model)[0].size > 0
+    return bool(projected and (reads or (reacting and not options.natural)))  # natural ones are read of the tree
+
+
+class Balance:
+    """Finds them at a ``theta`` and along ``dtheta`` (len(theta), p), p ``padded``; ``redundant`` as in ``Control``."""
+
+    def __init__(
+        self, model: Model, options: Options, theta: np.ndarray, dtheta: np.ndarray, *, redundant: bool
+    ) -> None:
+        self._model, self._theta, dtype = model, theta, theta.dtype.type
+        self._control = allocate.control(options, redundant=redundant)
+        self._directions = allocate.directions(model, dtheta, dtype)
+        self._state, self._work = allocate.state(model, dtype), allocate.work(model, theta)
+        self._extra = allocate.sensitivity_work(model, dtheta.shape[1], dtype)
+
+    def of(self, record: Record, d_record: SensitivityRecord) -> tuple[Record, SensitivityRecord]:
+        """The records with them as accelerations and ``reaction``; those that are there serve as estimates."""
+        found = Balanced(record.acceleration.copy(), record.reaction.copy())
+        d_found = Balanced(d_record.acceleration.copy(), d_record.reaction.copy())
+        status = balance(
+            self._model, self._theta, self._control, self._directions, self._state, self._work, self._extra, record,
+            d_record, found, d_found,
+        )  # fmt: skip
+        require_balance(status, record)
+        return (
+            record._replace(acceleration=found.zdd, reaction=found.lam),
+            d_record._replace(acceleration=d_found.zdd, reaction=d_found.lam),
+        )
+
+
+def require_balance(status: tuple[int, int], record: Record) -> None:
+    found, row = status
+    if Status(found) != Status.OK:
+        raise AnalysisError(
+            f"the motion at t = {record.time[row]:g} s does not determine forces of constraints: read none"
+        )
