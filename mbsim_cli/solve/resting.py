@@ -48,7 +48,7 @@ class Resting(Statics):
         Returns held coordinates, rows with multipliers, modes there, and iterations of the search.
         """
         modes, iterations = self.search()
-        modes = self._nearest(initial, modes)
+        modes = self._nearest(initial, self._with_signs_of(initial, modes))
         for _ in range(TRIES):
             held, rows = self._held_by(modes)
             self.put_back(initial, held, rows, modes)
@@ -75,6 +75,15 @@ class Resting(Statics):
         """Coordinates that are held, those of neutral modes too, and independent constraints of the others."""
         held = np.sort(np.concatenate([self.hold, self.neutral_coordinates(modes)]))
         return held, self.independent_rows(held)
+
+    def _with_signs_of(self, initial: np.ndarray, modes: Modes) -> Modes:
+        """Take the nearer one to the ``initial`` one of Euler parameters e and -e, which are the same orientation."""
+        z, change = self.state.z, np.zeros_like(self.state.z)
+        for first in self.quaternions:
+            four = slice(first, first + 4)
+            if z[four] @ initial[four] < 0.0 and not np.isin(np.arange(first, first + 4), self.hold).any():
+                change[four] = -2.0 * z[four]
+        return self.modes_behind(change) if change.any() else modes
 
     def _nearest(self, initial: np.ndarray, modes: Modes) -> Modes:
         """Go to the equilibrium nearest to the ``initial`` position, of those that neutral modes lead to.

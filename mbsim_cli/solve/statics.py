@@ -11,7 +11,7 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels._simd import padded
-from mbsim_cli.model.codes import TURNING
+from mbsim_cli.model.codes import TURNING, Column
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.flexible import MASS as MASS_OF_FLEXIBLE
 from mbsim_cli.model.layout import GRAVITY, MASS, FlexibleTree
@@ -45,6 +45,7 @@ class Statics:
         self.hold = np.array(sorted(hold), dtype=int)
         self.free = np.setdiff1d(np.arange(n), self.hold)
         self.turns = np.isin(kinds(start.model.tree), TURNING)
+        self.quaternions = np.flatnonzero(kinds(start.model.tree) == Column.EULER_0)
         self.still = _sharing(start, problem, np.zeros((size, 0), start.dtype))
         self.unit = _sharing(start, problem, np.zeros((size, padded(n)), start.dtype))
         self.unit.sens.z[:, :n] = np.eye(n)
@@ -70,7 +71,7 @@ class Statics:
             newton, fall = self._changes(modes)
             scale = 1.0 + np.abs(self.state.z).max(initial=0.0)
             if np.abs(newton).max(initial=0.0) <= NEAR * scale and not fall.any():
-                return self._modes_behind(newton), iteration
+                return self.modes_behind(newton), iteration
             force, share = self._move(self._limited(newton, radius) + self._limited(fall, radius), force)
             if share == 0.0 or np.abs(self.state.z).max(initial=0.0) > FAR:
                 break
@@ -82,8 +83,8 @@ class Statics:
         self.unit.evaluate()
         return modes_of(self.stiffness, self.unit.out.M, self.eq.J, self.free, force, self.load)
 
-    def _modes_behind(self, change: np.ndarray) -> Modes:
-        """Modes at the end of a small change: where forces are out of balance by 1e-7 they may resist neutral modes."""
+    def modes_behind(self, change: np.ndarray) -> Modes:
+        """Modes at the end of a change; forces out of balance by 1e-7 may resist what nothing resists."""
         self.state.z[:] += change
         self._close()
         return self.modes(self._balance())

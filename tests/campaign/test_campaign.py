@@ -80,6 +80,7 @@ def test_campaign_of_equilibria(family):
     ("family", "seed", "name", "change"),
     [
         ("open tree", 22, "q3", -1e-6),
+        pytest.param("open tree", 76, "q0", -1e-6, marks=pytest.mark.slow),
         pytest.param("loop in space", 84, "q2", -1e-6, marks=pytest.mark.slow),
         pytest.param("loop in space", 89, "q0", 4e-3, marks=pytest.mark.slow),
     ],
