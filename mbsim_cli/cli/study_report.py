@@ -1,6 +1,6 @@
 """What people read of a study: status, forecast, summary."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mbsim_cli.cli.output import console, plain_table, say
@@ -44,9 +44,17 @@ def _row(name: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
     lowest, highest = entry["lowest"], entry["highest"]
     effects = sorted(entry["main_effects"].items(), key=lambda item: -item[1] if item[1] == item[1] else 0.0)
     shares = ", ".join(f"{parameter} {share:.0%}" for parameter, share in effects[:SHOWN] if share == share)
+    shares = "; ".join(filter(None, (shares, *_unknown(entry["main_effects_unknown"], len(effects)))))
     title = f"{name} [{entry['unit']}]" if entry["unit"] else name
     numbers = (f"{lowest['value']:.8g}", str(lowest["case"]), f"{entry['mean']:.8g}")
     return (title, *numbers, f"{highest['value']:.8g}", str(highest["case"]), shares)
+
+
+def _unknown(reasons: Mapping[str, str], count: int) -> Iterator[str]:
+    """Why main effects are not told, once for each reason."""
+    for why in dict.fromkeys(reasons.values()):
+        of = [name for name, other in reasons.items() if other == why]
+        yield why if len(of) == count else f"{', '.join(of)}: {why}"
 
 
 def _counts(report: Mapping[str, Any]) -> str:

@@ -316,7 +316,11 @@ def _stated(csv: Path | None, grid: list[str] | None) -> dict[str, Any] | None:
         raise UsageError("--csv and --grid are two studies; give one of them")
     if csv is not None:
         return {"csv": {"file": str(csv)}}
-    return {"grid": dict(_axis(entry) for entry in grid)} if grid else None
+    axes = [_axis(entry) for entry in grid or ()]
+    for name, _ in axes:
+        if sum(other == name for other, _ in axes) > 1:
+            raise UsageError(f"--grid states {name} twice; list all its values in one: --grid {name}=A,B,C")
+    return {"grid": dict(axes)} if axes else None
 
 
 def _axis(entry: str) -> tuple[str, Any]:

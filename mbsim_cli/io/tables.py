@@ -68,6 +68,9 @@ def _csv(path: Path, delimiter: str) -> dict[str, np.ndarray]:
         names = _names(stream, delimiter)
         if not names:
             raise ValueError("it is empty; its first line names the columns")
+        for name in filter(None, names):
+            if names.count(name) > 1:
+                raise ValueError(f"two of its columns have the name {name!r}")
         for other in _DELIMITERS if len(names) == 1 else ():
             if other in names[0]:
                 raise ValueError(f"its first line is one name with {other!r} in it; state it as delimiter")

@@ -41,6 +41,8 @@ def issue_of(error: Mapping[str, Any], classes: Mapping[int, Any], data: Any, so
         return _union_issue(path, context, error["input"], source)
     if kind == "literal_error":
         return _literal_issue(path, context, error["input"], source)
+    if kind == "model_type" and str(context.get("class_name")).endswith("File") and isinstance(error["input"], str):
+        return source.issue(path, "must be a mapping", f"a file is named by {{file: {_short(error['input'])[1:-1]}}}")
     if kind in ("expression", "number", "combination"):
         return source.issue(path, error["msg"], context.get("hint"), offset=context.get("offset"))
     return source.issue(path, _sentence(kind, context) or error["msg"][:200])

@@ -54,6 +54,7 @@ def test_cases_are_what_single_runs_compute(mbsim, model, tmp_path):
             np.testing.assert_allclose(file["sensors/angle"][:], angle[case], rtol=1e-10, atol=1e-12)
     assert data.gradient_unit.sel(objective="swing", parameter="k").item() == "rad^2 s/(N m/rad)"
     assert len(list((tmp_path / "st").iterdir())) == 5
+    assert "fewer than 16 cases tell none" in done.err
 
 
 def test_the_same_command_runs_what_is_missing(mbsim, model, tmp_path):
@@ -243,7 +244,11 @@ def test_lanes_change_no_bit(mbsim, model, tmp_path, monkeypatch):
         (["m.yaml", "--grid", "L=1:2"], 2, "--grid wants NAME=A:B:N"),
         (["m.yaml", "--grid", "L=x+1,2"], 2, "unknown parameter or constant 'x'"),
         (["m.yaml", "--grid", "L=1:1:3"], 2, "must differ from the first value"),
-        (["m.yaml", "--grid", "L=1:2:3:lag"], 2, "grid.L.scale"),
+        (["m.yaml", "--grid", "L=1:2:3:lag"], 2, "grid.L.scale: must be 'linear' or 'log', not 'lag'"),
+        (["m.yaml", "--grid", "L=1:2:1"], 2, "grid.L.count: must be at least 2"),
+        (["m.yaml", "--grid", "L=1,2", "--grid", "L=3"], 2, "--grid states L twice; list all its values in one"),
+        (["m.yaml", "--csv", "twice.csv"], 5, "two of its columns have the name 'L'"),
+        (["m.yaml", "cloud", "--keep", "angle"], 2, "'--keep': 'angle' is not one of"),
         (["m.yaml", "cloud", "--grid", "L=1,2"], 2, "leave out its name"),
         (["m.yaml", "cloud", "--step", "auto"], 2, "a study takes one step for all cases"),
         (["m.yaml", "cloud", "--shard", "3/2"], 2, "--shard wants I/N"),
@@ -256,9 +261,15 @@ def test_lanes_change_no_bit(mbsim, model, tmp_path, monkeypatch):
         (["script", "."], 2, "give one of --slurm and --parallel"),
     ],
 )
-def test_what_no_study_can_be_made_of(mbsim, model, arguments, code, sentence):
+def test_what_no_study_can_be_made_of(mbsim, model, tmp_path, arguments, code, sentence):
+    (tmp_path / "twice.csv").write_text("L,L\n1,2\n")
     done = mbsim("sweep", *arguments)
     assert done.code == code and sentence in done.err
+
+
+def test_a_file_of_cases_that_is_a_text(mbsim, variant):
+    done = mbsim("validate", variant("checks:", "study: {s: {csv: cases.csv}}\nchecks:"))
+    assert done.code == 3 and "study.s.csv: must be a mapping; a file is named by {file: cases.csv}" in done.err
 
 
 def test_a_model_without_studies(mbsim, pendulum):

@@ -78,5 +78,5 @@ def _library() -> Any:
     try:
         import distributed
     except ImportError:
-        raise UsageError("--dask needs the package distributed: pip install 'mbsim-cli[dask]'") from None
+        raise UsageError("--dask needs the package distributed; in a clone of mbsim: pip install '.[dask]'") from None
     return distributed

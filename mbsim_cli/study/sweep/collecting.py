@@ -100,5 +100,7 @@ def _write_parquet(path: Path, columns: dict[str, Any]) -> None:
         import pandas
         import pyarrow  # noqa: F401
     except ImportError:
-        raise UsageError("--to parquet needs pandas and pyarrow: pip install 'mbsim-cli[tables]'") from None
+        raise UsageError(
+            "--to parquet needs pandas and pyarrow; in a clone of mbsim: pip install '.[tables]'"
+        ) from None
     pandas.DataFrame(columns).to_parquet(path, index=False)

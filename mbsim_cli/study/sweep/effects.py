@@ -4,10 +4,13 @@ First-order sensitivity indices, estimated from whatever cases there are: the va
 the mean in a layer, less what chance alone gives (epsilon squared of Kelley, 1935).
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 MOST_LAYERS = 64
 FEWEST = 16  # cases that say anything
+TOGETHER = 0.9  # rank correlation of two parameters above which nobody can tell which of them it was
 
 
 def main_effects(values: np.ndarray, results: np.ndarray) -> np.ndarray:
@@ -19,7 +22,35 @@ def main_effects(values: np.ndarray, results: np.ndarray) -> np.ndarray:
     values, results = values[known], results[known]
     if len(results) < FEWEST or not np.ptp(results) > 0.0:
         return np.full(values.shape[1], np.nan)
-    return np.array([_share(_layers(column), results) for column in values.T])
+    shares = np.array([_share(_layers(column), results) for column in values.T])
+    return np.where(_companions(values) < 0, shares, np.nan)
+
+
+def unknown_effects(names: Sequence[str], values: np.ndarray, results: np.ndarray) -> dict[str, str]:
+    """Why the main effects of some parameters are NaN."""
+    known = np.isfinite(results)
+    values, results = values[known], results[known]
+    if len(results) < FEWEST or not np.ptp(results) > 0.0:
+        few = f"fewer than {FEWEST} cases tell none"
+        return dict.fromkeys(names, few if len(results) < FEWEST else "all cases have the same value")
+    reasons = {}
+    for name, column, other in zip(names, values.T, _companions(values), strict=True):
+        if not np.ptp(column) > 0.0:
+            reasons[name] = "it has one value"
+        elif other >= 0:
+            reasons[name] = f"it varies together with {names[other]}"
+    return reasons
+
+
+def _companions(values: np.ndarray) -> np.ndarray:
+    """Number of another parameter that varies together with each (v,), or -1."""
+    order = np.array([np.unique(column, return_inverse=True)[1] for column in values.T], float)
+    order -= order.mean(axis=1, keepdims=True)
+    sizes = np.linalg.norm(order, axis=1)
+    order /= np.where(sizes > 0.0, sizes, 1.0)[:, None]
+    alike = np.abs(order @ order.T)
+    np.fill_diagonal(alike, 0.0)
+    return np.where(alike.max(axis=1, initial=0.0) > TOGETHER, alike.argmax(axis=1), -1)
 
 
 def _layers(column: np.ndarray) -> np.ndarray:

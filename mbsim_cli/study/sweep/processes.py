@@ -3,6 +3,7 @@
 import signal
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
+from math import inf
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, wait
 from time import monotonic
@@ -42,7 +43,7 @@ class Processes:
         try:
             while waiting or any(worker.cases for worker in self._team):
                 self._give(waiting)
-                ready = wait([worker.connection for worker in self._team], TICK)
+                ready = wait([worker.connection for worker in self._team], self._patience())
                 for worker in [worker for worker in self._team if worker.connection in ready]:
                     yield from self._heard(worker, waiting)
                 for worker in [worker for worker in self._team if worker.is_late(self._timeout)]:
@@ -53,6 +54,10 @@ class Processes:
             for worker in self._team:
                 worker.end()
             self._team.clear()
+
+    def _patience(self) -> float:
+        """How long to listen: until a case takes too long, and not longer than people wait."""
+        return min((TICK, *(worker.time_left(self._timeout) for worker in self._team)))
 
     def _give(self, waiting: deque[Case]) -> None:
         """Have enough workers, and keep each in work."""
@@ -157,8 +162,13 @@ class _Worker:
 
     def is_late(self, timeout: float | None) -> bool:
         """Whether the case in hand takes too long."""
-        running = self.is_ready and bool(self.cases)
-        return timeout is not None and running and monotonic() - self._begun > timeout
+        return self.time_left(timeout) <= 0.0
+
+    def time_left(self, timeout: float | None) -> float:
+        """Seconds that the case in hand may still take, none if it took too long."""
+        if timeout is None or not (self.is_ready and self.cases):
+            return inf
+        return max(0.0, self._begun + timeout - monotonic())
 
     @property
     def death(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.study.sweep.commands import command_of
-from mbsim_cli.study.sweep.effects import main_effects
+from mbsim_cli.study.sweep.effects import main_effects, unknown_effects
 from mbsim_cli.study.sweep.ledger import MISSING, Ledger
 from mbsim_cli.study.sweep.outcomes import DONE, WORDS
 
@@ -67,7 +67,8 @@ def _alike(sentences: Iterable[str]) -> dict[str, int]:
 def _of_objective(names: Sequence[str], values: np.ndarray, results: np.ndarray) -> dict[str, Any]:
     known = np.flatnonzero(np.isfinite(results))
     if not len(known):
-        return {"lowest": None, "highest": None, "mean": None, "main_effects": {}}
+        nothing = dict.fromkeys(("lowest", "highest", "mean"))
+        return nothing | {"main_effects": {}, "main_effects_unknown": {}}
 
     def case(place: int) -> dict[str, Any]:
         at = dict(zip(names, values[place].tolist(), strict=True))
@@ -79,4 +80,5 @@ def _of_objective(names: Sequence[str], values: np.ndarray, results: np.ndarray)
         "highest": case(known[results[known].argmax()]),
         "mean": float(results[known].mean()),
         "main_effects": dict(zip(names, effects, strict=True)),
+        "main_effects_unknown": unknown_effects(names, values, results),
     }

@@ -15,7 +15,7 @@ from mbsim_cli.study.sweep.identity import case_identities
 from mbsim_cli.study.sweep.outcomes import DONE, FAILED, LOST, Row
 from mbsim_cli.study.sweep.study_plan import Column, StudyPlan
 
-FAILS, DIES, HANGS = -1.0, -2.0, -3.0
+FAILS, DIES, HANGS, SLOW = -1.0, -2.0, -3.0, -4.0
 
 
 def plan_of(cases: int, **changed) -> StudyPlan:
@@ -64,6 +64,8 @@ def evaluate(case: Case) -> Computed:
         os.kill(os.getpid(), signal.SIGKILL)
     if told == HANGS:
         time.sleep(60)
+    if told == SLOW:
+        time.sleep(0.06)
     return Computed(row_of(case, FAILED if told == FAILS else DONE), b"kept %d" % case.number)
 
 

@@ -13,6 +13,7 @@ from mbsim_cli.study.sweep.processes import Processes
 from tests.study.sweep.fakes import (
     DIES,
     HANGS,
+    SLOW,
     Grouped,
     cases_of,
     evaluate,
@@ -43,6 +44,13 @@ def test_two_workers_one_dead_and_one_late():
         other, other_kept = found[row.case]
         assert other.numbers.tobytes() == row.numbers.tobytes() and other_kept == kept
         assert np.isfinite(row.numbers).all()
+
+
+def test_a_case_that_is_a_little_late():
+    values = values_of(1)
+    values[0, 1] = SLOW
+    ((row, _),) = computed(Processes(start, 1, SILENT, timeout=0.02), cases_of(values))
+    assert row.status == TIMEOUT
 
 
 def test_cases_that_are_computed_together():

@@ -8,7 +8,7 @@ import pytest
 from mbsim_cli.errors import AnalysisError, UsageError
 from mbsim_cli.study.listener import SILENT, Interrupted, Listener
 from mbsim_cli.study.sweep.computing import Computed
-from mbsim_cli.study.sweep.effects import main_effects
+from mbsim_cli.study.sweep.effects import main_effects, unknown_effects
 from mbsim_cli.study.sweep.forecast import forecast
 from mbsim_cli.study.sweep.in_process import InProcess
 from mbsim_cli.study.sweep.ledger import ledger_of
@@ -127,6 +127,14 @@ def test_main_effects_are_shares_of_the_variance():
     np.testing.assert_allclose(shares, [0.3139, 0.4424, 0.0], atol=0.02)
 
 
+def test_main_effects_of_parameters_that_vary_together_or_not():
+    a = np.linspace(1.0, 2.0, 40)
+    values = np.column_stack([a, 5.0 - a**2, np.full(40, 3.0), np.random.default_rng(1).random(40)])
+    assert np.array_equal(np.isnan(main_effects(values, a)), [True, True, True, False])
+    together = {"a": "it varies together with b", "b": "it varies together with a", "c": "it has one value"}
+    assert unknown_effects("abcd", values, a) == together
+
+
 def test_main_effects_of_a_grid_and_of_too_little():
     a, b = np.meshgrid([1.0, 2.0, 3.0, 5.0], np.arange(6.0), indexing="ij")
     values = np.column_stack([a.ravel(), b.ravel()])
@@ -134,6 +142,10 @@ def test_main_effects_of_a_grid_and_of_too_little():
     np.testing.assert_allclose(shares, [1.0, 0.0], atol=1e-12)
     assert np.isnan(main_effects(values[:5], a.ravel()[:5])).all()
     assert np.isnan(main_effects(values, np.ones(24))).all()
+    few, same = "fewer than 16 cases tell none", "all cases have the same value"
+    assert unknown_effects("ab", values[:5], a.ravel()[:5]) == {"a": few, "b": few}
+    assert unknown_effects("ab", values, np.ones(24)) == {"a": same, "b": same}
+    assert unknown_effects("ab", values, a.ravel()) == {}
     noise = np.where(np.arange(24) % 5 == 0, np.nan, a.ravel())
     np.testing.assert_allclose(main_effects(values, noise), [1.0, 0.0], atol=1e-12)
 
