@@ -32,11 +32,11 @@ class Scales:
         Readers go from a dataset to its scales; the way back is for programs that delete or move scales.
         """
         scales = [self._scale(name) for name in names]
-        for dimension, name in zip(dataset.dims, names, strict=True):
-            dimension.label = name
+        for dimension, name in enumerate(names):  # by the functions of HDF5: a walk over dataset.dims takes longer
+            h5py.h5ds.set_label(dataset.id, dimension, name.encode())
         if max(self._listed[name] for name in names) < MOST_LISTED:
-            for dimension, name, scale in zip(dataset.dims, names, scales, strict=True):
-                dimension.attach_scale(scale)
+            for dimension, (name, scale) in enumerate(zip(names, scales, strict=True)):
+                h5py.h5ds.attach_scale(dataset.id, scale.id, dimension)
                 self._listed[name] += 1
         else:
             references = np.empty(len(scales), object)
