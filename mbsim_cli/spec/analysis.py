@@ -11,7 +11,8 @@ from mbsim_cli.spec.number import AutoNumber, Number
 OpenTree = Literal["recursive", "conventional", "partial_recursive"]
 Formulation = Literal["ali3p-rtdyn0", "ali3p-rtdyn1", "ali3p-natural", OpenTree]
 Integrator = Literal["rk4", "dop853", "esdirk"]
-FORMULATIONS, OPEN_TREES, INTEGRATORS = map(get_args, (Formulation, OpenTree, Integrator))
+Method = Literal["none", "ddm", "adjoint", "auto", "fd"]
+FORMULATIONS, OPEN_TREES, INTEGRATORS, METHODS = map(get_args, (Formulation, OpenTree, Integrator, Method))
 WITH_ADJOINT = "error_control: motion has one"
 SENSITIVITIES = "sensitivities"
 
@@ -29,7 +30,7 @@ def without_adjoint(formulation: str | None, integrator: str | None, error_contr
 class Sensitivity(Spec):
     """Which gradients, by which method."""
 
-    method: Literal["none", "ddm", "adjoint", "auto", "fd"] = field(
+    method: Method = field(
         "none; ddm: direct differentiation; adjoint: by one sweep back, whatever the number of parameters; "
         "auto: the quicker of these two; fd: central differences.",
         "ddm",

@@ -7,13 +7,15 @@ from typing import Any
 from mbsim_cli.errors import UsageError
 from mbsim_cli.io.reader import summary
 from mbsim_cli.io.stored import FileRecord
+from mbsim_cli.study.keywords import options_in, values_in
 from mbsim_cli.study.listener import SILENT, Listener
-from mbsim_cli.study.model import OPTIONS, Model
+from mbsim_cli.study.model import Model
 from mbsim_cli.study.result import ObjectiveValue, Result
 from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.verification.comparison import Comparison
 from mbsim_cli.study.verification.verify import verify
 
+CHECKED = ("ddm", "adjoint")  # whose gradients differences judge
 __all__ = ["Comparison", "Listener", "Model", "ObjectiveValue", "Result", "check", "load", "open", "optimize", "run"]
 
 
@@ -38,7 +40,10 @@ def check(path: str | PathLike[str], seed: int = 0, listener: Listener = SILENT,
 
     Keyword arguments replace parameters and options of the analysis, as in ``Model.run``.
     """
-    return verify(Path(path), _settings({"sensitivity": "ddm"} | replaced), seed, listener)
+    settings = _settings({"sensitivity": "ddm"} | replaced)
+    if settings.method not in CHECKED:
+        raise UsageError(f"gradients by {' or '.join(CHECKED)} are checked, not by {settings.method!r}")
+    return verify(Path(path), settings, seed, listener)
 
 
 def optimize(
@@ -82,9 +87,8 @@ def optimize(
 
 def _settings(replaced: dict[str, Any]) -> Settings:
     """Options of an analysis and values of parameters, as keyword arguments state them."""
-    options = {name: value for name, value in replaced.items() if name in OPTIONS}
-    overrides = {name: repr(float(value)) for name, value in replaced.items() if name not in OPTIONS}
-    return Settings(overrides=overrides, method=options.pop("sensitivity", None), **options)
+    overrides = {name: repr(value) for name, value in values_in(replaced).items()}
+    return Settings(overrides=overrides, **options_in(replaced))
 
 
 def open(path: str | PathLike[str]) -> Result:

@@ -11,6 +11,7 @@ import numpy as np
 from mbsim_cli.errors import UsageError
 from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.study.assembling import load as read
+from mbsim_cli.study.keywords import numbers_of, options_in, values_in
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.plan import Plan, plan_at
 from mbsim_cli.study.record import MemoryRecord
@@ -18,8 +19,6 @@ from mbsim_cli.study.result import Result
 from mbsim_cli.study.run import run
 from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.timing import Timing
-
-OPTIONS = ("sensitivity", "formulation", "integrator", "tolerance", "step", "accuracy", "duration", "memory")
 
 
 class Model:
@@ -39,7 +38,7 @@ class Model:
         """
         self.path = Path(path)
         self._listener = listener
-        overrides = {name: repr(float(value)) for name, value in values.items()}
+        overrides = {name: repr(value) for name, value in numbers_of(values).items()}
         self._settings = Settings(overrides=overrides, all_numbers=all_numbers)
         self._file = read(self.path, self._settings)
         self._assembled: Any = None  # which lends its tables to further runs
@@ -150,10 +149,8 @@ class Model:
 
     def _plan(self, values: Mapping[str, float] | None, replaced: Mapping[str, Any]) -> tuple[Plan, Timing]:
         timing = Timing()
-        options = {name: replaced[name] for name in OPTIONS if name in replaced}
-        changed = {**(values or {}), **{name: value for name, value in replaced.items() if name not in OPTIONS}}
-        options["method"] = options.pop("sensitivity", None)
-        settings = replace(self._settings, **options)
+        changed = {**numbers_of(values or {}), **values_in(replaced)}
+        settings = replace(self._settings, **options_in(replaced))
         plan = plan_at(self._file, settings, changed, timing, self._listener, before=self._assembled)
         self._assembled = plan.named if plan.named.packing.lends else None
         return plan, timing

@@ -97,6 +97,17 @@ def test_other_values_are_judged_as_the_file_is(model):
         (lambda m: m.value_and_gradient(None, "other"), "unknown objective 'other': the model has swing"),
         (lambda m: m.run(sensitivity="none").objectives["swing"].by("L"), "no derivative by 'L'"),
         (lambda m: m.run(step=0.1, accuracy=1e-3), "what --step auto keeps to"),
+        (lambda m: m.run(sensitivity="dmm"), "sensitivity 'dmm' is unknown; did you mean 'ddm'"),
+        (lambda m: m.run(formulation="recursiv"), "formulation 'recursiv' is unknown; did you mean 'recursive'"),
+        (lambda m: m.run(integrator="euler"), "integrator 'euler' is unknown; known: dop853, esdirk, rk4"),
+        (lambda m: m.run(step="fast"), "step wants a positive number of seconds, or auto, not 'fast'"),
+        (lambda m: m.run(duration=-1), "duration wants a positive number of seconds, not -1"),
+        (lambda m: m.run(step="auto", accuracy=2), "accuracy wants a number between 0 and 1, not 2"),
+        (lambda m: m.run(L="1"), "parameter 'L' wants a finite number, not '1'"),
+        (lambda m: m.run({"L": None}), "parameter 'L' wants a finite number, not None"),
+        (lambda m: m.run(integratr="rk4"), "did you mean the option 'integrator'"),
+        (lambda m: mbsim.load(m.path, L="1"), "parameter 'L' wants a finite number, not '1'"),
+        (lambda m: mbsim.check(m.path, sensitivity="none"), "gradients by ddm or adjoint are checked, not by 'none'"),
     ],
 )
 def test_calls_that_make_no_sense(model, call, sentence):

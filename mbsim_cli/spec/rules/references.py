@@ -162,7 +162,7 @@ class References:
         if key is not None and getattr(item, key).partition(".")[0] == GROUND:
             message = f"the ground does not move, and a {item.type} on it changes nothing"
             self.review.report((*path, key), message, "name the body that it acts on")
-        points = getattr(item, "points", None) or ()
+        points: list[str] = getattr(item, "points", None) or []
         bodies = {point.partition(".")[0] for point in points}
         if len(bodies) == 1 and points[0] != points[1] and self._is_rigid(body := bodies.pop()):
             message = f"both points are on {body!r}, whose points keep their distance: no force between them moves it"
