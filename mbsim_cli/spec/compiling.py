@@ -41,6 +41,12 @@ def compiled_number(text: str) -> tuple[tuple[str, ...], Program]:
     return used, compiled(tree, dict.fromkeys(used, 1))
 
 
+@lru_cache(maxsize=4096)
+def compiled_formula(text: str, widths: tuple[tuple[str, int], ...]) -> Program:
+    """Program of an expression of vectors, by the names of its inputs and their entries."""
+    return compiled(parse(text, vectors=True), dict(widths))
+
+
 class _Compiler:
     """Collects steps; one that is there already serves again."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.spec.compiling import compiled
+from mbsim_cli.spec.compiling import compiled_formula
 from mbsim_cli.spec.syntax import names, parse
 from mbsim_cli.spec.widths import check_formula
 
@@ -40,7 +40,8 @@ class Integrand:
         self._widths = {name: widths[name] for name in self.sensors}
         self._names = tuple(name for name in used if name not in widths and name != TIME)
         self._expressions = expressions
-        self._program = compiled(tree, {**self._widths, **dict.fromkeys((*self._names, TIME), 1)})
+        inputs = {**self._widths, **dict.fromkeys((*self._names, TIME), 1)}
+        self._program = compiled_formula(text, tuple(inputs.items()))
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
