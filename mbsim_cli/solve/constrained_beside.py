@@ -214,14 +214,14 @@ class _Lanes:
     def _store(self, k: int, run: Any) -> None:
         lanes_of(self.theta)[..., k] = run.theta
         store(k, run.state, self.state)
-        for name in ("kin", "tangent", "last", "before", "lag", "turns"):
+        for name in ("kin", "tangent", "last", "before", "first", "corrections", "lag", "turns"):
             store(k, getattr(run.work, name), getattr(self.work, name))
 
 
 def _of_cases(work: Work) -> Work:
     """Work of all lanes; its factors have pivots of their own, and stay along their structure."""
     parts = {name: widened(getattr(work, name)) for name in ("kin", "comp", "eq", "last", "before", "turns")}
-    arrays = {name: widened(getattr(work, name)) for name in ("corrections", "lag", "expected")}
+    arrays = {name: widened(getattr(work, name)) for name in ("first", "corrections", "lag", "expected")}
     kept = (work.column.x, work.column.mu, work.column.rest)
     pivot = np.full(work.tangent.pivot.size, SPARSE)
     return work._replace(
@@ -240,9 +240,10 @@ def _numbers_of(state: Any, work: Work) -> Numbers:
         *map(
             lanes_of,
             (
-                *state, last.zdd, last.lam, before.zdd, before.lam, work.kin.expected, work.turns.value,
-                work.turns.rate, work.eq.phi, work.eq.phi1, work.eq.phi2, work.eq.J, work.projection.weight, factor.T,
-                factor.J, factor.alpha, factor.weight, factor.lower, factor.upper, factor.inverse,
+                *state, last.zdd, last.lam, before.zdd, before.lam, work.first, work.corrections, work.lag,
+                work.kin.expected, work.turns.value, work.turns.rate, work.eq.phi, work.eq.phi1, work.eq.phi2,
+                work.eq.J, work.projection.weight, factor.T, factor.J, factor.alpha, factor.weight, factor.lower,
+                factor.upper, factor.inverse,
             ),
         )
     )  # fmt: skip

@@ -55,6 +55,7 @@ class Simulation:
         self.work.turns.value[:] = start.expected[self.work.turns.measure]
         for earlier in (self.work.last, self.work.before):
             earlier.zdd[:], earlier.lam[:] = self.state.zdd, self.state.lam
+        self.work.first[:] = self.state.zdd
         self.progress = Progress(int(Status.OK), 0, 0.0, False, np.inf, 0)
         self.step = 0
         self.rank, self.started = start.rank, self.state.z.copy()
@@ -173,9 +174,9 @@ class Simulation:
         """All that a step goes on from; also what Newton remembers, so that it goes on to the last bit."""
         work = self.work
         factor = [array for array in work.tangent if isinstance(array, np.ndarray)]
-        predictor = (work.last.zdd, work.last.lam, work.before.zdd, work.before.lam, work.lag)
+        past = (work.last.zdd, work.last.lam, work.before.zdd, work.before.lam, work.first, work.corrections, work.lag)
         turns = (work.turns.value, work.turns.rate, work.turns.time, work.kin.expected)
-        return [*self.state, *predictor, *factor, *turns]
+        return [*self.state, *past, *factor, *turns]
 
     def checkpoint(self) -> Checkpoint:
         """Where the run stands, and all that it goes on from."""

@@ -209,7 +209,7 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS) -> Work:
     kin = grounded(model, theta)
     natural = is_natural(model)
     structure, eq = STRUCTURE[type(model.tree)](model), equations(model, dtype)
-    packs, corrections = {"J": eq.J} if isinstance(structure, Panels) else {}, np.zeros((2, n), dtype)
+    packs = {"J": eq.J} if isinstance(structure, Panels) else {}
     least = model.tree.least.copy() if natural else np.zeros(n)  # runs are set back, with all work
     return Work(
         kin,
@@ -220,8 +220,9 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS) -> Work:
         columns(n, m, 1, dtype),
         state(model, dtype),
         state(model, dtype),
-        corrections,
-        corrections[1] if isinstance(model.tree, FlexibleTree) else np.zeros(n, dtype),
+        np.zeros(n, dtype),
+        np.zeros((2, n), dtype),
+        np.zeros(n, dtype),
         np.zeros(n, dtype),
         Range(zeros((n, padded(n)), dtype), np.zeros(max(1, n), np.int64)),
         turns(model),

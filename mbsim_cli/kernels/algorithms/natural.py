@@ -204,8 +204,8 @@ def move_bodies(tree, theta, zd, zdd, kin):
 
 
 @kernel
-def turn_ahead(tree, h, state, last, before, expected):
-    """Accelerations of vectors on a parabola in a frame that turns with each; return the largest angle of a step.
+def turn_ahead(tree, h, state, last, before, first, expected):
+    """Accelerations of vectors on a cubic in a frame that turns with each; return the largest angle of a step.
 
     By the trapezoidal rule a vector that turns evenly by w h turns by 2 arctan(w h / 2), and its acceleration with it.
     """
@@ -214,9 +214,11 @@ def turn_ahead(tree, h, state, last, before, expected):
         u, u1 = _vector(tree, i, state.z), _vector(tree, i, state.zd)
         s = scale3(0.5 * h / dot3(u, u), cross3(u, u1))
         share = 2.0 / (1.0 + dot3(s, s))
-        a, b, c = _vector(tree, i, state.zdd), _vector(tree, i, last), _vector(tree, i, before)
-        x = axpy3(-3.0, b, _turned(s, share, c))
-        x = _turned(s, share, axpy3(3.0, a, _turned(s, share, x)))
+        a, b = _vector(tree, i, state.zdd), _vector(tree, i, last)
+        c, d = _vector(tree, i, before), _vector(tree, i, first)
+        x = sub3(scale3(4.0, c), _turned(s, share, d))
+        x = axpy3(-6.0, b, _turned(s, share, x))
+        x = _turned(s, share, axpy3(4.0, a, _turned(s, share, x)))
         for k in range(3):
             if tree.turning[i, k] != NONE:
                 expected[tree.turning[i, k]] = x[k]

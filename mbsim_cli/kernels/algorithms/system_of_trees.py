@@ -51,7 +51,7 @@ def move(model, theta, z, zd, zdd, kin):
     motion_kinematics(model.tree, theta, z, zd, zdd, kin)
 
 
-def foresee(model, h, state, last, before, expected):
+def foresee(model, h, state, last, before, first, expected):
     return 0.0
 
 

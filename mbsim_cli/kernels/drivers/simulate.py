@@ -49,8 +49,9 @@ class Work(NamedTuple):
     column: tuple  # one column
     last: tuple  # State of the step before, and of the one before that: the predictor extrapolates from them
     before: tuple
+    first: np.ndarray  # (n,) accelerations of the step before these
     corrections: np.ndarray  # (2, n)
-    lag: np.ndarray  # (n,) of the predictor: their second row, or zeros
+    lag: np.ndarray  # (n,) their second row in the step before, for the predictor
     expected: np.ndarray  # (n,) accelerations
     reach: tuple  # multiplier_range.Range
     turns: tuple  # Turns
@@ -131,7 +132,10 @@ def make_step(model, theta, control, step, scale, fresh, contraction, directions
     varies, constrained = sens.z.shape[1] > 0, state.lam.size > 0
     t, total, status = step * control.h, 0, Status.OK
     expect_angles(control.h, work.turns, kin)
-    turn = predict(model, control.h, state, work.last, work.before, work.lag, work.expected)
+    turn = predict(
+        model, control.h, state, work.last, work.before, work.first, work.tangent.weight, work.corrections[1],
+        work.lag, work.expected,
+    )  # fmt: skip
     fresh = fresh and turn <= TURNED
     if varies:
         predict_sensitivities(control.h, sens)

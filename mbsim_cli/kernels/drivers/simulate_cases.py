@@ -63,6 +63,9 @@ class Numbers(NamedTuple):
     last_lam: np.ndarray
     before_zdd: np.ndarray
     before_lam: np.ndarray
+    first: np.ndarray
+    corrections: np.ndarray
+    lag: np.ndarray
     expected: np.ndarray
     angle: np.ndarray
     angle_rate: np.ndarray
@@ -135,7 +138,10 @@ def _step_together(model, theta, control, step, state, work, cases, numbers, jud
     """``simulate.make_step`` of all that stay on the plain way; raises ``Parted``."""
     t, kin, comp, eq = step * control.h, work.kin, work.comp, work.eq
     expect_angles(control.h, work.turns, kin)
-    predict(model, control.h, state, work.last, work.before, work.lag, work.expected)
+    predict(
+        model, control.h, state, work.last, work.before, work.first, work.tangent.weight, work.corrections[1],
+        work.lag, work.expected,
+    )  # fmt: skip
     for iteration in range(control.max_iterations):
         if those(judgement, GOING) == 0:
             break
@@ -219,10 +225,13 @@ def _note(k, leader, value, out):
 def _take_in(model, control, step, k, case, numbers, leader):
     """What case k has at the end of a step that was made in lanes; return its status."""
     state, work, eq = case.state, case.work, case.work.eq
+    copy_to(work.before.zdd, work.first)
     copy_to(work.last.zdd, work.before.zdd)
     copy_to(work.last.lam, work.before.lam)
     copy_to(state.zdd, work.last.zdd)
     copy_to(state.lam, work.last.lam)
+    copy_to(work.corrections[1], work.lag)
+    take(k, numbers.corrections, work.corrections)
     take(k, numbers.z, state.z)
     take(k, numbers.zd, state.zd)
     take(k, numbers.zdd, state.zdd)
@@ -264,6 +273,9 @@ def _give(k, case, numbers):
     give(k, work.last.lam, numbers.last_lam)
     give(k, work.before.zdd, numbers.before_zdd)
     give(k, work.before.lam, numbers.before_lam)
+    give(k, work.first, numbers.first)
+    give(k, work.corrections, numbers.corrections)
+    give(k, work.lag, numbers.lag)
     give(k, work.kin.expected, numbers.expected)
     give(k, work.turns.value, numbers.angle)
     give(k, work.turns.rate, numbers.angle_rate)

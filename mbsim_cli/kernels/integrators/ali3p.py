@@ -71,35 +71,51 @@ def factor_tangent(ratio, eq, factor):
 
 
 @kernel
-def predict(model, h, state, last, before, lag, expected):
-    """Accelerations and multipliers on a parabola through the last three steps; returns how far vectors turn.
+def predict(model, h, state, last, before, first, weight, added, lag, expected):
+    """Accelerations on a cubic through the last four steps, multipliers on a parabola; returns how far vectors turn.
 
-    Newton finds accelerations before their projection, which adds about as much in every step: ``lag`` (n,) less is
-    expected, what it has added before. The trapezoidal rule holds for whatever accelerations are ``expected`` (n,).
-    ``last`` and ``before`` hold the two steps before this one, and move on.
+    Newton finds accelerations before their projection: less is expected by what that will add, on a line through what
+    it has ``added`` (n,) in the last step and ``lag`` (n,) in the one before. The trapezoidal rule holds for whatever
+    accelerations are ``expected`` (n,). ``last``, ``before`` and ``first`` (n,), of which only accelerations are kept,
+    are the steps before this one, and move on, as does ``lag``; ``weight`` (n,) tells what coordinates count for.
     """
+    share = _steadiness(weight, added, lag)
     for c in range(state.z.size):
-        expected[c] = _extrapolate(state.zdd[c], last.zdd[c], before.zdd[c]) - lag[c]
-    turn = foresee(model, h, state, last, before, expected)
+        expected[c] = _extrapolate(state.zdd[c], last.zdd[c], before.zdd[c], first[c])
+    turn = foresee(model, h, state, last, before, first, expected)
     for c in range(state.z.size):
-        now, ahead = state.zdd[c], expected[c]
+        now, ahead = state.zdd[c], expected[c] - share * (2.0 * added[c] - lag[c])
         mean = 0.5 * (now + ahead)
-        state.zdd[c] = ahead
+        state.zdd[c] = expected[c] = ahead
         state.z[c] += h * state.zd[c] + 0.5 * h * h * mean
         state.zd[c] += h * mean
+        first[c] = before.zdd[c]
         before.zdd[c] = last.zdd[c]
         last.zdd[c] = now
+        lag[c] = added[c]
     for r in range(state.lam.size):
         now = state.lam[r]
-        state.lam[r] = _extrapolate(now, last.lam[r], before.lam[r])
+        state.lam[r] = 3.0 * (now - last.lam[r]) + before.lam[r]  # a cubic would blow up their round-off
         before.lam[r] = last.lam[r]
         last.lam[r] = now
     return turn
 
 
+@kernel
+def _steadiness(weight, added, lag):
+    """1 where what projections add changes little from step to step, 0 where it is round-off; without a branch."""
+    change, size = 0.0, 0.0
+    for c in range(weight.size):
+        now, before = added[c].real, lag[c].real
+        change += weight[c] * (now - before) * (now - before)
+        size += weight[c] * now * now
+    return size * size / (size * size + 16.0 * change * change + NOTHING)
+
+
 @inlined
-def _extrapolate(now, last, before):
-    return 3.0 * (now - last) + before
+def _extrapolate(now, last, before, first):
+    """A cubic."""
+    return 4.0 * (now + before) - 6.0 * last - first
 
 
 @merged
@@ -177,6 +193,7 @@ def has_tyres(forces):
     return found
 
 
+NOTHING = 1e-300
 TURNED = 0.1  # angle that vectors turn by in a step above which an old tangent is formed anew
 STALE = 0.1  # contraction above which an old tangent is formed anew
 STALLED = 0.5  # contraction above which a correction no longer shrinks
@@ -229,10 +246,10 @@ def project(model, theta, t, control, state, kin, comp, eq, factor, columns, cor
     if not factor_penalised(control.projection_ratio, factor):
         return Status.SINGULAR
     speeds(model, theta, t, eq.J, factor.sparsity, state.zd, eq.phi1)
-    _project_rate(control, eq.phi1, state.zd, state.sigma, factor, columns, corrections_out[0])
+    _project_rate(eq.phi1, state.zd, state.sigma, factor, columns, corrections_out[0])
     move(model, theta, state.z, state.zd, state.zdd, kin)
     rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
-    _project_rate(control, eq.phi2, state.zdd, state.kappa, factor, columns, corrections_out[1])
+    _project_rate(eq.phi2, state.zdd, state.kappa, factor, columns, corrections_out[1])
     for r in range(m):
         eq.phi2[r] = -columns.rest[r, 0]
     move(model, theta, state.z, state.zd, state.zdd, kin)
@@ -240,7 +257,7 @@ def project(model, theta, t, control, state, kin, comp, eq, factor, columns, cor
 
 
 @merged
-def _project_rate(control, defect, rate, multiplier_out, factor, columns, correction_out):
+def _project_rate(defect, rate, multiplier_out, factor, columns, correction_out):
     """Move ``rate`` onto the constraint whose value it violates by ``defect``."""
     for c in range(rate.size):
         columns.b[c, 0] = 0.0
