@@ -46,6 +46,12 @@ def test_each_trouble_is_said():
         assert [sentence in warning for warning in watch(**{field: values}).warnings] == [True], field
 
 
+def test_constraints_that_contradict_each_other_are_said_with_the_time():
+    (warning,) = watch(drift=lambda b: np.where(b.time[:, None] > b.time[3], 5e-2, 1e-9) * np.ones(3)).warnings
+    since = next(blocks()).time[4]
+    assert f"constraints are violated by up to 5.0e-02, first at t = {since:.6g} s: do they contradict" in warning
+
+
 def test_an_integrator_of_an_open_tree_counts_its_work():
     health = watch(Options(formulation="recursive", integrator="esdirk", max_iterations=1))
     counts = {"steps": 22, "rejected": 11, "evaluations": 330, "jacobians": 44, "factorisations": 55}

@@ -8,6 +8,7 @@ from mbsim_cli.model.names import Names
 from mbsim_cli.model.problem import WORK, Block, Options
 
 DRIFT = 1e-6  # m or 1: constraints are met to round-off where the solver works
+VIOLATED = 1e-3  # m or 1: more than a long step leaves
 ENERGY = 1e-2  # of the energy that moves
 AT_REST = 1e-9  # of the energy that is stored: less than that does not move
 SHOWN = 4  # constraints of a singular position
@@ -24,6 +25,7 @@ class Health:
         self._iterations = self._most = 0
         self._counts = np.zeros(len(WORK), np.int64)
         self._drift = np.zeros(3)
+        self._violated: float | None = None  # since when constraints are, s
         self._gradient_error = 0.0
         self._work, self._imbalance, self._moved, self._stored = 0.0, 0.0, 0.0, 0.0
         self._start: float | None = None  # energy, J
@@ -41,6 +43,8 @@ class Health:
         self._iterations += int(block.iterations.sum())
         self._most = max(self._most, int(block.iterations.max()))
         self._drift = np.maximum(self._drift, [column.max() for column in block.drift.T])  # quicker than along an axis
+        if self._violated is None and self._drift[0] > VIOLATED:
+            self._violated = float(block.time[np.argmax(block.drift[:, 0] > VIOLATED)])
         self._gradient_error = max(self._gradient_error, float(block.gradient_error.max()))
         self._add_energy(block)
 
@@ -97,7 +101,12 @@ class Health:
     def warnings(self) -> list[str]:
         """Sentences on what is out of the ordinary."""
         found, report, options = [], self.report, self._options
-        if self.drifts:
+        if self._violated is not None:
+            found.append(
+                f"constraints are violated by up to {self.drift:.1e}, first at t = {self._violated:.6g} s: do they "
+                "contradict each other, as two laws for one coordinate do? A shorter step helps only where they do not"
+            )
+        elif self.drifts:
             found.append(f"constraints drift by up to {self.drift:.1e}; a shorter step or tighter tolerance helps")
         if report["energy_imbalance"] > ENERGY:
             adaptive = options.open_tree and options.integrator != "rk4"
