@@ -18,6 +18,15 @@ _PLAIN = {
     "int_type": "must be a whole number",
     "bool_type": "must be true or false",
 }
+_OTHER_WORDS = {  # for types, in other programs
+    **dict.fromkeys(("hinge", "pin", "rotational"), "revolute"),
+    **dict.fromkeys(("slider", "translational", "sliding"), "prismatic"),
+    **dict.fromkeys(("ball", "ball_joint", "socket"), "spherical"),
+    **dict.fromkeys(("cardan", "hooke"), "universal"),
+    **dict.fromkeys(("weld", "rigid"), "fixed"),
+    **dict.fromkeys(("free", "free_joint", "6dof"), "floating"),
+    **dict.fromkeys(("sine", "sinus", "cosine"), "harmonic"),
+}
 _KIND_WORDS = {"text": "a text", "list": "a list", "mapping": "a mapping", "number": "a number"}
 
 
@@ -71,7 +80,8 @@ def _union_issue(path: Path, context: Mapping[str, Any], value: Any, source: Sou
         if misspelt is not None:
             return source.issue((*path, misspelt), f"unknown key {misspelt!r}", "did you mean 'type'?", key=True)
         return source.issue(path, "key 'type' is missing", "one of " + ", ".join(words), key=True)
-    hint = suggest(str(value["type"]), words) or "one of " + ", ".join(words)
+    meant = _OTHER_WORDS.get(str(value["type"]).lower())
+    hint = suggest(str(meant if meant in words else value["type"]), words) or "one of " + ", ".join(words)
     return source.issue((*path, "type"), f"unknown type {_short(value['type'])}", hint)
 
 
