@@ -47,10 +47,13 @@ def workers_of(parent: int) -> list[int]:
 
 
 def strike(run: subprocess.Popen, what: str, chance: random.Random) -> str:
-    """Kill the study, one of its workers, or ask it to end."""
-    if what == "worker" and (workers := workers_of(run.pid)):
-        os.kill(chance.choice(workers), signal.SIGKILL)
-    elif run.poll() is None:
+    """Kill the study, one of its workers if there are any, or ask it to end; what was done."""
+    if what == "worker":
+        if workers := workers_of(run.pid):
+            os.kill(chance.choice(workers), signal.SIGKILL)
+            return what
+        what = "kill"
+    if run.poll() is None:
         run.send_signal(signal.SIGTERM if what == "terminate" else signal.SIGKILL)
     return what
 
