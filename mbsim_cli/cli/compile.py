@@ -20,9 +20,15 @@ Models = Annotated[
     ),
 ]
 Every = Annotated[bool, typer.Option("--all", help="For every formulation and integrator, not only the file's own.")]
-
 Lanes = Annotated[
     bool, typer.Option("--lanes", help="Also the loops for eight cases of a study, as --all and stated studies do.")
+]
+Into = Annotated[
+    Path | None,
+    typer.Option(
+        help="Copy them for MBSIM_PROCESSOR's level here: mbsim_cli/prebuilt of a clone is installed with the package.",
+        show_default=False,
+    ),
 ]
 
 
@@ -30,6 +36,7 @@ def command(
     models: Models = None,
     every: Every = False,
     lanes: Lanes = False,
+    into: Into = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -43,13 +50,17 @@ def command(
     if not (models or every):
         raise UsageError("name model files, or give --all to compile for any model")
     from mbsim_cli.cli.terminal import Terminal
-    from mbsim_cli.kernels import _watch
+    from mbsim_cli.kernels import _choice, _prebuilt, _watch
     from mbsim_cli.study.precompiling import precompile
     from mbsim_cli.study.specimens import specimens
 
+    if into and _choice.COMPILER != "linking":
+        raise UsageError("only kernels of the linking compiler can come with a package; mbsim doctor says more")
+    if into:
+        _prebuilt.ignore()
     with nullcontext(models) if models else specimens() as paths:
         variants = list(precompile(paths, every, Terminal(quiet), lanes))
-    report = _report(variants, named=bool(models))
+    report = _report(variants, named=bool(models)) | _copied(into)
     if json:
         from mbsim_cli.cli.output import emit
 
@@ -58,6 +69,12 @@ def command(
         _print(report, quiet)
     if _watch.STORE.trouble:
         raise typer.Exit(InputOutputError.exit_code)
+
+
+def _copied(into: Path | None) -> dict[str, str]:
+    from mbsim_cli.kernels import _prebuilt, _watch
+
+    return {} if into is None or _watch.STORE.trouble else {"into": _prebuilt.fill(into, _watch.STORE.path)}
 
 
 def _report(variants: Sequence["Variant"], named: bool) -> dict[str, Any]:
@@ -85,4 +102,5 @@ def _print(report: dict[str, Any], quiet: bool) -> None:
         return
     analyses = f"{len(report['analyses'])} analyses"
     found = "all kernels were there already" if not report["count"] else f"{report['count']} kernels compiled"
-    say(f"{analyses}, {found} ({report['seconds']:.0f} s); they are kept in {report['cache']}")
+    places = " and ".join(report[name] for name in ("cache", "into") if name in report)
+    say(f"{analyses}, {found} ({report['seconds']:.0f} s); they are kept in {places}")

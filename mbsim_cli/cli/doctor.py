@@ -77,6 +77,7 @@ def _dotted(version: tuple[int, ...]) -> str:
 
 def _cache() -> dict[str, Any]:
     """The folder of this version's kernels, and those of others beside it."""
+    from mbsim_cli.kernels import _prebuilt
     from mbsim_cli.kernels._inventory import bytes_of_parts, folder_of_user, folders
     from mbsim_cli.kernels._watch import STORE
 
@@ -92,6 +93,8 @@ def _cache() -> dict[str, Any]:
         "lanes": _lanes(own.entries if own else ()),
         "bytes": own.size if own else 0,
         "bytes_of_parts": bytes_of_parts(),
+        "prebuilt": [path.name.rsplit("-", 1)[0] for path in _prebuilt.entries()],
+        "prebuilt_for": _prebuilt.level(),
         "stale": [_stale(folder) for folder in kept if folder is not own and folder.entries],
     }
 
@@ -136,7 +139,7 @@ def _hints(found: dict[str, Any]) -> Iterator[str]:
     compiler, cache, threads = found["compiler"], found["cache"], found["threads"]
     if not (compiler["tested"] or compiler["name"] == "plain"):
         yield f"numba {found['versions']['numba']} is not one of the tested versions, {compiler['tested_range']}"
-    if not (cache["entries"] or cache["trouble"]):
+    if not (cache["entries"] or cache["prebuilt"] or cache["trouble"]):
         yield "no kernels are compiled yet: the first run takes a minute or two more, or mbsim compile does it now"
     if not (cache["locks"] or cache["trouble"]):
         yield "files cannot be locked where kernels are kept: runs that start together each compile the same"
@@ -166,6 +169,8 @@ def _print(report: dict[str, Any]) -> None:
     say(f"cache: {cache['folder']}, {len(cache['entries'])} kernels, {sizes}")
     loops = " and ".join(cache["lanes"]) or "nothing yet, mbsim compile --lanes makes them"
     say(f"loops for eight cases of a study without gradients: {loops}")
+    if cache["prebuilt"]:
+        say(f"with the package: {len(cache['prebuilt'])} kernels for {cache['prebuilt_for']}")
     rows = [(entry["name"], _size(entry["bytes"])) for entry in cache["entries"]]
     rows += [
         (f"{folder['folder']} (other versions, {folder['entries']} kernels)", _size(folder["bytes"]))

@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from mbsim_cli.errors import UsageError
 from mbsim_cli.kernels._folder import environment_of_child, open_store
 from mbsim_cli.kernels._installed import is_switched_off, version
+from mbsim_cli.kernels._level import WANTED
 
 __all__ = ["COMPILER", "FROM", "REASON", "UNTIL", "is_tested", "probe", "processor"]
 
@@ -43,7 +44,7 @@ def processor() -> str:
     """What machine code is made for."""
     from llvmlite import binding
 
-    return f"{binding.get_host_cpu_name()} ({binding.get_process_triple()})"
+    return f"{WANTED or binding.get_host_cpu_name()} ({binding.get_process_triple()})"
 
 
 def _remembered_probe() -> str:

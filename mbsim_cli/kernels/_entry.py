@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 from mbsim_cli.kernels import _watch
 from mbsim_cli.kernels._arguments import description, layout, taken_apart
 from mbsim_cli.kernels._image import Image, Object, load
-from mbsim_cli.kernels._installed import processor_of
+from mbsim_cli.kernels._level import processor
+from mbsim_cli.kernels._prebuilt import level, prebuilt
 
 __all__ = ["Code", "Entry", "Form"]
 
@@ -96,11 +97,15 @@ class Entry:
         """The compiled form, or None where it has to be made."""
         with self._lock:
             if kinds not in self._forms:
-                found = _rebuilt(_watch.STORE.get(self.key(given)), given)
+                found = _rebuilt(_watch.STORE.get(self.key(given)), given) or self._brought_along(given)
                 if found is None:
                     return None
                 self._forms[kinds] = found
             return self._forms[kinds]
+
+    def _brought_along(self, given: tuple) -> Form | None:
+        """The form that came with the package."""
+        return _rebuilt(prebuilt(self.key(given, level())), given) if level() else None
 
     def _make(self, kinds: tuple, given: tuple) -> Form | None:
         """Of several processes that start together one compiles, and the others wait; None for: call it as Python."""
@@ -126,11 +131,11 @@ class Entry:
         with _watch.STORE.turn(self.key(given)):
             return self._load(kinds, given)
 
-    def key(self, given: tuple) -> bytes:
+    def key(self, given: tuple, level: str = "") -> bytes:
         """Name in the store: function, types, and the processor that the code is for; not where the files lie."""
         function = self.py_func
         name = f"{function.__module__}.{function.__qualname__} {_hash_of(function.__code__.co_filename)}"
-        return f"{name}\n{description(given)}\n{_processor()}".encode()
+        return f"{name}\n{description(given)}\n{level or processor()}".encode()
 
 
 def _rebuilt(content: bytes | None, given: tuple) -> Form | None:
@@ -141,9 +146,6 @@ def _rebuilt(content: bytes | None, given: tuple) -> Form | None:
         return Form(Code(*pickle.loads(content)), given)
     except Exception:
         return None
-
-
-_processor = cache(processor_of)
 
 
 @cache

@@ -4,12 +4,13 @@ import hashlib
 import os
 import platform
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 
 from mbsim_cli.kernels._installed import settings, version
+from mbsim_cli.kernels._level import WANTED
 from mbsim_cli.kernels._store import Store
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "PARTS",
     "cache_root",
     "compiler_hash",
+    "content_hash",
     "open_parts",
     "open_store",
     "source_hash",
@@ -32,21 +34,30 @@ PARTS = "parts"  # beside: kernels that entries are linked of
 
 def source_hash(compiler: str, package: Path = PACKAGE) -> str:
     """Hash of every kernel and model file, of versions and flags; places and times of files do not count."""
-    paths = (path for folder in ("kernels", "model") for path in (package / folder).rglob("*.py"))
-    return _hash(compiler, paths, package)
+    return _hash((compiler, settings(), WANTED, _VERSIONS, platform.machine()), _sources(package), package)
+
+
+def content_hash(package: Path = PACKAGE) -> str:
+    """Hash of every kernel and model file alone, whatever compiles them."""
+    return _hash((), _sources(package), package)
+
+
+def _sources(package: Path) -> Iterator[Path]:
+    return (path for folder in ("kernels", "model") for path in (package / folder).rglob("*.py"))
 
 
 def compiler_hash(compiler: str) -> str:
     """Hash of what makes machine code of any kernel: the compiler's own files, versions and flags."""
-    return _hash(compiler, (PACKAGE / "kernels").glob("_*.py"), PACKAGE)
+    made_by = (compiler, settings(), WANTED, _VERSIONS, platform.machine())
+    return _hash(made_by, (PACKAGE / "kernels").glob("_*.py"), PACKAGE)
 
 
-def _hash(compiler: str, paths: Iterable[Path], package: Path) -> str:
+def _hash(made_by: tuple, paths: Iterable[Path], package: Path) -> str:
     digest = hashlib.sha256()
     for path in sorted(paths):
         digest.update(path.relative_to(package).as_posix().encode())
         digest.update(path.read_bytes())
-    digest.update(repr((compiler, settings(), _VERSIONS, platform.machine())).encode())
+    digest.update(repr(made_by).encode())
     return digest.hexdigest()[:16]
 
 

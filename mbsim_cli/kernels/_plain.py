@@ -14,9 +14,11 @@ import numba
 from numba import extending
 
 from mbsim_cli.kernels import _cases, _simd, _views, _watch
+from mbsim_cli.kernels._level import tell_numba
 
 __all__ = ["entry", "inlined", "kernel", "merged", "overload"]
 
+tell_numba(numba.config)
 _FLAGS = {"error_model": "numpy"}
 # numba does not keep what refers to addresses of this process; then each run compiles it.
 warnings.filterwarnings("ignore", message="Cannot cache compiled function")

@@ -44,12 +44,9 @@ class Store:
         if self._folder is None:
             return None
         try:
-            data = _read_own(_name(key), self._folder)
+            return content_of(key, _read_own(file_of(key), self._folder))
         except OSError:
             return None
-        head = MAGIC + hashlib.sha256(key).digest()
-        content = data[len(head) + _HASH :]
-        return content if data == head + hashlib.sha256(content).digest() + content else None
 
     def put(self, key: bytes, content: bytes) -> None:
         """Keep an entry, whole or not at all; what stood there is replaced."""
@@ -58,7 +55,7 @@ class Store:
         data = MAGIC + hashlib.sha256(key).digest() + hashlib.sha256(content).digest() + content
         try:
             self._sweep()
-            _write_whole(_name(key), data, self._folder)
+            _write_whole(file_of(key), data, self._folder)
         except OSError as error:
             self.trouble = str(error)
 
@@ -105,14 +102,14 @@ class Store:
 
     def _has(self, key: bytes) -> bool:
         try:
-            os.lstat(_name(key), dir_fd=self._folder)
+            os.lstat(file_of(key), dir_fd=self._folder)
         except OSError:
             return False
         return True
 
     def _open_lock(self, key: bytes) -> int | None:
         try:
-            return os.open(_name(key) + ".lock", os.O_RDWR | os.O_CREAT | _SAFE, 0o600, dir_fd=self._folder)
+            return os.open(file_of(key) + ".lock", os.O_RDWR | os.O_CREAT | _SAFE, 0o600, dir_fd=self._folder)
         except OSError:
             return None
 
@@ -141,7 +138,14 @@ def _locks(handle: int) -> bool:
     return True
 
 
-def _name(key: bytes) -> str:
+def content_of(key: bytes, data: bytes) -> bytes | None:
+    """What a file holds if it is whole and of this key, else None."""
+    head = MAGIC + hashlib.sha256(key).digest()
+    content = data[len(head) + _HASH :]
+    return content if data == head + hashlib.sha256(content).digest() + content else None
+
+
+def file_of(key: bytes) -> str:
     """File of an entry: the end of the dotted name that its key begins with, for people, and the key's hash."""
     (dotted,) = re.findall(rb"\A[\w.]*", key)
     return f"{b'.'.join(dotted.split(b'.')[-2:]).decode()}-{hashlib.sha256(key).hexdigest()[:32]}"

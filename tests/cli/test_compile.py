@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mbsim_cli.kernels import _watch
+from mbsim_cli.kernels import _choice, _level, _prebuilt, _watch
 from mbsim_cli.kernels._choice import COMPILER
 from mbsim_cli.kernels._store import Store
 from mbsim_cli.study import precompiling
@@ -104,6 +104,24 @@ def test_without_models_small_ones_stand_for_all(mbsim, planned):
     analyses = {formulation for formulation, *_ in planned}
     assert {"recursive", "ali3p-rtdyn1", "statics", "recursive-newton-euler"} <= analyses
     assert report["refused"] == [] and all(not Path(entry["model"]).exists() for entry in report["analyses"])
+
+
+@pytest.mark.skipif(COMPILER != "linking", reason="others keep nothing that could come along")
+def test_kernels_for_a_package(mbsim, pendulum, planned, monkeypatch, tmp_path):
+    monkeypatch.setattr(_prebuilt, "_folder", _prebuilt._folder)
+    done = mbsim("compile", pendulum, "--into", tmp_path / "prebuilt")
+    assert done.code == 2 and "set MBSIM_PROCESSOR to x86-64-v4 or x86-64-v3" in done.err and not planned
+    monkeypatch.setattr(_level, "WANTED", "x86-64-v3")
+    report = mbsim("compile", pendulum, "--into", tmp_path / "prebuilt", "--json").json
+    assert Path(report["into"]).parent == tmp_path / "prebuilt"
+    assert {path.name for path in Path(report["into"]).iterdir()} == {
+        path.name for path in Path(report["cache"]).iterdir() if path.suffix not in (".lock", ".tmp")
+    }
+    (tmp_path / "file").touch()
+    assert mbsim("compile", pendulum, "--into", tmp_path / "file").code == 5
+    monkeypatch.setattr(_choice, "COMPILER", "plain")
+    done = mbsim("compile", pendulum, "--into", tmp_path / "prebuilt")
+    assert done.code == 2 and "the linking compiler" in done.err
 
 
 def test_nothing_to_compile_for_is_a_wrong_usage(mbsim):
