@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 
 from mbsim_cli.io import skeleton
-from mbsim_cli.processors import usable
+from mbsim_cli.processors import helpful
 
 MOST_THREADS = 8
 
@@ -50,7 +50,7 @@ def _packed(packings: Sequence[Packing | None], columns: Sequence[np.ndarray]):
         return
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(min(MOST_THREADS, usable())) as pool:
+    with ThreadPoolExecutor(helpful(MOST_THREADS)) as pool:
         yield {
             packing: [
                 pool.submit(_compressed, values[first:], packing) for first in range(0, len(values), packing.shape[0])

@@ -6,6 +6,8 @@ from collections import namedtuple
 
 import pytest
 
+from mbsim_cli import processors
+from mbsim_cli.cli.environment import VARIABLES, limit_threads
 from mbsim_cli.kernels import _choice, _watch
 from mbsim_cli.kernels._folder import FOLDER_OF_USER, open_store
 
@@ -123,3 +125,16 @@ def test_hints(mbsim, cache, monkeypatch):
     hints = mbsim("doctor", "--json").json["hints"]
     assert any("no kernels are compiled yet" in hint for hint in hints)
     assert any("OMP_NUM_THREADS is 8" in hint for hint in hints) and len(hints) == 2
+
+
+def test_threads_that_are_stated_hold_for_compression(monkeypatch):
+    monkeypatch.setattr(processors, "_limit", None)
+    monkeypatch.setattr(processors, "usable", lambda: 16)
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    limit_threads(None)  # the libraries take one, as nothing is stated
+    assert processors.helpful(8) == 8 and {os.environ[name] for name in VARIABLES} == {"1"}
+    limit_threads(None)  # a process that this one starts
+    assert processors.helpful(8) == 1
+    limit_threads(3)
+    assert processors.helpful(8) == 3 and {os.environ[name] for name in VARIABLES} == {"3"}
