@@ -9,11 +9,12 @@ the articulated bodies as accelerations are, without M; then mu . G is pulled ba
 so that mu is normal to e, and G = (e.G / e.e) e turns with it. Derivation: docs/theory/adjoint.md. Cost O(n p).
 """
 
+from inspect import signature
 from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import inlined, kernel, overload, python_of
+from mbsim_cli.kernels._jit import inlined, kernel, python_of
 from mbsim_cli.kernels._simd import add_to, at, block, largest, put, squares, width, zeros
 from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2
 from mbsim_cli.kernels.algebra.spatial import (
@@ -32,6 +33,7 @@ from mbsim_cli.kernels.algorithms.articulated_body_variation import (
     vary_axis_accelerations,
     vary_coordinate_accelerations,
 )
+from mbsim_cli.kernels.algorithms.by_type import by_type
 from mbsim_cli.kernels.algorithms.covectors import virtual
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.kinematics import (
@@ -121,17 +123,6 @@ def pull_accelerations(model, theta, t, state, work, cov):
     return True, error
 
 
-def find_virtual(model, theta, state, work):
-    """Virtual motion mu in ``work`` of the covectors ``work.hat``; False where nothing resists a coordinate."""
-    return FIND_VIRTUAL[type(work.elimination)](model, theta, state, work)
-
-
-@overload(find_virtual)
-def _find_virtual_compiled(model, theta, state, work):
-    group = getattr(work, "group", work)
-    return python_of(FIND_VIRTUAL[group.types[group.fields.index("elimination")].instance_class])
-
-
 @kernel
 def _find_articulated(model, theta, state, work):
     position_kinematics(model.tree, theta, state.z, True, work.elimination.kin)
@@ -141,6 +132,13 @@ def _find_articulated(model, theta, state, work):
 
 
 FIND_VIRTUAL = {Elimination: _find_articulated}  # by what solves; bodies that deform add rows
+find_virtual = by_type(
+    "work.elimination",
+    "find_virtual",
+    "Virtual motion mu in ``work`` of the covectors ``work.hat``; False where nothing resists a coordinate.",
+    signature(python_of(_find_articulated)),
+    FIND_VIRTUAL.__getitem__,
+)
 
 
 @kernel

@@ -8,7 +8,7 @@ from mbsim_cli.kernels.algebra.rot3 import rotate, unrotate
 from mbsim_cli.kernels.algebra.spatial import shift_motion
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, load3_of
 from mbsim_cli.kernels.algorithms.bodies import at_origin2
-from mbsim_cli.kernels.algorithms.by_tree import by_tree
+from mbsim_cli.kernels.algorithms.by_type import by_type
 from mbsim_cli.kernels.algorithms.flexible_bodies import frame_of
 from mbsim_cli.kernels.elements.flexible_energy import (
     flexible_kinetic,
@@ -114,7 +114,8 @@ def _vary_no_potential(model, theta, dtheta, touch, g, k, z, sens, kin, tw):
 
 def either(name: str, text: str, elastic: Callable, rigid: Callable):
     """``elastic`` for systems with bodies that deform, ``rigid`` for all others."""
-    return by_tree(name, text, signature(elastic), lambda kind: elastic if kind in DEFORMING else rigid)
+    shape = signature(elastic)
+    return by_type("model.tree", name, text, shape, lambda kind: elastic if kind in DEFORMING else rigid)
 
 
 elastic_kinetic = either("elastic_kinetic", "Kinetic energy of bodies that deform.", _kinetic, _no_kinetic)

@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from mbsim_cli.kernels.algorithms import by_coordinates, by_panels
-from mbsim_cli.kernels.algorithms.by_tree import by_field
+from mbsim_cli.kernels.algorithms.by_type import by_type
 from mbsim_cli.kernels.algorithms.panels import Panels
 from mbsim_cli.kernels.algorithms.sparsity import Sparsity
 
@@ -18,7 +18,7 @@ STRUCTURES: dict[type, ModuleType] = {Sparsity: by_coordinates, Panels: by_panel
 def _of_structure(name: str, text: str) -> Any:
     """A function for the structure of its argument ``factor``."""
     shape = signature(getattr(by_coordinates, name))
-    return by_field("factor", "sparsity", name, text, shape, lambda kind: getattr(STRUCTURES[kind], name))
+    return by_type("factor.sparsity", name, text, shape, lambda kind: getattr(STRUCTURES[kind], name))
 
 
 keep_rows = _of_structure("keep_rows", "Keep J (m, n) for later steps, where ``factor.J`` is not J itself.")

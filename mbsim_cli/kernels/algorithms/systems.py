@@ -13,7 +13,7 @@ from mbsim_cli.kernels.algorithms import (
     system_of_points,
     system_of_trees,
 )
-from mbsim_cli.kernels.algorithms.by_tree import by_tree
+from mbsim_cli.kernels.algorithms.by_type import by_type
 from mbsim_cli.model.layout import FlexibleNatural, FlexibleTree, Natural, Tree
 
 SYSTEMS: dict[type, ModuleType] = {
@@ -26,7 +26,8 @@ SYSTEMS: dict[type, ModuleType] = {
 
 def _of_system(name: str, text: str) -> Any:
     """A function of the system that its argument ``model`` is one of."""
-    return by_tree(name, text, signature(getattr(system_of_trees, name)), lambda kind: getattr(SYSTEMS[kind], name))
+    shape = signature(getattr(system_of_trees, name))
+    return by_type("model.tree", name, text, shape, lambda kind: getattr(SYSTEMS[kind], name))
 
 
 place = _of_system("place", "Poses of all bodies.")

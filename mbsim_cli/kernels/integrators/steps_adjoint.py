@@ -7,7 +7,8 @@ from inspect import signature
 from types import ModuleType
 from typing import Any
 
-from mbsim_cli.kernels._jit import overload, python_of
+from mbsim_cli.kernels._jit import python_of
+from mbsim_cli.kernels.algorithms.by_type import by_type
 from mbsim_cli.kernels.integrators import esdirk_adjoint, runge_kutta_adjoint
 from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau
 from mbsim_cli.kernels.integrators.runge_kutta import Tableau
@@ -16,21 +17,9 @@ METHODS: dict[type, ModuleType] = {Tableau: runge_kutta_adjoint, ImplicitTableau
 
 
 def _of_method(name: str, text: str) -> Any:
-    """A function that goes by the type of its argument ``tableau``, compiled or not."""
+    """A function that goes by the type of its argument ``tableau``."""
     shape = signature(python_of(getattr(runge_kutta_adjoint, name)))
-    place = list(shape.parameters).index("tableau")
-
-    def function(*arguments: Any) -> Any:
-        return getattr(METHODS[type(arguments[place])], name)(*arguments)
-
-    def compiled(*arguments: Any) -> Any:
-        tableau = getattr(arguments[place], "group", arguments[place])  # behind a reference or not
-        return python_of(getattr(METHODS[tableau.instance_class], name))
-
-    function.__signature__ = compiled.__signature__ = shape  # type: ignore[attr-defined]
-    function.__name__, function.__doc__ = name, text
-    overload(function)(compiled)
-    return function
+    return by_type("tableau", name, text, shape, lambda kind: getattr(METHODS[kind], name))
 
 
 end_of = _of_method("end_of", "Stage that is the end of the step.")
