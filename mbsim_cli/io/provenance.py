@@ -3,12 +3,12 @@
 import hashlib
 import os
 import platform
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import mbsim_cli
+from mbsim_cli.kernels._installed import version
 
 LIBRARIES = ("numpy", "scipy", "numba", "h5py")
 
@@ -57,12 +57,7 @@ def platform_facts() -> dict[str, str]:
 
 
 def _version(library: str) -> str:
-    """Version of a library; one that is loaded tells at once, of others a file is read."""
-    if (known := getattr(sys.modules.get(library), "__version__", None)) is not None:
-        return known
-    from importlib import metadata
-
     try:
-        return metadata.version(library)
-    except metadata.PackageNotFoundError:
+        return version(library)
+    except ImportError:
         return "unknown"

@@ -1,4 +1,4 @@
-"""What is installed and set of numba, without loading it: that takes a third of a run whose kernels are compiled.
+"""What is installed, and what is set of numba, without loading it: that takes a third of a run with compiled kernels.
 
 Files of versions are read; where they do not look as they do today, the library is loaded and asked.
 """
@@ -12,20 +12,22 @@ from pathlib import Path
 
 __all__ = ["is_switched_off", "processor_of", "settings", "version"]
 
-_VERSION = re.compile(r"""version"?\s*[:=]\s*["'](\d[^"']*)["']""")  # as versioneer writes it
+_VERSION = re.compile(r"""version"?\s*[:=]\s*["'](\d[^"']*)["']""")
+_FILES = ("_version.py", "version.py")  # as numba and llvmlite have it, and as numpy and scipy
 _SETTINGS = Path(".numba_config.yaml")  # numba reads it where it is started
 _CODE = ("BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "CPU_NAME", "CPU_FEATURES", "ENABLE_AVX")
 _OF_A_PROCESSOR = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags")
 
 
 def version(library: str) -> str:
-    """Version of numba or llvmlite."""
+    """Version of a library; raises ImportError where there is none."""
     if library in sys.modules:
         return sys.modules[library].__version__
     try:
-        (found,) = _VERSION.findall(Path(find_spec(library).origin).with_name("_version.py").read_text())
+        files = [Path(find_spec(library).origin).with_name(name) for name in _FILES]
+        (found,) = _VERSION.findall(next(file for file in files if file.is_file()).read_text())
         return found
-    except (OSError, AttributeError, TypeError, ValueError):
+    except (OSError, AttributeError, TypeError, ValueError, StopIteration):
         return import_module(library).__version__
 
 
