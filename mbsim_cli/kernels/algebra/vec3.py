@@ -5,8 +5,6 @@ import numpy as np
 from mbsim_cli.kernels._jit import inlined
 from mbsim_cli.kernels._simd import add_to, at
 
-ZERO3 = (0.0, 0.0, 0.0)
-
 
 @inlined
 def load3(array, offset):

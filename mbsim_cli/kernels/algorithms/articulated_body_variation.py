@@ -174,6 +174,6 @@ def vary_coordinate_accelerations(tree, each, driver, z, zd, zdd, dz, dzd, drive
             elif kind == Column.EULER_0:
                 e, e1, e2 = load4(z, c), load4(zd, c), load4(zdd, c)
                 turn = (at(x, c + 1, k), at(x, c + 2, k), at(x, c + 3, k))
-                along = norm_defect(e, e1, e2, load4_of(dz, c, k), load4_of(dzd, c, k)) / norm2(e)
+                along = norm_defect(e1, e2, load4_of(dz, c, k), load4_of(dzd, c, k)) / norm2(e)
                 for j in range(4):
                     put(dzdd_out, c + j, k, 0.5 * dot3(rate_column(e, j), turn) + along * e[j])

@@ -1,6 +1,6 @@
 """What ``constrained_solve`` does along the structure of a tree, one coordinate at a time; see ``structures``."""
 
-from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels._simd import add_to, at, put, squares
 from mbsim_cli.kernels.algebra.sparse_solve import eliminate_sparse, solve_sparse
 from mbsim_cli.kernels.algebra.whole import copy_to
@@ -85,10 +85,16 @@ def update_multipliers(factor, step, columns, c):
         for s in range(sparsity.row_first[r], sparsity.row_first[r + 1]):
             i = at(sparsity.row_column, s)
             left -= at(J, r, i) * at(step, i, c)
-        push = factor.alpha[r] * left
-        mu = at(columns.mu, r, c) - push
-        put(columns.rest, r, c, left)
-        put(columns.mu, r, c, mu)
-        put(columns.load, r, c, push - mu)
-        size += factor.alpha[r] * squares(left)
+        size += update_multiplier(factor, columns, r, c, left)
     return size
+
+
+@inlined
+def update_multiplier(factor, columns, r, c, left):
+    """Multiplier of row r by what is left of its rest; return the share of that in the size."""
+    push = factor.alpha[r] * left
+    mu = at(columns.mu, r, c) - push
+    put(columns.rest, r, c, left)
+    put(columns.mu, r, c, mu)
+    put(columns.load, r, c, push - mu)
+    return factor.alpha[r] * squares(left)

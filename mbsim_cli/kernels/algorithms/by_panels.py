@@ -5,7 +5,7 @@ J is packed when its penalties are found: row after row, those numbers only that
 
 from mbsim_cli.kernels._simd import WIDTH, add_to, at, block, only, put, squares, width
 from mbsim_cli.kernels.algebra.panel_solve import eliminate_panels, solve_panels, subtract_product
-from mbsim_cli.kernels.algorithms.by_coordinates import add_row_by_row
+from mbsim_cli.kernels.algorithms.by_coordinates import add_row_by_row, update_multiplier
 
 
 def keep_rows(factor, J):
@@ -79,10 +79,5 @@ def update_multipliers(factor, step, columns, c):
         left = at(columns.rest, r, c)
         for s in range(panels.row_first[r], panels.row_first[r + 1]):
             left -= at(factor.packed, s) * at(step, at(panels.row_column, s), c)
-        push = factor.alpha[r] * left
-        mu = at(columns.mu, r, c) - push
-        put(columns.rest, r, c, left)
-        put(columns.mu, r, c, mu)
-        put(columns.load, r, c, push - mu)
-        size += factor.alpha[r] * squares(left)
+        size += update_multiplier(factor, columns, r, c, left)
     return size

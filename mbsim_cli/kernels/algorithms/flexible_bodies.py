@@ -71,6 +71,13 @@ def seen_change(R, r, w, v, N1, N2):
 
 
 @inlined
+def _seen(R, r, x):
+    """Angular and linear part of a motion x about the global origin at the point r, in the axes R."""
+    turning, shifting = shift_motion(x, r)
+    return unrotate(R, turning), unrotate(R, shifting)
+
+
+@inlined
 def elastic_count(tree, f):
     """Number of elastic coordinates of flexible body f."""
     return tree.elastic[f + 1] - tree.elastic[f]
@@ -105,6 +112,41 @@ def flexible_forces(model, theta, state, kin, comp, G_out):
         push = scale6(-1.0, to_origin(R, r, wrench))
         store(comp.push, f, push)
         apply_to_body(comp.W, kin, tree.flexible[f], 1.0, push)
+
+
+@inlined
+def take_at_rest(tree, theta, f, z, x, kin, comp, W_out):
+    """Take from W (nb + 1, 6) what accelerations x (n,) need of body f in a system at rest; leaves ``kin.elastic``."""
+    R, r, w, _, alpha, a = frame_of(tree, kin, f)
+    wrench = flexible_force(
+        tree, theta, f, w, alpha, a, z, comp.zero, x, kin.elastic, False, comp.scratch
+    )  # fmt: skip
+    apply_to_body(W_out, kin, tree.flexible[f], -1.0, to_origin(R, r, wrench))
+
+
+@inlined
+def resting_force(tree, theta, f, A, z, x, kin, comp):
+    """Wrench by accelerations A of the frame, about the global origin, and x (n,); leaves slopes in ``kin.elastic``."""
+    R, r = pose_of(kin, tree.flexible[f])
+    alpha, a = _seen(R, r, A)
+    still = scale3(0.0, alpha)
+    wrench = flexible_force(
+        tree, theta, f, still, alpha, a, z, comp.zero, x, kin.elastic, False, comp.scratch
+    )  # fmt: skip
+    flexible_slopes(tree, theta, f, still, alpha, a, comp.zero, x, kin.elastic, False)
+    return to_origin(R, r, wrench)
+
+
+@inlined
+def vary_resting_force(tree, theta, dtheta, touch, f, g, k, A, dA, z, x, dz, kin, comp, dG_out):
+    """Variation k, of the block at g, of ``resting_force``, as the body sees it; its elastic rows to dG (n, p)."""
+    R, r = pose_of(kin, tree.flexible[f])
+    (alpha, a), (dalpha, da) = _seen(R, r, A), _seen(R, r, dA)
+    seen = vary_flexible(
+        tree, theta, dtheta, touch.flexible[f, g], f, k, scale3(0.0, alpha), alpha, a, z, comp.zero, x,
+        scale3(0.0, dalpha), dalpha, da, dz, touch.still, touch.still, kin.elastic, False, dG_out,
+    )  # fmt: skip
+    return to_origin(R, r, seen)
 
 
 @kernel
@@ -183,7 +225,7 @@ def wrench_column(D, k):
 
 
 @kernel
-def add_flexible_mass(model, theta, kin, comp, M_out):
+def add_flexible_mass(model, theta, kin, M_out):
     """Add to M (n, n) the inertia of bodies that deform; needs ``flexible_forces`` or ``shape_bodies``."""
     tree, pairs = model.tree, model.pairs
     for f in range(tree.flexible.size):
@@ -191,8 +233,7 @@ def add_flexible_mass(model, theta, kin, comp, M_out):
         first, last = pairs.first[tree.pair[f]], pairs.first[tree.pair[f] + 1]
         for place in range(first, last):
             k = pairs.column[place]
-            turned, moved = shift_motion(column_at_origin(kin.S, tree, kin, k), r)
-            turned, moved = unrotate(R, turned), unrotate(R, moved)
+            turned, moved = _seen(R, r, column_at_origin(kin.S, tree, kin, k))
             push = to_origin(R, r, frame_inertia(kin.elastic, f, turned, moved))
             for other in range(first, last):
                 j = pairs.column[other]

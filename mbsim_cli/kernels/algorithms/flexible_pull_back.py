@@ -8,10 +8,8 @@ from mbsim_cli.kernels._simd import block, width
 from mbsim_cli.kernels.algebra.rot3 import rotate, unrotate
 from mbsim_cli.kernels.algebra.spatial import accumulate2, motion_at2, shift_motion
 from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, axpy3, cross3, dot3, load3, scale3
-from mbsim_cli.kernels.algorithms.bodies import apply_to_body
 from mbsim_cli.kernels.algorithms.elastic_energies import either
-from mbsim_cli.kernels.algorithms.flexible_bodies import frame_of, to_origin
-from mbsim_cli.kernels.elements.flexible import flexible_force
+from mbsim_cli.kernels.algorithms.flexible_bodies import frame_of, take_at_rest, to_origin
 from mbsim_cli.kernels.elements.flexible_energy import (
     flexible_moment,
     pull_flexible_kinetic,
@@ -28,11 +26,7 @@ def resting_flexible_forces(model, theta, z, x, kin, comp):
     """Take what accelerations x (n,) of a system at rest need of the frames, in ``comp.W``; leaves ``kin.elastic``."""
     tree = model.tree
     for f in range(tree.flexible.size):
-        R, r, w, _, alpha, a = frame_of(tree, kin, f)
-        wrench = flexible_force(
-            tree, theta, f, w, alpha, a, z, comp.zero, x, kin.elastic, False, comp.scratch
-        )  # fmt: skip
-        apply_to_body(comp.W, kin, tree.flexible[f], -1.0, to_origin(R, r, wrench))
+        take_at_rest(tree, theta, f, z, x, kin, comp, comp.W)
 
 
 @kernel

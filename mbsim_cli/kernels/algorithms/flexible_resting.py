@@ -2,15 +2,9 @@
 
 from mbsim_cli.kernels._jit import kernel, merged
 from mbsim_cli.kernels._simd import block, width
-from mbsim_cli.kernels.algebra.rot3 import unrotate
-from mbsim_cli.kernels.algebra.spatial import shift_motion
-from mbsim_cli.kernels.algebra.vec3 import scale3
-from mbsim_cli.kernels.algorithms.bodies import apply_to_body, apply_to_body2, at_origin, at_origin2, pose_of
-from mbsim_cli.kernels.algorithms.flexible_bodies import to_origin
+from mbsim_cli.kernels.algorithms.bodies import apply_to_body, apply_to_body2, at_origin, at_origin2
+from mbsim_cli.kernels.algorithms.flexible_bodies import resting_force, vary_resting_force
 from mbsim_cli.kernels.algorithms.resting_variation import rest_inwards, rest_outwards, rest_pull
-from mbsim_cli.kernels.elements.flexible import flexible_force
-from mbsim_cli.kernels.elements.flexible_tangent import flexible_slopes
-from mbsim_cli.kernels.elements.flexible_variation import vary_flexible
 
 
 @merged
@@ -34,21 +28,10 @@ def _flexible(model, theta, dtheta, touch, z, dz, kin, comp, x, rest):
     tree = model.tree
     for f in range(tree.flexible.size):
         i = tree.flexible[f]
-        R, r = pose_of(kin, i)
-        turning, shifting = shift_motion(at_origin(rest.A, kin, i), r)
-        alpha, a = unrotate(R, turning), unrotate(R, shifting)
-        still = scale3(0.0, alpha)
-        wrench = flexible_force(
-            tree, theta, f, still, alpha, a, z, comp.zero, x, kin.elastic, False, comp.scratch
-        )  # fmt: skip
-        flexible_slopes(tree, theta, f, still, alpha, a, comp.zero, x, kin.elastic, False)
-        apply_to_body(rest.F, kin, i, 1.0, to_origin(R, r, wrench))
+        A = at_origin(rest.A, kin, i)
+        apply_to_body(rest.F, kin, i, 1.0, resting_force(tree, theta, f, A, z, x, kin, comp))
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
-            turning, shifting = shift_motion(at_origin2(rest.N2, kin, i, k), r)
-            dalpha, da = unrotate(R, turning), unrotate(R, shifting)
-            seen = vary_flexible(
-                tree, theta, dtheta, touch.flexible[f, g], f, k, still, alpha, a, z, comp.zero, x,
-                scale3(0.0, dalpha), dalpha, da, dz, touch.still, touch.still, kin.elastic, False, rest.dG,
-            )  # fmt: skip
-            apply_to_body2(rest.dF, kin, i, k, 1.0, to_origin(R, r, seen))
+            dA = at_origin2(rest.N2, kin, i, k)
+            dF = vary_resting_force(tree, theta, dtheta, touch, f, g, k, A, dA, z, x, dz, kin, comp, rest.dG)
+            apply_to_body2(rest.dF, kin, i, k, 1.0, dF)

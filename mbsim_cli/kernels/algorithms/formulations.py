@@ -43,5 +43,5 @@ accelerate = _of_formulation(
 )
 vary_accelerations = _of_formulation(
     "vary_accelerations",
-    "dz'' (n, p) and d_reaction (m, p) for dz, dzd (n, p) and dtheta (p, len(theta)), after ``accelerate``.",
+    "dz'' (n, p) and d_reaction (m, p) for dz, dzd (n, p) and dtheta (len(theta), p), after ``accelerate``.",
 )

@@ -110,10 +110,13 @@ def _place_body(theta, o, i, joint_R, point, at_center, kin):
     ref = c if at_center else zero
     kin.r[i, 0], kin.r[i, 1], kin.r[i, 2] = r
     kin.ref[i, 0], kin.ref[i, 1], kin.ref[i, 2] = ref
-    arm = sub3(c, ref)
-    m = theta[o + MASS]
-    local = load3(theta, o + INERTIA)
-    cross_terms = load3(theta, o + INERTIA + 3)
+    place_inertia(theta, o, i, R, sub3(c, ref), kin)
+
+
+@inlined
+def place_inertia(theta, o, i, R, arm, kin):
+    """Inertia of body i with the axes R about the point that its centre of mass is the arm away from."""
+    m, local, cross_terms = theta[o + MASS], load3(theta, o + INERTIA), load3(theta, o + INERTIA + 3)
     J = symmetric_rotate(R, (local[0], local[1], local[2], cross_terms[0], cross_terms[1], cross_terms[2]))
     steiner = parallel_axis(arm)
     kin.inertia[i, 0] = m

@@ -26,15 +26,24 @@ from mbsim_cli.kernels.algorithms.flexible_bodies import (
     changed_wrench,
     elastic_count,
     frame_of,
+    resting_force,
     seen_change,
+    take_at_rest,
     to_origin,
+    vary_resting_force,
     wrench_column,
 )
-from mbsim_cli.kernels.algorithms.natural import POSE, columns_in, columns_of, half_turn, moved_by, store_pose, twist_of
+from mbsim_cli.kernels.algorithms.natural import (
+    POSE,
+    columns_in,
+    columns_of,
+    half_turn,
+    moved_by,
+    store_pose,
+    twist_of,
+)
 from mbsim_cli.kernels.algorithms.natural_variation import columns2, triple2, vary_linear
-from mbsim_cli.kernels.elements.flexible import flexible_force
 from mbsim_cli.kernels.elements.flexible_tangent import flexible_slopes, flexible_tangent
-from mbsim_cli.kernels.elements.flexible_variation import vary_flexible
 
 
 @inlined
@@ -148,26 +157,14 @@ def vary_elastic_rest(model, theta, dtheta, touch, z, x, dz, kin, comp, tw, dG_o
     tree = model.tree
     for f in range(tree.flexible.size):
         i = tree.flexible[f]
-        R, r = pose_of(kin, i)
         second, A = _resting_motion(tree, theta, i, x, kin)
-        turning, shifting = shift_motion(A, r)
-        alpha, a = unrotate(R, turning), unrotate(R, shifting)
-        still = scale3(0.0, alpha)
-        wrench = flexible_force(
-            tree, theta, f, still, alpha, a, z, comp.zero, x, kin.elastic, False, comp.scratch
-        )  # fmt: skip
-        flexible_slopes(tree, theta, f, still, alpha, a, comp.zero, x, kin.elastic, False)
-        apply_to_body(comp.held, kin, i, -1.0, to_origin(R, r, wrench))
+        apply_to_body(comp.held, kin, i, -1.0, resting_force(tree, theta, f, A, z, x, kin, comp))
         for g in range(0, dz.shape[1], width(dz)):
             k = block(dz, g)
             change = vary_linear(tree, theta, dtheta, touch.geometry[i, g], i, k, 0.0, x, touch.still)
-            turning, shifting = shift_motion(_resting_change(i, k, kin, tw, A, second, change), r)
-            dalpha, da = unrotate(R, turning), unrotate(R, shifting)
-            seen = vary_flexible(
-                tree, theta, dtheta, touch.flexible[f, g], f, k, still, alpha, a, z, comp.zero, x,
-                scale3(0.0, dalpha), dalpha, da, dz, touch.still, touch.still, kin.elastic, False, dG_out,
-            )  # fmt: skip
-            apply_to_body2(tw.F, kin, i, k, 1.0, to_origin(R, r, seen))
+            dA = _resting_change(i, k, kin, tw, A, second, change)
+            dF = vary_resting_force(tree, theta, dtheta, touch, f, g, k, A, dA, z, x, dz, kin, comp, dG_out)
+            apply_to_body2(tw.F, kin, i, k, 1.0, dF)
 
 
 @inlined
@@ -189,11 +186,7 @@ def rest_bodies(model, theta, z, x, kin, comp):
         second, A = _resting_motion(tree, theta, i, x, kin)
         store_pose(kin.second, i, second[0], second[1], second[2], second[3])
         store(kin.A, i, A)
-        R, r, w, _, alpha, a = frame_of(tree, kin, f)
-        wrench = flexible_force(
-            tree, theta, f, w, alpha, a, z, comp.zero, x, kin.elastic, False, comp.scratch
-        )  # fmt: skip
-        apply_to_body(comp.held, kin, i, -1.0, to_origin(R, r, wrench))
+        take_at_rest(tree, theta, f, z, x, kin, comp, comp.held)
 
 
 @inlined

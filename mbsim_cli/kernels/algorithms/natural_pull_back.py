@@ -22,16 +22,8 @@ from mbsim_cli.kernels.algebra.spatial import (
 from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, dot3, row3, scale3, sub3
 from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.measure_pull_back import between
-from mbsim_cli.kernels.algorithms.natural import (
-    POSE,
-    column_of,
-    columns_of,
-    held_shape,
-    rigid_rows,
-    shape_at,
-    shaped,
-    twist_of,
-)
+from mbsim_cli.kernels.algorithms.natural import POSE, column_of, columns_of, twist_of
+from mbsim_cli.kernels.algorithms.natural_equations import held_shape, rigid_rows, shape_at, shaped
 from mbsim_cli.kernels.algorithms.natural_variation import columns2, triple2
 from mbsim_cli.kernels.elements.measures import is_geometric
 

@@ -29,17 +29,19 @@ from mbsim_cli.kernels.algorithms.natural import (
     columns_in,
     columns_of,
     half_turn,
-    held_shape,
-    natural_mass,
     paired,
     power_of_trio,
-    pushed,
-    rigid_rows,
-    shaped,
     trios_end,
     twist_of,
 )
-from mbsim_cli.kernels.algorithms.natural_variation import vary_natural_force, vary_natural_pull
+from mbsim_cli.kernels.algorithms.natural_equations import (
+    held_shape,
+    natural_mass,
+    pushed,
+    rigid_rows,
+    shaped,
+)
+from mbsim_cli.kernels.algorithms.natural_work_variation import vary_natural_force, vary_natural_pull
 from mbsim_cli.kernels.algorithms.newton_matrix import coordinate_force_part
 from mbsim_cli.kernels.algorithms.residual_variation import acts_on_bodies
 from mbsim_cli.model.codes import Force

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import inlined, kernel
+from mbsim_cli.kernels._jit import inlined, kernel, merged
 from mbsim_cli.kernels.algorithms import system_of_trees as rigid
 from mbsim_cli.kernels.algorithms.constraint_pull_back import (
     pull_constraint_rates,
@@ -167,7 +167,7 @@ def _tangent(model, theta, t, beta, gamma, state, lines, multiplier, no_eta, kin
         _tangent_of_columns(model, theta, t, 1.0, 0.0, lines, multiplier, no_eta, kin, comp, found.T)
         keep_node_columns(tree, kin.rows, found.T, found.rates)
         mass_matrix(tree, kin, comp, found.T)
-        add_flexible_mass(model, theta, kin, comp, found.T)
+        add_flexible_mass(model, theta, kin, found.T)
         keep_node_columns(tree, kin.rows, found.T, found.nodes)
     _tangent_of_columns(model, theta, t, beta, gamma, lines, multiplier, no_eta, kin, comp, found.T)
     matrix_to_coordinates(tree, kin.rows, found.T, T_out)
@@ -182,34 +182,54 @@ def _tangent_of_columns(model, theta, t, beta, gamma, lines, multiplier, no_eta,
 
 
 def vary_free(model, theta, directions, t, state, sens, kin, comp, tw, dG_out):
+    _vary_motion(
+        model.tree, theta, directions.dtheta, directions.touch, state.z, state.zd, state.zdd, kin, sens.z, sens.zd,
+        sens.zdd, tw,
+    )  # fmt: skip
+    slope_bodies(model, theta, kin.motion, kin)
+    clear_forces(tw, tw.dG)
+    _vary_forces(model, theta, directions, t, state, sens, kin, comp, tw, dG_out)
+
+
+@merged
+def _vary_forces(model, theta, directions, t, state, sens, kin, comp, tw, dG_out):
+    """Variation of all forces but those of constraints, summed over subtrees and brought to coordinates."""
     dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
     motion, change = kin.motion, tw.change
-    _vary_motion(
-        model.tree, theta, dtheta, touch, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw
-    )  # fmt: skip
-    clear_forces(tw, tw.dG)
     vary_element_forces(
         model, theta, dtheta, touch, no_eta, t, motion.z, motion.zd, change.z, change.zd, kin, tw, tw.dG
     )  # fmt: skip
-    slope_bodies(model, theta, motion, kin)
     vary_flexible_forces(model, theta, dtheta, touch, motion, change, kin, tw, tw.dG)
     vary_bodies(model.tree, theta, dtheta, touch, motion.z, change.z, kin, comp, tw, tw.dG)
     vary_rows(model.tree, theta, kin.rows, dtheta, state.z, sens.z, comp.equations.G, tw.dG, dG_out)
 
 
 def pull_free(model, theta, t, state, kin, comp, virtual, cov):
-    tree, motion = model.tree, kin.motion
-    spread_columns(tree, kin.rows, virtual.each, virtual.mu, virtual.columns)
-    moved, columns = virtual_of_columns(virtual), covectors_of_columns(cov)
-    virtual_motion(tree, kin, moved)
-    clear_bodies(cov)
-    pull_bodies(tree, theta, kin, moved, columns)
-    pull_flexible_bodies(model, theta, motion.z, motion.zd, motion.zdd, True, kin, moved, columns)
+    motion = kin.motion
+    moved, columns = _pull_bodies(model, theta, motion, True, kin, virtual, cov)
     pull_element_forces(model, theta, t, motion.z, motion.zd, kin, moved, columns)
-    pull_tree(tree, theta, motion.z, kin, comp, moved, columns)
+    _pull_to_coordinates(model, theta, state, kin, comp, moved, columns, virtual, cov)
+
+
+@merged
+def _pull_bodies(model, theta, motion, stiff, kin, virtual, cov):
+    """Start covectors from what bodies do; return the virtual motion of columns and the covectors of these."""
+    spread_columns(model.tree, kin.rows, virtual.each, virtual.mu, virtual.columns)
+    moved, columns = virtual_of_columns(virtual), covectors_of_columns(cov)
+    virtual_motion(model.tree, kin, moved)
+    clear_bodies(cov)
+    pull_bodies(model.tree, theta, kin, moved, columns)
+    pull_flexible_bodies(model, theta, motion.z, motion.zd, motion.zdd, stiff, kin, moved, columns)
+    return moved, columns
+
+
+@merged
+def _pull_to_coordinates(model, theta, state, kin, comp, moved, columns, virtual, cov):
+    """Give what bodies and columns hold to coordinates and numbers."""
+    pull_tree(model.tree, theta, kin.motion.z, kin, comp, moved, columns)
     pull_gravity(columns)
-    pull_virtual(tree, theta, state.z, comp.equations.G, virtual, cov)
-    pull_columns(tree, theta, kin.rows, state.z, state.zd, state.zdd, cov)
+    pull_virtual(model.tree, theta, state.z, comp.equations.G, virtual, cov)
+    pull_columns(model.tree, theta, kin.rows, state.z, state.zd, state.zdd, cov)
 
 
 def tangent(model, theta, t, beta, gamma, state, eq, kin, comp, T_out):
@@ -223,7 +243,7 @@ def compose(model, kin, comp):
 def mass(model, theta, kin, comp, M_out):
     M = comp.equations.T
     mass_matrix(model.tree, kin, comp, M)
-    add_flexible_mass(model, theta, kin, comp, M)
+    add_flexible_mass(model, theta, kin, M)
     matrix_to_coordinates(model.tree, kin.rows, M, M_out)
 
 
@@ -267,22 +287,17 @@ def vary_equations(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out):
 
 
 def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, dG_out):
-    dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
-    motion, change = kin.motion, tw.change
     clear_forces(tw, tw.dG)
-    vary_constraint_forces(model, theta, dtheta, touch, eq.lines, state.lam, change.z, kin, tw, tw.dG)
-    vary_element_forces(
-        model, theta, dtheta, touch, no_eta, t, motion.z, motion.zd, change.z, change.zd, kin, tw, tw.dG
+    vary_constraint_forces(
+        model, theta, directions.dtheta, directions.touch, eq.lines, state.lam, tw.change.z, kin, tw, tw.dG
     )  # fmt: skip
-    vary_flexible_forces(model, theta, dtheta, touch, motion, change, kin, tw, tw.dG)
-    vary_bodies(model.tree, theta, dtheta, touch, motion.z, change.z, kin, comp, tw, tw.dG)
-    vary_rows(model.tree, theta, kin.rows, dtheta, state.z, sens.z, comp.equations.G, tw.dG, dG_out)
+    _vary_forces(model, theta, directions, t, state, sens, kin, comp, tw, dG_out)
 
 
 def vary_at_rest(model, theta, dtheta, touch, lines, state, dz, kin, comp, tw, load, other_load, rest, other):
     tree, x, y, M, z = model.tree, comp.equations.x[0], comp.equations.x[1], comp.equations.T, state.z
     mass_matrix(tree, kin, comp, M)
-    add_flexible_mass(model, theta, kin, comp, M)
+    add_flexible_mass(model, theta, kin, M)
     keep_node_columns(tree, kin.rows, M, comp.equations.nodes)
     apply_columns(tree, kin.rows, load.x, x)
     apply_columns(tree, kin.rows, other_load.x, y)
@@ -361,12 +376,7 @@ def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virt
     constraint_forces(model, theta, of_z, kin, multiplier, eq.lines, comp.W, found.Q)
     resting_flexible_forces(model, theta, of_z, of_x, kin, comp)
     residual(tree, kin, comp, found.Q, found.G)
-    spread_columns(tree, kin.rows, virtual.each, virtual.mu, virtual.columns)
-    moved, columns = virtual_of_columns(virtual), covectors_of_columns(cov)
-    virtual_motion(tree, kin, moved)
-    clear_bodies(cov)
-    pull_bodies(tree, theta, kin, moved, columns)
-    pull_flexible_bodies(model, theta, of_z, comp.zero, of_x, False, kin, moved, columns)
+    moved, columns = _pull_bodies(model, theta, ColumnMotion(of_z, comp.zero, of_x), False, kin, virtual, cov)
     pull_constraints(model, theta, t, of_z, kin, eq.lines, multiplier, moved, no_nu, columns)
     pull_tree(tree, theta, of_z, kin, comp, moved, columns)
     pull_virtual(tree, theta, z, found.G, virtual, cov)
@@ -374,16 +384,8 @@ def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virt
 
 
 def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, cov):
-    tree, motion = model.tree, kin.motion
-    spread_columns(tree, kin.rows, virtual.each, virtual.mu, virtual.columns)
-    moved, columns = virtual_of_columns(virtual), covectors_of_columns(cov)
-    virtual_motion(tree, kin, moved)
-    clear_bodies(cov)
-    pull_bodies(tree, theta, kin, moved, columns)
-    pull_flexible_bodies(model, theta, motion.z, motion.zd, motion.zdd, True, kin, moved, columns)
+    motion = kin.motion
+    moved, columns = _pull_bodies(model, theta, motion, True, kin, virtual, cov)
     pull_element_forces(model, theta, t, motion.z, motion.zd, kin, moved, columns)
     pull_constraints(model, theta, t, motion.z, kin, eq.lines, state.lam, moved, nu, columns)
-    pull_tree(tree, theta, motion.z, kin, comp, moved, columns)
-    pull_gravity(columns)
-    pull_virtual(tree, theta, state.z, comp.equations.G, virtual, cov)
-    pull_columns(tree, theta, kin.rows, state.z, state.zd, state.zdd, cov)
+    _pull_to_coordinates(model, theta, state, kin, comp, moved, columns, virtual, cov)

@@ -4,17 +4,15 @@ from mbsim_cli.kernels._jit import inlined
 from mbsim_cli.kernels.algorithms.constraint_pull_back import pull_constraint_rates, pull_constraints
 from mbsim_cli.kernels.algorithms.force_pull_back import pull_element_forces
 from mbsim_cli.kernels.algorithms.forces import clear_wrenches
-from mbsim_cli.kernels.algorithms.natural import (
+from mbsim_cli.kernels.algorithms.natural import move_bodies, place_bodies, turn_ahead
+from mbsim_cli.kernels.algorithms.natural_equations import (
     hold,
-    move_bodies,
     natural_constraints,
     natural_forces,
     natural_mass,
     natural_rates,
     natural_residual,
     natural_speeds,
-    place_bodies,
-    turn_ahead,
 )
 from mbsim_cli.kernels.algorithms.natural_pull_back import (
     clear_poses,
@@ -31,11 +29,13 @@ from mbsim_cli.kernels.algorithms.natural_tangent import natural_tangent
 from mbsim_cli.kernels.algorithms.natural_variation import (
     vary_natural,
     vary_natural_constraints,
+    vary_natural_rates,
+    vary_natural_with_velocity,
+)
+from mbsim_cli.kernels.algorithms.natural_work_variation import (
     vary_natural_forces,
     vary_natural_inertia,
     vary_natural_pulls,
-    vary_natural_rates,
-    vary_natural_with_velocity,
     vary_natural_work,
 )
 from mbsim_cli.kernels.algorithms.residual_variation import clear_forces

@@ -21,7 +21,7 @@ def accelerations(model, theta, open_tree, time, z, zd, dyn, zdd_out, reaction_o
 def accelerations_and_variations(
     model, theta, dtheta, touch, open_tree, time, z, zd, dz, dzd, dyn, zdd_out, reaction_out, dzdd_out, d_reaction_out
 ):
-    """The same, and dz'' (B, n, p), d_reaction (B, m, p) for dz, dzd (B, n, p) and dtheta (p, len(theta))."""
+    """The same, and dz'' (B, n, p), d_reaction (B, m, p) for dz, dzd (B, n, p) and dtheta (len(theta), p)."""
     for row in range(time.size):
         t = time[row]
         drive(model, theta, t, open_tree, z[row], zd[row])
