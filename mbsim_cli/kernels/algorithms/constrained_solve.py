@@ -168,18 +168,18 @@ def _refine(factor, tolerance, whole, size, columns, c):
     """Corrections after the first; ``size`` is the square of what that left of the constraints."""
     if factor.alpha.size == 0:
         return 0.0
-    error = 1.0
+    error, moved = 1.0, np.inf
     for update in range(MAX_UPDATES):
-        before = size
+        before, previous = size, moved
         left_over(factor, columns, c)
         size = total(_correct(factor, columns.step, columns, c))
-        previous = error
-        error = _add_correction(factor.weight, whole, columns, c)
+        moved = _size_of(factor.weight, columns.step, c)
+        error = _add_correction(factor.weight, moved, whole, columns, c)
         # the next correction shrinks like the rest of the constraints, and like the digits that elimination lost
         ahead = error * max(np.sqrt(size / before) if before > 0.0 else 0.0, error)
         if error <= tolerance or ahead <= CERTAIN * tolerance:
             return min(error, ahead)
-        if update > 1 and error > 0.5 * previous:
+        if update > 1 and moved > 0.5 * previous:
             break
     return error * _share(factor.weight, columns, c)
 
@@ -285,13 +285,13 @@ def _correct(factor, step, columns, c):
 
 
 @kernel
-def _add_correction(weight, whole, columns, c):
-    """x += step; return |step| over the larger of |x| and ``whole``.
+def _add_correction(weight, moved, whole, columns, c):
+    """x += step, whose size is ``moved``; return that over the larger of |x| and ``whole``.
 
     All directions shrink alike, so one number serves them; a direction of zeros must not decide.
     """
     large = max(_size_of(weight, columns.x, c), whole)
-    error = _size_of(weight, columns.step, c) / large if large > 0.0 else 0.0
+    error = moved / large if large > 0.0 else 0.0
     for i in range(weight.size):
         put(columns.x, i, c, at(columns.x, i, c) + at(columns.step, i, c))
     return error

@@ -262,6 +262,28 @@ def test_a_change_is_as_accurate_as_what_it_changes_asks(dense_structure, share)
         assert not columns.step.any()  # the first correction served
 
 
+@pytest.mark.parametrize("ratio", [1e2, 1e4])
+@STRUCTURES
+def test_multipliers_are_accurate_where_constraints_hold_all_of_the_load(dense_structure, ratio):
+    """x is zero, so that no correction is small beside it, and round-off ends the updates."""
+    own = np.random.default_rng(8)
+    n, m, p = 7, 3, 2
+    T, J, mu = own.normal(size=(n, n)) + 9 * np.eye(n), own.normal(size=(m, n)), own.normal(size=(m, p))
+    for share in (1.0, 1e-9):
+        for change in (False, True):
+            factor, columns = factor_of(n, m, dense_structure(n, m), float), columns_of(n, m, p, float)
+            factor.T[:, :n], factor.J[:] = T, J
+            assert factor_penalised(ratio, factor)
+            columns.b[:] = share * J.T @ mu
+            error = (
+                solve_change(factor, ratio, 1e-10, 1e-17 * share * own.normal(size=(n, p)), columns)
+                if change
+                else solve_constrained(factor, 1e-10, columns)
+            )
+            assert error <= 1e-10
+            assert np.abs(columns.mu - share * mu).max() <= 1e-12 * share * np.abs(mu).max()
+
+
 def test_multipliers_kept_in_range():
     J = rng.normal(size=(2, 5))
     J = np.vstack([J, J[0] - 2 * J[1]])
