@@ -189,21 +189,20 @@ def _refine_cases(factor, tolerance, whole, size, columns, c):
     """The same for eight cases: each ends as it ends alone, and keeps what it has then."""
     if factor.alpha.size == 0:
         return 0.0
-    error, ended, kept = 1.0 + 0.0 * size, 0, 0
+    moved, ended, kept = 0.0 * size, 0, 0
     for update in range(MAX_UPDATES):
-        before = size
+        before, previous = size, moved
         left_over(factor, columns, c)
         size = total(_correct(factor, columns.step, columns, c))
-        previous = error
-        large, small = _size_of(factor.weight, columns.x, c), _size_of(factor.weight, columns.step, c)
-        error = either(below(0.0, large), small / large, 0.0 * large)
+        large, moved = _size_of(factor.weight, columns.x, c), _size_of(factor.weight, columns.step, c)
+        error = either(below(0.0, large), moved / large, 0.0 * large)
         for i in range(factor.weight.size):
             put(columns.x, i, c, at(columns.x, i, c) + at(columns.step, i, c))
         shrinks = either(below(0.0, before), np.sqrt(size / before), 0.0 * size)
         ahead = error * max(shrinks, error)
         ended |= at_most(error, tolerance) | at_most(ahead, CERTAIN * tolerance)
         if update > 1:
-            ended |= below(0.5 * previous, error)
+            ended |= below(0.5 * previous, moved)
         if ended == EVERY or update == MAX_UPDATES - 1:
             break
         if ended != kept:

@@ -128,10 +128,11 @@ def newton(model, theta, t, control, scale, contraction, state, kin, comp, eq, f
     """
     h = control.h
     previous, enough, share, saturates = np.inf, 0.0, 1.0, has_tyres(model.forces)
+    least = IMAGINARY if np.iscomplexobj(state.z) else 1  # corrections before one may be the last
     doubted = np.inf  # size at which corrections by an old tangent have just stalled
     for iteration in range(control.max_iterations):
         evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
-        if contraction * previous <= enough and share == 1.0:
+        if iteration >= least and contraction * previous <= enough and share == 1.0:
             return Status.OK, iteration + 1, scale, previous, LEFT
         formed = not fresh
         if formed:
@@ -153,7 +154,7 @@ def newton(model, theta, t, control, scale, contraction, state, kin, comp, eq, f
         if doubted < np.inf and (not close or size > BLOWN_UP * doubted):
             return Status.OK, iteration + 1, scale, previous, doubted
         # a first correction, by an old tangent, does not tell how well it solves: near singular positions that misleads
-        done = iteration > 0 and (size <= enough or settled)
+        done = iteration >= least and (size <= enough or settled)
         if done or close or not saturates:
             share = 1.0
         elif size > previous:
@@ -194,6 +195,7 @@ def has_tyres(forces):
 
 
 NOTHING = 1e-300
+IMAGINARY = 6  # corrections after which imaginary parts, whose sizes nobody sees, have caught up with the real ones
 TURNED = 0.1  # angle that vectors turn by in a step above which an old tangent is formed anew
 STALE = 0.1  # contraction above which an old tangent is formed anew
 STALLED = 0.5  # contraction above which a correction no longer shrinks
