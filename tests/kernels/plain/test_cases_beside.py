@@ -33,6 +33,24 @@ def cases_of(builder, count, rows, **options):
     return [replace(problem, theta=problem.theta * rng.uniform(0.97, 1.03, problem.theta.size)) for _ in range(count)]
 
 
+def assert_told_once(problems):
+    """Of two runs each is told to its own problem only, and once."""
+    runs, _ = beside.run_beside(problems, lambda: None)
+    assert not runs[0].begin(problems[1]) and not runs[0].begin(problems[0])
+    assert runs[1].begin(problems[1]) and not runs[1].begin(problems[1])
+
+
+def assert_alone_unless_alike(problems, steps, monkeypatch):
+    """A run of so many steps is not made beside those of one, and none is where there is no room."""
+    options = problems[0].options
+    longer = replace(problems[0], options=replace(options, duration=steps * options.step))
+    runs, _ = beside.run_beside([*problems[:2], longer], lambda: None)
+    assert runs[2] is None and all(runs[:2])
+    assert beside.run_beside([problems[0], longer], lambda: None)[0] == [None, None]
+    monkeypatch.setattr(beside, "ROOM", 1000)
+    assert beside.run_beside(problems, lambda: None)[0] == [None] * len(problems)
+
+
 def told(problem):
     """All blocks of a run, and what it fails with."""
     blocks = []
@@ -107,20 +125,11 @@ def test_a_case_that_fails_says_what_it_says_alone_and_stops_no_other():
 
 
 def test_a_run_is_told_once_and_to_its_own_problem_only():
-    problems = cases_of(ball_and_arm(), 2, 1, step=0.01)
-    runs, _ = beside.run_beside(problems, lambda: None)
-    assert not runs[0].begin(problems[1]) and not runs[0].begin(problems[0])
-    assert runs[1].begin(problems[1]) and not runs[1].begin(problems[1])
+    assert_told_once(cases_of(ball_and_arm(), 2, 1, step=0.01))
 
 
 def test_what_is_not_alike_runs_alone(monkeypatch):
-    problems = cases_of(ball_and_arm(), 3, 1, step=0.01)
-    longer = replace(problems[0], options=replace(problems[0].options, duration=0.02))
-    runs, _ = beside.run_beside([*problems[:2], longer], lambda: None)
-    assert runs[2] is None and all(runs[:2])
-    assert beside.run_beside([problems[0], longer], lambda: None)[0] == [None, None]
-    monkeypatch.setattr(beside, "ROOM", 1000)
-    assert beside.run_beside(problems, lambda: None)[0] == [None] * 3
+    assert_alone_unless_alike(cases_of(ball_and_arm(), 3, 1, step=0.01), 2, monkeypatch)
 
 
 def test_who_can():

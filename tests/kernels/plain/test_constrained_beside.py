@@ -14,7 +14,13 @@ from mbsim_cli.solve import alike, beside, constrained_beside
 from tests.kernels.eight import at_most, below, either, largest, widened
 from tests.kernels.mechanisms import everything, four_bar, loop
 from tests.kernels.open_tree_adjoint import chosen
-from tests.kernels.plain.test_cases_beside import assert_beside, assert_same, told
+from tests.kernels.plain.test_cases_beside import (
+    assert_alone_unless_alike,
+    assert_beside,
+    assert_same,
+    assert_told_once,
+    told,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -116,20 +122,11 @@ def test_a_case_that_fails_is_left_to_run_alone_and_stops_no_other(bad):
 
 
 def test_a_run_is_told_once_and_to_its_own_problem_only():
-    problems = cases_of(four_bar(), 2, 1)
-    runs, _ = beside.run_beside(problems, lambda: None)
-    assert not runs[0].begin(problems[1]) and not runs[0].begin(problems[0])
-    assert runs[1].begin(problems[1]) and not runs[1].begin(problems[1])
+    assert_told_once(cases_of(four_bar(), 2, 1))
 
 
 def test_what_is_not_alike_or_takes_too_much_room_runs_alone(monkeypatch):
-    problems = cases_of(four_bar(), 2, 1)
-    longer = replace(problems[0], options=replace(problems[0].options, duration=5 * problems[0].options.step))
-    runs, _ = beside.run_beside([*problems[:2], longer], lambda: None)
-    assert runs[2] is None and all(runs[:2])
-    assert beside.run_beside([problems[0], longer], lambda: None)[0] == [None, None]
-    monkeypatch.setattr(beside, "ROOM", 1000)
-    assert beside.run_beside(problems, lambda: None)[0] == [None] * 2
+    assert_alone_unless_alike(cases_of(four_bar(), 2, 1), 5, monkeypatch)
 
 
 def test_who_can():
