@@ -7,6 +7,7 @@ from mbsim_cli.assembly.elastic import NodeJoint
 from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.assembly.packed import parameter_values
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve.natural.naming import origins_of
 from mbsim_cli.spec.descriptions import descriptions_of
 from mbsim_cli.spec.doubts import doubts_of
 from mbsim_cli.spec.source import join
@@ -66,7 +67,7 @@ def _natural(problem: Problem) -> dict[str, Any] | None:
     """Natural coordinates with the bodies that share them, and the equations by what they come from."""
     if problem.system is None:
         return None
-    names, sharing, origins = problem.names, problem.system.sharing, problem.system.origins
+    names, sharing, origins = problem.names, problem.system.sharing, origins_of(problem.system)
     return {
         "coordinates": [
             {"name": name, "unit": unit, "bodies": list(bodies)}

@@ -14,6 +14,7 @@ from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.initial import Initial, accelerate, assemble, require_assembled
 from mbsim_cli.solve.natural.bases import Group
 from mbsim_cli.solve.natural.fields import STEP, Fields, derivative_of, directions_of, value_of
+from mbsim_cli.solve.natural.naming import broken_among
 from mbsim_cli.solve.natural.poses import Poses, poses_of
 from mbsim_cli.solve.natural.standing import Standing
 from mbsim_cli.solve.natural.system import NaturalSystem
@@ -105,5 +106,5 @@ def _accelerated(
     accelerate(at, rows)
     return Initial(
         at.state, at.sens, theta, dtheta, rows.size, np.setdiff1d(np.arange(m), rows), initial.dependent,
-        initial.conflict, work.eq.phi.copy(), system.broken(initial.broken), NOT_HELD, expected,
+        initial.conflict, work.eq.phi.copy(), broken_among(system, initial.broken), NOT_HELD, expected,
     )  # fmt: skip

@@ -21,6 +21,7 @@ from mbsim_cli.kernels.algorithms.systems import (
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.solve import work as allocate
 from mbsim_cli.solve.forward import forward
+from mbsim_cli.solve.natural.naming import origins_of
 from tests.kernels.covectors import TIME
 from tests.kernels.plain.test_flexible_reactions import LOOP
 from tests.kernels.plain.test_flexible_trees import BEAMS, FLOATING, MODELS, assembled, bent
@@ -138,7 +139,7 @@ def test_energy_of_what_tumbles_and_swings(folder):
 def test_bodies_of_a_plane_share_points_and_vectors(folder):
     text = (MODELS / "slider_crank.yaml").read_text()
     problem = assembled(folder, text, formulation="ali3p-natural", sensitivity="none")
-    names, origins = problem.names, problem.system.origins
+    names, origins = problem.names, origins_of(problem.system)
     assert (len(names.coordinates), len(names.constraints)) == (14, 8)
     assert names.coordinates[-6:] == tuple(f"crank.q{k + 1}" for k in range(6))
     assert [name for name, origin in zip(names.constraints, origins, strict=True) if origin == "node"] == [
