@@ -1,0 +1,110 @@
+"""What can be done with the folder of a study, beside computing what is missing."""
+
+import shlex
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mbsim_cli.cli import options
+from mbsim_cli.cli.study_options import Folder, Jobs
+from mbsim_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from mbsim_cli.study.sweep.study_folder import StudyFolder
+
+
+class Table(StrEnum):
+    """Tables that cases can be written as."""
+
+    CSV = "csv"
+    PARQUET = "parquet"
+
+
+def opened(path: Path) -> "StudyFolder":
+    """The folder of a study."""
+    from mbsim_cli.study.sweep.study_folder import StudyFolder
+
+    return StudyFolder(path)
+
+
+def status(folder: Folder, json: options.Json = False) -> None:
+    """Show how many cases are done, failed and missing, and how to repeat those that failed."""
+    from mbsim_cli.study.sweep.ledger import ledger_of
+    from mbsim_cli.study.sweep.summary import status_of
+
+    report = {"folder": str(folder)} | status_of(ledger_of(opened(folder)))
+    if json:
+        from mbsim_cli.cli.output import emit
+
+        emit(report)
+    else:
+        from mbsim_cli.cli.study_report import print_status
+
+        print_status(report)
+
+
+def collect(
+    folder: Folder,
+    to: Annotated[Table | None, typer.Option(help="Write a table too: study.csv or study.parquet.")] = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Write all rows into study.h5, whether cases are missing or not."""
+    from mbsim_cli.cli.output import emit, say
+    from mbsim_cli.study.sweep import collecting
+    from mbsim_cli.study.sweep.ledger import ledger_of
+    from mbsim_cli.study.sweep.summary import status_of
+
+    where = opened(folder)
+    ledger = ledger_of(where)
+    written = [collecting.collect(where, ledger)]
+    if to is not None:
+        written.append(where.path / f"study.{to.value}")
+        collecting.export(collecting.table_of(ledger), written[-1], to.value)
+    if json:
+        emit({"folder": str(folder), "written": [str(path) for path in written]} | status_of(ledger))
+    else:
+        say(", ".join(map(str, written)), quiet)
+
+
+def extract(
+    folder: Folder,
+    case: Annotated[int, typer.Argument(metavar="CASE", min=0, help="Number of a case.", show_default=False)],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="OUT.h5", help="Result file.", show_default="DIR/case-CASE.h5"),
+    ] = None,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Write the result file of a case, of a study that keeps all."""
+    from mbsim_cli.cli.output import say
+    from mbsim_cli.study.sweep.kept import extract_result
+
+    say(str(extract_result(opened(folder), case, output, force=force)), quiet)
+
+
+def script(
+    folder: Folder,
+    slurm: Annotated[bool, typer.Option("--slurm", help="An array of SLURM tasks.")] = False,
+    parallel: Annotated[bool, typer.Option("--parallel", help="Processes side by side on one machine.")] = False,
+    shards: Annotated[int, typer.Option(metavar="N", min=1, help="Parts of the study.")] = 8,
+    jobs: Jobs = 1,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Script.", show_default="DIR/job.sh")
+    ] = None,
+) -> None:
+    """Write a job script that computes the study in parts."""
+    if slurm == parallel:
+        raise UsageError("give one of --slurm and --parallel")
+    from mbsim_cli.cli.output import say
+    from mbsim_cli.study.sweep.scripts import write_script
+
+    where = opened(folder)
+    written = write_script("slurm" if slurm else "parallel", where, output, shards, jobs)
+    say(
+        f"{written}: {shards} shards of {where.plan().cases} cases; start it with "
+        f"{'sbatch' if slurm else 'bash'} {shlex.quote(str(written))}"
+    )
