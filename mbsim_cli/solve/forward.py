@@ -32,8 +32,8 @@ from mbsim_cli.solve.tape import Checkpoint, Tape
 from mbsim_cli.solve.undefined_elements import undefined_at
 from mbsim_cli.solve.work import NO_ROWS
 
-BLOCK_NUMBERS = 150_000  # numbers of sensitivities held at once, about 1 MB: they stay in cache for those who read them
-BLOCK_STEPS = 2_000
+BLOCK_NUMBERS = 750_000  # numbers of sensitivities held at once, 6 MB: whoever reads a block begins with cold caches
+BLOCK_STEPS = 5_000
 
 
 class Simulation:
