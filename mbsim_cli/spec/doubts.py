@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from math import tau
 from typing import Any
 
+from mbsim_cli.spec.doubtful_forces import doubtful_forces
 from mbsim_cli.spec.every_number import Path, Place, places
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.number import Number
@@ -14,8 +15,14 @@ _OF_ITS_USE = ("checks", "study", "optimization")  # sections of what is done wi
 
 def doubts_of(model: ModelFile) -> list[str]:
     """Sentences with their places."""
-    angles = (model.source.issue(*doubt) for doubt in _angles(model))
-    return [*map(str, angles), *(str(model.source.issue(*doubt, key=True)) for doubt in _unread(model))]
+    of_values = (*_angles(model), *doubtful_forces(model))
+    values = (model.source.issue(*doubt) for doubt in of_values)
+    return [*map(str, values), *(str(model.source.issue(*doubt, key=True)) for doubt in _unread(model))]
+
+
+def doubts_of_values(model: ModelFile) -> list[str]:
+    """Those that other values of parameters may cause."""
+    return [str(model.source.issue(*doubt)) for doubt in doubtful_forces(model, moved=True)]
 
 
 def _angles(model: ModelFile) -> Iterator[tuple[Path, str, str]]:

@@ -14,6 +14,19 @@ from mbsim_cli.spec.roads import RoadOrName
 
 _ZERO = Number(0.0)
 ON_ONE_BODY = ("force", "torque", "drag", "tyre")  # forces that are vectors; all others have one value
+SOURCES = {  # numbers that make up what an element exerts: of each type any will do
+    "spring_damper": ("stiffness", "damping", "force"),
+    "rotational_spring_damper": ("stiffness", "damping", "torque"),
+    "force": ("value",),
+    "torque": ("value",),
+    "viscous_friction": ("damping",),
+    "drive": ("value",),
+    "anti_roll_bar": ("stiffness", "damping"),
+}
+ADDED_LAWS = {  # laws that are added to these; that of a force or torque multiplies it
+    **dict.fromkeys(("spring_damper", "rotational_spring_damper"), ("elongation_law", "rate_law", "law")),
+    "drive": ("law",),
+}
 _POINTS = ["chassis.S", "arm.S"]
 
 

@@ -1,9 +1,9 @@
-"""Doubts about what is valid: degrees where radians stand, parameters that nothing reads."""
+"""Doubts about what is valid: degrees where radians stand, signs, idle forces, parameters that nothing reads."""
 
 import pytest
 
 from mbsim_cli import spec
-from mbsim_cli.spec.doubts import doubts_of
+from mbsim_cli.spec.doubts import doubts_of, doubts_of_values
 from tests.spec.example import VALID, variant, write
 
 ARM = """\
@@ -29,6 +29,62 @@ def test_degrees_without_their_unit(tmp_path):
         "model.yaml:3:87: dh.arm.rows.knee.initial.angle: -30 rad are 4.77 turns; degrees are written -30 deg",
         "model.yaml:4:67: forces.stop.maximum: 100 rad are 15.9 turns; degrees are written 100 deg",
     ]
+
+
+SPRING = "type: spring_damper, points: [ground.A, bar.B]"
+ANGLE = "coordinate: A.angle"
+BAR = "type: anti_roll_bar, coordinates: [A.angle, B.angle_1]"
+NEGATIVE = "it pushes away from the state without force"
+
+
+@pytest.mark.parametrize(
+    ("force", "expected"),
+    [
+        (f"{SPRING}, stiffness: -2*m", [f".stiffness: is negative: -3; {NEGATIVE}"]),
+        (f"{SPRING}, damping: -1", [".damping: is negative: -1; it feeds energy in"]),
+        (f"type: viscous_friction, {ANGLE}, damping: -1", [".damping: is negative: -1; it feeds energy in"]),
+        (
+            f"{BAR}, stiffness: -5, damping: -1",
+            [f".stiffness: is negative: -5; {NEGATIVE}", ".damping: is negative: -1; it feeds energy in"],
+        ),
+        (
+            f"{SPRING}, stiffness: 1, natural_length: -2",
+            [".natural_length: is negative: -2; no length is, so that the element pulls at every length"],
+        ),
+        (f"{SPRING}, stiffness: 0", [": exerts nothing with zero stiffness; leave it out"]),
+        (
+            f"{SPRING}, stiffness: 0, damping: m - 1.5",
+            [": exerts nothing with zero stiffness and damping; leave it out"],
+        ),
+        (f"{SPRING}, stiffness: 0, force: 1", []),
+        (f"{SPRING}, stiffness: 0, rate_law: wave", []),
+        (f"type: rotational_spring_damper, {ANGLE}, torque: 0", [": exerts nothing with zero torque; leave it out"]),
+        (f"type: drive, {ANGLE}, value: 0", [": exerts nothing with zero value; leave it out"]),
+        (f"type: viscous_friction, {ANGLE}, damping: 0", [": exerts nothing with zero damping; leave it out"]),
+        ("type: force, point: bar.B, value: [0, 0, 0], law: wave", [": exerts nothing with zero value; leave it out"]),
+        ("type: torque, body: bar, value: [0, 0, 0]", [": exerts nothing with zero value; leave it out"]),
+        (f"{BAR}, stiffness: 1, ratios: [0, 0]", [": exerts nothing with zero ratios; leave it out"]),
+        (f"{BAR}, stiffness: 0", [": exerts nothing with zero stiffness; leave it out"]),
+        ("type: drag, point: bar.B, area: 0, coefficient: 1", [": exerts nothing with zero area; leave it out"]),
+        (
+            f"type: rotational_spring_damper, {ANGLE}, damping: 2, natural_angle: 0",
+            [".natural_angle: nothing reads it; it belongs to a stiffness or an elongation_law"],
+        ),
+    ],
+)
+def test_forces_of_a_sign_that_is_seldom_meant_and_forces_without_effect(tmp_path, force, expected):
+    found = _doubts(tmp_path, variant("  motor: {", f"  odd: {{{force}}}\n  motor: {{"))
+    assert [doubt.partition("forces.odd")[2] for doubt in found] == expected
+    assert all(doubt.startswith("model.yaml:29:") for doubt in found)
+
+
+def test_values_of_parameters_make_a_sign_and_take_it_back(tmp_path):
+    text = variant("stiffness: 100,", "stiffness: 100*(2 - m),")
+    assert _doubts(tmp_path, text) == []
+    model = spec.load(tmp_path / "model.yaml", {"m": "3"})
+    (doubt,) = doubts_of(model)
+    assert doubt.endswith(f"model.yaml:28:71: forces.spring.stiffness: is negative: -100; {NEGATIVE}")
+    assert doubts_of_values(model) == [doubt] and doubts_of_values(spec.with_values(model, {"m": 1.0})) == []
 
 
 @pytest.mark.parametrize("read", ["checks: {a: {objective: psi, value: k}}", "study: {a: {grid: {k: [1, 2]}}}", ""])

@@ -8,6 +8,7 @@ from mbsim_cli.spec.rules import (
     bodies,
     checks,
     flexible,
+    forces,
     formulas,
     graph,
     laws,
@@ -34,6 +35,7 @@ RULES: tuple[Callable[[Review], None], ...] = (
     laws.check,
     tables.check,
     vehicles.check,
+    forces.check,
     formulas.check,
     analysis.check,
     checks.check,
@@ -42,7 +44,7 @@ RULES: tuple[Callable[[Review], None], ...] = (
 )
 
 # What these say is about names, and holds whatever the values are.
-OF_NAMES = frozenset({naming.check, references.check, reactions.check, graph.check})
+OF_NAMES = frozenset({naming.check, references.check, reactions.check, graph.check, forces.check})
 
 # This one asks every number for its value, and not the review, as all others do.
 OF_NUMBERS = frozenset({numbers.check})

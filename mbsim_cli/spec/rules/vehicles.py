@@ -18,7 +18,7 @@ _POSITIVE = {
     "magic_formula": ("B", "C"),
     "linear": ("longitudinal_stiffness", "lateral_stiffness"),
 }
-_NOT_NEGATIVE = {"tyre": ("damping",), "drag": ("area", "coefficient", "density"), "anti_roll_bar": ("damping",)}
+_NOT_NEGATIVE = {"tyre": ("damping",), "drag": ("area", "coefficient", "density")}
 
 
 def check(review: Review) -> None:

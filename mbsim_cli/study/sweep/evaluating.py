@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -12,6 +12,7 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError, MbsimError, ModelError, UsageError, one_line
 from mbsim_cli.io.thinning import Thinning
+from mbsim_cli.spec.doubts import doubts_of_values
 from mbsim_cli.study.listener import SILENT, Asking, Listener
 from mbsim_cli.study.plan import Plan, draft, plan_at
 from mbsim_cli.study.recording import recorded
@@ -109,7 +110,14 @@ class CaseEvaluator:
         timing, values = Timing(), zip(self._plan.varied, case.values, strict=True)
         moved = {column.name: float(value) for column, value in values}
         base = self._base
-        return _Planned(plan_at(base.model_file, base.settings, moved, timing, SILENT, before=base.named), timing)
+        plan = plan_at(base.model_file, base.settings, moved, timing, SILENT, before=base.named)
+        return _Planned(self._of_kept(plan), timing)
+
+    def _of_kept(self, plan: Plan) -> Plan:
+        """A plan without the objectives that are not kept: they take no time, cause no failure and no warning."""
+        kept = {column.name for column in self._plan.objectives}
+        objectives = [objective for objective in plan.assembled.objectives if objective.name in kept]
+        return replace(plan, assembled=replace(plan.assembled, objectives=objectives))
 
     def _solved(self, case: Case, planned: _Planned) -> tuple[np.ndarray, Mapping[str, Any], bytes]:
         plan, timing, nothing = planned.plan, planned.timing, np.zeros(0)
@@ -154,7 +162,8 @@ def _numbers(plan: StudyPlan, outcome: Outcome) -> np.ndarray:
 def _remarks(plan: StudyPlan, outcome: Outcome) -> dict[str, Any]:
     """What is out of the ordinary, where anything is."""
     undefined = {name: why for result in outcome.results.values() for name, why in result.undefined.items()}
-    found = {"warnings": outcome.watchers.warnings(outcome.results), "undefined": undefined if plan.parameters else {}}
+    warnings = [*doubts_of_values(outcome.plan.model_file), *outcome.watchers.warnings(outcome.results)]
+    found = {"warnings": warnings, "undefined": undefined if plan.parameters else {}}
     return {name: entries for name, entries in found.items() if entries}
 
 

@@ -13,9 +13,11 @@ import mbsim_cli
 from mbsim_cli.errors import UsageError
 from mbsim_cli.io.provenance import platform_facts, storable
 from mbsim_cli.model.units import in_words
+from mbsim_cli.spec.doubts import doubts_of
 from mbsim_cli.study.assembling import build, load, stated_method
 from mbsim_cli.study.automatic_step import is_automatic
 from mbsim_cli.study.choice import AUTO
+from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.sweep.cases_file import columns_of
 from mbsim_cli.study.sweep.design import Design, design_of
@@ -34,9 +36,16 @@ class Wanted(NamedTuple):
     method: str | None = None
 
 
-def plan_study(path: Path, wanted: Wanted, settings: Settings, command: str) -> tuple[StudyPlan, np.ndarray]:
-    """The plan and the values (N, v) of its cases; raises ModelError, UsageError and InputOutputError."""
+def plan_study(
+    path: Path, wanted: Wanted, settings: Settings, command: str, listener: Listener = SILENT
+) -> tuple[StudyPlan, np.ndarray]:
+    """The plan and the values (N, v) of its cases; raises ModelError, UsageError and InputOutputError.
+
+    The listener is told of doubts about the file.
+    """
     model_file = load(os.path.abspath(path), settings)
+    for doubt in doubts_of(model_file):
+        listener.warn(f"warning: {doubt}")
     name, study = _study(model_file, wanted)
     folder = Path(model_file.source.file).parent
     cases = Path.cwd() if wanted.stated else folder

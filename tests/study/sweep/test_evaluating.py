@@ -5,6 +5,7 @@ import gc
 import numpy as np
 import pytest
 
+from mbsim_cli.study.diagnostics import discretisation
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.sweep.computing import Case
@@ -19,18 +20,28 @@ VALUES = [(1.41, 1.1, 1.0), (9.0, 1.0, 1.0), (1.38, 0.9, 1.5), (1.4, -1.0, 1.0),
 
 
 @pytest.fixture(scope="module")
-def plan(tmp_path_factory):
+def stated(tmp_path_factory):
+    """The model with a study, in a folder."""
     folder = tmp_path_factory.mktemp("study")
     text = FIVEBAR.read_text().replace("duration: 5", "duration: 0.02").partition("\nchecks:")[0]
     text = text.replace("parameters:\n", "parameters:\n  root: 1\n", 1)
+    text = text.replace("P2], stiffness: 100", "P2], stiffness: 100*root")
     text = text.replace('integral: "dot(v2, v2)"', 'integral: "sqrt(root) * dot(v2, v2)"')
     for section in ("study", "optimization"):
         head, _, tail = text.partition(f"\n{section}:")
         text = head + "\n" + "\n".join(tail.partition("\n\n")[2:])
     (folder / "model.yaml").write_text(text)
     (folder / "cases.csv").write_text("\n".join(["L_A1,m_A1,root", *(",".join(map(repr, row)) for row in VALUES)]))
-    wanted = Wanted(None, {"csv": {"file": str(folder / "cases.csv")}})
-    return plan_study(folder / "model.yaml", wanted, Settings(method="ddm"), "")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def plan(stated):
+    return planned(stated, {"csv": {"file": str(stated / "cases.csv")}})
+
+
+def planned(folder, study):
+    return plan_study(folder / "model.yaml", Wanted(None, study), Settings(method="ddm"), "")
 
 
 def row_of(evaluator, values, number):
@@ -50,6 +61,28 @@ def test_good_cases_between_failing_ones_have_the_rows_that_they_have_alone(plan
             (word,) = (word for word in WORDS if word in row.remarks["failure"])
             assert row.status == words.pop(word, row.status) == WORDS[word]
     assert not words
+
+
+def test_objectives_that_are_not_kept_neither_fail_nor_warn(stated):
+    """Case 4 fails by the second objective, and a limit of 0 % lets every objective warn of its steps."""
+    study, values = planned(stated, {"list": [{"root": -1.0}], "keep": ["psi1"]})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(discretisation, "LIMIT", 0.0)
+        row = row_of(CaseEvaluator(study, SILENT), values, 0)
+    assert row.status == DONE
+    told = [warning for warning in row.remarks["warnings"] if "psi" in warning]
+    assert told and all("psi1" in warning for warning in told)
+
+
+def test_a_sign_that_comes_from_the_values_of_a_case_is_told_with_its_place(stated):
+    study, values = planned(stated, {"list": [{"root": 1.0}, {"root": -1.0}], "keep": ["psi1"]})
+    text = (stated / "model.yaml").read_text()
+    place = text[: text.index("100*root")].count("\n") + 1
+    evaluator = CaseEvaluator(study, SILENT)
+    told = [row_of(evaluator, values, number).remarks.get("warnings", []) for number in (0, 1)]
+    signs = [[warning for warning in warnings if "negative" in warning] for warnings in told]
+    assert signs[0] == [] and len(signs[1]) == 1
+    assert f"model.yaml:{place}:" in signs[1][0] and "forces.spring_2.stiffness: is negative: -100" in signs[1][0]
 
 
 def test_memory_of_a_run_is_given_back_with_its_case(plan):
