@@ -13,8 +13,9 @@ from mbsim_cli.model.codes import SENSOR_WIDTH, TYRES, Axes, Force, Joint, Law, 
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Options
 from tests.kernels.differentiate import assert_agree
+from tests.kernels.elements import USED_ENTRIES
 from tests.kernels.mechanisms import PAIRS, any_measure, branches, everything, four_bar, loop, places_of_sensors
-from tests.kernels.models import LAW_NUMBERS, USED_ENTRIES
+from tests.kernels.textbook_laws import LAW_NUMBERS
 
 FORMULATIONS = ("ali3p-rtdyn0", "ali3p-rtdyn1")
 STEPS = (1e-4, 1e-3, 1e-2)

@@ -20,8 +20,9 @@ from mbsim_cli.kernels.elements.measures import (
 )
 from mbsim_cli.model.codes import Law, Measure
 from mbsim_cli.model.layout import NONE, Forces, Laws
+from tests.kernels.elements import USED_ENTRIES
 from tests.kernels.geometry import measure, rotation, skew
-from tests.kernels.models import LAW_COUNTS, LAW_NUMBERS, USED_ENTRIES, textbook_laws
+from tests.kernels.textbook_laws import LAW_COUNTS, LAW_NUMBERS, textbook_laws
 
 EPS = 1e-30
 GEOMETRIC = list(USED_ENTRIES)
