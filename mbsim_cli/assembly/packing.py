@@ -5,18 +5,15 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mbsim_cli.assembly.elastic import elastic_bodies
-from mbsim_cli.assembly.geometry import Geometry
 from mbsim_cli.assembly.natural import check_natural
 from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.assembly.open_tree import check_inverse, check_open_tree
 from mbsim_cli.assembly.options import options_of
 from mbsim_cli.assembly.packed import Packed
-from mbsim_cli.assembly.spanning import spanning_tree
 from mbsim_cli.assembly.system import System
 from mbsim_cli.assembly.tables import Tables
-from mbsim_cli.assembly.theta import Theta
-from mbsim_cli.assembly.unfolding import check_flexible, unfold
+from mbsim_cli.assembly.unfolded_system import unfolded_system
+from mbsim_cli.assembly.unfolding import check_flexible
 from mbsim_cli.model.problem import Options
 
 SOURCES = ("read_table", "standard_input")  # choices that tables hold data of
@@ -83,14 +80,8 @@ class Packing:
 
 def pack(model_file: Any, choices: Mapping[str, Any]) -> Packing:
     """Pack a file; raises ModelError with what is wrong with the mechanism."""
-    numbers = Numbers(model_file.expressions)
-    theta = Theta(numbers)
-    theta.add(lambda: numbers.vector(model_file.gravity))
-    elastic = elastic_bodies(model_file, numbers, choices["standard_input"])
-    unfolded = unfold(model_file, elastic)
-    geometry = Geometry(numbers, unfolded.model_file, unfolded.nodes)
-    tree = spanning_tree(unfolded.model_file)
-    system = System(unfolded.model_file, geometry, theta, tree, list(elastic.values()))
+    system = unfolded_system(model_file, choices["standard_input"])
+    numbers = system.geometry.numbers
     options = options_at(model_file, numbers, choices)
     inverse = options.analysis == "inverse_dynamics"
     if inverse:

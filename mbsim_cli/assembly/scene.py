@@ -7,19 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.assembly.bodies import tree_table, with_elastic
-from mbsim_cli.assembly.elastic import ElasticBody, Source, elastic_bodies
-from mbsim_cli.assembly.geometry import Geometry, carries, split
+from mbsim_cli.assembly.elastic import ElasticBody, Source
+from mbsim_cli.assembly.geometry import carries, split
 from mbsim_cli.assembly.inertia import mass_properties
 from mbsim_cli.assembly.joints import both
 from mbsim_cli.assembly.kinematics import poses
-from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.assembly.outline import outline
 from mbsim_cli.assembly.pairs import PairTable
 from mbsim_cli.assembly.solids import wheel, wire_frame
-from mbsim_cli.assembly.spanning import spanning_tree
 from mbsim_cli.assembly.system import System
-from mbsim_cli.assembly.theta import Theta
-from mbsim_cli.assembly.unfolding import unfold
+from mbsim_cli.assembly.unfolded_system import unfolded_system
 from mbsim_cli.model.layout import GROUND, FlexibleTree, Tree
 from mbsim_cli.model.scene import Line, Scene
 from mbsim_cli.reduction.shaped_mesh import ShapedMesh
@@ -112,20 +109,15 @@ def moving_scene(model_file: Any, standard_input: Source | None = None, exaggera
 
     ``standard_input`` gives the data of bodies that deform, whose meshes are drawn deformed ``exaggeration`` times.
     """
-    numbers = Numbers(model_file.expressions)
-    theta = Theta(numbers)
-    theta.add(lambda: numbers.vector(model_file.gravity))
-    elastic = elastic_bodies(model_file, numbers, standard_input)
-    unfolded = unfold(model_file, elastic)
-    geometry = Geometry(numbers, unfolded.model_file, unfolded.nodes)
-    spanning = spanning_tree(unfolded.model_file)
-    system = System(unfolded.model_file, geometry, theta, spanning, list(elastic.values()))
+    system = unfolded_system(model_file, standard_input)
     rigid = tree_table(system)
     tree = with_elastic(system, rigid, PairTable(rigid.parent.tolist(), rigid.first_column.tolist()))
     drawing = _Drawing(system)
     scene = drawing.scene()
     names = system.coordinate_names()
-    return MovingScene(scene, names, tree, theta.values(), tuple(drawing.deforming), exaggeration, drawing.meshes)
+    return MovingScene(
+        scene, names, tree, system.theta.values(), tuple(drawing.deforming), exaggeration, drawing.meshes
+    )
 
 
 class _Drawing:
