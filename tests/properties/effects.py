@@ -20,7 +20,7 @@ from mbsim_cli.study import evaluation
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.objectives import accumulator
 from mbsim_cli.study.optimizing.methods import method_for
-from mbsim_cli.study.optimizing.optimize import limits_of
+from mbsim_cli.study.optimizing.statement import limits_of
 from mbsim_cli.study.optimizing.variables import variables_of
 from mbsim_cli.study.plan import draft
 from mbsim_cli.study.reducing import comment_of, descriptions, flexible_bodies, reduce_body, standard_input

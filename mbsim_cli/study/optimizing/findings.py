@@ -1,0 +1,92 @@
+"""What an optimisation has found, for people, for programs and for its result file."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.io.optimization import History
+from mbsim_cli.study.optimizing.design import FEASIBLE, Designs
+
+
+def line_of(designs: Designs) -> str:
+    """The best design so far, in a line."""
+    trial = designs.best
+    beyond = f", beyond limits by {trial.violation:.1e}" if trial.violation > FEASIBLE else ""
+    value, residual = trial.found[designs.objective], trial.optimality.residual
+    return f"analysis {len(designs.trials)}: {designs.objective} {value:.8g}, optimality {residual:.1e}{beyond}"
+
+
+def doubts_of(designs: Designs, ended: str) -> list[str]:
+    """What a reader should know of a search that ``ended`` before an optimum."""
+    if not ended:
+        return []
+    residual = designs.best.optimality.residual
+    return [f"the optimality conditions hold to {residual:.1e}, not to {designs.tolerance:g}: {ended}"]
+
+
+def history_of(designs: Designs, units: Mapping[str, str], facts: Mapping[str, str]) -> History:
+    """All designs that were tried."""
+    trials, variables = designs.trials, designs.variables
+    best = next(i for i, trial in enumerate(trials, 1) if trial is designs.best)
+    wanted, count = "minimized" if designs.sign > 0 else "maximized", len(variables.names)
+    return History(
+        {**facts, wanted: designs.objective, "best": best},
+        dict(zip(variables.names, variables.units, strict=True)),
+        np.stack([variables.low, variables.high], 1)[:count],
+        np.array([trial.values[:count] for trial in trials]),
+        units,
+        np.array([[trial.found[name] for name in units] for trial in trials]),
+        np.array([trial.violation for trial in trials]),
+        np.array([trial.optimality.residual for trial in trials]),
+        [trial.failure for trial in trials],
+    )
+
+
+def report_of(designs: Designs, history: History, units: Mapping[str, str]) -> dict[str, Any]:
+    """Plain data of what was varied and kept, as --json prints them."""
+    first, best, variables = designs.trials[0], designs.best, designs.variables
+    ranges = best.optimality.of_ranges[: len(variables.names)]
+    held = ["" if m == 0 else "upper" if m > 0 else "lower" for m in ranges]
+    return {
+        **history.facts,
+        "unit": units[designs.objective],
+        "start": first.found[designs.objective],
+        "value": best.found[designs.objective],
+        "analyses": len(designs.trials),
+        "failed_analyses": sum(bool(trial.failure) for trial in designs.trials),
+        "optimality": best.optimality.residual,
+        "violation": best.violation,
+        "variables": {
+            name: {
+                "start": float(variables.start[i]),
+                "value": float(best.values[i]),
+                "bounds": [float(variables.low[i]), float(variables.high[i])],
+                "unit": variables.units[i],
+                "held_by": held[i],
+            }
+            for i, name in enumerate(variables.names)
+        },
+        "fields": {
+            name: {
+                "elements": len(best.values[place]),
+                "start": float(variables.start[place].mean()),
+                "mean": float(best.values[place].mean()),
+                "least": float(best.values[place].min()),
+                "largest": float(best.values[place].max()),
+            }
+            for name, place in variables.fields.items()
+        },
+        "constraints": [
+            {
+                "objective": limit.name,
+                "limit": limit.words,
+                "start": first.found[limit.name],
+                "value": best.found[limit.name],
+                "unit": units[limit.name],
+                "active": bool(m != 0),
+                "sensitivity": float(m),
+            }
+            for limit, m in zip(designs.limits, designs.multipliers(best), strict=True)
+        ],
+    }
