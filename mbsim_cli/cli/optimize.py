@@ -28,22 +28,29 @@ class Algorithm(StrEnum):
     MMA = "mma"
 
 
+Name = Annotated[
+    str | None, typer.Argument(metavar="[NAME]", help="Optimization of the file.", show_default="the only one")
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="OUT.h5", help="Result of the best.", show_default="MODEL-NAME.h5"),
+]
+Search = Annotated[Algorithm | None, typer.Option(help="How to search.", show_default="as in the file")]
+Evaluations = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Analyses at most.", show_default="as in the file")
+]
+Sensitivity = Annotated[
+    Gradients | None, typer.Option(help="Method of the gradients.", show_default="as in the file, or auto")
+]
+
+
 def command(
     model: options.ModelPath,
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Optimization of the file.", show_default="the only one")
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="OUT.h5", help="Result of the best.", show_default="MODEL-NAME.h5"),
-    ] = None,
-    algorithm: Annotated[Algorithm | None, typer.Option(help="How to search.", show_default="as in the file")] = None,
-    evaluations: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Analyses at most.", show_default="as in the file")
-    ] = None,
-    sensitivity: Annotated[
-        Gradients | None, typer.Option(help="Method of the gradients.", show_default="as in the file, or auto")
-    ] = None,
+    name: Name = None,
+    output: Output = None,
+    algorithm: Search = None,
+    evaluations: Evaluations = None,
+    sensitivity: Sensitivity = None,
     parameter: options.Overrides = None,
     formulation: options.FormulationOption = None,
     integrator: options.IntegratorOption = None,

@@ -47,22 +47,7 @@ def load(
         raise ModelError(_in_order(issues + wrong, source.file))
     if source.root is not None:
         replace_wildcards(source.root)
-    model: ModelFile | None = None
-    broken: Broken = set()
-    data: dict[str, Any] = source.data()
-    classes: dict[int, Any] = {}
-    many = is_large(data)
-    if many:
-        _refuse_many(issues, classes, data, source)
-    try:
-        model = ModelFile.model_validate(data, context=classes)
-    except ValidationError as error:
-        many = error.error_count() > MOST
-        if not many:
-            issues += _issues_of(error.errors(include_url=False), classes, data, source)
-            model, broken = valid_part(data, error)
-    if model is None and many:
-        _refuse_many(issues, classes, data, source)
+    model, broken = _validated(source, issues)
     if model is not None:
         model._source = source
         _override(model, overrides or {})
@@ -77,6 +62,25 @@ def load(
     if issues or model is None:
         raise ModelError(_in_order(issues, source.file))
     return model
+
+
+def _validated(source: Source, issues: list[Issue]) -> tuple[ModelFile | None, Broken]:
+    """The valid part of a file, and the places of the rest, whose ``issues`` are added.
+
+    Raises ModelError with the first errors where there are very many.
+    """
+    data: dict[str, Any] = source.data()
+    classes: dict[int, Any] = {}
+    if is_large(data):
+        _refuse_many(issues, classes, data, source)
+    try:
+        return ModelFile.model_validate(data, context=classes), set()
+    except ValidationError as error:
+        if error.error_count() <= MOST:
+            issues += _issues_of(error.errors(include_url=False), classes, data, source)
+            return valid_part(data, error)
+    _refuse_many(issues, classes, data, source)
+    return None, set()
 
 
 def _issues_of(entries: Sequence[Any], classes: dict[int, Any], data: Any, source: Source) -> list[Issue]:
