@@ -1,5 +1,7 @@
 """Initial values that contradict each other: a law and a stated start, and velocities that loops do not allow together.
 
+Velocities are those that the file states, and those that laws give.
+
 Positions that the file states without ``independent`` are where the search for closed loops starts, and may move.
 Velocities and what a law drives are either kept or refused.
 """
@@ -79,6 +81,32 @@ def check_rates(system: System, equations: Equations, closing: Closing, stated: 
             _check_group(system, _Velocities(equations.problem, group, closing, mask))
 
 
+def check_laws(system: System, equations: Equations, closing: Closing) -> None:
+    """Record equations that follow from others at t = 0, and whose laws ask for another velocity than theirs."""
+    problem = equations.problem
+    redundant, laws = set(closing.redundant), problem.model.constraints.law
+    for group in groups(equations):
+        dependent = [row for row in map(int, group.rows) if row in redundant]
+        if dependent and (laws[group.rows] != NONE).any():
+            velocities = _Velocities(problem, group, closing, np.zeros(len(group.columns), dtype=bool))
+            for row in dependent:
+                _check_law(system, velocities, row)
+
+
+def _check_law(system: System, velocities: "_Velocities", row: int) -> None:
+    """A velocity that an equation asks for must be the one that follows from those before it."""
+    J, value = velocities.of_equation(row)
+    combination = velocities.combination(J)
+    if combination is None:
+        return
+    follows = float(combination @ velocities.values)
+    if _differ(value, follows, NOTHING):
+        name = velocities.problem.names.constraints[row].partition(".")[0]
+        section = "joints" if name in system.joints else "constraints"
+        hint = "leave out one of them"
+        system.issue(f"{section}.{name}", velocities.opposition(row, value, follows, combination), hint)
+
+
 def _check_group(system: System, velocities: "_Velocities") -> None:
     """Each is added to the constraints in turn; one that follows from those before it must agree with them."""
     found: dict[str, str] = {}
@@ -101,6 +129,7 @@ class _Velocities:
 
     def __init__(self, problem: Problem, group: Group, closing: Closing, mask: np.ndarray) -> None:
         self.problem, self.group, self.mask = problem, group, mask
+        self.units = closing.scales.names
         self.length, self.theta = closing.scales.length, problem.theta.tolist()
         self.system = scaled_group(group, problem, closing.scales)
         self.J = self.system.at(self.theta, closing.z[group.columns] / self.system.columns)[1]
@@ -126,6 +155,11 @@ class _Velocities:
         for row, initial in enumerate(self.system.initial_measures, start=self.system.m):
             yield initial.coordinate, self.J[row], self.theta[initial.rate] / self.system.rows[row]
 
+    def of_equation(self, row: int) -> tuple[np.ndarray, float]:
+        """Row (l,) of an equation, and the velocity that it asks for."""
+        i = int(np.flatnonzero(self.group.rows == row)[0])
+        return self.J[i], self._law_rate(self.problem.model.constraints.law[row]) / self.system.rows[i]
+
     def add(self, name: str, row: np.ndarray, value: float) -> None:
         """One more equation."""
         self.rows, self.values = np.vstack([self.rows, row]), np.append(self.values, value)
@@ -143,15 +177,28 @@ class _Velocities:
     def contradiction(self, name: str, value: float, follows: float, combination: np.ndarray) -> str:
         """What a stated velocity is, and what follows from which others."""
         joint, coordinate = split(name)
-        parts = zip(self.names, combination, strict=True)
-        sources = [source for source, factor in parts if source and abs(factor) > NOTHING]
         if coordinate in EULER_NAMES:
-            others = [source for source in sources if not source.startswith(f"that of {joint}.")]
-            return f"the stated angular velocity of {joint} contradicts {' and '.join(others) or 'the constraints'}"
+            others = self._sources(combination, without=f"that of {joint}.")
+            return f"the stated angular velocity of {joint} contradicts {others}"
         unit, scale = unit_of(coordinate), self._scale(name)
         return (
             f"the velocity of {name} is stated as {value * scale:.6g} {unit}/s, but from "
-            f"{' and '.join(sources) or 'the constraints'} follows {follows * scale:.6g} {unit}/s"
+            f"{self._sources(combination)} follows {follows * scale:.6g} {unit}/s"
+        )
+
+    def _sources(self, combination: np.ndarray, without: str = "\n") -> str:
+        """Names of the equations with a part in a combination, in words."""
+        parts = zip(self.names, combination, strict=True)
+        sources = [source for source, factor in parts if source and abs(factor) > NOTHING]
+        return " and ".join(source for source in sources if not source.startswith(without)) or "the constraints"
+
+    def opposition(self, row: int, value: float, follows: float, combination: np.ndarray) -> str:
+        """What velocity an equation asks for, and what follows from which others."""
+        scale = self.system.rows[int(np.flatnonzero(self.group.rows == row)[0])]
+        unit = f"{self.units[row] or '1'}/s"
+        return (
+            f"at t = 0 it asks for a velocity of {value * scale:.6g} {unit}, but from "
+            f"{self._sources(combination)} follows {follows * scale:.6g} {unit}: no motion has both"
         )
 
     def _scale(self, name: str) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.assembly.closing import Closing, close
-from mbsim_cli.assembly.contradictions import check_driven, check_rates
+from mbsim_cli.assembly.contradictions import check_driven, check_laws, check_rates
 from mbsim_cli.assembly.densities import DensityField, density_fields, moved_by_fields
 from mbsim_cli.assembly.elastic import Source
 from mbsim_cli.assembly.equations import Equations
@@ -141,6 +141,8 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
             check_mechanism(system, problem, closing)
         if not system.issues:
             check_rates(system, equations, closing, rated)
+        if not system.issues and chosen.analysis == "forward_dynamics":
+            check_laws(system, equations, closing)
     broken = check_identities(system, problem, packed.identities)
     system.stop()
     doubts = [f"body {body.name!r}: {text}" for body in system.elastic for text in body.sid.warnings]

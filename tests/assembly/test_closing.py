@@ -255,3 +255,46 @@ def test_a_velocity_against_a_law_elsewhere_in_the_loop(tmp_path):
     drive = "constraints: {drive: {type: motion, coordinate: A.angle, law: {type: polynomial, coefficients: [1, 2]}}}\n"
     (issue,) = issues(tmp_path, four_bar("angle: 1", D="angle: 1.5, angular_velocity: 0.3", extra=drive))
     assert "constraint 'drive'" in issue.message and "0.5362" in issue.message
+
+
+TWO_LAWS = """\
+points: {tip: {slide: [1, 0, 0]}, far: {ground: [3, 0, 0]}}
+bodies: {turn: {mass: 1, inertia: {zz: 1}}, slide: {mass: 1, inertia: {zz: 1}}}
+joints:
+  turn: {type: revolute, bodies: [ground, turn], point: origin, axis: z}
+  slide: {type: prismatic, bodies: [ground, slide], point: origin, axis: x}
+constraints:
+  first: {type: motion, coordinate: turn.angle, law: {type: polynomial, coefficients: [0, 1]}}
+  SECOND
+analysis: {step: 0.01, duration: 0.1}
+"""
+PUSH = "push: {type: motion, coordinate: slide.displacement, law: {type: polynomial, coefficients: [0, RATE]}}"
+
+
+@pytest.mark.parametrize(
+    ("second", "named", "asked", "follows"),
+    [
+        (
+            "other: {type: motion, coordinate: turn.angle, law: {type: polynomial, coefficients: [0, RATE]}}",
+            "other", "2 rad/s", "constraint 'first' follows 1 rad/s",
+        ),
+        (
+            f"{PUSH}\n  gear: {{type: coupling, terms: {{turn.angle: 1, slide.displacement: -1}}}}",
+            "gear", "0 rad/s", "constraint 'first' and constraint 'push' follows -1 rad/s",
+        ),
+        (
+            PUSH.replace("push", "pull").replace("RATE", "1")
+            + "\n  rod: {type: distance, points: [ground.far, slide.tip], "
+            "law: {type: polynomial, coefficients: [0, -RATE]}}",
+            "rod", "-2 m/s", "constraint 'pull' follows -1 m/s",
+        ),
+    ],
+)  # fmt: skip
+def test_laws_that_ask_for_different_velocities_at_the_start(tmp_path, second, named, asked, follows):
+    """They agree where the rate is 1, and are an error where it is 2; in an equilibrium nothing moves."""
+    text = TWO_LAWS.replace("SECOND", second)
+    assert build(load(tmp_path, text.replace("RATE", "1"))).closing.is_closed
+    (issue,) = issues(tmp_path, text.replace("RATE", "2"))
+    assert issue.path == f"constraints.{named}" and f"a velocity of {asked}, but from {follows}: no" in issue.message
+    still = text.replace("RATE", "2").replace("{step: 0.01, duration: 0.1}", "{type: equilibrium}")
+    assert build(load(tmp_path, still)).closing.is_closed
