@@ -4,7 +4,7 @@ Laws and tables say what they say on purpose. What no tyre, stop or drag can be 
 is an element that states nothing to exert (``rules.forces``).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from mbsim_cli.spec.forces import ADDED_LAWS, SOURCES
@@ -19,7 +19,6 @@ _NEGATIVE = {
 }
 _FACTORS = {"anti_roll_bar": ("ratios",), "drag": ("density", "area", "coefficient")}  # of all that they exert
 _NATURAL = ("natural_length", "natural_angle")
-Value = Callable[[Number], float]
 
 
 class Doubt(NamedTuple):
@@ -31,36 +30,26 @@ class Doubt(NamedTuple):
 
 
 def doubtful_forces(model: ModelFile, *, moved: bool = False) -> Iterator[Doubt]:
-    """Doubts about forces; of a model that is ``moved`` to other values of parameters those that values may cause."""
+    """Doubts about forces; of a model that is ``moved`` to other values of parameters those that the values cause."""
     values = model.expressions
-
-    def value(number: Number) -> float:
-        return values.value(number).real
-
     for name, force in model.forces.items():
         path = ("forces", name)
+        for key, why in _NEGATIVE.items():
+            for number in _entries(force, key):
+                judged = not moved or number.literal is None
+                if judged and (value := values.value(number).real) < 0:
+                    yield Doubt((*path, key), f"is negative: {value:g}", why)
         if not moved:
+            yield from _idle(path, force)
             yield from _unread(path, force)
-        elif all(number.literal is not None for number in _numbers(force)):
-            continue
-        yield from _negative(path, force, value)
-        yield from _idle(path, force, value)
 
 
-def _negative(path: Path, force: Any, value: Value) -> Iterator[Doubt]:
-    """Numbers that no passive element has."""
-    for key, why in _NEGATIVE.items():
-        number = getattr(force, key, None)
-        if isinstance(number, Number) and (found := value(number)) < 0:
-            yield Doubt((*path, key), f"is negative: {found:g}", why)
-
-
-def _idle(path: Path, force: Any, value: Value) -> Iterator[Doubt]:
-    """That an element exerts nothing, however it moves."""
+def _idle(path: Path, force: Any) -> Iterator[Doubt]:
+    """That an element exerts nothing, however it moves; a zero that parameters make may be where a study begins."""
     sources, factors = SOURCES.get(force.type, ()), _FACTORS.get(force.type, ())
     if any(getattr(force, key, None) is not None for key in ADDED_LAWS.get(force.type, ())):
         return
-    zeros = {key for key in (*sources, *factors) if not any(map(value, _entries(force, key)))}
+    zeros = {key for key in (*sources, *factors) if all(n.literal == 0.0 for n in _entries(force, key))}
     if zeros and (not zeros.isdisjoint(factors) or zeros.issuperset(sources)):
         shown = [key for key in (*factors, *sources) if key in zeros and key in force.model_fields_set]
         yield Doubt(path, f"exerts nothing with zero {' and '.join(shown)}", "leave it out")
@@ -72,12 +61,6 @@ def _unread(path: Path, force: Any) -> Iterator[Doubt]:
     for key in _NATURAL:
         if key in given and given.isdisjoint(("stiffness", "elongation_law")):
             yield Doubt((*path, key), "nothing reads it", "it belongs to a stiffness or an elongation_law")
-
-
-def _numbers(force: Any) -> Iterator[Number]:
-    """Numbers that are judged by their values."""
-    for key in dict.fromkeys((*SOURCES.get(force.type, ()), *_FACTORS.get(force.type, ()), *_NEGATIVE)):
-        yield from _entries(force, key)
 
 
 def _entries(force: Any, key: str) -> list[Number]:

@@ -194,6 +194,9 @@ def _direction(
     """Compare the gradient along a random direction with differences of whole analyses, from the file on.
 
     The direction changes the ``defined`` ones of the parameters: beside the values of others there is no analysis.
+    These analyses are assembled anew and share no tables with what they check, as further runs do: a number that is not
+    known to follow a parameter would be missing from the derivative and from the difference alike. It takes some
+    milliseconds each, a thousandth of what ``mbsim check`` takes.
     """
     scales = np.array([scale_of(model_file.expressions.scope()[name]) for name in defined])
     random = np.random.default_rng(seed)
