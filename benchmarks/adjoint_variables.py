@@ -25,8 +25,8 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.casadi_fivebar import NOMINAL, B, absolute, assembled_start, masses, places
 from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.kernels.drivers.sweep_back import sweep_back
-from mbsim_cli.solve import work as allocate
-from mbsim_cli.solve.adjoint_work import work_of
+from mbsim_cli.solve import allocate
+from mbsim_cli.solve.allocate_adjoint import work_of
 from mbsim_cli.solve.reactions_adjoint import nothing_given
 from mbsim_cli.study.adjoint import Adjoint, SensorCovectors
 from mbsim_cli.study.assembling import build, load

@@ -12,8 +12,8 @@ from mbsim_cli.kernels.drivers.accelerations import accelerations, accelerations
 from mbsim_cli.model.codes import Column, Status
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.layout import FlexibleTree
+from mbsim_cli.solve.allocate import TOUCH
 from mbsim_cli.solve.open_tree import FLEXIBLE, FORMULATIONS
-from mbsim_cli.solve.work import TOUCH
 
 MODEL = Path(__file__).parents[1] / "models" / "chain.yaml"
 PARAMETERS = 8

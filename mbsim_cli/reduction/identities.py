@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from mbsim_cli.reduction.cross_matrices import tilde
 from mbsim_cli.reduction.data import Array, StandardInput
-from mbsim_cli.reduction.signs import tilde
 
 EXACT = 1e-6  # relative: files have 12 digits
 NOTED = 1e-3  # from here on a defect that lumping explains is told

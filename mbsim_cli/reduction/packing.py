@@ -3,8 +3,8 @@
 import numpy as np
 
 from mbsim_cli.model.flexible import LEFT_OVER, MODES
+from mbsim_cli.reduction.cross_matrices import tilde, untilde
 from mbsim_cli.reduction.data import Array, StandardInput, Taylor, shape_of
-from mbsim_cli.reduction.signs import tilde, untilde
 
 ROUND_OFF = 1e-10  # of a term's largest entry: what files with twelve digits leave of an identity
 _ROWS, _COLUMNS = np.array([0, 1, 2, 0, 0, 1]), np.array([0, 1, 2, 1, 2, 2])

@@ -11,12 +11,12 @@ import numpy as np
 
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.files import open_regular
+from mbsim_cli.reduction.cross_matrices import tilde
 from mbsim_cli.reduction.data import OF_NODES, Array, Node, StandardInput, Taylor, scaled
 from mbsim_cli.reduction.identities import warnings_of
 from mbsim_cli.reduction.sid_blocks import Block, in_range, read_blocks
 from mbsim_cli.reduction.sid_layouts import Order, inertia_of, order_of_Ge, order_of_Gr, shape_of_inertia, squares_of
 from mbsim_cli.reduction.sid_terms import RawTerm, no_derivatives, read_term
-from mbsim_cli.reduction.signs import tilde
 from mbsim_cli.reduction.soundness import require_sound
 
 MOST_BYTES = 200_000_000

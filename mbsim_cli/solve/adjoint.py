@@ -16,8 +16,8 @@ from mbsim_cli.kernels.drivers.record import Record, Stretch
 from mbsim_cli.kernels.drivers.sweep_back import sweep_back
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.solve import work as allocate
-from mbsim_cli.solve.adjoint_work import work_of
+from mbsim_cli.solve import allocate
+from mbsim_cli.solve.allocate_adjoint import work_of
 from mbsim_cli.solve.pulled import Pulled, Seen, columns_of, each_defined
 from mbsim_cli.solve.readings import Readings
 from mbsim_cli.solve.tape import Began, Tape

@@ -12,7 +12,7 @@ from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import Model
 from mbsim_cli.model.problem import Options, Problem
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
 
 
 def is_balanced(problem: Problem, reacting: bool) -> bool:

@@ -7,8 +7,8 @@ from mbsim_cli.kernels.drivers.pull_balance import pull_balance
 from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.model.layout import Model
 from mbsim_cli.model.problem import Options
-from mbsim_cli.solve import work as allocate
-from mbsim_cli.solve.adjoint_work import work_of
+from mbsim_cli.solve import allocate
+from mbsim_cli.solve.allocate_adjoint import work_of
 from mbsim_cli.solve.balance import Balance, require_balance
 
 

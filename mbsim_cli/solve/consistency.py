@@ -11,7 +11,7 @@ import numpy as np
 
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
 from mbsim_cli.solve.instant import Instant
 from mbsim_cli.solve.natural.standing import Standing
 from mbsim_cli.solve.redundancy import (

@@ -20,7 +20,7 @@ from mbsim_cli.kernels.integrators.ali3p_cases import Judgement
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import Tree
 from mbsim_cli.model.problem import Block, Problem
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
 from mbsim_cli.solve.alike import equal, store
 from mbsim_cli.solve.forward import Simulation, steps_of_block
 from mbsim_cli.solve.initial import assemble, require_assembled

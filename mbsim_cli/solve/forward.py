@@ -12,7 +12,8 @@ from mbsim_cli.kernels.integrators.ali3p import Control
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.model.problem import WORK, Block, Problem
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
+from mbsim_cli.solve.allocate import NO_ROWS
 from mbsim_cli.solve.balance import Balance, is_balanced
 from mbsim_cli.solve.blocks import BrokenOff, Reader, block_of, first_rows, other_rows
 from mbsim_cli.solve.consistency import Consistency
@@ -23,14 +24,13 @@ from mbsim_cli.solve.natural.reactions import NaturalReactions
 from mbsim_cli.solve.natural.standing import Standing
 from mbsim_cli.solve.natural.start import start_of
 from mbsim_cli.solve.open_tree import OpenTreeSimulation
-from mbsim_cli.solve.pace import steps_at_once
 from mbsim_cli.solve.reactions import reader_of
-from mbsim_cli.solve.rooms import Rooms
+from mbsim_cli.solve.reused_memory import ReusedMemory
 from mbsim_cli.solve.singular_positions import Passage, Passages
 from mbsim_cli.solve.status import sentence
+from mbsim_cli.solve.steps_at_once import steps_at_once
 from mbsim_cli.solve.tape import Checkpoint, Tape
 from mbsim_cli.solve.undefined_elements import undefined_at
-from mbsim_cli.solve.work import NO_ROWS
 
 BLOCK_NUMBERS = 750_000  # numbers of sensitivities held at once, 6 MB: whoever reads a block begins with cold caches
 BLOCK_STEPS = 5_000
@@ -44,7 +44,7 @@ class Simulation:
 
     def __init__(self, problem: Problem, start: Initial, tape: Tape | None = None) -> None:
         self.problem, self.model, self.theta = problem, problem.model, start.theta
-        self.tape, self._rooms = tape, Rooms()
+        self.tape, self._memory = tape, ReusedMemory()
         self.dtype = self.theta.dtype.type
         redundant, deforms = start.redundant.size > 0, isinstance(self.model.tree, FlexibleTree)
         self.control: Control = allocate.control(problem.options, redundant=redundant, deforms=deforms)
@@ -109,10 +109,10 @@ class Simulation:
         return self._run(steps, 0, *self._records((self.step + steps) // interval - self.step // interval))
 
     def _records(self, rows: int) -> tuple[Record, SensitivityRecord]:
-        rooms = self._rooms
+        memory = self._memory
         return (
-            allocate.record(self.model, rows, self.dtype, rooms.zeros, corrections=self.tape is not None),
-            allocate.sensitivity_record(self.model, rows, self.sens.z.shape[1], self.dtype, rooms.empty),
+            allocate.record(self.model, rows, self.dtype, memory.zeros, corrections=self.tape is not None),
+            allocate.sensitivity_record(self.model, rows, self.sens.z.shape[1], self.dtype, memory.empty),
         )
 
     def _run(self, steps: int, filled: int, record: Record, d_record: SensitivityRecord) -> Block:

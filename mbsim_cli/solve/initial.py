@@ -17,7 +17,7 @@ from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.layout import NONE, Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import scales_of
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
 from mbsim_cli.solve.consistency import broken_equations, broken_identities
 from mbsim_cli.solve.instant import Geometry, Instant
 from mbsim_cli.solve.natural.standing import Standing

@@ -4,7 +4,7 @@ import numpy as np
 
 from mbsim_cli.kernels.drivers.linearise import Linearisation, close_loops, linearise
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
 
 
 class Instant:

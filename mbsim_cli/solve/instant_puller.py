@@ -7,8 +7,8 @@ from mbsim_cli.kernels.drivers.pull_back_reactions import MotionCovectors
 from mbsim_cli.kernels.drivers.pull_instants import Asked, pull_instants
 from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.model.layout import Model
-from mbsim_cli.solve import work as allocate
-from mbsim_cli.solve.adjoint_work import work_of
+from mbsim_cli.solve import allocate
+from mbsim_cli.solve.allocate_adjoint import work_of
 
 
 class InstantPuller:

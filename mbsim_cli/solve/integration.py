@@ -18,7 +18,7 @@ from mbsim_cli.kernels.integrators.runge_kutta import Carry, Stages, Tableau
 from mbsim_cli.kernels.integrators.step_control import ErrorControl
 from mbsim_cli.model.layout import MEASURE_SIZE
 from mbsim_cli.model.problem import WORK, Options, Problem
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
 from mbsim_cli.solve.methods import CONTROLLED, tableau
 
 STAGE = 1e-3  # last correction of a stage, in units of the bounds of a step's error

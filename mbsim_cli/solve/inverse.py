@@ -15,7 +15,7 @@ from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes import LANES
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.memory import together
 from mbsim_cli.model.problem import Motion, Problem, Torques
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
 from mbsim_cli.solve.inverse_engines import General, Lanes, cut, runs_in_lanes
 
 BLOCK_NUMBERS = 400_000  # numbers of derivatives held at once, about 3 MB: they stay in cache

@@ -13,7 +13,7 @@ from mbsim_cli.kernels._simd import padded, zeros
 from mbsim_cli.kernels.drivers.pull_back_reactions import MotionCovectors
 from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.model.problem import InverseBlock, Problem
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
 from mbsim_cli.solve.instant_puller import InstantPuller
 from mbsim_cli.solve.inverse_dynamics import InverseAnalysis, instants, inverse, with_natural_values
 from mbsim_cli.solve.motion import Trajectory

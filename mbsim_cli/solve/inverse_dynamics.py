@@ -15,7 +15,7 @@ from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.elements.force_law import NATURAL, STIFFNESS
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import InverseBlock, Motion, Problem, Torques
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
 from mbsim_cli.solve.blocks import with_reactions
 from mbsim_cli.solve.instant import Instant
 from mbsim_cli.solve.inverse import InverseDynamics

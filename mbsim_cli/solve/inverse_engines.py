@@ -18,7 +18,7 @@ from mbsim_cli.model.among import among
 from mbsim_cli.model.codes import Column, Force
 from mbsim_cli.model.layout import NONE, FlexibleTree, Model
 from mbsim_cli.model.problem import Motion
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
 
 
 def runs_in_lanes(model: Model, theta: np.ndarray) -> bool:

@@ -12,7 +12,7 @@ from mbsim_cli.kernels.drivers.observe_reactions import constraint_jacobians
 from mbsim_cli.kernels.drivers.pull_back_reactions import MotionCovectors
 from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
 from mbsim_cli.solve.instant_puller import InstantPuller
 from mbsim_cli.solve.redundancy import kept_in_range, preimage, without_columns
 

@@ -25,18 +25,18 @@ from mbsim_cli.model.codes import Status
 from mbsim_cli.model.coordinates import of_columns
 from mbsim_cli.model.layout import FlexibleTree, Model
 from mbsim_cli.model.problem import WORK, Block, Problem
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
+from mbsim_cli.solve.allocate import NO_ROWS
 from mbsim_cli.solve.blocks import BrokenOff, block_of, first_rows, other_rows
 from mbsim_cli.solve.initial import assemble
 from mbsim_cli.solve.integration import hardest, integration
 from mbsim_cli.solve.methods import CONTROLLED, stages_kept
-from mbsim_cli.solve.pace import steps_at_once
 from mbsim_cli.solve.reactions import reader_of
-from mbsim_cli.solve.rooms import Rooms
+from mbsim_cli.solve.reused_memory import ReusedMemory
 from mbsim_cli.solve.status import sentence, step_sentence
+from mbsim_cli.solve.steps_at_once import steps_at_once
 from mbsim_cli.solve.tape import Checkpoint, Tape, arrays_of
 from mbsim_cli.solve.undefined_elements import undefined_at
-from mbsim_cli.solve.work import NO_ROWS
 
 STEPS = 256  # that are kept at once where their number is not foreseen
 FORMULATIONS = {"recursive": recursive, "conventional": conventional, "partial_recursive": partial_recursive}
@@ -71,7 +71,7 @@ class OpenTreeSimulation:
     """
 
     def __init__(self, problem: Problem, theta: np.ndarray | None = None, tape: Tape | None = None) -> None:
-        self.problem, self.model, self.tape, self._rooms = problem, problem.model, tape, Rooms()
+        self.problem, self.model, self.tape, self._memory = problem, problem.model, tape, ReusedMemory()
         wanted = problem.theta_rho.shape[1] if problem.options.differentiates else 0
         start = assemble_start(
             problem, np.array(problem.theta if theta is None else theta), padded(wanted), tape is None
@@ -205,8 +205,8 @@ class OpenTreeSimulation:
     def _records(self, rows: int) -> tuple[Record, SensitivityRecord, np.ndarray]:
         p = self.sens.z.shape[1]
         return (
-            allocate.record(self.model, rows, self.dtype, self._rooms.zeros),
-            allocate.sensitivity_record(self.model, rows, p, self.dtype, self._rooms.zeros),
+            allocate.record(self.model, rows, self.dtype, self._memory.zeros),
+            allocate.sensitivity_record(self.model, rows, p, self.dtype, self._memory.zeros),
             np.zeros((rows, len(WORK)), np.int64),
         )
 

@@ -22,7 +22,7 @@ from mbsim_cli.kernels.integrators.runge_kutta_adjoint import StepCovectors, Ste
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import MEASURE_SIZE, FlexibleTree, Model
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
 from mbsim_cli.solve.adjoint import without_solution
 from mbsim_cli.solve.methods import stages_kept, tableau
 

@@ -7,7 +7,7 @@ from mbsim_cli.kernels.drivers.observe_reactions import constraint_jacobians, ob
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.problem import Problem, Reacting
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
 from mbsim_cli.solve.balance import Balance
 from mbsim_cli.solve.undetermined import changed, null_vectors
 

@@ -7,7 +7,7 @@ from mbsim_cli.kernels.drivers.pull_back_reactions import MotionCovectors, React
 from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.model.layout import Model
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
 from mbsim_cli.solve.blocks import with_reactions
 from mbsim_cli.solve.reactions import ReactionReader, with_identities
 

@@ -5,7 +5,7 @@ import numpy as np
 from mbsim_cli.kernels.drivers.pull_back_reactions import MotionCovectors
 from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
 from mbsim_cli.solve.balance import is_balanced
 from mbsim_cli.solve.balance_adjoint import BalancePuller
 from mbsim_cli.solve.multipliers_adjoint import MultiplierPuller

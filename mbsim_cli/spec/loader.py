@@ -12,7 +12,7 @@ from mbsim_cli.spec.causes import consequences, leave_out_own_sections, rename_s
 from mbsim_cli.spec.every_number import name_numbers
 from mbsim_cli.spec.expand import expand
 from mbsim_cli.spec.include import read_source
-from mbsim_cli.spec.many import MOST, first_errors, is_large
+from mbsim_cli.spec.large_files import MOST, first_errors, is_large
 from mbsim_cli.spec.messages import issue_of
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.nodes import resolve

@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 from mbsim_cli import spec
-from mbsim_cli.spec import include, loader, many
+from mbsim_cli.spec import include, large_files, loader
 from mbsim_cli.spec.nodes import read_nodes
 from tests.cli.conftest import COMMAND, PENDULUM, environment
 
@@ -75,18 +75,18 @@ def test_large_files_are_judged_in_pieces(variant, monkeypatch):
     path = variant("sensors: {angle", WRONG)
     whole = issues(path)
     assert len(whole) == 30 and "unknown type 'spee'" in whole[0]
-    monkeypatch.setattr(many, "LARGE", 20)
-    monkeypatch.setattr(many, "PIECE", 7)
+    monkeypatch.setattr(large_files, "LARGE", 20)
+    monkeypatch.setattr(large_files, "PIECE", 7)
     assert issues(path) == whole
-    for module in (many, loader):
+    for module in (large_files, loader):
         monkeypatch.setattr(module, "MOST", 12)
     first = issues(path)
     assert first[:-1] == whole[:12] and "only the first 12 errors are listed" in first[-1]
 
 
 def test_what_is_missing_from_a_piece_may_be_in_another(variant, monkeypatch):
-    monkeypatch.setattr(many, "LARGE", 0)
-    monkeypatch.setattr(many, "PIECE", 1)
+    monkeypatch.setattr(large_files, "LARGE", 0)
+    monkeypatch.setattr(large_files, "PIECE", 1)
     assert (
         len(
             spec.load(variant("sensors: {angle", "sensors: {b: {type: coordinate, coordinate: A.angle}, angle")).sensors
@@ -96,7 +96,7 @@ def test_what_is_missing_from_a_piece_may_be_in_another(variant, monkeypatch):
 
 
 def test_a_list_of_nothing_but_errors_is_one(variant, monkeypatch):
-    for module in (many, loader):
+    for module in (large_files, loader):
         monkeypatch.setattr(module, "MOST", 12)
     (found,) = issues(variant("parameters: all", f"parameters: [{'[], ' * 50}k]"))
     assert "analysis: more than 12 of its entries are wrong" in found

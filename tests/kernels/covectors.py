@@ -11,7 +11,7 @@ from mbsim_cli.kernels.algorithms.variation import vary_kinematics
 from mbsim_cli.kernels.integrators.ali3p import evaluate
 from mbsim_cli.model.codes import TYRES, Axes, Force, Measure
 from mbsim_cli.model.layout import COM, INERTIA, N_A, NONE, P_A, P_B, P_C, P_P, R_C, R_P, U_A, U_B
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
 from tests.kernels.geometry import skew
 from tests.kernels.instant import random_state
 

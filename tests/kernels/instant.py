@@ -4,7 +4,7 @@ import numpy as np
 
 from mbsim_cli.kernels._simd import padded
 from mbsim_cli.kernels.drivers.linearise import linearise
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
 
 EPS = 1e-30
 

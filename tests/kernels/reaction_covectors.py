@@ -3,7 +3,7 @@
 import numpy as np
 
 from mbsim_cli.kernels._simd import padded
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
 from mbsim_cli.solve.reactions import reader_of
 from mbsim_cli.solve.reactions_adjoint import ReactionPuller
 

@@ -12,7 +12,7 @@ from mbsim_cli.kernels.algorithms.sparsity import sparsity
 from mbsim_cli.kernels.algorithms.workspace import force_size, law_entries, touch
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import BODY_SIZE, MASS, MEASURE_SIZE, NONE
-from mbsim_cli.solve import work
+from mbsim_cli.solve import allocate
 
 MODELS = Path(__file__).parents[2] / "models"
 
@@ -62,7 +62,7 @@ def test_touched_blocks_are_those_in_which_a_direction_varies_a_number(name):
 def test_only_angles_that_constraints_depend_on_tell_when_to_look_for_singular_positions():
     problem = model_of("buggy_lane_change")
     model = problem.model
-    watch = work.work(model, problem.theta, np.arange(model.constraints.measure.size)).watch
+    watch = allocate.work(model, problem.theta, np.arange(model.constraints.measure.size)).watch
     counted = {name for name, turns in zip(problem.names.coordinates, watch.turns, strict=True) if turns}
     wheels = {name for name in problem.names.coordinates if name.endswith("_hub.angle")}
     assert "fl_lower.angle" in counted

@@ -13,7 +13,7 @@ from mbsim_cli.assembly import Assembled
 from mbsim_cli.assembly.scene import moving_scene
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.model.problem import Block, Problem
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
 from mbsim_cli.solve.integration import error_control, newton_control
 from mbsim_cli.solve.methods import tableau
 from mbsim_cli.study import evaluation

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
+from mbsim_cli.reduction.cross_matrices import tilde
 from mbsim_cli.reduction.data import turned
 from mbsim_cli.reduction.identities import warnings_of
 from mbsim_cli.reduction.reduce import derivative, reduced
 from mbsim_cli.reduction.refusal import Refused
-from mbsim_cli.reduction.signs import tilde
 from mbsim_cli.reduction.stiffening import Stiffening
 
 from .bodies import FULL, brick, cantilever, crank, free, on_chord, waves

@@ -10,7 +10,7 @@ import numpy as np
 
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.problem import Problem, Reacting
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
 from mbsim_cli.solve.balance import Balance
 from mbsim_cli.solve.blocks import first_rows, other_rows
 from mbsim_cli.solve.natural.joint_motion import JointReader

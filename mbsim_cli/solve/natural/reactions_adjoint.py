@@ -10,7 +10,7 @@ from mbsim_cli.kernels._simd import padded, zeros
 from mbsim_cli.kernels.drivers.pull_back_reactions import MotionCovectors
 from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
 from mbsim_cli.solve.blocks import first_rows, other_rows, with_reactions
 from mbsim_cli.solve.natural.reactions import NaturalReactions
 from mbsim_cli.solve.tape import Began

@@ -4,7 +4,7 @@ import numpy as np
 
 from mbsim_cli.kernels.drivers.stand import stand
 from mbsim_cli.model.layout import Model
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
 
 
 class Standing:

@@ -10,7 +10,7 @@ from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
 from mbsim_cli.model.codes import Sensor
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
 from mbsim_cli.solve.initial import Initial, accelerate, assemble, require_assembled
 from mbsim_cli.solve.natural.bases import Group
 from mbsim_cli.solve.natural.fields import STEP, Fields, derivative_of, directions_of, value_of

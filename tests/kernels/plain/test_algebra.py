@@ -12,9 +12,9 @@ from mbsim_cli.kernels.algorithms.sparsity import structure_of
 from mbsim_cli.kernels.algorithms.structures import eliminate, left_over, solve
 from mbsim_cli.kernels.elements.columns import euler_column, euler_column_rate, euler_column_second_rate
 from mbsim_cli.kernels.integrators.multiplier_range import Range, factor_range, keep_in_range
+from mbsim_cli.solve.allocate import columns as columns_of
+from mbsim_cli.solve.allocate import factor as factor_of
 from mbsim_cli.solve.redundancy import kept_in_range
-from mbsim_cli.solve.work import columns as columns_of
-from mbsim_cli.solve.work import factor as factor_of
 from tests.kernels.geometry import euler_rotation, rotation, skew
 
 EPS = 1e-30

@@ -8,7 +8,7 @@ import pytest
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.codes import Axes, Force, Law
-from mbsim_cli.solve import alike, beside, pace
+from mbsim_cli.solve import alike, beside, steps_at_once
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.open_tree import FORMULATIONS
 from tests.kernels.eight import widened
@@ -98,7 +98,7 @@ def test_each_goes_as_it_goes_alone(integrator, formulation):
 
 @pytest.mark.slow
 def test_calls_that_pause_behind_each_step(monkeypatch):
-    monkeypatch.setattr(pace, "PATIENCE", 0.0)
+    monkeypatch.setattr(steps_at_once, "PATIENCE", 0.0)
     problems = cases_of(ball_and_arm(), 2, 1, integrator="dop853", step=0.05, **LOOSE)
     assert assert_beside(problems) == ([""] * 2, 0.0)
 

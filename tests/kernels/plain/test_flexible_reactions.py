@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
 from mbsim_cli.solve.equilibrium import equilibrium
 from tests.kernels.differentiate import simulate
 from tests.kernels.plain.test_flexible_trees import BEAMS, FLOATING, REST, assembled, assert_sensitivities

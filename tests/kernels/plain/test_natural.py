@@ -11,7 +11,7 @@ from mbsim_cli import assembly, spec
 from mbsim_cli.errors import AnalysisError, ModelError
 from mbsim_cli.kernels.algorithms.systems import evaluate, mass, tangent
 from mbsim_cli.model.layout import COM, GRAVITY, INERTIA, MASS
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
 from mbsim_cli.solve.forward import forward, start
 from mbsim_cli.solve.natural.start import start_of
 from mbsim_cli.study.evaluation import blocks_of

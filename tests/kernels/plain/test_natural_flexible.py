@@ -19,7 +19,7 @@ from mbsim_cli.kernels.algorithms.systems import (
     vary_residual,
 )
 from mbsim_cli.model.layout import NONE
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.natural.naming import origins_of
 from tests.kernels.covectors import TIME

@@ -29,7 +29,7 @@ from mbsim_cli.kernels.algorithms.systems import (
     vary_residual,
 )
 from mbsim_cli.model.codes import BETWEEN_BODIES, Force, Joint, Law, Measure, Sensor
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
 from tests.kernels.covectors import SCALARS, TIME, compare
 from tests.kernels.mechanisms import PAIRS, branches, loop, on_single_bodies
 from tests.kernels.natural import natural_problem, sensed

@@ -6,7 +6,7 @@ from textwrap import dedent
 import numpy as np
 import pytest
 
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
 from mbsim_cli.solve.equilibrium import equilibrium
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.inverse_dynamics import InverseAnalysis

@@ -1,4 +1,4 @@
-"""Small matrices of vectors."""
+"""Matrices of cross products."""
 
 import numpy as np
 

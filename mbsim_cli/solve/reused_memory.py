@@ -10,26 +10,26 @@ from mbsim_cli.kernels import _simd
 _LARGER = 2  # times the memory that is needed, which more is not taken for
 
 
-class Rooms:
+class ReusedMemory:
     """Arrays for one block after another; those of a block that is still held are left alone."""
 
     def __init__(self) -> None:
-        self._rooms: list[np.ndarray] = []
+        self._pieces: list[np.ndarray] = []
 
     def empty(self, shape: tuple[int, ...], dtype: type) -> np.ndarray:
         """An array that begins on a cache line and is not cleared."""
         count = int(np.prod(shape))
         if not count:
             return np.empty(shape, dtype)
-        free = [room for room in self._rooms if _holders(room) == _ALONE]
-        fitting = [room for room in free if room.dtype == dtype and count <= room.size <= _LARGER * count]
+        free = [piece for piece in self._pieces if _holders(piece) == _ALONE]
+        fitting = [piece for piece in free if piece.dtype == dtype and count <= piece.size <= _LARGER * count]
         if fitting:
-            room = min(fitting, key=lambda each: each.size)
+            piece = min(fitting, key=lambda each: each.size)
         else:
-            self._rooms = [room for room in self._rooms if _holders(room) != _ALONE]
-            room = _simd.empty((count,), dtype)
-            self._rooms.append(room)
-        return room[:count].reshape(shape)
+            self._pieces = [piece for piece in self._pieces if _holders(piece) != _ALONE]
+            piece = _simd.empty((count,), dtype)
+            self._pieces.append(piece)
+        return piece[:count].reshape(shape)
 
     def zeros(self, shape: tuple[int, ...], dtype: type) -> np.ndarray:
         """The same, cleared."""
@@ -38,9 +38,9 @@ class Rooms:
         return found
 
 
-def _holders(room: np.ndarray) -> int:
+def _holders(piece: np.ndarray) -> int:
     """References to the memory of an array: its own, those of all that was cut out of it, and that of asking."""
-    return sys.getrefcount(room.base)
+    return sys.getrefcount(piece.base)
 
 
 _ALONE = _holders(_simd.empty((1,), np.float64))

@@ -5,7 +5,7 @@ import numpy as np
 from mbsim_cli.kernels._simd import zeros
 from mbsim_cli.kernels.integrators.ali3p_adjoint import AdjointWork, Pulling
 from mbsim_cli.model.layout import FlexibleNatural, Model
-from mbsim_cli.solve import work as allocate
+from mbsim_cli.solve import allocate
 
 
 def work_of(model: Model, theta: np.ndarray, p: int) -> tuple[AdjointWork, Pulling]:

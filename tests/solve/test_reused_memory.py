@@ -6,7 +6,7 @@ import pytest
 from mbsim_cli import assembly, spec
 from mbsim_cli.model.memory import together
 from mbsim_cli.solve.forward import forward
-from mbsim_cli.solve.rooms import Rooms
+from mbsim_cli.solve.reused_memory import ReusedMemory
 from tests.cli.conftest import PENDULUM
 
 
@@ -16,33 +16,33 @@ def place(array):
 
 @pytest.mark.parametrize("dtype", [float, complex])
 def test_memory_that_nobody_holds_is_taken_again(dtype):
-    rooms = Rooms()
-    first = rooms.empty((100, 3), dtype)
+    memory = ReusedMemory()
+    first = memory.empty((100, 3), dtype)
     first[...] = 1.0
     here = place(first)
     del first
-    smaller = rooms.zeros((60, 3), dtype)
+    smaller = memory.zeros((60, 3), dtype)
     assert place(smaller) == here and not smaller.any() and smaller.flags.c_contiguous and here % 64 == 0
 
 
 @pytest.mark.parametrize("held", [lambda a: a, lambda a: a[2:5].T, lambda a: a.reshape(-1)[:0], lambda a: a[0].real])
 def test_memory_that_is_held_stays_as_it_is(held):
-    rooms = Rooms()
-    kept = held(rooms.zeros((100, 3), float))
-    before, other = kept.copy(), rooms.empty((100, 3), float)
+    memory = ReusedMemory()
+    kept = held(memory.zeros((100, 3), float))
+    before, other = kept.copy(), memory.empty((100, 3), float)
     other[...] = 7.0
     assert not np.shares_memory(kept, other) and np.array_equal(kept, before)
 
 
 def test_much_larger_or_other_memory_is_not_taken():
-    rooms = Rooms()
-    here = place(rooms.empty((100,), float))
-    large = rooms.empty((100,), float)
+    memory = ReusedMemory()
+    here = place(memory.empty((100,), float))
+    large = memory.empty((100,), float)
     assert place(large) == here
-    kept = rooms.empty((100,), float)
+    kept = memory.empty((100,), float)
     del large
-    assert place(rooms.empty((40,), float)) != here  # and what was free is let go
-    assert place(kept) != here and rooms.empty((0, 3), complex).shape == (0, 3)
+    assert place(memory.empty((40,), float)) != here  # and what was free is let go
+    assert place(kept) != here and memory.empty((0, 3), complex).shape == (0, 3)
 
 
 @pytest.mark.parametrize("rows", [0, 3, 100_000, 600_000])
