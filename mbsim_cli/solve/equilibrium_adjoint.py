@@ -7,20 +7,21 @@ import numpy as np
 
 from mbsim_cli.kernels._simd import padded, zeros
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.solve.equilibrium import RestTape
 from mbsim_cli.solve.instant_puller import InstantPuller
 from mbsim_cli.solve.pulled import Pulled, Seen, each_defined
 from mbsim_cli.solve.readings import Readings
+from mbsim_cli.solve.tape import Tape
 
 
-def pull_back(problem: Problem, tape: RestTape, count: int, seen: Seen, reacting: bool = False) -> Pulled:
+def pull_back(problem: Problem, tape: Tape, count: int, seen: Seen, reacting: bool = False) -> Pulled:
     """Derivatives of ``count`` numbers that see sensors, also reactions where they are ``reacting``."""
     return each_defined(lambda of: _pull_back(problem, tape, count, of, reacting), seen)
 
 
-def _pull_back(problem: Problem, tape: RestTape, count: int, seen: Seen, reacting: bool) -> Pulled:
-    initial, found = tape.initial, tape.found
-    assert initial is not None and found is not None
+def _pull_back(problem: Problem, tape: Tape, count: int, seen: Seen, reacting: bool) -> Pulled:
+    initial = tape.initial
+    assert initial is not None and initial.rest is not None
+    found = initial.rest
     ((_, record),) = tape.backwards()
     instant = InstantPuller(problem.model, initial.theta, padded(count))
     readings = Readings(problem, initial, count, seen, reacting)

@@ -48,7 +48,7 @@ class Simulation:
         self.dtype = self.theta.dtype.type
         redundant, deforms = start.redundant.size > 0, isinstance(self.model.tree, FlexibleTree)
         self.control: Control = allocate.control(problem.options, redundant=redundant, deforms=deforms)
-        self.state = start.state
+        self.state, self.rest = start.state, start.rest
         independent = np.setdiff1d(np.arange(self.state.lam.size), start.redundant)
         self.work = allocate.work(self.model, self.theta, independent)
         self.work.kin.expected[:] = start.expected
@@ -101,7 +101,7 @@ class Simulation:
         record.reaction[0], d_record.reaction[0] = self.state.lam, self.sens.lam
         if self.work.turns.measure.size:  # nothing to compile for otherwise
             follow_rows(self.model, self.theta, self.work.kin, self.work.turns, record)
-        return self._run(0, 1, record, d_record)
+        return self._run(0, 1, record, d_record)._replace(rest=self.rest)
 
     def advance(self, steps: int) -> Block:
         """The next ``steps`` steps; raise BrokenOff, with those before, where one fails."""

@@ -24,7 +24,7 @@ from mbsim_cli.solve.natural.standing import Standing
 from mbsim_cli.solve.pivots import Split, split_of
 from mbsim_cli.solve.quaternions import conjugate, quaternion_product
 from mbsim_cli.solve.redundancy import kept_in_range
-from mbsim_cli.solve.resting import settle
+from mbsim_cli.solve.resting import Equilibrium, settle
 from mbsim_cli.solve.undefined_elements import require_defined
 
 MAX_ITERATIONS = 60
@@ -50,6 +50,7 @@ class Initial:
     broken: np.ndarray  # (p,) equation that the direction breaks, as ``Block.broken``
     held: np.ndarray  # coordinates that something else than inertia holds, in an equilibrium
     expected: np.ndarray  # (nm,) angles between bodies, with their turns
+    rest: Equilibrium | None = None  # where it starts from one
 
 
 def _assemble_position(start: Instant, free: np.ndarray, rows: np.ndarray) -> Split:
@@ -157,18 +158,19 @@ class Placed:
     split: Split
     residual: np.ndarray  # (m,) constraints after assembly
     broken: np.ndarray  # (p,) equation that the direction breaks, as ``Block.broken``
+    rest: Equilibrium | None = None  # where the positions are those of one
 
     @property
     def closed(self) -> bool:
         """Whether all constraints are met."""
         return not open_rows(self.start.model, self.start.theta, self.residual).size
 
-    def at_rest(self, problem: Problem, held: np.ndarray) -> "Placed":
+    def at_rest(self, problem: Problem, rest: Equilibrium) -> "Placed":
         """The same at an equilibrium, where directions matter that broke equations in the declared position only if
-        automatic numbers or dependent coordinates ``held`` come from there."""
-        if problem.automatic or np.isin(held, self.split.columns).any():
-            return self
-        return replace(self, broken=broken_identities(problem))
+        automatic numbers or dependent coordinates that it holds come from there."""
+        if problem.automatic or np.isin(rest.held, self.split.columns).any():
+            return replace(self, rest=rest)
+        return replace(self, rest=rest, broken=broken_identities(problem))
 
 
 def open_rows(model: Model, theta: np.ndarray, residual: np.ndarray) -> np.ndarray:
@@ -212,7 +214,7 @@ def assemble(
     placed = place(problem, theta, Geometry if geometry_only and not settles else Instant)
     start = placed.start
     if settles and placed.closed:
-        placed = placed.at_rest(problem, settle(problem, start).held)
+        placed = placed.at_rest(problem, settle(problem, start))
         _declare_velocity(start)
     velocity = _assemble_velocity(start, np.flatnonzero(~problem.independent_velocity))
     require_defined(problem, start)
@@ -237,6 +239,7 @@ def initial_of(placed: Placed, velocity: Split, held: np.ndarray = NOTHING) -> I
         placed.broken,
         held,
         start.work.kin.expected,
+        placed.rest,
     )
 
 

@@ -32,6 +32,7 @@ from mbsim_cli.solve.initial import assemble
 from mbsim_cli.solve.integration import hardest, integration
 from mbsim_cli.solve.methods import CONTROLLED, stages_kept
 from mbsim_cli.solve.reactions import reader_of
+from mbsim_cli.solve.resting import Equilibrium
 from mbsim_cli.solve.reused_memory import ReusedMemory
 from mbsim_cli.solve.status import sentence, step_sentence
 from mbsim_cli.solve.steps_at_once import steps_at_once
@@ -55,6 +56,7 @@ class Start:
     sensitivity: Sensitivity
     theta: np.ndarray
     dtheta: np.ndarray
+    rest: Equilibrium | None = None
 
     @property
     def redundant(self) -> np.ndarray:
@@ -76,7 +78,7 @@ class OpenTreeSimulation:
         start = assemble_start(
             problem, np.array(problem.theta if theta is None else theta), padded(wanted), tape is None
         )
-        self.theta, self.state = start.theta, start.state
+        self.theta, self.state, self.rest = start.theta, start.state, start.rest
         self.dtype = self.theta.dtype.type
         self.p = wanted if problem.options.sensitivity == "ddm" else 0
         p = padded(self.p)
@@ -106,7 +108,7 @@ class OpenTreeSimulation:
         block = self._rows(1)
         if not np.isfinite(block.acceleration).all():
             raise AnalysisError(self._failure(Status.NOT_FINITE))
-        return block
+        return block._replace(rest=self.rest)
 
     def advance(self, steps: int) -> Block:
         """The next ``steps`` instants, or none yet where reaching them takes long: then the next call goes on.
@@ -300,4 +302,4 @@ def _settled_start(problem: Problem, theta: np.ndarray, p: int) -> Start:
     dtheta[:, :wanted] = found.dtheta[:, :wanted]
     sens.z[:, :wanted], sens.zd[:, :wanted] = found.sensitivity.z[:, :wanted], found.sensitivity.zd[:, :wanted]
     found.state.zdd[:], found.state.lam[:] = 0.0, 0.0
-    return Start(found.state, sens, found.theta, dtheta)
+    return Start(found.state, sens, found.theta, dtheta, found.rest)

@@ -12,6 +12,7 @@ import numpy as np
 from mbsim_cli.errors import UsageError
 from mbsim_cli.kernels.drivers.record import Record, Stretch
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
+from mbsim_cli.solve.resting import Equilibrium
 
 MEMORY = 256e6  # bytes that a tape takes at most where nothing else is said
 UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9}
@@ -31,7 +32,7 @@ class Checkpoint(NamedTuple):
 
 
 class Began(Protocol):
-    """How a run began, with derivatives in p directions; ``redundant`` and ``held`` as in ``initial.Initial``."""
+    """How a run began, with derivatives in p directions; names as in ``initial.Initial``."""
 
     @property
     def theta(self) -> np.ndarray: ...
@@ -43,6 +44,8 @@ class Began(Protocol):
     def redundant(self) -> np.ndarray: ...
     @property
     def held(self) -> np.ndarray: ...
+    @property
+    def rest(self) -> Equilibrium | None: ...
 
 
 class Replayed(Protocol):

@@ -107,4 +107,5 @@ def _accelerated(
     return Initial(
         at.state, at.sens, theta, dtheta, rows.size, np.setdiff1d(np.arange(m), rows), initial.dependent,
         initial.conflict, work.eq.phi.copy(), broken_among(system, initial.broken), NOT_HELD, expected,
+        initial.rest,
     )  # fmt: skip

@@ -23,9 +23,9 @@ class Equilibrium(Analysis):
 
     def tape(self, problem: Problem) -> Any:
         """The instant and what it rests on."""
-        from mbsim_cli.solve.equilibrium import RestTape
+        from mbsim_cli.solve.tape import Tape
 
-        return RestTape()
+        return Tape()
 
     def taped(self, problem: Problem, tape: Any) -> Iterator[Any]:
         """The one instant, kept by the tape."""
@@ -37,11 +37,11 @@ class Equilibrium(Analysis):
         self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
     ) -> Any:
         """One solution of the equilibrium's equations, transposed."""
-        from mbsim_cli.solve.equilibrium import RestTape, equilibrium
+        from mbsim_cli.solve.equilibrium import equilibrium
         from mbsim_cli.solve.equilibrium_adjoint import pull_back
 
         if tape.initial.dtheta.shape[1] < problem.theta_rho.shape[1]:  # parameters that the run knew nothing of
-            tape = RestTape()
+            tape = self.tape(problem)
             for _ in equilibrium(problem, tape=tape):
                 pass
         return pull_back(problem, tape, count, seen, reacting)

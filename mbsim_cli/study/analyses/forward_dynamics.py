@@ -48,7 +48,7 @@ class ForwardDynamics(Analysis):
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Health:
         """Drift, energy, iterations; where it starts at an equilibrium, whether that is stable."""
         if problem.options.start == "equilibrium":
-            return HealthFromRest(problem)
+            return HealthFromRest(problem.options, problem.names)
         return Health(problem.options, problem.names)
 
 

@@ -35,9 +35,8 @@ class RestHealth:
     @cached_property
     def report(self) -> dict[str, Any]:
         """Diagnostics as ``run --json`` prints them."""
-        from mbsim_cli.solve.equilibrium import found_equilibrium
-
-        found, names = found_equilibrium(self._problem), self._problem.names.coordinates
+        assert self._block is not None
+        found, names = self._block.rest, self._problem.names.coordinates
         free = [column for column in found.held if column not in self._problem.hold]
         squares = found.modes.eigenvalues
         return {
@@ -45,7 +44,7 @@ class RestHealth:
             "neutral_coordinates": [names[column] for column in free],
             "natural_frequencies": (np.sqrt(squares[squares.real > 0.0].real) / (2.0 * np.pi)).tolist(),
             "iterations": found.iterations,
-            "drift": float(self._block.drift[0, 0]) if self._block else 0.0,
+            "drift": float(self._block.drift[0, 0]),
         }
 
     @property
@@ -60,15 +59,13 @@ class RestHealth:
 class HealthFromRest(Health):
     """Of a motion that starts at an equilibrium: whether that is a stable one, too."""
 
-    def __init__(self, problem: Problem):
-        super().__init__(problem.options, problem.names)
-        self._problem = problem
+    _stable = True
 
-    @cached_property
-    def _stable(self) -> bool:
-        from mbsim_cli.solve.equilibrium import found_equilibrium
-
-        return found_equilibrium(self._problem).modes.stable
+    def add(self, block: Block) -> None:
+        """Take the next instants in."""
+        if block.rest is not None:
+            self._stable = block.rest.modes.stable
+        super().add(block)
 
     @property
     def warnings(self) -> list[str]:
