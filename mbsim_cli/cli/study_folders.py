@@ -52,7 +52,8 @@ def collect(
     quiet: options.Quiet = False,
 ) -> None:
     """Write all rows into study.h5, whether cases are missing or not."""
-    from mbsim_cli.cli.output import emit, say
+    from mbsim_cli.cli.output import emit
+    from mbsim_cli.cli.study_report import print_collected
     from mbsim_cli.study.sweep import collecting
     from mbsim_cli.study.sweep.ledger import ledger_of
     from mbsim_cli.study.sweep.summary import status_of
@@ -63,10 +64,11 @@ def collect(
     if to is not None:
         written.append(where.path / f"study.{to.value}")
         collecting.export(collecting.table_of(ledger), written[-1], to.value)
+    report = {"folder": str(folder), "written": [str(path) for path in written]} | status_of(ledger)
     if json:
-        emit({"folder": str(folder), "written": [str(path) for path in written]} | status_of(ledger))
+        emit(report)
     else:
-        say(", ".join(map(str, written)), quiet)
+        print_collected(report, quiet)
 
 
 def extract(
@@ -81,7 +83,7 @@ def extract(
 ) -> None:
     """Write the result file of a case, of a study that keeps all."""
     from mbsim_cli.cli.output import say
-    from mbsim_cli.study.sweep.kept import extract_result
+    from mbsim_cli.study.sweep.extracting import extract_result
 
     say(str(extract_result(opened(folder), case, output, force=force)), quiet)
 

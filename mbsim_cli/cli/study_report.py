@@ -11,8 +11,7 @@ SHOWN = 5  # failures, and parameters of the largest main effects
 def print_status(report: Mapping[str, Any]) -> None:
     """How far a study is."""
     say(f"{report['folder']}: {_counts(report)}")
-    if report["strange_rows"]:
-        say(f"warning: {report['strange_rows']} rows belong to another plan, and are left out")
+    _print_losses(report)
     _print_failures(report["failures"], report["folder"])
 
 
@@ -26,8 +25,15 @@ def print_forecast(report: Mapping[str, Any]) -> None:
     say(f"{spent} worker{'s' * (report['workers'] != 1)}{likely}, {_size(report['bytes'])}")
 
 
+def print_collected(report: Mapping[str, Any], quiet: bool) -> None:
+    """What was written of a study, and what it lacks."""
+    _print_losses(report)
+    say(f"{', '.join(report['written'])}: {_counts(report)}", quiet)
+
+
 def print_summary(report: Mapping[str, Any], quiet: bool) -> None:
     """What a study has found."""
+    _print_losses(report)
     for sentence, count in report["warnings"].items():
         say(f"warning: {sentence} ({'one case' if count == 1 else f'one of {count} cases like it'})")
     for name, count in report["undefined_gradients"].items():
@@ -68,6 +74,15 @@ def _speed(report: Mapping[str, Any]) -> str:
         return ", nothing was left to compute"
     lanes = f", {report['lanes']} at a time in lanes" if report["lanes"] > 1 else ""
     return f"; {report['computed']} computed in {_time(report['wall_seconds'])}{lanes}"
+
+
+def _print_losses(report: Mapping[str, Any]) -> None:
+    """Rows that count for nothing."""
+    if report["strange_rows"]:
+        say(f"warning: {report['strange_rows']} rows belong to another plan, and are left out")
+    if lost := report["lost_records"]:
+        what = f"{lost} cases" if lost > 1 else "a case"
+        say(f"warning: what was kept of {what} is damaged or gone; mbsim sweep retry {report['folder']} repeats that")
 
 
 def _print_failures(failures: Any, folder: str) -> None:

@@ -59,6 +59,8 @@ class Tracks:
 
 def write_study(target: Path, table: StudyTable, tracks: Tracks | None = None) -> None:
     """Write a study, in the place of an earlier one; raises InputOutputError."""
+    if os.path.lexists(target) and not is_study(target):
+        raise InputOutputError(f"{target} is no collected study, or is damaged; move it away, and collect again")
     with replaced(target, is_own=is_study) as path:
         handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         try:
@@ -123,9 +125,7 @@ def _units(file: h5py.File, name: str, units: Sequence, axes: tuple[str, ...]) -
 
 def _store(file: h5py.File, tracks: Tracks, cases: int) -> None:
     """Store what sensors showed: along the time where all cases have the same instants, else along their number."""
-    times = [track.time for track in tracks.each()]
-    longest = max(times, key=len, default=np.zeros(0))
-    common = all(np.array_equal(time, longest) for time in times)
+    longest, common = _instants(track.time for track in tracks.each())
     axis = "time" if common else "instant"
     file.create_dataset(axis, data=longest if common else np.arange(len(longest))).make_scale(axis)
     if common:
@@ -142,6 +142,15 @@ def _store(file: h5py.File, tracks: Tracks, cases: int) -> None:
             file["sensors/time"][track.case, :count] = track.time
         for name, columns in places.items():
             file[f"sensors/{name}"][track.case, :count] = track.record[:, columns]
+
+
+def _instants(times: Iterable[np.ndarray]) -> tuple[np.ndarray, bool]:
+    """The longest of some times, and whether all are the same; none but it is held."""
+    longest, common = np.zeros(0), True
+    for count, time in enumerate(times):
+        common = common and (not count or np.array_equal(time, longest))
+        longest = time.copy() if len(time) > len(longest) else longest
+    return longest, common
 
 
 def _places(sensors: Mapping[str, tuple[Sequence[str], str]]) -> Iterator[tuple[str, slice]]:
@@ -161,7 +170,7 @@ def _axis(file: h5py.File, sensor: str, components: tuple[str, ...]) -> str:
 
 def _growing(file: h5py.File, name: str, shape: tuple[int, ...], axes: tuple[str, ...], unit: str) -> None:
     """An empty dataset with a chunk for each case; cases that are never written are NaN."""
-    chunks = (1, *(max(1, length) for length in shape[1:]))
-    dataset = file.create_dataset(name, shape, "f8", chunks=chunks, fillvalue=np.nan, **_COMPRESSED)
+    stored = {"chunks": (1, *shape[1:])} | _COMPRESSED if all(shape) else {}  # HDF5 has no chunks of nothing
+    dataset = file.create_dataset(name, shape, "f8", fillvalue=np.nan, **stored)
     attach(dataset, axes)
     set_unit(dataset, unit)

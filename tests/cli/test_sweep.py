@@ -1,6 +1,7 @@
 """``mbsim sweep``: the cases that were asked for, with the numbers that single runs give, whoever computes them."""
 
 import csv
+import io
 import json
 import shutil
 import subprocess
@@ -10,6 +11,8 @@ import h5py
 import numpy as np
 import pytest
 import xarray
+
+import mbsim_cli
 
 from .conftest import PENDULUM, environment
 
@@ -194,6 +197,27 @@ def test_a_full_disk_ends_it_and_loses_nothing(mbsim, model, tmp_path, full_disk
     with h5py.File(tmp_path / "whole" / "study.h5") as whole, h5py.File(tmp_path / "st" / "study.h5") as found:
         for name in ("result", "gradient", "sensors/angle"):
             assert whole[name][:].tobytes() == found[name][:].tobytes()
+
+
+def test_what_was_kept_and_is_lost_is_computed_again(mbsim, model, tmp_path):
+    mbsim("sweep", model, "cloud", "-o", "st")
+    kept = tmp_path / "st" / "shard-1-of-1.kept"
+    before, whole = (tmp_path / "st" / "study.h5").read_bytes(), kept.read_bytes()
+    kept.write_bytes(whole[: len(whole) // 2])
+    assert mbsim("sweep", "status", "st", "--json").json["missing"] == 3
+    told = mbsim("sweep", "collect", "st").err
+    assert "what was kept of 3 cases is damaged or gone" in told and "6 cases: 3 done, 3 missing" in told
+    assert mbsim("sweep", "st", "--json").json["computed"] == 3 and kept.stat().st_size == len(whole)
+    with h5py.File(io.BytesIO(before)) as first, h5py.File(tmp_path / "st" / "study.h5") as found:
+        assert found["sensors/angle"][:].tobytes() == first["sensors/angle"][:].tobytes()
+
+
+def test_rows_of_another_version_are_told(mbsim, model, monkeypatch):
+    mbsim("sweep", model, "corners", "-o", "st", "--shard", "1/2")
+    assert "digits" not in mbsim("sweep", "st", "--shard", "1/2").err
+    monkeypatch.setattr(mbsim_cli, "__version__", "99.0")
+    told = mbsim("sweep", "st", "--shard", "2/2").err
+    assert "this is mbsim 99.0: rows of both may differ in their last digits" in told
 
 
 def test_a_folder_that_vanishes(mbsim, model, tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ import numpy as np
 from mbsim_cli.errors import UsageError
 from mbsim_cli.io.study_file import StudyTable, Track, Tracks, write_study
 from mbsim_cli.io.target import replaced
-from mbsim_cli.study.sweep.kept import all_kept
+from mbsim_cli.study.sweep.kept import all_kept, kept_cases
 from mbsim_cli.study.sweep.ledger import Ledger
 from mbsim_cli.study.sweep.study_folder import StudyFolder
 
@@ -46,8 +46,10 @@ def _reasons(ledger: Ledger) -> list[str]:
 
 
 def collect(folder: StudyFolder, ledger: Ledger) -> Path:
-    """Write ``study.h5``; return its path."""
+    """Write ``study.h5``; return its path. Cases count as missing where what sensors showed is damaged."""
     plan = ledger.plan
+    if plan.sensors:
+        ledger.require_kept(kept_cases(folder, thorough=True))
     sensors = {column.name: (column.components, column.unit) for column in plan.sensors}
 
     def each() -> Iterator[Track]:

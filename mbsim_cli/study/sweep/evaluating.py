@@ -22,7 +22,7 @@ from mbsim_cli.study.sweep import lanes
 from mbsim_cli.study.sweep.commands import command_of
 from mbsim_cli.study.sweep.computing import Case, Computed
 from mbsim_cli.study.sweep.kept import Kept, packed
-from mbsim_cli.study.sweep.outcomes import DEFECT, DONE, INVALID, LOST, Row
+from mbsim_cli.study.sweep.outcomes import DEFECT, DONE, INVALID, LOST, UNREADABLE, Row
 from mbsim_cli.study.sweep.study_plan import StudyPlan
 from mbsim_cli.study.timing import Timing
 
@@ -102,6 +102,8 @@ class CaseEvaluator:
             status, sentence = INVALID, one_line(error)
         except MbsimError as error:
             status, sentence = error.exit_code, str(error)
+        except OSError as error:
+            status, sentence = UNREADABLE, f"the system refuses: {error}"
         except Exception as error:
             status, sentence = DEFECT, f"internal error, a defect of mbsim ({type(error).__name__}: {error})"
         return status, np.zeros(0), {"failure": sentence}, b""

@@ -5,14 +5,14 @@ cuts an unfinished end off before it goes on.
 """
 
 import fcntl
-import mmap
 import os
 import struct
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.files import open_regular
@@ -20,46 +20,103 @@ from mbsim_cli.files import open_regular
 MARK = b"\x93mbs"
 HEAD = struct.Struct("<4sIQ")  # mark, checksum of length and content, length
 SYNC = 5.0  # s between two requests to have all on the disk
+PIECE = 1 << 20  # bytes that a search takes at once
 
 
 class Frame(NamedTuple):
     """A whole frame of a file: where it ends, and its content."""
 
     end: int
-    content: memoryview
+    content: bytes
+
+
+class _Head(NamedTuple):
+    """What stands before the content of a frame."""
+
+    checksum: int
+    length: int
 
 
 def framed(content: bytes) -> bytes:
     """The bytes that a frame takes in a file."""
-    length = struct.pack("<Q", len(content))
-    return HEAD.pack(MARK, zlib.crc32(content, zlib.crc32(length)), len(content)) + content
+    return HEAD.pack(MARK, _checksum(content), len(content)) + content
 
 
-def frames(data: bytes | mmap.mmap) -> Iterator[Frame]:
-    """Yield the whole frames, in their order; damaged parts are skipped."""
-    view, place = memoryview(data), 0
-    while (place := data.find(MARK, place)) >= 0:
-        start = place + HEAD.size
-        if start > len(data):
-            return
-        _, checksum, length = HEAD.unpack_from(data, place)
-        end = start + length
-        if end <= len(data) and zlib.crc32(view[start:end], zlib.crc32(view[place + 8 : start])) == checksum:
-            yield Frame(end, view[start:end])
-            place = end
-        else:
-            place += 1
+def _checksum(content: bytes) -> int:
+    """Checksum of length and content."""
+    return zlib.crc32(content, zlib.crc32(struct.pack("<Q", len(content))))
 
 
 def read_frames(path: Path) -> Iterator[Frame]:
-    """Yield the whole frames of a file, which is not copied; raises InputOutputError where it cannot be read."""
+    """Yield the whole frames of a file, in their order; damaged parts are skipped. Raises InputOutputError.
+
+    Nothing is mapped: another process may cut the file meanwhile, or its disk vanish.
+    """
+    with _opened(path) as (file, size):
+        place: int | None = 0
+        while place is not None:
+            content = _content(file, place, size)
+            if content is None:
+                place = _next_mark(file, place + 1)
+            else:
+                place += HEAD.size + len(content)
+                yield Frame(place, content)
+
+
+def read_beginnings(path: Path, count: int) -> Iterator[bytes]:
+    """Yield the first ``count`` bytes of what seem to be frames, unread and unchecked beyond; raises InputOutputError.
+
+    It takes no longer where frames are large.
+    """
+    with _opened(path) as (file, size):
+        place: int | None = 0
+        while place is not None:
+            head = _head(file, place, size)
+            if head is None:
+                place = _next_mark(file, place + 1)
+            else:
+                yield file.read(min(count, head.length))
+                place += HEAD.size + head.length
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[BinaryIO, int]]:
+    """A file to read, and its size."""
     try:
         with open_regular(path) as file:
-            empty = not os.fstat(file.fileno()).st_size
-            data = b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            yield file, os.fstat(file.fileno()).st_size
     except OSError as error:
         raise InputOutputError(f"cannot read {path}: {error.strerror or error}") from error
-    return frames(data)
+
+
+def _head(file: BinaryIO, place: int, size: int) -> _Head | None:
+    """What the frame at a place of a file of some size begins with, which is read so far; None where none does."""
+    file.seek(place)
+    head = file.read(HEAD.size)
+    if len(head) < HEAD.size:
+        return None
+    mark, checksum, length = HEAD.unpack(head)
+    return _Head(checksum, length) if mark == MARK and place + HEAD.size + length <= size else None
+
+
+def _content(file: BinaryIO, place: int, size: int) -> bytes | None:
+    """Content of the frame at a place of a file of some size; None where none is, or a damaged one."""
+    head = _head(file, place, size)
+    content = b"" if head is None else file.read(head.length)
+    return content if head is not None and _checksum(content) == head.checksum else None
+
+
+def _next_mark(file: BinaryIO, place: int) -> int | None:
+    """Where the next mark is, from a place on."""
+    file.seek(place)
+    known = b""
+    while piece := file.read(PIECE):
+        known += piece
+        if (found := known.find(MARK)) >= 0:
+            return place + found
+        place += max(0, len(known) - len(MARK) + 1)
+        known = known[1 - len(MARK) :]
+    return None
 
 
 class Appender:
@@ -85,30 +142,39 @@ class Appender:
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            message = f"another process is computing the same cases: it appends to {self._path}"
-            raise InputOutputError(f"{message}; wait for it, or give each its --shard") from None
+            raise self._occupied() from None
         except OSError:
-            pass  # a file system without locks: what is computed twice counts once
+            pass  # a file system without locks: the size of the file tells later
 
     def append(self, content: bytes) -> None:
         """Write a frame; where that fails nothing of it stays. Raises InputOutputError."""
-        view = memoryview(framed(content))
-        place = self._end
         try:
-            self._require_there()
-            while len(view):
-                done = os.pwrite(self._handle, view, place)
-                view, place = view[done:], place + done
-            self._end = place
+            self._require_own()
+            self._write(memoryview(framed(content)))
             if monotonic() - self._synced > SYNC:
                 self.sync()
         except OSError as error:
             raise self._failure(error) from error
 
-    def _require_there(self) -> None:
-        """Raise OSError where the file has lost its name: nobody would find what goes on to be written."""
-        if not os.path.samestat(os.fstat(self._handle), os.stat(self._path)):
+    def _write(self, view: memoryview) -> None:
+        place = self._end
+        try:
+            while len(view):
+                done = os.pwrite(self._handle, view, place)
+                view, place = view[done:], place + done
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(self._handle, self._end)
+            raise
+        self._end = place
+
+    def _require_own(self) -> None:
+        """Raise OSError where nobody would find what goes on to be written, and InputOutputError where others write."""
+        found = os.fstat(self._handle)
+        if not os.path.samestat(found, os.stat(self._path)):
             raise FileNotFoundError(2, "another file has taken its place")
+        if found.st_size != self._end:  # where the file system has no locks
+            raise self._occupied()
 
     def sync(self) -> None:
         """Have all on the disk."""
@@ -129,6 +195,10 @@ class Appender:
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
+
+    def _occupied(self) -> InputOutputError:
+        message = f"another process is computing the same cases: it appends to {self._path}"
+        return InputOutputError(f"{message}; wait for it, or give each its --shard")
 
     def _failure(self, error: OSError) -> InputOutputError:
         return InputOutputError(f"cannot write {self._path}: {error.strerror or error}")

@@ -30,6 +30,11 @@ def file_hash(path: Path) -> str:
         raise InputOutputError(f"cannot read {path}: {error.strerror or error}") from error
 
 
+def samples_hash(values: np.ndarray) -> str:
+    """Hash of the bits of all cases (N, v)."""
+    return hashlib.sha256(np.ascontiguousarray(values, "<f8").tobytes()).hexdigest()
+
+
 def case_identities(study: str, values: np.ndarray) -> Iterable[bytes]:
     """Identity (16 bytes) of each case: of what the study computes, by its hash, and of the row (v,) of values."""
     begun = hashlib.blake2b(study.encode(), digest_size=16)

@@ -2,17 +2,16 @@
 
 import struct
 from collections.abc import Collection, Iterator
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.errors import UsageError
-from mbsim_cli.io.target import is_result, replaced
-from mbsim_cli.study.sweep.frames import read_frames
-from mbsim_cli.study.sweep.ledger import Ledger, ledger_of
+from mbsim_cli.study.sweep.frames import read_beginnings, read_frames
 from mbsim_cli.study.sweep.outcomes import DONE
 from mbsim_cli.study.sweep.study_folder import KEPT, StudyFolder
+
+if TYPE_CHECKING:
+    from mbsim_cli.study.sweep.ledger import Ledger
 
 _HEAD = struct.Struct("<q16sQQ")  # case, identity, instants, width; a result file follows the record
 
@@ -34,29 +33,24 @@ def packed(kept: Kept) -> bytes:
     return head + table.tobytes() + kept.result
 
 
-def unpacked(content: memoryview) -> Kept:
+def unpacked(content: bytes) -> Kept:
     """What a frame holds."""
     case, identity, instants, width = _HEAD.unpack_from(content)
     count = instants * (1 + width)
     table = np.frombuffer(content, "<f8", count, _HEAD.size).reshape(instants, 1 + width)
-    return Kept(case, identity, table[:, 0], table[:, 1:], bytes(content[_HEAD.size + 8 * count :]))
+    return Kept(case, identity, table[:, 0], table[:, 1:], content[_HEAD.size + 8 * count :])
 
 
-def extract_result(folder: StudyFolder, case: int, target: Path | None, *, force: bool) -> Path:
-    """Write the result file of a case; return its path. Raises UsageError where none is kept."""
-    ledger = ledger_of(folder)
-    if not ledger.plan.full:
-        raise UsageError(f"the study in {folder} keeps no results of its cases; --keep full does")
-    found = next((kept.result for kept in all_kept(folder, ledger, {case}) if kept.result), None)
-    if found is None:
-        raise UsageError(f"the study in {folder} has no result of case {case}; mbsim sweep status tells which are done")
-    path = target or folder.path / f"case-{case}.h5"
-    with replaced(path, is_own=is_result, force=force) as written:
-        written.write_bytes(found)
-    return path
+def kept_cases(folder: StudyFolder, *, thorough: bool) -> Iterator[tuple[int, bytes]]:
+    """Case and identity of all that is kept; ``thorough`` reads it whole, and leaves out what is damaged."""
+    for path in folder.files(KEPT):
+        whole = (frame.content for frame in read_frames(path)) if thorough else read_beginnings(path, _HEAD.size)
+        for content in whole:
+            if len(content) >= _HEAD.size:
+                yield _HEAD.unpack_from(content)[:2]
 
 
-def all_kept(folder: StudyFolder, ledger: Ledger, wanted: Collection[int] | None = None) -> Iterator[Kept]:
+def all_kept(folder: StudyFolder, ledger: "Ledger", wanted: Collection[int] | None = None) -> Iterator[Kept]:
     """What is kept of the cases that are done, of each once; of the ``wanted`` ones, or of all."""
     seen = np.zeros(ledger.plan.cases, dtype=bool)
     for path in folder.files(KEPT):

@@ -1,13 +1,14 @@
 """What is known of a study's cases: the rows of all shards, each case once."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from mbsim_cli.study.sweep.frames import read_frames
 from mbsim_cli.study.sweep.identity import case_identities
+from mbsim_cli.study.sweep.kept import kept_cases
 from mbsim_cli.study.sweep.outcomes import DONE, OF_THE_MACHINE, Row, decoded, heading, numbers_in
 from mbsim_cli.study.sweep.study_folder import ROWS, StudyFolder
 from mbsim_cli.study.sweep.study_plan import StudyPlan
@@ -25,7 +26,8 @@ class Ledger:
         self.status = np.full(plan.cases, MISSING, dtype=np.int32)
         self.seconds = np.full(plan.cases, np.nan)
         self.strange = 0  # rows of another plan
-        self._contents: list[memoryview | None] = [None] * plan.cases
+        self.unkept = 0  # cases that were done, but what was kept of them is lost
+        self._contents: list[bytes | None] = [None] * plan.cases
 
     def read(self, path: Path) -> None:
         """Take the rows of a file in."""
@@ -35,6 +37,18 @@ class Ledger:
                 self.strange += 1
             elif self.status[case] != DONE:
                 self.status[case], self.seconds[case], self._contents[case] = status, seconds, content
+
+    def require_kept(self, kept: Iterable[tuple[int, bytes]]) -> None:
+        """Take cases that are done for missing, unless something is ``kept`` of them, by case and identity."""
+        there = np.zeros(self.plan.cases, dtype=bool)
+        for case, identity in kept:
+            if 0 <= case < self.plan.cases and identity == self.identities[case]:
+                there[case] = True
+        lost = np.flatnonzero((self.status == DONE) & ~there)
+        self.status[lost], self.seconds[lost] = MISSING, np.nan
+        for case in lost.tolist():
+            self._contents[case] = None
+        self.unkept += len(lost)
 
     def row(self, case: int) -> Row | None:
         """The row of a case; None where there is none."""
@@ -64,10 +78,12 @@ class Ledger:
         return dict(Counter(self.status.tolist()))
 
 
-def ledger_of(folder: StudyFolder) -> Ledger:
-    """All that a folder holds."""
+def ledger_of(folder: StudyFolder, *, thorough: bool = False) -> Ledger:
+    """All that a folder holds; where it is to be ``thorough``, whatever is kept of cases is read too."""
     plan = folder.plan()
     ledger = Ledger(plan, folder.values(plan))
     for path in folder.files(ROWS):
         ledger.read(path)
+    if plan.keeps:
+        ledger.require_kept(kept_cases(folder, thorough=thorough))
     return ledger

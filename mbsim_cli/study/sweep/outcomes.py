@@ -46,20 +46,20 @@ def encoded(row: Row) -> bytes:
     return head + np.ascontiguousarray(row.numbers, "<f8").tobytes() + remarks
 
 
-def decoded(content: memoryview) -> Row:
+def decoded(content: bytes) -> Row:
     """The row that a frame holds."""
     case, status, seconds, identity = heading(content)
     numbers = numbers_in(content)
     end = _HEAD.size + numbers.nbytes
-    remarks = json.loads(bytes(content[end:])) if len(content) > end else {}
+    remarks = json.loads(content[end:]) if len(content) > end else {}
     return Row(case, identity, status, seconds, numbers, remarks)
 
 
-def numbers_in(content: memoryview) -> np.ndarray:
+def numbers_in(content: bytes) -> np.ndarray:
     """The numbers of a row; those of a failed case are none."""
     return np.frombuffer(content, "<f8", _HEAD.unpack_from(content)[-1], _HEAD.size)
 
 
-def heading(content: memoryview) -> tuple[int, int, float, bytes]:
+def heading(content: bytes) -> tuple[int, int, float, bytes]:
     """Case, status, seconds and identity alone."""
     return _HEAD.unpack_from(content)[:4]

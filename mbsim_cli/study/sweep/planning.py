@@ -21,7 +21,7 @@ from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.sweep.cases_file import columns_of
 from mbsim_cli.study.sweep.design import Design, design_of
-from mbsim_cli.study.sweep.identity import content_hash, file_hash
+from mbsim_cli.study.sweep.identity import content_hash, file_hash, samples_hash
 from mbsim_cli.study.sweep.study_plan import Column, StudyPlan
 
 OTHERS = {"fd": "differences", "adjoint": "the adjoint"}  # methods that studies do not have
@@ -81,6 +81,7 @@ def plan_study(
         command=storable(command),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         mbsim_version=mbsim_cli.__version__,
+        samples=samples_hash(design.values),
         platform=platform_facts(),
     )
     return plan, design.values

@@ -7,6 +7,7 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
+import mbsim_cli
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.sweep.collecting import collect
@@ -14,7 +15,8 @@ from mbsim_cli.study.sweep.computing import Case, Workers
 from mbsim_cli.study.sweep.evaluating import CaseEvaluator
 from mbsim_cli.study.sweep.forecast import forecast
 from mbsim_cli.study.sweep.in_process import InProcess
-from mbsim_cli.study.sweep.ledger import Ledger, ledger_of
+from mbsim_cli.study.sweep.ledger import MISSING, Ledger, ledger_of
+from mbsim_cli.study.sweep.outcomes import DONE
 from mbsim_cli.study.sweep.planning import check_tables
 from mbsim_cli.study.sweep.shards import Shard
 from mbsim_cli.study.sweep.study_folder import StudyFolder
@@ -39,8 +41,9 @@ def run_study(
     Raises what ``sweep`` raises; rows that are written by then stay.
     """
     begun = perf_counter()
-    ledger = ledger_of(folder)
+    ledger = ledger_of(folder, thorough=failed or shard.count == 1)
     check_tables(ledger.plan)
+    _warn_of_versions(ledger, listener)
     cases = cases_of(ledger, shard, failed=failed)
     tally, together = Tally(), 1
     if cases:
@@ -52,18 +55,24 @@ def run_study(
             listener.warn(f"mbsim: what was computed is kept in {folder}; the same command goes on")
             raise
         ledger = ledger_of(folder)
-    report = summary_of(ledger) | {
+    collected = None if ledger.counts.get(MISSING) else str(collect(folder, ledger))
+    return summary_of(ledger) | {
         "folder": str(folder),
         "shard": str(shard),
         "computed": tally.by_status.total(),
         "computed_seconds": tally.seconds,
         "wall_seconds": perf_counter() - begun,
         "lanes": together,
-        "collected": None,
+        "collected": collected,
     }
-    if not report["missing"]:
-        report["collected"] = str(collect(folder, ledger))
-    return report
+
+
+def _warn_of_versions(ledger: Ledger, listener: Listener) -> None:
+    """Say so where rows of another version are there already."""
+    planned, own = ledger.plan.mbsim_version, mbsim_cli.__version__
+    if planned != own and ledger.counts.get(DONE):
+        sentence = f"mbsim {planned} planned the study and this is mbsim {own}: rows of both may differ in their last"
+        listener.warn(f"warning: {sentence} digits; --force begins anew")
 
 
 def workers_of(ledger: Ledger, cases: Sequence[Case] | deque[Case], way: Way, listener: Listener) -> Workers:

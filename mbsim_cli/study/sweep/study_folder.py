@@ -13,12 +13,15 @@ import numpy as np
 
 from mbsim_cli.errors import InputOutputError, UsageError
 from mbsim_cli.io.target import replaced
+from mbsim_cli.study.sweep.identity import samples_hash
 from mbsim_cli.study.sweep.shards import Shard
 from mbsim_cli.study.sweep.study_plan import StudyPlan, read_plan
 
 PLAN, SAMPLES, COLLECTED, FORECAST, SCRIPT = "plan.json", "samples.npy", "study.h5", "forecast.json", "job.sh"
 ROWS, KEPT = ".rows", ".kept"
 _FIXED = ("content", "varied", "objectives", "parameters", "sensors", "full")
+_RESTORED = "the command that planned the study restores it"
+_NO_ARRAY = (OSError, ValueError, EOFError, MemoryError, OverflowError)  # what numpy raises for damaged files
 _CHANGED = {
     "content": "the model, or an option of its analysis, has changed",
     "varied": "other parameters vary",
@@ -84,11 +87,13 @@ class StudyFolder:
         path = self.path / SAMPLES
         try:
             values = np.load(path, allow_pickle=False)
-        except (OSError, ValueError) as error:
-            raise InputOutputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+        except _NO_ARRAY as error:
+            reason = getattr(error, "strerror", None) or "it holds no numbers"
+            raise InputOutputError(f"cannot read {path}: {reason}; {_RESTORED}") from error
         wanted = (plan.cases, len(plan.varied))
-        if values.dtype != np.float64 or values.ndim != 2 or values.shape[1:] != wanted[1:] or len(values) < wanted[0]:
-            raise InputOutputError(f"cannot read {path}: it does not hold the {plan.cases} cases of the plan")
+        fits = values.dtype == np.float64 and values.ndim == 2 and values.shape[1:] == wanted[1:]
+        if not fits or plan.samples not in ("", samples_hash(values[: plan.cases])) or len(values) < wanted[0]:
+            raise InputOutputError(f"{path} does not hold the {plan.cases} cases of the plan; {_RESTORED}")
         return values[: plan.cases]
 
     def adopt(self, plan: StudyPlan, values: np.ndarray, *, force: bool) -> StudyPlan:
@@ -127,7 +132,7 @@ class StudyFolder:
             if getattr(before, name) != getattr(plan, name):
                 what = _CHANGED.get(name, f"other {name} are kept of each case")
                 raise UsageError(f"{what} since the study in {self} was planned; {self._advice}")
-        known = self.values(before)
+        known = self._known(before, values)
         if len(values) < len(known) or known.tobytes() != values[: len(known)].tobytes():
             message = f"the {len(values)} cases do not begin with the {len(known)} of the study in {self}"
             raise UsageError(f"{message}; {self._advice}")
@@ -137,19 +142,33 @@ class StudyFolder:
             return plan
         return before
 
+    def _known(self, before: StudyPlan, values: np.ndarray) -> np.ndarray:
+        """Values of the plan that is there; where they cannot be read, the same ones take their place."""
+        try:
+            return self.values(before)
+        except InputOutputError:
+            if samples_hash(values[: before.cases]) != before.samples:
+                raise
+            self._store_samples(values)
+            return self.values(before)
+
     @property
     def _advice(self) -> str:
         return f"name another folder, go on as planned by mbsim sweep {self}, or begin anew by --force"
 
-    def _store(self, plan: StudyPlan, values: np.ndarray) -> None:
+    def _store_samples(self, values: np.ndarray) -> None:
         with replaced(self.path / SAMPLES, force=True) as path, path.open("wb") as file:
             np.save(file, np.ascontiguousarray(values, dtype=np.float64))
+
+    def _store(self, plan: StudyPlan, values: np.ndarray) -> None:
+        self._store_samples(values)
         with replaced(self.path / PLAN, force=True) as path:
             path.write_text(plan.text(), encoding="utf-8")
 
     def _clear(self) -> None:
-        """Remove what an earlier plan has led to."""
-        for path in [*self.files(ROWS), *self.files(KEPT), self.collected, self.path / FORECAST]:
+        """Remove an earlier plan, before the samples change, and what it has led to."""
+        own = [self.path / name for name in (PLAN, COLLECTED, FORECAST)]
+        for path in [*own, *self.files(ROWS), *self.files(KEPT)]:
             try:
                 path.unlink(missing_ok=True)
             except OSError as error:

@@ -1,5 +1,6 @@
 """The plan of a study: everything that its rows depend on, and nothing that changes while they are computed."""
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -41,6 +42,7 @@ class StudyPlan:
     command: str
     created: str
     mbsim_version: str
+    samples: str = ""  # hash of the values of the cases
     platform: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -60,7 +62,13 @@ class StudyPlan:
 
     def text(self) -> str:
         """The plan as it is stored."""
-        return json.dumps({"format": FORMAT, "format_version": VERSION} | asdict(self), indent=1) + "\n"
+        data = asdict(self)
+        about = {"format": FORMAT, "format_version": VERSION, "checksum": _checksum(data)}
+        return json.dumps(about | data, indent=1) + "\n"
+
+
+def _checksum(data: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
 _COLUMNS = ("varied", "objectives", "parameters", "sensors")
@@ -74,9 +82,12 @@ def read_plan(text: str, where: Path) -> StudyPlan:
             raise ValueError("it is not the plan of a study")
         if data.pop("format_version") != VERSION:
             raise ValueError("another version of mbsim wrote it")
+        if data.pop("checksum", None) not in (None, _checksum(data)):
+            raise ValueError("it is not what was stored")
         return StudyPlan(**data | {name: [_column(**entry) for entry in data[name]] for name in _COLUMNS})
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise InputOutputError(f"cannot read the plan {where}: {error}") from error
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        way_out = f"remove it and repeat the command that planned the study: rows in {where.parent} stay valid"
+        raise InputOutputError(f"cannot read the plan {where}: {error}; {way_out}") from error
 
 
 def _column(name: str, unit: str, components: Sequence[str]) -> Column:

@@ -29,6 +29,7 @@ def status_of(ledger: Ledger) -> dict[str, Any]:
         "missing": missing,
         "seconds": float(np.nansum(ledger.seconds)),
         "strange_rows": ledger.strange,
+        "lost_records": ledger.unkept,
         "failures": failures_of(ledger),
     }
 

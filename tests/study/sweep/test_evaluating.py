@@ -1,6 +1,7 @@
 """Cases one after another in one worker: none leaves anything behind for the next, whatever becomes of it."""
 
 import gc
+import tempfile
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.sweep.computing import Case
 from mbsim_cli.study.sweep.evaluating import CaseEvaluator
-from mbsim_cli.study.sweep.outcomes import DONE, INVALID
+from mbsim_cli.study.sweep.outcomes import DONE, INVALID, UNREADABLE
 from mbsim_cli.study.sweep.planning import Wanted, plan_study
 from tests.assembly.texts import FIVEBAR
 
@@ -102,3 +103,11 @@ def test_memory_of_a_run_is_given_back_with_its_case(plan):
         gc.garbage.clear()
         gc.enable()
     assert not left
+
+
+def test_what_the_system_refuses_is_no_defect_of_mbsim(stated, tmp_path, monkeypatch):
+    """It says nothing of the case, which is tried again."""
+    study, values = planned(stated, {"list": [{"root": 1.0}], "keep": "full"})
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    row = row_of(CaseEvaluator(study, SILENT), values, 0)
+    assert row.status == UNREADABLE and "No such file or directory" in row.remarks["failure"]

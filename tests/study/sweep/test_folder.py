@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 from mbsim_cli.errors import InputOutputError, UsageError
-from mbsim_cli.study.sweep.frames import Appender
+from mbsim_cli.study.sweep.collecting import collect
+from mbsim_cli.study.sweep.frames import Appender, framed
+from mbsim_cli.study.sweep.identity import samples_hash
+from mbsim_cli.study.sweep.kept import Kept, packed
 from mbsim_cli.study.sweep.ledger import MISSING, ledger_of
 from mbsim_cli.study.sweep.outcomes import DONE, FAILED, LOST, TIMEOUT, encoded
 from mbsim_cli.study.sweep.shards import Shard
@@ -103,6 +106,101 @@ def test_what_holds_no_study(folder, tmp_path):
         (folder.path / name).write_bytes(whole)
     with pytest.raises(InputOutputError, match="cannot make the folder"):
         StudyFolder(tmp_path / "no" / "study").adopt(plan_of(1), values_of(1), force=False)
+
+
+def keeping(folder, count):
+    """A study of which each case keeps what a sensor showed; values (N, 2)."""
+    values = values_of(count)
+    sensors = [Column("r", "m", ("x",))]
+    folder.adopt(plan_of(count, sensors=sensors, samples=samples_hash(values)), values, force=False)
+    cases = cases_of(values)
+    append(folder, [row_of(case) for case in cases])
+    kept = Appender(folder.kept(Shard()))
+    for case in cases:
+        kept.append(packed(Kept(case.number, case.identity, np.arange(3.0), np.full((3, 1), case.number))))
+    kept.close()
+    return values
+
+
+def test_a_case_is_done_while_all_that_is_kept_of_it_is_there(folder):
+    values = keeping(folder, 5)
+    path = folder.kept(Shard())
+    whole = path.read_bytes()
+    assert ledger_of(folder, thorough=True).counts == {DONE: 5} and not ledger_of(folder).unkept
+    size = len(whole) // 5
+    path.write_bytes(whole[: 2 * size - 1] + b"\xff" + whole[2 * size :])  # the last number of case 1
+    assert ledger_of(folder, thorough=True).missing().tolist() == [1]
+    path.write_bytes(whole[: 3 * size + 20])
+    ledger = ledger_of(folder)
+    assert ledger.missing().tolist() == [3, 4] and ledger.unkept == 2 and np.isnan(ledger.numbers()[3:]).all()
+    path.unlink()
+    ledger = ledger_of(folder)
+    assert ledger.counts == {MISSING: 5} and not list(ledger.rows()) and np.isnan(ledger.seconds).all()
+    other = packed(Kept(2, cases_of(values, "another model")[2].identity, np.zeros(1), np.zeros((1, 1))))
+    path.write_bytes(framed(other) + whole[2 * size : 3 * size])
+    assert ledger_of(folder).missing().tolist() == [0, 1, 3, 4]
+
+
+def test_what_sensors_showed_is_collected_or_missing(folder):
+    """Damage that only a checksum tells, and a study of which nothing is done yet."""
+    keeping(folder, 4)
+    path = folder.kept(Shard())
+    whole = path.read_bytes()
+    size = len(whole) // 4
+    path.write_bytes(whole[: 2 * size - 1] + b"\xff" + whole[2 * size :])
+    collect(folder, ledger_of(folder))
+    with h5py.File(folder.collected) as file:
+        assert file["status"][:].tolist() == [DONE, MISSING, DONE, DONE]
+        assert np.isnan(file["sensors/r"][1]).all() and file["sensors/r"][3, :, 0].tolist() == [3.0] * 3
+    path.unlink()
+    collect(folder, ledger_of(folder))
+    with h5py.File(folder.collected) as file:
+        assert file["status"][:].tolist() == [MISSING] * 4 and file["sensors/r"].shape == (4, 0, 1)
+    folder.collected.write_bytes(b"")
+    with pytest.raises(InputOutputError, match=r"study\.h5 is no collected study, or is damaged; move it away"):
+        collect(folder, ledger_of(folder))
+
+
+@pytest.mark.parametrize("damage", ["gone", "empty", "cut", "a bit", "zeros", "another's"])
+def test_the_same_study_restores_samples(folder, damage):
+    """Whatever befell them: nobody computes other values than those of the plan, and no row is lost."""
+    values = keeping(folder, 6)
+    path, plan = folder.path / "samples.npy", folder.plan()
+    whole = path.read_bytes()
+    path.unlink()
+    if damage == "another's":
+        np.save(path, values[::-1])
+    elif damage != "gone":
+        flipped = whole[:-5] + bytes([whole[-5] ^ 1]) + whole[-4:]
+        path.write_bytes({"empty": b"", "cut": whole[:150], "a bit": flipped, "zeros": bytes(len(whole))}[damage])
+    with pytest.raises(InputOutputError, match=r"samples\.npy.*; the command that planned the study restores it"):
+        ledger_of(folder)
+    with pytest.raises(InputOutputError):
+        folder.adopt(plan, values + 1.0, force=False)
+    assert folder.adopt(plan, values, force=False) == plan and path.read_bytes() == whole
+    assert ledger_of(folder).counts == {DONE: 6}
+
+
+def test_a_plan_that_has_changed_is_no_plan(folder):
+    keeping(folder, 3)
+    path, plan = folder.path / "plan.json", folder.plan()
+    for before, after in (('"content": "content"', '"content": "constant"'), ('"cases": 3', '"cases": 2')):
+        whole = path.read_text()
+        path.write_text(whole.replace(before, after))
+        with pytest.raises(InputOutputError, match="it is not what was stored; remove it and repeat the command"):
+            folder.plan()
+        path.unlink()
+        folder.adopt(plan, values_of(3), force=False)
+        assert path.read_text() == whole and ledger_of(folder).counts == {DONE: 3}
+
+
+def test_no_plan_is_left_beside_the_samples_of_another(folder, monkeypatch):
+    """Where the program is killed while it begins anew."""
+    folder.adopt(plan_of(3), values_of(3), force=False)
+    monkeypatch.setattr(folder, "_store_samples", lambda values: np.no_such_name)
+    with pytest.raises(AttributeError):
+        folder.adopt(plan_of(3, content="another"), values_of(3) + 1.0, force=True)
+    assert not folder.is_planned
 
 
 @pytest.mark.parametrize("count", [5_000, pytest.param(100_000, marks=pytest.mark.slow)])

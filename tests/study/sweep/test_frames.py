@@ -1,12 +1,15 @@
 """Append-only files: what is whole is read again bit by bit, whatever happened to the rest."""
 
+import errno
+import fcntl
 import os
 
 import numpy as np
 import pytest
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.study.sweep.frames import MARK, Appender, framed, read_frames
+from mbsim_cli.study.sweep import frames
+from mbsim_cli.study.sweep.frames import MARK, Appender, framed, read_beginnings, read_frames
 
 CONTENTS = [bytes([i]) * (i * 7 % 50) + MARK * (i % 3) for i in range(24)]  # marks may stand in contents
 
@@ -89,3 +92,56 @@ def test_a_file_that_vanishes_is_missed(path, again):
         path.touch()
     with pytest.raises(InputOutputError, match="cannot write"):
         appender.append(b"lost")
+
+
+def test_a_search_finds_marks_wherever_they_lie(path, monkeypatch):
+    whole = path.read_bytes()
+    first = len(framed(CONTENTS[0]))
+    for piece in (1, 2, 3, 5, 64):
+        monkeypatch.setattr(frames, "PIECE", piece)
+        path.write_bytes(b"?" * piece + whole[1:])
+        assert contents(path) == CONTENTS[1:]
+        path.write_bytes(MARK[:3] + whole[first:])
+        assert contents(path) == CONTENTS[1:]
+
+
+def test_a_file_that_is_cut_while_it_is_read(path):
+    """As a writer does that goes on behind a killed one; a file that is mapped would end the reader by a signal."""
+    appender = Appender(path)
+    for _ in range(6):
+        appender.append(bytes(100_000))
+    appender.close()
+    reader = read_frames(path)
+    for _ in range(len(CONTENTS) + 2):
+        next(reader)
+    os.truncate(path, 350_000)
+    assert len(list(reader)) <= 2
+
+
+def test_beginnings_are_those_of_the_frames(path):
+    assert list(read_beginnings(path, 9)) == [content[:9] for content in CONTENTS]
+    whole, last = path.read_bytes(), len(framed(CONTENTS[-1]))
+    path.write_bytes(whole[: -last - 1] + b"?" + whole[-last:-2])  # damage behind a beginning, and an end cut off
+    assert list(read_beginnings(path, 4)) == [content[:4] for content in CONTENTS[:-1]]
+
+
+def test_two_writers_where_no_locks_are(path, monkeypatch):
+    """Neither writes over what the other wrote: the second ends."""
+
+    def refuse(handle, operation):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    first, second = Appender(path), Appender(path)
+    first.append(b"mine")
+    with pytest.raises(InputOutputError, match="another process is computing the same cases"):
+        second.append(b"yours")
+    first.append(b"too")
+    assert contents(path) == [*CONTENTS, b"mine", b"too"]
+
+
+def test_nothing_of_what_fails_stays(path, full_disk):
+    appender, size = Appender(path), path.stat().st_size
+    with full_disk(size + 100), pytest.raises(InputOutputError):
+        appender.append(b"does not" * 100)
+    assert path.stat().st_size == size
