@@ -11,6 +11,7 @@ from mbsim_cli.errors import UsageError
 
 SUFFIXES = ("gif", "mp4", "pvd")
 SIZES = (64, 4096)  # pixels
+SIZE = "640x480"
 ResultPath = Annotated[Path, typer.Argument(metavar="RESULT.h5", help="Result file.", show_default=False)]
 Output = Annotated[
     Path | None,
@@ -43,7 +44,7 @@ Exaggerate = Annotated[
 ]
 Speed = Annotated[float, typer.Option(help="Seconds of motion in a second of the picture.")]
 Fps = Annotated[float, typer.Option(min=1, max=100, help="Frames in a second of the picture.")]
-Size = Annotated[str, typer.Option(metavar="WxH", help="Pixels.")]
+Size = Annotated[str | None, typer.Option(metavar="WxH", help="Pixels.", show_default=SIZE)]
 
 
 def command(
@@ -55,7 +56,7 @@ def command(
     exaggerate: Exaggerate = None,
     speed: Speed = 1.0,
     fps: Fps = 25.0,
-    size: Size = "640x480",
+    size: Size = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
     force: options.Force = False,
@@ -75,8 +76,9 @@ def command(
         raise UsageError(f"--speed wants a positive number, not {speed:g}")
     if exaggerate is not None and not 0 <= exaggerate < float("inf"):
         raise UsageError(f"--exaggerate wants a factor that is not negative, not {exaggerate:g}")
-    pixels = _pixels(size)
+    pixels = _pixels(size or SIZE)
     if kind == "pvd":
+        _refuse({"--trace": trace, "--view": view, "--follow": follow, "--size": size})
         report = _collect(Content(result), picture, speed, fps, exaggerate, quiet, force)
         _tell(report | {"output": str(picture), "result": str(result)}, json, quiet)
         return
@@ -86,6 +88,14 @@ def command(
     film = filming.film(trace or [], view, follow, pixels, result.stem)
     report = _shoot(film, target, kind, fps, quiet, force)
     _tell(report | {"output": str(picture), "result": str(result)}, json, quiet)
+
+
+def _refuse(drawn: dict[str, Any]) -> None:
+    """Raise UsageError for options of pictures."""
+    if given := [name for name, value in drawn.items() if value]:
+        raise UsageError(
+            f"a .pvd file holds meshes and no picture, and has no use for {', '.join(given)}; leave it out"
+        )
 
 
 def _tell(report: dict[str, Any], json: bool, quiet: bool) -> None:

@@ -42,7 +42,7 @@ Without = Annotated[
     typer.Option(metavar="METHOD", help="Leave out agreement with a method, whose kernels take long to compile."),
 ]
 Method = Annotated[Checked, typer.Option(help="Method whose gradients are checked.")]
-Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the random direction.")]
+Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the random direction.")]
 
 
 def command(

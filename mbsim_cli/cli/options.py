@@ -74,12 +74,14 @@ Threads = Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads o
 
 
 def parse_overrides(entries: list[str] | None) -> dict[str, str]:
-    """Read ``-p NAME=VALUE`` entries; the last of several for one name counts."""
-    overrides = {}
+    """Read ``-p NAME=VALUE`` entries, of each name one."""
+    overrides: dict[str, str] = {}
     for entry in entries or ():
         name, equals, value = entry.partition("=")
         if not (equals and name.strip() and value.strip()):
             raise UsageError(f"-p wants NAME=VALUE, not '{entry}'")
+        if name.strip() in overrides:
+            raise UsageError(f"-p states {name.strip()} twice; leave one of them out")
         overrides[name.strip()] = value.strip()
     return overrides
 

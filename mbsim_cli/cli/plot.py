@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from mbsim_cli.cli import options
+from mbsim_cli.errors import UsageError
 
 SUFFIXES = ("png", "svg", "pdf")
 Arguments = Annotated[
@@ -57,15 +58,19 @@ def command(
     from mbsim_cli.io.content import Content
     from mbsim_cli.study.pictures.selection import labels_of, sort_arguments
 
+    parameters = _parameters(sensitivity)
+    drawn = {"--sensitivity": sensitivity, "--gradient": gradient, "--label": label}
     if field is not None:
+        _refuse("--field", "draws one picture of a mesh", drawn | {"--list": list_})
         _field(arguments, field, output, json, quiet, force)
         return
     results, names = sort_arguments(arguments)
+    if list_:
+        _refuse("--list", "draws nothing", drawn | {"--output": output, "--force": force, "NAME": names})
     contents = [Content(path) for path in results]
     if list_:
         _list(contents, json)
         return
-    parameters = [name.strip() for name in (sensitivity or "").split(",") if name.strip()]
     picture = output or Path(results[0].stem + ".png")
     report = _draw(contents, names, parameters, gradient, labels_of(results, label or []), picture, force)
     if json:
@@ -74,6 +79,20 @@ def command(
     for sentence in report["left_out"]:
         say(sentence, quiet)
     say(f"{report['output']}: {', '.join([*report['histories'], *report['gradients']])}", quiet)
+
+
+def _parameters(stated: str | None) -> list[str]:
+    """Names of the option ``--sensitivity``."""
+    names = [] if stated is None else [name.strip() for name in stated.split(",")]
+    if not all(names):
+        raise UsageError(f"--sensitivity wants PARAM or PARAM,PARAM, not '{stated}'")
+    return names
+
+
+def _refuse(option: str, does: str, others: dict[str, Any]) -> None:
+    """Raise UsageError for what another option has no use for."""
+    if given := [name for name, value in others.items() if value]:
+        raise UsageError(f"{option} {does}, and has no use for {', '.join(given)}; leave one out")
 
 
 def _draw(
@@ -113,7 +132,6 @@ def _field(arguments: list[str], name: str, output: Path | None, json: bool, qui
     """Draw the numbers of a body's elements."""
     from mbsim_cli.cli import signals
     from mbsim_cli.cli.output import emit, say
-    from mbsim_cli.errors import UsageError
     from mbsim_cli.io.target import check_picture, replaced
     from mbsim_cli.report import require_matplotlib
     from mbsim_cli.study.pictures.fields import field_of

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from mbsim_cli.cli import options
+from mbsim_cli.errors import UsageError
 
 Output = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="OUT.h5", help="Result file.", show_default="MODEL.h5 here")
@@ -17,7 +18,10 @@ Sensitivity = Annotated[
     options.Method | None, typer.Option(help="How to compute gradients.", show_default="as in the file")
 ]
 
-Top = Annotated[int, typer.Option(metavar="N", min=1, help="Numbers that the table of --all-numbers shows.")]
+Top = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Numbers that the table of --all-numbers shows.", show_default="20"),
+]
 
 
 def command(
@@ -25,7 +29,7 @@ def command(
     output: Output = None,
     sensitivity: Sensitivity = None,
     all_numbers: options.AllNumbers = False,
-    top: Top = 20,
+    top: Top = None,
     parameter: options.Overrides = None,
     formulation: options.FormulationOption = None,
     integrator: options.IntegratorOption = None,
@@ -44,6 +48,8 @@ def command(
     from mbsim_cli.cli.environment import limit_threads
 
     limit_threads(threads)
+    if top is not None and (json or not all_numbers):
+        raise UsageError("--top is for the table of --all-numbers, which --json gives as a whole; leave it out")
 
     from mbsim_cli.cli.terminal import Terminal
     from mbsim_cli.study.recording import record
@@ -66,7 +72,7 @@ def command(
 
         emit(report)
     else:
-        _print(report, quiet, top)
+        _print(report, quiet, top or 20)
 
 
 def _print(report: dict[str, Any], quiet: bool, top: int) -> None:

@@ -30,7 +30,10 @@ Part = Annotated[
         "--shard", metavar="I/N", help="Compute part I of N only.", show_default="that of a task of a SLURM array"
     ),
 ]
-Retry = Annotated[int, typer.Option(metavar="K", min=0, help="Times that a case whose worker died is tried again.")]
+Retry = Annotated[
+    int | None,
+    typer.Option(metavar="K", min=0, help="Times that a case whose worker died is tried again.", show_default="1"),
+]
 Timeout = Annotated[
     float | None, typer.Option("--case-timeout", metavar="S", help="Seconds that a case may take.", show_default="any")
 ]

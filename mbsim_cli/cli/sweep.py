@@ -78,7 +78,7 @@ def command(
     tolerance: options.Tolerance = None,
     step: options.Step = None,
     duration: options.Duration = None,
-    retry: Retry = 1,
+    retry: Retry = None,
     case_timeout: Timeout = None,
     max_failures: MaxFailures = None,
     fail_fast: FailFast = False,
@@ -96,6 +96,9 @@ def command(
     limit_threads(threads)
     stated = stated_cases(csv, grid)
     way = _way(jobs, case_timeout, dask)
+    limits = _limits(retry, max_failures, fail_fast)
+    if dry_run:
+        _refuse_limits({"--dask": dask, "--retry": retry, "--max-failures": max_failures, "--fail-fast": fail_fast})
     if model.is_dir():
         own = (study, output, stated, keep, sensitivity, parameter, formulation, integrator, tolerance, step, duration)
         if any(own) or force:
@@ -105,12 +108,16 @@ def command(
         method = sensitivity and sensitivity.value
         settings = options.settings(parameter, formulation, integrator, tolerance, step, None, duration, method)
         folder = _planned(model, study, stated, keep, settings, output, force)
-    if dry_run and dask is not None:
-        raise UsageError("--dry-run reckons with this machine; leave --dask out")
     if dry_run:
         _forecast(folder, shard, way, json, quiet, begun)
     else:
-        _run(folder, shard, way, _limits(retry, max_failures, fail_fast), json, quiet)
+        _run(folder, shard, way, limits, json, quiet)
+
+
+def _refuse_limits(given: dict[str, Any]) -> None:
+    """Raise UsageError for what a forecast has no use for."""
+    if names := [name for name, value in given.items() if value is not None and value is not False]:
+        raise UsageError(f"--dry-run reckons with this machine and a few good cases; leave {', '.join(names)} out")
 
 
 def _planned(
@@ -203,7 +210,9 @@ def _way(jobs: int, timeout: float | None, dask: str | None) -> "Way":
     return Way(jobs or usable(), options.positive("--case-timeout", timeout), dask)
 
 
-def _limits(retry: int, max_failures: int | None, fail_fast: bool) -> Any:
+def _limits(retry: int | None, max_failures: int | None, fail_fast: bool) -> Any:
     from mbsim_cli.study.sweep.sweeping import Limits
 
-    return Limits(retry, 0 if fail_fast else max_failures)
+    if fail_fast and max_failures is not None:
+        raise UsageError("--fail-fast ends a study at the first failure; leave --max-failures out, or it")
+    return Limits(1 if retry is None else retry, 0 if fail_fast else max_failures)

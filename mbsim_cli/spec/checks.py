@@ -59,5 +59,8 @@ class Check(Spec):
         compared = self.value is not None or bool(self.gradient) or bool(self.field_gradient)
         require_one("objective beside value or gradient", self.objective is None and compared)
         require_one("value or gradient beside objective", self.objective is not None and not compared)
+        structure = self.redundant_constraints is not None or self.mobility is not None
+        tolerances = self.model_fields_set & {"relative_tolerance", "absolute_tolerance"}
+        require_one("no tolerance of whole numbers, which agree or do not", structure and bool(tolerances))
         require_one("sensor and values together", (self.sensor is None) != (not self.values))
         return self

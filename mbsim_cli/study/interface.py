@@ -41,6 +41,8 @@ def check(path: str | PathLike[str], seed: int = 0, listener: Listener = SILENT,
     Keyword arguments replace parameters and options of the analysis, as in ``Model.run``.
     """
     settings = _settings({"sensitivity": "ddm"} | replaced)
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise UsageError(f"seed wants a whole number, 0 at least, not {seed!r}")
     if settings.method not in CHECKED:
         raise UsageError(f"gradients by {' or '.join(CHECKED)} are checked, not by {settings.method!r}")
     return verify(Path(path), settings, seed, listener)
@@ -69,8 +71,8 @@ def optimize(
 
     if algorithm not in (None, *ALGORITHMS):
         raise UsageError(f"unknown algorithm {algorithm!r}; there are {', '.join(ALGORITHMS)}")
-    if evaluations is not None and evaluations < 1:
-        raise UsageError(f"evaluations wants a number of analyses, 1 at least, not {evaluations}")
+    if evaluations is not None and not (isinstance(evaluations, int) and evaluations >= 1):
+        raise UsageError(f"evaluations wants a whole number of analyses, 1 at least, not {evaluations!r}")
     report = search(
         Path(path),
         name,

@@ -60,6 +60,6 @@ def _value(name: str, value: Any) -> float:
 
 def _number(value: Any) -> float | None:
     try:
-        return None if isinstance(value, str) else float(value)
+        return None if isinstance(value, str | bool) else float(value)
     except (TypeError, ValueError):
         return None

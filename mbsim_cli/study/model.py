@@ -87,6 +87,8 @@ class Model:
         """
         name = self._chosen(objective)
         planned, timing = self._plan(self._values(rho), {"sensitivity": "ddm", **replaced})
+        if planned.method == "none":
+            raise UsageError("a gradient takes a method; sensitivity 'none' has none")
         found = run(planned, timing, self._listener).results[name]
         return float(found.value), np.asarray(found.gradient, dtype=float)
 
@@ -149,7 +151,10 @@ class Model:
 
     def _plan(self, values: Mapping[str, float] | None, replaced: Mapping[str, Any]) -> tuple[Plan, Timing]:
         timing = Timing()
-        changed = {**numbers_of(values or {}), **values_in(replaced)}
+        by_name, by_keyword = numbers_of(values or {}), values_in(replaced)
+        if twice := sorted(by_name.keys() & by_keyword.keys()):
+            raise UsageError(f"the value of {', '.join(twice)} is given twice, by name and as a keyword argument")
+        changed = by_name | by_keyword
         settings = replace(self._settings, **options_in(replaced))
         plan = plan_at(self._file, settings, changed, timing, self._listener, before=self._assembled)
         self._assembled = plan.named if plan.named.packing.lends else None

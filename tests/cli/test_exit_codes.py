@@ -37,6 +37,16 @@ USAGE = [
     ),
     (["run", "m.yaml", "--sensitivity", "dmm"], "; did you mean 'ddm'?"),
     (["check", "m.yaml", "--method", "fd"], "'fd' is not one of 'ddm'"),
+    # what would have no effect
+    (["run", "m.yaml", "-p", "L=1", "-p", "L = 2"], "-p states L twice"),
+    (["run", "m.yaml", "--top", "3"], "--top is for the table of --all-numbers"),
+    (["check", "m.yaml", "--seed", "-1"], "'--seed'"),
+    (["plot", "r.h5", "--sensitivity", ","], "--sensitivity wants PARAM"),
+    (["plot", "r.h5", "--field", "rho", "--gradient", "--label", "a"], "has no use for --gradient, --label"),
+    (["plot", "r.h5", "q", "--list", "-o", "a.png"], "--list draws nothing, and has no use for --output, NAME"),
+    (["animate", "r.h5", "-o", "a.pvd", "--view", "xy", "--size", "64x64"], "has no use for --view, --size"),
+    (["sweep", "m.yaml", "--fail-fast", "--max-failures", "2"], "--fail-fast ends a study at the first failure"),
+    (["sweep", "m.yaml", "--dry-run", "--retry", "0", "--fail-fast"], "leave --retry, --fail-fast out"),
 ]
 
 

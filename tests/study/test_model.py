@@ -107,6 +107,12 @@ def test_other_values_are_judged_as_the_file_is(model):
         (lambda m: m.run({"L": None}), "parameter 'L' wants a finite number, not None"),
         (lambda m: m.run(integratr="rk4"), "did you mean the option 'integrator'"),
         (lambda m: mbsim.load(m.path, L="1"), "parameter 'L' wants a finite number, not '1'"),
+        (lambda m: m.run({"L": 1.0}, L=2.0), "the value of L is given twice"),
+        (lambda m: m.value_and_gradient([1.0, 2.0], k=3.0), "the value of k is given twice"),
+        (lambda m: m.value_and_gradient(sensitivity="none"), "a gradient takes a method"),
+        (lambda m: mbsim.load(m.path, L=True), "parameter 'L' wants a finite number, not True"),
+        (lambda m: mbsim.check(m.path, seed=-1), "seed wants a whole number, 0 at least, not -1"),
+        (lambda m: mbsim.optimize(m.path, evaluations=2.5), "wants a whole number of analyses, 1 at least, not 2.5"),
         (lambda m: mbsim.check(m.path, sensitivity="none"), "gradients by ddm or adjoint are checked, not by 'none'"),
     ],
 )
