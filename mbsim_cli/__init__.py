@@ -1,12 +1,13 @@
 """Sensitivity analysis of multibody systems, from a YAML model file.
 
-``import mbsim_cli as mbsim`` gives ``load``, ``run``, ``check``, ``optimize`` and ``open``; what they need is imported
-when they are first used. See docs/python.md.
+``import mbsim_cli as mbsim`` gives ``load``, ``run``, ``check``, ``optimize`` and ``open``, and the errors that they
+raise; what they need is imported when they are first used. See docs/python.md.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mbsim_cli.errors import AnalysisError, InputOutputError, MbsimError, ModelError, UsageError
     from mbsim_cli.study.interface import (
         Comparison,
         Listener,
@@ -21,7 +22,23 @@ if TYPE_CHECKING:
     )
 
 __version__ = "0.1.0"
-__all__ = ["Comparison", "Listener", "Model", "ObjectiveValue", "Result", "check", "load", "open", "optimize", "run"]
+__all__ = [
+    "AnalysisError",
+    "Comparison",
+    "InputOutputError",
+    "Listener",
+    "MbsimError",
+    "Model",
+    "ModelError",
+    "ObjectiveValue",
+    "Result",
+    "UsageError",
+    "check",
+    "load",
+    "open",
+    "optimize",
+    "run",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -29,4 +46,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module("mbsim_cli.study.interface"), name)
+    return getattr(import_module("mbsim_cli.errors" if name.endswith("Error") else "mbsim_cli.study.interface"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__} - {"Any", "TYPE_CHECKING"})

@@ -37,6 +37,16 @@ class MbsimError(Exception):
 
     exit_code = 1
 
+    def __reduce__(self) -> Any:
+        """Pickled as it is, whatever its class is made from: pools of processes hand on what went wrong."""
+        return _made_again, (type(self), self.args, self.__dict__)
+
+
+def _made_again(kind: type[MbsimError], args: tuple[Any, ...], state: dict[str, Any]) -> MbsimError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
+
 
 class UsageError(MbsimError):
     """A command was called with arguments that make no sense."""

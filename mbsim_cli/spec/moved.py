@@ -76,6 +76,8 @@ def with_gradients_by(model: ModelFile, method: Any, parameters: Sequence[str], 
 
 
 def _number(model: ModelFile, name: str, value: float | str) -> Number:
+    if name in model.constants:
+        raise UsageError(f"{name!r} is a constant, which has its value since the model was read; parameters can change")
     if name not in model.parameters:
         hint = suggest(name, model.parameters)
         raise UsageError(f"unknown parameter {name!r}" + (f"; {hint}" if hint else ""))

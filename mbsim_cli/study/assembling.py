@@ -1,6 +1,6 @@
 """From a model file to a problem, with what the caller replaces."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -15,11 +15,11 @@ from mbsim_cli.study.choice import AUTO
 from mbsim_cli.study.settings import Settings
 
 
-def load(path: str | PathLike[str], settings: Settings) -> Any:
-    """Read and validate a model file."""
+def load(path: str | PathLike[str], settings: Settings, texts: Mapping[str, str] | None = None) -> Any:
+    """Read and validate a model file; ``texts`` by file name take the place of files."""
     from mbsim_cli import spec
 
-    return spec.load(path, settings.overrides, every_number=settings.all_numbers)
+    return spec.load(path, settings.overrides, texts, every_number=settings.all_numbers)
 
 
 def stated_method(model_file: Any, settings: Settings) -> str:

@@ -43,6 +43,19 @@ class Model:
         self._file = read(self.path, self._settings)
         self._assembled: Any = None  # which lends its tables to further runs
 
+    def __repr__(self) -> str:
+        named = f"{self._file.name} ({self.path})" if self._file.name else str(self.path)
+        objectives = ", ".join(self.objectives) or "none"
+        return f"<mbsim model: {named}; {len(self.parameters)} parameters, objectives: {objectives}>"
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        """The texts that were read, whatever has become of their files; tables are read anew."""
+        return self.path, self._settings, self._listener, dict(self._file.source.texts)
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.path, self._settings, self._listener, texts = state
+        self._file, self._assembled = read(self.path, self._settings, texts), None
+
     @property
     def parameters(self) -> dict[str, float]:
         """Values of all parameters."""
@@ -65,7 +78,7 @@ class Model:
         """Run the analysis and return everything that it found; nothing is written.
 
         ``values``, or keyword arguments by their names, replace parameters; other keyword arguments are options of the
-        analysis. Raises what ``mbsim.errors`` names: ModelError, AnalysisError, UsageError.
+        analysis. Raises ModelError, AnalysisError or UsageError.
         """
         planned, timing = self._plan(values, replaced)
         record = MemoryRecord(planned)

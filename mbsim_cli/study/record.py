@@ -1,6 +1,7 @@
 """The histories of a run, by the paths that they have in result files; here kept in memory."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,6 +26,23 @@ class Record(Protocol):
 
     def variable(self, path: str) -> Stored:
         """A variable; raises KeyError."""
+
+
+@dataclass(frozen=True)
+class FinishedRecord:
+    """Histories of a run that is over."""
+
+    axes: Mapping[str, Sequence[str]]
+    variables: Mapping[str, Stored]
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """Paths of all variables."""
+        return list(self.variables)
+
+    def variable(self, path: str) -> Stored:
+        """A variable by its path; raises KeyError."""
+        return self.variables[path]
 
 
 class MemoryRecord:
@@ -69,3 +87,7 @@ class MemoryRecord:
             return Stored(values, ("time",), "s")
         row = self._rows[path]
         return Stored(values, ("time", *row.axes), in_words(row.unit))
+
+    def __reduce__(self) -> Any:
+        """Pickled as what it holds; what picks that from blocks stays behind."""
+        return FinishedRecord, (self.axes, {path: self.variable(path) for path in self.paths})

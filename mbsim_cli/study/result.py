@@ -60,10 +60,24 @@ class Result(Mapping[str, np.ndarray]):
         for section in SECTIONS:
             if section + name in self.record.paths:
                 return section + name
+        meant = self._meant(name)
+        raise KeyError(f"no history {name!r}" + (f"; {meant}" if meant else ""))
+
+    def _meant(self, name: str) -> str | None:
+        """Of a coordinate, or a component as objectives write it, the column; else a name that is near."""
+        sensor, _, component = name.rpartition(".")
+        for path, column in (("coordinates/position", name), (sensor, component)):
+            for labels in self.labels(path).values() if path in self else ():
+                if column in labels:
+                    return f"it is column {labels.index(column)} of {path!r}"
         from mbsim_cli.spec.suggestions import suggest
 
-        near = suggest(name, [path.rpartition("/")[2] for path in self.record.paths])
-        raise KeyError(f"no history {name!r}" + (f"; {near}" if near else ""))
+        return suggest(name, [path.rpartition("/")[2] for path in self.record.paths])
+
+    def _ipython_key_completions_(self) -> list[str]:
+        """What notebooks offer behind ``result[``."""
+        short = (path.removeprefix(section) for path in self for section in SECTIONS[1:] if path.startswith(section))
+        return [*short, *self]
 
     @property
     def time(self) -> np.ndarray:

@@ -1,14 +1,18 @@
 """The library: models run at any values, results in memory and from files, errors, threads."""
 
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray
 
 import mbsim_cli as mbsim
+from mbsim_cli import errors
 from mbsim_cli.errors import AnalysisError, ModelError, UsageError
+from mbsim_cli.solve.blocks import BrokenOff
 from mbsim_cli.study.listener import Interrupted, Listener
 from tests.cli.conftest import PENDULUM
 
@@ -106,6 +110,7 @@ def test_other_values_are_judged_as_the_file_is(model):
         (lambda m: m.run(L="1"), "parameter 'L' wants a finite number, not '1'"),
         (lambda m: m.run({"L": None}), "parameter 'L' wants a finite number, not None"),
         (lambda m: m.run(integratr="rk4"), "did you mean the option 'integrator'"),
+        (lambda m: m.run(L=True), "parameter 'L' wants a finite number, not True"),
         (lambda m: mbsim.load(m.path, L="1"), "parameter 'L' wants a finite number, not '1'"),
         (lambda m: m.run({"L": 1.0}, L=2.0), "the value of L is given twice"),
         (lambda m: m.value_and_gradient([1.0, 2.0], k=3.0), "the value of k is given twice"),
@@ -124,8 +129,14 @@ def test_calls_that_make_no_sense(model, call, sentence):
 def test_names_of_histories(model):
     result = model.run()
     assert "angle" in result and "sensors/angle" in result and "Angle" not in result
-    with pytest.raises(KeyError, match="did you mean 'angle'"):
-        result["angel"]
+    for name, meant in (
+        ("angel", "did you mean 'angle'"),
+        ("A.angle", "it is column 0 of 'coordinates/position'"),
+        ("angle.value", "it is column 0 of 'angle'"),
+    ):
+        with pytest.raises(KeyError, match=meant):
+            result[name]
+    assert {"angle", "sensors/angle", "energy"} & {*result._ipython_key_completions_()} == {"angle", "sensors/angle"}
 
 
 def test_threads_run_one_model_at_once(model):
@@ -136,6 +147,33 @@ def test_threads_run_one_model_at_once(model):
     assert [(value, gradient.tolist()) for value, gradient in together] == [
         (value, gradient.tolist()) for value, gradient in one_by_one
     ]
+
+
+def test_models_results_and_errors_go_to_other_processes(path):
+    model = mbsim.load(path, k=2.5)
+    text = path.read_text()
+    path.write_text(text.replace("L: {value: 1", "L: {value: 7"))  # what was read counts
+    sent, found = pickle.loads(pickle.dumps(model)), model.run(L=0.9)
+    path.write_text(text)
+    again = pickle.loads(pickle.dumps(found))
+    assert sent.parameters == model.parameters == {"L": 1.0, "k": 2.5} and repr(sent) == repr(model)
+    for other in (sent.run(L=0.9), again, pickle.loads(pickle.dumps(again))):
+        assert repr(other) == repr(found) and list(other) == list(found)
+        assert all(np.array_equal(other[name], found[name]) for name in found)
+        assert [other.labels(name) for name in found] == [found.labels(name) for name in found]
+    with pytest.raises(mbsim.ModelError) as invalid:
+        model.run(L=-1.0)
+    broken = BrokenOff("no convergence at t = 1 s", block=None)
+    for error in (invalid.value, broken, AnalysisError("locks", (1.0, None, None)), UsageError("what")):
+        other = pickle.loads(pickle.dumps(error))
+        assert type(other) is type(error) and str(other) == str(error) and vars(other) == vars(error)
+
+
+def test_what_is_offered_to_those_who_look(model):
+    assert set(mbsim.__all__) <= set(dir(mbsim)) and all(getattr(mbsim, name) for name in mbsim.__all__)
+    assert mbsim.MbsimError is errors.MbsimError and "Any" not in dir(mbsim)
+    assert repr(model) == f"<mbsim model: Pendulum ({model.path}); 2 parameters, objectives: swing>"
+    assert (Path(mbsim.__file__).parent / "py.typed").is_file()  # annotations count for type checkers
 
 
 def test_check(path):
