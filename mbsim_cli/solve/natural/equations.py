@@ -11,9 +11,9 @@ from mbsim_cli.model.codes import BETWEEN_BODIES, Measure, Sensor
 from mbsim_cli.model.coordinates import of_columns
 from mbsim_cli.model.layout import GROUND, NONE, FlexibleTree
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.solve.natural.bases import Plan
 from mbsim_cli.solve.natural.fields import Fields, nothing
 from mbsim_cli.solve.natural.joints import Row, TreeJoint, read_multipliers, row_of
+from mbsim_cli.solve.natural.plan import Plan
 
 
 @dataclass(frozen=True)

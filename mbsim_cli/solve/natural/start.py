@@ -12,9 +12,9 @@ from mbsim_cli.model.codes import Sensor
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.initial import Initial, accelerate, assemble, require_assembled
-from mbsim_cli.solve.natural.bases import Group
 from mbsim_cli.solve.natural.fields import STEP, Fields, derivative_of, directions_of, value_of
 from mbsim_cli.solve.natural.naming import broken_among
+from mbsim_cli.solve.natural.plan import Group
 from mbsim_cli.solve.natural.poses import Poses, poses_of
 from mbsim_cli.solve.natural.standing import Standing
 from mbsim_cli.solve.natural.system import NaturalSystem

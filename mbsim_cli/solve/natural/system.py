@@ -11,12 +11,13 @@ from mbsim_cli.model.coordinates import of_columns
 from mbsim_cli.model.layout import GROUND, NONE, FlexibleTree, Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.natural import naming
-from mbsim_cli.solve.natural.bases import Plan, Planner
+from mbsim_cli.solve.natural.bases import Planner
 from mbsim_cli.solve.natural.equations import Equations, Weld, equations_of
 from mbsim_cli.solve.natural.fields import Fields, directions_of, nothing
 from mbsim_cli.solve.natural.joints import Row, shared_by_constraints, tree_joints
 from mbsim_cli.solve.natural.numbers import numbers_of
 from mbsim_cli.solve.natural.order import eliminated_last
+from mbsim_cli.solve.natural.plan import Plan
 from mbsim_cli.solve.natural.tables import NOTHING, model_of
 
 MOST = 16  # coordinates of a body, at most: four points and vectors, and mixed ones
