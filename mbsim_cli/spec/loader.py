@@ -15,12 +15,12 @@ from mbsim_cli.spec.include import read_source
 from mbsim_cli.spec.large_files import MOST, first_errors, is_large
 from mbsim_cli.spec.messages import issue_of
 from mbsim_cli.spec.model_file import ModelFile
-from mbsim_cli.spec.nodes import resolve
 from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.prune import Broken, valid_part
 from mbsim_cli.spec.repeat.writer import write_out
 from mbsim_cli.spec.review import Review
 from mbsim_cli.spec.rules import RULES
+from mbsim_cli.spec.scalars import resolve
 from mbsim_cli.spec.source import Source
 from mbsim_cli.spec.suggestions import suggest
 from mbsim_cli.spec.wildcards import replace_wildcards

@@ -4,7 +4,6 @@ Built from parser events without recursion, so that no nesting and no alias can 
 """
 
 import io
-import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -20,25 +19,16 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
+from mbsim_cli.spec.scalars import resolve
+
 MAX_DEPTH = 64
 MAX_DUPLICATES = 100
 MAX_ALIASED = 100_000  # nodes that aliases may add in all
 MAX_ENTRIES = 1_000_000  # nodes in all files of a model, aliases followed; one takes up to a kilobyte till it is judged
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_INTEGER = re.compile(r"[-+]?[0-9]+")
-_BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _GLUED = re.compile(r"\s*([\w-]+:)[^\s:/]")
 _NO_LETTER = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-_NAMED = {
-    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
-    **dict.fromkeys(("true", "True", "TRUE"), True),
-    **dict.fromkeys(("false", "False", "FALSE"), False),
-    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), math.inf),
-    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf),
-    **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
-}
 _HDF5 = b"\x89HDF"
 _TAG = "tag:yaml.org,2002:"
 
@@ -292,16 +282,3 @@ def _scalar_value(event: ScalarEvent) -> Any:
             raise NodeError(f"tag {event.tag!r} is not allowed", *_place(event))
         return text if event.tag == _TAG + "str" else resolve(text)
     return resolve(text) if event.implicit[0] and event.tag is None else text
-
-
-def resolve(text: str) -> Any:
-    if text in _NAMED:
-        return _NAMED[text]
-    if _INTEGER.fullmatch(text):
-        # integers beyond 64 bits are numbers all the same, int() would refuse very long ones
-        return int(text) if len(text) <= 18 else float(text)
-    if _FLOAT.fullmatch(text):
-        return float(text)
-    if _BASED.fullmatch(text) and len(text) <= 18:
-        return int(text, 0)
-    return text

@@ -6,10 +6,11 @@ from typing import Any
 from pydantic_core import PydanticCustomError
 
 from mbsim_cli.spec.expressions import Expressions
-from mbsim_cli.spec.nodes import Node, resolve
+from mbsim_cli.spec.nodes import Node
 from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.repeat.error import RepeatError
 from mbsim_cli.spec.repeat.template import OF_CONSTANTS
+from mbsim_cli.spec.scalars import resolve
 from mbsim_cli.spec.scoped import Value, Values, fixed
 from mbsim_cli.spec.suggestions import suggest
 from mbsim_cli.spec.syntax import ExpressionError, names, parse
