@@ -3,13 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+from mbsim_cli.spec.lookup import ALL, Lookup, is_elastic
 from mbsim_cli.spec.messages import Path
 from mbsim_cli.spec.points import DesignPoint, DesignVector
 from mbsim_cli.spec.review import GROUND, Review
 
-_IMPLICIT_POINTS = ("origin", "center_of_mass")
-_IMPLICIT_VECTORS = ("x", "y", "z")
-_ALL = "all"
 _PLACES = {"force": "point", "torque": "body", "drag": "point", "tyre": "center"}  # of what acts on one body
 _ON_COORDINATES = (
     "rotational_spring_damper",
@@ -20,6 +18,24 @@ _ON_COORDINATES = (
     "anti_roll_bar",
     "bump_stop",
 )
+_FIELDS: tuple[tuple[str, Callable[[Lookup, Path, str], None]], ...] = (
+    ("point", Lookup.point_of_body),
+    ("points", Lookup.point_of_body),
+    ("vector", Lookup.vector_of_body),
+    ("vectors", Lookup.vector_of_body),
+    ("body", Lookup.body),
+    ("coordinate", Lookup.coordinate),
+    ("constraint", Lookup.constraint),
+    ("force", Lookup.force),
+    ("center", Lookup.point_of_body),
+    ("axis", Lookup.vector_of_body),
+    ("direction", Lookup.vector_of_body),
+    ("road", Lookup.road),
+    ("tyre", Lookup.tyre),
+    ("law", Lookup.law),
+    ("elongation_law", Lookup.law),
+    ("rate_law", Lookup.law),
+)
 
 
 def check(review: Review) -> None:
@@ -27,20 +43,15 @@ def check(review: Review) -> None:
     References(review).check()
 
 
-class References:
-    """Looks names up; ``points`` and ``vectors`` give the bodies that carry each."""
-
-    def __init__(self, review: Review):
-        self.review = review
-        self.points = {name: _carriers(point) for name, point in review.model.points.items()}
-        self.vectors = {name: _carriers(vector) for name, vector in review.model.vectors.items()}
+class References(Lookup):
+    """Goes through the sections that name something."""
 
     def check(self) -> None:
         """Check all sections."""
         model = self.review.model
-        for section, carriers in (("points", self.points), ("vectors", self.vectors)):
-            for name, bodies in carriers.items():
-                self._carried(section, name, getattr(model, section)[name], bodies)
+        for section in ("points", "vectors"):
+            for name, given in getattr(model, section).items():
+                self._carried(section, name, given)
         for name, body in model.bodies.items():
             self._body(name, body)
         for name, joint in model.joints.items():
@@ -71,16 +82,16 @@ class References:
         """Check that a joint, or a body that deforms, has a coordinate; how many elastic ones it has assembly knows."""
         owner, _, name = text.partition(".")
         body = self.review.model.bodies.get(owner)
-        if body is None or body.flexible is None or not _is_elastic(name):
+        if body is None or body.flexible is None or not is_elastic(name):
             self.coordinate(path, text, key=True)
 
-    def _carried(self, section: str, name: str, given: Any, bodies: set[str]) -> None:
+    def _carried(self, section: str, name: str, given: Any) -> None:
         if isinstance(given, DesignPoint | DesignVector):
             for index, body in enumerate(given.bodies):
                 self.review.known((section, name, "bodies", index), body, "bodies", "body")
             return
         for body in given:
-            if not (section == "vectors" and body == _ALL) and body not in self.review.bodies:
+            if not (section == "vectors" and body == ALL) and body not in self.review.bodies:
                 hint = self.review.suggest(body, self.review.bodies)
                 if not self.review.lost("bodies"):
                     self.review.report((section, name, body), f"unknown body {body!r}", hint, key=True)
@@ -134,9 +145,9 @@ class References:
                     review.report((*path, key), f"both {key} are {given[0]!r}")
         for key in ("line", "plane"):
             if (given := getattr(item, key, None)) is not None:
-                self.reference("point")((*path, key, "point"), given.point)
+                self.point_of_body((*path, key, "point"), given.point)
                 side = "direction" if key == "line" else "normal"
-                self.reference("vector")((*path, key, side), getattr(given, side))
+                self.vector_of_body((*path, key, side), getattr(given, side))
                 self._same_body((*path, key), given.point, getattr(given, side))
         if isinstance(coordinates := getattr(item, "coordinates", None), list):
             for index, coordinate in enumerate(coordinates):
@@ -183,134 +194,6 @@ class References:
             elif item.type == "rotational_spring_damper" and not coordinate.startswith("angle"):
                 self.review.report(place, f"{name!r} is not an angle", "a rotational spring needs one")
 
-    def reference(self, what: str) -> Callable[[Path, str], None]:
-        """Return the look-up of texts written body.name."""
-        look_up = self.point if what == "point" else self.vector
-
-        def check_reference(path: Path, text: str) -> None:
-            body, dot, name = text.partition(".")
-            if not dot or not body or not name:
-                carriers = (self.points if what == "point" else self.vectors).get(text, set())
-                hint = (
-                    "write " + " or ".join(f"{carrier}.{text}" for carrier in sorted(carriers)[:4])
-                    if carriers
-                    else None
-                )
-                self.review.report(path, f"{text!r} must be written body.{what}", hint)
-            elif self.review.known(path, body, "bodies", "body"):
-                look_up(path, body, name, len(body) + 1)
-
-        return check_reference
-
-    def point(self, path: Path, body: str, name: str, offset: int = 0) -> None:
-        """Check that a body carries a point."""
-        nodes = _nodes(self.review, body)
-        if nodes is None:
-            return  # those of a file, which is read later
-        implicit = ("origin",) if body == GROUND else (*_IMPLICIT_POINTS, *nodes)
-        self._on_body(path, body, name, offset, "point", self.points, implicit)
-
-    def vector(self, path: Path, body: str, name: str, offset: int = 0) -> None:
-        """Check that a body carries a vector, or one that turns with a node of it, node.name."""
-        node, dot, own = name.partition(".")
-        nodes = _nodes(self.review, body)
-        if dot and (nodes is None or node in nodes):
-            name, offset = own, offset + len(node) + 1
-        self._on_body(path, body, name, offset, "vector", self.vectors, _IMPLICIT_VECTORS)
-
-    def _on_body(
-        self, path: Path, body: str, name: str, offset: int, what: str, carriers: dict, implicit: tuple[str, ...]
-    ) -> None:
-        review, section = self.review, what + "s"
-        if name in implicit or body not in review.bodies or not review.intact(section, name) or review.lost(section):
-            return
-        if name not in carriers:
-            near = [*(n for n, bodies in carriers.items() if body in bodies or _ALL in bodies), *implicit]
-            hint = review.suggest(name, near)
-            if hint is None or not hint.startswith("did"):
-                elsewhere = review.suggest(name, carriers) or ""
-                hint = elsewhere if elsewhere.startswith("did") else hint
-            review.report(path, f"unknown {what} {name!r}", hint, offset)
-        elif body not in carriers[name] and _ALL not in carriers[name]:
-            where = ", ".join(sorted(carriers[name])[:8])
-            review.report(path, f"{what} {name!r} is not on body {body!r}", f"it is on {where}", offset)
-
-    def body(self, path: Path, name: str) -> None:
-        """Check that a body exists, or a node of one that deforms, body.node."""
-        body, dot, node = name.partition(".")
-        nodes = _nodes(self.review, body)
-        if not dot or nodes == ():
-            self.review.known(path, name, "bodies", "body")
-        elif nodes is not None and node not in nodes:
-            self.review.report(path, f"unknown node {node!r}", self.review.suggest(node, nodes), len(body) + 1)
-
-    def coordinate(self, path: Path, text: str, key: bool = False) -> None:
-        """Check that a joint has a coordinate."""
-        review = self.review
-        joint, dot, name = text.partition(".")
-        if not dot:
-            review.report(path, f"{text!r} must be written JOINT.coordinate", key=key)
-        elif joint not in review.names("joints"):
-            if not review.lost("joints"):
-                hint = review.suggest(joint, review.names("joints"))
-                review.report(path, f"unknown joint {joint!r}", hint, key=key)
-        elif review.lost("joints") or (not review.intact("dh") and ("joints", joint) in review.model._made):
-            pass  # its type may be wrong
-        elif joint in review.model.joints and name not in review.model.joints[joint].coordinates:
-            known = review.model.joints[joint].coordinates
-            hint = review.suggest(name, known) if known else "it has none"
-            message = f"joint {joint!r} has no coordinate {name!r}"
-            review.report(path, message, hint, None if key else len(joint) + 1, key)
-
-    def law(self, path: Path, name: str) -> None:
-        """Check that a law exists."""
-        self.review.known(path, name, "laws", "law")
-
-    def force(self, path: Path, name: str) -> None:
-        """Check that a force exists."""
-        self.review.known(path, name, "forces", "force")
-
-    def road(self, path: Path, name: str) -> None:
-        """Check that a road exists."""
-        self.review.known(path, name, "roads", "road")
-
-    def tyre(self, path: Path, name: str) -> None:
-        """Check that a tyre exists."""
-        review = self.review
-        if name in review.model.forces and review.model.forces[name].type != "tyre":
-            kind = review.model.forces[name].type
-            review.report(path, f"force {name!r} is no tyre but of type {kind!r}", "name a force of type tyre")
-        else:
-            review.known(path, name, "forces", "tyre")
-
-    def constraint(self, path: Path, text: str) -> None:
-        """Check that a constraint or joint exists, with or without the equation behind a dot."""
-        review = self.review
-        name = text.partition(".")[0]
-        known = review.names("constraints") | review.names("joints")
-        if not review.lost("joints"):
-            review.known(path, name, "constraints", "constraint or joint", known)
-
-
-_FIELDS: tuple[tuple[str, Callable[[References, Path, str], None]], ...] = (
-    ("point", lambda self, path, text: self.reference("point")(path, text)),
-    ("points", lambda self, path, text: self.reference("point")(path, text)),
-    ("vector", lambda self, path, text: self.reference("vector")(path, text)),
-    ("vectors", lambda self, path, text: self.reference("vector")(path, text)),
-    ("body", References.body),
-    ("coordinate", References.coordinate),
-    ("constraint", References.constraint),
-    ("force", References.force),
-    ("center", lambda self, path, text: self.reference("point")(path, text)),
-    ("axis", lambda self, path, text: self.reference("vector")(path, text)),
-    ("direction", lambda self, path, text: self.reference("vector")(path, text)),
-    ("road", References.road),
-    ("tyre", References.tyre),
-    ("law", References.law),
-    ("elongation_law", References.law),
-    ("rate_law", References.law),
-)
-
 
 def _coordinates_of(path: Path, item: Any) -> list[tuple[str, Path, bool]]:
     """Coordinates that an item acts on, with their places, and whether they stand there as keys."""
@@ -319,21 +202,3 @@ def _coordinates_of(path: Path, item: Any) -> list[tuple[str, Path, bool]]:
     if item.type == "anti_roll_bar":
         return [(name, (*path, "coordinates", index), False) for index, name in enumerate(item.coordinates)]
     return [(item.coordinate, (*path, "coordinate"), False)]
-
-
-def _is_elastic(name: str) -> bool:
-    """Whether a name is one of an elastic coordinate: q1, q2, ..."""
-    return name[:1] == "q" and name[1:].isdigit()
-
-
-def _nodes(review: Review, name: str) -> tuple[str, ...] | None:
-    """Nodes of a body that deforms; None where a file has them."""
-    body = review.model.bodies.get(name)
-    if body is None or body.flexible is None:
-        return ()
-    nodes = getattr(body.flexible, "nodes", None)
-    return None if nodes is None else tuple(nodes)
-
-
-def _carriers(given: Any) -> set[str]:
-    return set(given.bodies) if isinstance(given, DesignPoint | DesignVector) else set(given)
