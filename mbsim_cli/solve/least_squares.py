@@ -13,9 +13,7 @@ SOLVED = 1e-13
 FLAT = 1e-10  # cosine between the residual and the columns at which it cannot be made smaller from here
 
 
-def least_squares(
-    at: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], start: np.ndarray, iterations: int = MAX_ITERATIONS
-) -> np.ndarray:
+def least_squares(at: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], start: np.ndarray) -> np.ndarray:
     """The point (n,) to which the sum of squares leads down from ``start``; ``at`` gives residuals and derivatives.
 
     Residuals (m,) and coordinates should be of like sizes.
@@ -23,7 +21,7 @@ def least_squares(
     x, growth = start.copy(), 2.0
     f, J = at(x)
     damping = FIRST_DAMPING * max((J * J).sum(axis=0).max(initial=0.0), np.finfo(float).tiny)
-    for _ in range(iterations if x.size else 0):
+    for _ in range(MAX_ITERATIONS if x.size else 0):
         slope, size = J.T @ f, np.linalg.norm(f)
         if size < SOLVED or np.linalg.norm(slope) <= FLAT * size * np.linalg.norm(J):
             break

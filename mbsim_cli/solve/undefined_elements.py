@@ -16,9 +16,9 @@ from mbsim_cli.solve.instant import Instant
 COINCIDE = 1e-100  # m
 
 
-def require_defined(problem: Problem, instant: Instant, time: float = 0.0) -> None:
-    """Raise AnalysisError with the name of the element that has no finite value at an evaluated instant."""
-    found = undefined_element(problem, instant, time)
+def require_defined(problem: Problem, instant: Instant) -> None:
+    """Raise AnalysisError with the name of the element that has no finite value at the evaluated start."""
+    found = undefined_element(problem, instant, 0.0)
     if found is not None:
         raise AnalysisError(found)
 

@@ -74,13 +74,11 @@ def standard_input(model_file: Any, name: str, numbers: Numbers) -> Supplied:
     return kinds.get(type(model_file.bodies[name].flexible), _meshed)(model_file, name, numbers)
 
 
-def reduce_body(model_file: Any, name: str, derivatives: bool = True) -> StandardInput:
-    """Standard input data of a body, with design derivatives by the file's parameters that change it."""
-    return reduce_with_mesh(model_file, name, derivatives)[0]
+def reduce_with_mesh(model_file: Any, name: str, derivatives: bool) -> tuple[StandardInput, ShapedMesh | None]:
+    """Standard input data of a body, and the mesh with its shapes where it has one.
 
-
-def reduce_with_mesh(model_file: Any, name: str, derivatives: bool = True) -> tuple[StandardInput, ShapedMesh | None]:
-    """The same, and the mesh with its shapes where the body has one."""
+    With ``derivatives``, those by the file's parameters that change it.
+    """
     numbers = Numbers(model_file.expressions)
     sid, along, _, mesh, *_ = standard_input(model_file, name, numbers)
     if not derivatives:

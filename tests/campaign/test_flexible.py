@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from mbsim_cli import spec
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.reduction.sid_writer import sid_text
-from mbsim_cli.study.reducing import reduce_body
 from tests.campaign.flexible import FAMILIES, flexible_flier, flexible_tree, problem_of
 from tests.campaign.momentum import histories
 from tests.kernels.adjoint import adjoint, summed, weights_of
 from tests.kernels.differentiate import EPS, assert_agree, complex_step, direct
 from tests.kernels.open_tree_adjoint import sensors
+from tests.reduction.reduced import reduce_body
 from tests.spec.example import write
 
 BEAM = """\

@@ -23,12 +23,13 @@ from mbsim_cli.study.optimizing.methods import method_for
 from mbsim_cli.study.optimizing.statement import limits_of
 from mbsim_cli.study.optimizing.variables import variables_of
 from mbsim_cli.study.plan import draft
-from mbsim_cli.study.reducing import comment_of, descriptions, flexible_bodies, reduce_body, standard_input
+from mbsim_cli.study.reducing import comment_of, descriptions, flexible_bodies, standard_input
 from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.sweep.cases_file import columns_of
 from mbsim_cli.study.sweep.design import design_of
 from mbsim_cli.study.timing import Timing
 from mbsim_cli.study.verification import verify
+from tests.reduction.reduced import reduce_body
 
 SAME = 1e-10  # relative difference of numbers that round-off makes
 INSTANTS = 5

@@ -9,7 +9,7 @@ from mbsim_cli.reduction.by_number import Integrals, body_of
 from mbsim_cli.reduction.damping import Damping
 from mbsim_cli.reduction.identities import warnings_of
 from mbsim_cli.reduction.reduce import reduced
-from mbsim_cli.study.reducing import reduce_body
+from tests.reduction.reduced import reduce_body
 from tests.spec.example import write
 
 from .bodies import brick

@@ -8,7 +8,7 @@ from scipy.io import mmwrite
 from mbsim_cli import spec
 from mbsim_cli.errors import ModelError
 from mbsim_cli.reduction.reduce import reduced
-from mbsim_cli.study.reducing import reduce_body
+from tests.reduction.reduced import reduce_body
 from tests.spec.example import write
 
 from .bodies import brick, cantilever, crank

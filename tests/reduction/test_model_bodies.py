@@ -11,7 +11,7 @@ from mbsim_cli.errors import ModelError
 from mbsim_cli.reduction.data import dot
 from mbsim_cli.reduction.reduce import derivative, reduced
 from mbsim_cli.reduction.sid_writer import sid_text
-from mbsim_cli.study.reducing import reduce_body
+from tests.reduction.reduced import reduce_body
 from tests.spec.example import write
 
 from .conftest import FILES

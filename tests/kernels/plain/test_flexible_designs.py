@@ -8,9 +8,9 @@ from mbsim_cli import spec
 from mbsim_cli.io.sid_file import write_sid
 from mbsim_cli.reduction.data import turned
 from mbsim_cli.reduction.sid_writer import sid_text
-from mbsim_cli.study.reducing import reduce_body
 from tests.kernels.differentiate import simulate
 from tests.kernels.plain.test_flexible_trees import BEAMS, assembled
+from tests.reduction.reduced import reduce_body
 
 
 def by_files(folder, text, ending, change=lambda sid: sid):
