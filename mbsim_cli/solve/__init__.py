@@ -1,1 +1,1 @@
-"""Analyses of problems by compiled kernels, block by block: motion, equilibrium, inverse dynamics, and all gradients."""
+"""Analyses of problems by compiled kernels, block by block: motion, rest, inverse dynamics, and all gradients."""

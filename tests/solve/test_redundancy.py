@@ -1,6 +1,7 @@
 """Determined and free multipliers of Jacobians with dependent rows."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -67,8 +68,8 @@ def test_an_equilibrium_forgets_directions_that_break_the_declared_position():
     builder = three_cranks()
     problem = replace(builder.problem(sensitivity="ddm"), theta_rho=np.zeros((len(builder.theta), 1)))
     placed = replace(place(problem), broken=np.array([3]))
-    nothing = np.zeros(0, int)
+    nothing, dependent = (SimpleNamespace(held=held) for held in (np.zeros(0, int), placed.split.columns[:1]))
     assert placed.at_rest(problem, nothing).broken.tolist() == [0]
     assert placed.at_rest(replace(problem, broken=((0, 5),)), nothing).broken.tolist() == [5]
     assert placed.at_rest(replace(problem, automatic=((0, 0),)), nothing).broken.tolist() == [3]
-    assert placed.at_rest(problem, placed.split.columns[:1]).broken.tolist() == [3]
+    assert placed.at_rest(problem, dependent).broken.tolist() == [3]
