@@ -253,8 +253,9 @@ def test_one_makes_an_entry_and_the_others_wait(tmp_path):
 
 def test_nobody_waits_forever(tmp_path, monkeypatch):
     monkeypatch.setattr(_store, "PATIENCE", 0.2)
+    begun = time.monotonic()
     with store(tmp_path).turn(b"key"), store(tmp_path).turn(b"key"):
-        pass
+        assert 0.2 <= time.monotonic() - begun < 60
 
 
 @pytest.fixture(scope="module")
