@@ -2,6 +2,7 @@
 
 import csv
 import warnings
+from collections.abc import Iterable
 from itertools import takewhile
 from pathlib import Path
 from typing import TextIO
@@ -86,30 +87,36 @@ def _csv(path: Path, delimiter: str) -> dict[str, np.ndarray]:
 def _numbers(stream: TextIO, delimiter: str) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # no rows: the caller has a sentence for that
-        return np.loadtxt(stream, delimiter=None if delimiter == " " else delimiter, ndmin=2, comments=None)
+        quoted = {"delimiter": delimiter, "quotechar": '"'} if delimiter != " " else {}
+        return np.loadtxt(stream, ndmin=2, comments=None, **quoted)
 
 
 def _names(stream: TextIO, delimiter: str) -> list[str]:
     """Names of the columns: the next line."""
     if delimiter == " ":
         return next(stream, "").split()
-    return [name.strip() for name in next(csv.reader(stream, delimiter=delimiter, skipinitialspace=True), [])]
+    return _cells(stream, delimiter)
+
+
+def _cells(lines: Iterable[str], delimiter: str) -> list[str]:
+    """What stands in the next line."""
+    return [cell.strip() for cell in next(csv.reader(lines, delimiter=delimiter, skipinitialspace=True), [])]
 
 
 def _fault(path: Path, names: list[str], delimiter: str, above: int) -> str:
     """What is wrong with the first line that is no row of numbers, of those below ``above``; empty where all are."""
     with path.open(newline="", encoding="utf-8-sig") as stream:
         for count, line in enumerate(stream, start=1):
-            cells = line.split(None if delimiter == " " else delimiter) if line.strip() else []
-            if count <= above or not cells:
+            if count <= above or not line.strip():
                 continue
+            cells = line.split() if delimiter == " " else _cells([line], delimiter)
             if len(cells) != len(names):
                 hint = "; decimals stand behind a point" if delimiter == "," and len(cells) == 2 * len(names) else ""
                 return f"{len(names)} names stand over {len(cells)} columns in line {count}{hint}"
             for name, cell in zip(names, cells, strict=True):
                 if not _is_number(cell):
                     hint = "; decimals stand behind a point" if _is_number(cell.replace(",", ".")) else ""
-                    what = f"holds {cell.strip()!r}, which is not a number" if cell.strip() else "is empty"
+                    what = f"holds {cell!r}, which is not a number" if cell else "is empty"
                     return f"column {name!r} {what}, in line {count}{hint}"
     return ""
 

@@ -44,11 +44,12 @@ def _of_array(environment: Mapping[str, str]) -> Shard:
         return Shard()
     try:
         task, count = int(environment[f"{_ARRAY}ID"]), int(environment[f"{_ARRAY}COUNT"])
-        first, step = int(environment.get(f"{_ARRAY}MIN", 1)), int(environment.get(f"{_ARRAY}STEP", 1))
+        first, step = int(environment.get(f"{_ARRAY}MIN", 1)), max(1, int(environment.get(f"{_ARRAY}STEP", 1)))
+        last = int(environment.get(f"{_ARRAY}MAX", first + (count - 1) * step))
     except ValueError:
         raise UsageError("the variables SLURM_ARRAY_TASK_* are no numbers; give --shard I/N") from None
-    place, rest = divmod(task - first, max(step, 1))
-    if rest or not 0 <= place < count:
-        message = f"task {task} of a SLURM array of {count} tells no part of the study; give --shard I/N"
-        raise UsageError(message)
+    place, rest = divmod(task - first, step)
+    if rest or not 0 <= place < count or last != first + (count - 1) * step:  # in such an array no task begins
+        message = f"task {task} of a SLURM array of {count} from {first} to {last} tells no part of the study"
+        raise UsageError(f"{message}; give --shard I/N")
     return Shard(place + 1, count)

@@ -63,6 +63,13 @@ def test_cases_of_a_file(design, tmp_path):
     assert (names, values.tolist()) == (("L", "k"), [[1, 3], [2, 0.1]])
 
 
+@pytest.mark.parametrize("text", ["\ufeffL,k\r\n1,3\r\n2,0.1\r\n", '"L", "k"\n"1","3"\n\n"2", 0.1', "L,k\r1,3\r2,0.1"])
+def test_files_of_other_programs(design, tmp_path, text):
+    (tmp_path / "c.csv").write_text(text, newline="")
+    names, values = design("study: {s: {csv: {file: c.csv}}}")
+    assert (names, values.tolist()) == (("L", "k"), [[1, 3], [2, 0.1]])
+
+
 @pytest.mark.parametrize(
     ("text", "study", "fault"),
     [
@@ -70,6 +77,7 @@ def test_cases_of_a_file(design, tmp_path):
         ("L,k\n", "", "holds no cases"),
         ("L,k\n1,nan\n", "", "column 'k' holds nan in row 1"),
         ("L,k\n1,2\n", ", columns: {k: s}", "has no column 's'"),
+        ('L,k\n1,"3,5"\n', "", "holds '3,5', which is not a number, in line 2; decimals stand behind a point"),
         ("L\n1\n", ", scale: {k: 2}", "no column is read for 'k'"),
     ],
 )

@@ -110,7 +110,14 @@ def test_no_shards(text):
         shard_of(text, {})
 
 
-@pytest.mark.parametrize("variables", [{"ID": "9", "COUNT": "3", "MIN": "1"}, {"ID": "x", "COUNT": "2"}])
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"ID": "9", "COUNT": "3", "MIN": "1"},
+        {"ID": "x", "COUNT": "2"},
+        {"ID": "2", "COUNT": "3", "MIN": "1", "MAX": "4", "STEP": "1"},  # 1,2,4: nobody would compute the third part
+    ],
+)
 def test_arrays_that_tell_no_part(variables):
     with pytest.raises(UsageError, match="give --shard I/N"):
         shard_of(None, {f"SLURM_ARRAY_TASK_{name}": value for name, value in variables.items()})
