@@ -16,7 +16,10 @@ from mbsim_cli.model.layout import NONE, Constraints
 
 @dataclass(frozen=True)
 class Identity:
-    """An equation that the coordinates have no part in: a geometric measure, the theta index of its target, its law."""
+    """An equation that the coordinates have no part in: a geometric measure, the theta index of its target, its law.
+
+    An ``automatic`` target is what the measure always is.
+    """
 
     name: str
     kind: int
@@ -24,6 +27,7 @@ class Identity:
     block: int
     target: int
     law: int
+    automatic: bool
 
 
 class ConstraintTable:
@@ -82,14 +86,12 @@ class ConstraintTable:
     def keep(self, wanted: list[bool]) -> list[Identity]:
         """Drop the equations that are not wanted, and the measures that only they read; return them."""
         kinds, pairs, blocks = self.measures.kind, self.measures.pair, self.measures.offset
+        lists: tuple[list[Any], ...] = (self.names, self.measure, self.offset, self.law, self._automatic)
         dropped = [
-            Identity(name, kinds[measure], pairs[measure], blocks[measure], target, law)
-            for name, measure, target, law, keep in zip(
-                self.names, self.measure, self.offset, self.law, wanted, strict=True
-            )
+            Identity(name, kinds[measure], pairs[measure], blocks[measure], *rest)
+            for (name, measure, *rest), keep in zip(zip(*lists, strict=True), wanted, strict=True)
             if not keep
         ]
-        lists: tuple[list[Any], ...] = (self.names, self.measure, self.offset, self.law, self._automatic)
         for rows in lists:
             rows[:] = [row for row, keep in zip(rows, wanted, strict=True) if keep]
         self.measure = self.measures.keep(self.measure)

@@ -53,11 +53,15 @@ def left_open(problem: Problem, identities: Sequence[Identity]) -> tuple[np.ndar
     """What identities leave open, whatever the coordinates are (r,), and its derivatives by the parameters (r, p)."""
     first, n = problem.model.tree.initial[0], kinds(problem.model.tree).size
 
+    def value(identity: Identity, at: Any, theta: list[Scalar]) -> Scalar:
+        if identity.automatic:
+            return 0.0
+        measured = measure_value(at, problem.model.pairs, identity.kind, identity.pair, theta, identity.block)
+        return measured - theta[identity.target]
+
     def values(theta: list[Scalar]) -> np.ndarray:
-        at, pairs = poses(problem.model.tree, theta, theta[first : first + n]), problem.model.pairs
-        return np.array(
-            [measure_value(at, pairs, i.kind, i.pair, theta, i.block) - theta[i.target] for i in identities]
-        )
+        at = poses(problem.model.tree, theta, theta[first : first + n])
+        return np.array([value(identity, at, theta) for identity in identities])
 
     derivatives = np.zeros((len(identities), problem.theta_rho.shape[1]))
     if not identities:

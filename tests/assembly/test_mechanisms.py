@@ -194,3 +194,9 @@ def test_a_law_that_can_move_nothing(tmp_path):
     assert issue.path.startswith("constraints.c")
     assert "its law can move nothing" in issue.message
     assert assemble(tmp_path, text.replace(", law: wave", "")).dropped == ["c"]
+    oblique = "    parameters: {L: 2}\n    vectors: {u: {ground: [L, 1, 0.2]}}"
+    turned = oblique + text.replace("ground.x, b", "ground.u, b")
+    automatic = assemble(tmp_path, turned.replace("angle: 0, law: wave", "angle: auto"), sensitivity="ddm")
+    assert (automatic.dropped, automatic.problem.broken) == (["c"], ())  # it is what it always is
+    (issue,) = issues(tmp_path, turned.replace(", law: wave", ""))
+    assert "stays open by 0.4636" in issue.message
