@@ -83,6 +83,8 @@ class Base:
 
     def uses(self, leaf: Leaf) -> bool:
         """Whether a leaf is of something that acts by itself, or that such a thing names."""
+        if "bounds" in leaf.path and leaf.path[0] == "fields":  # an optimization keeps to them
+            return any(leaf.path[1] in given.get("fields", ()) for given in self.data.get("optimization", {}).values())
         return leaf.path[0] not in BY_NAME or leaf.path[1] in self._named()
 
     def _named(self) -> set[Any]:
