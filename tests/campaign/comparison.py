@@ -25,6 +25,7 @@ ADJOINT = 1e-8  # of the largest derivative by a parameter's size, between adjoi
 SURE = 1e-3  # error of the differences, of a derivative's size, above which they tell nothing
 SAFETY = 10.0
 FLOOR = 1e-7  # of an objective's value over the parameter's size: what round-off leaves of a derivative that vanishes
+AT_REST = 1e-12  # by a parameter's size: what is left of derivatives of velocities at rest, which are 1e-16 m/s
 NOTHING = 1e-9  # a derivative that is none, whatever its unit: of squares of what Newton leaves of a reaction of zero
 
 ALI3P = [{"formulation": name, "tolerance": 1e-13} for name in ("ali3p-rtdyn1", "ali3p-rtdyn0")]
@@ -72,8 +73,8 @@ class Analyses:
         return evaluate(assembled.problem, assembled.objectives)
 
 
-def verdicts(data: Data, method: dict[str, Any]) -> Iterator[Verdict]:
-    """Compare the derivatives of all objectives by all parameters."""
+def verdicts(data: Data, method: dict[str, Any], dust: float = AGREE * NOTHING) -> Iterator[Verdict]:
+    """Compare the derivatives of all objectives by all parameters; ``dust`` counts as none."""
     analyses = Analyses(data, method)
     try:
         results = analyses.gradients()
@@ -87,13 +88,14 @@ def verdicts(data: Data, method: dict[str, Any]) -> Iterator[Verdict]:
             yield Verdict(UNDEFINED if reason else WRONG, f"{name}: {reason or 'NaN without a reason'}")
             continue
         try:
-            yield from _compared(analyses, name, value, given, np.array([result.value for result in results.values()]))
+            at = np.array([result.value for result in results.values()])
+            yield from _compared(analyses, name, value, given, at, dust)
         except MbsimError as error:
             yield Verdict(WRONG, f"d/d {name} is {given}, and an analysis beside it fails: {error}")
 
 
-def verdicts_of_adjoint(data: Data, method: dict[str, Any]) -> Iterator[Verdict]:
-    """Compare the derivatives by the adjoint with direct ones."""
+def verdicts_of_adjoint(data: Data, method: dict[str, Any], dust: float = AT_REST) -> Iterator[Verdict]:
+    """Compare the derivatives by the adjoint with direct ones; ``dust``, by a parameter's size, counts as none."""
     analyses = Analyses(data, method)
     try:
         expected = analyses.gradients()
@@ -111,7 +113,7 @@ def verdicts_of_adjoint(data: Data, method: dict[str, Any]) -> Iterator[Verdict]
         if found.undefined.keys() != direct.undefined.keys():
             yield Verdict(WRONG, f"{name}: undefined by the adjoint {found.undefined}, else {direct.undefined}")
             continue
-        least = FLOOR / AGREE * abs(direct.value) + AGREE / ADJOINT * NOTHING  # a rest has velocities of 1e-16 m/s
+        least = FLOOR / AGREE * abs(direct.value) + dust / ADJOINT
         largest = np.nanmax(np.abs(direct.gradient) * sizes, initial=least)
         rows = zip(analyses.parameters, found.gradient, direct.gradient, sizes, strict=True)
         for parameter, a, b, size in rows:
@@ -122,10 +124,12 @@ def verdicts_of_adjoint(data: Data, method: dict[str, Any]) -> Iterator[Verdict]
                 yield Verdict(AGREES if abs(a - b) <= ADJOINT * largest / size else WRONG, what)
 
 
-def _compared(analyses: Analyses, name: str, value: float, given: np.ndarray, at: np.ndarray) -> Iterator[Verdict]:
+def _compared(
+    analyses: Analyses, name: str, value: float, given: np.ndarray, at: np.ndarray, dust: float
+) -> Iterator[Verdict]:
     size = abs(value) or 1.0
     expected, error = differences(lambda change: analyses.values(name, value + change), size)
-    scale = np.maximum(np.maximum(abs(expected), abs(given)), FLOOR / AGREE * abs(at) / size) + NOTHING
+    scale = np.maximum(np.maximum(abs(expected), abs(given)), FLOOR / AGREE * abs(at) / size) + dust / AGREE
     for found, reference, bound, of in zip(given, expected, error, scale, strict=True):
         what = f"d/d {name}: {found:.12g}, differences {reference:.12g} +- {bound:.1e}"
         if abs(found - reference) <= AGREE * of + SAFETY * min(bound, SURE * of):

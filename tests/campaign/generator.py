@@ -33,6 +33,9 @@ Data = dict[str, Any]
 class Mechanism:
     """Grows a model file, ``data``."""
 
+    sections: tuple[str, ...] = SECTIONS  # whose numbers may become parameters
+    without: tuple[str, ...] = ("size", "shape")  # keys whose numbers may not
+
     def __init__(self, seed: int, *, planar: bool = False):
         self.random = np.random.default_rng(seed)
         self.planar = planar
@@ -295,7 +298,7 @@ class Mechanism:
 
     def choose_parameters(self, count: int, *, anywhere: bool = False) -> None:
         """Let parameters stand in the place of some numbers; of a planar mechanism of some in its plane."""
-        places = list(_numbers({key: self.data[key] for key in SECTIONS}, ()))
+        places = list(_numbers({key: self.data[key] for key in self.sections}, (), self.without))
         if self.planar and not anywhere:
             places = [(path, value) for path, value in places if not _across(path, value)]
         chosen = self.random.permutation(len(places))[:count]
@@ -309,12 +312,12 @@ class Mechanism:
             owner[path[-1]] = f"q{k}"
 
 
-def _numbers(value: Any, path: tuple) -> Iterator[tuple[tuple, float]]:
+def _numbers(value: Any, path: tuple, without: tuple[str, ...] = Mechanism.without) -> Iterator[tuple[tuple, float]]:
     if isinstance(value, float):
         yield path, value
     for key, entry in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
-        if key not in ("size", "shape"):
-            yield from _numbers(entry, (*path, key))
+        if key not in without:
+            yield from _numbers(entry, (*path, key), without)
 
 
 def _across(path: tuple, value: float) -> bool:

@@ -1,0 +1,54 @@
+"""Values of random mechanisms by formulas of the documentation: forces, sensors, and the balances of all bodies."""
+
+import pytest
+
+from mbsim_cli.errors import AnalysisError
+from tests.campaign.richer import GROWN, grown
+from tests.campaign.textbook import wrong_values
+
+EACH, TOGETHER = 60, 20
+START = {"step": 5e-3, "duration": 5e-3}
+LATER = {"step": 5e-3, "duration": 0.15}  # over the edges of all windows
+OF_LOOPS = [START | {"formulation": "ali3p-rtdyn1"}, START | {"formulation": "ali3p-natural"}]
+OF_TREES = [
+    LATER | {"formulation": "recursive"},
+    LATER | {"formulation": "conventional", "integrator": "rk4"},
+    LATER | {"formulation": "partial_recursive", "integrator": "esdirk"},
+]
+AT_REST = [{"type": "equilibrium"}, START | {"formulation": "ali3p-rtdyn1", "start": "equilibrium"}]
+
+
+def check(family, seed, analysis):
+    m = grown(family, seed)
+    count, wrong = wrong_values(m.data, m.inertias, analysis, every=7)
+    assert wrong == [], (family, seed, analysis)
+    return count
+
+
+@pytest.mark.parametrize(("family", "seed"), [("rich tree", 5), ("rich constraints", 4), ("rich loop", 2)])
+def test_a_few_mechanisms(family, seed):
+    assert check(family, seed, OF_LOOPS[0]) > 15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(0, EACH, TOGETHER))
+@pytest.mark.parametrize("family", GROWN)
+def test_values(family, start):
+    """At the start of motions by every formulation that moves closed loops; trees by all others, later too."""
+    for seed in range(start, start + TOGETHER):
+        for analysis in OF_LOOPS + (OF_TREES if family == "rich tree" else []):
+            assert check(family, seed, analysis) > 15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", GROWN)
+def test_values_at_rest(family):
+    """Many trees fall for ever; of others forces, and the weights of bodies, sum to nothing."""
+    found = 0
+    for seed in range(TOGETHER):
+        for analysis in AT_REST:
+            try:
+                found += check(family, seed, analysis)
+            except AnalysisError as error:
+                assert "no static equilibrium was found" in str(error)
+    assert found
