@@ -45,48 +45,58 @@ def history_of(designs: Designs, units: Mapping[str, str], facts: Mapping[str, s
 
 def report_of(designs: Designs, history: History, units: Mapping[str, str]) -> dict[str, Any]:
     """Plain data of what was varied and kept, as --json prints them."""
-    first, best, variables = designs.trials[0], designs.best, designs.variables
-    ranges = best.optimality.of_ranges[: len(variables.names)]
-    held = ["" if m == 0 else "upper" if m > 0 else "lower" for m in ranges]
+    best = designs.best
     return {
         **history.facts,
         "unit": units[designs.objective],
-        "start": first.found[designs.objective],
+        "start": designs.trials[0].found[designs.objective],
         "value": best.found[designs.objective],
         "analyses": len(designs.trials),
         "failed_analyses": sum(bool(trial.failure) for trial in designs.trials),
         "optimality": best.optimality.residual,
         "violation": best.violation,
-        "variables": {
-            name: {
-                "start": float(variables.start[i]),
-                "value": float(best.values[i]),
-                "bounds": [float(variables.low[i]), float(variables.high[i])],
-                "unit": variables.units[i],
-                "held_by": held[i],
-            }
-            for i, name in enumerate(variables.names)
-        },
-        "fields": {
-            name: {
-                "elements": len(best.values[place]),
-                "start": float(variables.start[place].mean()),
-                "mean": float(best.values[place].mean()),
-                "least": float(best.values[place].min()),
-                "largest": float(best.values[place].max()),
-            }
-            for name, place in variables.fields.items()
-        },
-        "constraints": [
-            {
-                "objective": limit.name,
-                "limit": limit.words,
-                "start": first.found[limit.name],
-                "value": best.found[limit.name],
-                "unit": units[limit.name],
-                "active": bool(m != 0),
-                "sensitivity": float(m),
-            }
-            for limit, m in zip(designs.limits, designs.multipliers(best), strict=True)
-        ],
+        "variables": {name: _variable(designs, i) for i, name in enumerate(designs.variables.names)},
+        "fields": {name: _field(designs, place) for name, place in designs.variables.fields.items()},
+        "constraints": _constraints(designs, units),
     }
+
+
+def _variable(designs: Designs, i: int) -> dict[str, Any]:
+    """The i-th parameter, and the end of its range that holds it."""
+    variables, held = designs.variables, designs.best.optimality.of_ranges[i]
+    return {
+        "start": float(variables.start[i]),
+        "value": float(designs.best.values[i]),
+        "bounds": [float(variables.low[i]), float(variables.high[i])],
+        "unit": variables.units[i],
+        "held_by": "" if held == 0 else "upper" if held > 0 else "lower",
+    }
+
+
+def _field(designs: Designs, place: slice) -> dict[str, Any]:
+    """A field, by what its elements come to."""
+    start, best = designs.variables.start[place], designs.best.values[place]
+    return {
+        "elements": len(best),
+        "start": float(start.mean()),
+        "mean": float(best.mean()),
+        "least": float(best.min()),
+        "largest": float(best.max()),
+    }
+
+
+def _constraints(designs: Designs, units: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Limits, and how the optimum changes with them."""
+    first, best = designs.trials[0], designs.best
+    return [
+        {
+            "objective": limit.name,
+            "limit": limit.words,
+            "start": first.found[limit.name],
+            "value": best.found[limit.name],
+            "unit": units[limit.name],
+            "active": bool(m != 0),
+            "sensitivity": float(m),
+        }
+        for limit, m in zip(designs.limits, designs.multipliers(best), strict=True)
+    ]
