@@ -87,8 +87,8 @@ def _csv(path: Path, delimiter: str) -> dict[str, np.ndarray]:
 def _numbers(stream: TextIO, delimiter: str) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # no rows: the caller has a sentence for that
-        quoted = {"delimiter": delimiter, "quotechar": '"'} if delimiter != " " else {}
-        return np.loadtxt(stream, ndmin=2, comments=None, **quoted)
+        between, quote = (None, None) if delimiter == " " else (delimiter, '"')
+        return np.loadtxt(stream, ndmin=2, comments=None, delimiter=between, quotechar=quote)
 
 
 def _names(stream: TextIO, delimiter: str) -> list[str]:
