@@ -13,7 +13,7 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.codes import Force, Measure
 from mbsim_cli.model.coordinates import kinds, of_columns
 from mbsim_cli.model.layout import NONE, Model
-from mbsim_cli.model.problem import Problem
+from mbsim_cli.model.problem import Problem, instants_of
 from mbsim_cli.solve.inverse_dynamics import with_natural_values
 from mbsim_cli.solve.natural.joint_motion import in_joint_coordinates
 from mbsim_cli.solve.tables import ends, going_on
@@ -69,8 +69,7 @@ def until_left(problem: Problem, last: float, blocks: Blocks, failure: AnalysisE
             _name(failure, found)
             first, end = int(np.searchsorted(block.time, last, side="right")), row + _inside(problem, joints, row)
             if end > first:
-                known = slice(first, end)
-                yield type(block)(*(array[known] for array in block))
+                yield instants_of(block, slice(first, end))
             return
 
 

@@ -22,7 +22,7 @@ from mbsim_cli.io.target import NOT_OURS, may_replace
 from mbsim_cli.io.temporary import Occupied, create
 from mbsim_cli.io.thinning import Thinning
 from mbsim_cli.model.names import Names
-from mbsim_cli.model.problem import Block
+from mbsim_cli.model.problem import Block, instants_of
 from mbsim_cli.model.units import quotients
 
 
@@ -111,11 +111,11 @@ class ResultWriter:
         picked, kept = self._thinning.of(count)
         if count:
             self.end = float(block.time[-1])
-            self._last = None if kept else _kept(block)
+            self._last = None if kept else instants_of(block, [-1])  # the solver may write over its block
         with self._failures():
             if self._every > 1 and not self._repeating:
                 self._judge(self._columns(block))
-            self._store(block if self._every == 1 else _instants(block, picked))
+            self._store(block if self._every == 1 else instants_of(block, picked))
 
     def _columns(self, block: Block) -> list[np.ndarray]:
         return [row.of(block) for row in self._rows]
@@ -287,12 +287,3 @@ class ResultWriter:
             self.discard()
             reason = getattr(error, "strerror", None) or error
             raise InputOutputError(f"cannot write {self.target}: {reason}; nothing is kept of the run") from error
-
-
-def _kept(block: Block) -> Block:
-    """The last instant; the block is the solver's, which may write over it."""
-    return type(block)(*(values[-1:].copy() for values in block))
-
-
-def _instants(block: Block, picked: slice) -> Block:
-    return type(block)(*(values[picked] for values in block))

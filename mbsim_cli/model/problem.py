@@ -142,6 +142,11 @@ class Block(NamedTuple):
     rest: Any = None  # solve.resting.Equilibrium that the first instant is or starts from, in the block that has it
 
 
+def instants_of(block: Any, picked: slice | list[int]) -> Any:
+    """Some instants of a block of forward or inverse dynamics; copies where they are listed."""
+    return block._replace(**{n: rows[picked] for n, rows in block._asdict().items() if isinstance(rows, np.ndarray)})
+
+
 class Motion(NamedTuple):
     """B instants of a given motion."""
 
