@@ -335,7 +335,10 @@ bodies:
 joints:
   root: {type: fixed, bodies: [ground, beam], point: origin}
 forces: {pull: {type: force, point: beam.tip, value: [T, F, 0]}}
-sensors: {tip: {type: position, point: beam.tip}, u: {type: deformation, point: beam.tip}}
+sensors:
+  tip: {type: position, point: beam.tip}
+  u: {type: deformation, point: beam.tip}
+  U: {type: strain_energy, body: beam}
 analysis: {type: equilibrium, sensitivity: {method: ddm}}
 """
 
@@ -348,9 +351,12 @@ def test_a_beam_in_tension(folder, T):
     k, x = np.sqrt(T / EI + 0j), np.linspace(0, 1, 2001)
     slope = (F / T * (1 - np.cosh(k * (1 - x)) / np.cosh(k))).real
     along, across = T / EA - np.trapezoid(slope**2, x) / 2, (F / T * (1 - np.tanh(k) / k)).real
-    np.testing.assert_allclose(block.sensors[0, 3:], [along, across, 0.0], rtol=5e-5, atol=1e-15)
-    np.testing.assert_allclose(block.sensors[0, :3], block.sensors[0, 3:] + [1.0, 0.0, 0.0], rtol=1e-12)
-    by_T, by_F = block.d_sensors[0, 3:, 0], block.d_sensors[0, 3:, 1]
+    curvature = (F * np.sinh(k * (1 - x)) / (k * EI * np.cosh(k))).real
+    energy = EI * np.trapezoid(curvature**2, x) / 2 + T**2 / EA / 2
+    assert block.sensors[0, 6] == pytest.approx(energy, rel=1e-3)
+    np.testing.assert_allclose(block.sensors[0, 3:6], [along, across, 0.0], rtol=5e-5, atol=1e-15)
+    np.testing.assert_allclose(block.sensors[0, :3], block.sensors[0, 3:6] + [1.0, 0.0, 0.0], rtol=1e-12)
+    by_T, by_F = block.d_sensors[0, 3:6, 0], block.d_sensors[0, 3:6, 1]
     assert by_T[1] == pytest.approx(by_F[0], rel=1e-9) and by_T[1] < 0.0
 
 

@@ -152,6 +152,47 @@ def test_a_motion_drives_through_its_joint(tmp_path, formulation):
     np.testing.assert_allclose(shown["slide"], along, rtol=1e-12)  # the coordinate is the arm's way from the tip
 
 
+HELD = """
+    gravity: [0, 0, -10]
+    points: {top: {ground: [0, 0, 1]}}
+    bodies:
+      hung: {mass: 2}
+      laid: {mass: 3}
+      wound: {inertia: {yy: 1}}
+      first: {inertia: {xx: 1}}
+      second: {inertia: {xx: 1}}
+    joints:
+      hung: {type: prismatic, bodies: [ground, hung], point: origin, axis: z}
+      laid: {type: prismatic, bodies: [ground, laid], point: origin, axis: z}
+      wound: {type: revolute, bodies: [ground, wound], point: origin, axis: y}
+      first: {type: revolute, bodies: [ground, first], point: origin, axis: x}
+      second: {type: revolute, bodies: [ground, second], point: origin, axis: x}
+    constraints:
+      rope: {type: distance, points: [ground.top, hung.origin]}
+      floor: {type: point_on_plane, point: laid.origin, plane: {point: ground.origin, normal: ground.z}}
+      stop: {type: angle, vectors: [ground.x, wound.x], axis: ground.y}
+      gear: {type: coupling, terms: {first.angle: 2, second.angle: -1}}
+      brake: {type: motion, coordinate: second.angle, law: {type: constant, value: 0}}
+    forces:
+      twist: {type: torque, body: wound, value: [0, 4, 0]}
+      drive: {type: drive, coordinate: first.angle, value: 6}
+    sensors:
+      rope: {type: multiplier, constraint: rope}
+      floor: {type: multiplier, constraint: floor}
+      stop: {type: multiplier, constraint: stop}
+      gear: {type: multiplier, constraint: gear}
+      brake: {type: multiplier, constraint: brake}
+    analysis: {step: 1e-2, duration: 1e-2}
+"""
+
+
+def test_multipliers_diminish_what_equations_measure(tmp_path):
+    """The rope and the stop hold back, the floor pushes; the gear gets half of the torque, and passes it on."""
+    shown = at_start(assemble(tmp_path, dedent(HELD), sensitivity="none"))
+    held = {"rope": 20.0, "floor": -30.0, "stop": 4.0, "gear": 3.0, "brake": 3.0}
+    assert {name: value[0] for name, value in shown.items()} == pytest.approx(held, rel=1e-12)
+
+
 SLIDER = """
     parameters: {a: 0.3, l: 1, c: 1}
     points:
