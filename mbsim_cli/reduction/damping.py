@@ -56,5 +56,8 @@ def _sums(w: Array) -> Array:
 def _modes(Me: Array, Ke: Array) -> tuple[Array, Array]:
     from scipy.linalg import eigh
 
-    squares, V = eigh(Ke, Me)
+    try:
+        squares, V = eigh(Ke, Me)
+    except np.linalg.LinAlgError:  # no body has this Me, which is said where data are judged
+        return np.full(len(Me), np.nan), np.full(Me.shape, np.nan)
     return np.sqrt(np.maximum(squares, 0.0)), V

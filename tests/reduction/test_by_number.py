@@ -79,8 +79,17 @@ def test_the_rod_of_simeon(tmp_path):
         ("Ke: [[", "Ke: [[-", "terms.Ke: Ke is not positive semi-definite"),
     ],
 )
-def test_what_is_refused(tmp_path, old, new, sentence):
+@pytest.mark.parametrize("damping", ["", "{ratio: 0.01}"])
+def test_what_is_refused(tmp_path, old, new, sentence, damping):
+    """Also where damping is computed from it."""
     text = rod_text()
     assert old in text
+    text = text.replace(old, new).replace("terms:", f"damping: {damping}\n      terms:" if damping else "terms:")
     with pytest.raises(ModelError, match=sentence):
-        reduce_body(spec.load(write(tmp_path, text.replace(old, new))), "rod")
+        reduce_body(spec.load(write(tmp_path, text)), "rod")
+
+
+def test_no_damping_is_negative(tmp_path):
+    text = rod_text().replace("terms:", "damping: {ratio: -0.01}\n      terms:")
+    with pytest.raises(ModelError, match=r"damping\.ratio: must not be negative, is -0\.01"):
+        spec.load(write(tmp_path, text))

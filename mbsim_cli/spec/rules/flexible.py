@@ -38,6 +38,7 @@ def check(review: Review) -> None:
             path = ("bodies", name, "flexible")
             _alone(review, name, body)
             if isinstance(body.flexible, FlexibleTerms):
+                _sizes(review, (*path, "damping"), body.flexible.damping)
                 _terms(review, path, body.flexible)
                 continue
             _sizes(review, path, body.flexible)
