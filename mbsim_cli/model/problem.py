@@ -139,7 +139,7 @@ class Block(NamedTuple):
     free: np.ndarray  # (B, m) bool: multipliers that the motion does not determine
     singular: np.ndarray  # (B, m) bool: constraints that lost their rank in a position passed since the instant before
     undetermined: np.ndarray  # (B, width) bool: reactions that redundant constraints leave open, which are NaN
-    rest: Any = None  # solve.resting.Equilibrium that the first instant is or starts from, in the block that has it
+    rest: np.ndarray  # (B,) solve.resting.Equilibrium where the instant is one that a motion starts from, or else None
 
 
 def instants_of(block: Any, picked: slice | list[int]) -> Any:

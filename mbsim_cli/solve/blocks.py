@@ -41,7 +41,8 @@ def block_of(
         for array in varied:
             if array.shape[2]:  # else an adjoint run, whose derivatives come in the end
                 np.copyto(array, np.nan, where=broken[:, None, :] != 0)
-    return Block(*record[:7], sensors, *varied, *diagnostics, broken, free, singular, undetermined)
+    at_rest = np.full(rows, None)
+    return Block(*record[:7], sensors, *varied, *diagnostics, broken, free, singular, undetermined, at_rest)
 
 
 def with_reactions(

@@ -101,7 +101,7 @@ class Simulation:
         record.reaction[0], d_record.reaction[0] = self.state.lam, self.sens.lam
         if self.work.turns.measure.size:  # nothing to compile for otherwise
             follow_rows(self.model, self.theta, self.work.kin, self.work.turns, record)
-        return self._run(0, 1, record, d_record)._replace(rest=self.rest)
+        return self._run(0, 1, record, d_record)._replace(rest=np.array([self.rest]))
 
     def advance(self, steps: int) -> Block:
         """The next ``steps`` steps; raise BrokenOff, with those before, where one fails."""

@@ -82,7 +82,7 @@ class OpenTreeSimulation:
         block = self._rows(1)
         if not np.isfinite(block.acceleration).all():
             raise AnalysisError(self._failure(Status.NOT_FINITE))
-        return block._replace(rest=self.rest)
+        return block._replace(rest=np.array([self.rest]))
 
     def advance(self, steps: int) -> Block:
         """The next ``steps`` instants, or none yet where reaching them takes long: then the next call goes on.

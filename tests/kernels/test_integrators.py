@@ -42,8 +42,7 @@ def run(problem, integrator, steps, step, *, fixed=False, directions=None, theta
     blocks = [simulation.first_block()]
     while simulation.step < steps:
         blocks.append(simulation.advance(steps - simulation.step))
-    fields = (name for name in blocks[0]._fields if name not in blocks[0]._field_defaults)
-    return {name: np.concatenate([getattr(block, name) for block in blocks]) for name in fields}
+    return {name: np.concatenate([getattr(block, name) for block in blocks]) for name in blocks[0]._fields}
 
 
 def ball_and_arm():

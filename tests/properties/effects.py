@@ -194,10 +194,10 @@ def _blocks(problem: Problem, theta: np.ndarray | None = None, tape: Any = None)
 def record(width: int, p: int) -> Block:
     """A record of sensors that are anything."""
     random = np.random.default_rng(0)
-    empty = {name: np.zeros(INSTANTS) for name in Block._fields if name not in Block._field_defaults}
+    empty = {name: np.zeros(INSTANTS) for name in Block._fields}
     sensors, d_sensors = random.uniform(0.1, 1, (INSTANTS, width)), random.uniform(0.1, 1, (INSTANTS, width, p))
     given = {"time": np.linspace(0, 0.2, INSTANTS), "sensors": sensors, "d_sensors": d_sensors}
-    return Block(**empty | given | {"undetermined": np.zeros(sensors.shape, bool)})
+    return Block(**empty | given | {"undetermined": np.zeros(sensors.shape, bool), "rest": np.full(INSTANTS, None)})
 
 
 def differ(a: Any, b: Any) -> bool:

@@ -38,10 +38,7 @@ def _unknown(block: Block | InverseBlock) -> list[tuple[str, np.ndarray]]:
     return [
         (name, values)
         for name, values in zip(block._fields, block, strict=True)
-        if isinstance(values, np.ndarray)
-        and values.dtype.kind in "fc"
-        and id(values) not in known
-        and name not in _ESTIMATES
+        if id(values) not in known and values.dtype.kind in "fc" and name not in _ESTIMATES
     ]
 
 

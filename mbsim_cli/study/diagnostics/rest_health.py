@@ -36,7 +36,7 @@ class RestHealth:
     def report(self) -> dict[str, Any]:
         """Diagnostics as ``run --json`` prints them."""
         assert self._block is not None
-        found, names = self._block.rest, self._problem.names.coordinates
+        found, names = self._block.rest[0], self._problem.names.coordinates
         free = [column for column in found.held if column not in self._problem.hold]
         squares = found.modes.eigenvalues
         return {
@@ -63,8 +63,8 @@ class HealthFromRest(Health):
 
     def add(self, block: Block) -> None:
         """Take the next instants in."""
-        if block.rest is not None:
-            self._stable = block.rest.modes.stable
+        if len(block.time) and block.rest[0] is not None:
+            self._stable = block.rest[0].modes.stable
         super().add(block)
 
     @property
