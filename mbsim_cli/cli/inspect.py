@@ -1,5 +1,6 @@
 """``mbsim inspect``: what a result, or a flexible body in a file, holds."""
 
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -55,16 +56,17 @@ def _print(found: dict[str, Any]) -> None:
         "time": f"{found['instants']} instants"
         + (f", {found['start']:g} to {found['end']:g} s" * bool(found["instants"])),
         "seconds": ", ".join(f"{name} {value:.2f}" for name, value in found["timing"].items()) or "unknown",
-        "work": ", ".join(f"{count} {name}" for name, count in found["work"].items()) or "not counted",
+        "work": ", ".join(f"{count} {name}" for name, count in found["work"].items()),  # of open trees
         "errors": in_words(found["discretisation"]),
         "warnings": "; ".join(found["warnings"]) or "none",
     }
-    for name, text in facts.items():
+    for name, text in filter(itemgetter(1), facts.items()):
         say(f"  {name:<13} {text}")
     if found["objectives"]:
         print_objectives(found["objectives"], found["parameters"])
     rows = [
         (name, " x ".join(map(str, d["shape"])), ", ".join(d["axes"]), d["unit"])
         for name, d in found["datasets"].items()
+        if not name.startswith("units/")  # the column tells them
     ]
     console().print(plain_table(("dataset", "shape", "axes", "unit"), rows))

@@ -15,6 +15,7 @@ import numpy as np
 
 FORMAT = "mbsim-result"
 FORMAT_VERSION = 1
+STUDY = "mbsim-study"  # the format of collected studies
 MOST_DEEP = 8  # groups in groups
 MOST_DIMENSIONS = 4
 PACKED = 1100  # at most so many times smaller are numbers that are stored compressed
@@ -83,8 +84,9 @@ _ALIKE = ("value", "gradient")  # of objectives: all have them, or none
 
 def require_result(file: h5py.File) -> None:
     """Raise FormatError where the file is no result, or one that cannot be read as the format says."""
-    if attribute(file, "format") != FORMAT:
-        raise FormatError("it is an HDF5 file of another kind")
+    if (kind := attribute(file, "format")) != FORMAT:
+        known = "the collected study of mbsim sweep, which xarray and h5py read"
+        raise FormatError(f"it is {known if kind == STUDY else 'an HDF5 file of another kind'}")
     version = attribute(file, "format_version")
     if version != FORMAT_VERSION:
         raise FormatError(f"it is of version {version} of the format, and this mbsim reads version {FORMAT_VERSION}")

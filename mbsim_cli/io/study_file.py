@@ -11,7 +11,7 @@ import numpy as np
 
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.files import open_regular
-from mbsim_cli.io.format import FormatError, attribute
+from mbsim_cli.io.format import STUDY, FormatError, attribute
 from mbsim_cli.io.layout import component_axis
 from mbsim_cli.io.quarantine import fault_of
 from mbsim_cli.io.scales import attach
@@ -20,7 +20,7 @@ from mbsim_cli.io.skeleton import TEXT, set_unit
 from mbsim_cli.io.target import HDF5, replaced
 from mbsim_cli.model.units import quotient
 
-FORMAT, VERSION = "mbsim-study", 1
+VERSION = 1
 _COMPRESSED = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
 
 
@@ -88,12 +88,12 @@ def is_study(path: Path) -> bool:
 
 def _require_study(path: Path) -> None:
     with h5py.File(path, "r", locking="best-effort") as file:
-        if attribute(file, "format") != FORMAT:
+        if attribute(file, "format") != STUDY:
             raise FormatError
 
 
 def _fill(file: h5py.File, table: StudyTable) -> None:
-    file.attrs.update({"format": FORMAT, "format_version": VERSION} | dict(table.attributes))
+    file.attrs.update({"format": STUDY, "format_version": VERSION} | dict(table.attributes))
     file.create_dataset("case", data=np.arange(len(table.design))).make_scale("case")
     for name, units in (("varied", table.varied), ("objective", table.objectives), ("parameter", table.parameters)):
         if units:

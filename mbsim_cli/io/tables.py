@@ -4,6 +4,7 @@ import csv
 import warnings
 from collections.abc import Iterable
 from itertools import takewhile
+from json import dumps
 from pathlib import Path
 from typing import TextIO
 
@@ -74,7 +75,8 @@ def _csv(path: Path, delimiter: str) -> dict[str, np.ndarray]:
                 raise ValueError(f"two of its columns have the name {name!r}")
         for other in _DELIMITERS if len(names) == 1 else ():
             if other in names[0]:
-                raise ValueError(f"its first line is one name with {other!r} in it; state it as delimiter")
+                stated = f"a model file states delimiter: {dumps(other)} beside it"
+                raise ValueError(f"its first line is one name with {other!r} in it; {stated}")
         try:
             numbers = _numbers(stream, delimiter)
         except ValueError as error:

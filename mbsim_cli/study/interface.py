@@ -22,10 +22,11 @@ __all__ = ["Comparison", "Listener", "Model", "ObjectiveValue", "Result", "check
 def load(
     path: str | PathLike[str], *, all_numbers: bool = False, listener: Listener = SILENT, **values: float
 ) -> Model:
-    """Read and validate a model file; ``values`` replace its parameters. Raises ModelError with all that is wrong.
+    """Read and validate a model file; ``values`` replace its parameters, and constants.
 
     With ``all_numbers`` every number of the file is a parameter. The ``listener`` is told of compilation and progress,
-    and may end a run.
+    and may end a run. Raises ModelError with all that is wrong, InputOutputError where the file cannot be read, and
+    UsageError for a name that it does not have.
     """
     return Model(path, all_numbers=all_numbers, listener=listener, **values)
 

@@ -17,14 +17,18 @@ SECTIONS = ("", "sensors/", "coordinates/", "multipliers/", "diagnostics/")  # w
 
 
 class ObjectiveValue(NamedTuple):
-    """An objective: its value, and its derivatives by the parameters of the analysis (p,), none without a method."""
+    """An objective: its value, and its derivatives by the parameters of the analysis (p,), none without a method.
+
+    ``gradient`` is NaN where there is no derivative; ``undefined`` says why, by parameter. ``flags`` say why the value
+    is only one choice of many.
+    """
 
     value: float
     unit: str
-    gradient: np.ndarray  # NaN where there is no derivative
+    gradient: np.ndarray
     parameters: tuple[str, ...]
-    undefined: Mapping[str, str]  # why there is no derivative, by parameter
-    flags: tuple[str, ...]  # why the value is only one choice of many
+    undefined: Mapping[str, str]
+    flags: tuple[str, ...]
 
     def by(self, parameter: str) -> float:
         """The derivative by a parameter."""
@@ -38,8 +42,12 @@ class Result(Mapping[str, np.ndarray]):
     """A mapping from names of histories to arrays, time first; and all else that a result file tells.
 
     ``result["r2"]`` is a sensor (N, k), ``result["coordinates/velocity"]`` any variable by its path in result files,
-    ``result["sensitivity/sensors/r2"]`` its derivatives (N, k, p).
+    ``result["sensitivity/sensors/r2"]`` its derivatives (N, k, p). Raises KeyError for another name. ``report`` is what
+    ``mbsim run --json`` prints, of a file that was opened what ``mbsim inspect --json`` does.
     """
+
+    __eq__ = object.__eq__  # arrays are not compared; a mapping would try
+    __hash__ = object.__hash__
 
     def __init__(self, record: Record, report: Mapping[str, Any]):
         self.record, self.report = record, report
@@ -108,7 +116,10 @@ class Result(Mapping[str, np.ndarray]):
         return dict(self.report["timing"])
 
     def to_xarray(self) -> "xarray.DataTree":
-        """The histories as a tree of labelled arrays, as ``xarray.open_datatree`` reads them from a result file."""
+        """The histories as a tree of labelled arrays, as ``xarray.open_datatree`` reads them from a result file.
+
+        Raises UsageError without the package xarray.
+        """
         try:
             import xarray
         except ImportError:
@@ -119,8 +130,8 @@ class Result(Mapping[str, np.ndarray]):
             folder, _, name = path.rpartition("/")
             if path != "time":
                 found = self.record.variable(path)
-                groups.setdefault(f"/{folder}", {})[name] = (found.axes, found.values, {"unit": found.unit})
-        root = xarray.Dataset(groups.pop("/", {}), coords={"time": ("time", self.time, {"unit": "s"}), **coords})
+                groups.setdefault(f"/{folder}", {})[name] = (found.axes, found.values, _named(found.unit))
+        root = xarray.Dataset(groups.pop("/", {}), coords={"time": ("time", self.time, _named("s")), **coords})
         return xarray.DataTree.from_dict({"/": root} | {name: xarray.Dataset(group) for name, group in groups.items()})
 
     def __repr__(self) -> str:
@@ -146,6 +157,11 @@ class Result(Mapping[str, np.ndarray]):
         )
         warnings = "".join(f"<p>warning: {escape(warning)}</p>" for warning in self.warnings)
         return f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>{warnings}"
+
+
+def _named(unit: str) -> dict[str, str]:
+    """A unit as result files state it, under both names that readers look for."""
+    return {"unit": unit, "units": unit}
 
 
 def _objective(entry: Mapping[str, Any]) -> ObjectiveValue:

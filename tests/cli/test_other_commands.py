@@ -59,6 +59,8 @@ def test_inspect(mbsim, pendulum):
     assert report["datasets"]["sensitivity/sensors/angle"]["axes"] == ["time", "scalar", "parameter"]
     people = mbsim("inspect", "pendulum.h5")
     assert people.code == 0 and "d/d L [m]" in people.err and "51 x 1 x 2" in people.err
+    assert "units/sensitivity/sensors/angle" in report["datasets"]
+    assert "units/" not in people.err and "work" not in people.err
 
 
 def test_info_tells_driven_coordinates_apart(mbsim, variant):

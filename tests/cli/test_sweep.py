@@ -58,6 +58,7 @@ def test_cases_are_what_single_runs_compute(mbsim, model, tmp_path):
     assert data.gradient_unit.sel(objective="swing", parameter="k").item() == "rad^2 s/(N m/rad)"
     assert len(list((tmp_path / "st").iterdir())) == 5
     assert "fewer than 16 cases tell none" in done.err
+    assert "is the collected study of mbsim sweep" in mbsim("inspect", "st/study.h5").err
 
 
 def test_the_same_command_runs_what_is_missing(mbsim, model, tmp_path):

@@ -63,7 +63,8 @@ def test_a_tree_of_arrays_is_that_of_the_file(model, path, tmp_path):
     record(path, tmp_path / "p.h5", Settings(), command="mbsim", listener=SILENT, force=False)
     found, stored = model.run().to_xarray(), xarray.open_datatree(tmp_path / "p.h5", engine="h5netcdf")
     for place in ("sensors/angle", "sensitivity/coordinates/velocity"):
-        assert found[place].equals(stored[place]) and found[place].attrs["unit"] == stored[place].attrs["unit"]
+        told = found[place].attrs.items()
+        assert found[place].equals(stored[place]) and told <= stored[place].attrs.items() and len(told) == 2
     stored.close()
 
 
@@ -156,6 +157,7 @@ def test_models_results_and_errors_go_to_other_processes(path):
     sent, found = pickle.loads(pickle.dumps(model)), model.run(L=0.9)
     path.write_text(text)
     again = pickle.loads(pickle.dumps(found))
+    assert found in {found} and found != again  # a result is itself only: no array is compared
     assert sent.parameters == model.parameters == {"L": 1.0, "k": 2.5} and repr(sent) == repr(model)
     for other in (sent.run(L=0.9), again, pickle.loads(pickle.dumps(again))):
         assert repr(other) == repr(found) and list(other) == list(found)
