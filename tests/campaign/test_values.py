@@ -2,7 +2,7 @@
 
 import pytest
 
-from mbsim_cli.errors import AnalysisError
+from mbsim_cli.errors import AnalysisError, ModelError
 from tests.campaign.richer import GROWN, grown
 from tests.campaign.textbook import wrong_values
 
@@ -16,6 +16,9 @@ OF_TREES = [
     LATER | {"formulation": "partial_recursive", "integrator": "esdirk"},
 ]
 AT_REST = [{"type": "equilibrium"}, START | {"formulation": "ali3p-rtdyn1", "start": "equilibrium"}]
+
+SWING = {"type": "harmonic", "amplitude": 0.5, "frequency": 1.3, "phase": 0.2}
+GIVEN = {"type": "inverse_dynamics", "sampling": 5e-3, "duration": 0.15, "motion": {"all": SWING}}
 
 
 def check(family, seed, analysis):
@@ -52,3 +55,15 @@ def test_values_at_rest(family):
             except AnalysisError as error:
                 assert "no static equilibrium was found" in str(error)
     assert found
+
+
+@pytest.mark.slow
+def test_values_of_given_motions():
+    """Reactions hold the torques that a motion takes; Euler parameters and motions have none here."""
+    found = 0
+    for seed in range(EACH):
+        try:
+            found += check("rich tree", seed, GIVEN)
+        except ModelError as error:
+            assert "Euler parameter" in str(error) or "knows no constraints" in str(error)
+    assert found > 1000

@@ -21,7 +21,7 @@ from mbsim_cli.study.settings import Settings
 from tests.campaign.generator import COORDINATES, FILE, Data
 from tests.campaign.richer import AXIAL, matrix_of
 
-APART = 2e-3  # s, between instants of a motion that has a body's velocity and acceleration
+APART = (0.0, 2e-4, 1e-3)  # s, between instants of a motion that has a body's velocity and acceleration; by order
 TIMES, PLACES = [0, 0.5, 1, 30], [0, 1, 2, 3]
 TABLES = {
     "F": (TIMES, [1, 2, 1.5, 3]),
@@ -465,10 +465,11 @@ def derivative(function: Callable[[Bodies], Any], now: Bodies, order: int) -> An
     """Of a function of the motion that all bodies have a little before and after."""
     if order == 0:
         return function(now)
-    at = [function(now.after(k * APART)) for k in (-2, -1, 0, 1, 2)]
+    h = APART[order]
+    at = [function(now.after(k * h)) for k in (-2, -1, 0, 1, 2)]
     if order == 1:
-        return (at[0] - 8 * at[1] + 8 * at[3] - at[4]) / (12 * APART)
-    return (-at[0] + 16 * at[1] - 30 * at[2] + 16 * at[3] - at[4]) / (12 * APART**2)
+        return (at[0] - 8 * at[1] + 8 * at[3] - at[4]) / (12 * h)
+    return (-at[0] + 16 * at[1] - 30 * at[2] + 16 * at[3] - at[4]) / (12 * h * h)
 
 
 def way(at: Bodies, points: list[str]) -> np.ndarray:
