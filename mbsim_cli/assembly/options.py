@@ -12,6 +12,7 @@ from mbsim_cli.spec.number import Number
 
 _NUMBERS = ("step", "duration", "tolerance", "gradient_tolerance")
 AUTO = "auto"
+WHOLE = 1e-6  # of an interval, by which it may miss a whole number of steps
 FIRST_STEPS = 64  # of the duration, that step: auto tries first
 _NOT_DIFFERENTIATED = (
     "step",
@@ -70,6 +71,19 @@ def _step(stated: Any, numbers: Numbers, over: dict[str, Any], duration: float, 
         return numbers(step) if isinstance(step, Number) else step
     longest = duration / FIRST_STEPS if interval is None else min(duration / FIRST_STEPS, interval)
     return duration / ceil(duration / longest * (1 - 1e-9))
+
+
+def rounded_interval(model_file: Any, options: Options) -> list[str]:
+    """A warning where the output interval is no whole number of steps, which results are stored by."""
+    stated = getattr(model_file.analysis, "output_interval", None)
+    if stated is None:
+        return []
+    interval, kept = model_file.expressions.value(stated).real, options.output_interval * options.step
+    if abs(interval - kept) <= WHOLE * interval:
+        return []
+    message = f"{interval:g} s are {interval / options.step:.6g} steps of {options.step:g} s"
+    every = f"results are stored every {kept:g} s"
+    return [str(model_file.issue("analysis.output_interval", message, every))]
 
 
 def end_of(model_file: Any, duration: float | None) -> Number | None:

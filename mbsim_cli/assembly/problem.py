@@ -17,7 +17,7 @@ from mbsim_cli.assembly.kinematics import poses
 from mbsim_cli.assembly.laws import check_start
 from mbsim_cli.assembly.mechanism import check_identities, check_mechanism, moved_starts, opposed
 from mbsim_cli.assembly.objectives import Objective, objectives_of
-from mbsim_cli.assembly.options import check_differentiable, end_of
+from mbsim_cli.assembly.options import check_differentiable, end_of, rounded_interval
 from mbsim_cli.assembly.packed import ParameterValue, parameter_values
 from mbsim_cli.assembly.packing import OTHERS, Packing, pack
 from mbsim_cli.assembly.sensors import Contact
@@ -146,7 +146,8 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
     broken = check_identities(system, problem, packed.identities)
     system.stop()
     doubts = [f"body {body.name!r}: {text}" for body in system.elastic for text in body.sid.warnings]
-    warnings = [*doubts, *system.warnings, *moved_starts(problem, closing, stated)]
+    rounded = rounded_interval(model_file, chosen)
+    warnings = [*doubts, *rounded, *system.warnings, *moved_starts(problem, closing, stated)]
     kept, kept_velocity = kept_by_constraints(equations, closing)
     problem = replace(problem, independent=kept, independent_velocity=kept_velocity, broken=broken)
     started, started_rho = start_from(equations, closing, problem.theta, problem.theta_rho)

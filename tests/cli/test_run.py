@@ -72,6 +72,17 @@ def test_overrides_and_options(mbsim, pendulum, report):
     assert done.json["objectives"] != report["objectives"]
 
 
+def test_an_output_interval_of_no_whole_steps_is_said(mbsim, variant):
+    """It is rounded; where a step of the command line is longer, too."""
+    path = variant("duration: 0.5", "duration: 0.5, output_interval: 0.015")
+    (warning,) = mbsim("validate", path, "--json").json["warnings"]
+    assert ": analysis.output_interval: 0.015 s are 1.5 steps of 0.01 s; results are stored every 0.02 s" in warning
+    warnings = mbsim("run", path, "--step", "0.05", "--sensitivity", "none", "--json").json["warnings"]
+    assert any("0.3 steps of 0.05 s; results are stored every 0.05 s" in warning for warning in warnings)
+    warnings = mbsim("run", path, "--step", "5e-3", "--sensitivity", "none", "--json").json["warnings"]
+    assert not any("output_interval" in warning for warning in warnings)
+
+
 def test_the_output_interval_thins_the_file_and_not_the_objectives(mbsim, variant, report):
     path = variant("duration: 0.5", "duration: 0.5, output_interval: 0.2")
     done = mbsim("run", path, "--json")

@@ -34,9 +34,11 @@ def check(review: Review) -> None:
             _accuracy(review, analysis)
             _integrator(review, analysis)
         _held(review, analysis)
-    for index, name in enumerate(_parameters(review)):
+    stated = _parameters(review)
+    for index, name in enumerate(stated):
         path = ("analysis", "sensitivity", "parameters", index)
-        review.known(path, name, "parameters", "parameter")
+        if review.known(path, name, "parameters", "parameter") and name in stated[:index]:
+            review.report(path, f"{name!r} stands twice")
     _fields(review)
     _adjoint(review, analysis)
     _bounds(review)
