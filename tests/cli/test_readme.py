@@ -36,6 +36,7 @@ def clone(tmp_path):
     shutil.copytree(ROOT / "models", tmp_path / "models")
 
 
+NUMBER = re.compile(r"(?<![\w.])[-+]?\d+\.?\d*(?:e[-+]?\d+)?(?![\w.])")
 FEWER = {  # of a study of a thousand cases, and of kernels that take a minute to compile
     "sweep": ["--shard", "1/500", "-j", "1"],
     "check": ["--without", "ali3p-natural"],
@@ -46,14 +47,34 @@ def test_commands_work_one_after_the_other(mbsim, clone):
     words = {command: shlex.split(command)[1:] for command in PLAIN}
     for arguments in words.values():
         arguments += FEWER.get(arguments[0], [])
-    assert [(command, mbsim(*words[command]).code) for command in PLAIN] == [(c, 0) for c in PLAIN]
+    done = {command: mbsim(*words[command]) for command in PLAIN}
+    assert [(command, done[command].code) for command in PLAIN] == [(c, 0) for c in PLAIN]
+    (ranked,) = (outcome.err for command, outcome in done.items() if "--all-numbers" in command)
+    assert_printed(ranked, "what 1 % of each number changes")
+
+
+def assert_printed(said, first):
+    """Whether a command prints what README.md shows: the same words, and numbers to the digits that matter."""
+    (shown,) = (text for text in re.findall(r"```text\n(.*?)```", README, re.DOTALL) if text.startswith(first))
+    lines = iter(said[said.index(first) :].splitlines())
+    for wanted in filter(NUMBER.search, shown.splitlines()):
+        if "steps of" not in wanted:  # seconds are those of the machine
+            found = next(filter(NUMBER.search, lines))
+            assert NUMBER.sub("#", found) == NUMBER.sub("#", wanted)
+            tolerance = 0.1 if wanted.startswith("estimated") else 1e-6
+            assert numbers_of(found) == pytest.approx(numbers_of(wanted), rel=tolerance)
+
+
+def numbers_of(line):
+    return [float(number) for number in NUMBER.findall(line)]
 
 
 def test_the_run_of_the_first_command(mbsim, clone):
     """Installing is what ``.ci/run`` does with both commands for a fresh machine; here the run itself."""
     run = next(part for command in FRESH for part in command.split(" && ") if "bin/mbsim" in part)
     done = mbsim(*shlex.split(run)[1:])
-    assert done.code == 0 and "psi3" in done.err and "L_A1" in done.err
+    assert done.code == 0
+    assert_printed(done.err, "┏")
 
 
 def test_continuous_integration_runs_these_very_commands():
