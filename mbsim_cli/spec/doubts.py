@@ -4,12 +4,15 @@ from collections.abc import Iterator
 from math import tau
 from typing import Any
 
+from mbsim_cli.spec.base import Spec
 from mbsim_cli.spec.doubtful_forces import doubtful_forces
 from mbsim_cli.spec.every_number import Path, Place, places
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.syntax import names, parse
 
+_NAMED = {"laws": "law", "roads": "road", "materials": "material", "fields": "field"}  # what acts by its name alone
+_NAMING = ("forces", "constraints", "laws", "roads", "analysis")  # and bodies that deform
 _OF_ITS_USE = ("checks", "study", "optimization")  # sections of what is done with a model
 
 
@@ -17,7 +20,8 @@ def doubts_of(model: ModelFile) -> list[str]:
     """Sentences with their places."""
     of_values = (*_angles(model), *doubtful_forces(model))
     values = (model.source.issue(*doubt) for doubt in of_values)
-    return [*map(str, values), *(str(model.source.issue(*doubt, key=True)) for doubt in _unread(model))]
+    of_names = (*_unread(model), *_unused(model))
+    return [*map(str, values), *(str(model.source.issue(*doubt, key=True)) for doubt in of_names)]
 
 
 def doubts_of_values(model: ModelFile) -> list[str]:
@@ -57,6 +61,30 @@ def _unread(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
     for name in model.parameters:
         if name not in read:
             yield ("parameters", name), "nothing reads this parameter", "gradients by it are zero"
+
+
+def _unused(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
+    """Items whose name no place holds where such an item acts."""
+    if not any(getattr(model, section) for section in _NAMED):
+        return
+    flexible = [body.flexible for body in model.bodies.values() if body.flexible is not None]
+    named = set(_texts([flexible, *(getattr(model, section) for section in _NAMING)]))
+    for section, what in _NAMED.items():
+        for name in getattr(model, section):
+            if name not in named:
+                yield (section, name), f"nothing uses this {what}", "it acts where its name stands"
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in a part of the file, but for keys."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Spec):
+        for entry in value.__dict__.values():
+            yield from _texts(entry)
+    elif isinstance(value, dict | list):
+        for entry in value.values() if isinstance(value, dict) else value:
+            yield from _texts(entry)
 
 
 def _numbers(model: ModelFile) -> Iterator[Any]:

@@ -18,8 +18,22 @@ def _doubts(folder, text):
     return [doubt.replace(f"{folder}/", "") for doubt in doubts_of(spec.load(write(folder, text)))]
 
 
-def test_there_are_none(tmp_path):
-    assert _doubts(tmp_path, VALID) == []
+UNUSED = [
+    "model.yaml:33:3: laws.step: nothing uses this law; it acts where its name stands",
+    "model.yaml:34:3: laws.table: nothing uses this law; it acts where its name stands",
+]
+
+
+def test_laws_that_act_nowhere(tmp_path):
+    """There is no other doubt, and none about a law that a sum names."""
+    assert _doubts(tmp_path, VALID) == UNUSED
+    used = variant("law: {type: constant, value: 2}", "law: {type: sum, laws: [step, table]}")
+    assert _doubts(tmp_path, used) == []
+    text = used + "roads: {hill: {type: flat}}\nmaterials: {steel: {youngs_modulus: 1, poisson_ratio: 0, density: 1}}"
+    assert [doubt.partition(": ")[2] for doubt in _doubts(tmp_path, text + "\nfields: {rho: {value: 0.5}}")] == [
+        f"{place}: nothing uses this {what}; it acts where its name stands"
+        for place, what in (("roads.hill", "road"), ("materials.steel", "material"), ("fields.rho", "field"))
+    ]
 
 
 def test_degrees_without_their_unit(tmp_path):
@@ -70,16 +84,17 @@ NEGATIVE = "it pushes away from the state without force"
     ],
 )
 def test_forces_of_a_sign_that_is_seldom_meant_and_forces_without_effect(tmp_path, force, expected):
-    found = _doubts(tmp_path, variant("  motor: {", f"  odd: {{{force}}}\n  motor: {{"))
+    text = variant("  motor: {", f"  odd: {{{force}}}\n  motor: {{")
+    found = [doubt for doubt in _doubts(tmp_path, text) if "nothing uses" not in doubt]
     assert [doubt.partition("forces.odd")[2] for doubt in found] == expected
     assert all(doubt.startswith("model.yaml:29:") for doubt in found)
 
 
 def test_values_of_parameters_make_a_sign_and_take_it_back(tmp_path):
     text = variant("stiffness: 100,", "stiffness: 100*(2 - m),")
-    assert _doubts(tmp_path, text) == []
+    assert _doubts(tmp_path, text) == UNUSED
     model = spec.load(tmp_path / "model.yaml", {"m": "3"})
-    (doubt,) = doubts_of(model)
+    doubt, *_ = doubts_of(model)
     assert doubt.endswith(f"model.yaml:28:71: forces.spring.stiffness: is negative: -100; {NEGATIVE}")
     assert doubts_of_values(model) == [doubt] and doubts_of_values(spec.with_values(model, {"m": 1.0})) == []
 
@@ -87,6 +102,6 @@ def test_values_of_parameters_make_a_sign_and_take_it_back(tmp_path):
 @pytest.mark.parametrize("read", ["checks: {a: {objective: psi, value: k}}", "study: {a: {grid: {k: [1, 2]}}}", ""])
 def test_parameters_that_nothing_reads(tmp_path, read):
     text = variant("  m: 1.5\n", "  m: 1.5\n  k: 3\n").replace("checks:", "x-a:") + read
-    assert _doubts(tmp_path, text) == [
+    assert _doubts(tmp_path, text)[:1] == [
         "model.yaml:8:3: parameters.k: nothing reads this parameter; gradients by it are zero"
     ]
