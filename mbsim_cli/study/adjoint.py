@@ -74,6 +74,8 @@ class Adjoint:
         self.moved = dict(zip(accumulators, found.gradient[p:].T.copy(), strict=True))
         for name, gradient in gradients.items():
             gradient[self._explicit] += accumulators[name].gradient
+            if np.isnan(accumulators[name].value):  # also where covectors of nothing saw none of it
+                gradient[:] = self.moved[name][:] = np.nan
         return gradients
 
 
