@@ -51,6 +51,7 @@ def test_what_is_asked_wrongly(mbsim, models, pendulum):
         ((pendulum,), 2, "name an optimization: the model has none: write one under optimization"),
         ((models, "rest", "-o", models), 5, "is the model itself"),
         ((models, "rest", "--evaluations", "0"), 2, "evaluations"),
+        ((models, "rest", "-p", "L_s1=4"), 2, "begins with L_s1 = 4, outside of its range 1.5 to 3"),
     ):
         outcome = mbsim("optimize", *arguments)
         assert outcome.code == code and sentence in outcome.err, outcome.err

@@ -6,6 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from mbsim_cli.errors import UsageError
+
+ROUND_OFF = 1e-12  # of an end of a range
+
 
 @dataclass(frozen=True)
 class Variables:
@@ -57,7 +61,10 @@ class Variables:
 
 
 def variables_of(model_file: Any, stated: Any) -> Variables:
-    """The variables that an optimisation states: names, or ranges by name, or all parameters that have bounds."""
+    """The variables that an optimisation states: names, or ranges by name, or all parameters that have bounds.
+
+    Raises UsageError where a value that replaces that of the file lies outside of its range.
+    """
     parameters, number = model_file.parameters, model_file.expressions.value
     if stated == "all":
         stated = [name for name, parameter in parameters.items() if parameter.bounds is not None]
@@ -70,10 +77,14 @@ def variables_of(model_file: Any, stated: Any) -> Variables:
         return low, high
 
     low, high = np.array([ends(name) for name in stated]).reshape(-1, 2).T
+    start = np.array([float(scope[name].real) for name in stated])
+    for name, value, least, most in zip(stated, start, low, high, strict=True):
+        if not least - ROUND_OFF * abs(least) <= value <= most + ROUND_OFF * abs(most):
+            raise UsageError(f"the search begins with {name} = {value:g}, outside of its range {least:g} to {most:g}")
     return Variables(
         tuple(stated),
         tuple(parameters[name].unit for name in stated),
-        np.array([float(scope[name].real) for name in stated]),
+        start,
         low,
         high,
         np.array([name in ranges and ranges[name].scale == "log" for name in stated], dtype=bool),
