@@ -64,19 +64,21 @@ def read_frames(path: Path) -> Iterator[Frame]:
 
 
 def read_beginnings(path: Path, count: int) -> Iterator[bytes]:
-    """Yield the first ``count`` bytes of what seem to be frames, unread and unchecked beyond; raises InputOutputError.
+    """Yield the first ``count`` bytes of each frame, which takes no longer where frames are large.
 
-    It takes no longer where frames are large.
+    One that others follow as it says counts as whole, and is not read beyond. Raises InputOutputError.
     """
     with _opened(path) as (file, size):
         place: int | None = 0
         while place is not None:
             head = _head(file, place, size)
-            if head is None:
-                place = _next_mark(file, place + 1)
+            end = place if head is None else place + HEAD.size + head.length
+            beginning = b"" if head is None else file.read(min(count, head.length))
+            if head is not None and (_can_follow(file, end) or _content(file, place, size) is not None):
+                yield beginning
+                place = end
             else:
-                yield file.read(min(count, head.length))
-                place += HEAD.size + head.length
+                place = _next_mark(file, place + 1)
 
 
 @contextmanager
@@ -104,6 +106,12 @@ def _content(file: BinaryIO, place: int, size: int) -> bytes | None:
     head = _head(file, place, size)
     content = b"" if head is None else file.read(head.length)
     return content if head is not None and _checksum(content) == head.checksum else None
+
+
+def _can_follow(file: BinaryIO, place: int) -> bool:
+    """Whether a frame begins at a place of a file, or the file ends there."""
+    file.seek(place)
+    return file.read(len(MARK)) in (b"", MARK)
 
 
 def _next_mark(file: BinaryIO, place: int) -> int | None:
