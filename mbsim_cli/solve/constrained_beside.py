@@ -11,11 +11,11 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels._cases import TOGETHER, lanes_of, widened
-from mbsim_cli.kernels.algorithms.constrained_solve import SPARSE, CaseColumns
+from mbsim_cli.kernels.algorithms.constrained_solve import SPARSE, CaseColumns, Solution
 from mbsim_cli.kernels.drivers.integrate_cases import Cases
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import Progress, Work
-from mbsim_cli.kernels.drivers.simulate_cases import Numbers, Run, simulate_cases
+from mbsim_cli.kernels.drivers.simulate_cases import Numbers, Run, Tangent, simulate_cases
 from mbsim_cli.kernels.integrators.ali3p_cases import Judgement
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import Tree
@@ -222,12 +222,12 @@ def _of_cases(work: Work) -> Work:
     """Work of all lanes; its factors have pivots of their own, and stay along their structure."""
     parts = {name: widened(getattr(work, name)) for name in ("kin", "comp", "eq", "last", "before", "turns")}
     arrays = {name: widened(getattr(work, name)) for name in ("first", "corrections", "lag", "expected")}
-    kept = (work.column.x, work.column.mu, work.column.rest)
+    kept = Solution(work.column.x, work.column.mu, work.column.rest)
     pivot = np.full(work.tangent.pivot.size, SPARSE)
     return work._replace(
         **parts,
         **arrays,
-        column=CaseColumns(*widened(work.column), *(widened(array) for array in kept)),
+        column=CaseColumns(*widened(work.column), widened(kept)),
         tangent=widened(work.tangent)._replace(pivot=pivot),
         projection=widened(work.projection)._replace(pivot=pivot.copy(), J=parts["eq"].J),
     )
@@ -235,18 +235,13 @@ def _of_cases(work: Work) -> Work:
 
 def _numbers_of(state: Any, work: Work) -> Numbers:
     """The plain numbers behind those of cases."""
-    last, before, factor = work.last, work.before, work.tangent
-    return Numbers(
-        *map(
-            lanes_of,
-            (
-                *state, last.zdd, last.lam, before.zdd, before.lam, work.first, work.corrections, work.lag,
-                work.kin.expected, work.turns.value, work.turns.rate, work.eq.phi, work.eq.phi1, work.eq.phi2,
-                work.eq.J, work.projection.weight, factor.T, factor.J, factor.alpha, factor.weight, factor.lower,
-                factor.upper, factor.inverse,
-            ),
-        )
+    last, before, eq, turns = work.last, work.before, work.eq, work.turns
+    own = (
+        *state, last.zdd, last.lam, before.zdd, before.lam, work.first, work.corrections, work.lag,
+        work.kin.expected, turns.value, turns.rate, eq.phi, eq.phi1, eq.phi2, eq.J, work.projection.weight,
     )  # fmt: skip
+    tangent = (getattr(work.tangent, name) for name in Tangent._fields)
+    return Numbers(*map(lanes_of, own), Tangent(*map(lanes_of, tangent)))
 
 
 def _judgement() -> Judgement:

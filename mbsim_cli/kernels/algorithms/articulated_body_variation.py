@@ -29,7 +29,7 @@ from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.articulated_body import is_skipped, norm_defect
 from mbsim_cli.kernels.algorithms.inverse_dynamics import body_force, inertia_at
 from mbsim_cli.kernels.algorithms.kinematics import offset_to_parent
-from mbsim_cli.kernels.algorithms.newton_matrix import rate_apply, rate_matrix
+from mbsim_cli.kernels.algorithms.rate_matrices import rate_apply, rate_matrix
 from mbsim_cli.kernels.algorithms.residual_variation import own_inertia_force
 from mbsim_cli.kernels.algorithms.variation import (
     add_fixed,

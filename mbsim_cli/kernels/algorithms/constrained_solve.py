@@ -57,6 +57,14 @@ class Columns(NamedTuple):
     load: np.ndarray  # (m, p) alpha rest - mu
 
 
+class Solution(NamedTuple):
+    """What is solved for, and what the last update left of the constraints."""
+
+    x: np.ndarray  # (n, 1)
+    mu: np.ndarray  # (m, 1)
+    rest: np.ndarray  # (m, 1)
+
+
 class CaseColumns(NamedTuple):
     """``Columns`` of one column for eight cases, whose updates end one by one: with what those at their end keep."""
 
@@ -67,9 +75,7 @@ class CaseColumns(NamedTuple):
     step: np.ndarray
     rest: np.ndarray
     load: np.ndarray
-    kept_x: np.ndarray  # (n, 1)
-    kept_mu: np.ndarray  # (m, 1)
-    kept_rest: np.ndarray  # (m, 1)
+    kept: tuple  # Solution
 
 
 @kernel
@@ -155,12 +161,12 @@ def _refine_any(factor, tolerance, whole, size, columns, c):
 
 
 def _kind_of_refinement(columns):
-    return _refine_cases if "kept_x" in columns._fields else _refine
+    return _refine_cases if "kept" in columns._fields else _refine
 
 
 @overload(_refine_any)
 def _refine_compiled(factor, tolerance, whole, size, columns, c):
-    return _refine_cases if "kept_x" in getattr(columns, "group", columns).fields else _refine
+    return _refine_cases if "kept" in getattr(columns, "group", columns).fields else _refine
 
 
 @kernel
@@ -206,31 +212,21 @@ def _refine_cases(factor, tolerance, whole, size, columns, c):
         if ended == EVERY or update == MAX_UPDATES - 1:
             break
         if ended != kept:
-            _keep(ended & ~kept, columns, c)
+            _put_chosen(ended & ~kept, columns, c, columns.kept)
             kept = ended
     if kept != 0:
-        _take_kept(kept, columns, c)
+        _put_chosen(kept, columns.kept, c, columns)
     return 0.0
 
 
 @kernel
-def _keep(bits, columns, c):
-    """Keep the solution of the cases that have ended just now."""
-    for i in range(columns.x.shape[0]):
-        columns.kept_x[i, c] = either(bits, columns.x[i, c], columns.kept_x[i, c])
-    for r in range(columns.mu.shape[0]):
-        columns.kept_mu[r, c] = either(bits, columns.mu[r, c], columns.kept_mu[r, c])
-        columns.kept_rest[r, c] = either(bits, columns.rest[r, c], columns.kept_rest[r, c])
-
-
-@kernel
-def _take_kept(bits, columns, c):
-    """Go back to what the cases kept that had ended."""
-    for i in range(columns.x.shape[0]):
-        columns.x[i, c] = either(bits, columns.kept_x[i, c], columns.x[i, c])
-    for r in range(columns.mu.shape[0]):
-        columns.mu[r, c] = either(bits, columns.kept_mu[r, c], columns.mu[r, c])
-        columns.rest[r, c] = either(bits, columns.kept_rest[r, c], columns.rest[r, c])
+def _put_chosen(bits, solution, c, out):
+    """Put the solution of the chosen cases in the place of what ``out`` has of them."""
+    for i in range(out.x.shape[0]):
+        out.x[i, c] = either(bits, solution.x[i, c], out.x[i, c])
+    for r in range(out.mu.shape[0]):
+        out.mu[r, c] = either(bits, solution.mu[r, c], out.mu[r, c])
+        out.rest[r, c] = either(bits, solution.rest[r, c], out.rest[r, c])
 
 
 MAX_UPDATES = 12

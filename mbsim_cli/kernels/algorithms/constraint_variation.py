@@ -28,7 +28,7 @@ from mbsim_cli.kernels.algorithms.constraints import (
     rows_of_pair,
     vary_pull,
 )
-from mbsim_cli.kernels.algorithms.residual_variation import slope_variation, vary_by_numbers
+from mbsim_cli.kernels.algorithms.force_variation import slope_variation, vary_by_numbers
 from mbsim_cli.kernels.elements.laws import law_variation
 from mbsim_cli.kernels.elements.measures import (
     is_force_line,

@@ -30,12 +30,13 @@ from mbsim_cli.kernels.algorithms.dense_equations import (
     solve_motion,
     solve_variation,
 )
+from mbsim_cli.kernels.algorithms.force_variation import vary_element_forces
 from mbsim_cli.kernels.algorithms.forces import clear_wrenches, element_forces
 from mbsim_cli.kernels.algorithms.inertia_variation import vary_inertia
 from mbsim_cli.kernels.algorithms.inverse_dynamics import body_force, inertia_at
 from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics, set_ground
 from mbsim_cli.kernels.algorithms.open_tree import open_tree
-from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_element_forces
+from mbsim_cli.kernels.algorithms.residual_variation import clear_forces
 from mbsim_cli.kernels.algorithms.variation import vary_acceleration, vary_kinematics, vary_velocity
 from mbsim_cli.kernels.algorithms.workspace import kinematics, twists
 from mbsim_cli.model.layout import MEASURE_SIZE

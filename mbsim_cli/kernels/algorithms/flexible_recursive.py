@@ -30,6 +30,7 @@ from mbsim_cli.kernels.algorithms.flexible_articulated import (
 from mbsim_cli.kernels.algorithms.flexible_bodies import slope_bodies, vary_flexible_forces
 from mbsim_cli.kernels.algorithms.flexible_open_tree import Motion
 from mbsim_cli.kernels.algorithms.flexible_workspace import flexible_kinematics, flexible_twists
+from mbsim_cli.kernels.algorithms.force_variation import vary_element_forces
 from mbsim_cli.kernels.algorithms.inverse_dynamics import body_force
 from mbsim_cli.kernels.algorithms.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.node_columns import vary_columns, vary_rows
@@ -39,7 +40,6 @@ from mbsim_cli.kernels.algorithms.open_tree import (
     open_tree,
     vary_driven_acceleration,
 )
-from mbsim_cli.kernels.algorithms.residual_variation import vary_element_forces
 from mbsim_cli.kernels.algorithms.system_of_flexible_trees import load_free
 from mbsim_cli.kernels.algorithms.systems import place, shape
 from mbsim_cli.model.layout import MEASURE_SIZE, NONE

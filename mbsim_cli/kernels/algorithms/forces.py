@@ -3,7 +3,7 @@
 from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels.algebra.rot3 import rotate
 from mbsim_cli.kernels.algebra.spatial import dot6, motion_at, sub6
-from mbsim_cli.kernels.algebra.vec3 import cross3, load3, scale3
+from mbsim_cli.kernels.algebra.vec3 import add3, cross3, load3, scale3, sub3
 from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.bodies import apply_to_body, at_origin, pose_of
 from mbsim_cli.kernels.algorithms.constraints import coordinate_measure, coordinate_rates, coordinate_slope
@@ -126,3 +126,11 @@ def constraint_forces(model, theta, z, kin, multiplier, line_in, W_out, Q_out):
         else:
             for j in range(measures.first[k], measures.first[k + 1]):
                 Q_out[measures.coordinate[j]] -= multiplier[i] * coordinate_slope(measures, theta, k, j, z)
+
+
+@inlined
+def applied_variation(torque, point, vector, d_point, d_vector):
+    """Variation of the wrench of an applied force or torque."""
+    if torque:
+        return (d_vector, scale3(0.0, sub3(d_vector, d_point)))
+    return (add3(cross3(d_point, vector), cross3(point, d_vector)), d_vector)

@@ -24,6 +24,8 @@ from mbsim_cli.kernels.algebra.spatial import (
 )
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, row3, scale3, sub3
 from mbsim_cli.kernels.algorithms.constraints import rows_of_pair
+from mbsim_cli.kernels.algorithms.force_tangent import coordinate_force_part
+from mbsim_cli.kernels.algorithms.force_variation import acts_on_bodies
 from mbsim_cli.kernels.algorithms.natural import (
     POSE,
     columns_in,
@@ -42,8 +44,6 @@ from mbsim_cli.kernels.algorithms.natural_equations import (
     shaped,
 )
 from mbsim_cli.kernels.algorithms.natural_work_variation import vary_natural_force, vary_natural_pull
-from mbsim_cli.kernels.algorithms.newton_matrix import coordinate_force_part
-from mbsim_cli.kernels.algorithms.residual_variation import acts_on_bodies
 from mbsim_cli.model.codes import Force
 from mbsim_cli.model.layout import GROUND, NONE
 

@@ -11,6 +11,7 @@ from mbsim_cli.kernels.algebra.spatial import (
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, load3_of, row3, scale3, sub3
 from mbsim_cli.kernels.algorithms.constraint_variation import vary_forces_between, vary_pull_on_coordinates
 from mbsim_cli.kernels.algorithms.constraints import rows_of_pair
+from mbsim_cli.kernels.algorithms.force_variation import acts_on_bodies, vary_along_coordinates, vary_force_on_bodies
 from mbsim_cli.kernels.algorithms.natural import (
     POSE,
     columns_in,
@@ -21,12 +22,7 @@ from mbsim_cli.kernels.algorithms.natural import (
 )
 from mbsim_cli.kernels.algorithms.natural_equations import held_shape, rigid_rows, shaped
 from mbsim_cli.kernels.algorithms.natural_variation import columns2, shape_of, triple2
-from mbsim_cli.kernels.algorithms.residual_variation import (
-    acts_on_bodies,
-    clear_forces,
-    vary_along_coordinates,
-    vary_force_on_bodies,
-)
+from mbsim_cli.kernels.algorithms.residual_variation import clear_forces
 from mbsim_cli.model.layout import NONE
 
 

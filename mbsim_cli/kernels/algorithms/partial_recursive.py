@@ -20,13 +20,14 @@ from mbsim_cli.kernels.algorithms.dense_equations import (
     solve_motion,
     solve_variation,
 )
+from mbsim_cli.kernels.algorithms.force_variation import vary_element_forces
 from mbsim_cli.kernels.algorithms.forces import clear_wrenches, element_forces
 from mbsim_cli.kernels.algorithms.inertia_variation import store_inertia, vary_inertia
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at, residual
 from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics, set_ground
-from mbsim_cli.kernels.algorithms.newton_matrix import composite_inertia, mass_matrix
+from mbsim_cli.kernels.algorithms.mass_matrix import composite_inertia, mass_matrix
 from mbsim_cli.kernels.algorithms.open_tree import open_tree
-from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies, vary_element_forces
+from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies
 from mbsim_cli.kernels.algorithms.variation import vary_kinematics
 from mbsim_cli.kernels.algorithms.workspace import composite, kinematics, twists
 from mbsim_cli.model.layout import MEASURE_SIZE

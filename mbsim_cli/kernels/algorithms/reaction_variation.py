@@ -20,9 +20,10 @@ from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, load3_of, row3, 
 from mbsim_cli.kernels.algorithms.bodies import apply_to_body2, at_origin2, between2, pose_of
 from mbsim_cli.kernels.algorithms.constraint_variation import vary_constraint_forces, vary_pull_on_coordinates
 from mbsim_cli.kernels.algorithms.constraints import coordinate_slope
+from mbsim_cli.kernels.algorithms.force_variation import slope_variation, vary_element_forces, vary_seen
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.kinematics import offset_to_parent
-from mbsim_cli.kernels.algorithms.newton_matrix import own_rates, rate_apply, rate_at
+from mbsim_cli.kernels.algorithms.rate_matrices import own_rates, rate_apply, rate_at
 from mbsim_cli.kernels.algorithms.reactions import (
     AXES,
     REACTION_SIZE,
@@ -36,13 +37,7 @@ from mbsim_cli.kernels.algorithms.reactions import (
     point_of_reaction,
     reaction,
 )
-from mbsim_cli.kernels.algorithms.residual_variation import (
-    clear_forces,
-    own_inertia_force,
-    slope_variation,
-    vary_element_forces,
-    vary_seen,
-)
+from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, own_inertia_force
 from mbsim_cli.kernels.elements.columns import is_euler, is_translation
 from mbsim_cli.kernels.elements.measures import is_geometric, moved
 from mbsim_cli.model.layout import NONE, R_P

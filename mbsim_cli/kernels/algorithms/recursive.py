@@ -27,6 +27,7 @@ from mbsim_cli.kernels.algorithms.articulated_body_variation import (
     vary_bodies_outward,
     vary_coordinate_accelerations,
 )
+from mbsim_cli.kernels.algorithms.force_variation import vary_element_forces
 from mbsim_cli.kernels.algorithms.forces import clear_wrenches, element_forces
 from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics, set_ground
 from mbsim_cli.kernels.algorithms.open_tree import (
@@ -35,7 +36,6 @@ from mbsim_cli.kernels.algorithms.open_tree import (
     open_tree,
     vary_driven_acceleration,
 )
-from mbsim_cli.kernels.algorithms.residual_variation import vary_element_forces
 from mbsim_cli.kernels.algorithms.workspace import kinematics, twists
 from mbsim_cli.model.layout import MEASURE_SIZE, NONE
 

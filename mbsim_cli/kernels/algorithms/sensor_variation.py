@@ -12,10 +12,11 @@ from mbsim_cli.kernels.algorithms.elastic_energies import (
     vary_elastic_potential,
     vary_elastic_strain,
 )
+from mbsim_cli.kernels.algorithms.force_variation import given_variation, vary_tyre_along
 from mbsim_cli.kernels.algorithms.forces import force_on_body, is_dead_load
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.motion_forces import follows_motion, is_tyre, vary_drag
-from mbsim_cli.kernels.algorithms.residual_variation import given_variation, inertia_variation, vary_tyre_along
+from mbsim_cli.kernels.algorithms.residual_variation import inertia_variation
 from mbsim_cli.kernels.algorithms.sensors import (
     body_sensor,
     center_of_mass,

@@ -36,10 +36,12 @@ from mbsim_cli.kernels.algorithms.flexible_pull_back import pull_flexible_bodies
 from mbsim_cli.kernels.algorithms.flexible_resting import vary_flexible_resting
 from mbsim_cli.kernels.algorithms.flexible_workspace import covectors_of_columns, virtual_of_columns
 from mbsim_cli.kernels.algorithms.force_pull_back import pull_element_forces
+from mbsim_cli.kernels.algorithms.force_variation import vary_element_forces
 from mbsim_cli.kernels.algorithms.forces import clear_wrenches, constraint_forces, element_forces
 from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
 from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
-from mbsim_cli.kernels.algorithms.newton_matrix import composite_inertia, mass_matrix, newton_matrix
+from mbsim_cli.kernels.algorithms.mass_matrix import composite_inertia, mass_matrix
+from mbsim_cli.kernels.algorithms.newton_matrix import newton_matrix
 from mbsim_cli.kernels.algorithms.node_columns import (
     ColumnMotion,
     add_changed_accelerations,
@@ -57,7 +59,7 @@ from mbsim_cli.kernels.algorithms.node_columns import (
     vary_columns,
     vary_rows,
 )
-from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies, vary_element_forces
+from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies
 from mbsim_cli.kernels.algorithms.resting_variation import Load, Resting
 from mbsim_cli.kernels.algorithms.sensor_pull_back import pull_sensors
 from mbsim_cli.kernels.algorithms.sensor_variation import vary_any_measure, vary_sensors

@@ -31,7 +31,7 @@ from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, dot3, load3, r
 from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.kinematics import euler_own
-from mbsim_cli.kernels.algorithms.newton_matrix import rate_matrix
+from mbsim_cli.kernels.algorithms.rate_matrices import rate_matrix
 from mbsim_cli.kernels.algorithms.sensors import center_of_mass
 from mbsim_cli.kernels.elements.columns import euler_column_rate, is_euler, load4, load4_of
 from mbsim_cli.model.codes import Column

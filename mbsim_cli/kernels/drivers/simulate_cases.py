@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import entry, kernel
+from mbsim_cli.kernels._jit import entry, inlined, kernel
 from mbsim_cli.kernels._simd import WIDTH
 from mbsim_cli.kernels._views import as_column, flat
 from mbsim_cli.kernels.algebra.whole import copy_to
@@ -50,6 +50,18 @@ class Run(NamedTuple):
     d_record: tuple
 
 
+class Tangent(NamedTuple):
+    """What a ``Factor`` along its structure is made of."""
+
+    T: np.ndarray
+    J: np.ndarray
+    alpha: np.ndarray
+    weight: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    inverse: np.ndarray
+
+
 class Numbers(NamedTuple):
     """Plain numbers (..., 8) behind those of cases."""
 
@@ -74,13 +86,7 @@ class Numbers(NamedTuple):
     phi2: np.ndarray
     J: np.ndarray
     weight: np.ndarray  # of the projection
-    T: np.ndarray  # this and what follows of the tangent
-    tangent_J: np.ndarray
-    alpha: np.ndarray
-    tangent_weight: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-    inverse: np.ndarray
+    tangent: tuple  # Tangent
 
 
 @entry
@@ -285,26 +291,25 @@ def _give(k, case, numbers):
 @kernel
 def _give_tangent(k, factor, numbers):
     """Give lane k a factorised tangent."""
-    give(k, factor.T, numbers.T)
-    give(k, factor.J, numbers.tangent_J)
-    give(k, factor.alpha, numbers.alpha)
-    give(k, factor.weight, numbers.tangent_weight)
-    give(k, factor.lower, numbers.lower)
-    give(k, factor.upper, numbers.upper)
-    give(k, factor.inverse, numbers.inverse)
+    own, lanes = _parts_of(factor), _parts_of(numbers.tangent)
+    for i in range(len(own)):
+        give(k, own[i], lanes[i])
 
 
 @kernel
 def _copy_tangent(factor, out):
     """Copy a tangent that is factorised along its structure."""
-    copy_to(factor.T, out.T)
-    copy_to(factor.J, out.J)
-    copy_to(factor.alpha, out.alpha)
-    copy_to(factor.weight, out.weight)
-    copy_to(factor.lower, out.lower)
-    copy_to(factor.upper, out.upper)
-    copy_to(factor.inverse, out.inverse)
+    own, copies = _parts_of(factor), _parts_of(out)
+    for i in range(len(own)):
+        copy_to(own[i], copies[i])
     out.pivot[0] = factor.pivot[0]
+
+
+@inlined
+def _parts_of(tangent):
+    """All arrays of a ``Tangent``, or those of a ``Factor``, as one row each."""
+    matrices = flat(tangent.T), flat(tangent.J), flat(tangent.lower), flat(tangent.upper)
+    return (*matrices, flat(tangent.alpha), flat(tangent.weight), flat(tangent.inverse))
 
 
 @kernel

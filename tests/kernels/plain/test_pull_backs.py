@@ -17,13 +17,14 @@ from mbsim_cli.kernels.algorithms.constraint_variation import (
     vary_with_velocity,
 )
 from mbsim_cli.kernels.algorithms.force_pull_back import pull_element_forces
+from mbsim_cli.kernels.algorithms.force_variation import vary_element_forces
 from mbsim_cli.kernels.algorithms.forces import clear_wrenches, constraint_forces
 from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
 from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics
 from mbsim_cli.kernels.algorithms.reaction_pull_back import pull_reactions
 from mbsim_cli.kernels.algorithms.reaction_variation import vary_joint_forces, vary_reactions
 from mbsim_cli.kernels.algorithms.reactions import AXES, joint_forces
-from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies, vary_element_forces
+from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies
 from mbsim_cli.kernels.algorithms.resting_variation import Load, resting, vary_resting
 from mbsim_cli.kernels.algorithms.sensor_pull_back import pull_sensors
 from mbsim_cli.kernels.algorithms.sensor_variation import vary_sensors
