@@ -142,9 +142,8 @@ class General:
         """Torques (B, n); return their derivatives (B, n, d), by the motion first."""
         found = np.zeros((len(motion.time), self._n, padded(self.width)), self._theta.dtype)
         motion = Motion(np.ascontiguousarray(motion.time, float), *(np.ascontiguousarray(x) for x in motion[1:]))
-        eq = self._work.eq
         self._kernel(
-            self._model, self._theta, self._at_center, motion, self._directions, self._sens, eq.no_eta, self._work.kin,
-            self._work.comp, self._twists, eq.Q, torque_out, found,
+            self._model, self._theta, self._at_center, motion, self._directions, self._sens, self._work.kin,
+            self._work.comp, self._twists, self._work.eq.Q, torque_out, found,
         )  # fmt: skip
         return found[:, :, : self.width]

@@ -90,7 +90,7 @@ def integrate_implicit(
     d_record,
 ):
     """Fill rows at ``times`` (B,), in steps of length ``step`` or as the error asks; returns a status."""
-    clock, counters, probe, d_probe, stages = work.clock, work.counters, work.probe, work.d_probe, work.stages
+    clock, counters, probe, d_probe = work.clock, work.counters, work.probe, work.d_probe
     adaptive, s, near = control.error.adaptive, tableau.c.size, MEETS * end
     row, h, at, rejected, regular, error, begun = 0, 0.0, 0.0, False, True, 0.0, clock[TRIED]
     while row < times.size:
@@ -122,19 +122,14 @@ def integrate_implicit(
             if status != Status.OK:
                 return status.value
             at = end_of_step(t, h, end, adaptive, near)
-            status = _stages(model, theta, t, h, tableau, control.newton, directions, dyn.open_tree, state, sens, work)
-            regular, error = status != Status.SINGULAR, np.inf
-            if status == Status.OK:
-                end_step(h, tableau.a[s - 1], dyn.open_tree, state, sens, work.carry, stages, probe, d_probe, work.owed)
-                error = 0.0
-                if adaptive:
-                    error = error_norm(control.error, h, tableau.error, state, probe, sens, d_probe, stages)
-            elif not adaptive:
+            status, error = _try_step(
+                model, theta, t, h, tableau, control, directions, dyn.open_tree, state, sens, work
+            )
+            regular = status != Status.SINGULAR
+            if status != Status.OK and not adaptive:
                 return status.value
             if not error <= 1.0:
-                clock[SIZE] = h * (factor_of(error, control.error.exponent, True) if np.isfinite(error) else SHRINK)
-                counters[REJECTED] += 1
-                rejected = True
+                rejected = _reject(control.error, h, error, work)
                 continue
 
         regular = evaluate_state(model, theta, at, directions, dyn, probe, d_probe)
@@ -143,16 +138,9 @@ def integrate_implicit(
         if not regular:
             if what != STEP or not adaptive:
                 return Status.SINGULAR.value
-            clock[SIZE] = SHRINK * h
-            counters[REJECTED] += 1
-            rejected = True
+            rejected = _reject(control.error, h, np.inf, work)
         elif what == START:
-            keep_stage(0, state, sens, stages)
-            write_step(0.0, 0.0, 0.0, s + 1, s, state, stages, probe, steps)
-            copy_state(probe, d_probe, state, sens)
-            copy_state(probe, d_probe, work.finish, work.d_finish)
-            keep_stage(0, state, sens, stages)
-            clock[TIME] = 0.0
+            _take_start(s, state, sens, work, steps)
         elif what == ROW:
             write_instant(at, probe, d_probe, record, d_record, row)
             write_counters(counters, counters_out[row])
@@ -160,16 +148,58 @@ def integrate_implicit(
         elif what == GUESS:
             clock[SIZE] = first_step(control.error, at - t, state, probe)
         else:
-            if steps.time.size > 0:
-                copy_to(work.finish.zdd, steps.zdd[steps.count[0], s + 1])
-            write_step(t, at, h, s + 1, s, state, stages, probe, steps)
-            _accept(s - 1, state, sens, work)
+            _take_step(t, at, h, s, state, sens, work, steps)
             if adaptive:
                 clock[SIZE] = h * factor_of(error, control.error.exponent, rejected)
-            clock[BEGIN], clock[TIME], rejected = t, at, False
+            rejected = False
             if not is_finite(state, sens):
                 return Status.NOT_FINITE.value
     return Status.OK.value
+
+
+@merged
+def _try_step(model, theta, t, h, tableau, control, directions, tree, state, sens, work):
+    """Leave the end of a step in the probe; return a status, and the error over what is allowed, inf without an end."""
+    status = _stages(model, theta, t, h, tableau, control.newton, directions, tree, state, sens, work)
+    error = np.inf
+    if status == Status.OK:
+        end_step(
+            h, tableau.a[tableau.c.size - 1], tree, state, sens, work.carry, work.stages, work.probe, work.d_probe,
+            work.owed,
+        )  # fmt: skip
+        error = 0.0
+        if control.error.adaptive:
+            error = error_norm(control.error, h, tableau.error, state, work.probe, sens, work.d_probe, work.stages)
+    return status, error
+
+
+@merged
+def _reject(control, h, error, work):
+    """Make the step smaller; True, as it is rejected."""
+    work.clock[SIZE] = h * (factor_of(error, control.exponent, True) if np.isfinite(error) else SHRINK)
+    work.counters[REJECTED] += 1
+    return True
+
+
+@merged
+def _take_start(s, state, sens, work, steps):
+    """Begin at the probe."""
+    keep_stage(0, state, sens, work.stages)
+    write_step(0.0, 0.0, 0.0, s + 1, s, state, work.stages, work.probe, steps)
+    copy_state(work.probe, work.d_probe, state, sens)
+    copy_state(work.probe, work.d_probe, work.finish, work.d_finish)
+    keep_stage(0, state, sens, work.stages)
+    work.clock[TIME] = 0.0
+
+
+@merged
+def _take_step(t, at, h, s, state, sens, work, steps):
+    """Go on from the probe at the end of a step of ``s`` stages."""
+    if steps.time.size > 0:
+        copy_to(work.finish.zdd, steps.zdd[steps.count[0], s + 1])
+    write_step(t, at, h, s + 1, s, state, work.stages, work.probe, steps)
+    _accept(s - 1, state, sens, work)
+    work.clock[BEGIN], work.clock[TIME] = t, at
 
 
 @merged

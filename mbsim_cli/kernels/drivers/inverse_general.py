@@ -31,9 +31,7 @@ class Torque(NamedTuple):
 
 
 @entry
-def general_torques(
-    model, theta, at_center, motion, directions, sens, no_eta, kin, comp, tw, Q, torque_out, d_torque_out
-):
+def general_torques(model, theta, at_center, motion, directions, sens, kin, comp, tw, Q, torque_out, d_torque_out):
     """torque (N, n) and its variations (N, n, d) in directions of theta and, ``sens``, of the coordinates (n, d)."""
     for row in range(motion.time.size):
         t, z, zd, zdd = motion.time[row], motion.position[row], motion.velocity[row], motion.acceleration[row]
@@ -44,9 +42,7 @@ def general_torques(
 
 
 @entry
-def applied_torques(
-    model, theta, at_center, motion, directions, sens, no_eta, kin, comp, tw, Q, torque_out, d_torque_out
-):
+def applied_torques(model, theta, at_center, motion, directions, sens, kin, comp, tw, Q, torque_out, d_torque_out):
     """``general_torques`` where all forces are applied ones: compiles in 10 s instead of 16."""
     tree = model.tree
     dtheta, touch = directions.dtheta, directions.touch

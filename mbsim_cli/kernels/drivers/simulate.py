@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import entry, kernel
+from mbsim_cli.kernels._jit import entry, inlined, kernel
 from mbsim_cli.kernels._views import as_column
 from mbsim_cli.kernels.algebra.whole import add_scaled, copy_to
 from mbsim_cli.kernels.algorithms.systems import compose
@@ -129,7 +129,7 @@ def make_step(model, theta, control, step, scale, fresh, contraction, directions
     ``fresh``, ``scale`` and ``contraction`` are those of ``Progress``; behind a step that is made the tangent is fresh.
     """
     kin, eq, comp = work.kin, work.eq, work.comp
-    varies, constrained = sens.z.shape[1] > 0, state.lam.size > 0
+    varies = sens.z.shape[1] > 0
     t, total, status = step * control.h, 0, Status.OK
     expect_angles(control.h, work.turns, kin)
     turn = predict(
@@ -171,32 +171,44 @@ def make_step(model, theta, control, step, scale, fresh, contraction, directions
             else:
                 status = Status.SINGULAR
         contraction = max(contraction, size / before)
-    if status == Status.OK and constrained:
-        if control.redundant:
-            factor_range(eq.J, work.reach)
-            keep(as_column(state.lam), eq.J, work.reach, work.column)
-            keep(sens.lam, eq.J, work.reach, extra.columns)
-        if not varies:  # the tangent has just found those of the same state
-            compose(model, kin, comp)
-        status = project(model, theta, t, control, state, kin, comp, eq, work.projection, work.column, work.corrections)
-        if status == Status.OK and control.redundant:
-            keep(as_column(state.sigma), eq.J, work.reach, work.column)
-            keep(as_column(state.kappa), eq.J, work.reach, work.column)
-        watch_for_passage(step, control.h, eq.J, work.projection.sparsity, work.projection.weight, state, work.watch)
-        if status == Status.OK and varies:
-            projected = vary_projections(
-                model, theta, t, control, directions, work.corrections, state, sens, kin, comp, eq,
-                work.projection, extra.projections, extra.twists, extra.resting,
-            )  # fmt: skip
-            error = max(error, projected)
-            if control.redundant:
-                keep(sens.sigma, eq.J, work.reach, extra.columns)
-                keep(sens.kappa, eq.J, work.reach, extra.columns)
+    if status == Status.OK and state.lam.size > 0:
+        status, projected = _project_step(model, theta, control, step, directions, state, sens, work, extra)
+        error = max(error, projected)
     if status == Status.OK and not is_finite(state, sens):
         status = Status.NOT_FINITE
     if status == Status.OK:
         follow_angles(model, theta, kin, work.turns)
     return status, total, error, scale, contraction
+
+
+@inlined
+def _project_step(model, theta, control, step, directions, state, sens, work, extra):
+    """Put velocities and accelerations of a step that Newton has ended on the constraints, and their sensitivities.
+
+    Returns status and error of the sensitivities.
+    """
+    kin, comp, eq, projection, t = work.kin, work.comp, work.eq, work.projection, step * control.h
+    varies, error = sens.z.shape[1] > 0, 0.0
+    if control.redundant:
+        factor_range(eq.J, work.reach)
+        keep(as_column(state.lam), eq.J, work.reach, work.column)
+        keep(sens.lam, eq.J, work.reach, extra.columns)
+    if not varies:  # the tangent has just found those of the same state
+        compose(model, kin, comp)
+    status = project(model, theta, t, control, state, kin, comp, eq, projection, work.column, work.corrections)
+    if status == Status.OK and control.redundant:
+        keep(as_column(state.sigma), eq.J, work.reach, work.column)
+        keep(as_column(state.kappa), eq.J, work.reach, work.column)
+    watch_for_passage(step, control.h, eq.J, projection.sparsity, projection.weight, state, work.watch)
+    if status == Status.OK and varies:
+        error = vary_projections(
+            model, theta, t, control, directions, work.corrections, state, sens, kin, comp, eq, projection,
+            extra.projections, extra.twists, extra.resting,
+        )  # fmt: skip
+        if control.redundant:
+            keep(sens.sigma, eq.J, work.reach, extra.columns)
+            keep(sens.kappa, eq.J, work.reach, extra.columns)
+    return status, error
 
 
 @kernel
