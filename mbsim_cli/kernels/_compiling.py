@@ -18,10 +18,10 @@ from mbsim_cli.kernels import _simd_compiled, _views_compiled  # noqa: F401 (the
 from mbsim_cli.kernels._arguments import layout
 from mbsim_cli.kernels._cases_compiled import type_of
 from mbsim_cli.kernels._entry import Code, Form
+from mbsim_cli.kernels._kept_kernels import KeptKernel, linked_code
 from mbsim_cli.kernels._level import tell_numba
 from mbsim_cli.kernels._linking import LinkingCompiler, MadeElsewhere, looking_again
 from mbsim_cli.kernels._noted import FORMS, KERNELS
-from mbsim_cli.kernels._parts import KeptKernel, linked_code
 from mbsim_cli.kernels._reference import Reference
 
 __all__ = ["compiled", "dispatchers", "introduce"]

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mbsim_cli.kernels._folder import FOLDER_OF_USER, PARTS, cache_root
+from mbsim_cli.kernels._store import is_entry
 
 __all__ = ["Kept", "bytes_of_parts", "folder_of_user", "folders"]
 
@@ -56,10 +57,5 @@ def _kept(folder: Path) -> Kept | None:
         newest = max((found.st_mtime for _, found in files), default=folder.stat().st_mtime)
     except OSError:
         return None
-    entries = sorted((path.name.rsplit("-", 1)[0], found.st_size) for path, found in files if _is_entry(path))
+    entries = sorted((path.name.rsplit("-", 1)[0], found.st_size) for path, found in files if is_entry(path))
     return Kept(folder.name, tuple(entries), sum(path.suffix == ".tmp" for path, _ in files), newest)
-
-
-def _is_entry(path: Path) -> bool:
-    """Neither a lock, nor unfinished, nor an index of numba's own."""
-    return path.suffix not in (".lock", ".tmp", ".nbi")

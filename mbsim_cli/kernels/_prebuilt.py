@@ -12,7 +12,7 @@ from mbsim_cli.errors import InputOutputError, UsageError
 from mbsim_cli.kernels import _level
 from mbsim_cli.kernels._folder import PACKAGE, content_hash
 from mbsim_cli.kernels._installed import settings
-from mbsim_cli.kernels._store import content_of, file_of
+from mbsim_cli.kernels._store import content_of, file_of, is_entry
 
 __all__ = ["entries", "fill", "ignore", "level", "prebuilt"]
 
@@ -54,7 +54,7 @@ def fill(root: Path, kept: str) -> str:
     try:
         into.mkdir(parents=True, exist_ok=True)
         for path in Path(kept).iterdir():
-            if path.suffix not in (".lock", ".tmp"):
+            if is_entry(path):
                 copyfile(path, into / path.name)
     except OSError as error:
         raise InputOutputError(f"{error.filename or into}: {error.strerror}") from None

@@ -151,6 +151,11 @@ def file_of(key: bytes) -> str:
     return f"{b'.'.join(dotted.split(b'.')[-2:]).decode()}-{hashlib.sha256(key).hexdigest()[:32]}"
 
 
+def is_entry(path: Path) -> bool:
+    """Neither a lock, nor unfinished, nor an index of numba's own."""
+    return path.suffix not in (".lock", ".tmp", ".nbi")
+
+
 def _private_folder(root: Path, names: tuple[str, ...]) -> int:
     """Descriptor of the folder root/name/...; those named are this user's alone, and made where they are missing."""
     root.mkdir(mode=0o700, parents=True, exist_ok=True)

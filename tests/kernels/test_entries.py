@@ -76,9 +76,9 @@ def given(dtype=float):
 def test_kernels_see_what_python_gives(images, tmp_path, monkeypatch):
     if images and not _image.IMAGES:
         pytest.skip("images are for x86-64 Linux")
-    from mbsim_cli.kernels import _parts
+    from mbsim_cli.kernels import _kept_kernels
 
-    monkeypatch.setattr(_parts, "IMAGES", images)
+    monkeypatch.setattr(_kept_kernels, "IMAGES", images)
     monkeypatch.setattr(_watch, "STORE", Store(lambda: tmp_path, "kernels"))
     expected = np.zeros(8)
     returned = give_all(*given(), expected)

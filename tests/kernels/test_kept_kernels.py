@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels import _companion, _parts, _watch
+from mbsim_cli.kernels import _companion, _kept_kernels, _watch
 from mbsim_cli.kernels._choice import COMPILER
 from mbsim_cli.kernels._companion import Companion
 from mbsim_cli.study.assembling import build, load
@@ -85,10 +85,10 @@ def test_the_older_half_of_too_many_is_removed(tmp_path, monkeypatch):
         (tmp_path / str(k)).write_bytes(b"content")
         os.utime(tmp_path / str(k), (k, k))
     monkeypatch.setattr(_watch.PARTS_STORE, "path", str(tmp_path))
-    _parts._make_room()
+    _kept_kernels._make_room()
     assert len(list(tmp_path.iterdir())) == 8
-    monkeypatch.setattr(_parts, "MOST_BYTES", 20)
-    _parts._make_room()
+    monkeypatch.setattr(_kept_kernels, "MOST_BYTES", 20)
+    _kept_kernels._make_room()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["4", "5", "6", "7"]
 
 

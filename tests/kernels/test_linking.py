@@ -7,7 +7,7 @@ from mbsim_cli.kernels._choice import COMPILER
 from mbsim_cli.kernels._jit import entry, inlined, kernel
 
 if COMPILER == "linking":
-    from mbsim_cli.kernels._parts import linked_code
+    from mbsim_cli.kernels._kept_kernels import linked_code
 
 pytestmark = pytest.mark.skipif(COMPILER != "linking", reason="what the linking compiler does")
 
