@@ -43,54 +43,58 @@ from mbsim_cli.model.layout import COM, DRAG_SIZE, GRAVITY, MASS, ONSET, TYRE_ST
 @kernel
 def vary_sensors(model, theta, dtheta, touch, no_eta, t, z, zd, zdd, sens, kin, tw, out):
     """Fill out (width, p) from dz, dzd, dzdd, dlambda in ``sens`` and the twists of the same; needs ``sense``."""
-    sensors = model.sensors
-    for s in range(sensors.kind.size):
-        first, kind = sensors.first[s], sensors.kind[s]
+    for s in range(model.sensors.kind.size):
         for g in range(0, out.shape[1], width(out)):
-            k = block(out, g)
-            if reads_motion(kind):
-                value = _vary_body_sensor(model, theta, dtheta, read_kind(sensors, s), s, k, kin, tw)
-                if kind == Sensor.ALONG:
-                    put(out, first, k, _vary_along(model, theta, dtheta, s, k, value, kin, tw))
-                else:
-                    put(out, first, k, value[0])
-                    put(out, first + 1, k, value[1])
-                    put(out, first + 2, k, value[2])
-            elif kind == Sensor.COORDINATE:
-                order = sensors.order[s]
-                rows = sens.z if order == 0 else (sens.zd if order == 1 else sens.zdd)
-                put(out, first, k, at(rows, sensors.index[s], k))
-            elif kind == Sensor.MEASURE:
-                value = vary_any_measure(
-                    model, theta, dtheta, touch, sensors.index[s], g, k, z, zd, zdd, sens, kin, tw,
-                    sensors.order[s],
-                )  # fmt: skip
-                put(out, first, k, value)
-            elif kind == Sensor.FORCE:
-                value = _vary_force(model, theta, dtheta, touch, t, sensors.index[s], g, k, z, zd, zdd, sens, kin, tw)
-                put(out, first, k, value)
-            elif kind == Sensor.MULTIPLIER:
-                put(out, first, k, at(sens.lam, sensors.index[s], k))
-            elif kind == Sensor.KINETIC_ENERGY:
-                value = _vary_kinetic_energy(model.tree, theta, dtheta, touch, g, k, kin, tw)
-                value += vary_elastic_kinetic(model, theta, dtheta, touch, g, k, z, zd, sens, kin, tw)
-                put(out, first, k, value)
-            elif kind == Sensor.POTENTIAL_ENERGY:
-                value = _vary_potential_energy(model, theta, dtheta, touch, g, k, z, zd, zdd, sens, kin, tw)
-                value += vary_elastic_potential(model, theta, dtheta, touch, g, k, z, sens, kin, tw)
-                put(out, first, k, value)
-            elif kind == Sensor.STRAIN_ENERGY:
-                value = vary_elastic_strain(model, theta, dtheta, touch, sensors.index[s], g, k, z, sens, kin)
-                put(out, first, k, value)
-            elif kind == Sensor.ATTITUDE:
-                put(out, first, k, _vary_attitude(sensors, s, k, kin, tw))
-            elif kind == Sensor.FORCE_ON_BODY and not is_tyre(model.forces.kind[sensors.index[s]]):
-                force = _vary_force_on_body(
-                    model, theta, dtheta, touch, no_eta, t, sensors.index[s], g, k, kin, tw
-                )  # fmt: skip
-                put(out, first, k, force[0])
-                put(out, first + 1, k, force[1])
-                put(out, first + 2, k, force[2])
+            _vary_sensor(model, theta, dtheta, touch, no_eta, t, s, g, z, zd, zdd, sens, kin, tw, out)
+    _vary_tyre_sensors(model, theta, dtheta, touch, no_eta, kin, tw, out)
+
+
+@inlined
+def _vary_sensor(model, theta, dtheta, touch, no_eta, t, s, g, z, zd, zdd, sens, kin, tw, out):
+    """Variation of sensor s in the directions from g on; of what reads tyres see ``_vary_tyre_sensors``."""
+    sensors, k = model.sensors, block(out, g)
+    first, kind = sensors.first[s], sensors.kind[s]
+    if reads_motion(kind):
+        value = _vary_body_sensor(model, theta, dtheta, read_kind(sensors, s), s, k, kin, tw)
+        if kind == Sensor.ALONG:
+            put(out, first, k, _vary_along(model, theta, dtheta, s, k, value, kin, tw))
+        else:
+            _put3(out, first, k, value)
+    elif kind == Sensor.COORDINATE:
+        order = sensors.order[s]
+        rows = sens.z if order == 0 else (sens.zd if order == 1 else sens.zdd)
+        put(out, first, k, at(rows, sensors.index[s], k))
+    elif kind == Sensor.MEASURE:
+        m, order = sensors.index[s], sensors.order[s]
+        value = vary_any_measure(model, theta, dtheta, touch, m, g, k, z, zd, zdd, sens, kin, tw, order)
+        put(out, first, k, value)
+    elif kind == Sensor.FORCE:
+        value = _vary_force(model, theta, dtheta, touch, t, sensors.index[s], g, k, z, zd, zdd, sens, kin, tw)
+        put(out, first, k, value)
+    elif kind == Sensor.MULTIPLIER:
+        put(out, first, k, at(sens.lam, sensors.index[s], k))
+    elif kind == Sensor.KINETIC_ENERGY:
+        value = _vary_kinetic_energy(model.tree, theta, dtheta, touch, g, k, kin, tw)
+        value += vary_elastic_kinetic(model, theta, dtheta, touch, g, k, z, zd, sens, kin, tw)
+        put(out, first, k, value)
+    elif kind == Sensor.POTENTIAL_ENERGY:
+        value = _vary_potential_energy(model, theta, dtheta, touch, g, k, z, zd, zdd, sens, kin, tw)
+        value += vary_elastic_potential(model, theta, dtheta, touch, g, k, z, sens, kin, tw)
+        put(out, first, k, value)
+    elif kind == Sensor.STRAIN_ENERGY:
+        value = vary_elastic_strain(model, theta, dtheta, touch, sensors.index[s], g, k, z, sens, kin)
+        put(out, first, k, value)
+    elif kind == Sensor.ATTITUDE:
+        put(out, first, k, _vary_attitude(sensors, s, k, kin, tw))
+    elif kind == Sensor.FORCE_ON_BODY and not is_tyre(model.forces.kind[sensors.index[s]]):
+        force = _vary_force_on_body(model, theta, dtheta, touch, no_eta, t, sensors.index[s], g, k, kin, tw)
+        _put3(out, first, k, force)
+
+
+@inlined
+def _vary_tyre_sensors(model, theta, dtheta, touch, no_eta, kin, tw, out):
+    """Variation of what is read of tyres, each of which is varied once, and of the energy that they store."""
+    sensors = model.sensors
     for f in range(model.forces.kind.size):
         if is_tyre(model.forces.kind[f]) and is_sensed(sensors, f):
             for g in range(0, out.shape[1], width(out)):
@@ -102,11 +106,16 @@ def vary_sensors(model, theta, dtheta, touch, no_eta, t, z, zd, zdd, sens, kin, 
                     if sensors.kind[s] == Sensor.TYRE and read:
                         put(out, first, k, tyre_quantity(change, sensors.order[s]))
                     elif sensors.kind[s] == Sensor.FORCE_ON_BODY and read:
-                        put(out, first, k, change.wrench[1][0])
-                        put(out, first + 1, k, change.wrench[1][1])
-                        put(out, first + 2, k, change.wrench[1][2])
+                        _put3(out, first, k, change.wrench[1])
                     elif sensors.kind[s] == Sensor.POTENTIAL_ENERGY:
                         add_to(out, first, k, energy)
+
+
+@inlined
+def _put3(out, first, k, value):
+    put(out, first, k, value[0])
+    put(out, first + 1, k, value[1])
+    put(out, first + 2, k, value[2])
 
 
 @inlined
