@@ -39,16 +39,15 @@ class Program:
         """Both in one pass."""
         with np.errstate(all="ignore"):
             values = self._values(inputs)
-            covectors: list[Any] = [0.0] * len(values)
+            covectors: list[Any] = [None] * len(values)
             covectors[self._result] = 1.0
             for place in range(len(values) - 1, self._inputs - 1, -1):
                 operation, operands = self._steps[place - self._inputs]
                 arguments = [values[k] for k in operands]
                 for k, operand in enumerate(operands):
-                    covectors[operand] = covectors[operand] + operation.pull(
-                        k, covectors[place], values[place], *arguments
-                    )
-        return values[self._result], covectors[: self._inputs]
+                    pulled = operation.pull(k, covectors[place], values[place], *arguments)
+                    covectors[operand] = pulled if covectors[operand] is None else covectors[operand] + pulled
+        return values[self._result], [0.0 if found is None else found for found in covectors[: self._inputs]]
 
     def _values(self, inputs: Sequence[Any]) -> list[Any]:
         values = [np.asarray(value)[()] for value in inputs]  # infinite where Python's own numbers would raise

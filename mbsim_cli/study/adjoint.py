@@ -10,7 +10,7 @@ from mbsim_cli.errors import UsageError
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.solve.pulled import columns_of
 from mbsim_cli.study.analyses import ANALYSES
-from mbsim_cli.study.objectives import accumulator
+from mbsim_cli.study.objectives import accumulators
 from mbsim_cli.study.objectives.integrand import by_few, explicit_parameters
 
 INSTEAD = "use --sensitivity ddm"
@@ -52,7 +52,7 @@ class Adjoint:
         self.tape = self._analysis.tape(problem)
         self._explicit = sorted(set().union(*map(explicit_parameters, objectives)))
         few = (by_few(objective, self._explicit) for objective in objectives)
-        self.accumulators = {objective.name: accumulator(objective, len(self._explicit)) for objective in few}
+        self.accumulators = accumulators(few, len(self._explicit))
         self.error = 0.0  # relative size of what was left unsolved
         self.moved: dict[str, np.ndarray] = {}  # derivatives (w,) by the numbers that fields move
 

@@ -14,7 +14,7 @@ from mbsim_cli.study.analyses import ANALYSES
 from mbsim_cli.study.diagnostics.reactions import UnknownReactions
 from mbsim_cli.study.diagnostics.undefined import UndefinedDirections, masked
 from mbsim_cli.study.listener import SILENT, Listener
-from mbsim_cli.study.objectives import accumulator
+from mbsim_cli.study.objectives import accumulators
 from mbsim_cli.study.objectives.maximum import Maximum
 
 
@@ -84,10 +84,10 @@ def evaluate(
     unknown, undefined = reactions or UnknownReactions(problem, objectives), UndefinedDirections(problem.names)
     watch = (*consumers, *(() if reactions else (unknown.add,)), undefined.add)
     adjoint = Adjoint(problem, objectives) if problem.options.sensitivity == "adjoint" else None
-    accumulators = accumulated(problem, objectives, watch, resolution=resolution, listener=listener, adjoint=adjoint)
-    gradients = {name: a.gradient for name, a in accumulators.items()}
+    found = accumulated(problem, objectives, watch, resolution=resolution, listener=listener, adjoint=adjoint)
+    gradients = {name: a.gradient for name, a in found.items()}
     if adjoint:
-        gradients = adjoint.gradients(accumulators, listener.poll)
+        gradients = adjoint.gradients(found, listener.poll)
     reasons, parameters = undefined.reasons, problem.names.parameters
     results = {
         name: Gradient(
@@ -99,7 +99,7 @@ def evaluate(
             adjoint.moved.get(name) if adjoint else None,
             float(a.largest) if isinstance(a, Maximum) else None,
         )
-        for name, a in accumulators.items()
+        for name, a in found.items()
     }
     require_finite(results, unknown.objectives)
     return results
@@ -124,17 +124,13 @@ def accumulated(
 
     With an ``adjoint`` their derivatives are those at a fixed motion.
     """
-    if adjoint:
-        accumulators = adjoint.accumulators
-    else:
-        p = problem.theta_rho.shape[1]
-        accumulators = {objective.name: accumulator(objective, p) for objective in objectives}
+    found = adjoint.accumulators if adjoint else accumulators(objectives, problem.theta_rho.shape[1])
 
     def add(block: Block) -> None:
         shift = resolution.add(block) if resolution else None
         seen = adjoint.at_fixed_motion(block) if adjoint else block
-        for adding in accumulators.values():
-            adding.add(seen, shift)
+        for each in found.values():
+            each.add(seen, shift)
         for take in consumers:
             take(block)
 
@@ -144,7 +140,7 @@ def accumulated(
                 add(block)
             del block  # its memory is for the next one
             listener.poll()
-    return accumulators
+    return found
 
 
 def require_finite(results: Mapping[str, Gradient], unknown: Collection[str]) -> None:

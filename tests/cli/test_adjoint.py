@@ -99,7 +99,8 @@ def test_open_trees(mbsim, tmp_path):
     for integrator in ("rk4", "dop853"):
         run = ("run", "p.yaml", "--json", "--sensitivity", "adjoint", "--integrator", integrator, "--step", "1e-4")
         whole, again = (gradients(mbsim(*run, *memory)) for memory in ((), ("--memory", "300kB")))
-        assert whole == again
+        for name in whole:  # sums over blocks, which are shorter where less is kept
+            assert_same(again[name], whole[name], 1e-13)
         done = mbsim(*run, "--memory", "10kB")
         assert done.code == 2 and "10 kB of memory are too few for the adjoint: " in done.out + done.err
 

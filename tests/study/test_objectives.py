@@ -152,16 +152,16 @@ def test_only_constants_wander():
     spread, other = Spread(2), Spread(2)
     for rows in (slice(0, 4), slice(4, None)):
         derivatives = np.stack([time, 2.0 + 1e-5 * wave], axis=1)[rows]
-        spread.add(5.0 + 1e-4 * wave[rows], derivatives)
-        other.add(wave[rows], derivatives)
+        spread.add(np.vstack([5.0 + 1e-4 * wave[rows], derivatives.T]))
+        other.add(np.vstack([wave[rows], derivatives.T]))
     np.testing.assert_allclose(spread.of_constants, [1e-4 * np.ptp(wave), 0.0, 1e-5 * np.ptp(wave)], rtol=1e-6)
     assert not other.of_constants.any()
 
 
 def test_what_wanders_once_is_no_constant_any_more():
     spread = Spread(1)
-    spread.add(np.array([1.0, 1.0 + 1e-5]), np.array([[2.0], [2.0 + 1e-6]]))
+    spread.add(np.array([[1.0, 1.0 + 1e-5], [2.0, 2.0 + 1e-6]]))
     assert np.allclose(spread.of_constants, [1e-5, 1e-6])
-    spread.add(np.array([1.0, 1.1]), np.array([[2.0], [2.0]]))
-    spread.add(np.array([1e3, -1e3]), np.array([[9.0], [2.0]]))
+    spread.add(np.array([[1.0, 1.1], [2.0, 2.0]]))
+    spread.add(np.array([[1e3, -1e3], [9.0, 2.0]]))
     assert not spread.of_constants.any()

@@ -4,9 +4,11 @@ An integral is trapezoidal on the instants that arrive, so its gradient is that 
 change the duration, gradients include that: see ``continuation``.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from mbsim_cli.assembly.objectives import Objective
+from mbsim_cli.study.objectives.course import Course
 from mbsim_cli.study.objectives.expression import Expression
 from mbsim_cli.study.objectives.final import Final
 from mbsim_cli.study.objectives.integral import Integral
@@ -15,9 +17,17 @@ from mbsim_cli.study.objectives.maximum import Maximum
 _ALONG_TIME = {"integral": Integral, "final": Final, "maximum": Maximum}
 
 
-def accumulator(objective: Objective, p: int) -> Any:
-    """Accumulator of one objective: ``add(block, shift)``, then ``value``, ``gradient`` (p,) and ``uncertainty``."""
+def accumulator(objective: Objective, p: int, course: Course | None = None) -> Any:
+    """Accumulator of one objective: ``add(block, shift)``, then ``value``, ``gradient`` (p,) and ``uncertainty``.
+
+    Those of one run may share its ``course``.
+    """
     if objective.kind == "expression":
-        parts = {operand.name: accumulator(operand, p) for operand in objective.operands}
-        return Expression(objective, p, parts)
-    return _ALONG_TIME[objective.kind](objective, p)
+        return Expression(objective, p, accumulators(objective.operands, p, course))
+    return _ALONG_TIME[objective.kind](objective, p, course)
+
+
+def accumulators(objectives: Iterable[Objective], p: int, course: Course | None = None) -> dict[str, Any]:
+    """Accumulators of objectives of one run, by name."""
+    course = Course() if course is None else course
+    return {objective.name: accumulator(objective, p, course) for objective in objectives}

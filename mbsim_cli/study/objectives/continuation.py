@@ -10,7 +10,6 @@ from functools import lru_cache
 
 import numpy as np
 
-INSTANTS = 5  # that the polynomial goes through at most
 WHOLE = 1e-9  # of a step, that the round-off of sums of steps stays below
 
 
@@ -44,7 +43,7 @@ def _continuation(instants: bytes, end: complex, is_complex: bool) -> Continuati
     return Continuation(powers @ basis, slopes @ basis / step, step * (beyond * powers / (power + 1)) @ basis)
 
 
-def weighed(weights: np.ndarray, column: np.ndarray) -> np.ndarray:
-    """Sum of weights (k,) times column (k, ...); what has no weight may be undefined."""
+def weighed(weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Sums of rows (..., k) times weights (k,); what has no weight may be undefined."""
     used = np.flatnonzero(weights)
-    return np.tensordot(weights[used], column[used], 1)
+    return rows[..., used] @ weights[used]

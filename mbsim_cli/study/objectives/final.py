@@ -4,6 +4,7 @@ import numpy as np
 
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.study.objectives.continuation import weighed
+from mbsim_cli.study.objectives.course import Course
 from mbsim_cli.study.objectives.stream import Stream
 from mbsim_cli.study.objectives.uncertainty import Uncertainty
 
@@ -11,14 +12,13 @@ from mbsim_cli.study.objectives.uncertainty import Uncertainty
 class Final(Stream):
     """Value at the end."""
 
-    def __init__(self, objective: Objective, p: int):
-        super().__init__(objective, p)
-        self._size, self._gradient_size = 0.0, np.zeros(p)
+    def __init__(self, objective: Objective, p: int, course: Course | None = None):
+        super().__init__(objective, p, course)
+        self._sizes = np.zeros(1 + p)
 
-    def take(self, time, value, derivative, shift):
+    def take(self, instants, rows):
         """The last instants are kept anyway."""
-        self._size = max(self._size, np.abs(value).max())
-        self._gradient_size = np.maximum(self._gradient_size, np.abs(derivative).max(axis=0))
+        self._sizes = np.maximum(self._sizes, np.abs(rows).max(axis=1))
 
     def weights(self, time):
         rest = self.rest.value
@@ -29,16 +29,15 @@ class Final(Stream):
     @property
     def uncertainty(self):
         """By the motion; there is no quadrature."""
-        rate, (_, value, derivative) = self.rest.rate, self._tail
-        ahead = np.nan if self._ahead is None else self._ahead
-        error, by_parameters = (np.abs(weighed(rate, column) * ahead) for column in (value, derivative))
-        return Uncertainty(float(error), by_parameters, self._size, self._gradient_size).plus(self.drift)
+        ahead = np.nan if self.course.ahead is None else self.course.ahead
+        errors = np.abs(weighed(self.rest.rate, self._tail) * ahead)
+        return Uncertainty.of(errors, self._sizes).plus(self.drift)
 
     @property
     def value(self):
-        return weighed(self.rest.value, self._tail[1])
+        return weighed(self.rest.value, self._tail[0])
 
     @property
     def gradient(self):
-        rest, (_, value, derivative) = self.rest, self._tail
-        return weighed(rest.value, derivative) + self.by_end(weighed(rest.rate, value))
+        rest = self.rest
+        return weighed(rest.value, self._tail[1:]) + self.by_end(weighed(rest.rate, self._tail[0]))

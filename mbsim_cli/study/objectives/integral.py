@@ -1,26 +1,21 @@
 """An objective that is an integral over time."""
 
-import numpy as np
-
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.study.objectives.continuation import weighed
-from mbsim_cli.study.objectives.stream import Stream, trapezoidal
-from mbsim_cli.study.objectives.uncertainty import IntegralErrors
+from mbsim_cli.study.objectives.course import Course, trapezoidal
+from mbsim_cli.study.objectives.stream import Stream
+from mbsim_cli.study.objectives.uncertainty import Integrals
 
 
 class Integral(Stream):
     """Integral over time."""
 
-    def __init__(self, objective: Objective, p: int):
-        super().__init__(objective, p)
-        self._value, self._gradient = 0.0, np.zeros(p)
-        self._errors = IntegralErrors(p)
+    def __init__(self, objective: Objective, p: int, course: Course | None = None):
+        super().__init__(objective, p, course)
+        self._integrals = Integrals(p)
 
-    def take(self, time, value, derivative, shift):
-        weights = trapezoidal(time)
-        self._value = self._value + weights @ value
-        self._gradient = self._gradient + weights @ derivative
-        self._errors.add((time, value, derivative, shift), weights)
+    def take(self, instants, rows):
+        self._integrals.add(instants, rows)
 
     def weights(self, time):
         rest = self.rest.integral
@@ -30,13 +25,18 @@ class Integral(Stream):
 
     @property
     def uncertainty(self):
-        return self._errors.of_integral.plus(abs(self.end - self.start) * self.drift)
+        drift = abs(self.end - self.course.start) * self.drift
+        return self._integrals.uncertainty(self.course.intervals).plus(drift)
+
+    @property
+    def _whole(self):
+        """Integrals (1 + p,) until the end."""
+        return self._integrals.value + weighed(self.rest.integral, self._tail)
 
     @property
     def value(self):
-        return self._value + weighed(self.rest.integral, self._tail[1])
+        return self._whole[0]
 
     @property
     def gradient(self):
-        rest, (_, value, derivative) = self.rest, self._tail
-        return self._gradient + weighed(rest.integral, derivative) + self.by_end(weighed(rest.value, value))
+        return self._whole[1:] + self.by_end(weighed(self.rest.value, self._tail[0]))

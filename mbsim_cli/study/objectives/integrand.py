@@ -9,28 +9,24 @@ from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.model.problem import Block
 
 
-def integrand_of(objective: Objective, block: Block) -> tuple[np.ndarray, np.ndarray]:
-    """Expression (B,) and its derivative (B, p) at the instants of a block."""
-    integrand = objective.integrand
+def integrand_of(objective: Objective, block: Block) -> np.ndarray:
+    """Expression and its derivatives by p parameters at the instants of a block, in rows (1 + p, B)."""
+    integrand, p = objective.integrand, block.d_sensors.shape[2]
     sensors = {name: block.sensors[:, objective.sensors[name]] for name in integrand.sensors}
-    p = block.d_sensors.shape[2]
     if not p:
-        value = np.array(integrand.value(sensors, block.time, objective.values))  # the block is the solver's
-        return value, np.zeros((len(value), 0), value.dtype)
+        return integrand.value(sensors, block.time, objective.values)[None]
     found = integrand.linearised(sensors, block.time, objective.values)
-    value = np.array(found.value)
-    parts = []
+    rows = np.zeros((1 + p, len(block.time)), found.value.dtype)
+    rows[0] = found.value
     for name, partial in found.by_sensor.items():
-        derivatives, read = block.d_sensors[:, objective.sensors[name], :], list(integrand.components[name])
+        derivatives, read = block.d_sensors[:, objective.sensors[name]], list(integrand.components[name])
         if len(read) < partial.shape[1]:  # what it does not read need not be a number
             partial, derivatives = partial[:, read], derivatives[:, read]
-        parts.append(np.einsum("bw,bwp->bp", partial, derivatives))
-    derivative = sum(parts[1:], parts[0]) if parts else np.zeros((len(value), p))
-    derivative = derivative.astype(value.dtype, copy=False)  # of complex values sensors may have real derivatives
+        rows[1:] += np.einsum("bw,bwp->bp", partial, derivatives).T
     for k, name in enumerate(objective.parameters):
         if name in found.by_parameter:
-            derivative[:, k] += found.by_parameter[name]
-    return value, derivative
+            rows[1 + k] += found.by_parameter[name]
+    return rows
 
 
 def by_few(objective: Objective, chosen: Sequence[int]) -> Objective:

@@ -4,28 +4,27 @@ import numpy as np
 
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.study.objectives.continuation import weighed
-from mbsim_cli.study.objectives.stream import Stream, trapezoidal
-from mbsim_cli.study.objectives.uncertainty import IntegralErrors, Uncertainty
+from mbsim_cli.study.objectives.course import Course, trapezoidal
+from mbsim_cli.study.objectives.stream import Stream
+from mbsim_cli.study.objectives.uncertainty import Integrals, Uncertainty
 
 
 class Maximum(Stream):
     """Smooth maximum log(mean over time of exp(s f)) / s; exponents are kept relative to the largest seen."""
 
-    def __init__(self, objective: Objective, p: int):
-        super().__init__(objective, p)
-        self._top, self._sum, self._moment, self._slope = -np.inf, 0.0, 0.0, np.zeros(p)
-        self._errors = IntegralErrors(p)
+    def __init__(self, objective: Objective, p: int, course: Course | None = None):
+        super().__init__(objective, p, course)
+        self._top, self._moment = -np.inf, 0.0
+        self._integrals = Integrals(p)  # of exp(s f), and of that times the derivatives
 
-    def take(self, time, value, derivative, shift):
-        exponent = self.objective.sharpness * value
+    def take(self, instants, rows):
+        exponent = self.objective.sharpness * rows[0]
         top = max(self._top, float(exponent.real.max()))
-        shrink = np.exp(self._top - top)
-        weights, share = trapezoidal(time), np.exp(exponent - top)
-        weight = weights * share
-        self._errors.add((time, share, share[:, None] * derivative, shift), weights, shrink)
-        self._sum = shrink * self._sum + weight.sum()
-        self._moment = shrink * self._moment + weight @ value
-        self._slope = shrink * self._slope + weight @ derivative
+        shrink, share = np.exp(self._top - top), np.exp(exponent - top)
+        shares = share * rows
+        self._moment = shrink * self._moment + instants.weights[0] @ shares[0]
+        shares[0] = share
+        self._integrals.add(instants, shares, shrink)
         self._top = top
 
     def weights(self, time):
@@ -42,33 +41,33 @@ class Maximum(Stream):
     @property
     def _last_weights(self):
         """exp(s f) of the last instants, as the sums hold it."""
-        return np.exp(self.objective.sharpness * self._tail[1] - self._top)
+        return np.exp(self.objective.sharpness * self._tail[0] - self._top)
 
     @property
     def _total(self):
-        return self._sum + weighed(self.rest.integral, self._last_weights)
+        return self._integrals.value[0] + weighed(self.rest.integral, self._last_weights)
 
     @property
     def value(self):
         if self.still:
-            return self._tail[1][-1]
-        return (self._top + np.log(self._total / (self.end - self.start))) / self.objective.sharpness
+            return self._tail[0, -1]
+        return (self._top + np.log(self._total / (self.end - self.course.start))) / self.objective.sharpness
 
     @property
     def largest(self):
         """The largest value at an instant."""
-        return self._tail[1][-1] if self.still else self._top / self.objective.sharpness
+        return self._tail[0, -1] if self.still else self._top / self.objective.sharpness
 
     @property
     def gradient(self):
-        rest, (_, value, derivative) = self.rest, self._tail
+        rest, value, derivative = self.rest, self._tail[0], self._tail[1:]
         if self.still:
-            return derivative[-1]
+            return derivative[:, -1]
         sharpness, weight, total = self.objective.sharpness, self._last_weights, self._total
-        slope = self._slope + weighed(rest.integral, weight[:, None] * derivative)
+        slope = self._integrals.value[1:] + weighed(rest.integral, weight * derivative)
         moment = self._moment + weighed(rest.integral, weight * value)
         by_sharpness = (moment / total - self.value) / sharpness
-        by_end = (weighed(rest.value, weight) / total - 1.0 / (self.end - self.start)) / sharpness
+        by_end = (weighed(rest.value, weight) / total - 1.0 / (self.end - self.course.start)) / sharpness
         explicit = by_sharpness * np.asarray(self.objective.sharpness_rho)[: self.p]
         return slope / total + explicit + self.by_end(by_end)
 
@@ -76,5 +75,5 @@ class Maximum(Stream):
     def uncertainty(self):
         if self.still:
             return Uncertainty(0.0, np.zeros(self.p), 0.0, np.zeros(self.p))
-        found = self._errors.of_smooth_maximum(self._sum, self._slope / self._sum, self.objective.sharpness)
+        found = self._integrals.uncertainty_of_maximum(self.course.intervals, self.objective.sharpness)
         return found.plus(self.drift)

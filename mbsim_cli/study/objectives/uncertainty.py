@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.study.objectives.course import Instants
+
 CANCELS = 1e-2  # of what is added up: a number that cancels to less is measured by that
 CONSTANT = 1e-3  # of its size: what wanders less is constant but for errors
 NOUGHT = 1e-9  # of a value over a parameter: a derivative below is round-off
@@ -16,6 +18,11 @@ class Uncertainty(NamedTuple):
     gradient: np.ndarray  # (p,)
     size: float
     gradient_size: np.ndarray  # (p,)
+
+    @classmethod
+    def of(cls, errors: np.ndarray, sizes: np.ndarray) -> "Uncertainty":
+        """From errors (1 + p,) and sizes (1 + p,), those of the value first."""
+        return cls(errors[0], errors[1:], sizes[0], sizes[1:])
 
     def sizes(self, value: float, gradient: np.ndarray, parameters: np.ndarray) -> np.ndarray:
         """What errors (1 + p,) are relative to: value and derivatives by ``parameters`` (p,), unless they cancel."""
@@ -51,19 +58,19 @@ class Spread:
         self._least, self._most = np.full(1 + p, np.inf), np.full(1 + p, -np.inf)
         self._wanders = False  # for certain, and so for ever
 
-    def add(self, value: np.ndarray, derivative: np.ndarray) -> None:
-        """Take values (B,) and derivatives (B, p) in."""
+    def add(self, rows: np.ndarray) -> None:
+        """Take rows (1 + p, B) in."""
         if self._wanders:
             return
-        self._widen(slice(0, 1), value.real[:, None])
+        self._widen(slice(0, 1), rows.real)
         if self.of_constants[0] > 0.0 or self._least[0] == self._most[0]:  # derivatives of others are not constant
-            self._widen(slice(1, None), derivative.real)
+            self._widen(slice(1, None), rows.real)
         else:
             self._wanders = True
 
     def _widen(self, part: slice, rows: np.ndarray) -> None:
-        self._least[part] = np.minimum(self._least[part], rows.min(axis=0))
-        self._most[part] = np.maximum(self._most[part], rows.max(axis=0))
+        self._least[part] = np.minimum(self._least[part], rows[part].min(axis=1))
+        self._most[part] = np.maximum(self._most[part], rows[part].max(axis=1))
 
     @property
     def of_constants(self) -> np.ndarray:
@@ -75,70 +82,53 @@ class Spread:
         return np.where(constant & constant[0], spread, 0.0)
 
 
-class IntegralErrors:
-    """Errors of an integral over instants, and of its derivatives, by two causes: its quadrature, and the motion.
+class Integrals:
+    """Integrals of rows (1 + p, B) over instants, and their errors by two causes: quadrature, and the motion.
 
-    Each is a sum over intervals of a factor times the change of the integrand: for quadrature that by which the
-    trapezoidal rule on pairs of intervals differs, for the motion the time by which it is ahead.
+    The first row is an integrand, the others its derivatives.
     """
 
     def __init__(self, p: int):
-        self._value, self._gradient = np.zeros(2), np.zeros((2, p))
-        self._size, self._gradient_size = 0.0, np.zeros(p)
-        self._intervals = 0
+        self._sums: np.ndarray = np.zeros((3, 1 + p))  # as ``Instants.weights``
+        self._sizes = np.zeros(1 + p)
         self._length = 0.0  # of the last interval
-        self._ends = np.zeros((0, 1 + p))  # integrand and its derivatives at the last three instants
+        self._ends = np.zeros((1 + p, 0))  # rows of the last three instants
 
-    def add(self, rows: tuple[np.ndarray, ...], weights: np.ndarray, shrink: float = 1.0) -> None:
-        """Take connected rows of time, integrand, its derivatives and shift; what was added so far shrinks."""
-        time, value, derivative, shift = rows
-        of_causes = self._weights(time, shift)
-        self._value = shrink * self._value + of_causes @ value
-        self._gradient = shrink * self._gradient + of_causes @ derivative
-        self._size = shrink * self._size + weights @ np.abs(value)
-        self._gradient_size = shrink * self._gradient_size + weights @ np.abs(derivative)
-        self._intervals += len(time) - 1
-        self._length = time[-1] - time[-2:][0]
-        ends = np.column_stack([value[-3:], derivative[-3:]])
-        self._ends = np.concatenate([shrink * self._ends[:-1], ends])[-3:]
-
-    def _weights(self, time: np.ndarray, shift: np.ndarray) -> np.ndarray:
-        """Weights (2, B) of the integrand at instants in both errors."""
-        factors = np.empty((2, len(time) - 1))
-        np.multiply(np.diff(time), -1.0 / 6.0, out=factors[0])
-        factors[0, (self._intervals + 1) % 2 :: 2] *= -1.0
-        np.multiply(shift[1:] + shift[:-1], 0.5, out=factors[1])
-        weights = np.zeros((2, len(time)))
-        weights[:, 1:] = factors
-        weights[:, :-1] -= factors
-        return weights
+    def add(self, instants: Instants, rows: np.ndarray, shrink: float = 1.0) -> None:
+        """Take connected instants in; what was added so far shrinks."""
+        self._sums = shrink * self._sums + instants.weights @ rows.T
+        self._sizes = shrink * self._sizes + np.abs(rows) @ instants.weights[0]
+        self._length = instants.time[-1] - instants.time[-2:][0]
+        self._ends = np.concatenate([shrink * self._ends[:, :-1], rows[:, -3:]], axis=1)[:, -3:]
 
     @property
-    def causes(self) -> tuple[np.ndarray, np.ndarray]:
-        """Errors of the integral (2,) and of its derivatives (2, p) by either cause."""
-        if self._intervals == 1:  # tells nothing
-            return self._value * np.nan, self._gradient * np.nan
-        value, gradient = self._value.copy(), self._gradient.copy()
-        if self._intervals % 2:
-            unpaired = self._last_interval
-            value[0] += unpaired[0]
-            gradient[0] += unpaired[1:]
-        return value, gradient
+    def value(self) -> np.ndarray:
+        """The integrals (1 + p,)."""
+        return self._sums[0]
+
+    def _errors(self, intervals: int) -> np.ndarray:
+        """Errors (2, 1 + p) of the integrals by either cause, over so many intervals."""
+        if intervals == 1:  # tells nothing
+            return self._sums[1:] * np.nan
+        errors = self._sums[1:].copy()
+        if intervals % 2:
+            errors[0] += self._last_interval
+        return errors
 
     @property
     def _last_interval(self) -> np.ndarray:
         """What an interval without a partner adds to the quadrature (1 + p,): half of the last pair's error."""
-        before, middle, end = self._ends
+        before, middle, end = self._ends.T
         return self._length * ((end - middle) / 6.0 + (before - 2.0 * middle + end) / 12.0)
 
-    @property
-    def of_integral(self) -> Uncertainty:
+    def uncertainty(self, intervals: int) -> Uncertainty:
         """Both causes together; they may have different signs, and are not set off against each other."""
-        value, gradient = self.causes
-        return Uncertainty(np.abs(value).sum(), np.abs(gradient).sum(axis=0), self._size, self._gradient_size)
+        return Uncertainty.of(np.abs(self._errors(intervals)).sum(axis=0), self._sizes)
 
-    def of_smooth_maximum(self, mean: complex, slope: np.ndarray, sharpness: complex) -> Uncertainty:
-        """That of log(integral)/sharpness and of slope = (integral of derivatives) / integral."""
-        value, gradient = (errors / mean for errors in self.causes)
+    def uncertainty_of_maximum(self, intervals: int, sharpness: complex) -> Uncertainty:
+        """That of log(integral)/sharpness and of (integral of derivatives) / integral."""
+        mean = self.value[0]
+        errors, slope = self._errors(intervals) / mean, self.value[1:] / mean
+        value, gradient = errors[:, 0], errors[:, 1:]
         change = np.abs(gradient - np.multiply.outer(value, slope)).sum(axis=0)
-        return Uncertainty(np.abs(value / sharpness).sum(), change, 0.0, self._gradient_size / abs(mean))
+        return Uncertainty(np.abs(value / sharpness).sum(), change, 0.0, self._sizes[1:] / abs(mean))
