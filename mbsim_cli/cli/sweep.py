@@ -200,6 +200,7 @@ def _forecast(folder: "StudyFolder", shard: str | None, way: "Way", json: bool, 
 
 
 def _way(jobs: int, timeout: float | None, dask: str | None) -> "Way":
+    from mbsim_cli.cli.output import say
     from mbsim_cli.processors import usable
     from mbsim_cli.study.sweep.running import Way
 
@@ -207,6 +208,8 @@ def _way(jobs: int, timeout: float | None, dask: str | None) -> "Way":
         raise UsageError(
             "-j and --case-timeout are for processes of this machine; a Dask cluster has workers of its own"
         )
+    if jobs > usable():
+        say(f"warning: {jobs} workers for {usable()} processors, which take turns; -j 0 starts one for each processor")
     return Way(jobs or usable(), options.positive("--case-timeout", timeout), dask)
 
 

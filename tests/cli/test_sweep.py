@@ -13,6 +13,8 @@ import pytest
 import xarray
 
 import mbsim_cli
+from mbsim_cli.cli.sweep import _way as way_of
+from mbsim_cli.processors import usable
 
 from .conftest import PENDULUM, environment
 
@@ -80,6 +82,13 @@ def test_processes_give_the_same_bits(mbsim, model, tmp_path):
     for name in ("design", "result", "gradient", "sensors/angle"):
         with h5py.File(tmp_path / "one" / "study.h5") as one, h5py.File(tmp_path / "two" / "study.h5") as two:
             assert one[name][:].tobytes() == two[name][:].tobytes()
+
+
+def test_more_workers_than_processors_are_warned_of(capsys):
+    for workers in (0, 1, usable(), usable() + 1):
+        assert not capsys.readouterr().err
+        assert way_of(workers, None, None).workers == (workers or usable())
+    assert f"warning: {usable() + 1} workers for {usable()} processors" in capsys.readouterr().err
 
 
 def test_failures_are_rows_with_commands(mbsim, model, tmp_path):
