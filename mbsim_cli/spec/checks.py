@@ -61,6 +61,6 @@ class Check(Spec):
         require_one("value or gradient beside objective", self.objective is not None and not compared)
         structure = self.redundant_constraints is not None or self.mobility is not None
         tolerances = self.model_fields_set & {"relative_tolerance", "absolute_tolerance"}
-        require_one("no tolerance of whole numbers, which agree or do not", structure and bool(tolerances))
+        require_one("no tolerance: whole numbers agree or do not", structure and bool(tolerances))
         require_one("sensor and values together", (self.sensor is None) != (not self.values))
         return self
