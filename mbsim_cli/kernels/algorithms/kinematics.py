@@ -133,50 +133,29 @@ def offset_to_parent(tree, kin, i):
 
 
 @kernel
-def rate_kinematics(tree, theta, z, zd, kin, V_out, S1_out):
-    """Velocities V and column rates S' for coordinate rates zd, which need not be those of the motion."""
-    for i in range(tree.parent.size):
-        p = tree.parent[i]
-        V = shift_motion(motion_at(V_out, p), offset_to_parent(tree, kin, i))
-        base = V
-        for c in range(tree.first_column[i], tree.first_column[i + 1]):
-            S = motion_at(kin.S, c)
-            kind = tree.column_kind[c]
-            if is_euler(kind):
-                if kind == Column.EULER_0:
-                    base = V
-                S1 = add6(cross_motion(base, S), _euler_own_rate(tree, theta, z, zd, kin, i, c))
-            else:
-                S1 = cross_motion(V, S)
-            store(S1_out, c, S1)
-            V = axpy6(zd[c], S, V)
-        store(V_out, i, V)
-
-
-@kernel
 def motion_kinematics(tree, theta, z, zd, zdd, kin):
     """V, A, S', S'' of the motion. Needs ``position_kinematics``. Cost O(n)."""
-    rate_kinematics(tree, theta, z, zd, kin, kin.V, kin.S1)
     for i in range(tree.parent.size):
-        p = tree.parent[i]
-        offset = offset_to_parent(tree, kin, i)
-        V = shift_motion(motion_at(kin.V, p), offset)
-        A = shift_motion(motion_at(kin.A, p), offset)
+        p, offset = tree.parent[i], offset_to_parent(tree, kin, i)
+        V, A = shift_motion(motion_at(kin.V, p), offset), shift_motion(motion_at(kin.A, p), offset)
         base_V, base_A = V, A
         for c in range(tree.first_column[i], tree.first_column[i + 1]):
-            S, S1 = motion_at(kin.S, c), motion_at(kin.S1, c)
-            kind = tree.column_kind[c]
+            S, kind = motion_at(kin.S, c), tree.column_kind[c]
             if is_euler(kind):
                 if kind == Column.EULER_0:
                     base_V, base_A = V, A
                 own = _euler_own_rate(tree, theta, z, zd, kin, i, c)
+                S1 = add6(cross_motion(base_V, S), own)
                 S2 = add6(cross_motion(base_A, S), cross_motion(base_V, add6(S1, own)))
                 S2 = add6(S2, _euler_own_second_rate(tree, theta, z, zd, zdd, kin, i, c))
             else:
+                S1 = cross_motion(V, S)
                 S2 = add6(cross_motion(A, S), cross_motion(V, S1))
+            store(kin.S1, c, S1)
             store(kin.S2, c, S2)
             A = axpy6(zdd[c], S, axpy6(zd[c], S1, A))
             V = axpy6(zd[c], S, V)
+        store(kin.V, i, V)
         store(kin.A, i, A)
 
 
