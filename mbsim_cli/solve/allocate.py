@@ -43,6 +43,7 @@ from mbsim_cli.kernels.drivers.simulate import SensitivityWork, Work
 from mbsim_cli.kernels.integrators.ali3p import Control, Equations, State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, OfProjections, Sensitivity
 from mbsim_cli.kernels.integrators.multiplier_range import Range
+from mbsim_cli.kernels.integrators.predictor import ADDED, TERMS, Past
 from mbsim_cli.kernels.integrators.singular_passage import TURNS, Watch
 from mbsim_cli.model.among import among
 from mbsim_cli.model.codes import TURNING, Measure, Sensor
@@ -218,16 +219,19 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS) -> Work:
         factor(n, m, structure, dtype)._replace(least=least, **packs),
         factor(n, m, structure, dtype)._replace(least=least, J=eq.J),
         columns(n, m, 1, dtype),
-        state(model, dtype),
-        state(model, dtype),
-        np.zeros(n, dtype),
+        past(n, m, dtype),
         np.zeros((2, n), dtype),
-        np.zeros(n, dtype),
         np.zeros(n, dtype),
         Range(zeros((n, padded(n)), dtype), np.zeros(max(1, n), np.int64)),
         turns(model),
         watch(model, structure, rows),
     )
+
+
+def past(n: int, m: int, dtype: type) -> Past:
+    """Allocate Past: nothing has been yet."""
+    differences = (np.zeros((k, terms + 1), dtype) for k in (n, m) for terms in (TERMS, ADDED))
+    return Past(*differences, np.zeros(TERMS + 1), np.zeros(m), np.zeros(n, dtype), np.zeros(m, dtype))
 
 
 def sensitivity_work(model: Model, p: int, dtype: type) -> SensitivityWork:

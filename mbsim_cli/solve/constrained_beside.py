@@ -214,14 +214,14 @@ class _Lanes:
     def _store(self, k: int, run: Any) -> None:
         lanes_of(self.theta)[..., k] = run.theta
         store(k, run.state, self.state)
-        for name in ("kin", "tangent", "last", "before", "first", "corrections", "lag", "turns"):
+        for name in ("kin", "tangent", "past", "corrections", "turns"):
             store(k, getattr(run.work, name), getattr(self.work, name))
 
 
 def _of_cases(work: Work) -> Work:
     """Work of all lanes; its factors have pivots of their own, and stay along their structure."""
-    parts = {name: widened(getattr(work, name)) for name in ("kin", "comp", "eq", "last", "before", "turns")}
-    arrays = {name: widened(getattr(work, name)) for name in ("first", "corrections", "lag", "expected")}
+    parts = {name: widened(getattr(work, name)) for name in ("kin", "comp", "eq", "past", "turns")}
+    arrays = {name: widened(getattr(work, name)) for name in ("corrections", "expected")}
     kept = Solution(work.column.x, work.column.mu, work.column.rest)
     pivot = np.full(work.tangent.pivot.size, SPARSE)
     return work._replace(
@@ -235,10 +235,10 @@ def _of_cases(work: Work) -> Work:
 
 def _numbers_of(state: Any, work: Work) -> Numbers:
     """The plain numbers behind those of cases."""
-    last, before, eq, turns = work.last, work.before, work.eq, work.turns
+    past, eq, turns = work.past, work.eq, work.turns
     own = (
-        *state, last.zdd, last.lam, before.zdd, before.lam, work.first, work.corrections, work.lag,
-        work.kin.expected, turns.value, turns.rate, eq.phi, eq.phi1, eq.phi2, eq.J, work.projection.weight,
+        *state, past.zdd, past.added, past.pull, past.kappa, work.corrections, work.kin.expected, turns.value,
+        turns.rate, eq.phi, eq.phi1, eq.phi2, eq.J, work.projection.weight,
     )  # fmt: skip
     tangent = (getattr(work.tangent, name) for name in Tangent._fields)
     return Numbers(*map(lanes_of, own), Tangent(*map(lanes_of, tangent)))

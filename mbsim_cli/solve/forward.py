@@ -53,10 +53,8 @@ class Simulation:
         self.work = allocate.work(self.model, self.theta, independent)
         self.work.kin.expected[:] = start.expected
         self.work.turns.value[:] = start.expected[self.work.turns.measure]
-        for earlier in (self.work.last, self.work.before):
-            earlier.zdd[:], earlier.lam[:] = self.state.zdd, self.state.lam
-        self.work.first[:] = self.state.zdd
-        self.progress = Progress(int(Status.OK), 0, 0.0, False, np.inf, 0)
+        self.work.past.zdd[:, 0], self.work.past.pull[:, 0] = self.state.zdd, self.state.lam
+        self.progress = Progress(int(Status.OK), 0, 0.0, False, np.inf, np.inf, 0)
         self.step = 0
         self.rank, self.started = start.rank, self.state.z.copy()
         self.reached = self.started  # (n,) at the latest stored instant
@@ -174,7 +172,7 @@ class Simulation:
         """All that a step goes on from; also what Newton remembers, so that it goes on to the last bit."""
         work = self.work
         factor = [array for array in work.tangent if isinstance(array, np.ndarray)]
-        past = (work.last.zdd, work.last.lam, work.before.zdd, work.before.lam, work.first, work.corrections, work.lag)
+        past = (*work.past[:4], work.corrections)
         turns = (work.turns.value, work.turns.rate, work.turns.time, work.kin.expected)
         return [*self.state, *past, *factor, *turns]
 

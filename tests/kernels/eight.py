@@ -95,7 +95,9 @@ below, at_most = _bits(np.less), _bits(np.less_equal)
 
 
 def either(bits, x, y):
-    """Twin of ``_cases.either``."""
+    """Twin of ``_cases.either``, of numbers of one case too."""
+    if not isinstance(x, Eight) and not isinstance(y, Eight):
+        return x if bits & 1 else y
     return Eight(np.where(bits >> np.arange(WIDTH) & 1, _lanes(x), _lanes(y)))
 
 

@@ -50,15 +50,31 @@ def test_a_free_column_changes_nothing(model):
     agree(free.advance(STEPS), full.advance(STEPS), 1e-8)
 
 
+# a first correction is told to be nothing, or each to vanish beside the one before
+LARGE = {"loop": 1e-2, "everything": 1e-3}  # steps whose corrections are
+TOLD = {"first": {"missed": 0.0}, "second": {"missed": np.inf, "contraction": 0.0}}
+
+
+@pytest.mark.parametrize("which", TOLD)
 @pytest.mark.parametrize("model", MODELS)
-def test_a_correction_larger_than_foreseen_is_not_the_last(model):
-    """Told that corrections vanish at once, each step leaves its second one, and goes on where that was large."""
-    problem = with_directions(MODELS[model](), step=1e-3)
+def test_a_correction_larger_than_foreseen_is_not_the_last(model, which):
+    """Each step leaves its first or second one, and goes on where that was large."""
+    problem = with_directions(MODELS[model](), step=LARGE[model])
     usual, told = simulation(problem, 5), simulation(problem, 5)
     rows = []
     for _ in range(STEPS):
-        told.progress = told.progress._replace(contraction=0.0)
+        told.progress = told.progress._replace(**TOLD[which])
         rows.append(told.advance(1))
-    found = type(rows[0])(*(np.concatenate(arrays) for arrays in zip(*rows, strict=True)))
-    assert found.iterations.min() > 2, "a step ended with the correction that it left"
+    names = [name for name, array in rows[0]._asdict().items() if isinstance(array, np.ndarray)]
+    found = rows[0]._replace(**{name: np.concatenate([getattr(row, name) for row in rows]) for name in names})
+    left = 1 + list(TOLD).index(which)
+    assert found.iterations.min() > left, "a step ended with the correction that it left"
     agree(found, usual.advance(STEPS), 1e-8)
+
+
+def test_a_first_correction_that_is_small_is_the_last():
+    problem = with_directions(MODELS["loop"](), step=3e-4)
+    alone, ends = simulation(problem, WIDTH).advance(8 * STEPS), simulation(problem, 5).advance(8 * STEPS)
+    assert np.median(ends.iterations) == 1
+    assert np.median(alone.iterations) > 1
+    agree(ends, alone, 1e-8)

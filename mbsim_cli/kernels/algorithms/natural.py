@@ -187,24 +187,21 @@ def move_bodies(tree, theta, zd, zdd, kin):
 
 
 @kernel
-def turn_ahead(tree, h, state, last, before, first, expected):
-    """Accelerations of vectors on a cubic in a frame that turns with each; return the largest angle of a step.
+def turn_ahead(tree, h, state, differences, expected):
+    """Turn what is ``expected`` of accelerations of vectors, and their ``differences`` (n, orders), with each.
 
-    By the trapezoidal rule a vector that turns evenly by w h turns by 2 arctan(w h / 2), and its acceleration with it.
+    By the trapezoidal rule a vector that turns evenly by w h turns by 2 arctan(w h / 2) in a step, and its acceleration
+    with it: differences are those in a frame that does so, too. Returns the largest angle.
     """
     largest = 0.0
     for i in range(tree.turning.shape[0]):
         u, u1 = _vector(tree, i, state.z), _vector(tree, i, state.zd)
         s = scale3(0.5 * h / dot3(u, u), cross3(u, u1))
         share = 2.0 / (1.0 + dot3(s, s))
-        a, b = _vector(tree, i, state.zdd), _vector(tree, i, last)
-        c, d = _vector(tree, i, before), _vector(tree, i, first)
-        x = sub3(scale3(4.0, c), _turned(s, share, d))
-        x = axpy3(-6.0, b, _turned(s, share, x))
-        x = _turned(s, share, axpy3(4.0, a, _turned(s, share, x)))
-        for k in range(3):
-            if tree.turning[i, k] != NONE:
-                expected[tree.turning[i, k]] = x[k]
+        _put_vector(tree, i, _turned(s, share, _vector(tree, i, expected)), expected)
+        for k in range(differences.shape[1]):
+            of_order = differences[:, k]
+            _put_vector(tree, i, _turned(s, share, _vector(tree, i, of_order)), of_order)
         largest = max(largest, 4.0 * dot3(s, s).real)
     return np.sqrt(largest)
 
@@ -214,6 +211,14 @@ def _vector(tree, i, z):
     """The vector i of those that turn; one in a plane has two coordinates."""
     third = tree.turning[i, 2]
     return z[tree.turning[i, 0]], z[tree.turning[i, 1]], z[third] if third != NONE else 0.0 * z[0]
+
+
+@inlined
+def _put_vector(tree, i, x, z_out):
+    """Write the vector i of those that turn."""
+    for k in range(3):
+        if tree.turning[i, k] != NONE:
+            z_out[tree.turning[i, k]] = x[k]
 
 
 @inlined

@@ -59,8 +59,8 @@ def move(model, theta, z, zd, zdd, kin):
     move_bodies(model.tree, theta, zd, zdd, kin)
 
 
-def foresee(model, h, state, last, before, first, expected):
-    return turn_ahead(model.tree, h, state, last.zdd, before.zdd, first, expected)
+def foresee(model, h, state, differences, expected):
+    return turn_ahead(model.tree, h, state, differences, expected)
 
 
 def constrain(model, theta, t, z, kin, eq):

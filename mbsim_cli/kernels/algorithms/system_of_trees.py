@@ -53,7 +53,7 @@ def move(model, theta, z, zd, zdd, kin):
     motion_kinematics(model.tree, theta, z, zd, zdd, kin)
 
 
-def foresee(model, h, state, last, before, first, expected):
+def foresee(model, h, state, differences, expected):
     return 0.0
 
 

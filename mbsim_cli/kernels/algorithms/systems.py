@@ -34,7 +34,7 @@ place = _of_system("place", "Poses of all bodies.")
 shape = _of_system("shape", "What ``mass`` needs of bodies after ``place`` where no ``evaluate`` follows.")
 move = _of_system("move", "V and A of all bodies; needs ``place``.")
 foresee = _of_system(
-    "foresee", "Better ``expected`` accelerations (n,) than a cubic's; returns the largest angle of a step."
+    "foresee", "Turn ``expected`` accelerations (n,) and their differences with vectors; returns the largest angle."
 )
 constrain = _of_system("constrain", "Phi, J and the lines of measures; needs ``place``.")
 evaluate = _of_system("evaluate", "Kinematics, constraints and residual G, Phi, J at the state.")

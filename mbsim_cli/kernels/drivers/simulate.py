@@ -22,7 +22,6 @@ from mbsim_cli.kernels.integrators.ali3p import (
     TURNED,
     factor_tangent,
     newton,
-    predict,
     project,
     trapezoidal_tangent,
 )
@@ -34,6 +33,7 @@ from mbsim_cli.kernels.integrators.ali3p_sensitivity import (
     vary_projections,
 )
 from mbsim_cli.kernels.integrators.multiplier_range import factor_range, keep_in_range
+from mbsim_cli.kernels.integrators.predictor import predict
 from mbsim_cli.kernels.integrators.singular_passage import watch_for_passage
 from mbsim_cli.model.codes import Status
 
@@ -47,11 +47,8 @@ class Work(NamedTuple):
     tangent: tuple
     projection: tuple
     column: tuple  # one column
-    last: tuple  # State of the step before, and of the one before that: the predictor extrapolates from them
-    before: tuple
-    first: np.ndarray  # (n,) accelerations of the step before these
+    past: tuple  # predictor.Past
     corrections: np.ndarray  # (2, n)
-    lag: np.ndarray  # (n,) their second row in the step before, for the predictor
     expected: np.ndarray  # (n,) accelerations
     reach: tuple  # multiplier_range.Range
     turns: tuple  # Turns
@@ -74,12 +71,15 @@ class Progress(NamedTuple):
     steps: int
     scale: float
     fresh: bool
+    missed: float  # what first corrections are, see ``ali3p.missed_by``, the most of late
     contraction: float  # by which last corrections shrink, the worst of late
     iterations: int
 
 
 ROWS_IN_CACHE = 64  # that sensors are evaluated for at once
 REMEMBERED = 0.9  # of a step's contraction, in the next one: it changes with what the mechanism meets
+FORGETS = 0.5  # the same of first corrections, which are MUCH at most
+MUCH = 1e6
 
 
 @entry
@@ -94,10 +94,10 @@ def run(
     could strike.
     """
     scale, fresh, contraction, row, total = progress.scale, progress.fresh, progress.contraction, filled, 0
-    kin, seen, status, done = work.kin, 0, Status.OK, steps
+    kin, seen, status, done, missed = work.kin, 0, Status.OK, steps, progress.missed
     for step in range(first + 1, first + steps + 1):
-        status, count, error, scale, contraction = make_step(
-            model, theta, control, step, scale, fresh, contraction, directions, state, sens, work, extra
+        status, count, error, scale, missed, contraction = make_step(
+            model, theta, control, step, scale, fresh, missed, contraction, directions, state, sens, work, extra
         )
         fresh = True
         total += count
@@ -119,39 +119,39 @@ def run(
                 )
                 seen = row
     observe_rows(model, theta, control.at_center, directions, kin, extra.twists, record, d_record, seen, row)
-    return status.value, done, scale, fresh, contraction, total
+    return status.value, done, scale, fresh, missed, contraction, total
 
 
 @kernel
-def make_step(model, theta, control, step, scale, fresh, contraction, directions, state, sens, work, extra):
-    """Step number ``step``; returns status, iterations, error of sensitivities, and the new scale and contraction.
+def make_step(model, theta, control, step, scale, fresh, missed, contraction, directions, state, sens, work, extra):
+    """Step number ``step``; returns status, iterations, error of sensitivities, the new scale, missed and contraction.
 
-    ``fresh``, ``scale`` and ``contraction`` are those of ``Progress``; behind a step that is made the tangent is fresh.
+    ``fresh`` to ``contraction`` are those of ``Progress``; behind a step that is made the tangent is fresh.
     """
     kin, eq, comp = work.kin, work.eq, work.comp
     varies = sens.z.shape[1] > 0
     t, total, status = step * control.h, 0, Status.OK
     expect_angles(control.h, work.turns, kin)
     turn = predict(
-        model, control.h, state, work.last, work.before, work.first, work.tangent.weight, work.corrections[1],
-        work.lag, work.expected,
-    )  # fmt: skip
+        model, control.h, state, work.corrections[1], work.tangent.weight, work.tangent.alpha, work.past, work.expected
+    )
     fresh = fresh and turn <= TURNED
     if varies:
         predict_sensitivities(control.h, sens)
-    foreseen = contraction if varies and directions.free >= 0 else np.inf
-    error, contraction, solved = 0.0, REMEMBERED * min(contraction, 1.0), False
-    loose, spare = varies and control.redundant, directions.free >= 0
+    loose, spare = varies and control.redundant, varies and directions.free >= 0
+    leaves, foreseen = missed if spare and not np.iscomplexobj(state.z) else np.inf, contraction if spare else np.inf
+    missed, contraction = FORGETS * min(missed, MUCH), REMEMBERED * min(contraction, 1.0)
+    error, solved = 0.0, False
     while not solved:
-        status, more, scale, before, size = newton(
-            model, theta, t, control, scale, foreseen, state, kin, comp, eq, work.tangent, work.column, fresh
+        status, more, scale, before, size, first = newton(
+            model, theta, t, control, scale, leaves, foreseen, state, kin, comp, eq, work.tangent, work.column, fresh
         )
-        total, solved, fresh, foreseen = total + more, True, True, np.inf
+        total, solved, fresh, leaves, foreseen = total + more, True, True, np.inf, np.inf
         if status == Status.OK and loose:
             # free multipliers act on nothing, but would as J turns: evaluate without them what is varied
             factor_range(eq.J, work.reach)
             keep(as_column(state.lam), eq.J, work.reach, work.column)
-            loose, solved, foreseen = False, False, SETTLED
+            loose, solved, leaves = False, False, SETTLED
         elif status == Status.OK and varies:
             # the last correction is far below the accuracy of the gradient: the state evaluated last serves
             trapezoidal_tangent(model, theta, t, control.h, state, eq, kin, comp, work.tangent)
@@ -162,15 +162,15 @@ def make_step(model, theta, control, step, scale, fresh, contraction, directions
                     extra.columns, extra.twists,
                 )  # fmt: skip
                 if left:
-                    size, scale, solved = take_left_correction(
-                        control, scale, directions.free, state, work.tangent, extra.columns
+                    size, scale, first, solved = take_left_correction(
+                        control, scale, before == np.inf, directions.free, state, work.tangent, extra.columns
                     )
                     loose, spare = control.redundant, False  # larger than foreseen: Newton goes on to its end
                 if solved:
                     correct_sensitivities(control.h, extra.columns, sens)
             else:
                 status = Status.SINGULAR
-        contraction = max(contraction, size / before)
+        missed, contraction = max(missed, first), max(contraction, size / before)
     if status == Status.OK and state.lam.size > 0:
         status, projected = _project_step(model, theta, control, step, directions, state, sens, work, extra)
         error = max(error, projected)
@@ -178,7 +178,7 @@ def make_step(model, theta, control, step, scale, fresh, contraction, directions
         status = Status.NOT_FINITE
     if status == Status.OK:
         follow_angles(model, theta, kin, work.turns)
-    return status, total, error, scale, contraction
+    return status, total, error, scale, missed, contraction
 
 
 @inlined

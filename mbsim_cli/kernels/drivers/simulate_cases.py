@@ -20,7 +20,7 @@ from mbsim_cli.kernels.drivers.integrate_cases import case_of
 from mbsim_cli.kernels.drivers.observe import observe_rows
 from mbsim_cli.kernels.drivers.simulate import ROWS_IN_CACHE, keep, make_step, write_row
 from mbsim_cli.kernels.drivers.stepping import is_finite
-from mbsim_cli.kernels.integrators.ali3p import factor_tangent, predict, project, trapezoidal_tangent
+from mbsim_cli.kernels.integrators.ali3p import factor_tangent, project, trapezoidal_tangent
 from mbsim_cli.kernels.integrators.ali3p_cases import (
     ENDED,
     GOING,
@@ -31,6 +31,7 @@ from mbsim_cli.kernels.integrators.ali3p_cases import (
     those,
 )
 from mbsim_cli.kernels.integrators.multiplier_range import factor_range
+from mbsim_cli.kernels.integrators.predictor import predict
 from mbsim_cli.kernels.integrators.singular_passage import is_due, look_for_passage
 from mbsim_cli.model.codes import Status
 
@@ -71,13 +72,11 @@ class Numbers(NamedTuple):
     lam: np.ndarray
     sigma: np.ndarray
     kappa: np.ndarray
-    last_zdd: np.ndarray
-    last_lam: np.ndarray
-    before_zdd: np.ndarray
-    before_lam: np.ndarray
-    first: np.ndarray
+    past_zdd: np.ndarray
+    past_added: np.ndarray
+    past_pull: np.ndarray
+    past_kappa: np.ndarray
     corrections: np.ndarray
-    lag: np.ndarray
     expected: np.ndarray
     angle: np.ndarray
     angle_rate: np.ndarray
@@ -145,9 +144,8 @@ def _step_together(model, theta, control, step, state, work, cases, numbers, jud
     t, kin, comp, eq = step * control.h, work.kin, work.comp, work.eq
     expect_angles(control.h, work.turns, kin)
     predict(
-        model, control.h, state, work.last, work.before, work.first, work.tangent.weight, work.corrections[1],
-        work.lag, work.expected,
-    )  # fmt: skip
+        model, control.h, state, work.corrections[1], work.tangent.weight, work.tangent.alpha, work.past, work.expected
+    )
     for iteration in range(control.max_iterations):
         if those(judgement, GOING) == 0:
             break
@@ -206,9 +204,9 @@ def _finish(model, control, step, k, case, numbers, judgement, leader, counts):
             _copy_tangent(case.formed, case.work.tangent)
         return _take_in(model, control, step, k, case, numbers, leader)
     counts[1] += 1
-    status, count, _, scale, _ = make_step(
-        model, case.theta, control, step, judgement.scale[k], judgement.began[k] != 0, np.inf, case.directions,
-        case.state, case.sens, case.work, case.extra,
+    status, count, _, scale, _, _ = make_step(
+        model, case.theta, control, step, judgement.scale[k], judgement.began[k] != 0, np.inf, np.inf,
+        case.directions, case.state, case.sens, case.work, case.extra,
     )  # fmt: skip
     judgement.count[k] = count
     _note(k, leader, scale, judgement.scale)
@@ -231,12 +229,10 @@ def _note(k, leader, value, out):
 def _take_in(model, control, step, k, case, numbers, leader):
     """What case k has at the end of a step that was made in lanes; return its status."""
     state, work, eq = case.state, case.work, case.work.eq
-    copy_to(work.before.zdd, work.first)
-    copy_to(work.last.zdd, work.before.zdd)
-    copy_to(work.last.lam, work.before.lam)
-    copy_to(state.zdd, work.last.zdd)
-    copy_to(state.lam, work.last.lam)
-    copy_to(work.corrections[1], work.lag)
+    take(k, numbers.past_zdd, work.past.zdd)
+    take(k, numbers.past_added, work.past.added)
+    take(k, numbers.past_pull, work.past.pull)
+    take(k, numbers.past_kappa, work.past.kappa)
     take(k, numbers.corrections, work.corrections)
     take(k, numbers.z, state.z)
     take(k, numbers.zd, state.zd)
@@ -261,6 +257,7 @@ def _take_in(model, control, step, k, case, numbers, leader):
         for j in range(leader.size):
             if leader[j] == k:
                 give(j, state.lam, numbers.lam)
+                give(j, state.kappa, numbers.kappa)
     if due:
         take(k, numbers.weight, work.projection.weight)
         look_for_passage(step, eq.J, work.projection.sparsity, work.projection.weight, state, work.watch)
@@ -275,13 +272,12 @@ def _give(k, case, numbers):
     give(k, state.zd, numbers.zd)
     give(k, state.zdd, numbers.zdd)
     give(k, state.lam, numbers.lam)
-    give(k, work.last.zdd, numbers.last_zdd)
-    give(k, work.last.lam, numbers.last_lam)
-    give(k, work.before.zdd, numbers.before_zdd)
-    give(k, work.before.lam, numbers.before_lam)
-    give(k, work.first, numbers.first)
+    give(k, state.kappa, numbers.kappa)
+    give(k, work.past.zdd, numbers.past_zdd)
+    give(k, work.past.added, numbers.past_added)
+    give(k, work.past.pull, numbers.past_pull)
+    give(k, work.past.kappa, numbers.past_kappa)
     give(k, work.corrections, numbers.corrections)
-    give(k, work.lag, numbers.lag)
     give(k, work.kin.expected, numbers.expected)
     give(k, work.turns.value, numbers.angle)
     give(k, work.turns.rate, numbers.angle_rate)

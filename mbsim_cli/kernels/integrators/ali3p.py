@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import inlined, kernel, merged
+from mbsim_cli.kernels._jit import kernel, merged
 from mbsim_cli.kernels.algorithms.constrained_solve import factor_penalised, solve_constrained
 from mbsim_cli.kernels.algorithms.motion_forces import is_tyre
 from mbsim_cli.kernels.algorithms.structures import keep_rows
-from mbsim_cli.kernels.algorithms.systems import evaluate, foresee, mass, move, rates, speeds, tangent
+from mbsim_cli.kernels.algorithms.systems import evaluate, mass, move, rates, speeds, tangent
 from mbsim_cli.model.codes import Status
 
 
@@ -70,89 +70,51 @@ def factor_tangent(ratio, eq, factor):
     return factor_penalised(ratio, factor)
 
 
-@kernel
-def predict(model, h, state, last, before, first, weight, added, lag, expected):
-    """Accelerations on a cubic through the last four steps, multipliers on a parabola; returns how far vectors turn.
-
-    Newton finds accelerations before their projection: less is expected by what that will add, on a line through what
-    it has ``added`` (n,) in the last step and ``lag`` (n,) in the one before. The trapezoidal rule holds for whatever
-    accelerations are ``expected`` (n,). ``last``, ``before`` and ``first`` (n,), of which only accelerations are kept,
-    are the steps before this one, and move on, as does ``lag``; ``weight`` (n,) tells what coordinates count for.
-    """
-    share = _steadiness(weight, added, lag)
-    for c in range(state.z.size):
-        expected[c] = _extrapolate(state.zdd[c], last.zdd[c], before.zdd[c], first[c])
-    turn = foresee(model, h, state, last, before, first, expected)
-    for c in range(state.z.size):
-        now, ahead = state.zdd[c], expected[c] - share * (2.0 * added[c] - lag[c])
-        mean = 0.5 * (now + ahead)
-        state.zdd[c] = expected[c] = ahead
-        state.z[c] += h * state.zd[c] + 0.5 * h * h * mean
-        state.zd[c] += h * mean
-        first[c] = before.zdd[c]
-        before.zdd[c] = last.zdd[c]
-        last.zdd[c] = now
-        lag[c] = added[c]
-    for r in range(state.lam.size):
-        now = state.lam[r]
-        state.lam[r] = 3.0 * (now - last.lam[r]) + before.lam[r]  # a cubic would blow up their round-off
-        before.lam[r] = last.lam[r]
-        last.lam[r] = now
-    return turn
-
-
-@kernel
-def _steadiness(weight, added, lag):
-    """1 where what projections add changes little from step to step, 0 where it is round-off; without a branch."""
-    change, size = 0.0, 0.0
-    for c in range(weight.size):
-        now, before = added[c].real, lag[c].real
-        change += weight[c] * (now - before) * (now - before)
-        size += weight[c] * now * now
-    return size * size / (size * size + 16.0 * change * change + NOTHING)
-
-
-@inlined
-def _extrapolate(now, last, before, first):
-    """A cubic."""
-    return 4.0 * (now + before) - 6.0 * last - first
-
-
 @merged
-def newton(model, theta, t, control, scale, contraction, state, kin, comp, eq, factor, columns, fresh):
-    """Iterate to the motion at t; return status, iterations, the new scale, and the sizes of the last two corrections.
+def newton(model, theta, t, control, scale, missed, contraction, state, kin, comp, eq, factor, columns, fresh):
+    """Iterate to the motion at t; return status, iterations, new scale, sizes of the last two corrections, ``first``.
+
+    The last is the first correction as ``missed_by``, 0 where nobody asks by a ``contraction``.
 
     ``scale`` is the largest acceleration so far, in the norm of the tangent's diagonal: what the tolerance
     is relative to. ``fresh`` says that ``factor`` holds a usable tangent. A correction that would be the last one if
-    it shrank by ``contraction`` is left to the caller, who has a tangent of its own: its size is then LEFT.
+    it shrank by ``contraction``, or a first one that is foreseen to be ``missed``, is left to the caller, who has a
+    tangent of its own: its size is then LEFT.
     """
     h = control.h
-    previous, enough, share, saturates = np.inf, 0.0, 1.0, has_tyres(model.forces)
+    previous, unit, share, saturates = np.inf, 0.0, 1.0, has_tyres(model.forces)
     least = IMAGINARY if np.iscomplexobj(state.z) else 1  # corrections before one may be the last
-    doubted = np.inf  # size at which corrections by an old tangent have just stalled
+    first, doubted = 0.0, np.inf  # the latter is the size at which corrections by an old tangent have just stalled
     for iteration in range(control.max_iterations):
         evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
-        if iteration >= least and contraction * previous <= enough and share == 1.0:
-            return Status.OK, iteration + 1, scale, previous, LEFT
+        if iteration == 0:
+            is_last = missed <= FEW
+        else:
+            is_last = iteration >= least and contraction * previous <= FEW * unit and share == 1.0
+        if is_last:
+            return Status.OK, iteration + 1, scale, previous, LEFT, first
         formed = not fresh
         if formed:
             trapezoidal_tangent(model, theta, t, h, state, eq, kin, comp, factor)
             if not factor_tangent(control.ratio, eq, factor):
-                return Status.SINGULAR, iteration, scale, previous, previous
+                return Status.SINGULAR, iteration, scale, previous, previous, first
             fresh = True
         put_residual(h, eq, columns, 0)
         solve_constrained(factor, control.correction_tolerance, columns)
         size, acceleration, floor = size_of_correction(h, state, factor, columns, 0)
         scale = max(scale, acceleration)
         if not np.isfinite(size):
-            return Status.NOT_FINITE, iteration, scale, previous, size
+            return Status.NOT_FINITE, iteration, scale, previous, size, first
         enough = control.tolerance * scale + control.amplified * floor
+        unit = unit_of_left(control, scale, floor)
+        if iteration == 0 and contraction < np.inf:
+            first = missed_by(control, scale, size, floor, state, factor, columns, 0)
         close = size <= max(ROUND_OFF * scale, AMPLIFIED * floor)
         stalled = close and share == 1.0 and size > STALLED * previous
         # behind a singular position an old tangent pushes the lost combination the wrong way: that stalls, too
         settled = stalled and formed
         if doubted < np.inf and (not close or size > BLOWN_UP * doubted):
-            return Status.OK, iteration + 1, scale, previous, doubted
+            return Status.OK, iteration + 1, scale, previous, doubted, first
         # a first correction, by an old tangent, does not tell how well it solves: near singular positions that misleads
         done = iteration >= least and (size <= enough or settled)
         if done or close or not saturates:
@@ -166,14 +128,14 @@ def newton(model, theta, t, control, scale, contraction, state, kin, comp, eq, f
         if done:
             if size > enough:  # too large for the state evaluated last to serve
                 evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
-            return Status.OK, iteration + 1, scale, previous, size
+            return Status.OK, iteration + 1, scale, previous, size, first
         doubted = np.inf
         if stalled and iteration > 0:
             doubted, fresh = size, False
         if size > STALE * previous:
             fresh = False
         previous = size
-    return Status.NO_CONVERGENCE, control.max_iterations, scale, previous, previous
+    return Status.NO_CONVERGENCE, control.max_iterations, scale, previous, previous, first
 
 
 @kernel
@@ -203,7 +165,8 @@ BLOWN_UP = 10.0  # ratio of a new tangent's correction to one that stalled, abov
 ROUND_OFF = 1e-6  # relative size below which that is round-off, and no failure
 AMPLIFIED = 1e6  # how much larger than its floor round-off may be near a singular configuration
 LEFT = -1.0  # size of a correction that was
-SETTLED = -np.inf  # contraction of an iteration that has ended: the state is only evaluated, and nothing corrected
+FEW = 10.0  # units of ``unit_of_left`` that a correction may be foreseen to be, and be left
+SETTLED = 0.0  # what an iteration misses that has ended: the state is only evaluated, and nothing corrected
 
 
 @kernel
@@ -217,6 +180,24 @@ def size_of_correction(h, state, factor, columns, k):
         acceleration += w * corrected * corrected
         floor += w * (1.0 + state.z[c].real * state.z[c].real)  # 1: angles may pass through zero
     return np.sqrt(size), np.sqrt(acceleration), 4e-16 / (h * h) * np.sqrt(floor)
+
+
+@kernel
+def unit_of_left(control, scale, floor):
+    """What corrections are measured by that are left to the sensitivities, which ``FEW`` of these do not disturb."""
+    return 0.1 * control.gradient_tolerance * scale + control.amplified * floor + NOTHING
+
+
+@kernel
+def missed_by(control, scale, size, floor, state, factor, columns, k):
+    """The correction in column k in such units, or that of multipliers by what they accelerate, the larger of both."""
+    push, load = 0.0, 0.0
+    for r in range(state.lam.size):
+        softness = control.ratio / (factor.alpha[r] + NOTHING)
+        push += softness * columns.mu[r, k].real * columns.mu[r, k].real
+        load += softness * state.lam[r].real * state.lam[r].real
+    of_multipliers = np.sqrt(push) / unit_of_left(control, max(scale, np.sqrt(load)), floor)
+    return max(size / unit_of_left(control, scale, floor), of_multipliers)
 
 
 @kernel

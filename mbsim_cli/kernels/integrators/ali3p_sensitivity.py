@@ -21,7 +21,13 @@ from mbsim_cli.kernels.algorithms.systems import (
     vary_rates_with_velocity,
     vary_residual,
 )
-from mbsim_cli.kernels.integrators.ali3p import apply_correction, put_residual, size_of_correction
+from mbsim_cli.kernels.integrators.ali3p import (
+    apply_correction,
+    missed_by,
+    put_residual,
+    size_of_correction,
+    unit_of_left,
+)
 
 
 class Sensitivity(NamedTuple):
@@ -79,17 +85,21 @@ def vary_motion(model, theta, t, control, directions, left, state, sens, kin, co
 
 
 @kernel
-def take_left_correction(control, scale, k, state, factor, columns):
-    """Correct the motion by column k, which is cleared; return size, the new scale, and whether that was the last."""
+def take_left_correction(control, scale, first, k, state, factor, columns):
+    """Correct the motion by column k, which is cleared; whether it was the ``first`` one matters to multipliers.
+
+    Returns size, the new scale, ``missed_by``, and whether it was the last one.
+    """
     size, acceleration, floor = size_of_correction(control.h, state, factor, columns, k)
     scale = max(scale, acceleration)
+    missed = missed_by(control, scale, size, floor, state, factor, columns, k)
     apply_correction(control.h, 1.0, state, columns, k)
     columns.x[:, k] = 0.0
     columns.mu[:, k] = 0.0
-    return size, scale, size <= UNFORESEEN * control.tolerance * scale + floor
+    return size, scale, missed, (missed if first else size / unit_of_left(control, scale, floor)) <= MANY
 
 
-UNFORESEEN = 10.0  # by how much a correction that was foreseen to be the last may miss the tolerance
+MANY = 30.0  # units of ``unit_of_left`` that a correction may turn out to be, and be the last one
 
 
 @kernel

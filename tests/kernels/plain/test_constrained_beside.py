@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli.kernels.algorithms import constrained_solve
-from mbsim_cli.kernels.integrators import ali3p_cases
+from mbsim_cli.kernels.integrators import ali3p_cases, predictor
 from mbsim_cli.model.codes import Axes, Force, Joint, Law
 from mbsim_cli.model.layout import BODY_SIZE, MASS
 from mbsim_cli.solve import alike, beside, constrained_beside
@@ -33,6 +33,7 @@ def eight(monkeypatch):
     monkeypatch.setattr(constrained_solve, "max", largest, raising=False)
     for name, twin in {"below": below, "at_most": at_most, "either": either}.items():
         monkeypatch.setattr(constrained_solve, name, twin)
+        monkeypatch.setattr(predictor, name, twin)
     monkeypatch.setattr(ali3p_cases, "either", either)
 
 

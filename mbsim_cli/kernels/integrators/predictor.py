@@ -1,0 +1,112 @@
+"""Where Newton begins a step: accelerations and multipliers extrapolated through the steps before.
+
+D_0 + D_1 + ... of their backward differences lies on a polynomial through as many values, and the first difference left
+out is about what that misses. Of all orders the one is taken that misses least: a high one where the motion is smooth,
+up to where round-off blows up, a low one behind a jump. Derivation: docs/theory/ali3p.md.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels._cases import at_most, below, either
+from mbsim_cli.kernels._jit import inlined, kernel
+from mbsim_cli.kernels.algorithms.systems import foresee
+
+
+class Past(NamedTuple):
+    """Backward differences of what steps have ended with, those of order k in column k."""
+
+    zdd: np.ndarray  # (n, TERMS + 1)
+    added: np.ndarray  # (n, ADDED + 1) to accelerations by their projection
+    pull: np.ndarray  # (m, TERMS + 1) multipliers of projected accelerations
+    kappa: np.ndarray  # (m, ADDED + 1) those of the projection
+    share: np.ndarray  # (TERMS + 1,) work, as what follows
+    softness: np.ndarray  # (m,)
+    less: np.ndarray  # (n,)
+    less_pull: np.ndarray  # (m,)
+
+
+TERMS = 7  # of accelerations and of multipliers, at most
+ADDED = 4  # of what projections add: it is small, and round-off of accelerations is most of its differences
+RISK = 2.0  # by which the square of a difference counts more for each order: high ones go far astray behind a jump
+NOTHING = 1e-300
+
+
+@kernel
+def predict(model, h, state, added, weight, alpha, past, expected):
+    """Move ``state`` on by a step, and ``past`` with it; returns how far vectors turn.
+
+    Newton finds accelerations, and multipliers, before their projection: less is expected by what that will add, from
+    what it has ``added`` (n,) to the former. The trapezoidal rule holds for whatever accelerations are ``expected``
+    (n,). ``weight`` (n,) tells what coordinates count for, ``alpha`` (m,) that constraints do so the less.
+    """
+    for r in range(alpha.size):
+        past.softness[r] = 1.0 / (alpha[r] + NOTHING)
+        _take_in(state.lam[r] + state.kappa[r], past.pull, r)
+        _take_in(state.kappa[r], past.kappa, r)
+    for c in range(state.z.size):
+        _take_in(state.zdd[c], past.zdd, c)
+        _take_in(added[c], past.added, c)
+    _extrapolate(past.zdd, weight, 1, past.share, expected)
+    turn = foresee(model, h, state, past.zdd, expected)
+    _extrapolate(past.added, weight, 0, past.share, past.less)
+    for c in range(state.z.size):
+        ahead = expected[c] - past.less[c]
+        mean = 0.5 * (state.zdd[c] + ahead)
+        state.zdd[c] = expected[c] = ahead
+        state.z[c] += h * state.zd[c] + 0.5 * h * h * mean
+        state.zd[c] += h * mean
+    _extrapolate(past.pull, past.softness, 1, past.share, state.lam)
+    _extrapolate(past.kappa, past.softness, 0, past.share, past.less_pull)
+    for r in range(alpha.size):
+        state.lam[r] -= past.less_pull[r]
+    return turn
+
+
+@inlined
+def _take_in(now, differences, c):
+    """Differences of the values up to ``now`` in the place of those up to the one before, in row c."""
+    for k in range(differences.shape[1]):
+        before = differences[c, k]
+        differences[c, k] = now
+        now = now - before
+
+
+@kernel
+def _extrapolate(differences, weight, least, share, out):
+    """The next values, by ``least`` terms at least."""
+    _sizes(differences, weight, share)
+    _choose(least, differences.shape[1], share)
+    for c in range(out.size):
+        total = share[0] * differences[c, 0]
+        for k in range(1, differences.shape[1] - 1):
+            total += share[k] * differences[c, k]
+        out[c] = total
+
+
+@kernel
+def _sizes(differences, weight, out):
+    """Squares of the differences of each order."""
+    for k in range(differences.shape[1]):
+        out[k] = 0.0
+    for c in range(weight.size):
+        for k in range(differences.shape[1]):
+            x = differences[c, k].real
+            out[k] += weight[c] * x * x
+
+
+@kernel
+def _choose(least, count, share):
+    """In the place of sizes, of which ``count`` are given: 1 for terms that are taken, 0 for others; no branch."""
+    best, risk = share[least], 1.0
+    for k in range(least, count):
+        share[k] *= risk
+        best = either(below(share[k], best), share[k], best)
+        risk *= RISK
+    one, is_taken = 0.0 * best + 1.0, 0
+    for k in range(count - 1, -1, -1):
+        size = share[k]
+        share[k] = either(is_taken, one, 0.0 * one)
+        if k >= least:
+            is_taken |= at_most(size, best)
