@@ -132,16 +132,17 @@ def _store(file: h5py.File, tracks: Tracks, cases: int) -> None:
         set_unit(file["time"], "s")
     else:
         _growing(file, "sensors/time", (cases, len(longest)), ("case", axis), "s")
-    places = dict(_places(tracks.sensors))
     for name, (components, unit) in tracks.sensors.items():
         shape = (cases, len(longest), len(components))
         _growing(file, f"sensors/{name}", shape, ("case", axis, _axis(file, name, tuple(components))), unit)
+    shown = [(file[f"sensors/{name}"], columns) for name, columns in _places(tracks.sensors)]  # found once
+    times = None if common else file["sensors/time"]
     for track in tracks.each():
         count = len(track.time)
-        if not common:
-            file["sensors/time"][track.case, :count] = track.time
-        for name, columns in places.items():
-            file[f"sensors/{name}"][track.case, :count] = track.record[:, columns]
+        if times is not None:
+            times[track.case, :count] = track.time
+        for dataset, columns in shown:
+            dataset[track.case, :count] = track.record[:, columns]
 
 
 def _instants(times: Iterable[np.ndarray]) -> tuple[np.ndarray, bool]:
