@@ -232,9 +232,9 @@ def problem_of(data: Data, step: float = 1e-3, steps: int = 3, **options: Any) -
     return build(model, standard_input=standard_input, **({"sensitivity": "none"} | options)).problem
 
 
-def flexible_tree(seed: int, file: Any, parameters: int = 6) -> Data:
+def flexible_tree(seed: int, file: Any, parameters: int = 6, grower: type = FlexibleMechanism) -> Data:
     """A tree of two or three joints of any type."""
-    m = FlexibleMechanism(seed, file)
+    m = grower(seed, file)
     for k in range(m.random.integers(2, 4)):
         parent = m.pick(["ground", *m.data["bodies"]])
         m.add_body(parent, m.pick(FREEDOM), "" if k else m.pick(KINDS[1:]))
@@ -243,9 +243,9 @@ def flexible_tree(seed: int, file: Any, parameters: int = 6) -> Data:
     return _finished(m, parameters)
 
 
-def flexible_loop(seed: int, file: Any, parameters: int = 6) -> Data:
+def flexible_loop(seed: int, file: Any, parameters: int = 6, grower: type = FlexibleMechanism) -> Data:
     """A loop in space that has one freedom or more beside those of deformation."""
-    m = FlexibleMechanism(seed, file)
+    m = grower(seed, file)
     body = m.add_body("ground", m.pick(("revolute", "cylindrical", "universal", "planar")), m.pick(KINDS[1:]))
     for _ in range(m.random.integers(1, 3)):
         body = m.add_body(body, m.pick(("revolute", "spherical", "cylindrical", "universal")))

@@ -25,9 +25,10 @@ class RichMechanism(Mechanism):
     sections = (*SECTIONS, "roads")
     without = ("rotation_matrix", "euler_parameters", "piecewise", "windowed")
 
-    def __init__(self, seed: int, *, drawn: bool = True):
+    drawn = True  # bodies have poses in the drawing
+
+    def __init__(self, seed: int):
         super().__init__(seed)
-        self.drawn = drawn  # bodies have poses in the drawing
         self.data["gravity"] = [0.0, 0.0, -self.number(2, 9)]
         self.data["roads"] = {}
         self.inertias: dict[str, tuple[float, np.ndarray, np.ndarray]] = {}  # mass, centre, tensor about it
@@ -93,7 +94,7 @@ class RichMechanism(Mechanism):
 
     # joints
 
-    def _place(self, name: str, bodies: list[str], size: float, section: str = "points") -> None:
+    def _put(self, name: str, bodies: list[str], size: float, section: str = "points") -> None:
         """A point or vector on bodies: of its own on each, or one in the drawing."""
         made = (lambda: self._vector(size)) if section == "points" else self._direction
         drawn = self.random.random() < 0.4
@@ -102,15 +103,15 @@ class RichMechanism(Mechanism):
 
     def _join(self, name: str, kind: str, a: str, b: str) -> None:
         bodies = [a, b] if self.random.random() < 0.7 else [b, a]
-        self._place(name, bodies, 0.5)
+        self._put(name, bodies, 0.5)
         joint: Data = {"type": kind, "bodies": bodies, "point": name}
         if kind == "fixed":  # as in the drawing
             self.data["points"][name] = {"design": self._vector(0.5), "bodies": bodies}
         elif kind not in ("spherical", "floating"):
-            self._place(name, bodies, 1, "vectors")
+            self._put(name, bodies, 1, "vectors")
             joint |= self._axes(name, kind)
             if kind in ("planar", "universal") or self.random.random() < 0.5:
-                self._place(f"{name}_r", bodies, 1, "vectors")
+                self._put(f"{name}_r", bodies, 1, "vectors")
                 joint["reference"] = f"{name}_r"
         if kind != "fixed":
             joint["initial"] = self._start(kind)
@@ -121,13 +122,13 @@ class RichMechanism(Mechanism):
     def point(self, body: str) -> str:
         """A new point of a body."""
         name = f"p{len(self.data['points'])}"
-        self._place(name, [body], 0.6)
+        self._put(name, [body], 0.6)
         return f"{body}.{name}"
 
     def vector(self, body: str) -> str:
         """A new vector of a body."""
         name = f"v{len(self.data['vectors'])}"
-        self._place(name, [body], 1, "vectors")
+        self._put(name, [body], 1, "vectors")
         return f"{body}.{name}"
 
     def release(self) -> None:
@@ -474,7 +475,8 @@ def constrained(seed: int) -> RichMechanism:
 
 def loop(seed: int) -> RichMechanism:
     """A loop in space that has one freedom or more."""
-    m = RichMechanism(seed, drawn=False)
+    m = RichMechanism(seed)
+    m.drawn = False
     body = m.add_body("ground", m.pick(("revolute", "cylindrical", "universal", "prismatic", "planar")))
     for _ in range(m.random.integers(2, 4)):
         body = m.add_body(body, m.pick(("revolute", "spherical", "cylindrical", "universal", "planar")))

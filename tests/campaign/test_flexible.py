@@ -12,6 +12,7 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.reduction.sid_writer import sid_text
 from tests.campaign.flexible import FAMILIES, flexible_flier, flexible_tree, problem_of
 from tests.campaign.momentum import histories
+from tests.campaign.rich_flexible import RICH_FAMILIES
 from tests.kernels.adjoint import adjoint, summed, weights_of
 from tests.kernels.differentiate import EPS, assert_agree, complex_step, direct
 from tests.kernels.open_tree_adjoint import sensors
@@ -47,7 +48,7 @@ def file(tmp_path_factory):
 
 
 def check_gradients(family, seed, file):
-    problem = problem_of(FAMILIES[family](seed, file), steps=STEPS, sensitivity="ddm")
+    problem = problem_of((FAMILIES | RICH_FAMILIES)[family](seed, file), steps=STEPS, sensitivity="ddm")
     # projections are solved to a share of their correction, which the complex step sees and a penalty makes smaller
     problem = replace(problem, options=replace(problem.options, penalty=1e11))
     directions = dict(zip(problem.names.parameters, problem.theta_rho.T, strict=True))
@@ -70,6 +71,13 @@ def check_gradients(family, seed, file):
 @settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(family=st.sampled_from(list(FAMILIES)), seed=st.integers(0, 10**9))
 def test_direct_adjoint_and_complex_step(file, family, seed):
+    check_gradients(family, seed, file)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("family", RICH_FAMILIES)
+def test_gradients_under_forces_of_all_kinds(file, family, seed):
     check_gradients(family, seed, file)
 
 
