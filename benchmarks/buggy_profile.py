@@ -7,24 +7,24 @@ from pathlib import Path
 import numpy as np
 
 from mbsim_cli import assembly, spec
-from mbsim_cli.kernels._jit import entry
-from mbsim_cli.kernels.algorithms.constrained_solve import solve_change, solve_constrained
-from mbsim_cli.kernels.algorithms.constraint_variation import (
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import solve_change, solve_constrained
+from mbsim_cli.kernels.algorithms.equations.constraint_variation import (
     vary_constraint_forces,
     vary_constraint_rates,
     vary_constraints,
     vary_with_velocity,
 )
-from mbsim_cli.kernels.algorithms.constraints import constraint_rates, constraints, move_lines
-from mbsim_cli.kernels.algorithms.force_variation import vary_element_forces
-from mbsim_cli.kernels.algorithms.forces import clear_wrenches, constraint_forces, element_forces
-from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
-from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
-from mbsim_cli.kernels.algorithms.mass_matrix import composite_inertia, mass_matrix
-from mbsim_cli.kernels.algorithms.newton_matrix import newton_matrix
-from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies
-from mbsim_cli.kernels.algorithms.resting_variation import Load, vary_resting
-from mbsim_cli.kernels.algorithms.variation import vary_kinematics
+from mbsim_cli.kernels.algorithms.equations.constraints import constraint_rates, constraints, move_lines
+from mbsim_cli.kernels.algorithms.equations.force_variation import vary_element_forces
+from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, constraint_forces, element_forces
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import residual
+from mbsim_cli.kernels.algorithms.equations.mass_matrix import composite_inertia, mass_matrix
+from mbsim_cli.kernels.algorithms.equations.newton_matrix import newton_matrix
+from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, vary_bodies
+from mbsim_cli.kernels.algorithms.equations.resting_variation import Load, vary_resting
+from mbsim_cli.kernels.algorithms.motion.kinematics import motion_kinematics, position_kinematics
+from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
+from mbsim_cli.kernels.compiler.jit import entry
 from mbsim_cli.kernels.drivers.observe import observe
 from mbsim_cli.kernels.integrators.ali3p import factor_tangent
 from mbsim_cli.solve.forward import start

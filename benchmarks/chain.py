@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 
 from mbsim_cli import assembly, spec
-from mbsim_cli.kernels._simd import padded
-from mbsim_cli.kernels.algorithms.open_tree import open_tree
+from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
+from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.drivers.accelerations import accelerations, accelerations_and_variations
 from mbsim_cli.model.codes import Column, Status
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.solve.allocate import TOUCH
-from mbsim_cli.solve.open_tree import FLEXIBLE, FORMULATIONS
+from mbsim_cli.solve.open_trees.open_tree import FLEXIBLE, FORMULATIONS
 
 MODEL = Path(__file__).parents[1] / "models" / "chain.yaml"
 PARAMETERS = 8

@@ -7,8 +7,8 @@ import signal
 
 import pytest
 
-from mbsim_cli.kernels import _companion, _watch
-from mbsim_cli.kernels._choice import COMPILER
+from mbsim_cli.kernels.compiler import companion, watch
+from mbsim_cli.kernels.compiler.choice import COMPILER
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and children would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -21,9 +21,9 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # the other end, nobody waits, and nobody has a second process beside the processors that the workers use.
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 if WORKER and COMPILER == "linking":
-    _watch.PAIRED = True
+    watch.PAIRED = True
     if int(WORKER.removeprefix("gw")) % 2:
-        _companion._take_calls_backwards()
+        companion._take_calls_backwards()
 
 NEEDS_NO_KERNELS = ("kernels/test_without_compiler", "spec/", "io/", "report/", "reduction/")
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from mbsim_cli.assembly.objectives import Objective, objectives_of
 from mbsim_cli.assembly.options import end_of
-from mbsim_cli.assembly.start import start_from
+from mbsim_cli.assembly.position.start import start_from
 
 
 def theta_rho_beside(assembled: Any, offsets: Mapping[str, float]) -> np.ndarray:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.assembly.closing import Closing
-from mbsim_cli.assembly.elastic import ElasticBody, ShapeRow
-from mbsim_cli.assembly.equations import Equations
-from mbsim_cli.assembly.start import start_from
-from mbsim_cli.assembly.system import System
+from mbsim_cli.assembly.position.closing import Closing
+from mbsim_cli.assembly.position.equations import Equations
+from mbsim_cli.assembly.position.start import start_from
+from mbsim_cli.assembly.tree.elastic import ElasticBody, ShapeRow
+from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.flexible import block_size, deviation_size
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.reduction.data import StandardInput

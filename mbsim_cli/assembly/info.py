@@ -2,17 +2,17 @@
 
 from typing import TYPE_CHECKING, Any
 
-from mbsim_cli.assembly.branches import branches
-from mbsim_cli.assembly.elastic import NodeJoint
-from mbsim_cli.assembly.numbers import Numbers
 from mbsim_cli.assembly.packed import parameter_values
+from mbsim_cli.assembly.parameters.numbers import Numbers
+from mbsim_cli.assembly.tree.branches import branches
+from mbsim_cli.assembly.tree.elastic import NodeJoint
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.natural.naming import origins_of
 from mbsim_cli.spec.descriptions import descriptions_of
-from mbsim_cli.spec.doubts import doubts_of
-from mbsim_cli.spec.source import join
-from mbsim_cli.spec.syntax import names as names_in
-from mbsim_cli.spec.syntax import parse
+from mbsim_cli.spec.expressions.syntax import names as names_in
+from mbsim_cli.spec.expressions.syntax import parse
+from mbsim_cli.spec.judging.doubts import doubts_of
+from mbsim_cli.spec.reading.source import join
 
 if TYPE_CHECKING:
     from mbsim_cli.assembly.problem import Assembled

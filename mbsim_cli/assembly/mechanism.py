@@ -4,16 +4,16 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from mbsim_cli.assembly.closing import CLOSED, Closing
-from mbsim_cli.assembly.constraints import Identity
-from mbsim_cli.assembly.contradictions import wanted_at_start
-from mbsim_cli.assembly.equations import OF_COORDINATES
-from mbsim_cli.assembly.joints import CUT_EQUATIONS, joint_frames, kind_of
-from mbsim_cli.assembly.kinematics import Poses
-from mbsim_cli.assembly.mass import mass_matrix, momenta
-from mbsim_cli.assembly.system import System
-from mbsim_cli.assembly.vanishing import left_open
-from mbsim_cli.assembly.vectors import dot, transpose
+from mbsim_cli.assembly.elements.constraints import Identity
+from mbsim_cli.assembly.parameters.vectors import dot, transpose
+from mbsim_cli.assembly.position.closing import CLOSED, Closing
+from mbsim_cli.assembly.position.contradictions import wanted_at_start
+from mbsim_cli.assembly.position.equations import OF_COORDINATES
+from mbsim_cli.assembly.position.vanishing import left_open
+from mbsim_cli.assembly.tree.joints import CUT_EQUATIONS, joint_frames, kind_of
+from mbsim_cli.assembly.tree.kinematics import Poses
+from mbsim_cli.assembly.tree.mass import mass_matrix, momenta
+from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.codes import Column
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.layout import NONE, FlexibleTree

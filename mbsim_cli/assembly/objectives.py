@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
-from mbsim_cli.spec.syntax import names as names_in
-from mbsim_cli.spec.syntax import parse
+from mbsim_cli.spec.expressions.syntax import names as names_in
+from mbsim_cli.spec.expressions.syntax import parse
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """What must hold where an analysis follows open trees: no loops, and no constraints but driven coordinates."""
 
-from mbsim_cli.assembly.system import System
+from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.layout import NONE
 
 _INVERSE = (

@@ -5,10 +5,10 @@ from dataclasses import fields
 from math import ceil
 from typing import Any
 
-from mbsim_cli.assembly.numbers import Numbers
-from mbsim_cli.assembly.system import System
+from mbsim_cli.assembly.parameters.numbers import Numbers
+from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.problem import OPEN_TREES, Options
-from mbsim_cli.spec.number import Number
+from mbsim_cli.spec.expressions.number import Number
 
 _NUMBERS = ("step", "duration", "tolerance", "gradient_tolerance")
 AUTO = "auto"

@@ -4,20 +4,20 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple, cast
 
-from mbsim_cli.assembly.bodies import tree_table, with_elastic
-from mbsim_cli.assembly.constraints import ConstraintTable
-from mbsim_cli.assembly.designs import check_designs
-from mbsim_cli.assembly.forces import ForceTable
-from mbsim_cli.assembly.independence import initial_measures
-from mbsim_cli.assembly.joints import joint_frames
-from mbsim_cli.assembly.laws import LawTable
-from mbsim_cli.assembly.measures import MeasureTable
-from mbsim_cli.assembly.motion import MotionTable
-from mbsim_cli.assembly.pairs import PairTable
-from mbsim_cli.assembly.reactions import ReactionTable
-from mbsim_cli.assembly.sensors import SensorTable
-from mbsim_cli.assembly.system import System
-from mbsim_cli.assembly.vanishing import wanted_rows
+from mbsim_cli.assembly.elements.constraints import ConstraintTable
+from mbsim_cli.assembly.elements.forces import ForceTable
+from mbsim_cli.assembly.elements.laws import LawTable
+from mbsim_cli.assembly.elements.measures import MeasureTable
+from mbsim_cli.assembly.elements.motion import MotionTable
+from mbsim_cli.assembly.elements.reactions import ReactionTable
+from mbsim_cli.assembly.elements.sensors import SensorTable
+from mbsim_cli.assembly.position.independence import initial_measures
+from mbsim_cli.assembly.position.vanishing import wanted_rows
+from mbsim_cli.assembly.tree.bodies import tree_table, with_elastic
+from mbsim_cli.assembly.tree.designs import check_designs
+from mbsim_cli.assembly.tree.joints import joint_frames
+from mbsim_cli.assembly.tree.pairs import PairTable
+from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.layout import Model, freeze
 from mbsim_cli.model.names import Names
 from mbsim_cli.model.problem import Options
@@ -48,7 +48,7 @@ def parameter_values(model_file: Any, names: Sequence[str]) -> list[ParameterVal
 class Packed:
     """All tables of a model, filled in the order in which they need each other.
 
-    ``inverse`` holds the options where the analysis is inverse dynamics.
+    ``inverse.torques`` holds the options where the analysis is inverse dynamics.
     """
 
     def __init__(self, system: System, inverse: Options | None = None):

@@ -5,15 +5,15 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mbsim_cli.assembly.natural import check_natural
-from mbsim_cli.assembly.numbers import Numbers
+from mbsim_cli.assembly.elements.natural import check_natural
 from mbsim_cli.assembly.open_tree import check_inverse, check_open_tree
 from mbsim_cli.assembly.options import options_of
 from mbsim_cli.assembly.packed import Packed
-from mbsim_cli.assembly.system import System
-from mbsim_cli.assembly.tables import Tables
-from mbsim_cli.assembly.unfolded_system import unfolded_system
-from mbsim_cli.assembly.unfolding import check_flexible
+from mbsim_cli.assembly.parameters.numbers import Numbers
+from mbsim_cli.assembly.parameters.tables import Tables
+from mbsim_cli.assembly.tree.system import System
+from mbsim_cli.assembly.tree.unfolded_system import unfolded_system
+from mbsim_cli.assembly.tree.unfolding import check_flexible
 from mbsim_cli.model.problem import Options
 
 SOURCES = ("read_table", "standard_input")  # choices that tables hold data of

@@ -6,25 +6,25 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.assembly.closing import Closing, close
-from mbsim_cli.assembly.contradictions import check_driven, check_laws, check_rates
 from mbsim_cli.assembly.densities import DensityField, density_fields, moved_by_fields
-from mbsim_cli.assembly.elastic import Source
-from mbsim_cli.assembly.equations import Equations
-from mbsim_cli.assembly.independence import held_columns, independent_columns, stated_columns, stated_rates
+from mbsim_cli.assembly.elements.laws import check_start
+from mbsim_cli.assembly.elements.sensors import Contact
 from mbsim_cli.assembly.info import describe
-from mbsim_cli.assembly.kinematics import poses
-from mbsim_cli.assembly.laws import check_start
 from mbsim_cli.assembly.mechanism import check_identities, check_mechanism, moved_starts, opposed
 from mbsim_cli.assembly.objectives import Objective, objectives_of
 from mbsim_cli.assembly.options import check_differentiable, end_of, rounded_interval
 from mbsim_cli.assembly.packed import ParameterValue, parameter_values
 from mbsim_cli.assembly.packing import OTHERS, Packing, pack
-from mbsim_cli.assembly.sensors import Contact
-from mbsim_cli.assembly.start import kept_by_constraints, start_from
-from mbsim_cli.assembly.tables import Reader
-from mbsim_cli.assembly.theta import Theta
-from mbsim_cli.assembly.topology import Topology
+from mbsim_cli.assembly.parameters.tables import Reader
+from mbsim_cli.assembly.parameters.theta import Theta
+from mbsim_cli.assembly.position.closing import Closing, close
+from mbsim_cli.assembly.position.contradictions import check_driven, check_laws, check_rates
+from mbsim_cli.assembly.position.equations import Equations
+from mbsim_cli.assembly.position.independence import held_columns, independent_columns, stated_columns, stated_rates
+from mbsim_cli.assembly.position.start import kept_by_constraints, start_from
+from mbsim_cli.assembly.tree.elastic import Source
+from mbsim_cli.assembly.tree.kinematics import poses
+from mbsim_cli.assembly.tree.topology import Topology
 from mbsim_cli.model.names import Names
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.natural.system import in_natural_coordinates

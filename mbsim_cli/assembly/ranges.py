@@ -6,15 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.assembly.forces import NATURAL_VALUE
-from mbsim_cli.assembly.kinematics import Poses, measure_value, poses
-from mbsim_cli.assembly.numbers import STEP
+from mbsim_cli.assembly.elements.forces import NATURAL_VALUE
+from mbsim_cli.assembly.parameters.numbers import STEP
+from mbsim_cli.assembly.tree.kinematics import Poses, measure_value, poses
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.codes import Force, Measure
 from mbsim_cli.model.coordinates import kinds, of_columns
 from mbsim_cli.model.layout import NONE, Model
 from mbsim_cli.model.problem import Problem, instants_of
-from mbsim_cli.solve.inverse_dynamics import with_natural_values
+from mbsim_cli.solve.inverse.analysis import with_natural_values
 from mbsim_cli.solve.natural.joint_motion import in_joint_coordinates
 from mbsim_cli.solve.tables import ends, going_on
 

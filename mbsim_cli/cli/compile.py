@@ -50,14 +50,14 @@ def command(
     if not (models or every):
         raise UsageError("name model files, or give --all to compile for any model")
     from mbsim_cli.cli.terminal import Terminal
-    from mbsim_cli.kernels import _choice, _prebuilt, _watch
+    from mbsim_cli.kernels.compiler import choice, prebuilt, watch
     from mbsim_cli.study.precompiling import precompile
     from mbsim_cli.study.specimens import specimens
 
-    if into and _choice.COMPILER != "linking":
+    if into and choice.COMPILER != "linking":
         raise UsageError("only kernels of the linking compiler can come with a package; mbsim doctor says more")
     if into:
-        _prebuilt.ignore()
+        prebuilt.ignore()
     with nullcontext(models) if models else specimens() as paths:
         variants = list(precompile(paths, every, Terminal(quiet), lanes))
     report = _report(variants, named=bool(models)) | _copied(into)
@@ -67,22 +67,22 @@ def command(
         emit(report)
     else:
         _print(report, quiet)
-    if _watch.STORE.trouble:
+    if watch.STORE.trouble:
         raise typer.Exit(InputOutputError.exit_code)
 
 
 def _copied(into: Path | None) -> dict[str, str]:
-    from mbsim_cli.kernels import _prebuilt, _watch
+    from mbsim_cli.kernels.compiler import prebuilt, watch
 
-    return {} if into is None or _watch.STORE.trouble else {"into": _prebuilt.fill(into, _watch.STORE.path)}
+    return {} if into is None or watch.STORE.trouble else {"into": prebuilt.fill(into, watch.STORE.path)}
 
 
 def _report(variants: Sequence["Variant"], named: bool) -> dict[str, Any]:
-    from mbsim_cli.kernels import _watch
+    from mbsim_cli.kernels.compiler import watch
 
     return {
-        "cache": _watch.STORE.path,
-        "trouble": _watch.STORE.trouble,
+        "cache": watch.STORE.path,
+        "trouble": watch.STORE.trouble,
         "compiled": sorted({name for variant in variants for name in variant.compiled.names}),
         "count": sum(len(variant.compiled.names) for variant in variants),
         "seconds": sum(variant.compiled.seconds for variant in variants),

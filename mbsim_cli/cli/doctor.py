@@ -59,15 +59,15 @@ def _threads() -> dict[str, Any]:
 
 
 def _compiler(probe: bool) -> dict[str, Any]:
-    from mbsim_cli.kernels import _choice
+    from mbsim_cli.kernels.compiler import choice
 
     return {
-        "name": _choice.COMPILER,
-        "reason": _choice.REASON,
-        "tested": _choice.is_tested(),
-        "tested_range": f"numba {_dotted(_choice.FROM)} to below {_dotted(_choice.UNTIL)}",
-        "processor": _choice.processor(),
-        "probe": (_choice.probe() or "passed") if probe else None,
+        "name": choice.COMPILER,
+        "reason": choice.REASON,
+        "tested": choice.is_tested(),
+        "tested_range": f"numba {_dotted(choice.FROM)} to below {_dotted(choice.UNTIL)}",
+        "processor": choice.processor(),
+        "probe": (choice.probe() or "passed") if probe else None,
     }
 
 
@@ -77,9 +77,9 @@ def _dotted(version: tuple[int, ...]) -> str:
 
 def _cache() -> dict[str, Any]:
     """The folder of this version's kernels, and those of others beside it."""
-    from mbsim_cli.kernels import _prebuilt
-    from mbsim_cli.kernels._inventory import bytes_of_parts, folder_of_user, folders
-    from mbsim_cli.kernels._watch import STORE
+    from mbsim_cli.kernels.compiler import prebuilt
+    from mbsim_cli.kernels.compiler.inventory import bytes_of_parts, folder_of_user, folders
+    from mbsim_cli.kernels.compiler.watch import STORE
 
     kept = folders()
     own = next((folder for folder in kept if folder.name == STORE.name), None)
@@ -93,8 +93,8 @@ def _cache() -> dict[str, Any]:
         "lanes": _lanes(own.entries if own else ()),
         "bytes": own.size if own else 0,
         "bytes_of_parts": bytes_of_parts(),
-        "prebuilt": [path.name.rsplit("-", 1)[0] for path in _prebuilt.entries()],
-        "prebuilt_for": _prebuilt.level(),
+        "prebuilt": [path.name.rsplit("-", 1)[0] for path in prebuilt.entries()],
+        "prebuilt_for": prebuilt.level(),
         "stale": [_stale(folder) for folder in kept if folder is not own and folder.entries],
     }
 

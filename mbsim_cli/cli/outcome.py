@@ -78,7 +78,7 @@ def _run(arguments: Sequence[str], as_json: bool) -> int:
 def _usage(fault: Any) -> str:
     sentence = fault.format_message().rstrip(".").replace("Value error, ", "")
     if choice := _CHOICE.search(sentence):
-        from mbsim_cli.spec.suggestions import nearest
+        from mbsim_cli.spec.reading.suggestions import nearest
 
         match = nearest(choice[1], re.findall("'([^']*)'", choice[2]))
         sentence += f"; did you mean {match!r}?" if match else ""

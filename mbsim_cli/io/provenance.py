@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import mbsim_cli
-from mbsim_cli.kernels._installed import version
+from mbsim_cli.kernels.compiler.installed import version
 
 LIBRARIES = ("numpy", "scipy", "numba", "h5py")
 

@@ -56,7 +56,7 @@ class ResultWriter:
 
     ``target`` has passed ``target.check_target`` with the same ``force`` and ``protected`` files; ``sensors`` tells
     the rows of the record that each sensor fills; every ``every``-th instant is stored, and the last, some
-    ``instants`` in all; ``inverse`` tells blocks of inverse dynamics. Without ``sensitivities`` blocks have no
+    ``instants`` in all; ``inverse.torques`` tells blocks of inverse dynamics. Without ``sensitivities`` blocks have no
     parameter axis, though gradients of objectives may come from elsewhere.
     """
 

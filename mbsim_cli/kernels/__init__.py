@@ -1,0 +1,1 @@
+"""Compiled kernels: algebra, elements, algorithms, integrators, drivers, and the compiler below them."""

@@ -1,0 +1,1 @@
+"""What a solver is given and gives: arrays, names, codes; no behaviour."""

@@ -159,7 +159,7 @@ SENSOR_WIDTH: dict[Sensor, int] = {
 
 
 class Status(IntEnum):
-    """Outcome of a kernel; sentences for them stand in ``solve/status.py``."""
+    """Outcome of a kernel; sentences for them stand in ``solve/faults/status.py``."""
 
     OK = 0
     NO_CONVERGENCE = 1

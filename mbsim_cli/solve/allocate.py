@@ -5,12 +5,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mbsim_cli.kernels._simd import WIDTH, padded, zeros
 from mbsim_cli.kernels.algebra.panel_solve import PIVOTS
-from mbsim_cli.kernels.algorithms.constrained_solve import Columns, Factor
-from mbsim_cli.kernels.algorithms.constraints import LINE_SIZE
-from mbsim_cli.kernels.algorithms.covectors import Covectors, Virtual, covectors, virtual
-from mbsim_cli.kernels.algorithms.flexible_workspace import (
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import Columns, Factor
+from mbsim_cli.kernels.algorithms.elimination.panels import Panels, tree_panels
+from mbsim_cli.kernels.algorithms.elimination.sparsity import Sparsity, lists, sparsity
+from mbsim_cli.kernels.algorithms.equations.constraints import LINE_SIZE
+from mbsim_cli.kernels.algorithms.equations.resting_variation import resting
+from mbsim_cli.kernels.algorithms.equations.turning import turns
+from mbsim_cli.kernels.algorithms.flexible.workspace import (
     flexible_composite,
     flexible_covectors,
     flexible_kinematics,
@@ -18,25 +20,23 @@ from mbsim_cli.kernels.algorithms.flexible_workspace import (
     flexible_twists,
     flexible_virtual,
 )
-from mbsim_cli.kernels.algorithms.kinematics import set_ground
-from mbsim_cli.kernels.algorithms.natural_covectors import natural_covectors, natural_virtual
-from mbsim_cli.kernels.algorithms.natural_flexible_workspace import (
+from mbsim_cli.kernels.algorithms.motion.covectors import Covectors, Virtual, covectors, virtual
+from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
+from mbsim_cli.kernels.algorithms.motion.workspace import Kinematics, Twists, composite, kinematics, touch, twists
+from mbsim_cli.kernels.algorithms.natural.covectors import natural_covectors, natural_virtual
+from mbsim_cli.kernels.algorithms.natural.flexible_workspace import (
     flexible_natural_forces,
     flexible_natural_kinematics,
     flexible_natural_touch,
 )
-from mbsim_cli.kernels.algorithms.natural_workspace import (
+from mbsim_cli.kernels.algorithms.natural.workspace import (
     natural_forces,
     natural_kinematics,
     natural_sparsity,
     natural_touch,
     natural_twists,
 )
-from mbsim_cli.kernels.algorithms.panels import Panels, tree_panels
-from mbsim_cli.kernels.algorithms.resting_variation import resting
-from mbsim_cli.kernels.algorithms.sparsity import Sparsity, lists, sparsity
-from mbsim_cli.kernels.algorithms.turning import turns
-from mbsim_cli.kernels.algorithms.workspace import Kinematics, Twists, composite, kinematics, touch, twists
+from mbsim_cli.kernels.compiler.simd import WIDTH, padded, zeros
 from mbsim_cli.kernels.drivers.linearise import Linearisation
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import SensitivityWork, Work
@@ -267,7 +267,7 @@ def padded_directions(theta_rho: np.ndarray, dtype: type) -> np.ndarray:
 
 
 def directions(model: Model, dtheta: np.ndarray, dtype: type) -> Directions:
-    """Directions of differentiation from dtheta (len(theta), p), p ``_simd.padded``."""
+    """Directions of differentiation from dtheta (len(theta), p), p ``simd.padded``."""
     (_, n, _), p = sizes(model), dtheta.shape[1]
     return Directions(
         np.ascontiguousarray(dtheta, dtype),

@@ -17,20 +17,20 @@ from mbsim_cli.solve.allocate import NO_ROWS
 from mbsim_cli.solve.balance import Balance, is_balanced
 from mbsim_cli.solve.blocks import BrokenOff, Reader, block_of, first_rows, other_rows
 from mbsim_cli.solve.consistency import Consistency
-from mbsim_cli.solve.failure import Diagnosis
+from mbsim_cli.solve.faults.failure import Diagnosis
+from mbsim_cli.solve.faults.singular_positions import Passage, Passages
+from mbsim_cli.solve.faults.status import sentence
+from mbsim_cli.solve.faults.undefined_elements import undefined_at
 from mbsim_cli.solve.initial import Initial, assemble, require_assembled
 from mbsim_cli.solve.instant import Instant
 from mbsim_cli.solve.natural.reactions import NaturalReactions
 from mbsim_cli.solve.natural.standing import Standing
 from mbsim_cli.solve.natural.start import start_of
-from mbsim_cli.solve.open_tree import OpenTreeSimulation
+from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
 from mbsim_cli.solve.reactions import reader_of
 from mbsim_cli.solve.reused_memory import ReusedMemory
-from mbsim_cli.solve.singular_positions import Passage, Passages
-from mbsim_cli.solve.status import sentence
 from mbsim_cli.solve.steps_at_once import steps_at_once
 from mbsim_cli.solve.tape import Checkpoint, Tape
-from mbsim_cli.solve.undefined_elements import undefined_at
 
 BLOCK_NUMBERS = 750_000  # numbers of sensitivities held at once, 6 MB: whoever reads a block begins with cold caches
 BLOCK_STEPS = 5_000
@@ -278,7 +278,7 @@ def forward(
     """Simulate; yield the initial instant, then blocks of stored instants, empty ones where there is none yet.
 
     ``theta`` may replace the problem's numbers, also by complex ones. Sensitivities are computed when
-    ``problem.options.sensitivity`` is ``ddm``; a ``tape`` keeps what ``adjoint`` needs. Raises AnalysisError.
+    ``problem.options.sensitivity`` is ``ddm``; a ``tape`` keeps what ``adjoint.whole_run`` needs. Raises AnalysisError.
     """
     simulation = start(problem, theta, tape)
     total = round(problem.options.duration / problem.options.step)

@@ -19,13 +19,13 @@ from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.consistency import broken_equations, broken_identities
+from mbsim_cli.solve.equilibrium.resting import Equilibrium, settle
+from mbsim_cli.solve.faults.undefined_elements import require_defined
 from mbsim_cli.solve.instant import Geometry, Instant
 from mbsim_cli.solve.natural.standing import Standing
 from mbsim_cli.solve.pivots import Split, split_of
 from mbsim_cli.solve.quaternions import conjugate, quaternion_product
 from mbsim_cli.solve.redundancy import kept_in_range
-from mbsim_cli.solve.resting import Equilibrium, settle
-from mbsim_cli.solve.undefined_elements import require_defined
 
 MAX_ITERATIONS = 60
 CLOSED = 1e-10  # largest constraint residual of an assembled mechanism, in its scale of length or rad

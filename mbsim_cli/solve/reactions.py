@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mbsim_cli.kernels._simd import zeros
+from mbsim_cli.kernels.compiler.simd import zeros
 from mbsim_cli.kernels.drivers.observe_reactions import constraint_jacobians, observe_reactions, reactions_to
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.codes import Measure

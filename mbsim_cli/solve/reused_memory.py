@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 
-from mbsim_cli.kernels import _simd
+from mbsim_cli.kernels.compiler import simd
 
 _LARGER = 2  # times the memory that is needed, which more is not taken for
 
@@ -27,7 +27,7 @@ class ReusedMemory:
             piece = min(fitting, key=lambda each: each.size)
         else:
             self._pieces = [piece for piece in self._pieces if _holders(piece) != _ALONE]
-            piece = _simd.empty((count,), dtype)
+            piece = simd.empty((count,), dtype)
             self._pieces.append(piece)
         return piece[:count].reshape(shape)
 
@@ -43,4 +43,4 @@ def _holders(piece: np.ndarray) -> int:
     return sys.getrefcount(piece.base)
 
 
-_ALONE = _holders(_simd.empty((1,), np.float64))
+_ALONE = _holders(simd.empty((1,), np.float64))

@@ -12,7 +12,7 @@ import numpy as np
 from mbsim_cli.errors import UsageError
 from mbsim_cli.kernels.drivers.record import Record, Stretch
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
-from mbsim_cli.solve.resting import Equilibrium
+from mbsim_cli.solve.equilibrium.resting import Equilibrium
 
 MEMORY = 256e6  # bytes that a tape takes at most where nothing else is said
 UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9}

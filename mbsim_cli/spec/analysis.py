@@ -6,7 +6,7 @@
 from typing import Any, Literal, get_args
 
 from mbsim_cli.spec.base import Spec, by_kind, field
-from mbsim_cli.spec.number import AutoNumber, Number
+from mbsim_cli.spec.expressions.number import AutoNumber, Number
 
 OpenTree = Literal["recursive", "conventional", "partial_recursive"]
 Formulation = Literal["ali3p-rtdyn0", "ali3p-rtdyn1", "ali3p-natural", OpenTree]

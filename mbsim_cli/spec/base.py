@@ -5,7 +5,7 @@ from typing import Annotated, Any, Union, get_args
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
-from mbsim_cli.spec.number import Number
+from mbsim_cli.spec.expressions.number import Number
 
 
 class Spec(BaseModel):

@@ -4,8 +4,8 @@
 # fields are typed by calls that build what pydantic reads
 
 from mbsim_cli.spec.base import Matrix, Spec, Vector, by_kind, description, field
+from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.flexible import Flexible
-from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.orientation import Orientation
 from mbsim_cli.spec.shapes import Shape
 

@@ -9,7 +9,7 @@ from pydantic import model_validator
 
 from mbsim_cli.spec.analysis import Formulation
 from mbsim_cli.spec.base import Spec, by_kind, description, field, require_one
-from mbsim_cli.spec.number import Number
+from mbsim_cli.spec.expressions.number import Number
 
 
 class SensorValue(Spec):

@@ -3,8 +3,8 @@
 from typing import Literal
 
 from mbsim_cli.spec.base import Pair, Spec, by_type, description, field
+from mbsim_cli.spec.expressions.number import AutoNumber, Number
 from mbsim_cli.spec.laws import LawOrName
-from mbsim_cli.spec.number import AutoNumber, Number
 
 
 class _Constraint(Spec):

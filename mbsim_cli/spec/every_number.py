@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from mbsim_cli.spec.base import Spec
+from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.model_file import ModelFile
-from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.parameters import Parameter
-from mbsim_cli.spec.source import join
+from mbsim_cli.spec.reading.source import join
 
 SECTIONS = (
     "gravity", "points", "vectors", "materials", "fields", "bodies", "joints", "dh", "constraints", "laws", "roads",

@@ -11,13 +11,13 @@ from typing import Any
 from mbsim_cli.spec.base import Spec
 from mbsim_cli.spec.bodies import Body
 from mbsim_cli.spec.dh import Row, Table
-from mbsim_cli.spec.evaluate import evaluate
+from mbsim_cli.spec.expressions.evaluate import evaluate
+from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.expressions.syntax import parse
 from mbsim_cli.spec.joints import AngleInitial, DisplacementInitial, Fixed, Prismatic, Revolute
+from mbsim_cli.spec.judging.review import GROUND, Review
 from mbsim_cli.spec.model_file import ModelFile
-from mbsim_cli.spec.number import Number
-from mbsim_cli.spec.review import GROUND, Review
-from mbsim_cli.spec.source import Source
-from mbsim_cli.spec.syntax import parse
+from mbsim_cli.spec.reading.source import Source
 
 # of a row: joint point, axis and direction of zero angle, in the frame before the row and in its own
 Frames = tuple[tuple[str, str, str], ...]

@@ -9,8 +9,8 @@ from pydantic import Discriminator, Field, Tag
 
 from mbsim_cli.spec.base import Matrix, Spec, Vector, by_kind, description, field, fixed_list
 from mbsim_cli.spec.densities import Density
+from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.flexible_meshes import FlexibleMesh
-from mbsim_cli.spec.number import Number
 
 Range = by_kind(number=Number, text=Number, list=fixed_list(Number, 2))
 ModeNumber = Annotated[int, Field(ge=1, le=10_000)]

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from mbsim_cli.spec.base import Spec, Vector, by_type, field, fixed_list
-from mbsim_cli.spec.number import Number
+from mbsim_cli.spec.expressions.number import Number
 
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 

@@ -8,8 +8,8 @@ from typing import Literal
 from pydantic import model_validator
 
 from mbsim_cli.spec.base import Pair, Spec, Vector, by_type, description, field, fixed_list, require_one
+from mbsim_cli.spec.expressions.number import AutoNumber, Number
 from mbsim_cli.spec.laws import LawOrName
-from mbsim_cli.spec.number import AutoNumber, Number
 from mbsim_cli.spec.roads import RoadOrName
 
 _ZERO = Number(0.0)

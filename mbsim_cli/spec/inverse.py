@@ -9,8 +9,8 @@ from pydantic import model_validator
 
 from mbsim_cli.spec.analysis import Sensitivity
 from mbsim_cli.spec.base import Spec, field, require_one
+from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.laws import LawOrName
-from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.tables import TableFile
 
 

@@ -8,22 +8,22 @@ from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
 
 from mbsim_cli.errors import Issue, ModelError, UsageError
-from mbsim_cli.spec.causes import consequences, leave_out_own_sections, rename_sections
 from mbsim_cli.spec.every_number import name_numbers
 from mbsim_cli.spec.expand import expand
-from mbsim_cli.spec.include import read_source
-from mbsim_cli.spec.large_files import MOST, first_errors, is_large
-from mbsim_cli.spec.messages import issue_of
+from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.judging.causes import consequences, leave_out_own_sections, rename_sections
+from mbsim_cli.spec.judging.large_files import MOST, first_errors, is_large
+from mbsim_cli.spec.judging.prune import Broken, valid_part
+from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.model_file import ModelFile
-from mbsim_cli.spec.number import Number
-from mbsim_cli.spec.prune import Broken, valid_part
+from mbsim_cli.spec.reading.include import read_source
+from mbsim_cli.spec.reading.messages import issue_of
+from mbsim_cli.spec.reading.scalars import resolve
+from mbsim_cli.spec.reading.source import Source
+from mbsim_cli.spec.reading.suggestions import suggest
+from mbsim_cli.spec.reading.wildcards import replace_wildcards
 from mbsim_cli.spec.repeat.writer import write_out
-from mbsim_cli.spec.review import Review
 from mbsim_cli.spec.rules import RULES
-from mbsim_cli.spec.scalars import resolve
-from mbsim_cli.spec.source import Source
-from mbsim_cli.spec.suggestions import suggest
-from mbsim_cli.spec.wildcards import replace_wildcards
 
 
 def load(

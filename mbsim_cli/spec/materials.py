@@ -4,7 +4,7 @@
 # fields are typed by calls that build what pydantic reads
 
 from mbsim_cli.spec.base import Spec, description, field
-from mbsim_cli.spec.number import Number
+from mbsim_cli.spec.expressions.number import Number
 
 
 class Material(Spec):

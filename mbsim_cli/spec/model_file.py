@@ -12,15 +12,15 @@ from mbsim_cli.errors import Issue
 from mbsim_cli.spec.analysis import Analysis
 from mbsim_cli.spec.base import Spec, Vector, field
 from mbsim_cli.spec.equilibrium import Equilibrium
-from mbsim_cli.spec.expressions import Expressions
+from mbsim_cli.spec.expressions.named_numbers import Expressions
+from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.forces import ON_ONE_BODY
 from mbsim_cli.spec.inverse import InverseDynamics
-from mbsim_cli.spec.messages import Path
-from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.optimizations import Optimization
+from mbsim_cli.spec.reading.messages import Path
+from mbsim_cli.spec.reading.source import Source
 from mbsim_cli.spec.repeat.block import Repetition
 from mbsim_cli.spec.sections import Sections
-from mbsim_cli.spec.source import Source
 from mbsim_cli.spec.studies import Study
 from mbsim_cli.spec.walking import walk
 

@@ -6,13 +6,13 @@ from typing import Any
 
 from mbsim_cli.errors import ModelError, UsageError
 from mbsim_cli.spec.analysis import Sensitivity
+from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.expressions.syntax import names as names_in
+from mbsim_cli.spec.expressions.syntax import parse
+from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.model_file import ModelFile
-from mbsim_cli.spec.number import Number
-from mbsim_cli.spec.review import Review
+from mbsim_cli.spec.reading.suggestions import suggest
 from mbsim_cli.spec.rules import OF_NAMES, OF_NUMBERS, RULES
-from mbsim_cli.spec.suggestions import suggest
-from mbsim_cli.spec.syntax import names as names_in
-from mbsim_cli.spec.syntax import parse
 
 Rule = Callable[[Review], None]
 

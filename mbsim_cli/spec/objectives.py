@@ -5,9 +5,9 @@ from typing import Any
 from pydantic import model_validator
 
 from mbsim_cli.spec.base import Spec, description, field, require_one
-from mbsim_cli.spec.formula import Formula
-from mbsim_cli.spec.number import Number
-from mbsim_cli.spec.units import Label
+from mbsim_cli.spec.expressions.formula import Formula
+from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.expressions.units import Label
 
 KINDS = ("integral", "final", "maximum", "expression")
 

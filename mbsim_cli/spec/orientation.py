@@ -6,7 +6,7 @@
 from pydantic import model_validator
 
 from mbsim_cli.spec.base import Matrix, Spec, Vector, field, fixed_list, require_one
-from mbsim_cli.spec.number import Number
+from mbsim_cli.spec.expressions.number import Number
 
 
 class Orientation(Spec):

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator
 
 from mbsim_cli.spec.base import Spec, description, field, fixed_list
-from mbsim_cli.spec.number import Number
-from mbsim_cli.spec.units import Unit
+from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.expressions.units import Unit
 
 
 class Parameter(Spec):

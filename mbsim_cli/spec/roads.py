@@ -3,8 +3,8 @@
 from typing import ClassVar, Literal
 
 from mbsim_cli.spec.base import Spec, by_kind, by_type, description, field
+from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.extrapolation import Extrapolate, beyond_its_ends
-from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.tables import TableFile
 
 _ZERO = Number(0.0)

@@ -14,11 +14,11 @@ from mbsim_cli.spec.checks import Check
 from mbsim_cli.spec.constraints import Constraint
 from mbsim_cli.spec.densities import Field
 from mbsim_cli.spec.dh import Table
+from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.forces import Force
 from mbsim_cli.spec.joints import Joint
 from mbsim_cli.spec.laws import Law
 from mbsim_cli.spec.materials import Material
-from mbsim_cli.spec.number import Number
 from mbsim_cli.spec.objectives import Objective
 from mbsim_cli.spec.parameters import ParameterOrValue
 from mbsim_cli.spec.points import Point, VectorSpec

@@ -6,7 +6,7 @@
 from typing import Literal
 
 from mbsim_cli.spec.base import Spec, Vector, by_type, field, fixed_list
-from mbsim_cli.spec.number import Number
+from mbsim_cli.spec.expressions.number import Number
 
 
 class _Shape(Spec):

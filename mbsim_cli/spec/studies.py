@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import model_validator
 
 from mbsim_cli.spec.base import Spec, by_kind, description, field, require_one
-from mbsim_cli.spec.number import Number
+from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.tables import ColumnsFile
 
 KINDS = ("grid", "zip", "list", "sobol", "latin_hypercube", "csv")

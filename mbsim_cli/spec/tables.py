@@ -6,8 +6,8 @@
 from typing import ClassVar
 
 from mbsim_cli.spec.base import Spec, field
+from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.extrapolation import Extrapolate, beyond_its_ends
-from mbsim_cli.spec.number import Number
 
 
 class ColumnsFile(Spec):

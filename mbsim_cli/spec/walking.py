@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mbsim_cli.spec.base import Spec
-from mbsim_cli.spec.messages import Path
+from mbsim_cli.spec.reading.messages import Path
 
 
 def walk(value: Any, path: Path, kind: type) -> Iterator[tuple[Path, Any]]:

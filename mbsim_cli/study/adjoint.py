@@ -8,7 +8,7 @@ import numpy as np
 
 from mbsim_cli.errors import UsageError
 from mbsim_cli.model.problem import Block, Problem
-from mbsim_cli.solve.pulled import columns_of
+from mbsim_cli.solve.adjoint.pulled import columns_of
 from mbsim_cli.study.analyses import ANALYSES
 from mbsim_cli.study.objectives import accumulators
 from mbsim_cli.study.objectives.integrand import by_few, explicit_parameters

@@ -47,8 +47,8 @@ def compile_kernels(
     adjoint is for.
     """
     start, compiled = perf_counter(), Compiled([])
-    from mbsim_cli.kernels import _watch
-    from mbsim_cli.kernels._companion import Companion
+    from mbsim_cli.kernels.compiler import watch as _watch
+    from mbsim_cli.kernels.compiler.companion import Companion
 
     companion = Companion(compile_kernels, problem, SILENT, theta, objectives)
     in_complex = np.iscomplexobj(problem.theta if theta is None else theta)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.kernels._arguments import forget
+from mbsim_cli.kernels.compiler.arguments import forget
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.study.adjoint import Adjoint
 from mbsim_cli.study.analyses import ANALYSES
@@ -122,7 +122,7 @@ def accumulated(
 ) -> dict[str, Any]:
     """Accumulators of the objectives after a run; inside a shield, interruption waits for the end of a block.
 
-    With an ``adjoint`` their derivatives are those at a fixed motion.
+    With an ``adjoint.whole_run`` their derivatives are those at a fixed motion.
     """
     found = adjoint.accumulators if adjoint else accumulators(objectives, problem.theta_rho.shape[1])
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from mbsim_cli.errors import UsageError
 from mbsim_cli.spec.analysis import FORMULATIONS, INTEGRATORS, METHODS
-from mbsim_cli.spec.suggestions import nearest, suggest
+from mbsim_cli.spec.reading.suggestions import nearest, suggest
 from mbsim_cli.study.settings import AUTO
 
 _CHOICES = {"sensitivity": METHODS, "formulation": FORMULATIONS, "integrator": INTEGRATORS}

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.assembly.elastic import Supplied
-from mbsim_cli.assembly.flexible import FlexibleBodies, file_at, placed
-from mbsim_cli.assembly.numbers import STEP, Numbers
+from mbsim_cli.assembly.parameters.numbers import STEP, Numbers
+from mbsim_cli.assembly.tree.elastic import Supplied
+from mbsim_cli.assembly.tree.flexible import FlexibleBodies, file_at, placed
 from mbsim_cli.errors import InputOutputError, ModelError, UsageError
 from mbsim_cli.io.tables import read_numbers, read_table
 from mbsim_cli.reduction.data import StandardInput, combined, tangent
@@ -23,7 +23,7 @@ from mbsim_cli.reduction.shaped_mesh import ShapedMesh, shaped_mesh
 from mbsim_cli.reduction.soundness import faults
 from mbsim_cli.spec.descriptions import descriptions_of
 from mbsim_cli.spec.flexible import FlexibleFile, FlexibleTerms
-from mbsim_cli.spec.source import join
+from mbsim_cli.spec.reading.source import join
 from mbsim_cli.study.supplying import supplied_by_file
 
 

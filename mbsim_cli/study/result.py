@@ -78,7 +78,7 @@ class Result(Mapping[str, np.ndarray]):
             for labels in self.labels(path).values() if path in self else ():
                 if column in labels:
                     return f"it is column {labels.index(column)} of {path!r}"
-        from mbsim_cli.spec.suggestions import suggest
+        from mbsim_cli.spec.reading.suggestions import suggest
 
         return suggest(name, [path.rpartition("/")[2] for path in self.record.paths])
 

@@ -10,7 +10,7 @@ import numpy as np
 from mbsim_cli.assembly.densities import field_gradients
 from mbsim_cli.errors import AnalysisError, ModelError, one_line
 from mbsim_cli.model.units import quotient
-from mbsim_cli.spec.doubts import doubts_of
+from mbsim_cli.spec.judging.doubts import doubts_of
 from mbsim_cli.study.changed import values_at
 from mbsim_cli.study.diagnostics import discretisation
 from mbsim_cli.study.evaluation import Gradient, evaluate

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.assembly.elastic import Supplied
-from mbsim_cli.assembly.flexible import damping_of, file_at
-from mbsim_cli.assembly.numbers import STEP, Numbers
+from mbsim_cli.assembly.parameters.numbers import STEP, Numbers
+from mbsim_cli.assembly.tree.elastic import Supplied
+from mbsim_cli.assembly.tree.flexible import damping_of, file_at
 from mbsim_cli.errors import InputOutputError, ModelError, UsageError
 from mbsim_cli.reduction.damping import Damping
 from mbsim_cli.reduction.data import StandardInput, Taylor, combined, real_part, selected, tangent
 from mbsim_cli.reduction.soundness import faults
-from mbsim_cli.spec.suggestions import suggest
+from mbsim_cli.spec.reading.suggestions import suggest
 from mbsim_cli.study.bodies import UNITS, read_body
 
 

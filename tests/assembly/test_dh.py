@@ -5,7 +5,7 @@ import pytest
 
 from mbsim_cli import spec
 from mbsim_cli.assembly import build
-from mbsim_cli.assembly.kinematics import poses
+from mbsim_cli.assembly.tree.kinematics import poses
 from tests.spec.example import write
 
 

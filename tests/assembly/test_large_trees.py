@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from mbsim_cli import spec
-from mbsim_cli.assembly import build, closing
-from mbsim_cli.assembly.groups import Group
+from mbsim_cli.assembly import build
+from mbsim_cli.assembly.position import closing
+from mbsim_cli.assembly.position.groups import Group
 from tests.assembly.texts import MODELS, assemble
 
 TREE = """

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
 
-from mbsim_cli.assembly.laws import law_at
-from mbsim_cli.assembly.splines import spline
-from mbsim_cli.kernels._jit import entry
+from mbsim_cli.assembly.elements.laws import law_at
+from mbsim_cli.assembly.parameters.splines import spline
+from mbsim_cli.kernels.compiler.jit import entry
 from mbsim_cli.kernels.elements.laws import law_value as _law_value
 from mbsim_cli.kernels.elements.laws import law_variation as _law_variation
 from mbsim_cli.model.codes import Law

@@ -1,7 +1,7 @@
 """Spanning trees, cuts and branches."""
 
-from mbsim_cli.assembly.branches import branches
-from mbsim_cli.assembly.topology import KEEP, NEEDED, PREFER, Edge, span
+from mbsim_cli.assembly.tree.branches import branches
+from mbsim_cli.assembly.tree.topology import KEEP, NEEDED, PREFER, Edge, span
 
 
 def chain(names, **kinds):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
 
-from mbsim_cli.assembly.laws import law_at
+from mbsim_cli.assembly.elements.laws import law_at
 from mbsim_cli.errors import ModelError
 from mbsim_cli.model.codes import Force, Sensor, TyreQuantity
 from mbsim_cli.model.layout import AXIS, FRICTION, NONE, RADIUS, SHAPE_B, SLOW

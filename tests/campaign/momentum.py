@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli import spec
-from mbsim_cli.assembly.numbers import Numbers
+from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.study.reducing import standard_input
 from tests.campaign import generator
 from tests.campaign.flexible import problem_of

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from mbsim_cli.kernels import _choice, _level, _prebuilt, _watch
-from mbsim_cli.kernels._choice import COMPILER
-from mbsim_cli.kernels._store import Store
+from mbsim_cli.kernels.compiler import choice, level, prebuilt, watch
+from mbsim_cli.kernels.compiler.choice import COMPILER
+from mbsim_cli.kernels.compiler.store import Store
 from mbsim_cli.study import precompiling
 from mbsim_cli.study.compiling import Compiled
 from mbsim_cli.study.specimens import specimens
@@ -52,7 +52,7 @@ def loops(monkeypatch, planned):
 def test_runs_find_what_it_compiled(mbsim, pendulum):
     report = mbsim("compile", pendulum, "--json", "--quiet").json
     assert [entry["sensitivity"] for entry in report["analyses"]] == ["none", "ddm", "adjoint"]
-    assert report["refused"] == [] and report["cache"] == _watch.STORE.path
+    assert report["refused"] == [] and report["cache"] == watch.STORE.path
     kept = {path.name.rsplit("-", 1)[0] for path in Path(report["cache"]).iterdir()}
     assert {"kinematics.set_ground", "linearise.linearise", "simulate.run"} <= kept
     for method in ("none", "ddm", "adjoint"):
@@ -108,10 +108,10 @@ def test_without_models_small_ones_stand_for_all(mbsim, planned):
 
 @pytest.mark.skipif(COMPILER != "linking", reason="others keep nothing that could come along")
 def test_kernels_for_a_package(mbsim, pendulum, planned, monkeypatch, tmp_path):
-    monkeypatch.setattr(_prebuilt, "_folder", _prebuilt._folder)
+    monkeypatch.setattr(prebuilt, "_folder", prebuilt._folder)
     done = mbsim("compile", pendulum, "--into", tmp_path / "prebuilt")
     assert done.code == 2 and "set MBSIM_PROCESSOR to x86-64-v4 or x86-64-v3" in done.err and not planned
-    monkeypatch.setattr(_level, "WANTED", "x86-64-v3")
+    monkeypatch.setattr(level, "WANTED", "x86-64-v3")
     report = mbsim("compile", pendulum, "--into", tmp_path / "prebuilt", "--json").json
     assert Path(report["into"]).parent == tmp_path / "prebuilt"
     assert {path.name for path in Path(report["into"]).iterdir()} == {
@@ -119,7 +119,7 @@ def test_kernels_for_a_package(mbsim, pendulum, planned, monkeypatch, tmp_path):
     }
     (tmp_path / "file").touch()
     assert mbsim("compile", pendulum, "--into", tmp_path / "file").code == 5
-    monkeypatch.setattr(_choice, "COMPILER", "plain")
+    monkeypatch.setattr(choice, "COMPILER", "plain")
     done = mbsim("compile", pendulum, "--into", tmp_path / "prebuilt")
     assert done.code == 2 and "the linking compiler" in done.err
 
@@ -136,7 +136,7 @@ def test_an_invalid_model(mbsim, variant, planned):
 def test_kernels_that_cannot_be_kept(mbsim, pendulum, planned, monkeypatch, tmp_path):
     (tmp_path / "kernels-1").mkdir(mode=0o777)
     (tmp_path / "kernels-1").chmod(0o777)
-    monkeypatch.setattr(_watch, "STORE", Store(lambda: tmp_path, "kernels-1", "hash"))
+    monkeypatch.setattr(watch, "STORE", Store(lambda: tmp_path, "kernels-1", "hash"))
     done = mbsim("compile", pendulum)
     assert done.code == 5 and "cannot be kept" in done.err and "mbsim doctor says more" in done.err
     assert mbsim("compile", pendulum, "--json").json["trouble"]
@@ -160,7 +160,7 @@ RECORD = """
 import sys
 from itertools import pairwise
 from pathlib import Path
-from mbsim_cli.kernels import _plain
+from mbsim_cli.kernels.compiler import plain
 
 called = set()
 def recorded(function):
@@ -168,7 +168,7 @@ def recorded(function):
         called.add(function.__name__)
         return function(*arguments)
     return call
-_plain.entry = recorded
+plain.entry = recorded
 from mbsim_cli.study import precompiling
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.compiling import Compiled

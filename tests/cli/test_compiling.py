@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import pytest
 
 from mbsim_cli.cli.terminal import Terminal
-from mbsim_cli.kernels import _watch
-from mbsim_cli.kernels._choice import COMPILER
-from mbsim_cli.kernels._folder import open_store
-from mbsim_cli.kernels._jit import entry
+from mbsim_cli.kernels.compiler import watch
+from mbsim_cli.kernels.compiler.choice import COMPILER
+from mbsim_cli.kernels.compiler.folder import open_store
+from mbsim_cli.kernels.compiler.jit import entry
 from mbsim_cli.study import compiling
 
 pytestmark = pytest.mark.skipif(COMPILER != "linking", reason="others cannot tell what they compile")
@@ -48,7 +48,7 @@ def blocks(problem, theta, tape):
 def compiled(monkeypatch, tmp_path, capsys):
     """Compile, load or fail to keep kernels of an analysis; what was compiled, and the lines that were printed."""
     monkeypatch.setenv("MBSIM_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(_watch, "STORE", open_store("test"))
+    monkeypatch.setattr(watch, "STORE", open_store("test"))
     monkeypatch.setattr(compiling, "blocks_of", blocks)
 
     def call(theta=None):
@@ -78,5 +78,5 @@ def test_kernels_that_cannot_be_kept(compiled, full_disk):
 
 
 def test_waiting_for_another_run(compiled, monkeypatch):
-    monkeypatch.setattr(_watch.STORE, "_wait", lambda lock, waiting, patience: not waiting())
+    monkeypatch.setattr(watch.STORE, "_wait", lambda lock, waiting, patience: not waiting())
     assert "another run compiles test_compiling.increase; waiting for it" in compiled()[1]

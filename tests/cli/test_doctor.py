@@ -8,16 +8,16 @@ import pytest
 
 from mbsim_cli import processors
 from mbsim_cli.cli.environment import VARIABLES, limit_threads
-from mbsim_cli.kernels import _choice, _watch
-from mbsim_cli.kernels._folder import FOLDER_OF_USER, open_store
+from mbsim_cli.kernels.compiler import choice, watch
+from mbsim_cli.kernels.compiler.folder import FOLDER_OF_USER, open_store
 
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     """A cache of the test's own, with two entries and one of another version."""
     monkeypatch.setenv("MBSIM_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(_choice, "COMPILER", "linking")
-    monkeypatch.setattr(_choice, "REASON", "")
+    monkeypatch.setattr(choice, "COMPILER", "linking")
+    monkeypatch.setattr(choice, "REASON", "")
     for compiler, names in {"other": ["old.entry"], "linking": ["simulate.run", "linearise.linearise"]}.items():
         for name in names:
             open_store(compiler).put(f"kernels.{name} hash".encode(), b"x" * 1000)
@@ -26,7 +26,7 @@ def cache(tmp_path, monkeypatch):
 
 
 def reopen(monkeypatch):
-    monkeypatch.setattr(_watch, "STORE", open_store("linking"))
+    monkeypatch.setattr(watch, "STORE", open_store("linking"))
 
 
 def test_a_healthy_place(mbsim, cache):
@@ -36,14 +36,14 @@ def test_a_healthy_place(mbsim, cache):
     assert {"mbsim", "python", "numba"} <= set(report["versions"]) and report["compiler"]["tested"]
     kept = report["cache"]
     assert [entry["name"] for entry in kept["entries"]] == ["linearise.linearise", "simulate.run"]
-    assert kept["bytes"] == sum(path.stat().st_size for path in (cache / _watch.STORE.name).iterdir()) > 2000
+    assert kept["bytes"] == sum(path.stat().st_size for path in (cache / watch.STORE.name).iterdir()) > 2000
     assert kept["trouble"] == "" and kept["locks"] and kept["free_bytes"] > 0
     assert [folder["entries"] for folder in kept["stale"]] == [1]
     assert len(report["hints"]) == 1 and "1 folder beside it holds kernels of other versions" in report["hints"][0]
     text = mbsim("doctor")
     assert text.code == 0 and "simulate.run" in text.err and "nothing is wrong" in text.err and not text.out
     assert kept["lanes"] == [] and "without gradients: nothing yet" in text.err
-    _watch.STORE.put(b"mbsim_cli.kernels.drivers.simulate_cases.simulate_cases hash", b"x")
+    watch.STORE.put(b"mbsim_cli.kernels.drivers.simulate_cases.simulate_cases hash", b"x")
     assert mbsim("doctor", "--json").json["cache"]["lanes"] == ["ALI3-P"]
     assert "without gradients: ALI3-P" in mbsim("doctor").err
 
@@ -103,18 +103,18 @@ def test_a_disk_that_is_nearly_full(mbsim, cache, monkeypatch):
     ],
 )
 def test_a_slow_compiler(mbsim, cache, monkeypatch, compiler, reason, sentence):
-    monkeypatch.setattr(_choice, "COMPILER", compiler)
-    monkeypatch.setattr(_choice, "REASON", reason)
-    monkeypatch.setattr(_choice, "is_tested", lambda: False)
+    monkeypatch.setattr(choice, "COMPILER", compiler)
+    monkeypatch.setattr(choice, "REASON", reason)
+    monkeypatch.setattr(choice, "is_tested", lambda: False)
     done = mbsim("doctor", "--json")
     assert done.code == 1 and sentence in done.json["problems"][0]
 
 
 def test_a_probe_that_fails(mbsim, cache, monkeypatch):
-    monkeypatch.setattr(_choice, "probe", lambda: "ImportError: no passes")
+    monkeypatch.setattr(choice, "probe", lambda: "ImportError: no passes")
     done = mbsim("doctor", "--probe", "--json")
     assert done.code == 1 and "ImportError: no passes" in done.json["problems"][0]
-    monkeypatch.setattr(_choice, "probe", lambda: "")
+    monkeypatch.setattr(choice, "probe", lambda: "")
     assert mbsim("doctor", "--probe", "--json").json["compiler"]["probe"] == "passed"
 
 

@@ -6,9 +6,9 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 from mbsim_cli import assembly, spec
-from mbsim_cli.assembly.laws import law_at
+from mbsim_cli.assembly.elements.laws import law_at
 from mbsim_cli.errors import AnalysisError, ModelError
-from mbsim_cli.solve import open_tree
+from mbsim_cli.solve.open_trees import open_tree
 from mbsim_cli.study.assembling import build, load
 from mbsim_cli.study.changed import values_at
 from mbsim_cli.study.evaluation import blocks_of, evaluate

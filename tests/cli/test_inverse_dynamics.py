@@ -9,7 +9,7 @@ import pytest
 
 from mbsim_cli import assembly, spec
 from mbsim_cli.cli.outcome import call
-from mbsim_cli.solve.inverse_dynamics import InverseAnalysis, inverse
+from mbsim_cli.solve.inverse.analysis import InverseAnalysis, inverse
 
 ARM = """\
 mbsim: 1

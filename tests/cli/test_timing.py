@@ -5,8 +5,8 @@ from time import perf_counter, sleep
 
 import pytest
 
-from mbsim_cli.kernels._choice import COMPILER
-from mbsim_cli.kernels._entry import Entry
+from mbsim_cli.kernels.compiler.choice import COMPILER
+from mbsim_cli.kernels.compiler.entry import Entry
 from mbsim_cli.study import recording
 from mbsim_cli.study.timing import Timing
 

@@ -12,10 +12,12 @@ from typing import ClassVar
 
 import pytest
 
-from mbsim_cli.kernels import _entry, _jit, _store, _watch
-from mbsim_cli.kernels._arguments import description
-from mbsim_cli.kernels._choice import COMPILER
-from mbsim_cli.kernels._store import Store
+from mbsim_cli.kernels.compiler import entry as _entry
+from mbsim_cli.kernels.compiler import jit, watch
+from mbsim_cli.kernels.compiler import store as _store
+from mbsim_cli.kernels.compiler.arguments import description
+from mbsim_cli.kernels.compiler.choice import COMPILER
+from mbsim_cli.kernels.compiler.store import Store
 from tests.cli.conftest import COMMAND, PENDULUM, environment
 
 compiled_only = pytest.mark.skipif(COMPILER != "linking", reason="others keep nothing here")
@@ -101,9 +103,9 @@ def double(x):
 def answer(monkeypatch, root):
     """Value of a new entry, and whether it was compiled."""
     started = []
-    monkeypatch.setattr(_watch, "STORE", store(root))
-    with _jit.watch_compilation(started.append):
-        value = _jit.entry(double)(2.5)
+    monkeypatch.setattr(watch, "STORE", store(root))
+    with jit.watch_compilation(started.append):
+        value = jit.entry(double)(2.5)
     return value, bool(started)
 
 
@@ -126,7 +128,7 @@ def test_a_damaged_entry_is_compiled_again(tmp_path, monkeypatch, damage):
 @compiled_only
 def test_an_entry_of_another_library_is_compiled_again(tmp_path, monkeypatch):
     answer(monkeypatch, tmp_path)
-    key = _jit.entry(double).key((2.5,))
+    key = jit.entry(double).key((2.5,))
     assert store(tmp_path).get(key)
     store(tmp_path).put(key, pickle.dumps(("not", "a", "result")))
     assert [answer(monkeypatch, tmp_path) for _ in range(2)] == [(5.0, True), (5.0, False)]
@@ -135,7 +137,7 @@ def test_an_entry_of_another_library_is_compiled_again(tmp_path, monkeypatch):
 @compiled_only
 def test_an_entry_that_asks_for_an_unknown_symbol_is_compiled_again(tmp_path, monkeypatch):
     answer(monkeypatch, tmp_path)
-    key = _jit.entry(double).key((2.5,))
+    key = jit.entry(double).key((2.5,))
     code, *returned = pickle.loads(store(tmp_path).get(key))
     code = code._replace(named=(*code.named, ("no_such_symbol", 0)))
     store(tmp_path).put(key, pickle.dumps((code, *returned)))
@@ -147,8 +149,8 @@ def test_two_threads_load_an_entry_once(tmp_path, monkeypatch):
     answer(monkeypatch, tmp_path)
     loaded, load = [], _entry._rebuilt
     monkeypatch.setattr(_entry, "_rebuilt", lambda *given: loaded.append(given) or load(*given))
-    monkeypatch.setattr(_watch, "STORE", store(tmp_path))
-    kept = _jit.entry(double)
+    monkeypatch.setattr(watch, "STORE", store(tmp_path))
+    kept = jit.entry(double)
     threads = [threading.Thread(target=kept, args=(2.5,)) for _ in range(4)]
     for thread in threads:
         thread.start()
@@ -211,8 +213,8 @@ def test_without_a_home_kernels_are_compiled_each_time(tmp_path, monkeypatch):
     def nowhere():
         raise RuntimeError("Could not determine home directory.")
 
-    monkeypatch.setattr(_watch, "STORE", Store(nowhere, *NAMES))
-    assert _jit.entry(double)(1.0) == 2.0 and "home" in _watch.STORE.trouble
+    monkeypatch.setattr(watch, "STORE", Store(nowhere, *NAMES))
+    assert jit.entry(double)(1.0) == 2.0 and "home" in watch.STORE.trouble
 
 
 def test_a_full_disk_is_told_and_leaves_nothing(tmp_path, full_disk):

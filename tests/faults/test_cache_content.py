@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 import mbsim_cli
-from mbsim_cli.kernels import _folder
-from mbsim_cli.kernels._choice import COMPILER
-from mbsim_cli.kernels._folder import source_hash
+from mbsim_cli.kernels.compiler import folder as _folder
+from mbsim_cli.kernels.compiler.choice import COMPILER
+from mbsim_cli.kernels.compiler.folder import source_hash
 
 PACKAGE = Path(mbsim_cli.__file__).parent
 compiled_only = pytest.mark.skipif(COMPILER != "linking", reason="others keep nothing here")
 ENTRY = """
-from mbsim_cli.kernels._jit import entry
+from mbsim_cli.kernels.compiler.jit import entry
 from mbsim_cli.kernels.helper import FACTOR, twice
 
 @entry
@@ -24,7 +24,7 @@ def eight_times(x):
     return FACTOR * twice(x)
 """
 HELPER = """
-from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels.compiler.jit import kernel
 
 FACTOR = 4.0
 
@@ -34,7 +34,7 @@ def twice(x):
 """
 CALL = """
 import sys
-from mbsim_cli.kernels._jit import watch_compilation
+from mbsim_cli.kernels.compiler.jit import watch_compilation
 from mbsim_cli.kernels.probe import eight_times
 
 with watch_compilation(lambda name: print("compiled", name, end=" ")):

@@ -7,8 +7,10 @@ import tracemalloc
 import pytest
 
 from mbsim_cli import spec
-from mbsim_cli.spec import include, large_files, loader
-from mbsim_cli.spec.nodes import read_nodes
+from mbsim_cli.spec import loader
+from mbsim_cli.spec.judging import large_files
+from mbsim_cli.spec.reading import include
+from mbsim_cli.spec.reading.nodes import read_nodes
 from tests.cli.conftest import COMMAND, PENDULUM, environment
 
 SIZE = 40_000_000

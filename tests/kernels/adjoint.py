@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from mbsim_cli.solve.adjoint import pull_back
+from mbsim_cli.solve.adjoint.pulled import columns_of
+from mbsim_cli.solve.adjoint.whole_run import pull_back
 from mbsim_cli.solve.forward import forward, start
-from mbsim_cli.solve.pulled import columns_of
 from mbsim_cli.solve.tape import Tape
 from tests.kernels.differentiate import complex_step, direct
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from mbsim_cli.kernels._simd import padded
-from mbsim_cli.kernels.algorithms.constraints import constraint_rates, move_lines
-from mbsim_cli.kernels.algorithms.covectors import covectors, virtual
-from mbsim_cli.kernels.algorithms.sensors import sense
-from mbsim_cli.kernels.algorithms.tree_pull_back import pull_gravity, pull_tree, virtual_motion
-from mbsim_cli.kernels.algorithms.variation import vary_kinematics
+from mbsim_cli.kernels.algorithms.equations.constraints import constraint_rates, move_lines
+from mbsim_cli.kernels.algorithms.equations.sensors import sense
+from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_gravity, pull_tree, virtual_motion
+from mbsim_cli.kernels.algorithms.motion.covectors import covectors, virtual
+from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
+from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.integrators.ali3p import evaluate
 from mbsim_cli.model.codes import TYRES, Axes, Force, Measure
 from mbsim_cli.model.layout import COM, INERTIA, N_A, NONE, P_A, P_B, P_C, P_P, R_C, R_P, U_A, U_B

@@ -1,11 +1,11 @@
-"""Arrays of eight cases in plain Python, with one answer of a comparison or none, as ``_cases_compiled`` has them."""
+"""Arrays of eight cases in plain Python, with one answer of a comparison or none, as ``cases_compiled`` has them."""
 
 import operator
 
 import numpy as np
 
-from mbsim_cli.kernels._cases import Parted
-from mbsim_cli.kernels._simd import WIDTH
+from mbsim_cli.kernels.compiler.cases import Parted
+from mbsim_cli.kernels.compiler.simd import WIDTH
 
 
 class Eight:

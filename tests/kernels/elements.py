@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbsim_cli.assembly.laws import law_at
+from mbsim_cli.assembly.elements.laws import law_at
 from mbsim_cli.model.codes import JOINT_COLUMNS, TYRES, Axes, Column, Force, Joint, Measure, Sensor
 from mbsim_cli.model.layout import GROUND, NONE, STARTS_NEAR, Laws
 from tests.kernels.geometry import joint_motion, measure, poses, rotation

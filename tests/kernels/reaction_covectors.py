@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from mbsim_cli.kernels._simd import padded
+from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.solve import allocate
+from mbsim_cli.solve.adjoint.reactions import ReactionPuller
 from mbsim_cli.solve.reactions import reader_of
-from mbsim_cli.solve.reactions_adjoint import ReactionPuller
 
 
 def assert_pull_back_is_the_transpose(problem, dtheta, *, spread, relative):

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels._cases import CASES, at_most, below, either, lanes_of, widened
-from mbsim_cli.kernels._choice import COMPILER
-from mbsim_cli.kernels._jit import entry
-from mbsim_cli.kernels._simd import add_product, at, block
+from mbsim_cli.kernels.compiler.cases import CASES, at_most, below, either, lanes_of, widened
+from mbsim_cli.kernels.compiler.choice import COMPILER
+from mbsim_cli.kernels.compiler.jit import entry
+from mbsim_cli.kernels.compiler.simd import add_product, at, block
 
 pytestmark = pytest.mark.skipif(COMPILER != "linking", reason="others compute one case at a time")
 

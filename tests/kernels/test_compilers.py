@@ -10,7 +10,7 @@ import numba
 import pytest
 
 from mbsim_cli.errors import UsageError
-from mbsim_cli.kernels import _choice
+from mbsim_cli.kernels.compiler import choice
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -22,53 +22,53 @@ def compiling(monkeypatch, tmp_path):
 
 
 def test_the_usual_compiler_is_the_linking_one(compiling):
-    assert _choice.is_tested() and _choice._choose("") == _choice._choose("auto") == ("linking", "")
+    assert choice.is_tested() and choice._choose("") == choice._choose("auto") == ("linking", "")
 
 
 def test_the_environment_chooses(compiling, monkeypatch):
     for wanted in ("plain", "linking"):
-        compiler, reason = _choice._choose(wanted)
+        compiler, reason = choice._choose(wanted)
         assert compiler == wanted and f"MBSIM_COMPILER={wanted}" in reason
     with pytest.raises(UsageError, match="MBSIM_COMPILER is 'fast'; it can be linking, plain or auto"):
-        _choice._choose("fast")
+        choice._choose("fast")
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
-    assert _choice._choose("plain")[0] == "none"
+    assert choice._choose("plain")[0] == "none"
 
 
 @pytest.mark.parametrize(
     "version, tested", [("0.62.1", True), ("0.68.1", True), ("0.61.2", False), ("0.69.0rc1", False)]
 )
 def test_versions_of_numba(version, tested):
-    assert _choice.is_tested(version) == tested
+    assert choice.is_tested(version) == tested
 
 
 def test_the_tested_range_is_the_packages_own():
     (bounds,) = re.findall(r'"numba>=([\d.]+),<([\d.]+)"', (ROOT / "pyproject.toml").read_text())
-    assert bounds == tuple(".".join(map(str, version)) for version in (_choice.FROM, _choice.UNTIL))
+    assert bounds == tuple(".".join(map(str, version)) for version in (choice.FROM, choice.UNTIL))
 
 
 @pytest.mark.parametrize("fault, chosen", [("", "linking"), ("ImportError: no passes", "plain")])
 def test_an_unknown_version_of_numba_is_probed_once(compiling, monkeypatch, fault, chosen):
     probes = []
-    monkeypatch.setattr(_choice, "is_tested", lambda: False)
-    monkeypatch.setattr(_choice, "probe", lambda: probes.append(True) or fault)
+    monkeypatch.setattr(choice, "is_tested", lambda: False)
+    monkeypatch.setattr(choice, "probe", lambda: probes.append(True) or fault)
     for _ in range(2):
-        compiler, reason = _choice._choose("")
+        compiler, reason = choice._choose("")
         assert compiler == chosen and fault in reason
     assert len(probes) == 1
 
 
 def test_a_probe_tells_what_is_wrong(monkeypatch):
-    monkeypatch.setattr(_choice, "_PROBE", [sys.executable, "-c", "raise ImportError('no such pass')"])
-    assert _choice.probe() == "ImportError: no such pass"
-    monkeypatch.setattr(_choice, "_PROBE", [sys.executable, "-c", "import os; os.abort()"])
-    assert _choice.probe() == "exit code -6"
-    monkeypatch.setattr(_choice, "_PROBE", [str(ROOT / "no such program")])
-    assert "No such file" in _choice.probe()
+    monkeypatch.setattr(choice, "_PROBE", [sys.executable, "-c", "raise ImportError('no such pass')"])
+    assert choice.probe() == "ImportError: no such pass"
+    monkeypatch.setattr(choice, "_PROBE", [sys.executable, "-c", "import os; os.abort()"])
+    assert choice.probe() == "exit code -6"
+    monkeypatch.setattr(choice, "_PROBE", [str(ROOT / "no such program")])
+    assert "No such file" in choice.probe()
 
 
 def test_the_linking_compiler_passes_the_probe():
-    assert _choice.probe() == ""
+    assert choice.probe() == ""
 
 
 @pytest.mark.parametrize("variables", [{"MBSIM_COMPILER": "plain"}, {"NUMBA_DISABLE_JIT": "1"}])
@@ -81,7 +81,7 @@ class Refusal:
         if name in {PRIVATE}:
             raise ImportError(name)
 sys.meta_path.insert(0, Refusal())
-from mbsim_cli.kernels._probe import main
+from mbsim_cli.kernels.compiler.probe import main
 sys.exit(main())
 """
     environment = {**os.environ, "MBSIM_CACHE_DIR": str(tmp_path), **variables}
@@ -90,5 +90,5 @@ sys.exit(main())
 
 
 PRIVATE = [
-    f"mbsim_cli.kernels.{name}" for name in ("_compiling", "_linked", "_linking", "_reference", "_simd_compiled")
+    f"mbsim_cli.kernels.compiler.{name}" for name in ("compiling", "linked", "linking", "reference", "simd_compiled")
 ]

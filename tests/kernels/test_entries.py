@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels import _arguments, _image, _installed, _watch
-from mbsim_cli.kernels._choice import COMPILER
-from mbsim_cli.kernels._jit import entry, kernel
-from mbsim_cli.kernels._store import Store
+from mbsim_cli.kernels.compiler import arguments, image, installed, watch
+from mbsim_cli.kernels.compiler.choice import COMPILER
+from mbsim_cli.kernels.compiler.jit import entry, kernel
+from mbsim_cli.kernels.compiler.store import Store
 
 compiled_only = pytest.mark.skipif(COMPILER != "linking", reason="what the linking compiler does")
 
@@ -74,12 +74,12 @@ def given(dtype=float):
 @compiled_only
 @pytest.mark.parametrize("images", [True, False])
 def test_kernels_see_what_python_gives(images, tmp_path, monkeypatch):
-    if images and not _image.IMAGES:
+    if images and not image.IMAGES:
         pytest.skip("images are for x86-64 Linux")
-    from mbsim_cli.kernels import _kept_kernels
+    from mbsim_cli.kernels.compiler import kept_kernels
 
-    monkeypatch.setattr(_kept_kernels, "IMAGES", images)
-    monkeypatch.setattr(_watch, "STORE", Store(lambda: tmp_path, "kernels"))
+    monkeypatch.setattr(kept_kernels, "IMAGES", images)
+    monkeypatch.setattr(watch, "STORE", Store(lambda: tmp_path, "kernels"))
     expected = np.zeros(8)
     returned = give_all(*given(), expected)
     for _ in range(2):  # compiled, then loaded
@@ -90,8 +90,8 @@ def test_kernels_see_what_python_gives(images, tmp_path, monkeypatch):
 
 
 def test_the_structure_is_that_of_c():
-    _, numbers = _arguments.taken_apart(given())
-    packed = struct.Struct(_arguments.layout(given()))
+    _, numbers = arguments.taken_apart(given())
+    packed = struct.Struct(arguments.layout(given()))
     assert packed.size == 8 + (8 + 16 + 8 + 16 + 8 + 72 + 24) + 56 + 56 + 8 + 8 + 16
     assert packed.unpack(packed.pack(*numbers))[:5] == (True, True, True, True, 1.0)
 
@@ -103,12 +103,12 @@ def test_what_decides_on_the_compiled_form_is_told_apart():
     frozen.flags.writeable = False
     different = [a, frozen, a.T[:1], np.asfortranarray(np.ones((2, 2))), a[0], a > 0, a + 0j, 1, 1.0, True, None, (1,)]
     different += [(1.0,), Colour.RED, Switches(True, True), (True, True), 1j, ((1,), 1), (1, (1,))]
-    assert len({_arguments.description((x,)) for x in different}) == len(different)
-    assert len({_arguments.taken_apart((x,))[0] for x in different}) == len(different)
+    assert len({arguments.description((x,)) for x in different}) == len(different)
+    assert len({arguments.taken_apart((x,))[0] for x in different}) == len(different)
     for x in (1, 1.0, True, 1j):  # one form for numbers of Python and numpy
-        assert _arguments.description((x,)) == _arguments.description((np.array([x])[0],))
+        assert arguments.description((x,)) == arguments.description((np.array([x])[0],))
     with pytest.raises(TypeError, match="not float32"):
-        _arguments.layout((np.float32(1.0),))
+        arguments.layout((np.float32(1.0),))
 
 
 @kernel
@@ -150,7 +150,7 @@ def test_other_threads_run_meanwhile():
 def test_versions_are_read_without_loading_libraries():
     script = """
 import sys
-from mbsim_cli.kernels._installed import is_switched_off, processor_of, version
+from mbsim_cli.kernels.compiler.installed import is_switched_off, processor_of, version
 from mbsim_cli.io.provenance import LIBRARIES, _version, platform_facts
 facts = platform_facts()
 found = facts["numba"], version("llvmlite"), facts["scipy"], is_switched_off()
@@ -168,7 +168,7 @@ def test_processors_are_told_apart(tmp_path):
     (tmp_path / "faster").write_text("processor: 0\nmodel name: A\ncpu MHz: 2\nflags: avx avx2\n\nprocessor: 1\n")
     (tmp_path / "other").write_text("processor: 0\nmodel name: A\ncpu MHz: 1\nflags: avx\n\n")
     one, faster, other, unknown = (
-        _installed.processor_of(str(tmp_path / name)) for name in ("one", "faster", "other", "missing")
+        installed.processor_of(str(tmp_path / name)) for name in ("one", "faster", "other", "missing")
     )
     assert one == faster != other and unknown and unknown not in (one, other)
 
@@ -183,6 +183,6 @@ def test_entries_are_pickled_by_name():
 def test_a_single_row_is_of_the_type_of_many():
     one, many, columns = np.zeros((1, 4)), np.zeros((3, 4)), np.zeros((4, 3)).T
     assert one.flags.f_contiguous and one.flags.c_contiguous  # to numpy it is both
-    kinds = [_arguments.taken_apart((array,))[0] for array in (one, many, columns, many[:, ::2])]
+    kinds = [arguments.taken_apart((array,))[0] for array in (one, many, columns, many[:, ::2])]
     assert kinds[0] == kinds[1] and len(set(kinds)) == 3
-    assert _arguments.description((one,)) == _arguments.description((many,)) != _arguments.description((columns,))
+    assert arguments.description((one,)) == arguments.description((many,)) != arguments.description((columns,))

@@ -12,11 +12,11 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.integrators.step_control import EVALUATIONS, FACTORISATIONS, JACOBIANS, REJECTED, STEPS
 from mbsim_cli.model.codes import Column, Joint, Law, Measure
 from mbsim_cli.model.layout import COM, GROUND, INERTIA, MASS, NONE
-from mbsim_cli.solve import open_tree
 from mbsim_cli.solve.forward import forward
-from mbsim_cli.solve.integration import newton_control
-from mbsim_cli.solve.methods import tableau
-from mbsim_cli.solve.open_tree import OpenTreeSimulation
+from mbsim_cli.solve.open_trees import open_tree
+from mbsim_cli.solve.open_trees.integration import newton_control
+from mbsim_cli.solve.open_trees.methods import tableau
+from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
 from tests.kernels.mechanisms import everything_open
 from tests.kernels.models import Builder
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels import _companion, _kept_kernels, _watch
-from mbsim_cli.kernels._choice import COMPILER
-from mbsim_cli.kernels._companion import Companion
+from mbsim_cli.kernels.compiler import companion as _companion
+from mbsim_cli.kernels.compiler import kept_kernels, watch
+from mbsim_cli.kernels.compiler.choice import COMPILER
+from mbsim_cli.kernels.compiler.companion import Companion
 from mbsim_cli.study.assembling import build, load
 from mbsim_cli.study.settings import Settings
 
@@ -21,14 +22,14 @@ pytestmark = pytest.mark.skipif(COMPILER != "linking", reason="what the linking 
 ROOT = Path(__file__).resolve().parents[2]
 KERNELS = """
 import numpy as np
-from mbsim_cli.kernels import _linking, _watch
-from mbsim_cli.kernels._jit import entry, kernel
+from mbsim_cli.kernels.compiler import linking, watch
+from mbsim_cli.kernels.compiler.jit import entry, kernel
 
-typed, before = [], _linking.LinkingCompiler.compile_extra
+typed, before = [], linking.LinkingCompiler.compile_extra
 def compile_extra(self, function):
     typed.append(function.__name__)
     return before(self, function)
-_linking.LinkingCompiler.compile_extra = compile_extra
+linking.LinkingCompiler.compile_extra = compile_extra
 
 @kernel
 def square(x):
@@ -84,11 +85,11 @@ def test_the_older_half_of_too_many_is_removed(tmp_path, monkeypatch):
     for k in range(8):
         (tmp_path / str(k)).write_bytes(b"content")
         os.utime(tmp_path / str(k), (k, k))
-    monkeypatch.setattr(_watch.PARTS_STORE, "path", str(tmp_path))
-    _kept_kernels._make_room()
+    monkeypatch.setattr(watch.PARTS_STORE, "path", str(tmp_path))
+    kept_kernels._make_room()
     assert len(list(tmp_path.iterdir())) == 8
-    monkeypatch.setattr(_kept_kernels, "MOST_BYTES", 20)
-    _kept_kernels._make_room()
+    monkeypatch.setattr(kept_kernels, "MOST_BYTES", 20)
+    kept_kernels._make_room()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["4", "5", "6", "7"]
 
 
@@ -107,13 +108,13 @@ def test_a_kernel_is_compiled_anew_where_what_it_imports_has_changed(compile_in_
 
 
 def write_flags(path, array):
-    Path(path).write_text(f"{os.getpid()} {array.flags.writeable} {_watch.BESIDE}")
+    Path(path).write_text(f"{os.getpid()} {array.flags.writeable} {watch.BESIDE}")
     time.sleep(60)
 
 
 @pytest.fixture
 def alone(monkeypatch):
-    monkeypatch.setattr(_watch, "PAIRED", False)
+    monkeypatch.setattr(watch, "PAIRED", False)
 
 
 @pytest.fixture
@@ -128,7 +129,7 @@ def test_the_second_process_gets_the_same_types_and_ends_with_the_first(importab
     companion = Companion(write_flags, str(tmp_path / "found"), array)
     companion.start()
     try:
-        assert _watch.PAIRED
+        assert watch.PAIRED
         end = time.monotonic() + 60
         while not (tmp_path / "found").exists() and time.monotonic() < end:
             time.sleep(0.05)
@@ -137,7 +138,7 @@ def test_the_second_process_gets_the_same_types_and_ends_with_the_first(importab
         assert flags == ["False", "True"]
     finally:
         companion.stop()
-    assert not _watch.PAIRED
+    assert not watch.PAIRED
     with pytest.raises(ProcessLookupError):
         os.kill(int(number), 0)
 
@@ -147,13 +148,13 @@ def test_one_processor_compiles_alone(monkeypatch, alone):
     companion = Companion(print)
     companion.start()
     companion.stop()
-    assert not _watch.PAIRED and companion._process is None
+    assert not watch.PAIRED and companion._process is None
 
 
 def test_what_cannot_be_handed_over_is_compiled_alone(importable):
     companion = Companion(lambda: None)
     companion.start()
-    assert not _watch.PAIRED and companion._process is None
+    assert not watch.PAIRED and companion._process is None
 
 
 @pytest.mark.parametrize(

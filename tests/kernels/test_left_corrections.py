@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels._simd import WIDTH
+from mbsim_cli.kernels.compiler.simd import WIDTH
 from mbsim_cli.model.codes import Joint
 from mbsim_cli.solve.forward import Simulation
 from mbsim_cli.solve.initial import assemble

@@ -7,9 +7,10 @@ import sys
 import pytest
 
 from mbsim_cli.errors import InputOutputError, UsageError
-from mbsim_cli.kernels import _level, _prebuilt
-from mbsim_cli.kernels._choice import COMPILER
-from mbsim_cli.kernels._store import Store
+from mbsim_cli.kernels.compiler import level as _level
+from mbsim_cli.kernels.compiler import prebuilt
+from mbsim_cli.kernels.compiler.choice import COMPILER
+from mbsim_cli.kernels.compiler.store import Store
 
 THIRD, FOURTH = (" ".join(sorted(_level.LEVELS[name])) for name in ("x86-64-v3", "x86-64-v4"))
 has_a_level = pytest.mark.skipif(
@@ -46,45 +47,45 @@ def brought_along(tmp_path, monkeypatch):
         (tmp_path / "cache/kernels-1/hash" / beside).touch()
     for name, value in {"WANTED": "x86-64-v3", "own_level": lambda: "x86-64-v4"}.items():
         monkeypatch.setattr(_level, name, value)
-    monkeypatch.setattr(_prebuilt, "settings", list)
-    monkeypatch.setattr(_prebuilt, "_folder", tmp_path / "prebuilt")
-    _prebuilt.fill(tmp_path / "prebuilt", store.path)
+    monkeypatch.setattr(prebuilt, "settings", list)
+    monkeypatch.setattr(prebuilt, "_folder", tmp_path / "prebuilt")
+    prebuilt.fill(tmp_path / "prebuilt", store.path)
     return tmp_path / "prebuilt"
 
 
 def test_entries_come_along(brought_along, monkeypatch):
-    (found,) = _prebuilt.entries()
+    (found,) = prebuilt.entries()
     assert found.parent.name.startswith("x86-64-v3-") and found.name.startswith("kernels.one-")
-    assert _prebuilt.prebuilt(b"kernels.one hash") == b"code" and _prebuilt.prebuilt(b"kernels.two hash") is None
+    assert prebuilt.prebuilt(b"kernels.one hash") == b"code" and prebuilt.prebuilt(b"kernels.two hash") is None
     found.write_bytes(found.read_bytes()[:-1])
-    assert _prebuilt.prebuilt(b"kernels.one hash") is None
+    assert prebuilt.prebuilt(b"kernels.one hash") is None
     monkeypatch.setattr(_level, "WANTED", "")  # then it is the processor's own level
-    assert _prebuilt.level() == "x86-64-v4" and _prebuilt.entries() == []
-    monkeypatch.setattr(_prebuilt, "settings", lambda: [("OPT", "1")])
-    assert _prebuilt.level() == ""
+    assert prebuilt.level() == "x86-64-v4" and prebuilt.entries() == []
+    monkeypatch.setattr(prebuilt, "settings", lambda: [("OPT", "1")])
+    assert prebuilt.level() == ""
 
 
 def test_what_cannot_be_filled(brought_along, monkeypatch):
     (brought_along / "file").touch()
     with pytest.raises(InputOutputError, match="file"):
-        _prebuilt.fill(brought_along / "file", str(brought_along))
+        prebuilt.fill(brought_along / "file", str(brought_along))
     monkeypatch.setattr(_level, "WANTED", "")
     with pytest.raises(UsageError, match="set MBSIM_PROCESSOR to x86-64-v4 or x86-64-v3"):
-        _prebuilt.ignore()
+        prebuilt.ignore()
 
 
 SCRIPT = """
 import sys
 from pathlib import Path
 import numpy as np
-from mbsim_cli.kernels import _prebuilt, _watch
-from mbsim_cli.kernels._jit import entry
+from mbsim_cli.kernels.compiler import prebuilt, watch
+from mbsim_cli.kernels.compiler.jit import entry
 from mbsim_cli.kernels.algebra.vec3 import cross3
 
-_prebuilt._folder = Path(sys.argv[1])
-print(sum(entry(cross3)((1.0, 2.0, 3.0), (0.1, 0.2, -0.3))).hex(), "numba" in sys.modules, _prebuilt.level() or "-")
+prebuilt._folder = Path(sys.argv[1])
+print(sum(entry(cross3)((1.0, 2.0, 3.0), (0.1, 0.2, -0.3))).hex(), "numba" in sys.modules, prebuilt.level() or "-")
 if len(sys.argv) > 2:
-    _prebuilt.fill(_prebuilt._folder, _watch.STORE.path)
+    prebuilt.fill(prebuilt._folder, watch.STORE.path)
 """
 
 

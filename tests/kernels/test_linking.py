@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels._choice import COMPILER
-from mbsim_cli.kernels._jit import entry, inlined, kernel
+from mbsim_cli.kernels.compiler.choice import COMPILER
+from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel
 
 if COMPILER == "linking":
-    from mbsim_cli.kernels._kept_kernels import linked_code
+    from mbsim_cli.kernels.compiler.kept_kernels import linked_code
 
 pytestmark = pytest.mark.skipif(COMPILER != "linking", reason="what the linking compiler does")
 
@@ -36,11 +36,11 @@ def sum_of_rows(a):
 
 
 def test_entries_hold_what_is_called_and_no_more(monkeypatch):
-    from mbsim_cli.kernels import _compiling
-    from mbsim_cli.kernels._linking import needed_by
+    from mbsim_cli.kernels.compiler import compiling
+    from mbsim_cli.kernels.compiler.linking import needed_by
 
     linked = []
-    monkeypatch.setattr(_compiling, "linked_code", lambda *given: linked.append(given[0]) or linked_code(*given))
+    monkeypatch.setattr(compiling, "linked_code", lambda *given: linked.append(given[0]) or linked_code(*given))
     factor = 2.0
 
     def weighted_sum(a, b):

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mbsim_cli.kernels._simd import padded
-from mbsim_cli.kernels.algorithms.open_tree import open_tree
+from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
+from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.drivers.accelerations import accelerations, accelerations_and_variations
 from mbsim_cli.model.codes import Axes, Column, Force, Joint, Law, Measure, Status
 from mbsim_cli.model.layout import GROUND, NONE, FlexibleTree
 from mbsim_cli.solve.allocate import TOUCH
-from mbsim_cli.solve.open_tree import FLEXIBLE, FORMULATIONS
+from mbsim_cli.solve.open_trees.open_tree import FLEXIBLE, FORMULATIONS
 from tests.kernels import textbook
 from tests.kernels.instant import EPS, Instant, random_state
 from tests.kernels.mechanisms import PAIRS, any_measure, branches

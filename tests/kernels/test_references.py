@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
-from mbsim_cli.kernels._choice import COMPILER
-from mbsim_cli.kernels._jit import entry, kernel
-from mbsim_cli.kernels._views import as_column, flat
+from mbsim_cli.kernels.compiler.choice import COMPILER
+from mbsim_cli.kernels.compiler.jit import entry, kernel
+from mbsim_cli.kernels.compiler.views import as_column, flat
 
 compiled_only = pytest.mark.skipif(COMPILER != "linking", reason="what the linking compiler does")
 
@@ -91,10 +91,10 @@ def power(x, k):
 
 @compiled_only
 def test_a_kernel_is_not_compiled_for_each_constant():
-    from mbsim_cli.kernels import _compiling
+    from mbsim_cli.kernels.compiler import compiling
 
-    _compiling.introduce()
-    dispatcher = _compiling.dispatchers[power]
+    compiling.introduce()
+    dispatcher = compiling.dispatchers[power]
     for constant in (2, 3):
         dispatcher.get_call_template((numba.types.float64, numba.types.literal(constant)), {})
     assert [signature[1] for signature in dispatcher.overloads] == [numba.types.int64]

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
-from mbsim_cli.kernels._choice import COMPILER
-from mbsim_cli.kernels._jit import entry, kernel
-from mbsim_cli.kernels._simd import (
+from mbsim_cli.kernels.compiler.choice import COMPILER
+from mbsim_cli.kernels.compiler.jit import entry, kernel
+from mbsim_cli.kernels.compiler.simd import (
     WIDTH,
     add_to,
     at,

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from mbsim_cli.assembly.pairs import PairTable
-from mbsim_cli.kernels._simd import padded, together
-from mbsim_cli.kernels.algorithms.spans import spans
+from mbsim_cli.assembly.tree.pairs import PairTable
+from mbsim_cli.kernels.algorithms.elimination.spans import spans
+from mbsim_cli.kernels.compiler.simd import padded, together
 
 PARENT = np.array([-1, 0, 1, 0, 2, 3])
 FIRST = np.array([0, 7, 8, 12, 13, 14, 18])

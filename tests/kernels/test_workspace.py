@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from mbsim_cli import assembly, spec
-from mbsim_cli.kernels._simd import WIDTH, padded
-from mbsim_cli.kernels.algorithms.spans import spans
-from mbsim_cli.kernels.algorithms.sparsity import sparsity
-from mbsim_cli.kernels.algorithms.workspace import force_size, law_entries, touch
+from mbsim_cli.kernels.algorithms.elimination.spans import spans
+from mbsim_cli.kernels.algorithms.elimination.sparsity import sparsity
+from mbsim_cli.kernels.algorithms.motion.workspace import force_size, law_entries, touch
+from mbsim_cli.kernels.compiler.simd import WIDTH, padded
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import BODY_SIZE, MASS, MEASURE_SIZE, NONE
 from mbsim_cli.solve import allocate

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from mbsim_cli.assembly.geometry import Geometry
-from mbsim_cli.assembly.inertia import mass_properties
-from mbsim_cli.assembly.numbers import Numbers
+from mbsim_cli.assembly.parameters.numbers import Numbers
+from mbsim_cli.assembly.tree.geometry import Geometry
+from mbsim_cli.assembly.tree.inertia import mass_properties
 from tests.naive.lagrange_recursion import Link
 
 

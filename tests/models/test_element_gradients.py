@@ -9,8 +9,8 @@ from scipy import sparse
 from scipy.sparse.linalg import splu, spsolve
 
 from mbsim_cli import spec
-from mbsim_cli.assembly.flexible import FlexibleBodies
-from mbsim_cli.assembly.numbers import Numbers
+from mbsim_cli.assembly.parameters.numbers import Numbers
+from mbsim_cli.assembly.tree.flexible import FlexibleBodies
 from mbsim_cli.reduction.packing import deviations, entries
 from mbsim_cli.reduction.reduce import _along, reduced
 from mbsim_cli.reduction.system import system_of

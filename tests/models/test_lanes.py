@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from mbsim_cli import spec
-from mbsim_cli.kernels._choice import COMPILER
-from mbsim_cli.solve.beside import can_run_beside, run_beside
+from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.solve.forward import forward
+from mbsim_cli.solve.lanes.open_trees import can_run_beside, run_beside
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.plan import draft, plan_at
 from mbsim_cli.study.settings import Settings

@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks import trees
 from mbsim_cli.model.codes import JOINT_COLUMNS, Axes, Force, Joint
-from mbsim_cli.solve.inverse import InverseDynamics
+from mbsim_cli.solve.inverse.torques import InverseDynamics
 from tests.kernels.inverse_problems import motion, problem, relative
 
 pin = pytest.importorskip("pinocchio")

@@ -7,13 +7,13 @@ product o of quaternions, e = (e_0, e_1, e_2, e_3) of unit length.
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels._simd import padded
-from mbsim_cli.kernels.algorithms.open_tree import open_tree
-from mbsim_cli.kernels.algorithms.workspace import touch
+from mbsim_cli.kernels.algorithms.motion.workspace import touch
+from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
+from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.drivers.accelerations import accelerations_and_variations
 from mbsim_cli.model.codes import JOINT_COLUMNS, Column, Joint, Status
 from mbsim_cli.model.layout import GROUND
-from mbsim_cli.solve.open_tree import FORMULATIONS
+from mbsim_cli.solve.open_trees.open_tree import FORMULATIONS
 from tests.kernels.inverse_problems import relative
 from tests.kernels.models import Builder
 

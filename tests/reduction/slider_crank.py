@@ -6,8 +6,8 @@ order 8 move several bodies at once, whose numbers may be complex.
 
 import numpy as np
 
-from mbsim_cli.solve.dop853_coefficients import A as ROWS
-from mbsim_cli.solve.dop853_coefficients import C
+from mbsim_cli.solve.open_trees.dop853_coefficients import A as ROWS
+from mbsim_cli.solve.open_trees.dop853_coefficients import C
 
 LENGTH, ROD, J_ROD, PISTON = 1.0, 1.0, 1 / 12, 2.0
 ANGLE = np.polynomial.Polynomial([0, 0, 0, 0, 15 * np.pi / 4, -9 * np.pi / 4, 3 * np.pi / 8])

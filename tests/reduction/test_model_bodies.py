@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from mbsim_cli import spec
-from mbsim_cli.assembly.flexible import FlexibleBodies
-from mbsim_cli.assembly.numbers import STEP, Numbers
+from mbsim_cli.assembly.parameters.numbers import STEP, Numbers
+from mbsim_cli.assembly.tree.flexible import FlexibleBodies
 from mbsim_cli.errors import ModelError
 from mbsim_cli.reduction.data import dot
 from mbsim_cli.reduction.reduce import derivative, reduced

@@ -10,7 +10,7 @@ import pytest
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.codes import Status
 from mbsim_cli.solve.blocks import BrokenOff
-from mbsim_cli.solve.failure import Diagnosis
+from mbsim_cli.solve.faults.failure import Diagnosis
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.initial import assemble as assemble_start
 from tests.assembly.texts import assemble

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli import assembly, spec
-from mbsim_cli.solve.inverse_dynamics import inverse
+from mbsim_cli.solve.inverse.analysis import inverse
 
 MODEL = """
 mbsim: 1

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mbsim_cli.errors import UsageError
 from mbsim_cli.spec import ExpressionError, Expressions, Number, load
-from mbsim_cli.spec.syntax import parse
+from mbsim_cli.spec.expressions.syntax import parse
 from tests.spec.example import VALID, write
 
 STEP = 1e-30

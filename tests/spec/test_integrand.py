@@ -34,8 +34,8 @@ def state():
 
 def _naive(text, environment, sensors, t, values=None):
     # one instant at a time by the evaluator
-    from mbsim_cli.spec.evaluate import evaluate
-    from mbsim_cli.spec.syntax import parse
+    from mbsim_cli.spec.expressions.evaluate import evaluate
+    from mbsim_cli.spec.expressions.syntax import parse
 
     rows = []
     for i in range(len(t)):

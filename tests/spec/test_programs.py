@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from mbsim_cli.spec import Expressions, Number
-from mbsim_cli.spec.compiling import compiled
-from mbsim_cli.spec.elementary import FUNCTIONS as ELEMENTARY
-from mbsim_cli.spec.evaluate import evaluate
-from mbsim_cli.spec.syntax import FUNCTIONS, VECTOR_FUNCTIONS, parse
+from mbsim_cli.spec.expressions.compiling import compiled
+from mbsim_cli.spec.expressions.elementary import FUNCTIONS as ELEMENTARY
+from mbsim_cli.spec.expressions.evaluate import evaluate
+from mbsim_cli.spec.expressions.syntax import FUNCTIONS, VECTOR_FUNCTIONS, parse
 
 STEP = 1e-30
 NAMES = ("a", "b", "c")

@@ -6,7 +6,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from mbsim_cli.spec.nodes import read_nodes
+from mbsim_cli.spec.reading.nodes import read_nodes
 from mbsim_cli.spec.schema import schema
 from tests.spec.example import VALID, editor, variant
 

@@ -7,8 +7,8 @@ import yaml
 
 from mbsim_cli import spec
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.spec import nodes
-from mbsim_cli.spec.nodes import NodeError, read_nodes
+from mbsim_cli.spec.reading import nodes
+from mbsim_cli.spec.reading.nodes import NodeError, read_nodes
 from tests.spec.example import VALID, issues_of, variant, write
 
 

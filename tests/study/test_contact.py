@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from mbsim_cli.assembly.sensors import Contact
+from mbsim_cli.assembly.elements.sensors import Contact
 from mbsim_cli.model.codes import Law
 from mbsim_cli.model.layout import NONE, Laws
 from mbsim_cli.study.diagnostics.contact import ContactHealth, features

@@ -3,7 +3,7 @@
 import pytest
 
 from mbsim_cli import spec
-from mbsim_cli.solve.resting import Resting
+from mbsim_cli.solve.equilibrium.resting import Resting
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.plan import draft
 from mbsim_cli.study.run import run

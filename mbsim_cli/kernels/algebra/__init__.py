@@ -1,0 +1,1 @@
+"""Vectors, rotations, spatial algebra and linear systems."""

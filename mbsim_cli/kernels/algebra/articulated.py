@@ -4,9 +4,9 @@
 yz), H by rows. The inertia of a rigid body is one with H = h x and M = m 1.
 """
 
-from mbsim_cli.kernels._jit import inlined
 from mbsim_cli.kernels.algebra.rot3 import load9, rotate, symmetric_apply, unrotate
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3
+from mbsim_cli.kernels.compiler.jit import inlined
 
 SIZE = 21
 _J, _H, _M = 0, 6, 15

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import overload, types
+from mbsim_cli.kernels.compiler.jit import overload, types
 
 
 def atan2(y, x):

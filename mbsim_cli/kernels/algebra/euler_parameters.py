@@ -4,7 +4,7 @@ The rotation R(e / |e|) and its rate map w = 2 E(e) e' / |e|^2 are exact off the
 columns of a joint are true derivatives of its pose everywhere. Source: paper 000, tables 3 and 11.
 """
 
-from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels.compiler.jit import kernel
 
 
 @kernel

@@ -1,7 +1,7 @@
 """Whether numbers are finite: whole contiguous arrays, which processors compare eight numbers at a time."""
 
-from mbsim_cli.kernels._jit import kernel
-from mbsim_cli.kernels._views import flat
+from mbsim_cli.kernels.compiler.jit import kernel
+from mbsim_cli.kernels.compiler.views import flat
 
 
 @kernel

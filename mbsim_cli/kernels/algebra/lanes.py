@@ -6,7 +6,7 @@ over lanes around scalar formulas into vector instructions.
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels.compiler.jit import kernel
 
 
 def rows_of(lanes, dtype=np.float64, **components):

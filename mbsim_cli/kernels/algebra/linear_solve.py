@@ -5,8 +5,8 @@ Own loops: numpy's wrapper costs more than the work at these sizes, and these al
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel
-from mbsim_cli.kernels._simd import at, block, put, width
+from mbsim_cli.kernels.compiler.jit import kernel
+from mbsim_cli.kernels.compiler.simd import at, block, put, width
 
 SINGULAR = 1e-13  # of its diagonal entry: a smaller pivot of a positive matrix is round-off
 
@@ -47,7 +47,7 @@ def lu_factor(a, pivot_out):
 
 @kernel
 def lu_solve(lu, pivot, b):
-    """Solve in place for all columns of b (n, k), k 1 or ``_simd.padded``."""
+    """Solve in place for all columns of b (n, k), k 1 or ``simd.padded``."""
     if b.shape[1] == 1:
         lu_solve_of(lu, pivot, b, 0)
     else:

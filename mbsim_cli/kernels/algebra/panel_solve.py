@@ -5,16 +5,16 @@ is read and written once for three pivots, and sums of three unknowns go on side
 k + 1, k + 2 with k = n % 3 + 3 p; the one or two below the first panel meet each other only, and stay in the matrix.
 """
 
-from mbsim_cli.kernels._jit import inlined, kernel
-from mbsim_cli.kernels._simd import WIDTH, at, block, put, width
 from mbsim_cli.kernels.algebra.sparse_solve import SMALLEST
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.simd import WIDTH, at, block, put, width
 
 PIVOTS = 9  # of a panel: the three inverse pivots, multiples of its rows (01, 02, 12) and of its columns (10, 20, 21)
 
 
 @kernel
 def eliminate_panels(panels, a, lower_out, upper_out, pivot_out):
-    """Factorise a (n, ``_simd.padded(n)``), which is lost; False where a pivot has lost its digits.
+    """Factorise a (n, ``simd.padded(n)``), which is lost; False where a pivot has lost its digits.
 
     ``lower`` and ``upper`` (3 of each of ``panels.neighbour``) receive the multiples of a panel's rows that its
     neighbours lose, and these rows over their pivots.
@@ -176,7 +176,7 @@ def solve_panels(panels, a, lower, upper, pivot, b, c):
 
 @kernel
 def subtract_product(panels, a, x, c, out):
-    """out -= a x in column c, for a (n, ``_simd.padded(n)``) of the structure."""
+    """out -= a x in column c, for a (n, ``simd.padded(n)``) of the structure."""
     below = x.shape[0] % 3
     for k in range(below):
         for i in range(below):

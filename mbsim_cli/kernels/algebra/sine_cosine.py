@@ -6,7 +6,7 @@ the polynomials of fdlibm for |x| <= pi/4. Error below 1.5 units in the last pla
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel
+from mbsim_cli.kernels.compiler.jit import kernel
 
 WIDEST = 1e5
 _PER_TURN = 2.0 / np.pi

@@ -5,18 +5,18 @@ digits, and a factorisation with pivoting must do. What solutions need is packed
 and each number is summed up in a register. ``at`` spares each index the question whether it counts from the end.
 """
 
-from mbsim_cli.kernels._jit import kernel
-from mbsim_cli.kernels._simd import WIDTH, add_product, at, block, put, width
+from mbsim_cli.kernels.compiler.jit import kernel
+from mbsim_cli.kernels.compiler.simd import WIDTH, add_product, at, block, put, width
 
 SMALLEST = 1e-9  # share of its diagonal entry that an elimination must leave
 
 
 @kernel
 def eliminate_sparse(sparsity, a, lower_out, upper_out, inverse_out):
-    """Factorise a (n, ``_simd.padded(n)``), which is lost; False where a pivot has lost its digits.
+    """Factorise a (n, ``simd.padded(n)``), which is lost; False where a pivot has lost its digits.
 
     ``lower`` and ``upper`` (as ``sparsity.neighbour``) receive the multiples of row k that its neighbours lose, and
-    row k itself over its pivot; ``inverse`` (n,) that of the pivot. Columns beyond n are zero.
+    row k itself over its pivot; ``inverse.torques`` (n,) that of the pivot. Columns beyond n are zero.
     """
     for k in range(a.shape[0] - 1, -1, -1):
         first, last = sparsity.first[k], sparsity.first[k + 1]

@@ -6,10 +6,10 @@ moment m c, and second moments (xx, yy, zz, xy, xz, yz). Arrays hold six numbers
 first; those of variations have an axis of directions behind.
 """
 
-from mbsim_cli.kernels._jit import inlined
-from mbsim_cli.kernels._simd import add_to, at, put
 from mbsim_cli.kernels.algebra.rot3 import symmetric_apply
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, is_zero3, scale3, sub3
+from mbsim_cli.kernels.compiler.jit import inlined
+from mbsim_cli.kernels.compiler.simd import add_to, at, put
 
 
 @inlined

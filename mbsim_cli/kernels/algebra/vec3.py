@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import inlined
-from mbsim_cli.kernels._simd import add_to, at
+from mbsim_cli.kernels.compiler.jit import inlined
+from mbsim_cli.kernels.compiler.simd import add_to, at
 
 
 @inlined

@@ -1,7 +1,7 @@
 """Whole contiguous arrays of any shape: one long loop over all numbers, where one for each row would cost more."""
 
-from mbsim_cli.kernels._jit import kernel
-from mbsim_cli.kernels._views import flat
+from mbsim_cli.kernels.compiler.jit import kernel
+from mbsim_cli.kernels.compiler.views import flat
 
 
 @kernel

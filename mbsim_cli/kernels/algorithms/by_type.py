@@ -4,7 +4,7 @@ from collections.abc import Callable
 from inspect import Signature
 from typing import Any
 
-from mbsim_cli.kernels._jit import overload, python_of
+from mbsim_cli.kernels.compiler.jit import overload, python_of
 
 
 def by_type(place: str, name: str, text: str, shape: Signature, choose: Callable[[type], Callable]) -> Any:

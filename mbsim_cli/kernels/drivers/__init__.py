@@ -1,0 +1,1 @@
+"""Loops over instants: what Python calls."""

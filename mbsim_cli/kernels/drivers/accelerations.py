@@ -1,8 +1,8 @@
 """Accelerations of an open tree, and their variations, at many states."""
 
-from mbsim_cli.kernels._jit import entry
-from mbsim_cli.kernels.algorithms.formulations import accelerate, vary_accelerations
-from mbsim_cli.kernels.algorithms.open_tree import drive, vary_drive
+from mbsim_cli.kernels.algorithms.open_trees.formulations import accelerate, vary_accelerations
+from mbsim_cli.kernels.algorithms.open_trees.open_tree import drive, vary_drive
+from mbsim_cli.kernels.compiler.jit import entry
 from mbsim_cli.model.codes import Status
 
 

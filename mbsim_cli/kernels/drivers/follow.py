@@ -1,10 +1,10 @@
 """Angles between bodies along the rows of a motion that is computed already."""
 
-from mbsim_cli.kernels._jit import entry
 from mbsim_cli.kernels.algebra.whole import copy_to
-from mbsim_cli.kernels.algorithms.forces import measure_and_rate
-from mbsim_cli.kernels.algorithms.systems import move, place
-from mbsim_cli.kernels.algorithms.turning import follow_angles
+from mbsim_cli.kernels.algorithms.equations.forces import measure_and_rate
+from mbsim_cli.kernels.algorithms.equations.turning import follow_angles
+from mbsim_cli.kernels.algorithms.systems.contract import move, place
+from mbsim_cli.kernels.compiler.jit import entry
 
 
 @entry

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import entry, inlined, kernel, merged
+from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel, merged
 from mbsim_cli.kernels.drivers.record import are_full, write_instant, write_step
 from mbsim_cli.kernels.drivers.stepping import (
     BEFORE_START,

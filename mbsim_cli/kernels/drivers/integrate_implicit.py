@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import entry, merged
 from mbsim_cli.kernels.algebra.whole import copy_to
+from mbsim_cli.kernels.compiler.jit import entry, merged
 from mbsim_cli.kernels.drivers.record import are_full, write_instant, write_step
 from mbsim_cli.kernels.drivers.stepping import (
     BEFORE_START,

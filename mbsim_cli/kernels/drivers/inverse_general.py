@@ -4,15 +4,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import entry
-from mbsim_cli.kernels.algorithms.bodies import apply_to_body
-from mbsim_cli.kernels.algorithms.force_variation import vary_applied
-from mbsim_cli.kernels.algorithms.forces import applied_wrench, clear_wrenches
-from mbsim_cli.kernels.algorithms.inverse_dynamics import residual
-from mbsim_cli.kernels.algorithms.kinematics import motion_kinematics, position_kinematics
-from mbsim_cli.kernels.algorithms.residual_variation import clear_forces, vary_bodies
-from mbsim_cli.kernels.algorithms.systems import evaluate_free, vary_free
-from mbsim_cli.kernels.algorithms.variation import vary_kinematics
+from mbsim_cli.kernels.algorithms.equations.force_variation import vary_applied
+from mbsim_cli.kernels.algorithms.equations.forces import applied_wrench, clear_wrenches
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import residual
+from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, vary_bodies
+from mbsim_cli.kernels.algorithms.motion.bodies import apply_to_body
+from mbsim_cli.kernels.algorithms.motion.kinematics import motion_kinematics, position_kinematics
+from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
+from mbsim_cli.kernels.algorithms.systems.contract import evaluate_free, vary_free
+from mbsim_cli.kernels.compiler.jit import entry
 
 
 class At(NamedTuple):

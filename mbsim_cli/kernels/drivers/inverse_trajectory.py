@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import entry
 from mbsim_cli.kernels.algebra.finite import is_finite
 from mbsim_cli.kernels.algebra.whole import clear
-from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes import BODY, COLUMN, LANES, LOAD, SUM, sweep
-from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes_derivatives import ENTRY, form_row, write_row
-from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes_gradient import PULL, pull
-from mbsim_cli.kernels.algorithms.inverse_dynamics_lanes_parameters import VARY, vary_parameter
+from mbsim_cli.kernels.algorithms.torques.derivatives import ENTRY, form_row, write_row
+from mbsim_cli.kernels.algorithms.torques.gradient import PULL, pull
+from mbsim_cli.kernels.algorithms.torques.lanes import BODY, COLUMN, LANES, LOAD, SUM, sweep
+from mbsim_cli.kernels.algorithms.torques.parameters import VARY, vary_parameter
+from mbsim_cli.kernels.compiler.jit import entry
 
 
 class LaneWork(NamedTuple):

@@ -7,10 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import entry, inlined
-from mbsim_cli.kernels._simd import block, put, width
-from mbsim_cli.kernels.algorithms.constraints import move_lines
-from mbsim_cli.kernels.algorithms.systems import (
+from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
+from mbsim_cli.kernels.algorithms.systems.contract import (
     constrain,
     evaluate,
     mass,
@@ -25,6 +23,8 @@ from mbsim_cli.kernels.algorithms.systems import (
     vary_rates,
     vary_residual,
 )
+from mbsim_cli.kernels.compiler.jit import entry, inlined
+from mbsim_cli.kernels.compiler.simd import block, put, width
 
 
 class Linearisation(NamedTuple):

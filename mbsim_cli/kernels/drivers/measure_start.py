@@ -1,9 +1,9 @@
 """Values of measures at the start, for numbers that take them."""
 
-from mbsim_cli.kernels._jit import entry
-from mbsim_cli.kernels._simd import block, put, width
-from mbsim_cli.kernels.algorithms.open_tree import drive, vary_drive
-from mbsim_cli.kernels.algorithms.systems import measure, move, place, vary_bodies_of, vary_measure
+from mbsim_cli.kernels.algorithms.open_trees.open_tree import drive, vary_drive
+from mbsim_cli.kernels.algorithms.systems.contract import measure, move, place, vary_bodies_of, vary_measure
+from mbsim_cli.kernels.compiler.jit import entry
+from mbsim_cli.kernels.compiler.simd import block, put, width
 from mbsim_cli.kernels.integrators.runge_kutta import put_on_manifold
 
 

@@ -1,8 +1,8 @@
 """Sensors, energies and their sensitivities at stored instants, whatever computed the motion."""
 
-from mbsim_cli.kernels._jit import entry, kernel
-from mbsim_cli.kernels.algorithms.systems import energies, move, place, see, vary_bodies_of, vary_seen
-from mbsim_cli.kernels.algorithms.turning import expect_recorded
+from mbsim_cli.kernels.algorithms.equations.turning import expect_recorded
+from mbsim_cli.kernels.algorithms.systems.contract import energies, move, place, see, vary_bodies_of, vary_seen
+from mbsim_cli.kernels.compiler.jit import entry, kernel
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
 
 

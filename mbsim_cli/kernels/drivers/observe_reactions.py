@@ -3,16 +3,16 @@
 ``work`` is that of a motion, ``tw`` the twists, ``dQ`` (n, p) the variation of forces on coordinates.
 """
 
-from mbsim_cli.kernels._jit import entry
 from mbsim_cli.kernels.algebra.whole import copy_to
-from mbsim_cli.kernels.algorithms.reaction_systems import (
+from mbsim_cli.kernels.algorithms.equations.turning import expect_recorded
+from mbsim_cli.kernels.algorithms.reactions.systems import (
     find_forces,
     find_multiplier_forces,
     read_reactions,
     vary_read,
 )
-from mbsim_cli.kernels.algorithms.systems import constrain, move, place, vary_bodies_of
-from mbsim_cli.kernels.algorithms.turning import expect_recorded
+from mbsim_cli.kernels.algorithms.systems.contract import constrain, move, place, vary_bodies_of
+from mbsim_cli.kernels.compiler.jit import entry
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
 
 

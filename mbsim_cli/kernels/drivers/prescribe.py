@@ -1,7 +1,7 @@
 """Motions that laws of time give, how they vary with the coefficients of the laws, and the transpose of that."""
 
-from mbsim_cli.kernels._jit import entry
-from mbsim_cli.kernels._simd import at, block, width
+from mbsim_cli.kernels.compiler.jit import entry
+from mbsim_cli.kernels.compiler.simd import at, block, width
 from mbsim_cli.kernels.elements.law_pull_back import pull_law
 from mbsim_cli.kernels.elements.laws import law_value, law_variation
 

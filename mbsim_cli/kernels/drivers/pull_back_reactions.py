@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import entry
 from mbsim_cli.kernels.algebra.whole import clear, copy_to
-from mbsim_cli.kernels.algorithms.reaction_systems import find_forces, pull_read
-from mbsim_cli.kernels.algorithms.systems import constrain, move, place
-from mbsim_cli.kernels.algorithms.tree_pull_back import clear_bodies
-from mbsim_cli.kernels.algorithms.turning import expect_recorded
+from mbsim_cli.kernels.algorithms.equations.tree_pull_back import clear_bodies
+from mbsim_cli.kernels.algorithms.equations.turning import expect_recorded
+from mbsim_cli.kernels.algorithms.reactions.systems import find_forces, pull_read
+from mbsim_cli.kernels.algorithms.systems.contract import constrain, move, place
+from mbsim_cli.kernels.compiler.jit import entry
 
 
 class ReactionWork(NamedTuple):

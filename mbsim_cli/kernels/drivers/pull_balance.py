@@ -3,11 +3,11 @@
 Derivation: docs/theory/reactions.md.
 """
 
-from mbsim_cli.kernels._jit import entry
 from mbsim_cli.kernels.algebra.whole import clear, copy_to, is_nothing
-from mbsim_cli.kernels.algorithms.constrained_solve import factor_penalised
-from mbsim_cli.kernels.algorithms.constraints import move_lines
-from mbsim_cli.kernels.algorithms.systems import pull_rates, pull_residual
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised
+from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
+from mbsim_cli.kernels.algorithms.systems.contract import pull_rates, pull_residual
+from mbsim_cli.kernels.compiler.jit import entry
 from mbsim_cli.kernels.drivers.balance import evaluate_with_mass, stand_at, take_solution
 from mbsim_cli.model.codes import Status
 

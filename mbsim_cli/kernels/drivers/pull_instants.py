@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import entry
 from mbsim_cli.kernels.algebra.whole import clear, copy_to
-from mbsim_cli.kernels.algorithms.constraints import move_lines
-from mbsim_cli.kernels.algorithms.systems import evaluate, pull_rates, pull_residual, pull_seen, see
-from mbsim_cli.kernels.algorithms.turning import expect_recorded
+from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
+from mbsim_cli.kernels.algorithms.equations.turning import expect_recorded
+from mbsim_cli.kernels.algorithms.systems.contract import evaluate, pull_rates, pull_residual, pull_seen, see
+from mbsim_cli.kernels.compiler.jit import entry
 
 
 class Asked(NamedTuple):

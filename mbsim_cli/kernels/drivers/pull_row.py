@@ -1,9 +1,9 @@
 """Covectors of what sensors show at a stored instant, pulled back to its motion."""
 
-from mbsim_cli.kernels._jit import kernel
 from mbsim_cli.kernels.algebra.whole import add_scaled
-from mbsim_cli.kernels.algorithms.systems import move, place, pull_seen, see
-from mbsim_cli.kernels.algorithms.turning import expect_recorded
+from mbsim_cli.kernels.algorithms.equations.turning import expect_recorded
+from mbsim_cli.kernels.algorithms.systems.contract import move, place, pull_seen, see
+from mbsim_cli.kernels.compiler.jit import kernel
 
 
 @kernel

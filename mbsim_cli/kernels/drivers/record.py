@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel
 from mbsim_cli.kernels.algebra.whole import copy_to
+from mbsim_cli.kernels.compiler.jit import kernel
 
 
 class Record(NamedTuple):

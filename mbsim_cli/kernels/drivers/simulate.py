@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import entry, inlined, kernel
-from mbsim_cli.kernels._views import as_column
 from mbsim_cli.kernels.algebra.whole import add_scaled, copy_to
-from mbsim_cli.kernels.algorithms.systems import compose
-from mbsim_cli.kernels.algorithms.turning import expect_angles, follow_angles
+from mbsim_cli.kernels.algorithms.equations.turning import expect_angles, follow_angles
+from mbsim_cli.kernels.algorithms.systems.contract import compose
+from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel
+from mbsim_cli.kernels.compiler.views import as_column
 from mbsim_cli.kernels.drivers.observe import observe_rows
 from mbsim_cli.kernels.drivers.record import write_instant
 from mbsim_cli.kernels.drivers.stepping import is_finite

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import entry, inlined, kernel
-from mbsim_cli.kernels._simd import WIDTH
-from mbsim_cli.kernels._views import as_column, flat
 from mbsim_cli.kernels.algebra.whole import copy_to
-from mbsim_cli.kernels.algorithms.constrained_solve import SPARSE
-from mbsim_cli.kernels.algorithms.systems import compose, evaluate
-from mbsim_cli.kernels.algorithms.turning import expect_angles, follow_angles
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import SPARSE
+from mbsim_cli.kernels.algorithms.equations.turning import expect_angles, follow_angles
+from mbsim_cli.kernels.algorithms.systems.contract import compose, evaluate
+from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel
+from mbsim_cli.kernels.compiler.simd import WIDTH
+from mbsim_cli.kernels.compiler.views import as_column, flat
 from mbsim_cli.kernels.drivers.integrate_cases import case_of
 from mbsim_cli.kernels.drivers.observe import observe_rows
 from mbsim_cli.kernels.drivers.simulate import ROWS_IN_CACHE, keep, make_step, write_row

@@ -1,8 +1,7 @@
 """Everything about one instant in natural coordinates, as ``linearise`` of a tree, but for measures and tangent."""
 
-from mbsim_cli.kernels._jit import entry
-from mbsim_cli.kernels.algorithms.constraints import move_lines
-from mbsim_cli.kernels.algorithms.systems import (
+from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
+from mbsim_cli.kernels.algorithms.systems.contract import (
     evaluate,
     mass,
     rates,
@@ -11,6 +10,7 @@ from mbsim_cli.kernels.algorithms.systems import (
     vary_rates,
     vary_residual,
 )
+from mbsim_cli.kernels.compiler.jit import entry
 
 
 @entry

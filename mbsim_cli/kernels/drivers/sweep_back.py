@@ -1,8 +1,8 @@
 """The compiled backward loop of ALI3-P: covectors of objectives through stored instants, the last one first."""
 
-from mbsim_cli.kernels._jit import entry
 from mbsim_cli.kernels.algebra.whole import copy_to
-from mbsim_cli.kernels.algorithms.systems import constrain
+from mbsim_cli.kernels.algorithms.systems.contract import constrain
+from mbsim_cli.kernels.compiler.jit import entry
 from mbsim_cli.kernels.drivers.pull_row import pull_row
 from mbsim_cli.kernels.integrators.ali3p_adjoint import pull_motion, pull_projections
 from mbsim_cli.model.codes import Status

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import entry
 from mbsim_cli.kernels.algebra.whole import copy_to
+from mbsim_cli.kernels.compiler.jit import entry
 from mbsim_cli.kernels.drivers.pull_row import pull_row
 from mbsim_cli.kernels.drivers.stepping import MEETS
 from mbsim_cli.kernels.integrators.runge_kutta_adjoint import add_motion, begin_step, clear_motion, take_stage

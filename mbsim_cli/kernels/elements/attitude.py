@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel
 from mbsim_cli.kernels.algebra.complex_safe import atan2
 from mbsim_cli.kernels.algebra.rot3 import column9
 from mbsim_cli.kernels.algebra.vec3 import scale3
+from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.elements.measures import vary_direction
 from mbsim_cli.model.codes import Attitude
 

@@ -5,10 +5,10 @@ are Lie brackets and need no code of their own. Only Euler parameters have colum
 themselves; their local derivatives stand here. Source: paper 000, tables 5, 6, 11; docs/theory/kinematics.md.
 """
 
-from mbsim_cli.kernels._jit import inlined
-from mbsim_cli.kernels._simd import at
 from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2, rate_column
 from mbsim_cli.kernels.algebra.vec3 import axpy3, scale3
+from mbsim_cli.kernels.compiler.jit import inlined
+from mbsim_cli.kernels.compiler.simd import at
 from mbsim_cli.model.codes import Column
 
 

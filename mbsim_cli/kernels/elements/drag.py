@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel
-from mbsim_cli.kernels._simd import add_to, at
 from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, axpy3, cross3, dot3, load3, load3_of, scale3, sub3
+from mbsim_cli.kernels.compiler.jit import kernel
+from mbsim_cli.kernels.compiler.simd import add_to, at
 from mbsim_cli.model.layout import AIR, DRAG
 
 SLOW = 1e-6  # (m/s)^2: |v| = sqrt(v . v + SLOW) has a derivative at rest

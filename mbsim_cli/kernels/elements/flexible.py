@@ -11,10 +11,10 @@ Cr1_jl, and Oe_l is -G_l; what a body deviates by is added by ``flexible_deviati
 docs/theory/flexible_bodies.md, sections 1 and 2. Cost O(n^2), eight modes at a time.
 """
 
-from mbsim_cli.kernels._jit import inlined, kernel
-from mbsim_cli.kernels._simd import block, put, width
 from mbsim_cli.kernels.algebra.rot3 import load9, rotate, symmetric_apply
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, scale3
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.simd import block, put, width
 from mbsim_cli.kernels.elements.flexible_deviations import deviate_frame, deviate_modes
 from mbsim_cli.kernels.elements.flexible_work import (
     CR,

@@ -3,10 +3,10 @@
 Ct and Cr have parts in q, Gr, Ge, Oe and mdCM differ. Each function adds to what its namesake there has left.
 """
 
-from mbsim_cli.kernels._jit import inlined, kernel
-from mbsim_cli.kernels._simd import add_to, at, block, width
 from mbsim_cli.kernels.algebra.rot3 import load9, rotate, symmetric_apply
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, scale3, sub3
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
 from mbsim_cli.kernels.elements.flexible_work import (
     BY_Q,
     BY_RATE,

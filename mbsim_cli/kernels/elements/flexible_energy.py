@@ -8,11 +8,11 @@ the strain energy ksigma . q + q . Ke q / 2. All is linear in the numbers: varia
 theta is one direction.
 """
 
-from mbsim_cli.kernels._jit import inlined, kernel
-from mbsim_cli.kernels._simd import add_to, at
-from mbsim_cli.kernels._views import as_column
 from mbsim_cli.kernels.algebra.rot3 import symmetric_apply
 from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, axpy3, cross3, dot3, load3, load3_of, scale3
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.simd import add_to, at
+from mbsim_cli.kernels.compiler.views import as_column
 from mbsim_cli.kernels.elements.flexible_work import (
     add3_along,
     add6_along,

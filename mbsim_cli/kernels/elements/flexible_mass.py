@@ -3,10 +3,10 @@
 Needs ``flexible_force`` or ``flexible_shape`` at the same coordinates.
 """
 
-from mbsim_cli.kernels._jit import inlined
-from mbsim_cli.kernels._simd import at, put
 from mbsim_cli.kernels.algebra.rot3 import symmetric_apply
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3
+from mbsim_cli.kernels.compiler.jit import inlined
+from mbsim_cli.kernels.compiler.simd import at, put
 from mbsim_cli.kernels.elements.flexible_work import CR, CT, H, J, M, modes_of, pair_row, rows3, six_of
 from mbsim_cli.model.flexible import ME
 

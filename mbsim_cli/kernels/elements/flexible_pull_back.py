@@ -1,9 +1,9 @@
 """Pull-back of the forces of a flexible body: the transpose of ``flexible_variation``."""
 
-from mbsim_cli.kernels._jit import inlined, kernel
-from mbsim_cli.kernels._simd import add_to, at
 from mbsim_cli.kernels.algebra.rot3 import load9, symmetric_apply, unrotate
 from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, axpy3, cross3, dot3, load3, scale3
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.simd import add_to, at
 from mbsim_cli.kernels.elements.flexible_deviations import pull_deviations
 from mbsim_cli.kernels.elements.flexible_work import (
     BY_Q,

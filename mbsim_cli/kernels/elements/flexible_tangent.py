@@ -1,9 +1,9 @@
 """Derivatives of the forces of a flexible body by its motion; see ``flexible`` for what is differentiated."""
 
-from mbsim_cli.kernels._jit import inlined, kernel
-from mbsim_cli.kernels._simd import block, put, width
 from mbsim_cli.kernels.algebra.rot3 import column9, load9, symmetric_apply
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, scale3, sub3
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.simd import block, put, width
 from mbsim_cli.kernels.elements.flexible_deviations import deviate_slopes
 from mbsim_cli.kernels.elements.flexible_work import (
     BY_Q,

@@ -4,11 +4,11 @@ The forces are linear in the numbers, so what those vary by is the force that th
 formulas of ``flexible`` with a direction, or eight, in the place of a mode.
 """
 
-from mbsim_cli.kernels._jit import inlined, kernel
-from mbsim_cli.kernels._simd import add_to, at
 from mbsim_cli.kernels.algebra.rot3 import load9, rotate, symmetric_apply
 from mbsim_cli.kernels.algebra.spatial import add6
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, load3_of, scale3
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.simd import add_to, at
 from mbsim_cli.kernels.elements.flexible import wrench_of
 from mbsim_cli.kernels.elements.flexible_deviations import vary_deviations
 from mbsim_cli.kernels.elements.flexible_tangent import by_speed

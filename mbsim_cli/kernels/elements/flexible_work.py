@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import inlined
-from mbsim_cli.kernels._simd import add_to, at, block, padded, put, zeros
+from mbsim_cli.kernels.compiler.jit import inlined
+from mbsim_cli.kernels.compiler.simd import add_to, at, block, padded, put, zeros
 from mbsim_cli.model.flexible import MODE_ROWS, MODES, OWN_MODE_ROWS, OWN_PAIR_ROWS, PAIR_ROWS
 
 # rows of ``Elastic.now``

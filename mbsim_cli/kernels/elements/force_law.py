@@ -3,8 +3,8 @@
 Q = f_0 + law_t(t) - k (g - g_0) - c g' - law_e(g - g_0) - law_r(g'), conjugate to the rate of g.
 """
 
-from mbsim_cli.kernels._jit import inlined
-from mbsim_cli.kernels._simd import add_to, at
+from mbsim_cli.kernels.compiler.jit import inlined
+from mbsim_cli.kernels.compiler.simd import add_to, at
 from mbsim_cli.kernels.elements.law_integrals import law_integral, law_integral_variation, pull_law_integral
 from mbsim_cli.kernels.elements.law_pull_back import pull_law
 from mbsim_cli.kernels.elements.laws import law_value, law_variation

@@ -7,9 +7,9 @@ arguments where they are not smooth: exact for splines and steps, to round-off f
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import inlined, kernel
-from mbsim_cli.kernels._simd import add_to, at
-from mbsim_cli.kernels._views import as_column
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.simd import add_to, at
+from mbsim_cli.kernels.compiler.views import as_column
 from mbsim_cli.kernels.elements.law_pull_back import pull_term
 from mbsim_cli.kernels.elements.laws import (
     CONSTANT,

@@ -4,9 +4,9 @@ The transpose of ``law_variation``. The covectors are those of column k, x is he
 to.
 """
 
-from mbsim_cli.kernels._jit import inlined, kernel
-from mbsim_cli.kernels._simd import add_to
-from mbsim_cli.kernels._views import as_column
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.simd import add_to
+from mbsim_cli.kernels.compiler.views import as_column
 from mbsim_cli.kernels.elements.laws import (
     CONSTANT,
     HARMONIC,

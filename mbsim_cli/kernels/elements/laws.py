@@ -5,9 +5,9 @@
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel
-from mbsim_cli.kernels._simd import at
-from mbsim_cli.kernels._views import as_column
+from mbsim_cli.kernels.compiler.jit import kernel
+from mbsim_cli.kernels.compiler.simd import at
+from mbsim_cli.kernels.compiler.views import as_column
 from mbsim_cli.model.codes import Law
 from mbsim_cli.model.layout import NONE
 

@@ -3,9 +3,9 @@
 Covectors are those of column k. What a covector is of numbers in body axes is added to ``hat_out`` (len(theta), p).
 """
 
-from mbsim_cli.kernels._jit import inlined, kernel
 from mbsim_cli.kernels.algebra.rot3 import rotate, unrotate
 from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, axpy3, cross3, dot3, length3, load3, scale3, sub3
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.elements.measures import is_force_line, measure_value, moved, plane, point_of
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import N_A, P_A, P_B, U_A, U_B

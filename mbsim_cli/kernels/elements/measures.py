@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import inlined
 from mbsim_cli.kernels.algebra.complex_safe import atan2
 from mbsim_cli.kernels.algebra.rot3 import rotate
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, length3, load3, load3_of, scale3, sub3
+from mbsim_cli.kernels.compiler.jit import inlined
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.layout import N_A, P_A, P_B, U_A, U_B
 

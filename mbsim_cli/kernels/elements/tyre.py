@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import inlined, kernel
-from mbsim_cli.kernels._simd import at
 from mbsim_cli.kernels.algebra.complex_safe import atan2
 from mbsim_cli.kernels.algebra.rot3 import rotate
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, scale3, sub3
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.simd import at
 from mbsim_cli.kernels.elements.laws import law_value, law_variation, quintic, smooth_positive
 from mbsim_cli.kernels.elements.measures import moved, point_of
 from mbsim_cli.model.codes import Force, TyreQuantity

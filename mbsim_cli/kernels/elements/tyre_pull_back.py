@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import inlined, kernel
-from mbsim_cli.kernels._simd import add_to
 from mbsim_cli.kernels.algebra.complex_safe import atan2
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, scale3
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.simd import add_to
 from mbsim_cli.kernels.elements.law_pull_back import pull_law
 from mbsim_cli.kernels.elements.laws import smooth_positive
 from mbsim_cli.kernels.elements.tyre import MAGIC, SMALL_FORCE, SMALL_SLIP, Change, Own, touching

@@ -1,0 +1,1 @@
+"""One step in time: of constrained systems, of open trees, and back through both."""

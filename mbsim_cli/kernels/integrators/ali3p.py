@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel, merged
-from mbsim_cli.kernels.algorithms.constrained_solve import factor_penalised, solve_constrained
-from mbsim_cli.kernels.algorithms.motion_forces import is_tyre
-from mbsim_cli.kernels.algorithms.structures import keep_rows
-from mbsim_cli.kernels.algorithms.systems import evaluate, mass, move, rates, speeds, tangent
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised, solve_constrained
+from mbsim_cli.kernels.algorithms.elimination.structures import keep_rows
+from mbsim_cli.kernels.algorithms.equations.motion_forces import is_tyre
+from mbsim_cli.kernels.algorithms.systems.contract import evaluate, mass, move, rates, speeds, tangent
+from mbsim_cli.kernels.compiler.jit import kernel, merged
 from mbsim_cli.model.codes import Status
 
 

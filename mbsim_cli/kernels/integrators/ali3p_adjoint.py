@@ -9,12 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel, merged
 from mbsim_cli.kernels.algebra.linear_solve import transpose
 from mbsim_cli.kernels.algebra.whole import add_scaled, clear, copy_to, scaled
-from mbsim_cli.kernels.algorithms.constrained_solve import factor_penalised, solve_constrained
-from mbsim_cli.kernels.algorithms.constraints import move_lines
-from mbsim_cli.kernels.algorithms.systems import (
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised, solve_constrained
+from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
+from mbsim_cli.kernels.algorithms.systems.contract import (
     compose,
     evaluate,
     mass,
@@ -24,12 +23,13 @@ from mbsim_cli.kernels.algorithms.systems import (
     pull_residual,
     shape,
 )
+from mbsim_cli.kernels.compiler.jit import kernel, merged
 from mbsim_cli.kernels.integrators.ali3p import factor_tangent, trapezoidal_tangent
 from mbsim_cli.model.codes import Status
 
 
 class AdjointWork(NamedTuple):
-    """Work of a backward sweep with p columns, ``_simd.padded``."""
+    """Work of a backward sweep with p columns, ``simd.padded``."""
 
     kin: tuple  # Kinematics
     still: tuple  # those of systems at rest: other V, A, S', S'', and the ground without gravity

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._cases import either
-from mbsim_cli.kernels._jit import kernel
-from mbsim_cli.kernels.algorithms.constrained_solve import solve_constrained
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import solve_constrained
+from mbsim_cli.kernels.compiler.cases import either
+from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.integrators.ali3p import (
     AMPLIFIED,
     ROUND_OFF,

@@ -8,12 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel, merged
 from mbsim_cli.kernels.algebra.whole import add_scaled, scale, scaled
-from mbsim_cli.kernels.algorithms.constrained_solve import solve_change
-from mbsim_cli.kernels.algorithms.constraints import move_lines
-from mbsim_cli.kernels.algorithms.resting_variation import Load
-from mbsim_cli.kernels.algorithms.systems import (
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import solve_change
+from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
+from mbsim_cli.kernels.algorithms.equations.resting_variation import Load
+from mbsim_cli.kernels.algorithms.systems.contract import (
     vary_at_rest,
     vary_bodies_of,
     vary_equations,
@@ -21,6 +20,7 @@ from mbsim_cli.kernels.algorithms.systems import (
     vary_rates_with_velocity,
     vary_residual,
 )
+from mbsim_cli.kernels.compiler.jit import kernel, merged
 from mbsim_cli.kernels.integrators.ali3p import (
     apply_correction,
     missed_by,
@@ -44,7 +44,7 @@ class Sensitivity(NamedTuple):
 class Directions(NamedTuple):
     """Directions of differentiation, and work for the projections."""
 
-    dtheta: np.ndarray  # (len(theta), p), p ``_simd.padded``
+    dtheta: np.ndarray  # (len(theta), p), p ``simd.padded``
     touch: tuple  # workspace.Touch
     still: np.ndarray  # (2, n) zeros
     no_eta: np.ndarray  # (15, p) zeros

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel, merged
 from mbsim_cli.kernels.algebra.whole import add_scaled
+from mbsim_cli.kernels.compiler.jit import kernel, merged
 
 TERMS = 7
 

@@ -8,12 +8,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel, merged
-from mbsim_cli.kernels._views import as_column
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve
-from mbsim_cli.kernels.algorithms.implicit_rows import close_residual, close_tangent, close_variation
-from mbsim_cli.kernels.algorithms.open_tree import drive, driven_acceleration, vary_drive, vary_driven_acceleration
-from mbsim_cli.kernels.algorithms.systems import evaluate_free, tangent_free, vary_free
+from mbsim_cli.kernels.algorithms.open_trees.implicit_rows import close_residual, close_tangent, close_variation
+from mbsim_cli.kernels.algorithms.open_trees.open_tree import (
+    drive,
+    driven_acceleration,
+    vary_drive,
+    vary_driven_acceleration,
+)
+from mbsim_cli.kernels.algorithms.systems.contract import evaluate_free, tangent_free, vary_free
+from mbsim_cli.kernels.compiler.jit import kernel, merged
+from mbsim_cli.kernels.compiler.views import as_column
 from mbsim_cli.kernels.integrators.step_control import EVALUATIONS, FACTORISATIONS, JACOBIANS, sum_of
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import NONE

@@ -9,21 +9,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel
-from mbsim_cli.kernels._simd import at, block, put, width
 from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve, transpose
 from mbsim_cli.kernels.algebra.whole import add_scaled, clear, copy_to, scaled
-from mbsim_cli.kernels.algorithms.acceleration_pull_back import (
+from mbsim_cli.kernels.algorithms.motion.unit_rotations import pull_normalise
+from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import (
     left_of,
     pull_accelerations,
     pull_equations,
     pull_norm,
 )
-from mbsim_cli.kernels.algorithms.implicit_rows import close_tangent
-from mbsim_cli.kernels.algorithms.open_tree import pull_drive
-from mbsim_cli.kernels.algorithms.systems import evaluate_free, tangent_free
-from mbsim_cli.kernels.algorithms.unit_rotations import pull_normalise
+from mbsim_cli.kernels.algorithms.open_trees.implicit_rows import close_tangent
+from mbsim_cli.kernels.algorithms.open_trees.open_tree import pull_drive
+from mbsim_cli.kernels.algorithms.systems.contract import evaluate_free, tangent_free
+from mbsim_cli.kernels.compiler.jit import kernel
+from mbsim_cli.kernels.compiler.simd import at, block, put, width
 from mbsim_cli.kernels.elements.columns import load4, load4_of
 from mbsim_cli.kernels.integrators.hermite import interpolate_motion, pull_between
 from mbsim_cli.kernels.integrators.runge_kutta import combine

@@ -3,8 +3,8 @@
 Rates have a polynomial of their own: that of coordinates, differentiated, would divide their error by the step.
 """
 
-from mbsim_cli.kernels._jit import inlined, kernel, merged
 from mbsim_cli.kernels.algebra.whole import add_scaled
+from mbsim_cli.kernels.compiler.jit import inlined, kernel, merged
 
 
 @merged

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel
 from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve
+from mbsim_cli.kernels.compiler.jit import kernel
 
 REGULARISATION = 1e-10
 REFINEMENTS = 3

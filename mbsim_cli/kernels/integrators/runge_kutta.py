@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import inlined, kernel, merged
 from mbsim_cli.kernels.algebra.whole import copy_to
-from mbsim_cli.kernels.algorithms.formulations import accelerate, vary_accelerations
-from mbsim_cli.kernels.algorithms.open_tree import drive, vary_drive
-from mbsim_cli.kernels.algorithms.unit_rotations import normalise, vary_normalise
+from mbsim_cli.kernels.algorithms.motion.unit_rotations import normalise, vary_normalise
+from mbsim_cli.kernels.algorithms.open_trees.formulations import accelerate, vary_accelerations
+from mbsim_cli.kernels.algorithms.open_trees.open_tree import drive, vary_drive
+from mbsim_cli.kernels.compiler.jit import inlined, kernel, merged
 from mbsim_cli.model.layout import NONE
 
 

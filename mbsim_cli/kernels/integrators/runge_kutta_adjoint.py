@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel
 from mbsim_cli.kernels.algebra.whole import add_scaled, clear, copy_to
-from mbsim_cli.kernels.algorithms.acceleration_pull_back import pull_accelerations
-from mbsim_cli.kernels.algorithms.open_tree import drive
-from mbsim_cli.kernels.algorithms.unit_rotations import normalise, pull_normalise
+from mbsim_cli.kernels.algorithms.motion.unit_rotations import normalise, pull_normalise
+from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import pull_accelerations
+from mbsim_cli.kernels.algorithms.open_trees.open_tree import drive
+from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.integrators.dense_output import form_terms, interpolate_terms, pull_interpolated
 from mbsim_cli.kernels.integrators.runge_kutta import combine
 

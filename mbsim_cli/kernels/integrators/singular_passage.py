@@ -2,16 +2,16 @@
 
 Every few steps the smallest singular value of the independent rows of J is followed with its vectors, sigma v = J^T u.
 As the mechanism passes a singular position sigma changes its sign: u goes on, v turns round. Whether that is what
-happened is found out by ``solve/singular_positions.py``; derivation: docs/theory/singular_positions.md.
+happened is found out by ``solve/faults/singular_positions.py``; derivation: docs/theory/singular_positions.md.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel
 from mbsim_cli.kernels.algebra.linear_solve import ldl_factor, ldl_solve
 from mbsim_cli.kernels.algebra.whole import clear
+from mbsim_cli.kernels.compiler.jit import kernel
 
 
 class Watch(NamedTuple):

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels._jit import kernel
-from mbsim_cli.kernels._simd import at, block, total, width
+from mbsim_cli.kernels.compiler.jit import kernel
+from mbsim_cli.kernels.compiler.simd import at, block, total, width
 
 SAFETY = 0.9
 SHRINK, GROW = 0.2, 10.0
@@ -100,7 +100,7 @@ def trial_step_of(first_size, rate_size):
 
 @kernel
 def sum_of(a):
-    """Sum of the real parts of a (n, p), p 1 or ``_simd.padded``: finite if they all are."""
+    """Sum of the real parts of a (n, p), p 1 or ``simd.padded``: finite if they all are."""
     if a.size == 0:
         return 0.0
     if a.shape[1] == 1:

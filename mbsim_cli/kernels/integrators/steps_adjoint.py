@@ -7,8 +7,8 @@ from inspect import signature
 from types import ModuleType
 from typing import Any
 
-from mbsim_cli.kernels._jit import python_of
 from mbsim_cli.kernels.algorithms.by_type import by_type
+from mbsim_cli.kernels.compiler.jit import python_of
 from mbsim_cli.kernels.integrators import esdirk_adjoint, runge_kutta_adjoint
 from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau
 from mbsim_cli.kernels.integrators.runge_kutta import Tableau

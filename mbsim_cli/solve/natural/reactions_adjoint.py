@@ -6,7 +6,7 @@ these are those along unit directions, and by parameters those at a fixed motion
 
 import numpy as np
 
-from mbsim_cli.kernels._simd import padded, zeros
+from mbsim_cli.kernels.compiler.simd import padded, zeros
 from mbsim_cli.kernels.drivers.pull_back_reactions import MotionCovectors
 from mbsim_cli.kernels.drivers.record import Record
 from mbsim_cli.model.problem import Problem

@@ -11,6 +11,7 @@ from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
 from mbsim_cli.model.codes import Sensor
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
+from mbsim_cli.solve.faults.undefined_elements import undefined_at
 from mbsim_cli.solve.initial import Initial, accelerate, assemble, require_assembled
 from mbsim_cli.solve.natural.fields import STEP, Fields, derivative_of, directions_of, value_of
 from mbsim_cli.solve.natural.naming import broken_among
@@ -19,7 +20,6 @@ from mbsim_cli.solve.natural.poses import Poses, poses_of
 from mbsim_cli.solve.natural.standing import Standing
 from mbsim_cli.solve.natural.system import NaturalSystem
 from mbsim_cli.solve.pivots import split_of
-from mbsim_cli.solve.undefined_elements import undefined_at
 
 NOT_HELD = np.zeros(0, np.int64)
 

@@ -6,7 +6,7 @@
 from typing import Any
 
 from mbsim_cli.spec.base import by_kind, field, fixed_list
-from mbsim_cli.spec.number import Number
+from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.sections import Sections
 
 _Named = dict[str, dict[str, Number] | None]

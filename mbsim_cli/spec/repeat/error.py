@@ -1,6 +1,6 @@
 """What is wrong with a repetition, at a node of the file."""
 
-from mbsim_cli.spec.nodes import Node
+from mbsim_cli.spec.reading.nodes import Node
 
 
 class RepeatError(Exception):

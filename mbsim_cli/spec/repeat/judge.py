@@ -3,12 +3,12 @@
 import re
 from collections.abc import Collection, Iterator
 
-from mbsim_cli.spec.nodes import Node
+from mbsim_cli.spec.reading.nodes import Node
+from mbsim_cli.spec.reading.suggestions import suggest
 from mbsim_cli.spec.repeat.block import SECTIONS
 from mbsim_cli.spec.repeat.error import RepeatError
 from mbsim_cli.spec.repeat.template import Part
 from mbsim_cli.spec.rules.naming import in_expressions
-from mbsim_cli.spec.suggestions import suggest
 
 ENDS = ("first", "last")
 _OVER = ("with", "repeat", *SECTIONS)  # what may be laid over an instance

@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
-from mbsim_cli.spec.nodes import Node
+from mbsim_cli.spec.expressions.scoped import Scoped, Value, Values
+from mbsim_cli.spec.expressions.syntax import ExpressionError, names, parse
+from mbsim_cli.spec.reading.nodes import Node
+from mbsim_cli.spec.reading.suggestions import suggest
 from mbsim_cli.spec.repeat.error import RepeatError
-from mbsim_cli.spec.scoped import Scoped, Value, Values
-from mbsim_cli.spec.suggestions import suggest
-from mbsim_cli.spec.syntax import ExpressionError, names, parse
 
 _MARK = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 OF_CONSTANTS = "what is repeated, and how often, follows from constants alone"

@@ -5,15 +5,15 @@ from typing import Any
 
 from pydantic_core import PydanticCustomError
 
-from mbsim_cli.spec.expressions import Expressions
-from mbsim_cli.spec.nodes import Node
-from mbsim_cli.spec.number import Number
+from mbsim_cli.spec.expressions.named_numbers import Expressions
+from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.expressions.scoped import Value, Values, fixed
+from mbsim_cli.spec.expressions.syntax import ExpressionError, names, parse
+from mbsim_cli.spec.reading.nodes import Node
+from mbsim_cli.spec.reading.scalars import resolve
+from mbsim_cli.spec.reading.suggestions import suggest
 from mbsim_cli.spec.repeat.error import RepeatError
 from mbsim_cli.spec.repeat.template import OF_CONSTANTS
-from mbsim_cli.spec.scalars import resolve
-from mbsim_cli.spec.scoped import Value, Values, fixed
-from mbsim_cli.spec.suggestions import suggest
-from mbsim_cli.spec.syntax import ExpressionError, names, parse
 
 
 def constants_of(root: Node, overrides: Mapping[str, str]) -> Expressions:

@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterator, Mapping
 
 from mbsim_cli.errors import Issue
-from mbsim_cli.spec.include import merge
-from mbsim_cli.spec.nodes import Node
+from mbsim_cli.spec.expressions.scoped import Value, Values
+from mbsim_cli.spec.reading.include import merge
+from mbsim_cli.spec.reading.nodes import Node
+from mbsim_cli.spec.reading.source import Source, join
 from mbsim_cli.spec.repeat.error import RepeatError
 from mbsim_cli.spec.repeat.judge import ENDS, own_names, wrong_with
 from mbsim_cli.spec.repeat.template import Part, Text, made_node
 from mbsim_cli.spec.repeat.values import Reader, constants_of
-from mbsim_cli.spec.scoped import Value, Values
-from mbsim_cli.spec.source import Source, join
 
 MAX_MADE = 4_000_000  # entries that repetitions may add in all
 Path = tuple[str, ...]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from mbsim_cli.spec.review import Review
+from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.rules import (
     analysis,
     bodies,

@@ -5,7 +5,7 @@ from typing import Any
 from mbsim_cli.spec.analysis import OPEN_TREES, WITH_ADJOINT, Analysis, lacks_adjoint
 from mbsim_cli.spec.equilibrium import Equilibrium
 from mbsim_cli.spec.inverse import InverseDynamics
-from mbsim_cli.spec.review import Review
+from mbsim_cli.spec.judging.review import Review
 
 MAX_STEPS = 1_000_000_000
 _TIMES = ("step", "sampling", "duration", "output_interval")

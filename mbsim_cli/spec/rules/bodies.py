@@ -3,9 +3,9 @@
 from typing import Any
 
 from mbsim_cli.spec.bodies import Body, Inertia
-from mbsim_cli.spec.geometry import about_center, local_point, positive_semidefinite
-from mbsim_cli.spec.messages import Path
-from mbsim_cli.spec.review import Review
+from mbsim_cli.spec.judging.geometry import about_center, local_point, positive_semidefinite
+from mbsim_cli.spec.judging.review import Review
+from mbsim_cli.spec.reading.messages import Path
 
 _SYMMETRY = 1e-9
 MEASURED = 0.1  # excess of a moment over the sum of the others that errors of measurement explain

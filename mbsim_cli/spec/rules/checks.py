@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from mbsim_cli.spec.analysis import WITH_ADJOINT, lacks_adjoint
 from mbsim_cli.spec.checks import Check, SensorValue
-from mbsim_cli.spec.messages import Path
-from mbsim_cli.spec.number import Number
-from mbsim_cli.spec.review import Review
+from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.judging.review import Review
+from mbsim_cli.spec.reading.messages import Path
 
 
 def check(review: Review) -> None:

@@ -1,7 +1,7 @@
 """Constraints: distances that points can have, couplings that hold something."""
 
 from mbsim_cli.spec.constraints import Coupling, Distance
-from mbsim_cli.spec.review import Review
+from mbsim_cli.spec.judging.review import Review
 
 
 def check(review: Review) -> None:

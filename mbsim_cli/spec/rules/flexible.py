@@ -4,11 +4,11 @@ from math import prod
 from typing import Any
 
 from mbsim_cli.spec.densities import Field
+from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.expressions.syntax import names, parse
 from mbsim_cli.spec.flexible import FlexibleFile, FlexibleTerms, NodeSet
-from mbsim_cli.spec.messages import Path
-from mbsim_cli.spec.number import Number
-from mbsim_cli.spec.review import Review
-from mbsim_cli.spec.syntax import names, parse
+from mbsim_cli.spec.judging.review import Review
+from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.walking import walk
 
 LOADS = ("rotation", "acceleration")  # that stiffen, beside forces at nodes

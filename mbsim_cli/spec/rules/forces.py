@@ -1,7 +1,7 @@
 """Forces: each states something to exert, on something that moves it."""
 
 from mbsim_cli.spec.forces import ADDED_LAWS, SOURCES
-from mbsim_cli.spec.review import Review
+from mbsim_cli.spec.judging.review import Review
 
 
 def check(review: Review) -> None:

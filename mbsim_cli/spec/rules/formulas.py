@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Mapping
 
-from mbsim_cli.spec.ordering import shown, sort
-from mbsim_cli.spec.review import Review
-from mbsim_cli.spec.syntax import ExpressionError, names, parse
-from mbsim_cli.spec.widths import check_formula
+from mbsim_cli.spec.expressions.ordering import shown, sort
+from mbsim_cli.spec.expressions.syntax import ExpressionError, names, parse
+from mbsim_cli.spec.expressions.widths import check_formula
+from mbsim_cli.spec.judging.review import Review
 
 
 def check(review: Review) -> None:

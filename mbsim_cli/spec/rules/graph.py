@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from mbsim_cli.spec.review import GROUND, Review
+from mbsim_cli.spec.judging.review import GROUND, Review
 
 _SHOWN = 6
 

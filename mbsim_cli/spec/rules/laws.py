@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
+from mbsim_cli.spec.expressions.ordering import shown, sort
+from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.laws import OneSided, Piecewise, SmoothStep, Spline, Sum, Windowed
-from mbsim_cli.spec.messages import Path
-from mbsim_cli.spec.ordering import shown, sort
-from mbsim_cli.spec.review import Review
+from mbsim_cli.spec.reading.messages import Path
 
 _PLACES = ("law", "elongation_law", "rate_law")
 

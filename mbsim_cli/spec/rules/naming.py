@@ -3,8 +3,8 @@
 import unicodedata
 from collections.abc import Iterator
 
-from mbsim_cli.spec.review import GROUND, Review
-from mbsim_cli.spec.syntax import CONSTANTS, FUNCTIONS, VECTOR_FUNCTIONS
+from mbsim_cli.spec.expressions.syntax import CONSTANTS, FUNCTIONS, VECTOR_FUNCTIONS
+from mbsim_cli.spec.judging.review import GROUND, Review
 
 _IN_EXPRESSIONS = ("constants", "parameters", "sensors", "objectives")
 _IN_REFERENCES = (

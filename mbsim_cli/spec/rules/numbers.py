@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from mbsim_cli.spec.messages import Path
-from mbsim_cli.spec.number import Number
-from mbsim_cli.spec.review import Review
-from mbsim_cli.spec.syntax import ExpressionError, names, parse
-from mbsim_cli.spec.units import instead_of, quantity
+from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.expressions.syntax import ExpressionError, names, parse
+from mbsim_cli.spec.expressions.units import instead_of, quantity
+from mbsim_cli.spec.judging.review import Review
+from mbsim_cli.spec.reading.messages import Path
 
 
 def check(review: Review) -> None:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from mbsim_cli.spec.messages import Path
+from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.optimizations import Limit, Optimization
-from mbsim_cli.spec.review import Review
+from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.rules.studies import Fault, bounded, known_parameters, range_of
 
 

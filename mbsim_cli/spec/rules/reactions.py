@@ -1,7 +1,7 @@
 """Reactions: what they are read of exists, joins the body that they act on, and has the axes that they ask for."""
 
-from mbsim_cli.spec.messages import Path
-from mbsim_cli.spec.review import Review
+from mbsim_cli.spec.judging.review import Review
+from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.sensors import Reaction
 
 

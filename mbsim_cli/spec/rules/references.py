@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from mbsim_cli.spec.lookup import ALL, Lookup, is_elastic
-from mbsim_cli.spec.messages import Path
+from mbsim_cli.spec.judging.lookup import ALL, Lookup, is_elastic
+from mbsim_cli.spec.judging.review import GROUND, Review
 from mbsim_cli.spec.points import DesignPoint, DesignVector
-from mbsim_cli.spec.review import GROUND, Review
+from mbsim_cli.spec.reading.messages import Path
 
 _PLACES = {"force": "point", "torque": "body", "drag": "point", "tyre": "center"}  # of what acts on one body
 _ON_COORDINATES = (

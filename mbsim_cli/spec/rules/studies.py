@@ -5,13 +5,13 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from mbsim_cli.spec.messages import Path, issue_of
+from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.expressions.syntax import ExpressionError
+from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.model_file import ModelFile
-from mbsim_cli.spec.number import Number
-from mbsim_cli.spec.review import Review
-from mbsim_cli.spec.source import join
+from mbsim_cli.spec.reading.messages import Path, issue_of
+from mbsim_cli.spec.reading.source import join
 from mbsim_cli.spec.studies import Cloud, Range, Steps, Study
-from mbsim_cli.spec.syntax import ExpressionError
 from mbsim_cli.spec.walking import walk
 
 MOST_CASES = 10_000_000

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from mbsim_cli.spec.messages import Path
-from mbsim_cli.spec.review import Review
+from mbsim_cli.spec.judging.review import Review
+from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.tables import ColumnsFile, TableFile
 from mbsim_cli.spec.walking import walk
 

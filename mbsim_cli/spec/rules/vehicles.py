@@ -3,9 +3,9 @@
 from itertools import pairwise
 from typing import Any
 
-from mbsim_cli.spec.messages import Path
-from mbsim_cli.spec.ordering import shown, sort
-from mbsim_cli.spec.review import Review
+from mbsim_cli.spec.expressions.ordering import shown, sort
+from mbsim_cli.spec.judging.review import Review
+from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.roads import Profile, Ramp, RoadSum
 
 _POSITIVE = {

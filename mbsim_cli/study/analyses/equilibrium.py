@@ -17,7 +17,7 @@ class Equilibrium(Analysis):
 
     def blocks(self, problem: Problem, theta: np.ndarray | None) -> Iterator[Any]:
         """The one instant."""
-        from mbsim_cli.solve.equilibrium import equilibrium
+        from mbsim_cli.solve.equilibrium.analysis import equilibrium
 
         return equilibrium(problem, theta=theta)
 
@@ -29,7 +29,7 @@ class Equilibrium(Analysis):
 
     def taped(self, problem: Problem, tape: Any) -> Iterator[Any]:
         """The one instant, kept by the tape."""
-        from mbsim_cli.solve.equilibrium import equilibrium
+        from mbsim_cli.solve.equilibrium.analysis import equilibrium
 
         return equilibrium(problem, tape=tape)
 
@@ -37,8 +37,8 @@ class Equilibrium(Analysis):
         self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
     ) -> Any:
         """One solution of the equilibrium's equations, transposed."""
-        from mbsim_cli.solve.equilibrium import equilibrium
-        from mbsim_cli.solve.equilibrium_adjoint import pull_back
+        from mbsim_cli.solve.adjoint.equilibrium import pull_back
+        from mbsim_cli.solve.equilibrium.analysis import equilibrium
 
         if tape.initial.dtheta.shape[1] < problem.theta_rho.shape[1]:  # parameters that the run knew nothing of
             tape = self.tape(problem)

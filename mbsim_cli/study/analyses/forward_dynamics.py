@@ -37,7 +37,7 @@ class ForwardDynamics(Analysis):
         self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
     ) -> Any:
         """One sweep back through time."""
-        from mbsim_cli.solve.adjoint import pull_back
+        from mbsim_cli.solve.adjoint.whole_run import pull_back
         from mbsim_cli.solve.initial import assemble
         from mbsim_cli.solve.natural.start import start_of
 

@@ -18,13 +18,13 @@ class InverseDynamics(Analysis):
 
     def blocks(self, problem: Problem, theta: np.ndarray | None) -> Iterator[Any]:
         """The instants of the motion; numbers are those of the problem."""
-        from mbsim_cli.solve.inverse_dynamics import inverse
+        from mbsim_cli.solve.inverse.analysis import inverse
 
         return inverse(problem)
 
     def tape(self, problem: Problem) -> Any:
         """The times of the motion."""
-        from mbsim_cli.solve.inverse_adjoint import TorqueTape
+        from mbsim_cli.solve.adjoint.inverse_dynamics import TorqueTape
 
         return TorqueTape()
 
@@ -36,7 +36,7 @@ class InverseDynamics(Analysis):
         self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
     ) -> Any:
         """Each instant for itself."""
-        from mbsim_cli.solve.inverse_adjoint import pull_back
+        from mbsim_cli.solve.adjoint.inverse_dynamics import pull_back
 
         return pull_back(problem, count, seen, between, reacting)
 

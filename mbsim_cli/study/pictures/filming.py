@@ -13,7 +13,7 @@ from mbsim_cli.io.content import Content
 from mbsim_cli.study.pictures.selection import hint
 
 if TYPE_CHECKING:
-    from mbsim_cli.assembly.scene import MovingScene
+    from mbsim_cli.assembly.drawing.scene import MovingScene
 
 MOST_FRAMES = 1_000_000
 
@@ -24,7 +24,7 @@ class Filming:
     def __init__(self, content: Content, speed: float, fps: float, exaggeration: float | None = None):
         """``exaggeration`` is how many times larger deformations are drawn; None: as they are."""
         from mbsim_cli import spec
-        from mbsim_cli.assembly.scene import moving_scene
+        from mbsim_cli.assembly.drawing.scene import moving_scene
         from mbsim_cli.study.reducing import flexible_bodies, standard_input
 
         self.path = content.path
@@ -100,7 +100,7 @@ def _natural(moving: "MovingScene", file: Any, content: Content) -> "MovingScene
 
     Which there are may depend on the parameters that gradients were wanted for.
     """
-    from mbsim_cli.assembly.scene import in_natural_coordinates
+    from mbsim_cli.assembly.drawing.scene import in_natural_coordinates
     from mbsim_cli.study.assembling import build
     from mbsim_cli.study.settings import Settings
 

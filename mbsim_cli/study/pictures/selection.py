@@ -42,7 +42,7 @@ def labels_of(results: Sequence[Path], given: Sequence[str]) -> list[str]:
 
 def hint(name: str, known: Iterable[str], otherwise: str = "") -> str:
     """What may be meant by an unknown name, to be put behind a sentence."""
-    from mbsim_cli.spec.suggestions import suggest
+    from mbsim_cli.spec.reading.suggestions import suggest
 
     found = suggest(name, known) or otherwise
     return f"; {found}" if found else ""

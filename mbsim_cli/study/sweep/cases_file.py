@@ -8,7 +8,7 @@ import numpy as np
 
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io.tables import read_table
-from mbsim_cli.spec.suggestions import suggest
+from mbsim_cli.spec.reading.suggestions import suggest
 
 
 def columns_of(stated: Any, folder: Path, parameters: Collection[str]) -> dict[str, np.ndarray]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError, MbsimError, ModelError, UsageError, one_line
 from mbsim_cli.io.thinning import Thinning
-from mbsim_cli.spec.doubts import doubts_of_values
+from mbsim_cli.spec.judging.doubts import doubts_of_values
 from mbsim_cli.study.listener import SILENT, Asking, Listener
 from mbsim_cli.study.plan import Plan, draft, plan_at
 from mbsim_cli.study.recording import recorded

@@ -18,7 +18,7 @@ ENOUGH = 100  # steps of an adaptive integrator, after which all that it calls w
 
 def have_lanes(problem: Problem) -> bool:
     """Whether such cases can be computed in lanes."""
-    from mbsim_cli.solve.beside import can_run_beside
+    from mbsim_cli.solve.lanes.open_trees import can_run_beside
 
     return can_run_beside(problem)
 
@@ -30,7 +30,7 @@ def pay(problem: Problem, seconds: float) -> bool:
 
 def lanes_compiled(problem: Problem, listener: Listener) -> int:
     """How many cases are computed together; what it takes is loaded or compiled."""
-    from mbsim_cli.kernels._cases import TOGETHER
+    from mbsim_cli.kernels.compiler.cases import TOGETHER
 
     compile_lanes(problem, listener)
     return TOGETHER
@@ -38,8 +38,8 @@ def lanes_compiled(problem: Problem, listener: Listener) -> int:
 
 def compile_lanes(problem: Problem, listener: Listener) -> list[str]:
     """Load or compile what cases in lanes need, by their first step; names of what had to be compiled."""
-    from mbsim_cli.kernels._watch import watch_compilation
-    from mbsim_cli.solve.beside import run_beside
+    from mbsim_cli.kernels.compiler.watch import watch_compilation
+    from mbsim_cli.solve.lanes.open_trees import run_beside
 
     names: list[str] = []
 
@@ -56,7 +56,7 @@ def compile_lanes(problem: Problem, listener: Listener) -> list[str]:
 
 def in_lanes(plans: Sequence[Plan], poll: Callable[[], None]) -> tuple[list[Plan], float]:
     """Plans whose runs are made, where they can be together; and the share of it that had to be done one by one."""
-    from mbsim_cli.solve.beside import run_beside
+    from mbsim_cli.solve.lanes.open_trees import run_beside
 
     if len(plans) < 2:
         return list(plans), 0.0

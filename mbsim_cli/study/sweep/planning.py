@@ -13,7 +13,7 @@ import mbsim_cli
 from mbsim_cli.errors import UsageError
 from mbsim_cli.io.provenance import platform_facts, storable
 from mbsim_cli.model.units import in_words
-from mbsim_cli.spec.doubts import doubts_of
+from mbsim_cli.spec.judging.doubts import doubts_of
 from mbsim_cli.study.assembling import build, load, stated_method
 from mbsim_cli.study.automatic_step import is_automatic
 from mbsim_cli.study.choice import AUTO
@@ -109,7 +109,7 @@ def _study(model_file: Any, wanted: Wanted) -> tuple[str, Any]:
         what = f"the model states several studies: name one of {known}" if studies else "the model states no study"
         raise UsageError(what + ("" if studies else "; add a section study, or give --grid or --csv"))
     if wanted.name not in studies:
-        from mbsim_cli.spec.suggestions import suggest
+        from mbsim_cli.spec.reading.suggestions import suggest
 
         hint = suggest(wanted.name, studies)
         raise UsageError(f"unknown study {wanted.name!r}" + (f"; {hint}" if hint else ""))

@@ -21,7 +21,7 @@ def torque_directions(model: str, assembled: Any, seed: int) -> Iterator[Compari
 
     The adjoint has none of these.
     """
-    from mbsim_cli.solve.inverse_dynamics import InverseAnalysis
+    from mbsim_cli.solve.inverse.analysis import InverseAnalysis
 
     problem: Problem = assembled.problem
     if problem.options.sensitivity == "adjoint":
@@ -68,7 +68,7 @@ def _rows(
 def _along_motion(
     problem: Problem, block: InverseBlock, kind: str, direction: np.ndarray
 ) -> Callable[[float], np.ndarray]:
-    from mbsim_cli.solve.inverse import InverseDynamics
+    from mbsim_cli.solve.inverse.torques import InverseDynamics
 
     still = replace(problem, theta_rho=problem.theta_rho[:, :0])
     solver = InverseDynamics(still, matrices=False)
@@ -82,7 +82,7 @@ def _along_motion(
 
 
 def _along_parameters(assembled: Any, time: np.ndarray, direction: np.ndarray) -> Callable[[float], np.ndarray]:
-    from mbsim_cli.solve.inverse_dynamics import InverseAnalysis
+    from mbsim_cli.solve.inverse.analysis import InverseAnalysis
 
     def torques(change: float) -> np.ndarray:
         values = {p.key: p.value + change * d for p, d in zip(assembled.parameters, direction, strict=True)}

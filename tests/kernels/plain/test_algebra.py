@@ -3,13 +3,18 @@
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels._simd import padded
 from mbsim_cli.kernels.algebra import complex_safe, euler_parameters, linear_solve, rot3, spatial, vec3
 from mbsim_cli.kernels.algebra.sparse_solve import eliminate_sparse, solve_sparse
-from mbsim_cli.kernels.algorithms.constrained_solve import SPARSE, factor_penalised, solve_change, solve_constrained
-from mbsim_cli.kernels.algorithms.panels import panels_of
-from mbsim_cli.kernels.algorithms.sparsity import structure_of
-from mbsim_cli.kernels.algorithms.structures import eliminate, left_over, solve
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import (
+    SPARSE,
+    factor_penalised,
+    solve_change,
+    solve_constrained,
+)
+from mbsim_cli.kernels.algorithms.elimination.panels import panels_of
+from mbsim_cli.kernels.algorithms.elimination.sparsity import structure_of
+from mbsim_cli.kernels.algorithms.elimination.structures import eliminate, left_over, solve
+from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.elements.columns import euler_column, euler_column_rate, euler_column_second_rate
 from mbsim_cli.kernels.integrators.multiplier_range import Range, factor_range, keep_in_range
 from mbsim_cli.solve.allocate import columns as columns_of

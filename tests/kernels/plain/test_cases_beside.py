@@ -8,9 +8,11 @@ import pytest
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.codes import Axes, Force, Law
-from mbsim_cli.solve import alike, beside, steps_at_once
+from mbsim_cli.solve import steps_at_once
 from mbsim_cli.solve.forward import forward
-from mbsim_cli.solve.open_tree import FORMULATIONS
+from mbsim_cli.solve.lanes import alike
+from mbsim_cli.solve.lanes import open_trees as beside
+from mbsim_cli.solve.open_trees.open_tree import FORMULATIONS
 from tests.kernels.eight import widened
 from tests.kernels.open_tree_adjoint import chosen
 from tests.kernels.test_integrators import ball_and_arm

@@ -6,11 +6,13 @@ from operator import attrgetter
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels.algorithms import constrained_solve
+from mbsim_cli.kernels.algorithms.elimination import constrained_solve
 from mbsim_cli.kernels.integrators import ali3p_cases, predictor
 from mbsim_cli.model.codes import Axes, Force, Joint, Law
 from mbsim_cli.model.layout import BODY_SIZE, MASS
-from mbsim_cli.solve import alike, beside, constrained_beside
+from mbsim_cli.solve.lanes import alike
+from mbsim_cli.solve.lanes import constrained as constrained_beside
+from mbsim_cli.solve.lanes import open_trees as beside
 from tests.kernels.eight import at_most, below, either, largest, widened
 from tests.kernels.mechanisms import everything, four_bar, loop
 from tests.kernels.open_tree_adjoint import chosen

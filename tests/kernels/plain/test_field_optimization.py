@@ -139,7 +139,7 @@ def test_gradients_by_fields_are_those_of_the_adjoint(model):
 
 def test_the_volume_and_its_derivatives(model):
     """Mean of the filtered field; each element's derivative by differences of the field."""
-    from mbsim_cli.assembly.numbers import Numbers
+    from mbsim_cli.assembly.parameters.numbers import Numbers
     from mbsim_cli.spec.moved import with_fields
     from mbsim_cli.study.reducing import standard_input
 

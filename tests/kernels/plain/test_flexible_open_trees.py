@@ -8,8 +8,8 @@ import pytest
 from mbsim_cli.errors import ModelError
 from mbsim_cli.model.problem import Motion
 from mbsim_cli.solve.forward import forward
-from mbsim_cli.solve.inverse import InverseDynamics
-from mbsim_cli.solve.inverse_dynamics import inverse
+from mbsim_cli.solve.inverse.analysis import inverse
+from mbsim_cli.solve.inverse.torques import InverseDynamics
 from tests.kernels.adjoint import adjoint, summed, weights_of
 from tests.kernels.differentiate import EPS
 from tests.kernels.open_tree_adjoint import chosen, sensors

@@ -6,9 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels.algorithms.acceleration_pull_back import find_virtual
-from mbsim_cli.kernels.algorithms.flexible_open_tree import Motion, dense_elimination, pulled_flexible_accelerations
-from mbsim_cli.kernels.algorithms.flexible_recursive import articulated_elimination
+from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import find_virtual
+from mbsim_cli.kernels.algorithms.open_trees.flexible_open_tree import (
+    Motion,
+    dense_elimination,
+    pulled_flexible_accelerations,
+)
+from mbsim_cli.kernels.algorithms.open_trees.flexible_recursive import articulated_elimination
 from mbsim_cli.model.codes import Status
 from tests.kernels.differentiate import EPS
 from tests.kernels.plain.test_flexible_trees import assembled, bent

@@ -8,12 +8,12 @@ import pytest
 
 from mbsim_cli import spec
 from mbsim_cli.assembly import build
-from mbsim_cli.assembly.elastic import Supplied
-from mbsim_cli.assembly.numbers import Numbers
+from mbsim_cli.assembly.parameters.numbers import Numbers
+from mbsim_cli.assembly.tree.elastic import Supplied
 from mbsim_cli.errors import ModelError
 from mbsim_cli.kernels.integrators.predictor import ADDED, TERMS
 from mbsim_cli.reduction.data import turned
-from mbsim_cli.solve.equilibrium import equilibrium
+from mbsim_cli.solve.equilibrium.analysis import equilibrium
 from mbsim_cli.solve.forward import start
 from mbsim_cli.study.reducing import standard_input
 from tests.kernels.differentiate import assert_agree, simulate

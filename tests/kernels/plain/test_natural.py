@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mbsim_cli import assembly, spec
 from mbsim_cli.errors import AnalysisError, ModelError
-from mbsim_cli.kernels.algorithms.systems import evaluate, mass, tangent
+from mbsim_cli.kernels.algorithms.systems.contract import evaluate, mass, tangent
 from mbsim_cli.model.layout import COM, GRAVITY, INERTIA, MASS
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.forward import forward, start

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli import spec
-from mbsim_cli.kernels.algorithms.systems import (
+from mbsim_cli.kernels.algorithms.systems.contract import (
     evaluate,
     mass,
     rates,

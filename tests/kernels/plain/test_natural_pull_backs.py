@@ -7,13 +7,12 @@ and of the mass matrix, each for itself.
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels._simd import padded
-from mbsim_cli.kernels.algorithms.constraints import move_lines
-from mbsim_cli.kernels.algorithms.natural_covectors import natural_covectors, natural_virtual
-from mbsim_cli.kernels.algorithms.resting_variation import Load, resting
-from mbsim_cli.kernels.algorithms.sensor_variation import vary_sensors
-from mbsim_cli.kernels.algorithms.sensors import sense
-from mbsim_cli.kernels.algorithms.systems import (
+from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
+from mbsim_cli.kernels.algorithms.equations.resting_variation import Load, resting
+from mbsim_cli.kernels.algorithms.equations.sensor_variation import vary_sensors
+from mbsim_cli.kernels.algorithms.equations.sensors import sense
+from mbsim_cli.kernels.algorithms.natural.covectors import natural_covectors, natural_virtual
+from mbsim_cli.kernels.algorithms.systems.contract import (
     evaluate,
     place,
     pull_at_rest,
@@ -28,6 +27,7 @@ from mbsim_cli.kernels.algorithms.systems import (
     vary_rates_with_velocity,
     vary_residual,
 )
+from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.model.codes import BETWEEN_BODIES, Force, Joint, Law, Measure, Sensor
 from mbsim_cli.solve import allocate
 from tests.kernels.covectors import SCALARS, TIME, compare

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels._simd import numbers
-from mbsim_cli.kernels.algorithms.unit_rotations import pull_normalise, vary_normalise
+from mbsim_cli.kernels.algorithms.motion.unit_rotations import pull_normalise, vary_normalise
+from mbsim_cli.kernels.compiler.simd import numbers
 from mbsim_cli.solve.forward import forward
-from mbsim_cli.solve.open_tree import FORMULATIONS
+from mbsim_cli.solve.open_trees.open_tree import FORMULATIONS
 from mbsim_cli.solve.tape import Tape
 from tests.kernels.open_tree_adjoint import assert_adjoint, chosen
 from tests.kernels.test_integrators import ball_and_arm

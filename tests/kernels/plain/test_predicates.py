@@ -1,7 +1,7 @@
 """What the kernels ask of kinds, against the tables of the codes: no meaning is in the order of an enumeration."""
 
-from mbsim_cli.kernels.algorithms.motion_forces import follows_motion, is_tyre
-from mbsim_cli.kernels.algorithms.sensors import reads_motion
+from mbsim_cli.kernels.algorithms.equations.motion_forces import follows_motion, is_tyre
+from mbsim_cli.kernels.algorithms.equations.sensors import reads_motion
 from mbsim_cli.kernels.elements.columns import is_euler, is_translation
 from mbsim_cli.kernels.elements.measures import is_force_line, is_geometric
 from mbsim_cli.model.codes import (

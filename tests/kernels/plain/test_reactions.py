@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.equilibrium import equilibrium
+from mbsim_cli.solve.equilibrium.analysis import equilibrium
 from mbsim_cli.solve.forward import forward
-from mbsim_cli.solve.inverse_dynamics import InverseAnalysis
+from mbsim_cli.solve.inverse.analysis import InverseAnalysis
 from tests.assembly.texts import assemble
 from tests.cli.test_reactions import FOUR_BAR
 from tests.kernels.differentiate import EPS, complex_step, direct

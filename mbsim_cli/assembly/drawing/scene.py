@@ -1,0 +1,258 @@
+"""From a model file to what is drawn of it, and where that is at given coordinates."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbsim_cli.assembly.drawing.outline import outline
+from mbsim_cli.assembly.drawing.solids import wheel, wire_frame
+from mbsim_cli.assembly.tree.bodies import tree_table, with_elastic
+from mbsim_cli.assembly.tree.elastic import ElasticBody, Source
+from mbsim_cli.assembly.tree.geometry import carries, split
+from mbsim_cli.assembly.tree.inertia import mass_properties
+from mbsim_cli.assembly.tree.joints import both
+from mbsim_cli.assembly.tree.kinematics import poses
+from mbsim_cli.assembly.tree.pairs import PairTable
+from mbsim_cli.assembly.tree.system import System
+from mbsim_cli.assembly.tree.unfolded_system import unfolded_system
+from mbsim_cli.model.layout import GROUND, FlexibleTree, Tree
+from mbsim_cli.model.scene import Line, Scene
+from mbsim_cli.reduction.shaped_mesh import ShapedMesh
+from mbsim_cli.reduction.skin import drawn_edges
+from mbsim_cli.solve.natural.system import NaturalSystem
+
+SAME = 1e-9  # m: points nearer than this are one
+
+
+class Deforming(NamedTuple):
+    """Points of the scene (m,) on a mesh, their displacements (n, m, 3) by its body's coordinates, numbered (n,)."""
+
+    points: np.ndarray
+    shapes: np.ndarray
+    coordinates: np.ndarray
+
+
+@dataclass(frozen=True)
+class MovingScene:
+    """A scene with the tree that moves it; meshes are drawn deformed ``exaggeration`` times as much as they are."""
+
+    scene: Scene
+    coordinates: tuple[str, ...]  # names as results store them
+    tree: Tree | FlexibleTree
+    theta: np.ndarray
+    deforming: tuple[Deforming, ...] = ()
+    exaggeration: float = 1.0
+    meshes: Mapping[str, ShapedMesh] = field(default_factory=dict)  # by body
+
+    def deformed(self, body: str, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Global places, as they are drawn, and displacements (N, 3) of the points of a mesh at coordinates z (n,)."""
+        (origins, rotations), mesh = self.poses(z), self.meshes[body]
+        number = self.scene.bodies.index(body)
+        own = dict(zip(self.meshes, self.deforming, strict=True))[body].coordinates
+        R: np.ndarray = np.array(rotations[number])
+        displaced = np.tensordot(self.of_tree(z)[own], mesh.shapes, 1) @ R.T
+        return mesh.points @ R.T + np.array(origins[number]) + self.exaggeration * displaced, displaced
+
+    def positions(self, z: np.ndarray) -> np.ndarray:
+        """Global positions (P, 3) of the scene's points at coordinates z (n,)."""
+        local = self.scene.local
+        if self.deforming:
+            local, bent = local.copy(), self.of_tree(z)
+            for mesh in self.deforming:
+                local[mesh.points] += self.exaggeration * np.tensordot(bent[mesh.coordinates], mesh.shapes, 1)
+        return _placed(self.scene, local, *self.poses(z))
+
+    def poses(self, z: np.ndarray) -> tuple[Any, Any]:
+        """Origins and rotation matrices of all bodies."""
+        at = poses(self.tree, self.theta.tolist(), z.tolist())
+        return at.r, at.R
+
+    def of_tree(self, z: np.ndarray) -> np.ndarray:
+        """Elastic coordinates at their places among those of the tree."""
+        return z
+
+
+@dataclass(frozen=True, kw_only=True)
+class NaturalScene(MovingScene):
+    """The same moved by natural coordinates, rigid bodies as such also between two instants."""
+
+    system: NaturalSystem
+
+    def poses(self, z: np.ndarray) -> tuple[Any, Any]:
+        return self.system.poses(z)
+
+    def of_tree(self, z: np.ndarray) -> np.ndarray:
+        ours, theirs = self.system.elastic
+        found = np.zeros(len(self.system.problem.names.coordinates))
+        found[theirs] = z[ours]
+        return found
+
+
+def in_natural_coordinates(moving: MovingScene, system: NaturalSystem) -> NaturalScene:
+    """A scene as natural coordinates move it."""
+    return NaturalScene(**vars(moving) | {"coordinates": system.coordinate_names}, system=system)
+
+
+def _placed(scene: Scene, local: np.ndarray, origins: Iterable[Any], rotations: Iterable[Any]) -> np.ndarray:
+    """Positions (P, 3) of points, which are ``local`` in their bodies, where bodies are."""
+    found = local.copy()
+    for body, (r, R) in enumerate(zip(origins, rotations, strict=True)):
+        mine = scene.body == body
+        found[mine] = found[mine] @ np.array(R).T + np.array(r)
+    return found
+
+
+def moving_scene(model_file: Any, standard_input: Source | None = None, exaggeration: float = 1.0) -> MovingScene:
+    """The scene of a model: its bodies, joints, springs and ground points.
+
+    ``standard_input`` gives the data of bodies that deform, whose meshes are drawn deformed ``exaggeration`` times.
+    """
+    system = unfolded_system(model_file, standard_input)
+    rigid = tree_table(system)
+    tree = with_elastic(system, rigid, PairTable(rigid.parent.tolist(), rigid.first_column.tolist()))
+    drawing = _Drawing(system)
+    scene = drawing.scene()
+    names = system.coordinate_names()
+    return MovingScene(
+        scene, names, tree, system.theta.values(), tuple(drawing.deforming), exaggeration, drawing.meshes
+    )
+
+
+class _Drawing:
+    """Collects points and lines."""
+
+    def __init__(self, system: System):
+        self._system, self._geometry, self._numbers = system, system.geometry, system.theta.numbers
+        self._index = system.topology.index
+        self._local: list[np.ndarray] = []
+        self._body: list[int] = []
+        self._names: dict[str, int] = {}
+        self._lines: list[Line] = []
+        self._elastic = {body.name: body for body in system.elastic}
+        self._places = {name for name, _ in system.node_joints()}
+        self.deforming: list[Deforming] = []
+        self.meshes: dict[str, ShapedMesh] = {}
+
+    def scene(self) -> Scene:
+        model = self._system.model_file
+        joints = [self._named(body, point) for body, point in _joint_points(model)][::2]
+        for kind, specs in (("spring", model.forces), ("rod", model.constraints)):
+            for spec in specs.values():
+                if getattr(spec, "points", None) is not None:
+                    line = Line(kind, GROUND, tuple(self._named(*split(reference)) for reference in spec.points))
+                    self._lines += [line] if line not in self._lines else []
+        for name in self._index:
+            for point, spec in model.points.items():
+                if carries(spec, name):
+                    self._named(name, point)
+        ground = tuple(k for k, body in enumerate(self._body) if body == GROUND)
+        for name, spec in model.bodies.items():
+            if name in self._elastic:
+                self._draw_mesh(self._index[name], self._elastic[name])
+            elif name not in self._places:
+                self._draw(self._index[name], name, spec)
+        return Scene(
+            bodies=self._system.topology.bodies,
+            local=np.array(self._local, dtype=float).reshape(-1, 3),
+            body=np.array(self._body, dtype=int),
+            names=self._names,
+            lines=tuple(self._lines),
+            joints=tuple(joints),
+            ground=ground,
+            up=_up(np.array(self._numbers.vector(model.gravity), dtype=float)),
+        )
+
+    def _draw(self, number: int, name: str, spec: Any) -> None:
+        """Add the lines of a body: its shape, and the outline of its points."""
+        corners = self._distinct(number)
+        frame = [] if spec.shape is None else wire_frame(self._numbers, spec.shape)
+        if len(corners) > 1 and _is_shown_by_points(spec):
+            frame = []
+        frame += self._wheels(name)
+        for reserve in ("center_of_mass", "origin"):
+            named = self._named(name, reserve)
+            if len(corners) < 2 and not frame and not self._near(named, corners):
+                corners.append(named)
+        if len(corners) < 2 and not frame:
+            centre, size = self._local[self._named(name, "center_of_mass")], self._gyration(name)
+            frame = [np.array([centre - end, centre + end]) for end in size * np.eye(3)]
+        for polyline in frame:
+            self._lines.append(Line("shape", number, tuple(self._add(number, point) for point in polyline)))
+        for kind, edges in zip(("body", "shape"), outline(np.array([self._local[k] for k in corners])), strict=True):
+            self._lines += [Line(kind, number, (corners[a], corners[b])) for a, b in edges]
+
+    def _draw_mesh(self, number: int, body: ElasticBody) -> None:
+        """Add the edges of a body's mesh; of one without, lines from its frame to its nodes."""
+        mesh = body.mesh()
+        if mesh is None:
+            origin = self._named(body.name, "origin")
+            nodes = (joint.place() for _, joint in self._system.node_joints() if joint.body is body)
+            self._lines += [Line("body", number, (origin, self._add(number, place))) for place in nodes]
+            return
+        self.meshes[body.name] = mesh
+        edges = drawn_edges(mesh.points, mesh.cells, mesh.kind)
+        used, ends = np.unique(edges, return_inverse=True)
+        places = np.array([self._add(number, point) for point in mesh.points[used]])
+        self._lines += [Line("mesh", number, (a, b)) for a, b in places[ends.reshape(edges.shape)].tolist()]
+        own = [i for i, (owner, _) in enumerate(self._system.coordinates) if owner == body.name]
+        self.deforming.append(Deforming(places, mesh.shapes[:, used], np.array(own)))
+
+    def _wheels(self, name: str) -> list[np.ndarray]:
+        """Polylines of the tyres on a body."""
+        found: list[np.ndarray] = []
+        for spec in self._system.model_file.forces.values():
+            if spec.type == "tyre" and split(spec.center)[0] == name:
+                center = self._geometry.point(name, split(spec.center)[1])
+                axis = self._geometry.vector(name, split(spec.axis)[1])
+                found += wheel(np.array(center), np.array(axis), float(self._numbers(spec.radius)))
+        return found
+
+    def _gyration(self, name: str) -> float:
+        """Radius of gyration of a body: the size of one that has no other."""
+        mass, _, inertia = mass_properties(self._numbers, self._geometry, name)
+        return float(np.sqrt(sum(inertia[:3]) / (2.0 * mass))) if mass else 0.0
+
+    def _distinct(self, body: int) -> list[int]:
+        """Points of a body, one for each place."""
+        found: list[int] = []
+        for k, carrier in enumerate(self._body):
+            if carrier == body and not self._near(k, found):
+                found.append(k)
+        return found
+
+    def _near(self, point: int, others: list[int]) -> bool:
+        return any(np.abs(self._local[point] - self._local[k]).max() < SAME for k in others)
+
+    def _named(self, body: str, point: str) -> int:
+        """Number of a point of a body."""
+        name = f"{body}.{point}"
+        if name not in self._names:
+            self._names[name] = self._add(self._index[body], self._geometry.point(body, point))
+        return self._names[name]
+
+    def _add(self, body: int, local: Any) -> int:
+        self._body.append(body)
+        self._local.append(np.array(local, dtype=float))
+        return len(self._body) - 1
+
+
+def _joint_points(model: Any) -> Iterator[tuple[str, str]]:
+    """Body and point on both sides of every joint that holds bodies together."""
+    for spec in model.joints.values():
+        if spec.type != "floating":
+            yield from zip(spec.bodies, both(spec.point), strict=True)
+
+
+def _is_shown_by_points(spec: Any) -> bool:
+    """Whether a body is a rod; one whose length nothing else uses is there to be drawn."""
+    if spec.shape is None or spec.shape.type != "rod":
+        return False
+    return spec.inertia is None or (spec.center_of_mass is None and spec.shape.center is None)
+
+
+def _up(gravity: np.ndarray) -> tuple[int, int]:
+    """Axis and sense of the vertical; z upwards without gravity."""
+    axis = int(np.argmax(np.abs(gravity))) if gravity.any() else 2
+    return axis, 1 if gravity[axis] <= 0 else -1

@@ -1,0 +1,174 @@
+"""Force elements of the model file."""
+
+from typing import Any
+
+from mbsim_cli.assembly.elements.laws import LawTable, Term
+from mbsim_cli.assembly.elements.measures import MeasureTable
+from mbsim_cli.assembly.elements.roads import RoadTable
+from mbsim_cli.assembly.parameters.arrays import integers, table
+from mbsim_cli.assembly.parameters.vectors import Scalar, unit
+from mbsim_cli.assembly.tree.geometry import split
+from mbsim_cli.assembly.tree.system import System, unit_of
+from mbsim_cli.model.codes import Axes, Force, Law
+from mbsim_cli.model.layout import GROUND, NONE, Forces
+from mbsim_cli.model.units import force_on
+
+NATURAL_VALUE = 2  # place in the block of ALONG_MEASURE
+
+
+class ForceTable:
+    """Collects force elements; ``automatic`` lists (theta index, measure) of natural values as at the start."""
+
+    def __init__(self, system: System, measures: MeasureTable, laws: LawTable):
+        self._system, self._measures, self._laws = system, measures, laws
+        self._roads = RoadTable(system, laws)
+        self._numbers = system.geometry.numbers
+        self.names: list[str] = []
+        self.units: list[str] = []
+        self._rows: list[tuple[int, int, int, int, tuple[int, int, int], int]] = []
+        self.automatic: list[tuple[int, int]] = []
+
+    @property
+    def kinds(self) -> list[int]:
+        """Kinds of the elements."""
+        return [row[0] for row in self._rows]
+
+    def road(self, number: int) -> int:
+        """Law of the road that a tyre rolls on."""
+        return self._rows[number][4][0]
+
+    def table(self) -> Forces:
+        """The elements as arrays."""
+        kind, measure, pair, axes, law, theta = zip(*self._rows, strict=True) if self._rows else ((),) * 6
+        return table(
+            Forces,
+            kind=kind,
+            measure=measure,
+            pair=pair,
+            axes=axes,
+            law=integers(law).reshape(-1, 3),
+            theta=theta,
+        )
+
+    def add(self, name: str, spec: Any) -> None:
+        """Add a force of the model file."""
+        if spec.type in ("force", "torque"):
+            self._add_applied(name, spec)
+        elif spec.type == "tyre":
+            self._add_tyre(name, spec)
+        elif spec.type == "drag":
+            self._add_drag(name, spec)
+        elif spec.type == "bump_stop":
+            self._add_bump_stop(name, spec)
+        elif spec.type == "anti_roll_bar":
+            self._add_anti_roll_bar(name, spec)
+        else:
+            self._add_along(name, spec)
+
+    def _add_along(self, name: str, spec: Any) -> None:
+        """A spring, damper or drive along a distance or coordinate."""
+        measure, unit = self._measured(name, spec)
+        natural = getattr(spec, "natural_length", getattr(spec, "natural_angle", None))
+        constant = next((getattr(spec, key) for key in ("force", "torque", "value") if hasattr(spec, key)), None)
+        entries = (getattr(spec, "stiffness", None), getattr(spec, "damping", None), natural, constant)
+        numbers = self._numbers
+        offset = self._system.theta.add(
+            lambda: [0.0 if entry is None or entry == "auto" else numbers(entry) for entry in entries]
+        )
+        if natural == "auto":
+            self.automatic.append((offset + NATURAL_VALUE, measure))
+        laws = tuple(
+            self._laws.number(getattr(spec, key, None), f"forces.{name}.{key}")
+            for key in ("law", "elongation_law", "rate_law")
+        )
+        self._append(name, unit, (Force.ALONG_MEASURE, measure, NONE, Axes.GLOBAL, laws, offset))
+
+    def _measured(self, name: str, spec: Any) -> tuple[int, str]:
+        """Distance or coordinate that a force acts along, and the force's unit."""
+        coordinate = getattr(spec, "coordinate", None)
+        if coordinate is None:
+            return self._measures.distance(spec.points), "N"
+        measure = self._measures.coordinate(coordinate, f"forces.{name}.coordinate")
+        return measure, force_on(unit_of(split(coordinate)[1]))
+
+    def _add_bump_stop(self, name: str, spec: Any) -> None:
+        """A one-sided law of the distance or coordinate, or two."""
+        measure, unit = self._measured(name, spec)
+        n = self._numbers
+        terms = []
+        if spec.minimum is not None:
+            terms.append(Term(Law.ONE_SIDED, 3, lambda: (n(spec.minimum), -n(spec.onset), n(spec.stiffness))))
+        if spec.maximum is not None:
+            terms.append(Term(Law.ONE_SIDED, 3, lambda: (n(spec.maximum), n(spec.onset), n(spec.stiffness))))
+        laws = (NONE, self._laws.add(f"forces.{name}", terms), NONE)
+        offset = self._system.theta.add(lambda: (0.0, 0.0, 0.0, 0.0))
+        self._append(name, unit, (Force.ALONG_MEASURE, measure, NONE, Axes.GLOBAL, laws, offset))
+
+    def _add_anti_roll_bar(self, name: str, spec: Any) -> None:
+        """A spring on the weighted sum of two coordinates."""
+        found = [self._system.coordinate(coordinate) for coordinate in spec.coordinates]
+        for index, coordinate in enumerate(found):
+            if coordinate.column == NONE:
+                message = f"joint {coordinate.joint!r} is cut, so {spec.coordinates[index]!r} is no coordinate"
+                hint = f"cut another joint of the loop: set joints.{coordinate.joint}.cut to false"
+                self._system.issue(f"forces.{name}.coordinates", message, hint)
+        n = self._numbers
+        measure = self._measures.combination(
+            [max(coordinate.column, 0) for coordinate in found],
+            lambda: [n(ratio) * found[k].sign for k, ratio in enumerate(spec.ratios)],
+        )
+        offset = self._system.theta.add(
+            lambda: (n(spec.stiffness), n(spec.damping), 0.0 if spec.natural == "auto" else n(spec.natural), 0.0)
+        )
+        if spec.natural == "auto":
+            self.automatic.append((offset + NATURAL_VALUE, measure))
+        unit = force_on(unit_of(split(spec.coordinates[0])[1]))
+        self._append(name, unit, (Force.ALONG_MEASURE, measure, NONE, Axes.GLOBAL, (NONE, NONE, NONE), offset))
+
+    def _add_drag(self, name: str, spec: Any) -> None:
+        body, point = split(spec.point)
+        geometry, n = self._system.geometry, self._numbers
+        offset = self._system.theta.add(
+            lambda: (
+                *geometry.point(body, point),
+                *n.vector(spec.wind),
+                0.5 * n(spec.density) * n(spec.area) * n(spec.coefficient),
+            )
+        )
+        self._append(name, "N", (Force.DRAG, NONE, self._on(body), Axes.GLOBAL, (NONE, NONE, NONE), offset))
+
+    def _add_tyre(self, name: str, spec: Any) -> None:
+        (body, center), (_, axis) = split(spec.center), split(spec.axis)
+        geometry, n, slip = self._system.geometry, self._numbers, spec.slip
+        magic = slip.type == "magic_formula"
+
+        def block() -> tuple[Scalar, ...]:
+            slips = (1.0, 1.0) if magic else n.vector((slip.longitudinal_stiffness, slip.lateral_stiffness))
+            shape = n.vector((slip.B, slip.C)) if magic else (0.0, 0.0)
+            vertical = n.vector((spec.radius, spec.stiffness, spec.damping, spec.onset))
+            wheel = (*geometry.point(body, center), *unit(geometry.vector(body, axis)))
+            return (*wheel, *vertical, n(spec.friction), *slips, *shape, n(spec.slow_speed))
+
+        offset = self._system.theta.add(block)
+        laws = (self._roads.number(spec.road, f"forces.{name}.road"), NONE, NONE)
+        kind = Force.TYRE_MAGIC_FORMULA if magic else Force.TYRE_LINEAR
+        self._append(name, "N", (kind, NONE, self._on(body), Axes.GLOBAL, laws, offset))
+
+    def _on(self, body: str) -> int:
+        """Pair of the ground and a body."""
+        return self._measures.pairs.number(GROUND, self._system.topology.index[body])
+
+    def _add_applied(self, name: str, spec: Any) -> None:
+        """A force at a point or a torque on a body."""
+        body, point = split(spec.point) if spec.type == "force" else (spec.body, "origin")
+        geometry, numbers = self._system.geometry, self._numbers
+        offset = self._system.theta.add(lambda: (*geometry.point(body, point), *numbers.vector(spec.value)))
+        pair = self._on(body)
+        laws = (self._laws.number(spec.law, f"forces.{name}.law"), NONE, NONE)
+        kind, unit = (Force.POINT_FORCE, "N") if spec.type == "force" else (Force.TORQUE, "N m")
+        self._append(name, unit, (kind, NONE, pair, Axes[spec.axes.upper()], laws, offset))
+
+    def _append(self, name: str, unit: str, row: tuple) -> None:
+        self.names.append(name)
+        self.units.append(unit)
+        self._rows.append(row)

@@ -1,0 +1,250 @@
+"""Laws: kinds and coefficients, natural cubic splines included."""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.assembly.parameters.arrays import table
+from mbsim_cli.assembly.parameters.numbers import Numbers
+from mbsim_cli.assembly.parameters.splines import breakpoints, continued
+from mbsim_cli.assembly.parameters.vectors import Scalar
+from mbsim_cli.assembly.tree.frames import sine
+from mbsim_cli.assembly.tree.system import System
+from mbsim_cli.model.codes import Law
+from mbsim_cli.model.layout import NONE, Laws
+from mbsim_cli.model.problem import Problem
+
+EVERYWHERE = 1e300  # end of a window that has none
+
+
+@dataclass(frozen=True)
+class Term:
+    """A term of a law: its coefficients, and the window outside of which it is zero."""
+
+    kind: Law
+    count: int  # coefficients, breakpoints of a spline, or the power of a sine
+    block: Callable[[], Sequence[Scalar]]
+    window: Callable[[], tuple[Scalar, Scalar]] | None = None
+
+    def within(self, start: Callable[[], Scalar], end: Callable[[], Scalar]) -> "Term":
+        """The term, zero before start and from end on."""
+
+        def window() -> tuple[Scalar, Scalar]:
+            low, high = start(), end()
+            if self.window is not None:
+                own = self.window()
+                low = own[0] if own[0].real > low.real else low
+                high = own[1] if own[1].real < high.real else high
+            return low, high
+
+        return replace(self, window=window)
+
+    def shifted(self, distance: Callable[[], Scalar]) -> "Term":
+        """The term as a function of x - distance."""
+        window = None
+        if self.window is not None:
+            own = self.window
+            window = lambda: tuple(end + distance() for end in own())  # noqa: E731
+        return Term(self.kind, self.count, lambda: _shift(self.kind, self.count, self.block(), distance()), window)
+
+
+def spline_term(rows: int, table: Callable[[], tuple[Sequence[Scalar], Sequence[Scalar]]], extrapolate: str) -> Term:
+    """The natural spline through a table of so many rows: arguments and values."""
+    return Term(Law.SPLINE, breakpoints(rows, extrapolate), lambda: continued(*table(), extrapolate))
+
+
+class LawTable:
+    """Collects laws; a named law is stored once, an inline one where it stands."""
+
+    def __init__(self, system: System):
+        self._system = system
+        self.names: list[str] = []
+        self._rows: list[tuple[int, int, int, int, int]] = []
+        self._first: dict[str, int] = {}
+
+    def number(self, law: Any, path: str) -> int:
+        """Number of a law given by name, inline, or not at all (NONE)."""
+        if law is None:
+            return NONE
+        law, path = self._resolved(law, path)
+        if path not in self._first:
+            self.add(path, self._terms(law, path))
+            self._system.settle(partial(self._check_continuity, path, law), by_theta=True)
+        return self._first[path]
+
+    def add(self, path: str, terms: Sequence[Term]) -> int:
+        """Add the sum of terms under a path of the file; return its number."""
+        theta, start = self._system.theta, len(self._rows)
+        for k, term in enumerate(terms, start=1):
+            window = NONE if term.window is None else theta.add(term.window)
+            following = start + k if k < len(terms) else NONE
+            self._rows.append((int(term.kind), theta.add(term.block), term.count, window, following))
+            self.names.append(path)
+        self._first[path] = start
+        return start
+
+    def table(self) -> Laws:
+        """The laws as arrays."""
+        kind, theta, count, window, following = zip(*self._rows, strict=True) if self._rows else ((),) * 5
+        return table(Laws, kind=kind, theta=theta, count=count, window=window, next=following)
+
+    def _resolved(self, law: Any, path: str) -> tuple[Any, str]:
+        if isinstance(law, str):
+            return self._system.model_file.laws[law], f"laws.{law}"
+        return law, path
+
+    def _terms(self, law: Any, path: str) -> list[Term]:
+        """Terms whose sum a law is."""
+        law, path = self._resolved(law, path)
+        numbers = self._system.geometry.numbers
+        match law.type:
+            case "table":
+                return [self._from_table(law, path)]
+            case "windowed":
+                start, end = (lambda: numbers(law.start)), (lambda: numbers(law.end))
+                return [term.shifted(start).within(start, end) for term in self._terms(law.law, f"{path}.law")]
+            case "sum":
+                return [term for part in law.laws for term in self._terms(part, f"{path}.laws")]
+            case "piecewise":
+                return [
+                    term.within(partial(_end, numbers, law.breaks, k), partial(_end, numbers, law.breaks, k + 1))
+                    for k, part in enumerate(law.laws)
+                    for term in self._terms(part, f"{path}.laws")
+                ]
+            case "harmonic" if law.power > 1:
+                return [Term(Law.SINE_POWER, law.power, lambda: coefficients(numbers, law))]
+            case "spline":
+                return [spline_term(len(law.values), partial(_table_of, numbers, law), law.extrapolate)]
+        kind = Law[law.type.upper()]
+        given = law.coefficients if kind == Law.POLYNOMIAL else ()
+        return [Term(kind, len(given) or _COUNTS[kind], lambda: coefficients(numbers, law))]
+
+    def _from_table(self, law: Any, path: str) -> Term:
+        """The spline through a column of a table."""
+        rows, curve = self._system.tables.curve(law, path, self._system.geometry.numbers)
+        return spline_term(rows, curve, law.extrapolate)
+
+    def _breaks(self, law: Any) -> Iterator[float]:
+        """Where windows and pieces begin and end."""
+        numbers = self._system.geometry.numbers
+        ends = {"windowed": ("start", "end")}.get(law.type, ())
+        given = [*(getattr(law, end) for end in ends), *(law.breaks if law.type == "piecewise" else ())]
+        yield from (numbers(number).real for number in given)
+        if law.type in ("sum", "piecewise"):
+            for part in law.laws:
+                yield from self._breaks(self._resolved(part, "")[0])
+
+    def _check_continuity(self, path: str, law: Any, system: System) -> None:
+        """Record an issue where a law that is made of others jumps."""
+        breaks = list(self._breaks(law))
+        if not breaks:
+            return
+        laws, theta = self.table(), system.theta.values().tolist()
+        for place in breaks:
+            before = law_at(laws, theta, self._first[path], place - _BESIDE * max(1.0, abs(place)))
+            behind = law_at(laws, theta, self._first[path], place)
+            if abs(behind - before) > _JUMP * max(1.0, abs(before), abs(behind)):
+                message = f"the law is not continuous: it jumps from {before:g} to {behind:g} at {place:g}"
+                system.issue(path, message, "laws must meet where one takes over, and be zero at a window's ends")
+
+
+def _end(numbers: Numbers, breaks: Sequence[Any], k: int) -> Scalar:
+    """Where piece k of a piecewise law begins."""
+    if 1 <= k <= len(breaks):
+        return numbers(breaks[k - 1])
+    return EVERYWHERE if k else -EVERYWHERE
+
+
+_COUNTS = {Law.CONSTANT: 1, Law.HARMONIC: 4, Law.SMOOTH_STEP: 4, Law.ONE_SIDED: 3}
+_BESIDE, _JUMP = 1e-10, 1e-6  # step aside, and change over it that is a jump, relative
+
+
+def coefficients(numbers: Numbers, law: Any) -> Sequence[Scalar]:
+    """Coefficients of a law as ``model.layout`` orders them."""
+    match law.type:
+        case "constant":
+            return (numbers(law.value),)
+        case "polynomial":
+            return numbers.vector(law.coefficients)
+        case "harmonic":
+            omega = (
+                numbers(law.angular_frequency) if law.frequency is None else 6.283185307179586 * numbers(law.frequency)
+            )
+            return (numbers(law.offset), numbers(law.amplitude), omega, numbers(law.phase))
+        case "smooth_step":
+            return numbers.vector((law.start, law.end, law.from_, law.to))
+        case "one_sided":
+            onset = numbers(law.onset)
+            return (numbers(law.start), onset if law.side == "above" else -onset, numbers(law.slope))
+    raise ValueError(law.type)
+
+
+def _table_of(numbers: Numbers, law: Any) -> tuple[Sequence[Scalar], Sequence[Scalar]]:
+    """Arguments and values of a table in the file."""
+    return numbers.vector(law.arguments), numbers.vector(law.values)
+
+
+def _shift(kind: Law, count: int, c: Sequence[Scalar], distance: Scalar) -> list[Scalar]:
+    """Coefficients of f(x - distance)."""
+    moved = list(c)
+    match kind:
+        case Law.POLYNOMIAL:
+            for first in range(count - 1):
+                for k in range(count - 2, first - 1, -1):
+                    moved[k] -= distance * moved[k + 1]
+        case Law.HARMONIC | Law.SINE_POWER:
+            moved[3] -= distance * moved[2]
+        case Law.SMOOTH_STEP | Law.ONE_SIDED | Law.SPLINE:
+            for k in range({Law.SMOOTH_STEP: 2, Law.ONE_SIDED: 1}.get(kind, count)):
+                moved[k] += distance
+    return moved
+
+
+def law_at(laws: Laws, theta: Sequence[Scalar], law: int, x: Scalar) -> Scalar:
+    """Value of a packed law, without compiled code; analytic, so that a complex step gives its derivative."""
+    total = 0.0
+    while law != NONE:
+        window = laws.window[law]
+        if window == NONE or theta[window].real <= x.real < theta[window + 1].real:
+            total += _term_at(laws, theta, law, x)
+        law = laws.next[law]
+    return total
+
+
+def _term_at(laws: Laws, theta: Sequence[Scalar], law: int, x: Scalar) -> Scalar:
+    kind, first, count = Law(laws.kind[law]), laws.theta[law], laws.count[law]
+    c = theta[first : first + 5 * max(count, 4)]
+    match kind:
+        case Law.HARMONIC:
+            return c[0] + c[1] * sine(c[2] * x + c[3])
+        case Law.SINE_POWER:
+            return c[0] + c[1] * sine(c[2] * x + c[3]) ** int(count)
+        case Law.ONE_SIDED:
+            s = (x - c[0]) / c[1]
+            return c[2] * c[1] * (0.0 if s.real <= 0.0 else s - 0.5 if s.real >= 1.0 else s**3 * (1.0 - 0.5 * s))
+        case Law.SMOOTH_STEP:
+            if not c[0].real < x.real < c[1].real:
+                return c[2] if x.real <= c[0].real else c[3]
+            s = (x - c[0]) / (c[1] - c[0])
+            return c[2] + (c[3] - c[2]) * s * s * s * (10.0 + s * (6.0 * s - 15.0))
+        case Law.SPLINE:
+            piece = min(max(bisect_right([knot.real for knot in c[:count]], x.real) - 1, 0), count - 2)
+            a, b, slope, value = c[count + 4 * piece : count + 4 * piece + 4]
+            t = x - c[piece]
+            return ((a * t + b) * t + slope) * t + value
+    total = 0.0
+    for coefficient in reversed(c[:count]):
+        total = total * x + coefficient
+    return total
+
+
+def check_start(problem: Problem, issue: Callable[..., None]) -> None:
+    """Report laws of constraints whose tables do not hold at time zero, where the mechanism is assembled."""
+    laws, theta = problem.model.laws, problem.theta.tolist()
+    for law in dict.fromkeys(problem.model.constraints.law.tolist()):
+        if law != NONE and np.isnan(law_at(laws, theta, law, 0.0)):
+            issue(problem.names.laws[law], "the table of a constraint must cover the start, time 0")

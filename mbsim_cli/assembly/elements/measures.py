@@ -1,0 +1,185 @@
+"""Measures: scalar functions of the configuration that constraints, forces and sensors share."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mbsim_cli.assembly.parameters.arrays import table
+from mbsim_cli.assembly.parameters.vectors import ZERO, Scalar, Vector, scale, transpose, unit, without
+from mbsim_cli.assembly.tree.frames import frame
+from mbsim_cli.assembly.tree.geometry import Geometry, split
+from mbsim_cli.assembly.tree.joints import EULER_NAMES, Frames, initial_position, joint_frames
+from mbsim_cli.assembly.tree.pairs import PairTable
+from mbsim_cli.assembly.tree.system import Coordinate, System, unit_of
+from mbsim_cli.model.codes import Measure
+from mbsim_cli.model.layout import MEASURE_SIZE, NONE, Measures
+
+_UNITS = {
+    Measure.PROJECTION: "m",
+    Measure.DOT: "1",
+    Measure.DISTANCE: "m",
+    Measure.ANGLE: "rad",
+    Measure.EULER_NORM: "1",
+}
+_CUT_AXES = {"x": 0, "y": 1, "displacement": 2}  # joint axis that a translation of a cut joint is projected on
+
+
+class MeasureTable:
+    """Collects measures; equal requests by the user's names give one measure."""
+
+    def __init__(self, system: System, pairs: PairTable):
+        self._system, self._geometry, self._theta, self.pairs = system, system.geometry, system.theta, pairs
+        self.kind: list[int] = []
+        self.pair: list[int] = []
+        self.offset: list[int] = []
+        self._coordinates: list[list[int]] = []
+        self._known: dict[tuple, int] = {}
+
+    def table(self) -> Measures:
+        """The measures as arrays."""
+        first = [0]
+        for coordinates in self._coordinates:
+            first.append(first[-1] + len(coordinates))
+        flat = [coordinate for coordinates in self._coordinates for coordinate in coordinates]
+        return table(Measures, kind=self.kind, pair=self.pair, theta=self.offset, first=first, coordinate=flat)
+
+    def unit(self, measure: int) -> str:
+        """Unit of a measure; a weighted sum counts in that of its first coordinate."""
+        kind = self.kind[measure]
+        if kind == Measure.COORDINATES:
+            return unit_of(self._system.columns[self._coordinates[measure][0]][1].coordinate)
+        return _UNITS[Measure(kind)]
+
+    def keep(self, wanted: Sequence[int]) -> list[int]:
+        """Drop all measures but these; return their new numbers."""
+        kept = sorted(set(wanted))
+        new = {old: number for number, old in enumerate(kept)}
+        lists: tuple[list[Any], ...] = (self.kind, self.pair, self.offset, self._coordinates)
+        for rows in lists:
+            rows[:] = [rows[old] for old in kept]
+        self._known = {key: new[old] for key, old in self._known.items() if old in new}
+        return [new[old] for old in wanted]
+
+    def distance(self, points: Sequence[str]) -> int:
+        """Distance of two points "body.name"."""
+        key = (Measure.DISTANCE, *points)
+        if key not in self._known:
+            (a, p), (b, q) = map(split, points)
+            self._known[key] = self.between(Measure.DISTANCE, a, b, lambda g: (g.point(a, p), g.point(b, q)))
+        return self._known[key]
+
+    def angle(self, vectors: Sequence[str], axis: str, path: str) -> int:
+        """Angle from one vector to another about an axis that one of their bodies carries."""
+        key = (Measure.ANGLE, *vectors, axis)
+        if key not in self._known:
+            (a, u), (b, v), (c, n) = map(split, (*vectors, axis))
+            sign = 1.0
+            if c not in (a, b):
+                self._system.issue(
+                    f"{path}.axis", f"{axis!r} must be of body {a!r} or {b!r}, whose vectors it is about"
+                )
+            if c != a:  # the angle of u from v about the opposite axis is the same
+                (a, u), (b, v), sign = (b, v), (a, u), -1.0
+
+            def block(g: Geometry) -> tuple[Vector, ...]:
+                normal = unit(scale(sign, g.vector(c, n)))
+                return ZERO, ZERO, unit(without(g.vector(a, u), normal)), unit(g.vector(b, v)), normal
+
+            self._known[key] = self.between(Measure.ANGLE, a, b, block)
+        return self._known[key]
+
+    def projection(self, carrier: str, direction: str, origin: str, point: str) -> int:
+        """Component along a direction of body ``carrier`` of the way from its point to a point "body.name"."""
+        b, p = split(point)
+        return self.between(
+            Measure.PROJECTION,
+            carrier,
+            b,
+            lambda g: (g.point(carrier, origin), g.point(b, p), unit(g.vector(carrier, direction))),
+        )
+
+    def across(self, carrier: str, direction: str, axis: int, origin: str, point: str) -> int:
+        """As ``projection``, on one of the two axes (0, 1) of a frame whose third axis is the direction."""
+        b, p = split(point)
+
+        def block(g: Geometry) -> tuple[Vector, ...]:
+            normal = transpose(frame(g.vector(carrier, direction)))[axis]
+            return g.point(carrier, origin), g.point(b, p), normal
+
+        return self.between(Measure.PROJECTION, carrier, b, block)
+
+    def coordinate(self, name: str, path: str) -> int:
+        """A joint coordinate "JOINT.coordinate", of a tree joint or of a cut one."""
+        key = (Measure.COORDINATES, name)
+        if key not in self._known:
+            coordinate = self._system.coordinate(name)
+            if coordinate.column == NONE:
+                self._known[key] = self._of_cut_joint(coordinate, path)
+            else:
+                sign = float(coordinate.sign)
+                self._known[key] = self.combination([coordinate.column], lambda: (sign,))
+        return self._known[key]
+
+    def combination(self, columns: list[int], coefficients: Callable[[], Sequence[Scalar]]) -> int:
+        """Weighted sum of tree coordinates."""
+        return self._append(Measure.COORDINATES, NONE, self._theta.add(coefficients), columns)
+
+    def euler_norm(self, first_column: int) -> int:
+        """Square of the norm of four Euler parameters."""
+        return self._append(Measure.EULER_NORM, NONE, 0, list(range(first_column, first_column + 4)))
+
+    def between_frames(self, joint: str, kind: Measure, axis_a: int, axis_b: int) -> int:
+        """Measure between axes (0 x, 1 y, 2 z) of the two frames of a joint."""
+        spec = self._system.joints[joint]
+
+        def block(g: Geometry) -> tuple[Vector, ...]:
+            frames = joint_frames(g, spec)
+            return frames.p_a, frames.p_b, transpose(frames.R_a)[axis_a], transpose(frames.R_b)[axis_b], ZERO
+
+        return self.between(kind, spec.bodies[0], spec.bodies[1], block)
+
+    def between(self, kind: Measure, a: str, b: str, block: Callable[[Geometry], Sequence[Vector]]) -> int:
+        """Geometric measure; ``block`` gives p_a, p_b, u_a, u_b, n_a, or the first few of them."""
+        geometry = self._geometry
+
+        def numbers() -> list[Scalar]:
+            given = [component for vector in block(geometry) for component in vector]
+            return given + [0.0] * (MEASURE_SIZE - len(given))
+
+        index = self._system.topology.index
+        pair = self.pairs.number(index[a], index[b])
+        return self._append(kind, pair, self._theta.add(numbers), [])
+
+    def _append(self, kind: Measure, pair: int, offset: int, coordinates: list[int]) -> int:
+        self.kind.append(int(kind))
+        self.pair.append(pair)
+        self.offset.append(offset)
+        self._coordinates.append(coordinates)
+        return len(self.kind) - 1
+
+    def _of_cut_joint(self, coordinate: Coordinate, path: str) -> int:
+        """Coordinate of a cut joint, measured between its frames."""
+        if coordinate.name in EULER_NAMES:
+            hint = f"cut another joint of the loop: set joints.{coordinate.joint}.cut to false"
+            self._system.issue(path, f"joint {coordinate.joint!r} is cut, so it has no Euler parameters", hint)
+        spec, name = self._system.joints[coordinate.joint], coordinate.name
+        if name in _CUT_AXES:
+            return self.between_frames(coordinate.joint, Measure.PROJECTION, _CUT_AXES[name], 0)
+        a, b = spec.bodies
+        backwards = name == "angle_2"  # turns about an axis of b
+        first, second = (b, a) if backwards else (a, b)
+        place = self._system.declared_order(coordinate.joint).index(name)
+
+        def block(g: Geometry) -> tuple[Vector, ...]:
+            near = (initial_position(g, spec)[place], 0.0, 0.0)
+            return near, ZERO, *_angle_block(joint_frames(g, spec), backwards)
+
+        return self.between(Measure.ANGLE, first, second, block)
+
+
+def _angle_block(frames: Frames, backwards: bool) -> tuple[Vector, ...]:
+    """u_a, u_b and the axis whose angle is a joint's angle; for the second one of a universal joint a is the body b."""
+    x_a, _, z_a = transpose(frames.R_a)
+    x_b, _, z_b = transpose(frames.R_b)
+    if backwards:
+        return z_b, z_a, scale(-1.0, x_b)
+    return x_a, x_b, z_a

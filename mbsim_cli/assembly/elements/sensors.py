@@ -1,0 +1,247 @@
+"""Sensors of the model file."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from mbsim_cli.assembly.elements.measures import MeasureTable
+from mbsim_cli.assembly.elements.reactions import PARTS, ReactionTable
+from mbsim_cli.assembly.parameters.arrays import table
+from mbsim_cli.assembly.parameters.vectors import Scalar
+from mbsim_cli.assembly.parameters.vectors import unit as unit_vector
+from mbsim_cli.assembly.tree.elastic import ElasticBody, ShapeRow
+from mbsim_cli.assembly.tree.geometry import split
+from mbsim_cli.assembly.tree.system import System, unit_of
+from mbsim_cli.model.codes import SENSOR_WIDTH, Attitude, Force, Sensor, TyreQuantity
+from mbsim_cli.model.layout import NONE, Sensors
+from mbsim_cli.model.units import RATES, force_on
+
+COMPONENTS = {1: ("value",), 3: ("x", "y", "z")}  # labels by width
+_POINT_UNITS = {"position": "m", "velocity": "m/s", "acceleration": "m/s^2"}
+_BODY_UNITS = {"angular_velocity": "rad/s", "angular_acceleration": "rad/s^2"}
+_TYRE_UNITS = {
+    TyreQuantity.NORMAL_LOAD: "N",
+    TyreQuantity.LONGITUDINAL_SLIP: "1",
+    TyreQuantity.LATERAL_SLIP: "1",
+    TyreQuantity.LONGITUDINAL_FORCE: "N",
+    TyreQuantity.LATERAL_FORCE: "N",
+    TyreQuantity.DEFLECTION: "m",
+}
+
+
+@dataclass(frozen=True)
+class Contact:
+    """Rows of the record that say where a tyre is."""
+
+    tyre: str
+    load: int  # normal
+    place: int  # x of the wheel's centre
+    road: int  # law of the road
+
+
+class SensorTable:
+    """Collects sensors; ``rows`` says which entries of the record each fills."""
+
+    def __init__(self, system: System, measures: MeasureTable, forces: Any, constraints: Any):
+        self._system, self._measures, self._forces = system, measures, forces
+        self._constraints, self._constraint_units = list(constraints.names), constraints.units
+        self._force_number = {name: number for number, name in enumerate(forces.names)}
+        self._equations: dict[str, list[int]] = {}  # by name, and by that of the constraint or cut joint
+        for number, name in enumerate(self._constraints):
+            for known in dict.fromkeys((name, name.partition(".")[0])):
+                self._equations.setdefault(known, []).append(number)
+        self.names: list[str] = []
+        self.units: list[str | tuple[str, ...]] = []  # one for all components, or one for each
+        self.components: list[tuple[str, ...]] = []  # labels
+        self.rows: dict[str, slice] = {}
+        self._entries: list[tuple[int, int, int, int, int]] = []
+        self._first = [0]
+        self._behind = 0  # row behind those of the table
+        self.contacts: list[Contact] = []
+        self._reactions: list[tuple[str, Any]] = []
+        self._torques: list[tuple[str, list[str]]] = []
+        self.torque_rows: list[tuple[int, float]] = []  # column and sign of each row behind those of the table
+
+    def table(self) -> Sensors:
+        """The sensors as arrays."""
+        kind, body, index, order, theta = zip(*self._entries, strict=True) if self._entries else ((),) * 5
+        return table(Sensors, kind=kind, body=body, index=index, order=order, theta=theta, first=self._first)
+
+    def add(self, name: str, spec: Any) -> None:
+        """Add a sensor of the model file."""
+        if spec.type in ("torque", "torques"):
+            self._torques.append((name, self._coordinates(spec)))
+            return
+        if spec.type == "reaction":
+            self._reactions.append((name, spec))
+            return
+        if spec.type == "deformation":
+            self._add_deformation(name, spec)
+            return
+        kind, body, index, order, theta, unit = self._entry(name, spec)
+        self._append(name, [(int(kind), body, index, order, theta)], SENSOR_WIDTH[kind], unit)
+
+    def _append(self, name: str, entries: list[tuple[int, int, int, int, int]], width: int, unit: str) -> None:
+        """A sensor of one entry of a width, or of entries of one number each."""
+        before = self._first[-1]
+        for entry in entries:
+            self._entries.append(entry)
+            self._first.append(self._first[-1] + (width if len(entries) == 1 else 1))
+        self.names.append(name)
+        self.units.append(unit)
+        self.components.append(COMPONENTS[width])
+        self.rows[name] = slice(before, self._first[-1])
+
+    def add_contacts(self) -> None:
+        """Read load and place of every tyre, behind the sensors of the file: the run is judged by them."""
+        for number, (name, kind) in enumerate(zip(self._forces.names, self._forces.kinds, strict=True)):
+            if kind < Force.TYRE_MAGIC_FORMULA:
+                continue
+            body, center = split(self._system.model_file.forces[name].center)
+            row = self._first[-1]
+            point = self._system.theta.add(partial(self._system.geometry.point, body, center))
+            self._entries.append((int(Sensor.TYRE), NONE, number, TyreQuantity.NORMAL_LOAD, 0))
+            self._entries.append((int(Sensor.POSITION), self._system.topology.index[body], NONE, 0, point))
+            self._first += [row + 1, row + 4]
+            self.contacts.append(Contact(name, row, row + 1, self._forces.road(number)))
+
+    def add_reactions(self, table: ReactionTable) -> None:
+        """Give force and moment of each reaction their rows, behind those of all sensors above."""
+        self._behind = self._first[-1]
+        for name, spec in self._reactions:
+            with self._system.at(f"sensors.{name}"):
+                table.add(spec)
+            for part, unit in PARTS.items():
+                self.names.append(f"{name}.{part}")
+                self.units.append(unit)
+                self.components.append(COMPONENTS[3])
+                self.rows[self.names[-1]] = slice(self._behind, self._behind + 3)
+                self._behind += 3
+
+    def add_torques(self) -> None:
+        """Give the torque sensors their rows, behind those of all others; to be called once these are there."""
+        row = self._behind
+        for name, coordinates in self._torques:
+            found = [self._system.coordinate(coordinate) for coordinate in coordinates]
+            self.torque_rows += [(self._system.number_of(coordinate), float(coordinate.sign)) for coordinate in found]
+            self.names.append(name)
+            self.units.append(tuple(force_on(unit_of(coordinate.name)) for coordinate in found))
+            self.components.append(tuple(coordinates) if len(found) > 1 else COMPONENTS[1])
+            self.rows[name] = slice(row, row + len(found))
+            row += len(found)
+
+    def _coordinates(self, spec: Any) -> list[str]:
+        if spec.type == "torque":
+            return [spec.coordinate]
+        if spec.coordinates != "all":
+            return spec.coordinates
+        return [f"{joint}.{column.coordinate}" for joint, column in self._system.coordinates]
+
+    def _entry(self, name: str, spec: Any) -> tuple[Sensor, int, int, int, int, str]:
+        geometry, index, theta = self._system.geometry, self._system.topology.index, self._system.theta
+        kind, path = spec.type, f"sensors.{name}"
+        if kind in _POINT_UNITS:
+            body, point = split(spec.point)
+            offset = theta.add(lambda: geometry.point(body, point))
+            return Sensor[kind.upper()], index[body], NONE, 0, offset, _POINT_UNITS[kind]
+        if kind == "direction":
+            body, vector = split(spec.vector)
+            return Sensor.DIRECTION, index[body], NONE, 0, theta.add(lambda: geometry.vector(body, vector)), "1"
+        if kind in _BODY_UNITS:
+            return Sensor[kind.upper()], index[spec.body], NONE, 0, 0, _BODY_UNITS[kind]
+        if kind in ("velocity_along", "acceleration_along"):
+            return self._along(spec)
+        if kind in ("roll", "pitch", "yaw"):
+            unit = "rad" + RATES[spec.derivative]
+            return Sensor.ATTITUDE, index[spec.body], Attitude[kind.upper()], spec.derivative, 0, unit
+        if kind == "tyre":
+            quantity = TyreQuantity[spec.quantity.upper()]
+            return Sensor.TYRE, NONE, self._forces.names.index(spec.tyre), quantity, 0, _TYRE_UNITS[quantity]
+        if kind in ("coordinate", "distance", "angle", "displacement"):
+            return self._of_measure(spec, path)
+        if kind == "force":
+            number = self._force_number[spec.force]
+            along = self._forces.kinds[number] == Force.ALONG_MEASURE
+            return Sensor.FORCE if along else Sensor.FORCE_ON_BODY, NONE, number, 0, 0, self._forces.units[number]
+        if kind == "multiplier":
+            number = self._equation(spec.constraint, path)
+            unit = force_on(self._constraint_units[number]) if self._constraint_units else "N"
+            return Sensor.MULTIPLIER, NONE, number, 0, 0, unit
+        if kind == "elastic_coordinate":
+            return self._elastic(spec, path)
+        if kind == "strain_energy":
+            number = [deforming.name for deforming in self._system.elastic].index(spec.body)
+            return Sensor.STRAIN_ENERGY, NONE, number, 0, 0, "J"
+        return Sensor[kind.upper()], NONE, NONE, 0, 0, "J"
+
+    def _elastic(self, spec: Any, path: str) -> tuple[Sensor, int, int, int, int, str]:
+        """An elastic coordinate, or a time derivative of it."""
+        columns = self._system.elastic_columns(spec.body)
+        if spec.number > len(columns):
+            message = f"body {spec.body!r} has {len(columns)} elastic coordinates"
+            self._system.issue(f"{path}.number", message)
+            return Sensor.COORDINATE, NONE, 0, 0, 0, ""
+        return Sensor.COORDINATE, NONE, columns[spec.number - 1], spec.derivative, 0, "1" + RATES[spec.derivative]
+
+    def _add_deformation(self, name: str, spec: Any) -> None:
+        """Three displacements of a node: weighted sums of elastic coordinates, or columns that their products move."""
+        body, node = split(spec.point)
+        number = [deforming.name for deforming in self._system.elastic].index(body)
+        deforming, columns = self._system.elastic[number], self._system.elastic_columns(body)
+        place, entries = deforming.node(node), []
+        assert place is not None  # ``unfold`` has reported it
+        bent = self._system.bent_columns(f"{body}:{node}")
+        for axis in range(3):
+            if axis in bent:
+                column, sign = bent[axis]
+                measure = self._measures.combination([column], partial(lambda sign: (sign,), sign))
+            else:
+                shapes = partial(_displacement, deforming, place, axis)
+                measure = self._measures.combination(columns, shapes)
+                row = ShapeRow(deforming, place, axis, self._measures.offset[measure], 1.0)
+                self._system.shape_rows.append(row)
+            entries.append((int(Sensor.MEASURE), NONE, measure, spec.derivative, 0))
+        self._append(name, entries, 3, "m" + RATES[spec.derivative])
+
+    def _along(self, spec: Any) -> tuple[Sensor, int, int, int, int, str]:
+        """Component of a point's velocity or acceleration along a vector."""
+        geometry, index = self._system.geometry, self._system.topology.index
+        (body, point), (carrier, vector) = split(spec.point), split(spec.vector)
+        offset = self._system.theta.add(
+            lambda: (*geometry.point(body, point), *unit_vector(geometry.vector(carrier, vector)))
+        )
+        order, unit = (1, "m/s") if spec.type == "velocity_along" else (2, "m/s^2")
+        return Sensor.ALONG, index[body], index[carrier], order, offset, unit
+
+    def _of_measure(self, spec: Any, path: str) -> tuple[Sensor, int, int, int, int, str]:
+        """A coordinate, distance or angle, or a time derivative of it."""
+        order = spec.derivative
+        if spec.type == "distance":
+            return Sensor.MEASURE, NONE, self._measures.distance(spec.points), order, 0, "m" + RATES[order]
+        if spec.type == "angle":
+            measure = self._measures.angle(spec.vectors, spec.axis, path)
+            return Sensor.MEASURE, NONE, measure, order, 0, "rad" + RATES[order]
+        if spec.type == "displacement":
+            (carrier, origin), (_, direction) = split(spec.points[0]), split(spec.direction)
+            measure = self._measures.projection(carrier, direction, origin, spec.points[1])
+            return Sensor.MEASURE, NONE, measure, order, 0, "m" + RATES[order]
+        coordinate = self._system.coordinate(spec.coordinate)
+        unit = unit_of(coordinate.name) + RATES[order]
+        if coordinate.column != NONE and coordinate.sign > 0:
+            return Sensor.COORDINATE, NONE, coordinate.column, order, 0, unit
+        return Sensor.MEASURE, NONE, self._measures.coordinate(spec.coordinate, f"{path}.coordinate"), order, 0, unit
+
+    def _equation(self, name: str, path: str) -> int:
+        """Number of a constraint equation."""
+        matches = self._equations.get(name, [])
+        if len(matches) == 1:
+            return matches[0]
+        message = f"{name!r} has {len(matches)} constraint equations; a sensor reads one"
+        known = ", ".join(self._constraints[i] for i in matches) or ", ".join(self._constraints) or "there are none"
+        self._system.issue(path, message, f"equations: {known}")
+        return 0
+
+
+def _displacement(deforming: ElasticBody, node: int, axis: int) -> list[Scalar]:
+    """Displacement of a node along an axis by the elastic coordinates."""
+    return deforming.current().nodes[node].phi.M0[:, axis].tolist()

@@ -1,0 +1,114 @@
+"""Numbers of a model file as the packing reads them: real, or with a complex step along one parameter."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from threading import RLock
+from typing import Any
+
+from mbsim_cli.assembly.parameters.vectors import Scalar
+
+STEP = 1e-30  # of a complex step; its square vanishes beside any value, so the derivative is exact
+
+
+class Numbers:
+    """Evaluates the numbers of a file (``environment`` is its ``spec.Expressions``) and remembers which were read.
+
+    Where another environment gives them for a while, ``lock`` is held.
+    """
+
+    def __init__(self, environment: Any):
+        self._environment = environment
+        self._values: dict[Any, complex] = {}
+        self._stepped: dict[Any, complex] = {}
+        self._readers: dict[str, list[Any]] = {}
+        self._indexed = 0  # values that ``_readers`` knows
+        self.read: set[Any] = set()
+        self.parameter: str | None = None  # that is stepped along
+        self.elsewhere = False  # whether another environment gives the numbers
+        self.lock = RLock()
+
+    def __call__(self, number: Any) -> Scalar:
+        """Value of a number, complex where it depends on the parameter that is stepped along."""
+        if number.literal is not None:
+            return number.literal
+        self.read.add(number)
+        value = self._values.get(number)
+        if value is None:
+            value = self._values[number] = float(self._environment.value(number))
+        return self._stepped.get(number, value)
+
+    def vector(self, numbers: Sequence[Any]) -> tuple[Scalar, ...]:
+        """Values of several numbers."""
+        return tuple(self(number) for number in numbers)
+
+    @contextmanager
+    def recorded(self) -> Iterator[set[Any]]:
+        """What is read meanwhile, which does not count as read before or behind."""
+        before, self.read = self.read, set()
+        try:
+            yield self.read
+        finally:
+            self.read = before
+
+    def step_along(self, parameter: str | None) -> set[Any]:
+        """Step along a parameter from now on (None: along none); return the numbers read so far that depend on it."""
+        self.parameter = parameter
+        self._stepped = {} if parameter is None else self.depending_on(parameter, self._by_name())
+        return set(self._stepped)
+
+    def _by_name(self) -> dict[str, list[Any]]:
+        """Numbers read so far, by the names that they read."""
+        if len(self._values) != self._indexed:
+            self._indexed, self._readers = len(self._values), self.by_name(self._values)
+        return self._readers
+
+    @contextmanager
+    def reading(self, environment: Any) -> Iterator[frozenset[Any]]:
+        """Evaluate by another environment meanwhile; gives those of the numbers read so far that may be others there.
+
+        Raises what a number does that has no value there.
+        """
+        with self.lock:
+            names, readers = environment.differing(self._environment), self._by_name()
+            changed = frozenset(number for name in names for number in readers.get(name, ()))
+            before = vars(self).copy()
+            try:
+                self._environment, self._values, self.elsewhere = environment, dict(self._values), True
+                self._values.update((number, float(environment.value(number))) for number in changed)
+                yield changed
+            finally:
+                vars(self).update(before)
+
+    def moves(self, numbers: frozenset[Any]) -> bool:
+        """Whether any of the numbers is stepped."""
+        return not numbers.isdisjoint(self._stepped)
+
+    def by_name(self, numbers: Iterable[Any]) -> dict[str, list[Any]]:
+        """Numbers by the names that they read."""
+        found: dict[str, list[Any]] = {}
+        for number in numbers:
+            for name in self._environment.names_in(number):
+                found.setdefault(name, []).append(number)
+        return found
+
+    def depending_on(self, parameter: str, by_name: Mapping[str, Sequence[Any]]) -> dict[Any, complex]:
+        """Those of the numbers that depend on a parameter, with their values a complex step away."""
+        moved, affected = {parameter: self._beyond(parameter)}, self._environment.affected(parameter)
+        reading = {number for name in affected for number in by_name.get(name, ())}
+        values = ((number, complex(self._environment.value(number, moved))) for number in reading)
+        return {number: value for number, value in values if value.imag}
+
+    def depends(self, number: Any, parameter: str) -> bool:
+        """Whether a parameter changes a number."""
+        return not self._environment.affected(parameter).isdisjoint(self._environment.names_in(number))
+
+    def gradient(self, number: Any, parameters: Sequence[str]) -> list[float]:
+        """Derivatives of one number by the given parameters."""
+        if number.literal is not None:
+            return [0.0] * len(parameters)
+        steps = ({name: self._beyond(name)} for name in parameters)
+        return [complex(self._environment.value(number, step)).imag / STEP for step in steps]
+
+    def _beyond(self, parameter: str) -> Scalar:
+        """Value of a parameter with a complex step."""
+        return complex(self._environment.scope()[parameter].real, STEP)

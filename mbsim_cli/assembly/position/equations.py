@@ -1,0 +1,114 @@
+"""Constraint equations at t = 0 without compiled code: values, Jacobian, rates.
+
+The start of a simulation is computed by ``solve.initial``; this serves the messages about a mechanism before it runs.
+All is analytic in theta and the coordinates.
+"""
+
+import cmath
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.assembly.elements.laws import law_at
+from mbsim_cli.assembly.parameters.numbers import STEP
+from mbsim_cli.assembly.parameters.vectors import Scalar
+from mbsim_cli.assembly.tree.kinematics import Poses, columns_at, measure_row, measure_value, poses_of_columns
+from mbsim_cli.model.codes import Measure
+from mbsim_cli.model.coordinates import motion_of_columns
+from mbsim_cli.model.layout import NONE, FlexibleTree
+from mbsim_cli.model.problem import Problem
+
+# plain numbers: members of an enumeration are slow to look up
+COORDINATES, EULER_NORM, ANGLE = map(int, (Measure.COORDINATES, Measure.EULER_NORM, Measure.ANGLE))
+OF_COORDINATES = (COORDINATES, EULER_NORM)
+
+
+def of_coordinates(kind: int, theta: Sequence[Scalar], offset: int, z: np.ndarray) -> tuple[Scalar, np.ndarray]:
+    """Value of a measure that reads coordinates alone, and its derivatives by them."""
+    factors = np.array(theta[offset : offset + len(z)]) if kind == COORDINATES else z
+    return factors @ z, factors if kind == COORDINATES else 2.0 * factors
+
+
+class InitialMeasure(NamedTuple):
+    """A coordinate of a cut joint that has an initial value, or only an initial rate."""
+
+    measure: int
+    value: int  # theta index
+    rate: int  # theta index
+    coordinate: str
+    independent: bool  # else the value is not an equation, only the rate
+
+
+@dataclass(frozen=True)
+class Equations:
+    """Constraints of a problem, m of them, then the declared values and rates of cut joints."""
+
+    problem: Problem
+    initial_measures: Sequence[InitialMeasure] = ()
+
+    @property
+    def m(self) -> int:
+        """Number of constraints."""
+        return len(self.problem.model.constraints.measure)
+
+    @cached_property
+    def of_position(self) -> list[int]:
+        """Rows that the position must satisfy: all but those whose target is the initial value."""
+        automatic = {index for index, _ in self.problem.automatic}
+        targets = self.problem.model.constraints.theta.tolist()
+        declared = (self.m + i for i, initial in enumerate(self.initial_measures) if initial.independent)
+        return [*(i for i, target in enumerate(targets) if target not in automatic), *declared]
+
+    @cached_property
+    def rows(self) -> list[tuple[int, int, int]]:
+        """Measure, theta index of the target, law."""
+        table = self.problem.model.constraints
+        rows = list(zip(table.measure.tolist(), table.theta.tolist(), table.law.tolist(), strict=True))
+        return rows + [(initial.measure, initial.value, NONE) for initial in self.initial_measures]
+
+    def at(self, theta: Sequence[Scalar], z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Equations (zero where automatic) and their Jacobian."""
+        model = self.problem.model
+        complex_step = np.iscomplexobj(z) or np.iscomplexobj(np.asarray(theta))
+        phi = np.zeros(len(self.rows), dtype=complex if complex_step else float)
+        columns = np.array(columns_at(model.tree, theta, z.tolist()))
+        at = poses_of_columns(model.tree, theta, columns.tolist())
+        J = np.zeros((len(self.rows), len(columns)), dtype=phi.dtype)
+        needed = set(self.of_position)
+        for i, (measure, target, law) in enumerate(self.rows):
+            value = self._measure(theta, columns, at, measure, J[i])
+            if i in needed:
+                phi[i] = value - theta[target] - (law_at(model.laws, theta, law, 0.0) if law != NONE else 0.0)
+                if model.measures.kind[measure] == ANGLE:
+                    phi[i] -= 2.0 * cmath.pi * np.round(phi[i].real / (2.0 * cmath.pi))
+        if isinstance(model.tree, FlexibleTree):
+            J = J @ motion_of_columns(model.tree, theta, z)
+        return phi, J
+
+    def rates(self, theta: Sequence[Scalar], z: np.ndarray, zd: np.ndarray) -> np.ndarray:
+        """Time derivatives of all rows."""
+        laws = self.problem.model.laws
+        found = self.at(theta, z)[1] @ zd
+        for i, (_, _, law) in enumerate(self.rows):
+            if law != NONE:
+                found[i] -= law_at(laws, theta, law, complex(0.0, STEP)).imag / STEP
+        for i, initial in enumerate(self.initial_measures):
+            found[self.m + i] -= theta[initial.rate]
+        return found
+
+    def _measure(self, theta: Sequence[Scalar], z: np.ndarray, at: Poses, measure: int, row: np.ndarray) -> Scalar:
+        """Value of a measure at the columns z; fills its derivatives by them."""
+        table, pairs = self.problem.model.measures, self.problem.model.pairs
+        kind, offset = int(table.kind[measure]), int(table.theta[measure])
+        if kind in OF_COORDINATES:
+            which = table.coordinate[table.first[measure] : table.first[measure + 1]]
+            value, slope = of_coordinates(kind, theta, offset, z[which])
+            np.add.at(row, which, slope)
+            return value
+        pair = table.pair[measure]
+        columns = pairs.column[pairs.first[pair] : pairs.first[pair + 1]]
+        row[columns] = measure_row(at, pairs, kind, pair, theta, offset)
+        return measure_value(at, pairs, kind, pair, theta, offset)

@@ -1,0 +1,1 @@
+"""Bodies and joints as a spanning tree."""

@@ -1,0 +1,148 @@
+"""Blocks of theta that bodies and their tree joints fill, and the initial values of the coordinates."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from mbsim_cli.assembly.parameters.arrays import integers, table
+from mbsim_cli.assembly.parameters.vectors import Scalar, flat
+from mbsim_cli.assembly.tree.elastic import ElasticBody, NodeJoint, ShapeRow
+from mbsim_cli.assembly.tree.inertia import mass_properties
+from mbsim_cli.assembly.tree.joints import (
+    independent,
+    initial_position,
+    initial_velocity,
+    joint_frames,
+    kind_of,
+    tree_frames,
+)
+from mbsim_cli.assembly.tree.pairs import PairTable
+from mbsim_cli.assembly.tree.system import System
+from mbsim_cli.model.flexible import LEFT_OVER
+from mbsim_cli.model.layout import GROUND, NONE, FlexibleTree, Tree
+from mbsim_cli.reduction import packing
+
+
+def tree_table(system: System) -> Tree:
+    """Pack bodies and initial values; return the tree, without what ``with_elastic`` adds."""
+    topology = system.topology
+    bodies = [_add_body(system, body) for body in range(len(topology.bodies))]
+    initial = len(system.theta)
+    for read in (initial_position, initial_velocity):
+        for joint in topology.joints:
+            if isinstance(system.joints[joint], NodeJoint):
+                continue
+            _add_initial(system, joint, read)
+        for deforming in system.elastic:
+            system.theta.add(partial(_elastic_start, deforming, read is initial_velocity))
+    column_body = [
+        b for b, first in enumerate(system.first_column[:-1]) for _ in range(first, system.first_column[b + 1])
+    ]
+    column_body += [topology.index[deforming.name] for deforming in system.elastic for _ in range(deforming.n)]
+    return table(
+        Tree,
+        parent=topology.parent,
+        first_column=system.first_column,
+        column_kind=[int(column.kind) for _, column in system.columns],
+        column_body=column_body,
+        theta=bodies,
+        initial=[initial],
+    )
+
+
+def with_elastic(system: System, tree: Tree, pairs: PairTable) -> Tree | FlexibleTree:
+    """The tree with the bodies that deform, whose standard input data are packed."""
+    if not system.elastic:
+        return tree
+    bodies = [system.topology.index[deforming.name] for deforming in system.elastic]
+    blocks = [system.theta.add(partial(_entries, deforming)) for deforming in system.elastic]
+    return FlexibleTree(
+        *tree,
+        flexible=integers(bodies),
+        pair=integers(pairs.number(GROUND, body) for body in bodies),
+        elastic=integers(system.first_elastic),
+        block=integers(blocks),
+        deviation=integers(_deviation(system, deforming) for deforming in system.elastic),
+        column=integers(system.coordinate_columns()),
+        **_nodes(system),
+    )
+
+
+def _nodes(system: System) -> dict[str, np.ndarray]:
+    """Columns of nodes, the numbers of their bodies, and where theta has what moves them."""
+    index = {deforming.name: f for f, deforming in enumerate(system.elastic)}
+    columns, bodies, shapes, bent, bend = [], [], [], [], []
+    for column, (owner, kept) in enumerate(system.columns):
+        joint = system.joints.get(owner)
+        if isinstance(joint, NodeJoint):
+            number = joint.coordinates.index(kept.coordinate)
+            columns.append(column)
+            bodies.append(index[joint.body.name])
+            shapes.append(system.theta.add(partial(_shapes, joint, number, kept.sign)))
+            row = ShapeRow(joint.body, joint.number, joint.moving[number], shapes[-1], float(kept.sign))
+            if joint.is_bent(number):
+                bent.append(len(columns) - 1)
+                bend.append(system.theta.add(partial(_bend, joint, number, kept.sign)))
+                row = row._replace(second=bend[-1])
+            system.shape_rows.append(row)
+    found = {"node": columns, "node_body": bodies, "shape": shapes, "bent": bent, "bend": bend}
+    return {name: integers(numbers) for name, numbers in found.items()}
+
+
+def _shapes(joint: NodeJoint, number: int, sign: int) -> Sequence[Scalar]:
+    return [*(sign * shape for shape in joint.shapes(number)), *[0.0] * LEFT_OVER]
+
+
+def _bend(joint: NodeJoint, number: int, sign: int) -> Sequence[Scalar]:
+    return [sign * entry for entry in joint.bend(number)]
+
+
+def _entries(deforming: ElasticBody) -> Sequence[Scalar]:
+    return packing.entries(deforming.current()).tolist()
+
+
+def _deviation(system: System, deforming: ElasticBody) -> int:
+    """Offset of what the data of a body have beside the identities between their terms, or NONE."""
+    if not any(map(packing.deviates, deforming.spanned)):
+        return NONE
+    return system.theta.add(lambda: packing.deviations(deforming.current()).tolist())
+
+
+def _elastic_start(deforming: ElasticBody, rates: bool) -> Sequence[Scalar]:
+    return deforming.start()[int(rates)]
+
+
+def _add_body(system: System, body: int) -> int:
+    """Pack one body with the joint that carries it; return the offset."""
+    name, joint = system.topology.bodies[body], system.joints[system.topology.joints[body]]
+    backwards, geometry = system.topology.reversed[body], system.geometry
+    kind = kind_of(joint)
+
+    def block() -> Sequence[Scalar]:
+        p_p, r_p, p_c, r_c = tree_frames(kind, joint_frames(geometry, joint), backwards)
+        mass, centre, inertia = mass_properties(geometry.numbers, geometry, name)
+        return (*p_p, *flat(r_p), *p_c, *flat(r_c), mass, *centre, *inertia)
+
+    return system.theta.add(block)
+
+
+def _add_initial(system: System, joint: str, read) -> None:
+    """Pack the initial coordinates of one joint, or their rates, in the order and sense of its columns."""
+    spec, geometry = system.joints[joint], system.geometry
+    order = system.declared_order(joint)
+    columns = system.columns_of(joint)
+    if columns:
+        places = [(order.index(column.coordinate), column.sign) for column in columns]
+
+        def block() -> Sequence[Scalar]:
+            values = read(geometry, spec)
+            return [sign * values[place] for place, sign in places]
+
+        system.theta.add(block)
+
+
+def declared_independent(system: System) -> list[bool]:
+    """For every coordinate whether the file declares it independent."""
+    wanted = {joint: independent(system.joints[joint]) for joint in system.topology.joints}
+    return [column.coordinate in wanted.get(joint, ()) for joint, column in system.coordinates]

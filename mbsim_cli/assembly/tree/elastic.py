@@ -1,0 +1,216 @@
+"""Bodies that deform as assembly reads them: standard input data that follow the numbers of the file."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbsim_cli.assembly.parameters.numbers import STEP, Numbers
+from mbsim_cli.assembly.parameters.vectors import Scalar, Vector
+from mbsim_cli.errors import ModelError, UsageError
+from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS, Column
+from mbsim_cli.model.layout import NONE
+from mbsim_cli.reduction.data import Node, StandardInput, Taylor
+from mbsim_cli.reduction.shaped_mesh import ShapedMesh
+
+Along = Callable[[], StandardInput]  # derivatives along the parameter that numbers are stepped along
+ByDensity = Callable[[StandardInput], np.ndarray]  # from a covector of all terms to derivatives by densities (ne,)
+
+
+class Supplied(NamedTuple):
+    """Standard input data of a body, and what gives their derivatives."""
+
+    sid: StandardInput
+    along: Along
+    by_density: ByDensity | None = None  # of a body that has densities
+    mesh: Callable[[], ShapedMesh | None] = lambda: None
+    share: Callable[[], tuple[float, np.ndarray]] | None = None  # mean density, and its derivatives by the field (ne,)
+    directions: tuple[StandardInput, ...] = ()  # that parameters move data from a file along, which have no other zeros
+
+
+Source = Callable[[Any, str, Numbers], Supplied]  # of a body of a model file
+
+
+class ShapeRow(NamedTuple):
+    """Where theta has a displacement or a rotation (``row`` 0 .. 5) of a node by the elastic coordinates."""
+
+    body: "ElasticBody"
+    node: int
+    row: int
+    first: int  # in theta
+    sign: float
+    second: int = NONE  # where theta has what products of the coordinates do, or NONE
+
+
+_NAMES = ("x", "y", "z", "angle_x", "angle_y", "angle_z")
+
+
+class ElasticBody:
+    """A body that deforms: its standard input data, complex where the numbers are stepped along a parameter."""
+
+    def __init__(self, model_file: Any, name: str, numbers: Numbers, source: Source):
+        self.name, self.spec, self._numbers = name, model_file.bodies[name].flexible, numbers
+        with numbers.recorded() as read:
+            self.sid, self._along, self.by_density, self.mesh, self.share, more = source(model_file, name, numbers)
+        self.spanned = self.sid, *more
+        self._read = frozenset(read)
+        self._moved: tuple[str | None, StandardInput] = None, self.sid
+        self.initial = _initial(model_file, self)
+
+    @property
+    def n(self) -> int:
+        """Number of elastic coordinates."""
+        return self.sid.n
+
+    @property
+    def coordinates(self) -> list[str]:
+        """Names of the elastic coordinates."""
+        return [f"q{k + 1}" for k in range(self.n)]
+
+    @property
+    def rated(self) -> set[str]:
+        """Those whose initial rates the file states."""
+        return set(self.coordinates) if getattr(self.spec.initial, "velocity", None) is not None else set()
+
+    def current(self) -> StandardInput:
+        """The data as the numbers stand."""
+        if self._numbers.elsewhere:
+            raise UsageError(f"body {self.name!r} deforms: second derivatives need shapes that no analysis follows")
+        self._numbers.read |= self._read
+        if not self._numbers.moves(self._read):
+            return self.sid
+        if self._moved[0] != self._numbers.parameter:
+            self._moved = self._numbers.parameter, self.sid.map(_stepped, self._along())
+        return self._moved[1]
+
+    def start(self) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
+        """Initial elastic coordinates and their rates."""
+        position, velocity = (self._numbers.vector(given) for given in self.initial)
+        return position, velocity
+
+    def node(self, name: str) -> int | None:
+        """Number of a node; None where there is none of that name."""
+        names = [node.name for node in self.sid.nodes]
+        return names.index(name) if name in names else None
+
+    def bends(self, node: int) -> np.ndarray:
+        """Which displacements and rotations (6,) of a node products of elastic coordinates move: it stiffens."""
+        return np.any([_second(sid.nodes[node]).any(axis=(1, 2)) for sid in self.spanned], axis=0)
+
+
+def elastic_bodies(model_file: Any, numbers: Numbers, source: Source | None) -> dict[str, ElasticBody]:
+    """Bodies of a file that deform, by their names."""
+    names = [name for name, body in model_file.bodies.items() if body.flexible is not None]
+    if names and source is None:
+        raise ValueError("build wants standard_input for a model with bodies that deform")
+    return {name: ElasticBody(model_file, name, numbers, source) for name in names if source is not None}
+
+
+def _stepped(_: str, term: Taylor, rate: Taylor) -> Taylor:
+    """Coefficients with a complex step along their rates."""
+    return Taylor(
+        *(a if b is None else (0.0 if a is None else a) + 1j * STEP * b for a, b in zip(term, rate, strict=True))
+    )
+
+
+def _initial(model_file: Any, body: ElasticBody) -> tuple[Sequence[Any], Sequence[Any]]:
+    """Numbers that the file states for the start, as many as there are elastic coordinates; zeros where none are."""
+    from mbsim_cli.spec.expressions.number import Number
+
+    found = []
+    for key in ("position", "velocity"):
+        given = getattr(body.spec.initial, key, None)
+        if given is not None and len(given) != body.n:
+            place = f"bodies.{body.name}.flexible.initial.{key}"
+            message = f"has {len(given)} entries, and the body {body.n} elastic coordinates"
+            raise ModelError([model_file.issue(place, message)])
+        found.append(given if given is not None else [Number(0.0)] * body.n)
+    return found[0], found[1]
+
+
+@dataclass(frozen=True)
+class NodeJoint:
+    """What is between the frame of a body that deforms and a place on it, in the form of a joint.
+
+    Its coordinates are linear forms of the elastic ones, see ``layout.FlexibleTree``.
+    """
+
+    body: ElasticBody
+    number: int
+    name: str  # of the body that stands for the place
+    cut: bool = False
+    point: None = None
+    description: None = None
+
+    @property
+    def bodies(self) -> tuple[str, str]:
+        """The body that deforms, and the place."""
+        return self.body.name, self.name
+
+    @cached_property
+    def moving(self) -> tuple[int, ...]:
+        """Which of the three displacements and the three rotations there are."""
+        shapes = np.hstack([_rows(sid.nodes[self.number]) for sid in self.body.spanned])
+        moving = np.flatnonzero(shapes.any(axis=1) | self.body.bends(self.number)).tolist()
+        return tuple(sorted({*moving, *_computed(self.body.spec, self.number)}))
+
+    def is_bent(self, coordinate: int) -> bool:
+        """Whether products of elastic coordinates move a coordinate too: those of a node that stiffens the body."""
+        return bool(self.body.bends(self.number)[self.moving[coordinate]])
+
+    @property
+    def type(self) -> str:
+        """The joint that it is like: it has no equations if it is cut, and its axes have no sense of their own."""
+        return "floating"
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the coordinates."""
+        return tuple(_NAMES[row] for row in self.moving)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """What the coordinates do: true rotations, about x, then y, then z."""
+        return tuple((*TRANSLATIONS, *ROTATIONS)[row] for row in self.moving)
+
+    def place(self) -> Vector:
+        """The place without deformation, in the axes of the body's frame."""
+        return tuple(self.body.current().nodes[self.number].origin.M0.tolist())
+
+    def shapes(self, coordinate: int) -> list[Scalar]:
+        """Change of a coordinate by each elastic one."""
+        row = _rows(self.body.current().nodes[self.number])[self.moving[coordinate]]
+        return row.tolist()
+
+    def bend(self, coordinate: int) -> list[Scalar]:
+        """Second derivatives of a coordinate by the elastic ones, a symmetric matrix by rows."""
+        return _second(self.body.current().nodes[self.number])[self.moving[coordinate]].ravel().tolist()
+
+
+def _rows(node: Node) -> Any:
+    """Displacements and rotations (6, n) by the elastic coordinates."""
+    return np.concatenate([node.phi.M0, node.psi.M0], axis=1).T
+
+
+def _second(node: Node) -> Any:
+    """Symmetric parts (6, n, n) of displacements and rotations of first order in the elastic coordinates."""
+    n = len(node.phi.M0)
+    first = [np.zeros((n, n, 3)) if term.M1 is None else term.M1 for term in (node.phi, node.psi)]
+    M1 = np.concatenate(first, axis=2).transpose(2, 0, 1)
+    return (M1 + M1.swapaxes(1, 2)) / 2
+
+
+def _computed(spec: Any, number: int) -> set[int]:
+    """Rows that a body given by numbers has expressions in, so that they need not stay zero."""
+    if getattr(spec, "terms", None) is None:
+        return set()
+    node = list(spec.nodes.values())[number]
+    return {
+        3 * place + axis
+        for place, rows in enumerate((node.phi, node.psi))
+        for row in rows or ()
+        for axis, entry in enumerate(row)
+        if entry.literal is None
+    }

@@ -1,0 +1,268 @@
+"""Flexible bodies of a model file as the reduction takes them: every number evaluated, every name looked up.
+
+Evaluating them again under a complex step along a parameter moves the same body, mesh node by mesh node.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from mbsim_cli.assembly.parameters.field_values import field_values
+from mbsim_cli.assembly.parameters.numbers import Numbers
+from mbsim_cli.errors import ModelError
+from mbsim_cli.reduction import beams, fields, matrices, solids
+from mbsim_cli.reduction.by_number import Integrals, body_of, node_of
+from mbsim_cli.reduction.damping import Damping
+from mbsim_cli.reduction.data import StandardInput
+from mbsim_cli.reduction.field_gradients import element_gradients
+from mbsim_cli.reduction.frames_on_mesh import mesh_node
+from mbsim_cli.reduction.mesh import Mesh, grid, line
+from mbsim_cli.reduction.reduce import Body, Reduced
+from mbsim_cli.reduction.refusal import Refused
+from mbsim_cli.reduction.restriction import Frame
+from mbsim_cli.reduction.sets import Selection, nodes_of
+from mbsim_cli.reduction.stiffening import Stiffening
+from mbsim_cli.reduction.structure import Structure
+
+FROM_FILES = ("file", "matrices")
+MATRICES = ("stiffness", "mass", "nodes")
+
+
+class Readers(Protocol):
+    """What reads files; raises Refused with the place of what cannot be read."""
+
+    def mesh(self, path: Path) -> Mesh:
+        """A mesh file."""
+
+    def matrix(self, path: Path, labels: np.ndarray, key: str) -> Any:
+        """A matrix."""
+
+    def nodes(self, path: Path) -> tuple[np.ndarray, np.ndarray]:
+        """Labels (N) and places (N, 3) of nodes."""
+
+    def numbers(self, path: Path, dataset: str) -> np.ndarray:
+        """Numbers (n) of a dataset; raises InputOutputError."""
+
+
+class FlexibleBodies:
+    """Bodies of a file from meshes and matrices, each file of which is read once."""
+
+    def __init__(self, model_file: Any, numbers: Numbers, read: Readers):
+        self._model_file, self._numbers, self._read = model_file, numbers, read
+        self._files: dict[Path, Mesh] = {}
+        self._matrices: dict[str, Structure] = {}
+
+    def body(self, name: str) -> Body:
+        """The meshed body of a name; raise ModelError with the place of what cannot be met."""
+        return placed(self._model_file, name, lambda: self._body(self._model_file.bodies[name].flexible, name))
+
+    def by_number(self, name: str) -> StandardInput:
+        """The body of a name that is given by its integrals."""
+        spec = self._model_file.bodies[name].flexible
+        terms, n = spec.terms, len(spec.terms.Me)
+        J = {"M0": terms.J} if isinstance(terms.J, list) else dict(terms.J)
+        Cr = {"M0": terms.Cr} if isinstance(terms.Cr, list) else dict(terms.Cr)
+        given = Integrals(
+            mass=np.array(self._numbers(terms.mass)),
+            mdCM=self._array(terms.mdCM, (3,)),
+            J0=self._array(J["M0"], (3, 3)),
+            J1=self._array(J.get("M1"), (n, 3, 3)),
+            J2=self._array(J.get("M2"), (n, n, 3, 3)),
+            Ct=self._array(terms.Ct, (n, 3)),
+            Cr0=self._array(Cr["M0"], (n, 3)),
+            Cr1=self._array(Cr.get("M1"), (n, n, 3)),
+            Me=self._array(terms.Me, (n, n)),
+            Ke=self._array(terms.Ke, (n, n)),
+        )
+        rows = (n, 3)
+        nodes = (
+            node_of(key, self._array(node.origin, (3,)), self._array(node.phi, rows), self._array(node.psi, rows))
+            for key, node in spec.nodes.items()
+        )
+        return body_of(given, tuple(nodes), damping_of(spec.damping, self._numbers))
+
+    def _array(self, nested: Any, shape: tuple[int, ...]) -> np.ndarray:
+        """Numbers in lists of lists; zero where there are none."""
+        if nested is None:
+            return np.zeros(shape)
+
+        def values(entry: Any) -> Any:
+            return [values(e) for e in entry] if isinstance(entry, list) else self._numbers(entry)
+
+        return np.array(values(nested))
+
+    def _body(self, spec: Any, name: str) -> Body:
+        structure = self._structure(spec, name)
+        if spec.density is not None:
+            structure = self._with_density(structure, spec.density)
+        mesh = structure.mesh
+        joined = any(node.coupling == "rigid" for node in spec.nodes.values())
+        if spec.mesh.type in FROM_FILES and not joined and structure.parts > 1:
+            hint = "connect them in the mesh, or by a set that is rigid"
+            raise Refused(("mesh",), f"the mesh has {structure.parts} parts that nothing connects", hint)
+        sets = {key: nodes_of(mesh, self._selection(given), ("sets", key)) for key, given in spec.sets.items()}
+        nodes = tuple(mesh_node(structure, key, sets[node.set]) for key, node in spec.nodes.items())
+        index = {key: i for i, key in enumerate(spec.nodes)}
+        rigid = tuple((sets[node.set], index[key]) for key, node in spec.nodes.items() if node.coupling == "rigid")
+        stiffening = Stiffening(
+            rotation="rotation" in spec.stiffening,
+            acceleration="acceleration" in spec.stiffening,
+            nodes=tuple(index[key] for key in spec.stiffening if key in index),
+        )
+        kept = range(spec.modes.count) if spec.modes.keep is None else [mode - 1 for mode in spec.modes.keep]
+        return Body(
+            structure=structure,
+            frame=self._frame(spec.frame, sets, nodes, index),
+            nodes=nodes,
+            rigid=rigid,
+            modes=tuple(kept),
+            static=tuple(index[key] for key in spec.modes.static),
+            stiffening=stiffening,
+            damping=damping_of(spec.damping, self._numbers),
+        )
+
+    def _with_density(self, structure: Structure, spec: Any) -> Structure:
+        p = self.densities(structure.mesh, spec.name)
+        if not (np.real(p) > 0).all():
+            element = int(np.argmin(np.real(p)))
+            raise Refused(
+                ("density", "field"), f"the density of element {element} is {np.real(p[element]):g}, not positive"
+            )
+        law = self._law(spec)
+        return structure.with_density(law.stiffness(p), law.mass(p))
+
+    def _law(self, spec: Any) -> fields.Simp:
+        given = (spec.law.penalty, spec.law.factor, spec.law.exponent, spec.law.threshold)
+        return fields.Simp(*self._numbers.vector(given))
+
+    def densities(self, mesh: Mesh, name: str) -> np.ndarray:
+        """Numbers of a field on the elements of a mesh (ne), after its filter."""
+        p = field_values(self._model_file, name, mesh, self._numbers, self._read)
+        filtering = self._filter(name, mesh)
+        return p if filtering is None else filtering @ p
+
+    def share(self, name: str, found: Reduced) -> tuple[float, np.ndarray]:
+        """Mean density of a body over its volume, and its derivatives (ne) by the numbers of the field."""
+        spec, structure = self._model_file.bodies[name].flexible.density, found.body.structure
+        weights = np.broadcast_to(structure.mass.sum((1, 2)), len(structure.mesh.cells)).real
+        weights = weights / weights.sum()
+        mean = float(weights @ np.real(self.densities(structure.mesh, spec.name)))
+        filtering = self._filter(spec.name, structure.mesh)
+        return mean, weights if filtering is None else filtering.T @ weights
+
+    def drawn(self, name: str, mesh: Mesh) -> dict[str, np.ndarray]:
+        """Numbers of the elements (ne) by name: the field of a body's density, and what its filter makes of it."""
+        spec = self._model_file.bodies[name].flexible.density
+        if spec is None:
+            return {}
+        raw = np.real(field_values(self._model_file, spec.name, mesh, self._numbers, self._read))
+        if (filtering := self._filter(spec.name, mesh)) is None:
+            return {spec.name: raw}
+        return {spec.name: raw, f"{spec.name}_filtered": filtering @ raw}
+
+    def _filter(self, name: str, mesh: Mesh) -> Any:
+        spec = self._model_file.fields[name]
+        return (
+            None if spec.filter is None else fields.filter_of(mesh, float(np.real(self._numbers(spec.filter.radius))))
+        )
+
+    def by_field(self, name: str, found: Reduced, covector: StandardInput) -> np.ndarray:
+        """Derivatives (ne) by the numbers of a body's field, of what has a covector of the body's terms."""
+        spec = self._model_file.bodies[name].flexible.density
+        mesh = found.body.structure.mesh
+        p = np.real(self.densities(mesh, spec.name))
+        gradient = self._law(spec).pull_back(p, *element_gradients(found, covector))
+        filtering = self._filter(spec.name, mesh)
+        return gradient if filtering is None else filtering.T @ gradient
+
+    def _frame(self, spec: Any, sets: dict, nodes: tuple, index: dict[str, int]) -> Frame:
+        if isinstance(spec, str):
+            return Frame()
+        if spec.fixed is not None:
+            return Frame(fixed=sets[spec.fixed])
+        a, b = (nodes[index[name]] for name in spec.chord)
+        return Frame(chord=(a, b))
+
+    def _selection(self, spec: Any) -> Selection:
+        """Which nodes a set has: a choice, which a complex step does not change."""
+
+        def real(number: Any) -> float:
+            return float(np.real(self._numbers(number)))
+
+        if spec.nearest is not None:
+            return Selection(nearest=tuple(map(real, spec.nearest)))
+        given = [(axis, getattr(spec, key)) for axis, key in enumerate("xyz")]
+        ends = {axis: value if isinstance(value, list) else [value] * 2 for axis, value in given if value is not None}
+        return Selection({axis: (real(low), real(high)) for axis, (low, high) in ends.items()}, spec.group)
+
+    def _structure(self, spec: Any, name: str) -> Structure:
+        number, mesh = self._numbers, spec.mesh
+        if mesh.type == "matrices":
+            return self._from_matrices(mesh, name)
+        material = self._model_file.materials[spec.material]
+        E, nu, density = map(number, (material.youngs_modulus, material.poisson_ratio, material.density))
+        if mesh.type == "rectangle":
+            plate = grid(number.vector(mesh.origin), number.vector(mesh.size), mesh.elements)
+            return solids.solid(plate, E, nu, density, number(mesh.thickness))
+        if mesh.type == "brick":
+            return solids.solid(
+                grid(number.vector(mesh.origin), number.vector(mesh.size), mesh.elements), E, nu, density
+            )
+        if mesh.type == "beam":
+            axis = line(number.vector(mesh.origin), number(mesh.length), mesh.elements)
+            return beams.beam(axis, self._section(mesh.section), E, nu, density, mesh.planar)
+        return self._from_file(mesh, E, nu, density, name)
+
+    def _section(self, spec: Any) -> beams.Section:
+        number = self._numbers
+        if spec.type == "rectangle":
+            return beams.rectangle(*number.vector(spec.size))
+        if spec.type == "circle":
+            if np.real(number(spec.inner_radius)) >= np.real(number(spec.radius)):
+                raise Refused(("mesh", "section", "inner_radius"), "is not less than the outer radius")
+            return beams.tube(number(spec.radius), number(spec.inner_radius))
+        properties = (spec.area, spec.second_moment_y, spec.second_moment_z, spec.torsion)
+        return beams.Section(*map(number, properties))
+
+    def _from_file(self, spec: Any, E, nu, density, name: str) -> Structure:
+        place = f"bodies.{name}.flexible.mesh.file"
+        path = file_at(self._model_file, place, spec.file)
+        if path not in self._files:
+            self._files[path] = self._read.mesh(path)
+        mesh = self._files[path]
+        mesh = Mesh(mesh.points * self._numbers(spec.scale), mesh.cells, mesh.kind, groups=mesh.groups)
+        if (spec.thickness is None) == (mesh.dimension == 2):
+            wanted = "is missing, which a plane mesh needs" if mesh.dimension == 2 else "is for plane meshes"
+            raise Refused(("mesh", "thickness"), f"the thickness {wanted}")
+        thickness = 1.0 if spec.thickness is None else self._numbers(spec.thickness)
+        return solids.solid(mesh, E, nu, density, thickness)
+
+    def _from_matrices(self, spec: Any, name: str) -> Structure:
+        if name not in self._matrices:
+            place = f"bodies.{name}.flexible.mesh"
+            paths = {key: file_at(self._model_file, f"{place}.{key}", getattr(spec, key)) for key in MATRICES}
+            labels, points = self._read.nodes(paths["nodes"])
+            K, M = (self._read.matrix(paths[key], labels, key) for key in ("stiffness", "mass"))
+            self._matrices[name] = matrices.structure_of(points, K, M)
+        return self._matrices[name]
+
+
+def damping_of(stated: Any, numbers: Numbers) -> Damping:
+    """Damping as stated; none where nothing is."""
+    return Damping() if stated is None else Damping(*map(numbers, (stated.alpha, stated.beta, stated.ratio)))
+
+
+def file_at(model_file: Any, place: str, name: str) -> Path:
+    """A file that is named at a place of the model, relative to the file that holds the place."""
+    return Path(model_file.source.locate(place)[0]).parent / name
+
+
+def placed(model_file: Any, name: str, make: Callable[[], Any]) -> Any:
+    """What ``make`` returns; raise ModelError with the place in a body's description where it is refused."""
+    try:
+        return make()
+    except Refused as refused:
+        path = ".".join(map(str, ("bodies", name, "flexible", *refused.place)))
+        raise ModelError([model_file.issue(path, refused.message, refused.hint)]) from refused

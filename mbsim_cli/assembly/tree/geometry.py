@@ -1,0 +1,121 @@
+"""Design poses of bodies and local coordinates of the points and vectors that a model names."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mbsim_cli.assembly.parameters.numbers import Numbers
+from mbsim_cli.assembly.parameters.vectors import (
+    IDENTITY,
+    ZERO,
+    Matrix,
+    Vector,
+    add,
+    apply,
+    apply_transposed,
+    subtract,
+    transpose,
+)
+from mbsim_cli.assembly.tree.frames import about_axis, normalised, orthonormalised, rotation_matrix
+from mbsim_cli.assembly.tree.shapes import shape_center
+from mbsim_cli.assembly.tree.topology import GROUND_NAME
+
+_BODY_AXES = {"x": IDENTITY[0], "y": IDENTITY[1], "z": IDENTITY[2]}
+
+
+def is_design(spec: Any) -> bool:
+    """Whether a point or vector is given in the design position."""
+    return not isinstance(spec, Mapping)
+
+
+def carries(spec: Any, body: str) -> bool:
+    """Whether a body carries a point or vector of the model file (None: it is not in the file)."""
+    if spec is None:
+        return False
+    return body in spec.bodies if is_design(spec) else body in spec or "all" in spec
+
+
+def split(reference: str) -> tuple[str, str]:
+    """Body and name of "body.name"."""
+    body, _, name = reference.partition(".")
+    return body, name
+
+
+class Geometry:
+    """Reads positions from the model file; every answer follows the numbers, complex step included."""
+
+    def __init__(self, numbers: Numbers, model_file: Any, nodes: Mapping[str, Any] | None = None):
+        """``nodes`` are the bodies that stand for places on bodies that deform, see ``elastic.NodeJoint``."""
+        self.numbers, self._nodes = numbers, nodes or {}
+        self.bodies, self.points, self.vectors = model_file.bodies, model_file.points, model_file.vectors
+
+    def _carrier(self, body: str) -> str:
+        """The body that deforms, of a place on it."""
+        return self._nodes[body].body.name if body in self._nodes else body
+
+    def has_pose(self, body: str) -> bool:
+        """Whether the file states where the body is in the design position."""
+        spec = self.bodies.get(self._carrier(body))
+        return spec is not None and (spec.position is not None or spec.orientation is not None)
+
+    def position(self, body: str) -> Vector:
+        """Design position of a body's origin, global."""
+        if body in self._nodes:
+            carrier = self._carrier(body)
+            return add(self.position(carrier), apply(self.orientation(carrier), self._nodes[body].place()))
+        spec = self.bodies.get(body)
+        return ZERO if spec is None or spec.position is None else self.numbers.vector(spec.position)
+
+    def orientation(self, body: str) -> Matrix:
+        """Design orientation: body axes to global axes."""
+        spec = self.bodies.get(self._carrier(body))
+        return IDENTITY if spec is None or spec.orientation is None else self.rotation(spec.orientation)
+
+    def rotation(self, orientation: Any) -> Matrix:
+        """Rotation matrix of an orientation as the file states it."""
+        if orientation.euler_parameters is not None:
+            return rotation_matrix(normalised(self.numbers.vector(orientation.euler_parameters)))
+        if orientation.rotation_matrix is not None:
+            rows = tuple(self.numbers.vector(row) for row in orientation.rotation_matrix)
+            # columns are the body's axes: make those orthonormal
+            return transpose(orthonormalised(transpose(rows)))
+        return about_axis(self.numbers.vector(orientation.axis), self.numbers(orientation.angle))
+
+    def point(self, body: str, name: str) -> Vector:
+        """Local coordinates of a body's point."""
+        if body in self._nodes:
+            return ZERO
+        spec = self.points.get(name)
+        if not carries(spec, body):
+            return ZERO if name == "origin" else self.center_of_mass(body)
+        if is_design(spec):
+            offset = subtract(self.numbers.vector(spec.design), self.position(body))
+            return apply_transposed(self.orientation(body), offset)
+        return self.numbers.vector(spec[body])
+
+    def vector(self, body: str, name: str) -> Vector:
+        """Local components of a body's vector, as given (not of unit length)."""
+        body = self._carrier(body)
+        spec = self.vectors.get(name)
+        if not carries(spec, body):
+            return _BODY_AXES[name]
+        if is_design(spec):
+            return apply_transposed(self.orientation(body), self.numbers.vector(spec.design))
+        return self.numbers.vector(spec[body] if body in spec else spec["all"])
+
+    def is_hardpoint(self, body: str, name: str) -> bool:
+        """Whether a body's point is given in the design position."""
+        spec = self.points.get(name)
+        return carries(spec, body) and is_design(spec)
+
+    def center_of_mass(self, body: str) -> Vector:
+        """Centre of mass in body axes."""
+        spec = self.bodies.get(body)
+        if spec is None or body == GROUND_NAME:
+            return ZERO
+        if isinstance(spec.center_of_mass, str):
+            return self.point(body, spec.center_of_mass)
+        if spec.center_of_mass is not None:
+            return self.numbers.vector(spec.center_of_mass)
+        if spec.shape is not None:
+            return shape_center(self.numbers, spec.shape)
+        return ZERO

@@ -1,0 +1,297 @@
+"""Joints: frames on both bodies, coordinates with their initial values, and the equations of a cut joint."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mbsim_cli.assembly.parameters.vectors import (
+    IDENTITY,
+    ZERO,
+    Matrix,
+    Scalar,
+    Vector,
+    add,
+    apply,
+    apply_transposed,
+    product,
+    subtract,
+    transpose,
+)
+from mbsim_cli.assembly.tree.elastic import NodeJoint
+from mbsim_cli.assembly.tree.frames import (
+    angle_between,
+    axis_frames,
+    euler_parameters,
+    euler_rates,
+    frame,
+    relative,
+    turn_about,
+    universal_frames,
+)
+from mbsim_cli.assembly.tree.geometry import Geometry
+from mbsim_cli.assembly.tree.topology import GROUND_NAME
+from mbsim_cli.model.codes import EULER_PARAMETERS, JOINT_COLUMNS, ROTATIONS, TRANSLATIONS, Column, Joint, Measure
+
+EULER_NAMES = ("e0", "e1", "e2", "e3")
+COORDINATES: dict[Joint, tuple[str, ...]] = {
+    Joint.FIXED: (),
+    Joint.REVOLUTE: ("angle",),
+    Joint.PRISMATIC: ("displacement",),
+    Joint.UNIVERSAL: ("angle_1", "angle_2"),
+    Joint.CYLINDRICAL: ("displacement", "angle"),
+    Joint.SPHERICAL: EULER_NAMES,
+    Joint.FLOATING: ("x", "y", "z", *EULER_NAMES),
+    Joint.PLANAR: ("x", "y", "angle"),
+}
+_TURNED = (Joint.REVOLUTE, Joint.PRISMATIC, Joint.UNIVERSAL, Joint.CYLINDRICAL)
+_WITHOUT_ROTATION = (Joint.FIXED, Joint.PRISMATIC)
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Joint point and joint frame on body a and on body b, each in the body's own axes."""
+
+    p_a: Vector
+    R_a: Matrix
+    p_b: Vector
+    R_b: Matrix
+
+
+@dataclass(frozen=True)
+class TreeColumn:
+    """A column of a tree joint: the coordinate it stands for, times ``sign``."""
+
+    coordinate: str
+    kind: Column
+    sign: int
+
+
+@dataclass(frozen=True)
+class Equation:
+    """An equation of a cut joint: a measure between axes of its frames, 0 x, 1 y, 2 z."""
+
+    name: str
+    kind: Measure
+    axis_a: int
+    axis_b: int = 0
+
+
+_SAME_POINT = tuple(Equation(name, Measure.PROJECTION, axis) for axis, name in enumerate("xyz"))
+_SAME_AXIS = (Equation("tilt_y", Measure.DOT, 0, 2), Equation("tilt_x", Measure.DOT, 1, 2))
+_NO_TURN = Equation("turn", Measure.DOT, 0, 1)
+CUT_EQUATIONS: dict[Joint, tuple[Equation, ...]] = {
+    Joint.FIXED: (*_SAME_POINT, *_SAME_AXIS, _NO_TURN),
+    Joint.REVOLUTE: (*_SAME_POINT, *_SAME_AXIS),
+    Joint.PRISMATIC: (*_SAME_POINT[:2], *_SAME_AXIS, _NO_TURN),
+    Joint.UNIVERSAL: (*_SAME_POINT, Equation("square", Measure.DOT, 2, 0)),
+    Joint.CYLINDRICAL: (*_SAME_POINT[:2], *_SAME_AXIS),
+    Joint.SPHERICAL: _SAME_POINT,
+    Joint.FLOATING: (),
+    Joint.PLANAR: (_SAME_POINT[2], *_SAME_AXIS),
+}
+
+
+def kind_of(spec: Any) -> Joint:
+    """Code of a joint of the model file."""
+    return Joint[spec.type.upper()]
+
+
+def coordinates_of(spec: Any) -> tuple[str, ...]:
+    """Names of a joint's coordinates in declared order."""
+    return spec.coordinates if isinstance(spec, NodeJoint) else COORDINATES[kind_of(spec)]
+
+
+def freedom(spec: Any) -> int:
+    """Number of coordinates of a joint."""
+    return len(coordinates_of(spec))
+
+
+def tree_columns(spec: Any, backwards: bool) -> tuple[TreeColumn, ...]:
+    """Columns of a tree joint in the order in which they act.
+
+    Backwards the inverse motion is wanted: the columns in reverse, negated. Where turning both frames by half a
+    revolution about y negates them too (see ``tree_frames``), the coordinate keeps its sign; a conjugate quaternion
+    keeps its scalar.
+    """
+    kind = kind_of(spec)
+    columns = spec.columns if isinstance(spec, NodeJoint) else JOINT_COLUMNS[kind]
+    named = list(zip(coordinates_of(spec), columns, strict=True))
+    if not backwards:
+        return tuple(TreeColumn(name, column, 1) for name, column in named)
+    euler = [pair for pair in named if pair[1] in EULER_PARAMETERS]
+    turns = [pair for pair in named if pair[1] in ROTATIONS]
+    shifts = [pair for pair in named if pair[1] in TRANSLATIONS]
+    sign = 1 if kind in _TURNED else -1
+    ordered = euler + turns[::-1] + shifts
+    return tuple(TreeColumn(name, column, 1 if column == Column.EULER_0 else sign) for name, column in ordered)
+
+
+def tree_frames(kind: Joint, frames: Frames, backwards: bool) -> tuple[Vector, Matrix, Vector, Matrix]:
+    """p_P, R_P, p_C, R_C of a tree joint."""
+    if not backwards:
+        return frames.p_a, frames.R_a, frames.p_b, frames.R_b
+    if kind in _TURNED:
+        return frames.p_b, turn_about(frames.R_b, 1), frames.p_a, turn_about(frames.R_a, 1)
+    return frames.p_b, frames.R_b, frames.p_a, frames.R_a
+
+
+def joint_frames(geometry: Geometry, spec: Any) -> Frames:
+    """Frames of a joint as its bodies, points and axes say."""
+    if isinstance(spec, NodeJoint):
+        return Frames(spec.place(), IDENTITY, ZERO, IDENTITY)
+    (a, b), kind = spec.bodies, kind_of(spec)
+    p_a, p_b = (geometry.point(body, name) for body, name in zip(spec.bodies, both(spec.point), strict=True))
+    reference = None
+    if getattr(spec, "reference", None) is not None:
+        references = both(spec.reference)
+        reference = geometry.vector(a, references[0]), geometry.vector(b, references[1])
+    if kind == Joint.UNIVERSAL:
+        axes = geometry.vector(a, spec.axes[0]), geometry.vector(b, spec.axes[1])
+        return _framed(p_a, p_b, universal_frames(*axes, reference))
+    if getattr(spec, "axis", None) is None:
+        posed = kind == Joint.FIXED and is_designed(geometry, spec)
+        return Frames(
+            p_a, relative(geometry.orientation(a), geometry.orientation(b)) if posed else IDENTITY, p_b, IDENTITY
+        )
+    axis_a, axis_b = (geometry.vector(body, name) for body, name in zip(spec.bodies, both(spec.axis), strict=True))
+    if reference is None and kind in _WITHOUT_ROTATION and is_designed(geometry, spec):
+        # the design position says how the bodies stand about the axis
+        R_b = frame(axis_b)
+        x_a = transpose(product(relative(geometry.orientation(a), geometry.orientation(b)), R_b))[0]
+        return Frames(p_a, frame(axis_a, x_a), p_b, R_b)
+    return _framed(p_a, p_b, axis_frames(axis_a, axis_b, reference))
+
+
+def _framed(p_a: Vector, p_b: Vector, rotations: tuple[Matrix, Matrix]) -> Frames:
+    return Frames(p_a, rotations[0], p_b, rotations[1])
+
+
+def both(names: Any) -> tuple[str, str]:
+    """A name for both bodies, or one for each."""
+    if names is None:
+        return ("origin", "origin")
+    return (names, names) if isinstance(names, str) else tuple(names)
+
+
+def is_designed(geometry: Geometry, spec: Any) -> bool:
+    """Whether the model file says where both bodies are in the design position, directly or by a hardpoint."""
+    return all(
+        body == GROUND_NAME or geometry.has_pose(body) or geometry.is_hardpoint(body, name)
+        for body, name in zip(spec.bodies, both(spec.point), strict=True)
+    )
+
+
+def initial_position(geometry: Geometry, spec: Any) -> tuple[Scalar, ...]:
+    """Initial coordinates in declared order: as stated, else from the design position, else zero."""
+    kind = kind_of(spec)
+    stated = stated_position(geometry, spec, kind)
+    if all(value is not None for value in stated):
+        return tuple(stated)
+    design = design_position(geometry, spec, kind) if is_designed(geometry, spec) else _zero_position(kind)
+    return tuple(d if s is None else s for s, d in zip(stated, design, strict=True))
+
+
+def _zero_position(kind: Joint) -> tuple[float, ...]:
+    return tuple(1.0 if name == "e0" else 0.0 for name in COORDINATES[kind])
+
+
+def stated_position(geometry: Geometry, spec: Any, kind: Joint) -> list[Scalar | None]:
+    """Initial coordinates in declared order as the file states them; None where it does not."""
+    numbers, initial = geometry.numbers, getattr(spec, "initial", None)
+
+    def get(name: str) -> Any:
+        return getattr(initial, name, None)
+
+    found: dict[str, Any] = {}
+    for name in ("angle", "displacement"):
+        if get(name) is not None:
+            found[name] = numbers(get(name))
+    if get("position") is not None:
+        found |= zip("xyz", numbers.vector(get("position")), strict=False)
+    if get("angles") is not None:
+        found |= zip(("angle_1", "angle_2"), numbers.vector(get("angles")), strict=True)
+    if get("orientation") is not None:
+        found |= zip(EULER_NAMES, euler_parameters(geometry.rotation(get("orientation"))), strict=True)
+    return [found.get(name) for name in COORDINATES[kind]]
+
+
+def design_position(geometry: Geometry, spec: Any, kind: Joint) -> tuple[Scalar, ...]:
+    """Coordinates that the joint has in the design position of its bodies."""
+    (x, y, z), r = design_frames(geometry, spec, joint_frames(geometry, spec))
+    if kind in (Joint.SPHERICAL, Joint.FLOATING):
+        return (*((x, y, z) if kind == Joint.FLOATING else ()), *euler_parameters(r))
+    angle = angle_between(r[0][0], r[1][0])
+    values = {"x": x, "y": y, "displacement": z, "angle": angle, "angle_1": angle}
+    if kind == Joint.UNIVERSAL:
+        values["angle_2"] = angle_between(r[2][2], r[2][1])
+    return tuple(values[name] for name in COORDINATES[kind])
+
+
+def design_frames(geometry: Geometry, spec: Any, frames: Frames) -> tuple[Vector, Matrix]:
+    """Place and orientation of the joint frame on the second body in that on the first, in the design position."""
+    a, b = spec.bodies
+    turned_a, turned_b = geometry.orientation(a), geometry.orientation(b)
+    at_a = add(geometry.position(a), apply(turned_a, frames.p_a))
+    at_b = add(geometry.position(b), apply(turned_b, frames.p_b))
+    axes = product(turned_a, frames.R_a)
+    r = product(transpose(axes), product(turned_b, frames.R_b))
+    return apply_transposed(axes, subtract(at_b, at_a)), r
+
+
+def initial_velocity(geometry: Geometry, spec: Any) -> tuple[Scalar, ...]:
+    """Initial rates of the coordinates in declared order; zero where nothing is stated."""
+    numbers, initial, kind = geometry.numbers, getattr(spec, "initial", None), kind_of(spec)
+
+    def get(name: str, read: Callable, default: Any) -> Any:
+        stated = getattr(initial, name, None)
+        return default if stated is None else read(stated)
+
+    if kind in (Joint.SPHERICAL, Joint.FLOATING):
+        e = initial_position(geometry, spec)[-4:]
+        rates = euler_rates(e, get("angular_velocity", numbers.vector, ZERO))
+        return (*(get("velocity", numbers.vector, ZERO) if kind == Joint.FLOATING else ()), *rates)
+    if kind == Joint.UNIVERSAL:
+        return get("angle_rates", numbers.vector, (0.0, 0.0))
+    turning = get("angular_velocity", numbers, 0.0) if "angle" in COORDINATES[kind] else 0.0
+    if kind == Joint.PLANAR:
+        return (*get("velocity", numbers.vector, (0.0, 0.0)), turning)
+    sliding = get("velocity", numbers, 0.0) if "displacement" in COORDINATES[kind] else 0.0
+    return tuple(turning if name == "angle" else sliding for name in COORDINATES[kind])
+
+
+def independent(spec: Any) -> set[str]:
+    """Coordinates that the file declares independent."""
+    declared = getattr(getattr(spec, "initial", None), "independent", None)
+    if declared is None or declared is False:
+        return set()
+    return set(COORDINATES[kind_of(spec)]) if declared is True else set(declared)
+
+
+_OF_POSITION = {
+    "angle": ("angle",),
+    "displacement": ("displacement",),
+    "position": ("x", "y", "z"),
+    "angles": ("angle_1", "angle_2"),
+    "orientation": EULER_NAMES,
+}
+_OF_VELOCITY = {
+    "angular_velocity": ("angle", *EULER_NAMES),
+    "velocity": ("displacement", "x", "y", "z"),
+    "angle_rates": ("angle_1", "angle_2"),
+}
+
+
+def has_position(spec: Any) -> set[str]:
+    """Coordinates whose initial values the file states."""
+    return _stated(spec, _OF_POSITION)
+
+
+def has_velocity(spec: Any) -> set[str]:
+    """Coordinates whose initial rates the file states."""
+    return _stated(spec, _OF_VELOCITY)
+
+
+def _stated(spec: Any, coordinates_of: dict[str, tuple[str, ...]]) -> set[str]:
+    initial = getattr(spec, "initial", None)
+    keys = [key for key in coordinates_of if getattr(initial, key, None) is not None]
+    return {name for key in keys for name in coordinates_of[key]} & set(COORDINATES[kind_of(spec)])

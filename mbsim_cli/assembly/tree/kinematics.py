@@ -1,0 +1,177 @@
+"""Poses, columns and measures at one configuration: plain, for the checks before anything runs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbsim_cli.assembly.parameters.vectors import (
+    IDENTITY,
+    ZERO,
+    Matrix,
+    Scalar,
+    Vector,
+    add,
+    apply,
+    cross,
+    dot,
+    length,
+    product,
+    scale,
+    subtract,
+    transpose,
+)
+from mbsim_cli.assembly.tree.frames import about_axis, angle_between, normalised, rotation_matrix
+from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS, Measure
+from mbsim_cli.model.coordinates import place_of_columns
+from mbsim_cli.model.layout import (
+    N_A,
+    P_A,
+    P_B,
+    P_C,
+    P_P,
+    R_C,
+    R_P,
+    U_A,
+    U_B,
+    FlexibleTree,
+    Pairs,
+    Tree,
+)
+
+# plain numbers: members of an enumeration are slow to look up, and closing does so a million times
+SHIFTED, TURNED = ({int(kind): axis for axis, kind in enumerate(kinds)} for kinds in (TRANSLATIONS, ROTATIONS))
+PROJECTION, DOT, DISTANCE, ANGLE = map(int, (Measure.PROJECTION, Measure.DOT, Measure.DISTANCE, Measure.ANGLE))
+
+
+@dataclass(frozen=True)
+class Poses:
+    """Poses of all bodies and motion of each column: angular velocity w, and velocity v of the global origin."""
+
+    r: list[Vector]
+    R: list[Matrix]
+    w: list[Vector]
+    v: list[Vector]
+
+    @property
+    def w_array(self) -> np.ndarray:
+        """Angular velocities (n, 3)."""
+        return np.array(self.w, dtype=float).reshape(-1, 3)
+
+    @property
+    def v_array(self) -> np.ndarray:
+        """Velocities of the origin (n, 3)."""
+        return np.array(self.v, dtype=float).reshape(-1, 3)
+
+    def point(self, body: int, local: Vector) -> Vector:
+        """Global position of a point of a body."""
+        return local if body < 0 else add(self.r[body], apply(self.R[body], local))
+
+    def direction(self, body: int, local: Vector) -> Vector:
+        """Global components of a vector of a body."""
+        return local if body < 0 else apply(self.R[body], local)
+
+
+def matrix(theta: Sequence[Scalar], offset: int) -> Matrix:
+    """Nine numbers by rows."""
+    p, q, r, s, t, u, v, w, x = theta[offset : offset + 9]
+    return (p, q, r), (s, t, u), (v, w, x)
+
+
+def vector(theta: Sequence[Scalar], offset: int) -> Vector:
+    """Three numbers."""
+    return tuple(theta[offset : offset + 3])
+
+
+def poses(tree: Tree | FlexibleTree, theta: Sequence[Scalar], z: Sequence[Scalar]) -> Poses:
+    """Poses at the coordinates z (n,)."""
+    return poses_of_columns(tree, theta, columns_at(tree, theta, z))
+
+
+def columns_at(tree: Tree | FlexibleTree, theta: Sequence[Scalar], z: Sequence[Scalar]) -> Sequence[Scalar]:
+    """Columns at the coordinates z (n,)."""
+    if not isinstance(tree, FlexibleTree):
+        return z
+    return place_of_columns(tree, theta, z).tolist()
+
+
+def poses_of_columns(tree: Tree | FlexibleTree, theta: Sequence[Scalar], z: Sequence[Scalar]) -> Poses:
+    """Poses where columns are at z (columns,)."""
+    found = Poses([], [], [], [])
+    # plain numbers, as numpy's are slow to count with
+    parents, first, kinds = tree.parent.tolist(), tree.first_column.tolist(), tree.column_kind.tolist()
+    for body, offset in enumerate(tree.theta.tolist()):
+        parent = parents[body]
+        r, turned = (ZERO, IDENTITY) if parent < 0 else (found.r[parent], found.R[parent])
+        origin = add(r, apply(turned, vector(theta, offset + P_P)))
+        axes = product(turned, matrix(theta, offset + R_P))
+        column = first[body]
+        while column < first[body + 1]:
+            origin, axes, used = _advance(found, kinds[column], z[column : column + 4], origin, axes)
+            column += used
+        found.R.append(product(axes, transpose(matrix(theta, offset + R_C))))
+        found.r.append(subtract(origin, apply(found.R[body], vector(theta, offset + P_C))))
+    still = [ZERO] * (len(kinds) - len(found.w))  # elastic coordinates move no frame
+    found.w.extend(still)
+    found.v.extend(still)
+    return found
+
+
+def _advance(found: Poses, kind: int, z: Sequence[Scalar], origin: Vector, axes: Matrix):
+    """Apply one column (four for Euler parameters); append its motion; return frame and number of columns used."""
+    if kind in SHIFTED:
+        axis = transpose(axes)[SHIFTED[kind]]
+        found.w.append(ZERO)
+        found.v.append(axis)
+        return add(origin, scale(z[0], axis)), axes, 1
+    if kind in TURNED:
+        number = TURNED[kind]
+        axis = transpose(axes)[number]
+        found.w.append(axis)
+        found.v.append(cross(origin, axis))
+        return origin, product(axes, about_axis(IDENTITY[number], z[0])), 1
+    e0, e1, e2, e3 = e = normalised(z)
+    for local in ((-e1, -e2, -e3), (e0, e3, -e2), (-e3, e0, e1), (e2, -e1, e0)):
+        axis = apply(axes, scale(2.0, local))
+        found.w.append(axis)
+        found.v.append(cross(origin, axis))
+    return origin, product(axes, rotation_matrix(e)), 4
+
+
+def measure_row(at: Poses, pairs: Pairs, kind: int, pair: int, theta: Sequence[Scalar], offset: int) -> np.ndarray:
+    """Derivatives of a geometric measure by the columns of its pair."""
+    a, b, own = int(pairs.a[pair]), int(pairs.b[pair]), slice(pairs.first[pair], pairs.first[pair + 1])
+    p_a, p_b = at.point(a, vector(theta, offset + P_A)), at.point(b, vector(theta, offset + P_B))
+    u_a, u_b = at.direction(a, vector(theta, offset + U_A)), at.direction(b, vector(theta, offset + U_B))
+    if kind == DISTANCE:
+        gap = subtract(p_b, p_a)
+        u_a = scale(1.0 / (length(gap) or 1.0), gap)
+    elif kind == ANGLE:
+        u_a, u_b = _angle_directions(at.direction(a, vector(theta, offset + N_A)), u_b)
+    row = []
+    for column, sign in zip(pairs.column[own].tolist(), pairs.sign[own].tolist(), strict=True):
+        w, v = at.w[column], at.v[column]
+        moved = cross(w, u_b) if kind in (DOT, ANGLE) else add(v, cross(w, p_b))
+        row.append(sign * dot(u_a, moved))
+    return np.array(row)
+
+
+def _angle_directions(n_a: Vector, u_b: Vector) -> tuple[Vector, Vector]:
+    """Directions (d, u) with d . (w x u) the rate of the angle of u_b about n_a, for a rotation w."""
+    flat = subtract(u_b, scale(dot(u_b, n_a), n_a))
+    return scale(1.0 / (dot(flat, flat) or 1.0), cross(n_a, flat)), u_b
+
+
+def measure_value(at: Poses, pairs: Pairs, kind: int, pair: int, theta: Sequence[Scalar], offset: int) -> float:
+    """Value of a geometric measure."""
+    a, b = int(pairs.a[pair]), int(pairs.b[pair])
+    gap = subtract(at.point(b, vector(theta, offset + P_B)), at.point(a, vector(theta, offset + P_A)))
+    if kind == DISTANCE:
+        return length(gap)
+    u_a = at.direction(a, vector(theta, offset + U_A))
+    if kind == PROJECTION:
+        return dot(u_a, gap)
+    u_b = at.direction(b, vector(theta, offset + U_B))
+    if kind == DOT:
+        return dot(u_a, u_b)
+    return angle_between(dot(u_a, u_b), dot(at.direction(a, vector(theta, offset + N_A)), cross(u_a, u_b)))

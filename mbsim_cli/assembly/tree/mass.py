@@ -1,0 +1,82 @@
+"""Mass matrix at one configuration, to see whether every motion has inertia."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from mbsim_cli.assembly.tree.kinematics import Poses, vector
+from mbsim_cli.model.flexible import J0, MDCM
+from mbsim_cli.model.flexible import MASS as BODY_MASS
+from mbsim_cli.model.layout import COM, INERTIA, MASS, FlexibleTree, Tree
+
+
+def momenta(tree: Tree, theta: Sequence[float], at: Poses) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Momentum (n, 6; linear, then angular about the global origin) that unit rate of a column gives to what it moves.
+
+    Also its product with the column, the diagonal of M (n,), and the size (n,) of the terms which that is the sum of.
+    """
+    mass, moment, inertia = (array[tree.column_body] for array in _subtrees(tree, theta, at))
+    w, v = at.w_array, at.v_array
+    linear = mass[:, None] * v - np.cross(moment, w)
+    angular = np.einsum("nij,nj->ni", inertia, w) + np.cross(moment, v)
+    diagonal = (w * angular + v * linear).sum(axis=1)
+    scale = np.einsum("nii->n", inertia) * (w * w).sum(axis=1) + mass * (v * v).sum(axis=1)
+    return np.hstack([linear, angular]), diagonal, scale
+
+
+def mass_matrix(tree: Tree, at: Poses, momentum: np.ndarray) -> np.ndarray:
+    """M (n, n) from the momenta of its columns, in O(n depth)."""
+    n = len(tree.column_body)
+    motion = np.hstack([at.v_array, at.w_array])
+    matrix = np.zeros((n, n))
+    for j in range(n):
+        above = _columns_above(tree, j)
+        matrix[above, j] = matrix[j, above] = motion[above] @ momentum[j]
+    return matrix
+
+
+def _subtrees(tree: Tree, theta: Sequence[float], at: Poses) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mass (nb,), first moment (nb, 3) and inertia about the global origin (nb, 3, 3) of all that a body carries."""
+    count = len(tree.theta)
+    mass, moment, inertia = np.zeros(count), np.zeros((count, 3)), np.zeros((count, 3, 3))
+    for body, offset in enumerate(tree.theta):
+        m, c = theta[offset + MASS], np.array(at.point(body, vector(theta, offset + COM)))
+        xx, yy, zz, xy, xz, yz = theta[offset + INERTIA : offset + INERTIA + 6]
+        local = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        turned: np.ndarray = np.array(at.R[body])
+        mass[body], moment[body] = m, m * c
+        inertia[body] = turned @ local @ turned.T + m * (c @ c * np.eye(3) - np.outer(c, c))
+    for body, m, first, about in _flexible(tree, theta):
+        r, turned = np.array(at.r[body]), np.array(at.R[body])
+        first, about = turned @ first, turned @ about @ turned.T
+        mass[body], moment[body] = mass[body] + m, moment[body] + m * r + first
+        mixed = np.outer(r, first)
+        spread = (m * (r @ r) + 2.0 * (r @ first)) * np.eye(3) - m * np.outer(r, r) - mixed - mixed.T
+        inertia[body] = inertia[body] + about + spread
+    for body in range(count - 1, -1, -1):
+        parent = tree.parent[body]
+        if parent >= 0:
+            mass[parent] += mass[body]
+            moment[parent] += moment[body]
+            inertia[parent] += inertia[body]
+    return mass, moment, inertia
+
+
+def _flexible(tree: Tree, theta: Sequence[float]) -> Iterator[tuple[int, float, np.ndarray, np.ndarray]]:
+    """Bodies that deform, as they are without deformation: mass, first moment, inertia about the frame's origin."""
+    if isinstance(tree, FlexibleTree):
+        for body, o in zip(tree.flexible, tree.block, strict=True):
+            xx, yy, zz, xy, xz, yz = theta[o + J0 : o + J0 + 6]
+            about = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+            yield int(body), theta[o + BODY_MASS], np.array(vector(theta, o + MDCM)), about
+
+
+def _columns_above(tree: Tree, column: int) -> list[int]:
+    """The column itself and all that move its body too."""
+    body = tree.column_body[column]
+    found = list(range(tree.first_column[body], column + 1))
+    body = tree.parent[body]
+    while body >= 0:
+        found.extend(range(tree.first_column[body], tree.first_column[body + 1]))
+        body = tree.parent[body]
+    return found

@@ -1,0 +1,1 @@
+"""Linear systems with constraints: where their matrices differ from zero, and their solution."""

@@ -1,0 +1,311 @@
+"""Solution of [T J^T; J 0] [x; mu] = [b; e] by multiplier updates on one factorisation of T + J^T alpha J.
+
+Paper 000, equations (9)-(11) and (14)-(17): the penalty is a means, not a part of the answer. An update
+shrinks the constraint residual by about the ratio of the penalty term to T, keeps T x + J^T mu = b, and works
+on corrections, so that no digit of x is lost to the penalty. J may have dependent rows.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels.algebra.linear_solve import lu_factor, lu_solve_of
+from mbsim_cli.kernels.algebra.whole import copy_to
+from mbsim_cli.kernels.algorithms.elimination.structures import (
+    add_loads,
+    add_penalties,
+    copy_tangent,
+    eliminate,
+    find_compliances,
+    left_over,
+    solve,
+    update_multipliers,
+)
+from mbsim_cli.kernels.compiler.cases import EVERY, at_most, below, either
+from mbsim_cli.kernels.compiler.jit import kernel, overload
+from mbsim_cli.kernels.compiler.simd import at, block, largest, put, squares, total, width
+
+SPARSE = -1  # first pivot of a factorisation along the structure
+
+
+class Factor(NamedTuple):
+    """A factorised matrix T + J^T alpha J, with the T and J that it was formed with."""
+
+    T: np.ndarray  # (n, padded(n))
+    J: np.ndarray  # (m, n)
+    packed: np.ndarray  # as sparsity.row_column, J where the structure wants it so
+    alpha: np.ndarray  # (m,)
+    weight: np.ndarray  # (n,)
+    least: np.ndarray  # (n,) inertia that a coordinate counts for, at least
+    sparsity: tuple  # Sparsity or Panels, see ``structures``
+    lower: np.ndarray  # see algebra.sparse_solve and panel_solve
+    upper: np.ndarray  # the same
+    inverse: np.ndarray  # pivots
+    lu: np.ndarray  # (n, padded(n)) where pivots had to be exchanged
+    pivot: np.ndarray  # (n,) SPARSE first where they had not
+
+
+class Columns(NamedTuple):
+    """Right-hand sides and solutions with p columns, p 1 or ``simd.padded``."""
+
+    b: np.ndarray  # (n, p)
+    e: np.ndarray  # (m, p)
+    x: np.ndarray  # (n, p)
+    mu: np.ndarray  # (m, p)
+    step: np.ndarray  # (n, p) correction of x
+    rest: np.ndarray  # (m, p) e - J x
+    load: np.ndarray  # (m, p) alpha rest - mu
+
+
+class Solution(NamedTuple):
+    """What is solved for, and what the last update left of the constraints."""
+
+    x: np.ndarray  # (n, 1)
+    mu: np.ndarray  # (m, 1)
+    rest: np.ndarray  # (m, 1)
+
+
+class CaseColumns(NamedTuple):
+    """``Columns`` of one column for eight cases, whose updates end one by one: with what those at their end keep."""
+
+    b: np.ndarray
+    e: np.ndarray
+    x: np.ndarray
+    mu: np.ndarray
+    step: np.ndarray
+    rest: np.ndarray
+    load: np.ndarray
+    kept: tuple  # Solution
+
+
+@kernel
+def factor_penalised(ratio, factor):
+    """Factorise T + J^T alpha J; each row's alpha makes its term ``ratio`` times T, whatever the units."""
+    T, weight = factor.T, factor.weight
+    floor = 0.0
+    for i in range(weight.size):
+        floor = max(floor, np.abs(T[i, i].real))
+    floor *= 1e-8
+    for i in range(weight.size):
+        weight[i] = max(np.abs(T[i, i].real), floor, factor.least[i])
+    find_compliances(factor)
+    _weigh(factor.alpha, ratio)
+    copy_tangent(factor)
+    add_penalties(factor)
+    factor.pivot[0] = SPARSE
+    if eliminate(factor):
+        return True
+    copy_to(factor.T, factor.lu)
+    add_penalties(factor)
+    return lu_factor(factor.lu, factor.pivot)
+
+
+@kernel
+def _weigh(alpha, ratio):
+    """Penalties of the rows in the place of their compliances."""
+    largest = 0.0
+    for r in range(alpha.size):
+        largest = max(largest, alpha[r])
+    for r in range(alpha.size):
+        alpha[r] = ratio / max(alpha[r], 1e-6 * largest) if largest > 0.0 else 0.0
+
+
+@kernel
+def solve_constrained(factor, tolerance, columns):
+    """Solve for all columns of b and e; return the size of the last correction relative to x."""
+    if columns.b.size == 0:
+        return 0.0
+    if columns.b.shape[1] == 1:
+        return _solve(factor, tolerance, columns, 0)
+    error = 0.0
+    for g in range(0, columns.b.shape[1], width(columns.b)):
+        error = max(error, _solve(factor, tolerance, columns, block(columns.b, g)))
+    return error
+
+
+@kernel
+def solve_change(factor, ratio, tolerance, whole, columns):
+    """The same where x changes ``whole`` (n, p), p ``simd.padded``: what is relative is so to the larger of both."""
+    error = 0.0
+    for g in range(0, columns.b.shape[1], width(columns.b)):
+        c = block(columns.b, g)
+        left, squares_of_whole = _first(factor, columns, c), _squares_of(factor.weight, whole, c)
+        missing = _missing(factor, ratio, left, squares_of_whole, columns.x, c)
+        if missing > CERTAIN_ALONE * tolerance:
+            missing = _refine(factor, tolerance, np.sqrt(total(squares_of_whole)), total(left), columns, c)
+        error = max(error, missing)
+    return error
+
+
+@kernel
+def _missing(factor, ratio, left, squares_of_whole, x, c):
+    """Digits that the penalty alone leaves open, relative to ``whole``; the largest of all directions."""
+    if factor.alpha.size == 0:
+        return 0.0
+    # alpha rest^2 / ratio is what the rest of the constraints would accelerate; the others are elimination's
+    lost = LOST * LOST * ratio * ratio * _squares_of(factor.weight, x, c)
+    return np.sqrt(largest((left / ratio + lost) / (squares_of_whole + NOTHING)))
+
+
+@kernel
+def _solve(factor, tolerance, columns, c):
+    left = _first(factor, columns, c)
+    if tolerance >= BY_PENALTY:
+        return tolerance
+    return _refine_any(factor, tolerance, 0.0, total(left), columns, c)
+
+
+def _refine_any(factor, tolerance, whole, size, columns, c):
+    """``_refine``, of cases ``_refine_cases``."""
+    return _kind_of_refinement(columns)(factor, tolerance, whole, size, columns, c)
+
+
+def _kind_of_refinement(columns):
+    return _refine_cases if "kept" in columns._fields else _refine
+
+
+@overload(_refine_any)
+def _refine_compiled(factor, tolerance, whole, size, columns, c):
+    return _refine_cases if "kept" in getattr(columns, "group", columns).fields else _refine
+
+
+@kernel
+def _refine(factor, tolerance, whole, size, columns, c):
+    """Corrections after the first; ``size`` is the square of what that left of the constraints."""
+    if factor.alpha.size == 0:
+        return 0.0
+    error, moved = 1.0, np.inf
+    for update in range(MAX_UPDATES):
+        before, previous = size, moved
+        left_over(factor, columns, c)
+        size = total(_correct(factor, columns.step, columns, c))
+        moved = _size_of(factor.weight, columns.step, c)
+        error = _add_correction(factor.weight, moved, whole, columns, c)
+        # the next correction shrinks like the rest of the constraints, and like the digits that elimination lost
+        ahead = error * max(np.sqrt(size / before) if before > 0.0 else 0.0, error)
+        if error <= tolerance or ahead <= CERTAIN * tolerance:
+            return min(error, ahead)
+        if update > 1 and moved > 0.5 * previous:
+            break
+    return error * _share(factor.weight, columns, c)
+
+
+@kernel
+def _refine_cases(factor, tolerance, whole, size, columns, c):
+    """The same for eight cases: each ends as it ends alone, and keeps what it has then."""
+    if factor.alpha.size == 0:
+        return 0.0
+    moved, ended, kept = 0.0 * size, 0, 0
+    for update in range(MAX_UPDATES):
+        before, previous = size, moved
+        left_over(factor, columns, c)
+        size = total(_correct(factor, columns.step, columns, c))
+        large, moved = _size_of(factor.weight, columns.x, c), _size_of(factor.weight, columns.step, c)
+        error = either(below(0.0, large), moved / large, 0.0 * large)
+        for i in range(factor.weight.size):
+            put(columns.x, i, c, at(columns.x, i, c) + at(columns.step, i, c))
+        shrinks = either(below(0.0, before), np.sqrt(size / before), 0.0 * size)
+        ahead = error * max(shrinks, error)
+        ended |= at_most(error, tolerance) | at_most(ahead, CERTAIN * tolerance)
+        if update > 1:
+            ended |= below(0.5 * previous, moved)
+        if ended == EVERY or update == MAX_UPDATES - 1:
+            break
+        if ended != kept:
+            _put_chosen(ended & ~kept, columns, c, columns.kept)
+            kept = ended
+    if kept != 0:
+        _put_chosen(kept, columns.kept, c, columns)
+    return 0.0
+
+
+@kernel
+def _put_chosen(bits, solution, c, out):
+    """Put the solution of the chosen cases in the place of what ``out`` has of them."""
+    for i in range(out.x.shape[0]):
+        out.x[i, c] = either(bits, solution.x[i, c], out.x[i, c])
+    for r in range(out.mu.shape[0]):
+        out.mu[r, c] = either(bits, solution.mu[r, c], out.mu[r, c])
+        out.rest[r, c] = either(bits, solution.rest[r, c], out.rest[r, c])
+
+
+MAX_UPDATES = 12
+BY_PENALTY = 1.0  # tolerance with which the penalty alone will do
+CERTAIN = 1e-3  # share of the tolerance below which a predicted correction is not made: directions differ in size
+CERTAIN_ALONE = 1e-2  # the same where each direction is looked at for itself
+LOST = 2e-16  # share of x, times the ratio, that elimination loses between penalty and inertia
+NOTHING = 1e-300
+
+
+@kernel
+def _squares_of(weight, x, c):
+    """Square of the norm of x by T's diagonal, in each direction; imaginary parts count."""
+    square = squares(0.0 * at(x, 0, c))
+    for i in range(weight.size):
+        square += weight[i] * squares(at(x, i, c))
+    return square
+
+
+@kernel
+def _size_of(weight, x, c):
+    """Norm of all directions."""
+    return np.sqrt(total(_squares_of(weight, x, c)))
+
+
+@kernel
+def _first(factor, columns, c):
+    """The solution by the penalty alone; returns what ``_correct`` does."""
+    for i in range(factor.weight.size):
+        put(columns.x, i, c, at(columns.b, i, c))
+    for r in range(factor.alpha.size):
+        e = at(columns.e, r, c)
+        put(columns.rest, r, c, e)
+        put(columns.load, r, c, factor.alpha[r] * e)
+        put(columns.mu, r, c, 0.0)
+    return _correct(factor, columns.x, columns, c)
+
+
+@kernel
+def _correct(factor, step, columns, c):
+    """Add the constraints' load to what is left of the equations in ``step``, solve, and move the multipliers.
+
+    Returns the square of the size of what is left of the constraints, in each direction.
+    """
+    add_loads(factor, step, columns, c)
+    if factor.pivot[0] == SPARSE:
+        solve(factor, step, c)
+    else:
+        lu_solve_of(factor.lu, factor.pivot, step, c)
+    return update_multipliers(factor, step, columns, c)
+
+
+@kernel
+def _add_correction(weight, moved, whole, columns, c):
+    """x += step, whose size is ``moved``; return that over the larger of |x| and ``whole``.
+
+    All directions shrink alike, so one number serves them; a direction of zeros must not decide.
+    """
+    large = max(_size_of(weight, columns.x, c), whole)
+    error = moved / large if large > 0.0 else 0.0
+    for i in range(weight.size):
+        put(columns.x, i, c, at(columns.x, i, c) + at(columns.step, i, c))
+    return error
+
+
+@kernel
+def _share(weight, columns, c):
+    """|x| / (|x| + |b|), b measured by what it would accelerate: where constraints hold nearly all of b, x is small.
+
+    Round-off of x is that of b, and no sign that the updates did not converge.
+    """
+    heaviest = 0.0
+    for i in range(weight.size):
+        heaviest = max(heaviest, weight[i])
+    square = squares(0.0 * at(columns.b, 0, c))
+    for i in range(weight.size):
+        square += squares(at(columns.b, i, c)) / max(weight[i], LIGHT * heaviest)
+    small = _size_of(weight, columns.x, c)
+    return small / np.sqrt(small * small + total(square)) if small > 0.0 else 0.0
+
+
+LIGHT = 1e-3  # weight, relative to the largest, below which a coordinate does not blow up its share of b

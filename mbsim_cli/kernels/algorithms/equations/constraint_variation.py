@@ -1,0 +1,265 @@
+"""Variations of Phi, Phi', Phi'' and Phi_z^T lambda in p directions. Paper 000, section 7."""
+
+from mbsim_cli.kernels.algebra.spatial import (
+    axpy6,
+    cross_force,
+    cross_motion,
+    dot6,
+    motion_at,
+    scale6,
+    six_at,
+    sub6,
+)
+from mbsim_cli.kernels.algorithms.equations.constraints import (
+    coordinate_slope,
+    measure_factors,
+    moving_line,
+    pull_of,
+    rows_of_pair,
+    vary_pull,
+)
+from mbsim_cli.kernels.algorithms.equations.force_variation import slope_variation, vary_by_numbers
+from mbsim_cli.kernels.algorithms.motion.bodies import (
+    apply_between2,
+    apply_to_body2,
+    at_origin,
+    between2,
+    column_at_origin,
+    pose_of,
+)
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
+from mbsim_cli.kernels.elements.laws import law_variation
+from mbsim_cli.kernels.elements.measures import (
+    is_force_line,
+    line,
+    second_by_numbers,
+)
+from mbsim_cli.model.codes import Measure
+from mbsim_cli.model.layout import MEASURE_SIZE, NONE
+
+
+@kernel
+def vary_constraints(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out):
+    """Variation of Phi, out (m, p): N . L; needs ``vary_kinematics`` and the gradient lines (m, LINE_SIZE)."""
+    measures, rows = model.measures, model.constraints.measure
+    first = 0
+    while first < rows.size:
+        last, pair = rows_of_pair(rows, measures, first)
+        for g in range(0, dz.shape[1], width(dz)):
+            k = block(dz, g)
+            if pair == NONE:
+                m = rows[first]
+                put(out, first, k, vary_coordinate_measure(measures, theta, dtheta, m, k, z, z, z, dz, dz, dz, 0))
+            else:
+                N = between2(tw.N, kin, model.pairs.a[pair], model.pairs.b[pair], k)
+                for i in range(first, last):
+                    put(out, i, k, dot6(N, motion_at(lines, i)))
+                    if touch.measure[rows[i], g]:
+                        add_to(out, i, k, _by_numbers(model, theta, dtheta, rows[i], k, kin, 0))
+            for i in range(first, last):
+                by_law = at(dtheta, model.constraints.theta[i], k)
+                if model.constraints.law[i] != NONE:
+                    by_law += law_variation(model.laws, theta, dtheta, k, model.constraints.law[i], t)[0]
+                add_to(out, i, k, -by_law)
+        first = last
+
+
+@kernel
+def vary_constraint_forces(model, theta, dtheta, touch, lines, multiplier, dz, kin, tw, dG_out):
+    """Add the variation of Phi_z^T lambda at fixed lambda, as the bodies see it.
+
+    Needs ``vary_kinematics`` and the lines (m, LINE_SIZE).
+    """
+    measures, rows = model.measures, model.constraints.measure
+    first = 0
+    while first < rows.size:
+        last, pair = rows_of_pair(rows, measures, first)
+        if pair == NONE:
+            vary_pull_on_coordinates(measures, rows[first], dtheta, dz, multiplier[first], dG_out)
+        else:
+            vary_forces_between(model, theta, dtheta, touch, lines, multiplier, first, last, kin, tw)
+        first = last
+
+
+@inlined
+def vary_forces_between(model, theta, dtheta, touch, lines, multiplier, first, last, kin, tw):
+    """Add to ``tw.F`` the variation of the force of the equations from first to last, which act on one pair."""
+    measures, pairs, rows = model.measures, model.pairs, model.constraints.measure
+    pair = measures.pair[rows[first]]
+    a, b = pairs.a[pair], pairs.b[pair]
+    Ra, _ = pose_of(kin, a)
+    W = pull_of(lines, multiplier, first, last)
+    for g in range(0, dtheta.shape[1], width(dtheta)):
+        k = block(dtheta, g)
+        N = between2(tw.N, kin, a, b, k)
+        vary_forces_of_pair(
+            rows, measures, pairs, theta, dtheta, touch.measure, lines, multiplier, first, last, g, k, kin, N, Ra, W,
+            tw.F,
+        )  # fmt: skip
+
+
+@inlined
+def vary_forces_of_pair(
+    rows, measures, pairs, theta, dtheta, touched, lines, multiplier, first, last, g, k, kin, N, Ra, W, dF_out
+):
+    """Add to forces on bodies (nb + 1, 6, p) the variation, in direction k of the block at g, of the force W.
+
+    That is the force of the equations from first to last, between bodies a and b; N is the twist of b against a.
+    """
+    pair = measures.pair[rows[first]]
+    a, b = pairs.a[pair], pairs.b[pair]
+    seen = vary_pull(rows, measures, theta, lines, multiplier, first, last, Ra, N)
+    apply_between2(dF_out, kin, a, b, k, 1.0, seen, cross_force(N, W))
+    for i in range(first, last):
+        if touched[rows[i], g]:
+            _, dL = vary_by_numbers(measures, pairs, theta, dtheta, rows[i], k, kin)
+            dW = scale6(multiplier[i], dL)
+            apply_to_body2(dF_out, kin, b, k, 1.0, dW)
+            apply_to_body2(dF_out, kin, a, k, -1.0, dW)
+
+
+@inlined
+def vary_pull_on_coordinates(measures, m, dtheta, dz, multiplier, dG_out):
+    """Add the variation of the multiplier's force of a measure of coordinates."""
+    for j in range(measures.first[m], measures.first[m + 1]):
+        c = measures.coordinate[j]
+        for g in range(0, dz.shape[1], width(dz)):
+            k = block(dz, g)
+            add_to(dG_out, c, k, multiplier * slope_variation(measures, dtheta, k, m, j, at(dz, c, k)))
+
+
+@kernel
+def vary_constraint_rates(
+    model, theta, dtheta, touch, lines, rates, t, z, zd, zdd, dz, dzd, dzdd, kin, tw, first_out, second_out
+):
+    """Variations of Phi' and Phi'' (m, p); needs ``vary_kinematics``, the lines (m, LINE_SIZE) and ``move_lines``.
+
+    Of bodies and coordinates they are derivatives of N . L: N' . L + N . L' and N'' . L + 2 N' . L' + N . L''.
+    """
+    measures, rows = model.measures, model.constraints.measure
+    first = 0
+    while first < rows.size:
+        last, pair = rows_of_pair(rows, measures, first)
+        for g in range(0, dz.shape[1], width(dz)):
+            k = block(dz, g)
+            if pair == NONE:
+                m = rows[first]
+                rate = vary_coordinate_measure(measures, theta, dtheta, m, k, z, zd, zdd, dz, dzd, dzdd, 1)
+                second = vary_coordinate_measure(measures, theta, dtheta, m, k, z, zd, zdd, dz, dzd, dzdd, 2)
+                put(first_out, first, k, rate)
+                put(second_out, first, k, second)
+            else:
+                a, b = model.pairs.a[pair], model.pairs.b[pair]
+                N, N1 = between2(tw.N, kin, a, b, k), between2(tw.N1, kin, a, b, k)
+                N2 = between2(tw.N2, kin, a, b, k)
+                for i in range(first, last):
+                    L, L1, L2 = motion_at(lines, i), six_at(rates, i, 0), six_at(rates, i, 6)
+                    put(first_out, i, k, dot6(N1, L) + dot6(N, L1))
+                    put(second_out, i, k, dot6(N2, L) + 2.0 * dot6(N1, L1) + dot6(N, L2))
+                    if touch.measure[rows[i], g]:
+                        add_to(first_out, i, k, _by_numbers(model, theta, dtheta, rows[i], k, kin, 1))
+                        add_to(second_out, i, k, _by_numbers(model, theta, dtheta, rows[i], k, kin, 2))
+            for i in range(first, last):
+                if model.constraints.law[i] != NONE:
+                    _, law1, law2 = law_variation(model.laws, theta, dtheta, k, model.constraints.law[i], t)
+                    add_to(first_out, i, k, -law1)
+                    add_to(second_out, i, k, -law2)
+        first = last
+
+
+@kernel
+def vary_with_velocity(factor, model, lines, rates, zd, dzd, kin, second_out):
+    """Add ``factor`` times its variation 2 J' dzd with velocities alone to Phi'' (m, p); needs the lines' rates."""
+    measures, rows = model.measures, model.constraints.measure
+    first = 0
+    while first < rows.size:
+        last, pair = rows_of_pair(rows, measures, first)
+        for g in range(0, dzd.shape[1], width(dzd)):
+            k = block(dzd, g)
+            if pair == NONE:
+                m = rows[first]
+                if measures.kind[m] == Measure.EULER_NORM:
+                    for j in range(measures.first[m], measures.first[m + 1]):
+                        c = measures.coordinate[j]
+                        add_to(second_out, first, k, 4.0 * factor * zd[c] * at(dzd, c, k))
+            else:
+                V, V1 = _velocity_along_path(model, pair, dzd, kin, k)
+                for i in range(first, last):
+                    change = dot6(V1, motion_at(lines, i)) + dot6(V, six_at(rates, i, 0))
+                    add_to(second_out, i, k, 2.0 * factor * change)
+        first = last
+
+
+@inlined
+def _velocity_along_path(model, pair, dzd, kin, k):
+    """Sums of S dzd and S' dzd over the path between two bodies, about the origin."""
+    pairs, tree = model.pairs, model.tree
+    zero = 0.0 * at(dzd, 0, k)
+    V = ((zero, zero, zero), (zero, zero, zero))
+    V1 = V
+    for j in range(pairs.first[pair], pairs.first[pair + 1]):
+        c = pairs.column[j]
+        d = pairs.sign[j] * at(dzd, c, k)
+        V = axpy6(d, column_at_origin(kin.S, tree, kin, c), V)
+        V1 = axpy6(d, column_at_origin(kin.S1, tree, kin, c), V1)
+    return V, V1
+
+
+@inlined
+def _by_numbers(model, theta, dtheta, m, k, kin, order):
+    """Variation k of g, g' or g'' (order 0, 1, 2) of a geometric measure with its own numbers."""
+    measures = model.measures
+    kind, pair, o = measures.kind[m], measures.pair[m], measures.theta[m]
+    a, b = model.pairs.a[pair], model.pairs.b[pair]
+    Va = at_origin(kin.V, kin, a)
+    V = sub6(at_origin(kin.V, kin, b), Va)
+    if order == 2:
+        Ra, ra = pose_of(kin, a)
+        Rb, rb = pose_of(kin, b)
+        A = sub6(sub6(at_origin(kin.A, kin, b), at_origin(kin.A, kin, a)), cross_motion(Va, V))
+        return second_by_numbers(kind, theta, o, dtheta[o : o + MEASURE_SIZE], k, Ra, ra, Rb, rb, V, A)
+    dg, dL = vary_by_numbers(measures, model.pairs, theta, dtheta, m, k, kin)
+    return dg if order == 0 else dot6(V, dL)
+
+
+@inlined
+def vary_measure(model, theta, dtheta, touch, m, g, k, kin, tw, order):
+    """Variation k, the block at g, of the value, first or second derivative of a geometric measure."""
+    pair = model.measures.pair[m]
+    a, b = model.pairs.a[pair], model.pairs.b[pair]
+    factors = measure_factors(model, theta, m, kin)
+    L1, L2 = moving_line(model, theta, m, factors, kin)
+    L = line(is_force_line(model.measures.kind[m]), factors[1], factors[2])
+    N, N1 = between2(tw.N, kin, a, b, k), between2(tw.N1, kin, a, b, k)
+    if order == 0:
+        change = dot6(N, L)
+    elif order == 1:
+        change = dot6(N1, L) + dot6(N, L1)
+    else:
+        change = dot6(between2(tw.N2, kin, a, b, k), L) + 2.0 * dot6(N1, L1) + dot6(N, L2)
+    if touch.measure[m, g]:
+        change += _by_numbers(model, theta, dtheta, m, k, kin, order)
+    return change
+
+
+@inlined
+def vary_coordinate_measure(measures, theta, dtheta, m, k, z, zd, zdd, dz, dzd, dzdd, order):
+    """Variation k of g, g' or g'' of a measure of coordinates."""
+    total = 0.0 * at(dz, 0, k)
+    quadratic = measures.kind[m] == Measure.EULER_NORM
+    for j in range(measures.first[m], measures.first[m + 1]):
+        c = measures.coordinate[j]
+        slope = coordinate_slope(measures, theta, m, j, z)
+        d_slope = slope_variation(measures, dtheta, k, m, j, at(dz, c, k))
+        if order == 0:
+            total += slope * at(dz, c, k)
+            if not quadratic:
+                total += d_slope * z[c]
+        elif order == 1:
+            total += slope * at(dzd, c, k) + d_slope * zd[c]
+        else:
+            total += slope * at(dzdd, c, k) + d_slope * zdd[c]
+            if quadratic:
+                total += 4.0 * zd[c] * at(dzd, c, k)
+    return total

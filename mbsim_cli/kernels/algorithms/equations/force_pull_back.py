@@ -1,0 +1,165 @@
+"""Pull-back of the power -W . U of all force elements under a virtual motion U: transposes ``vary_element_forces``.
+
+Forces between bodies see relative motion only. What W . N'_U gives, N'_U the rate of the pose twist under U, is part of
+``residual``; here W turns and moves with its body, and changes with motion and numbers. Spatial vectors are about the
+global origin, where all bodies must have their reference points. Derivation: docs/theory/adjoint.md.
+"""
+
+from mbsim_cli.kernels.algebra.rot3 import unrotate
+from mbsim_cli.kernels.algebra.spatial import (
+    accumulate2,
+    axpy6,
+    cross_force,
+    dot6,
+    motion_at,
+    motion_at2,
+    scale6,
+    sub6,
+)
+from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, dot3, load3, scale3
+from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_measure, coordinate_rates, coordinate_slope
+from mbsim_cli.kernels.algorithms.equations.forces import applied_wrench, measure_and_rate
+from mbsim_cli.kernels.algorithms.equations.measure_pull_back import (
+    between,
+    pull_coordinate_force,
+    pull_coordinate_measure,
+    pull_line,
+)
+from mbsim_cli.kernels.algorithms.equations.motion_forces import follows_motion, is_tyre, motion_wrench
+from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.simd import at, block, width
+from mbsim_cli.kernels.elements.drag import pull_drag
+from mbsim_cli.kernels.elements.force_law import measure_force, pull_measure_force
+from mbsim_cli.kernels.elements.law_pull_back import pull_law
+from mbsim_cli.kernels.elements.laws import law_value
+from mbsim_cli.kernels.elements.measure_pull_back import pull_point
+from mbsim_cli.kernels.elements.measures import is_geometric, moved, point_of
+from mbsim_cli.kernels.elements.tyre import kept_contact
+from mbsim_cli.kernels.elements.tyre_pull_back import of_wrench, pull_tyre, pull_tyre_own
+from mbsim_cli.model.codes import Axes, Force
+from mbsim_cli.model.layout import AXIS, NONE
+
+
+@kernel
+def pull_element_forces(model, theta, t, z, zd, kin, virtual, cov_out):
+    """Add the pull-back of -W . U, and of -Q . mu of forces on coordinates; needs ``element_forces`` at the state."""
+    for f in range(model.forces.kind.size):
+        for g in range(0, virtual.each.size, width(virtual.each)):
+            k = block(virtual.each, g)
+            if follows_motion(model.forces.kind[f]):
+                _pull_motion_force(model, theta, f, k, kin, virtual, cov_out)
+            elif model.forces.kind[f] != Force.ALONG_MEASURE:
+                _pull_applied(model, theta, t, f, k, kin, virtual, cov_out)
+            elif is_geometric(model.measures.kind[model.forces.measure[f]]):
+                _pull_along_measure(model, theta, t, f, k, kin, virtual, cov_out)
+            else:
+                _pull_along_coordinates(model, theta, t, f, k, z, zd, virtual, cov_out)
+
+
+@kernel
+def _pull_along_measure(model, theta, t, f, k, kin, virtual, cov_out):
+    m = model.forces.measure[f]
+    pair = model.measures.pair[m]
+    a, b = model.pairs.a[pair], model.pairs.b[pair]
+    g, g1, L = measure_and_rate(model, theta, m, kin)
+    Q, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+    Ua, Ub = motion_at2(virtual.U, a, k), motion_at2(virtual.U, b, k)
+    Q_hat = -1.0 * dot6(sub6(Ub, Ua), L)
+    rate_hat = by_g1 * Q_hat
+    Ka = axpy6(-Q, Ua, scale6(rate_hat, motion_at(kin.V, a)))
+    Kb = axpy6(-Q, Ub, scale6(rate_hat, motion_at(kin.V, b)))
+    pull_line(model, theta, m, k, kin, by_g * Q_hat, Ka, Kb, cov_out)
+    between(cov_out.D, a, b, k, 1.0, scale6(rate_hat, L))
+    pull_measure_force(model.forces, model.laws, theta, f, t, g, g1, by_g, k, Q_hat, cov_out.theta)
+
+
+@kernel
+def _pull_along_coordinates(model, theta, t, f, k, z, zd, virtual, cov_out):
+    measures, m = model.measures, model.forces.measure[f]
+    g = coordinate_measure(measures, theta, m, z)
+    g1, _ = coordinate_rates(measures, theta, m, z, zd, zd)
+    Q, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+    Q_hat = 0.0 * at(virtual.mu, 0, k)
+    for j in range(measures.first[m], measures.first[m + 1]):
+        Q_hat -= coordinate_slope(measures, theta, m, j, z) * at(virtual.mu, measures.coordinate[j], k)
+    pull_coordinate_measure(measures, theta, m, k, z, zd, zd, by_g * Q_hat, by_g1 * Q_hat, 0.0 * Q_hat, cov_out)
+    pull_coordinate_force(measures, m, k, -Q, virtual, cov_out)
+    pull_measure_force(model.forces, model.laws, theta, f, t, g, g1, by_g, k, Q_hat, cov_out.theta)
+
+
+@kernel
+def _pull_applied(model, theta, t, f, k, kin, virtual, cov_out):
+    """As the body sees the force: in body axes it stands still, in global axes it turns back."""
+    forces = model.forces
+    b = model.pairs.b[forces.pair[f]]
+    R, _ = pose_of(kin, b)
+    _, point, vector = applied_wrench(model, theta, t, kin, f)
+    w, v = motion_at2(virtual.U, b, k)
+    if forces.kind[f] == Force.TORQUE:
+        hat = scale3(-1.0, w)
+    else:
+        hat = scale3(-1.0, add3(v, cross3(w, point)))
+        add3_to(cov_out.theta, forces.theta[f], k, unrotate(R, cross3(w, vector)))
+    if forces.axes[f] != Axes.BODY:
+        accumulate2(cov_out.P, b, k, 1.0, (cross3(hat, vector), scale3(0.0, hat)))
+    pull_given(model, theta, t, f, k, R, hat, cov_out.theta)
+
+
+@inlined
+def pull_given(model, theta, t, f, k, R, hat, theta_out):
+    """Add what a covector of an applied force or torque, global axes, is of its own numbers."""
+    forces = model.forces
+    o, law = forces.theta[f], forces.law[f, 0]
+    if forces.axes[f] == Axes.BODY:
+        hat = unrotate(R, hat)
+    if law == NONE:
+        add3_to(theta_out, o + 3, k, hat)
+    else:
+        factor, _, _ = law_value(model.laws, theta, law, t)
+        add3_to(theta_out, o + 3, k, scale3(factor, hat))
+        by_factor = dot3(load3(theta, o + 3), hat)
+        pull_law(model.laws, theta, law, t, k, by_factor, 0.0 * by_factor, 0.0 * by_factor, theta_out)
+
+
+@kernel
+def _pull_motion_force(model, theta, f, k, kin, virtual, cov_out):
+    b = model.pairs.b[model.forces.pair[f]]
+    U = motion_at2(virtual.U, b, k)
+    accumulate2(cov_out.P, b, k, -1.0, cross_force(U, motion_wrench(model, theta, f, kin)))
+    hat = scale6(-1.0, U)
+    if is_tyre(model.forces.kind[f]):
+        pull_tyre_along(model, theta, f, k, kin, of_wrench(hat), cov_out)
+    else:
+        pull_drag_along(model, theta, f, k, kin, hat, cov_out)
+
+
+@kernel
+def pull_tyre_along(model, theta, f, k, kin, hat, cov_out):
+    """Add the pull-back of covectors, global axes, of the ``Change`` of the tyre of force f."""
+    forces = model.forces
+    o, b = forces.theta[f], model.pairs.b[forces.pair[f]]
+    R, _ = pose_of(kin, b)
+    contact = kept_contact(kin.contacts[f])
+    wheel, own = pull_tyre(theta, o, contact, hat)
+    P, D, shift = pull_point(contact.center, contact.v, motion_at(kin.V, b), wheel.center, wheel.v)
+    turned = add3(cross3(contact.axis, wheel.axis), cross3(contact.w, wheel.w))
+    accumulate2(cov_out.P, b, k, 1.0, (add3(P[0], turned), P[1]))
+    accumulate2(cov_out.D, b, k, 1.0, (add3(D[0], wheel.w), D[1]))
+    add3_to(cov_out.theta, o, k, unrotate(R, shift))
+    add3_to(cov_out.theta, o + AXIS, k, unrotate(R, wheel.axis))
+    pull_tyre_own(forces.kind[f], model.laws, theta, k, o, forces.law[f, 0], contact, own, cov_out.theta)
+
+
+@kernel
+def pull_drag_along(model, theta, f, k, kin, hat, cov_out):
+    """Add the pull-back of a covector, global axes, of the wrench of a drag."""
+    o, b = model.forces.theta[f], model.pairs.b[model.forces.pair[f]]
+    R, r = pose_of(kin, b)
+    V, x = motion_at(kin.V, b), point_of(R, r, load3(theta, o))
+    rate = moved(V, x)
+    x_hat, rate_hat = pull_drag(theta, o, x, rate, k, hat, cov_out.theta)
+    P, D, shift = pull_point(x, rate, V, x_hat, rate_hat)
+    accumulate2(cov_out.P, b, k, 1.0, P)
+    accumulate2(cov_out.D, b, k, 1.0, D)
+    add3_to(cov_out.theta, o, k, unrotate(R, shift))

@@ -1,0 +1,95 @@
+"""What forces add to the tangent of the equations of motion, for the columns of one span of their path at a time."""
+
+from mbsim_cli.kernels.algebra.spatial import add6, axpy6, cross_motion, dot6, scale6, sub6
+from mbsim_cli.kernels.algebra.vec3 import cross3, scale3
+from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_measure, coordinate_rates, coordinate_slope
+from mbsim_cli.kernels.algorithms.equations.forces import applied_variation, applied_wrench, measure_and_rate
+from mbsim_cli.kernels.algorithms.equations.motion_forces import drag_of, vary_drag, vary_tyre
+from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, pose_of
+from mbsim_cli.kernels.algorithms.motion.path_columns import span_rates, span_twists, spread, spread_seen
+from mbsim_cli.kernels.compiler.jit import inlined
+from mbsim_cli.kernels.elements.force_law import measure_force
+from mbsim_cli.kernels.elements.measures import is_geometric, moved, vary_pose
+from mbsim_cli.kernels.elements.tyre import kept_contact, no_own, tyre_wrench
+from mbsim_cli.model.codes import Axes, Force
+
+
+@inlined
+def measure_force_part(model, theta, t, beta, gamma, z, zd, f, kin, comp, T_out):
+    measures = model.measures
+    k = model.forces.measure[f]
+    if not is_geometric(measures.kind[k]):
+        coordinate_force_part(model, theta, t, beta, gamma, z, zd, f, T_out)
+        return
+    pair, kind, o = measures.pair[k], measures.kind[k], measures.theta[k]
+    a, b = model.pairs.a[pair], model.pairs.b[pair]
+    Ra, ra = pose_of(kin, a)
+    Rb, rb = pose_of(kin, b)
+    Va, Vb = at_origin(kin.V, kin, a), at_origin(kin.V, kin, b)
+    v = sub6(Vb, Va)
+    g, g1, L = measure_and_rate(model, theta, k, kin)
+    Q, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+    for s in range(comp.spans.first[pair], comp.spans.first[pair + 1]):
+        Na, Nb = span_twists(comp, gamma, s)
+        Na1, Nb1 = span_rates(comp, s)
+        N = sub6(Nb, Na)
+        _, dg, _, dL = vary_pose(kind, theta, o, Ra, ra, Rb, rb, N)
+        dv = add6(sub6(Nb1, Na1), cross_motion(N, Vb))
+        dQ = by_g * dg + by_g1 * (dot6(v, dL) + dot6(dv, L))
+        spread_seen(model.pairs, pair, comp, s, add6(Na, Nb), scale6(Q, L), axpy6(dQ, L, scale6(Q, dL)), T_out)
+
+
+@inlined
+def coordinate_force_part(model, theta, t, beta, gamma, z, zd, f, T_out):
+    """Add to T what a force along a measure of coordinates does."""
+    measures, k = model.measures, model.forces.measure[f]
+    g = coordinate_measure(measures, theta, k, z)
+    g1, _ = coordinate_rates(measures, theta, k, z, zd, zd)
+    _, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+    slope = gamma * by_g + beta * by_g1
+    for i in range(measures.first[k], measures.first[k + 1]):
+        left = slope * coordinate_slope(measures, theta, k, i, z)
+        for j in range(measures.first[k], measures.first[k + 1]):
+            right = coordinate_slope(measures, theta, k, j, z)
+            T_out[measures.coordinate[i], measures.coordinate[j]] -= left * right
+
+
+@inlined
+def applied_force_part(model, theta, t, q, f, kin, comp, T_out):
+    pair = model.forces.pair[f]
+    W, point, vector = applied_wrench(model, theta, t, kin, f)
+    turns = 1.0 if model.forces.axes[f] == Axes.BODY else 0.0
+    torque = model.forces.kind[f] == Force.TORQUE
+    for s in range(comp.spans.first[pair], comp.spans.first[pair + 1]):
+        _, N = span_twists(comp, q, s)
+        d_vector = scale3(turns, cross3(N[0], vector))
+        dW = applied_variation(torque, point, vector, moved(N, point), d_vector)
+        spread(model.pairs, pair, comp, s, N, W, dW, T_out)
+
+
+@inlined
+def tyre_part(model, theta, q, f, no_eta, kin, comp, T_out):
+    pair, o = model.forces.pair[f], model.forces.theta[f]
+    b = model.pairs.b[pair]
+    R, _ = pose_of(kin, b)
+    V = at_origin(kin.V, kin, b)
+    contact = kept_contact(kin.contacts[f])
+    own, W = no_own(0.0 * contact.gap), tyre_wrench(contact)
+    for s in range(comp.spans.first[pair], comp.spans.first[pair + 1]):
+        _, N = span_twists(comp, q, s)
+        _, N1 = span_rates(comp, s)
+        change = vary_tyre(theta, o, contact, own, no_eta, 0, R, V, N, N1)
+        spread(model.pairs, pair, comp, s, N, W, change.wrench, T_out)
+
+
+@inlined
+def drag_part(model, theta, q, f, no_eta, kin, comp, T_out):
+    pair, o = model.forces.pair[f], model.forces.theta[f]
+    b = model.pairs.b[pair]
+    R, r = pose_of(kin, b)
+    V = at_origin(kin.V, kin, b)
+    W = drag_of(model, theta, f, kin)
+    for s in range(comp.spans.first[pair], comp.spans.first[pair + 1]):
+        _, N = span_twists(comp, q, s)
+        _, N1 = span_rates(comp, s)
+        spread(model.pairs, pair, comp, s, N, W, vary_drag(theta, o, no_eta, 0, R, r, V, N, N1), T_out)

@@ -1,0 +1,210 @@
+"""Variations of force elements in p directions: of their wrenches as bodies see them, and of what coordinates take.
+
+See ``residual_variation`` for what bodies make of them.
+"""
+
+from mbsim_cli.kernels.algebra.rot3 import rotate
+from mbsim_cli.kernels.algebra.spatial import add6, axpy6, cross_force, cross_motion, dot6, motion_at2, scale6, sub6
+from mbsim_cli.kernels.algebra.vec3 import add3, cross3, load3, load3_of, scale3, sub3
+from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_measure, coordinate_rates, coordinate_slope
+from mbsim_cli.kernels.algorithms.equations.forces import applied_variation, applied_wrench, measure_and_rate
+from mbsim_cli.kernels.algorithms.equations.motion_forces import drag_of, follows_motion, is_tyre, vary_drag, vary_tyre
+from mbsim_cli.kernels.algorithms.motion.bodies import (
+    apply_between2,
+    apply_to_body2,
+    at_origin,
+    at_origin2,
+    between2,
+    pose_of,
+)
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
+from mbsim_cli.kernels.elements.force_law import measure_force, measure_force_variation
+from mbsim_cli.kernels.elements.laws import law_value, law_variation
+from mbsim_cli.kernels.elements.measures import is_geometric, vary_numbers, vary_pose
+from mbsim_cli.kernels.elements.tyre import kept_contact, no_own, tyre_own, tyre_wrench
+from mbsim_cli.model.codes import Axes, Force, Measure
+from mbsim_cli.model.layout import DRAG_SIZE, MEASURE_SIZE, NONE, TYRE_SIZE
+
+
+@inlined
+def slope_variation(measures, dtheta, k, m, j, dz):
+    """Variation k of ``coordinate_slope``."""
+    if measures.kind[m] == Measure.EULER_NORM:
+        return 2.0 * dz
+    return at(dtheta, measures.theta[m] + j - measures.first[m], k)
+
+
+@kernel
+def vary_element_forces(model, theta, dtheta, touch, no_eta, t, z, zd, dz, dzd, kin, tw, dG_out):
+    """Add the variation of -Q of all force elements, as the bodies see them; needs ``element_forces`` at the state."""
+    for f in range(model.forces.kind.size):
+        if acts_on_bodies(model, f):
+            vary_force_on_bodies(model, theta, dtheta, touch, no_eta, t, f, kin, tw)
+        else:
+            for g in range(0, dz.shape[1], width(dz)):
+                vary_along_coordinates(model, theta, dtheta, t, f, block(dz, g), z, zd, dz, dzd, dG_out)
+
+
+@inlined
+def acts_on_bodies(model, f):
+    """Whether force f acts on bodies, and not on coordinates."""
+    along = model.forces.kind[f] == Force.ALONG_MEASURE
+    return not along or is_geometric(model.measures.kind[model.forces.measure[f]])
+
+
+@inlined
+def vary_force_on_bodies(model, theta, dtheta, touch, no_eta, t, f, kin, tw):
+    """Add the variation of the force element f to ``tw.F``, from the twists of its bodies against each other."""
+    if is_tyre(model.forces.kind[f]):
+        _vary_tyre(model, theta, dtheta, touch, no_eta, f, kin, tw)
+    elif follows_motion(model.forces.kind[f]):
+        _vary_drag(model, theta, dtheta, touch, no_eta, f, kin, tw)
+    elif model.forces.kind[f] == Force.ALONG_MEASURE:
+        _vary_along_measure(model, theta, dtheta, touch, t, f, kin, tw)
+    else:
+        vary_applied(model, theta, dtheta, t, f, kin, tw)
+
+
+@inlined
+def vary_seen(measures, pairs, theta, dtheta, touched, m, k, kin, N):
+    """Variation k of a measure and of its line, as its first body sees the second turn by N."""
+    kind, pair, o = measures.kind[m], measures.pair[m], measures.theta[m]
+    Ra, ra = pose_of(kin, pairs.a[pair])
+    Rb, rb = pose_of(kin, pairs.b[pair])
+    _, dg, _, dL = vary_pose(kind, theta, o, Ra, ra, Rb, rb, N)
+    if touched:
+        by_numbers, line_by_numbers = vary_by_numbers(measures, pairs, theta, dtheta, m, k, kin)
+        dg, dL = dg + by_numbers, add6(dL, line_by_numbers)
+    return dg, dL
+
+
+@inlined
+def vary_by_numbers(measures, pairs, theta, dtheta, m, k, kin):
+    """Variation k of a measure and of its line with its own numbers."""
+    pair, o = measures.pair[m], measures.theta[m]
+    Ra, ra = pose_of(kin, pairs.a[pair])
+    Rb, rb = pose_of(kin, pairs.b[pair])
+    return vary_numbers(measures.kind[m], theta, o, dtheta[o : o + MEASURE_SIZE], k, Ra, ra, Rb, rb)
+
+
+@inlined
+def _vary_along_measure(model, theta, dtheta, touch, t, f, kin, tw):
+    m = model.forces.measure[f]
+    pair = model.measures.pair[m]
+    a, b = model.pairs.a[pair], model.pairs.b[pair]
+    Vb = at_origin(kin.V, kin, b)
+    v = sub6(Vb, at_origin(kin.V, kin, a))
+    g, g1, L = measure_and_rate(model, theta, m, kin)
+    Q, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+    for start in range(0, dtheta.shape[1], width(dtheta)):
+        k = block(dtheta, start)
+        N = between2(tw.N, kin, a, b, k)
+        dg, dL = vary_seen(model.measures, model.pairs, theta, dtheta, touch.measure[m, start], m, k, kin, N)
+        dv = add6(between2(tw.N1, kin, a, b, k), cross_motion(N, Vb))
+        dQ = by_g * dg + by_g1 * (dot6(v, dL) + dot6(dv, L))
+        if touch.force[f, start]:
+            dQ += measure_force_variation(model.forces, model.laws, theta, dtheta, k, f, t, g, g1)
+        apply_between2(tw.F, kin, a, b, k, -1.0, axpy6(dQ, L, scale6(Q, dL)), cross_force(N, scale6(Q, L)))
+
+
+@inlined
+def vary_along_coordinates(model, theta, dtheta, t, f, k, z, zd, dz, dzd, dG_out):
+    """Add the variation k of minus a force along a measure of coordinates."""
+    measures = model.measures
+    m = model.forces.measure[f]
+    g = coordinate_measure(measures, theta, m, z)
+    g1, _ = coordinate_rates(measures, theta, m, z, zd, zd)
+    Q, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+    dQ = measure_force_variation(model.forces, model.laws, theta, dtheta, k, f, t, g, g1)
+    for j in range(measures.first[m], measures.first[m + 1]):
+        c = measures.coordinate[j]
+        slope = coordinate_slope(measures, theta, m, j, z)
+        d_slope = slope_variation(measures, dtheta, k, m, j, at(dz, c, k))
+        dQ += by_g * (slope * at(dz, c, k) + _explicit(measures, dtheta, k, m, j, z[c]))
+        dQ += by_g1 * (slope * at(dzd, c, k) + d_slope * zd[c])
+    for j in range(measures.first[m], measures.first[m + 1]):
+        c = measures.coordinate[j]
+        d_slope = slope_variation(measures, dtheta, k, m, j, at(dz, c, k))
+        add_to(dG_out, c, k, -dQ * coordinate_slope(measures, theta, m, j, z) - Q * d_slope)
+
+
+@inlined
+def _explicit(measures, dtheta, k, m, j, z):
+    """Variation of a term of the measure with its coefficient alone."""
+    if measures.kind[m] == Measure.EULER_NORM:
+        return 0.0 * at(dtheta, 0, k)
+    return at(dtheta, measures.theta[m] + j - measures.first[m], k) * z
+
+
+@inlined
+def vary_applied(model, theta, dtheta, t, f, kin, tw):
+    """Variation of an applied force or torque, as its body sees it, taken from it."""
+    forces = model.forces
+    o, b = forces.theta[f], model.pairs.b[forces.pair[f]]
+    R, _ = pose_of(kin, b)
+    _, point, vector = applied_wrench(model, theta, t, kin, f)
+    for g in range(0, dtheta.shape[1], width(dtheta)):
+        k = block(dtheta, g)
+        d_point = rotate(R, load3_of(dtheta, o, k))
+        given = given_variation(model, theta, dtheta, t, f, k)
+        if forces.axes[f] == Axes.BODY:
+            d_vector = rotate(R, given)
+        else:
+            d_vector = sub3(given, cross3(motion_at2(tw.N, b, k)[0], vector))
+        dW = applied_variation(forces.kind[f] == Force.TORQUE, point, vector, d_point, d_vector)
+        apply_to_body2(tw.F, kin, b, k, -1.0, dW)
+
+
+@inlined
+def given_variation(model, theta, dtheta, t, f, k):
+    """Variation k of the vector of an applied force or torque, in the axes that it is given in."""
+    forces = model.forces
+    o = forces.theta[f]
+    factor, d_factor = 1.0 + 0.0 * theta[0], 0.0 * at(dtheta, o, k)
+    if forces.law[f, 0] != NONE:
+        factor, _, _ = law_value(model.laws, theta, forces.law[f, 0], t)
+        d_factor, _, _ = law_variation(model.laws, theta, dtheta, k, forces.law[f, 0], t)
+    return add3(scale3(factor, load3_of(dtheta, o + 3, k)), scale3(d_factor, load3(theta, o + 3)))
+
+
+@inlined
+def _vary_tyre(model, theta, dtheta, touch, no_eta, f, kin, tw):
+    b = model.pairs.b[model.forces.pair[f]]
+    for g in range(0, dtheta.shape[1], width(dtheta)):
+        k, contact = block(dtheta, g), kept_contact(kin.contacts[f])
+        change = vary_tyre_along(model, theta, dtheta, touch, no_eta, f, g, k, contact, kin, tw)
+        _take(tw, kin, b, k, tyre_wrench(contact), change.wrench)
+
+
+@inlined
+def _take(tw, kin, b, k, W, dW):
+    """Take a variation of the wrench W, as body b sees it, from the body."""
+    seen = sub6(dW, cross_force(at_origin2(tw.N, kin, b, k), W))
+    apply_to_body2(tw.F, kin, b, k, -1.0, seen)
+
+
+@inlined
+def vary_tyre_along(model, theta, dtheta, touch, no_eta, f, g, k, contact, kin, tw):
+    """``Change`` of the tyre of force f in direction k, the block at g."""
+    forces = model.forces
+    o, b = forces.theta[f], model.pairs.b[forces.pair[f]]
+    R, _ = pose_of(kin, b)
+    own, eta = no_own(at(no_eta, 0, k)), no_eta
+    if touch.force[f, g]:
+        own = tyre_own(forces.kind[f], model.laws, theta, dtheta, k, o, forces.law[f, 0], contact)
+        eta = dtheta[o : o + TYRE_SIZE]
+    N, N1 = at_origin2(tw.N, kin, b, k), at_origin2(tw.N1, kin, b, k)
+    return vary_tyre(theta, o, contact, own, eta, k, R, at_origin(kin.V, kin, b), N, N1)
+
+
+@inlined
+def _vary_drag(model, theta, dtheta, touch, no_eta, f, kin, tw):
+    o, b = model.forces.theta[f], model.pairs.b[model.forces.pair[f]]
+    R, r = pose_of(kin, b)
+    V, W = at_origin(kin.V, kin, b), drag_of(model, theta, f, kin)
+    for g in range(0, dtheta.shape[1], width(dtheta)):
+        k = block(dtheta, g)
+        eta = dtheta[o : o + DRAG_SIZE] if touch.force[f, g] else no_eta
+        N, N1 = at_origin2(tw.N, kin, b, k), at_origin2(tw.N1, kin, b, k)
+        _take(tw, kin, b, k, W, vary_drag(theta, o, eta, k, R, r, V, N, N1))

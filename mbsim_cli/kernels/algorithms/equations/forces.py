@@ -1,0 +1,142 @@
+"""Forces of elements and constraints on the bodies, and on the coordinates directly."""
+
+from mbsim_cli.kernels.algebra.rot3 import rotate
+from mbsim_cli.kernels.algebra.spatial import dot6, motion_at, sub6
+from mbsim_cli.kernels.algebra.vec3 import add3, cross3, load3, scale3, sub3
+from mbsim_cli.kernels.algebra.whole import clear
+from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_measure, coordinate_rates, coordinate_slope
+from mbsim_cli.kernels.algorithms.equations.motion_forces import (
+    drag_of,
+    find_contact,
+    follows_motion,
+    is_tyre,
+    motion_wrench,
+)
+from mbsim_cli.kernels.algorithms.motion.bodies import apply_to_body, at_origin, pose_of
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.elements.force_law import measure_force
+from mbsim_cli.kernels.elements.laws import law_value
+from mbsim_cli.kernels.elements.measures import is_force_line, is_geometric, line, measure_value, point_of, unwrapped
+from mbsim_cli.kernels.elements.tyre import tyre_wrench
+from mbsim_cli.model.codes import Axes, Force
+from mbsim_cli.model.layout import NONE
+
+
+@kernel
+def clear_wrenches(W, Q):
+    """Start a new sum of forces."""
+    clear(W)
+    clear(Q)
+
+
+@kernel
+def element_forces(model, theta, t, z, zd, kin, W_out, Q_out):
+    """Add the forces of all elements to the bodies W (nb + 1, 6) and the coordinates Q (n,).
+
+    Leaves in ``kin`` the contacts of tyres.
+    """
+    for f in range(model.forces.kind.size):
+        if model.forces.kind[f] == Force.ALONG_MEASURE:
+            _force_along_measure(model, theta, t, z, zd, kin, f, W_out, Q_out)
+        elif is_tyre(model.forces.kind[f]):
+            wrench = tyre_wrench(find_contact(model, theta, f, kin))
+            apply_to_body(W_out, kin, model.pairs.b[model.forces.pair[f]], 1.0, wrench)
+        elif follows_motion(model.forces.kind[f]):
+            wrench = drag_of(model, theta, f, kin)
+            apply_to_body(W_out, kin, model.pairs.b[model.forces.pair[f]], 1.0, wrench)
+        else:
+            wrench, _, _ = applied_wrench(model, theta, t, kin, f)
+            apply_to_body(W_out, kin, model.pairs.b[model.forces.pair[f]], 1.0, wrench)
+
+
+@inlined
+def _force_along_measure(model, theta, t, z, zd, kin, f, W_out, Q_out):
+    measures = model.measures
+    k = model.forces.measure[f]
+    if is_geometric(measures.kind[k]):
+        g, g1, L = measure_and_rate(model, theta, k, kin)
+        Q, _, _ = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+        pair = measures.pair[k]
+        apply_to_body(W_out, kin, model.pairs.b[pair], Q, L)
+        apply_to_body(W_out, kin, model.pairs.a[pair], -Q, L)
+    else:
+        g = coordinate_measure(measures, theta, k, z)
+        g1, _ = coordinate_rates(measures, theta, k, z, zd, zd)
+        Q, _, _ = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+        for j in range(measures.first[k], measures.first[k + 1]):
+            Q_out[measures.coordinate[j]] += Q * coordinate_slope(measures, theta, k, j, z)
+
+
+@inlined
+def measure_and_rate(model, theta, k, kin):
+    """Value, rate and gradient line of a geometric measure."""
+    measures = model.measures
+    pair, kind = measures.pair[k], measures.kind[k]
+    a, b = model.pairs.a[pair], model.pairs.b[pair]
+    Ra, ra = pose_of(kin, a)
+    Rb, rb = pose_of(kin, b)
+    g, x, u = measure_value(kind, theta, measures.theta[k], Ra, ra, Rb, rb)
+    g = unwrapped(kind, g, kin.expected[k])
+    L = line(is_force_line(kind), x, u)
+    return g, dot6(sub6(at_origin(kin.V, kin, b), at_origin(kin.V, kin, a)), L), L
+
+
+@inlined
+def applied_wrench(model, theta, t, kin, f):
+    """Wrench about the origin of an applied force or torque, its point, and its vector in global axes."""
+    forces = model.forces
+    o = forces.theta[f]
+    R, r = pose_of(kin, model.pairs.b[forces.pair[f]])
+    vector = load3(theta, o + 3)
+    if forces.law[f, 0] != NONE:
+        factor, _, _ = law_value(model.laws, theta, forces.law[f, 0], t)
+        vector = scale3(factor, vector)
+    else:
+        vector = scale3(1.0 + 0.0 * t, vector)
+    if forces.axes[f] == Axes.BODY:
+        vector = rotate(R, vector)
+    else:
+        vector = scale3(1.0 + 0.0 * R[0], vector)
+    point = point_of(R, r, load3(theta, o))
+    if forces.kind[f] == Force.TORQUE:
+        return (vector, scale3(0.0, vector)), point, vector
+    return (cross3(point, vector), vector), point, vector
+
+
+@inlined
+def is_dead_load(forces, f):
+    """Whether the force is constant in global axes, and so has a potential."""
+    return forces.kind[f] == Force.POINT_FORCE and forces.axes[f] == Axes.GLOBAL and forces.law[f, 0] == NONE
+
+
+@inlined
+def force_on_body(model, theta, t, f, kin):
+    """Force [N] that an element exerts on its one body, or torque [N m], global axes; of a tyre by ``kin.contacts``."""
+    if follows_motion(model.forces.kind[f]):
+        return motion_wrench(model, theta, f, kin)[1]
+    _, _, vector = applied_wrench(model, theta, t, kin, f)
+    return vector
+
+
+@kernel
+def constraint_forces(model, theta, z, kin, multiplier, line_in, W_out, Q_out):
+    """Add -Phi_z^T multiplier, as forces on the bodies and on the coordinates."""
+    measures = model.measures
+    for i in range(model.constraints.measure.size):
+        k = model.constraints.measure[i]
+        if is_geometric(measures.kind[k]):
+            L = motion_at(line_in, i)
+            pair = measures.pair[k]
+            apply_to_body(W_out, kin, model.pairs.b[pair], -multiplier[i], L)
+            apply_to_body(W_out, kin, model.pairs.a[pair], multiplier[i], L)
+        else:
+            for j in range(measures.first[k], measures.first[k + 1]):
+                Q_out[measures.coordinate[j]] -= multiplier[i] * coordinate_slope(measures, theta, k, j, z)
+
+
+@inlined
+def applied_variation(torque, point, vector, d_point, d_vector):
+    """Variation of the wrench of an applied force or torque."""
+    if torque:
+        return (d_vector, scale3(0.0, sub3(d_vector, d_point)))
+    return (add3(cross3(d_point, vector), cross3(point, d_vector)), d_vector)

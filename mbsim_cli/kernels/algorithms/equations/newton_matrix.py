@@ -1,0 +1,197 @@
+"""Tangent of the discrete equations of motion in one pass, M + beta C + gamma K with all parts of C and K.
+
+With composites over subtrees, column k of joint i and an ancestor column j (or k itself),
+    T_jk = S_j . (I X_k + B Y_k + gamma S_k x* F),     T_kj = (I S_k) . X_j + (B^T S_k) . Y_j,
+X = S + 2 beta S' + gamma S'', Y = beta S + gamma S'; I, B, F belong to the subtree of i. Elements add their part
+over the path between their bodies. Rows of T are formed eight columns at a time, by the spans of branches, subtrees and
+paths. The trapezoidal rule has beta = h/2, gamma = h^2/4. Derivation: docs/theory/newton_matrix.md.
+"""
+
+from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2, rate_power
+from mbsim_cli.kernels.algebra.rot3 import rotate, unrotate
+from mbsim_cli.kernels.algebra.spatial import (
+    add6,
+    axpy6,
+    cross_force,
+    dot6,
+    inertia_apply,
+    motion_at,
+    rows_at,
+    scale6,
+    shift_force,
+    shift_motion,
+    six_at,
+    store_at,
+    store_rows,
+    sub6,
+)
+from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3_of, row3, scale3
+from mbsim_cli.kernels.algebra.whole import clear
+from mbsim_cli.kernels.algorithms.elimination.spans import before, branch_of, subtree_of
+from mbsim_cli.kernels.algorithms.equations.constraints import pull_of, rows_of_pair, vary_pull
+from mbsim_cli.kernels.algorithms.equations.force_tangent import (
+    applied_force_part,
+    drag_part,
+    measure_force_part,
+    tyre_part,
+)
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
+from mbsim_cli.kernels.algorithms.equations.mass_matrix import inertia_to_parent, own_inertias
+from mbsim_cli.kernels.algorithms.equations.motion_forces import follows_motion, is_tyre
+from mbsim_cli.kernels.algorithms.equations.rate_matrices import own_rates, rate_at, rate_to_parent
+from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
+from mbsim_cli.kernels.algorithms.motion.kinematics import euler_moment
+from mbsim_cli.kernels.algorithms.motion.path_columns import span_twists, spread_seen
+from mbsim_cli.kernels.algorithms.motion.workspace import (
+    COLUMN_S,
+    COLUMN_UP,
+    COLUMN_X,
+    COLUMN_Y,
+    OWN_DOWN,
+    OWN_RATE,
+    OWN_S,
+)
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.simd import add_to, at, block, only
+from mbsim_cli.kernels.elements.columns import load4
+from mbsim_cli.model.codes import Column, Force, Measure
+from mbsim_cli.model.layout import NONE
+
+
+@kernel
+def newton_matrix(model, theta, t, beta, gamma, z, zd, lines, multiplier, no_eta, kin, comp, T_out):
+    """T (n, ``padded(n)``); needs ``constraints``, ``element_forces`` and ``residual`` at the state.
+
+    Cost O(n d + elements).
+    """
+    clear(T_out)
+    _inertia_part(model, beta, gamma, kin, comp, T_out)
+    _euler_part(model.tree, theta, gamma, z, kin, comp, T_out)
+    _constraints_part(model, theta, gamma, lines, multiplier, kin, comp, T_out)
+    for f in range(model.forces.kind.size):
+        if model.forces.kind[f] == Force.ALONG_MEASURE:
+            measure_force_part(model, theta, t, beta, gamma, z, zd, f, kin, comp, T_out)
+        elif is_tyre(model.forces.kind[f]):
+            tyre_part(model, theta, gamma, f, no_eta, kin, comp, T_out)
+        elif follows_motion(model.forces.kind[f]):
+            drag_part(model, theta, gamma, f, no_eta, kin, comp, T_out)
+        else:
+            applied_force_part(model, theta, t, gamma, f, kin, comp, T_out)
+
+
+@inlined
+def _inertia_part(model, beta, gamma, kin, comp, T_out):
+    tree = model.tree
+    own_inertias(tree, kin, comp)
+    own_rates(tree, kin, comp)
+    for i in range(tree.parent.size - 1, -1, -1):
+        _columns_of_body(tree, beta, gamma, i, kin, comp)
+        inertia_to_parent(tree, kin, comp, i)
+        rate_to_parent(tree, kin, comp, i)
+    for i in range(tree.parent.size):
+        first, last = tree.first_column[i], tree.first_column[i + 1]
+        _rows_above(first, last, branch_of(model, i), comp, T_out)
+        _rows_below(first, last, subtree_of(model, i), comp, T_out)
+
+
+@inlined
+def _columns_of_body(tree, beta, gamma, i, kin, comp):
+    """Keep S, X, Y of the columns of body i, and of its subtree I X + B Y + gamma S x* F, I S, B^T S."""
+    columns, own = comp.columns, comp.own
+    inertia, F = inertia_at(comp.inertia, i), motion_at(comp.F, i)
+    K, p = rate_at(comp, i)
+    back = scale3(-1.0, row3(kin.ref, i, 0))
+    for k in range(tree.first_column[i], tree.first_column[i + 1]):
+        S, S1, S2 = motion_at(kin.S, k), motion_at(kin.S1, k), motion_at(kin.S2, k)
+        X, Y = axpy6(gamma, S2, axpy6(2.0 * beta, S1, S)), axpy6(gamma, S1, scale6(beta, S))
+        of_rate = (rotate(K, Y[0]), cross3(Y[0], p))
+        up = axpy6(gamma, cross_force(S, F), add6(inertia_apply(inertia, X), of_rate))
+        down, turned = inertia_apply(inertia, S), add3(unrotate(K, S[0]), cross3(p, S[1]))
+        S, X, Y = shift_motion(S, back), shift_motion(X, back), shift_motion(Y, back)
+        up, down = shift_force(up, back), shift_force(down, back)
+        store_rows(columns, COLUMN_S, k, S)
+        store_rows(columns, COLUMN_X, k, X)
+        store_rows(columns, COLUMN_Y, k, Y)
+        store_rows(columns, COLUMN_UP, k, up)
+        store_at(own, k, OWN_S, S)
+        store_at(own, k, OWN_DOWN, down)
+        own[k, OWN_RATE], own[k, OWN_RATE + 1], own[k, OWN_RATE + 2] = turned
+
+
+@inlined
+def _rows_above(first, last, branch, comp, T_out):
+    """Rows first to last of T, those of a body, at the columns above each."""
+    columns, own, spans = comp.columns, comp.own, comp.spans
+    for s in range(at(spans.first, branch), at(spans.first, branch + 1)):
+        column = at(spans.column, s)
+        j, bits = block(columns, column), at(spans.on_b, s)
+        X, w = rows_at(columns, COLUMN_X, j), load3_of(columns, COLUMN_Y, j)
+        for k in range(first, last):
+            power = dot6(X, six_at(own, k, OWN_DOWN)) + dot3(w, row3(own, k, OWN_RATE))
+            add_to(T_out, k, j, only(power, bits & before(k, column)))
+
+
+@inlined
+def _rows_below(first, last, subtree, comp, T_out):
+    """Rows first to last of T, those of a body, at the column of each row and those below it."""
+    columns, own, spans = comp.columns, comp.own, comp.spans
+    for s in range(at(spans.first, subtree), at(spans.first, subtree + 1)):
+        column = at(spans.column, s)
+        j, bits = block(columns, column), at(spans.on_b, s)
+        up = rows_at(columns, COLUMN_UP, j)
+        for k in range(first, last):
+            power = dot6(six_at(own, k, OWN_S), up)
+            add_to(T_out, k, j, only(power, bits & ~before(k, column)))
+
+
+@inlined
+def _euler_part(tree, theta, q, z, kin, comp, T_out):
+    """Euler parameters of one joint do not carry each other's columns along; their columns change by themselves."""
+    for c in range(z.size):
+        if tree.column_kind[c] == Column.EULER_0:
+            i = tree.column_body[c]
+            total = sub6(motion_at(comp.F, i), motion_at(comp.W, i))
+            for k in range(c, c + 3):
+                carried = scale6(q, cross_force(motion_at(kin.S, k), total))
+                for j in range(k + 1, c + 4):
+                    T_out[j, k] += dot6(motion_at(kin.S, j), carried)
+            _euler_own_part(c, load4(z, c), euler_moment(tree, theta, kin, i, total), q, T_out)
+
+
+@inlined
+def _euler_own_part(c, e, moment, q, T_out):
+    """Add the moment times the derivatives of the four columns from c on by the four parameters."""
+    s = 2.0 * q / norm2(e)
+    for j in range(4):
+        power = rate_power(moment, j)
+        along = 2.0 * inner4(power, e) / norm2(e)
+        for k in range(4):
+            T_out[c + j, c + k] += s * (power[k] - along * e[k])
+
+
+@inlined
+def _constraints_part(model, theta, q, lines, multiplier, kin, comp, T_out):
+    """Rows that follow one another and act between the same bodies are taken together."""
+    i, m = 0, model.constraints.measure.size
+    while i < m:
+        k = model.constraints.measure[i]
+        last, pair = rows_of_pair(model.constraints.measure, model.measures, i)
+        if pair == NONE:
+            if model.measures.kind[k] == Measure.EULER_NORM:
+                for j in range(model.measures.first[k], model.measures.first[k + 1]):
+                    c = model.measures.coordinate[j]
+                    T_out[c, c] += 2.0 * q * multiplier[i]
+        else:
+            _geometric_rows(model, theta, q, lines, multiplier, i, last, pair, kin, comp, T_out)
+        i = last
+
+
+@inlined
+def _geometric_rows(model, theta, q, lines, multiplier, first, last, pair, kin, comp, T_out):
+    spans, rows = comp.spans, model.constraints.measure
+    Ra, _ = pose_of(kin, model.pairs.a[pair])
+    W = scale6(-1.0, pull_of(lines, multiplier, first, last))
+    for s in range(spans.first[pair], spans.first[pair + 1]):
+        Na, Nb = span_twists(comp, q, s)
+        dW = vary_pull(rows, model.measures, theta, lines, multiplier, first, last, Ra, sub6(Nb, Na))
+        spread_seen(model.pairs, pair, comp, s, add6(Na, Nb), W, scale6(-1.0, dW), T_out)

@@ -1,0 +1,137 @@
+"""Variation of G = M z'' - Q + Phi_z^T lambda in p directions, by one backward recursion.
+
+Forces are varied as the body sees them that they act on, by dF - N x* F: the force that a body takes for its motion
+by I N'' + B N' + (own inertia), an element's by its line; to cross a column inwards adds dz S x* F, and the column's
+row varies by S . dF. Needs ``vary_kinematics`` and ``residual`` at the state.
+Paper 000, sections 5-7 (all of M_z z'', K, C, Q_rho at once); docs/theory/variations.md.
+"""
+
+from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2, rate_column
+from mbsim_cli.kernels.algebra.rot3 import rotate, row9, symmetric_rotate
+from mbsim_cli.kernels.algebra.spatial import (
+    accumulate2,
+    accumulate_shifted2,
+    add6,
+    axpy6,
+    cross_force,
+    dot6,
+    inertia_apply,
+    motion_at,
+    motion_at2,
+    scale6,
+    sub6,
+)
+from mbsim_cli.kernels.algebra.vec3 import add3, dot3, load3, load3_of, scale3
+from mbsim_cli.kernels.algebra.whole import clear
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
+from mbsim_cli.kernels.algorithms.equations.rate_matrices import own_rates, rate_apply, rate_at
+from mbsim_cli.kernels.algorithms.motion.kinematics import euler_moment, offset_to_parent
+from mbsim_cli.kernels.algorithms.motion.variation import body_frame_twist, parent_frame_twist
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
+from mbsim_cli.kernels.elements.columns import is_euler, load4, load4_of
+from mbsim_cli.model.codes import Column
+from mbsim_cli.model.layout import COM, INERTIA, MASS
+
+
+@kernel
+def clear_forces(tw, dG_out):
+    """Start a new sum of force variations."""
+    clear(tw.F)
+    clear(dG_out)
+
+
+@kernel
+def vary_bodies(tree, theta, dtheta, touch, z, dz, kin, comp, tw, dG_out):
+    """Add the bodies' part and sum over subtrees; dG (n, p) holds the elements' direct part on entry.
+
+    ``tw.F`` holds the parts of elements and constraints as each body sees them.
+    """
+    own_rates(tree, kin, comp)
+    for i in range(tree.parent.size - 1, -1, -1):
+        F = sub6(motion_at(comp.F, i), motion_at(comp.W, i))
+        back = scale3(-1.0, offset_to_parent(tree, kin, i))
+        p = tree.parent[i]
+        for g in range(0, dz.shape[1], width(dz)):
+            k = block(dz, g)
+            if touch.inertia[i, g]:  # in memory, as in ``vary_kinematics``
+                accumulate2(tw.F, i, k, 1.0, own_inertia_force(tree, theta, dtheta, k, kin, i))
+            if touch.geometry[i, g]:
+                accumulate2(tw.F, i, k, 1.0, cross_force(body_frame_twist(tree, theta, dtheta, k, kin, i), F))
+                own = parent_frame_twist(tree, theta, dtheta, k, kin, i)
+                accumulate_shifted2(tw.F, p, k, cross_force(own, F), back)
+            # read here: numbers read before the loop would be spread over lanes and kept in memory so
+            inertia, (couple, momentum) = inertia_at(kin.inertia, i), rate_at(comp, i)
+            dF = add6(motion_at2(tw.F, i, k), inertia_apply(inertia, motion_at2(tw.N2, i, k)))
+            dF = add6(dF, rate_apply(couple, momentum, motion_at2(tw.N1, i, k)[0]))
+            dF = _vary_rows(tree, theta, z, dz, kin, i, k, F, dF, dG_out)
+            accumulate_shifted2(tw.F, p, k, dF, back)
+
+
+@inlined
+def _vary_rows(tree, theta, z, dz, kin, i, k, F, dF, dG_out):
+    """Add the rows of joint i; return dF as the frame sees it that its columns start from."""
+    for c in range(tree.first_column[i + 1] - 1, tree.first_column[i] - 1, -1):
+        S, kind = motion_at(kin.S, c), tree.column_kind[c]
+        if kind == Column.EULER_0:
+            dF = add6(dF, cross_force(euler_turn(kin, dz, c, k), F))
+            vary_euler_rows(tree, theta, z, dz, kin, i, c, k, F, dF, dG_out)
+        elif not is_euler(kind):
+            add_to(dG_out, c, k, dot6(S, dF))
+            dF = axpy6(at(dz, c, k), cross_force(S, F), dF)
+    return dF
+
+
+@inlined
+def euler_turn(kin, dz, c, k):
+    """Twist of the four columns from c on together."""
+    turn = scale6(at(dz, c, k), motion_at(kin.S, c))
+    for j in range(1, 4):
+        turn = axpy6(at(dz, c + j, k), motion_at(kin.S, c + j), turn)
+    return turn
+
+
+@inlined
+def vary_euler_rows(tree, theta, z, dz, kin, i, c, k, F, dF, dG_out):
+    """Add the rows of four columns from c on, from dF as the frame sees it that they start from."""
+    e, de = load4(z, c), load4_of(dz, c, k)
+    s = 2.0 / norm2(e)
+    along, moment = s * inner4(e, de), scale3(s, euler_moment(tree, theta, kin, i, F))
+    for j in range(4):
+        S = motion_at(kin.S, c + j)
+        own = dot3(moment, rate_column(de, j)) - dot6(S, F) * along  # the columns change by themselves
+        add_to(dG_out, c + j, k, dot6(S, dF) + own)
+
+
+@inlined
+def inertia_variation(tree, theta, dtheta, k, kin, i):
+    """Variation k of the inertia (m, h, I) of body i about its ref, with mass, centre of mass and moments."""
+    o = tree.theta[i]
+    R = row9(kin.R, i)
+    arm = add3(
+        rotate(R, load3(theta, o + COM)),
+        (kin.r[i, 0] - kin.ref[i, 0], kin.r[i, 1] - kin.ref[i, 1], kin.r[i, 2] - kin.ref[i, 2]),
+    )
+    shift = rotate(R, load3_of(dtheta, o + COM, k))
+    m, dm = theta[o + MASS], at(dtheta, o + MASS, k)
+    a, b = load3_of(dtheta, o + INERTIA, k), load3_of(dtheta, o + INERTIA + 3, k)
+    dJ = symmetric_rotate(R, (a[0], a[1], a[2], b[0], b[1], b[2]))
+    x, s = arm, shift
+    trace = dm * (x[0] * x[0] + x[1] * x[1] + x[2] * x[2]) + 2.0 * m * (x[0] * s[0] + x[1] * s[1] + x[2] * s[2])
+    dI = (
+        dJ[0] + trace - dm * x[0] * x[0] - 2.0 * m * x[0] * s[0],
+        dJ[1] + trace - dm * x[1] * x[1] - 2.0 * m * x[1] * s[1],
+        dJ[2] + trace - dm * x[2] * x[2] - 2.0 * m * x[2] * s[2],
+        dJ[3] - dm * x[0] * x[1] - m * (x[0] * s[1] + x[1] * s[0]),
+        dJ[4] - dm * x[0] * x[2] - m * (x[0] * s[2] + x[2] * s[0]),
+        dJ[5] - dm * x[1] * x[2] - m * (x[1] * s[2] + x[2] * s[1]),
+    )
+    return dm, add3(scale3(dm, x), scale3(m, s)), dI
+
+
+@inlined
+def own_inertia_force(tree, theta, dtheta, k, kin, i):
+    """Variation k of the force of body i with its own mass, centre of mass and moments."""
+    d_inertia = inertia_variation(tree, theta, dtheta, k, kin, i)
+    V = motion_at(kin.V, i)
+    return add6(inertia_apply(d_inertia, motion_at(kin.A, i)), cross_force(V, inertia_apply(d_inertia, V)))

@@ -1,0 +1,297 @@
+"""Pull-back of sensors: covectors of what they read become covectors of motion and numbers.
+
+The transpose of ``sensor_variation``. Spatial vectors are about the global origin, where all bodies must have their
+reference points.
+"""
+
+from mbsim_cli.kernels.algebra.rot3 import row9, unrotate
+from mbsim_cli.kernels.algebra.spatial import accumulate2, inertia_apply, motion_at, scale6, shift_motion
+from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, dot3, load3, load3_of, scale3
+from mbsim_cli.kernels.algorithms.equations.constraint_pull_back import pull_rates
+from mbsim_cli.kernels.algorithms.equations.constraints import measure_factors, moving_line
+from mbsim_cli.kernels.algorithms.equations.force_pull_back import pull_drag_along, pull_given, pull_tyre_along
+from mbsim_cli.kernels.algorithms.equations.forces import applied_wrench, is_dead_load
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
+from mbsim_cli.kernels.algorithms.equations.measure_pull_back import (
+    between,
+    pull_coordinate_measure,
+    pull_own,
+    pull_own_rates,
+)
+from mbsim_cli.kernels.algorithms.equations.motion_forces import follows_motion, is_tyre
+from mbsim_cli.kernels.algorithms.equations.sensors import (
+    body_sensor,
+    center_of_mass,
+    is_sensed,
+    read_kind,
+    reads_motion,
+    sensor_direction,
+    value_and_rate,
+)
+from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_own_inertia
+from mbsim_cli.kernels.algorithms.flexible.pull_back import (
+    pull_elastic_kinetic,
+    pull_elastic_potential,
+    pull_elastic_strain,
+)
+from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.simd import add_to, at, block, largest, squares, width
+from mbsim_cli.kernels.elements.attitude import attitude_gradients
+from mbsim_cli.kernels.elements.force_law import (
+    measure_force,
+    measure_potential,
+    pull_measure_force,
+    pull_measure_potential,
+)
+from mbsim_cli.kernels.elements.measure_pull_back import pull_point, pull_second_of_point
+from mbsim_cli.kernels.elements.measures import is_force_line, is_geometric, line, moved, point_of
+from mbsim_cli.kernels.elements.tyre import deflection_energy, kept_contact
+from mbsim_cli.kernels.elements.tyre_pull_back import no_change, with_force, with_quantity
+from mbsim_cli.model.codes import Axes, Force, Sensor, TyreQuantity
+from mbsim_cli.model.layout import COM, GRAVITY, MASS, ONSET, TYRE_STIFFNESS
+
+
+@kernel
+def pull_sensors(model, theta, t, z, zd, zdd, kin, hat, cov_out):
+    """Add the pull-back of hat . sensors, hat (width, p); needs ``sense`` at the state."""
+    sensors = model.sensors
+    for s in range(sensors.kind.size):
+        first, kind, index = sensors.first[s], sensors.kind[s], sensors.index[s]
+        for g in range(0, cov_out.each.size, width(cov_out.each)):
+            k = block(cov_out.each, g)
+            c = at(hat, first, k)
+            if not is_asked(hat, first, sensors.first[s + 1], k):
+                continue
+            if reads_motion(kind):
+                if kind == Sensor.ALONG:
+                    _pull_along(model, theta, s, k, c, kin, cov_out)
+                else:
+                    _pull_body_sensor(model, theta, kind, s, k, load3_of(hat, first, k), kin, cov_out)
+            elif kind == Sensor.COORDINATE:
+                _pull_coordinate(sensors.order[s], index, k, c, cov_out)
+            elif kind == Sensor.MEASURE:
+                pull_measure(model, theta, index, sensors.order[s], k, c, z, zd, zdd, kin, cov_out)
+            elif kind == Sensor.FORCE:
+                _pull_force(model, theta, t, index, k, c, z, zd, zdd, kin, cov_out)
+            elif kind == Sensor.MULTIPLIER:
+                add_to(cov_out.lam, index, k, c)
+            elif kind == Sensor.KINETIC_ENERGY:
+                _pull_kinetic_energy(model.tree, theta, k, c, kin, cov_out)
+                pull_elastic_kinetic(model, theta, k, c, z, zd, kin, cov_out)
+            elif kind == Sensor.POTENTIAL_ENERGY:
+                _pull_potential_energy(model, theta, k, c, z, zd, zdd, kin, cov_out)
+                pull_elastic_potential(model, theta, k, c, z, kin, cov_out)
+            elif kind == Sensor.STRAIN_ENERGY:
+                pull_elastic_strain(model, theta, index, k, c, z, cov_out)
+            elif kind == Sensor.ATTITUDE:
+                _pull_attitude(sensors, s, k, c, kin, cov_out)
+            elif kind == Sensor.FORCE_ON_BODY and not is_tyre(model.forces.kind[index]):
+                _pull_force_on_body(model, theta, t, index, k, load3_of(hat, first, k), kin, cov_out)
+    for f in range(model.forces.kind.size):
+        if is_tyre(model.forces.kind[f]) and is_sensed(sensors, f):
+            for g in range(0, cov_out.each.size, width(cov_out.each)):
+                _pull_tyre_sensors(model, theta, f, block(cov_out.each, g), hat, kin, cov_out)
+
+
+@inlined
+def is_asked(hat, first, last, k):
+    """Whether a scalar reads a sensor; else its derivatives do not count, which may be undefined."""
+    size = 0.0
+    for r in range(first, last):
+        size += largest(squares(at(hat, r, k)))
+    return size != 0.0
+
+
+@inlined
+def _turn(n):
+    """The covector of a turn."""
+    return (n, scale3(0.0, n))
+
+
+@kernel
+def _pull_body_sensor(model, theta, kind, s, k, c, kin, cov_out):
+    """From covectors of the three components, global axes."""
+    b, o = model.sensors.body[s], model.sensors.theta[s]
+    R, r = pose_of(kin, b)
+    V, A = motion_at(kin.V, b), motion_at(kin.A, b)
+    if kind == Sensor.ANGULAR_VELOCITY:
+        accumulate2(cov_out.P, b, k, 1.0, _turn(cross3(V[0], c)))
+        accumulate2(cov_out.D, b, k, 1.0, _turn(c))
+    elif kind == Sensor.ANGULAR_ACCELERATION:
+        accumulate2(cov_out.P, b, k, 1.0, _turn(cross3(A[0], c)))
+        accumulate2(cov_out.D, b, k, 1.0, _turn(cross3(V[0], c)))
+        accumulate2(cov_out.H, b, k, 1.0, _turn(c))
+    elif kind == Sensor.DIRECTION:
+        accumulate2(cov_out.P, b, k, 1.0, _turn(cross3(body_sensor(model, theta, kind, s, kin), c)))
+        add3_to(cov_out.theta, o, k, unrotate(R, c))
+    elif kind == Sensor.ACCELERATION:
+        _pull_acceleration(point_of(R, r, load3(theta, o)), b, o, k, c, kin, cov_out)
+    else:
+        x, none = point_of(R, r, load3(theta, o)), scale3(0.0, c)
+        at_x, at_rate = (c, none) if kind == Sensor.POSITION else (none, c)
+        P, D, shift = pull_point(x, moved(V, x), V, at_x, at_rate)
+        accumulate2(cov_out.P, b, k, 1.0, P)
+        accumulate2(cov_out.D, b, k, 1.0, D)
+        add3_to(cov_out.theta, o, k, unrotate(R, shift))
+
+
+@inlined
+def _pull_acceleration(x, b, o, k, c, kin, cov_out):
+    R, _ = pose_of(kin, b)
+    V, A = motion_at(kin.V, b), motion_at(kin.A, b)
+    rate = moved(V, x)
+    second = add3(moved(A, x), cross3(V[0], rate))
+    P, D, H, shift = pull_second_of_point(x, rate, second, V, A, c)
+    accumulate2(cov_out.P, b, k, 1.0, P)
+    accumulate2(cov_out.D, b, k, 1.0, D)
+    accumulate2(cov_out.H, b, k, 1.0, H)
+    add3_to(cov_out.theta, o, k, unrotate(R, shift))
+    add3_to(cov_out.theta, GRAVITY, k, c)
+
+
+@kernel
+def _pull_along(model, theta, s, k, c, kin, cov_out):
+    sensors, kind = model.sensors, read_kind(model.sensors, s)
+    carrier = sensors.index[s]
+    direction, value = sensor_direction(model, theta, s, kin), body_sensor(model, theta, kind, s, kin)
+    R, _ = pose_of(kin, carrier)
+    accumulate2(cov_out.P, carrier, k, 1.0, _turn(scale3(c, cross3(direction, value))))
+    add3_to(cov_out.theta, sensors.theta[s] + 3, k, unrotate(R, scale3(c, value)))
+    _pull_body_sensor(model, theta, kind, s, k, scale3(c, direction), kin, cov_out)
+
+
+@inlined
+def _pull_coordinate(order, index, k, c, cov_out):
+    if order == 0:
+        add_to(cov_out.z, index, k, c)
+    elif order == 1:
+        add_to(cov_out.zd, index, k, c)
+    else:
+        add_to(cov_out.zdd, index, k, c)
+
+
+@kernel
+def pull_measure(model, theta, m, order, k, c, z, zd, zdd, kin, cov_out):
+    """Add the pull-back of a covector of g, g' or g'' of any measure."""
+    measures, none = model.measures, 0.0 * c
+    value, first, second = c if order == 0 else none, c if order == 1 else none, c if order == 2 else none
+    if not is_geometric(measures.kind[m]):
+        pull_coordinate_measure(measures, theta, m, k, z, zd, zdd, value, first, second, cov_out)
+    else:
+        pair, factors = measures.pair[m], measure_factors(model, theta, m, kin)
+        a, b = model.pairs.a[pair], model.pairs.b[pair]
+        L = line(is_force_line(measures.kind[m]), factors[1], factors[2])
+        if order == 0:
+            between(cov_out.P, a, b, k, c, L)
+            pull_own(
+                measures, model.pairs, theta, m, k, kin, c, (scale3(none, L[0]), scale3(none, L[1])), cov_out.theta
+            )
+        else:
+            L1, L2 = moving_line(model, theta, m, factors, kin)
+            pull_rates(a, b, k, L, L1, L2, first, second, cov_out)
+            pull_own_rates(measures, model.pairs, theta, m, k, kin, first, second, cov_out.theta)
+
+
+@kernel
+def _pull_force(model, theta, t, f, k, c, z, zd, zdd, kin, cov_out):
+    m = model.forces.measure[f]
+    g, g1 = value_and_rate(model, theta, m, z, zd, kin)
+    _, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+    pull_measure(model, theta, m, 0, k, by_g * c, z, zd, zdd, kin, cov_out)
+    pull_measure(model, theta, m, 1, k, by_g1 * c, z, zd, zdd, kin, cov_out)
+    pull_measure_force(model.forces, model.laws, theta, f, t, g, g1, by_g, k, c, cov_out.theta)
+
+
+@kernel
+def _pull_kinetic_energy(tree, theta, k, c, kin, cov_out):
+    """As N' . momentum and V . dI V / 2: the energy does not see the pose."""
+    for i in range(tree.parent.size):
+        V = motion_at(kin.V, i)
+        accumulate2(cov_out.D, i, k, c, inertia_apply(inertia_at(kin.inertia, i), V))
+        V = shift_motion(V, center_of_mass(tree, theta, kin, i))
+        half = scale6(0.25 * c, V)  # a half of V . dI V / 2
+        pull_own_inertia(theta, tree.theta[i], k, row9(kin.R, i), half, V, half, V, cov_out.theta)
+
+
+@kernel
+def _pull_potential_energy(model, theta, k, c, z, zd, zdd, kin, cov_out):
+    """But for tyres."""
+    tree, forces, gravity = model.tree, model.forces, load3(theta, GRAVITY)
+    for i in range(tree.parent.size):
+        o, x = tree.theta[i], center_of_mass(tree, theta, kin, i)
+        m = theta[o + MASS]
+        add_to(cov_out.theta, o + MASS, k, -dot3(gravity, x) * c)
+        add3_to(cov_out.theta, GRAVITY, k, scale3(c, scale3(-m, x)))
+        _pull_place(i, o + COM, k, x, scale3(c, scale3(-m, gravity)), kin, cov_out)
+    for f in range(forces.kind.size):
+        o, m = forces.theta[f], forces.measure[f]
+        if forces.kind[f] == Force.ALONG_MEASURE:
+            g, _ = value_and_rate(model, theta, m, z, zd, kin)
+            _, by_g = measure_potential(forces, model.laws, theta, f, g)
+            pull_measure(model, theta, m, 0, k, by_g * c, z, zd, zdd, kin, cov_out)
+            pull_measure_potential(forces, model.laws, theta, f, g, by_g, k, c, cov_out.theta)
+        elif is_dead_load(forces, f):
+            b = model.pairs.b[forces.pair[f]]
+            R, r = pose_of(kin, b)
+            F, x = load3(theta, o + 3), point_of(R, r, load3(theta, o))
+            add3_to(cov_out.theta, o + 3, k, scale3(c, scale3(-1.0, x)))
+            _pull_place(b, o, k, x, scale3(c, scale3(-1.0, F)), kin, cov_out)
+
+
+@inlined
+def _pull_place(b, o, k, x, hat, kin, cov_out):
+    """From the covector of the place x of a body's point whose numbers stand at o."""
+    R, _ = pose_of(kin, b)
+    accumulate2(cov_out.P, b, k, 1.0, (cross3(x, hat), hat))
+    add3_to(cov_out.theta, o, k, unrotate(R, hat))
+
+
+@inlined
+def _pull_attitude(sensors, s, k, c, kin, cov_out):
+    b = sensors.body[s]
+    R, _ = pose_of(kin, b)
+    by_turn, rate_by_turn = attitude_gradients(sensors.index[s], R, motion_at(kin.V, b))
+    if sensors.order[s] == 0:
+        accumulate2(cov_out.P, b, k, 1.0, _turn(scale3(c, by_turn)))
+    else:
+        accumulate2(cov_out.P, b, k, 1.0, _turn(scale3(c, rate_by_turn)))
+        accumulate2(cov_out.D, b, k, 1.0, _turn(scale3(c, by_turn)))
+
+
+@kernel
+def _pull_force_on_body(model, theta, t, f, k, c, kin, cov_out):
+    """Of an applied force or torque, or drag, from the covector of the vector, global axes."""
+    forces = model.forces
+    b = model.pairs.b[forces.pair[f]]
+    if follows_motion(forces.kind[f]):
+        pull_drag_along(model, theta, f, k, kin, (scale3(0.0, c), c), cov_out)
+    else:
+        R, _ = pose_of(kin, b)
+        if forces.axes[f] == Axes.BODY:
+            _, _, vector = applied_wrench(model, theta, t, kin, f)
+            accumulate2(cov_out.P, b, k, 1.0, _turn(cross3(vector, c)))
+        pull_given(model, theta, t, f, k, R, c, cov_out.theta)
+
+
+@kernel
+def _pull_tyre_sensors(model, theta, f, k, hat, kin, cov_out):
+    """Of all that reads the tyre of force f, at once."""
+    sensors, o = model.sensors, model.forces.theta[f]
+    _, by_deflection, by_stiffness, by_onset = deflection_energy(theta, o, kept_contact(kin.contacts[f]).deflection)
+    change, asked = no_change(0.0 * at(hat, 0, k)), False
+    for s in range(sensors.kind.size):
+        first, reads = sensors.first[s], sensors.index[s] == f
+        if not is_asked(hat, first, sensors.first[s + 1], k):
+            continue
+        if sensors.kind[s] == Sensor.TYRE and reads:
+            change, asked = with_quantity(change, sensors.order[s], at(hat, first, k)), True
+        elif sensors.kind[s] == Sensor.FORCE_ON_BODY and reads:
+            change, asked = with_force(change, load3_of(hat, first, k)), True
+        elif sensors.kind[s] == Sensor.POTENTIAL_ENERGY:
+            c = at(hat, first, k)
+            change, asked = with_quantity(change, TyreQuantity.DEFLECTION, by_deflection * c), True
+            add_to(cov_out.theta, o + TYRE_STIFFNESS, k, by_stiffness * c)
+            add_to(cov_out.theta, o + ONSET, k, by_onset * c)
+    if asked:
+        pull_tyre_along(model, theta, f, k, kin, change, cov_out)

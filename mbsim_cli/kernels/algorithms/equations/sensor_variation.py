@@ -1,0 +1,250 @@
+"""Variations of all sensors in p directions."""
+
+from mbsim_cli.kernels.algebra.rot3 import rotate
+from mbsim_cli.kernels.algebra.spatial import dot6, inertia_apply, motion_at, motion_at2
+from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3, load3_of
+from mbsim_cli.kernels.algorithms.equations.constraint_variation import vary_coordinate_measure, vary_measure
+from mbsim_cli.kernels.algorithms.equations.force_variation import given_variation, vary_tyre_along
+from mbsim_cli.kernels.algorithms.equations.forces import force_on_body, is_dead_load
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
+from mbsim_cli.kernels.algorithms.equations.motion_forces import follows_motion, is_tyre, vary_drag
+from mbsim_cli.kernels.algorithms.equations.residual_variation import inertia_variation
+from mbsim_cli.kernels.algorithms.equations.sensors import (
+    body_sensor,
+    center_of_mass,
+    is_sensed,
+    read_kind,
+    reads_motion,
+    sensor_direction,
+    value_and_rate,
+)
+from mbsim_cli.kernels.algorithms.flexible.elastic_energies import (
+    vary_elastic_kinetic,
+    vary_elastic_potential,
+    vary_elastic_strain,
+)
+from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, at_origin2, pose_of
+from mbsim_cli.kernels.algorithms.motion.variation import vary_acceleration, vary_velocity
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
+from mbsim_cli.kernels.elements.attitude import attitude
+from mbsim_cli.kernels.elements.force_law import (
+    measure_force,
+    measure_force_variation,
+    measure_potential,
+    measure_potential_variation,
+)
+from mbsim_cli.kernels.elements.measures import is_geometric, point_of, vary_direction, vary_point
+from mbsim_cli.kernels.elements.tyre import deflection_energy, kept_contact, tyre_quantity
+from mbsim_cli.model.codes import Axes, Force, Sensor
+from mbsim_cli.model.layout import COM, DRAG_SIZE, GRAVITY, MASS, ONSET, TYRE_STIFFNESS
+
+
+@kernel
+def vary_sensors(model, theta, dtheta, touch, no_eta, t, z, zd, zdd, sens, kin, tw, out):
+    """Fill out (width, p) from dz, dzd, dzdd, dlambda in ``sens`` and the twists of the same; needs ``sense``."""
+    for s in range(model.sensors.kind.size):
+        for g in range(0, out.shape[1], width(out)):
+            _vary_sensor(model, theta, dtheta, touch, no_eta, t, s, g, z, zd, zdd, sens, kin, tw, out)
+    _vary_tyre_sensors(model, theta, dtheta, touch, no_eta, kin, tw, out)
+
+
+@inlined
+def _vary_sensor(model, theta, dtheta, touch, no_eta, t, s, g, z, zd, zdd, sens, kin, tw, out):
+    """Variation of sensor s in the directions from g on; of what reads tyres see ``_vary_tyre_sensors``."""
+    sensors, k = model.sensors, block(out, g)
+    first, kind = sensors.first[s], sensors.kind[s]
+    if reads_motion(kind):
+        value = _vary_body_sensor(model, theta, dtheta, read_kind(sensors, s), s, k, kin, tw)
+        if kind == Sensor.ALONG:
+            put(out, first, k, _vary_along(model, theta, dtheta, s, k, value, kin, tw))
+        else:
+            _put3(out, first, k, value)
+    elif kind == Sensor.COORDINATE:
+        order = sensors.order[s]
+        rows = sens.z if order == 0 else (sens.zd if order == 1 else sens.zdd)
+        put(out, first, k, at(rows, sensors.index[s], k))
+    elif kind == Sensor.MEASURE:
+        m, order = sensors.index[s], sensors.order[s]
+        value = vary_any_measure(model, theta, dtheta, touch, m, g, k, z, zd, zdd, sens, kin, tw, order)
+        put(out, first, k, value)
+    elif kind == Sensor.FORCE:
+        value = _vary_force(model, theta, dtheta, touch, t, sensors.index[s], g, k, z, zd, zdd, sens, kin, tw)
+        put(out, first, k, value)
+    elif kind == Sensor.MULTIPLIER:
+        put(out, first, k, at(sens.lam, sensors.index[s], k))
+    elif kind == Sensor.KINETIC_ENERGY:
+        value = _vary_kinetic_energy(model.tree, theta, dtheta, touch, g, k, kin, tw)
+        value += vary_elastic_kinetic(model, theta, dtheta, touch, g, k, z, zd, sens, kin, tw)
+        put(out, first, k, value)
+    elif kind == Sensor.POTENTIAL_ENERGY:
+        value = _vary_potential_energy(model, theta, dtheta, touch, g, k, z, zd, zdd, sens, kin, tw)
+        value += vary_elastic_potential(model, theta, dtheta, touch, g, k, z, sens, kin, tw)
+        put(out, first, k, value)
+    elif kind == Sensor.STRAIN_ENERGY:
+        value = vary_elastic_strain(model, theta, dtheta, touch, sensors.index[s], g, k, z, sens, kin)
+        put(out, first, k, value)
+    elif kind == Sensor.ATTITUDE:
+        put(out, first, k, _vary_attitude(sensors, s, k, kin, tw))
+    elif kind == Sensor.FORCE_ON_BODY and not is_tyre(model.forces.kind[sensors.index[s]]):
+        force = _vary_force_on_body(model, theta, dtheta, touch, no_eta, t, sensors.index[s], g, k, kin, tw)
+        _put3(out, first, k, force)
+
+
+@inlined
+def _vary_tyre_sensors(model, theta, dtheta, touch, no_eta, kin, tw, out):
+    """Variation of what is read of tyres, each of which is varied once, and of the energy that they store."""
+    sensors = model.sensors
+    for f in range(model.forces.kind.size):
+        if is_tyre(model.forces.kind[f]) and is_sensed(sensors, f):
+            for g in range(0, out.shape[1], width(out)):
+                k, contact = block(out, g), kept_contact(kin.contacts[f])
+                change = vary_tyre_along(model, theta, dtheta, touch, no_eta, f, g, k, contact, kin, tw)
+                energy = _vary_deflection_energy(model.forces, theta, dtheta, f, k, contact, change)
+                for s in range(sensors.kind.size):
+                    first, read = sensors.first[s], sensors.index[s] == f
+                    if sensors.kind[s] == Sensor.TYRE and read:
+                        put(out, first, k, tyre_quantity(change, sensors.order[s]))
+                    elif sensors.kind[s] == Sensor.FORCE_ON_BODY and read:
+                        _put3(out, first, k, change.wrench[1])
+                    elif sensors.kind[s] == Sensor.POTENTIAL_ENERGY:
+                        add_to(out, first, k, energy)
+
+
+@inlined
+def _put3(out, first, k, value):
+    put(out, first, k, value[0])
+    put(out, first + 1, k, value[1])
+    put(out, first + 2, k, value[2])
+
+
+@inlined
+def _vary_deflection_energy(forces, theta, dtheta, f, k, contact, change):
+    o = forces.theta[f]
+    _, by_deflection, by_stiffness, by_onset = deflection_energy(theta, o, contact.deflection)
+    own = by_stiffness * at(dtheta, o + TYRE_STIFFNESS, k) + by_onset * at(dtheta, o + ONSET, k)
+    return own + by_deflection * change.deflection
+
+
+@inlined
+def _vary_force_on_body(model, theta, dtheta, touch, no_eta, t, f, g, k, kin, tw):
+    """Variation of an applied force or torque, or drag, global axes."""
+    forces = model.forces
+    o, b = forces.theta[f], model.pairs.b[forces.pair[f]]
+    R, r = pose_of(kin, b)
+    N, N1 = at_origin2(tw.N, kin, b, k), at_origin2(tw.N1, kin, b, k)
+    if follows_motion(forces.kind[f]):
+        eta = dtheta[o : o + DRAG_SIZE] if touch.force[f, g] else no_eta
+        return vary_drag(theta, o, eta, k, R, r, at_origin(kin.V, kin, b), N, N1)[1]
+    given = given_variation(model, theta, dtheta, t, f, k)
+    if forces.axes[f] == Axes.BODY:
+        return add3(rotate(R, given), cross3(N[0], force_on_body(model, theta, t, f, kin)))
+    return given
+
+
+@inlined
+def _vary_along(model, theta, dtheta, s, k, d_value, kin, tw):
+    """Variation of a component, from that of the vector ``d_value``."""
+    R, _ = pose_of(kin, model.sensors.index[s])
+    direction = sensor_direction(model, theta, s, kin)
+    turned = cross3(motion_at2(tw.N, model.sensors.index[s], k)[0], direction)
+    d_direction = add3(turned, rotate(R, load3_of(dtheta, model.sensors.theta[s] + 3, k)))
+    value = body_sensor(model, theta, read_kind(model.sensors, s), s, kin)
+    return dot3(d_direction, value) + dot3(direction, d_value)
+
+
+@inlined
+def _vary_attitude(sensors, s, k, kin, tw):
+    b = sensors.body[s]
+    R, _ = pose_of(kin, b)
+    _, _, delta, delta_rate = attitude(
+        sensors.index[s], R, motion_at(kin.V, b), motion_at2(tw.N, b, k), motion_at2(tw.N1, b, k)
+    )
+    return delta if sensors.order[s] == 0 else delta_rate
+
+
+@inlined
+def _vary_body_sensor(model, theta, dtheta, kind, s, k, kin, tw):
+    b, o = model.sensors.body[s], model.sensors.theta[s]
+    R, r = pose_of(kin, b)
+    V = at_origin(kin.V, kin, b)
+    N, N1 = at_origin2(tw.N, kin, b, k), at_origin2(tw.N1, kin, b, k)
+    local = load3(theta, o)
+    if kind == Sensor.DIRECTION:
+        return vary_direction(rotate(R, local), V, N, N1, rotate(R, load3_of(dtheta, o, k))).delta
+    dV = vary_velocity(V, N, N1)
+    if kind == Sensor.ANGULAR_VELOCITY:
+        return dV[0]
+    A = at_origin(kin.A, kin, b)
+    dA = vary_acceleration(V, A, N, N1, at_origin2(tw.N2, kin, b, k))
+    if kind == Sensor.ANGULAR_ACCELERATION:
+        return dA[0]
+    x = vary_point(point_of(R, r, local), V, N, N1, rotate(R, load3_of(dtheta, o, k)))
+    if kind == Sensor.POSITION:
+        return x.delta
+    if kind == Sensor.VELOCITY:
+        return x.delta_rate
+    second = add3(add3(dA[1], cross3(dA[0], x.x)), cross3(A[0], x.delta))
+    second = add3(second, add3(cross3(dV[0], x.rate), cross3(V[0], x.delta_rate)))
+    return add3(second, load3_of(dtheta, GRAVITY, k))
+
+
+@inlined
+def vary_any_measure(model, theta, dtheta, touch, m, g, k, z, zd, zdd, sens, kin, tw, order):
+    """Variation k, the block at g, of the value, first or second derivative of any measure."""
+    if is_geometric(model.measures.kind[m]):
+        return vary_measure(model, theta, dtheta, touch, m, g, k, kin, tw, order)
+    return vary_coordinate_measure(model.measures, theta, dtheta, m, k, z, zd, zdd, sens.z, sens.zd, sens.zdd, order)
+
+
+@inlined
+def _vary_force(model, theta, dtheta, touch, t, f, start, k, z, zd, zdd, sens, kin, tw):
+    m = model.forces.measure[f]
+    g, g1 = value_and_rate(model, theta, m, z, zd, kin)
+    _, by_g, by_g1 = measure_force(model.forces, model.laws, theta, f, t, g, g1)
+    dg = vary_any_measure(model, theta, dtheta, touch, m, start, k, z, zd, zdd, sens, kin, tw, 0)
+    dg1 = vary_any_measure(model, theta, dtheta, touch, m, start, k, z, zd, zdd, sens, kin, tw, 1)
+    own = measure_force_variation(model.forces, model.laws, theta, dtheta, k, f, t, g, g1)
+    return by_g * dg + by_g1 * dg1 + own
+
+
+@inlined
+def _vary_kinetic_energy(tree, theta, dtheta, touch, g, k, kin, tw):
+    """N' . momentum and the bodies' own inertia: the energy does not see the pose."""
+    total = 0.0 * at(dtheta, 0, k)
+    for i in range(tree.parent.size):
+        V = motion_at(kin.V, i)
+        total += dot6(motion_at2(tw.N1, i, k), inertia_apply(inertia_at(kin.inertia, i), V))
+        if touch.inertia[i, g]:
+            total += 0.5 * dot6(V, inertia_apply(inertia_variation(tree, theta, dtheta, k, kin, i), V))
+    return total
+
+
+@inlined
+def _vary_potential_energy(model, theta, dtheta, touch, start, k, z, zd, zdd, sens, kin, tw):
+    total = 0.0 * at(dtheta, 0, k)
+    tree = model.tree
+    gravity, d_gravity = load3(theta, GRAVITY), load3_of(dtheta, GRAVITY, k)
+    for i in range(tree.parent.size):
+        o = tree.theta[i]
+        x = center_of_mass(tree, theta, kin, i)
+        R, _ = pose_of(kin, i)
+        N = at_origin2(tw.N, kin, i, k)
+        dx = add3(add3(N[1], cross3(N[0], x)), rotate(R, load3_of(dtheta, o + COM, k)))
+        m = theta[o + MASS]
+        total -= at(dtheta, o + MASS, k) * dot3(gravity, x) + m * (dot3(d_gravity, x) + dot3(gravity, dx))
+    for f in range(model.forces.kind.size):
+        o, m = model.forces.theta[f], model.forces.measure[f]
+        if model.forces.kind[f] == Force.ALONG_MEASURE:
+            g, _ = value_and_rate(model, theta, m, z, zd, kin)
+            _, by_g = measure_potential(model.forces, model.laws, theta, f, g)
+            dg = vary_any_measure(model, theta, dtheta, touch, m, start, k, z, zd, zdd, sens, kin, tw, 0)
+            total += by_g * dg + measure_potential_variation(model.forces, model.laws, theta, dtheta, k, f, g)
+        elif is_dead_load(model.forces, f):
+            b = model.pairs.b[model.forces.pair[f]]
+            R, r = pose_of(kin, b)
+            N = at_origin2(tw.N, kin, b, k)
+            F, x = load3(theta, o + 3), point_of(R, r, load3(theta, o))
+            dx = add3(add3(N[1], cross3(N[0], x)), rotate(R, load3_of(dtheta, o, k)))
+            total -= dot3(load3_of(dtheta, o + 3, k), x) + dot3(F, dx)
+    return total

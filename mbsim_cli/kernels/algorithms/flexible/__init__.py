@@ -1,0 +1,1 @@
+"""Bodies that deform, as any system sees them."""

@@ -1,0 +1,260 @@
+"""Bodies that deform as elements of a tree: what they push back with, on their frame and on their elastic coordinates.
+
+A body's frame is moved by the joints alone, so that the recursions of the tree do not see elastic coordinates; the
+body's wrench acts on its frame like that of a force element. Its terms stand in ``elements.flexible``, in body axes
+about the frame's origin. Derivation: docs/theory/flexible_bodies.md.
+"""
+
+from mbsim_cli.kernels.algebra.rot3 import rotate, unrotate
+from mbsim_cli.kernels.algebra.spatial import (
+    add6,
+    cross_force,
+    dot6,
+    motion_at,
+    rows_at,
+    scale6,
+    shift_motion,
+    six_at,
+    store,
+)
+from mbsim_cli.kernels.algebra.vec3 import add3, cross3, scale3
+from mbsim_cli.kernels.algorithms.motion.bodies import (
+    apply_to_body,
+    apply_to_body2,
+    at_origin,
+    at_origin2,
+    column_at_origin,
+    pose_of,
+)
+from mbsim_cli.kernels.algorithms.motion.path_columns import only6, spread
+from mbsim_cli.kernels.algorithms.motion.workspace import (
+    COLUMN_S,
+    COLUMN_X,
+    COLUMN_Y,
+    OWN_S,
+)
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
+from mbsim_cli.kernels.elements.flexible import flexible_force, flexible_shape
+from mbsim_cli.kernels.elements.flexible_mass import couple_modes, frame_inertia, put_modes
+from mbsim_cli.kernels.elements.flexible_tangent import flexible_slopes, flexible_tangent
+from mbsim_cli.kernels.elements.flexible_variation import vary_flexible
+
+
+@inlined
+def frame_of(tree, kin, f):
+    """Axes and origin of the frame of flexible body f; in these axes w, v, and accelerations, linear less gravity."""
+    i = tree.flexible[f]
+    R, r = pose_of(kin, i)
+    w, v = shift_motion(at_origin(kin.V, kin, i), r)
+    alpha, a = shift_motion(at_origin(kin.A, kin, i), r)
+    return R, r, unrotate(R, w), unrotate(R, v), unrotate(R, alpha), unrotate(R, add3(a, cross3(w, v)))
+
+
+@inlined
+def to_origin(R, r, wrench):
+    """Wrench about the global origin, global axes, from one in the axes R about the point r."""
+    moment, force = rotate(R, wrench[0]), rotate(R, wrench[1])
+    return (add3(moment, cross3(r, force)), force)
+
+
+@inlined
+def seen_change(R, r, w, v, N1, N2):
+    """Change of angular velocity, angular acceleration and acceleration as a body sees it, in its axes.
+
+    N', N'' are its twists about the global origin; w and v the motion of its frame, in its axes.
+    """
+    turning, shifting = shift_motion(N1, r), shift_motion(N2, r)
+    dw = unrotate(R, turning[0])
+    dalpha = add3(unrotate(R, shifting[0]), cross3(dw, w))
+    return dw, dalpha, add3(unrotate(R, shifting[1]), scale3(2.0, cross3(dw, v)))
+
+
+@inlined
+def _seen(R, r, x):
+    """Angular and linear part of a motion x about the global origin at the point r, in the axes R."""
+    turning, shifting = shift_motion(x, r)
+    return unrotate(R, turning), unrotate(R, shifting)
+
+
+@inlined
+def elastic_count(tree, f):
+    """Number of elastic coordinates of flexible body f."""
+    return tree.elastic[f + 1] - tree.elastic[f]
+
+
+@kernel
+def start_elastic_rows(tree, Q, G_out):
+    """Start the rows G (n,) of elastic coordinates, which the tree's recursions do not reach, from the forces Q."""
+    for c in range(tree.elastic[0], tree.elastic[tree.flexible.size]):
+        G_out[c] = -Q[c]
+
+
+@kernel
+def shape_bodies(model, theta, z, kin):
+    """Leave what ``add_flexible_mass`` reads."""
+    for f in range(model.tree.flexible.size):
+        flexible_shape(model.tree, theta, f, z, kin.elastic)
+
+
+@kernel
+def flexible_forces(model, theta, state, kin, comp, G_out):
+    """Take what moves the bodies from their frames, in ``comp.W``, and add it to the rows G (n,) of their coordinates.
+
+    To be called before the sum over subtrees.
+    """
+    tree = model.tree
+    for f in range(tree.flexible.size):
+        R, r, w, _, alpha, a = frame_of(tree, kin, f)
+        wrench = flexible_force(
+            tree, theta, f, w, alpha, a, state.z, state.zd, state.zdd, kin.elastic, True, G_out
+        )  # fmt: skip
+        push = scale6(-1.0, to_origin(R, r, wrench))
+        store(comp.push, f, push)
+        apply_to_body(comp.W, kin, tree.flexible[f], 1.0, push)
+
+
+@inlined
+def take_at_rest(tree, theta, f, z, x, kin, comp, W_out):
+    """Take from W (nb + 1, 6) what accelerations x (n,) need of body f in a system at rest; leaves ``kin.elastic``."""
+    R, r, w, _, alpha, a = frame_of(tree, kin, f)
+    wrench = flexible_force(
+        tree, theta, f, w, alpha, a, z, comp.zero, x, kin.elastic, False, comp.scratch
+    )  # fmt: skip
+    apply_to_body(W_out, kin, tree.flexible[f], -1.0, to_origin(R, r, wrench))
+
+
+@inlined
+def resting_force(tree, theta, f, A, z, x, kin, comp):
+    """Wrench by accelerations A of the frame, about the global origin, and x (n,); leaves slopes in ``kin.elastic``."""
+    R, r = pose_of(kin, tree.flexible[f])
+    alpha, a = _seen(R, r, A)
+    still = scale3(0.0, alpha)
+    wrench = flexible_force(
+        tree, theta, f, still, alpha, a, z, comp.zero, x, kin.elastic, False, comp.scratch
+    )  # fmt: skip
+    flexible_slopes(tree, theta, f, still, alpha, a, comp.zero, x, kin.elastic, False)
+    return to_origin(R, r, wrench)
+
+
+@inlined
+def vary_resting_force(tree, theta, dtheta, touch, f, g, k, A, dA, z, x, dz, kin, comp, dG_out):
+    """Variation k, of the block at g, of ``resting_force``, as the body sees it; its elastic rows to dG (n, p)."""
+    R, r = pose_of(kin, tree.flexible[f])
+    (alpha, a), (dalpha, da) = _seen(R, r, A), _seen(R, r, dA)
+    seen = vary_flexible(
+        tree, theta, dtheta, touch.flexible[f, g], f, k, scale3(0.0, alpha), alpha, a, z, comp.zero, x,
+        scale3(0.0, dalpha), dalpha, da, dz, touch.still, touch.still, kin.elastic, False, dG_out,
+    )  # fmt: skip
+    return to_origin(R, r, seen)
+
+
+@kernel
+def forces_of_nodes(tree, kin, F, G_out):
+    """Rows G (nc,) of nodes, which have no inertia of their own, from forces F (nb + 1, 6) of subtrees."""
+    for v in range(tree.node.size):
+        c = tree.node[v]
+        G_out[c] = dot6(motion_at(kin.S, c), motion_at(F, tree.column_body[c]))
+
+
+@kernel
+def slope_bodies(model, theta, state, kin):
+    """Leave what ``vary_flexible_forces`` reads, as ``add_flexible_tangent`` does; needs ``flexible_forces``."""
+    tree = model.tree
+    for f in range(tree.flexible.size):
+        _, _, w, _, alpha, a = frame_of(tree, kin, f)
+        flexible_slopes(tree, theta, f, w, alpha, a, state.zd, state.zdd, kin.elastic, True)
+
+
+@kernel
+def add_flexible_tangent(model, theta, beta, gamma, state, kin, comp, T_out):
+    """Add to T (n, ``padded(n)``) what bodies that deform do; needs ``flexible_forces`` and ``newton_matrix``."""
+    tree = model.tree
+    for f in range(tree.flexible.size):
+        R, r, w, v, alpha, a = frame_of(tree, kin, f)
+        c, n = tree.elastic[f], elastic_count(tree, f)
+        flexible_slopes(tree, theta, f, w, alpha, a, state.zd, state.zdd, kin.elastic, True)
+        flexible_tangent(tree, theta, f, beta, gamma, w, kin.elastic, comp.D)
+        _columns_of_frame(model, gamma, f, R, r, w, v, comp, T_out)
+        for k in range(n):
+            wrench = to_origin(R, r, wrench_column(comp.D, 9 + k))
+            for i in range(model.pairs.first[tree.pair[f]], model.pairs.first[tree.pair[f] + 1]):
+                j = model.pairs.column[i]
+                T_out[j, c + k] += dot6(six_at(comp.own, j, OWN_S), wrench)
+            for j in range(n):
+                T_out[c + j, c + k] += comp.D[6 + j, 9 + k]
+
+
+@inlined
+def _columns_of_frame(model, gamma, f, R, r, w, v, comp, T_out):
+    """Columns of T that move the frame of body f."""
+    pair, c, n, spans = model.tree.pair[f], model.tree.elastic[f], elastic_count(model.tree, f), comp.spans
+    push = motion_at(comp.push, f)
+    for s in range(at(spans.first, pair), at(spans.first, pair + 1)):
+        k, bits = block(comp.columns, at(spans.column, s)), at(spans.on_b, s)
+        N = only6(scale6(gamma, rows_at(comp.columns, COLUMN_S, k)), bits)
+        Y, X = only6(rows_at(comp.columns, COLUMN_Y, k), bits), only6(rows_at(comp.columns, COLUMN_X, k), bits)
+        dw, dalpha, da = seen_change(R, r, w, v, Y, X)
+        seen = scale6(-1.0, to_origin(R, r, changed_wrench(comp.D, dalpha, da, dw)))
+        spread(model.pairs, pair, comp, s, N, push, add6(seen, cross_force(N, push)), T_out)
+        for j in range(n):
+            add_to(T_out, c + j, k, changed_row(comp.D, 6 + j, dalpha, da, dw))
+
+
+@inlined
+def changed_row(D, i, dalpha, da, dw):
+    """Row i of D times the change of the frame's motion."""
+    turned = D[i, 0] * dalpha[0] + D[i, 1] * dalpha[1] + D[i, 2] * dalpha[2]
+    shifted = D[i, 3] * da[0] + D[i, 4] * da[1] + D[i, 5] * da[2]
+    return turned + shifted + (D[i, 6] * dw[0] + D[i, 7] * dw[1] + D[i, 8] * dw[2])
+
+
+@inlined
+def changed_wrench(D, dalpha, da, dw):
+    """Change of the wrench by that of the frame's motion."""
+    return (
+        (changed_row(D, 0, dalpha, da, dw), changed_row(D, 1, dalpha, da, dw), changed_row(D, 2, dalpha, da, dw)),
+        (changed_row(D, 3, dalpha, da, dw), changed_row(D, 4, dalpha, da, dw), changed_row(D, 5, dalpha, da, dw)),
+    )
+
+
+@inlined
+def wrench_column(D, k):
+    """Wrench in column k of D."""
+    return ((D[0, k], D[1, k], D[2, k]), (D[3, k], D[4, k], D[5, k]))
+
+
+@kernel
+def add_flexible_mass(model, theta, kin, M_out):
+    """Add to M (n, n) the inertia of bodies that deform; needs ``flexible_forces`` or ``shape_bodies``."""
+    tree, pairs = model.tree, model.pairs
+    for f in range(tree.flexible.size):
+        R, r = pose_of(kin, tree.flexible[f])
+        first, last = pairs.first[tree.pair[f]], pairs.first[tree.pair[f] + 1]
+        for place in range(first, last):
+            k = pairs.column[place]
+            turned, moved = _seen(R, r, column_at_origin(kin.S, tree, kin, k))
+            push = to_origin(R, r, frame_inertia(kin.elastic, f, turned, moved))
+            for other in range(first, last):
+                j = pairs.column[other]
+                M_out[j, k] += dot6(column_at_origin(kin.S, tree, kin, j), push)
+            couple_modes(tree, f, k, turned, moved, kin.elastic, M_out)
+        put_modes(tree, theta, f, M_out)
+
+
+@kernel
+def vary_flexible_forces(model, theta, dtheta, touch, state, sens, kin, tw, dG_out):
+    """Add the variation of ``flexible_forces``, as the bodies see it; needs twists and ``add_flexible_tangent``."""
+    tree = model.tree
+    for f in range(tree.flexible.size):
+        i = tree.flexible[f]
+        R, r, w, v, alpha, a = frame_of(tree, kin, f)
+        for g in range(0, dtheta.shape[1], width(dtheta)):
+            k = block(dtheta, g)
+            N1, N2 = at_origin2(tw.N1, kin, i, k), at_origin2(tw.N2, kin, i, k)
+            dw, dalpha, da = seen_change(R, r, w, v, N1, N2)
+            seen = vary_flexible(
+                tree, theta, dtheta, touch.flexible[f, g], f, k, w, alpha, a, state.z, state.zd, state.zdd, dw, dalpha,
+                da, sens.z, sens.zd, sens.zdd, kin.elastic, True, dG_out,
+            )  # fmt: skip
+            apply_to_body2(tw.F, kin, i, k, 1.0, to_origin(R, r, seen))

@@ -1,0 +1,204 @@
+"""Forward recursion of positions, velocities and accelerations, with the joint columns S, S', S''.
+
+Paper 000, equations (4)-(6), in spatial form: every vector is taken about a point that is fixed in space
+and, in RTdyn0, passes the body's centre of mass at the instant; in RTdyn1 it is the global origin.
+"""
+
+from mbsim_cli.kernels.algebra.euler_parameters import euler_rotation
+from mbsim_cli.kernels.algebra.rot3 import (
+    column9,
+    load9,
+    matmul9,
+    matmul9_transposed,
+    parallel_axis,
+    rotate,
+    row9,
+    symmetric_rotate,
+    turn_columns,
+    unrotate,
+)
+from mbsim_cli.kernels.algebra.spatial import (
+    add6,
+    axpy6,
+    cross_motion,
+    motion_at,
+    shift_force,
+    shift_motion,
+    store,
+)
+from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, load3, row3, scale3, sub3
+from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel
+from mbsim_cli.kernels.elements.columns import (
+    euler_column,
+    euler_column_rate,
+    euler_column_second_rate,
+    is_euler,
+    is_translation,
+    load4,
+)
+from mbsim_cli.model.codes import Column
+from mbsim_cli.model.layout import COM, GRAVITY, INERTIA, MASS, P_C, P_P, R_C, R_P
+
+
+@entry
+def set_ground(theta, kin):
+    """Fill the row of the ground; gravity enters as an upward acceleration of the base."""
+    for k in range(9):
+        kin.R[-1, k] = 1.0 if k % 4 == 0 else 0.0
+    for k in range(6):
+        kin.V[-1, k] = 0.0
+        kin.A[-1, k] = 0.0 if k < 3 else -theta[GRAVITY + k - 3]
+    for k in range(3):
+        kin.r[-1, k] = 0.0
+        kin.ref[-1, k] = 0.0
+
+
+@kernel
+def position_kinematics(tree, theta, z, at_center, kin):
+    """Poses R, r, columns S and inertias of all bodies; ``at_center`` chooses RTdyn0. Cost O(n)."""
+    for i in range(tree.parent.size):
+        o = tree.theta[i]
+        p = tree.parent[i]
+        parent_R = row9(kin.R, p)
+        R = matmul9(parent_R, load9(theta, o + R_P))
+        point = add3(row3(kin.r, p, 0), rotate(parent_R, load3(theta, o + P_P)))
+        for c in range(tree.first_column[i], tree.first_column[i + 1]):
+            kind = tree.column_kind[c]
+            if is_translation(kind):
+                axis = column9(R, kind)
+                point = axpy3(z[c], axis, point)
+                _keep(kin.S, c, axis, point)
+            elif is_euler(kind):
+                e = load4(z, c - (kind - Column.EULER_0))
+                _keep(kin.S, c, rotate(R, euler_column(e, kind - Column.EULER_0)), point)
+                if kind == Column.EULER_3:
+                    R = matmul9(R, euler_rotation(e))
+            else:
+                axis = kind - Column.ROTATION_X
+                _keep(kin.S, c, column9(R, axis), point)
+                R = turn_columns(R, axis, z[c])
+        _place_body(theta, o, i, R, point, at_center, kin)
+        for c in range(tree.first_column[i], tree.first_column[i + 1]):
+            _to_spatial(kin, c, i, is_translation(tree.column_kind[c]))
+
+
+@inlined
+def _keep(S, c, axis, point):
+    S[c, 0], S[c, 1], S[c, 2] = axis
+    S[c, 3], S[c, 4], S[c, 5] = point
+
+
+@inlined
+def _to_spatial(kin, c, i, translation):
+    axis = row3(kin.S, c, 0)
+    if translation:
+        store(kin.S, c, (scale3(0.0, axis), axis))
+    else:
+        arm = sub3(row3(kin.S, c, 3), row3(kin.ref, i, 0))
+        store(kin.S, c, (axis, cross3(arm, axis)))
+
+
+@inlined
+def _place_body(theta, o, i, joint_R, point, at_center, kin):
+    """Pose of body i from its joint frame; its inertia about the reference point."""
+    R = matmul9_transposed(joint_R, load9(theta, o + R_C))
+    r = sub3(point, rotate(R, load3(theta, o + P_C)))
+    for k in range(9):
+        kin.R[i, k] = R[k]
+    c = add3(r, rotate(R, load3(theta, o + COM)))
+    zero = scale3(0.0, c)
+    ref = c if at_center else zero
+    kin.r[i, 0], kin.r[i, 1], kin.r[i, 2] = r
+    kin.ref[i, 0], kin.ref[i, 1], kin.ref[i, 2] = ref
+    place_inertia(theta, o, i, R, sub3(c, ref), kin)
+
+
+@inlined
+def place_inertia(theta, o, i, R, arm, kin):
+    """Inertia of body i with the axes R about the point that its centre of mass is the arm away from."""
+    m, local, cross_terms = theta[o + MASS], load3(theta, o + INERTIA), load3(theta, o + INERTIA + 3)
+    J = symmetric_rotate(R, (local[0], local[1], local[2], cross_terms[0], cross_terms[1], cross_terms[2]))
+    steiner = parallel_axis(arm)
+    kin.inertia[i, 0] = m
+    for k in range(3):
+        kin.inertia[i, 1 + k] = m * arm[k]
+    for k in range(6):
+        kin.inertia[i, 4 + k] = J[k] + m * steiner[k]
+
+
+@inlined
+def offset_to_parent(tree, kin, i):
+    """Reference point of body i less that of its parent."""
+    return sub3(row3(kin.ref, i, 0), row3(kin.ref, tree.parent[i], 0))
+
+
+@kernel
+def motion_kinematics(tree, theta, z, zd, zdd, kin):
+    """V, A, S', S'' of the motion. Needs ``position_kinematics``. Cost O(n)."""
+    for i in range(tree.parent.size):
+        p, offset = tree.parent[i], offset_to_parent(tree, kin, i)
+        V, A = shift_motion(motion_at(kin.V, p), offset), shift_motion(motion_at(kin.A, p), offset)
+        base_V, base_A = V, A
+        for c in range(tree.first_column[i], tree.first_column[i + 1]):
+            S, kind = motion_at(kin.S, c), tree.column_kind[c]
+            if is_euler(kind):
+                if kind == Column.EULER_0:
+                    base_V, base_A = V, A
+                own = _euler_own_rate(tree, theta, z, zd, kin, i, c)
+                S1 = add6(cross_motion(base_V, S), own)
+                S2 = add6(cross_motion(base_A, S), cross_motion(base_V, add6(S1, own)))
+                S2 = add6(S2, _euler_own_second_rate(tree, theta, z, zd, zdd, kin, i, c))
+            else:
+                S1 = cross_motion(V, S)
+                S2 = add6(cross_motion(A, S), cross_motion(V, S1))
+            store(kin.S1, c, S1)
+            store(kin.S2, c, S2)
+            A = axpy6(zdd[c], S, axpy6(zd[c], S1, A))
+            V = axpy6(zd[c], S, V)
+        store(kin.V, i, V)
+        store(kin.A, i, A)
+
+
+@inlined
+def euler_frame(tree, theta, kin, i):
+    """Axes of the frame that Euler parameters of body i start from, and their point less ref of the body."""
+    R = matmul9(row9(kin.R, tree.parent[i]), load9(theta, tree.theta[i] + R_P))
+    return R, sub3(_euler_center(tree, theta, kin, i), row3(kin.ref, i, 0))
+
+
+@inlined
+def euler_own(tree, theta, kin, i, local):
+    """Spatial vector, about ref of body i, of an angular vector in the frame that Euler parameters start from."""
+    R, arm = euler_frame(tree, theta, kin, i)
+    w = rotate(R, local)
+    return (w, cross3(arm, w))
+
+
+@inlined
+def euler_moment(tree, theta, kin, i, force):
+    """Moment about the point that Euler parameters of body i turn about, in the frame that they start from."""
+    arm = sub3(_euler_center(tree, theta, kin, i), row3(kin.ref, i, 0))
+    moment, _ = shift_force(force, arm)
+    return unrotate(load9(theta, tree.theta[i] + R_P), unrotate(row9(kin.R, tree.parent[i]), moment))
+
+
+@inlined
+def _euler_center(tree, theta, kin, i):
+    """Point that Euler parameters turn about; translations of the joint stand all before them or all after."""
+    o, p = tree.theta[i], tree.parent[i]
+    if tree.column_kind[tree.first_column[i]] == Column.EULER_0:
+        return add3(row3(kin.r, p, 0), rotate(row9(kin.R, p), load3(theta, o + P_P)))
+    return add3(row3(kin.r, i, 0), rotate(row9(kin.R, i), load3(theta, o + P_C)))
+
+
+@inlined
+def _euler_own_rate(tree, theta, z, zd, kin, i, c):
+    k = tree.column_kind[c] - Column.EULER_0
+    return euler_own(tree, theta, kin, i, euler_column_rate(load4(z, c - k), load4(zd, c - k), k))
+
+
+@inlined
+def _euler_own_second_rate(tree, theta, z, zd, zdd, kin, i, c):
+    k = tree.column_kind[c] - Column.EULER_0
+    local = euler_column_second_rate(load4(z, c - k), load4(zd, c - k), load4(zdd, c - k), k)
+    return euler_own(tree, theta, kin, i, local)

@@ -1,0 +1,143 @@
+"""Work arrays of one simulation, allocated once and passed in small groups."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels.algorithms.elimination.spans import Spans, spans
+from mbsim_cli.kernels.compiler.simd import WIDTH, numbers, padded, zeros
+from mbsim_cli.kernels.elements.tyre import CONTACT_SIZE
+from mbsim_cli.model.codes import BETWEEN_BODIES, TYRES, Force, Law
+from mbsim_cli.model.layout import BODY_SIZE, DRAG_SIZE, MASS, MEASURE_SIZE, NONE, TYRE_SIZE
+
+COLUMN_S, COLUMN_X, COLUMN_Y, COLUMN_UP = 0, 6, 12, 18  # rows of Composite.columns
+OWN_S, OWN_DOWN, OWN_RATE = 0, 6, 12  # numbers in a row of Composite.own
+
+
+class Kinematics(NamedTuple):
+    """State of all bodies; the last row of each body array is the ground (index -1)."""
+
+    R: np.ndarray  # (nb + 1, 9) rotation matrices, body axes to global axes
+    r: np.ndarray  # (nb + 1, 3) body origins
+    ref: np.ndarray  # (nb + 1, 3) reference points: centre of mass (RTdyn0) or global origin (RTdyn1)
+    V: np.ndarray  # (nb + 1, 6) velocities about ref
+    A: np.ndarray  # (nb + 1, 6) accelerations less gravity, about ref
+    S: np.ndarray  # (n, 6) columns b_i of the joints, about ref of the body that they move
+    S1: np.ndarray  # (n, 6) their first time derivatives
+    S2: np.ndarray  # (n, 6) their second time derivatives
+    inertia: np.ndarray  # (nb + 1, 10) mass, first and second moments about ref
+    contacts: np.ndarray  # (nf, 54) of tyres, as ``element_forces`` and ``sense`` leave them
+    expected: np.ndarray  # (nm,) value near which an angle between bodies is read, see ``turning``
+
+
+class Composite(NamedTuple):
+    """Sums over subtrees, about ref of the subtree's root."""
+
+    F: np.ndarray  # (nb + 1, 6) inertia forces less weight
+    W: np.ndarray  # (nb + 1, 6) forces of elements and constraints
+    inertia: np.ndarray  # (nb + 1, 10)
+    rate: np.ndarray  # (nb + 1, 12) rate matrix B: couple, 3 x 3 by rows, and twice the momentum
+    columns: np.ndarray  # (24, padded(n)) S, X, Y, I X + B Y + q S x* F of all columns, about the global origin
+    own: np.ndarray  # (n, 15) S, I S, angular part of B^T S of each column, about the global origin
+    spans: Spans  # of the columns that meet in the tangent
+
+
+class Twists(NamedTuple):
+    """Variations of all bodies in p directions, ``simd.padded``: pose twist N, its time derivatives, and forces."""
+
+    N: np.ndarray  # (nb + 1, 6, p)
+    N1: np.ndarray  # (nb + 1, 6, p)
+    N2: np.ndarray  # (nb + 1, 6, p)
+    F: np.ndarray  # (nb + 1, 6, p) variation of the forces on a body, then on a subtree
+    each: np.ndarray  # (p,) ``simd.numbers`` of the columns
+
+
+def kinematics(model, dtype=np.float64):
+    """Allocate Kinematics."""
+    nb, n, z = model.tree.parent.size, model.tree.column_kind.size, np.zeros
+    body = [z((nb + 1, k), dtype) for k in (9, 3, 3, 6, 6)]
+    columns, contacts = (z((n, 6), dtype) for _ in range(3)), z((model.forces.kind.size, CONTACT_SIZE), dtype)
+    return Kinematics(*body, *columns, z((nb + 1, 10), dtype), contacts, z(model.measures.kind.size))
+
+
+def composite(model, dtype=np.float64):
+    """Allocate Composite."""
+    nb, n = model.tree.parent.size, model.tree.column_kind.size
+    body = [np.zeros((nb + 1, k), dtype) for k in (6, 6, 10, 12)]
+    return Composite(*body, zeros((24, padded(n)), dtype), zeros((n, 15), dtype), spans(model, dtype))
+
+
+def twists(model, p, dtype=np.float64):
+    """Allocate Twists."""
+    nb = model.tree.parent.size
+    return Twists(*(zeros((nb + 1, 6, p), dtype) for _ in range(4)), numbers(p, dtype))
+
+
+class Touch(NamedTuple):
+    """Which blocks of theta vary in which of p directions; the rest is skipped.
+
+    Directions that are taken together share their answers.
+    """
+
+    geometry: np.ndarray  # (nb, p)
+    inertia: np.ndarray  # (nb, p)
+    measure: np.ndarray  # (nm, p)
+    force: np.ndarray  # (nf, p)
+
+
+def touched(dtheta):
+    """A function that finds which of directions dtheta (len(theta), p) vary blocks, by their starts and bounds."""
+    groups = (dtheta != 0.0).T.reshape(-1, WIDTH, len(dtheta)).any(axis=1)
+    before = np.concatenate([np.zeros((1, len(groups)), int), np.cumsum(groups, axis=1).T])  # entries that vary
+
+    def blocks(starts, first, last):
+        ends = (np.minimum(starts + k, len(dtheta)) for k in (first, last))
+        return np.repeat(np.subtract(*(before[end] for end in ends)) < 0, WIDTH, axis=1)
+
+    return blocks
+
+
+def touch(model, dtheta):
+    """Find the blocks that directions dtheta (len(theta), p) vary; p is ``simd.padded``."""
+    blocks = touched(dtheta)
+    measures, laws, forces = model.measures, model.laws, model.forces
+    geometric = np.isin(measures.kind, BETWEEN_BODIES)
+    law = blocks(laws.theta, 0, np.array([law_size(laws, k) for k in range(laws.theta.size)], int))
+    for k in range(len(law) - 1, -1, -1):  # terms of a sum follow each other
+        if laws.next[k] != NONE:
+            law[k] |= law[laws.next[k]]
+    force = blocks(forces.theta, 0, np.array([force_size(kind) for kind in forces.kind], int))
+    for f, used in enumerate(forces.law):
+        for k in used[used != NONE]:
+            force[f] |= law[k]
+    return Touch(
+        blocks(model.tree.theta, 0, MASS),
+        blocks(model.tree.theta, MASS, BODY_SIZE),
+        blocks(np.where(geometric, measures.theta, 0), 0, MEASURE_SIZE) & geometric[:, None],
+        force,
+    )
+
+
+def law_size(laws, k):
+    """Number of entries of theta that law k takes."""
+    count = int(laws.count[k])
+    if laws.kind[k] == Law.SINE_POWER:
+        return 4
+    return count + 4 * (count - 1) if laws.kind[k] == Law.SPLINE else count
+
+
+def law_entries(laws, wanted):
+    """Entries of theta that the laws with these numbers, and those that follow in their sums, read."""
+    found = set(wanted)
+    for k in wanted:
+        while (k := int(laws.next[k])) != NONE:
+            found.add(k)
+    entries = [laws.theta[k] + np.arange(law_size(laws, k)) for k in sorted(found)]
+    return np.concatenate([*entries, np.zeros(0, dtype=np.int64)]).astype(np.int64)
+
+
+def force_size(kind):
+    """Number of entries of theta that a force element of a kind takes."""
+    if kind in TYRES:
+        return TYRE_SIZE
+    return {Force.ALONG_MEASURE: 4, Force.DRAG: DRAG_SIZE}.get(kind, 6)

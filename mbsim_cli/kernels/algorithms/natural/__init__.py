@@ -1,0 +1,1 @@
+"""Bodies and equations in natural coordinates."""

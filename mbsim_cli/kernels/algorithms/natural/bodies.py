@@ -1,0 +1,253 @@
+"""Bodies in natural coordinates: poses that are linear in the coordinates.
+
+A body's origin r and the columns R_1, R_2, R_3 of its rotation matrix are linear functions of the coordinates of points
+and vectors. Its twist for rates q' is w = sum R_k x R_k' / 2, v = r' - w x r about the global origin, so that a wrench
+(n, f) acts on r by f and on R_k by (n - r x f) x R_k / 2. Away from rigid bodies elements see the nearest rotation, to
+the second order. Derivation: docs/theory/natural_coordinates.md.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels.algebra.rot3 import rotate, row9
+from mbsim_cli.kernels.algebra.spatial import store
+from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, row3, scale3, sub3
+from mbsim_cli.kernels.algorithms.motion.kinematics import place_inertia
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.simd import at, put
+from mbsim_cli.model.layout import COM, GRAVITY, NONE
+
+POSE = 12  # numbers of r and the columns of R
+NEXT = POSE + 1  # of a trio: from what its x moves along x to what its y moves along y
+
+
+class NaturalKinematics(NamedTuple):
+    """State of all bodies, as ``workspace.Kinematics``, and what it follows from; the last row is the ground."""
+
+    R: np.ndarray  # (nb + 1, 9) rotation matrices, body axes to global axes
+    r: np.ndarray  # (nb + 1, 3) body origins
+    ref: np.ndarray  # (nb + 1, 3) zeros: all vectors are about the global origin
+    V: np.ndarray  # (nb + 1, 6)
+    A: np.ndarray  # (nb + 1, 6) less gravity
+    S: np.ndarray  # (0, 6) no columns of joints
+    S1: np.ndarray  # (0, 6)
+    S2: np.ndarray  # (0, 6)
+    inertia: np.ndarray  # (nb + 1, 10)
+    contacts: np.ndarray  # (nf, 54)
+    expected: np.ndarray  # (nm,)
+    pose: np.ndarray  # (nb, 12) r and the columns of R as the coordinates give them
+    rate: np.ndarray  # (nb, 12)
+    second: np.ndarray  # (nb, 12)
+
+
+class NaturalForces(NamedTuple):
+    """Forces on bodies."""
+
+    W: np.ndarray  # (nb + 1, 6) of elements and constraints, about the origin
+    held: np.ndarray  # (nb + 1, 6) of the constraints of a resting system
+    Q: np.ndarray  # (n,) of those on coordinates
+    seeds: tuple  # natural_tangent.Seeds
+
+
+@inlined
+def column_of(array, i, k):
+    """Column k of the rotation matrix in row i of poses; k = -1 is the origin."""
+    return row3(array, i, 3 + 3 * k)
+
+
+@kernel
+def place_bodies(tree, theta, z, kin):
+    """Poses of all bodies."""
+    for i in range(tree.theta.size):
+        _place(tree, theta, z, i, kin.pose)
+        a, b, c = columns_of(kin.pose, i)
+        _store_rotation(kin, i, _nearest(a, a, b, c), _nearest(b, a, b, c), _nearest(c, a, b, c))
+        kin.r[i, 0], kin.r[i, 1], kin.r[i, 2] = row3(kin.pose, i, 0)
+        R, o = row9(kin.R, i), tree.theta[i]
+        place_inertia(theta, o, i, R, add3(row3(kin.r, i, 0), rotate(R, load3(theta, o + COM))), kin)
+
+
+@inlined
+def _place(tree, theta, z, i, out):
+    """Row i of out: the pose of body i at the coordinates z."""
+    r, a, b, c = moved_by(tree, theta, i, z)
+    o = tree.pose[i]
+    store_pose(
+        out, i, add3(load3(theta, o), r), add3(load3(theta, o + 3), a), add3(load3(theta, o + 6), b),
+        add3(load3(theta, o + 9), c),
+    )  # fmt: skip
+
+
+@inlined
+def moved_by(tree, theta, i, z):
+    """The linear map of body i times z (n,): origin, and columns of R."""
+    o, last, zero = tree.pose[i] + POSE, trios_end(tree, i), 0.0 * theta[tree.pose[i]]
+    r = a = b = c = (zero, zero, zero)
+    for j in range(tree.first[i], last, 3):
+        q = at(z, at(tree.column, j)), at(z, at(tree.column, j + 1)), at(z, at(tree.column, j + 2))
+        r, a = add_trio(theta, o, q, r), add_trio(theta, o + 3, q, a)
+        b, c = add_trio(theta, o + 6, q, b), add_trio(theta, o + 9, q, c)
+        o += 3 * POSE
+    for j in range(last, tree.first[i + 1]):
+        x = z[tree.column[j]]
+        r, a = axpy3(x, load3(theta, o), r), axpy3(x, load3(theta, o + 3), a)
+        b, c = axpy3(x, load3(theta, o + 6), b), axpy3(x, load3(theta, o + 9), c)
+        o += POSE
+    return r, a, b, c
+
+
+@inlined
+def trios_end(tree, i):
+    """Behind the last of those coordinates of body i that are components of one point or vector."""
+    return tree.first[i] + 3 * tree.trios[i]
+
+
+@inlined
+def add_trio(theta, o, q, x):
+    """x and what a trio q moves it by; o is that of its x."""
+    return x[0] + at(theta, o) * q[0], x[1] + at(theta, o + NEXT) * q[1], x[2] + at(theta, o + 2 * NEXT) * q[2]
+
+
+@inlined
+def power_of_trio(theta, o, f, columns):
+    """Work of forces on the origin and on the columns of R along x, y and z of a trio."""
+    along, (a, b, c) = turn_of_trio(theta, o, columns), (at(theta, o), at(theta, o + NEXT), at(theta, o + 2 * NEXT))
+    return along[0] + a * f[0], along[1] + b * f[1], along[2] + c * f[2]
+
+
+@inlined
+def turn_of_trio(theta, o, columns):
+    """The same of those on the columns alone."""
+    a, b, c = columns
+    return (
+        at(theta, o + 3) * a[0] + at(theta, o + 6) * b[0] + at(theta, o + 9) * c[0],
+        at(theta, o + NEXT + 3) * a[1] + at(theta, o + NEXT + 6) * b[1] + at(theta, o + NEXT + 9) * c[1],
+        at(theta, o + 2 * NEXT + 3) * a[2] + at(theta, o + 2 * NEXT + 6) * b[2] + at(theta, o + 2 * NEXT + 9) * c[2],
+    )
+
+
+@inlined
+def _move(tree, theta, zd, zdd, i, rate_out, second_out):
+    """Rows i: the linear map of body i times zd and zdd."""
+    r, a, b, c = moved_by(tree, theta, i, zd)
+    store_pose(rate_out, i, r, a, b, c)
+    r, a, b, c = moved_by(tree, theta, i, zdd)
+    store_pose(second_out, i, r, a, b, c)
+
+
+@inlined
+def store_pose(out, i, r, a, b, c):
+    """Write origin and columns of R to row i."""
+    for k in range(3):
+        put(out, i, k, r[k])
+        put(out, i, 3 + k, a[k])
+        put(out, i, 6 + k, b[k])
+        put(out, i, 9 + k, c[k])
+
+
+@inlined
+def _nearest(x, a, b, c):
+    """Column of the nearest rotation: R (3 - R^T R) / 2."""
+    pull = axpy3(dot3(a, x), a, axpy3(dot3(b, x), b, scale3(dot3(c, x), c)))
+    return sub3(scale3(1.5, x), scale3(0.5, pull))
+
+
+@inlined
+def _store_rotation(kin, i, a, b, c):
+    for row in range(3):
+        kin.R[i, 3 * row] = a[row]
+        kin.R[i, 3 * row + 1] = b[row]
+        kin.R[i, 3 * row + 2] = c[row]
+
+
+@inlined
+def half_turn(x, y):
+    """Sum of x_k x y_k / 2."""
+    return scale3(0.5, add3(add3(cross3(x[0], y[0]), cross3(x[1], y[1])), cross3(x[2], y[2])))
+
+
+@inlined
+def twist_of(pose, i, dr, da, db, dc):
+    """Twist of body i for the rates of its origin and of the columns of R."""
+    w = half_turn(columns_of(pose, i), (da, db, dc))
+    return (w, sub3(dr, cross3(w, row3(pose, i, 0))))
+
+
+@kernel
+def move_bodies(tree, theta, zd, zdd, kin):
+    """V, A of all bodies. Needs ``place_bodies``."""
+    g = load3(theta, GRAVITY)
+    for i in range(tree.theta.size):
+        _move(tree, theta, zd, zdd, i, kin.rate, kin.second)
+        V = _twist_in(kin.pose, kin.rate, i)
+        w, A = V[0], _twist_in(kin.pose, kin.second, i)
+        store(kin.V, i, V)
+        store(kin.A, i, (A[0], sub3(sub3(A[1], cross3(w, row3(kin.rate, i, 0))), g)))
+
+
+@kernel
+def turn_ahead(tree, h, state, differences, expected):
+    """Turn what is ``expected`` of accelerations of vectors, and their ``differences`` (n, orders), with each.
+
+    By the trapezoidal rule a vector that turns evenly by w h turns by 2 arctan(w h / 2) in a step, and its acceleration
+    with it: differences are those in a frame that does so, too. Returns the largest angle.
+    """
+    largest = 0.0
+    for i in range(tree.turning.shape[0]):
+        u, u1 = _vector(tree, i, state.z), _vector(tree, i, state.zd)
+        s = scale3(0.5 * h / dot3(u, u), cross3(u, u1))
+        share = 2.0 / (1.0 + dot3(s, s))
+        _put_vector(tree, i, _turned(s, share, _vector(tree, i, expected)), expected)
+        for k in range(differences.shape[1]):
+            of_order = differences[:, k]
+            _put_vector(tree, i, _turned(s, share, _vector(tree, i, of_order)), of_order)
+        largest = max(largest, 4.0 * dot3(s, s).real)
+    return np.sqrt(largest)
+
+
+@inlined
+def _vector(tree, i, z):
+    """The vector i of those that turn; one in a plane has two coordinates."""
+    third = tree.turning[i, 2]
+    return z[tree.turning[i, 0]], z[tree.turning[i, 1]], z[third] if third != NONE else 0.0 * z[0]
+
+
+@inlined
+def _put_vector(tree, i, x, z_out):
+    """Write the vector i of those that turn."""
+    for k in range(3):
+        if tree.turning[i, k] != NONE:
+            z_out[tree.turning[i, k]] = x[k]
+
+
+@inlined
+def _turned(s, share, x):
+    """x turned by the angle 2 arctan |s|, share = 2 / (1 + s^2)."""
+    y = cross3(s, x)
+    return axpy3(share, add3(y, cross3(s, y)), x)
+
+
+@inlined
+def _twist_in(pose, rate, i):
+    return twist_of(
+        pose, i, row3(rate, i, 0), column_of(rate, i, 0), column_of(rate, i, 1), column_of(rate, i, 2)
+    )  # fmt: skip
+
+
+@inlined
+def columns_of(array, i):
+    """The three columns in row i."""
+    return column_of(array, i, 0), column_of(array, i, 1), column_of(array, i, 2)
+
+
+@inlined
+def columns_in(theta, o):
+    """What a coordinate, whose block of a linear map stands at o, moves the three columns by."""
+    return load3(theta, o + 3), load3(theta, o + 6), load3(theta, o + 9)
+
+
+@inlined
+def paired(x, y):
+    """Sum of the dot products of three vectors each."""
+    return dot3(x[0], y[0]) + dot3(x[1], y[1]) + dot3(x[2], y[2])

@@ -1,0 +1,286 @@
+"""The tangent of a system in natural coordinates, body by body and element by element.
+
+What a body does by itself, carrying the forces on it along and keeping rigid, has a closed form. Elements stand on the
+twists of their bodies against each other: each is varied along the six unit twists N and the six unit rates N' of its
+second body, and a column of either body moves it by the twist gamma S and the rate that follows. Rows of a body take
+the work of dW on its origin and on the columns of R. Derivation: docs/theory/natural_coordinates.md.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels.algebra.spatial import (
+    add6,
+    axpy6,
+    cross_force,
+    cross_motion,
+    motion_at,
+    motion_at2,
+    scale6,
+    sub6,
+)
+from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, row3, scale3, sub3
+from mbsim_cli.kernels.algorithms.equations.constraints import rows_of_pair
+from mbsim_cli.kernels.algorithms.equations.force_tangent import coordinate_force_part
+from mbsim_cli.kernels.algorithms.equations.force_variation import acts_on_bodies
+from mbsim_cli.kernels.algorithms.natural.bodies import (
+    POSE,
+    columns_in,
+    columns_of,
+    half_turn,
+    paired,
+    power_of_trio,
+    trios_end,
+    twist_of,
+)
+from mbsim_cli.kernels.algorithms.natural.equations import (
+    held_shape,
+    natural_mass,
+    pushed,
+    rigid_rows,
+    shaped,
+)
+from mbsim_cli.kernels.algorithms.natural.work_variation import vary_natural_force, vary_natural_pull
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.simd import WIDTH, add_to, at, block, put, width
+from mbsim_cli.model.codes import Force
+from mbsim_cli.model.layout import GROUND, NONE
+
+RATES = 8  # direction of the first unit rate; unit twists come first
+DIRECTIONS = 16
+
+
+class Seeds(NamedTuple):
+    """Work for bodies and elements one after the other.
+
+    The columns of a body stand as in the tangent, in those blocks of WIDTH columns that hold any; all others are zero.
+    """
+
+    first: np.ndarray  # (nb + 1,) into start
+    start: np.ndarray  # first columns, in the tangent, of the blocks of each body
+    slot: np.ndarray  # (entries of Natural.column,) where they stand in the blocks of their body
+    columns: np.ndarray  # (nb, 24, c) twists gamma S of the columns of each body, their N', and linear maps
+    pull: np.ndarray  # (nb, 12, c) what the forces on its origin and the columns of R lose as they move
+    whole_first: np.ndarray  # (n + 1,) into whole, as ``panels.Panels``
+    whole: np.ndarray  # blocks of each row of the tangent that hold anything
+    dtheta: np.ndarray  # (len(theta), 16) zeros
+    no_eta: np.ndarray  # (15, 16) zeros
+    touch: tuple  # of no numbers
+    twists: tuple  # zeros, in sixteen directions
+
+
+TWIST, RATE, ORIGIN, TURN = 0, 6, 12, 15  # rows of Seeds.columns
+
+
+@kernel
+def natural_tangent(model, theta, t, beta, gamma, state, lines, kin, W, seeds, T_out):
+    """T (n, ``padded(n)``) = M + beta C + gamma K; needs the forces W at the state, and zeros where T has none."""
+    tree, rows, first = model.tree, model.constraints.measure, 0
+    _clear_blocks(seeds, T_out)
+    natural_mass(tree, theta, T_out)
+    for i in range(tree.theta.size):
+        _place_columns(tree, theta, i, seeds.slot, seeds.columns)
+        last = rigid_rows(tree, i, first)
+        S, first = held_shape(model, theta, state.lam, first, last), last
+        _own_part(beta, gamma, S, i, kin, motion_at(W, i), seeds)
+    first = 0
+    while first < rows.size:
+        last, pair = rows_of_pair(rows, model.measures, first)
+        if pair != NONE:
+            a, b = model.pairs.a[pair], model.pairs.b[pair]
+            _let_move(seeds.twists, b, 1.0)
+            vary_natural_pull(model, theta, seeds.dtheta, seeds.touch, lines, state.lam, first, last, kin, seeds.twists)
+            _pair_part(tree, theta, a, b, kin, seeds, T_out)
+        first = last
+    for f in range(model.forces.kind.size):
+        if acts_on_bodies(model, f):
+            a, b = _bodies_of(model, f)
+            _let_move(seeds.twists, b, 1.0)
+            vary_natural_force(model, theta, seeds.dtheta, seeds.touch, seeds.no_eta, t, f, kin, seeds.twists)
+            _pair_part(tree, theta, a, b, kin, seeds, T_out)
+        else:
+            coordinate_force_part(model, theta, t, beta, gamma, state.z, state.zd, f, T_out)
+    for i in range(tree.theta.size):
+        _rows_of_body(tree, theta, i, seeds, T_out)
+
+
+@kernel
+def _clear_blocks(seeds, T_out):
+    for i in range(T_out.shape[0]):
+        for s in range(seeds.whole_first[i], seeds.whole_first[i + 1]):
+            for g in range(seeds.whole[s], seeds.whole[s] + WIDTH, width(T_out)):
+                put(T_out, i, block(T_out, g), 0.0)
+
+
+@inlined
+def _bodies_of(model, f):
+    """Bodies of a force whose motion against each other changes it; one that is given acts from the ground."""
+    if model.forces.kind[f] == Force.ALONG_MEASURE:
+        pair = model.measures.pair[model.forces.measure[f]]
+        return model.pairs.a[pair], model.pairs.b[pair]
+    return GROUND, model.pairs.b[model.forces.pair[f]]
+
+
+@inlined
+def _let_move(tw, b, size):
+    """Unit twists and rates of body b."""
+    for k in range(6):
+        tw.N[b, k, k] = size
+        tw.N1[b, k, RATES + k] = size
+
+
+@kernel
+def _place_columns(tree, theta, i, slot, out):
+    """Leave the linear map of body i in its blocks; what is zero there stays so."""
+    o, last = tree.pose[i] + POSE, trios_end(tree, i)
+    for j in range(tree.first[i], last, 3):
+        for axis in range(3):
+            for k in range(axis, POSE, 3):
+                out[i, ORIGIN + k, slot[j + axis]] = theta[o + k]
+            o += POSE
+    for j in range(last, tree.first[i + 1]):
+        for k in range(POSE):
+            out[i, ORIGIN + k, slot[j]] = theta[o + k]
+        o += POSE
+
+
+@inlined
+def _triple(columns, i, row, k):
+    return at(columns, i, row, k), at(columns, i, row + 1, k), at(columns, i, row + 2, k)
+
+
+@inlined
+def _twist(columns, i, row, k):
+    return _triple(columns, i, row, k), _triple(columns, i, row + 3, k)
+
+
+@inlined
+def _put_twist(columns, i, row, k, x):
+    for c in range(3):
+        put(columns, i, row + c, k, x[0][c])
+        put(columns, i, row + 3 + c, k, x[1][c])
+
+
+@kernel
+def _own_part(beta, gamma, shape, i, kin, W, seeds):
+    """Twists of the columns of body i, and what the forces that it carries along, and its rigidity, do.
+
+    N' is for a coordinate that moves by gamma and its rate by beta.
+    """
+    columns, r, R1, V = seeds.columns, row3(kin.pose, i, 0), columns_of(kin.rate, i), motion_at(kin.V, i)
+    n, f = W
+    half = scale3(0.5, sub3(n, cross3(r, f)))
+    for g in range(0, WIDTH * (seeds.first[i + 1] - seeds.first[i]), width(columns)):
+        k = block(columns, g)
+        dr, L = _triple(columns, i, ORIGIN, k), (
+            _triple(columns, i, TURN, k), _triple(columns, i, TURN + 3, k), _triple(columns, i, TURN + 6, k)
+        )  # fmt: skip
+        S = twist_of(kin.pose, i, dr, L[0], L[1], L[2])
+        dw = axpy3(gamma, half_turn(L, R1), scale3(beta, S[0]))
+        dv = sub3(sub3(scale3(beta, dr), cross3(dw, r)), scale3(gamma, cross3(V[0], dr)))
+        _put_twist(columns, i, TWIST, k, scale6(gamma, S))
+        _put_twist(columns, i, RATE, k, sub6((dw, dv), scale6(gamma, cross_motion(S, V))))
+        turned, moved = cross_force(S, W)
+        carried, by = (sub3(turned, cross3(dr, f)), moved), shaped(shape, L)
+        back = pushed(kin.pose, i, carried)
+        for c in range(3):
+            put(seeds.pull, i, c, k, -gamma * moved[c])
+        _put_pull(seeds.pull, i, 3, k, gamma, add3(by[0], sub3(cross3(L[0], half), back[0])))
+        _put_pull(seeds.pull, i, 6, k, gamma, add3(by[1], sub3(cross3(L[1], half), back[1])))
+        _put_pull(seeds.pull, i, 9, k, gamma, add3(by[2], sub3(cross3(L[2], half), back[2])))
+
+
+@inlined
+def _put_pull(pull, i, row, k, factor, x):
+    for c in range(3):
+        put(pull, i, row + c, k, factor * x[c])
+
+
+@inlined
+def _in_tangent(seeds, i, g, T_out):
+    """Columns of the tangent that column g of the blocks of body i, and those behind it, are."""
+    return block(T_out, seeds.start[seeds.first[i] + g // WIDTH] + g % WIDTH)
+
+
+@inlined
+def _pair_part(tree, theta, a, b, kin, seeds, T_out):
+    """Add what an element between two bodies does as they move, and clear its work."""
+    F = seeds.twists.F
+    if a != GROUND:
+        _gather(-1.0, a, kin, seeds)
+    if b != GROUND:
+        _gather(1.0, b, kin, seeds)
+    if a != GROUND and b != GROUND:
+        _rows_part(tree, theta, -1.0, b, a, kin, seeds, T_out)
+        _rows_part(tree, theta, 1.0, a, b, kin, seeds, T_out)
+    _let_move(seeds.twists, b, 0.0)
+    for r in range(6):
+        for k in range(DIRECTIONS):
+            F[a, r, k] = 0.0
+            F[b, r, k] = 0.0
+
+
+@kernel
+def _gather(sign, i, kin, seeds):
+    """Add to the pull on body i what the force on it loses as the body itself moves; ``sign`` is -1 of the first."""
+    columns, pull = seeds.columns, seeds.pull
+    for g in range(0, WIDTH * (seeds.first[i + 1] - seeds.first[i]), width(columns)):
+        k = block(columns, g)
+        change = scale6(sign, _along(seeds.twists.F, i, _twist(columns, i, TWIST, k), _twist(columns, i, RATE, k)))
+        a, b, c = pushed(kin.pose, i, change)
+        for axis in range(3):
+            add_to(pull, i, axis, k, change[1][axis])
+            add_to(pull, i, 3 + axis, k, a[axis])
+            add_to(pull, i, 6 + axis, k, b[axis])
+            add_to(pull, i, 9 + axis, k, c[axis])
+
+
+@kernel
+def _rows_part(tree, theta, sign, i, mover, kin, seeds, T_out):
+    """Add to the rows of body i what its force loses as the other body of the element moves."""
+    columns = seeds.columns
+    for g in range(0, WIDTH * (seeds.first[mover + 1] - seeds.first[mover]), width(columns)):
+        k = block(columns, g)
+        N, N1 = _twist(columns, mover, TWIST, k), _twist(columns, mover, RATE, k)
+        change = scale6(sign, _along(seeds.twists.F, i, N, N1))
+        _add_rows(tree, theta, i, change[1], pushed(kin.pose, i, change), _in_tangent(seeds, mover, g, T_out), T_out)
+
+
+@kernel
+def _rows_of_body(tree, theta, i, seeds, T_out):
+    """Add the pull on body i to its rows."""
+    pull = seeds.pull
+    for g in range(0, WIDTH * (seeds.first[i + 1] - seeds.first[i]), width(pull)):
+        k = block(pull, g)
+        turning = _triple(pull, i, 3, k), _triple(pull, i, 6, k), _triple(pull, i, 9, k)
+        _add_rows(tree, theta, i, _triple(pull, i, 0, k), turning, _in_tangent(seeds, i, g, T_out), T_out)
+
+
+@inlined
+def _add_rows(tree, theta, i, f, turning, c, T_out):
+    """Add to the rows of body i, in columns c, the work of forces on its origin and on the columns of R."""
+    o, last = tree.pose[i] + POSE, trios_end(tree, i)
+    for j in range(tree.first[i], last, 3):
+        x, y, z = power_of_trio(theta, o, f, turning)
+        add_to(T_out, at(tree.column, j), c, x)
+        add_to(T_out, at(tree.column, j + 1), c, y)
+        add_to(T_out, at(tree.column, j + 2), c, z)
+        o += 3 * POSE
+    for j in range(last, tree.first[i + 1]):
+        add_to(T_out, at(tree.column, j), c, dot3(load3(theta, o), f) + paired(columns_in(theta, o), turning))
+        o += POSE
+
+
+@inlined
+def _along(F, i, N, N1):
+    """Variation of minus the force on body i along a twist and a rate."""
+    found = add6(_share(F, i, 0, N[0]), _share(F, i, 3, N[1]))
+    return add6(found, add6(_share(F, i, RATES, N1[0]), _share(F, i, RATES + 3, N1[1])))
+
+
+@inlined
+def _share(F, i, d, x):
+    """Three directions from d on, times x."""
+    found = scale6(x[0], motion_at2(F, i, d))
+    return axpy6(x[2], motion_at2(F, i, d + 2), axpy6(x[1], motion_at2(F, i, d + 1), found))

@@ -1,0 +1,268 @@
+"""Variations of a system in natural coordinates in p directions.
+
+What varies of a body is its pose, linear in the coordinates, with two time derivatives; the twists N, N', N'' that
+elements and sensors stand on follow from dV = N' + N x V and dA = N'' + N' x V + N x A. The numbers of the linear maps
+vary with theta. Derivation: docs/theory/natural_coordinates.md.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels.algebra.spatial import (
+    add6,
+    cross_motion,
+    dot6,
+    motion_at,
+    motion_at2,
+    six_at,
+    store2,
+    sub6,
+)
+from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, load3, load3_of, row3, scale3, sub3
+from mbsim_cli.kernels.algorithms.equations.constraint_variation import (
+    vary_constraint_rates,
+    vary_constraints,
+    vary_with_velocity,
+)
+from mbsim_cli.kernels.algorithms.motion.bodies import between2
+from mbsim_cli.kernels.algorithms.motion.variation import vary_ground
+from mbsim_cli.kernels.algorithms.natural.bodies import (
+    POSE,
+    add_trio,
+    columns_of,
+    half_turn,
+    paired,
+    trios_end,
+)
+from mbsim_cli.kernels.algorithms.natural.equations import shape_at, shaped
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
+from mbsim_cli.kernels.elements.measures import is_geometric
+from mbsim_cli.model.layout import GRAVITY
+
+
+class NaturalTwists(NamedTuple):
+    """Variations of all bodies in p directions, as ``workspace.Twists``, and what they follow from."""
+
+    N: np.ndarray  # (nb + 1, 6, p)
+    N1: np.ndarray  # (nb + 1, 6, p)
+    N2: np.ndarray  # (nb + 1, 6, p)
+    F: np.ndarray  # (nb + 1, 6, p) variation of the forces on a body
+    pose: np.ndarray  # (nb, 12, p)
+    rate: np.ndarray  # (nb, 12, p)
+    second: np.ndarray  # (nb, 12, p)
+
+
+@inlined
+def triple2(array, i, offset, k):
+    return (at(array, i, offset, k), at(array, i, offset + 1, k), at(array, i, offset + 2, k))
+
+
+@inlined
+def columns2(array, i, k):
+    return triple2(array, i, 3, k), triple2(array, i, 6, k), triple2(array, i, 9, k)
+
+
+@kernel
+def vary_natural(tree, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw):
+    """Fill ``tw`` for directions dtheta (len(theta), p), dz, dzd, dzdd (n, p)."""
+    vary_ground(tree, dtheta, tw)
+    for i in range(tree.theta.size):
+        for g in range(0, dz.shape[1], width(dz)):
+            k = block(dz, g)
+            _vary_linear(tree, theta, dtheta, touch.geometry[i, g], i, k, 1.0, z, dz, tw.pose)
+            _vary_linear(tree, theta, dtheta, touch.geometry[i, g], i, k, 0.0, zd, dzd, tw.rate)
+            _vary_motion(i, k, kin, tw)
+            _vary_linear(tree, theta, dtheta, touch.geometry[i, g], i, k, 0.0, zdd, dzdd, tw.second)
+            _vary_acceleration(dtheta, i, k, kin, tw)
+
+
+@inlined
+def vary_linear(tree, theta, dtheta, touched, i, k, constant, z, dz):
+    """Variation k of the linear map of body i, with or without its constant: origin, and columns of R."""
+    r, a, b, c = _by_coordinates(tree, theta, i, k, dz)
+    if touched:
+        o = tree.pose[i]
+        r, a = axpy3(constant, load3_of(dtheta, o, k), r), axpy3(constant, load3_of(dtheta, o + 3, k), a)
+        b, c = axpy3(constant, load3_of(dtheta, o + 6, k), b), axpy3(constant, load3_of(dtheta, o + 9, k), c)
+        for j in range(tree.first[i], tree.first[i + 1]):
+            o += POSE
+            x = z[tree.column[j]]
+            r, a = axpy3(x, load3_of(dtheta, o, k), r), axpy3(x, load3_of(dtheta, o + 3, k), a)
+            b, c = axpy3(x, load3_of(dtheta, o + 6, k), b), axpy3(x, load3_of(dtheta, o + 9, k), c)
+    return r, a, b, c
+
+
+@inlined
+def _vary_linear(tree, theta, dtheta, touched, i, k, constant, z, dz, out):
+    r, a, b, c = vary_linear(tree, theta, dtheta, touched, i, k, constant, z, dz)
+    _put_pose(out, i, k, r, a, b, c)
+
+
+@inlined
+def _by_coordinates(tree, theta, i, k, dz):
+    """Variation k of the linear map of body i with the coordinates alone: origin, and columns of R."""
+    o, last, zero = tree.pose[i] + POSE, trios_end(tree, i), 0.0 * at(dz, 0, k)
+    r = a = b = c = (zero, zero, zero)
+    for j in range(tree.first[i], last, 3):
+        q = at(dz, at(tree.column, j), k), at(dz, at(tree.column, j + 1), k), at(dz, at(tree.column, j + 2), k)
+        r, a = add_trio(theta, o, q, r), add_trio(theta, o + 3, q, a)
+        b, c = add_trio(theta, o + 6, q, b), add_trio(theta, o + 9, q, c)
+        o += 3 * POSE
+    for j in range(last, tree.first[i + 1]):
+        x = at(dz, tree.column[j], k)
+        r, a = axpy3(x, load3(theta, o), r), axpy3(x, load3(theta, o + 3), a)
+        b, c = axpy3(x, load3(theta, o + 6), b), axpy3(x, load3(theta, o + 9), c)
+        o += POSE
+    return r, a, b, c
+
+
+@inlined
+def _put_triple(array, i, offset, k, x):
+    put(array, i, offset, k, x[0])
+    put(array, i, offset + 1, k, x[1])
+    put(array, i, offset + 2, k, x[2])
+
+
+@inlined
+def _put_pose(out, i, k, r, a, b, c):
+    _put_triple(out, i, 0, k, r)
+    _put_triple(out, i, 3, k, a)
+    _put_triple(out, i, 6, k, b)
+    _put_triple(out, i, 9, k, c)
+
+
+@inlined
+def _vary_motion(i, k, kin, tw):
+    """N and N' of body i."""
+    R, r, V = columns_of(kin.pose, i), row3(kin.pose, i, 0), motion_at(kin.V, i)
+    dR, dr = columns2(tw.pose, i, k), triple2(tw.pose, i, 0, k)
+    turn = half_turn(R, dR)
+    N = (turn, sub3(dr, cross3(turn, r)))
+    store2(tw.N, i, k, N)
+    store2(tw.N1, i, k, sub6(_velocity_variation(i, k, kin, tw), cross_motion(N, V)))
+
+
+@inlined
+def _velocity_variation(i, k, kin, tw):
+    """dV of body i."""
+    R, R1 = columns_of(kin.pose, i), columns_of(kin.rate, i)
+    dr, dr1 = triple2(tw.pose, i, 0, k), triple2(tw.rate, i, 0, k)
+    dw = add3(half_turn(columns2(tw.pose, i, k), R1), half_turn(R, columns2(tw.rate, i, k)))
+    return (dw, sub3(sub3(dr1, cross3(dw, row3(kin.pose, i, 0))), cross3(motion_at(kin.V, i)[0], dr)))
+
+
+@inlined
+def _vary_acceleration(dtheta, i, k, kin, tw):
+    """N'' of body i."""
+    V, A, N, N1 = motion_at(kin.V, i), motion_at(kin.A, i), motion_at2(tw.N, i, k), motion_at2(tw.N1, i, k)
+    dw = _velocity_variation(i, k, kin, tw)[0]
+    dr, dr1, dr2 = triple2(tw.pose, i, 0, k), triple2(tw.rate, i, 0, k), triple2(tw.second, i, 0, k)
+    of_turn = half_turn(columns2(tw.pose, i, k), columns_of(kin.second, i))
+    da = add3(of_turn, half_turn(columns_of(kin.pose, i), columns2(tw.second, i, k)))
+    lin = sub3(sub3(dr2, cross3(da, row3(kin.pose, i, 0))), cross3(A[0], dr))
+    lin = sub3(sub3(lin, cross3(dw, row3(kin.rate, i, 0))), cross3(V[0], dr1))
+    dA = (da, sub3(lin, load3_of(dtheta, GRAVITY, k)))
+    store2(tw.N2, i, k, sub6(dA, add6(cross_motion(N1, V), cross_motion(N, A))))
+
+
+@inlined
+def shape_of(dtheta, o, k):
+    """Variation k of S."""
+    return load3_of(dtheta, o, k), load3_of(dtheta, o + 3, k)
+
+
+@kernel
+def vary_natural_constraints(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out):
+    """Variation of Phi, out (m, p); needs ``vary_natural``."""
+    tree = model.tree
+    vary_constraints(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out)
+    _define(tree, dz, out)
+    for j in range(tree.rigid.size):
+        i, b, o = model.constraints.measure.size + j, tree.rigid[j], tree.shape[j]
+        R = columns_of(kin.pose, b)
+        pull = shaped(shape_at(theta, o), R)
+        for g in range(0, dz.shape[1], width(dz)):
+            k = block(dz, g)
+            change = paired(columns2(tw.pose, b, k), pull)
+            if touch.geometry[b, g]:
+                S = shape_of(dtheta, o, k)
+                change += 0.5 * (paired(R, shaped(S, R)) - (S[0][0] + S[0][1] + S[0][2]))
+            put(out, i, k, change)
+
+
+@inlined
+def _define(tree, dz, out):
+    """What the coordinates vary that measures define."""
+    for j in range(tree.defined.size):
+        for g in range(0, dz.shape[1], width(dz)):
+            k = block(dz, g)
+            add_to(out, tree.defined[j], k, -at(dz, tree.definition[j], k))
+
+
+@kernel
+def vary_natural_rates(
+    model, theta, dtheta, touch, lines, rates, t, z, zd, zdd, dz, dzd, dzdd, kin, tw, first_out, second_out
+):
+    """Variations of Phi' and Phi'' (m, p); needs ``vary_natural`` and ``move_lines``."""
+    tree = model.tree
+    vary_constraint_rates(
+        model, theta, dtheta, touch, lines, rates, t, z, zd, zdd, dz, dzd, dzdd, kin, tw, first_out, second_out
+    )  # fmt: skip
+    _define(tree, dzd, first_out)
+    _define(tree, dzdd, second_out)
+    for j in range(tree.rigid.size):
+        i, b, o = model.constraints.measure.size + j, tree.rigid[j], tree.shape[j]
+        R, R1, R2 = columns_of(kin.pose, b), columns_of(kin.rate, b), columns_of(kin.second, b)
+        S = shape_at(theta, o)
+        pull, pull1, pull2 = shaped(S, R), shaped(S, R1), shaped(S, R2)
+        for g in range(0, dz.shape[1], width(dz)):
+            k = block(dz, g)
+            dR, dR1 = columns2(tw.pose, b, k), columns2(tw.rate, b, k)
+            first = paired(dR1, pull) + paired(dR, pull1)
+            second = paired(columns2(tw.second, b, k), pull) + paired(dR, pull2) + 2.0 * paired(dR1, pull1)
+            if touch.geometry[b, g]:
+                dS = shape_of(dtheta, o, k)
+                own = shaped(dS, R)
+                first += paired(R1, own)
+                second += paired(R2, own) + paired(R1, shaped(dS, R1))
+            put(first_out, i, k, first)
+            put(second_out, i, k, second)
+
+
+@kernel
+def vary_natural_with_velocity(factor, model, theta, lines, rates, zd, dzd, kin, tw, second_out):
+    """Add ``factor`` times its variation with velocities dzd alone to Phi'' (m, p); ``tw`` is used up."""
+    tree = model.tree
+    vary_with_velocity(factor, model, lines, rates, zd, dzd, kin, second_out)
+    for i in range(tree.theta.size):
+        V = motion_at(kin.V, i)
+        R, r, r1 = columns_of(kin.pose, i), row3(kin.pose, i, 0), row3(kin.rate, i, 0)
+        for g in range(0, dzd.shape[1], width(dzd)):
+            k = block(dzd, g)
+            dr1, a, b, c = _by_coordinates(tree, theta, i, k, dzd)
+            _put_pose(tw.rate, i, k, dr1, a, b, c)
+            dw = half_turn(R, (a, b, c))
+            N1 = (dw, sub3(dr1, cross3(dw, r)))
+            dA = (scale3(0.0, dw), scale3(-1.0, add3(cross3(dw, r1), cross3(V[0], dr1))))
+            store2(tw.N1, i, k, N1)
+            store2(tw.N2, i, k, sub6(dA, cross_motion(N1, V)))
+    for g in range(0, dzd.shape[1], width(dzd)):
+        k = block(dzd, g)
+        for c in range(6):
+            put(tw.N1, tree.theta.size, c, k, 0.0)
+            put(tw.N2, tree.theta.size, c, k, 0.0)
+        for i in range(model.constraints.measure.size):
+            m = model.constraints.measure[i]
+            if is_geometric(model.measures.kind[m]):
+                pair = model.measures.pair[m]
+                a, b = model.pairs.a[pair], model.pairs.b[pair]
+                N1, N2 = between2(tw.N1, kin, a, b, k), between2(tw.N2, kin, a, b, k)
+                change = dot6(N2, motion_at(lines, i)) + 2.0 * dot6(N1, six_at(rates, i, 0))
+                add_to(second_out, i, k, factor * change)
+        for j in range(tree.rigid.size):
+            b = tree.rigid[j]
+            pull1 = shaped(shape_at(theta, tree.shape[j]), columns_of(kin.rate, b))
+            change = 2.0 * factor * paired(columns2(tw.rate, b, k), pull1)
+            add_to(second_out, model.constraints.measure.size + j, k, change)

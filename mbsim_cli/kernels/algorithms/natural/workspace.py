@@ -1,0 +1,141 @@
+"""Work arrays of a system in natural coordinates, in the places of those of ``workspace``."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from mbsim_cli.kernels.algorithms.elimination.panels import panels_of
+from mbsim_cli.kernels.algorithms.elimination.structure import once_a_model
+from mbsim_cli.kernels.algorithms.motion.workspace import Touch, touch
+from mbsim_cli.kernels.algorithms.natural.bodies import POSE, NaturalForces, NaturalKinematics
+from mbsim_cli.kernels.algorithms.natural.tangent import DIRECTIONS, Seeds
+from mbsim_cli.kernels.algorithms.natural.variation import NaturalTwists
+from mbsim_cli.kernels.compiler.simd import WIDTH, zeros
+from mbsim_cli.kernels.elements.tyre import CONTACT_SIZE
+from mbsim_cli.model.layout import GRAVITY, GROUND, MEASURE_SIZE, NONE, FlexibleNatural
+
+NOTHING = np.zeros(0, np.int64)
+
+
+def natural_kinematics(model, dtype=np.float64):
+    """Allocate NaturalKinematics."""
+    nb = model.tree.theta.size
+    body = [np.zeros((nb + 1, k), dtype) for k in (9, 3, 3, 6, 6)]
+    columns = [np.zeros((0, 6), dtype) for _ in range(3)]
+    contacts = np.zeros((model.forces.kind.size, CONTACT_SIZE), dtype)
+    poses = [np.zeros((nb, POSE), dtype) for _ in range(3)]
+    expected = np.zeros(model.measures.kind.size)
+    return NaturalKinematics(*body, *columns, np.zeros((nb + 1, 10), dtype), contacts, expected, *poses)
+
+
+def natural_forces(model, theta):
+    """Allocate NaturalForces, with the seeds of the tangent."""
+    nb, n, dtype = model.tree.theta.size, model.tree.column_kind.size, theta.dtype.type
+    bodies = [np.zeros((nb + 1, 6), dtype) for _ in range(2)]
+    return NaturalForces(*bodies, np.zeros(n, dtype), _seeds(model, len(theta), dtype))
+
+
+def natural_twists(model, p, dtype=np.float64):
+    """Allocate NaturalTwists."""
+    nb = model.tree.theta.size
+    return NaturalTwists(
+        *(zeros((nb + 1, 6, p), dtype) for _ in range(4)), *(zeros((nb, POSE, p), dtype) for _ in range(3))
+    )
+
+
+def natural_touch(model, dtheta):
+    """Blocks that directions vary; of a body its linear map, its equations of rigidity and the weight are geometry."""
+    tree, found = model.tree, touch(model, dtheta)
+    varies = [slice(o, o + POSE * (1 + b - a)) for o, a, b in zip(tree.pose, tree.first, tree.first[1:], strict=False)]
+    geometry = np.array([_blocks(dtheta[part]) for part in varies], bool).reshape(found.geometry.shape)
+    for body, o in zip(tree.rigid, tree.shape, strict=True):
+        geometry[body] |= _blocks(dtheta[o : o + 6])
+    return found._replace(geometry=geometry | _blocks(dtheta[GRAVITY : GRAVITY + 3]))
+
+
+def _blocks(dtheta):
+    """Directions (p,) that numbers vary in, answered for eight at a time."""
+    varies = (dtheta != 0.0).any(axis=0)
+    return np.repeat(varies.reshape(-1, 8).any(axis=1), 8)
+
+
+@once_a_model
+def natural_sparsity(model):
+    """Structure of T + J^T alpha J and of J."""
+    n, rows = model.tree.column_kind.size, _rows(model)
+    meets = np.zeros((n, n), bool)
+    for columns in (*_groups(model), *rows):
+        meets[np.ix_(columns, columns)] = True
+    return panels_of(meets, rows)
+
+
+def _of_body(model, i):
+    return NOTHING if i == GROUND else model.tree.column[model.tree.first[i] : model.tree.first[i + 1]]
+
+
+def _of_pair(model, pair):
+    return np.union1d(_of_body(model, model.pairs.a[pair]), _of_body(model, model.pairs.b[pair])).astype(np.int64)
+
+
+def _of_measure(model, k):
+    measures = model.measures
+    if measures.pair[k] != NONE:
+        return _of_pair(model, measures.pair[k])
+    return measures.coordinate[measures.first[k] : measures.first[k + 1]]
+
+
+def _groups(model):
+    """Sets of coordinates that meet each other in the tangent."""
+    for i in range(model.tree.theta.size):
+        yield _of_body(model, i)
+    for k in model.constraints.measure:
+        yield _of_measure(model, k)
+    for k, pair in zip(model.forces.measure, model.forces.pair, strict=True):
+        yield _of_measure(model, k) if k != NONE else _of_pair(model, pair)
+    if isinstance(model.tree, FlexibleNatural):
+        for f, body in enumerate(model.tree.flexible):
+            yield np.concatenate([_of_body(model, body), _elastic(model.tree, f)])
+
+
+def _elastic(tree, f):
+    """Elastic coordinates of body f of those that deform."""
+    return np.arange(tree.elastic[f], tree.elastic[f + 1])
+
+
+def _rows(model):
+    """Coordinates of every equation."""
+    found = [_of_measure(model, k) for k in model.constraints.measure]
+    for row, c in zip(model.tree.defined, model.tree.definition, strict=True):
+        found[row] = np.append(found[row], c)
+    tree = model.tree
+    if isinstance(tree, FlexibleNatural):
+        for row, f in zip(tree.weld, tree.weld_body, strict=True):
+            found[row] = np.concatenate([found[row], _elastic(tree, f)])
+    for trios, (a, b) in zip(tree.rigid_trios, pairwise(tree.rigid_first), strict=True):
+        whole, single = np.split(tree.rigid_entry[a:b], [trios])
+        found.append(np.sort(tree.column[np.concatenate([whole, whole + 1, whole + 2, single])]))
+    return found
+
+
+def _seeds(model, size, dtype):
+    s, tree = DIRECTIONS, model.tree
+    own = [tree.column[a:b] for a, b in pairwise(tree.first)]
+    starts = [np.unique(c // WIDTH) * WIDTH for c in own]
+    slot = [WIDTH * np.searchsorted(b, c // WIDTH * WIDTH) + c % WIDTH for b, c in zip(starts, own, strict=True)]
+    first = np.cumsum([0, *map(len, starts)])
+    columns, pull = (zeros((len(own), k, WIDTH * max(map(len, starts), default=0)), dtype) for k in (24, POSE))
+    blocks = first, np.concatenate([NOTHING, *starts]), np.concatenate([NOTHING, *slot])
+    twists = natural_twists(model, s, dtype)._replace(**{name: zeros((0, POSE, s), dtype) for name in _POSES})
+    nothing = Touch(*(np.zeros((count, s), bool) for count in _counts(model)))
+    structure = natural_sparsity(model)
+    whole = structure.whole_first, structure.whole
+    zeros_of_theta, no_eta = zeros((size, s), dtype), zeros((MEASURE_SIZE, s), dtype)
+    return Seeds(*blocks, columns, pull, *whole, zeros_of_theta, no_eta, nothing, twists)
+
+
+_POSES = ("pose", "rate", "second")
+
+
+def _counts(model):
+    bodies = model.tree.theta.size
+    return bodies, bodies, model.measures.kind.size, model.forces.kind.size

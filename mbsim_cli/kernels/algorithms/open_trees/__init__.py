@@ -1,0 +1,1 @@
+"""Formulations of open trees: accelerations from forces, their variations and pull-backs."""

@@ -1,0 +1,254 @@
+"""Pull-back of the accelerations of an open tree, whatever formulation found them: the transpose of ``formulations``.
+
+Accelerations solve R(z, z', z'', theta) = 0: inverse dynamics G on free coordinates, the norm equation on Euler
+parameters e, the law on driven coordinates. A covector a of z'' asks for the virtual motion mu with M mu = -a, found by
+the articulated bodies as accelerations are, without M; then mu . G is pulled back in one pass. The rows of e are
+
+    P G + s e n,    P = 1 - e e^T / e.e,    n = e.e'' + e'.e'
+
+so that mu is normal to e, and G = (e.G / e.e) e turns with it. Derivation: docs/theory/adjoint.md. Cost O(n p).
+"""
+
+from inspect import signature
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2
+from mbsim_cli.kernels.algebra.spatial import (
+    axpy6,
+    inertia_apply,
+    motion_at,
+    motion_at2,
+    shift_motion,
+    store2,
+)
+from mbsim_cli.kernels.algebra.whole import clear, copy_to, is_nothing
+from mbsim_cli.kernels.algorithms.by_type import by_type
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
+from mbsim_cli.kernels.algorithms.motion.covectors import virtual
+from mbsim_cli.kernels.algorithms.motion.kinematics import (
+    offset_to_parent,
+    position_kinematics,
+    set_ground,
+)
+from mbsim_cli.kernels.algorithms.motion.workspace import composite, kinematics, twists
+from mbsim_cli.kernels.algorithms.open_trees.articulated_body import articulated, eliminate, set_axes, start_bodies
+from mbsim_cli.kernels.algorithms.open_trees.articulated_body_variation import (
+    add_axis_forces,
+    eliminate_variations,
+    vary_axis_accelerations,
+    vary_coordinate_accelerations,
+)
+from mbsim_cli.kernels.algorithms.open_trees.open_tree import coefficient_offset, open_tree, pull_drive
+from mbsim_cli.kernels.algorithms.systems.contract import evaluate_free, pull_free
+from mbsim_cli.kernels.compiler.jit import inlined, kernel, python_of
+from mbsim_cli.kernels.compiler.simd import add_to, at, block, largest, put, squares, width, zeros
+from mbsim_cli.kernels.elements.columns import load4, load4_of
+from mbsim_cli.model.layout import NONE
+
+TINY = 1e-300  # columns of nothing are solved
+
+
+class Elimination(NamedTuple):
+    """Work of M mu = b for p columns."""
+
+    kin: tuple  # Kinematics at rest, about the centres of mass
+    art: tuple  # Articulated
+    twists: tuple  # Twists, of which F and N2 serve
+    x: np.ndarray  # (n, p) along the axes
+    driven: np.ndarray  # (n, p) mu of driven coordinates
+    no_force: np.ndarray  # (nb + 1, 6) zeros
+    no_rate: np.ndarray  # (n,) zeros
+    no_change: np.ndarray  # (n, p) zeros
+
+
+class PulledAccelerations(NamedTuple):
+    """Work of the pull-back of p columns, ``simd.fitting``."""
+
+    open_tree: tuple
+    kin: tuple  # Kinematics about the global origin
+    comp: tuple
+    Q: np.ndarray  # (n,) forces of elements on coordinates
+    G: np.ndarray  # (n,) residual; what drives take, where coordinates are driven
+    elimination: tuple
+    virtual: tuple
+    hat: np.ndarray  # (n, p) covectors of the accelerations
+
+
+def pulled_accelerations(model, theta, p, dtype=np.float64):
+    """Allocate PulledAccelerations for p columns and the gravity of theta."""
+    nb, n = model.tree.parent.size, model.tree.column_kind.size
+    kin, resting = kinematics(model, dtype), kinematics(model, dtype)
+    set_ground(theta, kin)
+    set_ground(theta, resting)
+    columns = (zeros((n, p), dtype) for _ in range(4))
+    x, driven, no_change, hat = columns
+    elimination = Elimination(
+        resting, articulated(nb, n, dtype), twists(model, p, dtype), x, driven, np.zeros((nb + 1, 6), dtype),
+        np.zeros(n, dtype), no_change,
+    )  # fmt: skip
+    forces = (np.zeros(n, dtype) for _ in range(2))
+    return PulledAccelerations(
+        open_tree(model), kin, composite(model, dtype), *forces, elimination, virtual(model, p, dtype), hat
+    )
+
+
+@kernel
+def pull_accelerations(model, theta, t, state, work, cov):
+    """Pull covectors of z'' and of the multipliers of drives back to z, z' and theta; those are zero then.
+
+    ``state`` is the motion, whose coordinates are where laws put them. Returns whether mu was found, and the largest
+    relative size of what was left unsolved.
+    """
+    if is_nothing(cov.zdd) and is_nothing(cov.lam):  # as at instants inside a step, of most sensors
+        pull_drive(model, theta, t, work.open_tree, state.z, state.zd, state.zdd, cov)
+        return True, 0.0
+    driver = work.open_tree.driver
+    copy_to(cov.zdd, work.hat)
+    pull_drives(model, theta, cov.lam, work)
+    if not find_virtual(model, theta, state, work):
+        return False, 1.0
+    evaluate_free(model, theta, t, False, state, work.kin, work.comp, work)
+    pull_equations(model, theta, t, state, work, cov)
+    for c in work.open_tree.euler:
+        e = load4(state.z, c)
+        for g in range(0, cov.each.size, width(cov.each)):
+            k = block(cov.each, g)
+            pull_norm(state, c, k, -1.0 / norm2(e) * inner4(e, load4_of(cov.zdd, c, k)), cov)
+    error = left_of(driver, cov.each, work.hat, cov.zdd)
+    pull_drive(model, theta, t, work.open_tree, state.z, state.zd, state.zdd, cov)
+    clear(cov.zdd)
+    clear(cov.lam)
+    return True, error
+
+
+@kernel
+def _find_articulated(model, theta, state, work):
+    position_kinematics(model.tree, theta, state.z, True, work.elimination.kin)
+    return solve_virtual(
+        model.tree, theta, work.open_tree.driver, state.z, work.hat, work.elimination, work.virtual.mu
+    )  # fmt: skip
+
+
+FIND_VIRTUAL = {Elimination: _find_articulated}  # by what solves; bodies that deform add rows
+find_virtual = by_type(
+    "work.elimination",
+    "find_virtual",
+    "Virtual motion mu in ``work`` of the covectors ``work.hat``; False where nothing resists a coordinate.",
+    signature(python_of(_find_articulated)),
+    FIND_VIRTUAL.__getitem__,
+)
+
+
+@kernel
+def pull_drives(model, theta, lam_hat, work):
+    """Virtual motion of driven coordinates, whose drives take a lambda = -G."""
+    for c in range(work.open_tree.driver.size):
+        i = work.open_tree.driver[c]
+        if i != NONE:
+            scale = -1.0 / theta[coefficient_offset(model, i)]
+            for g in range(0, work.virtual.each.size, width(work.virtual.each)):
+                k = block(work.virtual.each, g)
+                put(work.elimination.driven, c, k, scale * at(lam_hat, i, k))
+
+
+@kernel
+def solve_virtual(tree, theta, driver, z, hat, work, mu_out):
+    """M mu = -hat on free coordinates, mu = ``work.driven`` on the others; False where nothing resists an axis.
+
+    Needs the poses in ``work.kin``.
+    """
+    kin, art, tw = work.kin, work.art, work.twists
+    set_axes(tree, theta, kin, art)
+    start_bodies(tree, kin, work.no_force, art)
+    if not eliminate(tree, driver, kin, art):
+        return False
+    clear(tw.F)
+    if _drives(driver):
+        _force_driven(tree, driver, kin, work.driven, tw)
+    clear(work.x)
+    add_axis_forces(tree, tw.each, z, work.no_change, work.no_rate, hat, work.x)
+    eliminate_variations(tree, driver, kin, art, tw, work.x)
+    vary_axis_accelerations(tree, driver, kin, art, tw, work.x)
+    vary_coordinate_accelerations(
+        tree, tw.each, driver, z, work.no_rate, work.no_rate, work.no_change, work.no_change, work.driven, work.x,
+        mu_out,
+    )  # fmt: skip
+    return True
+
+
+@kernel
+def _drives(driver):
+    """Whether a law drives any coordinate."""
+    found = False
+    for c in range(driver.size):
+        found = found or driver[c] != NONE
+    return found
+
+
+@kernel
+def _force_driven(tree, driver, kin, driven, tw):
+    """Forces F that bodies take for the accelerations of driven coordinates alone."""
+    clear(tw.N2[tree.parent.size])
+    for i in range(tree.parent.size):
+        p, d, inertia = tree.parent[i], offset_to_parent(tree, kin, i), inertia_at(kin.inertia, i)
+        for g in range(0, tw.each.size, width(tw.each)):
+            k = block(tw.each, g)
+            a = shift_motion(motion_at2(tw.N2, p, k), d)
+            for c in range(tree.first_column[i], tree.first_column[i + 1]):
+                if driver[c] != NONE:
+                    a = axpy6(at(driven, c, k), motion_at(kin.S, c), a)
+            store2(tw.N2, i, k, a)
+            store2(tw.F, i, k, inertia_apply(inertia, a))
+
+
+@kernel
+def pull_equations(model, theta, t, state, work, cov):
+    """Add the pull-back of mu . G, of the multipliers of drives at fixed G, and of the turning of G with e.
+
+    Needs ``evaluate_free``.
+    """
+    driver, virtual = work.open_tree.driver, work.virtual
+    pull_free(model, theta, t, state, work.kin, work.comp, virtual, cov)
+    for c in range(driver.size):
+        if driver[c] != NONE:
+            o = coefficient_offset(model, driver[c])
+            for g in range(0, virtual.each.size, width(virtual.each)):
+                k = block(virtual.each, g)
+                add_to(cov.theta, o, k, -work.G[c] / theta[o] * at(virtual.mu, c, k))
+    for c in work.open_tree.euler:
+        e = load4(state.z, c)
+        along = inner4(e, load4(work.G, c)) / norm2(e)
+        for g in range(0, virtual.each.size, width(virtual.each)):
+            k = block(virtual.each, g)
+            for j in range(4):
+                add_to(cov.z, c + j, k, -along * at(virtual.mu, c + j, k))
+
+
+@inlined
+def pull_norm(state, c, k, nu, cov):
+    """Add the pull-back of nu times the norm equation of the Euler parameters from column c on."""
+    e, e1, e2 = load4(state.z, c), load4(state.zd, c), load4(state.zdd, c)
+    for j in range(4):
+        add_to(cov.z, c + j, k, e2[j] * nu)
+        add_to(cov.zd, c + j, k, 2.0 * e1[j] * nu)
+        add_to(cov.zdd, c + j, k, e[j] * nu)
+
+
+@kernel
+def left_of(driver, each, hat, zdd_hat):
+    """What mu leaves of covectors of free accelerations, relative to ``hat`` and to what is added.
+
+    ``each`` are the ``simd.numbers`` of the columns.
+    """
+    worst = 0.0
+    for g in range(0, each.size, width(each)):
+        k = block(each, g)
+        size, left = TINY, 0.0
+        for c in range(driver.size):
+            size += squares(at(hat, c, k)) + squares(at(zdd_hat, c, k) - at(hat, c, k))
+            if driver[c] == NONE:
+                left += squares(at(zdd_hat, c, k))
+        worst = max(worst, largest(left / size))
+    return np.sqrt(worst)

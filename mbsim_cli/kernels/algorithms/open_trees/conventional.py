@@ -1,0 +1,192 @@
+"""Conventional formulation: partial velocities of all bodies, M, K and their derivatives as explicit sums over them.
+
+    M = sum J^T I J,    K = sum J^T (I A + V x* I V - W) - Q at z'' = 0,
+    dM = sum dJ^T I J + J^T (dI J + I dJ),    dK = sum dJ^T F + J^T dF - dQ,
+
+with J (6, n) the partial velocities of a body about the global origin. Cost O(n^3) for M and for each dM.
+Paper 001, section 3.1, equations (20)-(31). Derivation: docs/theory/open_trees.md.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels.algebra.spatial import (
+    add6,
+    cross_force,
+    dot6,
+    inertia_apply,
+    motion_at,
+    motion_at2,
+    sub6,
+)
+from mbsim_cli.kernels.algebra.whole import clear
+from mbsim_cli.kernels.algorithms.equations.force_variation import vary_element_forces
+from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, element_forces
+from mbsim_cli.kernels.algorithms.equations.inertia_variation import vary_inertia
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force, inertia_at
+from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces
+from mbsim_cli.kernels.algorithms.motion.column_variation import vary_columns
+from mbsim_cli.kernels.algorithms.motion.kinematics import motion_kinematics, position_kinematics, set_ground
+from mbsim_cli.kernels.algorithms.motion.variation import vary_acceleration, vary_kinematics, vary_velocity
+from mbsim_cli.kernels.algorithms.motion.workspace import kinematics, twists
+from mbsim_cli.kernels.algorithms.open_trees.dense_equations import (
+    add_product,
+    dense_equations,
+    solve_motion,
+    solve_variation,
+)
+from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.compiler.simd import zeros
+from mbsim_cli.model.layout import MEASURE_SIZE
+
+
+class Conventional(NamedTuple):
+    """Everything that the formulation works on."""
+
+    open_tree: tuple
+    kin: tuple  # of the motion with z'' = 0, about the global origin
+    tw: tuple
+    eq: tuple
+    W: np.ndarray  # (nb + 1, 6) forces of elements on single bodies
+    J: np.ndarray  # (6, n) partial velocities of one body
+    dJ: np.ndarray  # (6, n) their variation
+    P: np.ndarray  # (6, n) I J
+    dP: np.ndarray  # (6, n) dI J + I dJ
+    dS: np.ndarray  # (n, 6) variation of the columns in one direction
+    no_eta: np.ndarray  # (15, p) zeros
+
+
+def conventional(model, theta, p, dtype=np.float64):
+    """Allocate Conventional for p directions and the gravity of theta."""
+    nb, n = model.tree.parent.size, model.tree.column_kind.size
+    kin = kinematics(model, dtype)
+    set_ground(theta, kin)
+    return Conventional(
+        open_tree(model),
+        kin,
+        twists(model, p, dtype),
+        dense_equations(n, p, dtype),
+        np.zeros((nb + 1, 6), dtype),
+        *np.zeros((4, 6, n), dtype),
+        np.zeros((n, 6), dtype),
+        zeros((MEASURE_SIZE, p), dtype),
+    )
+
+
+@kernel
+def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
+    """z'' (n,) and the multipliers (m,) of driven coordinates; False where M is singular. Cost O(n^3)."""
+    tree, kin, eq, J, P = model.tree, dyn.kin, dyn.eq, dyn.J, dyn.P
+    position_kinematics(tree, theta, z, False, kin)
+    motion_kinematics(tree, theta, z, zd, eq.zero, kin)
+    clear_wrenches(dyn.W, eq.Q)
+    element_forces(model, theta, t, z, zd, kin, dyn.W, eq.Q)
+    clear(eq.M)
+    for c in range(z.size):
+        eq.K[c] = -eq.Q[c]
+    for b in range(tree.parent.size):
+        F = sub6(body_force(kin, b), motion_at(dyn.W, b))
+        inertia = inertia_at(kin.inertia, b)
+        body_jacobian(tree, b, kin.S, J)
+        for c in range(z.size):
+            _store_column(P, c, inertia_apply(inertia, _column(J, c)))
+            eq.K[c] += dot6(_column(J, c), F)
+        _add_congruence(J, P, eq.M)
+    _mirror(eq.M)
+    return solve_motion(model, theta, t, dyn.open_tree, z, zd, eq, zdd_out, reaction_out)
+
+
+@kernel
+def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn, dzdd_out, d_reaction_out):
+    """dz'' (n, p) for dz, dzd (n, p) and dtheta (len(theta), p); needs ``accelerate`` at the state. Cost O(p n^3)."""
+    tree, kin, tw, eq = model.tree, dyn.kin, dyn.tw, dyn.eq
+    vary_kinematics(tree, theta, dtheta, touch, kin, dz, dzd, eq.zeros, tw)
+    clear_forces(tw, eq.dG)
+    vary_element_forces(model, theta, dtheta, touch, dyn.no_eta, t, z, zd, dz, dzd, kin, tw, eq.dG)
+    for k in range(dz.shape[1]):
+        vary_columns(tree, theta, dtheta, touch, z, dz, k, kin, tw, dyn.dS)
+        clear(eq.dM)
+        for b in range(tree.parent.size):
+            _vary_sums(tree, theta, dtheta, touch, k, b, dyn, eq.dG, eq.dM)
+        _mirror(eq.dM)
+        add_product(eq.dM, zdd, k, eq.dG)
+    solve_variation(model, theta, dtheta, t, dyn.open_tree, z, zd, zdd, dz, dzd, eq, dzdd_out, d_reaction_out)
+
+
+@inlined
+def _vary_sums(tree, theta, dtheta, touch, k, b, dyn, dK_out, dM_out):
+    """Add what body b contributes to variation k of K and M: equations (27)-(31)."""
+    kin, J, dJ = dyn.kin, dyn.J, dyn.dJ
+    N = motion_at2(dyn.tw.N, b, k)
+    inertia, d_inertia = (
+        inertia_at(kin.inertia, b),
+        vary_inertia(tree, theta, dtheta, k, touch.inertia[b, k], kin, b, N),
+    )
+    W = motion_at(dyn.W, b)
+    F, seen = sub6(body_force(kin, b), W), motion_at2(dyn.tw.F, b, k)
+    dF = add6(vary_body_force(kin, dyn.tw, b, k, inertia, d_inertia), sub6(seen, cross_force(N, W)))
+    body_jacobian(tree, b, kin.S, J)
+    body_jacobian(tree, b, dyn.dS, dJ)
+    for c in range(J.shape[1]):
+        column, varied = _column(J, c), _column(dJ, c)
+        _store_column(dyn.P, c, inertia_apply(inertia, column))
+        _store_column(dyn.dP, c, add6(inertia_apply(d_inertia, column), inertia_apply(inertia, varied)))
+        dK_out[c, k] += dot6(varied, F) + dot6(column, dF)
+    _add_congruence(dJ, dyn.P, dM_out)
+    _add_congruence(J, dyn.dP, dM_out)
+
+
+@inlined
+def vary_body_force(kin, tw, b, k, inertia, d_inertia):
+    """Variation k of I A + V x* I V of body b."""
+    V, A = motion_at(kin.V, b), motion_at(kin.A, b)
+    N, N1, N2 = motion_at2(tw.N, b, k), motion_at2(tw.N1, b, k), motion_at2(tw.N2, b, k)
+    dV, dA = vary_velocity(V, N, N1), vary_acceleration(V, A, N, N1, N2)
+    d_momentum = add6(inertia_apply(d_inertia, V), inertia_apply(inertia, dV))
+    d_inertial = add6(inertia_apply(d_inertia, A), inertia_apply(inertia, dA))
+    return add6(d_inertial, add6(cross_force(dV, inertia_apply(inertia, V)), cross_force(V, d_momentum)))
+
+
+@kernel
+def body_jacobian(tree, b, S, J_out):
+    """Partial velocities of body b, J (6, n): the columns S (n, 6) of all joints that carry it, else zero."""
+    for r in range(6):
+        for c in range(J_out.shape[1]):
+            J_out[r, c] = 0.0
+    while b >= 0:
+        for c in range(tree.first_column[b], tree.first_column[b + 1]):
+            for r in range(6):
+                J_out[r, c] = S[c, r]
+        b = tree.parent[b]
+
+
+@inlined
+def _column(J, c):
+    return (J[0, c], J[1, c], J[2, c]), (J[3, c], J[4, c], J[5, c])
+
+
+@inlined
+def _store_column(J, c, x):
+    J[0, c], J[1, c], J[2, c] = x[0]
+    J[3, c], J[4, c], J[5, c] = x[1]
+
+
+@kernel
+def _add_congruence(J, P, M_out):
+    """Add J^T P to the lower half of M."""
+    for i in range(M_out.shape[0]):
+        a, b = _column(J, i)
+        for j in range(i + 1):
+            M_out[i, j] += (
+                a[0] * P[0, j] + a[1] * P[1, j] + a[2] * P[2, j] + b[0] * P[3, j] + b[1] * P[4, j] + b[2] * P[5, j]
+            )
+
+
+@kernel
+def _mirror(M_out):
+    """Copy the lower half to the upper."""
+    for i in range(M_out.shape[0]):
+        for j in range(i):
+            M_out[j, i] = M_out[i, j]

@@ -1,0 +1,225 @@
+"""Dense equations of an open tree, M z'' + K = 0, and their variation, solved for the free coordinates.
+
+Driven coordinates keep their accelerations, and rows of Euler parameters e hold the norm equation
+e . e'' + e' . e' = 0 along e, where M has nothing. Paper 001, equations (6)-(9); docs/theory/open_trees.md.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels.algebra.euler_parameters import inner4, norm2
+from mbsim_cli.kernels.algebra.linear_solve import ldl_factor, ldl_solve
+from mbsim_cli.kernels.algebra.whole import clear
+from mbsim_cli.kernels.algorithms.open_trees.open_tree import (
+    coefficient_offset,
+    driven_acceleration,
+    vary_driven_acceleration,
+)
+from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.elements.columns import load4, load4_of
+from mbsim_cli.model.layout import NONE
+
+
+class DenseEquations(NamedTuple):
+    """Equations of motion, and their variation in one direction (dM) or in p (dG)."""
+
+    M: np.ndarray  # (n, n)
+    K: np.ndarray  # (n,) residual at z'' = 0
+    Q: np.ndarray  # (n,) forces of elements on coordinates
+    U: np.ndarray  # (n, n) factor U of M = U^T D U, after norms and driven coordinates are closed
+    inverse: np.ndarray  # (n,) 1 / D
+    x: np.ndarray  # (n, 1) accelerations of free coordinates
+    dM: np.ndarray  # (n, n)
+    dG: np.ndarray  # (n, p) dM z'' + dK
+    zero: np.ndarray  # (n,) zeros
+    zeros: np.ndarray  # (n, p) zeros
+
+
+def dense_equations(n, p, dtype=np.float64):
+    """Allocate DenseEquations."""
+
+    def z(*shape):
+        return np.zeros(shape, dtype)
+
+    return DenseEquations(z(n, n), z(n), z(n), z(n, n), z(n), z(n, 1), z(n, n), z(n, p), z(n), z(n, p))
+
+
+@kernel
+def solve_motion(model, theta, t, open_tree, z, zd, eq, zdd_out, reaction_out):
+    """Factorise and solve for z'' (n,); reaction (m,) of the drivers. False where M is singular."""
+    n = z.size
+    for c in range(n):
+        zdd_out[c] = 0.0
+    driven_acceleration(model, theta, t, open_tree, zdd_out)
+    for c in range(n):
+        eq.x[c, 0] = -row_product(eq.M, c, zdd_out) - eq.K[c]
+        for j in range(n):
+            eq.U[c, j] = eq.M[c, j]
+    for c in open_tree.euler:
+        e, e1 = load4(z, c), load4(zd, c)
+        _remove_along(e, c, eq.x, 0)
+        _add_along(e, -_norm_weight(eq.M, e, c) * norm2(e1), c, eq.x, 0)
+    _close_rows(open_tree, z, eq)
+    if not ldl_factor(eq.U, eq.inverse):
+        return False
+    ldl_solve(eq.U, eq.inverse, eq.x)
+    for c in range(n):
+        if open_tree.driver[c] == NONE:
+            zdd_out[c] = eq.x[c, 0]
+    _reactions(model, theta, open_tree, eq, zdd_out, reaction_out)
+    return True
+
+
+@kernel
+def solve_variation(model, theta, dtheta, t, open_tree, z, zd, zdd, dz, dzd, eq, dzdd_out, d_reaction_out):
+    """M dz'' = -(dM z'' + dK) for dz'' (n, p), with the factors of ``solve_motion``; d_reaction (m, p)."""
+    n, p = dz.shape
+    for c in range(n):
+        for k in range(p):
+            dzdd_out[c, k] = -eq.dG[c, k]
+    _move_driven(model, theta, dtheta, t, open_tree, zdd, eq, dzdd_out)
+    for c in open_tree.euler:
+        e, e1, e2 = load4(z, c), load4(zd, c), load4(zdd, c)
+        along = inner4(e, load4(eq.K, c)) / norm2(e)
+        weight = _norm_weight(eq.M, e, c)
+        for k in range(p):
+            de, de1 = load4_of(dz, c, k), load4_of(dzd, c, k)
+            _add_along(de, along, c, dzdd_out, k)
+            _remove_along(e, c, dzdd_out, k)
+            _add_along(e, -weight * (inner4(de, e2) + 2.0 * inner4(e1, de1)), c, dzdd_out, k)
+    ldl_solve(eq.U, eq.inverse, dzdd_out)
+    vary_driven_acceleration(model, theta, dtheta, t, open_tree, zdd, dzdd_out)
+    _vary_reactions(model, theta, dtheta, open_tree, zdd, eq, dzdd_out, d_reaction_out)
+
+
+@kernel
+def solve_virtual_motion(open_tree, z, hat, driven, eq, mu_out):
+    """M mu = -hat (n, p) on free coordinates, mu = ``driven`` on the others, normal to Euler parameters; needs M.
+
+    False where M is singular.
+    """
+    n, p = hat.shape
+    for c in range(n):
+        for k in range(p):
+            mu_out[c, k] = -hat[c, k]
+        for j in range(n):
+            eq.U[c, j] = eq.M[c, j]
+    for c in range(n):
+        if open_tree.driver[c] != NONE:
+            for k in range(p):
+                mu_out[c, k] = 0.0
+        else:
+            for j in range(n):
+                if open_tree.driver[j] != NONE:
+                    for k in range(p):
+                        mu_out[c, k] -= eq.M[c, j] * driven[j, k]
+    for c in open_tree.euler:
+        for k in range(p):
+            _remove_along(load4(z, c), c, mu_out, k)
+    _close_rows(open_tree, z, eq)
+    if not ldl_factor(eq.U, eq.inverse):
+        return False
+    ldl_solve(eq.U, eq.inverse, mu_out)
+    for c in range(n):
+        if open_tree.driver[c] != NONE:
+            for k in range(p):
+                mu_out[c, k] = driven[c, k]
+    return True
+
+
+@kernel
+def add_product(M, x, k, y_out):
+    """Add M x to column k of y."""
+    for c in range(x.size):
+        y_out[c, k] += row_product(M, c, x)
+
+
+@inlined
+def row_product(M, c, x):
+    """Row c of M times x."""
+    total = M[c, 0] * x[0]
+    for j in range(1, x.size):
+        total += M[c, j] * x[j]
+    return total
+
+
+@inlined
+def _norm_weight(M, e, c):
+    """Weight of the norm equation: of the size of its diagonal block of M."""
+    return (M[c, c] + M[c + 1, c + 1] + M[c + 2, c + 2] + M[c + 3, c + 3]) / norm2(e)
+
+
+@inlined
+def _add_along(e, s, c, b_out, k):
+    """Add s e to four rows of column k."""
+    for j in range(4):
+        b_out[c + j, k] += s * e[j]
+
+
+@inlined
+def _remove_along(e, c, b_out, k):
+    """Take the part along e out of four rows of column k: the norm equation carries it."""
+    _add_along(e, -inner4(e, load4_of(b_out, c, k)) / norm2(e), c, b_out, k)
+
+
+@kernel
+def _close_rows(open_tree, z, eq):
+    """Give U the norm equations, and driven coordinates rows of their own with x = 0."""
+    for c in open_tree.euler:
+        e = load4(z, c)
+        weight = _norm_weight(eq.M, e, c)
+        for i in range(4):
+            for j in range(4):
+                eq.U[c + i, c + j] += weight * e[i] * e[j]
+    for c in range(z.size):
+        if open_tree.driver[c] != NONE:
+            for j in range(z.size):
+                eq.U[c, j] = 0.0
+                eq.U[j, c] = 0.0
+            eq.U[c, c] = 1.0
+            eq.x[c, 0] = 0.0
+
+
+@kernel
+def _move_driven(model, theta, dtheta, t, open_tree, zdd, eq, b_out):
+    """Move the variations of driven accelerations to the right-hand side."""
+    vary_driven_acceleration(model, theta, dtheta, t, open_tree, zdd, b_out)
+    n, p = b_out.shape
+    for j in range(n):
+        if open_tree.driver[j] != NONE:
+            for c in range(n):
+                if open_tree.driver[c] == NONE:
+                    for k in range(p):
+                        b_out[c, k] -= eq.M[c, j] * b_out[j, k]
+
+
+@inlined
+def _reaction(model, theta, eq, i, c, zdd):
+    """Multiplier of driver i of coordinate c: its row of M z'' + K + a lambda = 0."""
+    return -(row_product(eq.M, c, zdd) + eq.K[c]) / theta[coefficient_offset(model, i)]
+
+
+@kernel
+def _reactions(model, theta, open_tree, eq, zdd, reaction_out):
+    for i in range(reaction_out.size):
+        reaction_out[i] = 0.0
+    for c in range(zdd.size):
+        i = open_tree.driver[c]
+        if i != NONE:
+            reaction_out[i] = _reaction(model, theta, eq, i, c, zdd)
+
+
+@kernel
+def _vary_reactions(model, theta, dtheta, open_tree, zdd, eq, dzdd, d_reaction_out):
+    clear(d_reaction_out)
+    for c in range(zdd.size):
+        i = open_tree.driver[c]
+        if i != NONE:
+            o = coefficient_offset(model, i)
+            reaction = _reaction(model, theta, eq, i, c, zdd)
+            for k in range(d_reaction_out.shape[1]):
+                dG = eq.dG[c, k] + dtheta[o, k] * reaction
+                for j in range(zdd.size):
+                    dG += eq.M[c, j] * dzdd[j, k]
+                d_reaction_out[i, k] = -dG / theta[o]

@@ -1,0 +1,130 @@
+"""Open trees with bodies that deform: M by composites, K by the recursion of the residual, and a factorisation.
+
+The variation of M z'' + K at fixed z'' is that of the residual, so that M is never varied. Cost O(n^3), and O(n^2) a
+direction. Derivation: docs/theory/open_trees.md, flexible_bodies.md.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels.algorithms.flexible.workspace import (
+    flexible_composite,
+    flexible_kinematics,
+    flexible_twists,
+    flexible_virtual,
+)
+from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
+from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import FIND_VIRTUAL, PulledAccelerations
+from mbsim_cli.kernels.algorithms.open_trees.dense_equations import (
+    dense_equations,
+    solve_motion,
+    solve_variation,
+    solve_virtual_motion,
+)
+from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
+from mbsim_cli.kernels.algorithms.systems.contract import compose, evaluate_free, mass, place, shape, vary_free
+from mbsim_cli.kernels.compiler.jit import kernel
+from mbsim_cli.kernels.compiler.simd import zeros
+from mbsim_cli.model.layout import MEASURE_SIZE
+
+
+class FlexibleOpenTree(NamedTuple):
+    """Everything that the formulation works on."""
+
+    open_tree: tuple
+    kin: tuple  # about the global origin
+    comp: tuple
+    tw: tuple
+    eq: tuple
+    G: np.ndarray  # (n,) residual of the motion
+    no_eta: np.ndarray  # (15, p) zeros
+
+
+class Motion(NamedTuple):
+    """A motion, or its variations."""
+
+    z: np.ndarray
+    zd: np.ndarray
+    zdd: np.ndarray
+
+
+class Along(NamedTuple):
+    """Directions of differentiation."""
+
+    dtheta: np.ndarray
+    touch: tuple
+    no_eta: np.ndarray
+
+
+class Residual(NamedTuple):
+    """Where ``evaluate_free`` leaves its result."""
+
+    G: np.ndarray
+
+
+class DenseElimination(NamedTuple):
+    """Work of M mu = b for p columns, in the place of ``acceleration_pull_back.Elimination``."""
+
+    eq: tuple  # DenseEquations
+    x: np.ndarray  # (n, p)
+    driven: np.ndarray  # (n, p) mu of driven coordinates
+
+
+def flexible_open_tree(model, theta, p, dtype=np.float64):
+    """Allocate FlexibleOpenTree for p directions and the gravity of theta."""
+    kin, n = flexible_kinematics(model, dtype), model.tree.column.size
+    set_ground(theta, kin)
+    work = flexible_composite(model, dtype), flexible_twists(model, p, dtype), dense_equations(n, p, dtype)
+    return FlexibleOpenTree(open_tree(model), kin, *work, np.zeros(n, dtype), zeros((MEASURE_SIZE, p), dtype))
+
+
+def dense_elimination(model, theta, p, dtype=np.float64):
+    """Allocate DenseElimination for p columns."""
+    n = model.tree.column.size
+    return DenseElimination(dense_equations(n, 0, dtype), zeros((n, p), dtype), zeros((n, p), dtype))
+
+
+def pulled_flexible_accelerations(model, theta, p, elimination, dtype=np.float64):
+    """Allocate PulledAccelerations for p columns and the gravity of theta; ``elimination`` is work for them."""
+    kin, n = flexible_kinematics(model, dtype), model.tree.column.size
+    set_ground(theta, kin)
+    forces = (np.zeros(n, dtype) for _ in range(2))
+    return PulledAccelerations(
+        open_tree(model), kin, flexible_composite(model, dtype), *forces, elimination,
+        flexible_virtual(model, p, dtype), zeros((n, p), dtype),
+    )  # fmt: skip
+
+
+@kernel
+def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
+    """z'' (n,) and the multipliers (m,) of driven coordinates; False where M is singular. Cost O(n^3)."""
+    eq = dyn.eq
+    evaluate_free(model, theta, t, False, Motion(z, zd, eq.zero), dyn.kin, dyn.comp, Residual(eq.K))
+    compose(model, dyn.kin, dyn.comp)
+    mass(model, theta, dyn.kin, dyn.comp, eq.M)
+    return solve_motion(model, theta, t, dyn.open_tree, z, zd, eq, zdd_out, reaction_out)
+
+
+@kernel
+def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn, dzdd_out, d_reaction_out):
+    """dz'' (n, p) for dz, dzd (n, p) and dtheta (len(theta), p); needs ``accelerate`` at the state. Cost O(p n^2)."""
+    eq, motion = dyn.eq, Motion(z, zd, zdd)
+    evaluate_free(model, theta, t, False, motion, dyn.kin, dyn.comp, Residual(dyn.G))
+    along, change = Along(dtheta, touch, dyn.no_eta), Motion(dz, dzd, eq.zeros)
+    vary_free(model, theta, along, t, motion, change, dyn.kin, dyn.comp, dyn.tw, eq.dG)
+    solve_variation(model, theta, dtheta, t, dyn.open_tree, z, zd, zdd, dz, dzd, eq, dzdd_out, d_reaction_out)
+
+
+@kernel
+def find_virtual(model, theta, state, work):
+    """Virtual motion mu of the covectors ``work.hat``; False where nothing resists a coordinate."""
+    elimination, kin = work.elimination, work.kin
+    place(model, theta, state.z, False, kin)
+    shape(model, theta, kin)
+    compose(model, kin, work.comp)
+    mass(model, theta, kin, work.comp, elimination.eq.M)
+    return solve_virtual_motion(work.open_tree, state.z, work.hat, elimination.driven, elimination.eq, work.virtual.mu)
+
+
+FIND_VIRTUAL[DenseElimination] = find_virtual

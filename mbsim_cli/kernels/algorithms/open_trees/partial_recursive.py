@@ -1,0 +1,130 @@
+"""Partial recursive formulation: M, K and their derivatives by recursion over the tree, then a factorisation.
+
+M by composite inertias, M_,p element by element from the varied composites, O(n^2) a direction; K and K_,p by the
+backward recursion of the residual. The factorisation is O(n^3). Paper 001, equations (39)-(51) and appendix A,
+(77)-(92), about the global origin, where shifting matrices are unity. Derivation: docs/theory/open_trees.md.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels.algebra.spatial import add6, dot6, inertia_apply, motion_at, motion_at2
+from mbsim_cli.kernels.algebra.whole import clear
+from mbsim_cli.kernels.algorithms.equations.force_variation import vary_element_forces
+from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, element_forces
+from mbsim_cli.kernels.algorithms.equations.inertia_variation import store_inertia, vary_inertia
+from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at, residual
+from mbsim_cli.kernels.algorithms.equations.mass_matrix import composite_inertia, mass_matrix
+from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces, vary_bodies
+from mbsim_cli.kernels.algorithms.motion.column_variation import vary_columns
+from mbsim_cli.kernels.algorithms.motion.kinematics import motion_kinematics, position_kinematics, set_ground
+from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
+from mbsim_cli.kernels.algorithms.motion.workspace import composite, kinematics, twists
+from mbsim_cli.kernels.algorithms.open_trees.dense_equations import (
+    add_product,
+    dense_equations,
+    solve_motion,
+    solve_variation,
+)
+from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
+from mbsim_cli.kernels.compiler.jit import kernel
+from mbsim_cli.kernels.compiler.simd import zeros
+from mbsim_cli.model.layout import MEASURE_SIZE
+
+
+class PartialRecursive(NamedTuple):
+    """Everything that the formulation works on."""
+
+    open_tree: tuple
+    kin: tuple  # of the motion with z'' = 0, about the global origin
+    comp: tuple
+    tw: tuple
+    eq: tuple
+    dS: np.ndarray  # (n, 6) variation of the columns in one direction
+    d_inertia: np.ndarray  # (nb + 1, 10) variation of the composite inertias in one direction
+    no_eta: np.ndarray  # (15, p) zeros
+
+
+def partial_recursive(model, theta, p, dtype=np.float64):
+    """Allocate PartialRecursive for p directions and the gravity of theta."""
+    nb, n = model.tree.parent.size, model.tree.column_kind.size
+    kin = kinematics(model, dtype)
+    set_ground(theta, kin)
+    return PartialRecursive(
+        open_tree(model),
+        kin,
+        composite(model, dtype),
+        twists(model, p, dtype),
+        dense_equations(n, p, dtype),
+        np.zeros((n, 6), dtype),
+        np.zeros((nb + 1, 10), dtype),
+        zeros((MEASURE_SIZE, p), dtype),
+    )
+
+
+@kernel
+def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
+    """z'' (n,) and the multipliers (m,) of driven coordinates; False where M is singular. Cost O(n^3)."""
+    tree, kin, comp, eq = model.tree, dyn.kin, dyn.comp, dyn.eq
+    position_kinematics(tree, theta, z, False, kin)
+    motion_kinematics(tree, theta, z, zd, eq.zero, kin)
+    clear_wrenches(comp.W, eq.Q)
+    element_forces(model, theta, t, z, zd, kin, comp.W, eq.Q)
+    residual(tree, kin, comp, eq.Q, eq.K)
+    composite_inertia(tree, kin, comp)
+    mass_matrix(tree, kin, comp, eq.M)
+    return solve_motion(model, theta, t, dyn.open_tree, z, zd, eq, zdd_out, reaction_out)
+
+
+@kernel
+def vary_accelerations(
+    model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn, dzdd_out, d_reaction_out
+):  # fmt: skip
+    """dz'' (n, p) for dz, dzd (n, p) and dtheta (len(theta), p); needs ``accelerate`` at the state. Cost O(p n^2)."""
+    tree, kin, tw, eq = model.tree, dyn.kin, dyn.tw, dyn.eq
+    vary_kinematics(tree, theta, dtheta, touch, kin, dz, dzd, eq.zeros, tw)
+    clear_forces(tw, eq.dG)
+    vary_element_forces(model, theta, dtheta, touch, dyn.no_eta, t, z, zd, dz, dzd, kin, tw, eq.dG)
+    vary_bodies(tree, theta, dtheta, touch, z, dz, kin, dyn.comp, tw, eq.dG)
+    for k in range(dz.shape[1]):
+        vary_columns(tree, theta, dtheta, touch, z, dz, k, kin, tw, dyn.dS)
+        vary_composites(tree, theta, dtheta, touch, k, kin, tw, dyn.d_inertia)
+        vary_mass_matrix(tree, kin, dyn.comp, dyn.dS, dyn.d_inertia, eq.dM)
+        add_product(eq.dM, zdd, k, eq.dG)
+    solve_variation(
+        model, theta, dtheta, t, dyn.open_tree, z, zd, zdd, dz, dzd, eq, dzdd_out, d_reaction_out
+    )  # fmt: skip
+
+
+@kernel
+def vary_composites(tree, theta, dtheta, touch, k, kin, tw, d_inertia_out):
+    """Variation k of the inertias of all subtrees, (nb + 1, 10): equations (80)-(83). Cost O(n)."""
+    nb = tree.parent.size
+    for c in range(10):
+        d_inertia_out[nb, c] = 0.0
+    for i in range(nb):
+        N = motion_at2(tw.N, i, k)
+        store_inertia(d_inertia_out, i, vary_inertia(tree, theta, dtheta, k, touch.inertia[i, k], kin, i, N))
+    for i in range(nb - 1, -1, -1):
+        for c in range(10):
+            d_inertia_out[tree.parent[i], c] += d_inertia_out[i, c]
+
+
+@kernel
+def vary_mass_matrix(tree, kin, comp, dS, d_inertia, dM_out):
+    """dM_jk = dS_j . I S_k + S_j . (dI S_k + I dS_k), I of the subtree of k, j above it: equation (79). Cost O(n d)."""
+    clear(dM_out)
+    for i in range(tree.parent.size):
+        inertia, varied = inertia_at(comp.inertia, i), inertia_at(d_inertia, i)
+        for k in range(tree.first_column[i], tree.first_column[i + 1]):
+            S = motion_at(kin.S, k)
+            P = inertia_apply(inertia, S)
+            dP = add6(inertia_apply(varied, S), inertia_apply(inertia, motion_at(dS, k)))
+            body, last = i, k + 1
+            while body >= 0:
+                for j in range(tree.first_column[body], last):
+                    dM_out[j, k] = dot6(motion_at(dS, j), P) + dot6(motion_at(kin.S, j), dP)
+                    dM_out[k, j] = dM_out[j, k]
+                body = tree.parent[body]
+                last = tree.first_column[body + 1]

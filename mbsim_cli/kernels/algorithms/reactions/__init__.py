@@ -1,0 +1,1 @@
+"""Reactions of joints and constraints: values, variations, pull-backs."""

@@ -1,0 +1,108 @@
+"""Reactions of a system of trees, with bodies that deform or without, chosen by the type of ``model.tree``.
+
+Of bodies that deform, ``reactions`` and its derivatives see columns, and what moves a body's frame acts on that.
+"""
+
+from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_gravity, pull_tree
+from mbsim_cli.kernels.algorithms.flexible.bodies import flexible_forces, slope_bodies, vary_flexible_forces
+from mbsim_cli.kernels.algorithms.flexible.elastic_energies import either
+from mbsim_cli.kernels.algorithms.flexible.node_columns import pull_columns
+from mbsim_cli.kernels.algorithms.flexible.pull_back import pull_flexible_bodies
+from mbsim_cli.kernels.algorithms.flexible.workspace import covectors_of_columns, virtual_of_columns
+from mbsim_cli.kernels.algorithms.reactions.pull_back import move_virtually, pull_crossing, pull_reactions
+from mbsim_cli.kernels.algorithms.reactions.reactions import (
+    act_on_bodies,
+    cross_joints,
+    joint_forces,
+    multiplier_forces,
+    react,
+)
+from mbsim_cli.kernels.algorithms.reactions.variation import (
+    vary_actions,
+    vary_crossing,
+    vary_joint_forces,
+    vary_reactions,
+)
+from mbsim_cli.kernels.algorithms.systems.system_of_flexible_trees import Seen
+
+
+def _rigid_forces(model, theta, t, z, zd, multiplier, kin, comp, eq):
+    joint_forces(model, theta, t, z, zd, multiplier, eq.lines, kin, comp, eq.Q)
+
+
+def _forces(model, theta, t, z, zd, multiplier, kin, comp, eq):
+    motion, found = kin.motion, comp.equations
+    act_on_bodies(model, theta, t, motion.z, motion.zd, multiplier, eq.lines, kin, comp, found.Q)
+    flexible_forces(model, theta, motion, kin, comp, found.G)
+    cross_joints(model.tree, kin, comp)
+
+
+def _rigid_multipliers(model, theta, z, multiplier, kin, comp, eq):
+    multiplier_forces(model, theta, z, multiplier, eq.lines, kin, comp, eq.Q)
+
+
+def _multipliers(model, theta, z, multiplier, kin, comp, eq):
+    multiplier_forces(model, theta, kin.motion.z, multiplier, eq.lines, kin, comp, comp.equations.Q)
+
+
+def _rigid_read(model, theta, reactions, z, multiplier, kin, comp, eq, out):
+    react(model, theta, reactions, z, multiplier, eq.lines, eq.Q, kin, comp, out)
+
+
+def _read(model, theta, reactions, z, multiplier, kin, comp, eq, out):
+    react(model, theta, reactions, kin.motion.z, multiplier, eq.lines, comp.equations.Q, kin, comp, out)
+
+
+def _rigid_vary(model, theta, directions, reactions, t, z, zd, multiplier, sens, kin, comp, eq, tw, dQ, out):
+    vary_joint_forces(model, theta, directions, t, z, zd, multiplier, sens, eq.lines, kin, comp, tw, dQ)
+    vary_reactions(
+        model, theta, directions, reactions, z, multiplier, sens, eq.lines, eq.Q, dQ, kin, comp, tw, out
+    )  # fmt: skip
+
+
+def _vary(model, theta, directions, reactions, t, z, zd, multiplier, sens, kin, comp, eq, tw, dQ, out):
+    motion, change, dtheta, touch = kin.motion, tw.change, directions.dtheta, directions.touch
+    seen = Seen(change.z, change.zd, change.zdd, sens.lam)
+    vary_actions(model, theta, directions, t, motion.z, motion.zd, multiplier, seen, eq.lines, kin, tw, tw.dG)
+    slope_bodies(model, theta, motion, kin)
+    vary_flexible_forces(model, theta, dtheta, touch, motion, change, kin, tw, tw.other_dG)
+    vary_crossing(model.tree, theta, dtheta, touch, kin, comp, tw)
+    vary_reactions(
+        model, theta, directions, reactions, motion.z, multiplier, seen, eq.lines, comp.equations.Q, tw.dG, kin, comp,
+        tw, out,
+    )  # fmt: skip
+
+
+def _rigid_pull(model, theta, reactions, t, z, zd, zdd, multiplier, kin, comp, eq, pulling, hat, cov):
+    pull_reactions(
+        model, theta, reactions, t, z, zd, multiplier, pulling.beside, eq.lines, eq.Q, kin, comp, pulling.virtual,
+        pulling.no_nu, hat, cov,
+    )  # fmt: skip
+    pull_tree(model.tree, theta, z, kin, comp, pulling.none, cov)
+    pull_gravity(cov)
+
+
+def _pull(model, theta, reactions, t, z, zd, zdd, multiplier, kin, comp, eq, pulling, hat, cov):
+    motion, columns, tree = kin.motion, covectors_of_columns(cov), model.tree
+    virtual, none = pulling.virtual, virtual_of_columns(pulling.none)
+    moved = virtual_of_columns(virtual)
+    move_virtually(
+        model, theta, reactions, motion.z, multiplier, eq.lines, comp.equations.Q, kin, comp, moved, hat, columns
+    )  # fmt: skip
+    pull_crossing(
+        model, theta, t, motion.z, motion.zd, multiplier, pulling.beside, eq.lines, kin, comp, moved, pulling.no_nu,
+        columns,
+    )  # fmt: skip
+    pull_flexible_bodies(model, theta, motion.z, motion.zd, motion.zdd, True, kin, moved, columns)
+    pull_tree(tree, theta, motion.z, kin, comp, none, columns)
+    pull_gravity(columns)
+    pull_columns(tree, theta, kin.rows, z, zd, zdd, cov)
+
+
+find_forces = either("find_forces", "``reactions.joint_forces`` of the motion in ``kin``.", _forces, _rigid_forces)
+find_multiplier_forces = either(
+    "find_multiplier_forces", "``reactions.multiplier_forces``.", _multipliers, _rigid_multipliers
+)
+read_reactions = either("read_reactions", "``reactions.react``; needs ``find_forces``.", _read, _rigid_read)
+vary_read = either("vary_read", "Variations (width, p); needs ``vary_bodies_of``.", _vary, _rigid_vary)
+pull_read = either("pull_read", "The pull-back of hat . reactions; needs ``find_forces``.", _pull, _rigid_pull)

@@ -1,0 +1,1 @@
+"""Systems as integrators know them."""

@@ -1,0 +1,74 @@
+"""What an integrator knows of a mechanical system, whatever its coordinates; chosen by the type of ``model.tree``.
+
+A new system is a module with these functions and a row of the table.
+"""
+
+from inspect import signature
+from types import ModuleType
+from typing import Any
+
+from mbsim_cli.kernels.algorithms.by_type import by_type
+from mbsim_cli.kernels.algorithms.systems import (
+    system_of_flexible_points,
+    system_of_flexible_trees,
+    system_of_points,
+    system_of_trees,
+)
+from mbsim_cli.model.layout import FlexibleNatural, FlexibleTree, Natural, Tree
+
+SYSTEMS: dict[type, ModuleType] = {
+    Tree: system_of_trees,
+    FlexibleTree: system_of_flexible_trees,
+    Natural: system_of_points,
+    FlexibleNatural: system_of_flexible_points,
+}
+
+
+def _of_system(name: str, text: str) -> Any:
+    """A function of the system that its argument ``model`` is one of."""
+    shape = signature(getattr(system_of_trees, name))
+    return by_type("model.tree", name, text, shape, lambda kind: getattr(SYSTEMS[kind], name))
+
+
+place = _of_system("place", "Poses of all bodies.")
+shape = _of_system("shape", "What ``mass`` needs of bodies after ``place`` where no ``evaluate`` follows.")
+move = _of_system("move", "V and A of all bodies; needs ``place``.")
+foresee = _of_system(
+    "foresee", "Turn ``expected`` accelerations (n,) and their differences with vectors; returns the largest angle."
+)
+constrain = _of_system("constrain", "Phi, J and the lines of measures; needs ``place``.")
+evaluate = _of_system("evaluate", "Kinematics, constraints and residual G, Phi, J at the state.")
+tangent = _of_system("tangent", "T = M + beta C + gamma K at the state evaluated last.")
+# The same without constraints, of open trees; ``directions`` have dtheta, touch and no_eta
+evaluate_free = _of_system("evaluate_free", "Kinematics and residual G at the state.")
+tangent_free = _of_system(
+    "tangent_free", "``tangent`` after ``evaluate_free``; ``none`` has zeros in place of constraints."
+)
+vary_free = _of_system("vary_free", "Variation of G (n, p), after ``evaluate_free``.")
+pull_free = _of_system("pull_free", "The pull-back of mu . G about the global origin, after ``evaluate_free``.")
+compose = _of_system("compose", "Prepare ``mass`` where the tangent has not.")
+mass = _of_system("mass", "M (n, n); needs ``compose`` or ``tangent``.")
+speeds = _of_system("speeds", "Phi' (m,) of any velocities.")
+rates = _of_system("rates", "Phi' and Phi'' (m,) of the motion in ``kin``.")
+see = _of_system("see", "All sensors (width,), as ``sensors.sense``; needs ``place`` and ``move``.")
+energies = _of_system("energies", "Kinetic and potential energy, and the power of all else (3,); needs ``see``.")
+measure = _of_system("measure", "Value of measure m; needs ``place`` and ``move``.")
+vary_bodies_of = _of_system("vary_bodies_of", "Twists N, N', N'' of all bodies along directions.")
+vary_equations = _of_system("vary_equations", "Variation of Phi (m, p); needs ``vary_bodies_of``.")
+vary_residual = _of_system("vary_residual", "Variation of G (n, p); needs ``vary_bodies_of`` and ``tangent``.")
+vary_at_rest = _of_system("vary_at_rest", "Variation of M x + Phi_z^T multiplier for two pairs of x and multiplier.")
+vary_rates = _of_system("vary_rates", "Variations of Phi' and Phi''; needs ``vary_bodies_of`` and ``move_lines``.")
+vary_rates_with_velocity = _of_system("vary_rates_with_velocity", "Add a change of Phi'' with velocities alone.")
+vary_seen = _of_system("vary_seen", "Variations of all sensors (width, p); needs ``see`` and ``vary_bodies_of``.")
+vary_measure = _of_system("vary_measure", "Variation k, of the block at g, of measure m; needs ``vary_bodies_of``.")
+# Pull-backs, about the global origin
+pull_seen = _of_system("pull_seen", "Covectors of sensors (width, p), added to those of the motion; needs ``sense``.")
+pull_rates = _of_system("pull_rates", "The pull-back of nu1 . Phi' + nu2 . Phi''; needs ``move_lines``.")
+pull_rates_with_velocity = _of_system(
+    "pull_rates_with_velocity",
+    "Add what nu2 . Phi'' is of velocities alone to zd (n, p); ``cov`` is work. Needs ``move_lines``.",
+)
+pull_at_rest = _of_system(
+    "pull_at_rest", "The pull-back of mu . (M x + Phi_z^T multiplier) at fixed x and multiplier; moves ``kin``."
+)
+pull_residual = _of_system("pull_residual", "The pull-back of mu . G + nu . Phi; needs ``evaluate``.")

@@ -1,0 +1,179 @@
+"""The system in natural coordinates: points and vectors that bodies share."""
+
+from mbsim_cli.kernels.algorithms.equations.constraint_pull_back import pull_constraint_rates, pull_constraints
+from mbsim_cli.kernels.algorithms.equations.force_pull_back import pull_element_forces
+from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches
+from mbsim_cli.kernels.algorithms.equations.residual_variation import clear_forces
+from mbsim_cli.kernels.algorithms.equations.sensor_pull_back import pull_sensors
+from mbsim_cli.kernels.algorithms.equations.tree_pull_back import pull_gravity
+from mbsim_cli.kernels.algorithms.natural.bodies import move_bodies, place_bodies, turn_ahead
+from mbsim_cli.kernels.algorithms.natural.equations import (
+    hold,
+    natural_constraints,
+    natural_forces,
+    natural_mass,
+    natural_rates,
+    natural_residual,
+    natural_speeds,
+)
+from mbsim_cli.kernels.algorithms.natural.pull_back import (
+    clear_poses,
+    pull_inertia,
+    pull_natural_velocity,
+    pull_poses,
+    pull_rigidity,
+    pull_rigidity_rates,
+    pull_weight,
+    pull_work,
+    virtual_poses,
+)
+from mbsim_cli.kernels.algorithms.natural.tangent import natural_tangent
+from mbsim_cli.kernels.algorithms.natural.variation import (
+    vary_natural,
+    vary_natural_constraints,
+    vary_natural_rates,
+    vary_natural_with_velocity,
+)
+from mbsim_cli.kernels.algorithms.natural.work_variation import (
+    vary_natural_forces,
+    vary_natural_inertia,
+    vary_natural_pulls,
+    vary_natural_work,
+)
+from mbsim_cli.kernels.algorithms.systems.system_of_trees import energies, see, vary_seen
+from mbsim_cli.kernels.compiler.jit import inlined
+
+__all__ = ["energies", "see", "vary_seen"]  # as of trees
+
+
+def place(model, theta, z, at_center, kin):
+    """See ``systems``; so for all functions here."""
+    place_bodies(model.tree, theta, z, kin)
+
+
+def shape(model, theta, kin):
+    pass
+
+
+def move(model, theta, z, zd, zdd, kin):
+    move_bodies(model.tree, theta, zd, zdd, kin)
+
+
+def foresee(model, h, state, differences, expected):
+    return turn_ahead(model.tree, h, state, differences, expected)
+
+
+def constrain(model, theta, t, z, kin, eq):
+    natural_constraints(model, theta, t, z, kin, eq.phi, eq.J, eq.lines)
+
+
+def evaluate(model, theta, t, at_center, state, kin, comp, eq):
+    place_bodies(model.tree, theta, state.z, kin)
+    move_bodies(model.tree, theta, state.zd, state.zdd, kin)
+    natural_constraints(model, theta, t, state.z, kin, eq.phi, eq.J, eq.lines)
+    natural_forces(model, theta, t, state.z, state.zd, state.lam, eq.lines, kin, comp.W, eq.Q)
+    natural_residual(model, theta, state.zdd, state.lam, kin, comp.W, eq.Q, eq.G)
+
+
+def tangent(model, theta, t, beta, gamma, state, eq, kin, comp, T_out):
+    natural_tangent(model, theta, t, beta, gamma, state, eq.lines, kin, comp.W, comp.seeds, T_out)
+
+
+def compose(model, kin, comp):
+    pass
+
+
+def mass(model, theta, kin, comp, M_out):
+    natural_mass(model.tree, theta, M_out)
+
+
+def speeds(model, theta, t, J, sparsity, zd, phi1_out):
+    natural_speeds(model, theta, t, J, sparsity, zd, phi1_out)
+
+
+def rates(model, theta, lines, t, state, kin, phi1_out, phi2_out):
+    natural_rates(model, theta, lines, t, state.z, state.zd, state.zdd, kin, phi1_out, phi2_out)
+
+
+def vary_bodies_of(model, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw):
+    vary_natural(model.tree, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw)
+
+
+def vary_equations(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out):
+    vary_natural_constraints(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out)
+
+
+def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, dG_out):
+    dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
+    vary_natural_forces(
+        model, theta, dtheta, touch, no_eta, t, state.z, state.zd, state.lam, eq.lines, sens.z, sens.zd, kin, tw,
+        dG_out,
+    )  # fmt: skip
+    vary_natural_work(model, theta, dtheta, touch, state.lam, state.zdd, comp.W, kin, tw, dG_out)
+    vary_natural_inertia(model.tree, theta, dtheta, touch, sens.zdd, dG_out)
+
+
+def vary_at_rest(model, theta, dtheta, touch, lines, state, dz, kin, comp, tw, load, other_load, rest, other):
+    _vary_rest(model, theta, dtheta, touch, lines, state.z, dz, kin, comp, tw, load, rest.dG)
+    _vary_rest(model, theta, dtheta, touch, lines, state.z, dz, kin, comp, tw, other_load, other.dG)
+
+
+@inlined
+def _vary_rest(model, theta, dtheta, touch, lines, z, dz, kin, comp, tw, load, dG_out):
+    clear_forces(tw, dG_out)
+    clear_wrenches(comp.held, comp.Q)
+    hold(model, theta, z, load.multiplier, lines, kin, comp.held, comp.Q)
+    vary_natural_pulls(model, theta, dtheta, touch, lines, load.multiplier, dz, kin, tw, dG_out)
+    vary_natural_work(model, theta, dtheta, touch, load.multiplier, load.x, comp.held, kin, tw, dG_out)
+
+
+def vary_rates(model, theta, dtheta, touch, eq, t, state, sens, kin, tw, first_out, second_out):
+    vary_natural_rates(
+        model, theta, dtheta, touch, eq.lines, eq.line_rates, t, state.z, state.zd, state.zdd, sens.z, sens.zd,
+        sens.zdd, kin, tw, first_out, second_out,
+    )  # fmt: skip
+
+
+def vary_rates_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_out):
+    vary_natural_with_velocity(factor, model, theta, eq.lines, eq.line_rates, zd, dzd, kin, tw, second_out)
+
+
+def pull_seen(model, theta, t, z, zd, zdd, kin, comp, none, hat, cov):
+    clear_poses(cov)
+    pull_sensors(model, theta, t, z, zd, zdd, kin, hat, cov)
+    pull_poses(model.tree, theta, z, zd, zdd, kin, cov)
+    pull_gravity(cov)
+
+
+def pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, none, nu1, nu2, cov):
+    clear_poses(cov)
+    pull_constraint_rates(model, theta, t, z, zd, zdd, kin, eq.lines, eq.line_rates, nu1, nu2, cov)
+    pull_rigidity_rates(model, theta, kin, nu1, nu2, cov)
+    pull_poses(model.tree, theta, z, zd, zdd, kin, cov)
+
+
+def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, cov, zd_out):
+    pull_natural_velocity(1.0, model, theta, eq.lines, eq.line_rates, nu2, kin, cov, zd_out)
+
+
+def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virtual, no_nu, cov):
+    clear_wrenches(comp.held, comp.Q)
+    hold(model, theta, z, multiplier, eq.lines, kin, comp.held, comp.Q)
+    virtual_poses(model.tree, theta, kin, virtual)
+    clear_poses(cov)
+    pull_inertia(model.tree, theta, x, virtual, cov)
+    pull_constraints(model, theta, t, z, kin, eq.lines, multiplier, virtual, no_nu, cov)
+    pull_work(model, theta, multiplier, comp.held, kin, virtual, cov)
+    pull_poses(model.tree, theta, z, no_rate, no_rate, kin, cov)
+
+
+def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, cov):
+    virtual_poses(model.tree, theta, kin, virtual)
+    clear_poses(cov)
+    pull_inertia(model.tree, theta, state.zdd, virtual, cov)
+    pull_weight(model.tree, virtual, cov.theta)
+    pull_element_forces(model, theta, t, state.z, state.zd, kin, virtual, cov)
+    pull_constraints(model, theta, t, state.z, kin, eq.lines, state.lam, virtual, nu, cov)
+    pull_rigidity(model, theta, kin, nu, cov)
+    pull_work(model, theta, state.lam, comp.W, kin, virtual, cov)
+    pull_poses(model.tree, theta, state.z, state.zd, state.zdd, kin, cov)

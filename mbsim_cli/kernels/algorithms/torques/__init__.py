@@ -1,0 +1,1 @@
+"""Inverse dynamics of trees, eight instants at once."""

@@ -1,0 +1,1 @@
+"""How kernels become machine code: what is compiled, kept, linked and called."""

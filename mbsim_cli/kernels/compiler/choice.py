@@ -1,0 +1,75 @@
+"""Which compiler makes machine code of kernels.
+
+``linking`` is numba with the passes of ``linking``, the types of ``reference`` and ``simd_compiled``, and entries
+that are called without it (``entry``): several times faster to compile and to run, on interfaces that may change with
+any version of numba. ``plain`` is numba as its manual describes it. Unless ``MBSIM_COMPILER`` says which, a version of
+numba that the tests have not run with has to pass a probe first, in a process of its own.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from tempfile import TemporaryDirectory
+
+from mbsim_cli.errors import UsageError
+from mbsim_cli.kernels.compiler.folder import environment_of_child, open_store
+from mbsim_cli.kernels.compiler.installed import is_switched_off, version
+from mbsim_cli.kernels.compiler.level import WANTED
+
+__all__ = ["COMPILER", "FROM", "REASON", "UNTIL", "is_tested", "probe", "processor"]
+
+FROM, UNTIL = (0, 62), (0, 69)  # versions of numba that the tests have run with
+_PROBE = [sys.executable, "-m", "mbsim_cli.kernels.compiler.probe"]
+_PATIENCE = 300.0  # seconds
+
+
+def is_tested(found: str = "") -> bool:
+    """Whether a version of numba, the installed one if none is given, is one that the tests have run with."""
+    return FROM <= tuple(map(int, re.findall(r"\d+", found or version("numba"))[:2])) < UNTIL
+
+
+def probe() -> str:
+    """Compile, keep and load an entry by the linking compiler in another process; what is wrong, or nothing."""
+    try:
+        with TemporaryDirectory() as empty:
+            environment = environment_of_child(MBSIM_COMPILER="linking", MBSIM_CACHE_DIR=empty)
+            done = subprocess.run(_PROBE, env=environment, capture_output=True, text=True, timeout=_PATIENCE)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+
+
+def processor() -> str:
+    """What machine code is made for."""
+    from llvmlite import binding
+
+    return f"{WANTED or binding.get_host_cpu_name()} ({binding.get_process_triple()})"
+
+
+def _remembered_probe() -> str:
+    store = open_store("probe")
+    known = store.get(b"probe")
+    if known is None:
+        known = probe().encode()
+        store.put(b"probe", known)
+    return known.decode()
+
+
+def _choose(wanted: str) -> tuple[str, str]:
+    """The compiler, and why it is not the usual one."""
+    if is_switched_off():
+        return "none", "NUMBA_DISABLE_JIT is set: kernels run as Python"
+    if wanted in ("linking", "plain"):
+        return wanted, f"MBSIM_COMPILER={wanted} is set"
+    if wanted not in ("", "auto"):
+        raise UsageError(f"MBSIM_COMPILER is {wanted!r}; it can be linking, plain or auto")
+    if is_tested():
+        return "linking", ""
+    fault = _remembered_probe()
+    if fault:
+        return "plain", f"numba {version('numba')} does not pass the probe of what the fast compiler needs: {fault}"
+    return "linking", ""
+
+
+COMPILER, REASON = _choose(os.environ.get("MBSIM_COMPILER", ""))

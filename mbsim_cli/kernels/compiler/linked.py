@@ -1,0 +1,59 @@
+"""Decorators of the linking compiler. They only note what there is: numba is loaded when something is compiled."""
+
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import Any, ClassVar
+
+from mbsim_cli.kernels.compiler.entry import Entry
+from mbsim_cli.kernels.compiler.noted import FORMS, KERNELS
+
+__all__ = ["entry", "inlined", "kernel", "merged", "overload"]
+
+
+def _compiled(*given: Any) -> Any:
+    from mbsim_cli.kernels.compiler.compiling import compiled
+
+    return compiled(*given)
+
+
+def entry(function: Callable) -> Entry:
+    """Called from Python, and kept with everything below it; kernels may call it, too."""
+    made = Entry(function, _compiled)
+    KERNELS.append((made, function, False))
+    return made
+
+
+def kernel(function: Callable) -> Callable:
+    """Called from compiled code, where it stands for its compiled form; it stays a Python function."""
+    KERNELS.append((function, function, False))
+    return function
+
+
+def inlined(function: Callable) -> Callable:
+    """The same, put into all callers."""
+    KERNELS.append((function, function, True))
+    return function
+
+
+class merged:
+    """What numba puts into the caller before it is typed; it asks functions for the two attributes."""
+
+    targetoptions: ClassVar[dict] = {"inline": "always"}
+
+    def __init__(self, function: Callable):
+        update_wrapper(self, function)
+        self.py_func = function
+        KERNELS.append((self, function, False))
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.py_func(*arguments)
+
+
+def overload(function: Callable) -> Callable:
+    """Decorator of what chooses the compiled form of a function by types."""
+
+    def note(chooser: Callable) -> Callable:
+        FORMS.append((function, chooser))
+        return chooser
+
+    return note

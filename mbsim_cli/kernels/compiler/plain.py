@@ -1,0 +1,80 @@
+"""Decorators that need nothing of numba but what its manual describes; with NUMBA_DISABLE_JIT they change nothing.
+
+Groups of arrays are passed number by number, every function is optimised again in each that calls it, directions are
+taken one at a time, and numba keeps what it compiles: kernels are slower, and take much longer to compile.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any
+
+import numba
+from numba import extending
+
+from mbsim_cli.kernels.compiler import cases, simd, views, watch
+from mbsim_cli.kernels.compiler.level import tell_numba
+
+__all__ = ["entry", "inlined", "kernel", "merged", "overload"]
+
+tell_numba(numba.config)
+_FLAGS = {"error_model": "numpy"}
+# numba does not keep what refers to addresses of this process; then each run compiles it.
+warnings.filterwarnings("ignore", message="Cannot cache compiled function")
+
+kernel = inlined = numba.njit(**_FLAGS)
+merged = numba.njit(inline="always", **_FLAGS)
+
+
+def overload(function: Callable) -> Callable:
+    return extending.overload(function, jit_options=_FLAGS)
+
+
+def entry(function: Callable) -> Any:
+    """Called from Python, with a file of numba's own in the folder of compiled kernels."""
+    with _cache_in(watch.STORE.path):
+        dispatcher = numba.njit(nogil=True, cache=bool(watch.STORE.path), **_FLAGS)(function)
+    return dispatcher if numba.config.DISABLE_JIT else _Told(dispatcher)
+
+
+@contextmanager
+def _cache_in(folder: str) -> Iterator[None]:
+    """Others who use numba in this process keep their place."""
+    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, folder
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+class _Told:
+    """An entry that tells when it may be compiled: before its first call."""
+
+    def __init__(self, dispatcher: Any):
+        self.py_func, self._dispatcher, self._told = dispatcher.py_func, dispatcher, False
+
+    def __call__(self, *args: Any) -> Any:
+        if not self._told:
+            self._told = True
+            watch.compiling(self.py_func)
+        return self._dispatcher(*args)
+
+
+def _teach(function: Callable) -> None:
+    """Have a function compiled as it is written."""
+
+    @wraps(function)
+    def as_written(*args: Any) -> Callable:
+        return function
+
+    overload(function)(as_written)
+
+
+if not numba.config.DISABLE_JIT:
+    for _function in (
+        *(simd.width, simd.block, simd.at, simd.put, simd.add_to, simd.add_product, simd.only),
+        *(simd.squares, simd.total, simd.largest, views.flat, views.as_column),
+        *(cases.below, cases.at_most, cases.either),
+    ):
+        _teach(_function)

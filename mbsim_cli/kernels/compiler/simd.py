@@ -1,0 +1,125 @@
+"""Eight directions at once: a number type whose arithmetic compiles to vector instructions.
+
+Kernels that vary something in many directions are written once, for one direction k. ``block(a, g)`` makes of the
+position g in a loop over columns an index of eight directions, ``at(a, i, k)`` reads them from row i, and ``put``
+writes them; between the two, formulas see a number. The last axis of such arrays is contiguous, and ``padded`` tells
+how long it must be; a block may begin anywhere, and ``only`` keeps some of its directions. Complex numbers, plain
+Python and the plain compiler take one direction at a time: ``width`` is 1 and k an int. So do loops over ``numbers`` of
+a single column. Here stands what is done to one direction; ``compiler.simd_compiled`` is for eight.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.kernels.compiler.choice import COMPILER
+
+__all__ = [
+    "WIDTH",
+    "add_product",
+    "add_to",
+    "at",
+    "block",
+    "empty",
+    "fitting",
+    "largest",
+    "numbers",
+    "only",
+    "padded",
+    "put",
+    "squares",
+    "together",
+    "total",
+    "width",
+    "zeros",
+]
+
+WIDTH = 8
+_LINE = 64  # bytes of a cache line
+
+
+def padded(p: int) -> int:
+    """Length of the last axis that holds p directions."""
+    return -(-p // WIDTH) * WIDTH
+
+
+def fitting(count: int) -> int:
+    """Length of the last axis that holds so many covectors: seven zeros beside a single one would be waste."""
+    return 1 if count == 1 else padded(count)
+
+
+def numbers(p: int, dtype: Any) -> np.ndarray:
+    """Numbers (p,) of columns, for ``width`` and ``block``: integers where one column is taken at a time."""
+    return np.zeros(p, dtype if p % WIDTH == 0 else np.int64)
+
+
+def together(dtype: Any) -> int:
+    """What ``width`` is in kernels, for arrays of a kind of number."""
+    return WIDTH if np.dtype(dtype) == np.float64 and COMPILER == "linking" else 1
+
+
+def zeros(shape: tuple, dtype: Any) -> np.ndarray:
+    """Zeros that begin on a cache line: eight numbers across two lines take twice as long to read."""
+    return _on_a_line(np.zeros, shape, dtype)
+
+
+def empty(shape: tuple, dtype: Any) -> np.ndarray:
+    """The same, not cleared."""
+    return _on_a_line(np.empty, shape, dtype)
+
+
+def _on_a_line(make: Any, shape: tuple, dtype: Any) -> np.ndarray:
+    count, size = int(np.prod(shape)), np.dtype(dtype).itemsize
+    room = make(count + _LINE // size, dtype)
+    first = -room.ctypes.data % _LINE // size
+    return room[first : first + count].reshape(shape)
+
+
+def width(array):
+    """Number of directions that one index stands for."""
+    return 1
+
+
+def block(array, g):
+    """Index of the directions from g on."""
+    return g
+
+
+def at(array, *index):
+    """Entry of an array; the last index may stand for several directions."""
+    return array[index]
+
+
+def put(array, *rest):
+    """Write the last argument to an entry."""
+    array[rest[:-1]] = rest[-1]
+
+
+def add_to(array, *rest):
+    """Add the last argument to an entry."""
+    array[rest[:-1]] += rest[-1]
+
+
+def add_product(array, *rest):
+    """Add the product of the last two arguments to an entry; lanes round once."""
+    array[rest[:-2]] += rest[-2] * rest[-1]
+
+
+def only(x, bits):
+    """x in the directions whose bit is set, the first one's last; zero in the others."""
+    return x if bits & 1 else 0.0
+
+
+def squares(x):
+    """Square of the absolute value, in each direction."""
+    return x.real * x.real + x.imag * x.imag
+
+
+def total(x):
+    """Sum over the directions."""
+    return x
+
+
+def largest(x):
+    """Largest over the directions."""
+    return x

@@ -1,0 +1,94 @@
+"""The sweep back through the steps of an open tree.
+
+Derivation: docs/theory/adjoint.md.
+"""
+
+import numpy as np
+
+from mbsim_cli.kernels.algorithms.equations.constraints import LINE_SIZE
+from mbsim_cli.kernels.algorithms.motion.covectors import Covectors
+from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import PulledAccelerations, pulled_accelerations
+from mbsim_cli.kernels.algorithms.open_trees.flexible_open_tree import dense_elimination, pulled_flexible_accelerations
+from mbsim_cli.kernels.algorithms.open_trees.flexible_recursive import articulated_elimination
+from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
+from mbsim_cli.kernels.compiler.simd import padded, zeros
+from mbsim_cli.kernels.drivers.pull_back_reactions import MotionCovectors
+from mbsim_cli.kernels.drivers.record import Stretch
+from mbsim_cli.kernels.drivers.sweep_steps import StepPulling, SweepWork, sweep_steps
+from mbsim_cli.kernels.integrators.dense_output import TERMS
+from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau
+from mbsim_cli.kernels.integrators.esdirk_adjoint import StageTangent
+from mbsim_cli.kernels.integrators.runge_kutta_adjoint import StepCovectors, StepWork
+from mbsim_cli.model.codes import Status
+from mbsim_cli.model.layout import MEASURE_SIZE, FlexibleTree, Model
+from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve import allocate
+from mbsim_cli.solve.adjoint.whole_run import without_solution
+from mbsim_cli.solve.open_trees.methods import stages_kept, tableau
+
+
+class StepSweep:
+    """Covectors of p columns on their way back to the start."""
+
+    def __init__(self, problem: Problem, theta: np.ndarray, p: int) -> None:
+        model, dtype = problem.model, theta.dtype.type
+        _, n, m = allocate.sizes(model)
+        self._model, self._theta, self._end = model, theta, problem.options.end
+        self._tableau = tableau(problem.options.integrator)
+        stages = stages_kept(self._tableau)
+
+        def columns(*shape: int) -> np.ndarray:
+            return zeros((*shape, p), dtype)
+
+        motions = (allocate.state(model, dtype) for _ in range(4))
+        pulled = _pulled(problem, theta, p, dtype)
+        self._work = SweepWork(
+            allocate.grounded(model, theta),
+            pulled.comp,
+            np.zeros(allocate.sensor_width(model), dtype),
+            StepWork(*motions, np.zeros(n, dtype), np.zeros((TERMS, n), dtype)),
+            pulled,
+            _tangent(model, isinstance(self._tableau, ImplicitTableau), dtype),
+        )
+        self._pulling = StepPulling(
+            allocate.covectors_of(model, theta.size, p, dtype),
+            StepCovectors(
+                *(columns(n) for _ in range(5)), columns(m), columns(n), columns(stages, n), columns(stages, n)
+            ),
+            allocate.virtual_of(model, p, dtype),
+        )
+
+    def back(self, first: int, stretch: Stretch, hat: np.ndarray, given: MotionCovectors) -> float:
+        """Go back through a stretch with covectors of its sensors; return the size of what was left unsolved."""
+        status, time, error = sweep_steps(
+            self._model, self._theta, self._end, 1 if first == 0 else 0, self._tableau, stretch.rows, stretch.steps,
+            hat, given, self._work, self._pulling,
+        )  # fmt: skip
+        if Status(status) != Status.OK:
+            raise without_solution(time)
+        return error
+
+    @property
+    def found(self) -> Covectors:
+        """Covectors of what the run has been pulled back to, and of theta."""
+        step = self._pulling.step
+        return self._pulling.cov._replace(z=step.z, zd=step.zd, zdd=step.zdd, lam=step.lam)
+
+
+def _pulled(problem: Problem, theta: np.ndarray, p: int, dtype: type) -> PulledAccelerations:
+    """Allocate PulledAccelerations."""
+    model = problem.model
+    if not isinstance(model.tree, FlexibleTree):
+        return pulled_accelerations(model, theta, p, dtype)
+    make = articulated_elimination if problem.options.formulation == "recursive" else dense_elimination
+    return pulled_flexible_accelerations(model, theta, p, make(model, theta, p, dtype), dtype)
+
+
+def _tangent(model: Model, implicit: bool, dtype: type) -> StageTangent:
+    """Allocate StageTangent; explicit methods have none."""
+    _, n, m = allocate.sizes(model)
+    n, m = (n, m) if implicit else (0, 0)
+    return StageTangent(
+        zeros((n, padded(n)), dtype), np.zeros(n, np.int64), np.zeros(open_tree(model).euler.size),
+        zeros((m, LINE_SIZE), dtype), np.zeros(m, dtype), np.zeros((MEASURE_SIZE, 1), dtype),
+    )  # fmt: skip

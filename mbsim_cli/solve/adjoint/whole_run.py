@@ -1,0 +1,105 @@
+"""Gradients of numbers by the adjoint of a whole run: the sweep back through what was kept of it.
+
+Derivation: docs/theory/adjoint.md.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.kernels.algorithms.motion.covectors import Covectors
+from mbsim_cli.kernels.drivers.pull_back_reactions import MotionCovectors
+from mbsim_cli.kernels.drivers.record import Record, Stretch
+from mbsim_cli.kernels.drivers.sweep_back import sweep_back
+from mbsim_cli.model.codes import Status
+from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve import allocate
+from mbsim_cli.solve.adjoint.allocate import work_of
+from mbsim_cli.solve.adjoint.pulled import Pulled, Seen, columns_of, each_defined
+from mbsim_cli.solve.adjoint.readings import Readings
+from mbsim_cli.solve.tape import Began, Tape
+
+
+def pull_back(
+    problem: Problem,
+    tape: Tape,
+    count: int,
+    seen: Seen,
+    between: Callable[[], None] = lambda: None,
+    reacting: bool = False,
+) -> Pulled:
+    """Sweep back through a tape for ``count`` numbers that see sensors, also reactions where they are ``reacting``.
+
+    ``between`` is called after every record. Raises AnalysisError.
+    """
+    return each_defined(lambda of: _sweep(problem, tape, count, of, between, reacting), seen)
+
+
+def _sweep(problem: Problem, tape: Tape, count: int, seen: Seen, between: Callable[[], None], reacting: bool) -> Pulled:
+    initial = tape.initial
+    assert initial is not None
+    if problem.options.natural:
+        problem = replace(problem, model=problem.system.model)
+    sweep = _sweep_of(problem, initial, columns_of(problem, count))
+    readings, worst = Readings(problem, initial, count, seen, reacting), 0.0
+    for first, record in tape.backwards():
+        hat, given = readings.of(first, record.rows if isinstance(record, Stretch) else record)
+        worst = max(worst, sweep.back(first, record, hat, given))
+        between()
+        del record, hat, given  # room for what is made again
+    found = sweep.found
+    readings.add_numbers(found.theta)
+    gradient = _by_parameters(problem, initial, found, count)
+    gradient += readings.of_parameters[:, :count]
+    gradient[:, readings.undefined[:count]] = np.nan
+    return Pulled(gradient, worst, readings.undefined[:count])
+
+
+def _sweep_of(problem: Problem, initial: Began, p: int) -> Any:
+    """What goes back through a run with p columns."""
+    if problem.options.open_tree:
+        from mbsim_cli.solve.adjoint.open_tree import StepSweep
+
+        return StepSweep(problem, initial.theta, p)
+    return LoopSweep(problem, initial, p)
+
+
+class LoopSweep:
+    """Covectors of p columns on their way back to the start, through steps of ALI3-P."""
+
+    def __init__(self, problem: Problem, initial: Began, p: int) -> None:
+        self._model, self._theta = problem.model, initial.theta
+        self._control = allocate.control(problem.options, redundant=initial.redundant.size > 0)
+        self._work, self._pulling = work_of(self._model, self._theta, p)
+
+    def back(self, first: int, record: Record, hat: np.ndarray, given: MotionCovectors) -> float:
+        """Go back through a record with covectors of its sensors; return the size of what was left unsolved."""
+        status, row, error = sweep_back(
+            self._model, self._theta, self._control, 1 if first == 0 else 0, record, hat, given, self._work,
+            self._pulling,
+        )  # fmt: skip
+        if Status(status) != Status.OK:
+            raise without_solution(record.time[row])
+        return error
+
+    @property
+    def found(self) -> Covectors:
+        """Covectors of what the run has been pulled back to, and of theta."""
+        return self._pulling.cov
+
+
+def without_solution(time: float) -> AnalysisError:
+    """What is said where a system that a step solves has become singular."""
+    return AnalysisError(f"the adjoint of the step to t = {time:g} s cannot be found: its matrix is singular")
+
+
+def _by_parameters(problem: Problem, initial: Began, cov: Covectors, count: int) -> np.ndarray:
+    """Derivatives (p, count): covectors of the start and of theta, along the derivatives of both."""
+    p, sens = problem.theta_rho.shape[1], initial.sensitivity
+    total = initial.dtheta[:, :p].T @ cov.theta[:, :count]
+    for covector, derivative in ((cov.z, sens.z), (cov.zd, sens.zd), (cov.zdd, sens.zdd), (cov.lam, sens.lam)):
+        total += derivative[:, :p].T @ covector[:, :count]
+    return total

@@ -1,0 +1,1 @@
+"""Why an analysis cannot go on, and singular positions that it passes."""

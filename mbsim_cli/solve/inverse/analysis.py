@@ -1,0 +1,198 @@
+"""Inverse dynamics along a prescribed motion, one block of instants at a time."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.kernels.algorithms.torques.lanes import LANES
+from mbsim_cli.kernels.compiler.simd import padded
+from mbsim_cli.kernels.drivers.follow import follow_rows
+from mbsim_cli.kernels.drivers.observe import observe
+from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
+from mbsim_cli.kernels.elements.force_law import NATURAL, STIFFNESS
+from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.problem import InverseBlock, Motion, Problem, Torques
+from mbsim_cli.solve import allocate
+from mbsim_cli.solve.blocks import with_reactions
+from mbsim_cli.solve.instant import Instant
+from mbsim_cli.solve.inverse.motion import MotionVariation, Trajectory
+from mbsim_cli.solve.inverse.torques import InverseDynamics
+from mbsim_cli.solve.reactions import reader_of
+
+BLOCK_NUMBERS = 500_000  # numbers of derivatives held at once, about 4 MB: they stay in cache, and touch little memory
+
+
+class InverseAnalysis:
+    """Torques, sensors and their derivatives at any instants of the motion."""
+
+    def __init__(self, problem: Problem):
+        problem = with_natural_values(problem)
+        self.problem, self.model = problem, problem.model
+        self.wanted = problem.options.sensitivity == "ddm"
+        self.p = problem.theta_rho.shape[1]
+        self.trajectory = Trajectory(problem)
+        # a motion that parameters change passes that on through the matrices
+        self.through = self.p > 0 and self.trajectory.varies.size > 0
+        self.torques = InverseDynamics(problem, matrices=self.wanted or self.through)
+        self._sensing = _Sensing(problem, self.trajectory)
+
+    def at(self, time: np.ndarray, room: Torques | None = None) -> InverseBlock:
+        """The block of the given instants (B,), in ``room`` if given; raise AnalysisError where it is not finite."""
+        motion = self.trajectory.at(time)
+        found = self.torques.block(motion, room)
+        if not (found.finite.all() or np.isfinite(found.torque).all()):
+            _fail(self.problem, motion, found)
+        varied = self.trajectory.variation(time) if self.through else None
+        by_parameter = found.by_parameter
+        if varied is not None:
+            for matrix, change in zip(found[1:4], varied, strict=True):
+                by_parameter[:, :, self.trajectory.varies] += matrix @ change
+            found.finite[...] = False
+        _, *sensed = self._sensing.block(motion, varied, found.torque, by_parameter)
+        kept = found[:4] if self.wanted else (found.torque, *(m[:, :0, :0] for m in found[1:4]))
+        return InverseBlock(*motion, *kept, by_parameter, *sensed, found.finite)
+
+    def observed(self, time: np.ndarray) -> tuple[Record, np.ndarray]:
+        """The rows of instants (B,) with all that sensors show, torques last; and which of that is undetermined."""
+        motion = self.trajectory.at(time)
+        torque = self.torques.block(motion).torque
+        record, sensors, _, undetermined = self._sensing.block(motion, None, torque, np.zeros((*torque.shape, 0)))
+        record = record or self._sensing.records(motion, None)[0]
+        return record._replace(sensors=sensors), undetermined
+
+
+def with_natural_values(problem: Problem) -> Problem:
+    """The problem where automatic numbers are measures at the start of the motion, with their derivatives."""
+    automatic = [(index, measure) for index, measure in problem.automatic if _is_read(problem, index)]
+    if not automatic:
+        return problem
+    trajectory, p = Trajectory(problem), problem.theta_rho.shape[1]
+    time = np.zeros(1)
+    dtheta = allocate.padded_directions(problem.theta_rho, problem.theta.dtype.type)
+    start = Instant(problem, problem.theta.copy(), dtheta)
+    start.state.z[:] = trajectory.at(time).position[0]
+    if p and trajectory.varies.size:
+        start.sens.z[:, trajectory.varies] = trajectory.variation(time).position[0]
+    start.evaluate()
+    for index, measure in automatic:
+        start.theta[index], start.dtheta[index] = start.out.measures[measure], start.out.d_measures[measure]
+    return replace(problem, theta=start.theta, theta_rho=np.ascontiguousarray(start.dtheta[:, :p]), automatic=())
+
+
+def _is_read(problem: Problem, index: int) -> bool:
+    """Whether a force reads the automatic natural value at an index of theta: by a stiffness, or an elongation law."""
+    forces, stiffness = problem.model.forces, index - NATURAL + STIFFNESS
+    law = forces.law[np.flatnonzero(forces.theta == stiffness)[0], 1]
+    return bool(law != NONE or problem.theta[stiffness] != 0.0 or problem.theta_rho[stiffness].any())
+
+
+def inverse(problem: Problem, *, block_steps: int | None = None) -> Iterator[InverseBlock]:
+    """Follow the motion at the sampling times; yield blocks of bounded size. Raises AnalysisError.
+
+    A block stands until the next one, which is written over it.
+    """
+    analysis = InverseAnalysis(problem)
+    room = analysis.torques.room(block_steps or _block_steps(problem, analysis))
+    for _, time in instants(problem, analysis, block_steps):
+        try:
+            block = analysis.at(time, room)
+        except AnalysisError as failure:
+            before = time[time < failure.state[0]] if failure.state else time[:0]
+            if before.size:
+                yield analysis.at(before, room)
+            raise
+        yield block
+
+
+def instants(
+    problem: Problem, analysis: InverseAnalysis, block_steps: int | None = None
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Numbers of first instants, and the times (B,) of those from them on that make a block."""
+    options = problem.options
+    total = round(options.duration / options.step) + 1
+    size = block_steps or _block_steps(problem, analysis)
+    for start in range(0, total, size):
+        yield start, np.arange(start, min(start + size, total)) * options.step
+
+
+def _block_steps(problem: Problem, analysis: InverseAnalysis) -> int:
+    n = allocate.sizes(problem.model)[1]
+    numbers = n * ((3 * n if analysis.torques.matrices else 4) + analysis.p)
+    steps = max(1, min(4096, BLOCK_NUMBERS // max(numbers, 1)))
+    return steps // LANES * LANES or steps
+
+
+class _Sensing:
+    """Sensors of a motion, those of torques behind the others."""
+
+    def __init__(self, problem: Problem, trajectory: Trajectory):
+        self.problem, self.model, self.trajectory = problem, problem.model, trajectory
+        self.p, self.dtype = problem.theta_rho.shape[1], problem.theta.dtype.type
+        rows = problem.prescribed.torque_rows
+        self.column = np.array([column for column, _ in rows], dtype=np.int64)
+        self.sign = np.array([sign for _, sign in rows], dtype=float)
+        everything = np.arange(allocate.sizes(problem.model)[1])
+        self.whole = np.array_equal(self.column, everything) and bool((self.sign == 1.0).all())
+
+    def block(self, motion: Motion, varied: MotionVariation | None, torque: np.ndarray, by_parameter: np.ndarray):
+        """The record that sensors need, if any, what they show (B, width), by parameters, and what is undetermined."""
+        of_torque, d_of_torque = torque, by_parameter
+        if not self.whole:
+            of_torque = self.sign * torque[:, self.column]
+            d_of_torque = self.sign[:, None] * by_parameter[:, self.column]
+        determined = np.zeros(of_torque.shape, bool)
+        if not self.model.sensors.kind.size and self.problem.reacting is None:  # nothing to compile for
+            return None, of_torque, d_of_torque, determined
+        record, d_record = self.records(motion, varied)
+        at_center, directions, work, twists = self._room
+        if work.turns.measure.size:
+            follow_rows(self.model, self.problem.theta, work.kin, work.turns, record)
+        observe(self.model, self.problem.theta, at_center, directions, work.kin, twists, record, d_record)
+        sensors, d_sensors, undetermined = with_reactions(record, d_record, self._reactions)
+        return (
+            record,
+            np.concatenate([sensors, of_torque], axis=1),
+            np.concatenate([d_sensors[:, :, : self.p], d_of_torque], axis=1),
+            np.concatenate([undetermined, determined], axis=1),
+        )
+
+    def records(self, motion: Motion, varied: MotionVariation | None) -> tuple[Record, SensitivityRecord]:
+        """Rows of the motion and what its sensitivities are given."""
+        rows = len(motion.time)
+        record = allocate.record(self.model, rows, self.dtype)
+        for stored, given in zip(record[:4], motion, strict=True):
+            stored[...] = given
+        d_record = allocate.sensitivity_record(self.model, rows, padded(self.p), self.dtype)
+        if varied is not None:
+            for stored, change in zip(d_record[:3], varied, strict=True):
+                stored[:, :, self.trajectory.varies] = change
+        return record, d_record
+
+    @cached_property
+    def _reactions(self):
+        dtheta = allocate.padded_directions(self.problem.theta_rho, self.dtype)
+        return reader_of(self.problem, self.problem.theta, dtheta)
+
+    @cached_property
+    def _room(self):
+        """What the kernel works with."""
+        work = allocate.work(self.model, self.problem.theta)
+        return (
+            allocate.control(self.problem.options, redundant=False).at_center,
+            allocate.directions(self.model, allocate.padded_directions(self.problem.theta_rho, self.dtype), self.dtype),
+            work,
+            allocate.sensitivity_work(self.model, padded(self.p), self.dtype).twists,
+        )
+
+
+def _fail(problem: Problem, motion: Motion, found: Torques) -> None:
+    row, column = np.argwhere(~np.isfinite(found.torque))[0]
+    name = problem.names.coordinates[column]
+    raise AnalysisError(
+        f"the torque of {name} at t = {motion.time[row]:g} s is not a finite number; "
+        "the motion or a load overflows there",
+        (float(motion.time[row]), motion.position[row], motion.velocity[row]),
+    )

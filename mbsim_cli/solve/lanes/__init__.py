@@ -1,0 +1,1 @@
+"""Runs of several cases in one compiled loop."""

@@ -1,0 +1,173 @@
+"""Runs that are made beside each other, eight in one compiled loop, before anyone asks for their blocks: open trees
+here, ALI3-P in ``lanes.constrained``.
+
+Each lane goes the way that its run goes alone, to the last bit; so it does not matter which runs are made together.
+"""
+
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.kernels.compiler.cases import TOGETHER, lanes_of, widened
+from mbsim_cli.kernels.drivers.integrate import EVALUATE, begin
+from mbsim_cli.kernels.drivers.integrate_cases import Case, Cases, Probes, integrate_cases
+from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
+from mbsim_cli.kernels.integrators.runge_kutta import Tableau
+from mbsim_cli.model.codes import Status
+from mbsim_cli.model.layout import FlexibleTree
+from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve.blocks import other_rows
+from mbsim_cli.solve.forward import steps_of_block
+from mbsim_cli.solve.lanes.alike import equal, store
+from mbsim_cli.solve.lanes.constrained import can_run_constrained, run_constrained
+from mbsim_cli.solve.open_trees.methods import tableau
+from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
+
+ROOM = 2**28  # bytes that the instants of runs which are made together may take
+
+__all__ = ["RunAhead", "can_run_beside", "run_beside"]
+
+
+def can_run_beside(problem: Problem) -> bool:
+    """Whether such runs gain by being made together."""
+    return can_run_constrained(problem) or _can_run_open_tree(problem)
+
+
+def _can_run_open_tree(problem: Problem) -> bool:
+    """Whether it is an open tree of rigid bodies, with explicit steps and no derivatives."""
+    options = problem.options
+    return (
+        TOGETHER > 1
+        and options.analysis == "forward_dynamics"
+        and options.open_tree
+        and not isinstance(problem.model.tree, FlexibleTree)
+        and isinstance(tableau(options.integrator), Tableau)
+        and not options.differentiates
+    )
+
+
+class RunAhead(OpenTreeSimulation):
+    """A run that is made by ``calls``, and asked for its blocks afterwards, once; then as if it was made alone."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.total = round(problem.options.duration / problem.options.step)
+        self._made: deque[tuple[tuple[Record, SensitivityRecord, np.ndarray], int]] = deque()
+        self._made_of: Problem | None = problem
+
+    @property
+    def bytes(self) -> int:
+        """Memory that all its instants take."""
+        record, d_record, work = super()._records(1)
+        return (self.total + 1) * sum(array.nbytes for array in (*record, *d_record, work))
+
+    def calls(self) -> Generator[Case, int, None]:
+        """What each call of the time loop is given; the status that it ends with is sent back."""
+        rows, size, room = 1, steps_of_block(self.problem, 0), super()._records(1)
+        while rows:
+            done = np.count_nonzero(room[0].time)
+            begin(self.work)
+            status = yield Case(
+                self.theta, self._times(room[0].time.size)[done:], self.directions, self.dyn, self.state, self.sens,
+                self.work, self._room(0), other_rows(room[0], done), room[2][done:], other_rows(room[1], done),
+            )  # fmt: skip
+            self._made.append((room, status))
+            if status == Status.PAUSED:
+                continue
+            if status != Status.OK or not np.isfinite(room[0].acceleration[0]).all():
+                return
+            self.step += rows if len(self._made) > 1 else 0
+            rows = min(size, self.total - self.step)
+            room = super()._records(rows)
+
+    def begin(self, problem: Problem) -> bool:
+        """Whether this is the run of a problem, and has not been asked for; it can be then."""
+        made_of, self._made_of = self._made_of, None
+        is_it = made_of is not None and problem.theta is made_of.theta and problem.options == made_of.options
+        self.step = 0
+        return is_it
+
+    def _records(self, rows: int) -> tuple[Record, SensitivityRecord, np.ndarray]:
+        return self._made[0][0]
+
+    def _move_on(self, record: Record, d_record: SensitivityRecord, work: np.ndarray) -> int:
+        return self._made.popleft()[1]
+
+
+def run_beside(problems: Sequence[Problem], poll: Callable[[], None]) -> tuple[list[Any], float]:
+    """Make the runs of up to eight problems; None for those that have to be made alone.
+
+    Also how large a share of their evaluations, or steps, had to be made one by one. ``poll`` may raise, to interrupt.
+    """
+    if all(map(can_run_constrained, problems)):
+        return run_constrained(problems, poll, ROOM)
+    runs = [_prepared(problem) for problem in problems]
+    alike = [run for run in runs if run is not None]
+    alike = [run for run in alike if _is_like(run, alike[0])]
+    if len(alike) < 2 or TOGETHER * alike[0].bytes > ROOM:
+        return [None] * len(runs), 0.0
+    parted = _run(alike, poll)
+    return [run if run in alike else None for run in runs], parted
+
+
+def _prepared(problem: Problem) -> RunAhead | None:
+    try:
+        return RunAhead(problem)
+    except AnalysisError:  # which the run alone will say
+        return None
+
+
+def _is_like(run: RunAhead, other: RunAhead) -> bool:
+    """Whether two runs differ in numbers of the model alone."""
+    return (
+        run.problem.options == other.problem.options
+        and run.theta.shape == other.theta.shape
+        and equal(run.model, other.model)
+        and run.dtype == other.dtype
+    )
+
+
+class _Lanes:
+    """Numbers of all lanes, of which those beyond the runs, or of runs at their end, follow the first run."""
+
+    def __init__(self, runs: Sequence[RunAhead]) -> None:
+        first = runs[0]
+        probe = first.work.probe
+        self.theta, self.dyn = widened(first.theta), widened(first.dyn)
+        self.probes = widened(Probes(np.zeros(1), probe.z, probe.zd, probe.zdd, probe.lam))
+        self.numbers = Probes(*map(lanes_of, self.probes))
+        for k, run in enumerate(runs[1:], 1):
+            self.follow(k, run)
+
+    def follow(self, k: int, run: RunAhead) -> None:
+        """Give lane k the numbers of a run."""
+        lanes_of(self.theta)[..., k] = run.theta
+        store(k, run.dyn, self.dyn)
+
+
+def _run(runs: Sequence[RunAhead], poll: Callable[[], None]) -> float:
+    """Make the runs; return the share of evaluations that were made one by one."""
+    first, lanes, counts = runs[0], _Lanes(runs), np.zeros(2, np.int64)
+    calls = dict(enumerate(run.calls() for run in runs))
+    given = {k: next(call) for k, call in calls.items()}
+    idle = given[0]
+    while given:
+        statuses = np.full(TOGETHER, int(Status.OK))
+        statuses[list(given)] = EVALUATE
+        cases = Cases(*(given.get(k, idle) for k in range(TOGETHER)))
+        integrate_cases(
+            first.model, lanes.theta, float(first.problem.options.step), first.end, first.tableau, first.control,
+            lanes.dyn, cases, lanes.probes, lanes.numbers, statuses, counts,
+        )  # fmt: skip
+        for k in list(given):
+            try:
+                given[k] = calls[k].send(int(statuses[k]))
+            except StopIteration:
+                del given[k]
+        for k in set(range(TOGETHER)) - set(given) if given else ():
+            lanes.follow(k, runs[min(given)])
+        poll()
+    return float(counts[1] / counts[0])

@@ -1,0 +1,1 @@
+"""Forward dynamics of open trees as ordinary differential equations."""

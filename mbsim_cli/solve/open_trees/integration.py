@@ -1,0 +1,150 @@
+"""Integration of open trees by the method that the options name: its driver, coefficients, control and work."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels.algorithms.equations.constraints import LINE_SIZE
+from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
+from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
+from mbsim_cli.kernels.compiler.simd import padded, zeros
+from mbsim_cli.kernels.drivers.integrate import COURSE, IntegrationWork, integrate
+from mbsim_cli.kernels.drivers.integrate_implicit import ImplicitControl, ImplicitWork, integrate_implicit
+from mbsim_cli.kernels.drivers.stepping import BEFORE_START
+from mbsim_cli.kernels.integrators.dense_output import TERMS, Dense
+from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau, NewtonControl, StageEquations
+from mbsim_cli.kernels.integrators.runge_kutta import Carry, Stages, Tableau
+from mbsim_cli.kernels.integrators.step_control import ErrorControl
+from mbsim_cli.model.layout import MEASURE_SIZE
+from mbsim_cli.model.problem import WORK, Options, Problem
+from mbsim_cli.solve import allocate
+from mbsim_cli.solve.open_trees.methods import CONTROLLED, tableau
+
+STAGE = 1e-3  # last correction of a stage, in units of the bounds of a step's error
+ALL_DIGITS = 1e-15
+STALLED = 0.1  # the same where round-off ends the iteration
+
+
+class Integration(NamedTuple):
+    """How an open tree is integrated."""
+
+    drive: Callable
+    tableau: Tableau | ImplicitTableau
+    control: ErrorControl | ImplicitControl
+    work: IntegrationWork | ImplicitWork
+
+
+def integration(problem: Problem, theta: np.ndarray, p: int, *, varies: bool, at_once: float) -> Integration:
+    """Prepare the integrator of the options for p directions; it pauses after trying some ``at_once`` steps."""
+    options, model, dtype = problem.options, problem.model, theta.dtype.type
+    method, control = tableau(options.integrator), error_control(options, varies=varies, at_once=at_once)
+    if isinstance(method, ImplicitTableau):
+        newton = newton_control(options, varies=varies, stepped=np.iscomplexobj(theta))
+        implicit = ImplicitControl(control, newton)
+        return Integration(integrate_implicit, method, implicit, implicit_work(model, theta, method.c.size, p))
+    return Integration(integrate, method, control, integration_work(model, method, p, dtype))
+
+
+def error_control(options: Options, *, varies: bool, at_once: float = np.inf) -> ErrorControl:
+    """What controls the steps, of which a call tries some ``at_once``."""
+    order = CONTROLLED.get(options.integrator)
+    return ErrorControl(
+        order is not None,
+        float(options.tolerance),
+        float(options.absolute_tolerance),
+        1.0 / (order or 1),
+        varies and options.error_control == "sensitivities",
+        float(options.max_steps),
+        float(at_once),
+    )
+
+
+def integration_work(model: Any, method: Tableau, p: int, dtype: type) -> IntegrationWork:
+    """Allocate the work of an integration."""
+    (_, n, _), stages = allocate.sizes(model), method.c.size
+    terms = TERMS if method.dense.size else 0
+
+    def z(*shape: int) -> np.ndarray:
+        return np.zeros(shape, dtype)
+
+    return IntegrationWork(
+        np.array([BEFORE_START, 0.0, 0.0, 0.0]),
+        np.zeros(COURSE),
+        np.zeros(len(WORK), np.int64),
+        *_motions(2, model, p, dtype),
+        *_of_steps(stages, n, p, dtype),
+        Dense(z(n), z(n), z(n, p), z(n, p), z(terms, n), z(terms, n), z(terms, n, p), z(terms, n, p)),
+    )
+
+
+def hardest(
+    control: ErrorControl | ImplicitControl, method: Tableau | ImplicitTableau, state: Any, stages: Stages
+) -> int:
+    """The coordinate that has the largest error in the last step that was tried."""
+    if isinstance(control, ImplicitControl):
+        control = control.error
+    weights = method.error[0]
+    parts = [
+        (weights @ rates[: weights.size]).real / (control.absolute + control.relative * np.abs(like.real))
+        for rates, like in ((stages.zd, state.z), (stages.zdd, state.zd))
+    ]
+    return int(np.argmax(np.nan_to_num(np.hypot(*parts), nan=np.inf)))
+
+
+def newton_control(options: Options, *, varies: bool, stepped: bool) -> NewtonControl:
+    """When a stage of an implicit method is solved; a gradient asks for two digits more than its own tolerance.
+
+    ``stepped`` asks for all digits: under a complex step the imaginary part converges one correction after the real.
+    """
+    share, largest = STAGE, max(options.tolerance, options.absolute_tolerance)
+    if stepped:
+        share = min(share, ALL_DIGITS / largest)
+    elif varies:
+        share = min(share, 1e-2 * options.gradient_tolerance / largest)
+    return NewtonControl(
+        share * options.tolerance, share * options.absolute_tolerance, STALLED / share, int(options.max_iterations)
+    )
+
+
+def implicit_work(model: Any, theta: np.ndarray, stages: int, p: int) -> ImplicitWork:
+    """Allocate the work of an implicit integration."""
+    dtype = theta.dtype.type
+    _, n, m = allocate.sizes(model)
+
+    def z(*shape: int) -> np.ndarray:
+        return np.zeros(shape, dtype)
+
+    tree = type(model.tree)
+    kin, comp = (make[tree](model, dtype) for make in (allocate.KINEMATICS, allocate.COMPOSITE))
+    set_ground(theta, kin)
+    equations = StageEquations(
+        kin, comp, allocate.twists_of(model, p, dtype), zeros((n, padded(n)), dtype), np.zeros(n, np.int64),
+        np.zeros(1), np.zeros(open_tree(model).euler.size), z(n), z(n), z(n, 1), z(n, p), z(m, LINE_SIZE), z(m),
+        z(MEASURE_SIZE, 1),
+    )  # fmt: skip
+    return ImplicitWork(
+        np.array([BEFORE_START, 0.0, 0.0, 0.0]),
+        np.zeros(len(WORK), np.int64),
+        *_motions(3, model, p, dtype),
+        *_of_steps(stages, n, p, dtype),
+        equations,
+    )
+
+
+def _motions(count: int, model: Any, p: int, dtype: type) -> list:
+    """Pairs of a State and a Sensitivity."""
+    return [
+        made for _ in range(count) for made in (allocate.state(model, dtype), allocate.sensitivity(model, p, dtype))
+    ]
+
+
+def _of_steps(stages: int, n: int, p: int, dtype: type) -> tuple[Stages, Carry, Carry]:
+    def z(*shape: int) -> np.ndarray:
+        return np.zeros(shape, dtype)
+
+    return (
+        Stages(z(stages, n), z(stages, n), z(stages, n, p), z(stages, n, p)),
+        Carry(z(n), z(n)),
+        Carry(z(n), z(n)),
+    )

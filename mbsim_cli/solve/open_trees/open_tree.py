@@ -1,0 +1,215 @@
+"""Forward dynamics of open trees as ordinary differential equations, with direct sensitivities, block by block."""
+
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.kernels.algorithms.equations.turning import turns
+from mbsim_cli.kernels.algorithms.open_trees.conventional import conventional
+from mbsim_cli.kernels.algorithms.open_trees.flexible_open_tree import flexible_open_tree
+from mbsim_cli.kernels.algorithms.open_trees.flexible_recursive import flexible_recursive
+from mbsim_cli.kernels.algorithms.open_trees.partial_recursive import partial_recursive
+from mbsim_cli.kernels.algorithms.open_trees.recursive import recursive
+from mbsim_cli.kernels.compiler.simd import padded
+from mbsim_cli.kernels.drivers.follow import follow_rows
+from mbsim_cli.kernels.drivers.observe import observe
+from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord, Steps, Stretch
+from mbsim_cli.kernels.drivers.stepping import BEFORE_START, SIZE, TIME
+from mbsim_cli.model.codes import Status
+from mbsim_cli.model.layout import FlexibleTree
+from mbsim_cli.model.problem import WORK, Block, Problem
+from mbsim_cli.solve import allocate
+from mbsim_cli.solve.blocks import BrokenOff, block_of, first_rows, other_rows
+from mbsim_cli.solve.faults.status import sentence, step_sentence
+from mbsim_cli.solve.faults.undefined_elements import undefined_at
+from mbsim_cli.solve.open_trees.integration import hardest, integration
+from mbsim_cli.solve.open_trees.methods import CONTROLLED, stages_kept
+from mbsim_cli.solve.open_trees.start import assemble_start
+from mbsim_cli.solve.reactions import reader_of
+from mbsim_cli.solve.reused_memory import ReusedMemory
+from mbsim_cli.solve.steps_at_once import steps_at_once
+from mbsim_cli.solve.tape import Checkpoint, Tape, arrays_of
+
+STEPS = 256  # that are kept at once where their number is not foreseen
+FORMULATIONS = {"recursive": recursive, "conventional": conventional, "partial_recursive": partial_recursive}
+FLEXIBLE = {
+    "recursive": flexible_recursive,
+    "conventional": flexible_open_tree,
+    "partial_recursive": flexible_open_tree,
+}
+
+
+class OpenTreeSimulation:
+    """A run in progress; ``theta`` may be complex, which differentiates the whole run along its imaginary part.
+
+    With a ``tape`` it keeps its steps for a sweep back.
+    """
+
+    def __init__(self, problem: Problem, theta: np.ndarray | None = None, tape: Tape | None = None) -> None:
+        self.problem, self.model, self.tape, self._memory = problem, problem.model, tape, ReusedMemory()
+        wanted = problem.theta_rho.shape[1] if problem.options.differentiates else 0
+        start = assemble_start(
+            problem, np.array(problem.theta if theta is None else theta), padded(wanted), tape is None
+        )
+        self.theta, self.state, self.rest = start.theta, start.state, start.rest
+        self.dtype = self.theta.dtype.type
+        self.p = wanted if problem.options.sensitivity == "ddm" else 0
+        p = padded(self.p)
+        self.sens = start.sensitivity if self.p == wanted else allocate.sensitivity(self.model, 0, self.dtype)
+        self.directions = allocate.directions(self.model, start.dtheta[:, :p], self.dtype)
+        deforms = isinstance(self.model.tree, FlexibleTree)
+        make = (FLEXIBLE if deforms else FORMULATIONS)[problem.options.formulation]
+        self.dyn: Any = make(self.model, self.theta, p, self.dtype)
+        at_once = steps_at_once(problem.options, self.state.z.size, self.p)
+        self.drive, self.tableau, self.control, self.work = integration(
+            problem, self.theta, p, varies=wanted > 0, at_once=at_once
+        )
+        self.reactions = reader_of(problem, self.theta, self.directions.dtheta)
+        self.turns = turns(self.model)
+        self.step = 0
+        self.unfinished: tuple[Record, SensitivityRecord, np.ndarray] | None = None
+        self.end = problem.options.end
+        self.foreseen = problem.options.integrator not in CONTROLLED
+        self.earlier = self._room(1)  # the step before those of the next rows
+        self.taken: list[Steps] = []  # towards the next rows
+        self.before: Checkpoint | None = None  # the next rows
+        if tape is not None:
+            tape.initial, tape.foreseen = start, self.foreseen
+
+    def first_block(self) -> Block:
+        """The initial instant; raise AnalysisError where it is none."""
+        block = self._rows(1)
+        if not np.isfinite(block.acceleration).all():
+            raise AnalysisError(self._failure(Status.NOT_FINITE))
+        return block._replace(rest=np.array([self.rest]))
+
+    def advance(self, steps: int) -> Block:
+        """The next ``steps`` instants, or none yet where reaching them takes long: then the next call goes on.
+
+        Raises BrokenOff, with those before, where one cannot be reached.
+        """
+        if self.tape is not None and not (self.tape.whole and self.foreseen):
+            steps = min(steps, self.tape.between)
+        block = self._rows(steps)
+        self.step += len(block.time)
+        return block
+
+    def _rows(self, rows: int) -> Block:
+        if self.tape is not None and self.unfinished is None and not (self.tape.whole and self.foreseen):
+            self.before = self.checkpoint()
+        record, d_record, work = self.unfinished or self._records(rows)
+        self.unfinished = None
+        status = self._move_on(record, d_record, work)
+        if status == Status.OK:
+            block = self._block(record, d_record, work)
+            if self.tape is not None:
+                self._keep(self.tape, Stretch(record, self._steps_taken()))
+            return block
+        if status == Status.PAUSED:
+            self.unfinished = record, d_record, work
+        rows = 0 if self.unfinished else np.count_nonzero(record.time)
+        block = self._block(first_rows(record, rows), first_rows(d_record, rows), work[:rows])
+        if self.unfinished:
+            return block
+        raise BrokenOff(self._failure(Status(status)), block)
+
+    def _keep(self, tape: Tape, stretch: Stretch) -> None:
+        """Hand the next instants to the tape."""
+        if self.before is None:
+            tape.take(stretch)
+        elif self.foreseen:
+            tape.mark(self.before, stretch.time.size)
+            tape.take(stretch)
+        else:
+            tape.take_behind(self.before, stretch)
+
+    def _move_on(self, record: Record, d_record: SensitivityRecord, work: np.ndarray) -> int:
+        """Fill rows that are not, and keep the steps where they are wanted; return a Status."""
+        done = np.count_nonzero(record.time)  # of an instant after the start the time is not zero
+        steps = self._room(0 if self.tape is None else record.time.size if self.foreseen else STEPS)
+        status: int = self.drive(
+            self.model, self.theta, float(self.problem.options.step), self._times(record.time.size)[done:], self.end,
+            self.tableau, self.control, self.directions, self.dyn, self.state, self.sens, self.work, steps,
+            other_rows(record, done), work[done:], other_rows(d_record, done),
+        )  # fmt: skip
+        self.taken.append(first_rows(steps, steps.count[0]))
+        return status
+
+    def _times(self, rows: int) -> np.ndarray:
+        """Times of the next rows."""
+        begun = 0 if self.work.clock[TIME] == BEFORE_START else 1
+        return (self.step + begun + np.arange(rows)) * self.problem.options.step
+
+    def _room(self, count: int) -> Steps:
+        """Allocate Steps; what is not filled stays as memory is, for most of it is never used."""
+        stages, n, dtype = stages_kept(self.tableau), self.state.z.size, self.dtype
+        return Steps(
+            np.zeros(1, np.int64), *np.zeros((3, count)), np.zeros(count, np.int64), np.empty((count, n), dtype),
+            *np.empty((2, count, stages, n), dtype),
+        )  # fmt: skip
+
+    def _steps_taken(self) -> Steps:
+        """Those towards rows that have been filled, behind the one before, if any; the last one is remembered."""
+        parts = [first_rows(self.earlier, self.earlier.count[0]), *self.taken]
+        found = Steps(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+        for kept, array in zip(self.earlier, found, strict=True):
+            kept[:] = array[-1:]
+        self.earlier.count[0], self.taken = 1, []
+        return found
+
+    @property
+    def _remembered(self) -> list[np.ndarray]:
+        """All that a step goes on from, to the last bit."""
+        return arrays_of((self.state, self.work, self.turns, self.earlier))
+
+    def checkpoint(self) -> Checkpoint:
+        """Where the run stands, and all that it goes on from."""
+        return Checkpoint(self.step, (), [array.copy() for array in self._remembered])
+
+    def replay(self, at: Checkpoint, steps: int) -> Stretch:
+        """The instants behind a checkpoint, ``steps`` of them, once more; the run stands behind them then."""
+        self.step = at.step
+        for array, kept in zip(self._remembered, at.arrays, strict=True):
+            array[...] = kept
+        record, d_record, work = self._records(steps)
+        while self._move_on(record, d_record, work) == Status.PAUSED:
+            pass
+        self._observe(record, d_record)
+        return Stretch(record, self._steps_taken())
+
+    def _records(self, rows: int) -> tuple[Record, SensitivityRecord, np.ndarray]:
+        p = self.sens.z.shape[1]
+        return (
+            allocate.record(self.model, rows, self.dtype, self._memory.zeros),
+            allocate.sensitivity_record(self.model, rows, p, self.dtype, self._memory.zeros),
+            np.zeros((rows, len(WORK)), np.int64),
+        )
+
+    def _failure(self, status: Status) -> str:
+        """Why the integration could not go on, as a sentence."""
+        clock = self.work.clock
+        time = max(0.0, float(clock[TIME]))
+        if not np.isfinite(self.state.zdd).all():
+            undefined = undefined_at(self.problem, self.theta, time, self.state.z, self.state.zd)
+            if undefined is not None:
+                return undefined
+        if status in (Status.STEP_TOO_SMALL, Status.TOO_MANY_STEPS):
+            worst = hardest(self.control, self.tableau, self.state, self.work.stages)
+            return step_sentence(status, time, self.problem, float(clock[SIZE]), worst)
+        return sentence(status, time, self.problem, self.state.zdd, np.zeros(0))
+
+    def _block(self, record: Any, d_record: Any, work: np.ndarray) -> Block:
+        """Instants with their sensors."""
+        self._observe(record, d_record)
+        return block_of(record, d_record, self.p, work[:, WORK.index("evaluations")], work, self.reactions)
+
+    def _observe(self, record: Any, d_record: Any) -> None:
+        """Fill in what sensors show."""
+        kin = allocate.grounded(self.model, self.theta)
+        if self.turns.measure.size:
+            follow_rows(self.model, self.theta, kin, self.turns, record)
+        observe(
+            self.model, self.theta, True, self.directions, kin,
+            allocate.twists_of(self.model, self.sens.z.shape[1], self.dtype), record, d_record,
+        )  # fmt: skip

@@ -1,0 +1,159 @@
+"""Checked trees of expressions made into programs, vectors entry by entry.
+
+What a constant zero multiplies is left out: it is not read, and need not be a number.
+"""
+
+import ast
+from collections.abc import Callable, Mapping
+from functools import lru_cache, reduce
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.spec.expressions import elementary
+from mbsim_cli.spec.expressions.elementary import Elementary
+from mbsim_cli.spec.expressions.evaluate import evaluate
+from mbsim_cli.spec.expressions.program import Program, Step
+from mbsim_cli.spec.expressions.syntax import COMPONENTS, is_constant, names, parse, part_of
+
+Part = int | float  # the place of a value, or a constant
+Parts = Any  # a Part, or a tuple of those of a vector
+
+
+def compiled(tree: ast.expr, widths: Mapping[str, int]) -> Program:
+    """Program of a scalar expression; its inputs are the names in their order, one for each entry of a vector."""
+    ends = accumulate(widths.values())
+    places = {
+        name: end - 1 if width == 1 else tuple(range(end - width, end))
+        for (name, width), end in zip(widths.items(), ends, strict=True)
+    }
+    compiler = _Compiler(places, sum(widths.values()))
+    result = compiler.place(compiler.parts(tree))
+    return Program(compiler.inputs, compiler.steps, result)
+
+
+@lru_cache(maxsize=65536)
+def compiled_number(text: str) -> tuple[tuple[str, ...], Program]:
+    """The names that a number reads, and its program."""
+    tree = parse(text)
+    used = tuple(names(tree))
+    return used, compiled(tree, dict.fromkeys(used, 1))
+
+
+@lru_cache(maxsize=4096)
+def compiled_formula(text: str, widths: tuple[tuple[str, int], ...]) -> Program:
+    """Program of an expression of vectors, by the names of its inputs and their entries."""
+    return compiled(parse(text, vectors=True), dict(widths))
+
+
+class _Compiler:
+    """Collects steps; one that is there already serves again."""
+
+    def __init__(self, places: Mapping[str, Parts], inputs: int):
+        self.inputs = inputs
+        self.steps: list[Step] = []
+        self._places = places
+        self._known: dict[Any, int] = {}
+
+    def parts(self, node: ast.expr) -> Parts:
+        """What an expression is made of."""
+        if is_constant(node):  # folded first, so that no tower of powers can explode
+            value = evaluate(node, {})
+            return tuple(map(float, value)) if isinstance(value, list) else float(value)
+        if (part := part_of(node)) is not None:
+            return self._places[part]
+        match node:
+            case ast.Name(id=name):
+                return self._places[name]
+            case ast.UnaryOp(op=op, operand=operand):
+                value = self.parts(operand)
+                return _entrywise(self._negative, value) if isinstance(op, ast.USub) else value
+            case ast.BinOp(left=left, op=op, right=right):
+                return _entrywise(self._operator(op), self.parts(left), self.parts(right))
+            case ast.Call(func=ast.Name(id=name), args=arguments):
+                return self._call(name, [self.parts(argument) for argument in arguments])
+            case ast.List(elts=entries):
+                return tuple(self.parts(entry) for entry in entries)
+            case ast.Attribute(value=value, attr=name):
+                return self.parts(value)[COMPONENTS[name]]
+        raise AssertionError(f"unchecked node {ast.dump(node)}")
+
+    def place(self, part: Part) -> int:
+        """Place of a part; a constant gets one."""
+        if not isinstance(part, float):
+            return part
+        return self._step(repr(part), lambda: (elementary.constant(part), ()))
+
+    def _step(self, key: Any, step: Callable[[], Step]) -> int:
+        if key not in self._known:
+            self.steps.append(step())
+            self._known[key] = self.inputs + len(self.steps) - 1
+        return self._known[key]
+
+    def _apply(self, operation: Elementary, *parts: Part) -> Part:
+        if all(isinstance(part, float) for part in parts):
+            with np.errstate(all="ignore"):
+                return float(operation.value(*map(np.float64, parts)))
+        operands = tuple(map(self.place, parts))
+        return self._step((operation, operands), lambda: (operation, operands))
+
+    def _call(self, name: str, arguments: list[Parts]) -> Parts:
+        match name:
+            case "dot":
+                return reduce(self._sum, map(self._product, *arguments))
+            case "cross":
+                a, b = arguments
+                pairs = ((self._product(a[i - 2], b[i - 1]), self._product(a[i - 1], b[i - 2])) for i in range(3))
+                return tuple(self._difference(x, y) for x, y in pairs)
+            case "norm":
+                return self._apply(elementary.FUNCTIONS[name], *arguments[0])
+        return self._apply(elementary.FUNCTIONS[name], *arguments)
+
+    def _operator(self, op: ast.operator) -> Callable[[Part, Part], Part]:
+        match op:
+            case ast.Add():
+                return self._sum
+            case ast.Sub():
+                return self._difference
+            case ast.Mult():
+                return self._product
+            case ast.Div():
+                return self._quotient
+        return self._power
+
+    def _negative(self, a: Part) -> Part:
+        return self._apply(elementary.NEGATE, a)
+
+    def _sum(self, a: Part, b: Part) -> Part:
+        if _is(0.0, a) or _is(0.0, b):
+            return b if _is(0.0, a) else a
+        return self._apply(elementary.ADD, a, b)
+
+    def _difference(self, a: Part, b: Part) -> Part:
+        return a if _is(0.0, b) else self._apply(elementary.SUBTRACT, a, b)
+
+    def _product(self, a: Part, b: Part) -> Part:
+        if _is(0.0, a) or _is(0.0, b):
+            return 0.0
+        return self._apply(elementary.MULTIPLY, a, b)
+
+    def _quotient(self, a: Part, b: Part) -> Part:
+        return 0.0 if _is(0.0, a) and not isinstance(b, float) else self._apply(elementary.DIVIDE, a, b)
+
+    def _power(self, a: Part, b: Part) -> Part:
+        if not isinstance(b, float):
+            return self._apply(elementary.POWER, a, b)
+        return 1.0 if b == 0.0 else a if b == 1.0 else self._apply(elementary.power(b), a)
+
+
+def _is(number: float, part: Part) -> bool:
+    return isinstance(part, float) and part == number
+
+
+def _entrywise(operation: Callable[..., Part], *parts: Parts) -> Parts:
+    width = max((len(part) for part in parts if isinstance(part, tuple)), default=0)
+    if not width:
+        return operation(*parts)
+    spread = (part if isinstance(part, tuple) else (part,) * width for part in parts)
+    return tuple(operation(*entries) for entries in zip(*spread, strict=True))

@@ -1,0 +1,211 @@
+"""``Expressions``: the named numbers of a file, and the value and exact gradient of any number made of them.
+
+A parameter or constant may be an expression of other names. Gradients are total: a parameter defined by an
+expression of others passes their influence on, and has one of its own (a change beside what the expression gives).
+"""
+
+from collections.abc import Iterable, Mapping
+from copy import copy
+from typing import TYPE_CHECKING
+
+from mbsim_cli.spec.expressions.evaluate import BUILT_IN, Scalar, finite_value
+from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.expressions.ordering import shown, sort
+from mbsim_cli.spec.expressions.syntax import ExpressionError, is_constant, names, parse
+from mbsim_cli.spec.reading.suggestions import suggest
+
+if TYPE_CHECKING:
+    from mbsim_cli.spec.expressions.integrand import Integrand
+
+_KEPT_SCOPES = 16
+
+
+class Expressions:
+    """Environment of constants and parameters; ``errors`` names those that have no value, and why."""
+
+    def __init__(self, parameters: Mapping[str, Number], constants: Mapping[str, Number] | None = None):
+        self.parameters = tuple(parameters)
+        self._parameters = frozenset(parameters)
+        self._definitions = {**(constants or {}), **parameters}
+        self.errors: dict[str, ExpressionError] = {}
+        self._scopes: dict[tuple, dict[str, Scalar]] = {}
+        self._gradients: dict[tuple, dict[str, dict[str, float]]] = {}
+        self._reads = {name: self._names_read(name) for name in self._definitions}
+        self._read_by: dict[str, list[str]] | None = None
+        self._offsets: Mapping[str, Scalar] = {}
+        self._order, cycles = sort(self._reads)
+        self._rank = {name: place for place, name in enumerate(self._order)}
+        self._record_cycles(cycles)
+        self._base = self._evaluate_base()
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._definitions
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All constants and parameters."""
+        return tuple(self._definitions)
+
+    def value(self, number: Number, values: Mapping[str, Scalar] | None = None) -> Scalar:
+        """Return the value of a number; ``values`` replaces parameters or constants (complex allowed).
+
+        Raises ExpressionError.
+        """
+        if number.literal is not None:
+            return number.literal
+        self.check_names(number.text)
+        return finite_value(parse(number.text), self.scope(values))
+
+    def scope(self, values: Mapping[str, Scalar] | None = None) -> Mapping[str, Scalar]:
+        """Return the value of every name, with those in ``values`` replaced."""
+        if not values:
+            return self._base
+        key = tuple(values.items())
+        if key not in self._scopes:
+            if len(self._scopes) >= _KEPT_SCOPES:
+                self._scopes.clear()
+            self._scopes[key] = self._evaluate_all(values)
+        return self._scopes[key]
+
+    def gradient(self, number: Number, values: Mapping[str, Scalar] | None = None) -> dict[str, float]:
+        """Return the exact derivatives of a number by the parameters that it depends on.
+
+        A literal and a plain name cost nothing; numpy is loaded for anything else.
+        """
+        if number.literal is not None:
+            return {}
+        self.check_names(number.text)
+        if (name := number.plain_name) is not None:
+            return dict(self.name_gradient(name, values)) if name not in BUILT_IN else {}
+        if is_constant(parse(number.text)):
+            return {}
+        from mbsim_cli.spec.expressions.compiling import compiled_number
+
+        used, program = compiled_number(number.text)
+        scope = self.scope(values)
+        return self.chain(zip(used, program.gradient([scope[name] for name in used]), strict=True), values)
+
+    def chain(self, by_name: Iterable[tuple[str, Scalar]], values: Mapping[str, Scalar] | None = None) -> dict:
+        """Return derivatives by parameters from derivatives by any names (numbers or arrays)."""
+        total: dict = {}
+        for name, derivative in by_name:
+            for parameter, inner in self.name_gradient(name, values).items():
+                total[parameter] = total.get(parameter, 0.0) + derivative * inner
+        return total
+
+    def name_gradient(self, name: str, values: Mapping[str, Scalar] | None = None) -> dict[str, float]:
+        """Return the derivatives of a constant or parameter by the parameters."""
+        key = tuple(values.items()) if values else ()
+        if key not in self._gradients and len(self._gradients) >= _KEPT_SCOPES:
+            self._gradients.clear()
+        known = self._gradients.setdefault(key, {})
+        # what the name reads comes first, so that no chain of definitions is a deep recursion
+        for needed in self._closure(name, known):
+            replaced = values is not None and needed in values
+            gradient = {} if replaced else self.gradient(self._definitions[needed], values)
+            known[needed] = {**gradient, needed: 1.0} if needed in self._parameters else gradient
+        return known[name]
+
+    def beside(self, offsets: Mapping[str, Scalar]) -> "Expressions":
+        """Return the environment where parameters are off what defines them, and others follow (complex allowed).
+
+        Raises ExpressionError where one has no value there.
+        """
+        found = copy(self)
+        found._offsets, found._scopes, found._gradients = offsets, {}, {}
+        found._base = found._evaluate_all({})
+        return found
+
+    def differing(self, other: "Expressions") -> set[str]:
+        """Return the names whose values another environment of the same file does not have, to the last bit."""
+        here, there = self._base, other._base
+        both = here.keys() & there.keys()
+        return (here.keys() ^ there.keys()) | {name for name in both if not _same(here[name], there[name])}
+
+    def names_in(self, number: Number) -> Iterable[str]:
+        """Return the names that a number reads."""
+        return () if number.literal is not None else names(parse(number.text))
+
+    def affected(self, name: str) -> frozenset[str]:
+        """Return the constants and parameters whose values depend on one of them, itself included."""
+        if self._read_by is None:
+            self._read_by = {}
+            for reader, read in self._reads.items():
+                for used in read:
+                    self._read_by.setdefault(used, []).append(reader)
+        found, stack = {name}, [name]
+        while stack:
+            readers = set(self._read_by.get(stack.pop(), ())) - found
+            found |= readers
+            stack.extend(readers)
+        return frozenset(found)
+
+    def integrand(self, text: str, sensor_widths: Mapping[str, int]) -> "Integrand":
+        """Compile an expression of sensors, time ``t`` and names; numpy is loaded here."""
+        from mbsim_cli.spec.expressions.integrand import Integrand
+
+        return Integrand(self, text, sensor_widths)
+
+    def check_names(self, text: str) -> None:
+        """Raise ExpressionError when an expression reads a name that nothing defines, or that has no value."""
+        for name, offset in names(parse(text)).items():
+            if name not in self._definitions:
+                hint = suggest(name, self._definitions)
+                raise ExpressionError(f"unknown parameter or constant {name!r}", offset, hint)
+            if name in self.errors:
+                raise ExpressionError(f"{name!r} has no value", offset, reported=True)
+
+    def _closure(self, name: str, known: Mapping[str, object]) -> list[str]:
+        # the name and all that it depends on, in order, without those known
+        needed: set[str] = set()
+        stack = [name]
+        while stack:
+            current = stack.pop()
+            if current not in needed and current not in known:
+                needed.add(current)
+                stack.extend(self._reads[current])
+        return sorted(needed, key=self._rank.__getitem__)
+
+    def _names_read(self, name: str) -> list[str]:
+        number = self._definitions[name]
+        if number.literal is not None:
+            return []
+        return [used for used in names(parse(number.text)) if used in self._definitions]
+
+    def _record_cycles(self, cycles: list[list[str]]) -> None:
+        for cycle in cycles:
+            message = f"is defined by itself: {shown(cycle)}"
+            first = not any(name in self.errors for name in cycle)
+            for name in cycle:
+                self.errors.setdefault(name, ExpressionError(message, reported=not first or name != cycle[0]))
+
+    def _evaluate_all(self, values: Mapping[str, Scalar]) -> dict[str, Scalar]:
+        scope: dict[str, Scalar] = {}
+        for name in self._order:
+            if name in values:
+                scope[name] = values[name]
+            elif name not in self.errors:
+                scope[name] = self._evaluate(name, scope)
+        return scope
+
+    def _evaluate_base(self) -> dict[str, Scalar]:
+        scope: dict[str, Scalar] = {}
+        for name in self._order:
+            if name not in self.errors:
+                try:
+                    scope[name] = self._evaluate(name, scope)
+                except ExpressionError as error:
+                    self.errors[name] = error
+        return scope
+
+    def _evaluate(self, name: str, scope: Mapping[str, Scalar]) -> Scalar:
+        number = self._definitions[name]
+        if number.literal is None:
+            self.check_names(number.text)
+        value = finite_value(parse(number.text), scope) if number.literal is None else number.literal
+        return value + self._offsets[name] if name in self._offsets else value
+
+
+def _same(a: Scalar, b: Scalar) -> bool:
+    # zeros of either sign are equal, and quotients by them are not
+    return a == b and (a != 0.0 or str(a) == str(b))

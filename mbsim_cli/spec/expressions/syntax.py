@@ -1,0 +1,185 @@
+"""Expressions as written: a whitelist over Python's ``ast``, checked with the column of each fault.
+
+Nothing is ever executed: the text is parsed, every node outside the whitelist is refused, and the
+tree is evaluated by ``evaluate``, or made into a program with derivatives by ``compiling``.
+"""
+
+import ast
+import re
+import warnings
+from functools import lru_cache
+
+MAX_LENGTH = 4000
+MAX_CALLS = 40  # functions of functions of functions
+CONSTANTS = ("pi", "deg")
+# number of arguments; min and max take two or more
+FUNCTIONS: dict[str, int] = {
+    **dict.fromkeys(("sqrt", "exp", "log", "log10", "abs"), 1),
+    **dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"), 1),
+    **dict.fromkeys(("atan2", "hypot", "min", "max"), 2),
+}
+VECTOR_FUNCTIONS: dict[str, int] = {"dot": 2, "cross": 2, "norm": 1}
+COMPONENTS = {"x": 0, "y": 1, "z": 2}
+PARTS = ("force", "moment")  # of a reaction: R.force is a vector of its own
+_ALLOWED_CHARACTER = re.compile(r"[\w\s+\-*/().,\[\]]")
+_ALLOWED_IN_REPETITION = re.compile(r"[\w\s+\-*/%().,\[\]]")
+_UNIT = re.compile(r"(?<=[\w)\]])\s(?=\s*deg\b)")
+_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)
+_WHOLE = (ast.Mod, ast.FloorDiv)  # of whole numbers, in repetitions
+
+
+class ExpressionError(Exception):
+    """An expression is wrong at ``offset`` (characters from its beginning, or None)."""
+
+    def __init__(self, message: str, offset: int | None = None, hint: str | None = None, reported: bool = False):
+        super().__init__(message)
+        self.message = message
+        self.offset = offset
+        self.hint = hint
+        self.reported = reported  # a consequence of an error that is reported elsewhere
+
+
+@lru_cache(maxsize=65536)
+def parse(text: str, vectors: bool = False, repeated: bool = False) -> ast.expr:
+    """Return the checked tree of an expression; ``vectors`` allows what integrands may hold.
+
+    ``repeated`` allows the operators % and // of repetitions. Raises ExpressionError.
+    """
+    if len(text) > MAX_LENGTH:
+        raise ExpressionError(f"expression is longer than {MAX_LENGTH} characters")
+    allowed = _ALLOWED_IN_REPETITION if repeated else _ALLOWED_CHARACTER
+    for offset, character in enumerate(text):
+        if not allowed.match(character):
+            _refuse_unit(text)
+            hint = "powers are written **" if character == "^" else None
+            raise ExpressionError(f"character {character!r} cannot stand in an expression", offset, hint)
+    stripped = text.lstrip()
+    start = len(text) - len(stripped)
+    # each replacement keeps the length, so that columns stay right
+    source = _UNIT.sub("*", re.sub(r"\s", " ", stripped).rstrip())
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source, mode="eval").body
+        _check(tree, source, start, vectors, repeated)
+    except SyntaxError as error:
+        _refuse_unit(text)
+        raise _syntax_error(error, source, start) from None
+    except (RecursionError, MemoryError, ValueError):
+        raise ExpressionError("expression is nested too deeply") from None
+    return tree
+
+
+def _refuse_unit(text: str) -> None:
+    """Raise where a text is a number with its unit."""
+    from mbsim_cli.spec.expressions.units import instead_of, quantity
+
+    if (found := quantity(text)) is not None:
+        raise ExpressionError("numbers stand without units", found.offset, instead_of(found))
+
+
+def _syntax_error(error: SyntaxError, source: str, start: int) -> ExpressionError:
+    if not source:
+        return ExpressionError("expression is empty")
+    offset = start + min(max((error.offset or 1) - 1, 0), len(source))
+    hint = "leave a blank before deg" if re.search(r"\ddeg\b", source) else None
+    if (product := re.fullmatch(r"([-+.\w]*\d\.?)\s*([^\W\d]\w*)\s*", source)) and hint is None:
+        hint = f"a product is written {product[1]}*{product[2]}"
+    if "was never closed" in error.msg:
+        hint = "inside { } and [ ] an expression with commas stands in quotes"
+    return ExpressionError(f"expression cannot be read: {error.msg}", offset, hint)
+
+
+def column(node: ast.expr) -> int:
+    """Return the offset of a node, stored by ``parse`` (ast itself counts bytes)."""
+    return node.offset  # type: ignore[attr-defined]
+
+
+def is_constant(node: ast.expr) -> bool:
+    """Return whether a node reads no name, stored by ``parse``."""
+    return node.is_constant  # type: ignore[attr-defined]
+
+
+def _check(node: ast.expr, source: str, start: int, vectors: bool, repeated: bool, inside: int = 0) -> None:
+    node.offset = start + len(source.encode()[: node.col_offset].decode())  # type: ignore[attr-defined]
+    if inside > MAX_CALLS:
+        raise ExpressionError("expression is nested too deeply", column(node), "name its parts as parameters")
+    children = _children(node, vectors, repeated)
+    for child in children:
+        _check(child, source, start, vectors, repeated, inside + isinstance(node, ast.Call))
+    known = node.id in CONSTANTS if isinstance(node, ast.Name) else all(map(is_constant, children))
+    node.is_constant = known  # type: ignore[attr-defined]
+
+
+def _children(node: ast.expr, vectors: bool, repeated: bool) -> list[ast.expr]:
+    match node:
+        case ast.Name():
+            return []
+        case ast.Constant(value=value) if type(value) in (int, float):
+            return []
+        case ast.UnaryOp(op=ast.UAdd() | ast.USub(), operand=operand):
+            return [operand]
+        case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _OPERATORS + _WHOLE * repeated):
+            return [left, right]
+        case ast.BinOp(op=op):
+            raise ExpressionError("this operator is not known", column(node), "the operators are + - * / **")
+        case ast.Call():
+            return _arguments(node, vectors)
+        case ast.List(elts=entries) if vectors:
+            if len(entries) != 3:
+                raise ExpressionError(f"a vector has three entries, not {len(entries)}", column(node))
+            return entries
+        case ast.Attribute(value=value, attr=name) if vectors:
+            if name not in COMPONENTS and part_of(node) is None:
+                raise ExpressionError(f"a vector has no component {name!r}", column(node), "write .x, .y or .z")
+            return [value]
+        case ast.Tuple():
+            raise ExpressionError("a number is wanted here, not several", column(node), "decimals stand behind a point")
+        case ast.List() | ast.Attribute() | ast.Subscript():
+            hint = "take a component with .x, .y or .z" if vectors else "vectors stand in objectives only"
+            raise ExpressionError("a number is wanted here", column(node), hint)
+    raise ExpressionError("this cannot stand in an expression", column(node))
+
+
+def part_of(node: ast.expr) -> str | None:
+    """Return the name of a reaction's part, NAME.force or NAME.moment, if the node is one."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=name), attr=part) if part in PARTS:
+            return f"{name}.{part}"
+    return None
+
+
+def _arguments(node: ast.Call, vectors: bool) -> list[ast.expr]:
+    known = FUNCTIONS | VECTOR_FUNCTIONS if vectors else FUNCTIONS
+    if not isinstance(node.func, ast.Name):
+        raise ExpressionError("only functions can be called", column(node))
+    name = node.func.id
+    if name not in known:
+        from mbsim_cli.spec.reading.suggestions import suggest
+
+        raise ExpressionError(f"unknown function {name!r}", column(node), suggest(name, known))
+    if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
+        raise ExpressionError(f"{name} takes plain arguments only", column(node))
+    count, wanted = len(node.args), known[name]
+    if count != wanted and not (name in ("min", "max") and count > 2):
+        more = " or more" if name in ("min", "max") else ""
+        raise ExpressionError(f"{name} takes {wanted}{more} argument{'s' * (wanted > 1)}, not {count}", column(node))
+    return node.args
+
+
+@lru_cache(maxsize=65536)
+def names(tree: ast.expr) -> dict[str, int]:
+    """Return the names that an expression reads, each with the offset of its first use."""
+    found: dict[str, int] = {}
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        name = part_of(node) or (node.id if isinstance(node, ast.Name) else None)
+        if name is not None:
+            if name not in CONSTANTS:
+                found[name] = min(column(node), found.get(name, column(node)))
+        elif isinstance(node, ast.Call):
+            stack.extend(node.args)
+        else:
+            stack.extend(child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
+    return found

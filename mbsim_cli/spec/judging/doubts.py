@@ -1,0 +1,91 @@
+"""Doubts about a model that is valid: what may stand in a file, and is seldom meant."""
+
+from collections.abc import Iterator
+from math import tau
+from typing import Any
+
+from mbsim_cli.spec.base import Spec
+from mbsim_cli.spec.every_number import Path, Place, places
+from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.expressions.syntax import names, parse
+from mbsim_cli.spec.judging.doubtful_forces import doubtful_forces
+from mbsim_cli.spec.model_file import ModelFile
+
+_NAMED = {"laws": "law", "roads": "road", "materials": "material", "fields": "field"}  # what acts by its name alone
+_NAMING = ("forces", "constraints", "laws", "roads", "analysis")  # and bodies that deform
+_OF_ITS_USE = ("checks", "study", "optimization")  # sections of what is done with a model
+
+
+def doubts_of(model: ModelFile) -> list[str]:
+    """Sentences with their places."""
+    of_values = (*_angles(model), *doubtful_forces(model))
+    values = (model.source.issue(*doubt) for doubt in of_values)
+    of_names = (*_unread(model), *_unused(model))
+    return [*map(str, values), *(str(model.source.issue(*doubt, key=True)) for doubt in of_names)]
+
+
+def doubts_of_values(model: ModelFile) -> list[str]:
+    """Those that other values of parameters may cause."""
+    return [str(model.source.issue(*doubt)) for doubt in doubtful_forces(model, moved=True)]
+
+
+def _angles(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
+    """Plain numbers of more than a turn where an angle in radians stands: degrees, most of them."""
+    for path, number in _in_radians(model):
+        value = number.literal
+        if value is not None and abs(value) > tau:
+            message = f"{value:g} rad are {abs(value) / tau:.3g} turns"
+            yield path, message, f"degrees are written {value:g} deg"
+
+
+def _in_radians(model: ModelFile) -> Iterator[tuple[Path, Number]]:
+    for name, parameter in model.parameters.items():
+        if parameter.unit == "rad" and name not in model._overrides:
+            yield ("parameters", name, "value"), parameter.value
+    for place in places(model):
+        if place.path[:2] not in model._made and (place.unit == "rad" or _limits_an_angle(place)):
+            yield place.path, place.number
+
+
+def _limits_an_angle(place: Place) -> bool:
+    return place.unit == "m or rad" and ".angle" in (place.holder.get("coordinate") or "")
+
+
+def _unread(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
+    """Parameters that nothing reads."""
+    if model._places:
+        return  # every number is one
+    read = {name for number in _numbers(model) for name in names(parse(number.text))}
+    read |= {name for objective in model.objectives.values() for name in names(parse(objective.text, vectors=True))}
+    read |= {name for field in model.fields.values() if field.value for name in names(parse(field.value, vectors=True))}
+    for name in model.parameters:
+        if name not in read:
+            yield ("parameters", name), "nothing reads this parameter", "gradients by it are zero"
+
+
+def _unused(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
+    """Items whose name no place holds where such an item acts."""
+    if not any(getattr(model, section) for section in _NAMED):
+        return
+    flexible = [body.flexible for body in model.bodies.values() if body.flexible is not None]
+    named = set(_texts([flexible, *(getattr(model, section) for section in _NAMING)]))
+    for section, what in _NAMED.items():
+        for name in getattr(model, section):
+            if name not in named:
+                yield (section, name), f"nothing uses this {what}", "it acts where its name stands"
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in a part of the file, but for keys."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Spec):
+        for entry in value.__dict__.values():
+            yield from _texts(entry)
+    elif isinstance(value, dict | list):
+        for entry in value.values() if isinstance(value, dict) else value:
+            yield from _texts(entry)
+
+
+def _numbers(model: ModelFile) -> Iterator[Any]:
+    return (number for path, number in model.computed if path[0] not in _OF_ITS_USE)

@@ -1,0 +1,100 @@
+"""``Review``: what every rule needs to judge a model, and where it reports to."""
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+from mbsim_cli.errors import Issue
+from mbsim_cli.spec.expressions.number import Number
+from mbsim_cli.spec.expressions.syntax import ExpressionError
+from mbsim_cli.spec.judging.prune import Broken
+from mbsim_cli.spec.model_file import ModelFile
+from mbsim_cli.spec.reading.messages import Path
+from mbsim_cli.spec.reading.source import Source
+from mbsim_cli.spec.reading.suggestions import suggest
+
+GROUND = "ground"
+FROM_TABLES = ("bodies", "joints")  # sections that tables add to
+MAX_SUGGESTIONS = 50  # looking for similar names is slow where thousands are wrong
+
+
+class Review:
+    """A model under review; ``broken`` holds items that lost invalid parts: known by name, not judged further."""
+
+    def __init__(self, model: ModelFile, source: Source, broken: Broken):
+        self.model = model
+        self.source = source
+        self.issues: list[Issue] = []
+        self.read: set[str] = set()  # numbers whose values were asked for, but literal ones
+        self._broken = broken
+        self._suggested = 0
+        self._names: dict[str, frozenset[str]] = {}
+        self._values: dict[str, float | None] = {}
+
+    def report(
+        self, path: Path, message: str, hint: str | None = None, offset: int | None = None, key: bool = False
+    ) -> None:
+        """Add an issue at a path."""
+        self.issues.append(self.source.issue(path, message, hint, offset, key))
+
+    def intact(self, section: str, name: str | None = None) -> bool:
+        """Whether a section, or one item of it, was read without errors."""
+        if name is not None:
+            return (section, name) not in self._broken
+        sections = (section, "dh") if section in FROM_TABLES else (section,)
+        return not any(entry[0] in sections for entry in self._broken)
+
+    def lost(self, section: str) -> bool:
+        """Whether a whole section could not be read, so that its names are not known."""
+        return (section,) in self._broken or (section in FROM_TABLES and not self.intact("dh"))
+
+    def names(self, section: str) -> frozenset[str]:
+        """Names of a section, with those of invalid items."""
+        if section not in self._names:
+            invalid = {str(entry[1]) for entry in self._broken if entry[0] == section and entry[1:]}
+            self._names[section] = frozenset(getattr(self.model, section)) | invalid
+        return self._names[section]
+
+    @cached_property
+    def bodies(self) -> frozenset[str]:
+        """Names of the bodies, with the ground."""
+        return self.names("bodies") | {GROUND}
+
+    def known(
+        self, path: Path, name: str, section: str, what: str, choices: Iterable[str] | None = None, offset: int = 0
+    ) -> bool:
+        """Return whether a name exists in a section (or among ``choices``); reports it where it does not."""
+        names = choices if choices is not None else self.bodies if section == "bodies" else self.names(section)
+        if name in names or self.lost(section):
+            return True
+        self.report(path, f"unknown {what} {name!r}", self.suggest(name, names), offset)
+        return False
+
+    def suggest(self, name: str, names: Iterable[str]) -> str | None:
+        """Return a hint with the nearest name."""
+        self._suggested += 1
+        return suggest(name, sorted(names)) if self._suggested <= MAX_SUGGESTIONS else None
+
+    def value(self, number: Any) -> float | None:
+        """Return the value of a number; None for ``auto``, nothing, or what is wrong (and reported elsewhere)."""
+        if not isinstance(number, Number):
+            return None
+        if number.literal is not None:
+            return number.literal
+        self.read.add(number.text)
+        if number.text not in self._values:
+            try:
+                self._values[number.text] = self.model.expressions.value(number).real
+            except ExpressionError:
+                self._values[number.text] = None
+        return self._values[number.text]
+
+    def vector(self, numbers: list[Number] | None) -> list[float] | None:
+        """Return the values of a list of numbers, None where one has no value."""
+        values = [value for number in numbers or [] if (value := self.value(number)) is not None]
+        return values if numbers and len(values) == len(numbers) else None
+
+    def matrix(self, rows: list[list[Number]]) -> list[list[float]] | None:
+        """Return the values of rows of numbers, None where one has no value."""
+        values = [row for numbers in rows if (row := self.vector(numbers)) is not None]
+        return values if len(values) == len(rows) else None

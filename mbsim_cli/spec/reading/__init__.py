@@ -1,0 +1,1 @@
+"""From files of YAML to data that know where they stand."""

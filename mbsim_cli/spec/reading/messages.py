@@ -1,0 +1,117 @@
+"""What pydantic found, as sentences of ours."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mbsim_cli.errors import Issue
+from mbsim_cli.spec.reading.source import Source
+from mbsim_cli.spec.reading.suggestions import suggest
+
+Path = tuple[str | int, ...]
+_PLAIN = {
+    "list_type": "must be a list",
+    "dict_type": "must be a mapping",
+    "model_type": "must be a mapping",
+    "model_attributes_type": "must be a mapping",
+    "string_type": "must be a text",
+    "int_type": "must be a whole number",
+    "bool_type": "must be true or false",
+}
+_OTHER_WORDS = {  # for types, in other programs
+    **dict.fromkeys(("hinge", "pin", "rotational"), "revolute"),
+    **dict.fromkeys(("slider", "translational", "sliding"), "prismatic"),
+    **dict.fromkeys(("ball", "ball_joint", "socket"), "spherical"),
+    **dict.fromkeys(("cardan", "hooke"), "universal"),
+    **dict.fromkeys(("weld", "rigid"), "fixed"),
+    **dict.fromkeys(("free", "free_joint", "6dof"), "floating"),
+    **dict.fromkeys(("sine", "sinus", "cosine"), "harmonic"),
+}
+_KIND_WORDS = {"text": "a text", "list": "a list", "mapping": "a mapping", "number": "a number"}
+
+
+def path_of(location: Sequence[str | int]) -> Path:
+    """Return pydantic's location without the tags of unions, which hold = or < and are no keys of the file."""
+    return tuple(part for part in location if not (isinstance(part, str) and re.fullmatch(r"type=.*|<.*>", part)))
+
+
+def issue_of(error: Mapping[str, Any], classes: Mapping[int, Any], data: Any, source: Source) -> Issue:
+    """Return the issue that one entry of ``ValidationError.errors()`` stands for.
+
+    ``classes`` maps the id of each mapping in ``data`` to the class that read it.
+    """
+    path, kind, context = path_of(error["loc"]), error["type"], error.get("ctx", {})
+    if kind == "extra_forbidden":
+        hint = suggest(str(path[-1]), _keys(classes.get(id(_at(data, path[:-1])))))
+        return source.issue(path, f"unknown key {path[-1]!r}", hint, key=True)
+    if kind == "missing":
+        return source.issue(path[:-1], f"key {path[-1]!r} is missing", key=True)
+    if kind in ("union_tag_invalid", "union_tag_not_found"):
+        return _union_issue(path, context, error["input"], source)
+    if kind == "literal_error":
+        return _literal_issue(path, context, error["input"], source)
+    if kind == "model_type" and str(context.get("class_name")).endswith("File") and isinstance(error["input"], str):
+        return source.issue(path, "must be a mapping", f"a file is named by {{file: {_short(error['input'])[1:-1]}}}")
+    if kind in ("expression", "number", "combination"):
+        return source.issue(path, error["msg"], context.get("hint"), offset=context.get("offset"))
+    return source.issue(path, _sentence(kind, context) or error["msg"][:200])
+
+
+def _sentence(kind: str, context: Mapping[str, Any]) -> str | None:
+    if kind in ("too_short", "too_long"):
+        wanted = context.get("min_length", context.get("max_length"))
+        return f"needs {wanted} {'entry' if wanted == 1 else 'entries'}, not {context['actual_length']}"
+    if kind in ("greater_than_equal", "less_than_equal"):
+        bound = context.get("ge", context.get("le"))
+        return f"must be {'at least' if 'ge' in context else 'at most'} {bound}"
+    return _PLAIN.get(kind)
+
+
+def _union_issue(path: Path, context: Mapping[str, Any], value: Any, source: Source) -> Issue:
+    expected = re.findall(r"'(type=|<)(\w[\w ]*)>?'", context.get("expected_tags", ""))
+    words = [word for _, word in expected]
+    if not any(mark == "type=" for mark, _ in expected):
+        kinds = list(dict.fromkeys(_KIND_WORDS.get(word, word) for word in words))
+        return source.issue(path, f"must be {' or '.join(kinds)}")
+    if not isinstance(value, dict):
+        return source.issue(path, "must be a mapping with a type")
+    if "type" not in value:
+        misspelt = next((key for key in value if sorted(key.lower()) == sorted("type") or key.lower() == "typ"), None)
+        if misspelt is not None:
+            return source.issue((*path, misspelt), f"unknown key {misspelt!r}", "did you mean 'type'?", key=True)
+        return source.issue(path, "key 'type' is missing", "one of " + ", ".join(words), key=True)
+    meant = _OTHER_WORDS.get(str(value["type"]).lower())
+    hint = suggest(str(meant if meant in words else value["type"]), words) or "one of " + ", ".join(words)
+    return source.issue((*path, "type"), f"unknown type {_short(value['type'])}", hint)
+
+
+def _literal_issue(path: Path, context: Mapping[str, Any], value: Any, source: Source) -> Issue:
+    expected = context["expected"]
+    choices = re.findall(r"'([^']*)'", expected)
+    hint = suggest(value, choices) if isinstance(value, str) and len(choices) > 1 else None
+    hint = hint if hint and hint.startswith("did") else None
+    return source.issue(path, f"must be {expected}, not {_short(value)}", hint)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _keys(model: Any) -> list[str]:
+    return [entry.alias or name for name, entry in model.model_fields.items()] if model is not None else []
+
+
+def keys_of(classes: Mapping[int, Any], data: Any, path: Path) -> tuple[list[str], list[str]]:
+    """Keys that a mapping at a path may have, and those that it has."""
+    given = _at(data, path)
+    return _keys(classes.get(id(given))), list(given) if isinstance(given, dict) else []
+
+
+def _at(data: Any, path: Path) -> Any:
+    for part in path:
+        if isinstance(part, int):
+            data = data[part] if isinstance(data, list) and part < len(data) else data
+        else:
+            data = data[part] if isinstance(data, dict) and part in data else data
+    return data

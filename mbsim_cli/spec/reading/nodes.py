@@ -1,0 +1,284 @@
+"""YAML text to nodes that know their line and column, by the rules of YAML 1.2.
+
+Built from parser events without recursion, so that no nesting and no alias can exhaust the machine.
+"""
+
+import io
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+from yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
+
+from mbsim_cli.spec.reading.scalars import resolve
+
+MAX_DEPTH = 64
+MAX_DUPLICATES = 100
+MAX_ALIASED = 100_000  # nodes that aliases may add in all
+MAX_ENTRIES = 1_000_000  # nodes in all files of a model, aliases followed; one takes up to a kilobyte till it is judged
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_GLUED = re.compile(r"\s*([\w-]+:)[^\s:/]")
+_NO_LETTER = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_HDF5 = b"\x89HDF"
+_TAG = "tag:yaml.org,2002:"
+
+
+class NodeError(Exception):
+    """The YAML text is wrong at a line and column, counted from 1."""
+
+    def __init__(self, message: str, line: int, column: int, hint: str | None = None, path: str = ""):
+        super().__init__(message)
+        self.message, self.line, self.column, self.hint, self.path = message, line, column, hint, path
+
+
+class Node:
+    """A value with its place: ``value`` is a scalar, a list of nodes, or a dict of nodes by key."""
+
+    __slots__ = ("column", "file", "instance", "key_column", "key_line", "line", "plain", "size", "value")
+
+    def __init__(self, value: Any, file: str, line: int, column: int, plain: bool = True):
+        self.value = value
+        self.file = file
+        self.line = line
+        self.column = column
+        self.plain = plain  # a scalar on one line without quotes: offsets in it are columns
+        self.key_line = 0  # place of the key that the node stands under
+        self.key_column = 0
+        self.size = 1  # nodes in all, aliases followed
+        self.instance = ""  # of a repetition, that made the node
+
+    def data(self) -> Any:
+        """Return the plain lists, dicts and scalars."""
+        if type(self.value) is dict:
+            return {key: node.data() for key, node in self.value.items()}
+        if type(self.value) is list:
+            return [node.data() for node in self.value]
+        return self.value
+
+
+def read_nodes(text: bytes, file: str, room: int = MAX_ENTRIES) -> tuple[Node | None, list[NodeError]]:
+    """Return the root of a document and all duplicate keys; raises NodeError where the text cannot be read.
+
+    ``room`` is for how many nodes there may be.
+    """
+    builder = _Builder(file, room)
+    try:
+        for event in _events(text):
+            builder.take(event)
+    except yaml.MarkedYAMLError as error:
+        raise _syntax_error(error, text) from None
+    except yaml.reader.ReaderError as error:
+        before = text[: error.position] if isinstance(error.position, int) else b""
+        column = len(before[before.rfind(b"\n") + 1 :].decode(errors="replace")) + 1
+        hint = "save the file as UTF-8" if "UTF-8" in str(error.reason) else None
+        hint = "an HDF5 file is no model" if text.startswith(_HDF5) else hint
+        raise NodeError(f"text cannot be read: {error.reason}", before.count(b"\n") + 1, column, hint) from None
+    return builder.root, builder.errors
+
+
+def _syntax_error(error: yaml.MarkedYAMLError, text: bytes) -> NodeError:
+    marks: list[Any] = [mark for mark in (error.problem_mark, error.context_mark) if mark is not None]
+    count, last, lines = _lines(text, {mark.line for mark in marks})
+    inside = [(mark.line + 1, mark.column + 1) for mark in marks if mark.line in lines]
+    if "cannot start any token" in (error.problem or "") and inside:
+        line, column = inside[0]
+        written = lines[line - 1]
+        indentation = written[: len(written) - len(written.lstrip())]
+        if "\t" in indentation and column <= len(indentation):
+            return NodeError("a tab stands in the indentation", line, indentation.index("\t") + 1, "indent by blanks")
+    if "could not find expected ':'" in (error.problem or "") and inside:
+        line, column = inside[-1]  # where the key began
+        if (glued := _GLUED.match(lines[line - 1])) is not None:
+            return NodeError(f"{glued[1]!r} is not a key", line, glued.start(1) + 1, "a blank stands behind its colon")
+    what = ": ".join(part for part in (error.context, error.problem) if part)
+    # at the end of the file, what is open there is the better place
+    return NodeError(f"YAML cannot be read {what}", *(inside[0] if inside else (count, len(last) + 1)))
+
+
+def _lines(text: bytes, wanted: set[int]) -> tuple[int, str, dict[int, str]]:
+    """The number of lines, the last one, and those ``wanted``, which count from 0; never all at once."""
+    count, last, found = 0, "", {}
+    for line in io.TextIOWrapper(io.BytesIO(text), "utf-8", errors="replace"):
+        last = line.rstrip("\n")
+        if count in wanted:
+            found[count] = last
+        count += 1
+    return max(count, 1), last, found
+
+
+def _events(text: bytes) -> Iterator[Any]:
+    loader = _Loader(text)
+    try:
+        while loader.check_event():
+            yield loader.get_event()
+    finally:
+        loader.dispose()
+
+
+class _Open:
+    """A collection that is not closed yet; in a mapping, ``key`` waits for its value."""
+
+    __slots__ = ("anchor", "key", "key_place", "node")
+
+    def __init__(self, node: Node, anchor: str | None):
+        self.node = node
+        self.anchor = anchor
+        self.key: str | None = None
+        self.key_place = (0, 0)
+
+    @property
+    def wants_key(self) -> bool:
+        return self.key is None and type(self.node.value) is dict
+
+
+class _Builder:
+    """Takes events one by one; ``_stack`` holds the open collections."""
+
+    def __init__(self, file: str, room: int):
+        self.file = file
+        self._room = room
+        self.root: Node | None = None
+        self.errors: list[NodeError] = []
+        self._stack: list[_Open] = []
+        self._anchors: dict[str, Node | None] = {}
+        self._aliased = 0
+        self._documents = 0
+
+    def take(self, event: Any) -> None:
+        kind = type(event)
+        if kind is ScalarEvent:
+            if self._stack and self._stack[-1].wants_key:
+                self._key(event)
+            else:
+                self._scalar(event)
+        elif kind is MappingStartEvent:
+            self._open({}, event)
+        elif kind is SequenceStartEvent:
+            self._open([], event)
+        elif kind is MappingEndEvent or kind is SequenceEndEvent:
+            self._close()
+        elif kind is AliasEvent:
+            self._alias(event)
+        elif kind is DocumentStartEvent:
+            self._documents += 1
+            if self._documents > 1:
+                raise NodeError("a second document begins", *_place(event), "one model a file")
+
+    def _scalar(self, event: Any) -> None:
+        _require_letters(event)
+        line, column = _place(event)
+        self._count(1, (line, column))
+        one_line = event.start_mark.line == event.end_mark.line
+        node = Node(_scalar_value(event), self.file, line, column, one_line and event.style in (None, ""))
+        if one_line and event.style in ("'", '"'):
+            # offsets count from behind the quote, unless something is escaped
+            node.plain = event.end_mark.column - event.start_mark.column == len(event.value) + 2
+            node.column += node.plain
+        if event.anchor:
+            self._anchors[event.anchor] = node
+        self._put(node)
+
+    def _key(self, event: ScalarEvent) -> None:
+        _require_letters(event)
+        here, key, place = self._stack[-1], event.value, _place(event)
+        if key in here.node.value:
+            message = f"key {key!r} stands twice, first in line {here.node.value[key].key_line}"
+            path = ".".join([*self._path(), key])
+            self.errors.append(NodeError(message, *place, path=path))
+            if len(self.errors) >= MAX_DUPLICATES:
+                raise NodeError(f"more than {MAX_DUPLICATES} keys stand twice", *place)
+        if key == "<<" and event.style in (None, ""):
+            raise NodeError("merge keys are not part of YAML 1.2", *place, "use include")
+        here.key, here.key_place = key, place
+
+    def _open(self, value: Any, event: Any) -> None:
+        place = _place(event)
+        if len(self._stack) >= MAX_DEPTH:
+            raise NodeError(f"nested more than {MAX_DEPTH} deep", *place)
+        if event.tag and event.tag not in (_TAG + "map", _TAG + "seq", "!"):
+            raise NodeError(f"tag {event.tag!r} is not allowed", *place)
+        self._refuse_as_key(place)
+        self._count(1, place)
+        if event.anchor:
+            self._anchors[event.anchor] = None  # until it is closed: an alias inside would contain itself
+        self._stack.append(_Open(Node(value, self.file, *place), event.anchor))
+
+    def _close(self) -> None:
+        closed = self._stack.pop()
+        if closed.anchor:
+            self._anchors[closed.anchor] = closed.node
+        self._put(closed.node)
+
+    def _alias(self, event: AliasEvent) -> None:
+        place = _place(event)
+        self._refuse_as_key(place)
+        if event.anchor not in self._anchors:
+            raise NodeError(f"alias *{event.anchor} has no anchor before it", *place)
+        target = self._anchors[event.anchor]
+        if target is None:
+            raise NodeError(f"alias *{event.anchor} contains itself", *place)
+        self._aliased += target.size
+        if self._aliased > MAX_ALIASED:
+            raise NodeError(f"aliases add more than {MAX_ALIASED} entries", *place)
+        self._count(target.size, place)
+        # a copy, so that it knows the key that it stands under
+        node = Node(target.value, target.file, target.line, target.column, target.plain)
+        node.size = target.size
+        self._put(node)
+
+    def _count(self, nodes: int, place: tuple[int, int]) -> None:
+        self._room -= nodes
+        if self._room < 0:
+            message = f"there are more than {MAX_ENTRIES:,} entries".replace(",", " ")
+            hint = "long tables belong into files of their own (type: table), and what repeats under repeat"
+            raise NodeError(message, *place, hint, ".".join(self._path()))
+
+    def _path(self) -> list[str]:
+        """Keys that lead to where the text is read."""
+        return [above.key for above in self._stack if above.key is not None]
+
+    def _refuse_as_key(self, place: tuple[int, int]) -> None:
+        if self._stack and self._stack[-1].wants_key:
+            raise NodeError("a key must be a plain text", *place, "one that begins with a brace stands in quotes")
+
+    def _put(self, node: Node) -> None:
+        if not self._stack:
+            self.root = node
+            return
+        above = self._stack[-1]
+        above.node.size += node.size
+        if above.key is None:
+            above.node.value.append(node)
+            return
+        node.key_line, node.key_column = above.key_place
+        above.node.value[above.key] = node
+        above.key = None
+
+
+def _require_letters(event: Any) -> None:
+    """Escapes in quotes can make characters that no text has: terminals obey them, and files cannot store them."""
+    if event.style == '"' and (found := _NO_LETTER.search(event.value)):
+        raise NodeError(f"control character {found[0]!r} in a text", *_place(event))
+
+
+def _place(event: Any) -> tuple[int, int]:
+    return event.start_mark.line + 1, event.start_mark.column + 1
+
+
+def _scalar_value(event: ScalarEvent) -> Any:
+    text = event.value
+    if event.tag and event.tag != "!":
+        if not event.tag.startswith(_TAG) or event.tag[len(_TAG) :] not in ("str", "int", "float", "bool", "null"):
+            raise NodeError(f"tag {event.tag!r} is not allowed", *_place(event))
+        return text if event.tag == _TAG + "str" else resolve(text)
+    return resolve(text) if event.implicit[0] and event.tag is None else text
