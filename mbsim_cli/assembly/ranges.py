@@ -10,7 +10,7 @@ from mbsim_cli.assembly.elements.forces import NATURAL_VALUE
 from mbsim_cli.assembly.parameters.numbers import STEP
 from mbsim_cli.assembly.tree.kinematics import Poses, measure_value, poses
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.model.codes import Force, Measure
+from mbsim_cli.model.codes import TYRES, Force, Measure
 from mbsim_cli.model.coordinates import kinds, of_columns
 from mbsim_cli.model.layout import NONE, Model
 from mbsim_cli.model.problem import Problem, instants_of
@@ -131,12 +131,12 @@ def _uses(problem: Problem, state: State) -> Iterator[Use]:
             g, rate = _measured(problem, model.forces.measure[f], state)
             yield Use(of_elongation, f"the elongation of force '{names.forces[f]}'", g - _natural(problem, f))
             yield Use(of_rate, f"the rate of force '{names.forces[f]}'", rate)
-        if kind < Force.TYRE_MAGIC_FORMULA:
-            yield Use(of_time, "the time", state.time)
-        else:
+        if kind in TYRES:
             center = tuple(problem.theta[model.forces.theta[f] : model.forces.theta[f] + 3])
             x = _at(model, problem, state.z).point(model.pairs.b[model.forces.pair[f]], center)[0]
             yield Use(of_time, f"x under the wheel of tyre '{names.forces[f]}'", x)
+        else:
+            yield Use(of_time, "the time", state.time)
 
 
 def _natural(problem: Problem, f: int) -> float:

@@ -64,7 +64,8 @@ class Measure(IntEnum):
     EULER_NORM = 5  # e . e of four Euler parameters
 
 
-BETWEEN_BODIES = (Measure.PROJECTION, Measure.DOT, Measure.DISTANCE, Measure.ANGLE)  # the others are of coordinates
+BETWEEN_BODIES = (Measure.PROJECTION, Measure.DOT, Measure.DISTANCE, Measure.ANGLE)
+OF_COORDINATES = (Measure.COORDINATES, Measure.EULER_NORM)
 
 
 class Law(IntEnum):
@@ -90,7 +91,9 @@ class Force(IntEnum):
     TYRE_LINEAR = 5  # the same; slip forces linear up to friction
 
 
+APPLIED = (Force.POINT_FORCE, Force.TORQUE)
 TYRES = (Force.TYRE_MAGIC_FORMULA, Force.TYRE_LINEAR)
+FOLLOWING_MOTION = (Force.DRAG, *TYRES)  # of the one body that they act on
 
 
 class TyreQuantity(IntEnum):

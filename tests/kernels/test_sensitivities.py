@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mbsim_cli.model.codes import SENSOR_WIDTH, TYRES, Axes, Force, Joint, Law, Measure, Sensor
+from mbsim_cli.model.codes import APPLIED, SENSOR_WIDTH, TYRES, Axes, Force, Joint, Law, Measure, Sensor
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Options
 from tests.kernels.differentiate import assert_agree
@@ -141,6 +141,7 @@ def test_every_force(kind, axes):
     elif kind in TYRES:
         builder.tyre(kind, 4, builder.law(Law.POLYNOMIAL))
     else:
+        assert kind in APPLIED
         builder.applied(kind, 4, axes)
     builder.every_sensor()
     problem = builder.problem(**configuration(kind + 4 * axes))

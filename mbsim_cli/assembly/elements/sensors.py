@@ -12,7 +12,7 @@ from mbsim_cli.assembly.parameters.vectors import unit as unit_vector
 from mbsim_cli.assembly.tree.elastic import ElasticBody, ShapeRow
 from mbsim_cli.assembly.tree.geometry import split
 from mbsim_cli.assembly.tree.system import System, unit_of
-from mbsim_cli.model.codes import SENSOR_WIDTH, Attitude, Force, Sensor, TyreQuantity
+from mbsim_cli.model.codes import SENSOR_WIDTH, TYRES, Attitude, Force, Sensor, TyreQuantity
 from mbsim_cli.model.layout import NONE, Sensors
 from mbsim_cli.model.units import RATES, force_on
 
@@ -95,7 +95,7 @@ class SensorTable:
     def add_contacts(self) -> None:
         """Read load and place of every tyre, behind the sensors of the file: the run is judged by them."""
         for number, (name, kind) in enumerate(zip(self._forces.names, self._forces.kinds, strict=True)):
-            if kind < Force.TYRE_MAGIC_FORMULA:
+            if kind not in TYRES:
                 continue
             body, center = split(self._system.model_file.forces[name].center)
             row = self._first[-1]

@@ -15,7 +15,7 @@ from mbsim_cli.kernels.drivers.inverse_general import applied_torques, general_t
 from mbsim_cli.kernels.drivers.inverse_trajectory import lane_derivatives, lane_gradient, lane_torques, lane_work
 from mbsim_cli.kernels.drivers.prescribe import prescribe, vary_prescribed
 from mbsim_cli.model.among import among
-from mbsim_cli.model.codes import Column, Force
+from mbsim_cli.model.codes import APPLIED, ROTATIONS, TRANSLATIONS
 from mbsim_cli.model.layout import NONE, FlexibleTree, Model
 from mbsim_cli.model.problem import Motion
 from mbsim_cli.solve import allocate
@@ -23,13 +23,13 @@ from mbsim_cli.solve import allocate
 
 def runs_in_lanes(model: Model, theta: np.ndarray) -> bool:
     """Whether all columns turn or slide, and all forces are applied ones."""
-    columns = bool((model.tree.column_kind < Column.EULER_0).all())
+    columns = bool(among(model.tree.column_kind, (*TRANSLATIONS, *ROTATIONS)).all())
     return columns and only_applied(model) and theta.dtype == np.float64
 
 
 def only_applied(model: Model) -> bool:
     """Whether no force depends on the motion."""
-    return bool(among(model.forces.kind, (Force.POINT_FORCE, Force.TORQUE)).all())
+    return bool(among(model.forces.kind, APPLIED).all())
 
 
 def cut(arrays: Any, part: slice) -> Any:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbsim_cli.model.codes import EULER_PARAMETERS, TRANSLATIONS, Column, Measure, Sensor
+from mbsim_cli.model.codes import EULER_PARAMETERS, ROTATIONS, TRANSLATIONS, Column, Measure, Sensor
 from mbsim_cli.model.layout import N_A, NONE, P_A, P_B, P_C, P_P, R_C, R_P, U_A, U_B, Model
 from mbsim_cli.model.names import Names
 from mbsim_cli.solve.natural.fields import Local, axis, entries, given
@@ -65,7 +65,7 @@ class TreeJoint:
     @property
     def turns(self) -> list[int]:
         """Axes (0, 1, 2) that it turns about, in order; Euler parameters are not among them."""
-        return [c - Column.ROTATION_X for c in self.columns if Column.ROTATION_X <= c < Column.EULER_0]
+        return [c - Column.ROTATION_X for c in self.columns if c in ROTATIONS]
 
     @property
     def slides(self) -> list[int]:
@@ -80,7 +80,7 @@ class TreeJoint:
     @property
     def slides_last(self) -> bool:
         """Whether it slides along axes of the child."""
-        return bool(self.slides) and self.columns[0] > Column.TRANSLATION_Z
+        return bool(self.slides) and self.columns[0] not in TRANSLATIONS
 
     def axis_of(self, parent: bool, k: int, sign: float = 1.0) -> Local:
         """Axis k of the joint frame on one of the bodies."""

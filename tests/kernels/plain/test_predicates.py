@@ -1,12 +1,26 @@
-"""What the kernels ask of kinds, against the tables of the codes: no meaning is in the order of an enumeration."""
+"""What the kernels ask of kinds, against the tables of the codes: no meaning is in the order of an enumeration.
 
+A code that is appended to one fails here until it stands in a table, and until a sensor is read.
+"""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mbsim_cli
 from mbsim_cli.kernels.algorithms.equations.motion_forces import follows_motion, is_tyre
-from mbsim_cli.kernels.algorithms.equations.sensors import reads_motion
+from mbsim_cli.kernels.algorithms.equations.sensors import reads_motion, sense
+from mbsim_cli.kernels.algorithms.motion.workspace import FORCE_SIZES
 from mbsim_cli.kernels.elements.columns import is_euler, is_translation
 from mbsim_cli.kernels.elements.measures import is_force_line, is_geometric
 from mbsim_cli.model.codes import (
+    APPLIED,
     BETWEEN_BODIES,
     EULER_PARAMETERS,
+    FOLLOWING_MOTION,
+    OF_COORDINATES,
     ROTATIONS,
     SENSOR_WIDTH,
     TRANSLATIONS,
@@ -18,6 +32,12 @@ from mbsim_cli.model.codes import (
     Sensor,
 )
 from mbsim_cli.model.layout import NONE
+from tests.kernels.covectors import TIME, pulled
+from tests.kernels.mechanisms import everything, places_of_sensors
+
+SOURCES = sorted(Path(mbsim_cli.__file__).parent.rglob("*.py"))
+CODE = r"(?:Column|Measure|Law|Force|Sensor)\.\w"
+IN_ORDER = re.compile(rf"[<>]=? *{CODE}|{CODE}+ *[<>]")
 
 
 def holding(predicate, kinds):
@@ -29,19 +49,40 @@ def holding(predicate, kinds):
 def test_columns():
     assert holding(is_translation, Column) == set(TRANSLATIONS)
     assert holding(is_euler, Column) == set(EULER_PARAMETERS)
+    for group in (TRANSLATIONS, ROTATIONS, EULER_PARAMETERS):  # kernels count from the first of each
+        assert [kind - group[0] for kind in group] == list(range(len(group)))
     assert set(TURNING) == set(ROTATIONS) | set(EULER_PARAMETERS) == set(Column) - {*TRANSLATIONS, Column.ELASTIC}
 
 
 def test_measures():
     assert holding(is_geometric, Measure) == set(BETWEEN_BODIES)
+    assert sorted((*BETWEEN_BODIES, *OF_COORDINATES)) == sorted(Measure)
     assert holding(is_force_line, Measure) == {Measure.PROJECTION, Measure.DISTANCE}
 
 
 def test_forces():
     assert holding(is_tyre, Force) == set(TYRES)
-    assert holding(follows_motion, Force) == {Force.DRAG, *TYRES}
+    assert holding(follows_motion, Force) == set(FOLLOWING_MOTION)
+    assert sorted((Force.ALONG_MEASURE, *APPLIED, *FOLLOWING_MOTION)) == sorted(Force) == sorted(FORCE_SIZES)
 
 
 def test_sensors():
     vectors = {kind for kind in Sensor if SENSOR_WIDTH[kind] == 3}
     assert holding(reads_motion, Sensor) == (vectors - {Sensor.FORCE_ON_BODY}) | {Sensor.ALONG}
+    assert (Sensor.POSITION, Sensor.VELOCITY, Sensor.ACCELERATION) == (0, 1, 2)  # orders of what ALONG reads
+
+
+@pytest.mark.parametrize("kind", Sensor, ids=lambda kind: kind.name.lower())
+def test_every_sensor_is_read(kind):
+    builder = everything()
+    builder.sensors.clear()
+    for place in places_of_sensors(builder, kind):
+        builder.sensor(kind, *place)
+    at = pulled(builder)
+    seen = np.full(at.sensors.size, np.nan)
+    sense(at.model, at.theta, TIME, *at.state[:3], at.state.lam, at.kin, seen)
+    assert seen.size and np.isfinite(seen).all()
+
+
+def test_nothing_compares_codes_by_their_order():
+    assert [str(path) for path in SOURCES if IN_ORDER.search(path.read_text())] == []

@@ -7,11 +7,17 @@ import numpy as np
 from mbsim_cli.kernels.algorithms.elimination.spans import Spans, spans
 from mbsim_cli.kernels.compiler.simd import WIDTH, numbers, padded, zeros
 from mbsim_cli.kernels.elements.tyre import CONTACT_SIZE
-from mbsim_cli.model.codes import BETWEEN_BODIES, TYRES, Force, Law
+from mbsim_cli.model.codes import APPLIED, BETWEEN_BODIES, TYRES, Force, Law
 from mbsim_cli.model.layout import BODY_SIZE, DRAG_SIZE, MASS, MEASURE_SIZE, NONE, TYRE_SIZE
 
 COLUMN_S, COLUMN_X, COLUMN_Y, COLUMN_UP = 0, 6, 12, 18  # rows of Composite.columns
 OWN_S, OWN_DOWN, OWN_RATE = 0, 6, 12  # numbers in a row of Composite.own
+FORCE_SIZES = {  # of the blocks of theta
+    Force.ALONG_MEASURE: 4,
+    **dict.fromkeys(APPLIED, 6),
+    Force.DRAG: DRAG_SIZE,
+    **dict.fromkeys(TYRES, TYRE_SIZE),
+}
 
 
 class Kinematics(NamedTuple):
@@ -138,6 +144,4 @@ def law_entries(laws, wanted):
 
 def force_size(kind):
     """Number of entries of theta that a force element of a kind takes."""
-    if kind in TYRES:
-        return TYRE_SIZE
-    return {Force.ALONG_MEASURE: 4, Force.DRAG: DRAG_SIZE}.get(kind, 6)
+    return FORCE_SIZES[kind]
