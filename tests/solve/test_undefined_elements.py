@@ -42,7 +42,7 @@ def test_forces_between_points_that_coincide_at_the_start(tmp_path, formulation,
 
 
 def test_a_constraint_between_points_that_coincide(tmp_path):
-    bar = "constraints: {bar: {type: distance, points: [ground.P, a.P], distance: 0}}"
+    bar = "constraints: {bar: {type: distance, points: [ground.P, a.P], law: {type: polynomial, coefficients: [0, 1]}}}"
     model = SLIDE.replace("  second: FORCE", "").replace("PLACE", "1") + bar
     with pytest.raises(AnalysisError, match=f"undefined at t = 0 s: the constraint 'bar' {NO_DIRECTION}"):
         list(forward(assemble(tmp_path, model, **STEPS).problem))
