@@ -47,7 +47,7 @@ def discrete(step):
     assert problem.names.coordinates == tuple(COORDINATES)
     adjoint = Adjoint(problem, objectives)
     found = accumulated(problem, objectives, adjoint=adjoint)
-    initial, seen = adjoint.tape.initial, SensorCovectors(list(found.values()), adjoint.tape.time)
+    initial, seen = adjoint.tape.initial, SensorCovectors(list(found.values()), 8, adjoint.tape.time)
     work, pulling = work_of(problem.model, initial.theta, 8)
     control, given = allocate.control(problem.options, redundant=False), nothing_given(problem.model, 8, np.float64)
     times, variables = [], []
