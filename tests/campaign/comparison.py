@@ -6,7 +6,8 @@ small, and the one with the smallest bound is taken.
 """
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,6 +123,21 @@ def verdicts_of_adjoint(data: Data, method: dict[str, Any], dust: float = AT_RES
                 yield Verdict(UNDEFINED if np.isnan(a) and np.isnan(b) else WRONG, what)
             else:
                 yield Verdict(AGREES if abs(a - b) <= ADJOINT * largest / size else WRONG, what)
+
+
+def judged(
+    family: Callable[[int], Data], seeds: Iterable[int], methods: list[dict[str, Any]], judge: Callable, **how: float
+) -> tuple[Counter, list[str]]:
+    """How often each verdict came of the mechanisms that a family makes, and what is wrong."""
+    counts: Counter = Counter()
+    wrong = []
+    for seed in seeds:
+        for method in methods:
+            for verdict in judge(family(seed), method, **how):
+                counts[verdict.kind] += 1
+                if verdict.kind == WRONG:
+                    wrong.append(f"{seed}, {' '.join(map(str, method.values()))}: {verdict.what}")
+    return counts, wrong
 
 
 def _compared(

@@ -1,7 +1,6 @@
 """Gradients of random mechanisms: every one is that of the differences of whole analyses, or NaN with a reason."""
 
-from collections import Counter
-from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,9 +13,8 @@ from tests.campaign.comparison import (
     REFUSED,
     RESTING,
     UNSURE,
-    WRONG,
     Analyses,
-    Verdict,
+    judged,
     verdicts,
     verdicts_of_adjoint,
 )
@@ -28,28 +26,10 @@ SHARE_UNSURE = 0.02  # derivatives whose differences tell nothing, of all
 FEW = [("open tree", 3), ("open tree", 7), ("loop in space", 4), ("loop in space", 8), ("loop in a plane", 2)]
 
 
-def judged(
-    family: str, seeds: range, methods: list, parameters: int = PARAMETERS, judge: Callable = verdicts
-) -> tuple[Counter, list[str]]:
-    """How often each verdict came, and what is wrong."""
-    counts: Counter = Counter()
-    wrong = []
-    for seed in seeds:
-        for method in methods:
-            for verdict in judge(FAMILIES[family](seed, parameters), method):
-                counts[verdict.kind] += 1
-                wrong += [_shown(family, seed, method, verdict)] if verdict.kind == WRONG else []
-    return counts, wrong
-
-
-def _shown(family: str, seed: int, method: dict, verdict: Verdict) -> str:
-    return f"{family} {seed}, {' '.join(map(str, method.values()))}: {verdict.what}"
-
-
 @pytest.mark.parametrize(("family", "seed"), FEW)
 def test_a_few_mechanisms(family, seed):
     methods = [ALI3P[0], OPEN[1]] if family == "open tree" else ALI3P[:1]
-    counts, wrong = judged(family, range(seed, seed + 1), methods, parameters=2)
+    counts, wrong = judged(partial(FAMILIES[family], parameters=2), [seed], methods, verdicts)
     assert wrong == []
     assert counts[AGREES] > 0
 
@@ -60,7 +40,7 @@ def test_a_few_mechanisms(family, seed):
 def test_campaign(family, start):
     """Open trees by every formulation and integrator, loops by both that take them."""
     methods = ALI3P + OPEN if family == "open tree" else ALI3P
-    counts, wrong = judged(family, range(start, start + TOGETHER), methods)
+    counts, wrong = judged(FAMILIES[family], range(start, start + TOGETHER), methods, verdicts)
     print(dict(counts))  # shown by -s
     assert wrong == []
     assert counts[UNSURE] <= SHARE_UNSURE * sum(counts.values())
@@ -71,7 +51,7 @@ def test_campaign(family, start):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_campaign_of_equilibria(family):
     """Many trees fall for ever, and have none; of others the direct method knows how they move."""
-    counts, wrong = judged(family, range(TOGETHER), RESTING)
+    counts, wrong = judged(FAMILIES[family], range(TOGETHER), RESTING, verdicts)
     assert wrong == []
     assert counts[AGREES] > 0
 
@@ -110,7 +90,7 @@ def test_campaign_of_adjoints(family, start):
     """Motions, equilibria, and motions from these; where the direct method says that there is no derivative, too."""
     seeds = range(start, start + TOGETHER)
     methods = ALI3P + RESTING + (OPEN if family == "open tree" else [])
-    counts, wrong = judged(family, seeds, methods, judge=verdicts_of_adjoint)
+    counts, wrong = judged(FAMILIES[family], seeds, methods, verdicts_of_adjoint)
     print(dict(counts))
     assert wrong == []
     assert counts[AGREES] > 0

@@ -1,10 +1,8 @@
 """Gradients of mechanisms of all kinds of elements: by the adjoint, directly, and as differences of whole analyses."""
 
-from collections import Counter
-
 import pytest
 
-from tests.campaign.comparison import AGREES, ALI3P, OPEN, RESTING, WRONG, verdicts, verdicts_of_adjoint
+from tests.campaign.comparison import AGREES, ALI3P, OPEN, RESTING, judged, verdicts, verdicts_of_adjoint
 from tests.campaign.richer import FAMILIES
 
 NATURAL = {"formulation": "ali3p-natural", "tolerance": 1e-13}
@@ -12,19 +10,9 @@ DUST = 1e-9  # of sensors that stay zero: what is left of rates and acceleration
 EACH, TOGETHER = 30, 5
 
 
-def judged(family, seeds, methods, judge, **how):
-    counts, wrong = Counter(), []
-    for seed in seeds:
-        for method in methods:
-            for verdict in judge(FAMILIES[family](seed), method, **how):
-                counts[verdict.kind] += 1
-                wrong += [f"{family} {seed} {method}: {verdict.what}"] if verdict.kind == WRONG else []
-    return counts, wrong
-
-
 @pytest.mark.parametrize(("family", "seed"), [("rich tree", 5), ("rich constraints", 4)])
 def test_a_few_adjoints(family, seed):
-    counts, wrong = judged(family, [seed], ALI3P[:1], verdicts_of_adjoint, dust=DUST)
+    counts, wrong = judged(FAMILIES[family], [seed], ALI3P[:1], verdicts_of_adjoint, dust=DUST)
     assert wrong == []
     assert counts[AGREES] > 0
 
@@ -34,7 +22,7 @@ def test_a_few_adjoints(family, seed):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_adjoints(family, start):
     methods = [*ALI3P, *RESTING, NATURAL, *(OPEN if family == "rich tree" else [])]
-    counts, wrong = judged(family, range(start, start + TOGETHER), methods, verdicts_of_adjoint, dust=DUST)
+    counts, wrong = judged(FAMILIES[family], range(start, start + TOGETHER), methods, verdicts_of_adjoint, dust=DUST)
     print(dict(counts))  # shown by -s
     assert wrong == []
     assert counts[AGREES] > 0
@@ -45,7 +33,7 @@ def test_adjoints(family, start):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_differences(family, start):
     methods = [ALI3P[0], NATURAL, *(OPEN[:3] if family == "rich tree" else [])]
-    counts, wrong = judged(family, range(start, start + TOGETHER), methods, verdicts, dust=DUST)
+    counts, wrong = judged(FAMILIES[family], range(start, start + TOGETHER), methods, verdicts, dust=DUST)
     print(dict(counts))
     assert wrong == []
     assert counts[AGREES] > 0
