@@ -12,7 +12,7 @@ from mbsim_cli.io.layout import WITH_RESPECT_TO, Variable, axes
 from mbsim_cli.io.provenance import Provenance, platform_facts, root_attributes, storable
 from mbsim_cli.io.scales import Scales
 from mbsim_cli.model.names import Names
-from mbsim_cli.model.units import in_words
+from mbsim_cli.model.units import attributes_of, in_words
 
 CHUNK_BYTES = 256 * 1024
 # A chunk that several blocks fill is compressed once if the cache holds it; more would grow with the run.
@@ -124,8 +124,8 @@ def note_multipliers(file: h5py.File, descriptions: Mapping[str, str], undetermi
 
 
 def set_unit(dataset: h5py.Dataset, unit: str) -> None:
-    """State a unit under both names that readers look for: ours, and that of the netCDF conventions."""
-    dataset.attrs["unit"] = dataset.attrs["units"] = unit
+    """State a unit."""
+    dataset.attrs.update(attributes_of(unit))
 
 
 def set_units(scales: Scales, dataset: h5py.Dataset, axes: Sequence[str], units: np.ndarray) -> None:

@@ -10,14 +10,12 @@ import h5py
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.files import open_regular
-from mbsim_cli.io.format import STUDY, FormatError, attribute
+from mbsim_cli.io.format import STUDY
 from mbsim_cli.io.layout import component_axis
-from mbsim_cli.io.quarantine import fault_of
 from mbsim_cli.io.scales import attach
 from mbsim_cli.io.sink import Sink
 from mbsim_cli.io.skeleton import TEXT, set_unit
-from mbsim_cli.io.target import HDF5, replaced
+from mbsim_cli.io.target import is_of_format, replaced
 from mbsim_cli.model.units import quotient
 
 VERSION = 1
@@ -79,17 +77,7 @@ def write_study(target: Path, table: StudyTable, tracks: Tracks | None = None) -
 
 def is_study(path: Path) -> bool:
     """Whether a file is a collected study."""
-    try:
-        with open_regular(path) as file:
-            return file.read(8) == HDF5 and not fault_of(path, _require_study)
-    except OSError:
-        return False
-
-
-def _require_study(path: Path) -> None:
-    with h5py.File(path, "r", locking="best-effort") as file:
-        if attribute(file, "format") != STUDY:
-            raise FormatError
+    return is_of_format(path, STUDY)
 
 
 def _fill(file: h5py.File, table: StudyTable) -> None:

@@ -24,25 +24,30 @@ _PICTURES = re.compile(rb"\x89PNG|%PDF|GIF8|\s*<(\?xml.{0,300}<!DOCTYPE svg|svg)
 
 
 def is_result(path: Path) -> bool:
-    """Whether the file is an mbsim result, complete or partial; a file that stays as it was is looked at once."""
+    """Whether the file is an mbsim result, complete or partial."""
+    return is_of_format(path, FORMAT)
+
+
+def is_of_format(path: Path, kind: str) -> bool:
+    """Whether the file is of a format of ours in HDF5; a file that stays as it was is looked at once."""
     try:
         with open_regular(path) as file:
             found = os.fstat(file.fileno())
             state = found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
-            return file.read(8) == HDF5 and not _fault_of(path, state)
+            return file.read(8) == HDF5 and not _fault_of(path, kind, state)
     except OSError:
         return False
 
 
 @lru_cache(maxsize=64)
-def _fault_of(path: Path, state: tuple[int, ...]) -> str:
+def _fault_of(path: Path, kind: str, state: tuple[int, ...]) -> str:
     """What is wrong with a file that is in some state; looking takes a process of its own."""
-    return fault_of(path, _require_format)
+    return fault_of(path, partial(_require_format, kind))
 
 
-def _require_format(path: Path) -> None:
+def _require_format(kind: str, path: Path) -> None:
     with h5py.File(path, "r", locking="best-effort") as file:
-        if attribute(file, "format") != FORMAT:
+        if attribute(file, "format") != kind:
             raise FormatError
 
 

@@ -14,6 +14,11 @@ def force_on(unit: str) -> str:
     return KINETIC.get(unit, "N m")
 
 
+def attributes_of(unit: str) -> dict[str, str]:
+    """A unit under both names that readers look for: ours, and that of the netCDF conventions."""
+    return {"unit": unit, "units": unit}
+
+
 @lru_cache(maxsize=4096)
 def quotient(unit: str, by: str) -> str:
     """Unit of a derivative; empty where one of the two is not known."""

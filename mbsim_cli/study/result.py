@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.errors import UsageError
-from mbsim_cli.model.units import derivative_by
+from mbsim_cli.model.units import attributes_of, derivative_by
 from mbsim_cli.study.record import Record
 
 if TYPE_CHECKING:
@@ -130,8 +130,8 @@ class Result(Mapping[str, np.ndarray]):
             folder, _, name = path.rpartition("/")
             if path != "time":
                 found = self.record.variable(path)
-                groups.setdefault(f"/{folder}", {})[name] = (found.axes, found.values, _named(found.unit))
-        root = xarray.Dataset(groups.pop("/", {}), coords={"time": ("time", self.time, _named("s")), **coords})
+                groups.setdefault(f"/{folder}", {})[name] = (found.axes, found.values, attributes_of(found.unit))
+        root = xarray.Dataset(groups.pop("/", {}), coords={"time": ("time", self.time, attributes_of("s")), **coords})
         return xarray.DataTree.from_dict({"/": root} | {name: xarray.Dataset(group) for name, group in groups.items()})
 
     def __repr__(self) -> str:
@@ -157,11 +157,6 @@ class Result(Mapping[str, np.ndarray]):
         )
         warnings = "".join(f"<p>warning: {escape(warning)}</p>" for warning in self.warnings)
         return f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>{warnings}"
-
-
-def _named(unit: str) -> dict[str, str]:
-    """A unit as result files state it, under both names that readers look for."""
-    return {"unit": unit, "units": unit}
 
 
 def _objective(entry: Mapping[str, Any]) -> ObjectiveValue:
