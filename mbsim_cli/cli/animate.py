@@ -78,7 +78,9 @@ def command(
         raise UsageError(f"--exaggerate wants a factor that is not negative, not {exaggerate:g}")
     pixels = _pixels(size or SIZE)
     if kind == "pvd":
-        _refuse({"--trace": trace, "--view": view, "--follow": follow, "--size": size})
+        drawn = options.given({"--trace": trace, "--view": view, "--follow": follow, "--size": size})
+        if drawn:
+            raise UsageError(f"a .pvd file holds meshes and no picture, and has no use for {drawn}; leave it out")
         report = _collect(Content(result), picture, speed, fps, exaggerate, quiet, force)
         _tell(report | {"output": str(picture), "result": str(result)}, json, quiet)
         return
@@ -88,14 +90,6 @@ def command(
     film = filming.film(trace or [], view, follow, pixels, result.stem)
     report = _shoot(film, target, kind, fps, quiet, force)
     _tell(report | {"output": str(picture), "result": str(result)}, json, quiet)
-
-
-def _refuse(drawn: dict[str, Any]) -> None:
-    """Raise UsageError for options of pictures."""
-    if given := [name for name, value in drawn.items() if value]:
-        raise UsageError(
-            f"a .pvd file holds meshes and no picture, and has no use for {', '.join(given)}; leave it out"
-        )
 
 
 def _tell(report: dict[str, Any], json: bool, quiet: bool) -> None:

@@ -1,9 +1,9 @@
 """Options that several commands share."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -71,6 +71,11 @@ Duration = Annotated[float | None, typer.Option(metavar="T", help="Duration [s].
 AllNumbers = Annotated[bool, typer.Option("--all-numbers", help="Take gradients by every number of the model file.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite a file of another kind.")]
 Threads = Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads of the linear algebra.")]
+
+
+def given(values: Mapping[str, Any]) -> str:
+    """Names of the options that are given, in words; a zero is, what is empty is not."""
+    return ", ".join(name for name, value in values.items() if value or (value == 0 and value is not False))
 
 
 def parse_overrides(entries: list[str] | None) -> dict[str, str]:

@@ -91,8 +91,8 @@ def _parameters(stated: str | None) -> list[str]:
 
 def _refuse(option: str, does: str, others: dict[str, Any]) -> None:
     """Raise UsageError for what another option has no use for."""
-    if given := [name for name, value in others.items() if value]:
-        raise UsageError(f"{option} {does}, and has no use for {', '.join(given)}; leave one out")
+    if given := options.given(others):
+        raise UsageError(f"{option} {does}, and has no use for {given}; leave one out")
 
 
 def _draw(

@@ -98,7 +98,9 @@ def command(
     way = _way(jobs, case_timeout, dask)
     limits = _limits(retry, max_failures, fail_fast)
     if dry_run:
-        _refuse_limits({"--dask": dask, "--retry": retry, "--max-failures": max_failures, "--fail-fast": fail_fast})
+        limits_of_runs = {"--retry": retry, "--max-failures": max_failures, "--fail-fast": fail_fast}
+        if given := options.given({"--dask": dask is not None} | limits_of_runs):
+            raise UsageError(f"--dry-run reckons with this machine and a few good cases; leave {given} out")
     if model.is_dir():
         own = (study, output, stated, keep, sensitivity, parameter, formulation, integrator, tolerance, step, duration)
         if any(own) or force:
@@ -112,12 +114,6 @@ def command(
         _forecast(folder, shard, way, json, quiet, begun)
     else:
         _run(folder, shard, way, limits, json, quiet)
-
-
-def _refuse_limits(given: dict[str, Any]) -> None:
-    """Raise UsageError for what a forecast has no use for."""
-    if names := [name for name, value in given.items() if value is not None and value is not False]:
-        raise UsageError(f"--dry-run reckons with this machine and a few good cases; leave {', '.join(names)} out")
 
 
 def _planned(

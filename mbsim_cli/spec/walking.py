@@ -13,7 +13,7 @@ def walk(value: Any, path: Path, kind: type) -> Iterator[tuple[Path, Any]]:
         yield path, value
     elif isinstance(value, Spec):
         for name, entry in value.__dict__.items():
-            if entry is not None and type(entry) is not str:
+            if entry is not None and (type(entry) is not str or kind is str):
                 yield from walk(entry, (*path, type(value).model_fields[name].alias or name), kind)
     elif type(value) is dict:
         for name, entry in value.items():

@@ -85,6 +85,8 @@ def check_laws(system: System, equations: Equations, closing: Closing) -> None:
     """Record equations that follow from others at t = 0, and whose laws ask for another velocity than theirs."""
     problem = equations.problem
     redundant, laws = set(closing.redundant), problem.model.constraints.law
+    if not redundant or not (laws != NONE).any():
+        return
     for group in groups(equations):
         dependent = [row for row in map(int, group.rows) if row in redundant]
         if dependent and (laws[group.rows] != NONE).any():
@@ -157,8 +159,12 @@ class _Velocities:
 
     def of_equation(self, row: int) -> tuple[np.ndarray, float]:
         """Row (l,) of an equation, and the velocity that it asks for."""
-        i = int(np.flatnonzero(self.group.rows == row)[0])
+        i = self._place(row)
         return self.J[i], self._law_rate(self.problem.model.constraints.law[row]) / self.system.rows[i]
+
+    def _place(self, row: int) -> int:
+        """Where an equation stands in the group."""
+        return int(np.flatnonzero(self.group.rows == row)[0])
 
     def add(self, name: str, row: np.ndarray, value: float) -> None:
         """One more equation."""
@@ -194,7 +200,7 @@ class _Velocities:
 
     def opposition(self, row: int, value: float, follows: float, combination: np.ndarray) -> str:
         """What velocity an equation asks for, and what follows from which others."""
-        scale = self.system.rows[int(np.flatnonzero(self.group.rows == row)[0])]
+        scale = self.system.rows[self._place(row)]
         unit = f"{self.units[row] or '1'}/s"
         return (
             f"at t = 0 it asks for a velocity of {value * scale:.6g} {unit}, but from "

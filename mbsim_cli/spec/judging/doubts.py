@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from math import tau
 from typing import Any
 
-from mbsim_cli.spec.base import Spec
 from mbsim_cli.spec.every_number import Path, Place, places
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import names, parse
 from mbsim_cli.spec.judging.doubtful_forces import doubtful_forces
 from mbsim_cli.spec.model_file import ModelFile
+from mbsim_cli.spec.walking import walk
 
 _NAMED = {"laws": "law", "roads": "road", "materials": "material", "fields": "field"}  # what acts by its name alone
 _NAMING = ("forces", "constraints", "laws", "roads", "analysis")  # and bodies that deform
@@ -68,23 +68,12 @@ def _unused(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
     if not any(getattr(model, section) for section in _NAMED):
         return
     flexible = [body.flexible for body in model.bodies.values() if body.flexible is not None]
-    named = set(_texts([flexible, *(getattr(model, section) for section in _NAMING)]))
+    places = [flexible, *(getattr(model, section) for section in _NAMING)]
+    named = {text for _, text in walk(places, (), str)}
     for section, what in _NAMED.items():
         for name in getattr(model, section):
             if name not in named:
                 yield (section, name), f"nothing uses this {what}", "it acts where its name stands"
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """All texts in a part of the file, but for keys."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Spec):
-        for entry in value.__dict__.values():
-            yield from _texts(entry)
-    elif isinstance(value, dict | list):
-        for entry in value.values() if isinstance(value, dict) else value:
-            yield from _texts(entry)
 
 
 def _numbers(model: ModelFile) -> Iterator[Any]:
