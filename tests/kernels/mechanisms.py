@@ -93,6 +93,16 @@ def any_measure(builder, kind, a, b):
     return builder.geometric(kind, a, b)
 
 
+def with_sensors(*kinds):
+    """``everything`` with all sensors of some kinds, and no others."""
+    builder = everything()
+    builder.sensors.clear()
+    for kind in kinds:
+        for place in places_of_sensors(builder, kind):
+            builder.sensor(kind, *place)
+    return builder
+
+
 def places_of_sensors(builder, kind):
     """All (body, index, order) of ``everything`` that sensors of a kind can read."""
     forces = [(NONE, k, 0) for k in range(len(builder.forces)) if builder.sensor_of_force(k) == kind]

@@ -14,7 +14,7 @@ from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Options
 from tests.kernels.differentiate import assert_agree
 from tests.kernels.elements import USED_ENTRIES
-from tests.kernels.mechanisms import PAIRS, any_measure, branches, everything, four_bar, loop, places_of_sensors
+from tests.kernels.mechanisms import PAIRS, any_measure, branches, everything, four_bar, loop, with_sensors
 from tests.kernels.textbook_laws import LAW_NUMBERS
 
 FORMULATIONS = ("ali3p-rtdyn0", "ali3p-rtdyn1")
@@ -152,10 +152,7 @@ def test_every_force(kind, axes):
 
 @pytest.mark.parametrize("kind", Sensor, ids=lambda kind: kind.name.lower())
 def test_every_sensor(kind):
-    builder = everything()
-    builder.sensors.clear()
-    for place in places_of_sensors(builder, kind):
-        builder.sensor(kind, *place)
+    builder = with_sensors(kind)
     problem = builder.problem(**configuration(kind))
     reads = kind == Sensor.ALONG or (SENSOR_WIDTH[kind] == 3 and kind != Sensor.FORCE_ON_BODY)
     own = chosen(builder, f"sensor {kind.name.lower()}") if reads else {}

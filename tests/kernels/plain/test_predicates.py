@@ -33,7 +33,7 @@ from mbsim_cli.model.codes import (
 )
 from mbsim_cli.model.layout import NONE
 from tests.kernels.covectors import TIME, pulled
-from tests.kernels.mechanisms import everything, places_of_sensors
+from tests.kernels.mechanisms import with_sensors
 
 SOURCES = sorted(Path(mbsim_cli.__file__).parent.rglob("*.py"))
 CODE = r"(?:Column|Measure|Law|Force|Sensor)\.\w"
@@ -74,11 +74,7 @@ def test_sensors():
 
 @pytest.mark.parametrize("kind", Sensor, ids=lambda kind: kind.name.lower())
 def test_every_sensor_is_read(kind):
-    builder = everything()
-    builder.sensors.clear()
-    for place in places_of_sensors(builder, kind):
-        builder.sensor(kind, *place)
-    at = pulled(builder)
+    at = pulled(with_sensors(kind))
     seen = np.full(at.sensors.size, np.nan)
     sense(at.model, at.theta, TIME, *at.state[:3], at.state.lam, at.kin, seen)
     assert seen.size and np.isfinite(seen).all()

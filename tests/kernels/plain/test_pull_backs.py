@@ -34,7 +34,7 @@ from mbsim_cli.model.layout import NONE
 from tests.assembly.texts import assemble
 from tests.cli.test_reactions import FOUR_BAR
 from tests.kernels.covectors import SCALARS, TIME, Pulled, of_axes, pulled
-from tests.kernels.mechanisms import PAIRS, any_measure, branches, everything, everything_open, loop, places_of_sensors
+from tests.kernels.mechanisms import PAIRS, any_measure, branches, everything, everything_open, loop, with_sensors
 from tests.kernels.plain.test_reactions import SLIDER
 from tests.naive.random_mechanisms import random_mechanism
 from tests.naive.reactions import assembled
@@ -217,12 +217,7 @@ def test_every_law_in_every_place(kind):
 
 @IMAGINARY
 def test_every_sensor(imaginary):
-    builder = everything()
-    builder.sensors.clear()
-    for kind in Sensor:
-        for place in places_of_sensors(builder, kind):
-            builder.sensor(kind, *place)
-    sensors_agree(pulled(builder, imaginary))
+    sensors_agree(pulled(with_sensors(*Sensor), imaginary))
 
 
 def test_sensors_that_no_scalar_reads_do_not_count():
