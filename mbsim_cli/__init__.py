@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from mbsim_cli.errors import AnalysisError, InputOutputError, MbsimError, ModelError, UsageError
     from mbsim_cli.study.interface import (
         Comparison,
+        Interrupted,
         Listener,
         Model,
         ObjectiveValue,
@@ -26,6 +27,7 @@ __all__ = [
     "AnalysisError",
     "Comparison",
     "InputOutputError",
+    "Interrupted",
     "Listener",
     "MbsimError",
     "Model",
@@ -41,12 +43,14 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+if not TYPE_CHECKING:  # type checkers would take any name for one of these
 
-    return getattr(import_module("mbsim_cli.errors" if name.endswith("Error") else "mbsim_cli.study.interface"), name)
+    def __getattr__(name: str) -> Any:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        return getattr(import_module(f"mbsim_cli.{'errors' if name.endswith('Error') else 'study.interface'}"), name)
 
 
 def __dir__() -> list[str]:

@@ -8,7 +8,7 @@ from mbsim_cli.errors import UsageError
 from mbsim_cli.io.reader import summary
 from mbsim_cli.io.stored import FileRecord
 from mbsim_cli.study.keywords import options_in, values_in
-from mbsim_cli.study.listener import SILENT, Listener
+from mbsim_cli.study.listener import SILENT, Interrupted, Listener
 from mbsim_cli.study.model import Model
 from mbsim_cli.study.result import ObjectiveValue, Result
 from mbsim_cli.study.settings import Settings
@@ -16,7 +16,19 @@ from mbsim_cli.study.verification.comparison import Comparison
 from mbsim_cli.study.verification.verify import verify
 
 CHECKED = ("ddm", "adjoint")  # whose gradients differences judge
-__all__ = ["Comparison", "Listener", "Model", "ObjectiveValue", "Result", "check", "load", "open", "optimize", "run"]
+__all__ = [
+    "Comparison",
+    "Interrupted",
+    "Listener",
+    "Model",
+    "ObjectiveValue",
+    "Result",
+    "check",
+    "load",
+    "open",
+    "optimize",
+    "run",
+]
 
 
 def load(
@@ -32,14 +44,16 @@ def load(
 
 
 def run(path: str | PathLike[str], **replaced: Any) -> Result:
-    """Read a model and run it, as ``Model.run``."""
+    """Read a model and run it: ``load``, and ``Model.run`` with the keyword arguments. Raises what these do."""
     return Model(path).run(**replaced)
 
 
 def check(path: str | PathLike[str], seed: int = 0, listener: Listener = SILENT, **replaced: Any) -> list[Comparison]:
     """What ``mbsim check`` compares: the file's own references, and gradients along a random direction by differences.
 
-    Keyword arguments replace parameters and options of the analysis, as in ``Model.run``.
+    Returns a row for each number that is compared; ``passed`` says whether it is near enough, and an analysis that
+    fails is a row too. ``seed`` chooses the direction. Keyword arguments replace parameters and options of the
+    analysis, as in ``Model.run``. Raises ModelError, InputOutputError and UsageError.
     """
     settings = _settings({"sensitivity": "ddm"} | replaced)
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
@@ -95,6 +109,6 @@ def _settings(replaced: dict[str, Any]) -> Settings:
 
 
 def open(path: str | PathLike[str]) -> Result:
-    """A result file; histories are read when they are asked for."""
+    """A result file; histories are read when they are asked for. Raises InputOutputError for what is none."""
     found = Path(path)
     return Result(FileRecord(found), summary(found))

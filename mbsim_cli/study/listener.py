@@ -11,6 +11,9 @@ class Interrupted(BaseException):
 class Listener:
     """Is told of a computation in sentences and as progress, and is asked whether to go on; this one keeps silent."""
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
     def say(self, sentence: str) -> None:
         """Take a sentence for people who want to follow."""
 

@@ -20,7 +20,7 @@ class ObjectiveValue(NamedTuple):
     """An objective: its value, and its derivatives by the parameters of the analysis (p,), none without a method.
 
     ``gradient`` is NaN where there is no derivative; ``undefined`` says why, by parameter. ``flags`` say why the value
-    is only one choice of many.
+    is only one choice of many. Derivatives are in the ``unit`` over that of the parameter.
     """
 
     value: float
@@ -31,7 +31,7 @@ class ObjectiveValue(NamedTuple):
     flags: tuple[str, ...]
 
     def by(self, parameter: str) -> float:
-        """The derivative by a parameter."""
+        """The derivative by a parameter; raises UsageError where there is none of that name."""
         if parameter not in self.parameters:
             known = ", ".join(self.parameters) or "none: run with sensitivity='ddm'"
             raise UsageError(f"there is no derivative by {parameter!r}; there are {known}")
@@ -93,7 +93,7 @@ class Result(Mapping[str, np.ndarray]):
         return self["time"]
 
     def unit(self, name: str) -> str:
-        """Unit of a history; units where its columns have different ones."""
+        """Unit of a history; units where its columns have different ones. Raises KeyError for another name."""
         return self.record.variable(self._path(name)).unit
 
     def labels(self, name: str) -> dict[str, Sequence[str]]:

@@ -13,7 +13,6 @@ import mbsim_cli as mbsim
 from mbsim_cli import errors
 from mbsim_cli.errors import AnalysisError, ModelError, UsageError
 from mbsim_cli.solve.blocks import BrokenOff
-from mbsim_cli.study.listener import Interrupted, Listener
 from tests.cli.conftest import PENDULUM
 
 
@@ -184,7 +183,7 @@ def test_check(path):
 
 
 def test_a_listener_follows_and_ends_a_run(path):
-    class Impatient(Listener):
+    class Impatient(mbsim.Listener):
         seen = ()
 
         @contextmanager
@@ -193,10 +192,10 @@ def test_a_listener_follows_and_ends_a_run(path):
             yield lambda done: None
 
         def poll(self):
-            raise Interrupted("enough")
+            raise mbsim.Interrupted("enough")
 
     listener = Impatient()
-    with pytest.raises(Interrupted, match="enough"):
+    with pytest.raises(mbsim.Interrupted, match="enough"):
         mbsim.load(path, listener=listener).run()
     assert listener.seen == (("solving", 0.5),)
 

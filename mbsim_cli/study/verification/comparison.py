@@ -8,7 +8,11 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Comparison:
-    """A row of ``mbsim check``; ``relative_error`` and ``tolerance`` are absolute where the reference is zero."""
+    """A row of ``mbsim check``: a number or vector that was computed, and what it should be.
+
+    ``relative_error`` and ``tolerance`` are absolute where the reference is zero; a failure has a ``message`` alone.
+    ``source`` says where the reference comes from.
+    """
 
     model: str
     name: str

@@ -1,0 +1,42 @@
+"""What a strict type checker says of a program that uses the library: nothing, but of a name that there is not."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """\
+import numpy as np
+
+import mbsim_cli as mbsim
+
+
+class Quiet(mbsim.Listener):
+    def poll(self) -> None:
+        raise mbsim.Interrupted
+
+
+model = mbsim.load("fivebar.yaml", all_numbers=True, listener=Quiet(), L_A1=1.4)
+result: mbsim.Result = model.run({"L_s1": 2.2}, L_A1=1.4, duration=0.5, step="auto", sensitivity="ddm")
+largest: float = result["r2"].max() + result.objectives["psi1"].by("L_A1")
+value, gradient = model.value_and_gradient([1.0, 2.0], "psi1")
+length: float = value + float(np.linalg.norm(gradient @ model.hessian(gradient, "psi1")))
+passed: list[bool] = [row.passed for row in mbsim.check("fivebar.yaml", seed=1)]
+warnings: list[str] = mbsim.optimize("fivebar.yaml", "calm", evaluations=3).warnings
+try:
+    shapes = {name: values.shape for name, values in mbsim.open("fivebar.h5").items()}
+except mbsim.ModelError as error:
+    lines: list[int] = [issue.line for issue in error.issues]
+mbsim.lod("fivebar.yaml")
+"""
+
+
+@pytest.mark.slow
+def test_a_strict_type_checker_finds_the_name_that_is_wrong_and_nothing_else(tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "program.py"]
+    environment = {**os.environ, "MYPYPATH": str(Path(__file__).parents[2])}
+    said = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True).stdout
+    assert 'error: Module has no attribute "lod"' in said and "Found 1 error in 1 file" in said, said
