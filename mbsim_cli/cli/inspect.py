@@ -29,7 +29,7 @@ def command(result: ResultPath, length_unit: LengthUnit = "m", json: options.Jso
     if bodies.is_body(result):
         from mbsim_cli.cli.body import show
 
-        return show(bodies.summary(result, bodies.metres(length_unit, "--length-unit")), json)
+        return show(bodies.summary(result, bodies.metres(length_unit)), json)
     if length_unit != "m":
         raise UsageError("--length-unit is for files of standard input data (.SID_FEM); results are in metres")
     from mbsim_cli.io.reader import summary

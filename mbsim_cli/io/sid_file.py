@@ -43,7 +43,7 @@ def write_sid(path: Path, sid: StandardInput, facts: Mapping[str, str], mesh: Sh
         _write_texts(file, "warnings", sid.warnings)
         _write_texts(file, "node/name", [node.name for node in sid.nodes])
         _write_texts(file, "design/name", list(sid.design))
-        _write_terms(file, sid, "")
+        _write_terms(file, sid)
         if sid.design:
             _write_design(file, sid)
         if mesh is not None:
@@ -60,11 +60,11 @@ def _write_texts(file: h5py.File, path: str, entries: Any) -> None:
     file.create_dataset(path, data=np.array(list(entries), dtype=object), dtype=h5py.string_dtype())
 
 
-def _write_terms(file: h5py.File, sid: StandardInput, prefix: str) -> None:
+def _write_terms(file: h5py.File, sid: StandardInput) -> None:
     for path, term in _stacked(sid):
         for order, entries in zip(ORDERS, term, strict=True):
             if entries is not None:
-                file[f"{path}/{prefix}{order}"] = entries
+                file[f"{path}/{order}"] = entries
 
 
 def _write_design(file: h5py.File, sid: StandardInput) -> None:

@@ -36,8 +36,8 @@ class Simp(NamedTuple):
         return by_stiffness * self.penalty * p ** (self.penalty - 1) + by_mass * slope
 
 
-def filter_of(mesh: Mesh, radius: float, volumes: Array | float = 1.0) -> Sparse:
-    """Averages over neighbours (ne, ne): weights fall linearly to zero at the radius, times the elements' volumes."""
+def filter_of(mesh: Mesh, radius: float) -> Sparse:
+    """Averages over neighbours (ne, ne): weights fall linearly to zero at the radius."""
     from scipy import sparse
     from scipy.spatial import cKDTree
 
@@ -47,5 +47,5 @@ def filter_of(mesh: Mesh, radius: float, volumes: Array | float = 1.0) -> Sparse
     alone = sparse.identity(len(mesh.cells)) * (radius if radius > 0 else 1.0)
     weights = weights.multiply(weights > 0).tocsr() if weights.nnz else weights
     weights.setdiag(0)
-    weights = (weights + alone) @ sparse.diags(np.broadcast_to(volumes, len(mesh.cells)))
+    weights = weights + alone
     return (sparse.diags(1 / np.asarray(weights.sum(1)).ravel()) @ weights).tocsr()

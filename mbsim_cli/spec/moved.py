@@ -69,9 +69,9 @@ def with_fields(model: ModelFile, values: Mapping[str, Any]) -> ModelFile:
     return moved
 
 
-def with_gradients_by(model: ModelFile, method: Any, parameters: Sequence[str], fields: Sequence[str]) -> ModelFile:
-    """The same model whose analysis takes gradients by these parameters and fields."""
-    sensitivity = Sensitivity(method=method, parameters=list(parameters), fields=list(fields))
+def with_adjoint_by(model: ModelFile, parameters: Sequence[str], fields: Sequence[str]) -> ModelFile:
+    """The same model whose analysis takes gradients by these parameters and fields, by the adjoint."""
+    sensitivity = Sensitivity(method="adjoint", parameters=list(parameters), fields=list(fields))
     return model.model_copy(update={"analysis": model.analysis.model_copy(update={"sensitivity": sensitivity})})
 
 

@@ -13,7 +13,7 @@ from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.study.assembling import load as read
 from mbsim_cli.study.keywords import numbers_of, options_in, values_in
 from mbsim_cli.study.listener import SILENT, Listener
-from mbsim_cli.study.plan import Plan, plan_at
+from mbsim_cli.study.plan import Plan, draft
 from mbsim_cli.study.record import MemoryRecord
 from mbsim_cli.study.result import Result
 from mbsim_cli.study.run import run
@@ -58,7 +58,7 @@ class Model:
 
     @property
     def parameters(self) -> dict[str, float]:
-        """Values of all parameters."""
+        """Values of all parameters by name, in the units of the file."""
         scope = self._file.expressions.scope()
         return {self._file.parameter_label(name): float(scope[name].real) for name in self._file.parameters}
 
@@ -96,7 +96,8 @@ class Model:
         """Value of an objective and its gradient (p,) by ``differentiated``, as ``scipy.optimize.minimize`` wants them.
 
         ``rho`` (p,) are values of these parameters, or of any by name. With several objectives one must be named.
-        Histories are not kept. The method is ddm unless ``sensitivity`` says otherwise.
+        Histories are not kept. The method is ddm unless ``sensitivity`` says otherwise; the gradient is in the unit of
+        the objective over those of the parameters. Raises what ``run`` does.
         """
         name = self._chosen(objective)
         planned, timing = self._plan(self._values(rho), {"sensitivity": "ddm", **replaced})
@@ -114,7 +115,8 @@ class Model:
     ) -> np.ndarray:
         """The Hessian of an objective by ``differentiated``, times a direction (p,), as ``minimize`` wants ``hessp``.
 
-        ``rho`` as of ``value_and_gradient``. One run and its adjoint in complex numbers: for analyses with an adjoint.
+        Returns (p,). ``rho`` as of ``value_and_gradient``. One run and its adjoint in complex numbers: UsageError for
+        natural coordinates, bodies that deform and what else has no adjoint.
         """
         return self._hessian_columns(rho, np.reshape(direction, (-1, 1)), objective, replaced)[:, 0]
 
@@ -169,6 +171,7 @@ class Model:
             raise UsageError(f"the value of {', '.join(twice)} is given twice, by name and as a keyword argument")
         changed = by_name | by_keyword
         settings = replace(self._settings, **options_in(replaced))
-        plan = plan_at(self._file, settings, changed, timing, self._listener, before=self._assembled)
+        drafted = draft(self._file, settings, timing, values=changed, before=self._assembled)
+        plan = drafted.plan(timing, self._listener)
         self._assembled = plan.named if plan.named.packing.lends else None
         return plan, timing

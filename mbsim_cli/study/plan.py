@@ -83,19 +83,23 @@ def draft(
     model_file: Any,
     settings: Settings,
     timing: Timing,
-    parameters: Sequence[str] | None = None,
+    by: Sequence[str] | None = None,
+    *,
+    values: Mapping[str, float] | None = None,
     before: Any = None,
 ) -> Draft:
     """Assemble a model that is read, and choose the method where that is automatic.
 
-    Gradients are taken by ``parameters``, None for those of the file. What was assembled ``before`` of the same file
-    saves time.
+    Gradients are taken ``by`` parameters, None for those of the file, which have other ``values`` where these are
+    given; raises ModelError where they do not fit. What was assembled ``before`` of the same file saves time.
     """
+    if values:
+        model_file, settings = _moved(model_file, settings, values, timing)
     stated = stated_method(model_file, settings)
     method = "ddm" if stated == AUTO_METHOD else stated
     if settings.all_numbers and method == "none":
         raise UsageError("--all-numbers takes gradients, and --sensitivity none computes none; leave one of them out")
-    wanted = _wanted(method, model_file, settings) if parameters is None else list(parameters)
+    wanted = _wanted(method, model_file, settings) if by is None else list(by)
     with timing.phase("load"):
         named = build(model_file, settings, wanted, before)
     if stated != AUTO_METHOD:
@@ -106,30 +110,18 @@ def draft(
     return Draft(model_file, replace(settings, method=method, memory=None), method, named, wanted, why)
 
 
+def _moved(model_file: Any, settings: Settings, values: Mapping[str, float], timing: Timing) -> tuple[Any, Settings]:
+    """The model at other values of its parameters, and settings that tell of them."""
+    from mbsim_cli.spec import with_values
+
+    with timing.phase("load"):
+        moved = with_values(model_file, values)
+    texts = {name: repr(float(value)) for name, value in values.items()}
+    return moved, replace(settings, overrides={**settings.overrides, **texts})
+
+
 def _wanted(method: str, model_file: Any, settings: Settings) -> list[str] | None:
     """Parameters of gradients: none without a method, all that there are for every number, else those of the file."""
     if method == "none":
         return []
     return list(model_file.parameters) if settings.all_numbers else None
-
-
-def plan_at(
-    model_file: Any,
-    settings: Settings,
-    values: Mapping[str, float],
-    timing: Timing,
-    listener: Listener,
-    parameters: Sequence[str] | None = None,
-    before: Any = None,
-) -> Plan:
-    """The plan of a model that is read, at other values of its parameters; raises ModelError where they do not fit.
-
-    Gradients are taken by ``parameters``, None for those of the file. What was assembled ``before`` of the same file
-    saves time.
-    """
-    from mbsim_cli.spec import with_values
-
-    overrides = {**settings.overrides, **{name: repr(float(value)) for name, value in values.items()}}
-    with timing.phase("load"):
-        moved = with_values(model_file, values) if values else model_file
-    return draft(moved, replace(settings, overrides=overrides), timing, parameters, before).plan(timing, listener)

@@ -10,7 +10,7 @@ from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.lanes.open_trees import can_run_beside, run_beside
 from mbsim_cli.study.listener import SILENT
-from mbsim_cli.study.plan import draft, plan_at
+from mbsim_cli.study.plan import draft
 from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.timing import Timing
 
@@ -28,7 +28,7 @@ def problems_of(path, duration, spread, **settings):
     rng = np.random.default_rng(3)
     for _ in range(8):
         values = {name: value * rng.uniform(1 - spread, 1 + spread) for name, value in own.items()}
-        problem = plan_at(plan.model_file, plan.settings, values, timing, SILENT).assembled.problem
+        problem = draft(plan.model_file, plan.settings, timing, values=values).plan(timing, SILENT).assembled.problem
         yield replace(problem, options=replace(problem.options, output_interval=1))
 
 

@@ -126,20 +126,20 @@ class _Compiler:
         return self._apply(elementary.NEGATE, a)
 
     def _sum(self, a: Part, b: Part) -> Part:
-        if _is(0.0, a) or _is(0.0, b):
-            return b if _is(0.0, a) else a
+        if _is_zero(a) or _is_zero(b):
+            return b if _is_zero(a) else a
         return self._apply(elementary.ADD, a, b)
 
     def _difference(self, a: Part, b: Part) -> Part:
-        return a if _is(0.0, b) else self._apply(elementary.SUBTRACT, a, b)
+        return a if _is_zero(b) else self._apply(elementary.SUBTRACT, a, b)
 
     def _product(self, a: Part, b: Part) -> Part:
-        if _is(0.0, a) or _is(0.0, b):
+        if _is_zero(a) or _is_zero(b):
             return 0.0
         return self._apply(elementary.MULTIPLY, a, b)
 
     def _quotient(self, a: Part, b: Part) -> Part:
-        return 0.0 if _is(0.0, a) and not isinstance(b, float) else self._apply(elementary.DIVIDE, a, b)
+        return 0.0 if _is_zero(a) and not isinstance(b, float) else self._apply(elementary.DIVIDE, a, b)
 
     def _power(self, a: Part, b: Part) -> Part:
         if not isinstance(b, float):
@@ -147,8 +147,8 @@ class _Compiler:
         return 1.0 if b == 0.0 else a if b == 1.0 else self._apply(elementary.power(b), a)
 
 
-def _is(number: float, part: Part) -> bool:
-    return isinstance(part, float) and part == number
+def _is_zero(part: Part) -> bool:
+    return isinstance(part, float) and part == 0.0
 
 
 def _entrywise(operation: Callable[..., Part], *parts: Parts) -> Parts:

@@ -11,7 +11,7 @@ from mbsim_cli.study.evaluation import Gradient
 from mbsim_cli.study.listener import Asking, Listener
 from mbsim_cli.study.optimizing.statement import volume_of
 from mbsim_cli.study.optimizing.variables import Variables
-from mbsim_cli.study.plan import Plan, plan_at
+from mbsim_cli.study.plan import Plan, draft
 from mbsim_cli.study.run import Outcome, run
 from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.timing import Timing
@@ -31,7 +31,8 @@ class Analyses:
         """The analysis of a design."""
         changed, fields = self.variables.parts(values)
         moved = with_fields(self.model_file, fields) if fields else self.model_file
-        return plan_at(moved, self.settings, changed, timing, Asking(self.listener), self.by)
+        drafted = draft(moved, self.settings, timing, self.by, values=changed)
+        return drafted.plan(timing, Asking(self.listener))
 
     def objectives(self, values: np.ndarray) -> Mapping[str, Gradient]:
         """What a design leads to, with derivatives (v,) by all variables."""

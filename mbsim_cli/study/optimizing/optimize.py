@@ -8,7 +8,7 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError, UsageError
 from mbsim_cli.io.target import check_target
-from mbsim_cli.spec.moved import with_gradients_by
+from mbsim_cli.spec.moved import with_adjoint_by
 from mbsim_cli.study.assembling import load
 from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.optimizing.analyses import Analyses
@@ -44,7 +44,7 @@ def optimize(
         variables = variables_of(file, given.varied)
         settings = replace(settings, method=method_of_gradients(file, settings, given))
         if given.fields:
-            file = with_gradients_by(file, "adjoint", variables.names, given.fields)
+            file = with_adjoint_by(file, variables.names, given.fields)
         limits = limits_of(file, given)
         guard: dict[str, Any] = {"force": force, "protected": (*map(Path, file.source.texts), *file.source.tables)}
         output = output or Path(f"{path.stem}-{name}.h5")

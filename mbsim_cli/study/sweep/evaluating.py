@@ -14,7 +14,7 @@ from mbsim_cli.errors import AnalysisError, MbsimError, ModelError, UsageError, 
 from mbsim_cli.io.thinning import Thinning
 from mbsim_cli.spec.judging.doubts import doubts_of_values
 from mbsim_cli.study.listener import SILENT, Asking, Listener
-from mbsim_cli.study.plan import Plan, draft, plan_at
+from mbsim_cli.study.plan import Plan, draft
 from mbsim_cli.study.recording import recorded
 from mbsim_cli.study.run import Outcome, run
 from mbsim_cli.study.settings import Settings
@@ -112,8 +112,8 @@ class CaseEvaluator:
         timing, values = Timing(), zip(self._plan.varied, case.values, strict=True)
         moved = {column.name: float(value) for column, value in values}
         base = self._base
-        plan = plan_at(base.model_file, base.settings, moved, timing, SILENT, before=base.named)
-        return _Planned(self._of_kept(plan), timing)
+        drafted = draft(base.model_file, base.settings, timing, values=moved, before=base.named)
+        return _Planned(self._of_kept(drafted.plan(timing, SILENT)), timing)
 
     def _of_kept(self, plan: Plan) -> Plan:
         """A plan without the objectives that are not kept: they take no time, cause no failure and no warning."""
