@@ -91,8 +91,7 @@ def _inside(problem: Problem, block: Any, row: int) -> bool:
 def _states(problem: Problem, block: Any, row: int) -> Iterator[State]:
     """An instant, and where steps are adaptive those until the next one."""
     t, z, zd, zdd = (array[row] for array in (block.time, block.position, block.velocity, block.acceleration))
-    adaptive = problem.options.open_tree and problem.options.integrator != "rk4"
-    for s in np.linspace(0.0, problem.options.step, BETWEEN, endpoint=False) if adaptive else (0.0,):
+    for s in np.linspace(0.0, problem.options.step, BETWEEN, endpoint=False) if problem.options.adaptive else (0.0,):
         yield State(t + s, z + s * (zd + 0.5 * s * zdd), zd + s * zdd)
 
 

@@ -10,6 +10,7 @@ import typer
 
 from mbsim_cli.cli import options
 from mbsim_cli.errors import UsageError
+from mbsim_cli.model.integrators import INTEGRATORS
 
 Output = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="OUT.h5", help="Result file.", show_default="MODEL.h5 here")
@@ -98,8 +99,9 @@ def _method(report: dict[str, Any]) -> str:
     """Formulation and steps in words."""
     if report["formulation"] == "statics":
         return f"{report['diagnostics']['stability']} equilibrium, {report['diagnostics']['iterations']} iterations"
-    if report["integrator"] in (None, "rk4"):
-        name = f"{report['formulation']} by rk4" if report["integrator"] else report["formulation"]
-        return f"{name}, {report['steps']} steps of {report['step']:g} s"
-    work = report["diagnostics"]["work"]
-    return f"{report['formulation']} by {report['integrator']}, {work['steps']} steps and {work['rejected']} rejected"
+    integrator = report["integrator"]
+    name = f"{report['formulation']} by {integrator}" if integrator else report["formulation"]
+    if integrator and INTEGRATORS[integrator].adaptive:
+        work = report["diagnostics"]["work"]
+        return f"{name}, {work['steps']} steps and {work['rejected']} rejected"
+    return f"{name}, {report['steps']} steps of {report['step']:g} s"

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbsim_cli.model.integrators import DEFAULT_INTEGRATOR, INTEGRATORS
 from mbsim_cli.model.layout import Model, Reactions
 from mbsim_cli.model.names import Names
 
@@ -29,7 +30,7 @@ class Options:
     penalty: float = 1e9  # at 1 kg and 1 ms, see docs/theory/ali3p.md
     weighting: float = 1.0  # of the projections' penalty
     projection: str = "mass"  # mass | identity
-    integrator: str = "dop853"  # of open trees: rk4 | dop853 | esdirk
+    integrator: str = DEFAULT_INTEGRATOR  # of open trees
     absolute_tolerance: float = 1e-10  # of the local error of an open tree
     max_steps: int = 10_000_000  # that an adaptive integrator of an open tree may try
     memory: float | None = None  # bytes that the instants kept for an adjoint may take; None for as many as usual
@@ -54,6 +55,16 @@ class Options:
     def open_tree(self) -> bool:
         """Whether the formulation is one of open trees."""
         return self.formulation in OPEN_TREES
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether the integrator chooses its steps; ``step`` is then the time between instants."""
+        return self.open_tree and INTEGRATORS[self.integrator].adaptive
+
+    @property
+    def implicit(self) -> bool:
+        """Whether the integrator of an open tree iterates its stages."""
+        return self.open_tree and INTEGRATORS[self.integrator].implicit
 
 
 @dataclass(frozen=True)

@@ -118,6 +118,6 @@ def resolution_of(problem: Problem) -> Resolution | NoSteps:
         return NoSteps("the motion is given")
     if options.analysis == "equilibrium":
         return NoSteps("an equilibrium takes no steps")
-    if options.open_tree and options.integrator != "rk4":
+    if options.adaptive:
         return NoSteps(f"{options.integrator} keeps the error of each step within the tolerance", exact=False)
     return Resolution(problem.names.coordinates, problem.names.coordinate_units)

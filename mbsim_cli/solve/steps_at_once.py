@@ -15,7 +15,7 @@ def steps_at_once(options: Options, n: int, p: int) -> int:
 
 def _seconds_a_step(options: Options, n: int, p: int) -> float:
     """Roughly."""
-    if options.open_tree and options.integrator == "esdirk":
+    if options.implicit:
         return 1e-5 * n * n * (1 + n / 50 + p / 5)
     if options.formulation == "recursive":
         return 1e-6 * n * (1 + p / 4)

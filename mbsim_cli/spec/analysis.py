@@ -5,6 +5,7 @@
 
 from typing import Any, Literal, get_args
 
+from mbsim_cli.model.integrators import DEFAULT_INTEGRATOR, INTEGRATORS
 from mbsim_cli.spec.base import Spec, by_kind, field
 from mbsim_cli.spec.expressions.number import AutoNumber, Number
 
@@ -12,7 +13,7 @@ OpenTree = Literal["recursive", "conventional", "partial_recursive"]
 Formulation = Literal["ali3p-rtdyn0", "ali3p-rtdyn1", "ali3p-natural", OpenTree]
 Integrator = Literal["rk4", "dop853", "esdirk"]
 Method = Literal["none", "ddm", "adjoint", "auto", "fd"]
-FORMULATIONS, OPEN_TREES, INTEGRATORS, METHODS = map(get_args, (Formulation, OpenTree, Integrator, Method))
+FORMULATIONS, OPEN_TREES, METHODS = map(get_args, (Formulation, OpenTree, Method))
 WITH_ADJOINT = "error_control: motion has one"
 SENSITIVITIES = "sensitivities"
 
@@ -22,7 +23,8 @@ def without_adjoint(formulation: str | None, integrator: str | None, error_contr
 
     Derivatives that control the steps are those of the direct method.
     """
-    if formulation in OPEN_TREES and integrator != "rk4" and error_control == SENSITIVITIES:
+    adaptive = formulation in OPEN_TREES and INTEGRATORS[integrator or DEFAULT_INTEGRATOR].adaptive
+    if adaptive and error_control == SENSITIVITIES:
         return f"error_control: {SENSITIVITIES}"
     return ""
 

@@ -58,8 +58,10 @@ def build(model_file: Any, settings: Settings, parameters: Sequence[str] | None,
         require_adjoint(assembled.problem)
     if (settings.step or settings.duration) and options.step > options.duration * (1 + 1e-9):
         raise UsageError(f"the step {options.step:g} s is longer than the duration {options.duration:g} s")
-    if settings.tolerance and options.open_tree and options.integrator == "rk4":
-        raise UsageError("--tolerance is for adaptive integrators; rk4 takes fixed steps, which --step sets")
+    if settings.tolerance and options.open_tree and not options.adaptive:
+        raise UsageError(
+            f"--tolerance is for adaptive integrators; {options.integrator} takes fixed steps, which --step sets"
+        )
     return assembled
 
 

@@ -5,11 +5,12 @@ from math import inf
 from typing import Any
 
 from mbsim_cli.errors import UsageError
-from mbsim_cli.spec.analysis import FORMULATIONS, INTEGRATORS, METHODS
+from mbsim_cli.model.integrators import INTEGRATORS
+from mbsim_cli.spec.analysis import FORMULATIONS, METHODS
 from mbsim_cli.spec.reading.suggestions import nearest, suggest
 from mbsim_cli.study.settings import AUTO
 
-_CHOICES = {"sensitivity": METHODS, "formulation": FORMULATIONS, "integrator": INTEGRATORS}
+_CHOICES = {"sensitivity": METHODS, "formulation": FORMULATIONS, "integrator": tuple(INTEGRATORS)}
 _SIZES = {"tolerance": "", "step": " of seconds", "duration": " of seconds", "memory": " of bytes", "accuracy": ""}
 OPTIONS = (*_CHOICES, *_SIZES)
 

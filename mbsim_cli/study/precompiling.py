@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import Any
 
 from mbsim_cli.errors import ModelError, UsageError, one_line
+from mbsim_cli.model.integrators import INTEGRATORS
 from mbsim_cli.study.assembling import build, load, stated_method
 from mbsim_cli.study.choice import without_adjoint
 from mbsim_cli.study.compiling import Compiled, compile_kernels
@@ -63,7 +64,7 @@ def _planned(path: Path, every: bool) -> Iterator[tuple[Any, Settings]]:
 
 def _ways() -> Iterator[Settings]:
     """All formulations, those of open trees with all integrators."""
-    from mbsim_cli.spec.analysis import FORMULATIONS, INTEGRATORS, OPEN_TREES
+    from mbsim_cli.spec.analysis import FORMULATIONS, OPEN_TREES
 
     for formulation in FORMULATIONS:
         for integrator in INTEGRATORS if formulation in OPEN_TREES else (None,):

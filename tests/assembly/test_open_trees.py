@@ -6,6 +6,7 @@ import pytest
 
 from mbsim_cli.cli.options import Formulation, Integrator
 from mbsim_cli.errors import ModelError
+from mbsim_cli.model.integrators import INTEGRATORS
 from mbsim_cli.model.problem import OPEN_TREES, Options
 from mbsim_cli.spec.analysis import OPEN_TREES as OF_THE_FILE
 from mbsim_cli.spec.analysis import Analysis
@@ -79,4 +80,4 @@ def test_file_and_command_line_name_the_same():
     assert OPEN_TREES == OF_THE_FILE
     literals = {name: field.annotation for name, field in Analysis.model_fields.items()}
     assert get_args(literals["formulation"]) == tuple(Formulation)
-    assert get_args(get_args(literals["integrator"])[0]) == tuple(Integrator)
+    assert get_args(get_args(literals["integrator"])[0]) == tuple(Integrator) == tuple(INTEGRATORS)

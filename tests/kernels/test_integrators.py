@@ -9,8 +9,10 @@ import pytest
 
 from mbsim_cli import assembly, spec
 from mbsim_cli.errors import AnalysisError
+from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau
 from mbsim_cli.kernels.integrators.step_control import EVALUATIONS, FACTORISATIONS, JACOBIANS, REJECTED, STEPS
 from mbsim_cli.model.codes import Column, Joint, Law, Measure
+from mbsim_cli.model.integrators import INTEGRATORS
 from mbsim_cli.model.layout import COM, GROUND, INERTIA, MASS, NONE
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.open_trees import open_tree
@@ -316,6 +318,12 @@ def test_energy_of_a_chain():
     total = energy[:, 0] + energy[:, 1]
     assert np.abs(total - total[0]).max() < 1e-9 * energy[:, 0].max()
     assert energy.shape == (101, 3)
+
+
+@pytest.mark.parametrize("name", INTEGRATORS)
+def test_what_is_known_of_an_integrator_holds_of_its_tableau(name):
+    method, known = tableau(name), INTEGRATORS[name]
+    assert known.adaptive == bool(method.error.any()) and known.implicit == isinstance(method, ImplicitTableau)
 
 
 def test_tableau_of_esdirk():

@@ -32,7 +32,7 @@ def sentence(status: Status, time: float, problem: Problem, zdd: np.ndarray, phi
 
 def step_sentence(status: Status, time: float, problem: Problem, size: float, coordinate: int) -> str:
     """Describe an integration that cannot go on from ``time``; the last step that was tried had about some ``size``."""
-    stiff = "" if problem.options.integrator == "esdirk" else "integrator: esdirk if the model is stiff, "
+    stiff = "" if problem.options.implicit else "integrator: esdirk if the model is stiff, "
     names = problem.names.coordinates
     where = f"; the error is largest in '{names[coordinate]}'" if names else ""
     advice = f"look for a jump in a force or law at that time, or try {stiff}a larger tolerance"

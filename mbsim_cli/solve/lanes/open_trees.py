@@ -15,7 +15,6 @@ from mbsim_cli.kernels.compiler.cases import TOGETHER, lanes_of, widened
 from mbsim_cli.kernels.drivers.integrate import EVALUATE, begin
 from mbsim_cli.kernels.drivers.integrate_cases import Case, Cases, Probes, integrate_cases
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
-from mbsim_cli.kernels.integrators.runge_kutta import Tableau
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.model.problem import Problem
@@ -23,7 +22,6 @@ from mbsim_cli.solve.blocks import other_rows
 from mbsim_cli.solve.forward import steps_of_block
 from mbsim_cli.solve.lanes.alike import equal, store
 from mbsim_cli.solve.lanes.constrained import can_run_constrained, run_constrained
-from mbsim_cli.solve.open_trees.methods import tableau
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
 
 ROOM = 2**28  # bytes that the instants of runs which are made together may take
@@ -44,7 +42,7 @@ def _can_run_open_tree(problem: Problem) -> bool:
         and options.analysis == "forward_dynamics"
         and options.open_tree
         and not isinstance(problem.model.tree, FlexibleTree)
-        and isinstance(tableau(options.integrator), Tableau)
+        and not options.implicit
         and not options.differentiates
     )
 

@@ -16,10 +16,11 @@ from mbsim_cli.kernels.integrators.dense_output import TERMS, Dense
 from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau, NewtonControl, StageEquations
 from mbsim_cli.kernels.integrators.runge_kutta import Carry, Stages, Tableau
 from mbsim_cli.kernels.integrators.step_control import ErrorControl
+from mbsim_cli.model.integrators import INTEGRATORS
 from mbsim_cli.model.layout import MEASURE_SIZE
 from mbsim_cli.model.problem import WORK, Options, Problem
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.open_trees.methods import CONTROLLED, tableau
+from mbsim_cli.solve.open_trees.methods import tableau
 
 STAGE = 1e-3  # last correction of a stage, in units of the bounds of a step's error
 ALL_DIGITS = 1e-15
@@ -48,9 +49,9 @@ def integration(problem: Problem, theta: np.ndarray, p: int, *, varies: bool, at
 
 def error_control(options: Options, *, varies: bool, at_once: float = np.inf) -> ErrorControl:
     """What controls the steps, of which a call tries some ``at_once``."""
-    order = CONTROLLED.get(options.integrator)
+    order = INTEGRATORS[options.integrator].control_order
     return ErrorControl(
-        order is not None,
+        order > 0,
         float(options.tolerance),
         float(options.absolute_tolerance),
         1.0 / (order or 1),

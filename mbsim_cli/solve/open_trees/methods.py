@@ -8,8 +8,6 @@ from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau
 from mbsim_cli.kernels.integrators.runge_kutta import Tableau
 from mbsim_cli.solve.open_trees import dop853_coefficients as dop853
 
-CONTROLLED = {"dop853": 8, "esdirk": 4}  # order by which the error of controlled steps falls
-
 
 def tableau(name: str) -> Tableau | ImplicitTableau:
     """The method of that name."""

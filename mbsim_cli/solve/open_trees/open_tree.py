@@ -24,7 +24,7 @@ from mbsim_cli.solve.blocks import BrokenOff, block_of, first_rows, other_rows
 from mbsim_cli.solve.faults.status import sentence, step_sentence
 from mbsim_cli.solve.faults.undefined_elements import undefined_at
 from mbsim_cli.solve.open_trees.integration import hardest, integration
-from mbsim_cli.solve.open_trees.methods import CONTROLLED, stages_kept
+from mbsim_cli.solve.open_trees.methods import stages_kept
 from mbsim_cli.solve.open_trees.start import assemble_start
 from mbsim_cli.solve.reactions import reader_of
 from mbsim_cli.solve.reused_memory import ReusedMemory
@@ -70,7 +70,7 @@ class OpenTreeSimulation:
         self.step = 0
         self.unfinished: tuple[Record, SensitivityRecord, np.ndarray] | None = None
         self.end = problem.options.end
-        self.foreseen = problem.options.integrator not in CONTROLLED
+        self.foreseen = not problem.options.adaptive
         self.earlier = self._room(1)  # the step before those of the next rows
         self.taken: list[Steps] = []  # towards the next rows
         self.before: Checkpoint | None = None  # the next rows

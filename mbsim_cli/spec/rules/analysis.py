@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from mbsim_cli.model.integrators import DEFAULT_INTEGRATOR, INTEGRATORS
 from mbsim_cli.spec.analysis import OPEN_TREES, WITH_ADJOINT, Analysis, lacks_adjoint
 from mbsim_cli.spec.equilibrium import Equilibrium
 from mbsim_cli.spec.inverse import InverseDynamics
@@ -14,6 +15,8 @@ _OF_OPEN_TREES = ("integrator", "absolute_tolerance", "error_control", "max_step
 _OF_CONSTRAINTS = ("penalty", "weighting", "projection")
 _OF_ITERATIONS = ("max_iterations", "gradient_tolerance")
 _OF_ERROR_CONTROL = ("tolerance", "absolute_tolerance", "error_control", "max_steps")
+_ADAPTIVE = " and ".join(name for name, integrator in INTEGRATORS.items() if integrator.adaptive)
+_IMPLICIT = " and ".join(name for name, integrator in INTEGRATORS.items() if integrator.implicit)
 
 
 def check(review: Review) -> None:
@@ -146,10 +149,11 @@ def _integrator(review: Review, analysis: Analysis) -> None:
         refuse(_OF_OPEN_TREES, f"{formulation} has no setting", hint)
         return
     refuse(_OF_CONSTRAINTS, f"{formulation} has no setting", "the ali3p formulations have one")
-    if analysis.integrator == "rk4":
-        refuse(_OF_ERROR_CONTROL, "rk4 takes fixed steps, and has no", "dop853 and esdirk choose their steps by it")
-    if analysis.integrator != "esdirk":
-        refuse(_OF_ITERATIONS, f"{analysis.integrator or 'dop853'} is explicit, and has no", "esdirk iterates")
+    name = analysis.integrator or DEFAULT_INTEGRATOR
+    if not INTEGRATORS[name].adaptive:
+        refuse(_OF_ERROR_CONTROL, f"{name} takes fixed steps, and has no", f"{_ADAPTIVE} choose their steps by it")
+    if not INTEGRATORS[name].implicit:
+        refuse(_OF_ITERATIONS, f"{name} is explicit, and has no", f"{_IMPLICIT} iterates")
 
 
 def _bounds(review: Review) -> None:

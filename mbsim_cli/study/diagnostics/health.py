@@ -109,8 +109,7 @@ class Health:
         elif self.drifts:
             found.append(f"constraints drift by up to {self.drift:.1e}; a shorter step or tighter tolerance helps")
         if report["energy_imbalance"] > ENERGY:
-            adaptive = options.open_tree and options.integrator != "rk4"
-            advice = "a tighter tolerance, or a shorter step between instants" if adaptive else "a shorter step"
+            advice = "a tighter tolerance, or a shorter step between instants" if options.adaptive else "a shorter step"
             imbalance = f"{report['energy_imbalance']:.1%} of the energy that moves"
             found.append(f"energy and work differ by {imbalance}; try {advice}")
         if not options.open_tree and report["iterations"]["mean"] > 0.5 * options.max_iterations:

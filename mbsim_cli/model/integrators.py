@@ -1,0 +1,23 @@
+"""Integrators of open trees, as everything knows them that does not integrate."""
+
+from typing import NamedTuple
+
+
+class Integrator(NamedTuple):
+    """What follows from the choice of an integrator."""
+
+    control_order: int  # by which the error falls of steps that it chooses; 0 where steps are fixed
+    implicit: bool  # its stages are iterated
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether it chooses its steps."""
+        return self.control_order > 0
+
+
+INTEGRATORS = {
+    "rk4": Integrator(0, implicit=False),
+    "dop853": Integrator(8, implicit=False),
+    "esdirk": Integrator(4, implicit=True),
+}
+DEFAULT_INTEGRATOR = "dop853"
