@@ -66,7 +66,7 @@ def command(
 
         emit(report)
     else:
-        _print(report, quiet)
+        _print(report, quiet, lanes)
     if watch.STORE.trouble:
         raise typer.Exit(InputOutputError.exit_code)
 
@@ -91,12 +91,16 @@ def _report(variants: Sequence["Variant"], named: bool) -> dict[str, Any]:
     }
 
 
-def _print(report: dict[str, Any], quiet: bool) -> None:
+def _print(report: dict[str, Any], quiet: bool, lanes: bool) -> None:
     from mbsim_cli.cli.output import say
 
     for model, reason in {(entry["model"], entry["refused"]): None for entry in report["refused"]}:
         left_out = dict.fromkeys(entry["formulation"] for entry in report["refused"] if entry["model"] == model)
         say(f"{model}: not for {', '.join(left_out)}: {reason}", quiet)
+    if lanes:
+        for model, reason in dict.fromkeys((entry["model"], entry["alone"]) for entry in report["analyses"]):
+            if reason:
+                say(f"{model}: no loop for eight cases of a study: {reason}", quiet)
     if report["trouble"]:
         say(f"compiled kernels cannot be kept: {report['trouble']}; mbsim doctor says more")
         return

@@ -13,7 +13,7 @@ from mbsim_cli.study.choice import without_adjoint
 from mbsim_cli.study.compiling import Compiled, compile_kernels
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.settings import Settings
-from mbsim_cli.study.sweep.lanes import compile_lanes, have_lanes
+from mbsim_cli.study.sweep.lanes import compile_lanes, without_lanes
 
 METHODS = ("none", "ddm", "adjoint")
 
@@ -28,11 +28,12 @@ class Variant:
     sensitivity: str
     compiled: Compiled
     refused: str = ""  # why such a model has no such analysis
+    alone: str = ""  # what has no loop for eight cases of a study, where there might be one
 
     @property
     def report(self) -> dict[str, Any]:
         """Plain data, as ``compile --json`` prints them."""
-        names = ("model", "formulation", "integrator", "sensitivity", "refused")
+        names = ("model", "formulation", "integrator", "sensitivity", "refused", "alone")
         told = {"compiled": self.compiled.names, "seconds": self.compiled.seconds}
         return {name: getattr(self, name) for name in names} | told
 
@@ -87,8 +88,10 @@ def _variant(path: Path, file: Any, settings: Settings, listener: Listener, lane
         return Variant(str(path), settings.formulation, settings.integrator, method, Compiled([]), one_line(error))
     options = assembled.problem.options
     compiled = compile_kernels(assembled.problem, listener, objectives=assembled.objectives)
-    if lanes and have_lanes(assembled.problem):
+    alone = without_lanes(assembled.problem) if lanes else ""
+    if lanes and not alone:
         start = perf_counter()
         compiled.names += compile_lanes(assembled.problem, listener)
         compiled.seconds += perf_counter() - start
-    return Variant(str(path), options.formulation, options.integrator if options.open_tree else None, method, compiled)
+    integrator = options.integrator if options.open_tree else None
+    return Variant(str(path), options.formulation, integrator, method, compiled, alone=alone)

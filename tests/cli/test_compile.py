@@ -93,6 +93,25 @@ def test_loops_for_eight_cases(mbsim, pendulum, loops):
     assert set(loops) == trees | {(formulation, None) for formulation in ("ali3p-rtdyn0", "ali3p-rtdyn1")}
 
 
+@pytest.mark.skipif(COMPILER != "linking", reason="others compute one case at a time")
+def test_what_has_no_loop_for_eight_cases_is_said(mbsim, pendulum, loops):
+    """Where ``--lanes`` asks for one: nothing is silently left out."""
+    text = pendulum.read_text()
+    for chosen, reason in (
+        ("formulation: ali3p-natural", "natural coordinates have none"),
+        ("formulation: recursive, integrator: esdirk", "esdirk has none"),
+    ):
+        pendulum.write_text(text.replace("analysis: {", f"analysis: {{{chosen}, "))
+        done = mbsim("compile", pendulum, "--lanes")
+        assert done.code == 0 and f"{pendulum}: no loop for eight cases of a study: {reason}" in done.err
+        report = mbsim("compile", pendulum, "--lanes", "--json").json
+        assert [entry["alone"] for entry in report["analyses"]] == [reason, "", ""] and not loops
+    assert "eight cases" not in mbsim("compile", pendulum).err
+    assert "eight cases" not in mbsim("compile", pendulum, "--lanes", "--quiet").err
+    done = mbsim("compile", ROOT / "models" / "human43.yaml", "--lanes")
+    assert "no loop for eight cases of a study: only forward dynamics has one" in done.err
+
+
 def test_what_a_model_does_not_allow_is_said(mbsim, planned):
     done = mbsim("compile", ROOT / "models" / "fivebar.yaml", "--all")
     assert done.code == 0 and {"ali3p-rtdyn0", "ali3p-rtdyn1"} <= {formulation for formulation, *_ in planned}

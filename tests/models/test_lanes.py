@@ -8,7 +8,8 @@ import pytest
 from mbsim_cli import spec
 from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.solve.forward import forward
-from mbsim_cli.solve.lanes.open_trees import can_run_beside, run_beside
+from mbsim_cli.solve.lanes.alone import why_alone
+from mbsim_cli.solve.lanes.open_trees import run_beside
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.plan import draft
 from mbsim_cli.study.settings import Settings
@@ -44,7 +45,7 @@ def problems_of(path, duration, spread, **settings):
 )
 def test_each_case_has_the_bits_that_it_has_alone(path, duration, spread, alone):
     problems = list(problems_of(path, duration, spread))
-    assert can_run_beside(problems[0])
+    assert not why_alone(problems[0])
     runs, parted = run_beside(problems, lambda: None)
     assert parted <= alone
     for problem, run in zip(problems, runs, strict=True):

@@ -18,26 +18,13 @@ from mbsim_cli.kernels.drivers.simulate import Progress, Work
 from mbsim_cli.kernels.drivers.simulate_cases import Numbers, Run, Tangent, simulate_cases
 from mbsim_cli.kernels.integrators.ali3p_cases import Judgement
 from mbsim_cli.model.codes import Status
-from mbsim_cli.model.layout import Tree
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.forward import Simulation, steps_of_block
 from mbsim_cli.solve.initial import assemble, require_assembled
 from mbsim_cli.solve.lanes.alike import equal, store
 
-__all__ = ["MadeRun", "can_run_constrained", "run_constrained"]
-
-
-def can_run_constrained(problem: Problem) -> bool:
-    """Whether such runs gain by being made together: ALI3-P in coordinates of joints, rigid bodies, no derivatives."""
-    options = problem.options
-    return (
-        TOGETHER > 1
-        and options.analysis == "forward_dynamics"
-        and not (options.open_tree or options.natural)
-        and type(problem.model.tree) is Tree
-        and not options.differentiates
-    )
+__all__ = ["MadeRun", "run_constrained"]
 
 
 class MadeRun:

@@ -16,35 +16,16 @@ from mbsim_cli.kernels.drivers.integrate import EVALUATE, begin
 from mbsim_cli.kernels.drivers.integrate_cases import Case, Cases, Probes, integrate_cases
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.codes import Status
-from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.blocks import other_rows
 from mbsim_cli.solve.forward import steps_of_block
 from mbsim_cli.solve.lanes.alike import equal, store
-from mbsim_cli.solve.lanes.constrained import can_run_constrained, run_constrained
+from mbsim_cli.solve.lanes.constrained import run_constrained
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
 
 ROOM = 2**28  # bytes that the instants of runs which are made together may take
 
-__all__ = ["RunAhead", "can_run_beside", "run_beside"]
-
-
-def can_run_beside(problem: Problem) -> bool:
-    """Whether such runs gain by being made together."""
-    return can_run_constrained(problem) or _can_run_open_tree(problem)
-
-
-def _can_run_open_tree(problem: Problem) -> bool:
-    """Whether it is an open tree of rigid bodies, with explicit steps and no derivatives."""
-    options = problem.options
-    return (
-        TOGETHER > 1
-        and options.analysis == "forward_dynamics"
-        and options.open_tree
-        and not isinstance(problem.model.tree, FlexibleTree)
-        and not options.implicit
-        and not options.differentiates
-    )
+__all__ = ["RunAhead", "run_beside"]
 
 
 class RunAhead(OpenTreeSimulation):
@@ -100,7 +81,7 @@ def run_beside(problems: Sequence[Problem], poll: Callable[[], None]) -> tuple[l
 
     Also how large a share of their evaluations, or steps, had to be made one by one. ``poll`` may raise, to interrupt.
     """
-    if all(map(can_run_constrained, problems)):
+    if not any(problem.options.open_tree for problem in problems):
         return run_constrained(problems, poll, ROOM)
     runs = [_prepared(problem) for problem in problems]
     alike = [run for run in runs if run is not None]

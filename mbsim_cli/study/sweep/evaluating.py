@@ -47,7 +47,7 @@ class CaseEvaluator:
         self._plan, self._listener, self._people = plan, Asking(listener), listener
         self._base = base_of(plan, listener)
         self.together = 1
-        self._may_have_lanes = lanes.have_lanes(self._base.assembled.problem)
+        self._may_have_lanes = not lanes.without_lanes(self._base.assembled.problem)
 
     def __call__(self, case: Case) -> Computed:
         start = perf_counter()

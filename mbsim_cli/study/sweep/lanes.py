@@ -16,11 +16,11 @@ WORTH = 20.0  # s of all cases one by one, from which on the compilation pays; t
 ENOUGH = 100  # steps of an adaptive integrator, after which all that it calls was called
 
 
-def have_lanes(problem: Problem) -> bool:
-    """Whether such cases can be computed in lanes."""
-    from mbsim_cli.solve.lanes.open_trees import can_run_beside
+def without_lanes(problem: Problem) -> str:
+    """What cannot be computed in lanes, in words; empty where such cases can."""
+    from mbsim_cli.solve.lanes.alone import why_alone
 
-    return can_run_beside(problem)
+    return why_alone(problem)
 
 
 def pay(problem: Problem, seconds: float) -> bool:

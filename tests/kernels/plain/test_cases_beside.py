@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from mbsim_cli.errors import AnalysisError
+from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.model.codes import Axes, Force, Law
+from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.solve import steps_at_once
 from mbsim_cli.solve.forward import forward
-from mbsim_cli.solve.lanes import alike
+from mbsim_cli.solve.lanes import alike, alone
 from mbsim_cli.solve.lanes import open_trees as beside
 from mbsim_cli.solve.open_trees.open_tree import FORMULATIONS
 from tests.kernels.eight import widened
@@ -22,7 +24,8 @@ LOOSE = {"tolerance": 1e-3, "absolute_tolerance": 1e-3}
 
 @pytest.fixture(autouse=True)
 def eight(monkeypatch):
-    monkeypatch.setattr(beside, "TOGETHER", 8)
+    for module in (alone, beside):
+        monkeypatch.setattr(module, "TOGETHER", 8)
     monkeypatch.setattr(beside, "widened", widened)
     for module in (alike, beside):
         monkeypatch.setattr(module, "lanes_of", attrgetter("numbers"))
@@ -33,6 +36,11 @@ def cases_of(builder, count, rows, **options):
     options = {"formulation": "recursive", "integrator": "rk4"} | options
     problem, rng = chosen(builder.problem(), rows, **options), np.random.default_rng(4)
     return [replace(problem, theta=problem.theta * rng.uniform(0.97, 1.03, problem.theta.size)) for _ in range(count)]
+
+
+def reasons_of(problem, *options):
+    """Why it is made alone, by each of these options."""
+    return [alone.why_alone(replace(problem, options=replace(problem.options, **given))) for given in options]
 
 
 def assert_told_once(problems):
@@ -94,7 +102,7 @@ def assert_same(one, other):
 def test_each_goes_as_it_goes_alone(integrator, formulation):
     options = LOOSE if integrator == "dop853" else {}
     problems = cases_of(ball_and_arm(), 2, 1, integrator=integrator, formulation=formulation, step=0.01, **options)
-    assert all(map(beside.can_run_beside, problems))
+    assert not any(map(alone.why_alone, problems))
     assert assert_beside(problems) == ([""] * 2, 0.0)
 
 
@@ -136,5 +144,13 @@ def test_what_is_not_alike_runs_alone(monkeypatch):
 
 def test_who_can():
     (problem,) = cases_of(ball_and_arm(), 1, 1)
-    for options in ({"integrator": "esdirk"}, {"sensitivity": "ddm"}, {"formulation": "ali3p-rtdyn1"}):
-        assert not beside.can_run_beside(replace(problem, options=replace(problem.options, **options)))
+    others = {"integrator": "esdirk"}, {"sensitivity": "adjoint"}, {"integrator": "dop853"}
+    assert reasons_of(problem, *others) == ["esdirk has none", "runs with gradients have none", ""]
+    deforms = replace(problem, model=problem.model._replace(tree=FlexibleTree(*[None] * len(FlexibleTree._fields))))
+    assert reasons_of(deforms, {}) == ["bodies that deform have none"]
+
+
+def test_who_can_by_the_compiler(monkeypatch):
+    monkeypatch.setattr(alone, "TOGETHER", 1)
+    (problem,) = cases_of(ball_and_arm(), 1, 1)
+    assert reasons_of(problem, {}) == [f"the {COMPILER} compiler has none"]

@@ -10,7 +10,7 @@ from mbsim_cli.kernels.algorithms.elimination import constrained_solve
 from mbsim_cli.kernels.integrators import ali3p_cases, predictor
 from mbsim_cli.model.codes import Axes, Force, Joint, Law
 from mbsim_cli.model.layout import BODY_SIZE, MASS
-from mbsim_cli.solve.lanes import alike
+from mbsim_cli.solve.lanes import alike, alone
 from mbsim_cli.solve.lanes import constrained as constrained_beside
 from mbsim_cli.solve.lanes import open_trees as beside
 from tests.kernels.eight import at_most, below, either, largest, widened
@@ -21,6 +21,7 @@ from tests.kernels.plain.test_cases_beside import (
     assert_beside,
     assert_same,
     assert_told_once,
+    reasons_of,
     told,
 )
 
@@ -31,7 +32,8 @@ def eight(monkeypatch):
     for module in (alike, constrained_beside):
         monkeypatch.setattr(module, "lanes_of", numbers)
     monkeypatch.setattr(constrained_beside, "widened", widened)
-    monkeypatch.setattr(constrained_beside, "TOGETHER", 8)
+    for module in (alone, constrained_beside):
+        monkeypatch.setattr(module, "TOGETHER", 8)
     monkeypatch.setattr(constrained_solve, "max", largest, raising=False)
     for name, twin in {"below": below, "at_most": at_most, "either": either}.items():
         monkeypatch.setattr(constrained_solve, name, twin)
@@ -59,7 +61,7 @@ def any_numbers(builder, count, rows, spread):
 def test_each_goes_as_it_goes_alone():
     """Also where equations are redundant, and there are fewer cases than lanes."""
     problems = cases_of(four_bar(), 3, 4)
-    assert all(map(beside.can_run_beside, problems))
+    assert not any(map(alone.why_alone, problems))
     assert assert_beside(problems) == ([""] * 3, 0.0)
 
 
@@ -134,5 +136,6 @@ def test_what_is_not_alike_or_takes_too_much_room_runs_alone(monkeypatch):
 
 def test_who_can():
     (problem,) = cases_of(four_bar(), 1, 1)
-    for options in ({"formulation": "ali3p-natural"}, {"sensitivity": "ddm"}, {"analysis": "equilibrium"}):
-        assert not beside.can_run_beside(replace(problem, options=replace(problem.options, **options)))
+    others = {"formulation": "ali3p-natural"}, {"sensitivity": "ddm"}, {"analysis": "equilibrium"}
+    reasons = ["natural coordinates have none", "runs with gradients have none", "only forward dynamics has one"]
+    assert reasons_of(problem, *others) == reasons
