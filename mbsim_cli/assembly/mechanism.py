@@ -171,7 +171,7 @@ def _is_stated(system: System, joint: str) -> bool:
 def _without_inertia(problem: Problem, closing: Closing) -> Iterator[str]:
     """Coordinates that can change without any mass moving and without any constraint noticing."""
     tree, names = problem.model.tree, problem.names.coordinates
-    momentum, *of_columns = momenta(tree, problem.theta.tolist(), closing.at)
+    momentum, *of_columns = momenta(tree, problem.theta, closing.at)
     used = tree.column if isinstance(tree, FlexibleTree) else np.arange(len(names))
     diagonal, scale = (array[used] for array in of_columns)
     elastic, n = kinds(tree) == Column.ELASTIC, len(names)

@@ -1,8 +1,10 @@
 """All tables of a model."""
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple, cast
+
+import numpy as np
 
 from mbsim_cli.assembly.elements.constraints import ConstraintTable
 from mbsim_cli.assembly.elements.forces import ForceTable
@@ -11,7 +13,12 @@ from mbsim_cli.assembly.elements.measures import MeasureTable
 from mbsim_cli.assembly.elements.motion import MotionTable
 from mbsim_cli.assembly.elements.reactions import ReactionTable
 from mbsim_cli.assembly.elements.sensors import SensorTable
-from mbsim_cli.assembly.position.independence import initial_measures
+from mbsim_cli.assembly.position.independence import (
+    initial_measures,
+    kept_whatever_values,
+    stated_columns,
+    stated_rates,
+)
 from mbsim_cli.assembly.position.vanishing import wanted_rows
 from mbsim_cli.assembly.tree.bodies import tree_table, with_elastic
 from mbsim_cli.assembly.tree.designs import check_designs
@@ -98,6 +105,21 @@ class Packed:
             )
         )
         self.reacting = reactions.table(self.model)
+
+    @cached_property
+    def kept(self) -> np.ndarray:
+        """Mask (n,): coordinates declared independent, and those that no constraint reaches."""
+        return kept_whatever_values(self.system, self)
+
+    @cached_property
+    def stated(self) -> np.ndarray:
+        """Mask (n,) of the coordinates that have an initial position in the file, and of all elastic ones."""
+        return stated_columns(self.system)
+
+    @cached_property
+    def rated(self) -> np.ndarray:
+        """Mask (n,) of the coordinates that have an initial velocity in the file."""
+        return stated_rates(self.system)
 
     def names(self, parameters: Sequence[ParameterValue]) -> Names:
         """Names of everything, in the order of the arrays."""

@@ -20,7 +20,7 @@ from mbsim_cli.assembly.parameters.theta import Theta
 from mbsim_cli.assembly.position.closing import Closing, close
 from mbsim_cli.assembly.position.contradictions import check_driven, check_laws, check_rates
 from mbsim_cli.assembly.position.equations import Equations
-from mbsim_cli.assembly.position.independence import held_columns, independent_columns, stated_columns, stated_rates
+from mbsim_cli.assembly.position.independence import held_columns, independent_columns
 from mbsim_cli.assembly.position.start import kept_by_constraints, start_from
 from mbsim_cli.assembly.tree.elastic import Source
 from mbsim_cli.assembly.tree.kinematics import poses
@@ -112,11 +112,12 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
     parameters = _parameters(model_file, chosen.sensitivity, choices["sensitivity_parameters"])
     wanted = [parameter.key for parameter in parameters]
     check_differentiable(system, wanted, **{name: choices[name] for name in choices if name not in OTHERS})
-    independent_mask = independent_columns(system, packed)
+    values = theta.values()
+    independent_mask = independent_columns(packed, values)
     problem = Problem(
         model=packed.model,
         names=packed.names(parameters),
-        theta=theta.values(),
+        theta=values,
         theta_rho=theta.jacobian(wanted),
         independent=independent_mask,
         independent_velocity=independent_mask.copy(),
@@ -129,25 +130,24 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
     check_start(problem, system.issue)
     system.stop()
     equations = Equations(problem, packed.initial_measures)
-    stated, rated = stated_columns(system), stated_rates(system)
 
     def accepts(z: np.ndarray) -> bool:
         return not opposed(system, poses(problem.model.tree, problem.theta.tolist(), z.tolist()))
 
-    closing = close(equations, stated, rated, accepts)
+    closing = close(equations, packed.stated, packed.rated, accepts)
     if not inverse:
         check_driven(system, equations)
         if not system.issues:  # a law that begins elsewhere is why loops stay open
             check_mechanism(system, problem, closing)
         if not system.issues:
-            check_rates(system, equations, closing, rated)
+            check_rates(system, equations, closing, packed.rated)
         if not system.issues and chosen.analysis == "forward_dynamics":
             check_laws(system, equations, closing)
     broken = check_identities(system, problem, packed.identities)
     system.stop()
     doubts = [f"body {body.name!r}: {text}" for body in system.elastic for text in body.sid.warnings]
     rounded = rounded_interval(model_file, chosen)
-    warnings = [*doubts, *rounded, *system.warnings, *moved_starts(problem, closing, stated)]
+    warnings = [*doubts, *rounded, *system.warnings, *moved_starts(problem, closing, packed.stated)]
     kept, kept_velocity = kept_by_constraints(equations, closing)
     problem = replace(problem, independent=kept, independent_velocity=kept_velocity, broken=broken)
     started, started_rho = start_from(equations, closing, problem.theta, problem.theta_rho)

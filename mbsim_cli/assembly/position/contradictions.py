@@ -7,6 +7,7 @@ Velocities and what a law drives are either kept or refused.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -38,12 +39,13 @@ def wanted_at_start(problem: Problem, row: int) -> float:
 def check_driven(system: System, equations: Equations) -> None:
     """Record laws of motion that begin elsewhere than the coordinate that they drive, or with another velocity."""
     problem, geometry = equations.problem, system.geometry
-    length = scales_of(problem.model, problem.theta).length
+    declared = system.model_file.constraints
+    driven = [row for row, name in enumerate(problem.names.constraints) if _is_driven(declared.get(name))]
+    length = scales_of(problem.model, problem.theta).length if driven else 1.0
     automatic = {index for index, _ in problem.automatic}
-    for row, name in enumerate(problem.names.constraints):
-        spec = system.model_file.constraints.get(name)
-        if spec is None or spec.type != "motion":
-            continue
+    for row in driven:
+        name = problem.names.constraints[row]
+        spec = declared[name]
         joint, coordinate = split(spec.coordinate)
         place, unit = system.declared_order(joint).index(coordinate), unit_of(coordinate)
         nothing = NOTHING * (length if unit == "m" else 1.0)
@@ -67,6 +69,10 @@ def check_driven(system: System, equations: Equations) -> None:
                 f"with another velocity than joints.{joint}.initial",
                 "leave the velocity out: the law gives it",
             )
+
+
+def _is_driven(spec: Any) -> bool:
+    return spec is not None and spec.type == "motion"
 
 
 def _differ(a: float, b: float, nothing: float) -> bool:

@@ -72,7 +72,7 @@ class Equations:
     def at(self, theta: Sequence[Scalar], z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Equations (zero where automatic) and their Jacobian."""
         model = self.problem.model
-        complex_step = np.iscomplexobj(z) or np.iscomplexobj(np.asarray(theta))
+        complex_step = np.iscomplexobj(z) or isinstance(theta[0], complex)  # all of theta, then
         phi = np.zeros(len(self.rows), dtype=complex if complex_step else float)
         columns = np.array(columns_at(model.tree, theta, z.tolist()))
         at = poses_of_columns(model.tree, theta, columns.tolist())

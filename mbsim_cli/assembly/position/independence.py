@@ -22,13 +22,14 @@ from mbsim_cli.model.coordinates import kinds, moved_by, of_columns
 from mbsim_cli.model.layout import NONE
 
 
-def independent_columns(system: System, packed: Any) -> np.ndarray:
-    """Mask (n,): coordinates declared independent, and those that no constraint reaches.
+def kept_whatever_values(system: System, packed: Any) -> np.ndarray:
+    """Mask (n,): coordinates declared independent, and those that no constraint reaches."""
+    return np.array(declared_independent(system), dtype=bool) | ~constrained_columns(packed)
 
-    Of independent Euler parameters the largest is left dependent: the norm gives it.
-    """
-    mask = np.array(declared_independent(system), dtype=bool) | ~constrained_columns(packed)
-    theta, initial = system.theta.values(), packed.tree.initial[0]
+
+def independent_columns(packed: Any, theta: np.ndarray) -> np.ndarray:
+    """The same at the numbers theta: of independent Euler parameters the largest is left to the norm."""
+    mask, initial = packed.kept.copy(), packed.tree.initial[0]
     for first in np.flatnonzero(kinds(packed.tree) == Column.EULER_0):
         if mask[first : first + 4].any():
             values = theta[initial + first : initial + first + 4]

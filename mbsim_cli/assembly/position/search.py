@@ -52,7 +52,7 @@ class Search:
     ) -> None:  # fmt: skip
         self.equations, self.theta, self.start = equations, theta, start
         self.free, self.stated, self.accepts = free, stated, accepts
-        self.rows, self.generator = equations.of_position, np.random.default_rng(0)
+        self.rows = equations.of_position
 
     def keep(self) -> Found:
         """What Newton makes of the declared position, all values kept that others do not determine."""
@@ -115,6 +115,10 @@ class Search:
         best = min(closed, key=lambda found: round(self.distance(found.z), 9))
         return Found(best.z, best.dependent, best.weights, len(different))
 
+    @cached_property
+    def _generator(self) -> np.random.Generator:
+        return np.random.default_rng(0)
+
     def _starts(self, loose: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
         """Where searches start: how far off, and coordinates (l,)."""
         yield 0.0, self.start
@@ -122,7 +126,7 @@ class Search:
             yield 0.0, self._fitted
         for away in AWAY:
             for _ in range(max(1, SEARCHES // max(10, int(loose.sum())))):
-                yield away, self._fitted + np.where(loose, away * self.generator.standard_normal(loose.size), 0.0)
+                yield away, self._fitted + np.where(loose, away * self._generator.standard_normal(loose.size), 0.0)
 
     @cached_property
     def _fitted(self) -> np.ndarray:

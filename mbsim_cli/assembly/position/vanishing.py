@@ -29,22 +29,25 @@ def wanted_rows(packed: Any) -> list[bool]:
     measures = [tuple(column[measure] for column in columns) for measure in packed.constraints.measure]
     if not any(kind in _GEOMETRIC for kind, *_ in measures):
         return [True] * len(measures)
-    return packed.system.settle(partial(_wanted, packed.tree, pairs, measures), by_theta=True)
+    places = _random_coordinates(packed.tree.column_kind)
+    return packed.system.settle(partial(_wanted, packed.tree, pairs, measures, places), by_theta=True)
 
 
-def _wanted(tree: Any, pairs: Pairs, measures: Sequence[tuple[int, ...]], system: System) -> list[bool]:
-    """The same of equations by kind, pair and block of their measures."""
+def _wanted(
+    tree: Any, pairs: Pairs, measures: Sequence[tuple[int, ...]], places: Sequence[list[float]], system: System
+) -> list[bool]:
+    """The same of equations by kind, pair and block of their measures, tried at some ``places``."""
     rows, wanted = [i for i, (kind, *_) in enumerate(measures) if kind in _GEOMETRIC], [True] * len(measures)
-    theta, generator = system.theta.values().tolist(), np.random.default_rng(0)
-    for _ in range(SAMPLES):
+    theta = system.theta.values().tolist()
+    for columns in places:
         if not rows:
             break
-        at = poses_of_columns(tree, theta, _random_coordinates(tree.column_kind, generator))
+        at = poses_of_columns(tree, theta, columns)
         extent = 1.0 + max((max(map(abs, r)) for r in at.r), default=0.0)
         for i in rows:
             kind, pair, block = measures[i]
-            derivative = measure_row(at, pairs, kind, pair, theta, block)
-            wanted[i] = float(np.abs(derivative).max(initial=0.0)) / extent > NOTHING
+            largest = max(map(abs, measure_row(at, pairs, kind, pair, theta, block)), default=0.0)
+            wanted[i] = largest / extent > NOTHING
         rows = [i for i in rows if not wanted[i]]
     return wanted
 
@@ -83,7 +86,7 @@ def _read(problem: Problem, identities: Sequence[Identity]) -> np.ndarray:
     return mask
 
 
-def _random_coordinates(kinds: np.ndarray, generator: np.random.Generator) -> list[float]:
-    """A configuration in general position: any angles, translations of the order of a metre."""
-    turns = among(kinds, ROTATIONS)
-    return (np.where(turns, np.pi, 1.0) * generator.uniform(-1.0, 1.0, len(kinds))).tolist()
+def _random_coordinates(kinds: np.ndarray) -> list[list[float]]:
+    """Configurations in general position: any angles, translations of the order of a metre."""
+    reach = np.where(among(kinds, ROTATIONS), np.pi, 1.0)
+    return (reach * np.random.default_rng(0).uniform(-1.0, 1.0, (SAMPLES, len(kinds)))).tolist()

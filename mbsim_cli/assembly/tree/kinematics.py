@@ -138,7 +138,7 @@ def _advance(found: Poses, kind: int, z: Sequence[Scalar], origin: Vector, axes:
     return origin, product(axes, rotation_matrix(e)), 4
 
 
-def measure_row(at: Poses, pairs: Pairs, kind: int, pair: int, theta: Sequence[Scalar], offset: int) -> np.ndarray:
+def measure_row(at: Poses, pairs: Pairs, kind: int, pair: int, theta: Sequence[Scalar], offset: int) -> list[Scalar]:
     """Derivatives of a geometric measure by the columns of its pair."""
     a, b, own = int(pairs.a[pair]), int(pairs.b[pair]), slice(pairs.first[pair], pairs.first[pair + 1])
     p_a, p_b = at.point(a, vector(theta, offset + P_A)), at.point(b, vector(theta, offset + P_B))
@@ -153,7 +153,7 @@ def measure_row(at: Poses, pairs: Pairs, kind: int, pair: int, theta: Sequence[S
         w, v = at.w[column], at.v[column]
         moved = cross(w, u_b) if kind in (DOT, ANGLE) else add(v, cross(w, p_b))
         row.append(sign * dot(u_a, moved))
-    return np.array(row)
+    return row
 
 
 def _angle_directions(n_a: Vector, u_b: Vector) -> tuple[Vector, Vector]:

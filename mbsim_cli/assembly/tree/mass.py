@@ -1,16 +1,18 @@
 """Mass matrix at one configuration, to see whether every motion has inertia."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
-from mbsim_cli.assembly.tree.kinematics import Poses, vector
+from mbsim_cli.assembly.tree.kinematics import Poses
 from mbsim_cli.model.flexible import J0, MDCM
 from mbsim_cli.model.flexible import MASS as BODY_MASS
 from mbsim_cli.model.layout import COM, INERTIA, MASS, FlexibleTree, Tree
 
+SYMMETRIC = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])  # places of xx, yy, zz, xy, xz, yz in a tensor
 
-def momenta(tree: Tree, theta: Sequence[float], at: Poses) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+
+def momenta(tree: Tree, theta: np.ndarray, at: Poses) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Momentum (n, 6; linear, then angular about the global origin) that unit rate of a column gives to what it moves.
 
     Also its product with the column, the diagonal of M (n,), and the size (n,) of the terms which that is the sum of.
@@ -35,25 +37,22 @@ def mass_matrix(tree: Tree, at: Poses, momentum: np.ndarray) -> np.ndarray:
     return matrix
 
 
-def _subtrees(tree: Tree, theta: Sequence[float], at: Poses) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _subtrees(tree: Tree, theta: np.ndarray, at: Poses) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mass (nb,), first moment (nb, 3) and inertia about the global origin (nb, 3, 3) of all that a body carries."""
-    count = len(tree.theta)
-    mass, moment, inertia = np.zeros(count), np.zeros((count, 3)), np.zeros((count, 3, 3))
-    for body, offset in enumerate(tree.theta):
-        m, c = theta[offset + MASS], np.array(at.point(body, vector(theta, offset + COM)))
-        xx, yy, zz, xy, xz, yz = theta[offset + INERTIA : offset + INERTIA + 6]
-        local = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        turned: np.ndarray = np.array(at.R[body])
-        mass[body], moment[body] = m, m * c
-        inertia[body] = turned @ local @ turned.T + m * (c @ c * np.eye(3) - np.outer(c, c))
+    mass, local = theta[tree.theta + MASS], theta[tree.theta[:, None, None] + INERTIA + SYMMETRIC]
+    turned: np.ndarray = np.array(at.R).reshape(-1, 3, 3)
+    c = np.array(at.r).reshape(-1, 3) + np.einsum("bij,bj->bi", turned, theta[tree.theta[:, None] + COM + np.arange(3)])
+    spread = np.einsum("bi,bi->b", c, c)[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :]
+    moment = mass[:, None] * c
+    inertia = turned @ local @ turned.transpose(0, 2, 1) + mass[:, None, None] * spread
     for body, m, first, about in _flexible(tree, theta):
-        r, turned = np.array(at.r[body]), np.array(at.R[body])
-        first, about = turned @ first, turned @ about @ turned.T
+        r: np.ndarray = np.array(at.r[body])
+        first, about = turned[body] @ first, turned[body] @ about @ turned[body].T
         mass[body], moment[body] = mass[body] + m, moment[body] + m * r + first
         mixed = np.outer(r, first)
         spread = (m * (r @ r) + 2.0 * (r @ first)) * np.eye(3) - m * np.outer(r, r) - mixed - mixed.T
         inertia[body] = inertia[body] + about + spread
-    for body in range(count - 1, -1, -1):
+    for body in range(len(mass) - 1, -1, -1):
         parent = tree.parent[body]
         if parent >= 0:
             mass[parent] += mass[body]
@@ -62,13 +61,11 @@ def _subtrees(tree: Tree, theta: Sequence[float], at: Poses) -> tuple[np.ndarray
     return mass, moment, inertia
 
 
-def _flexible(tree: Tree, theta: Sequence[float]) -> Iterator[tuple[int, float, np.ndarray, np.ndarray]]:
+def _flexible(tree: Tree, theta: np.ndarray) -> Iterator[tuple[int, float, np.ndarray, np.ndarray]]:
     """Bodies that deform, as they are without deformation: mass, first moment, inertia about the frame's origin."""
     if isinstance(tree, FlexibleTree):
         for body, o in zip(tree.flexible, tree.block, strict=True):
-            xx, yy, zz, xy, xz, yz = theta[o + J0 : o + J0 + 6]
-            about = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-            yield int(body), theta[o + BODY_MASS], np.array(vector(theta, o + MDCM)), about
+            yield int(body), theta[o + BODY_MASS], theta[o + MDCM : o + MDCM + 3], theta[o + J0 + SYMMETRIC]
 
 
 def _columns_above(tree: Tree, column: int) -> list[int]:
