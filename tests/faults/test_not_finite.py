@@ -40,6 +40,19 @@ def test_every_quantity_is_watched():
         assert ("sensor a" in sentence) == ("sensors" in name)
 
 
+def test_what_lies_between_rows_is_no_quantity():
+    block, room = fakes.block(0, 9), np.full((9, 4, 8), np.nan)
+    derivatives = room[:, :, :2]
+    derivatives[:] = 1.0
+    watch = FiniteHealth({"a": slice(0, 4)})
+    watch.add(block._replace(d_sensors=derivatives))
+    assert not watch.warnings
+    derivatives[-1, -1, -1] = np.inf
+    watch.add(block._replace(d_sensors=derivatives))
+    (sentence,) = watch.warnings
+    assert "the derivative of sensor a is not finite at 1 instant," in sentence
+
+
 def test_what_is_no_number_by_intent_is_not_told_twice():
     block, watch = fakes.block(0, 9), FiniteHealth({"a": slice(0, 3), "b": slice(3, 4)})
     mask = np.tile([True, True, True, False], (9, 1))
