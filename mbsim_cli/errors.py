@@ -54,7 +54,7 @@ class UsageError(MbsimError):
     exit_code = 2
 
 
-def of_first_instances(issues: Iterable[Issue]) -> Iterator[Issue]:
+def _of_first_instances(issues: Iterable[Issue]) -> Iterator[Issue]:
     """Yield the issues without those that differ from earlier ones by the instance of a repetition only."""
     first: dict[tuple[str, int, int, str], str] = {}
     for issue in issues:
@@ -72,7 +72,7 @@ class ModelError(MbsimError):
     exit_code = 3
 
     def __init__(self, issues: Iterable[Issue]):
-        self.issues: tuple[Issue, ...] = tuple(of_first_instances(issues))
+        self.issues: tuple[Issue, ...] = tuple(_of_first_instances(issues))
         super().__init__("\n".join(map(str, self.issues)))
 
 

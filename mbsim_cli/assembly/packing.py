@@ -63,7 +63,7 @@ class Packing:
     def _at(self, stack: ExitStack, model_file: Any, choices: Mapping[str, Any]) -> "Packing | None":
         try:
             changed = stack.enter_context(self.numbers.reading(model_file.expressions))
-            options = options_at(model_file, self.numbers, choices)
+            options = _options_at(model_file, self.numbers, choices)
             system = None if self._decided_by(changed, options) else self.system.renewed(changed)
         except Exception:
             return None
@@ -82,7 +82,7 @@ def pack(model_file: Any, choices: Mapping[str, Any]) -> Packing:
     """Pack a file; raises ModelError with what is wrong with the mechanism."""
     system = unfolded_system(model_file, choices["standard_input"])
     numbers = system.geometry.numbers
-    options = options_at(model_file, numbers, choices)
+    options = _options_at(model_file, numbers, choices)
     inverse = options.analysis == "inverse_dynamics"
     if inverse:
         check_inverse(system)
@@ -96,7 +96,7 @@ def pack(model_file: Any, choices: Mapping[str, Any]) -> Packing:
     return Packing(model_file, choices, options, system, packed, frozenset(numbers.read))
 
 
-def options_at(model_file: Any, numbers: Numbers, choices: Mapping[str, Any]) -> Options:
+def _options_at(model_file: Any, numbers: Numbers, choices: Mapping[str, Any]) -> Options:
     """Options of an analysis, as choices and the numbers of the file state them."""
     with numbers.recorded():  # no table depends on them
         return options_of(model_file, numbers, **{k: v for k, v in choices.items() if k not in OTHERS})

@@ -50,13 +50,13 @@ def until_left(problem: Problem, last: float, blocks: Blocks, failure: AnalysisE
     if problem.prescribed is not None:
         problem = with_natural_values(problem)
     if failure.state is not None:
-        _name(failure, left_table(problem, State(*failure.state)))
+        _name(failure, _left_table(problem, State(*failure.state)))
         return
     try:
         going = _with_joints(problem, blocks(replace(problem, theta=going_on(laws, theta))))
         found_there = next((pair for pair in going if len(pair[0].time) and pair[0].time[-1] > last), None)
     except AnalysisError:
-        _name(failure, left_table(problem, _declared(problem)))
+        _name(failure, _left_table(problem, _declared(problem)))
         return
     if found_there is None:
         return
@@ -64,7 +64,7 @@ def until_left(problem: Problem, last: float, blocks: Blocks, failure: AnalysisE
     for row in range(len(block.time)):
         if block.time[row] < last:
             continue
-        found = next(filter(None, (left_table(problem, state) for state in _states(problem, joints, row))), None)
+        found = next(filter(None, (_left_table(problem, state) for state in _states(problem, joints, row))), None)
         if found is not None:
             _name(failure, found)
             first, end = int(np.searchsorted(block.time, last, side="right")), row + _inside(problem, joints, row)
@@ -85,7 +85,7 @@ def _name(failure: AnalysisError, sentence: str | None) -> None:
 
 
 def _inside(problem: Problem, block: Any, row: int) -> bool:
-    return left_table(problem, State(block.time[row], block.position[row], block.velocity[row])) is None
+    return _left_table(problem, State(block.time[row], block.position[row], block.velocity[row])) is None
 
 
 def _states(problem: Problem, block: Any, row: int) -> Iterator[State]:
@@ -100,7 +100,7 @@ def _declared(problem: Problem) -> State:
     return State(0.0, problem.theta[first : first + n], problem.theta[first + n : first + 2 * n])
 
 
-def left_table(problem: Problem, state: State) -> str | None:
+def _left_table(problem: Problem, state: State) -> str | None:
     """A sentence on the table that a motion is out of, None where it is out of none."""
     laws, theta = problem.model.laws, problem.theta
     for use in _uses(problem, state):

@@ -98,7 +98,7 @@ def positive(option: str, value: float | None, unit: str = " of seconds") -> flo
     return value
 
 
-def step_of(text: str | None) -> float | str | None:
+def _step_of(text: str | None) -> float | str | None:
     """Length of a step in seconds, or auto; None for the file's."""
     if text is None or text == AUTO:
         return text
@@ -108,7 +108,7 @@ def step_of(text: str | None) -> float | str | None:
         raise UsageError(f"--step wants a positive number of seconds, or {AUTO}, not '{text}'") from None
 
 
-def memory_of(text: str | None) -> float | None:
+def _memory_of(text: str | None) -> float | None:
     """Bytes of a size such as 500MB, or raise."""
     if text is None:
         return None
@@ -121,7 +121,7 @@ def memory_of(text: str | None) -> float | None:
         raise UsageError(f"--memory wants a size in {', '.join(UNITS)}, as 500MB, not '{text}'") from None
 
 
-def accuracy_of(value: float | None) -> float | None:
+def _accuracy_of(value: float | None) -> float | None:
     """Return a relative error between zero and one, or raise."""
     if value is not None and not 0 < value < 1:
         raise UsageError(f"--accuracy wants a number between 0 and 1, not {value:g}")
@@ -154,10 +154,10 @@ def settings(
         formulation=formulation and formulation.value,
         integrator=integrator and integrator.value,
         tolerance=positive("--tolerance", tolerance, ""),
-        step=step_of(step),
-        accuracy=accuracy_of(accuracy),
+        step=_step_of(step),
+        accuracy=_accuracy_of(accuracy),
         duration=positive("--duration", duration),
         method=method,
         all_numbers=all_numbers,
-        memory=memory_of(memory),
+        memory=_memory_of(memory),
     )

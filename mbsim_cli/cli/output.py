@@ -79,7 +79,7 @@ def plain_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> "Table"
     return table
 
 
-def objectives_table(
+def _objectives_table(
     objectives: Mapping[str, Mapping[str, Any]], parameters: Mapping[str, Mapping[str, Any]]
 ) -> "Table":
     """Return objectives as columns, value and derivatives as rows: parameters are mostly the longer list.
@@ -107,7 +107,7 @@ def print_objectives(objectives: Mapping[str, Mapping[str, Any]], parameters: Ma
     """Print the table, and below it why numbers are NaN, or only one choice."""
     from mbsim_cli.study.diagnostics.undefined import footnotes
 
-    console().print(objectives_table(objectives, parameters))
+    console().print(_objectives_table(objectives, parameters))
     for line in footnotes(objectives):
         say(line)
 

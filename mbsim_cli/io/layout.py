@@ -41,12 +41,12 @@ class Variable(NamedTuple):
 def axes(names: Names, sensors: Mapping[str, slice]) -> dict[str, tuple[str, ...]]:
     """Labels of every axis but time; axes without entries are left out, HDF5 viewers do not know them."""
     labels = {"coordinate": names.coordinates, "constraint": names.constraints, "parameter": names.parameters}
-    for name, components in components_of(names, sensors).items():
+    for name, components in _components_of(names, sensors).items():
         labels[component_axis(name, components)] = components
     return {name: entries for name, entries in labels.items() if entries}
 
 
-def components_of(names: Names, sensors: Mapping[str, slice]) -> dict[str, tuple[str, ...]]:
+def _components_of(names: Names, sensors: Mapping[str, slice]) -> dict[str, tuple[str, ...]]:
     """Labels of the components of each sensor."""
     return {
         name: components
@@ -108,7 +108,7 @@ def _sensors(names: Names, sensors: Mapping[str, slice]):
         name: (unit,) if isinstance(unit, str) else unit
         for name, unit in zip(names.sensors, names.sensor_units, strict=True)
     }
-    for name, components in components_of(names, sensors).items():
+    for name, components in _components_of(names, sensors).items():
         axis, rows = component_axis(name, components), sensors[name]
         yield Variable(f"sensors/{name}", (axis,), _rows("sensors", rows), units[name])
         path = f"sensitivity/sensors/{name}"

@@ -75,7 +75,7 @@ def label(
 ) -> None:
     """Create the axes as dimension scales in the root, where netCDF readers find them for every group."""
     file = scales.file
-    time = file.create_dataset("time", (0,), "f8", maxshape=(None,), chunks=(chunk_of(instants, CHUNK_BYTES // 8),))
+    time = file.create_dataset("time", (0,), "f8", maxshape=(None,), chunks=(_chunk_of(instants, CHUNK_BYTES // 8),))
     set_unit(time, "s")
     time.make_scale("time")
     for name, entries in axes(names, sensors).items():
@@ -140,7 +140,7 @@ def set_units(scales: Scales, dataset: h5py.Dataset, axes: Sequence[str], units:
         scales.attach(listed, changing)
 
 
-def chunk_of(instants: int, most: int) -> int:
+def _chunk_of(instants: int, most: int) -> int:
     """Rows of a chunk, at most so many: of equal chunks, for what a chunk has room for is written too."""
     most = max(1, min(MOST_ROWS, most))
     return -(-instants // -(-instants // most))
@@ -162,7 +162,7 @@ def growing(scales: Scales, row: Variable, of: int, instants: int, compressed: b
     """Create an empty dataset along time, one ``of`` so many; its group keeps the order of names."""
     widths = tuple(map(scales.length, row.axes))
     chunk_bytes = min(CHUNK_BYTES, MOST_CACHED // of)
-    steps = chunk_of(instants, chunk_bytes // (8 * int(np.prod(widths))))
+    steps = _chunk_of(instants, chunk_bytes // (8 * int(np.prod(widths))))
     *groups, name = row.path.split("/")
     parent = scales.file
     for group in groups:

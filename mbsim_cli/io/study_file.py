@@ -57,9 +57,9 @@ class Tracks:
 
 def write_study(target: Path, table: StudyTable, tracks: Tracks | None = None) -> None:
     """Write a study, in the place of an earlier one; raises InputOutputError."""
-    if os.path.lexists(target) and not is_study(target):
+    if os.path.lexists(target) and not _is_study(target):
         raise InputOutputError(f"{target} is no collected study, or is damaged; move it away, and collect again")
-    with replaced(target, is_own=is_study) as path:
+    with replaced(target, is_own=_is_study) as path:
         handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         try:
             sink = Sink(handle)
@@ -75,7 +75,7 @@ def write_study(target: Path, table: StudyTable, tracks: Tracks | None = None) -
             os.close(handle)
 
 
-def is_study(path: Path) -> bool:
+def _is_study(path: Path) -> bool:
     """Whether a file is a collected study."""
     return is_of_format(path, STUDY)
 

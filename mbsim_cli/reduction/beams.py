@@ -100,7 +100,7 @@ def _scaled(structure: Structure, values: Array) -> Array:
 def _across_by_tension(h) -> Array:
     K = np.zeros((12, 12), np.result_type(h, float))
     for across in (ACROSS_Y, ACROSS_Z):
-        put_across(K, tension(h), across)
+        _put_across(K, tension(h), across)
     return K
 
 
@@ -125,7 +125,7 @@ ACROSS_Y = ((1, 1), (5, 1), (7, 1), (11, 1))  # v and slope v' = rotation about 
 ACROSS_Z = ((2, 1), (4, -1), (8, 1), (10, -1))  # w and slope w' = -rotation about y
 
 
-def put_across(matrix: Array, small: Array, across: tuple) -> None:
+def _put_across(matrix: Array, small: Array, across: tuple) -> None:
     """Add a matrix of displacements and slopes to one of twelve degrees of freedom."""
     places, signs = np.array(across).T
     matrix[np.ix_(places, places)] += np.outer(signs, signs) * small
@@ -136,8 +136,8 @@ def _stiffness(section: Section, E, G, h) -> Array:
     pair = np.array([[1, -1], [-1, 1]]) / h
     K[np.ix_(ALONG, ALONG)] += E * section.area * pair
     K[np.ix_(ABOUT, ABOUT)] += G * section.torsion * pair
-    put_across(K, E * section.Iz * bending(h), ACROSS_Y)
-    put_across(K, E * section.Iy * bending(h), ACROSS_Z)
+    _put_across(K, E * section.Iz * bending(h), ACROSS_Y)
+    _put_across(K, E * section.Iy * bending(h), ACROSS_Z)
     return K
 
 

@@ -23,7 +23,7 @@ class Damping(NamedTuple):
         """Covectors (n, n) of Me and Ke from one of De."""
         by_Me, by_Ke = self.alpha * covector, self.beta * covector
         if self.ratio:
-            of_Me, of_Ke = root_pull_back(Me, Ke, covector)
+            of_Me, of_Ke = _root_pull_back(Me, Ke, covector)
             by_Me, by_Ke = by_Me + 2 * self.ratio * of_Me, by_Ke + 2 * self.ratio * of_Ke
         return by_Me, by_Ke
 
@@ -38,7 +38,7 @@ def root(Me: Array, Ke: Array) -> Array:
     return inverse.T @ (half + change + (B - np.eye(len(w))) @ half) @ inverse
 
 
-def root_pull_back(Me: Array, Ke: Array, covector: Array) -> tuple[Array, Array]:
+def _root_pull_back(Me: Array, Ke: Array, covector: Array) -> tuple[Array, Array]:
     """Covectors of Me and Ke from one of their ``root``."""
     w, V = _modes(Me, Ke)
     inverse = np.linalg.inv(V)

@@ -13,7 +13,7 @@ from mbsim_cli.reduction.structure import Structure, gathered
 BLOCK = 20_000  # elements at a time
 
 
-def elasticity(E, nu, dimension: int) -> Array:
+def _elasticity(E, nu, dimension: int) -> Array:
     """Stiffness tensor C (d, d, d, d): stress_ac = C_acbd du_b/dx_d; plane stress where d is 2."""
     one = np.eye(dimension)
     shear = E / (2 * (1 + nu))
@@ -23,7 +23,7 @@ def elasticity(E, nu, dimension: int) -> Array:
     return lame * volume + shear * mixed
 
 
-def geometry_of(mesh: Mesh) -> tuple[Array, Array]:
+def _geometry_of(mesh: Mesh) -> tuple[Array, Array]:
     """Gradients of the shape functions (ne, g, nodes, d) and volumes (ne, g) of the Gauss points; ne is 1 if alike."""
     _, by_reference, weights = tabulated(mesh.kind)
     d = mesh.dimension
@@ -39,12 +39,12 @@ def geometry_of(mesh: Mesh) -> tuple[Array, Array]:
 def solid(mesh: Mesh, E, nu, density, thickness=1.0) -> Structure:
     """A solid, or a plate of some thickness in the plane z = 0."""
     d = mesh.dimension
-    gradients, volumes = geometry_of(mesh)
+    gradients, volumes = _geometry_of(mesh)
     if d == 2:
         volumes = volumes * thickness
     shape = tabulated(mesh.kind)[0]
     k = mesh.cells.shape[1]
-    C = elasticity(E, nu, d)
+    C = _elasticity(E, nu, d)
     strained = np.einsum("acbd,egjd,eg->egacjb", C, gradients, volumes, optimize=True)
     stiffness = np.einsum("egic,egacjb->eiajb", gradients, strained, optimize=True).reshape(-1, d * k, d * k)
     mass = density * np.einsum("gi,gj,eg->eij", shape, shape, volumes)

@@ -24,7 +24,7 @@ from mbsim_cli.model.layout import NONE
 
 def kept_whatever_values(system: System, packed: Any) -> np.ndarray:
     """Mask (n,): coordinates declared independent, and those that no constraint reaches."""
-    return np.array(declared_independent(system), dtype=bool) | ~constrained_columns(packed)
+    return np.array(declared_independent(system), dtype=bool) | ~_constrained_columns(packed)
 
 
 def independent_columns(packed: Any, theta: np.ndarray) -> np.ndarray:
@@ -63,7 +63,7 @@ def held_columns(system: System) -> tuple[int, ...]:
     return tuple(found)
 
 
-def constrained_columns(packed: Any) -> np.ndarray:
+def _constrained_columns(packed: Any) -> np.ndarray:
     """Mask (n,) of the coordinates that any constraint but the norm of Euler parameters reads."""
     tree, touched = packed.tree, np.zeros(kinds(packed.tree).size, dtype=bool)
     table = packed.measures.table()

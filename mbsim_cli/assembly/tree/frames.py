@@ -41,7 +41,7 @@ def frame(axis: Vector, towards: Vector | None = None) -> Matrix:
     return columns(x, cross(z, x), z)
 
 
-def minimal_rotation(start: Vector, end: Vector) -> Matrix:
+def _minimal_rotation(start: Vector, end: Vector) -> Matrix:
     """Rotation by the smallest angle that carries the unit vector ``start`` onto the unit vector ``end``.
 
     Two half turns, about ``start`` and about the direction midway: accurate also for nearly opposite vectors.
@@ -71,9 +71,9 @@ def axis_frames(
     a, b = unit(axis_a), unit(axis_b)
     frame_b = frame(b)
     if dot(real(a), real(b)) > OPPOSITE:
-        return product(minimal_rotation(b, a), frame_b), frame_b
+        return product(_minimal_rotation(b, a), frame_b), frame_b
     half_turn = turn_about(frame_b, 0)
-    return product(minimal_rotation(scale(-1.0, b), a), half_turn), frame_b
+    return product(_minimal_rotation(scale(-1.0, b), a), half_turn), frame_b
 
 
 def universal_frames(
@@ -105,10 +105,10 @@ def turn_about(matrix: Matrix, axis: int) -> Matrix:
 
 def about_axis(axis: Vector, angle: Scalar) -> Matrix:
     """Rotation by ``angle`` about ``axis`` (of any length)."""
-    return rotation_matrix(about_axis_parameters(axis, angle))
+    return rotation_matrix(_about_axis_parameters(axis, angle))
 
 
-def about_axis_parameters(axis: Vector, angle: Scalar) -> tuple[Scalar, ...]:
+def _about_axis_parameters(axis: Vector, angle: Scalar) -> tuple[Scalar, ...]:
     """Euler parameters of the rotation by ``angle`` about ``axis``."""
     half = 0.5 * angle
     return (cosine(half), *scale(sine(half), unit(axis)))

@@ -22,7 +22,7 @@ from mbsim_cli.assembly.tree.topology import GROUND_NAME
 _BODY_AXES = {"x": IDENTITY[0], "y": IDENTITY[1], "z": IDENTITY[2]}
 
 
-def is_design(spec: Any) -> bool:
+def _is_design(spec: Any) -> bool:
     """Whether a point or vector is given in the design position."""
     return not isinstance(spec, Mapping)
 
@@ -31,7 +31,7 @@ def carries(spec: Any, body: str) -> bool:
     """Whether a body carries a point or vector of the model file (None: it is not in the file)."""
     if spec is None:
         return False
-    return body in spec.bodies if is_design(spec) else body in spec or "all" in spec
+    return body in spec.bodies if _is_design(spec) else body in spec or "all" in spec
 
 
 def split(reference: str) -> tuple[str, str]:
@@ -87,7 +87,7 @@ class Geometry:
         spec = self.points.get(name)
         if not carries(spec, body):
             return ZERO if name == "origin" else self.center_of_mass(body)
-        if is_design(spec):
+        if _is_design(spec):
             offset = subtract(self.numbers.vector(spec.design), self.position(body))
             return apply_transposed(self.orientation(body), offset)
         return self.numbers.vector(spec[body])
@@ -98,14 +98,14 @@ class Geometry:
         spec = self.vectors.get(name)
         if not carries(spec, body):
             return _BODY_AXES[name]
-        if is_design(spec):
+        if _is_design(spec):
             return apply_transposed(self.orientation(body), self.numbers.vector(spec.design))
         return self.numbers.vector(spec[body] if body in spec else spec["all"])
 
     def is_hardpoint(self, body: str, name: str) -> bool:
         """Whether a body's point is given in the design position."""
         spec = self.points.get(name)
-        return carries(spec, body) and is_design(spec)
+        return carries(spec, body) and _is_design(spec)
 
     def center_of_mass(self, body: str) -> Vector:
         """Centre of mass in body axes."""

@@ -11,7 +11,7 @@ from mbsim_cli.assembly.tree.shapes import Inertia, shape_inertia
 def mass_properties(numbers: Numbers, geometry: Geometry, name: str) -> tuple[Scalar, Vector, Inertia]:
     """Mass, centre of mass in body axes, and inertia about the centre of mass in body axes."""
     body = geometry.bodies[name]
-    mass = body_mass(numbers, body)
+    mass = _body_mass(numbers, body)
     centre = geometry.center_of_mass(name)
     if body.inertia is not None:
         inertia = _entries(numbers, body.inertia)
@@ -26,7 +26,7 @@ def mass_properties(numbers: Numbers, geometry: Geometry, name: str) -> tuple[Sc
     return mass, centre, inertia
 
 
-def body_mass(numbers: Numbers, body: Any) -> Scalar:
+def _body_mass(numbers: Numbers, body: Any) -> Scalar:
     """Mass: the body's own, or its shape's, or none."""
     if body.mass is not None:
         return numbers(body.mass)

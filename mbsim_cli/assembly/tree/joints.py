@@ -187,7 +187,7 @@ def initial_position(geometry: Geometry, spec: Any) -> tuple[Scalar, ...]:
     stated = stated_position(geometry, spec, kind)
     if all(value is not None for value in stated):
         return tuple(stated)
-    design = design_position(geometry, spec, kind) if is_designed(geometry, spec) else _zero_position(kind)
+    design = _design_position(geometry, spec, kind) if is_designed(geometry, spec) else _zero_position(kind)
     return tuple(d if s is None else s for s, d in zip(stated, design, strict=True))
 
 
@@ -215,7 +215,7 @@ def stated_position(geometry: Geometry, spec: Any, kind: Joint) -> list[Scalar |
     return [found.get(name) for name in COORDINATES[kind]]
 
 
-def design_position(geometry: Geometry, spec: Any, kind: Joint) -> tuple[Scalar, ...]:
+def _design_position(geometry: Geometry, spec: Any, kind: Joint) -> tuple[Scalar, ...]:
     """Coordinates that the joint has in the design position of its bodies."""
     (x, y, z), r = design_frames(geometry, spec, joint_frames(geometry, spec))
     if kind in (Joint.SPHERICAL, Joint.FLOATING):

@@ -18,7 +18,7 @@ COINCIDE = 1e-100  # m
 
 def require_defined(problem: Problem, instant: Instant) -> None:
     """Raise AnalysisError with the name of the element that has no finite value at the evaluated start."""
-    found = undefined_element(problem, instant, 0.0)
+    found = _undefined_element(problem, instant, 0.0)
     if found is not None:
         raise AnalysisError(found)
 
@@ -32,10 +32,10 @@ def undefined_at(
     instant = Instant(problem, theta, np.zeros((theta.size, 0)))
     instant.state.z[:], instant.state.zd[:] = position, velocity
     instant.evaluate(time)
-    return undefined_element(problem, instant, time)
+    return _undefined_element(problem, instant, time)
 
 
-def undefined_element(problem: Problem, instant: Instant, time: float) -> str | None:
+def _undefined_element(problem: Problem, instant: Instant, time: float) -> str | None:
     """A sentence on the constraint or force that is not finite at an evaluated instant, or None where all are."""
     found = _constraint(problem, instant) or _force(problem, instant, time)
     return found and f"the equations of motion are undefined at t = {time:.6g} s: {found}"

@@ -24,10 +24,10 @@ from mbsim_cli.solve import allocate
 def runs_in_lanes(model: Model, theta: np.ndarray) -> bool:
     """Whether all columns turn or slide, and all forces are applied ones."""
     columns = bool(among(model.tree.column_kind, (*TRANSLATIONS, *ROTATIONS)).all())
-    return columns and only_applied(model) and theta.dtype == np.float64
+    return columns and _only_applied(model) and theta.dtype == np.float64
 
 
-def only_applied(model: Model) -> bool:
+def _only_applied(model: Model) -> bool:
     """Whether no force depends on the motion."""
     return bool(among(model.forces.kind, APPLIED).all())
 
@@ -129,7 +129,7 @@ class General:
         d = first + dtheta.shape[1]
         unit = np.zeros((theta.size, first))
         rigid = not isinstance(model.tree, FlexibleTree)
-        self._kernel = applied_torques if rigid and only_applied(model) else general_torques
+        self._kernel = applied_torques if rigid and _only_applied(model) else general_torques
         self._work = allocate.work(model, theta)
         self._directions = allocate.directions(model, allocate.padded_directions(np.hstack([unit, dtheta]), kind), kind)
         self._twists = allocate.sensitivity_work(model, padded(d), kind).twists

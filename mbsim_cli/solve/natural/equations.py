@@ -47,7 +47,7 @@ class Equations:
     elastic: dict[int, int] = field(default_factory=dict)  # natural coordinates that columns of elastic ones are
 
 
-def implied(fields: Fields, row: Row) -> bool:
+def _implied(fields: Fields, row: Row) -> bool:
     """Whether what bodies share, and their rigidity, satisfy an equation already."""
     u_a = fields.vector(row.a, row.u_a)
     if row.kind == Measure.DOT:
@@ -81,7 +81,7 @@ def equations_of(problem: Problem, fields: Fields, joints: Sequence[TreeJoint], 
     columns = [(joint, place) for joint in joints for place in range(len(joint.columns))]
     measures, constraints = model.measures, model.constraints
     for joint in joints:
-        found.added += [row for row in joint.rows() if not implied(fields, row)]
+        found.added += [row for row in joint.rows() if not _implied(fields, row)]
     if isinstance(model.tree, FlexibleTree):
         _weld(found, model.tree, columns)
     for i, k in enumerate(constraints.measure):
@@ -93,7 +93,7 @@ def equations_of(problem: Problem, fields: Fields, joints: Sequence[TreeJoint], 
             i not in read
             and kind in BETWEEN_BODIES
             and plain
-            and implied(fields, row_of(model, int(k), names.constraints[i]))
+            and _implied(fields, row_of(model, int(k), names.constraints[i]))
         ):
             continue
         found.kept.append(i)

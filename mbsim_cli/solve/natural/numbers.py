@@ -44,7 +44,7 @@ def numbers_of(system: "NaturalSystem", theta: np.ndarray) -> np.ndarray:
         pose = fields.poses[i]
         blocks.append(pose[:, :, 0])
         blocks.append(np.moveaxis(pose[:, :, 1 + used], 2, 1).reshape(len(theta), -1))
-        moments = moments_of(theta, int(system.problem.model.tree.theta[i]))
+        moments = _moments_of(theta, int(system.problem.model.tree.theta[i]))
         maps = pose[:, :, 1 + used].reshape(len(theta), 4, 3, -1)
         mass[:, used[:, None], used] += np.einsum("tjan,tjk,tkam->tnm", maps, moments, maps, optimize=True)
         gravity = theta[:, GRAVITY : GRAVITY + 3]
@@ -55,7 +55,7 @@ def numbers_of(system: "NaturalSystem", theta: np.ndarray) -> np.ndarray:
     return np.concatenate([*blocks, mass[:, rows, columns], weight[:, back]], axis=1)
 
 
-def moments_of(theta: np.ndarray, o: int) -> np.ndarray:
+def _moments_of(theta: np.ndarray, o: int) -> np.ndarray:
     """Mass, first and second moments (T, 4, 4) of a body about its origin, in its axes."""
     m, c = theta[:, o + MASS], theta[:, o + COM : o + COM + 3]
     xx, yy, zz, xy, xz, yz = theta[:, o + INERTIA : o + INERTIA + 6].T

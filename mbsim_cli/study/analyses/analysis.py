@@ -65,7 +65,7 @@ class Analysis(ABC):
     def pull_back(
         self, problem: Problem, tape: Any, count: int, seen: Any, between: Callable[[], None], reacting: bool
     ) -> Any:
-        """``solve.pulled.Pulled`` of ``count`` numbers by covectors of what they see, see ``solve.adjoint``."""
+        """``solve.adjoint.pulled.Pulled`` of ``count`` numbers by covectors of what they see."""
 
     @abstractmethod
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Diagnostics:

@@ -28,7 +28,7 @@ def design_of(study: Any, model_file: Any, read: Callable[[Any], Mapping[str, np
 
     stated = study.stated(study.kind)
     if study.kind in ("grid", "zip"):
-        axes = [axis_values(axis, value) for axis in stated.values()]
+        axes = [_axis_values(axis, value) for axis in stated.values()]
         return Design(tuple(stated), (_combined if study.kind == "grid" else np.column_stack)(axes))
     if study.kind == "list":
         return _listed(stated, model_file, value)
@@ -38,7 +38,7 @@ def design_of(study: Any, model_file: Any, read: Callable[[Any], Mapping[str, np
     return _scattered(stated.parameters, points, model_file, value)
 
 
-def axis_values(axis: Any, value: Value) -> np.ndarray:
+def _axis_values(axis: Any, value: Value) -> np.ndarray:
     """Values (k,) along an axis: those listed, or from one number to another, both met exactly."""
     if isinstance(axis, list):
         return np.array([value(number) for number in axis])

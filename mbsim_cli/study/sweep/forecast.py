@@ -79,7 +79,7 @@ def forecast(
 
     Pilots end with the tenth part of the time that the study will take, or a little later where that is short.
     """
-    waiting, start = deque(cases[i] for i in scattered(len(cases))), 0.0
+    waiting, start = deque(cases[i] for i in _scattered(len(cases))), 0.0
     least, seconds, sizes = min(PILOTS + FIRST * workers, len(cases)), list[float](), list[int]()
     with listener.progress("pilot cases", 1.0) as show, closing(team.compute(waiting)) as computed:
         for row, kept in computed:
@@ -127,7 +127,7 @@ def _spread(seconds: Sequence[float], cases: int) -> float:
     return LIKELY * error * (1.0 - len(seconds) / cases) ** 0.5 / max(_mean(seconds), 1e-9)
 
 
-def scattered(count: int) -> np.ndarray:
+def _scattered(count: int) -> np.ndarray:
     """All numbers below ``count`` in an order whose every beginning is from all over them."""
     places = (0.5 + GOLDEN * np.arange(count)) % 1.0
     return np.argsort(np.argsort(places, kind="stable"), kind="stable")

@@ -49,7 +49,7 @@ def write_script(kind: str, folder: StudyFolder, target: Path | None, shards: in
     """Write a script, by default into the folder, with the time limit that a forecast gives; return its path."""
     script = target or folder.path / SCRIPT
     plan = folder.plan()
-    text = job_script(kind, folder.path, script, plan.study, shards, workers, folder.forecasted())
+    text = _job_script(kind, folder.path, script, plan.study, shards, workers, folder.forecasted())
     with replaced(script, is_own=_is_script) as path:
         path.write_text(text, encoding="utf-8")
         path.chmod(0o755)
@@ -64,7 +64,7 @@ def _is_script(path: Path) -> bool:
         return False
 
 
-def job_script(
+def _job_script(
     kind: str, folder: Path, script: Path, name: str, shards: int, workers: int, forecast: Mapping[str, Any] | None
 ) -> str:
     """A script that computes all shards, each with so many workers."""

@@ -61,7 +61,7 @@ class Recorder:
 def verify(path: Path, settings: Settings, seed: int, listener: Listener) -> list[Comparison]:
     """Run a model with its gradients and compare everything that can be compared."""
     model_file = load(path, settings)
-    parameters = list(model_file.parameters) if settings.all_numbers else wanted_parameters(model_file)
+    parameters = list(model_file.parameters) if settings.all_numbers else _wanted_parameters(model_file)
     settings, _ = settled(model_file, settings, parameters, listener)
     assembled = build(model_file, settings, parameters)
     compile_kernels(assembled.problem, listener, objectives=assembled.objectives)
@@ -81,7 +81,7 @@ def verify(path: Path, settings: Settings, seed: int, listener: Listener) -> lis
     return found
 
 
-def wanted_parameters(model_file: Any) -> list[str]:
+def _wanted_parameters(model_file: Any) -> list[str]:
     """Parameters of the file's analysis, and those that its checks name, in the file's order."""
     chosen = model_file.analysis.sensitivity.parameters
     named = {name for check in model_file.checks.values() for name in check.gradient}
