@@ -12,6 +12,7 @@ import numpy as np
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
+from mbsim_cli.solve.faults.contradictions import contradiction
 from mbsim_cli.solve.instant import Instant
 from mbsim_cli.solve.natural.standing import Standing
 from mbsim_cli.solve.redundancy import (
@@ -24,6 +25,8 @@ from mbsim_cli.solve.redundancy import (
 
 DIRECT = 1e-7  # of what a direction moves the equations by
 ROUND_OFF = 1e-10  # of a change of the model's numbers by one
+VIOLATED = 1e-3  # of the unit of a constraint: more than a long step leaves
+STUCK = 1e-8  # the same, where a step fails
 UNCONVERGED = 10.0  # times the accuracy of the derivatives of positions
 
 
@@ -55,11 +58,11 @@ def broken_equations(at: Instant | Standing, accuracy: float) -> np.ndarray:
 class Consistency:
     """Looks at stored instants of a mechanism whose equations depend on each other.
 
-    ``held`` coordinates are those that something else holds, in an equilibrium.
+    ``held`` coordinates are those that something else holds, in an equilibrium; ``units`` (m,) those of equations.
     """
 
-    def __init__(self, problem: Problem, at: Instant | Standing, held: np.ndarray) -> None:
-        self._at = at
+    def __init__(self, problem: Problem, at: Instant | Standing, held: np.ndarray, units: np.ndarray) -> None:
+        self._at, self._names, self._units = at, problem.names, units
         self._held = held
         self._rows, self._equations = allocate.multiplier_sensors(problem.model)
         self._accuracy = problem.options.gradient_tolerance
@@ -94,6 +97,28 @@ class Consistency:
         at.sens.z[:] = -np.linalg.lstsq(at.work.eq.J.real, at.out.dphi[0].real, rcond=RANK_TOLERANCE)[0]
         self._stand(record, row)
         return broken_equations(at, self._accuracy)
+
+    def contradiction(self, record: Record) -> tuple[int, str] | None:
+        """The first row at which equations contradict each other, with a sentence."""
+        for row in np.flatnonzero(record.drift[:, 0].real > VIOLATED * self._units.min()):
+            time, near = float(record.time[row]), record.expected[row]
+            found = self._contradiction(record.position[row], near if near.size else None, time, VIOLATED)
+            if found:
+                return int(row), found
+        return None
+
+    def contradiction_at(self, position: np.ndarray, expected: np.ndarray, time: float) -> str | None:
+        """The same at a position (n,) from which the motion cannot go on."""
+        return self._contradiction(position, expected, time, STUCK)
+
+    def _contradiction(self, position: np.ndarray, near: np.ndarray | None, time: float, least: float) -> str | None:
+        """A sentence on gaps of ``least`` at a position, with angles ``near`` some where there are any."""
+        at = self._at
+        at.state.z[:], at.state.zd[:] = position, 0.0
+        if near is not None:
+            at.work.kin.expected[:] = near
+        at.evaluate(time)
+        return contradiction(at, self._names, self._units, least, time)
 
     def _stand(self, record: Record, row: int) -> None:
         self._at.state.z[:], self._at.state.zd[:] = record.position[row], 0.0

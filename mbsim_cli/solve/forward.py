@@ -12,6 +12,7 @@ from mbsim_cli.kernels.integrators.ali3p import Control
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.model.problem import WORK, Block, Problem
+from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.allocate import NO_ROWS
 from mbsim_cli.solve.balance import Balance, is_balanced
@@ -72,7 +73,8 @@ class Simulation:
         self.consistency: Consistency | None = None
         varied = start.dtheta if self.p else dtheta
         if self.control.redundant:
-            self.consistency = Consistency(problem, self._stand(problem, self.theta, varied, start), start.held)
+            at = self._stand(problem, self.theta, varied, start)
+            self.consistency = Consistency(problem, at, start.held, self._units)
         self.broken = start.broken[: self.p].copy()
         self._stop_varying()
         real = (np.ascontiguousarray(part.real) for part in (self.theta, varied))
@@ -121,6 +123,9 @@ class Simulation:
         else:
             self._step_between_checkpoints(self.tape, steps, record, d_record)
         rows = filled + self.step // interval - begun // interval
+        contradicted = self._contradicted(first_rows(record, rows))
+        if contradicted:
+            rows = contradicted[0]
         record, d_record = first_rows(record, rows), first_rows(d_record, rows)
         work = np.zeros((rows, len(WORK)), np.int64)
         judged = self._judged(record, d_record)
@@ -129,9 +134,20 @@ class Simulation:
             self.tape.take(record)
         if rows:
             self.reached = block.position[-1].copy()
+        if contradicted:
+            raise BrokenOff(contradicted[1], block)
         if self.progress.status != Status.OK:
             raise BrokenOff(self._failure(), block)
         return block
+
+    def _contradicted(self, record: Record) -> tuple[int, str] | None:
+        """The first instant at which constraints contradict each other, with a sentence."""
+        return self.consistency.contradiction(record) if self.consistency else None
+
+    @property
+    def _units(self) -> np.ndarray:
+        """In what constraints (m,) are measured."""
+        return scales_of(self.model, self.theta).rows
 
     def _step_on(self, steps: int, filled: int, record: Record, d_record: SensitivityRecord) -> None:
         """Fill rows behind those that are ``filled``, and move on."""
@@ -231,14 +247,24 @@ class Simulation:
             undefined = undefined_at(self.problem, self.theta, time, self.state.z, self.state.zd)
             if undefined is not None:
                 return undefined
-            found = Diagnosis(self.problem, self.theta, time).sentence(status, self.started, self.rank, self.reached)
+            diagnosis = Diagnosis(self.problem, self.theta, time)
+            found = self._contradiction(time) or diagnosis.sentence(status, self.started, self.rank, self.reached)
             if found is not None:
                 return found
         return sentence(status, time, self.problem, self.state.zdd, self.work.eq.phi)
 
+    def _contradiction(self, time: float) -> str | None:
+        """Constraints that contradict each other in the step that fails, as a sentence."""
+        near = self.work.kin.expected
+        return self.consistency.contradiction_at(self.state.z, near, time) if self.consistency else None
+
 
 class NaturalSimulation(Simulation):
     """A run in natural coordinates."""
+
+    @property
+    def _units(self) -> np.ndarray:
+        return np.ones(self.state.lam.size)  # all are of lengths in m
 
     @staticmethod
     def _stand(problem: Problem, theta: np.ndarray, dtheta: np.ndarray, start: Initial) -> Standing:
@@ -249,8 +275,9 @@ class NaturalSimulation(Simulation):
         return None if reacting is None else NaturalReactions(self.problem, reacting, self.theta, dtheta)
 
     def _failure(self) -> str:
-        time = (self.step + 1) * self.control.h
-        return sentence(Status(self.progress.status), time, self.problem, self.state.zdd, self.work.eq.phi)
+        time, status = (self.step + 1) * self.control.h, Status(self.progress.status)
+        found = self._contradiction(time)
+        return found or sentence(status, time, self.problem, self.state.zdd, self.work.eq.phi)
 
 
 def start(

@@ -18,7 +18,7 @@ def free_multipliers(J: np.ndarray) -> np.ndarray:
 
     A complex J counts by its real part. O(m^2 n).
     """
-    lengths = _lengths(J)
+    lengths = row_lengths(J)
     vectors, sizes, _ = np.linalg.svd(J.real / lengths[:, None])
     rank = int(np.count_nonzero(sizes > RANK_TOLERANCE))
     return vectors[:, rank:] / lengths[:, None]
@@ -26,7 +26,7 @@ def free_multipliers(J: np.ndarray) -> np.ndarray:
 
 def is_determined(J: np.ndarray, combinations: np.ndarray) -> np.ndarray:
     """Mask (q,) of the combinations (q, m) of multipliers that the equations of motion determine."""
-    lengths = _lengths(J)
+    lengths = row_lengths(J)
     scaled = combinations / lengths
     along = scaled @ (free_multipliers(J) * lengths[:, None])
     return np.linalg.norm(along, axis=1) <= DETERMINED * np.linalg.norm(scaled, axis=1)
@@ -61,5 +61,6 @@ def without_columns(J: np.ndarray, held: np.ndarray) -> np.ndarray:
     return rest
 
 
-def _lengths(J: np.ndarray) -> np.ndarray:
+def row_lengths(J: np.ndarray) -> np.ndarray:
+    """Sizes (m,) of the rows of J, none zero."""
     return np.maximum(np.linalg.norm(J.real, axis=1), TINY)

@@ -156,10 +156,21 @@ class _Lanes:
             each.blocks.append(run.first_block())
         self._follow()
         while self._going(found) and self._first.step < total:
-            self._advance(min(size, total - self._first.step), poll)
-            for run, each in self._going(found):
-                each.blocks.append(run.advance(min(size, total - run.step)))
+            steps = min(size, total - self._first.step)
+            self._advance(steps, poll)
+            self._take(found, steps)
         return [each if run is not None else None for run, each in zip(self.runs, found, strict=True)]
+
+    def _take(self, found: Sequence[MadeRun], steps: int) -> None:
+        """Let each run judge the steps that were made of it; one that breaks off is left out."""
+        going = self._going(found)
+        for run, each in going:
+            try:
+                each.blocks.append(run.advance(steps))
+            except AnalysisError:  # which the run alone will say
+                self.runs[self.runs.index(run)] = None
+        if 0 < len(self._going(found)) < len(going):
+            self._follow()
 
     @property
     def _first(self) -> _Lane:

@@ -107,7 +107,10 @@ class Health:
                 "contradict each other, as two laws for one coordinate do? A shorter step helps only where they do not"
             )
         elif self.drifts:
-            found.append(f"constraints drift by up to {self.drift:.1e}; a shorter step or tighter tolerance helps")
+            found.append(
+                f"constraints drift by up to {self.drift:.1e}; a shorter step or tighter tolerance helps where they "
+                "do not contradict each other"
+            )
         if report["energy_imbalance"] > ENERGY:
             advice = "a tighter tolerance, or a shorter step between instants" if options.adaptive else "a shorter step"
             imbalance = f"{report['energy_imbalance']:.1%} of the energy that moves"
