@@ -16,21 +16,13 @@ import time
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
+
+from benchmarks.figures import figures_of, show  # noqa: E402
+
 MODEL = ROOT / "models" / "fivebar.yaml"
-# Largest value allowed, and aim.
-BOUNDS = {
-    "cold_compilation": (60, 30),
-    "ddm_over_casadi": (0.45, 0.2),
-    "ddm_over_motion": (2.5, None),
-    "command_time": (2, None),
-    "command_memory": (400, None),
-    "help_time": (0.3, None),
-}
 
 
 def command(*arguments: str, **environment: str) -> tuple[float, float, str]:
@@ -117,38 +109,21 @@ def solvers(repeat: int) -> tuple[dict[str, float], dict[str, float]]:
     return times, errors
 
 
-ROWS = {
-    "cold_compilation": ("compilation, empty cache", "s"),
+ROWS: dict[str, tuple] = {
+    "cold_compilation": ("compilation, empty cache", "s", 60, 30),
     "cached_start": ("start from the cache", "s"),
     "motion": ("motion, 1 ms", "s"),
     "ddm": ("motion and gradients (3 x 5), 1 ms", "s"),
     "casadi_motion": ("CasADi, CVODES: motion", "s"),
     "casadi": ("CasADi, CVODES: gradients", "s"),
     "casadi_adams": ("CasADi, CVODES (Adams, functional iteration): gradients", "s"),
-    "ddm_over_casadi": ("gradients, ours over CasADi's", ""),
+    "ddm_over_casadi": ("gradients, ours over CasADi's", "", 0.45, 0.2),
     "ddm_over_casadi_adams": ("gradients, ours over CasADi's with Adams", ""),
-    "ddm_over_motion": ("gradients over motion alone", ""),
-    "command_time": ("mbsim run models/fivebar.yaml --sensitivity ddm", "s"),
-    "command_memory": ("  its peak memory", "MB"),
-    "help_time": ("mbsim --help", "s"),
+    "ddm_over_motion": ("gradients over motion alone", "", 2.5),
+    "command_time": ("mbsim run models/fivebar.yaml --sensitivity ddm", "s", 2),
+    "command_memory": ("  its peak memory", "MB", 400),
+    "help_time": ("mbsim --help", "s", 0.3),
 }
-
-
-def show(figures: dict[str, float], errors: dict[str, float]) -> None:
-    """Print figures with their bounds."""
-    table = Table("figure", "measured", "unit", "bound", "aim", title="Five-bar")
-    for key, (label, unit) in ROWS.items():
-        bound, aim = BOUNDS.get(key, (None, None))
-        missed = bound is not None and figures[key] > bound
-        measured = f"{figures[key]:.3g}"
-        table.add_row(label, f"[red]{measured}[/red]" if missed else measured, unit, str(bound or ""), str(aim or ""))
-    console = Console()
-    console.print(table)
-    load, cores = os.getloadavg()[0], os.cpu_count()
-    if load > cores:
-        console.print(f"[yellow]other work shares the machine (load {load:.1f} on {cores} cores): only ratios count[/]")
-    for name, error in errors.items():
-        console.print(f"largest relative error of the gradients, {name}: {error:.1e}")
 
 
 def main() -> None:
@@ -161,7 +136,9 @@ def main() -> None:
     if given.json:
         print(json.dumps({"figures": figures, "relative_errors": errors}))
     else:
-        show(figures, errors)
+        show("Five-bar", figures_of(ROWS, figures))
+        for name, error in errors.items():
+            print(f"largest relative error of the gradients, {name}: {error:.1e}")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from benchmarks.figures import Figure, show  # noqa: E402
+from benchmarks.figures import Figure, tell  # noqa: E402
 
 PROGRAM = [sys.executable, "-c", "from mbsim_cli.cli.app import main; main()"]
 MODELS = {"five-bar": "fivebar", "lane change": "buggy_lane_change", "human43": "human43"}
@@ -117,11 +117,7 @@ def main() -> None:
         for name, model in MODELS.items()
         for figure in figures_of(name, measure(ROOT / "models" / f"{model}.yaml", given.repeat))
     ]
-    if given.json:
-        print(json.dumps([figure._asdict() for figure in found]))
-    else:
-        show("Solving", found)
-    sys.exit(any(figure.missed for figure in found))
+    tell("Solving", found, given.json)
 
 
 if __name__ == "__main__":

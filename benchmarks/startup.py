@@ -7,7 +7,6 @@ kernels in an empty cache too.
 """
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.figures import Figure, show  # noqa: E402
+from benchmarks.figures import Figure, tell  # noqa: E402
 
 FLOOR = "import numpy, h5py"
 MBSIM = "from mbsim_cli.cli.app import main; main()"
@@ -119,11 +118,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     given = parser.parse_args()
     found = figures(given.repeat, given.runs, given.cold)
-    if given.json:
-        print(json.dumps([figure._asdict() for figure in found]))
-    else:
-        show("Start-up", found)
-    sys.exit(any(figure.missed for figure in found))
+    tell("Start-up", found, given.json)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.figures import Figure, show  # noqa: E402
+from benchmarks.figures import figures_of, show  # noqa: E402
 
 STUDIES = {"fivebar": "bars", "buggy_lane_change": "suspension", "buggy": "suspension"}
 PROGRAM = [sys.executable, "-m", "mbsim_cli.cli.app"]
@@ -184,8 +184,7 @@ def main() -> None:
     if given.json:
         print(json.dumps(figures))
     else:
-        rows = ((ROWS[key], value) for key, value in figures.items())
-        show(f"Study of {given.model}", [Figure(label, value, *rest) for (label, *rest), value in rows])
+        show(f"Study of {given.model}", figures_of(ROWS, figures))
 
 
 if __name__ == "__main__":
