@@ -113,6 +113,7 @@ def test_second_derivatives_are_refused(tmp_path):
 
 def test_gradients_by_parameters(outcomes):
     direct, adjoint = (outcome.results for outcome in outcomes)
+    assert adjoint.keys() == direct.keys() > set()
     for name, found in adjoint.items():
         assert found.value == pytest.approx(direct[name].value, rel=1e-9)
         assert found.gradient == pytest.approx(direct[name].gradient, rel=1e-8)
