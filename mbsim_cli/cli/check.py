@@ -11,6 +11,7 @@ from mbsim_cli.cli import options
 from mbsim_cli.errors import InputOutputError, MbsimError, UsageError, one_line
 
 if TYPE_CHECKING:
+    from mbsim_cli.cli.terminal import Hearing
     from mbsim_cli.study.settings import Settings
     from mbsim_cli.study.verification.comparison import Comparison
 
@@ -72,26 +73,27 @@ def command(
         parameter, formulation, integrator, tolerance, step, accuracy, duration, method.value, all_numbers, memory
     )
     settings = replace(settings, without=tuple(method.value for method in without or ()))
-    rows, code = _all(models, settings, seed, quiet)
+    from mbsim_cli.cli.terminal import Hearing
+
+    listener = Hearing(quiet)
+    rows, code = _all(models, settings, seed, listener)
     passed = code == 0
     if json:
         from mbsim_cli.cli.output import emit
 
-        emit({"passed": passed, "checks": [row.as_dict() for row in rows]})
+        emit({"passed": passed, "checks": [row.as_dict() for row in rows], "warnings": listener.warnings})
     else:
-        _print(rows, len(models))
+        _print(rows, len(models), listener.warnings)
     raise typer.Exit(code)
 
 
-def _all(models: list[Path], settings: "Settings", seed: int, quiet: bool) -> "tuple[list[Comparison], int]":
+def _all(models: list[Path], settings: "Settings", seed: int, listener: "Hearing") -> "tuple[list[Comparison], int]":
     """Rows of all files, and the exit code: of the first file that could not be analysed, else whether all passed."""
-    from mbsim_cli.cli.terminal import Terminal
     from mbsim_cli.study.verification.comparison import failed
     from mbsim_cli.study.verification.verify import verify
 
     rows: list[Comparison] = []
     code = 0
-    listener = Terminal(quiet)
     with listener.progress("checking", len(models)) as show:
         for done, path in enumerate(models, 1):
             try:
@@ -102,18 +104,20 @@ def _all(models: list[Path], settings: "Settings", seed: int, quiet: bool) -> "t
                 code = code or error.exit_code
                 found = [failed(str(path), one_line(error))]
             if not found:
-                listener.say(f"warning: {path} states no checks, and has no objectives to differentiate")
+                listener.warn(f"{path} states no checks, and has no objectives to differentiate")
             rows += found
             show(done)
     return rows, code or int(not all(row.passed for row in rows))
 
 
-def _print(rows: "list[Comparison]", files: int) -> None:
+def _print(rows: "list[Comparison]", files: int, warnings: list[str]) -> None:
     from rich.table import Table
     from rich.text import Text
 
     from mbsim_cli.cli.output import console, say
 
+    for warning in warnings:
+        say(f"warning: {warning}")
     table = Table()
     for title in ("model", "check", "quantity"):
         table.add_column(title)

@@ -38,3 +38,15 @@ class Terminal(Listener):
         """Put signals off."""
         with signals.shield():
             yield
+
+
+class Hearing(Terminal):
+    """The same, who notes warnings, to be told in the end."""
+
+    def __init__(self, quiet: bool):
+        super().__init__(quiet)
+        self.warnings: list[str] = []
+
+    def warn(self, sentence: str) -> None:
+        """Note a sentence."""
+        self.warnings.append(sentence)

@@ -1,5 +1,7 @@
 """``mbsim check``: references of the file, and the numerical derivative."""
 
+from dataclasses import replace
+
 import pytest
 
 CHECKS = "checks: {freedom: {mobility: 1}}"
@@ -43,15 +45,15 @@ checks:
 
 
 def test_a_wrong_gradient_is_found(mbsim, pendulum, monkeypatch):
-    from mbsim_cli.study.verification import verify
+    from mbsim_cli.study import run
 
-    honest = verify.evaluate
+    honest = run.evaluate
 
     def wrong(*arguments, **options):
         results = honest(*arguments, **options)
-        return {name: r.__class__(r.value, r.gradient * (1 + 1e-5)) for name, r in results.items()}
+        return {name: replace(r, gradient=r.gradient * (1 + 1e-5)) for name, r in results.items()}
 
-    monkeypatch.setattr(verify, "evaluate", wrong)
+    monkeypatch.setattr(run, "evaluate", wrong)
     done = mbsim("check", pendulum, "--json")
     assert done.code == 1 and [c["kind"] for c in done.json["checks"] if not c["passed"]] == ["numerical"]
 
@@ -77,6 +79,19 @@ def test_a_file_that_fails_does_not_hide_the_others(mbsim, pendulum, variant):
         (False, True),
         (False, True),
     ]
+
+
+def test_what_a_run_warns_of_is_warned_of_here(mbsim, variant, pendulum):
+    """Doubts about the model, and about how it ran; the file is named, for there may be several."""
+    odd = variant("  L: {", "  idle: {value: 1}\n  L: {")
+    wanted = mbsim("run", odd, "--step", "0.1", "--json").json["warnings"]
+    assert any("nothing reads" in sentence for sentence in wanted) and len(wanted) > 1
+    done = mbsim("check", odd, "--step", "0.1", "--json")
+    assert done.json["warnings"] == [f"{odd}: {sentence}" for sentence in wanted]
+    for quiet in ((), ("--quiet",)):
+        told = mbsim("check", odd, "--step", "0.1", *quiet).err
+        assert all(f"warning: {odd}: {sentence}" in told for sentence in wanted)
+    assert mbsim("check", pendulum, "--json").json["warnings"] == []
 
 
 def test_seed_and_options(mbsim, pendulum):

@@ -16,8 +16,11 @@ from mbsim_cli.study.automatic_step import settled
 from mbsim_cli.study.changed import values_at
 from mbsim_cli.study.compiling import compile_kernels
 from mbsim_cli.study.evaluation import Gradient, evaluate
-from mbsim_cli.study.listener import Listener
+from mbsim_cli.study.listener import Asking, Listener
+from mbsim_cli.study.plan import Plan
+from mbsim_cli.study.run import run
 from mbsim_cli.study.settings import Settings
+from mbsim_cli.study.timing import Timing
 from mbsim_cli.study.verification.agreement import agreements, stepped_objectives
 from mbsim_cli.study.verification.comparison import Comparison, compare
 from mbsim_cli.study.verification.differences import FIRST, LUCKY, derivative, scale_of
@@ -59,14 +62,18 @@ class Recorder:
 
 
 def verify(path: Path, settings: Settings, seed: int, listener: Listener) -> list[Comparison]:
-    """Run a model with its gradients and compare everything that can be compared."""
+    """Run a model with its gradients and compare everything that can be compared; warn of what a run warns of."""
     model_file = load(path, settings)
     parameters = list(model_file.parameters) if settings.all_numbers else _wanted_parameters(model_file)
-    settings, _ = settled(model_file, settings, parameters, listener)
+    settings, halving = settled(model_file, settings, parameters, listener)
     assembled = build(model_file, settings, parameters)
-    compile_kernels(assembled.problem, listener, objectives=assembled.objectives)
+    plan = Plan(model_file, settings, settings.method or "none", assembled, assembled, halving)
+    plan.compile(listener)
     recorder = Recorder(_sensor_rows(model_file, assembled))
-    results = evaluate(assembled.problem, assembled.objectives, (recorder.add,), listener=listener)
+    outcome = run(plan, Timing(), Asking(listener), recorder.add)
+    results = outcome.results
+    for warning in outcome.warnings:
+        listener.warn(f"{path}: {warning}")
     found = list(_references(str(path), model_file, assembled, results, recorder))
     found += _by_elements(str(path), model_file, settings, assembled, results, listener)
     found += agreements(str(path), model_file, settings, assembled, results, listener)
