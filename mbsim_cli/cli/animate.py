@@ -61,7 +61,10 @@ def command(
     quiet: options.Quiet = False,
     force: options.Force = False,
 ) -> None:
-    """Draw the motion of a result: bodies as their points, lines and shapes, joints, springs and traces."""
+    """Draw the motion of a result as a film.
+
+    Bodies as their points, lines and shapes, joints, springs and traces.
+    """
     from mbsim_cli.cli.environment import limit_threads
 
     limit_threads(None)

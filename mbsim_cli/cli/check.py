@@ -64,7 +64,10 @@ def command(
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Recompute what the files' checks state, and gradients by an independent numerical derivative; compare."""
+    """Compare results and gradients with independent references.
+
+    These are what the files' checks state, and numerical derivatives of whole analyses along a random direction.
+    """
     from mbsim_cli.cli.environment import limit_threads
 
     limit_threads(threads)

@@ -40,9 +40,9 @@ def command(
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Compile the kernels that runs of the models need, with gradients and without, so that the runs start at once.
+    """Compile beforehand what runs of models need.
 
-    Exit code 0: all are in the cache; 5: kernels cannot be kept.
+    With gradients and without, so that runs start at once. Exit code 0: all are in the cache; 5: kernels cannot be kept.
     """
     from mbsim_cli.cli.environment import limit_threads
 

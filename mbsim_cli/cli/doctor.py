@@ -21,9 +21,9 @@ _REMEDY = {
 
 
 def command(probe: Probe = False, json: options.Json = False) -> None:
-    """Show versions, compiler, threads and the cache of compiled kernels; say what is wrong and what would help.
+    """Tell whether compiler and cache work, and what would help.
 
-    Exit code 0 where nothing is wrong, 1 where something is.
+    Versions, compiler, threads and the cache of compiled kernels, and what is wrong with them. Exit code 0 where nothing is wrong, 1 where something is.
     """
     from mbsim_cli.cli.environment import limit_threads
 

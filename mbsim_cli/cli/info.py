@@ -11,7 +11,10 @@ def command(
     formulation: options.FormulationOption = None,
     json: options.Json = False,
 ) -> None:
-    """Show bodies, joints, spanning tree, branches, loops, mobility, redundant constraints and use of parameters."""
+    """Show the structure of a mechanism: tree, loops, mobility.
+
+    Bodies and joints, spanning tree, branches and loops, redundant constraints, and where each parameter is used.
+    """
     from mbsim_cli.cli.environment import limit_threads
 
     limit_threads(None)

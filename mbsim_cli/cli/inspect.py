@@ -23,7 +23,10 @@ LengthUnit = Annotated[
 
 
 def command(result: ResultPath, length_unit: LengthUnit = "m", json: options.Json = False) -> None:
-    """Show what a file holds: a result's origin, objectives and datasets; a flexible body's modes, masses and nodes."""
+    """Show what a result, or the file of a flexible body, holds.
+
+    A result's origin, objectives and datasets; a flexible body's modes, masses and nodes, and what is wrong with it.
+    """
     from mbsim_cli.study import bodies
 
     if bodies.is_body(result):

@@ -64,7 +64,10 @@ def command(
     quiet: options.Quiet = False,
     force: options.Force = False,
 ) -> None:
-    """Search for the parameters that an optimization of the model file asks for."""
+    """Search for better parameters by exact gradients.
+
+    What is to be least or largest, and within what limits, is stated by an optimization of the model file.
+    """
     begun = perf_counter()
     from mbsim_cli.cli.environment import limit_threads
 

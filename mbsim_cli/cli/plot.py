@@ -53,7 +53,10 @@ def command(
     quiet: options.Quiet = False,
     force: options.Force = False,
 ) -> None:
-    """Draw histories, sensitivities and gradients of results; several results are laid over each other."""
+    """Draw histories, sensitivities and gradients of results.
+
+    Several results are laid over each other.
+    """
     from mbsim_cli.cli.output import emit, say
     from mbsim_cli.io.content import Content
     from mbsim_cli.study.pictures.selection import labels_of, sort_arguments

@@ -31,7 +31,10 @@ def command(
     quiet: options.Quiet = False,
     force: options.Force = False,
 ) -> None:
-    """Reduce a flexible body once: modes, standard input data, and their derivatives by the model's parameters."""
+    """Compute modes and standard input data of a flexible body.
+
+    With their derivatives by the model's parameters.
+    """
     from mbsim_cli.cli.environment import limit_threads
 
     limit_threads(None)

@@ -44,7 +44,7 @@ def command(
     quiet: options.Quiet = False,
     force: options.Force = False,
 ) -> None:
-    """Run the analysis that a model file declares and write the result."""
+    """Run the analysis of a model file and write the result."""
     begun = perf_counter()
     from mbsim_cli.cli.environment import limit_threads
 

@@ -11,7 +11,10 @@ Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", h
 
 
 def command(output: Output = None, force: options.Force = False) -> None:
-    """Print the JSON Schema of the model file, which editors use to complete and check."""
+    """Print the JSON Schema of the model file, for editors.
+
+    They complete and check a file by it.
+    """
     from mbsim_cli.cli import signals
     from mbsim_cli.cli.output import show, to_json
     from mbsim_cli.spec.schema import schema

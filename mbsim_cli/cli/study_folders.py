@@ -30,7 +30,10 @@ def opened(path: Path) -> "StudyFolder":
 
 
 def status(folder: Folder, json: options.Json = False) -> None:
-    """Show how many cases are done, failed and missing, and how to repeat those that failed."""
+    """Show how many cases are done, failed and missing.
+
+    Each failure has its reason, and the command that repeats it.
+    """
     from mbsim_cli.study.sweep.ledger import ledger_of
     from mbsim_cli.study.sweep.summary import status_of
 

@@ -54,8 +54,8 @@ class _Group(TyperGroup):
 
 app = typer.Typer(
     cls=_Group,
-    help="Run a parameter study, mbsim sweep MODEL.yaml [STUDY] -o DIR (its options: mbsim sweep run --help), "
-    "or do something with its folder.",
+    help="Run a parameter study, or do something with its folder.\n\n"
+    "mbsim sweep MODEL.yaml [STUDY] -o DIR runs one; its options: mbsim sweep run --help.",
     subcommand_metavar="MODEL.yaml [STUDY] [OPTIONS] | COMMAND ...",
     rich_markup_mode=None,
 )
@@ -148,7 +148,10 @@ def retry(
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Compute the cases that failed once more, and those that are missing."""
+    """Compute once more the cases that failed.
+
+    Those that are missing are computed too.
+    """
     from mbsim_cli.cli.environment import limit_threads
 
     limit_threads(None)

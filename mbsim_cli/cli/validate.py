@@ -14,7 +14,10 @@ def command(
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Read and validate model files: syntax, structure, and whether the mechanism can be assembled."""
+    """List everything that is wrong with model files.
+
+    Syntax, structure, and whether the mechanism can be assembled.
+    """
     from mbsim_cli.cli.environment import limit_threads
 
     limit_threads(None)

@@ -37,6 +37,14 @@ def test_help_imports_nothing_heavy(arguments):
     assert done.stderr.split() == ["0"], done.stderr
 
 
+@pytest.mark.parametrize("group", [[], ["sweep"]])
+def test_help_tells_each_command_in_a_whole_sentence(group):
+    """Where lines are as short as those of an old terminal, too."""
+    done = subprocess.run([*COMMAND, *group, "--help"], env=environment(COLUMNS="80"), capture_output=True, text=True)
+    listed = done.stdout.partition("Commands:\n")[2].splitlines()
+    assert len(listed) >= 5 and all(line.endswith(".") and not line.endswith("...") for line in listed), listed
+
+
 def test_help_is_quick():
     """In seconds of the processor, which a busy machine does not stretch much."""
 
