@@ -42,7 +42,8 @@ def command(
 ) -> None:
     """Compile beforehand what runs of models need.
 
-    With gradients and without, so that runs start at once. Exit code 0: all are in the cache; 5: kernels cannot be kept.
+    With gradients and without, so that runs start at once. Exit code 0: all are in the cache; 5: kernels cannot be
+    kept.
     """
     from mbsim_cli.cli.environment import limit_threads
 

@@ -23,7 +23,8 @@ _REMEDY = {
 def command(probe: Probe = False, json: options.Json = False) -> None:
     """Tell whether compiler and cache work, and what would help.
 
-    Versions, compiler, threads and the cache of compiled kernels, and what is wrong with them. Exit code 0 where nothing is wrong, 1 where something is.
+    Versions, compiler, threads and the cache of compiled kernels, and what is wrong with them. Exit code 0 where
+    nothing is, 1 where something is.
     """
     from mbsim_cli.cli.environment import limit_threads
 
