@@ -253,9 +253,13 @@ def test_lanes_change_no_bit(mbsim, model, tmp_path, monkeypatch):
     with model.open("a") as file:
         file.write("  many: {list: [{L: 1}, {L: -1}, {k: 1e300}, {k: 3}, {L: 0.7}, {L: 2}, {k: 9}, {L: 3}, {k: 4}]}\n")
     wanted = ("--formulation", "recursive", "--sensitivity", "none", "--keep", "sensors", "--json")
+    monkeypatch.setattr(lanes, "WORTH_LOADING", np.inf)
     alone = mbsim("sweep", model, "many", "-o", "alone", *wanted).json
-    monkeypatch.setattr(lanes, "WORTH", 0.0)
-    beside = mbsim("sweep", model, "many", "-o", "beside", *wanted).json
+    with monkeypatch.context() as now:
+        now.setattr(lanes, "WORTH", 0.0)
+        beside = mbsim("sweep", model, "many", "-o", "beside", *wanted).json
+    monkeypatch.setattr(lanes, "WORTH_LOADING", 0.0)
+    assert mbsim("sweep", model, "many", "-o", "later", *wanted).json["lanes"] == 8  # the loop is there now
     assert (alone["lanes"], beside["lanes"]) == (1, 8) and beside["failures"] == alone["failures"] != []
     with h5py.File(tmp_path / "alone" / "study.h5") as one, h5py.File(tmp_path / "beside" / "study.h5") as other:
         for name in ("status", "reason", "result", "sensors/angle"):

@@ -83,9 +83,7 @@ class CaseEvaluator:
     def _begin_lanes(self, seconds: float) -> None:
         """Compute cases together from now on, where a study of cases that take so long gains by it."""
         self._may_have_lanes = False
-        problem = self._base.assembled.problem
-        if lanes.pay(problem, seconds * self._plan.cases):
-            self.together = lanes.lanes_compiled(problem, self._people)
+        self.together = lanes.lanes_for(self._base.assembled.problem, seconds * self._plan.cases, self._people)
 
     def _computed(self, case: Case, start: float, planned: _Planned | None = None) -> Computed:
         """A case, which may be planned, since ``start``."""

@@ -1,7 +1,7 @@
 """Cases in lanes: where a study has no gradients, the runs of eight cases are made in one compiled loop.
 
 Rows do not depend on it, for each lane goes the way of its case alone; only the time does. It takes some seconds to
-compile such a loop, so short studies do without.
+compile such a loop, so short studies do without where it is not in the cache.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,6 +13,8 @@ from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.plan import Plan
 
 WORTH = 20.0  # s of all cases one by one, from which on the compilation pays; the loop of ALI3-P takes twice as long
+WORTH_LOADING = 2.0  # s of them, from which on a loop pays that is there already
+LEAST = 3  # cases that take less time together than one by one: idle lanes take as long as others
 ENOUGH = 100  # steps of an adaptive integrator, after which all that it calls was called
 
 
@@ -23,42 +25,64 @@ def without_lanes(problem: Problem) -> str:
     return why_alone(problem)
 
 
-def pay(problem: Problem, seconds: float) -> bool:
-    """Whether lanes pay for their compilation where all cases one by one take so long."""
-    return seconds >= (WORTH if problem.options.open_tree else 2.0 * WORTH)
+class _Missing(Exception):
+    """A loop that is not in the cache."""
 
 
-def lanes_compiled(problem: Problem, listener: Listener) -> int:
-    """How many cases are computed together; what it takes is loaded or compiled."""
+def lanes_for(problem: Problem, seconds: float, listener: Listener) -> int:
+    """How many cases are computed together where all one by one take so long; what it takes is loaded or compiled."""
     from mbsim_cli.kernels.compiler.cases import TOGETHER
 
-    compile_lanes(problem, listener)
+    if seconds >= (WORTH if problem.options.open_tree else 2.0 * WORTH):
+        compile_lanes(problem, listener)
+    elif seconds < WORTH_LOADING or not _loaded(problem, listener):
+        return 1
     return TOGETHER
+
+
+def _loaded(problem: Problem, listener: Listener) -> bool:
+    """Load what cases in lanes need; False where it would have to be compiled, here or by somebody who is at it."""
+
+    def give_up(name: str) -> None:
+        raise _Missing(name)
+
+    try:
+        _first_step(problem, listener, give_up, give_up)
+    except _Missing:
+        return False
+    return True
 
 
 def compile_lanes(problem: Problem, listener: Listener) -> list[str]:
     """Load or compile what cases in lanes need, by their first step; names of what had to be compiled."""
-    from mbsim_cli.kernels.compiler.watch import watch_compilation
-    from mbsim_cli.solve.lanes.open_trees import run_beside
-
     names: list[str] = []
 
     def begin(name: str) -> None:
         names.append(name)
         listener.say(f"compiling {name}, for eight cases at once")
 
+    _first_step(problem, listener, begin)
+    return names
+
+
+def _first_step(
+    problem: Problem, listener: Listener, started: Callable[[str], None], waits: Callable[[str], None] | None = None
+) -> None:
+    """Call all that lanes need; ``started`` is told what has to be compiled for it, ``waits`` what others compile."""
+    from mbsim_cli.kernels.compiler.watch import watch_compilation
+    from mbsim_cli.solve.lanes.open_trees import run_beside
+
     options = problem.options
     few = replace(options, duration=options.step, max_steps=min(options.max_steps, ENOUGH))
-    with watch_compilation(begin):
+    with watch_compilation(started, *([waits] if waits else [])):
         run_beside([at_every_step(replace(problem, options=few))] * 2, listener.poll)
-    return names
 
 
 def in_lanes(plans: Sequence[Plan], poll: Callable[[], None]) -> tuple[list[Plan], float]:
     """Plans whose runs are made, where they can be together; and the share of it that had to be done one by one."""
     from mbsim_cli.solve.lanes.open_trees import run_beside
 
-    if len(plans) < 2:
+    if len(plans) < LEAST:
         return list(plans), 0.0
     runs, parted = run_beside([at_every_step(plan.assembled.problem) for plan in plans], poll)
     return [plan if run is None else _with(plan, run) for plan, run in zip(plans, runs, strict=True)], parted

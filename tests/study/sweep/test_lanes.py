@@ -1,0 +1,55 @@
+"""When cases are computed in lanes: compiling a loop takes long, loading one hardly any time."""
+
+import pytest
+
+from mbsim_cli.kernels.compiler.cases import TOGETHER
+from mbsim_cli.model.problem import Options
+from mbsim_cli.study.listener import SILENT
+from mbsim_cli.study.sweep import lanes
+
+
+class Problem:
+    """What the choice reads of a problem."""
+
+    def __init__(self, formulation):
+        self.options = Options(formulation=formulation)
+
+
+class Loops:
+    """In place of what calls the loop: whether it is in the cache, or another process makes it."""
+
+    def __init__(self, monkeypatch, *, kept=False, awaited=False):
+        self.compiled, self.calls, self._kept, self._awaited = 0, 0, kept, awaited
+        monkeypatch.setattr(lanes, "_first_step", self)
+
+    def __call__(self, problem, listener, started, waits=None):
+        self.calls += 1
+        if self._awaited and waits:
+            waits("loop")
+        if not self._kept:
+            started("loop")
+            self.compiled += 1
+
+
+@pytest.mark.parametrize(("formulation", "worth"), [("recursive", 20.0), ("ali3p-rtdyn1", 40.0)])
+def test_a_loop_is_compiled_for_long_studies_only(monkeypatch, formulation, worth):
+    problem, loops = Problem(formulation), Loops(monkeypatch)
+    assert lanes.lanes_for(problem, 0.99 * worth, SILENT) == 1 and not loops.compiled
+    assert lanes.lanes_for(problem, worth, SILENT) == TOGETHER and loops.compiled == 1
+
+
+def test_one_that_is_in_the_cache_serves_short_studies_too(monkeypatch):
+    problem, loops = Problem("ali3p-rtdyn1"), Loops(monkeypatch, kept=True)
+    assert lanes.lanes_for(problem, 3.0, SILENT) == TOGETHER and loops.calls == 1
+    assert lanes.lanes_for(problem, 1.0, SILENT) == 1 and loops.calls == 1
+
+
+def test_a_short_study_does_not_wait_for_who_compiles_it(monkeypatch):
+    loops = Loops(monkeypatch, kept=True, awaited=True)
+    assert lanes.lanes_for(Problem("recursive"), 10.0, SILENT) == 1 and loops.calls == 1
+
+
+def test_two_cases_are_quicker_one_by_one(monkeypatch):
+    monkeypatch.setattr("mbsim_cli.solve.lanes.open_trees.run_beside", None)  # nothing may call it
+    plans = [object(), object()]
+    assert lanes.in_lanes(plans, lambda: None) == (plans, 0.0)
