@@ -1,5 +1,6 @@
 """Every model file meets its own checks, through the public command."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,11 @@ def test_editors_find_the_schema(model: Path):
     header = model.read_text().splitlines()[0]
     assert header.startswith("# yaml-language-server: $schema=")
     assert (model.parent / header.partition("=")[2]).resolve() == ROOT / "schemas" / "model.schema.json"
+
+
+def test_each_model_stands_in_the_table_once():
+    named = re.findall(r"`([\w/]+\.yaml)`", (ROOT / "models" / "README.md").read_text())
+    assert sorted(named) == sorted(path.relative_to(ROOT / "models").as_posix() for path in MODELS)
 
 
 @pytest.mark.slow
