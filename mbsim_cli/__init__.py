@@ -4,8 +4,7 @@
 raise; what they need is imported when they are first used. See docs/python.md.
 """
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # ``typing`` takes its time, and every command begins here
 if TYPE_CHECKING:
     from mbsim_cli.errors import AnalysisError, InputOutputError, MbsimError, ModelError, UsageError
     from mbsim_cli.study.interface import (
@@ -45,7 +44,7 @@ __all__ = [
 
 if not TYPE_CHECKING:  # type checkers would take any name for one of these
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> object:
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
@@ -54,4 +53,4 @@ if not TYPE_CHECKING:  # type checkers would take any name for one of these
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__} - {"Any", "TYPE_CHECKING"})
+    return sorted({*globals(), *__all__} - {"TYPE_CHECKING"})

@@ -1,20 +1,26 @@
-"""Entry point; imports nothing heavy, so that ``mbsim --help`` and an early Ctrl-C are quick."""
+"""Entry point; imports next to nothing, so that ``mbsim --help`` and an early Ctrl-C are quick."""
 
+import _signal  # of which ``signal`` makes enumerations, too late for a Ctrl-C that comes early
 import atexit
 import gc
 import os
 import sys
 import warnings
-from typing import NoReturn
 
-from mbsim_cli.cli import signals, streams
+TYPE_CHECKING = False  # ``typing`` takes its time
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 MOST_OBJECTS = 500_000  # more than a run makes; compiling kernels makes more, and leaves garbage
 
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # no exception out of an import
     gc.set_threshold(MOST_OBJECTS)
+    from mbsim_cli.cli import signals, streams
+
     streams.prepare()
     signals.install(as_json="--json" in sys.argv)
     if not sys.warnoptions:
@@ -24,7 +30,7 @@ def main() -> None:
     leave(outcome.call(sys.argv[1:]))
 
 
-def leave(code: int) -> NoReturn:
+def leave(code: int) -> "NoReturn":
     """End the process, whose output is flushed and whose files are closed.
 
     Libraries are told; that the interpreter takes its objects apart one by one would take as long as a short analysis.

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from mbsim_cli.cli import options
+from mbsim_cli.errors import UsageError
 
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write here, not to the screen.")]
 
@@ -19,6 +20,8 @@ def command(output: Output = None, force: options.Force = False) -> None:
     from mbsim_cli.cli.output import show, to_json
     from mbsim_cli.spec.schema import schema
 
+    if force and output is None:
+        raise UsageError("--force replaces what is at -o FILE, and no FILE is given; leave it out")
     text = to_json(schema())
     if output is None:
         show(text)

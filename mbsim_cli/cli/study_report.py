@@ -17,6 +17,9 @@ def print_status(report: Mapping[str, Any]) -> None:
 
 def print_forecast(report: Mapping[str, Any]) -> None:
     """What a study will take."""
+    if not report["cases"]:
+        say(f"{report['folder']}: no case is missing; nothing is left to compute")
+        return
     cases = f"{report['cases']} cases of {_time(report['case_seconds'])} each, told by {report['pilots']} of them"
     say(f"{report['folder']}: {cases}")
     spent = f"{report['processor_hours']:.3g} hours of processors, {_time(report['seconds'])} with {report['workers']}"

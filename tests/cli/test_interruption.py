@@ -4,6 +4,7 @@ import json
 import re
 import signal
 import subprocess
+import sys
 import time
 
 import h5py
@@ -54,6 +55,30 @@ def test_what_was_computed_is_kept(long_run, tmp_path, number, code, word):
 def test_a_second_attempt_goes_through(long_run, pendulum, tmp_path, mbsim):
     stop(["run", "long.yaml"], tmp_path, signal.SIGINT, long_run)
     assert mbsim("inspect", "long.h5.partial", "--json").json["status"] == "partial"
+
+
+FIRST_IMPORT = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+class Finder:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "mbsim_cli.cli.{module}":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Finder)
+sys.argv = ["mbsim", "--help"]
+from mbsim_cli.cli.app import main
+main()
+"""
+
+
+@pytest.mark.parametrize(("module", "code"), [("signals", -signal.SIGINT), ("outcome", 130)])
+def test_an_interruption_within_the_first_imports_is_quiet(module, code):
+    command = [sys.executable, "-c", FIRST_IMPORT.format(module=module)]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60)
+    assert done.returncode == code and "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.03, 0.06, 0.15, 0.3, 0.6])

@@ -50,6 +50,8 @@ def test_schema_accepts_the_models(mbsim, tmp_path):
     jsonschema.validate(yaml.safe_load(PENDULUM), json.loads(done.out))
     assert mbsim("schema", "-o", "s.json").code == 0 and (tmp_path / "s.json").read_text() == done.out
     assert mbsim("schema", "-o", "no/s.json").code == 5
+    refused = mbsim("schema", "--force")
+    assert refused.code == 2 and not refused.out and "no FILE is given" in refused.err
 
 
 def test_inspect(mbsim, pendulum):

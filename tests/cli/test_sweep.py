@@ -144,6 +144,9 @@ def test_cases_of_the_command_line(mbsim, pendulum, tmp_path):
     assert mbsim("sweep", "status", "b", "--json").json["missing"] == 6
     assert mbsim("sweep", "b", "--sensitivity", "none").code == 2  # it is planned
     assert mbsim("sweep", "b", "--json").json["done"] == 6
+    foreseen = mbsim("sweep", "b", "--dry-run", "--json")
+    assert foreseen.code == 0 and foreseen.json["cases"] == foreseen.json["seconds"] == 0
+    assert "no case is missing" in mbsim("sweep", "b", "--dry-run").err
     assert mbsim("sweep", "collect", "b", "--to", "csv").code == 0
     able = find_spec("pandas") is not None and find_spec("pyarrow") is not None
     parquet = mbsim("sweep", "collect", "b", "--to", "parquet")

@@ -71,6 +71,9 @@ class Forecast:
         return asdict(self) | times | {"processor_hours": self.processor_hours}
 
 
+NOTHING = Forecast(0, 0, 1, 0.0, 0.0, 0.0, 0.0, 0, 1)  # of a study that is done
+
+
 def forecast(
     plan: StudyPlan, cases: Sequence[Case], team: Workers, workers: int, since: float, listener: Listener
 ) -> Forecast:

@@ -8,12 +8,11 @@ from time import perf_counter
 from typing import Any
 
 import mbsim_cli
-from mbsim_cli.errors import InputOutputError
 from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.sweep.collecting import collect
 from mbsim_cli.study.sweep.computing import Case, Workers
 from mbsim_cli.study.sweep.evaluating import CaseEvaluator
-from mbsim_cli.study.sweep.forecast import forecast
+from mbsim_cli.study.sweep.forecast import NOTHING, forecast
 from mbsim_cli.study.sweep.in_process import InProcess
 from mbsim_cli.study.sweep.ledger import MISSING, Ledger, ledger_of
 from mbsim_cli.study.sweep.outcomes import DONE
@@ -93,17 +92,18 @@ def workers_of(ledger: Ledger, cases: Sequence[Case] | deque[Case], way: Way, li
 def forecast_study(
     folder: StudyFolder, shard: Shard, way: Way, listener: Listener, begun: float | None = None
 ) -> dict[str, Any]:
-    """Compute a few cases of what is missing, and say what all of them will take; no row of them is kept.
+    """Compute a few cases of what is missing, if any is, and say what all of them will take; no row of them is kept.
 
     The program may have ``begun`` earlier, by ``perf_counter``: that time counts as well.
     """
     ledger = ledger_of(folder)
     check_tables(ledger.plan)
     cases = cases_of(ledger, shard, failed=False)
+    named = {"folder": str(folder), "study": ledger.plan.study}
     if not cases:
-        raise InputOutputError(f"nothing is missing of the study in {folder}")
+        return named | NOTHING.report
     begun = perf_counter() if begun is None else begun
     team = workers_of(ledger, cases, way, listener)
     found = forecast(ledger.plan, cases, team, min(way.workers, len(cases)), begun, listener)
     folder.foretell(found.report)
-    return {"folder": str(folder), "study": ledger.plan.study} | found.report
+    return named | found.report
