@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from mbsim_cli.kernels.algorithms.elimination.panels import Panels, tree_panels
 from mbsim_cli.kernels.algorithms.elimination.sparsity import Sparsity, lists, sparsity
 from mbsim_cli.kernels.algorithms.equations.constraints import LINE_SIZE
 from mbsim_cli.kernels.algorithms.equations.resting_variation import resting
-from mbsim_cli.kernels.algorithms.equations.turning import turns
+from mbsim_cli.kernels.algorithms.equations.turning import Turns, turns
 from mbsim_cli.kernels.algorithms.flexible.workspace import (
     flexible_composite,
     flexible_covectors,
@@ -203,18 +204,33 @@ def _partners(structure: Sparsity | Panels, rows: np.ndarray) -> tuple[np.ndarra
     )  # fmt: skip
 
 
+class WorkAtInstant(NamedTuple):
+    """The work arrays of ``Work`` that an instant takes, without any step."""
+
+    kin: Kinematics
+    comp: Any
+    eq: Equations
+    turns: Turns
+
+
+def work_at_instant(model: Model, theta: np.ndarray) -> WorkAtInstant:
+    """Allocate WorkAtInstant."""
+    kin, dtype = grounded(model, theta), theta.dtype.type
+    comp = FORCES[type(model.tree)](model, theta) if is_natural(model) else COMPOSITE[type(model.tree)](model, dtype)
+    return WorkAtInstant(kin, comp, equations(model, dtype), turns(model))
+
+
 def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS) -> Work:
     """Allocate the work of a motion; ``rows`` of the constraints are watched for singular positions."""
     _, n, m = sizes(model)
-    dtype = theta.dtype.type
-    kin = grounded(model, theta)
-    natural = is_natural(model)
-    structure, eq = STRUCTURE[type(model.tree)](model), equations(model, dtype)
+    dtype, natural = theta.dtype.type, is_natural(model)
+    kin, comp, eq, turning = work_at_instant(model, theta)
+    structure = STRUCTURE[type(model.tree)](model)
     packs = {"J": eq.J} if isinstance(structure, Panels) else {}
     least = model.tree.least.copy() if natural else np.zeros(n)  # runs are set back, with all work
     return Work(
         kin,
-        FORCES[type(model.tree)](model, theta) if natural else COMPOSITE[type(model.tree)](model, dtype),
+        comp,
         eq,
         factor(n, m, structure, dtype)._replace(least=least, **packs),
         factor(n, m, structure, dtype)._replace(least=least, J=eq.J),
@@ -223,7 +239,7 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS) -> Work:
         np.zeros((2, n), dtype),
         np.zeros(n, dtype),
         Range(zeros((n, padded(n)), dtype), np.zeros(max(1, n), np.int64)),
-        turns(model),
+        turning,
         watch(model, structure, rows),
     )
 

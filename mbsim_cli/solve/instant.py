@@ -19,8 +19,8 @@ class Instant:
         self.p = dtheta.shape[1]
         self.state = allocate.state(self.model, self.dtype)
         self.sens = allocate.sensitivity(self.model, self.p, self.dtype)
-        self.work = allocate.work(self.model, self.theta)
-        self.twists = allocate.sensitivity_work(self.model, self.p, self.dtype).twists
+        self.work = allocate.work_at_instant(self.model, self.theta)
+        self.twists = allocate.twists_of(self.model, self.p, self.dtype)
         self.out: Linearisation = allocate.linearisation(self.model, self.p, self.dtype)
         first = self.model.tree.initial[0] + self.n
         self.d_rates = dtheta[first : first + self.n].copy()  # (n, p) derivatives of the declared velocities

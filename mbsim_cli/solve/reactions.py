@@ -36,7 +36,7 @@ class ReactionReader:
         (_, n, _), p = allocate.sizes(self.model), dtheta.shape[1]
         self.directions = allocate.directions(self.model, dtheta, dtype)
         self.work = allocate.work(self.model, theta)
-        self.twists = allocate.sensitivity_work(self.model, p, dtype).twists
+        self.twists = allocate.twists_of(self.model, p, dtype)
         self.dQ = zeros((n, p), dtype)
         self.undetermined = Undetermined(self)
 

@@ -184,7 +184,7 @@ class _Sensing:
             allocate.control(self.problem.options, redundant=False).at_center,
             allocate.directions(self.model, allocate.padded_directions(self.problem.theta_rho, self.dtype), self.dtype),
             work,
-            allocate.sensitivity_work(self.model, padded(self.p), self.dtype).twists,
+            allocate.twists_of(self.model, padded(self.p), self.dtype),
         )
 
 

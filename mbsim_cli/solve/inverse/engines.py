@@ -130,9 +130,9 @@ class General:
         unit = np.zeros((theta.size, first))
         rigid = not isinstance(model.tree, FlexibleTree)
         self._kernel = applied_torques if rigid and _only_applied(model) else general_torques
-        self._work = allocate.work(model, theta)
+        self._work = allocate.work_at_instant(model, theta)
         self._directions = allocate.directions(model, allocate.padded_directions(np.hstack([unit, dtheta]), kind), kind)
-        self._twists = allocate.sensitivity_work(model, padded(d), kind).twists
+        self._twists = allocate.twists_of(model, padded(d), kind)
         self._sens = allocate.sensitivity(model, padded(d), kind)
         for k, array in enumerate(self._sens[:3] if matrices else ()):
             array[:, k * n : (k + 1) * n] = np.eye(n)

@@ -16,10 +16,10 @@ class Standing:
         self.n, self.m = allocate.sizes(model)[1:]
         self.p = dtheta.shape[1]
         self.state, self.sens = allocate.state(model, self.dtype), allocate.sensitivity(model, self.p, self.dtype)
-        self.work = allocate.work(model, theta)
+        self.work = allocate.work_at_instant(model, theta)
         self.work.kin.expected[:] = expected
         self.out = allocate.linearisation(model, self.p, self.dtype)
-        self._twists = allocate.sensitivity_work(model, self.p, self.dtype).twists
+        self._twists = allocate.twists_of(model, self.p, self.dtype)
         self._directions = allocate.directions(model, dtheta, self.dtype)
 
     def evaluate(self, t: float = 0.0) -> None:
