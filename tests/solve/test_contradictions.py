@@ -7,7 +7,8 @@ import pytest
 
 from mbsim_cli.solve.blocks import BrokenOff
 from mbsim_cli.solve.forward import forward
-from mbsim_cli.solve.lanes.constrained import can_run_constrained, run_constrained
+from mbsim_cli.solve.lanes.alone import why_alone
+from mbsim_cli.solve.lanes.constrained import run_constrained
 from tests.assembly.texts import assemble
 
 CRANKS = """
@@ -75,7 +76,7 @@ def test_constraints_that_agree_are_left_alone(tmp_path, formulation):
 
 def test_one_of_several_cases_breaks_off(tmp_path):
     agreeing = problem_of(tmp_path, AGREEING)
-    if not can_run_constrained(agreeing):
+    if why_alone(agreeing):
         pytest.skip("nothing runs in lanes here")
     problems = [agreeing, problem_of(tmp_path, OPPOSED), replace(agreeing)]
     runs, _ = run_constrained(problems, lambda: None, 10**8)
