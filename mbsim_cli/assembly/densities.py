@@ -40,7 +40,6 @@ class DensityField:
 
     def pull_back(self, hat: np.ndarray) -> np.ndarray:
         """Derivatives by the field's elements (ne,) from those by ``numbers``."""
-        assert self.body.by_density is not None
         return self.body.by_density(self._covector(hat))
 
     def _covector(self, hat: np.ndarray) -> StandardInput:

@@ -16,6 +16,7 @@ DENSE = 300  # unknowns up to which a dense solver is quicker
 GUARD = 2  # modes above those wanted: they tell a gap, and speed the solves of derivatives
 MOST_STEPS = 400  # of conjugate gradients
 EQUAL = 1e-9  # relative gap of squared frequencies that round-off and meshes leave of equal ones
+TIED = 1e-6  # relative difference of entries that round-off leaves of equal ones
 ROUND_OFF = 1e-8  # of what a change could do to a mode
 
 
@@ -40,9 +41,14 @@ def lowest_modes(system: System, flexibility: Flexibility, kept: Sequence[int]) 
     else:
         found = _dense(system, flexibility, wanted) if dense else lowest(system, flexibility, wanted)
     squares, shapes = _ritz(system, system.strained(found))
-    largest = np.abs(shapes).argmax(0)
-    shapes = shapes * np.sign(shapes[largest, np.arange(wanted)])
-    return Modes(squares, shapes, np.array(kept, dtype=int))
+    return Modes(squares, shapes * signs(shapes), np.array(kept, dtype=int))
+
+
+def signs(shapes: Array) -> Array:
+    """Signs (n,) that make the largest entry of each shape (r, n) positive; of equal ones, by symmetry, the first."""
+    size = np.abs(shapes)
+    largest = (size >= (1.0 - TIED) * size.max(0)).argmax(0)
+    return np.sign(shapes[largest, np.arange(shapes.shape[1])])
 
 
 def _dense(system: System, flexibility: Flexibility, wanted: int) -> Array:

@@ -12,6 +12,7 @@ from mbsim_cli.reduction.damping import Damping
 from mbsim_cli.reduction.data import Array, Node, StandardInput, Taylor, tangent
 from mbsim_cli.reduction.frames_on_mesh import MeshNode
 from mbsim_cli.reduction.integrals import columns, terms_of
+from mbsim_cli.reduction.modes import signs
 from mbsim_cli.reduction.refusal import Refused
 from mbsim_cli.reduction.restriction import Frame, Restriction, restriction
 from mbsim_cli.reduction.solving import Changed, Solved, Solver
@@ -106,9 +107,11 @@ def _mixing(solver: Solved, basis: Array, mix: bool) -> tuple[Array, list[str]]:
     values, vectors = eigh(M * np.outer(size, size))
     good = values > DEPENDENT
     span = (size[:, None] * vectors[:, good]) / np.sqrt(values[good])
-    turned = eigh(span.T @ K @ span)[1]
+    mixing = span @ eigh(span.T @ K @ span)[1]
     lost = int((~good).sum())
-    return span @ turned, [f"{lost} static shapes are combinations of the others and are left out"] if lost else []
+    return mixing * signs(basis @ mixing), [
+        f"{lost} static shapes are combinations of the others and are left out"
+    ] if lost else []
 
 
 def _doubts(solver: Solved) -> list[str]:

@@ -102,6 +102,7 @@ def _meshed(model_file: Any, name: str, numbers: Numbers) -> Supplied:
         lambda covector: placed(model_file, name, lambda: bodies.by_field(name, found, covector)),
         lambda: shaped_mesh(found, bodies.drawn(name, found.body.structure.mesh)),
         lambda: bodies.share(name, found),
+        modal=True,
     )
 
 

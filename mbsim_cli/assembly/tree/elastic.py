@@ -13,6 +13,7 @@ from mbsim_cli.errors import ModelError, UsageError
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS, Column
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.reduction.data import Node, StandardInput, Taylor
+from mbsim_cli.reduction.modal_coordinates import in_modes, of_span
 from mbsim_cli.reduction.shaped_mesh import ShapedMesh
 
 Along = Callable[[], StandardInput]  # derivatives along the parameter that numbers are stepped along
@@ -28,6 +29,7 @@ class Supplied(NamedTuple):
     mesh: Callable[[], ShapedMesh | None] = lambda: None
     share: Callable[[], tuple[float, np.ndarray]] | None = None  # mean density, and its derivatives by the field (ne,)
     directions: tuple[StandardInput, ...] = ()  # that parameters move data from a file along, which have no other zeros
+    modal: bool = False  # elastic coordinates are those of modes, computed anew at any values
 
 
 Source = Callable[[Any, str, Numbers], Supplied]  # of a body of a model file
@@ -53,8 +55,9 @@ class ElasticBody:
     def __init__(self, model_file: Any, name: str, numbers: Numbers, source: Source):
         self.name, self.spec, self._numbers = name, model_file.bodies[name].flexible, numbers
         with numbers.recorded() as read:
-            self.sid, self._along, self.by_density, self.mesh, self.share, more = source(model_file, name, numbers)
-        self.spanned = self.sid, *more
+            self._supplied = source(model_file, name, numbers)
+        self.sid, self.mesh, self.share = self._supplied.sid, self._supplied.mesh, self._supplied.share
+        self.spanned = self.sid, *self._supplied.directions
         self._read = frozenset(read)
         self._moved: tuple[str | None, StandardInput] = None, self.sid
         self.initial = _initial(model_file, self)
@@ -84,6 +87,16 @@ class ElasticBody:
         if self._moved[0] != self._numbers.parameter:
             self._moved = self._numbers.parameter, self.sid.map(_stepped, self._along())
         return self._moved[1]
+
+    def _along(self) -> StandardInput:
+        found = self._supplied.along()
+        return in_modes(self.sid, found) if self._supplied.modal else found
+
+    def by_density(self, covector: StandardInput) -> np.ndarray:
+        """Derivatives by the densities (ne,) that the body has, from a covector of all terms."""
+        pull_back = self._supplied.by_density
+        assert pull_back is not None
+        return pull_back(of_span(self.sid, covector) if self._supplied.modal else covector)
 
     def start(self) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
         """Initial elastic coordinates and their rates."""

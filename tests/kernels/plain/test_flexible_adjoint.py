@@ -62,12 +62,14 @@ sensors:
   T: {type: kinetic_energy}
   V: {type: potential_energy}
   u: {type: deformation, point: crank.pin}
+  q: {type: elastic_coordinate, body: crank, number: 1}
   a: {type: acceleration, point: piston.B}
 objectives:
   strain: {integral: 2 * U}
   kinetic: {final: T}
   potential: {final: V}
   bending: {integral: u.y}
+  mode: {final: q}
   pushed: {final: a.x}
 analysis: {step: 2e-3, duration: 4e-3, sensitivity: {method: adjoint, fields: [p]}}
 """
