@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from mbsim_cli.model.codes import Column
 from mbsim_cli.model.layout import FlexibleNatural, FlexibleTree, Natural, Tree
 
 AnyTree = Tree | FlexibleTree | Natural | FlexibleNatural
@@ -13,6 +14,13 @@ AnyTree = Tree | FlexibleTree | Natural | FlexibleNatural
 def kinds(tree: AnyTree) -> np.ndarray:
     """Column (n,), as ``codes.Column``, that each coordinate moves; NONE of natural ones."""
     return tree.column_kind[tree.column] if isinstance(tree, FlexibleTree) else tree.column_kind
+
+
+def are_elastic(tree: AnyTree) -> np.ndarray:
+    """Which coordinates (n,) say how bodies deform."""
+    if isinstance(tree, FlexibleNatural):
+        return np.isin(np.arange(tree.column_kind.size), np.arange(tree.elastic[0], tree.elastic[-1]))
+    return kinds(tree) == Column.ELASTIC
 
 
 def of_columns(tree: AnyTree, columns: np.ndarray) -> np.ndarray:

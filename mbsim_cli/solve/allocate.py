@@ -48,7 +48,7 @@ from mbsim_cli.kernels.integrators.predictor import ADDED, TERMS, Past
 from mbsim_cli.kernels.integrators.singular_passage import TURNS, Watch
 from mbsim_cli.model.among import among
 from mbsim_cli.model.codes import TURNING, Measure, Sensor
-from mbsim_cli.model.coordinates import kinds
+from mbsim_cli.model.coordinates import are_elastic, kinds
 from mbsim_cli.model.layout import (
     MEASURE_SIZE,
     NATURAL,
@@ -154,7 +154,7 @@ def factor(n: int, m: int, structure: Sparsity | Panels, dtype: type) -> Factor:
     matrices = zeros((n, padded(n)), dtype), jacobian(m, n, dtype), np.zeros(structure.row_column.size, dtype)
     eliminated = np.zeros(count, dtype), np.zeros(count, dtype), np.zeros(pivots, dtype)
     lu, pivot = zeros((n, padded(n)), dtype), np.zeros(max(1, n), np.int64)
-    return Factor(*matrices, np.zeros(m), np.zeros(n), np.zeros(n), structure, *eliminated, lu, pivot)
+    return Factor(*matrices, np.zeros(m), np.zeros(n), np.zeros(n), np.ones(n), structure, *eliminated, lu, pivot)
 
 
 def columns(n: int, m: int, p: int, dtype: type) -> Columns:
@@ -228,11 +228,12 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS) -> Work:
     structure = STRUCTURE[type(model.tree)](model)
     packs = {"J": eq.J} if isinstance(structure, Panels) else {}
     least = model.tree.least.copy() if natural else np.zeros(n)  # runs are set back, with all work
+    extent = np.where(are_elastic(model.tree), 0.0, 1.0)
     return Work(
         kin,
         comp,
         eq,
-        factor(n, m, structure, dtype)._replace(least=least, **packs),
+        factor(n, m, structure, dtype)._replace(least=least, extent=extent, **packs),
         factor(n, m, structure, dtype)._replace(least=least, J=eq.J),
         columns(n, m, 1, dtype),
         past(n, m, dtype),

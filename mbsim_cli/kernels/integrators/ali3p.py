@@ -165,7 +165,7 @@ BLOWN_UP = 10.0  # ratio of a new tangent's correction to one that stalled, abov
 ROUND_OFF = 1e-6  # relative size below which that is round-off, and no failure
 AMPLIFIED = 1e6  # how much larger than its floor round-off may be near a singular configuration
 LEFT = -1.0  # size of a correction that was
-FEW = 10.0  # units of ``unit_of_left`` that a correction may be foreseen to be, and be left
+FEW = 3.0  # units of ``unit_of_left`` that a correction may be foreseen to be, and be left
 SETTLED = 0.0  # what an iteration misses that has ended: the state is only evaluated, and nothing corrected
 
 
@@ -178,14 +178,18 @@ def size_of_correction(h, state, factor, columns, k):
         size += w * (x.real * x.real + x.imag * x.imag)
         corrected = state.zdd[c].real - x.real
         acceleration += w * corrected * corrected
-        floor += w * (1.0 + state.z[c].real * state.z[c].real)  # 1: angles may pass through zero
+        floor += w * (factor.extent[c] + state.z[c].real * state.z[c].real)
     return np.sqrt(size), np.sqrt(acceleration), 4e-16 / (h * h) * np.sqrt(floor)
 
 
 @kernel
 def unit_of_left(control, scale, floor):
-    """What corrections are measured by that are left to the sensitivities, which ``FEW`` of these do not disturb."""
-    return 0.1 * control.gradient_tolerance * scale + control.amplified * floor + NOTHING
+    """What corrections are measured by that are left to the sensitivities, which err by about as much before them.
+
+    It is the round-off of few coordinates, though Newton's may be ``amplified``: what the predictor misses is often of
+    one sign in many steps, and does not cancel out in gradients as round-off does.
+    """
+    return 0.1 * control.gradient_tolerance * scale + floor + NOTHING
 
 
 @kernel

@@ -99,7 +99,7 @@ def take_left_correction(control, scale, first, k, state, factor, columns):
     return size, scale, missed, (missed if first else size / unit_of_left(control, scale, floor)) <= MANY
 
 
-MANY = 30.0  # units of ``unit_of_left`` that a correction may turn out to be, and be the last one
+MANY = 10.0  # units of ``unit_of_left`` that a correction may turn out to be, and be the last one
 
 
 @kernel

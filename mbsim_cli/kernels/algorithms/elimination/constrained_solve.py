@@ -37,6 +37,7 @@ class Factor(NamedTuple):
     alpha: np.ndarray  # (m,)
     weight: np.ndarray  # (n,)
     least: np.ndarray  # (n,) inertia that a coordinate counts for, at least
+    extent: np.ndarray  # (n,) what the square of a coordinate counts for, beside it: angles may pass through zero
     sparsity: tuple  # Sparsity or Panels, see ``structures``
     lower: np.ndarray  # see algebra.sparse_solve and panel_solve
     upper: np.ndarray  # the same
