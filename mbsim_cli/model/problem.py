@@ -121,7 +121,7 @@ class Problem:
     system: Any = None  # solve.natural.system.NaturalSystem of natural coordinates: ``names`` are its own
     moved: np.ndarray | None = None  # (len(theta), w) d theta / d numbers that fields move, of an adjoint by fields
     broken: tuple[tuple[int, int], ...] = ()  # (parameter, equation it breaks that no coordinate has a part in)
-    ahead: Any = None  # solve.beside.RunAhead: this run, where it was made beside others already
+    ahead: Any = None  # solve.lanes.open_trees.RunAhead: this run, where it was made beside others already
 
 
 class Block(NamedTuple):
@@ -150,7 +150,7 @@ class Block(NamedTuple):
     free: np.ndarray  # (B, m) bool: multipliers that the motion does not determine
     singular: np.ndarray  # (B, m) bool: constraints that lost their rank in a position passed since the instant before
     undetermined: np.ndarray  # (B, width) bool: reactions that redundant constraints leave open, which are NaN
-    rest: np.ndarray  # (B,) solve.resting.Equilibrium where the instant is one that a motion starts from, or else None
+    rest: np.ndarray  # (B,) solve.equilibrium.resting.Equilibrium of an instant that a motion starts from, else None
 
 
 def instants_of(block: Any, picked: slice | list[int]) -> Any:

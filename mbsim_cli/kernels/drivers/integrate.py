@@ -50,10 +50,7 @@ EVALUATE = -1  # no status: the call is not at its end
 class IntegrationWork(NamedTuple):
     """Work arrays, and what one call leaves to the next."""
 
-    clock: (
-        np.ndarray
-    )  # (4,) time (before the start: -1), beginning of the last step, size of the next one (0: unknown),
-    # steps tried
+    clock: np.ndarray  # (4,) time, beginning of the last step, size of the next one, steps tried: see ``stepping``
     course: np.ndarray  # (8,) of one call: what is evaluated and when, rows that are filled, stage, length of the step,
     # whether the step before was rejected, whether accelerations were found, steps tried before
     counters: np.ndarray  # (5,) steps, rejected steps, evaluations, Jacobians, factorisations

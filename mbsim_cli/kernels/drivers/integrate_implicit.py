@@ -46,10 +46,7 @@ START, GUESS, STEP, ROW = range(4)  # what is evaluated
 class ImplicitWork(NamedTuple):
     """Work arrays, and what one call leaves to the next."""
 
-    clock: (
-        np.ndarray
-    )  # (4,) time (before the start: -1), beginning of the last step, size of the next one (0: unknown),
-    # steps tried
+    clock: np.ndarray  # (4,) time, beginning of the last step, size of the next one, steps tried: see ``stepping``
     counters: np.ndarray  # (5,) steps, rejected steps, evaluations, Jacobians, factorisations
     probe: tuple  # State that is evaluated
     d_probe: tuple  # Sensitivity

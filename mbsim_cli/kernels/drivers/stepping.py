@@ -7,8 +7,9 @@ from mbsim_cli.kernels.compiler.views import as_column
 from mbsim_cli.kernels.integrators.step_control import initial_step, size_of, sum_of, trial_step_of
 from mbsim_cli.model.codes import Status
 
+# In ``clock``: time, beginning of the last step, size of the next one (0: unknown), steps tried
 TIME, BEGIN, SIZE, TRIED = range(4)
-BEFORE_START = -1.0
+BEFORE_START = -1.0  # the time then
 SMALLEST = 1e-14  # step, relative to the time
 EARLY = 1e-10  # times before this share of the duration count as that
 LONGEST = 0.05  # step, relative to the duration: a short pulse after a rest should not be stepped over

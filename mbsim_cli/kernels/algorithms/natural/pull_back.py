@@ -256,8 +256,8 @@ def pull_rigidity_rates(model, theta, kin, nu1, nu2, cov):
 
 
 @kernel
-def pull_natural_velocity(factor, model, theta, lines, rates, nu2, kin, cov, zd_out):
-    """Add ``factor`` times 2 J'^T nu2, what Phi'' alone is of z', to zd (n, p): see ``vary_natural_with_velocity``.
+def pull_natural_velocity(model, theta, lines, rates, nu2, kin, cov, zd_out):
+    """Add 2 J'^T nu2, what Phi'' alone is of z', to zd (n, p): see ``vary_natural_with_velocity``.
 
     It is part of the pull-backs of Phi'' too. Uses up the sums over bodies.
     """
@@ -269,14 +269,14 @@ def pull_natural_velocity(factor, model, theta, lines, rates, nu2, kin, cov, zd_
             a, b = model.pairs.a[pair], model.pairs.b[pair]
             for g in range(0, nu2.shape[1], width(nu2)):
                 k = block(nu2, g)
-                hat = factor * at(nu2, i, k)
+                hat = at(nu2, i, k)
                 between(cov.H, a, b, k, 1.0, scale6(hat, motion_at(lines, i)))
                 between(cov.D, a, b, k, 1.0, scale6(2.0 * hat, six_at(rates, i, 0)))
     for j in range(tree.rigid.size):
         pull1 = shaped(shape_at(theta, tree.shape[j]), columns_of(kin.rate, tree.rigid[j]))
         for g in range(0, nu2.shape[1], width(nu2)):
             k = block(nu2, g)
-            _add_columns(cov.rate, tree.rigid[j], k, 2.0 * factor * at(nu2, rows.size + j, k), pull1)
+            _add_columns(cov.rate, tree.rigid[j], k, 2.0 * at(nu2, rows.size + j, k), pull1)
     for i in range(tree.theta.size):
         for g in range(0, nu2.shape[1], width(nu2)):
             k, o = block(nu2, g), tree.pose[i]

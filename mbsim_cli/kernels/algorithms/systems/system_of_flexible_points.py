@@ -13,13 +13,9 @@ from mbsim_cli.kernels.algorithms.flexible.bodies import (
     vary_flexible_forces,
 )
 from mbsim_cli.kernels.algorithms.flexible.pull_back import pull_flexible_bodies
-from mbsim_cli.kernels.algorithms.natural.bodies import move_bodies, place_bodies
 from mbsim_cli.kernels.algorithms.natural.equations import (
     hold,
-    natural_constraints,
     natural_forces,
-    natural_mass,
-    natural_rates,
     natural_residual,
 )
 from mbsim_cli.kernels.algorithms.natural.flexible import (
@@ -46,19 +42,12 @@ from mbsim_cli.kernels.algorithms.natural.nodes import (
 from mbsim_cli.kernels.algorithms.natural.pull_back import (
     clear_poses,
     pull_inertia,
-    pull_natural_velocity,
     pull_poses,
     pull_rigidity,
     pull_rigidity_rates,
     pull_weight,
     pull_work,
     virtual_poses,
-)
-from mbsim_cli.kernels.algorithms.natural.tangent import natural_tangent
-from mbsim_cli.kernels.algorithms.natural.variation import (
-    vary_natural_constraints,
-    vary_natural_rates,
-    vary_natural_with_velocity,
 )
 from mbsim_cli.kernels.algorithms.natural.work_variation import (
     vary_natural_forces,
@@ -67,7 +56,7 @@ from mbsim_cli.kernels.algorithms.natural.work_variation import (
     vary_natural_work,
 )
 from mbsim_cli.kernels.algorithms.systems import system_of_points as points
-from mbsim_cli.kernels.compiler.jit import inlined
+from mbsim_cli.kernels.compiler.jit import inlined, merged
 
 # as without bodies that deform
 foresee, move, compose, speeds, vary_bodies_of = (
@@ -76,9 +65,10 @@ foresee, move, compose, speeds, vary_bodies_of = (
 energies, see, vary_seen, pull_seen = points.energies, points.see, points.vary_seen, points.pull_seen
 
 
+@merged
 def place(model, theta, z, at_center, kin):
-    """See ``systems``; so for all functions here."""
-    place_bodies(model.tree, theta, z, kin)
+    """See ``contract``; so for all functions here."""
+    points.place(model, theta, z, at_center, kin)
     copy_to(z, kin.z)
 
 
@@ -86,17 +76,16 @@ def shape(model, theta, kin):
     shape_bodies(model, theta, kin.z, kin)
 
 
+@merged
 def constrain(model, theta, t, z, kin, eq):
-    natural_constraints(model, theta, t, z, kin, eq.phi, eq.J, eq.lines)
+    points.constrain(model, theta, t, z, kin, eq)
     weld_nodes(model, theta, z, eq.phi, eq.J)
 
 
 def evaluate(model, theta, t, at_center, state, kin, comp, eq):
-    place_bodies(model.tree, theta, state.z, kin)
-    copy_to(state.z, kin.z)
-    move_bodies(model.tree, theta, state.zd, state.zdd, kin)
-    natural_constraints(model, theta, t, state.z, kin, eq.phi, eq.J, eq.lines)
-    weld_nodes(model, theta, state.z, eq.phi, eq.J)
+    place(model, theta, state.z, at_center, kin)
+    move(model, theta, state.z, state.zd, state.zdd, kin)
+    constrain(model, theta, t, state.z, kin, eq)
     natural_forces(model, theta, t, state.z, state.zd, state.lam, eq.lines, kin, comp.W, eq.Q)
     hold_welds(model.tree, theta, state.z, state.lam, eq.Q)
     clear(comp.rows)
@@ -106,24 +95,24 @@ def evaluate(model, theta, t, at_center, state, kin, comp, eq):
 
 
 def tangent(model, theta, t, beta, gamma, state, eq, kin, comp, T_out):
-    natural_tangent(model, theta, t, beta, gamma, state, eq.lines, kin, comp.W, comp.seeds, T_out)
+    points.tangent(model, theta, t, beta, gamma, state, eq, kin, comp, T_out)
     add_natural_elastic_tangent(model.tree, theta, beta, gamma, state, kin, comp, T_out)
     add_weld_tangent(model.tree, theta, gamma, state.z, state.lam, T_out)
 
 
 def mass(model, theta, kin, comp, M_out):
     clear_elastic_mass(model.tree, M_out)
-    natural_mass(model.tree, theta, M_out)
+    points.mass(model, theta, kin, comp, M_out)
     add_natural_elastic_mass(model.tree, theta, kin, comp, M_out)
 
 
 def rates(model, theta, lines, t, state, kin, phi1_out, phi2_out):
-    natural_rates(model, theta, lines, t, state.z, state.zd, state.zdd, kin, phi1_out, phi2_out)
+    points.rates(model, theta, lines, t, state, kin, phi1_out, phi2_out)
     move_welds(model.tree, theta, state.z, state.zd, state.zdd, phi1_out, phi2_out)
 
 
 def vary_equations(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out):
-    vary_natural_constraints(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out)
+    points.vary_equations(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out)
     vary_welds(model.tree, theta, dtheta, z, dz, out)
 
 
@@ -157,17 +146,14 @@ def _vary_rest(model, theta, dtheta, touch, lines, z, dz, kin, comp, tw, load, d
 
 
 def vary_rates(model, theta, dtheta, touch, eq, t, state, sens, kin, tw, first_out, second_out):
-    vary_natural_rates(
-        model, theta, dtheta, touch, eq.lines, eq.line_rates, t, state.z, state.zd, state.zdd, sens.z, sens.zd,
-        sens.zdd, kin, tw, first_out, second_out,
-    )  # fmt: skip
+    points.vary_rates(model, theta, dtheta, touch, eq, t, state, sens, kin, tw, first_out, second_out)
     vary_weld_rates(
         model.tree, theta, dtheta, state.z, state.zd, state.zdd, sens.z, sens.zd, sens.zdd, first_out, second_out
     )  # fmt: skip
 
 
 def vary_rates_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_out):
-    vary_natural_with_velocity(factor, model, theta, eq.lines, eq.line_rates, zd, dzd, kin, tw, second_out)
+    points.vary_rates_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_out)
     vary_welds_with_velocity(factor, model.tree, theta, kin.z, zd, dzd, second_out)
 
 
@@ -180,7 +166,7 @@ def pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, none, nu1, nu2, cov):
 
 
 def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, cov, zd_out):
-    pull_natural_velocity(1.0, model, theta, eq.lines, eq.line_rates, nu2, kin, cov, zd_out)
+    points.pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, cov, zd_out)
     pull_welds_velocity(model.tree, theta, kin.z, zd, nu2, zd_out)
 
 

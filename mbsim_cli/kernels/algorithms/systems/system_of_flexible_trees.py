@@ -97,6 +97,7 @@ class Seen(NamedTuple):
 
 
 def place(model, theta, z, at_center, kin):
+    """See ``contract``; so for all functions here."""
     place_columns(model.tree, theta, z, kin.rows, kin.motion.z)
     position_kinematics(model.tree, theta, kin.motion.z, at_center, kin)
 

@@ -41,13 +41,14 @@ from mbsim_cli.kernels.algorithms.natural.work_variation import (
     vary_natural_work,
 )
 from mbsim_cli.kernels.algorithms.systems.system_of_trees import energies, see, vary_seen
-from mbsim_cli.kernels.compiler.jit import inlined
+from mbsim_cli.kernels.compiler.jit import inlined, merged
 
 __all__ = ["energies", "see", "vary_seen"]  # as of trees
 
 
+@merged
 def place(model, theta, z, at_center, kin):
-    """See ``systems``; so for all functions here."""
+    """See ``contract``; so for all functions here."""
     place_bodies(model.tree, theta, z, kin)
 
 
@@ -55,6 +56,7 @@ def shape(model, theta, kin):
     pass
 
 
+@merged
 def move(model, theta, z, zd, zdd, kin):
     move_bodies(model.tree, theta, zd, zdd, kin)
 
@@ -63,18 +65,20 @@ def foresee(model, h, state, differences, expected):
     return turn_ahead(model.tree, h, state, differences, expected)
 
 
+@merged
 def constrain(model, theta, t, z, kin, eq):
     natural_constraints(model, theta, t, z, kin, eq.phi, eq.J, eq.lines)
 
 
 def evaluate(model, theta, t, at_center, state, kin, comp, eq):
-    place_bodies(model.tree, theta, state.z, kin)
-    move_bodies(model.tree, theta, state.zd, state.zdd, kin)
-    natural_constraints(model, theta, t, state.z, kin, eq.phi, eq.J, eq.lines)
+    place(model, theta, state.z, at_center, kin)
+    move(model, theta, state.z, state.zd, state.zdd, kin)
+    constrain(model, theta, t, state.z, kin, eq)
     natural_forces(model, theta, t, state.z, state.zd, state.lam, eq.lines, kin, comp.W, eq.Q)
     natural_residual(model, theta, state.zdd, state.lam, kin, comp.W, eq.Q, eq.G)
 
 
+@merged
 def tangent(model, theta, t, beta, gamma, state, eq, kin, comp, T_out):
     natural_tangent(model, theta, t, beta, gamma, state, eq.lines, kin, comp.W, comp.seeds, T_out)
 
@@ -83,6 +87,7 @@ def compose(model, kin, comp):
     pass
 
 
+@merged
 def mass(model, theta, kin, comp, M_out):
     natural_mass(model.tree, theta, M_out)
 
@@ -91,6 +96,7 @@ def speeds(model, theta, t, J, sparsity, zd, phi1_out):
     natural_speeds(model, theta, t, J, sparsity, zd, phi1_out)
 
 
+@merged
 def rates(model, theta, lines, t, state, kin, phi1_out, phi2_out):
     natural_rates(model, theta, lines, t, state.z, state.zd, state.zdd, kin, phi1_out, phi2_out)
 
@@ -99,6 +105,7 @@ def vary_bodies_of(model, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, 
     vary_natural(model.tree, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw)
 
 
+@merged
 def vary_equations(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out):
     vary_natural_constraints(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out)
 
@@ -127,6 +134,7 @@ def _vary_rest(model, theta, dtheta, touch, lines, z, dz, kin, comp, tw, load, d
     vary_natural_work(model, theta, dtheta, touch, load.multiplier, load.x, comp.held, kin, tw, dG_out)
 
 
+@merged
 def vary_rates(model, theta, dtheta, touch, eq, t, state, sens, kin, tw, first_out, second_out):
     vary_natural_rates(
         model, theta, dtheta, touch, eq.lines, eq.line_rates, t, state.z, state.zd, state.zdd, sens.z, sens.zd,
@@ -134,6 +142,7 @@ def vary_rates(model, theta, dtheta, touch, eq, t, state, sens, kin, tw, first_o
     )  # fmt: skip
 
 
+@merged
 def vary_rates_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_out):
     vary_natural_with_velocity(factor, model, theta, eq.lines, eq.line_rates, zd, dzd, kin, tw, second_out)
 
@@ -152,8 +161,9 @@ def pull_rates(model, theta, t, z, zd, zdd, eq, kin, comp, none, nu1, nu2, cov):
     pull_poses(model.tree, theta, z, zd, zdd, kin, cov)
 
 
+@merged
 def pull_rates_with_velocity(model, theta, zd, eq, kin, nu2, cov, zd_out):
-    pull_natural_velocity(1.0, model, theta, eq.lines, eq.line_rates, nu2, kin, cov, zd_out)
+    pull_natural_velocity(model, theta, eq.lines, eq.line_rates, nu2, kin, cov, zd_out)
 
 
 def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virtual, no_nu, cov):

@@ -41,7 +41,7 @@ from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
 
 
 def place(model, theta, z, at_center, kin):
-    """See ``systems``; so for all functions here."""
+    """See ``contract``; so for all functions here."""
     position_kinematics(model.tree, theta, z, at_center, kin)
 
 
