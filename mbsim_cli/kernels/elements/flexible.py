@@ -12,6 +12,7 @@ docs/theory/flexible_bodies.md, sections 1 and 2. Cost O(n^2), eight modes at a 
 """
 
 from mbsim_cli.kernels.algebra.rot3 import load9, rotate, symmetric_apply
+from mbsim_cli.kernels.algebra.symmetric import axpy_six, dot_six, less_tilde, products, scale_six
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, scale3
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import block, put, width
@@ -27,23 +28,18 @@ from mbsim_cli.kernels.elements.flexible_work import (
     M,
     P,
     X,
-    axpy_six,
-    dot_six,
     lanes1,
     lanes3,
     lanes6,
-    less_tilde,
     mode3,
     mode6,
     mode_row,
     modes_of,
     pair_row,
-    products,
     put3,
     put6,
     rows3,
     rows6,
-    scale_six,
     six_of,
 )
 from mbsim_cli.model.flexible import CR0, CR1, DE, J0, J1, J2, KE, KSIGMA, MASS, MDCM, ME

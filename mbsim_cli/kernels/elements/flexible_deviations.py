@@ -4,6 +4,7 @@ Ct and Cr have parts in q, Gr, Ge, Oe and mdCM differ. Each function adds to wha
 """
 
 from mbsim_cli.kernels.algebra.rot3 import load9, rotate, symmetric_apply
+from mbsim_cli.kernels.algebra.symmetric import axpy_nine, axpy_six, dot_six, products, scale_nine, scale_six
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, scale3, sub3
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
@@ -25,9 +26,6 @@ from mbsim_cli.kernels.elements.flexible_work import (
     along3,
     along6,
     along9,
-    axpy_nine,
-    axpy_six,
-    dot_six,
     lanes3,
     lanes6,
     lanes9,
@@ -37,15 +35,12 @@ from mbsim_cli.kernels.elements.flexible_work import (
     modes_of,
     own_mode_row,
     own_pair_row,
-    products,
     put3,
     put6,
     put9,
     rows3,
     rows6,
     rows9,
-    scale_nine,
-    scale_six,
 )
 from mbsim_cli.model.flexible import CR1_EVEN, CT1, GE, GR0, GR1, MDCM1, OE0, OE1
 

@@ -9,6 +9,7 @@ theta is one direction.
 """
 
 from mbsim_cli.kernels.algebra.rot3 import symmetric_apply
+from mbsim_cli.kernels.algebra.symmetric import axpy_six, dot_six, products, scale_six
 from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, axpy3, cross3, dot3, load3, load3_of, scale3
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at
@@ -18,8 +19,6 @@ from mbsim_cli.kernels.elements.flexible_work import (
     add6_along,
     along3,
     along6,
-    axpy_six,
-    dot_six,
     mode3,
     mode6,
     mode_row,
@@ -27,8 +26,6 @@ from mbsim_cli.kernels.elements.flexible_work import (
     own_mode_row,
     own_pair_row,
     pair_row,
-    products,
-    scale_six,
     six_of,
 )
 from mbsim_cli.model.flexible import (

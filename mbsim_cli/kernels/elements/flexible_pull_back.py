@@ -1,6 +1,7 @@
 """Pull-back of the forces of a flexible body: the transpose of ``flexible_variation``."""
 
 from mbsim_cli.kernels.algebra.rot3 import load9, symmetric_apply, unrotate
+from mbsim_cli.kernels.algebra.symmetric import axpy_six, less_six, pair_six, products, scale_six
 from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, axpy3, cross3, dot3, load3, scale3
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at
@@ -18,15 +19,10 @@ from mbsim_cli.kernels.elements.flexible_work import (
     P,
     add3_along,
     add6_along,
-    axpy_six,
-    less_six,
     mode_row,
     modes_of,
     pair_row,
-    pair_six,
-    products,
     rows3,
-    scale_six,
     six_of,
 )
 from mbsim_cli.model.flexible import CR0, CR1, DE, J0, J1, J2, KE, KSIGMA, MASS, MDCM, ME

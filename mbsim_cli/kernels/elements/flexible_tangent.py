@@ -1,6 +1,7 @@
 """Derivatives of the forces of a flexible body by its motion; see ``flexible`` for what is differentiated."""
 
 from mbsim_cli.kernels.algebra.rot3 import column9, load9, symmetric_apply
+from mbsim_cli.kernels.algebra.symmetric import axpy_six, dot_six, products, scale_six
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, scale3, sub3
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import block, put, width
@@ -18,19 +19,15 @@ from mbsim_cli.kernels.elements.flexible_work import (
     M,
     P,
     X,
-    axpy_six,
-    dot_six,
     lanes1,
     lanes3,
     lanes6,
     mode_row,
     modes_of,
     pair_row,
-    products,
     put3,
     rows3,
     rows6,
-    scale_six,
     six_of,
 )
 from mbsim_cli.model.flexible import CR1, DE, J2, KE, ME

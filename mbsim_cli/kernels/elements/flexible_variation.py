@@ -6,6 +6,7 @@ formulas of ``flexible`` with a direction, or eight, in the place of a mode.
 
 from mbsim_cli.kernels.algebra.rot3 import load9, rotate, symmetric_apply
 from mbsim_cli.kernels.algebra.spatial import add6
+from mbsim_cli.kernels.algebra.symmetric import axpy_six, dot_six, less_tilde, products, scale_six
 from mbsim_cli.kernels.algebra.vec3 import add3, axpy3, cross3, dot3, load3, load3_of, scale3
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at
@@ -24,15 +25,10 @@ from mbsim_cli.kernels.elements.flexible_work import (
     M,
     along3,
     along6,
-    axpy_six,
-    dot_six,
-    less_tilde,
     mode_row,
     modes_of,
     pair_row,
-    products,
     rows3,
-    scale_six,
     six_of,
 )
 from mbsim_cli.model.flexible import CR0, CR1, DE, J0, J1, J2, KE, KSIGMA, MASS, MDCM, ME
