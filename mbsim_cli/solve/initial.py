@@ -96,6 +96,8 @@ def _vary_position(start: Instant, split: Split, held: np.ndarray) -> None:
 def _fill_automatic(start: Instant, problem: Problem) -> None:
     """Give automatic numbers the value of their measure, less that of a law, and its derivative."""
     start.evaluate()
+    if not problem.automatic:
+        return
     constraints = problem.model.constraints
     driven = {int(constraints.theta[row]): row for row in np.flatnonzero(constraints.law != NONE)}
     for index, measure in problem.automatic:

@@ -19,13 +19,14 @@ def newton(equations: System, theta: Sequence[Scalar], start: np.ndarray, depend
     Returns the nearest it came, (n,).
     """
     z, damping, rows = start.copy(), 0.0, equations.of_position
+    by_dependent = np.ix_(rows, dependent)
     phi, J = equations.at(theta, z)
     for _ in range(MAX_ITERATIONS if dependent else 0):
         size = np.linalg.norm(phi[rows])
         if size < SOLVED or damping > HEAVIEST:
             break
         trial = z.copy()
-        trial[dependent] += _damped_step(J[np.ix_(rows, dependent)], phi[rows], damping)
+        trial[dependent] += _damped_step(J[by_dependent], phi[rows], damping)
         attempt, slope = equations.at(theta, trial)
         if np.linalg.norm(attempt[rows]) < size:
             z, phi, J = trial, attempt, slope
