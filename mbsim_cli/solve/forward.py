@@ -18,6 +18,7 @@ from mbsim_cli.solve.allocate import NO_ROWS
 from mbsim_cli.solve.balance import Balance, is_balanced
 from mbsim_cli.solve.blocks import BrokenOff, Reader, block_of, first_rows, other_rows
 from mbsim_cli.solve.consistency import Consistency
+from mbsim_cli.solve.driving_power import driving_power
 from mbsim_cli.solve.faults.failure import Diagnosis
 from mbsim_cli.solve.faults.singular_positions import Passage, Passages
 from mbsim_cli.solve.faults.status import sentence
@@ -70,6 +71,7 @@ class Simulation:
         if is_balanced(problem, problem.reacting is not None):
             self.balance = Balance(self.model, problem.options, self.theta, dtheta, redundant=redundant)
         self.reactions = self._reader(dtheta)
+        self._driving = driving_power(problem, self.theta, redundant=redundant)
         self.consistency: Consistency | None = None
         varied = start.dtheta if self.p else dtheta
         if self.control.redundant:
@@ -153,10 +155,13 @@ class Simulation:
         """Fill rows behind those that are ``filled``, and move on."""
         self.progress = self._made(steps, filled, record, d_record)
         begun, self.step = self.step, self.step + self.progress.steps
+        interval = self.problem.options.output_interval
+        rows = self.step // interval - begun // interval
+        made, d_made = (first_rows(other_rows(part, filled), rows) for part in (record, d_record))
         if self.balance and self.multipliers[0].size:
-            interval = self.problem.options.output_interval
-            rows = self.step // interval - begun // interval
-            self._read_multipliers(*(first_rows(other_rows(part, filled), rows) for part in (record, d_record)))
+            self._read_multipliers(made, d_made)
+        if self._driving:
+            self._driving.write(made)
 
     def _made(self, steps: int, filled: int, record: Record, d_record: SensitivityRecord) -> Progress:
         """Where the steps end."""

@@ -6,6 +6,7 @@ from scipy.interpolate import CubicSpline
 
 from mbsim_cli import assembly, spec
 from mbsim_cli.solve.forward import forward
+from tests.models.command import ROOT
 
 MODEL = """
 mbsim: 1
@@ -195,3 +196,18 @@ def test_force_sensors_read_what_the_forces_are(tmp_path):
     for name, value in expected.items():
         assert np.abs(value).max() > 0.1 or name == "grease", name
         np.testing.assert_allclose(s[f"f_{name}"], value, rtol=1e-6, atol=1e-9, err_msg=name)
+
+
+@pytest.mark.parametrize("projection", ["mass", "identity"])
+def test_the_work_of_what_drives_a_crank_is_of_second_order(projection):
+    """With the identity lambda alone would be of first order, though the motion is that of the law."""
+    model, errors = spec.load(ROOT / "models/benchmarks/slider_crank_rheonomic.yaml"), []
+    for step in (4e-3, 2e-3):
+        problem = assembly.build(model, step=step, duration=1.0, output_interval=1, projection=projection).problem
+        rows = list(forward(problem))
+        time, energy = (np.concatenate([getattr(row, name) for row in rows]) for name in ("time", "energy"))
+        mechanical, power = energy[:, 0] + energy[:, 1], energy[:, 2]
+        work = np.append(0.0, np.cumsum(0.5 * (power[1:] + power[:-1]) * np.diff(time)))
+        errors.append(np.abs(mechanical - mechanical[0] - work).max() / energy[:, 0].max())
+    assert errors[0] < 1e-3
+    assert 3.5 < errors[0] / errors[1] < 4.5

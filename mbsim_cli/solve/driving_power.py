@@ -1,0 +1,45 @@
+"""Power of driven constraints where steps are projected by the identity.
+
+That leaves lambda of the equations before the projection alone, of first order in the step: its power would not be that
+of the motion, and the energy balance would speak of an error that is not there.
+"""
+
+import numpy as np
+
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.kernels.drivers.observe import observe
+from mbsim_cli.kernels.drivers.record import Record
+from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve import allocate
+from mbsim_cli.solve.balance import Balance
+
+
+class DrivingPower:
+    """Writes energies of stored instants again, with multipliers that the equations of motion give there."""
+
+    def __init__(self, problem: Problem, theta: np.ndarray, *, redundant: bool) -> None:
+        self._model, self._theta, dtype = problem.model, theta, theta.dtype.type
+        nothing = np.zeros((theta.size, 0))
+        self._balance = Balance(self._model, problem.options, theta, nothing, redundant=redundant)
+        self._at_center = allocate.control(problem.options, redundant=redundant).at_center
+        self._directions = allocate.directions(self._model, nothing, dtype)
+        self._kin, self._twists = allocate.grounded(self._model, theta), allocate.twists_of(self._model, 0, dtype)
+
+    def write(self, record: Record) -> None:
+        """Write the energies of a record; where equations do not determine forces, they stay."""
+        none = allocate.sensitivity_record(self._model, record.time.size, 0, self._theta.dtype.type)
+        try:
+            balanced, _ = self._balance.of(record, none)
+        except AnalysisError:
+            return
+        shown = record._replace(reaction=balanced.reaction, sensors=np.empty_like(record.sensors))
+        observe(self._model, self._theta, self._at_center, self._directions, self._kin, self._twists, shown, none)
+
+
+def driving_power(problem: Problem, theta: np.ndarray, *, redundant: bool) -> DrivingPower | None:
+    """What writes it, where steps are projected so and something is driven; numbers of a complex step need none."""
+    driven = (problem.model.constraints.law != NONE).any() and not np.iscomplexobj(theta)
+    if not driven or problem.options.projection != "identity":
+        return None
+    return DrivingPower(problem, theta, redundant=redundant)
