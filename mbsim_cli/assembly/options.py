@@ -7,7 +7,8 @@ from typing import Any
 
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.tree.system import System
-from mbsim_cli.model.problem import OPEN_TREES, Options
+from mbsim_cli.errors import UsageError
+from mbsim_cli.model.problem import MOST_STEPS, OPEN_TREES, Options
 from mbsim_cli.spec.expressions.number import Number
 
 _NUMBERS = ("step", "duration", "tolerance", "gradient_tolerance")
@@ -68,7 +69,13 @@ def _step(stated: Any, numbers: Numbers, over: dict[str, Any], duration: float, 
     """Step in seconds; of an automatic one the longest that is tried, a whole part of the duration."""
     step = over.get("step", stated)
     if step != AUTO:
-        return numbers(step) if isinstance(step, Number) else step
+        seconds = numbers(step) if isinstance(step, Number) else step
+        if not duration / seconds <= MOST_STEPS:
+            raise UsageError(
+                f"a duration of {duration:g} s has {duration / seconds:.3g} steps of {seconds:g} s, more than "
+                f"{MOST_STEPS:.0e}"
+            )
+        return seconds
     longest = duration / FIRST_STEPS if interval is None else min(duration / FIRST_STEPS, interval)
     return duration / ceil(duration / longest * (1 - 1e-9))
 

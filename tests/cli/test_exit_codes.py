@@ -183,6 +183,16 @@ def test_a_step_fits_into_the_duration(mbsim, pendulum):
     assert done.code == 2 and "the step 3 s is longer than the duration 2 s" in done.err
 
 
+@pytest.mark.parametrize(
+    "given", [("--step", "1e-300"), ("--duration", "1e300"), ("--duration", "1e-9", "--step", "1e-320")]
+)
+def test_more_steps_than_anyone_can_make_are_refused(mbsim, variant, tmp_path, given):
+    """The file's own numbers are judged; those of the command line filled the disk."""
+    done = mbsim("run", variant("duration: 0.5", "duration: 0.5, output_interval: 0.1"), *given)
+    assert done.code == 2 and "steps of" in done.err and "more than 1e+09" in done.err
+    assert [path.name for path in tmp_path.iterdir()] == ["variant.yaml"]
+
+
 def test_fixed_steps_have_no_tolerance(mbsim, pendulum):
     done = mbsim("run", pendulum, "--formulation", "recursive", "--integrator", "rk4", "--tolerance", "1e-6")
     assert done.code == 2 and "rk4 takes fixed steps, which --step sets" in done.err

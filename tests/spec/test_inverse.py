@@ -32,6 +32,7 @@ def test_it_is_valid(tmp_path):
         ("type: inverse_dynamics", "type: inverse", "analysis.type: unknown type 'inverse'; did you mean"),
         ("sampling: 0.1", "sampling: 0", "analysis.sampling: must be greater than zero, is 0"),
         ("sampling: 0.1", "sampling: 2", "analysis.sampling: the sampling time 2 s is longer than the duration 1 s"),
+        ("sampling: 0.1", "sampling: 1e-300", "analysis.sampling: 1e+300 steps are more than 1e+09"),
         ("sampling: 0.1", "step: 0.1", "analysis.step: unknown key 'step'"),
         (
             "dot(tau, tau)",

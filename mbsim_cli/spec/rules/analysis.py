@@ -3,12 +3,12 @@
 from typing import Any
 
 from mbsim_cli.model.integrators import DEFAULT_INTEGRATOR, INTEGRATORS
+from mbsim_cli.model.problem import MOST_STEPS
 from mbsim_cli.spec.analysis import OPEN_TREES, WITH_ADJOINT, Analysis, lacks_adjoint
 from mbsim_cli.spec.equilibrium import Equilibrium
 from mbsim_cli.spec.inverse import InverseDynamics
 from mbsim_cli.spec.judging.review import Review
 
-MAX_STEPS = 1_000_000_000
 _TIMES = ("step", "sampling", "duration", "output_interval")
 _POSITIVE = (*_TIMES, "accuracy", "tolerance", "absolute_tolerance", "gradient_tolerance", "penalty", "weighting")
 _OF_OPEN_TREES = ("integrator", "absolute_tolerance", "error_control", "max_steps")
@@ -89,9 +89,13 @@ def _inverse(review: Review, analysis: InverseDynamics) -> None:
             path = ("analysis", "motion", "table", "columns", coordinate)
             review.report(path, f"a law gives {coordinate!r} already", "leave out the law or the column", key=True)
     sampling, duration = review.value(analysis.sampling), review.value(analysis.duration)
-    if sampling is not None and duration is not None and 0 < duration < sampling * (1 - 1e-9):
+    if sampling is None or duration is None or sampling <= 0 or duration <= 0:
+        return
+    if duration < sampling * (1 - 1e-9):
         message = f"the sampling time {sampling:g} s is longer than the duration {duration:g} s"
         review.report(("analysis", "sampling"), message)
+    elif duration / sampling > MOST_STEPS:
+        review.report(("analysis", "sampling"), f"{duration / sampling:.3g} steps are more than {MOST_STEPS:.0e}")
 
 
 def _no_torques(review: Review) -> None:
@@ -113,14 +117,14 @@ def _times(review: Review, analysis: Analysis) -> None:
         return
     if step > duration * (1 + 1e-9):
         review.report(("analysis", "step"), f"the step {step:g} s is longer than the duration {duration:g} s")
-    elif duration / step > MAX_STEPS:
-        review.report(("analysis", "step"), f"{duration / step:.3g} steps are more than {MAX_STEPS:.0e}")
+    elif duration / step > MOST_STEPS:
+        review.report(("analysis", "step"), f"{duration / step:.3g} steps are more than {MOST_STEPS:.0e}")
     interval = review.value(analysis.output_interval)
     if interval is not None and 0 < interval < step * (1 - 1e-9):
         message = f"the output interval {interval:g} s is shorter than the step {step:g} s"
         review.report(("analysis", "output_interval"), message)
-    elif interval is not None and interval / step > MAX_STEPS:
-        message = f"an output interval of {interval / step:.3g} steps is more than {MAX_STEPS:.0e}"
+    elif interval is not None and interval / step > MOST_STEPS:
+        message = f"an output interval of {interval / step:.3g} steps is more than {MOST_STEPS:.0e}"
         review.report(("analysis", "output_interval"), message)
 
 
