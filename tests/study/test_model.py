@@ -1,6 +1,7 @@
 """The library: models run at any values, results in memory and from files, errors, threads."""
 
 import pickle
+import pydoc
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -175,6 +176,13 @@ def test_what_is_offered_to_those_who_look(model):
     assert mbsim.MbsimError is errors.MbsimError and "Any" not in dir(mbsim)
     assert repr(model) == f"<mbsim model: Pendulum ({model.path}); 2 parameters, objectives: swing>"
     assert (Path(mbsim.__file__).parent / "py.typed").is_file()  # annotations count for type checkers
+
+
+def test_help_describes_each_name_and_shows_no_addresses():
+    """As a default that is an object would."""
+    for name in mbsim.__all__:
+        assert getattr(mbsim, name).__doc__, name
+        assert " at 0x" not in pydoc.plain(pydoc.render_doc(getattr(mbsim, name))), name
 
 
 def test_check(path):
