@@ -18,6 +18,7 @@ from mbsim_cli.cli import (
     sweep,
     validate,
 )
+from mbsim_cli.cli.once import Command
 
 app = typer.Typer(
     name="mbsim",
@@ -43,5 +44,5 @@ def _options(
 
 
 for command in (run, check, validate, info, schema, inspect, plot, animate, reduce, optimize, compile, doctor):
-    app.command(command.__name__.rsplit(".", 1)[1])(command.command)
+    app.command(command.__name__.rsplit(".", 1)[1], cls=Command)(command.command)
 app.add_typer(sweep.app, name="sweep")

@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from mbsim_cli.cli import options
+from mbsim_cli.cli.once import Command
 from mbsim_cli.cli.stated_cases import stated_cases
 from mbsim_cli.cli.study_folders import collect, extract, opened, script, status
 from mbsim_cli.cli.study_options import (
@@ -61,7 +62,7 @@ app = typer.Typer(
 )
 
 
-@app.command(DEFAULT, hidden=True)
+@app.command(DEFAULT, hidden=True, cls=Command)
 def command(
     model: Annotated[Path, typer.Argument(metavar="MODEL.yaml|DIR", help="Model file, or folder of a study.")],
     study: Study = None,
@@ -136,7 +137,7 @@ def _planned(
     return folder
 
 
-@app.command()
+@app.command(cls=Command)
 def retry(
     folder: Folder,
     jobs: Jobs = 1,
@@ -160,7 +161,7 @@ def retry(
 
 
 for done_with_folders in (status, collect, extract, script):
-    app.command()(done_with_folders)
+    app.command(cls=Command)(done_with_folders)
 
 
 def _run(

@@ -213,3 +213,24 @@ def test_options_that_an_analysis_has_no_use_for_are_refused(mbsim, variant, mod
         done = mbsim(command, path, option)
         assert done.code == 2
         assert f"{option.partition('=')[0]} means nothing to an analysis of type {kind}; leave it out" in done.err
+
+
+@pytest.mark.parametrize(
+    "given, option",
+    [
+        (("run", "--step", "1e-2", "--step", "2e-2"), "--step"),
+        (("run", "-o", "a.h5", "--output=b.h5"), "--output"),
+        (("sweep", "-j", "1", "-j", "2"), "-j"),
+        (("sweep", "retry", "--shard", "1/2", "--shard", "2/2"), "--shard"),
+        (("plot", "--sensitivity", "L", "--sensitivity", "k"), "--sensitivity"),
+    ],
+)
+def test_a_value_that_is_stated_twice_is_refused(mbsim, pendulum, tmp_path, given, option):
+    """The last one won in silence."""
+    done = mbsim(*given[: 1 + (given[1] == "retry")], pendulum, *given[1 + (given[1] == "retry") :])
+    assert done.code == 2 and f"{option} is given twice" in done.err
+    assert [path.name for path in tmp_path.iterdir()] == ["pendulum.yaml"]
+
+
+def test_what_may_be_repeated_is(mbsim, pendulum):
+    assert mbsim("run", pendulum, "-p", "L=1.1", "-p", "k=3", "--force", "--force", "--json").code == 0
