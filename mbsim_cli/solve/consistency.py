@@ -44,15 +44,25 @@ def broken_equations(at: Instant | Standing, accuracy: float) -> np.ndarray:
 
     ``accuracy`` is that of the derivatives of positions, relative.
     """
-    J, left, dz = at.work.eq.J.real, at.out.dphi[0].real, at.sens.z.real
-    if not at.m:
-        return np.zeros(at.p, np.int64)
-    moved = np.abs(left - J @ dz).max(axis=0)
-    mended = (np.abs(J) @ np.abs(dz)).max(axis=0)
-    change = np.minimum(1.0, np.abs(at.dtheta.real).max(axis=0))
+    return _broken(at.work.eq.J.real, at.out.dphi[0].real, at.sens.z.real, _change(at), accuracy)
+
+
+def _change(at: Instant | Standing) -> np.ndarray:
+    """By how much each direction (p,) changes the numbers of the model, one at most."""
+    return np.minimum(1.0, np.abs(at.dtheta.real).max(axis=0))
+
+
+def _broken(
+    J: np.ndarray, left: np.ndarray, dz: np.ndarray, change: np.ndarray, accuracy: float | np.ndarray
+) -> np.ndarray:
+    """Numbers (..., p) of equations left open, of J (..., m, n), dPhi (..., m, p) and dz (..., n, p)."""
+    if not J.shape[-2]:
+        return np.zeros((*J.shape[:-2], dz.shape[-1]), np.int64)
+    moved = np.abs(left - J @ dz).max(axis=-2)
+    mended = (np.abs(J) @ np.abs(dz)).max(axis=-2)
     allowed = DIRECT * moved + UNCONVERGED * accuracy * mended + ROUND_OFF * change
     sizes = np.abs(left)
-    return np.where(sizes.max(axis=0) > allowed, 1 + sizes.argmax(axis=0), 0)
+    return np.where(sizes.max(axis=-2) > allowed, 1 + sizes.argmax(axis=-2), 0)
 
 
 class Consistency:
@@ -74,29 +84,44 @@ class Consistency:
         mask[undetermined_rows(self._jacobian())] = True
         return mask
 
-    def complete(self, record: Record, d_record: SensitivityRecord, row: int) -> np.ndarray:
-        """Let the multipliers of an instant turn with J; return the equations (p,) that the directions break."""
-        at = self._at
-        at.sens.z[:] = d_record.position[row]
-        self._stand(record, row)
-        broken = broken_equations(at, max(self._accuracy, float(d_record.error[row])))
-        J, still = self._jacobian(), at.out.dphi[1].copy()
+    def complete(self, record: Record, d_record: SensitivityRecord) -> np.ndarray:
+        """Let the multipliers of all instants turn with J; return the equations (N, p) that the directions break."""
+        rows, at = record.time.size, self._at
+        J = np.empty((rows, at.m, at.n), at.dtype)
+        left, still = (np.empty((rows, at.m, at.p), at.dtype) for _ in range(2))
+        for row in range(rows):
+            self._vary(record, d_record, row, 0.0)
+            J[row], left[row], still[row] = at.work.eq.J, at.out.dphi[0], at.out.dphi[1]
+        accuracy = np.maximum(self._accuracy, d_record.error)[:, None]
+        broken = _broken(J.real, left.real, d_record.position.real, _change(at), accuracy)
+        J = without_columns(J, self._held)
         for multipliers, derivatives in ((record.lam, d_record.lam), (record.reaction, d_record.reaction)):
-            at.state.zd[:] = preimage(J, multipliers[row])
-            at.evaluate(record.time[row])
-            turned = at.out.dphi[1] - still  # J' w: laws of time, which Phi' holds too, do not know w
-            derivatives[row] += turned - kept_in_range(J, turned)
-        d_record.sensors[row][self._rows] = d_record.reaction[row][self._equations]
+            w = preimage(J, multipliers[..., None])[..., 0]
+            turned = -still  # J' w: laws of time, which Phi' holds too, do not know w
+            for row in range(rows):
+                self._vary(record, d_record, row, w[row])
+                turned[row] += at.out.dphi[1]
+            derivatives += turned - kept_in_range(J, turned)
+        d_record.sensors[:, self._rows] = d_record.reaction[:, self._equations]
         return broken
 
-    def breaking(self, record: Record, row: int) -> np.ndarray:
-        """The equations (p,) that the directions break at an instant, whatever the coordinates do."""
+    def _vary(self, record: Record, d_record: SensitivityRecord, row: int, velocity: np.ndarray | float) -> None:
+        """Evaluate an instant with such velocities, along its derivatives."""
         at = self._at
+        at.sens.z[:] = d_record.position[row]
+        at.state.z[:], at.state.zd[:] = record.position[row], velocity
+        at.evaluate(record.time[row])
+
+    def breaking(self, record: Record) -> np.ndarray:
+        """The equations (N, p) that the directions break at all instants, whatever the coordinates do."""
+        rows, at = record.time.size, self._at
+        J, left = np.empty((rows, at.m, at.n)), np.empty((rows, at.m, at.p))
         at.sens.z[:] = 0.0
-        self._stand(record, row)
-        at.sens.z[:] = -np.linalg.lstsq(at.work.eq.J.real, at.out.dphi[0].real, rcond=RANK_TOLERANCE)[0]
-        self._stand(record, row)
-        return broken_equations(at, self._accuracy)
+        for row in range(rows):
+            self._stand(record, row)
+            J[row], left[row] = at.work.eq.J.real, at.out.dphi[0].real
+        dz = -np.linalg.pinv(J, rcond=RANK_TOLERANCE) @ left
+        return _broken(J, left + J @ dz, dz, _change(at), self._accuracy)
 
     def contradiction(self, record: Record) -> tuple[int, str] | None:
         """The first row at which equations contradict each other, with a sentence."""

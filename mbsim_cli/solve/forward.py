@@ -216,9 +216,9 @@ class Simulation:
         broken, free = np.tile(self.broken, (rows, 1)), np.zeros(record.lam.shape, dtype=bool)
         if self.consistency and rows:
             free[:] = self.consistency.free_multipliers(record, 0)
-            for row in range(rows if self.p else 0):
-                found = self._breaking(self.consistency, record, d_record, row)[: self.p]
-                self.broken = broken[row] = np.where(self.broken, self.broken, found)
+            if self.p:
+                for row, found in enumerate(self._breaking(self.consistency, record, d_record)[:, : self.p]):
+                    self.broken = broken[row] = np.where(self.broken, self.broken, found)
         singular = np.zeros(record.lam.shape, dtype=bool)
         self.passed += self._passages.take()
         while self.passed and rows and self.passed[0].time <= record.time[-1]:
@@ -232,11 +232,11 @@ class Simulation:
             self._stop_varying()
         return broken, free, singular
 
-    def _breaking(self, consistency: Consistency, record: Record, d_record: SensitivityRecord, row: int) -> np.ndarray:
-        """Equations that directions break at an instant; multipliers that turn with J are completed."""
+    def _breaking(self, consistency: Consistency, record: Record, d_record: SensitivityRecord) -> np.ndarray:
+        """Equations (N, p) that directions break at the instants; multipliers that turn with J are completed."""
         if self.sens.z.shape[1]:
-            return consistency.complete(record, d_record, row)
-        return consistency.breaking(record, row)
+            return consistency.complete(record, d_record)
+        return consistency.breaking(record)
 
     def _stop_varying(self) -> None:
         """Broken directions go on as zeros: what is not a derivative must not disturb others, nor overflow."""

@@ -38,26 +38,33 @@ def undetermined_rows(J: np.ndarray) -> np.ndarray:
 
 
 def preimage(J: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
-    """The w (n, ...) whose J w is the part of multipliers (m, ...) in the range of J; as the kernels, analytic in J."""
-    if not J.any():
-        return np.zeros((J.shape[1], *multipliers.shape[1:]), np.result_type(J, multipliers))
-    normal = J.T @ J
-    normal = normal + REGULARISATION * np.trace(normal) * np.eye(len(normal))
-    w = np.linalg.solve(normal, J.T @ multipliers)
+    """The w (n, ...) whose J w is the part of multipliers (m, ...) in the range of J; as the kernels, analytic in J.
+
+    Or of many instants at once: w (N, n, k) of J (N, m, n) and multipliers (N, m, k).
+    """
+    transposed = J.swapaxes(-1, -2)
+    normal = transposed @ J
+    trace = np.trace(normal, axis1=-2, axis2=-1)
+    soft = np.where(J.any(axis=(-2, -1)), REGULARISATION * trace, 1.0)
+    normal = normal + soft[..., None, None] * np.eye(J.shape[-1])
+    w = np.linalg.solve(normal, transposed @ multipliers)
     for _ in range(REFINEMENTS - 1):
-        w = w + np.linalg.solve(normal, J.T @ (multipliers - J @ w))
+        w = w + np.linalg.solve(normal, transposed @ (multipliers - J @ w))
     return w
 
 
 def kept_in_range(J: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
-    """Multipliers (m, ...) without their part along free ones: of those that give the same forces the least."""
+    """Multipliers (m, ...) without their part along free ones: of those that give the same forces the least.
+
+    Or (N, m, k) of many instants, as ``preimage``.
+    """
     return J @ preimage(J, multipliers)
 
 
 def without_columns(J: np.ndarray, held: np.ndarray) -> np.ndarray:
-    """J (m, n) with zeros for coordinates that are held: what acts on those says nothing about multipliers."""
+    """J (..., n) with zeros for coordinates that are held: what acts on those says nothing about multipliers."""
     rest = J.copy()
-    rest[:, held] = 0.0
+    rest[..., held] = 0.0
     return rest
 
 

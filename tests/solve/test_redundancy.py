@@ -73,3 +73,16 @@ def test_an_equilibrium_forgets_directions_that_break_the_declared_position():
     assert placed.at_rest(replace(problem, broken=((0, 5),)), nothing).broken.tolist() == [5]
     assert placed.at_rest(replace(problem, automatic=((0, 0),)), nothing).broken.tolist() == [3]
     assert placed.at_rest(problem, dependent).broken.tolist() == [3]
+
+
+def test_many_instants_at_once_are_each_alone():
+    """One of them without any equation that moves."""
+    rng = np.random.default_rng(5)
+    J = rng.normal(size=(4, 5, 2)) @ rng.normal(size=(4, 2, 3))
+    J[2] = 0.0
+    multipliers = rng.normal(size=(4, 5, 2))
+    found, kept = preimage(J, multipliers), kept_in_range(J, multipliers)
+    for row in range(4):
+        np.testing.assert_allclose(found[row], preimage(J[row], multipliers[row]), atol=1e-9)
+        np.testing.assert_allclose(kept[row], kept_in_range(J[row], multipliers[row]), atol=1e-9)
+    assert not found[2].any()

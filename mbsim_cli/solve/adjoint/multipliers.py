@@ -57,8 +57,6 @@ class MultiplierPuller:
         constraint_jacobians(
             self._model, self._numbers, self._at_center, self._work, record.time, record.position, J
         )  # fmt: skip
-        kept, carried = np.empty_like(hat), np.empty_like(record.velocity)
-        for row, jacobian in enumerate(J):
-            resisting = without_columns(jacobian, self._held)
-            kept[row], carried[row] = kept_in_range(resisting, hat[row]), preimage(resisting, record.reaction[row])
-        return kept, carried
+        resisting = without_columns(J, self._held)
+        carried = preimage(resisting, record.reaction[..., None])[..., 0]
+        return kept_in_range(resisting, hat), np.ascontiguousarray(carried)
