@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from mbsim_cli.cli import options
+from mbsim_cli.errors import UsageError
 
 BodyName = Annotated[
     str | None, typer.Argument(metavar="[BODY]", help="Flexible body; needed where there are several.")
@@ -50,6 +51,8 @@ def command(
     name = reducing.chosen_body(model_file, body)
     chosen = output or Path(f"{name}.sid.h5")
     kind = bodies.kind_of(chosen)
+    if no_derivatives and not kind.keeps_derivatives:
+        raise UsageError(f"{chosen} would hold no derivatives anyway; leave out --no-derivatives")
     read = (model, *reducing.files_of(model_file))
     target = check_body(chosen, force=force, is_own=kind.is_own, protected=read)
     sid, mesh = reducing.reduce_with_mesh(model_file, name, not no_derivatives and kind.keeps_derivatives)

@@ -55,6 +55,8 @@ def test_other_values_and_an_ascii_file(mbsim, model, tmp_path):
     assert several.code == 2 and "name a body: the model has crank, more" in several.err
     assert len(mbsim("reduce", model, "more", "--json").json["modes"]) == 2
     assert mbsim("reduce", model, "crank", "--no-derivatives", "--json").json["design"] == []
+    mesh = mbsim("reduce", model, "crank", "--no-derivatives", "-o", "crank.vtu")  # which has none to leave out
+    assert mesh.code == 2 and "leave out --no-derivatives" in mesh.err and not (tmp_path / "crank.vtu").exists()
     plain = mbsim("reduce", model, "crank", "--no-derivatives", "-o", "plain.SID_FEM")
     assert "without derivatives has no place for inertia of second order" in plain.err
     assert "dm0" not in (tmp_path / "plain.SID_FEM").read_text()
