@@ -145,7 +145,8 @@ def _compared(
 ) -> Iterator[Verdict]:
     size = abs(value) or 1.0
     expected, error = differences(lambda change: analyses.values(name, value + change), size)
-    scale = np.maximum(np.maximum(abs(expected), abs(given)), FLOOR / AGREE * abs(at) / size) + dust / AGREE
+    scale = np.maximum(np.maximum(abs(expected), abs(given)), FLOOR / AGREE * abs(at) / size)
+    scale += dust / AGREE / min(size, 1.0)
     for found, reference, bound, of in zip(given, expected, error, scale, strict=True):
         what = f"d/d {name}: {found:.12g}, differences {reference:.12g} +- {bound:.1e}"
         if abs(found - reference) <= AGREE * of + SAFETY * min(bound, SURE * of):

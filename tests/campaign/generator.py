@@ -36,7 +36,7 @@ class Mechanism:
     sections: tuple[str, ...] = SECTIONS  # whose numbers may become parameters
     without: tuple[str, ...] = ("size", "shape")  # keys whose numbers may not
 
-    def __init__(self, seed: int, *, planar: bool = False):
+    def __init__(self, seed: Any, *, planar: bool = False):
         self.random = np.random.default_rng(seed)
         self.planar = planar
         self.parent: dict[str, tuple[str, str]] = {}  # body or ground that carries a body, and the joint

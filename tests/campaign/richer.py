@@ -3,6 +3,7 @@
 Points and vectors stand in bodies or in a drawing, tyres roll on roads that pass below wherever the wheel is.
 """
 
+import itertools
 from functools import partial
 from typing import Any
 
@@ -10,10 +11,12 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from mbsim_cli.assembly import build
-from mbsim_cli.errors import ModelError
+from mbsim_cli.errors import MbsimError, ModelError
+from mbsim_cli.solve.initial import assemble
 from tests.campaign.generator import CLOSING, FREEDOM, LOOP, PARAMETERS, SECTIONS, Data, Mechanism, load
 
 AXIAL = ("revolute", "prismatic", "cylindrical", "planar")
+CALM = 20.0  # rad/s or m/s
 RATES = ("angular_velocity", "velocity", "angle_rates")
 REMOVED = {"distance": 1, "angle": 1, "point_on_line": 2, "point_on_plane": 1, "coupling": 1, "motion": 1}
 TABLE = "../properties/models/table.csv"  # F and G over s, from 0 to 0.5
@@ -293,7 +296,8 @@ class RichMechanism(Mechanism):
             freedom -= REMOVED[made["type"]]
             if freedom < 1 or not self._fits():
                 self.data["constraints"], freedom = kept, freedom + REMOVED[made["type"]]
-        for joint in (joint for joint in self.data["joints"].values() if joint["type"] in ("revolute", "cylindrical")):
+        turning = [joint for joint in self.data["joints"].values() if joint["type"] in ("revolute", "cylindrical")]
+        for joint in (joint for joint in turning if "initial" in joint):
             joint["initial"] |= {"angular_velocity": self.number(-1, 1), "independent": ["angle"]}
             if self._fits():
                 return
@@ -480,15 +484,47 @@ def loop(seed: int) -> RichMechanism:
     body = m.add_body("ground", m.pick(("revolute", "cylindrical", "universal", "prismatic", "planar")))
     for _ in range(m.random.integers(2, 4)):
         body = m.add_body(body, m.pick(("revolute", "spherical", "cylindrical", "universal", "planar")))
-    target = m.pick(("ground", m.add_body("ground", m.pick(("revolute", "universal", "spherical")))))
-    freedom = sum(FREEDOM[m.data["joints"][j]["type"]] for j in m.path(body, target))
-    fitting = [kind for kind in CLOSING if freedom + FREEDOM[kind] >= LOOP and kind != "fixed"]
-    m.close(body, target, m.pick(fitting or ["spherical"]))
+    _close(m, body)
     m.add_forces(int(m.random.integers(1, 4)))
     return m
 
 
-GROWN = {"rich tree": tree, "rich constraints": constrained, "rich loop": loop}
+def machine(seed: int) -> RichMechanism:
+    """Two loops with constraints of all kinds; none starts near a dead point, where accelerations have no bounds."""
+    return next(m for k in itertools.count() if _is_calm(m := _machine((seed, k))))
+
+
+def _machine(seed: tuple[int, int]) -> RichMechanism:
+    m = RichMechanism(seed)
+    m.drawn = False
+    body = m.add_body("ground", m.pick(("revolute", "cylindrical", "universal", "prismatic", "planar")))
+    for _ in range(m.random.integers(2, 4)):
+        body = m.add_body(body, m.pick(("revolute", "spherical", "cylindrical", "universal", "planar")))
+    _close(m, body)
+    body = m.add_body(m.pick(m.data["bodies"]), m.pick(("spherical", "universal")))
+    _close(m, m.add_body(body, m.pick(("spherical", "cylindrical", "universal"))))
+    freedom = sum(FREEDOM[joint["type"]] for joint in m.data["joints"].values()) - 2 * (LOOP - 1)
+    m.add_constraints(max(freedom, 0))
+    m.add_forces(int(m.random.integers(1, 4)))
+    return m
+
+
+def _close(m: RichMechanism, body: str) -> None:
+    target = m.pick(("ground", m.add_body("ground", m.pick(("revolute", "universal", "spherical")))))
+    freedom = sum(FREEDOM[m.data["joints"][j]["type"]] for j in m.path(body, target))
+    fitting = [kind for kind in CLOSING if freedom + FREEDOM[kind] >= LOOP and kind != "fixed"]
+    m.close(body, target, m.pick(fitting or ["spherical"]))
+
+
+def _is_calm(m: RichMechanism) -> bool:
+    try:
+        state = assemble(build(m.load(), sensitivity="none").problem).state
+    except MbsimError:
+        return False
+    return np.abs(state.zd).max() < CALM and np.abs(state.zdd).max() < CALM**2
+
+
+GROWN = {"rich tree": tree, "rich constraints": constrained, "rich loop": loop, "rich machine": machine}
 
 
 def grown(family: str, seed: int) -> RichMechanism:

@@ -9,6 +9,7 @@ from mbsim_cli.errors import MbsimError
 from tests.campaign.comparison import (
     AGREES,
     ALI3P,
+    AT_REST,
     OPEN,
     REFUSED,
     RESTING,
@@ -51,7 +52,7 @@ def test_campaign(family, start):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_campaign_of_equilibria(family):
     """Many trees fall for ever, and have none; of others the direct method knows how they move."""
-    counts, wrong = judged(FAMILIES[family], range(TOGETHER), RESTING, verdicts)
+    counts, wrong = judged(FAMILIES[family], range(TOGETHER), RESTING, verdicts, dust=10 * AT_REST)
     assert wrong == []
     assert counts[AGREES] > 0
 

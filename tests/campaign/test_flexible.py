@@ -7,44 +7,15 @@ import pytest
 from hypothesis import HealthCheck, assume, given, reject, settings
 from hypothesis import strategies as st
 
-from mbsim_cli import spec
 from mbsim_cli.errors import AnalysisError
-from mbsim_cli.reduction.sid_writer import sid_text
 from tests.campaign.flexible import FAMILIES, flexible_flier, flexible_tree, problem_of
 from tests.campaign.momentum import histories
 from tests.campaign.rich_flexible import RICH_FAMILIES
 from tests.kernels.adjoint import adjoint, summed, weights_of
 from tests.kernels.differentiate import EPS, assert_agree, complex_step, direct
 from tests.kernels.open_tree_adjoint import sensors
-from tests.reduction.reduced import reduce_body
-from tests.spec.example import write
 
-BEAM = """\
-mbsim: 1
-parameters: {L: 0.7, E: 1e7, b: 0.03}
-materials: {soft: {youngs_modulus: E, poisson_ratio: 0.3, density: 900}}
-bodies:
-  beam:
-    flexible:
-      mesh: {type: beam, length: L, section: {type: rectangle, size: [b, 0.02]}, elements: 2}
-      material: soft
-      sets: {a: {x: 0}, b: {x: L}}
-      frame: {fixed: a}
-      modes: {count: 2}
-      nodes: {b: {set: b}}
-      stiffening: [b]
-      damping: {beta: 1e-4}
-"""
 STEPS = 3
-
-
-@pytest.fixture(scope="session")
-def file(tmp_path_factory):
-    """A body in a file, with its design derivatives."""
-    folder = tmp_path_factory.mktemp("bodies")
-    path = folder / "beam.SID_FEM"
-    path.write_text(sid_text(reduce_body(spec.load(write(folder, BEAM)), "beam")))
-    return path, ["L", "E", "b"], ["b"]
 
 
 def check_gradients(family, seed, file):
