@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 CHECKS = "checks: {freedom: {mobility: 1}}"
@@ -56,6 +57,29 @@ def test_a_wrong_gradient_is_found(mbsim, pendulum, monkeypatch):
     monkeypatch.setattr(run, "evaluate", wrong)
     done = mbsim("check", pendulum, "--json")
     assert done.code == 1 and [c["kind"] for c in done.json["checks"] if not c["passed"]] == ["numerical"]
+
+
+def test_derivatives_that_vanish_are_round_off_and_no_failure(mbsim, variant):
+    """At the least value of a square, and of a sum over time that cancels."""
+    read = "{tip: {type: position, point: rod.tip}}\nobjectives:\n"
+    square = "  square: {integral: (norm(tip) - k/2)**2}\n  balance: {integral: k*(t - 0.25)*norm(tip)}\n"
+    model = variant(
+        "O: {ground: [0, 0, 0], rod: [0, 0, 0]}", "O: {ground: [0, 0, 0], rod: [0, 0, 0]}, tip: {rod: [L, 0, 0]}"
+    )
+    text = model.read_text()
+    before = text[text.index("{angle: {type") : text.index("analysis:")]
+    model.write_text(text.replace(before, read + square))
+    rows = [row for row in mbsim("check", model, "--json").json["checks"] if row["kind"] == "numerical"]
+    assert len(rows) == 2 and all(row["passed"] for row in rows), rows
+
+
+def test_differences_that_are_uncertain_themselves_say_so(mbsim, pendulum, monkeypatch):
+    from mbsim_cli.study.verification import verify
+
+    honest, noise = verify.values_at, np.random.default_rng(3)
+    monkeypatch.setattr(verify, "values_at", lambda *given: honest(*given) * (1 + 1e-6 * noise.standard_normal()))
+    (row,) = [row for row in mbsim("check", pendulum, "--json").json["checks"] if row["kind"] == "numerical"]
+    assert not row["passed"] and "not decided by differences of analyses, which are uncertain by" in row["message"]
 
 
 def test_sensors_between_instants_and_beyond_the_end(mbsim, variant):
