@@ -159,8 +159,15 @@ def _check_independence(system: System, problem: Problem, closing: Closing) -> N
     system.issue(
         f"joints.{last}.initial.independent",
         f"dependent coordinates are declared independent, {closing.conflict} too many: {', '.join(declared)}",
-        f"the mechanism has mobility {closing.mobility}",
+        f"the mechanism has mobility {closing.mobility}{_given_by_motions(system, declared)}",
     )
+
+
+def _given_by_motions(system: System, declared: list[str]) -> str:
+    """Which of the declared coordinates follow a law of time, and are kept by that alone."""
+    motions = {c.coordinate: name for name, c in system.model_file.constraints.items() if c.type == "motion"}
+    given = [f"the motion {motions[name]!r} gives {name} already" for name in declared if name in motions]
+    return "".join(f"; {sentence}" for sentence in given)
 
 
 def _is_stated(system: System, joint: str) -> bool:

@@ -96,6 +96,13 @@ def test_too_many_independent_coordinates(tmp_path):
     assert "2 too many: A.angle, B.angle, D.angle" in issue.message
 
 
+def test_a_driven_coordinate_need_not_be_independent(tmp_path):
+    motion = "constraints: {drive: {type: motion, coordinate: A.angle, law: {type: polynomial, coefficients: [1, 1]}}}"
+    (issue,) = issues(tmp_path, FOUR_BAR + motion + "\n")
+    assert "1 too many" in issue.message
+    assert issue.hint.endswith("mobility 0; the motion 'drive' gives A.angle already")
+
+
 def test_a_coordinate_without_inertia(tmp_path):
     text = """
     points: {P: {a: [0, 0, 1], b: [0, 0, 0]}}

@@ -120,6 +120,12 @@ def test_a_result_without_gradients(mbsim, pendulum):
     assert mbsim("plot", "pendulum.h5", "--json").json["histories"] == ["angle"]
 
 
+def test_a_reaction_is_drawn_by_its_parts(mbsim, variant):
+    model = variant("sensors: {angle:", "sensors: {R: {type: reaction, joint: A}, angle:")
+    assert mbsim("run", model, "--sensitivity", "none", "-o", "parts.h5").code == 0
+    refused(mbsim("plot", "parts.h5", "R"), "'R'; its parts are R.force and R.moment")
+
+
 def test_more_than_a_sheet_takes_is_left_out_and_said(mbsim, variant):
     extra = ", ".join(f"s{k}: {{type: coordinate, coordinate: A.angle}}" for k in range(9))
     variant("sensors: {angle:", f"sensors: {{{extra}, angle:", "many.yaml")

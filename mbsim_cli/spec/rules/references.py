@@ -192,7 +192,11 @@ class References(Lookup):
                 hint = "no force or constraint acts on an Euler parameter alone"
                 self.review.report(place, f"{name!r} is an Euler parameter", hint, key=is_key)
             elif item.type == "rotational_spring_damper" and not coordinate.startswith("angle"):
-                self.review.report(place, f"{name!r} is not an angle", "a rotational spring needs one")
+                self.review.report(
+                    place,
+                    f"{name!r} is not an angle",
+                    "a rotational spring needs one; a spring_damper acts between two points",
+                )
 
 
 def _coordinates_of(path: Path, item: Any) -> list[tuple[str, Path, bool]]:

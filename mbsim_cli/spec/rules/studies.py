@@ -109,7 +109,7 @@ def bounded(review: Review, path: Path, name: str) -> Iterator[Fault]:
     """A parameter has bounds that it can vary within."""
     bounds = review.model.parameters[name].bounds
     if bounds is None:
-        hint = f"give it bounds, or state its range here: parameters: {{{name}: {{from: ..., to: ...}}}}"
+        hint = f"give it bounds, or state its range here: {path[-2]}: {{{name}: {{from: ..., to: ...}}}}"
         yield Fault(path, f"parameter {name!r} has no bounds that it could vary within", hint)
         return
     values = review.vector(bounds)

@@ -85,7 +85,9 @@ class Chooser:
             if name in self._parameters and name not in (*histories, *known):
                 raise UsageError(f"{name!r} is a parameter; --sensitivity {name} draws derivatives by it")
             if name not in histories and name not in known:
-                near = hint(name, [*self._all(), *known], "--list shows what can be named")
+                parts = [other for other in self._all("sensor") if other.rpartition(".")[0] == name]
+                near = f"; its parts are {' and '.join(parts)}" if parts else ""
+                near = near or hint(name, [*self._all(), *known], "--list shows what can be named")
                 raise UsageError(f"no result holds a history {name!r}{near}")
         return histories, [name for name in names if name not in histories]
 
