@@ -51,7 +51,8 @@ def empty(path, root):
 
 def flip(path, root):
     data = bytearray(path.read_bytes())
-    data[len(data) * 2 // 3] ^= 4
+    if data:  # entries that were emptied, and that no run asked for since, stay so
+        data[len(data) * 2 // 3] ^= 4
     path.write_bytes(data)
 
 
