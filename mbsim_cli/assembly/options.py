@@ -68,16 +68,21 @@ def options_of(model_file: Any, numbers: Numbers, **overrides: Any) -> Options:
 def _step(stated: Any, numbers: Numbers, over: dict[str, Any], duration: float, interval: float | None) -> float:
     """Step in seconds; of an automatic one the longest that is tried, a whole part of the duration."""
     step = over.get("step", stated)
-    if step != AUTO:
-        seconds = numbers(step) if isinstance(step, Number) else step
-        if not duration / seconds <= MOST_STEPS:
-            raise UsageError(
-                f"a duration of {duration:g} s has {duration / seconds:.3g} steps of {seconds:g} s, more than "
-                f"{MOST_STEPS:.0e}"
-            )
-        return seconds
-    longest = duration / FIRST_STEPS if interval is None else min(duration / FIRST_STEPS, interval)
-    return duration / ceil(duration / longest * (1 - 1e-9))
+    if step == AUTO:
+        longest = duration / FIRST_STEPS if interval is None else min(duration / FIRST_STEPS, interval)
+        _require_countable(duration, longest)
+        return duration / ceil(duration / longest * (1 - 1e-9))
+    seconds = numbers(step) if isinstance(step, Number) else step
+    _require_countable(duration, seconds)
+    return seconds
+
+
+def _require_countable(duration: float, step: float) -> None:
+    """Raise UsageError for a step that the file, whose own numbers are judged before, does not state."""
+    if not duration / step <= MOST_STEPS:
+        raise UsageError(
+            f"a duration of {duration:g} s has {duration / step:.3g} steps of {step:g} s, more than {MOST_STEPS:.0e}"
+        )
 
 
 def rounded_interval(model_file: Any, options: Options) -> list[str]:

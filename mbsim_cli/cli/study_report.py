@@ -18,7 +18,7 @@ def print_status(report: Mapping[str, Any]) -> None:
 def print_forecast(report: Mapping[str, Any]) -> None:
     """What a study will take."""
     if not report["cases"]:
-        say(f"{report['folder']}: no case is missing; nothing is left to compute")
+        say(f"{report['folder']}: none of the cases asked for is missing; nothing is left to compute")
         return
     cases = f"{report['cases']} cases of {_time(report['case_seconds'])} each, told by {report['pilots']} of them"
     say(f"{report['folder']}: {cases}")

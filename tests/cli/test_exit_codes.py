@@ -184,7 +184,13 @@ def test_a_step_fits_into_the_duration(mbsim, pendulum):
 
 
 @pytest.mark.parametrize(
-    "given", [("--step", "1e-300"), ("--duration", "1e300"), ("--duration", "1e-9", "--step", "1e-320")]
+    "given",
+    [
+        ("--step", "1e-300"),
+        ("--duration", "1e300"),
+        ("--duration", "1e-9", "--step", "1e-320"),
+        ("--step", "auto", "--duration", "1e9"),
+    ],
 )
 def test_more_steps_than_anyone_can_make_are_refused(mbsim, variant, tmp_path, given):
     """The file's own numbers are judged; those of the command line filled the disk."""

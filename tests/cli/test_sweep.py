@@ -146,7 +146,7 @@ def test_cases_of_the_command_line(mbsim, pendulum, tmp_path):
     assert mbsim("sweep", "b", "--json").json["done"] == 6
     foreseen = mbsim("sweep", "b", "--dry-run", "--json")
     assert foreseen.code == 0 and foreseen.json["cases"] == foreseen.json["seconds"] == 0
-    assert "no case is missing" in mbsim("sweep", "b", "--dry-run").err
+    assert "nothing is left to compute" in mbsim("sweep", "b", "--dry-run").err
     assert mbsim("sweep", "collect", "b", "--to", "csv").code == 0
     able = find_spec("pandas") is not None and find_spec("pyarrow") is not None
     parquet = mbsim("sweep", "collect", "b", "--to", "parquet")

@@ -112,19 +112,29 @@ def _held(review: Review, analysis: Analysis | Equilibrium) -> None:
 
 
 def _times(review: Review, analysis: Analysis) -> None:
-    step, duration = review.value(analysis.step), review.value(analysis.duration)
-    if step is None or duration is None or step <= 0 or duration <= 0:
+    step, duration, interval = map(review.value, (analysis.step, analysis.duration, analysis.output_interval))
+    if duration is None or duration <= 0:
+        return
+    if step is None:
+        _automatic_step(review, duration, interval)
+        return
+    if step <= 0:
         return
     if step > duration * (1 + 1e-9):
         review.report(("analysis", "step"), f"the step {step:g} s is longer than the duration {duration:g} s")
     elif duration / step > MOST_STEPS:
         review.report(("analysis", "step"), f"{duration / step:.3g} steps are more than {MOST_STEPS:.0e}")
-    interval = review.value(analysis.output_interval)
     if interval is not None and 0 < interval < step * (1 - 1e-9):
         message = f"the output interval {interval:g} s is shorter than the step {step:g} s"
         review.report(("analysis", "output_interval"), message)
     elif interval is not None and interval / step > MOST_STEPS:
         message = f"an output interval of {interval / step:.3g} steps is more than {MOST_STEPS:.0e}"
+        review.report(("analysis", "output_interval"), message)
+
+
+def _automatic_step(review: Review, duration: float, interval: float | None) -> None:
+    if interval is not None and interval > 0 and duration / interval > MOST_STEPS:
+        message = f"a step is no longer than this interval: {duration / interval:.3g} are more than {MOST_STEPS:.0e}"
         review.report(("analysis", "output_interval"), message)
 
 
