@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algorithms.elimination.constrained_solve import factor_penalised, solve_constrained
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import BY_PENALTY, factor_penalised, solve_constrained
 from mbsim_cli.kernels.algorithms.elimination.structures import keep_rows
 from mbsim_cli.kernels.algorithms.equations.motion_forces import is_tyre
 from mbsim_cli.kernels.algorithms.systems.contract import evaluate, mass, move, rates, speeds, tangent
@@ -83,6 +83,7 @@ def newton(model, theta, t, control, scale, missed, contraction, state, kin, com
     """
     h = control.h
     previous, unit, share, saturates = np.inf, 0.0, 1.0, has_tyres(model.forces)
+    tolerance, ratio = control.correction_tolerance, control.ratio
     least = IMAGINARY if np.iscomplexobj(state.z) else 1  # corrections before one may be the last
     first, doubted = 0.0, np.inf  # the latter is the size at which corrections by an old tangent have just stalled
     for iteration in range(control.max_iterations):
@@ -96,11 +97,11 @@ def newton(model, theta, t, control, scale, missed, contraction, state, kin, com
         formed = not fresh
         if formed:
             trapezoidal_tangent(model, theta, t, h, state, eq, kin, comp, factor)
-            if not factor_tangent(control.ratio, eq, factor):
+            if not factor_tangent(ratio, eq, factor):
                 return Status.SINGULAR, iteration, scale, previous, previous, first
             fresh = True
         put_residual(h, eq, columns, 0)
-        solve_constrained(factor, control.correction_tolerance, columns)
+        solve_constrained(factor, tolerance, columns)
         size, acceleration, floor = size_of_correction(h, state, factor, columns, 0)
         scale = max(scale, acceleration)
         if not np.isfinite(size):
@@ -134,6 +135,8 @@ def newton(model, theta, t, control, scale, missed, contraction, state, kin, com
             doubted, fresh = size, False
         if size > STALE * previous:
             fresh = False
+            if formed and control.correction_tolerance >= BY_PENALTY:  # too soft near a singular position
+                tolerance, ratio = BY_UPDATES, max(ratio, min(HARDER * ratio, HARDEST))
         previous = size
     return Status.NO_CONVERGENCE, control.max_iterations, scale, previous, previous, first
 
@@ -160,6 +163,9 @@ NOTHING = 1e-300
 IMAGINARY = 6  # corrections after which imaginary parts, whose sizes nobody sees, have caught up with the real ones
 TURNED = 0.1  # angle that vectors turn by in a step above which an old tangent is formed anew
 STALE = 0.1  # contraction above which an old tangent is formed anew
+BY_UPDATES = 1e-3  # tolerance of a correction whose constraints the penalty alone does not meet
+HARDER = 1e3  # by which its ratio is raised then
+HARDEST = 1e9  # ratio: digits that elimination loses are mended by updates
 STALLED = 0.5  # contraction above which a correction no longer shrinks
 BLOWN_UP = 10.0  # ratio of a new tangent's correction to one that stalled, above which it only amplifies round-off
 ROUND_OFF = 1e-6  # relative size below which that is round-off, and no failure

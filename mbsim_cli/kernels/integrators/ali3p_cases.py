@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algorithms.elimination.constrained_solve import solve_constrained
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import BY_PENALTY, solve_constrained
 from mbsim_cli.kernels.compiler.cases import either
 from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.integrators.ali3p import (
@@ -96,6 +96,8 @@ def _judge(k, control, iteration, saturates, judgement):
         judgement.stands[k] = ODD
     elif size > STALE * previous:
         judgement.fresh[k] = 0
+        if judgement.formed[k] != 0 and control.correction_tolerance >= BY_PENALTY:
+            judgement.stands[k] = ODD
 
 
 @kernel
