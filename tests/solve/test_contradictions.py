@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli.solve.blocks import BrokenOff
-from mbsim_cli.solve.forward import forward
+from mbsim_cli.solve.forward import forward, start
 from mbsim_cli.solve.lanes.alone import why_alone
 from mbsim_cli.solve.lanes.constrained import run_constrained
 from tests.assembly.texts import assemble
@@ -72,6 +72,23 @@ def test_in_natural_coordinates_as_well(tmp_path):
 def test_constraints_that_agree_are_left_alone(tmp_path, formulation):
     blocks = list(forward(problem_of(tmp_path, AGREEING, formulation=formulation)))
     assert blocks[-1].time[-1] == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural"])
+@pytest.mark.parametrize("number", [np.nan, np.inf, 1e200])
+def test_positions_that_ran_away_tell_nothing(tmp_path, formulation, number):
+    run = start(problem_of(tmp_path, OPPOSED, formulation=formulation))
+    position = np.full(run.state.z.size, number)
+    assert run.consistency.contradiction_at(position, run.work.kin.expected, 0.1) is None
+
+
+def test_what_stays_open_is_told_wherever_an_iteration_put_it(tmp_path):
+    """Two laws of one coordinate, the first of which is met."""
+    text = CRANKS.replace("FIRST", "0.1").replace("RATE", "1").replace("B.angle, offset", "A.angle, offset")
+    run = start(assemble(tmp_path, text, step=STEP, duration=0.3).problem)
+    turned = 0.1 * np.sin(2 * np.pi * 0.1) * np.array([1.0, -1.0, 1.0])
+    sentence = run.consistency.contradiction_at(run.state.z + turned, run.work.kin.expected, 0.1)
+    assert "'one', 'other' together" in sentence and f"stays open by {gap(0.1) / 2:.2g};" in sentence
 
 
 def test_one_of_several_cases_breaks_off(tmp_path):
