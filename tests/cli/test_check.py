@@ -106,15 +106,16 @@ def test_a_file_that_fails_does_not_hide_the_others(mbsim, pendulum, variant):
 
 
 def test_what_a_run_warns_of_is_warned_of_here(mbsim, variant, pendulum):
-    """Doubts about the model, and about how it ran; the file is named, for there may be several."""
+    """Doubts about the model, and about how it ran; the file is named once, for there may be several."""
     odd = variant("  L: {", "  idle: {value: 1}\n  L: {")
     wanted = mbsim("run", odd, "--step", "0.1", "--json").json["warnings"]
     assert any("nothing reads" in sentence for sentence in wanted) and len(wanted) > 1
     done = mbsim("check", odd, "--step", "0.1", "--json")
-    assert done.json["warnings"] == [f"{odd}: {sentence}" for sentence in wanted]
+    named = [sentence if sentence.startswith(f"{odd}:") else f"{odd}: {sentence}" for sentence in wanted]
+    assert done.json["warnings"] == named and 0 < len(set(named) & set(wanted)) < len(named)
     for quiet in ((), ("--quiet",)):
         told = mbsim("check", odd, "--step", "0.1", *quiet).err
-        assert all(f"warning: {odd}: {sentence}" in told for sentence in wanted)
+        assert all(f"warning: {sentence}" in told for sentence in named)
     assert mbsim("check", pendulum, "--json").json["warnings"] == []
 
 

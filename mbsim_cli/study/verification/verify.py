@@ -74,7 +74,7 @@ def verify(path: Path, settings: Settings, seed: int, listener: Listener) -> lis
     outcome = run(plan, Timing(), Asking(listener), recorder.add)
     results = outcome.results
     for warning in outcome.warnings:
-        listener.warn(f"{path}: {warning}")
+        listener.warn(warning if warning.startswith(f"{path}:") else f"{path}: {warning}")
     found = list(_references(str(path), model_file, assembled, results, recorder))
     found += _by_elements(str(path), model_file, settings, assembled, results, listener)
     found += agreements(str(path), model_file, settings, assembled, results, listener)
