@@ -53,6 +53,16 @@ def test_what_lies_between_rows_is_no_quantity():
     assert "the derivative of sensor a is not finite at 1 instant," in sentence
 
 
+def test_large_numbers_are_finite_and_warn_nobody():
+    """Their squares overflow; and so may those of what lies between rows."""
+    block, room = fakes.block(0, 9), np.full((9, 4, 8), 1e200)
+    watch = FiniteHealth({"a": slice(0, 4)})
+    with np.errstate(all="raise"):
+        for derivatives in (room, room[:, :, :2]):
+            watch.add(block._replace(d_sensors=derivatives))
+    assert not watch.warnings
+
+
 def test_what_is_no_number_by_intent_is_not_told_twice():
     block, watch = fakes.block(0, 9), FiniteHealth({"a": slice(0, 3), "b": slice(3, 4)})
     mask = np.tile([True, True, True, False], (9, 1))

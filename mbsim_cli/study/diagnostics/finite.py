@@ -25,7 +25,9 @@ _ESTIMATES = ("gradient_error",)  # not finite where nothing is known yet
 def _all_finite(values: np.ndarray) -> bool:
     """Whether all numbers are finite: the sum of their squares tells so in a fraction of the time, if it is finite."""
     numbers = values.reshape(-1) if values.flags.c_contiguous else _with_padding(values)
-    return isfinite(abs(numbers @ numbers)) or bool(np.isfinite(values).all())
+    with np.errstate(all="ignore"):
+        total = abs(numbers @ numbers)
+    return isfinite(total) or bool(np.isfinite(values).all())
 
 
 def _with_padding(values: np.ndarray) -> np.ndarray:
