@@ -119,5 +119,7 @@ def resolution_of(problem: Problem) -> Resolution | NoSteps:
     if options.analysis == "equilibrium":
         return NoSteps("an equilibrium takes no steps")
     if options.adaptive:
-        return NoSteps(f"{options.integrator} keeps the error of each step within the tolerance", exact=False)
+        controlled = options.error_control == "sensitivities"
+        whose = "step, derivatives included," if controlled else "step of the motion, not of its derivatives,"
+        return NoSteps(f"{options.integrator} keeps the error of each {whose} within the tolerance", exact=False)
     return Resolution(problem.names.coordinates, problem.names.coordinate_units)

@@ -95,6 +95,14 @@ def test_what_is_not_estimated_is_null_with_its_reason(mbsim, variant):
         assert b"fewer" in file["meta/discretisation/reason"][()]
 
 
+def test_an_adaptive_run_claims_no_more_than_the_errors_of_quadrature(mbsim, pendulum, variant):
+    told = mbsim("run", pendulum, "--formulation", "recursive").err
+    assert "estimated relative errors of quadrature over instants alone: swing" in told
+    assert "dop853 keeps the error of each step of the motion, not of its derivatives, within the tolerance" in told
+    controlled = variant("analysis: {", "analysis: {formulation: recursive, error_control: sensitivities, ")
+    assert "the error of each step, derivatives included, within the tolerance" in mbsim("run", controlled).err
+
+
 SHIPPED = {  # step, duration, factor between estimate and truth
     "fivebar": (4e-3, 2.0, 3.0),
     "benchmarks/slider_crank_sundials": (1e-2, 5.0, 3.0),

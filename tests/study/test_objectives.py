@@ -129,6 +129,62 @@ def test_the_error_of_quadrature_is_estimated(assembled, step):
     assert not estimated[end].any() and estimated[both, 0] >= 0.5 * true[both, 0]
 
 
+SPIKE = """
+parameters: {a: 1, w: 0.02}
+bodies: {m: {mass: 1, inertia: {zz: 1}}}
+joints: {j: {type: revolute, bodies: [ground, m], point: origin, axis: z}}
+sensors: {q: {type: coordinate, coordinate: j.angle}}
+objectives: {peak: {maximum: q, sharpness: 1000}}
+analysis: {duration: 2, sensitivity: {method: ddm}}
+"""
+
+
+def spike(tmp_path, count, off, sizes=(None,)):
+    """A smooth maximum over instants whose nearest is ``off`` steps beside a peak of height 10 at 1 s, 0.02 s wide.
+
+    Its derivatives are by the time of the peak, and by its width: both are nought.
+    """
+    (objective,) = build(load(tmp_path, SPIKE)).objectives
+    adding, time = accumulator(objective, 2), np.linspace(0.0, 2.0, count)
+    x = (time + off * time[1] - 1.0) / 0.02
+    value = 10.0 * np.exp(-x * x)
+    slopes = np.stack([value * 2.0 * x / 0.02, value * 2.0 * x * x / 0.02], axis=1)
+    start = 0
+    for size in sizes:
+        rows = slice(start, None if size is None else start + size)
+        values = {"time": time[rows], "sensors": value[rows, None], "d_sensors": slopes[rows, None]}
+        adding.add(Block(**dict.fromkeys(Block._fields) | values), np.zeros_like(time[rows]))
+        start += size or 0
+    return adding
+
+
+@pytest.mark.parametrize("off", [0.1, 0.3, 0.45])
+def test_a_peak_between_instants_leaves_errors_of_its_height_and_of_derivatives(tmp_path, off):
+    narrow, wide = spike(tmp_path, 101, off), spike(tmp_path, 20001, off)
+    found = narrow.uncertainty
+    assert abs(narrow.value - wide.value) < 3.0 * found.value < 5.0
+    assert np.all(np.abs(narrow.gradient - wide.gradient) < 4.0 * found.gradient)
+    assert wide.uncertainty.value < 1e-6 and np.all(wide.uncertainty.gradient < 1e-2)
+
+
+def test_a_peak_is_seen_wherever_blocks_begin(tmp_path):
+    expected = spike(tmp_path, 101, 0.3).uncertainty
+    for sizes in ((1,) * 101, (49, 1, 51), (50, 51), (51, 50), (52, 49)):
+        found = spike(tmp_path, 101, 0.3, sizes).uncertainty
+        np.testing.assert_allclose(found.gradient, expected.gradient, rtol=1e-12)
+        assert found.value == pytest.approx(expected.value, rel=1e-12)
+
+
+def test_what_is_largest_at_an_end_has_no_peak_beside_it(tmp_path):
+    (objective,) = build(load(tmp_path, SPIKE)).objectives
+    for sign in (1.0, -1.0):
+        adding, time = accumulator(objective, 2), np.linspace(0.0, 2.0, 11)
+        slopes = np.ones((11, 1, 2)) * time[:, None, None]
+        values = {"time": time, "sensors": sign * time[:, None], "d_sensors": slopes}
+        adding.add(Block(**dict.fromkeys(Block._fields) | values), np.zeros(11))
+        assert adding.uncertainty.value < 1e-3 and np.all(adding.uncertainty.gradient < 1e-12)
+
+
 def test_a_motion_ahead_of_time_moves_objectives(assembled):
     """A shift of 1e-3 t: the integral of f'(t) 1e-3 t, and at the end f' 2e-3."""
     by_both = uncertainties(assembled.objectives, 1e-3, lambda time: 1e-3 * time)[0]

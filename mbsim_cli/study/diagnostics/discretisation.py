@@ -99,4 +99,8 @@ def line(report: Mapping[str, Any]) -> str:
     ]
     if gradients:
         parts.append("gradients at most {:.1e} ({})".format(*max(gradients)))
-    return f"estimated relative discretisation errors: {', '.join(parts)}" if parts else ""
+    if not parts:
+        return ""
+    if report["analysis"] == "forward_dynamics" and motion["reason"]:
+        return f"estimated relative errors of quadrature over instants alone: {', '.join(parts)}; {motion['reason']}"
+    return f"estimated relative discretisation errors: {', '.join(parts)}"

@@ -5,6 +5,7 @@ import numpy as np
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.study.objectives.continuation import weighed
 from mbsim_cli.study.objectives.course import Course, trapezoidal
+from mbsim_cli.study.objectives.peak import Peak
 from mbsim_cli.study.objectives.stream import Stream
 from mbsim_cli.study.objectives.uncertainty import Integrals, Uncertainty
 
@@ -16,10 +17,13 @@ class Maximum(Stream):
         super().__init__(objective, p, course)
         self._top, self._moment = -np.inf, 0.0
         self._integrals = Integrals(p)  # of exp(s f), and of that times the derivatives
+        self._peak = Peak(p)
 
     def take(self, instants, rows):
         exponent = self.objective.sharpness * rows[0]
-        top = max(self._top, float(exponent.real.max()))
+        largest = int(np.argmax(exponent.real))
+        self._peak.add(rows, largest if exponent.real[largest] >= self._top else None)
+        top = max(self._top, float(exponent.real[largest]))
         shrink, share = np.exp(self._top - top), np.exp(exponent - top)
         shares = share * rows
         self._moment = shrink * self._moment + instants.weights[0] @ shares[0]
@@ -75,5 +79,6 @@ class Maximum(Stream):
     def uncertainty(self):
         if self.still:
             return Uncertainty(0.0, np.zeros(self.p), 0.0, np.zeros(self.p))
-        found = self._integrals.uncertainty_of_maximum(self.course.intervals, self.objective.sharpness)
-        return found.plus(self.drift)
+        intervals = self.course.intervals
+        found = self._integrals.uncertainty_of_maximum(intervals, self.objective.sharpness)
+        return found.plus(self._integrals.narrowness(intervals) * self._peak.error).plus(self.drift)

@@ -132,3 +132,8 @@ class Integrals:
         value, gradient = errors[:, 0], errors[:, 1:]
         change = np.abs(gradient - np.multiply.outer(value, slope)).sum(axis=0)
         return Uncertainty(np.abs(value / sharpness).sum(), change, 0.0, self._sizes[1:] / abs(mean))
+
+    def narrowness(self, intervals: int) -> float:
+        """How far the integral is that of a single instant: 1 if it is, 0 if quadrature follows the integrand."""
+        quadrature = self._errors(intervals)[0, 0]
+        return float(np.minimum(1.0, 3.0 * np.abs(quadrature / self.value[0])))
