@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli.errors import MbsimError
+from mbsim_cli.solve.equilibrium.statics import MAX_HALVINGS, MAX_TRIES, Statics
 from tests.campaign.comparison import (
     AGREES,
     ALI3P,
@@ -20,6 +21,7 @@ from tests.campaign.comparison import (
     verdicts_of_adjoint,
 )
 from tests.campaign.generator import FAMILIES, PARAMETERS
+from tests.campaign.richer import FAMILIES as RICH_FAMILIES
 
 EACH = 100  # mechanisms of a family
 TOGETHER = 10  # of them in one test
@@ -82,6 +84,16 @@ def test_what_falls_for_ever_has_no_equilibrium():
     """Far away its forces were small beside those of its way, and it was put back to where they are not."""
     with pytest.raises(MbsimError, match="no static equilibrium was found"):
         Analyses(FAMILIES["loop in space"](50, PARAMETERS), RESTING[0]).gradients()
+
+
+@pytest.mark.slow
+def test_a_search_of_a_loop_that_falls_for_ever_ends_soon(monkeypatch):
+    """Round-off keeps the loop from closing far away, and steps there were shortened 8,000 times."""
+    closed, close = [], Statics._close
+    monkeypatch.setattr(Statics, "_close", lambda statics: closed.append(close(statics)) or closed[-1])
+    with pytest.raises(MbsimError, match="no static equilibrium was found"):
+        Analyses(RICH_FAMILIES["rich loop"](39), RESTING[0]).gradients()
+    assert len(closed) <= MAX_TRIES + MAX_HALVINGS
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from mbsim_cli.solve.equilibrium.modes import Modes, modes_of
 from mbsim_cli.solve.instant import Instant
 from mbsim_cli.solve.pivots import RANK_TOLERANCE
 
-MAX_ITERATIONS = 400
+MAX_TRIES = 400  # positions in all, shortened steps included
 MAX_HALVINGS = 30
 POLISHING = 25  # iterations at most, where the solution is near
 BALANCED = 1e-8  # force over the largest one, along neutral modes
@@ -30,7 +30,7 @@ CLOSED = 1e-12  # m or rad
 NEARLY_CLOSED = 1e3 * CLOSED  # where redundant constraints, or round-off, leave more
 FIRST_RADIUS = 0.1  # largest change of a coordinate in the first iteration, m or rad
 LARGEST_TURN = 0.5  # rad, in any iteration
-FAR = 1e6  # m or rad: what falls so far falls for ever
+FAR = 1000 * 2.0**10  # m or rad: what falls so far falls for ever
 OVERSHOT = 0.9  # slope at the end of a step over that at its start, above which the step is shortened
 ADVICE = "give it a spring or a stop, hold it (hold: in the analysis), or start nearer to the equilibrium"
 
@@ -51,6 +51,7 @@ class Statics:
         self.unit.sens.z[:, :n] = np.eye(n)
         self._least_load = _weight(start)
         self.load = self._least_load  # N or N m, what unbalanced forces are compared with
+        self._tries = 0
 
     @property
     def stiffness(self) -> np.ndarray:
@@ -63,7 +64,9 @@ class Statics:
         self._close()
         force = self._balance()
         self._least_load = max(self._least_load, float(np.abs(force).max(initial=0.0)))
-        for iteration in range(1, MAX_ITERATIONS + 1):
+        iteration = 0
+        while self._tries < MAX_TRIES:
+            iteration += 1
             try:
                 modes = self.modes(force)
             except np.linalg.LinAlgError:
@@ -126,7 +129,7 @@ class Statics:
         along = modes.force / np.abs(modes.shape).max(axis=0, initial=0.0)  # a unit of the mode's largest coordinate
         driven = modes.neutral & (np.abs(along) > BALANCED * self.load)
         fall = modes.shape @ np.where(driven, -modes.force, 0.0)
-        return modes.shape @ amount, fall / max(np.abs(fall).max(initial=0.0), 1e-300) * 1e3
+        return modes.shape @ amount, fall / max(np.abs(fall).max(initial=0.0), 1e-300) * FAR
 
     def _limited(self, change: np.ndarray, radius: float) -> np.ndarray:
         largest = np.where(self.turns, min(radius, LARGEST_TURN), radius)
@@ -136,6 +139,7 @@ class Statics:
         """Change the coordinates, less where the way down ends before; the new forces, and the share taken or 0."""
         origin, multipliers, slope, share = self.state.z.copy(), self.state.lam.copy(), abs(force @ change), 1.0
         for _ in range(MAX_HALVINGS):
+            self._tries += 1
             self.state.z[:], self.state.lam[:] = origin + share * change, multipliers
             if self._close():
                 left = self._balance()
