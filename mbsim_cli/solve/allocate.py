@@ -286,12 +286,14 @@ def padded_directions(theta_rho: np.ndarray, dtype: type) -> np.ndarray:
 def directions(model: Model, dtheta: np.ndarray, dtype: type) -> Directions:
     """Directions of differentiation from dtheta (len(theta), p), p ``simd.padded``."""
     (_, n, _), p = sizes(model), dtheta.shape[1]
+    # round-off of coordinates of 1 m, which corrections of the motion are measured by, is no small matter to elastic ones
+    leaves = p > 0 and not dtheta[:, -1].any() and not are_elastic(model.tree).any()
     return Directions(
         np.ascontiguousarray(dtheta, dtype),
         TOUCH[type(model.tree)](model, dtheta),
         np.zeros((2, n), dtype),
         zeros((MEASURE_SIZE, p), dtype),
-        p - 1 if p > 0 and not dtheta[:, -1].any() else -1,
+        p - 1 if leaves else -1,
     )
 
 
