@@ -286,7 +286,7 @@ def padded_directions(theta_rho: np.ndarray, dtype: type) -> np.ndarray:
 def directions(model: Model, dtheta: np.ndarray, dtype: type) -> Directions:
     """Directions of differentiation from dtheta (len(theta), p), p ``simd.padded``."""
     (_, n, _), p = sizes(model), dtheta.shape[1]
-    # round-off of coordinates of 1 m, which corrections of the motion are measured by, is no small matter to elastic ones
+    # round-off of coordinates of 1 m, which corrections of the motion are measured by, is much to elastic ones
     leaves = p > 0 and not dtheta[:, -1].any() and not are_elastic(model.tree).any()
     return Directions(
         np.ascontiguousarray(dtheta, dtype),
