@@ -8,7 +8,8 @@ from typing import Any
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.errors import UsageError
-from mbsim_cli.model.problem import MOST_STEPS, OPEN_TREES, Options
+from mbsim_cli.model.integrators import MOST_STEPS
+from mbsim_cli.model.problem import OPEN_TREES, Options
 from mbsim_cli.spec.expressions.number import Number
 
 _NUMBERS = ("step", "duration", "tolerance", "gradient_tolerance")

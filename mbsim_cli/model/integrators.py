@@ -1,4 +1,4 @@
-"""Integrators of open trees, as everything knows them that does not integrate."""
+"""Integrators of open trees and their steps, as everything knows them that does not integrate."""
 
 from typing import NamedTuple
 
@@ -21,3 +21,4 @@ INTEGRATORS = {
     "esdirk": Integrator(4, implicit=True),
 }
 DEFAULT_INTEGRATOR = "dop853"
+MOST_STEPS = 1_000_000_000  # of an analysis: more are a misprint, and would fill any disk

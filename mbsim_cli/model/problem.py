@@ -11,7 +11,6 @@ from mbsim_cli.model.names import Names
 
 WORK = ("steps", "rejected", "evaluations", "jacobians", "factorisations")  # what an integrator counts
 OPEN_TREES = ("recursive", "conventional", "partial_recursive")  # formulations without constraints
-MOST_STEPS = 1_000_000_000  # of an analysis: more are a misprint, and would fill any disk
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def clone(tmp_path):
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+\.?\d*(?:e[-+]?\d+)?(?![\w.])")
 FEWER = {  # of a study of a thousand cases, and of kernels that take a minute to compile
-    "sweep": ["--shard", "1/500", "-j", "1"],
+    "sweep": ["--shard", "1/500"],
     "check": ["--without", "ali3p-natural"],
 }
 

@@ -1,9 +1,10 @@
 """All that a model file brings about, in the order of what it costs to find out."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -17,12 +18,12 @@ from mbsim_cli.solve import allocate
 from mbsim_cli.solve.open_trees.integration import error_control, newton_control
 from mbsim_cli.solve.open_trees.methods import tableau
 from mbsim_cli.study import evaluation
-from mbsim_cli.study.listener import SILENT
+from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.objectives import accumulator
 from mbsim_cli.study.optimizing.methods import method_for
 from mbsim_cli.study.optimizing.statement import limits_of
 from mbsim_cli.study.optimizing.variables import variables_of
-from mbsim_cli.study.plan import draft
+from mbsim_cli.study.plan import Plan, draft
 from mbsim_cli.study.reducing import comment_of, descriptions, flexible_bodies, standard_input
 from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.sweep.cases_file import columns_of
@@ -166,10 +167,15 @@ class Effects:
         """What ``mbsim check`` compares, by a stand-in for the solver and without differences of analyses."""
         stand_ins = {
             "load": lambda *_: self.file,
-            "compile_kernels": lambda *_, objectives: 0.0,
+            "run": _outcome,
             "_direction": lambda *_: (),
         }
-        with patch.multiple(verify, **stand_ins), patch.object(evaluation, "blocks_of", _blocks):
+        with (
+            patch.multiple(verify, **stand_ins),
+            patch.object(verify, "compile_kernels"),
+            patch.object(Plan, "compile"),
+            patch.object(evaluation, "blocks_of", _blocks),
+        ):
             return verify.verify(Path("model.yaml"), PLAIN, 0, SILENT)
 
 
@@ -185,6 +191,12 @@ def controls(problem: Problem) -> Any:
     method, varies = tableau(options.integrator), options.sensitivity == "ddm"
     implicit = newton_control(options, varies=varies, stepped=False) if options.integrator == "esdirk" else None
     return (*common, options.step, method, error_control(options, varies=varies), implicit)
+
+
+def _outcome(plan: Plan, timing: Timing, listener: Listener, add: Callable[[Block], None]) -> Any:
+    """Objectives of a record that is anything, and no doubts about it."""
+    results = evaluation.evaluate(plan.assembled.problem, plan.assembled.objectives, (add,))
+    return SimpleNamespace(results=results, warnings=())
 
 
 def _blocks(problem: Problem, theta: np.ndarray | None = None, tape: Any = None) -> Iterator[Block]:

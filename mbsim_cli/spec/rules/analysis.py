@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from mbsim_cli.model.integrators import DEFAULT_INTEGRATOR, INTEGRATORS
-from mbsim_cli.model.problem import MOST_STEPS
+from mbsim_cli.model.integrators import DEFAULT_INTEGRATOR, INTEGRATORS, MOST_STEPS
 from mbsim_cli.spec.analysis import OPEN_TREES, WITH_ADJOINT, Analysis, lacks_adjoint
 from mbsim_cli.spec.equilibrium import Equilibrium
 from mbsim_cli.spec.inverse import InverseDynamics
