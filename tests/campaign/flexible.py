@@ -16,7 +16,7 @@ from mbsim_cli.solve.forward import Simulation
 from mbsim_cli.solve.initial import assemble
 from mbsim_cli.study.reducing import standard_input
 from tests.campaign import generator
-from tests.campaign.generator import CLOSING, FREEDOM, LOOP, Data, Mechanism
+from tests.campaign.generator import FREEDOM, Data, Mechanism
 
 ORIGIN = "origin"
 MATERIALS = {"soft": {"youngs_modulus": 1e7, "poisson_ratio": 0.3, "density": 900.0}}
@@ -250,8 +250,7 @@ def flexible_loop(seed: int, file: Any, parameters: int = 6, grower: type = Flex
     for _ in range(m.random.integers(1, 3)):
         body = m.add_body(body, m.pick(("revolute", "spherical", "cylindrical", "universal")))
     target = m.pick(("ground", m.add_body("ground", m.pick(("revolute", "universal", "spherical")), "rigid")))
-    freedom = sum(FREEDOM[m.data["joints"][j]["type"]] for j in m.path(body, target))
-    if fitting := [kind for kind in CLOSING if freedom + FREEDOM[kind] >= LOOP]:
+    if fitting := m.joints_closing(body, target):
         m.close(body, target, m.pick(fitting))
     else:
         rope = {"type": "distance", "points": [m.point("ground"), m.point(body)], "distance": "auto"}

@@ -3,7 +3,7 @@
 A loop is closed by a joint whose points and axes are computed from where the tree stands, so that it fits.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +146,15 @@ class Mechanism:
         """Components of a global vector in the axes of a body."""
         axes = [np.array(at.direction(body, tuple(e))) for e in np.eye(3)]
         return [float(axis @ a) for axis in axes]
+
+    def freedom(self, joints: Iterable[str]) -> int:
+        """Of some joints, without any loop."""
+        return sum(FREEDOM[self.data["joints"][joint]["type"]] for joint in joints)
+
+    def joints_closing(self, a: str, b: str) -> list[str]:
+        """Joints between two bodies that leave the loop a freedom."""
+        freedom = self.freedom(self.path(a, b))
+        return [kind for kind in CLOSING if freedom + FREEDOM[kind] >= LOOP]
 
     def path(self, a: str, b: str) -> list[str]:
         """Tree joints between two bodies."""
@@ -359,8 +368,8 @@ def spatial_loop(seed: int, parameters: int = PARAMETERS) -> Data:
     if m.random.random() < 0.5:
         m.add_body(m.pick(m.data["bodies"]), m.pick(("revolute", "spherical", "prismatic")))
     target = m.pick(("ground", m.add_body("ground", m.pick(("revolute", "universal", "spherical")))))
-    freedom = sum(FREEDOM[m.data["joints"][j]["type"]] for j in m.path(body, target))
-    fitting = [kind for kind in CLOSING if freedom + FREEDOM[kind] >= LOOP]
+    freedom = m.freedom(m.path(body, target))
+    fitting = m.joints_closing(body, target)
     m.close(body, target, m.pick(fitting or ["spherical"]))
     m.add_forces(int(m.random.integers(1, 4)))
     if freedom > LOOP + 1 and m.random.random() < 0.3:

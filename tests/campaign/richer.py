@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 from mbsim_cli.assembly import build
 from mbsim_cli.errors import MbsimError, ModelError
 from mbsim_cli.solve.initial import assemble
-from tests.campaign.generator import CLOSING, FREEDOM, LOOP, PARAMETERS, SECTIONS, Data, Mechanism, load
+from tests.campaign.generator import FREEDOM, LOOP, PARAMETERS, SECTIONS, Data, Mechanism, load
 
 AXIAL = ("revolute", "prismatic", "cylindrical", "planar")
 CALM = 20.0  # rad/s or m/s
@@ -470,21 +470,27 @@ def tree(seed: int) -> RichMechanism:
 def constrained(seed: int) -> RichMechanism:
     """A tree with constraints of all kinds."""
     m = _tree(seed)
-    while (freedom := sum(FREEDOM[joint["type"]] for joint in m.data["joints"].values())) < 4:
+    while (freedom := m.freedom(m.data["joints"])) < 4:
         m.add_body(m.pick(["ground", *m.data["bodies"]]), m.pick(("spherical", "planar", "cylindrical")))
     m.add_constraints(freedom)
     m.add_forces(int(m.random.integers(1, 3)))
     return m
 
 
-def loop(seed: int) -> RichMechanism:
-    """A loop in space that has one freedom or more."""
+def _one_loop(seed: Any) -> RichMechanism:
+    """A chain of bodies whose last one is closed, without forces."""
     m = RichMechanism(seed)
     m.drawn = False
     body = m.add_body("ground", m.pick(("revolute", "cylindrical", "universal", "prismatic", "planar")))
     for _ in range(m.random.integers(2, 4)):
         body = m.add_body(body, m.pick(("revolute", "spherical", "cylindrical", "universal", "planar")))
     _close(m, body)
+    return m
+
+
+def loop(seed: int) -> RichMechanism:
+    """A loop in space that has one freedom or more."""
+    m = _one_loop(seed)
     m.add_forces(int(m.random.integers(1, 4)))
     return m
 
@@ -495,15 +501,10 @@ def machine(seed: int) -> RichMechanism:
 
 
 def _machine(seed: tuple[int, int]) -> RichMechanism:
-    m = RichMechanism(seed)
-    m.drawn = False
-    body = m.add_body("ground", m.pick(("revolute", "cylindrical", "universal", "prismatic", "planar")))
-    for _ in range(m.random.integers(2, 4)):
-        body = m.add_body(body, m.pick(("revolute", "spherical", "cylindrical", "universal", "planar")))
-    _close(m, body)
+    m = _one_loop(seed)
     body = m.add_body(m.pick(m.data["bodies"]), m.pick(("spherical", "universal")))
     _close(m, m.add_body(body, m.pick(("spherical", "cylindrical", "universal"))))
-    freedom = sum(FREEDOM[joint["type"]] for joint in m.data["joints"].values()) - 2 * (LOOP - 1)
+    freedom = m.freedom(m.data["joints"]) - 2 * (LOOP - 1)
     m.add_constraints(max(freedom, 0))
     m.add_forces(int(m.random.integers(1, 4)))
     return m
@@ -511,8 +512,7 @@ def _machine(seed: tuple[int, int]) -> RichMechanism:
 
 def _close(m: RichMechanism, body: str) -> None:
     target = m.pick(("ground", m.add_body("ground", m.pick(("revolute", "universal", "spherical")))))
-    freedom = sum(FREEDOM[m.data["joints"][j]["type"]] for j in m.path(body, target))
-    fitting = [kind for kind in CLOSING if freedom + FREEDOM[kind] >= LOOP and kind != "fixed"]
+    fitting = [kind for kind in m.joints_closing(body, target) if kind != "fixed"]
     m.close(body, target, m.pick(fitting or ["spherical"]))
 
 
