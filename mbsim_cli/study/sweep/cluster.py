@@ -16,6 +16,7 @@ from mbsim_cli.study.sweep.outcomes import LOST, Row
 
 TICK = 0.5  # s between two looks at signals
 AHEAD = 4  # cases for each thread of the cluster that are handed over at once
+GIVEN_UP = ("error", "cancelled")
 PATIENCE = 30.0  # s until the scheduler and a worker must have answered
 Start = Callable[[Listener], Evaluator]
 _known = local()  # evaluator of this thread of a worker, by what it was started by: assembling is not for two threads
@@ -45,8 +46,9 @@ class Cluster:
                     case = waiting.popleft()
                     begun[self._client.submit(_computed, self._started, case, pure=False)] = case
                 for future in self._finished(list(begun)):
-                    case = begun.pop(future)
-                    yield future.result() if future.status == "finished" else _lost(case, future)
+                    if future.done():  # or else its worker died before it was fetched, and Dask computes it again
+                        case = begun.pop(future)
+                        yield _lost(case, future) if future.status in GIVEN_UP else future.result()
                 self._listener.poll()
         finally:
             self._client.cancel(list(begun))

@@ -57,15 +57,20 @@ def cluster(tmp_path):
         yield json.loads(file.read_text())["address"], workers
 
 
+def planned(folder, count):
+    """What starts an evaluator, and the cases of a grid."""
+    (folder / "m.yaml").write_text(PENDULUM)
+    stated = {"grid": {"L": {"from": 0.5, "to": 2, "count": 20}, "k": {"from": 1, "to": 5, "count": count // 20}}}
+    plan, values = plan_study(folder / "m.yaml", Wanted(stated=stated), Settings(), "")
+    return partial(CaseEvaluator, plan), cases_of(values, plan.content)
+
+
 @pytest.mark.slow
 def test_a_cluster_gives_the_same_bits(cluster, tmp_path):
     from mbsim_cli.study.sweep.cluster import Cluster
 
     address, workers = cluster
-    (tmp_path / "m.yaml").write_text(PENDULUM)
-    stated = {"grid": {"L": {"from": 0.5, "to": 2, "count": 20}, "k": {"from": 1, "to": 5, "count": CASES // 20}}}
-    plan, values = plan_study(tmp_path / "m.yaml", Wanted(stated=stated), Settings(), "")
-    start, cases = partial(CaseEvaluator, plan), cases_of(values, plan.content)
+    start, cases = planned(tmp_path, CASES)
     found = {}
     for row, _ in Cluster(address, start, SILENT).compute(deque(cases)):
         found[row.case] = row
@@ -74,6 +79,30 @@ def test_a_cluster_gives_the_same_bits(cluster, tmp_path):
     assert sorted(found) == list(range(CASES))
     for row, _ in InProcess(start(SILENT)).compute(deque(cases)):
         assert found[row.case].status == 0 and found[row.case].numbers.tobytes() == row.numbers.tobytes()
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies_with_what_it_computed(cluster, tmp_path, monkeypatch):
+    """Between the moment that a case is known to be finished and the one that it is fetched."""
+    import distributed
+
+    from mbsim_cli.study.sweep.cluster import Cluster
+
+    address, workers = cluster
+    start, cases = planned(tmp_path, 40)
+    finished = Cluster._finished
+
+    def die_with_them(self, futures):
+        distributed.wait(futures)
+        os.kill(workers[0].pid, signal.SIGKILL)
+        while all(future.done() for future in futures):
+            time.sleep(0.01)
+        monkeypatch.setattr(Cluster, "_finished", finished)
+        return futures
+
+    monkeypatch.setattr(Cluster, "_finished", die_with_them)
+    rows = [row for row, _ in Cluster(address, start, SILENT).compute(deque(cases))]
+    assert sorted((row.case, row.status) for row in rows) == [(case, 0) for case in range(40)]
 
 
 def test_no_cluster(monkeypatch):
