@@ -49,3 +49,12 @@ class FileRecord:
             dataset = file[path]
             labels = tuple(dimension.label or path for dimension in dataset.dims)
             return Stored(np.asarray(dataset[()]), labels, dataset.attrs.get("unit", ""))
+
+    @property
+    def by_fields(self) -> Mapping[str, Mapping[str, np.ndarray]]:
+        """Derivatives (ne,) by the elements of fields, by objective and field."""
+        with opened(self._path, known=True) as file:
+            return {
+                name: {field: np.asarray(values[()]) for field, values in group.get("gradient_fields", {}).items()}
+                for name, group in file.get("objectives", {}).items()
+            }

@@ -27,6 +27,10 @@ class Record(Protocol):
     def variable(self, path: str) -> Stored:
         """A variable; raises KeyError."""
 
+    @property
+    def by_fields(self) -> Mapping[str, Mapping[str, np.ndarray]]:
+        """Derivatives (ne,) by the elements of fields, by objective and field."""
+
 
 @dataclass(frozen=True)
 class FinishedRecord:
@@ -34,6 +38,7 @@ class FinishedRecord:
 
     axes: Mapping[str, Sequence[str]]
     variables: Mapping[str, Stored]
+    by_fields: Mapping[str, Mapping[str, np.ndarray]]
 
     @property
     def paths(self) -> Sequence[str]:
@@ -58,6 +63,7 @@ class MemoryRecord:
         self._thinning = Thinning(problem.options.output_interval)
         self._parts: dict[str, list[np.ndarray]] = {"time": [], **{path: [] for path in self._rows}}
         self._last: dict[str, np.ndarray] = {}  # the latest instant, where it is not kept
+        self.by_fields: Mapping[str, Mapping[str, np.ndarray]] = {}  # known once the run has ended
 
     def add(self, block: Any) -> None:
         """Take the next instants in; they are copied."""
@@ -90,4 +96,4 @@ class MemoryRecord:
 
     def __reduce__(self) -> Any:
         """Pickled as what it holds; what picks that from blocks stays behind."""
-        return FinishedRecord, (self.axes, {path: self.variable(path) for path in self.paths})
+        return FinishedRecord, (self.axes, {path: self.variable(path) for path in self.paths}, self.by_fields)

@@ -20,7 +20,8 @@ class ObjectiveValue(NamedTuple):
     """An objective: its value, and its derivatives by the parameters of the analysis (p,), none without a method.
 
     ``gradient`` is NaN where there is no derivative; ``undefined`` says why, by parameter. ``flags`` say why the value
-    is only one choice of many. Derivatives are in the ``unit`` over that of the parameter.
+    is only one choice of many. Derivatives are in the ``unit`` over that of the parameter. ``by_fields`` has those by
+    the elements of fields (ne,), by field, before its filter.
     """
 
     value: float
@@ -29,6 +30,7 @@ class ObjectiveValue(NamedTuple):
     parameters: tuple[str, ...]
     undefined: Mapping[str, str]
     flags: tuple[str, ...]
+    by_fields: Mapping[str, np.ndarray]
 
     def by(self, parameter: str) -> float:
         """The derivative by a parameter; raises UsageError where there is none of that name."""
@@ -103,7 +105,8 @@ class Result(Mapping[str, np.ndarray]):
     @property
     def objectives(self) -> dict[str, ObjectiveValue]:
         """Objectives by name."""
-        return {name: _objective(entry) for name, entry in self.report["objectives"].items()}
+        by_fields = self.record.by_fields
+        return {name: _objective(entry, by_fields.get(name, {})) for name, entry in self.report["objectives"].items()}
 
     @property
     def warnings(self) -> list[str]:
@@ -159,7 +162,7 @@ class Result(Mapping[str, np.ndarray]):
         return f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>{warnings}"
 
 
-def _objective(entry: Mapping[str, Any]) -> ObjectiveValue:
+def _objective(entry: Mapping[str, Any], by_fields: Mapping[str, np.ndarray]) -> ObjectiveValue:
     gradient = entry.get("gradient", {})
     return ObjectiveValue(
         float(entry["value"]),
@@ -168,4 +171,5 @@ def _objective(entry: Mapping[str, Any]) -> ObjectiveValue:
         tuple(gradient),
         entry.get("undefined", {}),
         tuple(entry.get("flags", ())),
+        by_fields,
     )

@@ -1,5 +1,7 @@
 """The adjoint of bodies that deform against direct derivatives: by parameters, and by fields of densities."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from mbsim_cli.reduction.mesh import grid
 from mbsim_cli.study.assembling import load
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.plan import draft
+from mbsim_cli.study.recording import record
 from mbsim_cli.study.reducing import standard_input
 from mbsim_cli.study.run import run
 from mbsim_cli.study.settings import Settings
@@ -74,7 +77,6 @@ objectives:
 analysis: {step: 2e-3, duration: 4e-3, sensitivity: {method: adjoint, fields: [p]}}
 """
 
-
 RESTING = (
     MODEL.replace("  O: {type: revolute, bodies: [ground, crank], point: origin, axis: z,", "  O: {type: fixed,")
     .replace("initial: {angle: 0.3, angular_velocity: 4}}", "bodies: [ground, crank], point: origin}")
@@ -133,6 +135,20 @@ def test_gradients_by_densities(outcomes):
         for parameter, change in moved.items():
             expected = found.gradient[parameters.index(parameter)]
             assert by_element @ change == pytest.approx(expected, rel=1e-8)
+
+
+def test_programs_see_gradients_by_densities(tmp_path):
+    """In memory, pickled, and from a result file."""
+    path, output = tmp_path / "crank.yaml", tmp_path / "out.h5"
+    path.write_text(RESTING)
+    ran = mbsim.run(path)
+    record(path, output, Settings(), command="", listener=SILENT, force=False)
+    for result in (ran, pickle.loads(pickle.dumps(ran)), mbsim.open(output)):
+        assert len(result.objectives) == 4
+        for name, found in result.objectives.items():
+            assert list(found.by_fields) == ["p"] and found.by_fields["p"].shape == (12,) and found.by_fields["p"].any()
+            assert np.array_equal(found.by_fields["p"], ran.objectives[name].by_fields["p"])
+    assert not mbsim.run(path, sensitivity="none").objectives["strain"].by_fields
 
 
 def test_beams_in_a_loop(tmp_path):

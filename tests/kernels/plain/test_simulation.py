@@ -1,11 +1,14 @@
 """A few steps of whole simulations in plain Python: the same loops as the compiled tests, a small part of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from mbsim_cli.kernels.integrators import ali3p_sensitivity
 from mbsim_cli.model.codes import Joint
-from tests.kernels.differentiate import assert_agree, direct
+from mbsim_cli.solve.forward import start
+from tests.kernels.differentiate import EPS, assert_agree, direct
 from tests.kernels.mechanisms import everything, four_bar, loop, three_cranks
 from tests.kernels.test_sensitivities import by_block, configuration
 
@@ -23,6 +26,24 @@ def test_loop():
     problem = builder.problem(**configuration(3))
     blocks = by_block(builder)
     assert_agree(problem, {name: blocks[name] for name in list(blocks)[::15]}, steps=1)
+
+
+@pytest.mark.parametrize("projection", ["mass", "identity"])
+def test_multipliers_of_both_projections(projection):
+    """Sensitivities of sigma and kappa, equations (15b) and (17b) of paper 000, at the end of the second step."""
+    builder = loop(Joint.FLOATING, Joint.UNIVERSAL)
+    problem = builder.problem(step=1e-2, tolerance=1e-13, projection=projection)
+    directions = list(by_block(builder).values())[::9]
+    varied = replace(problem, theta_rho=np.array(directions).T, options=replace(problem.options, sensitivity="ddm"))
+    simulation = start(varied)
+    simulation.advance(2)
+    exact = replace(problem, options=replace(problem.options, tolerance=1e-15))
+    for k, direction in enumerate(directions):
+        block = start(exact, problem.theta + 1j * EPS * direction).advance(2)
+        for name in ("sigma", "kappa"):
+            expected = getattr(block, name)[-1].imag / EPS
+            error = np.abs(getattr(simulation.sens, name)[:, k] - expected).max()
+            assert error < 1e-8 * np.abs(expected).max() > 0.0, (k, name)
 
 
 def test_redundant_constraints():
