@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Union, get_args
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationInfo, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
 from mbsim_cli.spec.expressions.number import Number
@@ -54,6 +54,11 @@ def field(description: str, *examples: Any, **options: Any) -> Any:
 def fixed_list(entry: Any, length: int) -> Any:
     """Return a list of exactly ``length`` entries."""
     return Annotated[list[entry], Field(min_length=length, max_length=length)]
+
+
+def whole_number(choice: Any) -> Any:
+    """Return a choice of whole numbers that true and false are not, which Python counts among them."""
+    return Annotated[choice, BeforeValidator(lambda value: str(value).lower() if isinstance(value, bool) else value)]
 
 
 def description() -> Any:

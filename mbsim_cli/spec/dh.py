@@ -5,7 +5,7 @@
 
 from typing import Literal
 
-from mbsim_cli.spec.base import Matrix, Spec, Vector, by_kind, description, field
+from mbsim_cli.spec.base import Matrix, Spec, Vector, by_kind, description, field, whole_number
 from mbsim_cli.spec.bodies import Inertia
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.joints import CylindricalInitial
@@ -43,7 +43,7 @@ class Row(Spec):
     variable: Literal["theta", "d", "none"] = field(
         "What the joint varies: theta (revolute), d (prismatic), or nothing (a fixed frame).", "d", default="theta"
     )
-    sign: Literal[1, -1] = field("Sign of the joint coordinate in theta or d.", -1, default=1)
+    sign: whole_number(Literal[1, -1]) = field("Sign of the joint coordinate in theta or d.", -1, default=1)
     theta: Number = field("Angle about z [rad], beside the coordinate where it is the variable.", "pi/2", default=_ZERO)
     d: Number = field("Offset along z [m], beside the coordinate where it is the variable.", "L_4", default=_ZERO)
     a: Number = field("Offset along x [m].", "L_1", default=_ZERO)

@@ -101,21 +101,30 @@ def _refuse_many(issues: list[Issue], classes: dict[int, Any], data: Any, source
 
 
 def _override(model: ModelFile, overrides: Mapping[str, str]) -> None:
+    if wrong := [sentence for name, text in overrides.items() if (sentence := _put(model, name, text))]:
+        raise UsageError("; ".join(wrong))
+    errors = ((name, model.expressions.errors.get(name)) for name in overrides)
+    if wrong := [
+        f"value {overrides[name]!r} of parameter {name!r}: {error.message}"
+        for name, error in errors
+        if error is not None and (not error.reported or "defined by itself" in error.message)
+    ]:
+        raise UsageError("; ".join(wrong))
+
+
+def _put(model: ModelFile, name: str, text: str) -> str:
+    """Replace the value of a parameter or constant; return what is wrong with that."""
     known = (*model.parameters, *model.constants)
-    for name, text in overrides.items():
-        if name not in known:
-            hint = suggest(name, known)
-            raise UsageError(f"unknown parameter {name!r}" + (f"; {hint}" if hint else ""))
+    if name not in known:
+        hint, sentence = suggest(name, known), f"unknown parameter {name!r}"
+    else:
         try:
             model._overrides[name] = Number.read(resolve(text.strip()))
+            return ""
         except PydanticCustomError as error:
             hint = (error.context or {}).get("hint")
             sentence = f"value {text!r} of parameter {name!r}: {error.message()}"
-            raise UsageError(f"{sentence}; {hint}" if hint else sentence) from None
-    for name in overrides:
-        wrong = model.expressions.errors.get(name)
-        if wrong is not None and (not wrong.reported or "defined by itself" in wrong.message):
-            raise UsageError(f"value {overrides[name]!r} of parameter {name!r}: {wrong.message}")
+    return f"{sentence}; {hint}" if hint else sentence
 
 
 def _in_order(issues: Iterable[Issue], first: str) -> list[Issue]:

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Discriminator, PrivateAttr, Tag
 
 from mbsim_cli.errors import Issue
 from mbsim_cli.spec.analysis import Analysis
-from mbsim_cli.spec.base import Spec, Vector, field
+from mbsim_cli.spec.base import Spec, Vector, field, whole_number
 from mbsim_cli.spec.equilibrium import Equilibrium
 from mbsim_cli.spec.expressions.named_numbers import Expressions
 from mbsim_cli.spec.expressions.number import Number
@@ -44,7 +44,7 @@ class ModelFile(Sections):
 
     model_config = ConfigDict(json_schema_extra={"patternProperties": {"^x-": {}}})  # read by nobody: see ``causes``
 
-    mbsim: Literal[1] = field("Version of the format.", 1)
+    mbsim: whole_number(Literal[1]) = field("Version of the format.", 1)
     name: str = field("Name of the model.", "Five-bar linkage", default="")
     description: str | None = field("Free text for the reader.", "A planar mechanism.", default=None)
     include: list[str] = field("Files that this one is merged over, relative to it.", ["common.yaml"], default=[])

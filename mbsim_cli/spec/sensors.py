@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mbsim_cli.spec.base import Pair, Spec, by_kind, by_type, description, field, require_one
+from mbsim_cli.spec.base import Pair, Spec, by_kind, by_type, description, field, require_one, whole_number
 from mbsim_cli.spec.expressions.syntax import PARTS
 
 
@@ -33,7 +33,7 @@ class _OfBody(_Sensor):
 
 
 class _Differentiated(_Sensor):
-    derivative: Literal[0, 1, 2] = field("Time derivative: 0, 1 or 2.", 1, default=0)
+    derivative: whole_number(Literal[0, 1, 2]) = field("Time derivative: 0, 1 or 2.", 1, default=0)
 
 
 class Position(_OfPoint):
@@ -231,7 +231,7 @@ class Displacement(_Differentiated):
 
 class _Attitude(_Sensor):
     body: str = field("The body, its axes x forward, y to the left, z up.", "chassis")
-    derivative: Literal[0, 1] = field("Time derivative: 0 or 1.", 1, default=0)
+    derivative: whole_number(Literal[0, 1]) = field("Time derivative: 0 or 1.", 1, default=0)
 
 
 class Roll(_Attitude):

@@ -45,6 +45,57 @@ def test_degrees_without_their_unit(tmp_path):
     ]
 
 
+def test_degrees_that_replace_the_value_of_a_parameter(tmp_path):
+    doubt = ": 400 rad are 63.7 turns; degrees are written 400 deg"
+    assert doubts_of(spec.load(write(tmp_path, ARM), {"tilt": "400"}))[0].endswith(f"parameters.tilt.value{doubt}")
+    assert not any("parameters" in doubt for doubt in doubts_of(spec.load(write(tmp_path, ARM), {"tilt": "20 deg"})))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("length: 2", "length: 20 deg", "17:32: bodies.rod.shape.length: {}m; {}"),
+        ("value: sqrt(2), unit: m, bounds: [1, 2]", "value: -2e1 deg, unit: m", "6:14: parameters.L.value: {}m; {}"),
+        ("zz: 1/6", "zz: 1/6 deg", None),  # of a product it says nothing, which may be an arc
+        ("B.angle_1: -1", "B.angle_1: -1 deg", None),
+    ],
+)
+def test_degrees_where_there_is_no_angle(tmp_path, old, new, expected):
+    text = "a number of degrees stands where the unit is ", "deg is pi/180"
+    told = [f"model.yaml:{expected.format(*text)}"] if expected else []
+    assert _doubts(tmp_path, variant(old, new)) == [*told, *UNUSED]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("-9.81", "-9810", "3:1: gravity: free fall of 9810 m/s^2 is that of the earth in mm; lengths are in m"),
+        ("-9.81", "-980.665", "3:1: gravity: free fall of 980.665 m/s^2 is that of the earth in cm; lengths are in m"),
+        ("-9.81", "-98", None),
+        (
+            "sqrt(2), unit: m, bounds: [1, 2]",
+            "1414, unit: m",
+            "15:48: bodies.bar.inertia: a radius of gyration of 0.333 m, where a point is 707 m from the centre of "
+            "mass; lengths are in m, masses in kg, inertias in kg m^2",
+        ),
+        (
+            "zz: 1/6",
+            "zz: 2e5",
+            "15:48: bodies.bar.inertia: a radius of gyration of 365 m, where a point is 0.707 m from the centre of "
+            "mass; lengths are in m, masses in kg, inertias in kg m^2",
+        ),
+        ("zz: 1/6", "zz: 1/600", None),
+    ],
+)
+def test_units_that_are_off_by_a_thousand(tmp_path, old, new, expected):
+    assert _doubts(tmp_path, variant(old, new)) == [*([f"model.yaml:{expected}"] if expected else []), *UNUSED]
+
+
+def test_a_model_without_bodies(tmp_path):
+    sentence = "the model has no bodies, and nothing moves; they stand under bodies, or in a table under dh"
+    assert _doubts(tmp_path, "mbsim: 1\n") == [f"model.yaml:1:1: {sentence}"]
+
+
 SPRING = "type: spring_damper, points: [ground.A, bar.B]"
 ANGLE = "coordinate: A.angle"
 BAR = "type: anti_roll_bar, coordinates: [A.angle, B.angle_1]"

@@ -171,6 +171,10 @@ def test_overrides(tmp_path):
     ):
         with pytest.raises(UsageError, match=message):
             load(path, {name: text})
+    with pytest.raises(
+        UsageError, match=r"unknown parameter 'M'.*; unknown parameter 'q'.*; value '1 m' of parameter 'L'"
+    ):
+        load(path, {"M": "1", "q": "2", "L": "1 m", "m": "2"})
 
 
 def test_gradients_through_long_and_branching_definitions():

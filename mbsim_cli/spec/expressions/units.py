@@ -80,6 +80,11 @@ def fault_of(unit: str, coherent: bool = True) -> Fault | None:
     return None
 
 
+def has_angle(unit: str) -> bool:
+    """Whether numbers of a unit may be counted in degrees: angles, and plain numbers such as sines of them."""
+    return not {"rad", "deg", "1"}.isdisjoint(_symbols(unit) or ("1",))
+
+
 def quantity(text: str) -> Quantity | None:
     """The number and the unit that a text consists of, or None."""
     match = re.fullmatch(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-zµ°%].*?)\s*", text)

@@ -1,5 +1,6 @@
 """Doubts about a model that is valid: what may stand in a file, and is seldom meant."""
 
+import re
 from collections.abc import Iterator
 from math import tau
 from typing import Any
@@ -7,10 +8,13 @@ from typing import Any
 from mbsim_cli.spec.every_number import Path, Place, places
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.syntax import names, parse
+from mbsim_cli.spec.expressions.units import has_angle
 from mbsim_cli.spec.judging.doubtful_forces import doubtful_forces
+from mbsim_cli.spec.judging.doubtful_sizes import doubtful_sizes
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.walking import walk
 
+_DEGREES = re.compile(r"\s*[-+]?[\d.]+(?:[eE][-+]?\d+)? deg\s*")
 _NAMED = {"laws": "law", "roads": "road", "materials": "material", "fields": "field"}  # what acts by its name alone
 _NAMING = ("forces", "constraints", "laws", "roads", "analysis")  # and bodies that deform
 _OF_ITS_USE = ("checks", "study", "optimization")  # sections of what is done with a model
@@ -18,9 +22,9 @@ _OF_ITS_USE = ("checks", "study", "optimization")  # sections of what is done wi
 
 def doubts_of(model: ModelFile) -> list[str]:
     """Sentences with their places."""
-    of_values = (*_angles(model), *doubtful_forces(model))
+    of_values = (*_angles(model), *_no_angles(model), *doubtful_sizes(model), *doubtful_forces(model))
     values = (model.source.issue(*doubt) for doubt in of_values)
-    of_names = (*_unread(model), *_unused(model))
+    of_names = (*_still(model), *_unread(model), *_unused(model))
     return [*map(str, values), *(str(model.source.issue(*doubt, key=True)) for doubt in of_names)]
 
 
@@ -39,16 +43,37 @@ def _angles(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
 
 
 def _in_radians(model: ModelFile) -> Iterator[tuple[Path, Number]]:
+    for path, number, unit in _with_units(model):
+        if unit == "rad":
+            yield path, number
+
+
+def _no_angles(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
+    """Degrees where a number is in metres, kilograms, seconds."""
+    for path, number, unit in _with_units(model):
+        if _DEGREES.fullmatch(number.text) and not has_angle(unit):
+            yield path, f"a number of degrees stands where the unit is {unit}", "deg is pi/180"
+
+
+def _with_units(model: ModelFile) -> Iterator[tuple[Path, Number, str]]:
+    """Numbers whose unit is known, as the file has them or -p in their place."""
+    definitions = model.definitions
     for name, parameter in model.parameters.items():
-        if parameter.unit == "rad" and name not in model._overrides:
-            yield ("parameters", name, "value"), parameter.value
+        if parameter.unit:
+            yield ("parameters", name, "value"), definitions[name], parameter.unit
     for place in places(model):
-        if place.path[:2] not in model._made and (place.unit == "rad" or _limits_an_angle(place)):
-            yield place.path, place.number
+        if place.unit and place.path[:2] not in model._made:
+            yield place.path, place.number, "rad" if _limits_an_angle(place) else place.unit
 
 
 def _limits_an_angle(place: Place) -> bool:
     return place.unit == "m or rad" and ".angle" in (place.holder.get("coordinate") or "")
+
+
+def _still(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
+    """That the model has nothing that could move."""
+    if not model.bodies:
+        yield (), "the model has no bodies, and nothing moves", "they stand under bodies, or in a table under dh"
 
 
 def _unread(model: ModelFile) -> Iterator[tuple[Path, str, str]]:
