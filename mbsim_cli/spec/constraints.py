@@ -53,11 +53,15 @@ class PointOnLine(_Constraint):
 
 
 class PointOnPlane(_Constraint):
-    """A point stays in a plane."""
+    """A point stays in a plane, or at a given distance from it."""
 
-    type: Literal["point_on_plane"] = field("A point stays in a plane.", "point_on_plane")
+    type: Literal["point_on_plane"] = field("A point's distance from a plane.", "point_on_plane")
     point: str = field("The point.", "slider.P")
     plane: Plane = field("The plane.", {"point": "ground.A", "normal": "ground.z"})
+    distance: AutoNumber = field(
+        "Distance from it along the normal [m], or auto: as it is at the start.", 0.1, "auto", default=Number(0.0)
+    )
+    law: LawOrName | None = field("Law of time that is added [m].", "lift", default=None)
 
 
 class Coupling(_Constraint):

@@ -34,20 +34,30 @@ class _Force(Spec):
     description: str | None = description()
 
 
-class SpringDamper(_Force):
-    """A force along the line between two points."""
+def _one_length(spec: "SpringDamper | BumpStop") -> None:
+    require_one("points or coordinate", (spec.points is None) == (spec.coordinate is None))
 
-    type: Literal["spring_damper"] = field("Spring and damper between two points.", "spring_damper")
-    points: Pair = field("The two points.", ["ground.B", "A1.P1"])
+
+class SpringDamper(_Force):
+    """A force along the line between two points, or along a translation of a joint."""
+
+    type: Literal["spring_damper"] = field("Spring and damper between two points, or at a joint.", "spring_damper")
+    points: Pair | None = field("The two points; or give coordinate.", ["ground.B", "A1.P1"], default=None)
+    coordinate: str | None = field("A translation, JOINT.coordinate: its length.", "guide.displacement", default=None)
     stiffness: Number = field("Stiffness [N/m].", 100.0, default=_ZERO)
     damping: Number = field("Damping [N s/m].", 5.0, default=_ZERO)
     natural_length: AutoNumber = field(
-        "Unstressed length [m], or auto: that at the start.", "L_s1", "auto", default="auto"
+        "Unstressed length, or value of the coordinate [m], or auto: that at the start.", "L_s1", "auto", default="auto"
     )
     elongation_law: LawOrName | None = field("Further force as a law of the elongation [N].", "rubber", default=None)
     rate_law: LawOrName | None = field("Further force as a law of the rate [N].", "damper", default=None)
-    force: Number = field("Constant force that pushes the points apart [N].", 10.0, default=_ZERO)
+    force: Number = field("Constant force that lengthens it [N].", 10.0, default=_ZERO)
     law: LawOrName | None = field("Such a force as a law of time [N].", "actuator", default=None)
+
+    @model_validator(mode="after")
+    def _complete(self) -> "SpringDamper":
+        _one_length(self)
+        return self
 
 
 class RotationalSpringDamper(_Force):
@@ -114,7 +124,7 @@ class BumpStop(_Force):
 
     @model_validator(mode="after")
     def _complete(self) -> "BumpStop":
-        require_one("points or coordinate", (self.points is None) == (self.coordinate is None))
+        _one_length(self)
         require_one("minimum, maximum or both", self.minimum is None and self.maximum is None)
         return self
 

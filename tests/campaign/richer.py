@@ -209,6 +209,9 @@ class RichMechanism(Mechanism):
         if angles := [c for c in self.coordinates() if "angle" in c]:
             angle = {"coordinate": self.pick(angles), **springs, "natural_angle": natural, **laws, "torque": n(-2, 2)}
             choices += [{"type": "rotational_spring_damper", **angle}] * 2
+        if ways := [c for c in self.coordinates() if "angle" not in c]:
+            way = {"coordinate": self.pick(ways), **springs, "natural_length": natural, **laws, "force": n(-2, 2)}
+            choices += [{"type": "spring_damper", **way}] * 2
         if found := self.coordinates():
             one = {"coordinate": self.pick(found)}
             limits = {"minimum": n(0.1, 0.5)} if random.random() < 0.5 else {"maximum": n(-0.5, -0.1)}
@@ -323,6 +326,7 @@ class RichMechanism(Mechanism):
                 "type": "point_on_plane",
                 "point": p,
                 "plane": {"point": self._beside(p, other), "normal": self.vector(other)},
+                **({"distance": "auto", **law} if law else {}),
             },
             {
                 "type": "point_on_line",

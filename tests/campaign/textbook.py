@@ -279,6 +279,8 @@ class Textbook:
         return {a: -one, b: one}
 
     def _length(self, spec: Data) -> tuple[float, float]:
+        if "coordinate" in spec:
+            return self.coordinate(spec["coordinate"]), self.now.rate(spec["coordinate"])
         p, q = (self.now.point(name) for name in spec["points"])
         vp, vq = (self.now.velocity(name.partition(".")[0], x) for name, x in zip(spec["points"], (p, q), strict=True))
         return float(np.linalg.norm(q - p)), float(unit(q - p) @ (vq - vp))
@@ -288,10 +290,19 @@ class Textbook:
 
     def _spring_damper(self, spec: Data, now: Bodies) -> tuple[float, dict]:
         length, rate = self._length(spec)
-        e = length - self.natural(spec, "natural_length", lambda at: distance(at, spec["points"]))
+        e = length - self._natural_length(spec)
         pull = spec["stiffness"] * e + spec["damping"] * rate + self._law(spec, "elongation_law", e)
         pull += self._law(spec, "rate_law", rate) - spec.get("force", 0.0) - self._law(spec, "law", now.t)
-        return -pull, self._between(spec, -pull)
+        return -pull, self._along(spec, -pull)
+
+    def _along(self, spec: Data, push: float) -> dict[str, np.ndarray]:
+        return self._between(spec, push) if "points" in spec else self._on_coordinate(spec["coordinate"], push)
+
+    def _natural_length(self, spec: Data) -> float:
+        def value(at: Bodies) -> float:
+            return distance(at, spec["points"]) if "points" in spec else at.coordinate(spec["coordinate"])
+
+        return self.natural(spec, "natural_length", value)
 
     def _rotational_spring_damper(self, spec: Data, now: Bodies) -> tuple[float, dict]:
         c = spec["coordinate"]
@@ -321,9 +332,8 @@ class Textbook:
         return f, {body: wrench(x, f)}
 
     def _bump_stop(self, spec: Data, now: Bodies) -> tuple[float, dict]:
-        x = self._length(spec)[0] if "points" in spec else self.coordinate(spec["coordinate"])
-        value = stop(spec, x)
-        return value, self._between(spec, value) if "points" in spec else self._on_coordinate(spec["coordinate"], value)
+        value = stop(spec, self._length(spec)[0])
+        return value, self._along(spec, value)
 
     def _drive(self, spec: Data, now: Bodies) -> tuple[float, dict]:
         value = spec["value"] + self._law(spec, "law", now.t)
@@ -389,8 +399,7 @@ class Textbook:
         kind = spec["type"]
         if kind == "spring_damper":
             length = self._length(spec)[0]
-            natural = self.natural(spec, "natural_length", lambda at: distance(at, spec["points"]))
-            return self._stored(spec, length - natural) - spec.get("force", 0.0) * length
+            return self._stored(spec, length - self._natural_length(spec)) - spec.get("force", 0.0) * length
         if kind == "rotational_spring_damper":
             c = spec["coordinate"]
             angle = self.coordinate(c)
@@ -401,7 +410,7 @@ class Textbook:
         if kind == "force" and spec.get("axes", "global") == "global" and "law" not in spec:
             return -float(np.array(spec["value"]) @ self.now.point(spec["point"]))
         if kind == "bump_stop":
-            x = self._length(spec)[0] if "points" in spec else self.coordinate(spec["coordinate"])
+            x = self._length(spec)[0]
             edges = [spec[key] for key in ("minimum", "maximum") if key in spec]
             free = edges[0] if len(edges) < 2 else min(max(x, edges[0]), edges[1])
             return -quad(lambda s: stop(spec, s), free, x, epsabs=1e-12, limit=200)[0]

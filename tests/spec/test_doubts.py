@@ -141,6 +141,14 @@ def test_forces_of_a_sign_that_is_seldom_meant_and_forces_without_effect(tmp_pat
     assert all(doubt.startswith("model.yaml:29:") for doubt in found)
 
 
+def test_a_coordinate_may_be_less_than_zero(tmp_path):
+    """No length can, but the value of a coordinate at which a spring has no force."""
+    joints = "joints: {guide: {type: prismatic, bodies: [ground, cart], point: origin, axis: x}}"
+    spring = "type: spring_damper, coordinate: guide.displacement, stiffness: 1, natural_length: -2"
+    text = f"mbsim: 1\nbodies: {{cart: {{mass: 1}}}}\n{joints}\nforces: {{s: {{{spring}}}}}\n"
+    assert _doubts(tmp_path, text) == []
+
+
 def test_values_of_parameters_make_a_sign_and_take_it_back(tmp_path):
     text = variant("stiffness: 100,", "stiffness: 100*(2 - m),")
     assert _doubts(tmp_path, text) == UNUSED

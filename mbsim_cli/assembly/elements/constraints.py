@@ -76,7 +76,7 @@ class ConstraintTable:
                 self._add_target(name, measures.coordinate(spec.coordinate, f"{path}.coordinate"), spec.offset, law)
             case "point_on_plane":
                 (carrier, origin), (_, normal) = split(spec.plane.point), split(spec.plane.normal)
-                self._add(name, measures.projection(carrier, normal, origin, spec.point), lambda: (0.0,))
+                self._add_target(name, measures.projection(carrier, normal, origin, spec.point), spec.distance, law)
             case "point_on_line":
                 (carrier, origin), (_, direction) = split(spec.line.point), split(spec.line.direction)
                 for axis, suffix in enumerate(("x", "y")):

@@ -17,6 +17,7 @@ _NEGATIVE = {
     "damping": "it feeds energy in",
     "natural_length": "no length is, so that the element pulls at every length",
 }
+_OF_POINTS = ("natural_length",)  # a coordinate may be less than zero
 _FACTORS = {"anti_roll_bar": ("ratios",), "drag": ("density", "area", "coefficient")}  # of all that they exert
 _NATURAL = ("natural_length", "natural_angle")
 
@@ -35,6 +36,8 @@ def doubtful_forces(model: ModelFile, *, moved: bool = False) -> Iterator[Doubt]
     for name, force in model.forces.items():
         path = ("forces", name)
         for key, why in _NEGATIVE.items():
+            if key in _OF_POINTS and getattr(force, "points", None) is None:
+                continue
             for number in _entries(force, key):
                 judged = not moved or number.literal is None
                 if judged and (value := values.value(number).real) < 0:

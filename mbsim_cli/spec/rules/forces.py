@@ -15,4 +15,5 @@ def check(review: Review) -> None:
             review.report(("forces", name), "exerts nothing", hint, key=True)
         if force.type == "anti_roll_bar" and force.coordinates[0] == force.coordinates[1]:
             message = f"both coordinates are {force.coordinates[0]!r}"
-            review.report(("forces", name, "coordinates"), message, "a spring on one is a rotational_spring_damper")
+            kind = "rotational_spring_damper" if ".angle" in force.coordinates[0] else "spring_damper"
+            review.report(("forces", name, "coordinates"), message, f"a spring on one is a {kind}")

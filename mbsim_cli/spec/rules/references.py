@@ -10,6 +10,7 @@ from mbsim_cli.spec.reading.messages import Path
 
 _PLACES = {"force": "point", "torque": "body", "drag": "point", "tyre": "center"}  # of what acts on one body
 _ON_COORDINATES = (
+    "spring_damper",
     "rotational_spring_damper",
     "motion",
     "coupling",
@@ -154,7 +155,7 @@ class References(Lookup):
                 self.coordinate((*path, "coordinates", index), coordinate)
         for coordinate in getattr(item, "terms", {}):
             self.coordinate((*path, "terms", coordinate), coordinate, key=True)
-        if item.type in _ON_COORDINATES and (item.type != "bump_stop" or item.coordinate is not None):
+        if item.type in _ON_COORDINATES and getattr(item, "coordinate", "") is not None:
             self._suitable(path, item)
         if item.type == "tyre" and path[0] == "forces":
             self._same_body((*path, "axis"), item.center, item.axis)
@@ -195,8 +196,10 @@ class References(Lookup):
                 self.review.report(
                     place,
                     f"{name!r} is not an angle",
-                    "a rotational spring needs one; a spring_damper acts between two points",
+                    "a spring on a translation is a spring_damper",
                 )
+            elif item.type == "spring_damper" and coordinate.startswith("angle"):
+                self.review.report(place, f"{name!r} is an angle", "a spring on one is a rotational_spring_damper")
 
 
 def _coordinates_of(path: Path, item: Any) -> list[tuple[str, Path, bool]]:
