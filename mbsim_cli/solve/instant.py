@@ -1,25 +1,34 @@
 """Everything about a mechanism at one instant: state, directions of differentiation, and the kernels' arrays."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
+from mbsim_cli.kernels.compiler.jit import bound
 from mbsim_cli.kernels.drivers.linearise import Linearisation, close_loops, linearise
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 
 
 class Instant:
-    """A state to be evaluated; ``theta`` may be complex, ``dtheta`` is (len(theta), p), p ``padded``."""
+    """A state to be evaluated; ``theta`` may be complex, ``dtheta`` is (len(theta), p), p ``padded``.
 
-    def __init__(self, problem: Problem, theta: np.ndarray, dtheta: np.ndarray) -> None:
+    One ``beside`` another has the same state and work arrays, and other directions.
+    """
+
+    def __init__(
+        self, problem: Problem, theta: np.ndarray, dtheta: np.ndarray, beside: "Instant | None" = None
+    ) -> None:
         self.model = problem.model
         self.theta, self.dtheta = theta, dtheta
         self.at_center = allocate.control(problem.options, redundant=False).at_center
         self.dtype = theta.dtype.type
         self.n, self.m = allocate.sizes(self.model)[1:]
         self.p = dtheta.shape[1]
-        self.state = allocate.state(self.model, self.dtype)
+        self.state = beside.state if beside else allocate.state(self.model, self.dtype)
         self.sens = allocate.sensitivity(self.model, self.p, self.dtype)
-        self.work = allocate.work_at_instant(self.model, self.theta)
+        self.work = beside.work if beside else allocate.work_at_instant(self.model, self.theta)
         self.twists = allocate.twists_of(self.model, self.p, self.dtype)
         self.out: Linearisation = allocate.linearisation(self.model, self.p, self.dtype)
         first = self.model.tree.initial[0] + self.n
@@ -30,25 +39,28 @@ class Instant:
     def update_directions(self) -> None:
         """Note which numbers vary."""
         self.directions = allocate.directions(self.model, self.dtheta, self.dtype)
+        self._evaluate = self._entry()
 
     def evaluate(self, t: float = 0.0) -> None:
         """Everything about the current state, along the current sensitivities."""
         self._evaluate(t)
         self.work.kin.expected[self.angles] = self.out.measures[self.angles].real
 
-    def _evaluate(self, t: float) -> None:
+    def _entry(self) -> Callable[[float], Any]:
+        """What evaluates, at a time."""
         work = self.work
-        linearise(
-            self.model, self.theta, t, 0.0, 0.0, self.at_center, self.directions, self.state, self.sens, work.kin,
-            work.comp, work.eq, self.twists, self.out,
+        return bound(
+            linearise, self.model, self.theta, 0.0, 0.0, self.at_center, self.directions, self.state, self.sens,
+            work.kin, work.comp, work.eq, self.twists, self.out,
         )  # fmt: skip
 
 
 class Geometry(Instant):
     """An instant of which constraints and measures alone are evaluated, not forces."""
 
-    def _evaluate(self, t: float) -> None:
-        close_loops(
-            self.model, self.theta, t, self.at_center, self.directions, self.state, self.sens, self.work.kin,
-            self.work.eq, self.twists, self.out,
+    def _entry(self) -> Callable[[float], Any]:
+        work = self.work
+        return bound(
+            close_loops, self.model, self.theta, self.at_center, self.directions, self.state, self.sens, work.kin,
+            work.eq, self.twists, self.out,
         )  # fmt: skip

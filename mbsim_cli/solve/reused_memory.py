@@ -1,6 +1,7 @@
 """Memory for the rows of blocks, taken again as soon as nobody holds them: the system gives memory page by page, and
 clearing the pages of a long run takes a tenth of its time."""
 
+import math
 import sys
 
 import numpy as np
@@ -18,7 +19,7 @@ class ReusedMemory:
 
     def empty(self, shape: tuple[int, ...], dtype: type) -> np.ndarray:
         """An array that begins on a cache line and is not cleared."""
-        count = int(np.prod(shape))
+        count = math.prod(shape)
         if not count:
             return np.empty(shape, dtype)
         free = [piece for piece in self._pieces if _holders(piece) == _ALONE]

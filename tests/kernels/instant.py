@@ -31,7 +31,7 @@ class Instant:
         twists = allocate.sensitivity_work(model, p, dtype).twists
         out = allocate.linearisation(model, p, dtype)
         varied = allocate.directions(model, allocate.padded_directions(np.array(dtheta).T, dtype), dtype)
-        linearise(model, theta, t, *factors, at_center, varied, state, sens, work.kin, work.comp, work.eq, twists, out)
+        linearise(model, theta, *factors, at_center, varied, state, sens, work.kin, work.comp, work.eq, twists, out, t)
         self.eq, self.kin = eq, kin = work.eq, work.kin
         self.G, self.J, self.phi = eq.G, eq.J, np.array([eq.phi, eq.phi1, eq.phi2])
         self.M, self.T, self.dG, self.dphi = out.M, out.T[:, : len(z)], out.dG[:, :wanted], out.dphi[:, :, :wanted]

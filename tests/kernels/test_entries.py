@@ -15,7 +15,7 @@ import pytest
 
 from mbsim_cli.kernels.compiler import arguments, image, installed, watch
 from mbsim_cli.kernels.compiler.choice import COMPILER
-from mbsim_cli.kernels.compiler.jit import entry, kernel
+from mbsim_cli.kernels.compiler.jit import bound, entry, kernel
 from mbsim_cli.kernels.compiler.store import Store
 
 compiled_only = pytest.mark.skipif(COMPILER != "linking", reason="what the linking compiler does")
@@ -87,6 +87,29 @@ def test_kernels_see_what_python_gives(images, tmp_path, monkeypatch):
         assert call(*given(), found) == returned
         np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(expected, [4, 3.25, 8, 13, 5, 5.5, 70, 5.5])
+
+
+@entry
+def weigh(rows, switches, on, out, last, x, y):
+    """Content of the arrays, and all numbers."""
+    out[0] = rows[0] + (10.0 if switches.second else 0.0) + (100.0 if on and last else 0.0)
+    return out[0] + x, y
+
+
+def test_a_bound_entry_reads_its_arrays_and_the_numbers_of_each_call():
+    rows, out = np.array([1.0, 2.0]), np.zeros(1)
+    call = bound(weigh, rows, Switches(False, True), True, out, True)  # a single byte before the numbers
+    assert call(0.5, 4.0) == (111.5, 4.0)
+    rows[0] = 3.0
+    assert call(np.float64(0.25), -4.0) == (113.25, -4.0)
+    assert out[0] == 113.0
+
+
+def test_a_bound_entry_holds_what_it_is_given():
+    call = bound(weigh, np.array([1.0, 2.0]), Switches(False, True), True, np.zeros(1), False)
+    first = call(0.5, 4.0)
+    others = [np.full(2, 7.0) for _ in range(100)]
+    assert call(0.5, 4.0) == first and len(others) == 100
 
 
 def test_the_structure_is_that_of_c():

@@ -21,7 +21,7 @@ from mbsim_cli.kernels.compiler.image import Image, Object, load
 from mbsim_cli.kernels.compiler.level import processor
 from mbsim_cli.kernels.compiler.prebuilt import level, prebuilt
 
-__all__ = ["Code", "Entry", "Form"]
+__all__ = ["Bound", "Code", "Entry", "Form"]
 
 _Native = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 _NOTHING_RAISED = (0, -2)  # numba's codes of success, with something to return and without
@@ -41,15 +41,16 @@ class Form:
 
     def __init__(self, kept: Code, given: tuple):
         self._native = _Native(load(kept.code))
-        self._pack = struct.Struct(layout(given)).pack
+        self.pack = struct.Struct(layout(given)).pack
         self._returned, self._together = kept.returned, kept.together
         letters = "".join(_LETTERS.get(letter, letter) for letter in kept.returned)
         self._unpack = struct.Struct(f"@{letters}").unpack_from
         self._room = struct.calcsize(f"@{letters}") + 8
 
-    def __call__(self, numbers: list) -> Any:
+    def __call__(self, given: bytes) -> Any:
+        """What it returns for all that it is given, as ``pack`` makes it of numbers."""
         returned, raised = ctypes.create_string_buffer(self._room), ctypes.c_void_p()
-        if self._native(returned, ctypes.addressof(raised), self._pack(*numbers)) not in _NOTHING_RAISED:
+        if self._native(returned, ctypes.addressof(raised), given) not in _NOTHING_RAISED:
             raise _exception(raised.value)
         values = self._unpack(returned)
         if "D" in self._returned:
@@ -90,8 +91,12 @@ class Entry:
 
     def __call__(self, *given: Any) -> Any:
         kinds, numbers = taken_apart(given)
-        form = self._forms.get(kinds) or self._load(kinds, given) or self._make(kinds, given)
-        return form(numbers) if form else self.py_func(*given)
+        form = self.form(kinds, given)
+        return form(form.pack(*numbers)) if form else self.py_func(*given)
+
+    def form(self, kinds: tuple, given: tuple) -> Form | None:
+        """The form for these types, loaded or compiled first; None for: call it as Python."""
+        return self._forms.get(kinds) or self._load(kinds, given) or self._make(kinds, given)
 
     def _load(self, kinds: tuple, given: tuple) -> Form | None:
         """The compiled form, or None where it has to be made."""
@@ -136,6 +141,30 @@ class Entry:
         function = self.py_func
         name = f"{function.__module__}.{function.__qualname__} {_hash_of(function.__code__.co_filename)}"
         return f"{name}\n{description(given)}\n{level or processor()}".encode()
+
+
+class Bound:
+    """An entry with what each call is given, taken apart once; real numbers that differ stand behind it."""
+
+    def __init__(self, entry: Entry, *given: Any):
+        self._entry, self._given = entry, given
+        self._form: Form | None = None
+        self._packed = b""
+
+    def __call__(self, *numbers: float) -> Any:
+        form = self._form or self._found(self._given + numbers, len(numbers))
+        if form is None:
+            return self._entry.py_func(*self._given, *numbers)
+        return form(self._packed + struct.pack(f"@{len(numbers)}d", *numbers))
+
+    def _found(self, given: tuple, further: int) -> Form | None:
+        """The form for what is given, the ``further`` numbers behind it included."""
+        kinds, numbers = taken_apart(given)
+        self._form = self._entry.form(kinds, given)
+        if self._form:
+            packed = self._form.pack(*numbers)
+            self._packed = packed[: len(packed) - struct.calcsize(f"@{further}d")]
+        return self._form
 
 
 def _rebuilt(content: bytes | None, given: tuple) -> Form | None:

@@ -1,6 +1,7 @@
 """The only door to numba.
 
-``entry`` is called from Python, compiled with everything below it, and kept. ``kernel`` is called from compiled code
+``entry`` is called from Python, compiled with everything below it, and kept; ``bound`` is one with its arrays, for many
+calls that differ in a few real numbers, which stand last. ``kernel`` is called from compiled code
 only; ``inlined`` in inner loops with whole groups of arrays, which it would cost more to pass than the work; ``merged``
 is a few lines that only pass arguments on, put into the caller so that LLVM sees their content once. ``overload`` gives
 a plain function its compiled form, chosen by the types of its arguments. With the compiler off all are plain Python.
@@ -13,11 +14,11 @@ from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.kernels.compiler.watch import watch_compilation
 
 if COMPILER == "linking":
-    from mbsim_cli.kernels.compiler.linked import entry, inlined, kernel, merged, overload
+    from mbsim_cli.kernels.compiler.linked import bound, entry, inlined, kernel, merged, overload
 else:
-    from mbsim_cli.kernels.compiler.plain import entry, inlined, kernel, merged, overload
+    from mbsim_cli.kernels.compiler.plain import bound, entry, inlined, kernel, merged, overload
 
-__all__ = ["entry", "inlined", "kernel", "merged", "overload", "python_of", "types", "watch_compilation"]
+__all__ = ["bound", "entry", "inlined", "kernel", "merged", "overload", "python_of", "types", "watch_compilation"]
 
 
 class _Types:

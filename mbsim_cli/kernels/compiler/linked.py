@@ -4,10 +4,11 @@ from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any, ClassVar
 
+from mbsim_cli.kernels.compiler.entry import Bound as bound
 from mbsim_cli.kernels.compiler.entry import Entry
 from mbsim_cli.kernels.compiler.noted import FORMS, KERNELS
 
-__all__ = ["entry", "inlined", "kernel", "merged", "overload"]
+__all__ = ["bound", "entry", "inlined", "kernel", "merged", "overload"]
 
 
 def _compiled(*given: Any) -> Any:

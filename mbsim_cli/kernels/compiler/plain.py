@@ -7,7 +7,7 @@ taken one at a time, and numba keeps what it compiles: kernels are slower, and t
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 import numba
@@ -16,7 +16,7 @@ from numba import extending
 from mbsim_cli.kernels.compiler import cases, simd, views, watch
 from mbsim_cli.kernels.compiler.level import tell_numba
 
-__all__ = ["entry", "inlined", "kernel", "merged", "overload"]
+__all__ = ["bound", "entry", "inlined", "kernel", "merged", "overload"]
 
 tell_numba(numba.config)
 _FLAGS = {"error_model": "numpy"}
@@ -24,6 +24,7 @@ _FLAGS = {"error_model": "numpy"}
 warnings.filterwarnings("ignore", message="Cannot cache compiled function")
 
 kernel = inlined = numba.njit(**_FLAGS)
+bound = partial
 merged = numba.njit(inline="always", **_FLAGS)
 
 

@@ -8,6 +8,7 @@ Python and the plain compiler take one direction at a time: ``width`` is 1 and k
 a single column. Here stands what is done to one direction; ``compiler.simd_compiled`` is for eight.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,7 @@ def empty(shape: tuple, dtype: Any) -> np.ndarray:
 
 
 def _on_a_line(make: Any, shape: tuple, dtype: Any) -> np.ndarray:
-    count, size = int(np.prod(shape)), np.dtype(dtype).itemsize
+    count, size = math.prod(shape), np.dtype(dtype).itemsize
     room = make(count + _LINE // size, dtype)
     first = -room.ctypes.data % _LINE // size
     return room[first : first + count].reshape(shape)

@@ -39,7 +39,7 @@ class Linearisation(NamedTuple):
 
 
 @entry
-def linearise(model, theta, t, beta, gamma, at_center, directions, state, sens, kin, comp, eq, tw, out):
+def linearise(model, theta, beta, gamma, at_center, directions, state, sens, kin, comp, eq, tw, out, t):
     """Evaluate at ``state`` (G, Phi, Phi', Phi'', J are left in eq) and vary along ``sens`` and theta."""
     evaluate(model, theta, t, at_center, state, kin, comp, eq)
     rates(model, theta, eq.lines, t, state, kin, eq.phi1, eq.phi2)
@@ -50,7 +50,7 @@ def linearise(model, theta, t, beta, gamma, at_center, directions, state, sens, 
 
 
 @entry
-def close_loops(model, theta, t, at_center, directions, state, sens, kin, eq, tw, out):
+def close_loops(model, theta, at_center, directions, state, sens, kin, eq, tw, out, t):
     """Evaluate and vary as ``linearise``, but constraints and measures alone: what closing a mechanism needs."""
     place(model, theta, state.z, at_center, kin)
     move(model, theta, state.z, state.zd, state.zdd, kin)

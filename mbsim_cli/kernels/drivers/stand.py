@@ -14,7 +14,7 @@ from mbsim_cli.kernels.compiler.jit import entry
 
 
 @entry
-def stand(model, theta, t, at_center, directions, state, sens, kin, comp, eq, tw, out):
+def stand(model, theta, at_center, directions, state, sens, kin, comp, eq, tw, out, t):
     """Evaluate at ``state`` (G, Phi, Phi', Phi'', J are left in eq) and vary along ``sens`` and theta."""
     dtheta, touch = directions.dtheta, directions.touch
     evaluate(model, theta, t, at_center, state, kin, comp, eq)

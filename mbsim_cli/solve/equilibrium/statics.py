@@ -46,8 +46,8 @@ class Statics:
         self.free = np.setdiff1d(np.arange(n), self.hold)
         self.turns = np.isin(kinds(start.model.tree), TURNING)
         self.quaternions = np.flatnonzero(kinds(start.model.tree) == Column.EULER_0)
-        self.still = _sharing(start, problem, np.zeros((size, 0), start.dtype))
-        self.unit = _sharing(start, problem, np.zeros((size, padded(n)), start.dtype))
+        self.still = Instant(problem, start.theta, np.zeros((size, 0), start.dtype), start)
+        self.unit = Instant(problem, start.theta, np.zeros((size, padded(n)), start.dtype), start)
         self.unit.sens.z[:, :n] = np.eye(n)
         self._least_load = _weight(start)
         self.load = self._least_load  # N or N m, what unbalanced forces are compared with
@@ -160,13 +160,6 @@ class Statics:
     def _unbalanced(self, column: int, force: np.ndarray) -> str:
         unit = force_on(self.names.coordinate_units[column])
         return f"{self.names.coordinates[column]} stays unbalanced by {abs(force[column]):.4g} {unit}"
-
-
-def _sharing(start: Instant, problem: Problem, dtheta: np.ndarray) -> Instant:
-    """An instant of the same state with other directions."""
-    other = Instant(problem, start.theta, dtheta)
-    other.state, other.work = start.state, start.work
-    return other
 
 
 def _weight(start: Instant) -> float:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mbsim_cli.kernels.compiler.jit import bound
 from mbsim_cli.kernels.drivers.stand import stand
 from mbsim_cli.model.layout import Model
 from mbsim_cli.solve import allocate
@@ -20,12 +21,11 @@ class Standing:
         self.work.kin.expected[:] = expected
         self.out = allocate.linearisation(model, self.p, self.dtype)
         self._twists = allocate.twists_of(model, self.p, self.dtype)
-        self._directions = allocate.directions(model, dtheta, self.dtype)
+        self._stand = bound(
+            stand, model, theta, False, allocate.directions(model, dtheta, self.dtype), self.state, self.sens,
+            self.work.kin, self.work.comp, self.work.eq, self._twists, self.out,
+        )  # fmt: skip
 
     def evaluate(self, t: float = 0.0) -> None:
         """Everything about the current state, along the current sensitivities."""
-        work = self.work
-        stand(
-            self.model, self.theta, t, False, self._directions, self.state, self.sens, work.kin, work.comp, work.eq,
-            self._twists, self.out,
-        )  # fmt: skip
+        self._stand(t)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algorithms.elimination.spans import Spans, spans
+from mbsim_cli.kernels.algorithms.elimination.structure import once_a_model
 from mbsim_cli.kernels.compiler.simd import WIDTH, numbers, padded, zeros
 from mbsim_cli.kernels.elements.tyre import CONTACT_SIZE
 from mbsim_cli.model.codes import APPLIED, BETWEEN_BODIES, TYRES, Force, Law
@@ -107,12 +108,12 @@ def touch(model, dtheta):
     """Find the blocks that directions dtheta (len(theta), p) vary; p is ``simd.padded``."""
     blocks = touched(dtheta)
     measures, laws, forces = model.measures, model.laws, model.forces
-    geometric = np.isin(measures.kind, BETWEEN_BODIES)
-    law = blocks(laws.theta, 0, np.array([law_size(laws, k) for k in range(laws.theta.size)], int))
+    geometric, law_sizes, force_sizes = _kinds(model)
+    law = blocks(laws.theta, 0, law_sizes)
     for k in range(len(law) - 1, -1, -1):  # terms of a sum follow each other
         if laws.next[k] != NONE:
             law[k] |= law[laws.next[k]]
-    force = blocks(forces.theta, 0, np.array([force_size(kind) for kind in forces.kind], int))
+    force = blocks(forces.theta, 0, force_sizes)
     for f, used in enumerate(forces.law):
         for k in used[used != NONE]:
             force[f] |= law[k]
@@ -122,6 +123,14 @@ def touch(model, dtheta):
         blocks(np.where(geometric, measures.theta, 0), 0, MEASURE_SIZE) & geometric[:, None],
         force,
     )
+
+
+@once_a_model
+def _kinds(model):
+    """Which measures have a block of geometry, and the sizes of the blocks of laws and forces."""
+    geometric = np.isin(model.measures.kind, BETWEEN_BODIES)
+    laws = [law_size(model.laws, k) for k in range(model.laws.theta.size)]
+    return geometric, np.array(laws, int), np.array([force_size(kind) for kind in model.forces.kind], int)
 
 
 def law_size(laws, k):
