@@ -37,16 +37,24 @@ class Balance:
 
     def of(self, record: Record, d_record: SensitivityRecord) -> tuple[Record, SensitivityRecord]:
         """The records with them as accelerations and ``reaction``; those that are there serve as estimates."""
+        *found, status = self.until_undetermined(record, d_record)
+        require_balance(status, record)
+        return found[0], found[1]
+
+    def until_undetermined(
+        self, record: Record, d_record: SensitivityRecord
+    ) -> tuple[Record, SensitivityRecord, tuple[int, int]]:
+        """The same up to the row of the status, whose motion does not determine them."""
         found = Balanced(record.acceleration.copy(), record.reaction.copy())
         d_found = Balanced(d_record.acceleration.copy(), d_record.reaction.copy())
         status = balance(
             self._model, self._theta, self._control, self._directions, self._state, self._work, self._extra, record,
             d_record, found, d_found,
         )  # fmt: skip
-        require_balance(status, record)
         return (
             record._replace(acceleration=found.zdd, reaction=found.lam),
             d_record._replace(acceleration=d_found.zdd, reaction=d_found.lam),
+            status,
         )
 
 

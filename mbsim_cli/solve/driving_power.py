@@ -6,13 +6,14 @@ of the motion, and the energy balance would speak of an error that is not there.
 
 import numpy as np
 
-from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.drivers.observe import observe
 from mbsim_cli.kernels.drivers.record import Record
+from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.balance import Balance
+from mbsim_cli.solve.blocks import first_rows, other_rows
 
 
 class DrivingPower:
@@ -27,14 +28,19 @@ class DrivingPower:
         self._kin, self._twists = allocate.grounded(self._model, theta), allocate.twists_of(self._model, 0, dtype)
 
     def write(self, record: Record) -> None:
-        """Write the energies of a record; where equations do not determine forces, they stay."""
+        """Write the energies of a record; at instants whose equations do not determine forces, they stay."""
+        while record.time.size:
+            record = other_rows(record, self._determined(record) + 1)
+
+    def _determined(self, record: Record) -> int:
+        """Write the energies of the first rows, up to one that does not determine forces; return how many they are."""
         none = allocate.sensitivity_record(self._model, record.time.size, 0, self._theta.dtype.type)
-        try:
-            balanced, _ = self._balance.of(record, none)
-        except AnalysisError:
-            return
+        balanced, _, (found, row) = self._balance.until_undetermined(record, none)
+        rows = record.time.size if Status(found) == Status.OK else row
         shown = record._replace(reaction=balanced.reaction, sensors=np.empty_like(record.sensors))
-        observe(self._model, self._theta, self._at_center, self._directions, self._kin, self._twists, shown, none)
+        first, nothing = first_rows(shown, rows), first_rows(none, rows)
+        observe(self._model, self._theta, self._at_center, self._directions, self._kin, self._twists, first, nothing)
+        return rows
 
 
 def driving_power(problem: Problem, theta: np.ndarray, *, redundant: bool) -> DrivingPower | None:

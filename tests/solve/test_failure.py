@@ -129,6 +129,17 @@ def test_a_coordinate_that_nothing_resists_is_named(tmp_path, constraints):
     assert sentence(Status.SINGULAR, 0.3, 0.5) is None
 
 
+@pytest.mark.parametrize("constraints", ["", DRIVE])
+@pytest.mark.parametrize("beyond", [np.nan, np.inf, 1e200])
+def test_a_motion_that_ran_away_is_not_diagnosed(tmp_path, constraints, beyond):
+    """What decomposes matrices ends with an error where they are not finite."""
+    problem = assemble(tmp_path, MASSLESS.replace("CONSTRAINTS", constraints)).problem
+    start, away = assemble_start(problem), np.full(2, beyond)
+    with np.errstate(all="ignore"):
+        found = Diagnosis(problem, start.theta, 1.0).sentence(Status.SINGULAR, start.state.z, start.rank, away)
+    assert found is None or "locks" in found
+
+
 def test_what_is_singular_does_not_depend_on_units(tmp_path):
     """A parallelogram of metres and one of millimetres, flat."""
     text = DRIVEN.replace("ROCKER", "1").replace("GROUND", "1").replace("coefficients: [1, 1]", "coefficients: [1, -1]")

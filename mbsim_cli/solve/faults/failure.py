@@ -27,8 +27,11 @@ class Diagnosis:
     def sentence(self, status: Status, start: np.ndarray, rank: int, reached: np.ndarray) -> str | None:
         """What is wrong, or None where the position is not to blame; ``rank`` is that of the constraints."""
         scaled = reached / self.scales.columns
-        near = least_squares(self._at, scaled)
-        return self._locked(near) or self._singular(start, rank, (near, scaled)) or self._without_inertia(status)
+        try:
+            near = least_squares(self._at, scaled)
+            return self._locked(near) or self._singular(start, rank, (near, scaled)) or self._without_inertia(status)
+        except np.linalg.LinAlgError:  # a motion that ran away beyond finite numbers tells nothing of positions
+            return None
 
     def _at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Constraints (m,) and their Jacobian (m, n), in the mechanism's units."""
@@ -86,7 +89,7 @@ class Diagnosis:
         M, J = self.instant.out.M, self.instant.work.eq.J
         roots = np.sqrt(np.maximum(np.diag(M), np.finfo(float).tiny))
         values, vectors = np.linalg.eigh(M / np.outer(roots, roots) + J.T @ J)
-        if values[0] > NOTHING:
+        if not values[0] <= NOTHING:  # nor is it where it is no number
             return None
         name = self.problem.names.coordinates[int(np.argmax(np.abs(vectors[:, 0])))]
         return (

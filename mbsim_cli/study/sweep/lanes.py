@@ -34,10 +34,10 @@ def lanes_for(problem: Problem, seconds: float, listener: Listener) -> int:
     from mbsim_cli.kernels.compiler.cases import TOGETHER
 
     if seconds >= (WORTH if problem.options.open_tree else 2.0 * WORTH):
-        compile_lanes(problem, listener)
-    elif seconds < WORTH_LOADING or not _loaded(problem, listener):
-        return 1
-    return TOGETHER
+        _, made = _compiled(problem, listener)
+    else:
+        made = seconds >= WORTH_LOADING and _loaded(problem, listener)
+    return TOGETHER if made else 1
 
 
 def _loaded(problem: Problem, listener: Listener) -> bool:
@@ -47,35 +47,42 @@ def _loaded(problem: Problem, listener: Listener) -> bool:
         raise _Missing(name)
 
     try:
-        _first_step(problem, listener, give_up, give_up)
+        return _first_step(problem, listener, give_up, give_up)
     except _Missing:
         return False
-    return True
 
 
 def compile_lanes(problem: Problem, listener: Listener) -> list[str]:
     """Load or compile what cases in lanes need, by their first step; names of what had to be compiled."""
+    return _compiled(problem, listener)[0]
+
+
+def _compiled(problem: Problem, listener: Listener) -> tuple[list[str], bool]:
+    """The same names, and whether there was a first step."""
     names: list[str] = []
 
     def begin(name: str) -> None:
         names.append(name)
         listener.say(f"compiling {name}, for eight cases at once")
 
-    _first_step(problem, listener, begin)
-    return names
+    return names, _first_step(problem, listener, begin)
 
 
 def _first_step(
     problem: Problem, listener: Listener, started: Callable[[str], None], waits: Callable[[str], None] | None = None
-) -> None:
-    """Call all that lanes need; ``started`` is told what has to be compiled for it, ``waits`` what others compile."""
+) -> bool:
+    """Call all that lanes need; ``started`` is told what has to be compiled for it, ``waits`` what others compile.
+
+    False where no step of the model itself can be made in lanes, and nothing was called.
+    """
     from mbsim_cli.kernels.compiler.watch import watch_compilation
     from mbsim_cli.solve.lanes.open_trees import run_beside
 
     options = problem.options
     few = replace(options, duration=options.step, max_steps=min(options.max_steps, ENOUGH))
     with watch_compilation(started, *([waits] if waits else [])):
-        run_beside([at_every_step(replace(problem, options=few))] * 2, listener.poll)
+        runs, _ = run_beside([at_every_step(replace(problem, options=few))] * 2, listener.poll)
+    return any(run is not None for run in runs)
 
 
 def in_lanes(plans: Sequence[Plan], poll: Callable[[], None]) -> tuple[list[Plan], float]:

@@ -1,5 +1,7 @@
 """When cases are computed in lanes: compiling a loop takes long, loading one hardly any time."""
 
+from dataclasses import dataclass, replace
+
 import pytest
 
 from mbsim_cli.kernels.compiler.cases import TOGETHER
@@ -8,11 +10,15 @@ from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.sweep import lanes
 
 
+@dataclass
 class Problem:
     """What the choice reads of a problem."""
 
-    def __init__(self, formulation):
-        self.options = Options(formulation=formulation)
+    formulation: str = "recursive"
+    options: Options = Options()
+
+    def __post_init__(self):
+        self.options = replace(self.options, formulation=self.formulation)
 
 
 class Loops:
@@ -29,6 +35,7 @@ class Loops:
         if not self._kept:
             started("loop")
             self.compiled += 1
+        return True
 
 
 @pytest.mark.parametrize(("formulation", "worth"), [("recursive", 20.0), ("ali3p-rtdyn1", 40.0)])
@@ -47,6 +54,14 @@ def test_one_that_is_in_the_cache_serves_short_studies_too(monkeypatch):
 def test_a_short_study_does_not_wait_for_who_compiles_it(monkeypatch):
     loops = Loops(monkeypatch, kept=True, awaited=True)
     assert lanes.lanes_for(Problem("recursive"), 10.0, SILENT) == 1 and loops.calls == 1
+
+
+@pytest.mark.parametrize(("made", "together"), [([None, None], 1), ([None, object()], TOGETHER)])
+@pytest.mark.parametrize("seconds", [10.0, 100.0])
+def test_a_first_step_that_cannot_be_made_loads_no_loop(monkeypatch, made, together, seconds):
+    monkeypatch.setattr(lanes, "at_every_step", lambda problem: problem)
+    monkeypatch.setattr("mbsim_cli.solve.lanes.open_trees.run_beside", lambda problems, poll: (made, 0.0))
+    assert lanes.lanes_for(Problem(), seconds, SILENT) == together
 
 
 def test_two_cases_are_quicker_one_by_one(monkeypatch):
