@@ -52,7 +52,7 @@ class Check(Spec):
     def _one_kind(self) -> "Check":
         kinds = (self.objective, self.sensor, self.redundant_constraints, self.mobility, self.agreement or None)
         require_one(
-            "objective, sensor, redundant_constraints, mobility or agreement",
+            "one of objective, sensor, redundant_constraints, mobility and agreement",
             sum(k is not None for k in kinds) != 1,
         )
         require_one("agreement beside objectives", bool(self.objectives) and not self.agreement)

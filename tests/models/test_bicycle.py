@@ -1,0 +1,46 @@
+"""The benchmark bicycle against the linear equations of its paper, at other speeds than the model's checks."""
+
+import numpy as np
+import pytest
+import yaml
+from scipy.linalg import expm, logm
+
+from tests.models.command import ROOT, run
+
+MODEL = ROOT / "models" / "benchmarks" / "whipple_bicycle.yaml"
+DURATION = 0.2  # less than half a turn of the fastest weave
+STATES = ("lean", "steer", "lean_rate", "steer_rate")
+# Meijaard, Papadopoulos, Ruina and Schwab (2007), section 6, lean and steer to the right
+MASS = np.array([[80.81722, 2.31941332208709], [2.31941332208709, 0.29784188199686]])
+DAMPING = np.array([[0.0, 33.86641391492494], [-0.85035641456978, 1.68540397397560]])  # times v
+WEIGHT = np.array([[-80.95, -2.59951685249872], [-2.59951685249872, -0.80329488458618]])  # times g
+CENTRIFUGAL = np.array([[0.0, 76.59734589573222], [0.0, 2.65431523794604]])  # times v^2
+
+
+def linear(v: float) -> np.ndarray:
+    """Matrix of the rates of ``STATES``; the model's steer is positive to the left."""
+    stiffness = 9.81 * WEIGHT + v * v * CENTRIFUGAL
+    below = -np.linalg.solve(MASS, np.hstack([stiffness, v * DAMPING]))
+    left = np.diag([1.0, -1.0, 1.0, -1.0])
+    return left @ np.vstack([np.eye(4)[2:], below]) @ left
+
+
+def transition(folder, *options: str) -> np.ndarray:
+    """The states at the end by those at the start."""
+    return np.column_stack([run(MODEL, folder / "bicycle.h5", *options)[1][state] for state in STATES])
+
+
+def test_references_in_the_file():
+    checks = yaml.safe_load(MODEL.read_text())["checks"]
+    for name, row in zip(("leans", "steers", "leans_by", "steers_by"), expm(linear(5.0)), strict=True):
+        assert np.allclose([checks[name]["gradient"][state] for state in STATES], row, rtol=1e-8)
+
+
+@pytest.mark.parametrize("v", [3.0, 4.292, 6.024, 8.0])
+def test_eigenvalues(v, tmp_path):
+    """Unstable weave, its limit and that of capsizing, an unstable capsize."""
+    matrix = transition(tmp_path, "-p", f"v={v}", "--step", "2e-4", "--duration", str(DURATION))
+    found = np.linalg.eigvals(logm(matrix) / DURATION)
+    expected = np.linalg.eigvals(linear(v))
+    found, expected = (each[np.lexsort((each.imag, each.real))] for each in (found, expected))
+    assert np.allclose(found, expected, rtol=1e-4, atol=4e-5)
