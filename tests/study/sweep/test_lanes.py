@@ -1,6 +1,6 @@
 """When cases are computed in lanes: compiling a loop takes long, loading one hardly any time."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 
@@ -14,11 +14,11 @@ from mbsim_cli.study.sweep import lanes
 class Problem:
     """What the choice reads of a problem."""
 
-    formulation: str = "recursive"
-    options: Options = Options()
+    options: Options
 
-    def __post_init__(self):
-        self.options = replace(self.options, formulation=self.formulation)
+
+def problem_of(formulation):
+    return Problem(Options(formulation=formulation))
 
 
 class Loops:
@@ -40,20 +40,20 @@ class Loops:
 
 @pytest.mark.parametrize(("formulation", "worth"), [("recursive", 20.0), ("ali3p-rtdyn1", 40.0)])
 def test_a_loop_is_compiled_for_long_studies_only(monkeypatch, formulation, worth):
-    problem, loops = Problem(formulation), Loops(monkeypatch)
+    problem, loops = problem_of(formulation), Loops(monkeypatch)
     assert lanes.lanes_for(problem, 0.99 * worth, SILENT) == 1 and not loops.compiled
     assert lanes.lanes_for(problem, worth, SILENT) == TOGETHER and loops.compiled == 1
 
 
 def test_one_that_is_in_the_cache_serves_short_studies_too(monkeypatch):
-    problem, loops = Problem("ali3p-rtdyn1"), Loops(monkeypatch, kept=True)
+    problem, loops = problem_of("ali3p-rtdyn1"), Loops(monkeypatch, kept=True)
     assert lanes.lanes_for(problem, 3.0, SILENT) == TOGETHER and loops.calls == 1
     assert lanes.lanes_for(problem, 1.0, SILENT) == 1 and loops.calls == 1
 
 
 def test_a_short_study_does_not_wait_for_who_compiles_it(monkeypatch):
     loops = Loops(monkeypatch, kept=True, awaited=True)
-    assert lanes.lanes_for(Problem("recursive"), 10.0, SILENT) == 1 and loops.calls == 1
+    assert lanes.lanes_for(problem_of("recursive"), 10.0, SILENT) == 1 and loops.calls == 1
 
 
 @pytest.mark.parametrize(("made", "together"), [([None, None], 1), ([None, object()], TOGETHER)])
@@ -61,7 +61,7 @@ def test_a_short_study_does_not_wait_for_who_compiles_it(monkeypatch):
 def test_a_first_step_that_cannot_be_made_loads_no_loop(monkeypatch, made, together, seconds):
     monkeypatch.setattr(lanes, "at_every_step", lambda problem: problem)
     monkeypatch.setattr("mbsim_cli.solve.lanes.open_trees.run_beside", lambda problems, poll: (made, 0.0))
-    assert lanes.lanes_for(Problem(), seconds, SILENT) == together
+    assert lanes.lanes_for(problem_of("recursive"), seconds, SILENT) == together
 
 
 def test_two_cases_are_quicker_one_by_one(monkeypatch):
