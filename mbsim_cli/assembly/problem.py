@@ -10,7 +10,7 @@ from mbsim_cli.assembly.densities import DensityField, density_fields, moved_by_
 from mbsim_cli.assembly.elements.laws import check_start
 from mbsim_cli.assembly.elements.sensors import Contact
 from mbsim_cli.assembly.info import describe
-from mbsim_cli.assembly.mechanism import check_identities, check_mechanism, moved_starts, opposed
+from mbsim_cli.assembly.mechanism import check_identities, check_mechanism, least_inertia, moved_starts, opposed
 from mbsim_cli.assembly.objectives import Objective, objectives_of
 from mbsim_cli.assembly.options import check_differentiable, end_of, rounded_interval
 from mbsim_cli.assembly.packed import ParameterValue, parameter_values
@@ -153,7 +153,7 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
     started, started_rho = start_from(equations, closing, problem.theta, problem.theta_rho)
     fields = density_fields(system, packed.tree, chosen.sensitivity)
     moved = moved_by_fields(fields, equations, closing, problem.theta)
-    problem = replace(problem, theta=started, theta_rho=started_rho, moved=moved)
+    problem = replace(problem, theta=started, theta_rho=started_rho, moved=moved, least=least_inertia(problem, closing))
     if chosen.natural:
         problem = in_natural_coordinates(problem)
     dropped = [identity.name for identity in packed.identities]

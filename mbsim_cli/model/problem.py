@@ -118,6 +118,7 @@ class Problem:
     prescribed: Prescribed | None = None  # of inverse dynamics
     hold: tuple[int, ...] = ()  # coordinates that keep their initial values in a static equilibrium
     reacting: Reacting | None = None
+    least: np.ndarray | None = None  # (n,) inertia that coordinates count for, at least; of natural ones in the model
     system: Any = None  # solve.natural.system.NaturalSystem of natural coordinates: ``names`` are its own
     moved: np.ndarray | None = None  # (len(theta), w) d theta / d numbers that fields move, of an adjoint by fields
     broken: tuple[tuple[int, int], ...] = ()  # (parameter, equation it breaks that no coordinate has a part in)

@@ -220,14 +220,19 @@ def work_at_instant(model: Model, theta: np.ndarray) -> WorkAtInstant:
     return WorkAtInstant(kin, comp, equations(model, dtype), turns(model))
 
 
-def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS) -> Work:
-    """Allocate the work of a motion; ``rows`` of the constraints are watched for singular positions."""
+def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS, least: np.ndarray | None = None) -> Work:
+    """Allocate the work of a motion; ``rows`` of the constraints are watched for singular positions.
+
+    Coordinates count for a ``least`` inertia (n,), as in ``Problem``: natural ones know their own.
+    """
     _, n, m = sizes(model)
     dtype, natural = theta.dtype.type, is_natural(model)
     kin, comp, eq, turning = work_at_instant(model, theta)
     structure = STRUCTURE[type(model.tree)](model)
     packs = {"J": eq.J} if isinstance(structure, Panels) else {}
-    least = model.tree.least.copy() if natural else np.zeros(n)  # runs are set back, with all work
+    if least is None:
+        least = model.tree.least if natural else np.zeros(n)
+    least = least.copy()  # runs are set back, with all work
     extent = np.where(are_elastic(model.tree), 0.0, 1.0)
     return Work(
         kin,

@@ -10,8 +10,7 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.drivers.balance import Balanced, balance
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.codes import Status
-from mbsim_cli.model.layout import Model
-from mbsim_cli.model.problem import Options, Problem
+from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 
 
@@ -26,13 +25,12 @@ def is_balanced(problem: Problem, reacting: bool) -> bool:
 class Balance:
     """Finds them at a ``theta`` and along ``dtheta`` (len(theta), p), p ``padded``; ``redundant`` as in ``Control``."""
 
-    def __init__(
-        self, model: Model, options: Options, theta: np.ndarray, dtheta: np.ndarray, *, redundant: bool
-    ) -> None:
-        self._model, self._theta, dtype = model, theta, theta.dtype.type
-        self._control = allocate.control(options, redundant=redundant)
+    def __init__(self, problem: Problem, theta: np.ndarray, dtheta: np.ndarray, *, redundant: bool) -> None:
+        self._model, self._theta, dtype = problem.model, theta, theta.dtype.type
+        model = self._model
+        self._control = allocate.control(problem.options, redundant=redundant)
         self._directions = allocate.directions(model, dtheta, dtype)
-        self._state, self._work = allocate.state(model, dtype), allocate.work(model, theta)
+        self._state, self._work = allocate.state(model, dtype), allocate.work(model, theta, least=problem.least)
         self._extra = allocate.sensitivity_work(model, dtheta.shape[1], dtype)
 
     def of(self, record: Record, d_record: SensitivityRecord) -> tuple[Record, SensitivityRecord]:

@@ -22,7 +22,7 @@ class DrivingPower:
     def __init__(self, problem: Problem, theta: np.ndarray, *, redundant: bool) -> None:
         self._model, self._theta, dtype = problem.model, theta, theta.dtype.type
         nothing = np.zeros((theta.size, 0))
-        self._balance = Balance(self._model, problem.options, theta, nothing, redundant=redundant)
+        self._balance = Balance(problem, theta, nothing, redundant=redundant)
         self._at_center = allocate.control(problem.options, redundant=redundant).at_center
         self._directions = allocate.directions(self._model, nothing, dtype)
         self._kin, self._twists = allocate.grounded(self._model, theta), allocate.twists_of(self._model, 0, dtype)

@@ -52,7 +52,7 @@ class Simulation:
         self.control: Control = allocate.control(problem.options, redundant=redundant, deforms=deforms)
         self.state, self.rest = start.state, start.rest
         independent = np.setdiff1d(np.arange(self.state.lam.size), start.redundant)
-        self.work = allocate.work(self.model, self.theta, independent)
+        self.work = allocate.work(self.model, self.theta, independent, problem.least)
         self.work.kin.expected[:] = start.expected
         self.work.turns.value[:] = start.expected[self.work.turns.measure]
         self.work.past.zdd[:, 0], self.work.past.pull[:, 0] = self.state.zdd, self.state.lam
@@ -69,7 +69,7 @@ class Simulation:
         self.multipliers = allocate.multiplier_sensors(self.model)
         self.balance = None
         if is_balanced(problem, problem.reacting is not None):
-            self.balance = Balance(self.model, problem.options, self.theta, dtheta, redundant=redundant)
+            self.balance = Balance(problem, self.theta, dtheta, redundant=redundant)
         self.reactions = self._reader(dtheta)
         self._driving = driving_power(problem, self.theta, redundant=redundant)
         self.consistency: Consistency | None = None

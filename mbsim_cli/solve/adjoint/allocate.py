@@ -8,11 +8,11 @@ from mbsim_cli.model.layout import FlexibleNatural, Model
 from mbsim_cli.solve import allocate
 
 
-def work_of(model: Model, theta: np.ndarray, p: int) -> tuple[AdjointWork, Pulling]:
-    """Allocate the work of pull-backs of p columns."""
+def work_of(model: Model, theta: np.ndarray, p: int, least: np.ndarray | None = None) -> tuple[AdjointWork, Pulling]:
+    """Allocate the work of pull-backs of p columns; ``least`` as in ``Problem``, where equations are solved."""
     _, n, m = allocate.sizes(model)
     dtype = theta.dtype.type
-    motion = allocate.work(model, theta)
+    motion = allocate.work(model, theta, least=least)
     kin = motion.kin
     still = kin._replace(V=kin.V.copy(), A=np.zeros_like(kin.A), S1=kin.S1.copy(), S2=kin.S2.copy())
     if isinstance(model.tree, FlexibleNatural):

@@ -5,8 +5,7 @@ import numpy as np
 from mbsim_cli.kernels.drivers.pull_back_reactions import MotionCovectors
 from mbsim_cli.kernels.drivers.pull_balance import pull_balance
 from mbsim_cli.kernels.drivers.record import Record
-from mbsim_cli.model.layout import Model
-from mbsim_cli.model.problem import Options
+from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.adjoint.allocate import work_of
 from mbsim_cli.solve.balance import Balance, require_balance
@@ -15,11 +14,11 @@ from mbsim_cli.solve.balance import Balance, require_balance
 class BalancePuller:
     """Pulls p columns of their covectors back; ``theta`` (len(theta), p) are the sums of those of numbers."""
 
-    def __init__(self, model: Model, options: Options, theta: np.ndarray, p: int, *, redundant: bool) -> None:
-        self._model, self._theta = model, theta
-        self._balance = Balance(model, options, theta, np.zeros((theta.size, 0), theta.dtype), redundant=redundant)
-        self._control = allocate.control(options, redundant=redundant)
-        self._work, self._pulling = work_of(model, theta, p)
+    def __init__(self, problem: Problem, theta: np.ndarray, p: int, *, redundant: bool) -> None:
+        self._model, self._theta = problem.model, theta
+        self._balance = Balance(problem, theta, np.zeros((theta.size, 0), theta.dtype), redundant=redundant)
+        self._control = allocate.control(problem.options, redundant=redundant)
+        self._work, self._pulling = work_of(self._model, theta, p, problem.least)
         self.theta = self._pulling.cov.theta
 
     def of(self, record: Record) -> Record:

@@ -30,7 +30,7 @@ class Readings:
         multipliers, turning = allocate.multiplier_sensors(model)[0].size > 0, initial.redundant.size > 0
         self._balance = self._multipliers = None
         if is_balanced(problem, reacting):
-            self._balance = BalancePuller(model, problem.options, theta, p, redundant=turning)
+            self._balance = BalancePuller(problem, theta, p, redundant=turning)
         if multipliers and (turning or self._balance):
             self._multipliers = MultiplierPuller(problem, theta, p, initial.held, turning=turning)
         self.undefined = np.zeros(p, bool)

@@ -73,7 +73,7 @@ class LoopSweep:
     def __init__(self, problem: Problem, initial: Began, p: int) -> None:
         self._model, self._theta = problem.model, initial.theta
         self._control = allocate.control(problem.options, redundant=initial.redundant.size > 0)
-        self._work, self._pulling = work_of(self._model, self._theta, p)
+        self._work, self._pulling = work_of(self._model, self._theta, p, problem.least)
 
     def back(self, first: int, record: Record, hat: np.ndarray, given: MotionCovectors) -> float:
         """Go back through a record with covectors of its sensors; return the size of what was left unsolved."""

@@ -70,8 +70,9 @@ class _Lane(Simulation):
     def make_room(self) -> None:
         """Allocate what a lane needs beside the run's own work."""
         self._probe = allocate.state(self.model, self.dtype)
-        structure = self.work.tangent.sparsity
-        self._formed = allocate.factor(self.state.z.size, self.state.lam.size, structure, self.dtype)
+        tangent = self.work.tangent
+        formed = allocate.factor(self.state.z.size, self.state.lam.size, tangent.sparsity, self.dtype)
+        self._formed = formed._replace(least=tangent.least)
 
     @property
     def bytes_of_row(self) -> int:

@@ -5,20 +5,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbsim_cli.model.codes import Measure
-from mbsim_cli.model.flexible import MASS as OWN_MASS
-from mbsim_cli.model.layout import MASS, FlexibleTree
-from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve.holding import SLIGHT, mean_mass
 
 if TYPE_CHECKING:
     from mbsim_cli.solve.natural.system import NaturalSystem
-
-SLIGHT = 1e-2  # of a mean body's inertia
 
 
 def least_inertia(system: "NaturalSystem") -> np.ndarray:
     """Inertia (n,) of the coordinates if every body were a mean one: where there is none, constraints need some."""
     theta = system.problem.theta[None] + 0j
-    fields, mass = system.fields(theta), _mean_mass(system.problem)
+    fields, mass = system.fields(theta), mean_mass(system.problem.model, system.problem.theta)
     found, sizes = np.zeros(system.plan.size), []
     for base in system.plan.bases:
         size = max(np.linalg.norm(local(theta)[0].real) for local in base.locals[1:])
@@ -29,15 +25,6 @@ def least_inertia(system: "NaturalSystem") -> np.ndarray:
         slides = system.rows[d.row].kind == Measure.PROJECTION
         found[d.coordinate] = mass * (1.0 if slides else np.mean(np.square(sizes)))
     return SLIGHT * found[np.argsort(system.order)]
-
-
-def _mean_mass(problem: Problem) -> float:
-    """Mass of a mean body; nodes are none."""
-    theta, tree = problem.theta, problem.model.tree
-    if not isinstance(tree, FlexibleTree):
-        return theta[tree.theta + MASS].mean()
-    rigid = np.setdiff1d(np.arange(len(tree.theta)), [*tree.flexible, *tree.column_body[tree.node]])
-    return np.append(theta[tree.theta[rigid] + MASS], theta[tree.block + OWN_MASS]).mean()
 
 
 def swing(system: "NaturalSystem") -> np.ndarray:

@@ -23,10 +23,11 @@ class NaturalReactions:
 
     def __init__(self, problem: Problem, reacting: Reacting, theta: np.ndarray, dtheta: np.ndarray) -> None:
         self._system: NaturalSystem = problem.system
-        tree = replace(problem, model=self._system.problem.model, names=self._system.problem.names)
+        of_tree = self._system.problem
+        tree = replace(problem, model=of_tree.model, names=of_tree.names, least=of_tree.least)
         size = tree.theta.size
         theta, dtheta = theta[:size], np.ascontiguousarray(dtheta[:size])
-        balance = Balance(tree.model, tree.options, theta, dtheta, redundant=False)  # what is determined is the same
+        balance = Balance(tree, theta, dtheta, redundant=False)  # what is determined is the same
         self._reader = ReactionReader(tree, reacting, theta, dtheta, balance)
         self._joints = JointReader(self._system, theta, dtheta)
         _, self._n, self._m = allocate.sizes(tree.model)

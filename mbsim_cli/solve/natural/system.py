@@ -216,7 +216,7 @@ def in_natural_coordinates(problem: Problem) -> Problem:
         meets[np.ix_(used, used)] |= moves.T @ moves  # what moves a body along different axes has no common inertia
     trios = tuple(tuple(_trios(plan, fields.poses[i], set(used.tolist()))) for i, used in enumerate(columns))
     system = NaturalSystem(problem, plan, equations, columns, trios, np.nonzero(meets))
-    return replace(problem, system=system, names=naming.names_of(system))
+    return replace(problem, system=system, names=naming.names_of(system), least=None)
 
 
 def _trios(plan: Plan, pose: np.ndarray, used: set[int]) -> Iterator[tuple[int, ...]]:
