@@ -5,7 +5,7 @@ from mbsim_cli.model.layout import NONE
 
 _INVERSE = (
     "inverse dynamics follows open trees; in forward_dynamics a constraint of type motion drives a coordinate, "
-    "and a sensor of type multiplier shows the torque that it takes"
+    "and a sensor of type multiplier or reaction shows what it takes: Drives of closed loops, docs/model-file.md"
 )
 _FORWARD = "use formulation: ali3p-rtdyn1"
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mbsim_cli.model.problem import Block, Problem
+from mbsim_cli.model.problem import Block, Options, Problem
 
 WINDOW = 4  # steps
 BOOLE = np.array([7.0, 32.0, 12.0, 32.0, 7.0]) / 90.0  # of the window's length
@@ -119,7 +119,15 @@ def resolution_of(problem: Problem) -> Resolution | NoSteps:
     if options.analysis == "equilibrium":
         return NoSteps("an equilibrium takes no steps")
     if options.adaptive:
-        controlled = options.error_control == "sensitivities"
-        whose = "step, derivatives included," if controlled else "step of the motion, not of its derivatives,"
-        return NoSteps(f"{options.integrator} keeps the error of each {whose} within the tolerance", exact=False)
+        return NoSteps(f"{options.integrator} keeps {_controlled(options)}", exact=False)
     return Resolution(problem.names.coordinates, problem.names.coordinate_units)
+
+
+def _controlled(options: Options) -> str:
+    """The errors that an adaptive integrator keeps to its tolerance, and what would keep the others."""
+    if options.error_control == "sensitivities":
+        return "the error of each step, derivatives included, within the tolerance"
+    motion = "the error of each step of the motion within the tolerance"
+    if options.sensitivity == "none":
+        return motion
+    return f"{motion}, that of its derivatives with error_control: sensitivities (and ddm) only"

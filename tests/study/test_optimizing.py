@@ -12,6 +12,7 @@ from mbsim_cli.errors import AnalysisError, InputOutputError, ModelError, UsageE
 from mbsim_cli.study.evaluation import Gradient
 from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.optimizing.design import Designs, Limit
+from mbsim_cli.study.optimizing.findings import line_of
 from mbsim_cli.study.optimizing.methods import method_for, search
 from mbsim_cli.study.optimizing.optimality import optimality
 from mbsim_cli.study.optimizing.optimize import optimize
@@ -86,6 +87,16 @@ def test_a_limit_holds_and_its_multiplier_tells_what_it_costs():
     other = optimum("mma", 0.45)
     assert other.best.values == pytest.approx(found.best.values, rel=1e-4)
     assert other.multipliers(other.best) == pytest.approx(price, rel=1e-4)
+
+
+def test_a_limit_that_is_missed_is_told_in_its_unit():
+    """Places in the ranges, which a + b = 1.5 + 3.5 stands at; limits are those of (a + b)/10."""
+    designs = formula(1, limit=0.45)
+    designs.at((designs.variables.start - 1.0) / 3.0)
+    assert line_of(designs).endswith(", sum beyond its limit by 5.0e-02")
+    kept = formula(1, limit=0.55)
+    kept.at((kept.variables.start - 1.0) / 3.0)
+    assert "limit" not in line_of(kept)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -60,8 +60,22 @@ def warnings(resolution: Any, results: Mapping[str, Any], parameters: Sequence[A
         worst = int(np.argmax(relative))
         if relative[worst] > LIMIT:
             what = name_of(name, worst, parameters)
-            found.append(f"{what} has an estimated discretisation error of {_percent(relative[worst])}; {ADVICE}")
+            found.append(f"{what} {_of_number(result, worst, relative[worst])}")
     return found
+
+
+def _of_number(result: Any, index: int, relative: float) -> str:
+    """What the steps leave of an objective or derivative; of one that they leave nothing of zero may be right."""
+    error, number = (
+        float(np.append(*numbers)[index])
+        for numbers in ((result.uncertainty.value, result.uncertainty.gradient), (result.value, result.gradient))
+    )
+    if relative < LOST:
+        return f"has an estimated discretisation error of {_percent(relative)}; {ADVICE}"
+    return (
+        f"is {number:.1e} with an estimated discretisation error of {error:.1e}, so that it may be zero; "
+        f"{ADVICE} if it should not be"
+    )
 
 
 ADVICE = "try a shorter step, or --step auto"
@@ -80,7 +94,7 @@ def _of_motion(error: float, coordinate: str | None, options: Options) -> str:
 
 
 def _percent(error: float) -> str:
-    return f"{100 * error:.2g} %" if error < LOST else "100 % or more"
+    return f"{100 * error:.2g} %"
 
 
 def line(report: Mapping[str, Any]) -> str:

@@ -48,9 +48,10 @@ class Expression:
     @property
     def uncertainty(self):
         """Of the operands, along the expression's derivatives; its curvature is left out."""
-        total = np.zeros((2, 1 + self.p))
+        total, scale = np.zeros((2, 1 + self.p)), 0.0
         for name, partial in self.objective.integrand.linearised(*self._arguments()).by_sensor.items():
             part = self.parts[name].uncertainty
             rows = np.append(part.value, part.gradient), np.append(part.size, part.gradient_size)
             total += np.abs(partial[0, 0]) * np.abs(rows)
-        return Uncertainty(total[0, 0], total[0, 1:], total[1, 0], total[1, 1:])
+            scale += abs(partial[0, 0]) * part.scale
+        return Uncertainty(total[0, 0], total[0, 1:], total[1, 0], total[1, 1:], scale)

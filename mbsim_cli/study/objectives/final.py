@@ -27,7 +27,7 @@ class Final(Stream):
         return found
 
     @property
-    def uncertainty(self):
+    def errors(self):
         """By the motion; there is no quadrature."""
         ahead = np.nan if self.course.ahead is None else self.course.ahead
         errors = np.abs(weighed(self.rest.rate, self._tail) * ahead)

@@ -24,9 +24,13 @@ class Integral(Stream):
         return found
 
     @property
-    def uncertainty(self):
-        drift = abs(self.end - self.course.start) * self.drift
+    def errors(self):
+        drift = self.extent * self.drift
         return self._integrals.uncertainty(self.course.intervals).plus(drift)
+
+    @property
+    def extent(self):
+        return abs(self.end - self.course.start)
 
     @property
     def _whole(self):

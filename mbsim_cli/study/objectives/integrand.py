@@ -29,6 +29,37 @@ def integrand_of(objective: Objective, block: Block) -> np.ndarray:
     return rows
 
 
+class Scale:
+    """How large an integrand would be if nothing cancelled in it: its derivatives times the largest that sensors show.
+
+    Derivatives are those at the last instant, and sensors of more numbers count as a whole.
+    """
+
+    def __init__(self, objective: Objective):
+        self._objective = objective
+        self._largest = np.zeros(len(objective.integrand.sensors))
+        self._last: tuple[dict[str, np.ndarray], np.ndarray] | None = None
+
+    def add(self, block: Block) -> None:
+        """Take the next instants in."""
+        names = self._objective.integrand.sensors
+        shown = [block.sensors[:, self._objective.sensors[name]].real for name in names]
+        sizes = [np.fmax.reduce(np.abs(rows), axis=None, initial=0.0) for rows in shown]
+        self._largest = np.fmax(self._largest, sizes)
+        self._last = {name: rows[-1:].copy() for name, rows in zip(names, shown, strict=True)}, block.time[-1:]
+
+    @property
+    def value(self) -> float:
+        """Zero where it is not known."""
+        if self._last is None:
+            return 0.0
+        integrand, values = self._objective.integrand, self._objective.values
+        partial = integrand.linearised(*self._last, values).by_sensor
+        sizes = zip(integrand.sensors, self._largest, strict=True)
+        found = sum(np.abs(partial[name]).sum() * size for name, size in sizes if name in partial)
+        return float(found) if np.isfinite(found) else 0.0
+
+
 def by_few(objective: Objective, chosen: Sequence[int]) -> Objective:
     """The objective with derivatives by the ``chosen`` ones of its parameters alone."""
 

@@ -76,7 +76,7 @@ class Maximum(Stream):
         return slope / total + explicit + self.by_end(by_end)
 
     @property
-    def uncertainty(self):
+    def errors(self):
         if self.still:
             return Uncertainty(0.0, np.zeros(self.p), 0.0, np.zeros(self.p))
         intervals = self.course.intervals

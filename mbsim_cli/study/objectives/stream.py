@@ -8,7 +8,7 @@ from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.model.problem import Block
 from mbsim_cli.study.objectives.continuation import Continuation, continuation
 from mbsim_cli.study.objectives.course import Course, Instants
-from mbsim_cli.study.objectives.integrand import integrand_of
+from mbsim_cli.study.objectives.integrand import Scale, integrand_of
 from mbsim_cli.study.objectives.uncertainty import Spread, Uncertainty
 
 
@@ -24,6 +24,7 @@ class Stream:
         self._tail = np.zeros((1 + p, 0))  # rows of the last instants
         self._spread = Spread(p)
         self._rest: Continuation | None = None  # where it is known
+        self._scale = Scale(objective)
 
     def add(self, block: Block, shift: np.ndarray | None = None) -> None:
         """Take the next instants in; ``shift`` (B,) is by how much time their motion is ahead, None if not known."""
@@ -33,6 +34,7 @@ class Stream:
         self._tail = rows[:, rows.shape[1] - len(self.course.last) :].copy()
         rows = rows[:, rows.shape[1] - len(instants.time) :]
         self._spread.add(rows)
+        self._scale.add(block)
         self.take(instants, rows)
 
     def take(self, instants: Instants, rows: np.ndarray) -> None:
@@ -47,7 +49,17 @@ class Stream:
     @property
     def uncertainty(self) -> Uncertainty:
         """Estimated discretisation error; without the motion's share where that is not known."""
+        return self.errors._replace(scale=self.extent * self._scale.value)
+
+    @property
+    def errors(self) -> Uncertainty:
+        """The same as far as signals tell."""
         raise NotImplementedError
+
+    @property
+    def extent(self) -> float:
+        """What a constant signal of one adds up to."""
+        return 1.0
 
     @property
     def streams(self) -> list[tuple[float, "Stream"]]:

@@ -8,16 +8,21 @@ from mbsim_cli.study.objectives.course import Instants
 
 CANCELS = 1e-2  # of what is added up: a number that cancels to less is measured by that
 CONSTANT = 1e-3  # of its size: what wanders less is constant but for errors
+ROUND_OFF = 1e-12  # of what an integrand is made of: a number below is zero
 NOUGHT = 1e-9  # of a value over a parameter: a derivative below is round-off
 
 
 class Uncertainty(NamedTuple):
-    """Estimated errors of a value and of its derivatives by p parameters, and the sizes of what adds up to them."""
+    """Estimated errors of a value and of its derivatives by p parameters, and the sizes of what adds up to them.
+
+    ``scale`` is how large the value would be if nothing cancelled in its integrand.
+    """
 
     value: float
     gradient: np.ndarray  # (p,)
     size: float
     gradient_size: np.ndarray  # (p,)
+    scale: float = 0.0
 
     @classmethod
     def of(cls, errors: np.ndarray, sizes: np.ndarray) -> "Uncertainty":
@@ -30,7 +35,7 @@ class Uncertainty(NamedTuple):
         sizes = np.maximum(np.abs(np.append(value, gradient[:p])), CANCELS * np.append(self.size, self.gradient_size))
         of_parameters = np.where(parameters[:p] == 0.0, 1.0, np.abs(parameters[:p]))
         sizes[1:] = np.maximum(sizes[1:], NOUGHT * sizes[0] / of_parameters)
-        return sizes
+        return np.maximum(sizes, ROUND_OFF * self.scale / np.append(1.0, of_parameters))
 
     def relative(self, value: float, gradient: np.ndarray, parameters: np.ndarray) -> np.ndarray:
         """Errors (1 + p,) relative to the value and the derivatives by ``parameters`` (p,)."""
@@ -44,7 +49,7 @@ class Uncertainty(NamedTuple):
     @property
     def of_value(self) -> "Uncertainty":
         """The same of the value alone."""
-        return Uncertainty(self.value, np.zeros(0), self.size, np.zeros(0))
+        return Uncertainty(self.value, np.zeros(0), self.size, np.zeros(0), self.scale)
 
     def unknown(self) -> "Uncertainty":
         """The same without an estimate."""

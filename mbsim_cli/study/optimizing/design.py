@@ -52,9 +52,14 @@ class Trial:
     failure: str = ""
 
     @property
+    def beyond(self) -> np.ndarray:
+        """By how much each limit is missed (c,), scaled."""
+        return np.where(self.equal, np.abs(self.excess), np.maximum(self.excess, 0.0))
+
+    @property
     def violation(self) -> float:
         """Largest scaled excess over a limit."""
-        return float(np.where(self.equal, np.abs(self.excess), np.maximum(self.excess, 0.0)).max(initial=0.0))
+        return float(self.beyond.max(initial=0.0))
 
     @property
     def rank(self) -> tuple[bool, float, float]:
@@ -83,6 +88,11 @@ class Designs:
         """The best design so far: the one that ends the search, unless another is clearly better."""
         last, best = self.trials[-1], min(self.trials, key=lambda trial: trial.rank)
         return last if self._optimal(last) and last.cost <= best.cost + FEASIBLE else best
+
+    @property
+    def missed(self) -> Limit:
+        """The limit that the best design misses most, or keeps least."""
+        return self.limits[int(np.argmax(self.best.beyond))]
 
     def at(self, u: np.ndarray) -> Trial:
         """The design at places in the ranges; raises Enough where the search may end."""

@@ -12,9 +12,15 @@ from mbsim_cli.study.optimizing.design import FEASIBLE, Designs
 def line_of(designs: Designs) -> str:
     """The best design so far, in a line."""
     trial = designs.best
-    beyond = f", beyond limits by {trial.violation:.1e}" if trial.violation > FEASIBLE else ""
+    beyond = f", {_beyond(designs)}" if trial.violation > FEASIBLE else ""
     value, residual = trial.found[designs.objective], trial.optimality.residual
     return f"analysis {len(designs.trials)}: {designs.objective} {value:.8g}, optimality {residual:.1e}{beyond}"
+
+
+def _beyond(designs: Designs) -> str:
+    """By how much the best design misses the limit that it misses most, in the limit's unit."""
+    limit = designs.missed
+    return f"{limit.name} beyond its limit by {abs(designs.best.found[limit.name] - limit.value):.1e}"
 
 
 def doubts_of(designs: Designs, ended: str) -> list[str]:

@@ -4,8 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from mbsim_cli.errors import AnalysisError, UsageError
 from mbsim_cli.io.target import check_target
 from mbsim_cli.spec.moved import with_adjoint_by
@@ -105,8 +103,7 @@ def _leave(designs: Designs, stop: Interrupted | None, output: Path, listener: L
         stop.__dict__["kept"] = str(output)
         raise stop
     if trial.violation > FEASIBLE:
-        worst = int(np.argmax(np.where(trial.equal, np.abs(trial.excess), trial.excess)))
-        limit = designs.limits[worst]
+        limit = designs.missed
         failure = AnalysisError(
             f"no design was found within the limits: the best has {limit.name} {trial.found[limit.name]:.8g}, "
             f"which is to be {limit.words}; it is kept in {output}"
