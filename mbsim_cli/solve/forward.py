@@ -93,17 +93,17 @@ class Simulation:
         """What reads the reactions, if any sensor does."""
         return reader_of(self.problem, self.theta, dtheta, self.balance)
 
-    def first_block(self) -> Block:
-        """The initial instant."""
-        record, d_record = self._records(1)
+    def first_block(self, steps: int = 0) -> Block:
+        """The initial instant, and so many steps behind it; raise BrokenOff as ``advance`` does."""
+        record, d_record = self._records(1 + steps // self.problem.options.output_interval)
         for stored, start in zip(record[1:7], self.state, strict=True):
             stored[0] = start
         for stored, start in zip(d_record[:4], self.sens[:4], strict=True):
             stored[0] = start
         record.reaction[0], d_record.reaction[0] = self.state.lam, self.sens.lam
         if self.work.turns.measure.size:  # nothing to compile for otherwise
-            follow_rows(self.model, self.theta, self.work.kin, self.work.turns, record)
-        return self._run(0, 1, record, d_record)._replace(rest=np.array([self.rest]))
+            follow_rows(self.model, self.theta, self.work.kin, self.work.turns, first_rows(record, 1))
+        return self._run(steps, 1, record, d_record)
 
     def advance(self, steps: int) -> Block:
         """The next ``steps`` steps; raise BrokenOff, with those before, where one fails."""
@@ -132,6 +132,7 @@ class Simulation:
         work = np.zeros((rows, len(WORK)), np.int64)
         judged = self._judged(record, d_record)
         block = block_of(record, d_record, self.p, record.iterations, work, self.reactions, *judged)
+        block.rest[:filled] = self.rest
         if self.tape is not None:
             self.tape.take(record)
         if rows:
@@ -307,26 +308,28 @@ def start(
 def forward(
     problem: Problem, *, theta: np.ndarray | None = None, block_steps: int | None = None, tape: Tape | None = None
 ) -> Iterator[Block]:
-    """Simulate; yield the initial instant, then blocks of stored instants, empty ones where there is none yet.
+    """Simulate; yield blocks of stored instants from the initial one on, empty ones where there is none yet.
 
     ``theta`` may replace the problem's numbers, also by complex ones. Sensitivities are computed when
     ``problem.options.sensitivity`` is ``ddm``; a ``tape`` keeps what ``adjoint.whole_run`` needs. Raises AnalysisError.
     """
     simulation = start(problem, theta, tape)
-    total = round(problem.options.duration / problem.options.step)
-    yield simulation.first_block()
     size = block_steps or steps_of_block(problem, 0 if tape else simulation.p)
+    try:
+        yield from _blocks(simulation, round(problem.options.duration / problem.options.step), size, tape)
+    except BrokenOff as failure:
+        if len(failure.block.time):
+            yield failure.block
+        raise
+
+
+def _blocks(simulation: Simulation | OpenTreeSimulation, total: int, size: int, tape: Tape | None) -> Iterator[Block]:
+    """Blocks of ``size`` steps, ``total`` in all; a tape sees the initial instant alone, by which it plans."""
+    yield simulation.first_block(0 if tape else min(size, total))
     if tape is not None:
         tape.plan(simulation, total, size)
     while simulation.step < total:
-        try:
-            block = simulation.advance(min(size, total - simulation.step))
-        except BrokenOff as failure:
-            if len(failure.block.time):
-                yield failure.block
-            raise
-        yield block
-        del block  # its memory is for the next one
+        yield simulation.advance(min(size, total - simulation.step))
 
 
 def steps_of_block(problem: Problem, p: int) -> int:

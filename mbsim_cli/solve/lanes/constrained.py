@@ -42,8 +42,8 @@ class MadeRun:
         made_of, self._made_of = self._made_of, None
         return made_of is not None and problem.theta is made_of.theta and problem.options == made_of.options
 
-    def first_block(self) -> Block:
-        """The initial instant."""
+    def first_block(self, steps: int = 0) -> Block:
+        """The initial instant alone."""
         return self.blocks.popleft()
 
     def advance(self, steps: int) -> Block:

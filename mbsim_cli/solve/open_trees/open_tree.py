@@ -77,8 +77,8 @@ class OpenTreeSimulation:
         if tape is not None:
             tape.initial, tape.foreseen = start, self.foreseen
 
-    def first_block(self) -> Block:
-        """The initial instant; raise AnalysisError where it is none."""
+    def first_block(self, steps: int = 0) -> Block:
+        """The initial instant alone; raise AnalysisError where it is none."""
         block = self._rows(1)
         if not np.isfinite(block.acceleration).all():
             raise AnalysisError(self._failure(Status.NOT_FINITE))

@@ -8,7 +8,7 @@ import pytest
 
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.equilibrium.analysis import equilibrium
-from mbsim_cli.solve.forward import forward
+from mbsim_cli.solve.forward import forward, start
 from mbsim_cli.solve.inverse.analysis import InverseAnalysis
 from tests.assembly.texts import assemble
 from tests.cli.test_reactions import FOUR_BAR
@@ -87,7 +87,7 @@ def test_whichever_joint_is_cut(tmp_path):
             spec["cut"] = spec is twin.model["joints"][name]
         found = assembled(tmp_path, twin, sensitivity="none")
         assert found.topology.cut == (name,)
-        sensors = next(forward(found.problem)).sensors[0]
+        sensors = start(found.problem).first_block().sensors[0]
         shown.append(np.concatenate([sensors[rows] for key, rows in found.sensor_rows.items() if "." in key]))
     assert len(shown) == 3
     np.testing.assert_allclose(shown[1:], shown[:-1], rtol=0, atol=1e-9 * np.abs(shown).max())
@@ -115,7 +115,7 @@ def test_constraints_that_a_joint_makes_superfluous(tmp_path):
 
 def at_start(found):
     """What each sensor shows at the start."""
-    block = next(forward(found.problem))
+    block = start(found.problem).first_block()
     return {name: block.sensors[0, rows] for name, rows in found.sensor_rows.items()}
 
 
@@ -228,7 +228,7 @@ SLIDER = """
 def test_a_motion_drives_through_a_joint_that_is_cut(tmp_path):
     """The force is the same, and so is its gradient."""
     problems = [assemble(tmp_path, SLIDER % cut).problem for cut in ("false", "true")]
-    whole, split = (next(forward(problem)) for problem in problems)
+    whole, split = (start(problem).first_block() for problem in problems)
     drive = whole.sensors[0, -6:]
     assert abs(drive[5]) > 0.5 and np.abs(drive[:5]).max() < 1e-15
     assert whole.sensors[0, 5] == pytest.approx(drive[5], rel=1e-12)

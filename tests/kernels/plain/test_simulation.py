@@ -7,7 +7,7 @@ import pytest
 
 from mbsim_cli.kernels.integrators import ali3p_sensitivity
 from mbsim_cli.model.codes import Joint
-from mbsim_cli.solve.forward import start
+from mbsim_cli.solve.forward import forward, start
 from tests.kernels.differentiate import EPS, assert_agree, direct
 from tests.kernels.mechanisms import everything, four_bar, loop, three_cranks
 from tests.kernels.test_sensitivities import by_block, configuration
@@ -44,6 +44,26 @@ def test_multipliers_of_both_projections(projection):
             expected = getattr(block, name)[-1].imag / EPS
             error = np.abs(getattr(simulation.sens, name)[:, k] - expected).max()
             assert error < 1e-8 * np.abs(expected).max() > 0.0, (k, name)
+
+
+def test_the_first_block_goes_on_into_steps():
+    """To the last bit as the initial instant alone and a block behind it, also where every other step is stored."""
+    problem = four_bar().problem(step=1e-2)
+    for interval in (1, 2):
+        stored = replace(problem, options=replace(problem.options, output_interval=interval))
+        apart = start(stored)
+        pieces = [apart.first_block(), apart.advance(4)]
+        together = start(stored).first_block(4)
+        assert together.time.size == 1 + 4 // interval
+        for name, found, *parts in zip(together._fields, together, *pieces, strict=True):
+            np.testing.assert_array_equal(found, np.concatenate(parts), err_msg=name)
+
+
+def test_a_run_is_given_in_blocks_from_the_initial_instant_on():
+    problem = four_bar().problem(step=1e-2)
+    short = replace(problem, options=replace(problem.options, duration=5e-2))
+    assert [block.time.size for block in forward(short)] == [6]
+    assert [block.time.size for block in forward(short, block_steps=2)] == [3, 2, 1]
 
 
 def test_redundant_constraints():
