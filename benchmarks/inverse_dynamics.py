@@ -22,7 +22,7 @@ path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks import trees
 from mbsim_cli import assembly, spec
 from mbsim_cli.model.names import Names
-from mbsim_cli.model.problem import Motion, Problem
+from mbsim_cli.model.problem import Motion, Problem, Torques
 from mbsim_cli.solve.inverse.analysis import inverse
 from mbsim_cli.solve.inverse.engines import Lanes
 from mbsim_cli.solve.inverse.motion import Trajectory
@@ -46,7 +46,8 @@ class Case:
         problem = Problem(model, Names(), theta, no_parameters, free, free)
         self.lanes = Lanes(model, theta, no_parameters, threads)
         self.solver = InverseDynamics(problem, matrices=True, threads=threads)
-        self.kept = np.zeros((rows, n)), *(np.zeros((rows, n, n)) for _ in range(3)), np.zeros((rows, n, 0))
+        matrices = (np.zeros((rows, n, n)) for _ in range(3))
+        self.kept = Torques(np.zeros((rows, n)), *matrices, np.zeros((rows, n, 0)), np.zeros(rows, bool))
         half = 0.5 * np.diff(self.motion.time)  # trapezoidal rule
         self.weight = (np.append(half, 0.0) + np.append(0.0, half))[:, None] * np.ones(n)
         self.covector = np.zeros((rows, n))
@@ -66,7 +67,7 @@ class Case:
 
     def torques(self):
         """Torques alone."""
-        self.lanes.torques(self.motion, self.kept[0])
+        self.lanes.torques(self.motion, self.kept.torque)
 
     def gradient(self):
         """Gradient of half the integral of all squared torques."""

@@ -8,7 +8,10 @@ from mbsim_cli.io.content import Content
 
 
 def catalogue(content: Content) -> dict[str, Any]:
-    """Histories with kind, unit and components; objectives with gradients; parameters of sensitivities."""
+    """Histories with kind, unit and components; objectives with gradients; parameters of sensitivities.
+
+    Torques of inverse dynamics have some by coordinates and their rates as well.
+    """
     return {
         "histories": {
             name: {
@@ -21,13 +24,15 @@ def catalogue(content: Content) -> dict[str, Any]:
         },
         "gradients": list(content.gradients),
         "parameters": list(content.parameters),
+        "coordinates": list(content.by_coordinates),
     }
 
 
 def print_catalogue(results: Mapping[str, dict[str, Any]]) -> None:
     """Print catalogues for people."""
     for path, found in results.items():
-        say(f"{path}: gradients {_words(found['gradients'])}; parameters {_words(found['parameters'])}")
+        torques = "; sensitivities of torques by coordinates and their rates too" * bool(found["coordinates"])
+        say(f"{path}: gradients {_words(found['gradients'])}; parameters {_words(found['parameters'])}{torques}")
         rows = [
             (
                 name,

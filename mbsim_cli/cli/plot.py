@@ -24,7 +24,11 @@ Output = Annotated[
 ]
 Sensitivity = Annotated[
     str | None,
-    typer.Option(metavar="PARAM[,PARAM...]", help="Draw derivatives by these parameters.", show_default=False),
+    typer.Option(
+        metavar="PARAM[,PARAM...]",
+        help="Draw derivatives by these parameters; of torques also by coordinates and rates.",
+        show_default=False,
+    ),
 ]
 Gradient = Annotated[bool, typer.Option("--gradient", help="Draw the gradients of the objectives as bars.")]
 Field = Annotated[

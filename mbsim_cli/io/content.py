@@ -49,6 +49,9 @@ class Content:
             self.coordinates = texts(file.get("coordinates/name"))
             self.entries = _entries(file)
             self.parameters = parameters_of(file)
+            self.by_coordinates = [  # that torques have derivatives by
+                name for name, entry in self.entries.items() if entry.kind == "coordinate" and _of_torque(entry) in file
+            ]
             self._objectives = objectives_of(file)
 
     def names(self, *kinds: str) -> list[str]:
@@ -62,14 +65,26 @@ class Content:
             values = _columns(file[entry.path], entry)
         return Series(name, entry.units, entry.components, self.time, values)
 
-    def sensitivity(self, name: str, parameter: str) -> Series:
-        """Derivatives of a history by a parameter."""
+    def is_varied(self, name: str, by: str) -> bool:
+        """Whether there are derivatives of a history by a parameter, or of a torque by a coordinate or its rate."""
+        entry = self.entries[name]
+        if by in self.parameters:
+            return bool(entry.sensitivity)
+        return entry.kind == "torque" and by in self.by_coordinates
+
+    def sensitivity(self, name: str, by: str) -> Series:
+        """Derivatives of a history that ``is_varied``."""
         entry = self.entries[name]
         with opened(self.path, known=True) as file:
-            dataset = file[entry.sensitivity]
-            values = _columns(dataset, entry, texts(file["parameters/name"]).index(parameter))
-        units = tuple(quotient(unit, self.parameters[parameter]["unit"]) for unit in entry.units)
-        return Series(f"d{name}/d{parameter}", units, entry.components, self.time, values)
+            if by in self.parameters:
+                column, unit = texts(file["parameters/name"]).index(by), self.parameters[by]["unit"]
+                values = _columns(file[entry.sensitivity], entry, column)
+            else:
+                moved = self.entries[by]
+                (unit,) = moved.units
+                values = moved.sign * _columns(file[_of_torque(moved)], entry, moved.column)
+        units = tuple(quotient(own, unit) for own in entry.units)
+        return Series(f"d{name}/d{by}", units, entry.components, self.time, values)
 
     @property
     def objectives(self) -> list[str]:
@@ -105,9 +120,14 @@ class Content:
             return np.asarray(file["coordinates/position"][()]) if self.coordinates else np.zeros((len(self.time), 0))
 
 
-def _columns(dataset: h5py.Dataset, entry: Entry, parameter: int | None = None) -> np.ndarray:
-    """Values (N, k) of an entry, or their derivatives by a parameter."""
-    values = np.asarray(dataset[()] if parameter is None else dataset[..., parameter], dtype=float)
+def _of_torque(moved: Entry) -> str:
+    """Dataset of the derivatives of torques by coordinates, or by their rates."""
+    return f"sensitivity/torque/{moved.path.rpartition('/')[2]}"
+
+
+def _columns(dataset: h5py.Dataset, entry: Entry, by: int | None = None) -> np.ndarray:
+    """Values (N, k) of an entry, or their derivatives by what stands in a column of the last axis."""
+    values = np.asarray(dataset[()] if by is None else dataset[..., by], dtype=float)
     if values.ndim == 1:
         values = values[:, None]
     return values if entry.column is None else entry.sign * values[:, [entry.column]]

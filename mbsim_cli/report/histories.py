@@ -11,6 +11,7 @@ from mbsim_cli.report.style import COLOURS, DASHES, GREY, unit_label
 ROUND_OFF = 1e-9  # of a value: less is no change
 LEGEND_MOST = 10  # entries; more components are a bundle of lines, named by nobody
 _EDGE, _AXES, _FEW = 0.55, 1.45, 2.4  # inches: around all axes, each of several, and a lone one
+_LETTERS = 16.0  # of a label in an inch
 
 
 def histories_height(panels: Sequence[Panel]) -> float:
@@ -26,10 +27,11 @@ def draw_histories(place: SubplotSpec, panels: Sequence[Panel], labels: Sequence
     everywhere = by_colour and not any(None in panel.series for panel in panels)
     stack = place.subgridspec(len(panels), 1).subplots(sharex=True, squeeze=False)[:, 0]
     for row, (axes, panel, components) in enumerate(zip(stack, panels, shown, strict=True)):
-        _draw(axes, panel, components, labels, by_colour)
+        unit = _draw(axes, panel, components, labels, by_colour)
+        _name(axes, unit_label(panel.title, unit), _FEW if len(panels) == 1 else _AXES)
         several = len(labels) > 1 and (row == 0 or not everywhere)
         if len(components) > LEGEND_MOST:
-            axes.set_title(f"{len(components)} components", color=GREY, fontsize=8)
+            axes.set_title(f"{len(components)} components", loc="right", color=GREY, fontsize=8)
         elif several or len(components) > 1:
             axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.04), borderaxespad=0.2)
     stack[-1].set_xlabel("time [s]")
@@ -46,7 +48,8 @@ def _components(panel: Panel) -> list[str]:
     return [name for name, moves in known.items() if moves] or list(known)
 
 
-def _draw(axes: Any, panel: Panel, components: list[str], labels: Sequence[str], by_colour: bool) -> None:
+def _draw(axes: Any, panel: Panel, components: list[str], labels: Sequence[str], by_colour: bool) -> str:
+    """Draw lines; return their unit."""
     unit = next(series.unit for series in panel.series if series is not None)
     bundle = len(components) > LEGEND_MOST
     for number, series in enumerate(panel.series):
@@ -63,8 +66,16 @@ def _draw(axes: Any, panel: Panel, components: list[str], labels: Sequence[str],
             values = series.values[:, column]
             style: dict[str, Any] = {"color": colour, "linestyle": dash, "label": ", ".join(words) or None}
             axes.plot(series.time, values, linewidth=0.7 if bundle else None, **style)
-    axes.set_ylabel(unit_label(panel.title, unit))
     _keep_constants_flat(axes)
+    return unit
+
+
+def _name(axes: Any, text: str, height: float) -> None:
+    """Say what axes show: beside them, or above where their ``height``, in inches, has no room for it."""
+    if len(text) > _LETTERS * height:
+        axes.set_title(text)
+    else:
+        axes.set_ylabel(text)
 
 
 def _keep_constants_flat(axes: Any) -> None:

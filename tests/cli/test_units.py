@@ -106,6 +106,30 @@ def test_of_inverse_dynamics(crane):
     assert effort["gradient_units"] == {"m": "N^2 s/kg", "L": "N^2 s/m"}
 
 
+def test_of_torques_by_coordinates(crane, mbsim):
+    """Pictures name them as histories, with signs as coordinates have them: here some are stored negated."""
+    planar = CRANE.replace("revolute, bodies: [trolley, rod]", "planar, bodies: [rod, trolley]")
+    done, path = crane(planar + TORQUES, "lift")
+    assert done.code == 0, done.err
+    content = Content(path)
+    with h5py.File(path) as file:
+        names = file["coordinates/name"].asstr()[()].tolist()
+        by_velocity, by_position = (file[f"sensitivity/torque/{kind}"][()] for kind in ("velocity", "position"))
+    track, swing = names.index("track.displacement"), names.index("-swing.angle")
+    found = content.sensitivity("track.displacement.torque", "swing.angle.velocity")
+    assert found.unit == "N/(rad/s)" and found.values.any()
+    np.testing.assert_array_equal(found.values[:, 0], -by_velocity[:, track, swing])
+    found = content.sensitivity("swing.angle.torque", "swing.angle")
+    np.testing.assert_array_equal(found.values[:, 0], by_position[:, swing, swing])
+    drawn = mbsim("plot", "lift.h5", "--sensitivity", "swing.angle,m", "--json").json["histories"]
+    assert drawn[::2] == [f"∂{name.removeprefix('-')}.torque/∂swing.angle" for name in names]
+    listed = mbsim("plot", "lift.h5", "--list", "--json").json["results"]["lift.h5"]["coordinates"]
+    assert len(listed) == 12 and "track.displacement.acceleration" in listed
+    for by, words in (("swing.angle", "torques alone"), ("swing.angel", "did you mean 'swing.angle")):
+        refused = mbsim("plot", "lift.h5", "tau", "--sensitivity", by)
+        assert refused.code == 2 and words in refused.err
+
+
 def test_of_multipliers(crane):
     done, path = crane(
         CRANE.replace("5}, rod", "5}, stone: {mass: 1, inertia: {xx: 1, yy: 1, zz: 1}}, rod") + ROWS, "rows"

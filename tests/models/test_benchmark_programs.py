@@ -5,7 +5,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from benchmarks import trees
 
 PROGRAMS = sorted((Path(__file__).parents[2] / "benchmarks").glob("[a-z]*.py"))
 
@@ -17,3 +20,15 @@ def test_names_exist(program):
             module = import_module(node.module)
             for alias in node.names:
                 assert hasattr(module, alias.name) or find_spec(f"{node.module}.{alias.name}"), alias.name
+
+
+def test_what_inverse_dynamics_is_timed_by():
+    from benchmarks.inverse_dynamics import Case
+
+    case = Case(trees.chain_bodies(3), trees.random_motion(np.random.default_rng(0), 20, 3))
+    for timed in (case.fresh, case.streamed, case.gradient, case.torques):
+        timed()
+    torque = case.kept.torque.copy()
+    case.dense()
+    np.testing.assert_allclose(case.kept.torque, torque, rtol=1e-12)
+    assert torque.any() and case.kept.finite.all() and all(matrix.any() for matrix in case.kept[1:4])

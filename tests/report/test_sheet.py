@@ -91,7 +91,16 @@ def test_labels_are_no_formulas(tmp_path):
 def test_many_components_are_a_bundle():
     names = tuple(map(str, range(43)))
     (axes,) = drawn([Panel("tau", (series(*np.random.default_rng(0).random((43, 5)), components=names),))])
-    assert len(axes.lines) == 43 and axes.get_legend() is None and axes.get_title("left") == "43 components"
+    assert len(axes.lines) == 43 and axes.get_legend() is None and axes.get_title("right") == "43 components"
+
+
+def test_a_name_stands_above_where_there_is_no_room_beside():
+    short, long = (Panel(name, PANELS[1].series) for name in ("v", "∂knee.angle.torque/∂hip.angle"))
+    above, beside = drawn([long, short])
+    assert above.get_title("left") == f"{long.title} [m/s]" and not above.get_ylabel()
+    assert beside.get_ylabel() == "v [m/s]" and not beside.get_title("left")
+    (alone,) = drawn([long])
+    assert alone.get_ylabel() == f"{long.title} [m/s]"
 
 
 def test_round_off_does_not_fill_the_axes():

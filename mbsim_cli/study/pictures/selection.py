@@ -54,6 +54,7 @@ class Chooser:
     def __init__(self, contents: Sequence[Content]):
         self._contents = contents
         self._parameters = list(dict.fromkeys(name for content in contents for name in content.parameters))
+        self._coordinates = list(dict.fromkeys(name for content in contents for name in content.by_coordinates))
 
     def choose(self, names: Sequence[str], parameters: Sequence[str], gradient: bool) -> Selection:
         """What the command line asks for; all objectives and all sensors where it names nothing."""
@@ -64,7 +65,7 @@ class Chooser:
         if objectives or gradient or not wanted:
             chosen.bars = self._bars(objectives, required=wanted, left_out=chosen.left_out)
         if not histories and (parameters or not wanted):
-            histories = self._default(bool(parameters), chosen.left_out)
+            histories = self._default(parameters, chosen.left_out)
         if parameters:
             chosen.panels = [self._sensitivity(n, p) for n in histories for p in parameters]
         else:
@@ -91,10 +92,10 @@ class Chooser:
                 raise UsageError(f"no result holds a history {name!r}{near}")
         return histories, [name for name in names if name not in histories]
 
-    def _default(self, sensitivities: bool, left_out: list[str]) -> list[str]:
+    def _default(self, parameters: Sequence[str], left_out: list[str]) -> list[str]:
         """All sensors, else torques, else coordinates, as many as a sheet takes."""
         for kind in ("sensor", "torque", "coordinate"):
-            names = [name for name in self._all(kind) if not sensitivities or self._derived(name)]
+            names = [name for name in self._all(kind) if all(self._derived(name, by) for by in parameters)]
             if names:
                 break
         if len(names) > MOST_PANELS:
@@ -117,18 +118,23 @@ class Chooser:
     def _series(self, name: str) -> tuple[Series | None, ...]:
         return tuple(_read(content, name) for content in self._contents)
 
-    def _derived(self, name: str) -> bool:
-        return any((found := _history(c, name)) and c.entries[found[0]].sensitivity for c in self._contents)
+    def _derived(self, name: str, by: str) -> bool:
+        return any((found := _history(c, name)) and c.is_varied(found[0], by) for c in self._contents)
 
     def _check_parameters(self, parameters: Sequence[str]) -> None:
+        known = [*self._parameters, *self._coordinates]
         for name in parameters:
-            if name not in self._parameters:
-                known = hint(name, self._parameters) if self._parameters else NO_GRADIENT
-                raise UsageError(f"no result holds sensitivities by {name!r}{known}")
+            if name not in known:
+                near = hint(name, known) if known else NO_GRADIENT
+                raise UsageError(f"no result holds sensitivities by {name!r}{near}")
 
     def _sensitivity(self, name: str, parameter: str) -> Panel:
-        if not self._derived(name):
-            raise UsageError(f"no result holds sensitivities of {name}{NO_GRADIENT}")
+        if not self._derived(name, parameter):
+            if parameter in self._parameters:
+                raise UsageError(f"no result holds sensitivities of {name}{NO_GRADIENT}")
+            raise UsageError(
+                f"torques alone have sensitivities by coordinates, and {name} is none; JOINT.angle.torque is"
+            )
         return Panel(f"∂{name}/∂{parameter}", tuple(_read(content, name, parameter) for content in self._contents))
 
 
@@ -150,7 +156,7 @@ def _read(content: Content, name: str, parameter: str | None = None) -> Series |
         return None
     if parameter is None:
         series = content.history(found[0])
-    elif content.entries[found[0]].sensitivity and parameter in content.parameters:
+    elif content.is_varied(found[0], parameter):
         series = content.sensitivity(found[0], parameter)
     else:
         return None
