@@ -42,6 +42,7 @@ def test_every_command_of_the_pages_is_run_by_a_test():
         "README.md",
         "docs/plots.md",
         "docs/buggy.md",
+        "docs/human.md",
         "docs/studies.md",
         "docs/kernels.md",
         "docs/flexible.md",

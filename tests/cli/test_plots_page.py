@@ -1,4 +1,4 @@
-"""What docs/plots.md and docs/buggy.md show works, and their pictures are those that their commands name."""
+"""What pages show works, and their pictures are those that their commands name: of plots, the buggy, the human body."""
 
 import re
 import shlex
@@ -10,7 +10,7 @@ from mbsim_cli.io.target import is_picture
 
 from .conftest import ROOT
 
-PAGES = {name: (ROOT / "docs" / f"{name}.md").read_text() for name in ("plots", "buggy")}
+PAGES = {name: (ROOT / "docs" / f"{name}.md").read_text() for name in ("plots", "buggy", "human")}
 COMMANDS = {
     name: [shlex.split(line)[1:] for line in re.findall(r"^\$ (mbsim .*)$", text, re.MULTILINE)]
     for name, text in PAGES.items()

@@ -1,5 +1,7 @@
 """The human and the robots: connectivity, and torques and derivatives of the printed recursion with 4 x 4 matrices."""
 
+import re
+
 import h5py
 import numpy as np
 import pytest
@@ -39,6 +41,24 @@ def test_printed_recursion(model, tmp_path):
         assert [axis.label for axis in file["sensitivity/torque/parameter"].dims] == ["time", "coordinate", "parameter"]
         mass = file["sensitivity/torque/acceleration"][()]
         assert np.abs(mass - np.swapaxes(mass, 1, 2)).max() <= 1e-12 * np.abs(mass).max()
+
+
+def test_the_page_shows_values_of_the_printed_recursion(tmp_path):
+    """Derivatives of torques in the table of docs/human.md."""
+    mbsim("run", str(HUMAN), "-o", str(tmp_path / "out.h5"))
+    with h5py.File(tmp_path / "out.h5") as file:
+        time = file["time"][()].round(3).tolist()
+        motion = [file[f"coordinates/{kind}"][()] for kind in ("position", "velocity", "acceleration")]
+    chain, page = links(spec.load(HUMAN)), (ROOT / "docs" / "human.md").read_text()
+    instants = [float(t) for t in re.findall(r"([\d.]+) s \|", re.search(r"\| derivative \|.*", page)[0])]
+    shown = re.findall(r"^\| q(\d+)\.angle\.torque by q(\d+)\.angle(\.\w+)? \|(.*)\|$", page, re.MULTILINE)
+    assert len(instants) == 3 and len(shown) == 6
+    for k, instant in enumerate(instants):
+        expected = torques(chain, *(array[time.index(instant)] for array in motion))
+        for i, m, rate, values in shown:
+            level = ("", ".velocity", ".acceleration").index(rate)
+            value = expected[1 + level][int(i) - 1, int(m) - 1]
+            assert float(values.split("|")[k]) == pytest.approx(value, rel=1e-7)
 
 
 def test_parameters_by_the_printed_recursion(tmp_path):
