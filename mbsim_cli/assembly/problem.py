@@ -23,7 +23,6 @@ from mbsim_cli.assembly.position.equations import Equations
 from mbsim_cli.assembly.position.independence import held_columns, independent_columns
 from mbsim_cli.assembly.position.start import kept_by_constraints, start_from
 from mbsim_cli.assembly.tree.elastic import Source
-from mbsim_cli.assembly.tree.kinematics import poses
 from mbsim_cli.assembly.tree.topology import Topology
 from mbsim_cli.model.names import Names
 from mbsim_cli.model.problem import Problem
@@ -132,7 +131,7 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
     equations = Equations(problem, packed.initial_measures)
 
     def accepts(z: np.ndarray) -> bool:
-        return not opposed(system, poses(problem.model.tree, problem.theta.tolist(), z.tolist()))
+        return not opposed(system, equations.poses(equations.theta, z))
 
     closing = close(equations, packed.stated, packed.rated, accepts)
     if not inverse:

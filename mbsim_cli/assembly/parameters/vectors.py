@@ -78,15 +78,14 @@ def apply_transposed(m: Matrix, a: Vector) -> Vector:
 
 
 def product(m: Matrix, n: Matrix) -> Matrix:
-    """m n."""
-    return (_row(m[0], n), _row(m[1], n), _row(m[2], n))
-
-
-def _row(a: Vector, n: Matrix) -> Vector:
-    """a^T n; written out, as assembling spends most of its time here."""
-    a0, a1, a2 = a
+    """m n; written out, as assembling spends most of its time here."""
+    (a, b, c), (d, e, f), (g, h, i) = m
     (p, q, r), (s, t, u), (v, w, x) = n
-    return (a0 * p + a1 * s + a2 * v, a0 * q + a1 * t + a2 * w, a0 * r + a1 * u + a2 * x)
+    return (
+        (a * p + b * s + c * v, a * q + b * t + c * w, a * r + b * u + c * x),
+        (d * p + e * s + f * v, d * q + e * t + f * w, d * r + e * u + f * x),
+        (g * p + h * s + i * v, g * q + h * t + i * w, g * r + h * u + i * x),
+    )
 
 
 def columns(x: Vector, y: Vector, z: Vector) -> Matrix:

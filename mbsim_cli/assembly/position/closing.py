@@ -9,7 +9,7 @@ from mbsim_cli.assembly.position.equations import Equations
 from mbsim_cli.assembly.position.groups import Group, Scaled, groups
 from mbsim_cli.assembly.position.rank import dependent_rows, determined, rank, unit_rows
 from mbsim_cli.assembly.position.search import CLOSED, Found, Search
-from mbsim_cli.assembly.tree.kinematics import Poses, poses
+from mbsim_cli.assembly.tree.kinematics import Poses
 from mbsim_cli.model.among import among
 from mbsim_cli.model.codes import ROTATIONS
 from mbsim_cli.model.coordinates import kinds
@@ -119,7 +119,7 @@ def close(equations: Equations, stated: np.ndarray, stated_velocity: np.ndarray,
     ``stated_velocity`` (n,). ``accepts`` tells whether a closed position is one of the mechanism.
     """
     problem = equations.problem
-    tree, theta = problem.model.tree, problem.theta.tolist()
+    tree, theta = problem.model.tree, equations.theta
     n, first = kinds(tree).size, tree.initial[0]
     scales = scales_of(problem.model, problem.theta, np.array([row[0] for row in equations.rows], dtype=int))
     parts = [_close(group, theta, problem, (stated, stated_velocity), scales, accepts) for group in groups(equations)]
@@ -128,7 +128,7 @@ def close(equations: Equations, stated: np.ndarray, stated_velocity: np.ndarray,
     for part in parts:
         z[part.columns], phi[part.rows] = part.z, part.phi
         held[part.columns], held_velocity[part.columns] = part.held, part.held_velocity
-    return Closing(parts, z, poses(tree, theta, z.tolist()), phi, held, held_velocity, scales)
+    return Closing(parts, z, equations.poses(theta, z), phi, held, held_velocity, scales)
 
 
 def scaled_group(group: Group, problem: Problem, scales: Scales) -> Scaled:

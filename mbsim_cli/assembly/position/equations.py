@@ -6,7 +6,7 @@ All is analytic in theta and the coordinates.
 
 import cmath
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ import numpy as np
 from mbsim_cli.assembly.elements.laws import law_at
 from mbsim_cli.assembly.parameters.numbers import STEP
 from mbsim_cli.assembly.parameters.vectors import Scalar
-from mbsim_cli.assembly.tree.kinematics import Poses, columns_at, measure_row, measure_value, poses_of_columns
+from mbsim_cli.assembly.tree.kinematics import Poses, columns_at, measure_row, measure_value, poses
 from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.coordinates import motion_of_columns
 from mbsim_cli.model.layout import NONE, FlexibleTree
@@ -48,6 +48,12 @@ class Equations:
 
     problem: Problem
     initial_measures: Sequence[InitialMeasure] = ()
+    _latest: dict[bytes, tuple[Sequence[Scalar], Poses]] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def theta(self) -> list[float]:
+        """Numbers of the model."""
+        return self.problem.theta.tolist()
 
     @property
     def m(self) -> int:
@@ -75,7 +81,7 @@ class Equations:
         complex_step = np.iscomplexobj(z) or isinstance(theta[0], complex)  # all of theta, then
         phi = np.zeros(len(self.rows), dtype=complex if complex_step else float)
         columns = np.array(columns_at(model.tree, theta, z.tolist()))
-        at = poses_of_columns(model.tree, theta, columns.tolist())
+        at = self.poses(theta, z)
         J = np.zeros((len(self.rows), len(columns)), dtype=phi.dtype)
         needed = set(self.of_position)
         for i, (measure, target, law) in enumerate(self.rows):
@@ -87,6 +93,15 @@ class Equations:
         if isinstance(model.tree, FlexibleTree):
             J = J @ motion_of_columns(model.tree, theta, z)
         return phi, J
+
+    def poses(self, theta: Sequence[Scalar], z: np.ndarray) -> Poses:
+        """Poses at the coordinates z (n,), for reading only; the latest are kept, for the next to ask."""
+        kept_for, found = self._latest.get(z.tobytes(), (None, None))
+        if found is None or kept_for is not theta:
+            found = poses(self.problem.model.tree, theta, z.tolist())
+            self._latest.clear()
+            self._latest[z.tobytes()] = theta, found
+        return found
 
     def rates(self, theta: Sequence[Scalar], z: np.ndarray, zd: np.ndarray) -> np.ndarray:
         """Time derivatives of all rows."""

@@ -50,7 +50,7 @@ def determined(
     for group, enough in [*groups, (free & last, WELL), (free, RANK_TOLERANCE), (~free & beyond, RANK_TOLERANCE)]:
         candidates = group.copy()
         candidates[chosen] = False
-        while candidates.any() and len(rest):
+        while len(chosen) < len(rest) and candidates.any():  # no more columns are independent than there are rows
             best = int(np.argmax(np.where(candidates, squares, -1.0)))
             size = np.linalg.norm(rest[:, best])
             squares[best] = size * size  # the running value has lost digits

@@ -61,7 +61,7 @@ class Search:
             z = newton(self.equations, self.theta, self.start, dependent)
             J = self.equations.at(self.theta, z)[1]
             better = determined(J[self.rows], self.free, self.stated)
-            if len(better) <= rank(J[self.rows][:, dependent]):
+            if better == dependent or len(better) <= rank(J[self.rows][:, dependent]):
                 break
             dependent = better
         return Found(self._unturned(z), dependent, np.zeros(self.start.size))

@@ -19,11 +19,16 @@ def momenta(tree: Tree, theta: np.ndarray, at: Poses) -> tuple[np.ndarray, np.nd
     """
     mass, moment, inertia = (array[tree.column_body] for array in _subtrees(tree, theta, at))
     w, v = at.w_array, at.v_array
-    linear = mass[:, None] * v - np.cross(moment, w)
-    angular = np.einsum("nij,nj->ni", inertia, w) + np.cross(moment, v)
+    linear = mass[:, None] * v - _cross(moment, w)
+    angular = np.einsum("nij,nj->ni", inertia, w) + _cross(moment, v)
     diagonal = (w * angular + v * linear).sum(axis=1)
     scale = np.einsum("nii->n", inertia) * (w * w).sum(axis=1) + mass * (v * v).sum(axis=1)
     return np.hstack([linear, angular]), diagonal, scale
+
+
+def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Products of rows (n, 3); ``numpy.cross`` finds the same, and takes several times as long."""
+    return a[:, (1, 2, 0)] * b[:, (2, 0, 1)] - a[:, (2, 0, 1)] * b[:, (1, 2, 0)]
 
 
 def mass_matrix(tree: Tree, at: Poses, momentum: np.ndarray) -> np.ndarray:
