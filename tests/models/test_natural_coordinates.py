@@ -146,3 +146,32 @@ def test_forty_windows_pass_their_singular_positions():
     energy = np.concatenate([block.energy[:, :2].sum(axis=1) for block in forward(built.problem)])
     assert len(energy) == 3001
     np.testing.assert_allclose(energy, energy[0], rtol=5e-5)
+
+
+HELD = """
+mbsim: 1
+parameters: {p: 0.3}
+points: {A: {ground: [0, 0, 0], arm: [-0.3, -0.1, p]}, B: {arm: [0.1, 0.2, 0], sleeve: [0, 0, 0]}}
+vectors: {u: {arm: [0.5, -0.8, -1], sleeve: [0.3, 0.7, -0.4]}}
+bodies:
+  arm: {mass: 1.2, center_of_mass: [0.1, 0.05, 0], inertia: {xx: 0.1, yy: 0.12, zz: 0.15}}
+  sleeve: {mass: 1.7, center_of_mass: [0, 0.2, -0.1], inertia: {xx: 0.06, yy: 0.04, zz: 0.07}}
+joints:
+  A: {type: spherical, bodies: [ground, arm], point: A, initial: {angular_velocity: [0.5, 1, -0.4]}}
+  B: {type: cylindrical, bodies: [arm, sleeve], point: B, axis: u, initial: {displacement: 0.1, angle: -0.1}}
+constraints:
+  one: {type: coupling, terms: {B.angle: 0.813, B.displacement: 0.754}}
+  other: {type: coupling, terms: {B.angle: 0.779, B.displacement: 0.803}}
+sensors: {rush: {type: coordinate, coordinate: B.displacement, derivative: 2}}
+objectives: {slip: {final: rush}}
+analysis: {formulation: ali3p-natural, step: 5e-3, duration: 0.1, tolerance: 1e-12, sensitivity: {method: ddm}}
+"""
+
+
+def test_what_two_couplings_hold_together_does_not_give_way(tmp_path):
+    """Both are nearly one, so that little of what penalties hold is across them; the derivative was 1e-3."""
+    path = tmp_path / "model.yaml"
+    path.write_text(HELD)
+    built = assembly.build(spec.load(path))
+    slip = evaluate(built.problem, built.objectives)["slip"]
+    assert abs(slip.value) < 1e-9 and abs(slip.gradient[0]) < 1e-8

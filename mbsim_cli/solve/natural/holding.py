@@ -12,7 +12,12 @@ if TYPE_CHECKING:
 
 
 def least_inertia(system: "NaturalSystem") -> np.ndarray:
-    """Inertia (n,) of the coordinates if every body were a mean one: where there is none, constraints need some."""
+    """Inertia (n,) that coordinates count for, at least: where there is none, constraints need some.
+
+    Points and vectors count for a part of what they have if every body is a mean one. Coordinates of joints have none
+    and move bodies by their definition alone: such a one counts for all of a mean body, or what several hold together
+    is held too softly.
+    """
     theta = system.problem.theta[None] + 0j
     fields, mass = system.fields(theta), mean_mass(system.problem.model, system.problem.theta)
     found, sizes = np.zeros(system.plan.size), []
@@ -21,10 +26,11 @@ def least_inertia(system: "NaturalSystem") -> np.ndarray:
         maps = np.abs(fields.poses[base.body][0, :, 1:].real) ** 2
         found += mass * (maps[:3].sum(axis=0) + size * size * maps[3:].sum(axis=0))
         sizes.append(size)
+    found *= SLIGHT
     for d in system.equations.defined:
         slides = system.rows[d.row].kind == Measure.PROJECTION
         found[d.coordinate] = mass * (1.0 if slides else np.mean(np.square(sizes)))
-    return SLIGHT * found[np.argsort(system.order)]
+    return found[np.argsort(system.order)]
 
 
 def swing(system: "NaturalSystem") -> np.ndarray:
