@@ -5,12 +5,11 @@ import os
 import resource
 import select
 import signal
-import time
 from collections.abc import Callable
 from pathlib import Path
 
-PATIENCE = 30.0  # seconds, and one more for each MB
-PROCESSOR = 6  # seconds of the processor, and one more for each MB: a busy machine must not make a file hang
+PATIENCE = 30.0  # seconds without any work, and one more for each MB: a busy machine must not make a file hang
+PROCESSOR = 6  # seconds of the processor, and one more for each MB
 MEMORY = 400_000_000  # bytes, and so many more for each one of the file: damaged sizes ask for any number
 MEMORY_EACH = 10
 CRASHED = "HDF5 crashes on it"
@@ -23,24 +22,32 @@ def fault_of(path: Path, look: Callable[[Path], object]) -> str:
     """Call ``look`` in a child process; return what its exception says, or nothing where it returns."""
     size = path.stat().st_size
     more = size / 1e6
-    limit = time.monotonic() + PATIENCE + more
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         _look(path, look, write, PROCESSOR + int(more), MEMORY + MEMORY_EACH * size)
     os.close(write)
-    told = b""
+    told, work = b"", None
     try:
-        while select.select([read], [], [], max(0.0, limit - time.monotonic()))[0]:
-            part = os.read(read, 65536)
-            if not part:
+        while True:
+            if not select.select([read], [], [], PATIENCE + more)[0]:
+                before, work = work, _work_of(child)
+                if work == before:
+                    os.kill(child, signal.SIGKILL)
+                    os.waitpid(child, 0)
+                    return HANGS
+            elif part := os.read(read, 65536):
+                told += part
+            else:
                 return _death_of(child) or told.decode(errors="replace")
-            told += part
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        return HANGS
     finally:
         os.close(read)
+
+
+def _work_of(child: int) -> list[str] | None:
+    """Processor time of a process, where the system tells."""
+    stat = Path(f"/proc/{child}/stat")
+    return stat.read_text().rpartition(")")[2].split()[11:13] if stat.exists() else None
 
 
 def _death_of(child: int) -> str:

@@ -147,6 +147,18 @@ def test_a_file_that_the_library_turns_in_circles_on(fivebar, monkeypatch):
     assert quarantine.fault_of(fivebar, circles) == quarantine.HANGS
 
 
+def test_a_machine_that_is_busy_makes_no_file_hang(fivebar, monkeypatch):
+    """A look that goes on is waited for: that of 20 000 sensors was given up where it got a fifth of a processor."""
+    import time
+
+    def works(path):
+        while time.process_time() < 1.5:
+            pass
+
+    monkeypatch.setattr(quarantine, "PATIENCE", 0.5)
+    assert quarantine.fault_of(fivebar, works) == ""
+
+
 def test_a_file_that_asks_for_much_memory(fivebar, tmp_path):
     """More is there for a larger file."""
     large, size = tmp_path / "large", 10**8
