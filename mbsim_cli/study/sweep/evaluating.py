@@ -1,5 +1,6 @@
 """One case of a study: the analysis at its values, and what it leads to."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -144,7 +145,7 @@ def base_of(plan: StudyPlan, listener: Listener = SILENT) -> Plan:
     from mbsim_cli import spec
 
     settings = Settings(**plan.settings)
-    texts = {str(Path(plan.folder, name)): text for name, text in plan.texts.items()}
+    texts = {os.path.normpath(Path(plan.folder, name)): text for name, text in plan.texts.items()}
     timing = Timing()
     model_file = spec.load(str(plan.path), settings.overrides, texts)
     base = draft(model_file, settings, timing).plan(timing, listener)

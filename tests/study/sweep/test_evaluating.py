@@ -64,6 +64,18 @@ def test_good_cases_between_failing_ones_have_the_rows_that_they_have_alone(plan
     assert not words
 
 
+@pytest.mark.parametrize("place", ["..", "absolute"])
+def test_included_files_of_other_folders(stated, tmp_path, place):
+    """They are read as they were planned, also where they have changed since."""
+    (tmp_path / "base.yaml").write_text((stated / "model.yaml").read_text())
+    folder = tmp_path / "studies"
+    folder.mkdir()
+    (folder / "model.yaml").write_text(f"include: [{tmp_path if place == 'absolute' else place}/base.yaml]\n")
+    study, values = planned(folder, {"list": [{"m_A1": 1.5}]})
+    (tmp_path / "base.yaml").unlink()
+    assert row_of(CaseEvaluator(study, SILENT), values, 0).status == DONE
+
+
 def test_objectives_that_are_not_kept_neither_fail_nor_warn(stated):
     """Case 4 fails by the second objective, and a limit of 0 % lets every objective warn of its steps."""
     study, values = planned(stated, {"list": [{"root": -1.0}], "keep": ["psi1"]})
