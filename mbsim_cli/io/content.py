@@ -6,12 +6,10 @@ from typing import NamedTuple
 import h5py
 import numpy as np
 
-from mbsim_cli.io.layout import KINEMATIC
+from mbsim_cli.io.columns import IN_COLUMNS, columns, derivatives_of
 from mbsim_cli.io.reader import column_units, labels, objectives_of, opened, parameters_of, scalars, texts
 from mbsim_cli.model.series import GradientOf, Series
 from mbsim_cli.model.units import in_words, quotient
-
-MULTIPLIERS = ("lambda", "sigma", "kappa")
 
 
 class Entry(NamedTuple):
@@ -62,7 +60,7 @@ class Content:
         """A history by its name."""
         entry = self.entries[name]
         with opened(self.path, known=True) as file:
-            values = _columns(file[entry.path], entry)
+            values = _values(file[entry.path], entry)
         return Series(name, entry.units, entry.components, self.time, values)
 
     def is_varied(self, name: str, by: str) -> bool:
@@ -78,11 +76,11 @@ class Content:
         with opened(self.path, known=True) as file:
             if by in self.parameters:
                 column, unit = texts(file["parameters/name"]).index(by), self.parameters[by]["unit"]
-                values = _columns(file[entry.sensitivity], entry, column)
+                values = _values(file[entry.sensitivity], entry, column)
             else:
                 moved = self.entries[by]
                 (unit,) = moved.units
-                values = moved.sign * _columns(file[_of_torque(moved)], entry, moved.column)
+                values = moved.sign * _values(file[_of_torque(moved)], entry, moved.column)
         units = tuple(quotient(own, unit) for own in entry.units)
         return Series(f"d{name}/d{by}", units, entry.components, self.time, values)
 
@@ -125,7 +123,7 @@ def _of_torque(moved: Entry) -> str:
     return f"sensitivity/torque/{moved.path.rpartition('/')[2]}"
 
 
-def _columns(dataset: h5py.Dataset, entry: Entry, by: int | None = None) -> np.ndarray:
+def _values(dataset: h5py.Dataset, entry: Entry, by: int | None = None) -> np.ndarray:
     """Values (N, k) of an entry, or their derivatives by what stands in a column of the last axis."""
     values = np.asarray(dataset[()] if by is None else dataset[..., by], dtype=float)
     if values.ndim == 1:
@@ -136,7 +134,7 @@ def _columns(dataset: h5py.Dataset, entry: Entry, by: int | None = None) -> np.n
 def _entries(file: h5py.File) -> dict[str, Entry]:
     """Every history by name; a name that two kinds share is that of the first."""
     found: dict[str, Entry] = {}
-    for rows in (_sensors(file), _coordinates(file), _multipliers(file), _diagnostics(file)):
+    for rows in (_sensors(file), _columns(file), _diagnostics(file)):
         for name, entry in rows:
             found.setdefault(name, entry)
     return {
@@ -151,28 +149,19 @@ def _sensors(file: h5py.File):
         yield name, Entry("sensor", path, units, labels(dataset, 1), sensitivity=f"sensitivity/{path}")
 
 
-def _coordinates(file: h5py.File):
-    """Coordinates, their rates, and the torques on them; one that is stored negated is turned back."""
-    paths = {f"coordinates/{kind}": f"sensitivity/coordinates/{kind}" for kind in KINEMATIC}
-    paths |= {"torque": "sensitivity/torque/parameter"} if "torque" in file else {}
-    names = texts(file.get("coordinates/name"))
-    units = {path: column_units(file, path) for path in paths if names}
-    for column, stored in enumerate(names):
-        name, sign = stored.removeprefix("-"), -1.0 if stored.startswith("-") else 1.0
-        for path, derivatives in paths.items():
-            kind = path.rpartition("/")[2]
-            label = name if kind == "position" else f"{name}.{kind}"
-            kept = "torque" if kind == "torque" else "coordinate"
-            yield label, Entry(kept, path, (units[path][column],), ("value",), column, sign, derivatives)
+def _columns(file: h5py.File):
+    """Coordinates, their rates, the torques on them, and multipliers; what is stored negated is turned back."""
+    paths = [path for path in IN_COLUMNS if path in file]
+    units = {path: column_units(file, path) for path in paths}
+    coordinates, constraints = texts(file.get("coordinates/name")), texts(file.get("constraint"))
+    for name, (path, number, sign) in columns(coordinates, constraints, paths):
+        unit = (units[path][number],)
+        yield name, Entry(_kind(path), path, unit, ("value",), number, sign, derivatives_of(path))
 
 
-def _multipliers(file: h5py.File):
-    names = texts(file.get("constraint"))
-    for kind in MULTIPLIERS:
-        path = f"multipliers/{kind}"
-        units = column_units(file, path) if path in file else []
-        for column, (name, unit) in enumerate(zip(names, units, strict=bool(units))):
-            yield f"{name}.{kind}", Entry("multiplier", path, (unit,), ("value",), column, 1.0, f"sensitivity/{path}")
+def _kind(path: str) -> str:
+    """Kind of history of a column."""
+    return "torque" if path == "torque" else path.partition("/")[0].removesuffix("s")
 
 
 def _diagnostics(file: h5py.File):

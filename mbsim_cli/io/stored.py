@@ -6,15 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.io.reader import opened, texts
+from mbsim_cli.io.reader import column_units, opened, texts
 
 
 class Stored(NamedTuple):
-    """A dataset with the names of its axes, and its unit."""
+    """A dataset with the names of its axes, its unit, or units where they differ, and those of its columns."""
 
-    values: np.ndarray
+    values: np.ndarray  # (N, k), derivatives (N, k, p)
     axes: tuple[str, ...]
     unit: str
+    units: Sequence[str] = ()  # (k,), or one of all; of derivatives none
 
 
 class FileRecord:
@@ -48,7 +49,8 @@ class FileRecord:
         with opened(self._path, known=True) as file:
             dataset = file[path]
             labels = tuple(dimension.label or path for dimension in dataset.dims)
-            return Stored(np.asarray(dataset[()]), labels, dataset.attrs.get("unit", ""))
+            units = column_units(file, path) if dataset.ndim <= 2 else ()
+            return Stored(np.asarray(dataset[()]), labels, dataset.attrs.get("unit", ""), units)
 
     @property
     def by_fields(self) -> Mapping[str, Mapping[str, np.ndarray]]:

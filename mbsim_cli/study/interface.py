@@ -1,5 +1,6 @@
 """What Python programs call: ``import mbsim_cli as mbsim``. Errors are the exceptions of ``errors``."""
 
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -32,15 +33,21 @@ __all__ = [
 
 
 def load(
-    path: str | PathLike[str], *, all_numbers: bool = False, listener: Listener = SILENT, **values: float
+    path: str | PathLike[str],
+    *,
+    by: Sequence[str] | None = None,
+    all_numbers: bool = False,
+    listener: Listener = SILENT,
+    **values: float,
 ) -> Model:
     """Read and validate a model file; ``values`` replace its parameters, and constants.
 
-    With ``all_numbers`` every number of the file is a parameter. The ``listener`` is told of compilation and progress,
-    and may end a run. Raises ModelError with all that is wrong, InputOutputError where the file cannot be read, and
+    Gradients are taken ``by`` these parameters, in this order, None for those that the file says. With ``all_numbers``
+    every number of the file is a parameter. The ``listener`` is told of compilation and progress, and may end a run.
+    Raises ModelError with all that is wrong, InputOutputError where the file cannot be read, and
     UsageError for a name that it does not have.
     """
-    return Model(path, all_numbers=all_numbers, listener=listener, **values)
+    return Model(path, by=by, all_numbers=all_numbers, listener=listener, **values)
 
 
 def run(path: str | PathLike[str], **replaced: Any) -> Result:

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from mbsim_cli.assembly.packed import parameter_values
 from mbsim_cli.errors import UsageError
 from mbsim_cli.model.layout import FlexibleTree
+from mbsim_cli.spec.reading.suggestions import suggest
 from mbsim_cli.study.assembling import load as read
 from mbsim_cli.study.keywords import numbers_of, options_in, values_in
 from mbsim_cli.study.listener import SILENT, Listener
@@ -19,6 +21,8 @@ from mbsim_cli.study.result import Result
 from mbsim_cli.study.run import run
 from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.timing import Timing
+
+Values = Sequence[float] | np.ndarray | Mapping[str, float]  # of parameters, in their order or by name
 
 
 class Model:
@@ -30,17 +34,25 @@ class Model:
     """
 
     def __init__(
-        self, path: str | PathLike[str], *, all_numbers: bool = False, listener: Listener = SILENT, **values: float
+        self,
+        path: str | PathLike[str],
+        *,
+        by: Sequence[str] | None = None,
+        all_numbers: bool = False,
+        listener: Listener = SILENT,
+        **values: float,
     ):
         """Read a file; ``values`` replace parameters, or constants, as ``-p`` does.
 
-        With ``all_numbers`` every number of the file is a parameter, named by its path, as ``points.P1.rod.x``.
+        Gradients are taken ``by`` these parameters, None for those that the file says. With ``all_numbers`` every
+        number of the file is a parameter, named by its path, as ``points.P1.rod.x``.
         """
         self.path = Path(path)
         self._listener = listener
         overrides = {name: repr(value) for name, value in numbers_of(values).items()}
         self._settings = Settings(overrides=overrides, all_numbers=all_numbers)
         self._file = read(self.path, self._settings)
+        self._by = None if by is None else self._known(by)
         self._assembled: Any = None  # which lends its tables to further runs
 
     def __repr__(self) -> str:
@@ -50,10 +62,10 @@ class Model:
 
     def __getstate__(self) -> tuple[Any, ...]:
         """The texts that were read, whatever has become of their files; tables are read anew."""
-        return self.path, self._settings, self._listener, dict(self._file.source.texts)
+        return self.path, self._settings, self._listener, self._by, dict(self._file.source.texts)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.path, self._settings, self._listener, texts = state
+        self.path, self._settings, self._listener, self._by, texts = state
         self._file, self._assembled = read(self.path, self._settings, texts), None
 
     @property
@@ -64,23 +76,37 @@ class Model:
 
     @property
     def differentiated(self) -> tuple[str, ...]:
-        """Parameters that gradients are taken by, p of them, in the order of the file."""
+        """Parameters that gradients are taken by, p of them: as ``by`` says, else in the order of the file."""
+        if self._by is not None:
+            return self._by
         stated = self._file.analysis.sensitivity.parameters
         every = stated == "all" or self._settings.all_numbers
         return tuple(self.parameters) if every else tuple(stated)
+
+    @property
+    def rho(self) -> np.ndarray:
+        """Values (p,) of the parameters that gradients are taken by, where a search begins."""
+        return np.array([self.parameters[name] for name in self.differentiated])
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """Least and largest values (p, 2) that the file allows them, infinite where it has none."""
+        declared = {p.name: p.bounds for p in parameter_values(self._file, list(self._file.parameters))}
+        pairs = [declared[name] or (-np.inf, np.inf) for name in self.differentiated]
+        return np.array(pairs).reshape(-1, 2)
 
     @property
     def objectives(self) -> tuple[str, ...]:
         """Names of the objectives."""
         return tuple(self._file.objectives)
 
-    def run(self, values: Mapping[str, float] | None = None, **replaced: Any) -> Result:
+    def run(self, rho: Values | None = None, **replaced: Any) -> Result:
         """Run the analysis and return everything that it found; nothing is written.
 
-        ``values``, or keyword arguments by their names, replace parameters; other keyword arguments are options of the
-        analysis. Raises ModelError, AnalysisError or UsageError.
+        ``rho`` (p,) are values of the parameters ``differentiated``, or of any by name; keyword arguments replace
+        parameters by their names, and options of the analysis. Raises ModelError, AnalysisError or UsageError.
         """
-        planned, timing = self._plan(values, replaced)
+        planned, timing = self._plan(rho, replaced)
         record = MemoryRecord(planned)
         with timing.phase("compile"):
             planned.compile(self._listener)
@@ -90,18 +116,18 @@ class Model:
 
     def value_and_gradient(
         self,
-        rho: Sequence[float] | Mapping[str, float] | np.ndarray | None = None,
+        rho: Values | None = None,
         objective: str | None = None,
         **replaced: Any,
     ) -> tuple[float, np.ndarray]:
         """Value of an objective and its gradient (p,) by ``differentiated``, as ``scipy.optimize.minimize`` wants them.
 
-        ``rho`` (p,) are values of these parameters, or of any by name. With several objectives one must be named.
+        ``rho`` as of ``run``. With several objectives one must be named.
         Histories are not kept. The method is ddm unless ``sensitivity`` says otherwise; the gradient is in the unit of
         the objective over those of the parameters. Raises what ``run`` does.
         """
         name = self._chosen(objective)
-        planned, timing = self._plan(self._values(rho), {"sensitivity": "ddm", **replaced})
+        planned, timing = self._plan(rho, {"sensitivity": "ddm", **replaced})
         if planned.method == "none":
             raise UsageError("a gradient takes a method; sensitivity 'none' has none")
         found = run(planned, timing, self._listener).results[name]
@@ -109,21 +135,21 @@ class Model:
 
     def hessian_vector(
         self,
-        rho: Sequence[float] | Mapping[str, float] | np.ndarray | None,
+        rho: Values | None,
         direction: Sequence[float] | np.ndarray,
         objective: str | None = None,
         **replaced: Any,
     ) -> np.ndarray:
         """The Hessian of an objective by ``differentiated``, times a direction (p,), as ``minimize`` wants ``hessp``.
 
-        Returns (p,). ``rho`` as of ``value_and_gradient``. One run and its adjoint in complex numbers: UsageError for
+        Returns (p,). ``rho`` as of ``run``. One run and its adjoint in complex numbers: UsageError for
         natural coordinates, bodies that deform and what else has no adjoint.
         """
         return self._hessian_columns(rho, np.reshape(direction, (-1, 1)), objective, replaced)[:, 0]
 
     def hessian(
         self,
-        rho: Sequence[float] | Mapping[str, float] | np.ndarray | None = None,
+        rho: Values | None = None,
         objective: str | None = None,
         **replaced: Any,
     ) -> np.ndarray:
@@ -131,7 +157,7 @@ class Model:
         return self._hessian_columns(rho, np.eye(len(self.differentiated)), objective, replaced)
 
     def _hessian_columns(
-        self, rho: Any, directions: np.ndarray, objective: str | None, replaced: dict[str, Any]
+        self, rho: Values | None, directions: np.ndarray, objective: str | None, replaced: dict[str, Any]
     ) -> np.ndarray:
         from mbsim_cli.study.second_derivatives import hessian_vector
 
@@ -140,7 +166,7 @@ class Model:
             raise UsageError(f"a direction is {p} finite numbers: {', '.join(self.differentiated)}")
         if replaced.setdefault("sensitivity", "adjoint") != "adjoint":
             raise UsageError("second derivatives are those of the adjoint; leave sensitivity out")
-        planned, _ = self._plan(self._values(rho), replaced)
+        planned, _ = self._plan(rho, replaced)
         if isinstance(planned.assembled.problem.model.tree, FlexibleTree):
             raise UsageError("models with bodies that deform have no second derivatives")
         if planned.assembled.problem.options.natural:
@@ -148,8 +174,18 @@ class Model:
         columns = [hessian_vector(planned.assembled, name, d, self._listener) for d in directions.T.astype(float)]
         return np.stack(columns, axis=1) if columns else np.zeros((0, 0))
 
-    def _values(self, rho: Any) -> Mapping[str, float] | None:
-        return rho if rho is None or isinstance(rho, Mapping) else self._by_name(rho)
+    @property
+    def _keys(self) -> dict[str, str]:
+        """Names of the parameters in expressions, by those that they are called by."""
+        return {self._file.parameter_label(key): key for key in self._file.parameters}
+
+    def _known(self, by: Sequence[str]) -> tuple[str, ...]:
+        """Names of parameters, each once; raises UsageError for others."""
+        for name in by:
+            if name not in self._keys:
+                hint = suggest(name, self._keys)
+                raise UsageError(f"by: unknown parameter {name!r}" + (f"; {hint}" if hint else ""))
+        return tuple(dict.fromkeys(by))
 
     def _chosen(self, objective: str | None) -> str:
         if objective is None and len(self.objectives) == 1:
@@ -159,20 +195,23 @@ class Model:
             raise UsageError(f"{asked}: the model has {', '.join(self.objectives) or 'none'}")
         return objective
 
-    def _by_name(self, rho: Sequence[float] | np.ndarray) -> dict[str, float]:
+    def _by_name(self, rho: Values | None) -> Mapping[str, float]:
+        if rho is None or isinstance(rho, Mapping):
+            return rho or {}
         names = self.differentiated
         if np.shape(rho) != (len(names),):
             raise UsageError(f"rho has shape {np.shape(rho)}, not ({len(names)},): {', '.join(names)}")
-        return dict(zip(names, map(float, rho), strict=True))
+        return dict(zip(names, rho, strict=True))
 
-    def _plan(self, values: Mapping[str, float] | None, replaced: Mapping[str, Any]) -> tuple[Plan, Timing]:
+    def _plan(self, rho: Values | None, replaced: Mapping[str, Any]) -> tuple[Plan, Timing]:
         timing = Timing()
-        by_name, by_keyword = numbers_of(values or {}), values_in(replaced)
+        by_name, by_keyword = numbers_of(self._by_name(rho)), values_in(replaced)
         if twice := sorted(by_name.keys() & by_keyword.keys()):
             raise UsageError(f"the value of {', '.join(twice)} is given twice, by name and as a keyword argument")
         changed = by_name | by_keyword
         settings = replace(self._settings, **options_in(replaced))
-        drafted = draft(self._file, settings, timing, values=changed, before=self._assembled)
+        by = None if self._by is None else [self._keys[name] for name in self._by]
+        drafted = draft(self._file, settings, timing, by, values=changed, before=self._assembled)
         plan = drafted.plan(timing, self._listener)
         self._assembled = plan.named if plan.named.packing.lends else None
         return plan, timing

@@ -99,7 +99,7 @@ def draft(
     method = "ddm" if stated == AUTO_METHOD else stated
     if settings.all_numbers and method == "none":
         raise UsageError("--all-numbers takes gradients, and --sensitivity none computes none; leave one of them out")
-    wanted = _wanted(method, model_file, settings) if by is None else list(by)
+    wanted = _wanted(method, model_file, settings, by)
     with timing.phase("load"):
         named = build(model_file, settings, wanted, before)
     if stated != AUTO_METHOD:
@@ -120,8 +120,10 @@ def _moved(model_file: Any, settings: Settings, values: Mapping[str, float], tim
     return moved, replace(settings, overrides={**settings.overrides, **texts})
 
 
-def _wanted(method: str, model_file: Any, settings: Settings) -> list[str] | None:
-    """Parameters of gradients: none without a method, all that there are for every number, else those of the file."""
+def _wanted(method: str, model_file: Any, settings: Settings, by: Sequence[str] | None) -> list[str] | None:
+    """Parameters of gradients: none without a method, those asked for, all for every number, None for the file's."""
     if method == "none":
         return []
+    if by is not None:
+        return list(by)
     return list(model_file.parameters) if settings.all_numbers else None

@@ -92,7 +92,7 @@ class MemoryRecord:
         if path == "time":
             return Stored(values, ("time",), "s")
         row = self._rows[path]
-        return Stored(values, ("time", *row.axes), in_words(row.unit))
+        return Stored(values, ("time", *row.axes), in_words(row.unit), () if row.by else row.units)
 
     def __reduce__(self) -> Any:
         """Pickled as what it holds; what picks that from blocks stays behind."""

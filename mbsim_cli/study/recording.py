@@ -40,10 +40,7 @@ def record(
     with timing.phase("load", begun):
         model_file = load(path, settings)
         drafted = draft(model_file, settings, timing)
-        guard: dict[str, Any] = {
-            "force": force,
-            "protected": (*map(Path, model_file.source.texts), *model_file.source.tables),
-        }
+        guard = guard_of(model_file, force)
         target = check_target(output, **guard)
     planned = drafted.plan(timing, listener)
     with timing.phase("compile"):
@@ -51,6 +48,12 @@ def record(
     with listener.shield():  # from the first byte on, so that no file is left behind
         outcome = recorded(planned, target, guard, command, timing, listener)
     return {"model": str(path), "output": str(output)} | outcome.report
+
+
+def guard_of(model_file: Any, force: bool) -> dict[str, Any]:
+    """Which files a result may not replace, as ``check_target`` and ``ResultWriter`` take it: those of the model."""
+    source = model_file.source
+    return {"force": force, "protected": (*map(Path, source.texts), *source.tables)}
 
 
 def recorded(

@@ -1,19 +1,25 @@
 """What a run found, as Python programs see it: objectives with gradients, histories, warnings."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from mbsim_cli.errors import UsageError
+from mbsim_cli.io.columns import Column, columns, derivatives_of
+from mbsim_cli.io.stored import Stored
 from mbsim_cli.model.units import attributes_of, derivative_by
+from mbsim_cli.spec.reading.suggestions import suggest
 from mbsim_cli.study.record import Record
 
 if TYPE_CHECKING:
     import xarray
 
 SECTIONS = ("", "sensors/", "coordinates/", "multipliers/", "diagnostics/")  # where short names are looked for
+
+ALONG_TIME = "sensitivity='ddm' computes those of sensors, coordinates and lambda"
 
 
 class ObjectiveValue(NamedTuple):
@@ -44,8 +50,8 @@ class Result(Mapping[str, np.ndarray]):
     """A mapping from names of histories to arrays, time first; and all else that a result file tells.
 
     ``result["r2"]`` is a sensor (N, k), ``result["coordinates/velocity"]`` any variable by its path in result files,
-    ``result["sensitivity/sensors/r2"]`` its derivatives (N, k, p). Raises KeyError for another name. ``report`` is what
-    ``mbsim run --json`` prints, of a file that was opened what ``mbsim inspect --json`` does.
+    ``result["r2.y"]`` (N,) a column, by the names that ``mbsim plot`` takes. Raises KeyError for another name.
+    ``report`` is what ``mbsim run --json`` prints, of a file that was opened what ``mbsim inspect --json`` does.
     """
 
     __eq__ = object.__eq__  # arrays are not compared; a mapping would try
@@ -55,7 +61,7 @@ class Result(Mapping[str, np.ndarray]):
         self.record, self.report = record, report
 
     def __getitem__(self, name: str) -> np.ndarray:
-        return self.record.variable(self._path(name)).values
+        return self._found(name).values
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.record.paths)
@@ -64,25 +70,42 @@ class Result(Mapping[str, np.ndarray]):
         return len(self.record.paths)
 
     def __contains__(self, name: object) -> bool:
-        return any(f"{section}{name}" in self.record.paths for section in SECTIONS)
+        try:
+            return bool(self._place(str(name)))
+        except KeyError:
+            return False
 
-    def _path(self, name: str) -> str:
+    def _found(self, name: str) -> Stored:
+        """A history or a column of one; raises KeyError."""
+        place = self._place(name)
+        if isinstance(place, str):
+            return self.record.variable(place)
+        return _column(self.record.variable(place.path), place)
+
+    def _place(self, name: str) -> str | Column:
+        """A path, or a column: SENSOR.label, or a coordinate or equation as ``mbsim plot`` calls it."""
         for section in SECTIONS:
             if section + name in self.record.paths:
                 return section + name
-        meant = self._meant(name)
-        raise KeyError(f"no history {name!r}" + (f"; {meant}" if meant else ""))
+        if column := self._columns.get(name) or self._component(name):
+            return column
+        hint = suggest(name, [*self._columns, *(path.rpartition("/")[2] for path in self.record.paths)])
+        raise KeyError(f"no history {name!r}" + (f"; {hint}" if hint else ""))
 
-    def _meant(self, name: str) -> str | None:
-        """Of a coordinate, or a component as objectives write it, the column; else a name that is near."""
-        sensor, _, component = name.rpartition(".")
-        for path, column in (("coordinates/position", name), (sensor, component)):
-            for labels in self.labels(path).values() if path in self else ():
-                if column in labels:
-                    return f"it is column {labels.index(column)} of {path!r}"
-        from mbsim_cli.spec.reading.suggestions import suggest
+    @cached_property
+    def _columns(self) -> dict[str, Column]:
+        axes = self.record.axes
+        return dict(columns(axes.get("coordinate", ()), axes.get("constraint", ()), self.record.paths))
 
-        return suggest(name, [path.rpartition("/")[2] for path in self.record.paths])
+    def _component(self, name: str) -> Column | None:
+        """A component of a sensor; both may have points in their names."""
+        for point in (place for place, letter in enumerate(name) if letter == "."):
+            sensor, label = f"sensors/{name[:point]}", name[point + 1 :]
+            if sensor in self.record.paths:
+                (labels,) = self.labels(sensor).values()
+                if label in labels:
+                    return Column(sensor, labels.index(label))
+        return None
 
     def _ipython_key_completions_(self) -> list[str]:
         """What notebooks offer behind ``result[``."""
@@ -96,11 +119,29 @@ class Result(Mapping[str, np.ndarray]):
 
     def unit(self, name: str) -> str:
         """Unit of a history; units where its columns have different ones. Raises KeyError for another name."""
-        return self.record.variable(self._path(name)).unit
+        return self._found(name).unit
 
     def labels(self, name: str) -> dict[str, Sequence[str]]:
         """Labels along the axes of a history, but for time."""
-        return {axis: tuple(self.record.axes[axis]) for axis in self.record.variable(self._path(name)).axes[1:]}
+        return {axis: tuple(self.record.axes[axis]) for axis in self._found(name).axes[1:]}
+
+    def sensitivity(self, name: str, parameter: str | None = None) -> np.ndarray:
+        """Derivatives of a history or column by a parameter, or (..., p) by all that gradients are taken by.
+
+        Raises UsageError where there are none, or none by that parameter, and KeyError for another name.
+        """
+        place = self._place(name)
+        path = derivatives_of(place if isinstance(place, str) else place.path)
+        if path not in self.record.paths:
+            raise UsageError(f"there are no derivatives of {name!r} along time; {ALONG_TIME}")
+        whole = self.record.variable(path)
+        derivatives = whole.values if isinstance(place, str) else _column(whole, place).values
+        if parameter is None:
+            return derivatives
+        known = list(self.record.axes["parameter"])
+        if parameter not in known:
+            raise UsageError(f"there is no derivative by {parameter!r}; there are {', '.join(known)}")
+        return derivatives[..., known.index(parameter)]
 
     @property
     def objectives(self) -> dict[str, ObjectiveValue]:
@@ -160,6 +201,13 @@ class Result(Mapping[str, np.ndarray]):
         )
         warnings = "".join(f"<p>warning: {escape(warning)}</p>" for warning in self.warnings)
         return f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>{warnings}"
+
+
+def _column(whole: Stored, column: Column) -> Stored:
+    """A column of a variable, whose axis it lacks."""
+    units = whole.units[column.number : column.number + 1] if len(whole.units) > 1 else whole.units
+    values, axes = column.sign * whole.values[:, column.number], (whole.axes[0], *whole.axes[2:])
+    return Stored(values, axes, units[0] if units else whole.unit, units)
 
 
 def _objective(entry: Mapping[str, Any], by_fields: Mapping[str, np.ndarray]) -> ObjectiveValue:

@@ -29,7 +29,7 @@ from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.sweep.cases_file import columns_of
 from mbsim_cli.study.sweep.design import design_of
 from mbsim_cli.study.timing import Timing
-from mbsim_cli.study.verification import verify
+from mbsim_cli.study.verification import references, verify
 from tests.reduction.reduced import reduce_body
 
 SAME = 1e-10  # relative difference of numbers that round-off makes
@@ -168,11 +168,11 @@ class Effects:
         stand_ins = {
             "load": lambda *_: self.file,
             "run": _outcome,
-            "_direction": lambda *_: (),
+            "along_direction": lambda *_: (),
         }
         with (
             patch.multiple(verify, **stand_ins),
-            patch.object(verify, "compile_kernels"),
+            patch.object(references, "compile_kernels"),
             patch.object(Plan, "compile"),
             patch.object(evaluation, "blocks_of", _blocks),
         ):

@@ -1,8 +1,9 @@
 """An optimisation from its model file to the result of the best design."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mbsim_cli.errors import AnalysisError, UsageError
 from mbsim_cli.io.target import check_target
@@ -10,15 +11,45 @@ from mbsim_cli.spec.moved import with_adjoint_by
 from mbsim_cli.study.assembling import load
 from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.optimizing.analyses import Analyses
-from mbsim_cli.study.optimizing.design import FEASIBLE, Designs
+from mbsim_cli.study.optimizing.design import FEASIBLE, Designs, Limit
 from mbsim_cli.study.optimizing.findings import doubts_of, history_of, line_of, report_of
 from mbsim_cli.study.optimizing.methods import method_for, search
 from mbsim_cli.study.optimizing.statement import limits_of, method_of_gradients, stated, varied_fields, volume_of
-from mbsim_cli.study.optimizing.variables import variables_of
+from mbsim_cli.study.optimizing.variables import Variables, variables_of
 from mbsim_cli.study.plan import draft
-from mbsim_cli.study.recording import recorded
+from mbsim_cli.study.recording import guard_of, recorded
 from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.timing import Timing
+
+
+class Task(NamedTuple):
+    """An optimisation that a model file states, before anything is assembled."""
+
+    name: str
+    given: Any  # spec.Optimization
+    file: Any  # spec.ModelFile, whose gradients the search follows
+    settings: Settings
+    variables: Variables  # but for the elements of fields
+    limits: list[Limit]
+
+    @property
+    def by(self) -> Sequence[str] | None:
+        """Parameters that gradients are taken by; None where there are fields, and the file says so."""
+        return None if self.given.fields else self.variables.names
+
+    def method(self, algorithm: str | None) -> str:
+        """How to search; raises UsageError for a way that cannot keep the limits."""
+        found = method_for(algorithm or self.given.algorithm, len(self.variables.start))
+        if found == "mma" and any(limit.equal for limit in self.limits):
+            raise UsageError("mma keeps no equalities; choose slsqp")
+        return found
+
+    def designs(self, analyses: Analyses, most: int) -> Designs:
+        """Designs by at ``most`` so many analyses, none of them tried yet."""
+        tolerance = float(self.file.expressions.value(self.given.tolerance).real)
+        sign = 1.0 if self.given.minimize is not None else -1.0
+        goal = self.given.objective
+        return Designs(self.variables, goal, sign, self.limits, analyses.objectives, most, tolerance)
 
 
 def optimize(
@@ -37,44 +68,43 @@ def optimize(
     """Optimise as a model file states under a name; write the result of the best design; return what --json prints."""
     timing = Timing()
     with timing.phase("load", begun):
-        file = load(path, settings)
-        name, given = stated(file, name)
-        variables = variables_of(file, given.varied)
-        settings = replace(settings, method=method_of_gradients(file, settings, given))
-        if given.fields:
-            file = with_adjoint_by(file, variables.names, given.fields)
-        limits = limits_of(file, given)
-        guard: dict[str, Any] = {"force": force, "protected": (*map(Path, file.source.texts), *file.source.tables)}
-        output = output or Path(f"{path.stem}-{name}.h5")
+        task = _task(path, name, settings)
+        output = output or Path(f"{path.stem}-{task.name}.h5")
+        guard = guard_of(task.file, force)
         target = check_target(output, **guard)
-    by = None if given.fields else variables.names  # with fields the file says so
-    base = draft(file, settings, timing, by).plan(timing, listener)
-    if given.fields:
-        variables = variables.with_fields(varied_fields(file, base))
-    method = method_for(algorithm or given.algorithm, len(variables.start))
-    if method == "mma" and any(limit.equal for limit in limits):
-        raise UsageError("mma keeps no equalities; choose slsqp")
+    base = draft(task.file, task.settings, timing, task.by).plan(timing, listener)
+    if task.given.fields:
+        task = task._replace(variables=task.variables.with_fields(varied_fields(task.file, base)))
+    method = task.method(algorithm)
     with timing.phase("compile"):
         base.compile(listener)
-    analyses = Analyses(file, base.settings, variables, by, listener)
-    tolerance = float(file.expressions.value(given.tolerance).real)
-    sign = 1.0 if given.minimize is not None else -1.0
-    most = evaluations or given.evaluations
-    designs = Designs(variables, given.objective, sign, limits, analyses.objectives, most, tolerance)
+    analyses = Analyses(task.file, base.settings, task.variables, task.by, listener)
+    designs = task.designs(analyses, evaluations or task.given.evaluations)
     with listener.shield():
         ended, stop = _searched(method, designs, timing, listener)
         if not designs.trials:
             raise stop or AnalysisError(ended)
         planned = analyses.plan(designs.best.values, timing)
         units = {objective.name: objective.unit for objective in planned.assembled.objectives}
-        units |= {volume_of(field): "1" for field in variables.fields}
-        history = history_of(designs, units, {"name": name, "method": method, "ended": ended or "optimal"})
+        units |= {volume_of(field): "1" for field in designs.variables.fields}
+        history = history_of(designs, units, {"name": task.name, "method": method, "ended": ended or "optimal"})
         outcome = recorded(planned, target, guard, command, timing, listener, history)
     report = {"model": str(path), "output": str(output)} | outcome.report
     report["warnings"] = [*report["warnings"], *doubts_of(designs, ended)]
     report["optimization"] = report_of(designs, history, units)
     _leave(designs, stop, output, listener)
     return report
+
+
+def _task(path: Path, name: str | None, settings: Settings) -> Task:
+    """What a model file states under a name; raises ModelError and UsageError."""
+    file = load(path, settings)
+    name, given = stated(file, name)
+    variables = variables_of(file, given.varied)
+    settings = replace(settings, method=method_of_gradients(file, settings, given))
+    if given.fields:
+        file = with_adjoint_by(file, variables.names, given.fields)
+    return Task(name, given, file, settings, variables, limits_of(file, given))
 
 
 def _searched(method: str, designs: Designs, timing: Timing, listener: Listener) -> tuple[str, Interrupted | None]:

@@ -47,22 +47,13 @@ def plan_study(
     for doubt in doubts_of(model_file):
         listener.warn(f"warning: {doubt}")
     name, study = _study(model_file, wanted)
-    folder = Path(model_file.source.file).parent
-    cases = Path.cwd() if wanted.stated else folder
+    cases = Path.cwd() if wanted.stated else Path(model_file.source.file).parent
     design = design_of(study, model_file, lambda stated: columns_of(stated, cases, model_file.parameters))
-    stated = wanted.method or study.sensitivity or stated_method(model_file, settings)
-    settings = replace(settings, method="ddm" if stated == AUTO else stated)
-    _require_one_step(model_file, settings)
-    if settings.method in OTHERS:
-        other = OTHERS[settings.method]
-        raise UsageError(f"a study differentiates by ddm, not by {other}; give --sensitivity ddm or none")
+    settings = _settled(model_file, settings, wanted.method or study.sensitivity)
     _require_free(design, settings)
     assembled = build(model_file, settings, None if settings.method != "none" else [])
     keep = wanted.keep or study.keep
     objectives, sensors = _kept(assembled, keep)
-    source = model_file.source
-    tables = {os.path.relpath(table, folder): file_hash(table) for table in source.tables}
-    chosen = _chosen(settings)
     plan = StudyPlan(
         study=name,
         sampler={"kind": study.kind, "stated": _plain(study.stated(study.kind))},
@@ -72,12 +63,7 @@ def plan_study(
         parameters=[Column(p.name, p.unit) for p in assembled.parameters],
         sensors=sensors,
         full=keep == "full",
-        content=content_hash(source.data(), chosen | {"tables": tables}),
-        folder=str(folder),
-        file=Path(source.file).name,
-        texts={os.path.relpath(file, folder): text for file, text in source.texts.items()},
-        tables=tables,
-        settings=chosen,
+        **_content(model_file.source, _chosen(settings)),
         command=storable(command),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         mbsim_version=mbsim_cli.__version__,
@@ -85,6 +71,32 @@ def plan_study(
         platform=platform_facts(),
     )
     return plan, design.values
+
+
+def _settled(model_file: Any, settings: Settings, method: str | None) -> Settings:
+    """Settings with the method that a study asks for, else the file's; raises UsageError for what studies lack."""
+    stated = method or stated_method(model_file, settings)
+    settings = replace(settings, method="ddm" if stated == AUTO else stated)
+    if is_automatic(model_file, settings):
+        raise UsageError("a study takes one step for all cases; give --step, which mbsim run --step auto finds")
+    if settings.method in OTHERS:
+        other = OTHERS[settings.method]
+        raise UsageError(f"a study differentiates by ddm, not by {other}; give --sensitivity ddm or none")
+    return settings
+
+
+def _content(source: Any, chosen: dict[str, Any]) -> dict[str, Any]:
+    """What a case is known by, and what it is read from again: texts and tables, relative to the model's folder."""
+    folder = Path(source.file).parent
+    tables = {os.path.relpath(table, folder): file_hash(table) for table in source.tables}
+    return {
+        "content": content_hash(source.data(), chosen | {"tables": tables}),
+        "folder": str(folder),
+        "file": Path(source.file).name,
+        "texts": {os.path.relpath(file, folder): text for file, text in source.texts.items()},
+        "tables": tables,
+        "settings": chosen,
+    }
 
 
 def check_tables(plan: StudyPlan) -> None:
@@ -130,11 +142,6 @@ def _chosen(settings: Settings) -> dict[str, Any]:
     """What replaces something; settings that are not used leave no trace, so that new ones change no study."""
     unused = asdict(Settings())
     return {name: value for name, value in asdict(settings).items() if value != unused[name]}
-
-
-def _require_one_step(model_file: Any, settings: Settings) -> None:
-    if is_automatic(model_file, settings):
-        raise UsageError("a study takes one step for all cases; give --step, which mbsim run --step auto finds")
 
 
 def _require_free(design: Design, settings: Settings) -> None:
