@@ -105,64 +105,100 @@ def build(
 
 def _assembled(packing: Packing, lasting: Packing) -> Assembled:
     """What follows from tables; ``lasting`` ones are there for other values later on."""
-    model_file, choices, chosen = packing.model_file, packing.choices, packing.options
-    system, packed = packing.system, packing.packed
-    numbers, theta, inverse = packing.numbers, system.theta, chosen.analysis == "inverse_dynamics"
-    parameters = _parameters(model_file, chosen.sensitivity, choices["sensitivity_parameters"])
+    model_file, system, packed = packing.model_file, packing.system, packing.packed
+    parameters = _parameters(model_file, packing.options.sensitivity, packing.choices["sensitivity_parameters"])
     wanted = [parameter.key for parameter in parameters]
+    declared = _declared(packing, parameters, wanted)
+    equations = Equations(declared, packed.initial_measures)
+    closing = _closed(packing, equations)
+    broken = check_identities(system, declared, packed.identities)
+    system.stop()
+    fields = density_fields(system, packed.tree, packing.options.sensitivity)
+    problem = _started(replace(declared, broken=broken), equations, closing, fields)
+    end = end_of(model_file, packing.choices.get("duration"))
+    return Assembled(
+        problem=problem,
+        objectives=objectives_of(model_file, packing.numbers, packed.sensors.rows, wanted, end),
+        parameters=parameters,
+        sensor_rows=packed.sensors.rows,
+        contacts=packed.sensors.contacts,
+        topology=system.topology,
+        joints=system.joints,
+        dropped=[identity.name for identity in packed.identities],
+        warnings=[*_doubts(packing), *moved_starts(declared, closing, packed.stated)],
+        equations=equations,
+        closing=closing,
+        theta=system.theta,
+        model_file=model_file,
+        choices=packing.choices,
+        fields=fields,
+        packing=lasting,
+    )
+
+
+def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Sequence[str]) -> Problem:
+    """The problem with the start that the file declares, which need not close loops."""
+    system, packed, choices = packing.system, packing.packed, packing.choices
     check_differentiable(system, wanted, **{name: choices[name] for name in choices if name not in OTHERS})
-    values = theta.values()
-    independent_mask = independent_columns(packed, values)
+    values = system.theta.values()
+    independent = independent_columns(packed, values)
     problem = Problem(
         model=packed.model,
         names=packed.names(parameters),
         theta=values,
-        theta_rho=theta.jacobian(wanted),
-        independent=independent_mask,
-        independent_velocity=independent_mask.copy(),
+        theta_rho=system.theta.jacobian(wanted),
+        independent=independent,
+        independent_velocity=independent.copy(),
         automatic=(*packed.constraints.automatic(), *packed.forces.automatic),
-        options=chosen,
+        options=packing.options,
         prescribed=packed.prescribed,
         hold=held_columns(system),
         reacting=packed.reacting,
     )
     check_start(problem, system.issue)
     system.stop()
-    equations = Equations(problem, packed.initial_measures)
+    return problem
+
+
+def _closed(packing: Packing, equations: Equations) -> Closing:
+    """The mechanism at t = 0; what is wrong with it is recorded, what would follow from something else is not."""
+    system, packed, problem, analysis = packing.system, packing.packed, equations.problem, packing.options.analysis
 
     def accepts(z: np.ndarray) -> bool:
         return not opposed(system, equations.poses(equations.theta, z))
 
     closing = close(equations, packed.stated, packed.rated, accepts)
-    if not inverse:
+    if analysis != "inverse_dynamics":
         check_driven(system, equations)
         if not system.issues:  # a law that begins elsewhere is why loops stay open
             check_mechanism(system, problem, closing)
         if not system.issues:
             check_rates(system, equations, closing, packed.rated)
-        if not system.issues and chosen.analysis == "forward_dynamics":
+        if not system.issues and analysis == "forward_dynamics":
             check_laws(system, equations, closing)
-    broken = check_identities(system, problem, packed.identities)
-    system.stop()
-    doubts = [f"body {body.name!r}: {text}" for body in system.elastic for text in body.sid.warnings]
-    rounded = rounded_interval(model_file, chosen)
-    warnings = [*doubts, *rounded, *system.warnings, *moved_starts(problem, closing, packed.stated)]
+    return closing
+
+
+def _started(problem: Problem, equations: Equations, closing: Closing, fields: Sequence[DensityField]) -> Problem:
+    """The problem with the start that closes its loops, in the coordinates of its formulation."""
     kept, kept_velocity = kept_by_constraints(equations, closing)
-    problem = replace(problem, independent=kept, independent_velocity=kept_velocity, broken=broken)
-    started, started_rho = start_from(equations, closing, problem.theta, problem.theta_rho)
-    fields = density_fields(system, packed.tree, chosen.sensitivity)
-    moved = moved_by_fields(fields, equations, closing, problem.theta)
-    problem = replace(problem, theta=started, theta_rho=started_rho, moved=moved, least=least_inertia(problem, closing))
-    if chosen.natural:
-        problem = in_natural_coordinates(problem)
-    dropped = [identity.name for identity in packed.identities]
-    rows = packed.sensors.rows
-    end = end_of(model_file, choices.get("duration"))
-    objectives = objectives_of(model_file, numbers, rows, wanted, end)
-    return Assembled(
-        problem, objectives, parameters, rows, packed.sensors.contacts, system.topology, system.joints, dropped,
-        warnings, equations, closing, theta, model_file, choices, fields, lasting,
-    )  # fmt: skip
+    theta, theta_rho = start_from(equations, closing, problem.theta, problem.theta_rho)
+    started = replace(
+        problem,
+        independent=kept,
+        independent_velocity=kept_velocity,
+        theta=theta,
+        theta_rho=theta_rho,
+        moved=moved_by_fields(fields, equations, closing, problem.theta),
+        least=least_inertia(problem, closing),
+    )
+    return in_natural_coordinates(started) if problem.options.natural else started
+
+
+def _doubts(packing: Packing) -> list[str]:
+    """What is out of the ordinary before the loops are closed."""
+    of_bodies = [f"body {body.name!r}: {text}" for body in packing.system.elastic for text in body.sid.warnings]
+    return [*of_bodies, *rounded_interval(packing.model_file, packing.options), *packing.system.warnings]
 
 
 def _parameters(model_file: Any, method: str, wanted: Sequence[str] | None) -> list[ParameterValue]:

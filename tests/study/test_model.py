@@ -146,10 +146,8 @@ def test_names_of_histories(model):
 SLIDING = (  # beside the pendulum, by a joint that the tree passes backwards: its coordinates are stored negated
     PENDULUM.replace("rod: [0, 0, 0]}}", "rod: [0, 0, 0], block: [0, 0, 0]}}")
     .replace("bodies: {rod", "bodies: {block: {shape: {type: rod, length: L, mass: 1}}, rod")
-    .replace(
-        "joints: {",
-        "joints: {B: {type: planar, bodies: [block, ground], point: O, axis: z, initial: {position: [L, 0]}}, ",
-    )
+    .replace("joints: {", "joints: {B: {type: planar, bodies: [block, ground], point: O, axis: z, initial: START}, ")
+    .replace("START", "{position: [L, 0]}")
 )
 
 
