@@ -63,7 +63,7 @@ def _rows(
     theirs: Gradient,
     parameters: Sequence[Any],
     tolerances: tuple[float, float],
-    labels: dict[str, str],
+    labels: dict[str, Any],
 ) -> Iterator[Comparison]:
     """The value, and each derivative relative to its own size."""
     yield compare(ours.value, theirs.value, *tolerances, **labels)
