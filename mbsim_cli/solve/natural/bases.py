@@ -77,34 +77,30 @@ class Planner:
 
     def _origin(self, joint: TreeJoint, points: list[Shared]) -> tuple[Callable, Local]:
         """A point that is known, or one that slides along what keeps its direction, or a new one."""
-        body, (on_parent, on_child) = joint.child, joint.points
+        body, (_, on_child) = joint.child, joint.points
         if points:
             return _point_of(points[0], body), points[0].on(body)
-        turned = set(joint.turns)
-        slides = joint.slides
-        straight = not joint.spherical and len(turned) < 2
-        parent = joint.parent
+        return self._sliding(joint) or self._group(joint.name, body, on_child, True, _global_axes), on_child
+
+    def _sliding(self, joint: TreeJoint) -> Callable[[Fields], np.ndarray] | None:
+        """The child's point of a joint that slides in a direction that stays, or normal to one; None for others."""
+        parent, slides, turned, (on_parent, on_child) = joint.parent, joint.slides, set(joint.turns), joint.points
+        if joint.spherical or len(turned) > 1 or len(slides) not in (1, 2):
+            return None
+        in_plane = len(slides) == 2
+        kept = 3 - sum(slides) if in_plane else slides[0]  # the plane's normal, or the axis
+        if not turned <= {kept} or not self.fields.is_constant(self.fields.vector(parent, joint.axis_of(True, kept))):
+            return None
 
         def start(fields: Fields) -> np.ndarray:
             return fields.point(parent, on_parent)
 
-        def axes(wanted: Sequence[int]) -> Callable[[Fields], np.ndarray]:
-            def found(fields: Fields) -> np.ndarray:
-                return np.stack([fields.vector(parent, joint.axis_of(True, k))[:, :, 0] for k in wanted], axis=1)
+        def direction(fields: Fields) -> np.ndarray:
+            return fields.vector(parent, joint.axis_of(True, kept))[:, :, 0]
 
-            return found
-
-        def fixed(k: int) -> bool:
-            return self.fields.is_constant(self.fields.vector(parent, joint.axis_of(True, k)))
-
-        if straight and len(slides) == 1 and turned <= set(slides) and fixed(slides[0]):
-            return self._group(joint.name, body, on_child, True, axes(slides), start, ("s",)), on_child
-        if straight and len(slides) == 2:
-            normal = 3 - sum(slides)
-            if turned <= {normal} and fixed(normal):
-                along = self._plane(lambda fields: fields.vector(parent, joint.axis_of(True, normal))[:, :, 0])
-                return self._group(joint.name, body, on_child, True, along, start, ("s1", "s2")), on_child
-        return self._group(joint.name, body, on_child, True, _global_axes), on_child
+        along = self._plane(direction) if in_plane else lambda fields: direction(fields)[:, None]
+        labels = ("s1", "s2") if in_plane else ("s",)
+        return self._group(joint.name, joint.child, on_child, True, along, start, labels)
 
     def _plane(self, normal: Callable[[Fields], np.ndarray]) -> Callable[[Fields], np.ndarray]:
         """Two vectors normal to one (T, 3) that keeps its direction, and to each other."""

@@ -1,6 +1,6 @@
 """Which equations of joints and constraints remain, and which measures stand for coordinates of joints."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -76,28 +76,35 @@ def _still(constant: np.ndarray, other: np.ndarray) -> bool:
 
 def equations_of(problem: Problem, fields: Fields, joints: Sequence[TreeJoint], plan: Plan) -> Equations:
     """Choose equations; raise AnalysisError where something reads what natural coordinates do not have."""
-    model, names, found = problem.model, problem.names, Equations(elastic=_elastic(problem.model.tree, plan))
-    read = read_multipliers(model)
+    model, found = problem.model, Equations(elastic=_elastic(problem.model.tree, plan))
     columns = [(joint, place) for joint in joints for place in range(len(joint.columns))]
-    measures, constraints = model.measures, model.constraints
     for joint in joints:
         found.added += [row for row in joint.rows() if not _implied(fields, row)]
     if isinstance(model.tree, FlexibleTree):
         _weld(found, model.tree, columns)
+    found.kept += _kept(problem, fields)
+    _measure(found, problem, plan, columns)
+    for s in np.flatnonzero(model.sensors.kind == Sensor.COORDINATE):
+        if int(model.sensors.index[s]) not in found.elastic:
+            found.sensed.append((int(s), _measured(columns, int(model.sensors.index[s]), 1.0, problem)))
+    return found
+
+
+def _kept(problem: Problem, fields: Fields) -> Iterator[int]:
+    """Rows of the model's constraints, but for what natural coordinates satisfy already, where nobody reads it."""
+    model, names, read = problem.model, problem.names.constraints, read_multipliers(problem.model)
+    constraints = model.constraints
     for i, k in enumerate(constraints.measure):
-        kind = measures.kind[k]
-        if kind == Measure.EULER_NORM:
-            continue
+        kind = model.measures.kind[k]
         plain = constraints.law[i] == NONE and not problem.theta[constraints.theta[i]]
-        if (
-            i not in read
-            and kind in BETWEEN_BODIES
-            and plain
-            and _implied(fields, row_of(model, int(k), names.constraints[i]))
-        ):
-            continue
-        found.kept.append(i)
-    mixed: dict[int, int] = {}
+        may_go = i not in read and kind in BETWEEN_BODIES and plain
+        if kind != Measure.EULER_NORM and not (may_go and _implied(fields, row_of(model, int(k), names[i]))):
+            yield i
+
+
+def _measure(found: Equations, problem: Problem, plan: Plan, columns) -> None:
+    """Measures of one coordinate become those between bodies; coordinates that others combine are defined."""
+    measures, mixed = problem.model.measures, dict[int, int]()
     for k in np.flatnonzero(measures.kind == Measure.COORDINATES):
         listed = measures.coordinate[measures.first[k] : measures.first[k + 1]]
         factors = problem.theta[measures.theta[k] : measures.theta[k] + len(listed)]
@@ -108,10 +115,6 @@ def equations_of(problem: Problem, fields: Fields, joints: Sequence[TreeJoint], 
         else:
             for c in joined:
                 _define(found, plan, mixed, columns, c, problem)
-    for s in np.flatnonzero(model.sensors.kind == Sensor.COORDINATE):
-        if int(model.sensors.index[s]) not in found.elastic:
-            found.sensed.append((int(s), _measured(columns, int(model.sensors.index[s]), 1.0, problem)))
-    return found
 
 
 def _elastic(tree: Any, plan: Plan) -> dict[int, int]:
