@@ -1,20 +1,31 @@
 """The integrand of an objective at the instants of a block, and objectives moved by a complex step."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.model.problem import Block
+from mbsim_cli.spec.expressions.integrand import Linearised
 
 
-def integrand_of(objective: Objective, block: Block) -> np.ndarray:
-    """Expression and its derivatives by p parameters at the instants of a block, in rows (1 + p, B)."""
+class Signal(NamedTuple):
+    """An integrand at B instants."""
+
+    rows: np.ndarray  # (1 + p, B) expression, and its derivatives by p parameters
+    by_sensor: Mapping[str, np.ndarray]  # derivatives (w,) by each sensor at the last instant
+
+
+def integrand_of(objective: Objective, block: Block) -> Signal:
+    """The integrand of an objective at the instants of a block."""
     integrand, p = objective.integrand, block.d_sensors.shape[2]
     sensors = {name: block.sensors[:, objective.sensors[name]] for name in integrand.sensors}
     if not p:
-        return integrand.value(sensors, block.time, objective.values)[None]
+        at_end = {name: shown[-1:] for name, shown in sensors.items()}
+        found = integrand.linearised(at_end, block.time[-1:], objective.values)
+        return Signal(integrand.value(sensors, block.time, objective.values)[None], _last(found))
     found = integrand.linearised(sensors, block.time, objective.values)
     rows = np.zeros((1 + p, len(block.time)), found.value.dtype)
     rows[0] = found.value
@@ -26,7 +37,11 @@ def integrand_of(objective: Objective, block: Block) -> np.ndarray:
     for k, name in enumerate(objective.parameters):
         if name in found.by_parameter:
             rows[1 + k] += found.by_parameter[name]
-    return rows
+    return Signal(rows, _last(found))
+
+
+def _last(found: Linearised) -> dict[str, np.ndarray]:
+    return {name: partial[-1].copy() for name, partial in found.by_sensor.items()}
 
 
 class Scale:
@@ -37,26 +52,20 @@ class Scale:
 
     def __init__(self, objective: Objective):
         self._objective = objective
-        self._largest = np.zeros(len(objective.integrand.sensors))
-        self._last: tuple[dict[str, np.ndarray], np.ndarray] | None = None
+        self._largest: dict[str, float] = {}
+        self._by_sensor: Mapping[str, np.ndarray] = {}
 
-    def add(self, block: Block) -> None:
+    def add(self, block: Block, signal: Signal) -> None:
         """Take the next instants in."""
-        names = self._objective.integrand.sensors
-        shown = [block.sensors[:, self._objective.sensors[name]].real for name in names]
-        sizes = [np.fmax.reduce(np.abs(rows), axis=None, initial=0.0) for rows in shown]
-        self._largest = np.fmax(self._largest, sizes)
-        self._last = {name: rows[-1:].copy() for name, rows in zip(names, shown, strict=True)}, block.time[-1:]
+        self._by_sensor = signal.by_sensor
+        for name in signal.by_sensor:
+            sizes = np.abs(block.sensors[:, self._objective.sensors[name]].real)
+            self._largest[name] = np.fmax.reduce(sizes, axis=None, initial=self._largest.get(name, 0.0))
 
     @property
     def value(self) -> float:
         """Zero where it is not known."""
-        if self._last is None:
-            return 0.0
-        integrand, values = self._objective.integrand, self._objective.values
-        partial = integrand.linearised(*self._last, values).by_sensor
-        sizes = zip(integrand.sensors, self._largest, strict=True)
-        found = sum(np.abs(partial[name]).sum() * size for name, size in sizes if name in partial)
+        found = sum(np.abs(partial).sum() * self._largest[name] for name, partial in self._by_sensor.items())
         return float(found) if np.isfinite(found) else 0.0
 
 

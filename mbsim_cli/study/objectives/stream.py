@@ -30,11 +30,12 @@ class Stream:
         """Take the next instants in; ``shift`` (B,) is by how much time their motion is ahead, None if not known."""
         self._rest = None
         instants = self.course.instants(block.time, shift)
-        rows = np.concatenate([self._tail, integrand_of(self.objective, block)], axis=1)
+        signal = integrand_of(self.objective, block)
+        rows = np.concatenate([self._tail, signal.rows], axis=1)
         self._tail = rows[:, rows.shape[1] - len(self.course.last) :].copy()
         rows = rows[:, rows.shape[1] - len(instants.time) :]
         self._spread.add(rows)
-        self._scale.add(block)
+        self._scale.add(block, signal)
         self.take(instants, rows)
 
     def take(self, instants: Instants, rows: np.ndarray) -> None:
