@@ -25,9 +25,7 @@ _ESTIMATES = ("gradient_error",)  # not finite where nothing is known yet
 def _all_finite(values: np.ndarray) -> bool:
     """Whether all numbers are finite: the sum of their squares tells so in a fraction of the time, if it is finite."""
     numbers = values.reshape(-1) if values.flags.c_contiguous else _with_padding(values)
-    with np.errstate(all="ignore"):
-        total = abs(numbers @ numbers)
-    return isfinite(total) or bool(np.isfinite(values).all())
+    return isfinite(abs(numbers @ numbers)) or bool(np.isfinite(values).all())
 
 
 def _with_padding(values: np.ndarray) -> np.ndarray:
@@ -35,9 +33,9 @@ def _with_padding(values: np.ndarray) -> np.ndarray:
 
     Without them rows would be copied, or summed one by one.
     """
-    steps = np.array(values.strides) // values.itemsize
-    count = 1 + int((np.array(values.shape) - 1) @ steps)
-    if steps.min() < 0 or not values.size <= count <= PADDED * values.size:
+    steps = [stride // values.itemsize for stride in values.strides]  # plain numbers: few are slow as arrays
+    count = 1 + sum((length - 1) * step for length, step in zip(values.shape, steps, strict=True))
+    if min(steps) < 0 or not values.size <= count <= PADDED * values.size:
         return values.ravel()
     return np.lib.stride_tricks.as_strided(values, (count,), (values.itemsize,))
 
@@ -61,15 +59,16 @@ class FiniteHealth:
 
     def add(self, block: Block | InverseBlock) -> None:
         """Take the next instants in."""
-        for name, values in _unknown(block):
-            if not _all_finite(values):
-                wrong = ~np.isfinite(values)
-                if isinstance(block, Block) and name.startswith("d_"):
-                    wrong &= block.broken[:, None, :] == 0  # NaN by intent, and told of with the gradients
-                if name in ("sensors", "d_sensors"):  # undetermined reactions as well
-                    wrong &= ~block.undetermined.reshape(*block.undetermined.shape, *[1] * (wrong.ndim - 2))
-                for what, instants in self._parts(name, wrong):
-                    self._count(what, instants, block.time)
+        with np.errstate(all="ignore"):  # squares of large numbers overflow
+            suspected = [(name, values) for name, values in _unknown(block) if not _all_finite(values)]
+        for name, values in suspected:
+            wrong = ~np.isfinite(values)
+            if isinstance(block, Block) and name.startswith("d_"):
+                wrong &= block.broken[:, None, :] == 0  # NaN by intent, and told of with the gradients
+            if name in ("sensors", "d_sensors"):  # undetermined reactions as well
+                wrong &= ~block.undetermined.reshape(*block.undetermined.shape, *[1] * (wrong.ndim - 2))
+            for what, instants in self._parts(name, wrong):
+                self._count(what, instants, block.time)
 
     def _parts(self, field: str, wrong: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
         """Names of what is wrong, and the instants (B,)."""
