@@ -66,13 +66,23 @@ def _run(arguments: Sequence[str], as_json: bool) -> int:
     except RecursionError:
         return _fail("an expression of the model is nested too deeply", ModelError.exit_code, as_json)
     except OSError as error:
-        name = f" ({error.filename})" if error.filename else ""
+        place = error.filename or _lost_folder()
+        name = f" ({place})" if place else ""
         return _fail(f"{error.strerror or error}{name}", InputOutputError.exit_code, as_json)
     except Exception as error:
         if os.environ.get("MBSIM_DEBUG"):
             raise
         sentence = f"internal error, a defect of mbsim ({type(error).__name__}: {error}); {REPORT_AT}"
         return _fail(" ".join(sentence.split()), INTERNAL_ERROR, as_json)
+
+
+def _lost_folder() -> str:
+    """That the folder which the command runs in was removed, where it was."""
+    try:
+        os.getcwd()
+    except OSError:
+        return "the current folder was removed"
+    return ""
 
 
 def _usage(fault: Any) -> str:

@@ -125,7 +125,7 @@ def resolution_of(problem: Problem) -> Resolution | NoSteps:
 
 def _controlled(options: Options) -> str:
     """The errors that an adaptive integrator keeps to its tolerance, and what would keep the others."""
-    if options.error_control == "sensitivities":
+    if options.error_control == "sensitivities" and options.sensitivity == "ddm":
         return "the error of each step, derivatives included, within the tolerance"
     motion = "the error of each step of the motion within the tolerance"
     if options.sensitivity == "none":

@@ -51,7 +51,8 @@ def build(model_file: Any, settings: Settings, parameters: Sequence[str] | None,
     )  # fmt: skip
     options = assembled.problem.options
     if settings.memory is not None and stated not in ("adjoint", AUTO):
-        raise UsageError("--memory is for what an adjoint keeps of a run; add --sensitivity adjoint, or leave it out")
+        hint = "add --sensitivity adjoint (mbsim check: --method adjoint), or leave it out"
+        raise UsageError(f"--memory is for what an adjoint keeps of a run; {hint}")
     if options.sensitivity == "adjoint":
         from mbsim_cli.study.adjoint import require_adjoint
 

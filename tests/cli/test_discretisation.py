@@ -138,6 +138,9 @@ def test_an_adaptive_run_claims_no_more_than_the_errors_of_quadrature(mbsim, pen
     assert "that of its derivatives with error_control: sensitivities (and ddm) only" in told
     controlled = variant("analysis: {", "analysis: {formulation: recursive, error_control: sensitivities, ")
     assert "the error of each step, derivatives included, within the tolerance" in mbsim("run", controlled).err
+    for method in ("none", "fd"):  # which have none that steps could be controlled by
+        told = mbsim("run", controlled, "--sensitivity", method).err
+        assert "the error of each step of the motion within the tolerance" in told and "included" not in told
 
 
 SHIPPED = {  # step, duration, factor between estimate and truth

@@ -40,7 +40,7 @@ def _meant(file: str, texts: Mapping[str, str] | None) -> str:
     folder, name = os.path.split(file)
     if texts is not None or os.path.exists(file) or not os.access(folder or ".", os.R_OK | os.X_OK):
         return ""
-    models = (entry for entry in os.listdir(folder or ".") if entry.endswith((".yaml", ".yml")))
+    models = (entry for entry in os.listdir(folder or ".") if entry.endswith((".yaml", ".yml")) and entry != name)
     by_stem = {os.path.splitext(entry)[0]: entry for entry in models}
     match = nearest(os.path.splitext(name)[0], by_stem)
     return f"; did you mean {os.path.join(folder, by_stem[match])}?" if match else ""

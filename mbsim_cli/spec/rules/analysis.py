@@ -42,8 +42,17 @@ def check(review: Review) -> None:
         if review.known(path, name, "parameters", "parameter") and name in stated[:index]:
             review.report(path, f"{name!r} stands twice")
     _fields(review)
+    _nothing_wanted(review, analysis)
     _adjoint(review, analysis)
     _bounds(review)
+
+
+def _nothing_wanted(review: Review, analysis: Any) -> None:
+    """Report a method of gradients by nothing."""
+    given = analysis.sensitivity
+    if given.method != "none" and given.parameters == [] and not given.fields:
+        path = ("analysis", "sensitivity", "parameters")
+        review.report(path, "gradients by nothing are wanted", "name parameters, or write method: none", key=True)
 
 
 def _adjoint(review: Review, analysis: Any) -> None:
