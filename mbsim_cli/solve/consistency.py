@@ -107,10 +107,8 @@ class Consistency:
 
     def _vary(self, record: Record, d_record: SensitivityRecord, row: int, velocity: np.ndarray | float) -> None:
         """Evaluate an instant with such velocities, along its derivatives."""
-        at = self._at
-        at.sens.z[:] = d_record.position[row]
-        at.state.z[:], at.state.zd[:] = record.position[row], velocity
-        at.evaluate(record.time[row])
+        self._at.sens.z[:] = d_record.position[row]
+        self._stand(record, row, velocity)
 
     def breaking(self, record: Record) -> np.ndarray:
         """The equations (N, p) that the directions break at all instants, whatever the coordinates do."""
@@ -145,8 +143,9 @@ class Consistency:
         at.evaluate(time)
         return contradiction(at, self._names, self._units, least, time)
 
-    def _stand(self, record: Record, row: int) -> None:
-        self._at.state.z[:], self._at.state.zd[:] = record.position[row], 0.0
+    def _stand(self, record: Record, row: int, velocity: np.ndarray | float = 0.0) -> None:
+        """Evaluate an instant with such velocities."""
+        self._at.state.z[:], self._at.state.zd[:] = record.position[row], velocity
         self._at.evaluate(record.time[row])
 
     def _jacobian(self) -> np.ndarray:
