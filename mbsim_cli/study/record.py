@@ -8,7 +8,7 @@ import numpy as np
 
 from mbsim_cli.io.layout import WITH_RESPECT_TO, axes, inverse_variables, variables
 from mbsim_cli.io.stored import Stored
-from mbsim_cli.io.thinning import Thinning
+from mbsim_cli.io.thinning import KeptRows
 from mbsim_cli.model.units import in_words
 from mbsim_cli.study.plan import Plan
 
@@ -60,38 +60,24 @@ class MemoryRecord:
         self.axes: dict[str, Sequence[str]] = dict(axes(names, rows))
         if any(WITH_RESPECT_TO in row.axes for row in self._rows.values()):
             self.axes[WITH_RESPECT_TO] = names.coordinates
-        self._thinning = Thinning(problem.options.output_interval)
-        self._parts: dict[str, list[np.ndarray]] = {"time": [], **{path: [] for path in self._rows}}
-        self._last: dict[str, np.ndarray] = {}  # the latest instant, where it is not kept
+        self._kept = KeptRows(problem.options.output_interval)
         self.by_fields: Mapping[str, Mapping[str, np.ndarray]] = {}  # known once the run has ended
 
     def add(self, block: Any) -> None:
         """Take the next instants in; they are copied."""
-        if not len(block.time):
-            return
-        picked, kept = self._thinning.of(len(block.time))
-        for path, parts in self._parts.items():
-            values = block.time if path == "time" else self._rows[path].of(block)
-            parts.append(np.array(values[picked]))
-            if not kept:
-                self._last[path] = np.array(values[-1:])
-        if kept:
-            self._last.clear()
+        self._kept.add([block.time, *(row.of(block) for row in self._rows.values())])
 
     @property
     def paths(self) -> Sequence[str]:
         """Paths of all variables."""
-        return list(self._parts)
+        return ["time", *self._rows]
 
     def variable(self, path: str) -> Stored:
-        """A variable by its path."""
-        parts = self._parts[path]
-        if self._last:
-            parts = [*parts, self._last[path]]
-        values = np.concatenate(parts) if parts else np.zeros(0)
+        """A variable by its path; raises KeyError."""
         if path == "time":
-            return Stored(values, ("time",), "s")
+            return Stored(self._kept.column(0), ("time",), "s")
         row = self._rows[path]
+        values = self._kept.column(self.paths.index(path))
         return Stored(values, ("time", *row.axes), in_words(row.unit), () if row.by else row.units)
 
     def __reduce__(self) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError, MbsimError, ModelError, UsageError, one_line
-from mbsim_cli.io.thinning import Thinning
+from mbsim_cli.io.thinning import KeptRows
 from mbsim_cli.spec.judging.doubts import doubts_of_values
 from mbsim_cli.study.listener import SILENT, Asking, Listener
 from mbsim_cli.study.plan import Plan, draft
@@ -174,21 +174,13 @@ class _Tracks:
     def __init__(self, plan: StudyPlan, planned: Plan):
         rows = planned.assembled.sensor_rows
         self._columns = np.concatenate([np.r_[rows[column.name]] for column in plan.sensors])
-        self._thinning = Thinning(planned.assembled.problem.options.output_interval)
-        self._parts: list[np.ndarray] = []
-        self._last: np.ndarray | None = None
+        self._kept = KeptRows(planned.assembled.problem.options.output_interval)
 
     def add(self, block: Any) -> None:
         """Take the next instants in."""
-        if not len(block.time):
-            return
-        table = np.column_stack([block.time, block.sensors[:, self._columns]])
-        picked, kept = self._thinning.of(len(table))
-        self._parts.append(table[picked])
-        self._last = None if kept else table[-1:]
+        self._kept.add([block.time, block.sensors[:, self._columns]])
 
     @property
     def whole(self) -> tuple[np.ndarray, np.ndarray]:
         """Time (T,) and record (T, w)."""
-        table = np.concatenate(self._parts if self._last is None else [*self._parts, self._last])
-        return table[:, 0], table[:, 1:]
+        return self._kept.column(0), self._kept.column(1)
