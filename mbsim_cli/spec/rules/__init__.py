@@ -19,6 +19,7 @@ from mbsim_cli.spec.rules import (
     reactions,
     references,
     studies,
+    suitability,
     tables,
     vectors,
     vehicles,
@@ -28,6 +29,7 @@ RULES: tuple[Callable[[Review], None], ...] = (
     naming.check,
     numbers.check,
     references.check,
+    suitability.check,
     reactions.check,
     vectors.check,
     bodies.check,
@@ -46,7 +48,7 @@ RULES: tuple[Callable[[Review], None], ...] = (
 )
 
 # What these say is about names, and holds whatever the values are.
-OF_NAMES = frozenset({naming.check, references.check, reactions.check, graph.check, forces.check})
+OF_NAMES = frozenset({naming.check, references.check, suitability.check, reactions.check, graph.check, forces.check})
 
 # This one asks every number for its value, and not the review, as all others do.
 OF_NUMBERS = frozenset({numbers.check})

@@ -35,17 +35,21 @@ def check(review: Review) -> None:
             _deforming(review, ("sensors", name, "point"), sensor.point.partition(".")[0])
     for name, body in review.model.bodies.items():
         if body.flexible is not None:
-            path = ("bodies", name, "flexible")
-            _alone(review, name, body)
-            if isinstance(body.flexible, FlexibleTerms):
-                _sizes(review, (*path, "damping"), body.flexible.damping)
-                _terms(review, path, body.flexible)
-                continue
-            _sizes(review, path, body.flexible)
-            if isinstance(body.flexible, FlexibleFile):
-                _increasing(review, (*path, "modes"), body.flexible.modes)
-            elif review.intact("bodies", name):
-                _meshed(review, path, body.flexible)
+            _body(review, name, body)
+
+
+def _body(review: Review, name: str, body: Any) -> None:
+    path, given = ("bodies", name, "flexible"), body.flexible
+    _alone(review, name, body)
+    if isinstance(given, FlexibleTerms):
+        _sizes(review, (*path, "damping"), given.damping)
+        _terms(review, path, given)
+        return
+    _sizes(review, path, given)
+    if isinstance(given, FlexibleFile):
+        _increasing(review, (*path, "modes"), given.modes)
+    elif review.intact("bodies", name):
+        _meshed(review, path, given)
 
 
 def _deforming(review: Review, path: Path, name: str) -> None:

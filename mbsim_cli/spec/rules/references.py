@@ -4,21 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 from mbsim_cli.spec.judging.lookup import ALL, Lookup, is_elastic
-from mbsim_cli.spec.judging.review import GROUND, Review
+from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.points import DesignPoint, DesignVector
 from mbsim_cli.spec.reading.messages import Path
 
-_PLACES = {"force": "point", "torque": "body", "drag": "point", "tyre": "center"}  # of what acts on one body
-_ON_COORDINATES = (
-    "spring_damper",
-    "rotational_spring_damper",
-    "motion",
-    "coupling",
-    "drive",
-    "viscous_friction",
-    "anti_roll_bar",
-    "bump_stop",
-)
+SIDES = {"line": "direction", "plane": "normal"}  # vectors of what a body carries beside a point
 _FIELDS: tuple[tuple[str, Callable[[Lookup, Path, str], None]], ...] = (
     ("point", Lookup.point_of_body),
     ("points", Lookup.point_of_body),
@@ -132,7 +122,6 @@ class References(Lookup):
             self.review.known(place, name, "joints", "coordinate", joint.coordinates)
 
     def _item(self, path: Path, item: Any) -> None:
-        review = self.review
         if item.type == "reaction":
             return  # a rule of its own
         for key, look_up in _FIELDS:
@@ -142,70 +131,12 @@ class References(Lookup):
             elif isinstance(given, list) and key in ("points", "vectors"):
                 for index, name in enumerate(given):
                     look_up(self, (*path, key, index), name)
-                if given[0] == given[1]:
-                    review.report((*path, key), f"both {key} are {given[0]!r}")
-        for key in ("line", "plane"):
+        for key, side in SIDES.items():
             if (given := getattr(item, key, None)) is not None:
                 self.point_of_body((*path, key, "point"), given.point)
-                side = "direction" if key == "line" else "normal"
                 self.vector_of_body((*path, key, side), getattr(given, side))
-                self._same_body((*path, key), given.point, getattr(given, side))
         if isinstance(coordinates := getattr(item, "coordinates", None), list):
             for index, coordinate in enumerate(coordinates):
                 self.coordinate((*path, "coordinates", index), coordinate)
         for coordinate in getattr(item, "terms", {}):
             self.coordinate((*path, "terms", coordinate), coordinate, key=True)
-        if item.type in _ON_COORDINATES and getattr(item, "coordinate", "") is not None:
-            self._suitable(path, item)
-        if item.type == "tyre" and path[0] == "forces":
-            self._same_body((*path, "axis"), item.center, item.axis)
-        if path[0] == "forces":
-            self._acts(path, item)
-        if item.type == "displacement":
-            self._same_body((*path, "direction"), item.points[0], item.direction)
-
-    def _same_body(self, path: Path, point: str, vector: str) -> None:
-        if point.split(".")[0] != vector.split(".")[0]:
-            self.review.report(path, f"{point!r} and {vector!r} must be of one body")
-
-    def _acts(self, path: Path, item: Any) -> None:
-        """Report a force that moves nothing: one on the ground, or within one rigid body."""
-        key = _PLACES.get(item.type)
-        if key is not None and getattr(item, key).partition(".")[0] == GROUND:
-            message = f"the ground does not move, and a {item.type} on it changes nothing"
-            self.review.report((*path, key), message, "name the body that it acts on")
-        points: list[str] = getattr(item, "points", None) or []
-        bodies = {point.partition(".")[0] for point in points}
-        if len(bodies) == 1 and points[0] != points[1] and self._is_rigid(body := bodies.pop()):
-            message = f"both points are on {body!r}, whose points keep their distance: no force between them moves it"
-            self.review.report((*path, "points"), message, "the second one belongs to another body")
-
-    def _is_rigid(self, name: str) -> bool:
-        body = self.review.model.bodies.get(name)
-        return name == GROUND or (body is not None and body.flexible is None)
-
-    def _suitable(self, path: Path, item: Any) -> None:
-        for name, place, is_key in _coordinates_of(path, item):
-            joint, _, coordinate = name.partition(".")
-            if joint not in self.review.model.joints or coordinate not in self.review.model.joints[joint].coordinates:
-                continue  # reported already
-            if coordinate in ("e0", "e1", "e2", "e3"):
-                hint = "no force or constraint acts on an Euler parameter alone"
-                self.review.report(place, f"{name!r} is an Euler parameter", hint, key=is_key)
-            elif item.type == "rotational_spring_damper" and not coordinate.startswith("angle"):
-                self.review.report(
-                    place,
-                    f"{name!r} is not an angle",
-                    "a spring on a translation is a spring_damper",
-                )
-            elif item.type == "spring_damper" and coordinate.startswith("angle"):
-                self.review.report(place, f"{name!r} is an angle", "a spring on one is a rotational_spring_damper")
-
-
-def _coordinates_of(path: Path, item: Any) -> list[tuple[str, Path, bool]]:
-    """Coordinates that an item acts on, with their places, and whether they stand there as keys."""
-    if item.type == "coupling":
-        return [(name, (*path, "terms", name), True) for name in item.terms]
-    if item.type == "anti_roll_bar":
-        return [(name, (*path, "coordinates", index), False) for index, name in enumerate(item.coordinates)]
-    return [(item.coordinate, (*path, "coordinate"), False)]
