@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mbsim_cli as mbsim
+from tests.marks import NATURAL
 
 PARAMETERS = {"L": 0.9, "b": 0.25, "d": 0.3, "A": 0.1, "m": 1.7, "w": 3.0}
 LEVER = """
@@ -47,7 +48,7 @@ objectives:
   distance: {final: distance}
 analysis: {step: 1e-3, duration: 0.3, sensitivity: {method: ddm, parameters: all}}
 """
-ALI3P = ["ali3p-rtdyn0", "ali3p-rtdyn1", "ali3p-natural"]
+ALI3P = ["ali3p-rtdyn0", "ali3p-rtdyn1", NATURAL]
 STATED = "distance: d, law: {type: harmonic, amplitude: A, angular_frequency: w}"
 
 

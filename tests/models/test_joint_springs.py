@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mbsim_cli as mbsim
+from tests.marks import NATURAL
 
 PARAMETERS = {"m": 1.3, "k": 50.0, "c": 2.1, "natural": -0.2, "F": 4.0, "slope": 0.3}
 CART = """
@@ -36,7 +37,7 @@ CUT = """
     initial: {displacement: 0.4, velocity: -0.5}}
 """
 OPEN = ["recursive", "conventional", "partial_recursive"]
-ALI3P = ["ali3p-rtdyn0", "ali3p-rtdyn1", "ali3p-natural"]
+ALI3P = ["ali3p-rtdyn0", "ali3p-rtdyn1", NATURAL]
 
 
 def oscillator(m, k, c, natural, F, slope, t=0.6):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mbsim_cli as mbsim
+from tests.marks import NATURAL
 from tests.models.command import ROOT
 
 FILE = ROOT / "models/robots/parallel.yaml"
@@ -48,7 +49,7 @@ def torques(t, **values):
     return np.linalg.solve(rates.T, force)
 
 
-@pytest.fixture(scope="module", params=["ali3p-rtdyn1", "ali3p-natural"])
+@pytest.fixture(scope="module", params=["ali3p-rtdyn1", NATURAL])
 def result(request):
     return mbsim.load(str(FILE)).run(formulation=request.param)
 

@@ -5,6 +5,7 @@ import pytest
 
 from mbsim_cli.solve.forward import start
 from tests.assembly.texts import assemble
+from tests.marks import NATURAL
 
 LIFT = """
 gravity: [0, 0, -9.81]
@@ -38,7 +39,7 @@ def lifting(t, m=30.0, L=0.5):
 
 
 @pytest.mark.parametrize("light", ["0", "1e-6", "1e-4"])
-@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural"])
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", NATURAL])
 def test_light_driven_body(tmp_path, formulation, light):
     problem = assemble(tmp_path, LIFT.replace("LIGHT", light), formulation=formulation).problem
     simulation = start(problem)
