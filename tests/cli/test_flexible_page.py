@@ -3,6 +3,8 @@
 import re
 import shlex
 
+from mbsim_cli.io.target import is_picture
+
 from .conftest import ROOT
 
 PAGE = (ROOT / "docs" / "flexible.md").read_text()
@@ -16,3 +18,9 @@ def test_commands_work_one_after_the_other(mbsim, tmp_path):
     assert len(commands) == 5 and all(outcome.code == 0 for outcome in done), done
     (shown,) = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
     assert all(line in done[0].err for line in shown.splitlines())
+
+
+def test_its_pictures_are_there_and_small():
+    for name in re.findall(r"\]\(pictures/(.*?)\)", PAGE):
+        picture = ROOT / "docs/pictures" / name
+        assert is_picture(picture) and picture.stat().st_size < 100_000

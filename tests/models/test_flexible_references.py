@@ -16,7 +16,7 @@ from .command import ROOT
 
 MODELS = ROOT / "models" / "flexible"
 REFERENCES = json.loads(Path(__file__).with_name("slider_crank.json").read_text())
-EVEN = ('"mean + 0.25*sin(2*pi*(2*x/length + y/0.08 + 1/2))"', "mean"), ("value: 0.7", "value: 1")
+EVEN = ("wave: 0.25", "wave: 0"), ("value: 0.7", "value: 1")
 STEPS = 2e-4, 1e-4
 ADAPTIVE = """
 analysis:
