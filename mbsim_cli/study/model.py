@@ -86,7 +86,8 @@ class Model:
     @property
     def rho(self) -> np.ndarray:
         """Values (p,) of the parameters that gradients are taken by, where a search begins."""
-        return np.array([self.parameters[name] for name in self.differentiated])
+        values = self.parameters
+        return np.array([values[name] for name in self.differentiated])
 
     @property
     def bounds(self) -> np.ndarray:
@@ -181,9 +182,10 @@ class Model:
 
     def _known(self, by: Sequence[str]) -> tuple[str, ...]:
         """Names of parameters, each once; raises UsageError for others."""
+        known = self._keys
         for name in by:
-            if name not in self._keys:
-                hint = suggest(name, self._keys)
+            if name not in known:
+                hint = suggest(name, known)
                 raise UsageError(f"by: unknown parameter {name!r}" + (f"; {hint}" if hint else ""))
         return tuple(dict.fromkeys(by))
 
@@ -210,7 +212,7 @@ class Model:
             raise UsageError(f"the value of {', '.join(twice)} is given twice, by name and as a keyword argument")
         changed = by_name | by_keyword
         settings = replace(self._settings, **options_in(replaced))
-        by = None if self._by is None else [self._keys[name] for name in self._by]
+        by = None if self._by is None else list(map(self._keys.__getitem__, self._by))
         drafted = draft(self._file, settings, timing, by, values=changed, before=self._assembled)
         plan = drafted.plan(timing, self._listener)
         self._assembled = plan.named if plan.named.packing.lends else None

@@ -18,8 +18,9 @@ class Quiet(mbsim.Listener):
         raise mbsim.Interrupted
 
 
-model = mbsim.load("fivebar.yaml", all_numbers=True, listener=Quiet(), L_A1=1.4)
+model = mbsim.load("fivebar.yaml", by=["L_s1", "L_A1"], all_numbers=True, listener=Quiet(), L_A1=1.4)
 result: mbsim.Result = model.run({"L_s1": 2.2}, L_A1=1.4, duration=0.5, step="auto", sensitivity="ddm")
+widest: float = (model.bounds[:, 1] - model.run(model.rho).sensitivity("r2.y")).max()
 largest: float = result["r2"].max() + result.objectives["psi1"].by("L_A1")
 value, gradient = model.value_and_gradient([1.0, 2.0], "psi1")
 length: float = value + float(np.linalg.norm(gradient @ model.hessian(gradient, "psi1")))
