@@ -209,9 +209,6 @@ class RichMechanism(Mechanism):
         if angles := [c for c in self.coordinates() if "angle" in c]:
             angle = {"coordinate": self.pick(angles), **springs, "natural_angle": natural, **laws, "torque": n(-2, 2)}
             choices += [{"type": "rotational_spring_damper", **angle}] * 2
-        if ways := [c for c in self.coordinates() if "angle" not in c]:
-            way = {"coordinate": self.pick(ways), **springs, "natural_length": natural, **laws, "force": n(-2, 2)}
-            choices += [{"type": "spring_damper", **way}] * 2
         if found := self.coordinates():
             one = {"coordinate": self.pick(found)}
             limits = {"minimum": n(0.1, 0.5)} if random.random() < 0.5 else {"maximum": n(-0.5, -0.1)}
@@ -326,7 +323,6 @@ class RichMechanism(Mechanism):
                 "type": "point_on_plane",
                 "point": p,
                 "plane": {"point": self._beside(p, other), "normal": self.vector(other)},
-                **({"distance": "auto", **law} if law else {}),
             },
             {
                 "type": "point_on_line",
@@ -440,6 +436,27 @@ class RichMechanism(Mechanism):
         data["objectives"] = made
 
 
+class Sliding(RichMechanism):
+    """One with springs on translations of joints, and planes that lead points."""
+
+    def ways(self) -> list[str]:
+        """Translations of joints."""
+        return [coordinate for coordinate in self.coordinates() if "angle" not in coordinate]
+
+    def _force(self) -> Data:
+        n = self.number
+        if not (ways := self.ways()) or self.random.random() < 0.4:
+            return super()._force()
+        spring = {"type": "spring_damper", "coordinate": self.pick(ways), "stiffness": n(5, 40), "damping": n(0.1, 1)}
+        spring |= {"natural_length": self.pick(("auto", n(-1, 1))), "force": n(-2, 2)}
+        return spring | {key: self.law() for key in ("elongation_law", "law") if self.random.random() < 0.5}
+
+    def _constraint(self) -> Data:
+        made = super()._constraint()
+        led = {"distance": "auto", "law": self._gentle()} if self.random.random() < 0.7 else {}
+        return made | led if made["type"] == "point_on_plane" else made
+
+
 def matrix_of(orientation: Data) -> np.ndarray:
     """Rotation matrix (3, 3) of an orientation in a file."""
     if "rotation_matrix" in orientation:
@@ -450,8 +467,8 @@ def matrix_of(orientation: Data) -> np.ndarray:
     return Rotation.from_rotvec(orientation["angle"] * axis / np.linalg.norm(axis)).as_matrix()
 
 
-def _tree(seed: int) -> RichMechanism:
-    m = RichMechanism(seed)
+def _tree(seed: int, kind: Any = RichMechanism) -> Any:
+    m = kind(seed)
     for _ in range(m.random.integers(2, 5)):
         m.add_body(m.pick(["ground", *m.data["bodies"]]), m.pick(FREEDOM))
     if not any(joint["type"] != "fixed" for joint in m.data["joints"].values()):
@@ -478,6 +495,16 @@ def constrained(seed: int) -> RichMechanism:
         m.add_body(m.pick(["ground", *m.data["bodies"]]), m.pick(("spherical", "planar", "cylindrical")))
     m.add_constraints(freedom)
     m.add_forces(int(m.random.integers(1, 3)))
+    return m
+
+
+def sliding(seed: int) -> RichMechanism:
+    """A tree of which something slides, with constraints of all kinds."""
+    m = _tree(seed, Sliding)
+    while (freedom := m.freedom(m.data["joints"])) < 4 or not m.ways():
+        m.add_body(m.pick(["ground", *m.data["bodies"]]), m.pick(("prismatic", "planar", "cylindrical")))
+    m.add_constraints(freedom)
+    m.add_forces(int(m.random.integers(2, 4)))
     return m
 
 
@@ -528,7 +555,8 @@ def _is_calm(m: RichMechanism) -> bool:
     return np.abs(state.zd).max() < CALM and np.abs(state.zdd).max() < CALM**2
 
 
-GROWN = {"rich tree": tree, "rich constraints": constrained, "rich loop": loop, "rich machine": machine}
+GROWN = {"rich tree": tree, "rich constraints": constrained, "rich slides": sliding}
+GROWN |= {"rich loop": loop, "rich machine": machine}
 
 
 def grown(family: str, seed: int) -> RichMechanism:

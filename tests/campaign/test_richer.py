@@ -10,7 +10,7 @@ DUST = 1e-9  # of sensors that stay zero: what is left of rates and acceleration
 EACH, TOGETHER = 30, 5
 
 
-@pytest.mark.parametrize(("family", "seed"), [("rich tree", 5), ("rich constraints", 4)])
+@pytest.mark.parametrize(("family", "seed"), [("rich tree", 5), ("rich constraints", 4), ("rich slides", 0)])
 def test_a_few_adjoints(family, seed):
     counts, wrong = judged(FAMILIES[family], [seed], ALI3P[:1], verdicts_of_adjoint, dust=DUST)
     assert wrong == []
