@@ -6,7 +6,7 @@ from tests.campaign.comparison import AGREES, ALI3P, OPEN, RESTING, judged, verd
 from tests.campaign.richer import FAMILIES
 
 NATURAL = {"formulation": "ali3p-natural", "tolerance": 1e-13}
-DUST = 1e-9  # of sensors that stay zero: what is left of rates and accelerations at rest
+DUST = 3e-9  # of sensors that stay zero: what is left of rates and accelerations at rest
 EACH, TOGETHER = 30, 5
 
 
