@@ -10,7 +10,9 @@ PAGES = sorted(path for folder in ("theory", "decisions") for path in (ROOT / "d
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
 PAGES += [ROOT / "docs" / "notation.md", ARCHITECTURE, ROOT / "CONTRIBUTING.md"]
 FILES = [
-    path.relative_to(ROOT) for folder in ("mbsim_cli", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")
+    path.relative_to(ROOT)
+    for folder in ("mbsim_cli", "tests", "benchmarks", "models")
+    for path in (ROOT / folder).rglob("*.py")
 ]
 TEXTS = [*(ROOT / path for path in FILES), *(ROOT / "models").glob("*.yaml")]
 ENDS = {"/".join(path.parts[k:]) for path in FILES for k in range(len(path.parts))}
