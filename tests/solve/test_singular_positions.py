@@ -5,6 +5,7 @@ import pytest
 
 from mbsim_cli.solve.forward import start
 from tests.assembly.texts import assemble
+from tests.marks import NATURAL
 
 PARALLELOGRAM = """
 gravity: [0, -9.81, 0]
@@ -65,7 +66,10 @@ def test_passages_are_where_all_links_lie_on_one_line(tmp_path, step):
 
 @pytest.mark.parametrize(
     ("formulation", "lost"),
-    [("ali3p-rtdyn1", ["C.x"]), ("ali3p-natural", ["crank.B", "coupler.C", "rocker.C"])],
+    [
+        ("ali3p-rtdyn1", ["C.x"]),
+        pytest.param("ali3p-natural", ["crank.B", "coupler.C", "rocker.C"], marks=pytest.mark.slow),
+    ],
 )
 def test_a_length_of_one_crank_has_no_derivative_behind_and_all_together_have(tmp_path, formulation, lost):
     simulation, block = run(tmp_path, PARALLELOGRAM, 2e-3, formulation)
@@ -91,7 +95,7 @@ def test_unequal_cranks_pass_no_singular_position(tmp_path):
     assert len(passages(block)) == 0
 
 
-@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural"])
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", NATURAL])
 def test_derivatives_by_what_moves_no_lost_combination_go_on_behind(tmp_path, formulation):
     simulation, block = run(tmp_path, PARALLELOGRAM, 2e-3, formulation)
     row = int(np.searchsorted(block.time, 0.9))  # behind the first passage: near each some digits are lost
