@@ -10,7 +10,6 @@ from mbsim_cli.solve.forward import forward, start
 from mbsim_cli.solve.lanes.alone import why_alone
 from mbsim_cli.solve.lanes.constrained import run_constrained
 from tests.assembly.texts import assemble
-from tests.marks import NATURAL
 
 CRANKS = """
 parameters: {first: FIRST, rate: RATE, mass: 2}
@@ -64,19 +63,18 @@ def test_a_run_ends_where_its_constraints_contradict_each_other(tmp_path, sensit
     assert "'one'" in sentence and "'other'" in sentence
 
 
-@pytest.mark.slow
 def test_in_natural_coordinates_as_well(tmp_path):
     _, sentence = broken(problem_of(tmp_path, OPPOSED, formulation="ali3p-natural"))
     assert "contradict each other" in sentence and "'one'" in sentence and "'other'" in sentence
 
 
-@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", NATURAL])
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural"])
 def test_constraints_that_agree_are_left_alone(tmp_path, formulation):
     blocks = list(forward(problem_of(tmp_path, AGREEING, formulation=formulation)))
     assert blocks[-1].time[-1] == pytest.approx(0.3)
 
 
-@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", NATURAL])
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural"])
 @pytest.mark.parametrize("number", [np.nan, np.inf, 1e200])
 def test_positions_that_ran_away_tell_nothing(tmp_path, formulation, number):
     run = start(problem_of(tmp_path, OPPOSED, formulation=formulation))
