@@ -88,7 +88,11 @@ class Analysis(Spec):
     )
     duration: Number = field("Duration [s].", 5.0, default=Number(1.0))
     output_interval: Number | None = field("Time between stored instants [s]; default the step.", 0.01, default=None)
-    tolerance: Number = field("Relative tolerance of the motion.", 1e-10, default=Number(1e-10))
+    tolerance: Number = field(
+        "Relative tolerance of the motion; of ali3p with gradients at most a hundredth of gradient_tolerance.",
+        1e-10,
+        default=Number(1e-10),
+    )
     absolute_tolerance: Number | None = field(
         "Absolute tolerance of an adaptive integrator; default the value of tolerance.", 1e-10, default=None
     )
