@@ -99,6 +99,16 @@ def rounded_interval(model_file: Any, options: Options) -> list[str]:
     return [str(model_file.issue("analysis.output_interval", message, every))]
 
 
+def sharper_tolerance(model_file: Any, options: Options) -> list[str]:
+    """A warning where gradients ask for a motion that is more accurate than the file does."""
+    held = options.motion_tolerance
+    if "tolerance" not in model_file.analysis.model_fields_set or held >= options.tolerance:
+        return []
+    message = f"{options.tolerance:g} has no effect: gradients within {options.gradient_tolerance:g} take {held:g}"
+    hint = "leave it to runs without gradients, or state a larger gradient_tolerance"
+    return [str(model_file.issue("analysis.tolerance", message, hint))]
+
+
 def end_of(model_file: Any, duration: float | None) -> Number | None:
     """Number that says when the analysis ends; ``duration`` goes before the file's. None for an equilibrium."""
     stated = getattr(model_file.analysis, "duration", None)

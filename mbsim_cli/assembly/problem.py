@@ -12,7 +12,7 @@ from mbsim_cli.assembly.elements.sensors import Contact
 from mbsim_cli.assembly.info import describe
 from mbsim_cli.assembly.mechanism import check_identities, check_mechanism, least_inertia, moved_starts, opposed
 from mbsim_cli.assembly.objectives import Objective, objectives_of
-from mbsim_cli.assembly.options import check_differentiable, end_of, rounded_interval
+from mbsim_cli.assembly.options import check_differentiable, end_of, rounded_interval, sharper_tolerance
 from mbsim_cli.assembly.packed import ParameterValue, parameter_values
 from mbsim_cli.assembly.packing import OTHERS, Packing, pack
 from mbsim_cli.assembly.parameters.tables import Reader
@@ -198,7 +198,8 @@ def _started(problem: Problem, equations: Equations, closing: Closing, fields: S
 def _doubts(packing: Packing) -> list[str]:
     """What is out of the ordinary before the loops are closed."""
     of_bodies = [f"body {body.name!r}: {text}" for body in packing.system.elastic for text in body.sid.warnings]
-    return [*of_bodies, *rounded_interval(packing.model_file, packing.options), *packing.system.warnings]
+    stated = packing.model_file, packing.options
+    return [*of_bodies, *rounded_interval(*stated), *sharper_tolerance(*stated), *packing.system.warnings]
 
 
 def _parameters(model_file: Any, method: str, wanted: Sequence[str] | None) -> list[ParameterValue]:

@@ -11,6 +11,7 @@ from mbsim_cli.model.names import Names
 
 WORK = ("steps", "rejected", "evaluations", "jacobians", "factorisations")  # what an integrator counts
 OPEN_TREES = ("recursive", "conventional", "partial_recursive")  # formulations without constraints
+MOTION_FOR_GRADIENT = 1e-2  # accelerations must be this much more accurate than gradients are asked to be
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,13 @@ class Options:
     def differentiates(self) -> bool:
         """Whether the solver itself gives derivatives."""
         return self.sensitivity in ("ddm", "adjoint")
+
+    @property
+    def motion_tolerance(self) -> float:
+        """Relative tolerance that the motion is computed to: derivatives of ALI3-P rest on its accelerations."""
+        if self.open_tree or not self.differentiates:
+            return self.tolerance
+        return min(self.tolerance, MOTION_FOR_GRADIENT * self.gradient_tolerance)
 
     @property
     def end(self) -> float:

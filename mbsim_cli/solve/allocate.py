@@ -61,7 +61,6 @@ from mbsim_cli.model.layout import (
 )
 from mbsim_cli.model.problem import Options
 
-MOTION_FOR_GRADIENT = 1e-2  # accelerations must be this much more accurate than gradients are asked to be
 NO_ROWS = np.zeros(0, np.int64)
 STIFF = 1e3  # penalty ratio beyond which Newton's corrections need no multiplier updates, where they cost much
 MANY_COORDINATES = 16.0  # by how much round-off grows where a body's pose follows from many coordinates
@@ -102,13 +101,10 @@ def is_natural(model: Model) -> bool:
 def control(options: Options, *, redundant: bool, deforms: bool = False) -> Control:
     """Numbers of the integrator from the user's options; whether bodies deform counts for the motion alone."""
     ratio = options.penalty * PENALTY_RATIO
-    tolerance = options.tolerance
-    if options.differentiates:
-        tolerance = min(tolerance, MOTION_FOR_GRADIENT * options.gradient_tolerance)
     return Control(
         float(options.step),
         options.formulation == "ali3p-rtdyn0",
-        float(tolerance),
+        float(options.motion_tolerance),
         float(options.gradient_tolerance),
         int(options.max_iterations),
         ratio,

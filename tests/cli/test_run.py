@@ -72,6 +72,17 @@ def test_overrides_and_options(mbsim, pendulum, report):
     assert done.json["objectives"] != report["objectives"]
 
 
+def test_a_tolerance_that_gradients_do_not_leave_is_said(mbsim, variant):
+    """With gradients alone, and where it would be the looser one."""
+    path = variant("duration: 0.5", "duration: 0.5, tolerance: 1e-9, gradient_tolerance: 1e-8")
+    warnings = mbsim("run", path, "--json").json["warnings"]
+    said = "analysis.tolerance: 1e-09 has no effect: gradients within 1e-08 take 1e-10; leave it"
+    assert any(said in warning for warning in warnings)
+    plain = mbsim("run", path, "--sensitivity", "none", "--json").json["warnings"]
+    sharper = mbsim("run", variant("duration: 0.5", "duration: 0.5, tolerance: 1e-13"), "--json").json["warnings"]
+    assert not any("has no effect" in warning for warning in plain + sharper)
+
+
 def test_an_output_interval_of_no_whole_steps_is_said(mbsim, variant):
     """It is rounded; where a step of the command line is longer, too."""
     path = variant("duration: 0.5", "duration: 0.5, output_interval: 0.015")
