@@ -14,6 +14,7 @@ from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.plan import draft
 from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.timing import Timing
+from tests.blocks import joined
 
 pytestmark = [
     pytest.mark.slow,  # compiles the loop of eight cases
@@ -49,8 +50,6 @@ def test_each_case_has_the_bits_that_it_has_alone(path, duration, spread, alone)
     runs, parted = run_beside(problems, lambda: None)
     assert parted <= alone
     for problem, run in zip(problems, runs, strict=True):
-        single, made = list(forward(problem)), list(forward(replace(problem, ahead=run)))
-        assert len(single) == len(made)
-        for block, same in zip(made, single, strict=True):
-            for values, expected in zip(block, same, strict=True):
-                np.testing.assert_array_equal(values, expected)
+        single, made = joined(forward(problem)), joined(forward(replace(problem, ahead=run)))
+        for values, expected in zip(made, single, strict=True):
+            np.testing.assert_array_equal(values, expected)

@@ -15,6 +15,7 @@ from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.lanes import alike, alone
 from mbsim_cli.solve.lanes import open_trees as beside
 from mbsim_cli.solve.open_trees.open_tree import FORMULATIONS
+from tests.blocks import joined
 from tests.kernels.eight import widened
 from tests.kernels.open_tree_adjoint import chosen
 from tests.kernels.test_integrators import ball_and_arm
@@ -88,11 +89,6 @@ def assert_same(one, other):
     for values, expected in zip(joined(found), joined(alone), strict=True):
         np.testing.assert_array_equal(values, expected)
     return failure
-
-
-def joined(blocks):
-    """All instants of a run as one block."""
-    return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
 
 
 def steps_of(blocks):
