@@ -84,7 +84,7 @@ def run(assembled) -> Found:
         for each in wanted:
             each.add(block)
         time.append(block.time)
-        integrands.append([integrand_of(objective, block)[0] for objective in assembled.objectives])
+        integrands.append([integrand_of(objective, block).rows[0] for objective in assembled.objectives])
     t, y = np.concatenate(time), np.concatenate(integrands, axis=1).T
     areas = 0.5 * (y[1:] + y[:-1]) * np.diff(t)[:, None]
     values = np.concatenate([np.zeros((1, y.shape[1])), np.cumsum(areas, axis=0)])
