@@ -18,7 +18,6 @@ from mbsim_cli.model.codes import Column
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.layout import NONE, FlexibleTree
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.solve.holding import least_of_joints
 
 DENSE = 150  # coordinates up to which combinations of them are searched for missing inertia
 ROUND_OFF = 1e-12  # of a sum of inertias, relative to its terms
@@ -176,13 +175,7 @@ def _is_stated(system: System, joint: str) -> bool:
     return bool(getattr(initial, "independent", None))
 
 
-def least_inertia(problem: Problem, closing: Closing) -> np.ndarray:
-    """Inertia (n,) that coordinates count for, at least, where constraints are weighed."""
-    _, inertia, _, _ = _of_coordinates(problem, closing)
-    return least_of_joints(problem.model, problem.theta, inertia)
-
-
-def _of_coordinates(problem: Problem, closing: Closing) -> tuple[np.ndarray, ...]:
+def inertia_of_coordinates(problem: Problem, closing: Closing) -> tuple[np.ndarray, ...]:
     """``momenta`` of all columns; the other two of coordinates alone; and the columns (n,) that these are."""
     tree = problem.model.tree
     momentum, *of_columns = momenta(tree, problem.theta, closing.at)
@@ -194,7 +187,7 @@ def _of_coordinates(problem: Problem, closing: Closing) -> tuple[np.ndarray, ...
 def _without_inertia(problem: Problem, closing: Closing) -> Iterator[str]:
     """Coordinates that can change without any mass moving and without any constraint noticing."""
     tree, names = problem.model.tree, problem.names.coordinates
-    momentum, diagonal, scale, used = _of_coordinates(problem, closing)
+    momentum, diagonal, scale, used = inertia_of_coordinates(problem, closing)
     elastic, n = kinds(tree) == Column.ELASTIC, len(names)
     has = (diagonal > ROUND_OFF * scale) | elastic
     if n > DENSE:

@@ -10,7 +10,7 @@ from mbsim_cli.assembly.densities import DensityField, density_fields, moved_by_
 from mbsim_cli.assembly.elements.laws import check_start
 from mbsim_cli.assembly.elements.sensors import Contact
 from mbsim_cli.assembly.info import describe
-from mbsim_cli.assembly.mechanism import check_identities, check_mechanism, least_inertia, moved_starts, opposed
+from mbsim_cli.assembly.mechanism import check_identities, check_mechanism, moved_starts, opposed
 from mbsim_cli.assembly.objectives import Objective, objectives_of
 from mbsim_cli.assembly.options import check_differentiable, end_of, rounded_interval, sharper_tolerance
 from mbsim_cli.assembly.packed import ParameterValue, parameter_values
@@ -24,6 +24,7 @@ from mbsim_cli.assembly.position.independence import held_columns, independent_c
 from mbsim_cli.assembly.position.start import kept_by_constraints, start_from
 from mbsim_cli.assembly.tree.elastic import Source
 from mbsim_cli.assembly.tree.topology import Topology
+from mbsim_cli.assembly.weighing import weighed
 from mbsim_cli.model.names import Names
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.natural.system import in_natural_coordinates
@@ -114,7 +115,9 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
     broken = check_identities(system, declared, packed.identities)
     system.stop()
     fields = density_fields(system, packed.tree, packing.options.sensitivity)
-    problem = _started(replace(declared, broken=broken), equations, closing, fields)
+    started = _started(replace(declared, broken=broken), equations, closing, fields)
+    started = weighed(started, closing, stated="penalty" in model_file.analysis.model_fields_set)
+    problem = in_natural_coordinates(started) if started.options.natural else started
     end = end_of(model_file, packing.choices.get("duration"))
     return Assembled(
         problem=problem,
@@ -180,19 +183,17 @@ def _closed(packing: Packing, equations: Equations) -> Closing:
 
 
 def _started(problem: Problem, equations: Equations, closing: Closing, fields: Sequence[DensityField]) -> Problem:
-    """The problem with the start that closes its loops, in the coordinates of its formulation."""
+    """The problem with the start that closes its loops."""
     kept, kept_velocity = kept_by_constraints(equations, closing)
     theta, theta_rho = start_from(equations, closing, problem.theta, problem.theta_rho)
-    started = replace(
+    return replace(
         problem,
         independent=kept,
         independent_velocity=kept_velocity,
         theta=theta,
         theta_rho=theta_rho,
         moved=moved_by_fields(fields, equations, closing, problem.theta),
-        least=least_inertia(problem, closing),
     )
-    return in_natural_coordinates(started) if problem.options.natural else started
 
 
 def _doubts(packing: Packing) -> list[str]:

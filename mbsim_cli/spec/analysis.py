@@ -111,7 +111,11 @@ class Analysis(Spec):
     )
     gradient_tolerance: Number = field("Relative tolerance of the gradients.", 1e-10, default=Number(1e-10))
     max_iterations: int = field("Newton iterations of an implicit step at most.", 20, default=20, ge=1, le=1000)
-    penalty: Number = field("Penalty factor at 1 kg and 1 ms.", 1e9, default=Number(1e9))
+    penalty: Number = field(
+        "Penalty factor at 1 kg and 1 ms; default 1e9, more where light bodies move heavy ones.",
+        1e9,
+        default=Number(1e9),
+    )
     weighting: Number = field("Factor on the penalty of the projections.", 1.0, default=Number(1.0))
     projection: Literal["mass", "identity"] = field("Metric of the projections.", "mass", default="mass")
     sensitivity: Sensitivity = field(

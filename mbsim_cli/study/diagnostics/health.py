@@ -120,7 +120,7 @@ class Health:
         if self._gradient_error > 100 * options.gradient_tolerance:
             found.append(
                 f"gradients are converged to {self._gradient_error:.1e} only, not {options.gradient_tolerance:.1e}; "
-                "the motion may pass a singular configuration"
+                f"{'' if options.open_tree else 'try a larger penalty; '}the motion may pass a singular configuration"
             )
         return found + self._of_singular_positions()
 

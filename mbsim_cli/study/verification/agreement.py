@@ -1,6 +1,6 @@
 """Agreement of methods: the analysis repeated by other formulations, or differentiated by complex step or adjoint."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,8 +12,11 @@ from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.verification.analysed import Analysed
 from mbsim_cli.study.verification.comparison import Comparison, compare
 from mbsim_cli.study.verification.complex_step import complex_steps
+from mbsim_cli.study.verification.differences import scale_of
+from mbsim_cli.study.verification.numerical import size_of
 
 COMPLEX_STEP, ADJOINT = "complex_step", "adjoint"
+DUST = 1e-13  # of what an objective adds up, relative: derivatives below that are round-off, of no size
 
 
 def agreements(analysed: Analysed, listener: Listener) -> Iterator[Comparison]:
@@ -33,8 +36,8 @@ def agreements(analysed: Analysed, listener: Listener) -> Iterator[Comparison]:
             labels = {"model": str(analysed.path), "name": f"{name}: {method}", "kind": "agreement"}
             labels["source"] = f"the analysis repeated by {method}"
             for objective in check.objectives or results:
-                pair, labels["objective"] = (results[objective], others[method][objective]), objective
-                yield from _rows(*pair, analysed.assembled.parameters, analysed.tolerances(check), labels)
+                labels["objective"] = objective
+                yield from _rows(analysed, others[method][objective], analysed.tolerances(check), labels)
 
 
 def stepped_objectives(model_file: Any) -> set[str]:
@@ -59,14 +62,12 @@ def _repeated(method: str, analysed: Analysed, listener: Listener) -> Mapping[st
 
 
 def _rows(
-    ours: Gradient,
-    theirs: Gradient,
-    parameters: Sequence[Any],
-    tolerances: tuple[float, float],
-    labels: dict[str, Any],
+    analysed: Analysed, theirs: Gradient, tolerances: tuple[float, float], labels: dict[str, Any]
 ) -> Iterator[Comparison]:
-    """The value, and each derivative relative to its own size."""
+    """The value, and each derivative relative to its own size, but for round-off of what there is to differentiate."""
+    ours, (relative, absolute) = analysed.results[labels["objective"]], tolerances
     yield compare(ours.value, theirs.value, *tolerances, **labels)
-    for parameter, a, b in zip(parameters, ours.gradient, theirs.gradient, strict=True):
+    for parameter, a, b in zip(analysed.assembled.parameters, ours.gradient, theirs.gradient, strict=True):
         if parameter.name not in ours.undefined:  # the numerical check tells of the others
-            yield compare(a, b, *tolerances, parameter=parameter.name, **labels)
+            dust = DUST * size_of(ours) / scale_of(parameter.value)
+            yield compare(a, b, relative, max(absolute, dust), parameter=parameter.name, **labels)

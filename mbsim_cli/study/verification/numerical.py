@@ -57,7 +57,7 @@ def along_direction(
         objectives, results, numerical.derivative, numerical.error, chords, strict=True
     ):
         gradient = result.gradient[list(chosen)]
-        scale = max(float(np.linalg.norm(gradient * direction)), INSENSITIVE * _size(result, float(chord)))
+        scale = max(float(np.linalg.norm(gradient * direction)), INSENSITIVE * max(size_of(result), float(chord)))
         uncertain = LUCKY * float(error)
         row = compare(
             gradient @ direction,
@@ -95,6 +95,6 @@ def _numerical(
     return derivative(changed, 1.0, ENOUGH), chords
 
 
-def _size(result: Gradient, chord: float) -> float:
-    """What a derivative may be small against: the objective, what it adds up, and what it changes by."""
-    return max(abs(result.value), result.uncertainty.size if result.uncertainty else 0.0, chord)
+def size_of(result: Gradient) -> float:
+    """What a derivative may be small against: the objective, and what it adds up."""
+    return max(abs(result.value), result.uncertainty.size if result.uncertainty else 0.0)
