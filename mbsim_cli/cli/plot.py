@@ -79,7 +79,7 @@ def command(
         _list(contents, json)
         return
     picture = output or Path(results[0].stem + ".png")
-    report = _draw(contents, names, parameters, gradient, labels_of(results, label or []), picture, force)
+    report = _draw(contents, names, parameters, gradient, labels_of(results, label or []), picture, force, bool(label))
     if json:
         emit(report)
         return
@@ -110,8 +110,9 @@ def _draw(
     labels: list[str],
     output: Path,
     force: bool,
+    labelled: bool,
 ) -> dict[str, Any]:
-    """Draw the picture; return what ``--json`` prints."""
+    """Draw the picture; return what ``--json`` prints. The one result of a picture is named if it is ``labelled``."""
     from mbsim_cli.cli import signals
     from mbsim_cli.io.target import check_picture, replaced
     from mbsim_cli.report import require_matplotlib
@@ -125,7 +126,8 @@ def _draw(
     from mbsim_cli.report.sheet import save_sheet
 
     with signals.shield(), replaced(target, force=force) as temporary:
-        save_sheet(chosen.panels, chosen.bars, labels, temporary, kind)
+        title = labels[0] if labelled and len(labels) == 1 else ""
+        save_sheet(chosen.panels, chosen.bars, labels, temporary, kind, title)
     return {
         "output": str(output),
         "results": [{"file": str(c.path), "label": label} for c, label in zip(contents, labels, strict=True)],

@@ -17,12 +17,16 @@ DIGITS = 4  # of positions, as parts of the sheet
 METADATA = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
 
 
-def save_sheet(panels: Sequence[Panel], bars: Sequence[Bars], labels: Sequence[str], path: Path, suffix: str) -> None:
+def save_sheet(
+    panels: Sequence[Panel], bars: Sequence[Bars], labels: Sequence[str], path: Path, suffix: str, title: str = ""
+) -> None:
     """Draw histories and gradients of the results ``labels`` into a file of the kind ``suffix``: png, svg or pdf."""
     labels = list(map(plain, labels))
     with styled():
         heights = [histories_height(panels)] * bool(panels) + [bars_height(bars)] * bool(bars)
         figure = Figure(figsize=(WIDTH, sum(heights)), layout="constrained")
+        if title:
+            figure.suptitle(plain(title))
         parts = iter(figure.add_gridspec(len(heights), 1, height_ratios=heights))
         if panels:
             draw_histories(next(parts), panels, labels)

@@ -204,6 +204,17 @@ def test_a_wheel_is_round_about_its_axis():
     assert np.dot(spokes[0][0], spokes[1][0]) == pytest.approx(0, abs=1e-12)
 
 
+def test_places_on_a_body_that_deforms_have_the_names_of_the_file():
+    moving = moving_scene(spec.load(ROOT / "models/flexible/pendulum.yaml"), standard_input)
+    assert set(moving.scene.names) == {"ground.origin", "plate.origin", "plate.end"}
+    z = np.zeros(len(moving.coordinates))
+    z[0], z[1:] = np.pi / 2, 1e-3
+    end = moving.positions(z)[moving.scene.names["plate.end"]]
+    still = moving.positions(np.eye(len(z))[0] * np.pi / 2)[moving.scene.names["plate.end"]]
+    np.testing.assert_allclose(still, [0, 0.4, 0], atol=1e-12)
+    assert np.linalg.norm(end - still) > 1e-4  # it moves as the plate bends
+
+
 @pytest.mark.parametrize("exaggeration", [1.0, 20.0])
 def test_meshes_are_drawn_deformed(exaggeration):
     """The mean of the pin's edge is where the node is, but for what is drawn larger: by the node's own shapes."""

@@ -49,6 +49,15 @@ def test_views(animate, arguments):
     assert animate(*arguments, "--fps", "4")["frames"] == 3
 
 
+@pytest.mark.slow  # kernels of bodies that deform
+def test_places_on_bodies_that_deform(mbsim):
+    model = ROOT / "models/flexible/pendulum.yaml"
+    assert mbsim("run", model, "--duration", "1e-3", "--sensitivity", "none").code == 0
+    assert mbsim("animate", "pendulum.h5", "--trace", "plate.end", "--follow", "plate").code == 0
+    done = mbsim("animate", "pendulum.h5", "--follow", "plate:end")
+    assert done.code == 2 and done.err == "mbsim: --follow: there is no body 'plate:end'; did you mean 'plate'?\n"
+
+
 def test_the_result_alone_is_enough(mbsim, variant, tmp_path):
     """The model may be gone, with the file that it includes; overrides are as they were."""
     (tmp_path / "parts").mkdir()

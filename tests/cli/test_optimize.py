@@ -55,3 +55,12 @@ def test_what_is_asked_wrongly(mbsim, models, pendulum):
     ):
         outcome = mbsim("optimize", *arguments)
         assert outcome.code == code and sentence in outcome.err, outcome.err
+
+
+def test_bounds_that_leave_nothing_are_no_variable(mbsim, variant):
+    """By default all vary that have bounds: one that is held by equal ones stays."""
+    bounded = ("L: {value: 1.0, unit: m}", "L: {value: 1, bounds: [0.5, 2]}\n  held: {value: 3, bounds: [3, 3]}")
+    model = variant(*bounded)
+    model.write_text(model.read_text() + "optimization: {least: {minimize: swing, evaluations: 2}}\n")
+    done = mbsim("optimize", model, "--json")
+    assert done.code == 0 and list(done.json["optimization"]["variables"]) == ["L"], done.err

@@ -41,6 +41,7 @@ def test_without_names_all_sensors_and_gradients(plot, tmp_path):
         (("--gradient",), [], ["psi1", "psi2", "psi3"]),
         (("psi2",), [], ["psi2"]),
         (("r2", "psi3"), ["r2"], ["psi3"]),
+        (("r2", "psi3", "--gradient"), ["r2"], ["psi3"]),
         (("r2.x", "--gradient"), ["r2.x"], ["psi1", "psi2", "psi3"]),
         (("r2", "--sensitivity", "L_A1, m_A1"), ["∂r2/∂L_A1", "∂r2/∂m_A1"], []),
         (("--sensitivity", "m_A1"), ["∂r2/∂m_A1", "∂v2/∂m_A1", "∂a2/∂m_A1"], []),
@@ -118,6 +119,28 @@ def test_a_result_without_gradients(mbsim, pendulum):
     refused(mbsim("plot", "pendulum.h5", "--gradient"), "mbsim run --sensitivity ddm")
     refused(mbsim("plot", "pendulum.h5", "swing"), "gradient of swing")
     assert mbsim("plot", "pendulum.h5", "--json").json["histories"] == ["angle"]
+
+
+def test_a_name_that_is_history_and_objective(mbsim, variant):
+    variant("objectives: {swing:", "objectives: {angle: {final: angle}, swing:", "both.yaml")
+    assert mbsim("run", "both.yaml", "--quiet").code == 0
+    for arguments, histories, gradients in ((("angle",), ["angle"], []), (("angle", "--gradient"), [], ["angle"])):
+        report = mbsim("plot", "both.h5", *arguments, "--json").json
+        assert (report["histories"], report["gradients"]) == (histories, gradients)
+
+
+def test_advice_is_what_would_help(mbsim, variant):
+    variant("objectives: {swing: {integral: angle**2, unit: rad^2 s}}", "objectives: {}", "none.yaml")
+    assert mbsim("run", "none.yaml", "--quiet").code == 0
+    refused(mbsim("plot", "none.h5", "--gradient"), "no result holds gradients; their models state no objectives")
+    done = mbsim("plot", "none.h5", "iterations", "--sensitivity", "L")
+    refused(done, "no result holds sensitivities of iterations\n")
+
+
+def test_a_label_names_one_result_too(plot, tmp_path):
+    plot("r2", "-o", "a.svg")
+    plot("r2", "-o", "b.svg", "--label", "five bars")
+    assert (tmp_path / "a.svg").read_bytes() != (tmp_path / "b.svg").read_bytes()
 
 
 def test_a_reaction_is_drawn_by_its_parts(mbsim, variant):

@@ -28,6 +28,9 @@ study:
 """
 
 
+WITHOUT_OBJECTIVES = "".join(line for line in PENDULUM.splitlines(True) if not line.startswith("objectives"))
+
+
 @pytest.fixture
 def model(tmp_path):
     path = tmp_path / "m.yaml"
@@ -156,6 +159,21 @@ def test_cases_of_the_command_line(mbsim, pendulum, tmp_path):
     assert [(row["L"], row["k"]) for row in rows][:3] == [("1.0", "2.0"), ("1.0", "3.0"), ("2.0", "2.0")]
     data = opened(tmp_path / "b" / "study.h5")
     assert [float(row["d swing / d k"]) for row in rows] == data.gradient.values[:, 0, 1].tolist()
+
+
+def test_sensors_alone_are_kept(mbsim, model, tmp_path):
+    still = tmp_path / "still.yaml"
+    still.write_text(WITHOUT_OBJECTIVES)
+    for arguments in ((still, "--grid", "L=1,2", "--keep", "sensors"), (still, "--grid", "L=1,2", "--keep", "full")):
+        done = mbsim("sweep", *arguments, "-o", arguments[-1], "--json")
+        assert done.code == 0 and done.json["done"] == 2 and done.json["objectives"] == {}, done.err
+    text = model.read_text() + "  angles: {grid: {L: [1, 2]}, keep: [angle]}\n"
+    model.write_text(text)
+    assert mbsim("sweep", model, "angles", "-o", "named").code == 0
+    for folder in ("sensors", "named"):
+        with h5py.File(tmp_path / folder / "study.h5") as file:
+            assert file["sensors/angle"].shape[:2] == (2, 51) and "result" not in file
+    assert mbsim("sweep", "extract", "full", "1").code == 0
 
 
 def test_results_of_cases(mbsim, model, tmp_path):
@@ -289,6 +307,8 @@ def test_lanes_change_no_bit(mbsim, model, tmp_path, monkeypatch):
         (["m.yaml", "--grid", "L=1:2:1"], 2, "grid.L.count: must be at least 2"),
         (["m.yaml", "--grid", "L=1,2", "--grid", "L=3"], 2, "--grid states L twice; list all its values in one"),
         (["m.yaml", "--csv", "twice.csv"], 5, "two of its columns have the name 'L'"),
+        (["still.yaml", "kept", "--keep", "objectives"], 2, "--keep objectives keeps nothing: the model has no"),
+        (["still.yaml", "--grid", "L=1,2"], 2, "there are no objectives that a study could keep"),
         (["m.yaml", "cloud", "--keep", "angle"], 2, "'--keep': 'angle' is not one of"),
         (["m.yaml", "cloud", "--grid", "L=1,2"], 2, "leave out its name"),
         (["m.yaml", "cloud", "--step", "auto"], 2, "a study takes one step for all cases"),
@@ -304,6 +324,7 @@ def test_lanes_change_no_bit(mbsim, model, tmp_path, monkeypatch):
 )
 def test_what_no_study_can_be_made_of(mbsim, model, tmp_path, arguments, code, sentence):
     (tmp_path / "twice.csv").write_text("L,L\n1,2\n")
+    (tmp_path / "still.yaml").write_text(WITHOUT_OBJECTIVES + "study: {kept: {grid: {L: [1, 2]}, keep: sensors}}\n")
     done = mbsim("sweep", *arguments)
     assert done.code == code and sentence in done.err
 

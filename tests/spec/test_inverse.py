@@ -58,3 +58,10 @@ def test_what_does_not_fit(tmp_path, old, new, expected):
     assert BASE.count(old) == 1
     issues = issues_of(tmp_path, BASE.replace(old, new))
     assert any(issue.partition(": ")[2].startswith(expected) for issue in issues), issues
+
+
+@pytest.mark.parametrize("motion", ["al: wave", "laws: {a.angle: {type: constant, valu: 1}, b.angle: wave}"])
+def test_an_analysis_that_cannot_be_read_is_judged_no_further(tmp_path, motion):
+    """What else is there belongs to an inverse analysis, and is not told that it needs one."""
+    (issue,) = issues_of(tmp_path, BASE.replace("all: wave", motion))
+    assert "unknown key" in issue

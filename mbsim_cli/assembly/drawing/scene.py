@@ -131,7 +131,7 @@ class _Drawing:
         self._names: dict[str, int] = {}
         self._lines: list[Line] = []
         self._elastic = {body.name: body for body in system.elastic}
-        self._places = {name for name, _ in system.node_joints()}
+        self._places = {name: f"{joint.body.name}.{joint.node.name}" for name, joint in system.node_joints()}
         self.deforming: list[Deforming] = []
         self.meshes: dict[str, ShapedMesh] = {}
 
@@ -147,6 +147,8 @@ class _Drawing:
             for point, spec in model.points.items():
                 if carries(spec, name):
                     self._named(name, point)
+        for name in self._places:
+            self._named(name, "origin")
         ground = tuple(k for k, body in enumerate(self._body) if body == GROUND)
         for name, spec in model.bodies.items():
             if name in self._elastic:
@@ -226,8 +228,8 @@ class _Drawing:
         return any(np.abs(self._local[point] - self._local[k]).max() < SAME for k in others)
 
     def _named(self, body: str, point: str) -> int:
-        """Number of a point of a body."""
-        name = f"{body}.{point}"
+        """Number of a point of a body; a place on a body that deforms is called as the file calls it."""
+        name = self._places[body] if point == "origin" and body in self._places else f"{body}.{point}"
         if name not in self._names:
             self._names[name] = self._add(self._index[body], self._geometry.point(body, point))
         return self._names[name]

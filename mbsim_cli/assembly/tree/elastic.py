@@ -174,6 +174,11 @@ class NodeJoint:
         return bool(self.body.bends(self.number)[self.moving[coordinate]])
 
     @property
+    def node(self) -> Node:
+        """The place as the data of the body know it."""
+        return self.body.current().nodes[self.number]
+
+    @property
     def type(self) -> str:
         """The joint that it is like: it has no equations if it is cut, and its axes have no sense of their own."""
         return "floating"
@@ -190,16 +195,16 @@ class NodeJoint:
 
     def place(self) -> Vector:
         """The place without deformation, in the axes of the body's frame."""
-        return tuple(self.body.current().nodes[self.number].origin.M0.tolist())
+        return tuple(self.node.origin.M0.tolist())
 
     def shapes(self, coordinate: int) -> list[Scalar]:
         """Change of a coordinate by each elastic one."""
-        row = _rows(self.body.current().nodes[self.number])[self.moving[coordinate]]
+        row = _rows(self.node)[self.moving[coordinate]]
         return row.tolist()
 
     def bend(self, coordinate: int) -> list[Scalar]:
         """Second derivatives of a coordinate by the elastic ones, a symmetric matrix by rows."""
-        return _second(self.body.current().nodes[self.number])[self.moving[coordinate]].ravel().tolist()
+        return _second(self.node)[self.moving[coordinate]].ravel().tolist()
 
 
 def _rows(node: Node) -> Any:

@@ -23,6 +23,7 @@ def valid_part(data: dict[str, Any], error: ValidationError) -> tuple[ModelFile 
             broken.add(path[:2])
             inside = path[:-1] if entry["type"] == "missing" else path
             if inside:
+                broken.add(inside[:2])  # a section that lacks a key goes as a whole
                 _remove(data, inside)
         data["mbsim"] = 1
         try:

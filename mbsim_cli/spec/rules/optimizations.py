@@ -1,6 +1,7 @@
 """Optimisations: objectives and parameters that exist, ranges that hold the start, limits that leave something."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.optimizations import Limit, Optimization
@@ -54,6 +55,8 @@ def _fields(review: Review, given: Optimization) -> Iterator[Fault]:
             yield Fault(path, f"{name!r} stands twice")
         elif review.intact("fields", name) and review.model.fields[name].bounds is None:
             yield Fault(path, f"field {name!r} has no bounds that it could vary within", "give it bounds")
+        elif review.intact("fields", name) and not _is_free(review, review.model.fields[name]):
+            yield Fault(path, f"the bounds of field {name!r} leave it nothing to vary within")
         elif len(users := _bodies_of(review, name)) != 1:
             yield Fault(path, f"field {name!r} gives the densities of {len(users)} bodies, not of one")
     for name, limit in given.volume.items():
@@ -77,8 +80,9 @@ def _bodies_of(review: Review, field: str) -> list[str]:
 def _variables(review: Review, given: Optimization) -> Iterator[Fault]:
     stated = given.varied
     if stated == "all":
-        if review.intact("parameters") and not any(p.bounds for p in review.model.parameters.values()):
-            yield Fault(("variables",), "no parameter has bounds", "give those that vary bounds, or ranges here", True)
+        if review.intact("parameters") and not any(_is_free(review, p) for p in review.model.parameters.values()):
+            message = "no parameter has bounds that it could vary within"
+            yield Fault(("variables",), message, "give those that vary bounds, or ranges here", True)
         return
     if not stated and not given.fields:
         yield Fault(("variables",), "needs one parameter at least")
@@ -95,6 +99,14 @@ def _variables(review: Review, given: Optimization) -> Iterator[Fault]:
         else:
             yield from range_of(review, path, stated[name])
             yield from _start(review, path, name, stated[name])
+
+
+def _is_free(review: Review, has_bounds: Any) -> bool:
+    """Whether a parameter or field has bounds that differ, as far as they have values."""
+    if has_bounds.bounds is None:
+        return False
+    ends = review.vector(has_bounds.bounds)
+    return ends is None or ends[0] != ends[1]
 
 
 def _start(review: Review, path: Path, name: str, stated) -> Iterator[Fault]:

@@ -42,6 +42,8 @@ def faults(review: Review, study: Study) -> Iterator[Fault]:
     elif study.kind == "list":
         for index, case in enumerate(stated):
             yield from known_parameters(review, ("list", index), case)
+        if not any(stated):
+            yield Fault(("list",), "no case changes a parameter", "mbsim run computes the file's own values", True)
     elif study.kind == "csv":
         for place in ("columns", "scale"):
             yield from known_parameters(review, ("csv", place), getattr(stated, place))
@@ -138,6 +140,8 @@ def _kept(review: Review, keep: str | list[str]) -> Iterator[Fault]:
     for index, name in enumerate(keep if isinstance(keep, list) else ()):
         if name not in names and not lost:
             yield Fault(("keep", index), f"unknown objective or sensor {name!r}", review.suggest(name, names))
+        elif name in keep[:index]:
+            yield Fault(("keep", index), f"{name!r} stands twice")
 
 
 def study_of(model: ModelFile, stated: Mapping[str, Any]) -> tuple[Study | None, list[str]]:

@@ -61,13 +61,11 @@ class Variables:
 
 
 def variables_of(model_file: Any, stated: Any) -> Variables:
-    """The variables that an optimisation states: names, or ranges by name, or all parameters that have bounds.
+    """The variables that an optimisation states: names, or ranges by name, or all parameters whose bounds differ.
 
     Raises UsageError where a value that replaces that of the file lies outside of its range.
     """
     parameters, number = model_file.parameters, model_file.expressions.value
-    if stated == "all":
-        stated = [name for name, parameter in parameters.items() if parameter.bounds is not None]
     ranges = stated if isinstance(stated, Mapping) else {}
     scope = model_file.expressions.scope()
 
@@ -76,6 +74,9 @@ def variables_of(model_file: Any, stated: Any) -> Variables:
         low, high = (float(number(end).real) for end in given)
         return low, high
 
+    if stated == "all":
+        bounded = [name for name, parameter in parameters.items() if parameter.bounds is not None]
+        stated = [name for name in bounded if np.ptp(ends(name)) > 0.0]
     low, high = np.array([ends(name) for name in stated]).reshape(-1, 2).T
     start = np.array([float(scope[name].real) for name in stated])
     for name, value, least, most in zip(stated, start, low, high, strict=True):

@@ -69,8 +69,9 @@ class Filming:
         from mbsim_cli.report.stage import Film
 
         scene = self.moving.scene
-        if follow is not None and follow not in scene.bodies:
-            raise UsageError(f"--follow: there is no body {follow!r}{hint(follow, scene.bodies)}")
+        bodies = [body for body in scene.bodies if f"{body}.origin" in scene.names]
+        if follow is not None and follow not in bodies:
+            raise UsageError(f"--follow: there is no body {follow!r}{hint(follow, bodies)}")
         for name in traces:
             if name not in scene.names:
                 raise UsageError(f"--trace: there is no point {name!r}{hint(name, scene.names)}")

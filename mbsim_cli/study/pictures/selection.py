@@ -60,7 +60,7 @@ class Chooser:
         """What the command line asks for; all objectives and all sensors where it names nothing."""
         chosen = Selection()
         self._check_parameters(parameters)
-        histories, objectives = self._split(names)
+        histories, objectives = self._split(names, gradient)
         wanted = bool(names or gradient or parameters)
         if objectives or gradient or not wanted:
             chosen.bars = self._bars(objectives, required=wanted, left_out=chosen.left_out)
@@ -78,10 +78,11 @@ class Chooser:
         """Names of all histories, or of those of some kinds."""
         return list(dict.fromkeys(name for content in self._contents for name in content.names(*kinds)))
 
-    def _split(self, names: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Names of histories, and names of objectives."""
-        histories = [name for name in names if any(_history(content, name) for content in self._contents)]
+    def _split(self, names: Sequence[str], gradient: bool) -> tuple[list[str], list[str]]:
+        """Names of histories, and names of objectives; what is both is the one that is asked for."""
         known = {name for content in self._contents for name in content.objectives}
+        taken = known if gradient else ()
+        histories = [n for n in names if n not in taken and any(_history(content, n) for content in self._contents)]
         for name in names:
             if name in self._parameters and name not in (*histories, *known):
                 raise UsageError(f"{name!r} is a parameter; --sensitivity {name} draws derivatives by it")
@@ -108,7 +109,8 @@ class Chooser:
         missing = [name for name in objectives if name not in every]
         if required and (missing or not every):
             what = f"the gradient of {missing[0]}" if missing else "gradients"
-            raise UsageError(f"no result holds {what}{NO_GRADIENT}")
+            stated = any(content.objectives for content in self._contents)
+            raise UsageError(f"no result holds {what}{NO_GRADIENT if stated else '; their models state no objectives'}")
         names = list(objectives) or every
         if len(names) > MOST_BARS and not objectives:
             left_out.append(f"{MOST_BARS} of {len(names)} gradients are drawn; name those you want (--list)")
@@ -131,7 +133,8 @@ class Chooser:
     def _sensitivity(self, name: str, parameter: str) -> Panel:
         if not self._derived(name, parameter):
             if parameter in self._parameters:
-                raise UsageError(f"no result holds sensitivities of {name}{NO_GRADIENT}")
+                lacking = any(_history(c, name) and not c.parameters for c in self._contents)
+                raise UsageError(f"no result holds sensitivities of {name}{NO_GRADIENT if lacking else ''}")
             raise UsageError(
                 f"torques alone have sensitivities by coordinates, and {name} is none; JOINT.angle.torque is"
             )

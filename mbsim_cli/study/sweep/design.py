@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbsim_cli.errors import UsageError
+from mbsim_cli.spec.expressions.syntax import ExpressionError
 from mbsim_cli.study.sweep import sequences
 
 Value = Callable[[Any], float]  # of a number of the model file
@@ -59,10 +61,21 @@ def _combined(axes: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _listed(cases: Sequence[Mapping[str, Any]], model_file: Any, value: Value) -> Design:
+    """What a case leaves out is as the file defines it, by the values that the case states too."""
     names = tuple(dict.fromkeys(name for case in cases for name in case))
-    own = {name: value(model_file.parameters[name].value) for name in names}
-    rows = [[value(case[name]) if name in case else own[name] for name in names] for case in cases]
+    rows = []
+    for number, case in enumerate(cases):
+        stated = {name: value(given) for name, given in case.items()}
+        rows.append([stated[n] if n in stated else _defined(n, number, stated, model_file) for n in names])
     return Design(names, np.array(rows))
+
+
+def _defined(name: str, case: int, stated: Mapping[str, float], model_file: Any) -> float:
+    """Value of a parameter that a case leaves out."""
+    try:
+        return float(model_file.expressions.value(model_file.parameters[name].value, stated).real)
+    except ExpressionError as error:
+        raise UsageError(f"case {case} of the list leaves {name!r} without a value: {error.message}") from error
 
 
 def _of_file(stated: Any, columns: Mapping[str, np.ndarray], value: Value) -> Design:

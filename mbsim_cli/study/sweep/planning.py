@@ -54,6 +54,8 @@ def plan_study(
     assembled = build(model_file, settings, None if settings.method != "none" else [])
     keep = wanted.keep or study.keep
     objectives, sensors = _kept(assembled, keep)
+    if not (objectives or sensors or keep == "full"):
+        raise UsageError(f"--keep {keep} keeps nothing: the model has no {keep}")
     plan = StudyPlan(
         study=name,
         sampler={"kind": study.kind, "stated": _plain(study.stated(study.kind))},
@@ -113,7 +115,7 @@ def _study(model_file: Any, wanted: Wanted) -> tuple[str, Any]:
     if wanted.stated is not None:
         if wanted.name is not None:
             raise UsageError("a study of the file has its own cases; leave out its name, or --csv and --grid")
-        return "", _stated(model_file, wanted.stated)
+        return "", _stated(model_file, {**wanted.stated, **({"keep": wanted.keep} if wanted.keep else {})})
     known = ", ".join(studies)
     if wanted.name is None:
         if len(studies) == 1:

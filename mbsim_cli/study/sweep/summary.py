@@ -47,11 +47,12 @@ def failures_of(ledger: Ledger) -> list[dict[str, Any]]:
 
 def summary_of(ledger: Ledger) -> dict[str, Any]:
     """The status, and of each objective its extremes, its mean and the main effects of the parameters."""
-    numbers = ledger.numbers().reshape(ledger.plan.cases, len(ledger.plan.objectives), -1)
-    names = [column.name for column in ledger.plan.varied]
+    plan = ledger.plan
+    numbers = ledger.numbers().reshape(plan.cases, len(plan.objectives), 1 + len(plan.parameters))
+    names = [column.name for column in plan.varied]
     objectives = {
         column.name: {"unit": column.unit} | _of_objective(names, ledger.values, numbers[:, place, 0])
-        for place, column in enumerate(ledger.plan.objectives)
+        for place, column in enumerate(plan.objectives)
     }
     warnings = _alike(sentence for row in ledger.rows() for sentence in row.remarks.get("warnings", ()))
     undefined = Counter(name for row in ledger.rows() for name in row.remarks.get("undefined", ()))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli import spec
-from mbsim_cli.errors import InputOutputError
+from mbsim_cli.errors import InputOutputError, UsageError
 from mbsim_cli.study.sweep.cases_file import columns_of
 from mbsim_cli.study.sweep.design import design_of
 from tests.cli.conftest import PENDULUM
@@ -14,9 +14,10 @@ from tests.cli.conftest import PENDULUM
 def design(tmp_path):
     """The design of a study of the pendulum."""
 
-    def make(study):
+    def make(study, parameter=""):
         path = tmp_path / "model.yaml"
-        path.write_text(PENDULUM.replace("{value: 1.0, unit: m}", "{value: 1.0, bounds: [0.5, 2]}") + study)
+        text = PENDULUM.replace("{value: 1.0, unit: m}", "{value: 1.0, bounds: [0.5, 2]}")
+        path.write_text(text.replace("points:", f"  {parameter}\npoints:") + study)
         model = spec.load(path)
         return design_of(model.study["s"], model, lambda stated: columns_of(stated, tmp_path, model.parameters))
 
@@ -38,6 +39,13 @@ def test_a_zip_goes_side_by_side(design):
 def test_a_list_keeps_what_it_does_not_change(design):
     names, values = design("study: {s: {list: [{k: 7}, {L: 3*L}]}}")
     assert (names, values.tolist()) == (("k", "L"), [[7, 1], [2, 3]])
+
+
+def test_what_a_case_leaves_out_follows_what_it_states(design):
+    names, values = design("study: {s: {list: [{m: 7}, {L: 2}, {L: 2, m: 1}]}}", "m: 3 * L")
+    assert (names, values.tolist()) == (("m", "L"), [[7, 1], [6, 2], [1, 2]])
+    with pytest.raises(UsageError, match="case 1 of the list leaves 'q' without a value: division by zero"):
+        design("study: {s: {list: [{q: 7}, {k: 0}]}}", "q: 1/k")
 
 
 def test_a_longer_sobol_sequence_begins_with_the_shorter(design):
