@@ -97,6 +97,15 @@ def test_what_cannot_be_trusted_is_a_miss_and_is_rewritten(tmp_path, damage):
     assert store(tmp_path).get(b"key") == b"y"
 
 
+@pytest.mark.parametrize("damage", [truncate, empty, flip, foreign, other])
+def test_what_is_no_entry_is_removed(tmp_path, damage):
+    """Others that want the entry would otherwise not wait for the one that makes it."""
+    store(tmp_path).put(b"key", b"x" * 1000)
+    (path,) = entries(tmp_path)
+    damage(path, tmp_path)
+    assert store(tmp_path).get(b"key") is None and not path.exists()
+
+
 def double(x):
     return x + x
 

@@ -44,7 +44,10 @@ class Store:
         if self._folder is None:
             return None
         try:
-            return content_of(key, _read_own(file_of(key), self._folder))
+            found = content_of(key, _read_own(file_of(key), self._folder))
+            if found is None:  # it takes room, and others would take it for an entry that is there
+                os.unlink(file_of(key), dir_fd=self._folder)
+            return found
         except OSError:
             return None
 
