@@ -11,6 +11,7 @@ from inspect import signature
 from typing import Any
 
 import numba
+from llvmlite.binding import ffi
 from numba import extending, types
 from numba.core.compiler_lock import global_compiler_lock
 
@@ -27,6 +28,7 @@ from mbsim_cli.kernels.compiler.reference import Reference
 __all__ = ["compiled", "dispatchers", "introduce"]
 
 tell_numba(numba.config)
+ffi.lib._lock._cblist.clear()  # numba times each call of LLVM, again for each kernel around the one that is compiled
 # Kernels own no memory: without reference counting (two atomic instructions per array and use) they run twice as fast.
 _CALLED_FROM_COMPILED = {
     "error_model": "numpy",

@@ -17,7 +17,7 @@ from llvmlite.binding.newpassmanagers import create_new_function_pass_manager, c
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import FunctionPass, register_pass
-from numba.core.typed_passes import NopythonTypeInference
+from numba.core.typed_passes import NopythonRewrites, NopythonTypeInference
 
 __all__ = ["KernelLibrary", "LinkingCompiler", "MadeElsewhere", "looking_again", "needed_by", "owners_of"]
 
@@ -57,8 +57,8 @@ class KernelLibrary(JITCodeLibrary):
         for function in module.functions:
             if not function.is_declaration and function.name not in own:
                 function.linkage = Linkage.available_externally
-        passes, builder = self._codegen._module_pass_manager()
-        passes.run(module, builder)
+        builder = self._codegen._pass_builder()  # numba adds a pass on reference counts, which kernels have none of
+        builder.getModulePassManager().run(module, builder)
 
     @property
     def bitcode(self) -> bytes:
@@ -246,5 +246,6 @@ class LinkingCompiler(CompilerBase):
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.add_pass_after(_ChooseLibrary, NopythonTypeInference)
         passes.add_pass_after(_LookAgain, NopythonTypeInference)
+        passes.passes = [each for each in passes.passes if each[0] is not NopythonRewrites]  # of array expressions
         passes.finalize()
         return [passes]
