@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.assembly.densities import DensityField, density_fields, moved_by_fields
+from mbsim_cli.assembly.elements.driving_laws import check_driving_laws
 from mbsim_cli.assembly.elements.laws import check_start
 from mbsim_cli.assembly.elements.sensors import Contact
 from mbsim_cli.assembly.info import describe
@@ -159,6 +160,8 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
         reacting=packed.reacting,
     )
     check_start(problem, system.issue)
+    if problem.options.open_tree and problem.options.analysis == "forward_dynamics":
+        check_driving_laws(problem, system.issue)
     system.stop()
     return problem
 

@@ -21,7 +21,7 @@ from mbsim_cli.study.settings import Settings
 from tests.campaign.generator import COORDINATES, FILE, Data
 from tests.campaign.richer import AXIAL, matrix_of
 
-APART = (0.0, 2e-4, 1e-3)  # s, between instants of a motion that has a body's velocity and acceleration; by order
+APART = (0.0, 2e-4, 3e-4)  # s, between instants of a motion that has a body's velocity and acceleration; by order
 TIMES, PLACES = [0, 0.5, 1, 30], [0, 1, 2, 3]
 TABLES = {
     "F": (TIMES, [1, 2, 1.5, 3]),

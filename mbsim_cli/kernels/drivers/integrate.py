@@ -16,6 +16,7 @@ from mbsim_cli.kernels.drivers.stepping import (
     BEFORE_START,
     BEGIN,
     MEETS,
+    PASSED,
     SIZE,
     TIME,
     TRIED,
@@ -24,8 +25,13 @@ from mbsim_cli.kernels.drivers.stepping import (
     first_step,
     guess,
     is_finite,
+    leap,
+    move_clock,
+    next_kink,
+    next_size,
     next_step,
     smallest_step,
+    stands_at_kink,
     write_counters,
 )
 from mbsim_cli.kernels.integrators.dense_output import form_dense, interpolate
@@ -41,18 +47,20 @@ from mbsim_cli.kernels.integrators.step_control import EVALUATIONS, SHRINK, STEP
 from mbsim_cli.kernels.integrators.step_control import REJECTED as REJECTED_STEPS
 from mbsim_cli.model.codes import Status
 
-START, GUESS, STAGE, ROW = range(4)  # what is evaluated
-WHAT, AT, FILLED, STAGE_OF, LENGTH, REJECTED, REGULAR, BEGUN = range(8)  # ``IntegrationWork.course``
-COURSE = 8
+START, LEAP, GUESS, STAGE, ROW = range(5)  # what is evaluated
+WHAT, AT, FILLED, STAGE_OF, LENGTH, REJECTED, REGULAR, BEGUN, LEAPT = range(9)  # ``IntegrationWork.course``
+COURSE = 9
 EVALUATE = -1  # no status: the call is not at its end
 
 
 class IntegrationWork(NamedTuple):
     """Work arrays, and what one call leaves to the next."""
 
-    clock: np.ndarray  # (4,) time, beginning of the last step, size of the next one, steps tried: see ``stepping``
-    course: np.ndarray  # (8,) of one call: what is evaluated and when, rows that are filled, stage, length of the step,
-    # whether the step before was rejected, whether accelerations were found, steps tried before
+    clock: np.ndarray  # (5,) time, beginning of the last step, size of the next one, steps tried, kinks: ``stepping``
+    kinks: tuple  # Kinks
+    course: np.ndarray  # (9,) of one call: what is evaluated and when, rows that are filled, stage, length of the step,
+    # whether the step before was rejected, whether accelerations were found, steps tried before, whether rates have
+    # been varied with the kink that the clock stands at
     counters: np.ndarray  # (5,) steps, rejected steps, evaluations, Jacobians, factorisations
     probe: tuple  # State that is evaluated
     d_probe: tuple  # Sensitivity
@@ -92,8 +100,11 @@ def integrate(
         )
         if status == EVALUATE:
             regular = evaluate_state(model, theta, work.course[AT], directions, dyn, work.probe, work.d_probe)
+            if work.course[WHAT] == LEAP:
+                number = work.kinks.number[next_kink(work.clock)]
+                leap(theta, directions.dtheta, number, work.probe, state, sens)
             status = take_in(
-                regular, times, end, tableau, control, state, sens, work, steps, record, counters_out, d_record
+                regular, step, times, end, tableau, control, state, sens, work, steps, record, counters_out, d_record
             )
     return status
 
@@ -111,9 +122,9 @@ def begin(work):
 def form_probe(step, times, end, tableau, control, open_tree, state, sens, work, steps, record, counters_out, d_record):
     """Form the state that is to be evaluated next, and note what for; return EVALUATE, or with what the call ends."""
     clock, course, probe, d_probe, stages = work.clock, work.course, work.probe, work.d_probe, work.stages
-    s, near, t = tableau.b.size, MEETS * end, clock[TIME]
-    row, stage = int(course[FILLED]), int(course[STAGE_OF])
-    while t != BEFORE_START and row < times.size and np.abs(t - times[row]) <= near:
+    s, near, t, kinks = tableau.b.size, MEETS * end, clock[TIME], work.kinks
+    row, stage, waits = int(course[FILLED]), int(course[STAGE_OF]), stands_at_kink(clock, kinks)
+    while t != BEFORE_START and not waits and row < times.size and np.abs(t - times[row]) <= near:
         write_instant(times[row], state, sens, record, d_record, row)
         write_counters(work.counters, counters_out[row])
         row += 1
@@ -124,16 +135,22 @@ def form_probe(step, times, end, tableau, control, open_tree, state, sens, work,
         what, at = START, 0.0
         copy_state(state, sens, probe, d_probe)
         put_on_manifold(open_tree, probe, d_probe)
-    elif t > times[row]:
+    elif t - times[row] > near:
         what, at = ROW, times[row]
         interpolate((at - clock[BEGIN]) / (t - clock[BEGIN]), work.dense, probe, d_probe)
+        put_on_manifold(open_tree, probe, d_probe)
+    elif waits:
+        if are_full(steps):
+            return Status.PAUSED.value
+        what, at = START if course[LEAPT] != 0.0 else LEAP, kinks.behind[next_kink(clock)]
+        copy_state(state, sens, probe, d_probe)
         put_on_manifold(open_tree, probe, d_probe)
     elif control.adaptive and clock[SIZE] == 0.0:
         what, at = GUESS, t + guess(control, state, probe)
     else:
         what = STAGE
         if stage == 0:
-            stage, h = 1, next_step(t, step, end, control.adaptive, clock[SIZE])
+            stage, h = 1, next_step(clock, step, end, control.adaptive, kinks)
             if not h > smallest_step(t, end):
                 return (Status.STEP_TOO_SMALL if course[REGULAR] != 0.0 else Status.SINGULAR).value
             if are_full(steps):
@@ -153,7 +170,7 @@ def form_probe(step, times, end, tableau, control, open_tree, state, sens, work,
 
 
 @inlined
-def take_in(regular, times, end, tableau, control, state, sens, work, steps, record, counters_out, d_record):
+def take_in(regular, step, times, end, tableau, control, state, sens, work, steps, record, counters_out, d_record):
     """Go on with the accelerations of the probe, ``regular`` where there are any; return EVALUATE, or a status."""
     clock, course, counters, probe, d_probe = work.clock, work.course, work.counters, work.probe, work.d_probe
     stages, s, near, t = work.stages, tableau.b.size, MEETS * end, clock[TIME]
@@ -164,10 +181,13 @@ def take_in(regular, times, end, tableau, control, state, sens, work, steps, rec
         return Status.SINGULAR.value
     if what == START:
         keep_stage(0, state, sens, stages)
-        write_step(0.0, 0.0, 0.0, s + 1, s, state, stages, probe, steps)
+        write_step(max(t, 0.0), at, 0.0, s + 1, s, state, stages, probe, steps)
         copy_state(probe, d_probe, state, sens)
         keep_stage(0, state, sens, stages)
-        clock[TIME] = 0.0
+        clock[TIME], clock[PASSED] = max(t, 0.0), clock[PASSED] + course[LEAPT]
+        course[LEAPT] = 0.0
+    elif what == LEAP:
+        course[LEAPT] = 1.0
     elif what == ROW:
         write_instant(at, probe, d_probe, record, d_record, row)
         write_counters(counters, counters_out[row])
@@ -177,7 +197,9 @@ def take_in(regular, times, end, tableau, control, state, sens, work, steps, rec
     else:
         h = course[LENGTH]
         keep_stage(stage, probe, d_probe, stages)
-        accepted = stage >= s
+        accepted, reached = stage >= s, 0.0
+        if accepted:
+            reached = end_of_step(clock, h, step, end, control.adaptive, work.kinks)
         if stage == s:
             copy_state(probe, d_probe, work.trial, work.d_trial)
         if control.adaptive and (stage == s or not regular):
@@ -186,7 +208,8 @@ def take_in(regular, times, end, tableau, control, state, sens, work, steps, rec
                 error = error_norm(control, h, tableau.error, state, work.trial, sens, work.d_trial, stages)
             accepted = error <= 1.0
             if accepted:
-                clock[SIZE] = h * factor_of(error, control.exponent, course[REJECTED] != 0.0)
+                factor = factor_of(error, control.exponent, course[REJECTED] != 0.0)
+                clock[SIZE] = next_size(h, factor, reached, clock, work.kinks)
             else:
                 clock[SIZE] = h * (factor_of(error, control.exponent, True) if np.isfinite(error) else SHRINK)
                 counters[REJECTED_STEPS] += 1
@@ -195,12 +218,11 @@ def take_in(regular, times, end, tableau, control, state, sens, work, steps, rec
         stage += 1
         inside = control.adaptive and times[row] < t + h - near
         if accepted and not (inside and stage < tableau.c.size):
-            at_end = end_of_step(t, h, end, control.adaptive, near)
             if inside:
                 form_dense(h, tableau.dense, state, sens, work.trial, work.d_trial, stages, s, work.dense)
-            write_step(t, at_end, h, stage, s, state, stages, work.trial, steps)
+            write_step(t, reached, h, stage, s, state, stages, work.trial, steps)
             _accept(state, sens, work)
-            clock[BEGIN], clock[TIME] = t, at_end
+            move_clock(reached, clock, work.kinks)
             stage = 0
             course[REJECTED] = 0.0
             if not is_finite(state, sens):

@@ -87,7 +87,7 @@ def integrate_cases(model, theta, step, end, tableau, control, dyn, cases, probe
                 else:
                     regular = _accelerate_alone(model, case)
                 statuses[k] = take_in(
-                    regular, case.times, end, tableau, control, case.state, case.sens, case.work, case.steps,
+                    regular, step, case.times, end, tableau, control, case.state, case.sens, case.work, case.steps,
                     case.record, case.counters, case.d_record,
                 )  # fmt: skip
 

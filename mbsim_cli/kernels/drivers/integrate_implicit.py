@@ -15,6 +15,7 @@ from mbsim_cli.kernels.drivers.stepping import (
     BEFORE_START,
     BEGIN,
     MEETS,
+    PASSED,
     SIZE,
     TIME,
     TRIED,
@@ -23,8 +24,13 @@ from mbsim_cli.kernels.drivers.stepping import (
     first_step,
     guess,
     is_finite,
+    leap,
+    move_clock,
+    next_kink,
+    next_size,
     next_step,
     smallest_step,
+    stands_at_kink,
     write_counters,
 )
 from mbsim_cli.kernels.integrators.esdirk import solve_stage, start_stage, vary_stage
@@ -40,13 +46,14 @@ from mbsim_cli.kernels.integrators.runge_kutta import (
 from mbsim_cli.kernels.integrators.step_control import EVALUATIONS, REJECTED, SHRINK, STEPS, error_norm, factor_of
 from mbsim_cli.model.codes import Status
 
-START, GUESS, STEP, ROW = range(4)  # what is evaluated
+START, LEAP, GUESS, STEP, ROW = range(5)  # what is evaluated
 
 
 class ImplicitWork(NamedTuple):
     """Work arrays, and what one call leaves to the next."""
 
-    clock: np.ndarray  # (4,) time, beginning of the last step, size of the next one, steps tried: see ``stepping``
+    clock: np.ndarray  # (5,) time, beginning of the last step, size of the next one, steps tried, kinks: ``stepping``
+    kinks: tuple  # Kinks
     counters: np.ndarray  # (5,) steps, rejected steps, evaluations, Jacobians, factorisations
     probe: tuple  # State that is evaluated
     d_probe: tuple  # Sensitivity
@@ -88,29 +95,35 @@ def integrate_implicit(
 ):
     """Fill rows at ``times`` (B,), in steps of length ``step`` or as the error asks; returns a status."""
     clock, counters, probe, d_probe = work.clock, work.counters, work.probe, work.d_probe
-    adaptive, s, near = control.error.adaptive, tableau.c.size, MEETS * end
-    row, h, at, rejected, regular, error, begun = 0, 0.0, 0.0, False, True, 0.0, clock[TRIED]
+    adaptive, s, near, kinks = control.error.adaptive, tableau.c.size, MEETS * end, work.kinks
+    row, h, at, rejected, regular, error, begun, leapt = 0, 0.0, 0.0, False, True, 0.0, clock[TRIED], False
     while row < times.size:
-        t = clock[TIME]
+        t, waits = clock[TIME], stands_at_kink(clock, kinks)
         if t == BEFORE_START:
             what, at = START, 0.0
             copy_state(state, sens, probe, d_probe)
             put_on_manifold(dyn.open_tree, probe, d_probe)
-        elif np.abs(t - times[row]) <= near:
+        elif not waits and np.abs(t - times[row]) <= near:
             write_instant(times[row], state, sens, record, d_record, row)
             write_counters(counters, counters_out[row])
             row += 1
             continue
-        elif t > times[row]:
+        elif t - times[row] > near:
             what, at, h = ROW, times[row], t - clock[BEGIN]
             interpolate_between(
                 (at - clock[BEGIN]) / h, h, work.begin, work.d_begin, work.finish, work.d_finish, probe, d_probe
             )  # fmt: skip
             put_on_manifold(dyn.open_tree, probe, d_probe)
+        elif waits:
+            if are_full(steps):
+                return Status.PAUSED.value
+            what, at = START if leapt else LEAP, kinks.behind[next_kink(clock)]
+            copy_state(state, sens, probe, d_probe)
+            put_on_manifold(dyn.open_tree, probe, d_probe)
         elif adaptive and clock[SIZE] == 0.0:
             what, at = GUESS, t + guess(control.error, state, probe)
         else:
-            what, h = STEP, next_step(t, step, end, adaptive, clock[SIZE])
+            what, h = STEP, next_step(clock, step, end, adaptive, kinks)
             if not h > smallest_step(t, end):
                 return (Status.STEP_TOO_SMALL if regular else Status.SINGULAR).value
             if are_full(steps):
@@ -118,7 +131,7 @@ def integrate_implicit(
             status = count_step(control.error, clock, begun, rejected)
             if status != Status.OK:
                 return status.value
-            at = end_of_step(t, h, end, adaptive, near)
+            at = end_of_step(clock, h, step, end, adaptive, kinks)
             status, error = _try_step(
                 model, theta, t, h, tableau, control, directions, dyn.open_tree, state, sens, work
             )
@@ -137,7 +150,12 @@ def integrate_implicit(
                 return Status.SINGULAR.value
             rejected = _reject(control.error, h, np.inf, work)
         elif what == START:
-            _take_start(s, state, sens, work, steps)
+            _take_start(at, s, state, sens, work, steps)
+            clock[PASSED] += 1.0 if leapt else 0.0
+            leapt = False
+        elif what == LEAP:
+            leap(theta, directions.dtheta, kinks.number[next_kink(clock)], probe, state, sens)
+            leapt = True
         elif what == ROW:
             write_instant(at, probe, d_probe, record, d_record, row)
             write_counters(counters, counters_out[row])
@@ -145,9 +163,9 @@ def integrate_implicit(
         elif what == GUESS:
             clock[SIZE] = first_step(control.error, at - t, state, probe)
         else:
-            _take_step(t, at, h, s, state, sens, work, steps)
             if adaptive:
-                clock[SIZE] = h * factor_of(error, control.error.exponent, rejected)
+                clock[SIZE] = next_size(h, factor_of(error, control.error.exponent, rejected), at, clock, kinks)
+            _take_step(t, at, h, s, state, sens, work, steps)
             rejected = False
             if not is_finite(state, sens):
                 return Status.NOT_FINITE.value
@@ -179,14 +197,14 @@ def _reject(control, h, error, work):
 
 
 @merged
-def _take_start(s, state, sens, work, steps):
+def _take_start(at, s, state, sens, work, steps):
     """Begin at the probe."""
     keep_stage(0, state, sens, work.stages)
-    write_step(0.0, 0.0, 0.0, s + 1, s, state, work.stages, work.probe, steps)
+    work.clock[TIME] = max(work.clock[TIME], 0.0)
+    write_step(work.clock[TIME], at, 0.0, s + 1, s, state, work.stages, work.probe, steps)
     copy_state(work.probe, work.d_probe, state, sens)
     copy_state(work.probe, work.d_probe, work.finish, work.d_finish)
     keep_stage(0, state, sens, work.stages)
-    work.clock[TIME] = 0.0
 
 
 @merged
@@ -196,7 +214,7 @@ def _take_step(t, at, h, s, state, sens, work, steps):
         copy_to(work.finish.zdd, steps.zdd[steps.count[0], s + 1])
     write_step(t, at, h, s + 1, s, state, work.stages, work.probe, steps)
     _accept(s - 1, state, sens, work)
-    work.clock[BEGIN], work.clock[TIME] = t, at
+    move_clock(at, work.clock, work.kinks)
 
 
 @merged

@@ -1,4 +1,10 @@
-"""What the time loops of open trees share: times of steps, the size of the first one, counts, a test of numbers."""
+"""What the time loops of open trees share: times of steps, the size of the first one, counts, a test of numbers.
+
+Steps end at kinks, where a law of time changes its formula: no error estimate sees what a step across one does to
+derivatives. Its stages lie before the kink, the next step begins with accelerations found behind it.
+"""
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -7,8 +13,9 @@ from mbsim_cli.kernels.compiler.views import as_column
 from mbsim_cli.kernels.integrators.step_control import initial_step, size_of, sum_of, trial_step_of
 from mbsim_cli.model.codes import Status
 
-# In ``clock``: time, beginning of the last step, size of the next one (0: unknown), steps tried
-TIME, BEGIN, SIZE, TRIED = range(4)
+# In ``clock``: time, beginning of the last step, size of the next one (0: unknown), steps tried, kinks passed
+TIME, BEGIN, SIZE, TRIED, PASSED = range(5)
+CLOCK = 5
 BEFORE_START = -1.0  # the time then
 SMALLEST = 1e-14  # step, relative to the time
 EARLY = 1e-10  # times before this share of the duration count as that
@@ -16,13 +23,43 @@ LONGEST = 0.05  # step, relative to the duration: a short pulse after a rest sho
 MEETS = 1e-12  # how near, relative to the duration, the end of a step is to a row's time
 
 
+class Kinks(NamedTuple):
+    """Instants at which a law of time changes its formula, in their order; those that round-off parts are one."""
+
+    time: np.ndarray  # (K,) of the clock
+    before: np.ndarray  # (K,) end of the stages of a step towards it
+    behind: np.ndarray  # (K,) where accelerations behind it are found
+    number: np.ndarray  # (K,) offset of the instant in theta
+
+
 @kernel
-def next_step(t, step, end, adaptive, size):
-    """Length of the step from t; the last one ends the run."""
-    if not adaptive:
+def next_kink(clock):
+    """Number of the kink that is ahead, or that the clock stands at."""
+    return int(clock[PASSED])
+
+
+@kernel
+def stands_at_kink(clock, kinks):
+    """Whether the last step ended at a kink that is not passed yet."""
+    i = next_kink(clock)
+    return i < kinks.time.size and clock[TIME] == kinks.time[i]
+
+
+@kernel
+def next_step(clock, step, end, adaptive, kinks):
+    """Length of the step from the clock's time; it goes beyond no kink, and the last one ends the run."""
+    t, i = clock[TIME], next_kink(clock)
+    stop = kinks.before[i] if i < kinks.time.size else end
+    if adaptive:
+        size = min(clock[SIZE], LONGEST * end)
+        return stop - t if t + 1.01 * size >= stop else size
+    if kinks.time.size == 0:
         return step
-    size = min(size, LONGEST * end)
-    return end - t if t + 1.01 * size >= end else size
+    near = MEETS * end
+    passed = np.floor((t + near) / step)
+    if stop <= step * (passed + 1.0) + near:
+        return stop - t
+    return step if t - step * passed <= near else step * (passed + 1.0) - t
 
 
 @kernel
@@ -46,11 +83,49 @@ def count_step(control, clock, begun, rejected):
 
 
 @kernel
-def end_of_step(t, h, end, adaptive, near):
-    """t + h without the round-off of sums."""
+def end_of_step(clock, h, step, end, adaptive, kinks):
+    """The clock's time + h without the round-off of sums; on the near side of a kink that it meets."""
+    reached, i = clock[TIME] + h, next_kink(clock)
+    if i < kinks.time.size and reached > kinks.before[i] - smallest_step(reached, end):
+        return kinks.before[i]
     if not adaptive:
-        return h * np.round(t / h + 1.0)
-    return end if t + h > end - near else t + h
+        return step * np.round(reached / step)
+    return end if reached > end - MEETS * end else reached
+
+
+@kernel
+def meets_kink(reached, clock, kinks):
+    """Whether a step to ``reached`` ends at a kink."""
+    i = next_kink(clock)
+    return i < kinks.time.size and reached == kinks.before[i]
+
+
+@kernel
+def next_size(h, factor, reached, clock, kinks):
+    """Size behind a step of length h that may grow by ``factor``; that a kink cut it off makes none shorter."""
+    return max(h * factor, clock[SIZE] if meets_kink(reached, clock, kinks) else 0.0)
+
+
+@kernel
+def move_clock(reached, clock, kinks):
+    """Go on to the end of a step."""
+    clock[BEGIN], clock[TIME] = (
+        clock[TIME], kinks.time[next_kink(clock)] if meets_kink(reached, clock, kinks) else reached
+    )  # fmt: skip
+
+
+@merged
+def leap(theta, dtheta, number, behind, state, sens):
+    """Vary rates with the instant ``number`` at which accelerations leap: so long those before hold, not those behind.
+
+    Rates themselves have no leap; of complex ones the imaginary part does what sensitivities do.
+    """
+    late = theta[number] - theta[number].real
+    for c in range(state.zd.size):
+        less = state.zdd[c] - behind.zdd[c]
+        state.zd[c] += less * late
+        for k in range(sens.zd.shape[1]):
+            sens.zd[c, k] += less * dtheta[number, k]
 
 
 @merged

@@ -8,7 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algebra.whole import copy_to
-from mbsim_cli.kernels.compiler.jit import entry
+from mbsim_cli.kernels.compiler.jit import entry, kernel
+from mbsim_cli.kernels.compiler.simd import add_to, block, width
+from mbsim_cli.kernels.compiler.simd import at as entry_of
 from mbsim_cli.kernels.drivers.pull_row import pull_row
 from mbsim_cli.kernels.drivers.stepping import MEETS
 from mbsim_cli.kernels.integrators.runge_kutta_adjoint import add_motion, begin_step, clear_motion, take_stage
@@ -33,6 +35,7 @@ class SweepWork(NamedTuple):
     motion: tuple  # StepWork
     accelerations: tuple  # PulledAccelerations
     tangent: tuple  # StageTangent
+    kinks: tuple  # Kinks
 
 
 class StepPulling(NamedTuple):
@@ -60,7 +63,7 @@ def sweep_steps(model, theta, end, begins, tableau, record, steps, seen, given, 
         while True:
             x, at = 0.0, steps.end[k]
             inside = False
-            if row >= 0 and (starts or record.time[row] > t + near):
+            if row >= 0 and record.time[row] > (t - near if starts else t + near):
                 clear_motion(cov)
                 pull_row(model, theta, record, row, seen, given, work.kin, work.comp, work.seen, pulling.none, cov)
                 inside = np.abs(record.time[row] - at) > near
@@ -87,8 +90,21 @@ def sweep_steps(model, theta, end, begins, tableau, record, steps, seen, given, 
             else:
                 give_stage(h, tableau, stage, tree, motion, cov, step)
                 stage = 0 if starts else stage - 1
+        if starts and t > 0.0 and (k > 0 or begins == 1):
+            _pull_leap(t, zdd[0], zdd[last], work.kinks, cov, step)
         if k > 0 or begins == 1:
             begin_step(step)
         if k > 0:
             give_earlier(tableau, steps.size[k - 1] == 0.0, step)
     return Status.OK.value, 0.0, worst
+
+
+@kernel
+def _pull_leap(t, before, behind, kinks, cov, step):
+    """Transpose of ``stepping.leap`` from accelerations ``before`` (n,) to those ``behind`` a kink."""
+    for i in range(kinks.time.size):
+        if kinks.time[i] == t:
+            for c in range(before.size):
+                for g in range(0, cov.each.size, width(cov.each)):
+                    k = block(cov.each, g)
+                    add_to(cov.theta, kinks.number[i], k, (before[c] - behind[c]) * entry_of(step.zd0, c, k))

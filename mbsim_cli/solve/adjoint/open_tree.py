@@ -24,6 +24,7 @@ from mbsim_cli.model.layout import MEASURE_SIZE, FlexibleTree, Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.adjoint.whole_run import without_solution
+from mbsim_cli.solve.open_trees.kinks import kinks_of
 from mbsim_cli.solve.open_trees.methods import stages_kept, tableau
 
 
@@ -49,6 +50,7 @@ class StepSweep:
             StepWork(*motions, np.zeros(n, dtype), np.zeros((TERMS, n), dtype)),
             pulled,
             _tangent(model, isinstance(self._tableau, ImplicitTableau), dtype),
+            kinks_of(problem, theta),
         )
         self._pulling = StepPulling(
             allocate.covectors_of(model, theta.size, p, dtype),

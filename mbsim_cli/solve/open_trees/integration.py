@@ -11,7 +11,7 @@ from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.simd import padded, zeros
 from mbsim_cli.kernels.drivers.integrate import COURSE, IntegrationWork, integrate
 from mbsim_cli.kernels.drivers.integrate_implicit import ImplicitControl, ImplicitWork, integrate_implicit
-from mbsim_cli.kernels.drivers.stepping import BEFORE_START
+from mbsim_cli.kernels.drivers.stepping import BEFORE_START, CLOCK, Kinks
 from mbsim_cli.kernels.integrators.dense_output import TERMS, Dense
 from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau, NewtonControl, StageEquations
 from mbsim_cli.kernels.integrators.runge_kutta import Carry, Stages, Tableau
@@ -20,6 +20,7 @@ from mbsim_cli.model.integrators import INTEGRATORS
 from mbsim_cli.model.layout import MEASURE_SIZE
 from mbsim_cli.model.problem import WORK, Options, Problem
 from mbsim_cli.solve import allocate
+from mbsim_cli.solve.open_trees.kinks import kinks_of
 from mbsim_cli.solve.open_trees.methods import tableau
 
 STAGE = 1e-3  # last correction of a stage, in units of the bounds of a step's error
@@ -38,13 +39,13 @@ class Integration(NamedTuple):
 
 def integration(problem: Problem, theta: np.ndarray, p: int, *, varies: bool, at_once: float) -> Integration:
     """Prepare the integrator of the options for p directions; it pauses after trying some ``at_once`` steps."""
-    options, model, dtype = problem.options, problem.model, theta.dtype.type
+    options, model, dtype, kinks = problem.options, problem.model, theta.dtype.type, kinks_of(problem, theta)
     method, control = tableau(options.integrator), error_control(options, varies=varies, at_once=at_once)
     if isinstance(method, ImplicitTableau):
         newton = newton_control(options, varies=varies, stepped=np.iscomplexobj(theta))
         implicit = ImplicitControl(control, newton)
-        return Integration(integrate_implicit, method, implicit, implicit_work(model, theta, method.c.size, p))
-    return Integration(integrate, method, control, integration_work(model, method, p, dtype))
+        return Integration(integrate_implicit, method, implicit, implicit_work(model, theta, method.c.size, p, kinks))
+    return Integration(integrate, method, control, integration_work(model, method, p, dtype, kinks))
 
 
 def error_control(options: Options, *, varies: bool, at_once: float = np.inf) -> ErrorControl:
@@ -61,7 +62,7 @@ def error_control(options: Options, *, varies: bool, at_once: float = np.inf) ->
     )
 
 
-def integration_work(model: Any, method: Tableau, p: int, dtype: type) -> IntegrationWork:
+def integration_work(model: Any, method: Tableau, p: int, dtype: type, kinks: Kinks) -> IntegrationWork:
     """Allocate the work of an integration."""
     (_, n, _), stages = allocate.sizes(model), method.c.size
     terms = TERMS if method.dense.size else 0
@@ -70,7 +71,8 @@ def integration_work(model: Any, method: Tableau, p: int, dtype: type) -> Integr
         return np.zeros(shape, dtype)
 
     return IntegrationWork(
-        np.array([BEFORE_START, 0.0, 0.0, 0.0]),
+        _clock(),
+        kinks,
         np.zeros(COURSE),
         np.zeros(len(WORK), np.int64),
         *_motions(2, model, p, dtype),
@@ -108,7 +110,7 @@ def newton_control(options: Options, *, varies: bool, stepped: bool) -> NewtonCo
     )
 
 
-def implicit_work(model: Any, theta: np.ndarray, stages: int, p: int) -> ImplicitWork:
+def implicit_work(model: Any, theta: np.ndarray, stages: int, p: int, kinks: Kinks) -> ImplicitWork:
     """Allocate the work of an implicit integration."""
     dtype = theta.dtype.type
     _, n, m = allocate.sizes(model)
@@ -125,12 +127,18 @@ def implicit_work(model: Any, theta: np.ndarray, stages: int, p: int) -> Implici
         z(MEASURE_SIZE, 1),
     )  # fmt: skip
     return ImplicitWork(
-        np.array([BEFORE_START, 0.0, 0.0, 0.0]),
+        _clock(),
+        kinks,
         np.zeros(len(WORK), np.int64),
         *_motions(3, model, p, dtype),
         *_of_steps(stages, n, p, dtype),
         equations,
     )
+
+
+def _clock() -> np.ndarray:
+    """The clock of a run that is to start."""
+    return np.array([BEFORE_START, *np.zeros(CLOCK - 1)])
 
 
 def _motions(count: int, model: Any, p: int, dtype: type) -> list:

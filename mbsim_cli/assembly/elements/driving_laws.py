@@ -1,0 +1,59 @@
+"""Laws that drive coordinates of open trees: their rates must not jump on the way.
+
+A jump of a rate is an impulse, which moves what is not driven too; formulations of open trees take the rates that laws
+prescribe and integrate all others, so that they would leave it out.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from mbsim_cli.assembly.elements.laws import law_at
+from mbsim_cli.model.layout import NONE, Laws
+from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve.open_trees.kinks import Kink, groups_of, kinks_of_law
+
+JUMP = 1e-6  # of a rate, that counts as one
+ASIDE = 1e-6  # of the duration: between instants whose rates tell an acceleration
+FAR = 1e-2  # of the duration: how far around a kink accelerations tell how large they are
+LEAP = 1e-4  # of these, that counts as a leap
+
+
+def check_driving_laws(problem: Problem, issue: Callable[..., None]) -> None:
+    """Report laws whose rates jump, and leaps of accelerations at one instant that parameters would part."""
+    laws, theta, end = problem.model.laws, problem.theta, problem.options.end
+    moved = np.array(problem.theta_rho.any(axis=1))
+    driving = [law for law in dict.fromkeys(problem.model.constraints.law.tolist()) if law != NONE]
+    leaping: list[tuple[Kink, int]] = []
+    for law in driving:
+        for group in groups_of(kinks_of_law(laws, theta, moved, law), end):
+            before, behind = _rates(laws, theta.tolist(), law, group, end)
+            size = max(1.0, abs(before[0]), abs(behind[0]))
+            if abs(before[0] - behind[0]) > JUMP * size:
+                message = f"the rate of the law jumps from {before[0]:.6g} to {behind[0]:.6g} at {group[0].time:.6g} s"
+                hint = "formulations of open trees know no impulses; make it smooth, or use formulation: ali3p-rtdyn1"
+                issue(problem.names.laws[law], message, hint)
+            elif _leaps(before, behind):
+                leaping += [(kink, law) for kink in group]
+    by_kink = dict(leaping)
+    for group in groups_of(list(by_kink), end):
+        rows = [problem.theta_rho[kink.number] for kink in group]
+        if any((row != rows[0]).any() for row in rows):
+            message = f"accelerations leap at {group[0].time:.6g} s by several laws, and parameters move these apart"
+            issue(problem.names.laws[by_kink[group[0]]], message, "let them leap a little apart, or use ali3p-rtdyn1")
+
+
+def _rates(laws: Laws, theta: Sequence[float], law: int, group: Sequence[Kink], end: float) -> np.ndarray:
+    """Rates of a law on both sides of a kink (2, 5): there, at two instants nearby, and at two farther away."""
+    away = end * np.array([0.0, ASIDE, 2.0 * ASIDE, FAR, FAR + ASIDE])
+    first, last = group[0].time, group[-1].time
+    least = 1e-14 * end
+    sides = (first - least - away, last + least + away)
+    return np.array([[law_at(laws, theta, law, t + 1e-30j).imag / 1e-30 for t in side] for side in sides])
+
+
+def _leaps(before: np.ndarray, behind: np.ndarray) -> bool:
+    """Whether the accelerations that such rates tell differ."""
+    near = [(4.0 * r[1] - 3.0 * r[0] - r[2]) / 2.0 for r in (-before, behind)]
+    far = [r[4] - r[3] for r in (-before, behind)]
+    return bool(abs(near[1] - near[0]) > LEAP * max(map(abs, near + far)))

@@ -1,0 +1,79 @@
+"""Kinks: instants at which a law of time changes its formula, where steps of open trees end.
+
+They are the ends of windows, of smooth steps and of tables. Across rows within a table two derivatives are continuous,
+so steps end there only where a parameter moves them. Derivation: docs/theory/integrators.md.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels.drivers.stepping import MEETS, Kinks
+from mbsim_cli.model.codes import Law
+from mbsim_cli.model.layout import NONE, Laws
+from mbsim_cli.model.problem import Problem
+
+BESIDE = 8.0 * np.finfo(float).eps  # of a time: what the sum of a time and a step loses to round-off
+
+
+class Kink(NamedTuple):
+    """An instant, and its offset in theta."""
+
+    time: float
+    number: int
+
+
+def kinks_of(problem: Problem, theta: np.ndarray) -> Kinks:
+    """All kinks of a run but those at its start and at its end, where no step goes beyond them."""
+    model, options, moved = problem.model, problem.options, problem.theta_rho.any(axis=1)
+    near, rows = MEETS * options.end, []
+    of_forces, driving = (
+        [kink for law in dict.fromkeys(laws.tolist()) for kink in kinks_of_law(model.laws, theta.real, moved, law)]
+        for laws in (model.forces.law[:, 0], model.constraints.law)
+    )
+    for group in groups_of(of_forces + driving, options.end):
+        first, last = group[0].time, group[-1].time
+        row = options.step * round(last / options.step)
+        time = last if options.adaptive or abs(row - last) > near else row
+        leaps = next((kink for kink in group if kink in driving), group[0])  # forces do not
+        rows.append((time, first - BESIDE * first, last, leaps.number))
+    time, before, behind, number = np.array(rows, float).reshape(-1, 4).T.copy()
+    return Kinks(time, before, behind, number.astype(np.int64))
+
+
+def groups_of(kinks: Sequence[Kink], end: float) -> list[list[Kink]]:
+    """Kinks within a run to ``end`` in their order, together where no more than round-off is between them."""
+    near, groups = MEETS * end, list[list[Kink]]()
+    for kink in sorted(kink for kink in kinks if near < kink.time < end - near):
+        if groups and kink.time - groups[-1][-1].time <= near:
+            groups[-1].append(kink)
+        else:
+            groups.append([kink])
+    return groups
+
+
+def kinks_of_law(laws: Laws, theta: np.ndarray, moved: np.ndarray, law: int) -> list[Kink]:
+    """Kinks of all terms of a law, some twice; ``moved`` tells which numbers theta parameters move."""
+    found = []
+    while law != NONE:
+        window = laws.window[law]
+        low, high = (-np.inf, np.inf) if window == NONE else theta[window : window + 2]
+        found += [kink for kink in _of_term(laws, theta, moved, law) if low <= kink.time <= high]
+        law = int(laws.next[law])
+    return found
+
+
+def _of_term(laws: Laws, theta: np.ndarray, moved: np.ndarray, k: int) -> Iterator[Kink]:
+    first, count, window = laws.theta[k], laws.count[k], laws.window[k]
+    numbers = [window, window + 1] if window != NONE else []
+    match Law(laws.kind[k]):
+        case Law.SMOOTH_STEP:
+            numbers += [first, first + 1]
+        case Law.ONE_SIDED:
+            yield Kink(float(theta[first] + theta[first + 1]), int(first))
+            numbers.append(first)
+        case Law.SPLINE:  # the outermost breakpoints are of straight lines that go on
+            numbers += [first + j for j in range(1, count - 1) if j in (1, count - 2) or moved[first + j]]
+    for number in numbers:
+        yield Kink(float(theta[number]), int(number))

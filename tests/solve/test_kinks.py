@@ -1,0 +1,146 @@
+"""Steps of open trees across instants at which laws of time change: derivatives by these, by formulas."""
+
+import json
+from math import cos
+
+import numpy as np
+import pytest
+
+from mbsim_cli import spec
+from mbsim_cli.errors import ModelError
+from mbsim_cli.study.assembling import build
+from mbsim_cli.study.evaluation import blocks_of, evaluate
+from mbsim_cli.study.settings import Settings
+
+A, B, END, HEIGHT, SLOPE, MASS = 0.031, 0.093, 0.15, 0.7, 1.1, 1.3
+TIGHT = {"tolerance": 1e-11, "absolute_tolerance": 1e-11}
+INTEGRATORS = {  # and how near derivatives are
+    "dop853": (TIGHT | {"integrator": "dop853"}, 1e-9),
+    "dop853 loosely": ({"integrator": "dop853", "tolerance": 1e-7, "absolute_tolerance": 1e-7}, 1e-7),
+    "esdirk": (TIGHT | {"integrator": "esdirk"}, 1e-7),
+    "rk4": ({"integrator": "rk4"}, 2e-3),
+}
+RAMP = {"type": "spline", "times": ["a", "b"], "values": ["h", 0.0], "extrapolate": "hold"}
+PULSE = {"type": "harmonic", "amplitude": "h", "angular_frequency": "pi/(b - a)", "power": 2}
+WINDOW = {"type": "windowed", "start": "a", "end": "b", "law": PULSE}
+BLEND = {  # constant, then with a constant acceleration, then with the rate that was reached
+    "type": "piecewise",
+    "breaks": ["a", "b"],
+    "laws": [
+        {"type": "constant", "value": 0},
+        {"type": "polynomial", "coefficients": ["h*a**2/2", "-h*a", "h/2"]},
+        {"type": "polynomial", "coefficients": ["h*(a**2 - b**2)/2", "h*(b - a)"]},
+    ],
+}
+
+
+def model(law, *, drives, also=None, parameters=None, **analysis):
+    """A slider on a slope that a cart carries: the law drives the cart, or is a force on the slider.
+
+    ``also`` is a law of the slider on a driven cart.
+    """
+    vectors = {"way": {"ground": [1, 0, 0], "cart": [1, 0, 0]}, "slope": {"cart": [cos(SLOPE), 0, np.sin(SLOPE)]}}
+    vectors["slope"]["slider"] = [1, 0, 0]
+    body = {"mass": MASS, "center_of_mass": [0.1, 0, 0], "inertia": {"xx": 0.1, "yy": 0.1, "zz": 0.1}}
+    slope = {"type": "prismatic", "bodies": ["cart", "slider"], "point": "slope", "axis": "slope"}
+    data = {
+        "mbsim": 1,
+        "parameters": {"a": A, "b": B, "h": HEIGHT} | (parameters or {}),
+        "gravity": [0, 0, 0],
+        "bodies": {"cart": body, "slider": body},
+        "points": {"way": {"ground": [0, 0, 0], "cart": [0, 0, 0]}, "slope": {"cart": [0, 0, 0], "slider": [0, 0, 0]}},
+        "vectors": vectors,
+        "joints": {"way": slope | {"bodies": ["ground", "cart"], "point": "way", "axis": "way"}, "slope": slope},
+        "sensors": {
+            "s": {"type": "coordinate", "coordinate": "slope.displacement"},
+            "v": {"type": "coordinate", "coordinate": "slope.displacement", "derivative": 1},
+        },
+        "objectives": {"s": {"final": "s"}, "v": {"final": "v"}},
+        "analysis": {"duration": END, "step": 2e-3, "formulation": "recursive", **analysis},
+    }
+    if drives:
+        motion = {"type": "motion", "coordinate": "way.displacement", "law": law}
+        data["constraints"] = {"m": motion}
+        if also:
+            data["constraints"]["also"] = motion | {"coordinate": "slope.displacement", "law": also}
+    else:
+        data["joints"]["way"] = data["joints"]["way"] | {"type": "fixed"}
+        del data["joints"]["way"]["axis"]
+        data["forces"] = {"f": {"type": "drive", "coordinate": "slope.displacement", "law": law}}
+    return spec.load("m.yaml", texts={"m.yaml": json.dumps(data)})
+
+
+def ramp(a, b, h):
+    """Way and rate of the slider at the end under a force that falls from h to zero."""
+    rate = (h * a + h * (b - a) / 2) / MASS
+    way = h * a * a / 2 + h * a * (b - a) + h * (b - a) ** 2 / 3
+    return way / MASS + rate * (END - b), rate
+
+
+def pulse(a, b, h):
+    """The same under h sin^2."""
+    rate = h * (b - a) / 2 / MASS
+    return rate * (END - (a + b) / 2), rate
+
+
+def left_behind(way, rate):
+    """The same on a cart that goes a way and has a rate at the end."""
+    return -cos(SLOPE) * way, -cos(SLOPE) * rate
+
+
+def blend(a, b, h):
+    return left_behind(h * (a * a - b * b) / 2 + h * (b - a) * END, h * (b - a))
+
+
+CASES = {
+    "a force that is held": (RAMP, False, ramp),
+    "a force in a window": (WINDOW, False, pulse),
+    "a cart in a window": (WINDOW, True, lambda a, b, h: left_behind(0 * a * b * h, 0 * a)),
+    "a cart that begins to go": (BLEND, True, blend),
+}
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("case", CASES)
+def test_derivatives_by_instants_at_which_laws_change(case, integrator):
+    (law, drives, formula), (analysis, bound), given = CASES[case], INTEGRATORS[integrator], [A, B, HEIGHT]
+    for method in ("ddm", "adjoint"):
+        file = model(law, drives=drives, **analysis, sensitivity={"method": method, "parameters": "all"})
+        assembled = build(file, Settings(), None)
+        found = evaluate(assembled.problem, assembled.objectives)
+        for k, name in enumerate(("s", "v")):
+            assert found[name].value == pytest.approx(formula(*given)[k], abs=0.01 * bound)
+            for j in range(3):
+                moved = [x + (1e-30j if i == j else 0) for i, x in enumerate(given)]
+                exact = (formula(*moved)[k]).imag / 1e-30
+                assert found[name].gradient[j] == pytest.approx(exact, abs=bound), (method, name, j)
+
+
+@pytest.mark.parametrize("integrator", ["dop853", "esdirk", "rk4"])
+@pytest.mark.parametrize("b", [0.03 + 0.06, 0.09, float(np.nextafter(0.09, 1))])
+def test_a_kink_at_an_instant_of_results(b, integrator):
+    """The row there shows what holds behind it; round-off does not part the one from the other."""
+    assembled = build(model(BLEND, drives=True, parameters={"b": b}, **INTEGRATORS[integrator][0]), Settings(), None)
+    blocks = list(blocks_of(assembled.problem))
+    time, acceleration = (np.concatenate([getattr(b, name) for b in blocks]) for name in ("time", "acceleration"))
+    row = int(np.flatnonzero(np.isclose(time, 0.09))[0])
+    assert np.allclose(acceleration[row - 1 : row + 2, 0], [HEIGHT, 0.0, 0.0], atol=1e-12)
+    assert np.allclose(time, 2e-3 * np.arange(76), atol=1e-15)
+
+
+@pytest.mark.parametrize("law", [RAMP, WINDOW | {"law": PULSE | {"power": 1}}])
+def test_rates_that_jump_take_impulses(law):
+    with pytest.raises(ModelError, match=r"constraints.m.law: the rate of the law jumps from .* to .* at 0.0[39]"):
+        build(model(law, drives=True), Settings(), None)
+    build(model(law, drives=True, formulation="ali3p-rtdyn1"), Settings(), None)
+    build(model(law, drives=True, duration=0.02), Settings(), None)
+
+
+def test_leaps_at_one_instant_that_parameters_part():
+    """How much each of them has of the leap that is found is not known."""
+    late = json.loads(json.dumps(BLEND).replace('"a"', '"c"').replace("*a", "*c"))
+    with pytest.raises(ModelError, match=r"accelerations leap at 0.031 s by several laws, and parameters move these"):
+        build(model(BLEND, drives=True, also=late, parameters={"c": A}), Settings(), None)
+    build(model(BLEND, drives=True, also=BLEND), Settings(), None)
+    build(model(BLEND, drives=True, also=late, parameters={"c": A + 1e-9}), Settings(), None)
+    build(model(BLEND, drives=True, also=WINDOW | {"law": PULSE | {"power": 3}}), Settings(), None)
