@@ -82,15 +82,17 @@ def verdicts(data: Data, method: dict[str, Any], dust: float = AGREE * NOTHING) 
     except MbsimError as error:
         yield Verdict(REFUSED, str(error))
         return
+    at = np.array([result.value for result in results.values()])
+    known = ~np.isnan(at)  # what redundant constraints leave undetermined is no number
+    yield from (Verdict(UNDEFINED, name) for name, is_number in zip(results, known, strict=True) if not is_number)
     for k, (name, value) in enumerate(analyses.parameters.items()):
-        given = np.array([result.gradient[k] for result in results.values()])
+        given = np.array([result.gradient[k] for result in results.values()])[known]
         reason = next(iter(results.values())).undefined.get(name, "")
         if np.isnan(given).any():
             yield Verdict(UNDEFINED if reason else WRONG, f"{name}: {reason or 'NaN without a reason'}")
             continue
         try:
-            at = np.array([result.value for result in results.values()])
-            yield from _compared(analyses, name, value, given, at, dust)
+            yield from _compared(analyses, name, value, given, at, known, dust)
         except MbsimError as error:
             yield Verdict(WRONG, f"d/d {name} is {given}, and an analysis beside it fails: {error}")
 
@@ -141,11 +143,11 @@ def judged(
 
 
 def _compared(
-    analyses: Analyses, name: str, value: float, given: np.ndarray, at: np.ndarray, dust: float
+    analyses: Analyses, name: str, value: float, given: np.ndarray, at: np.ndarray, known: np.ndarray, dust: float
 ) -> Iterator[Verdict]:
     size = abs(value) or 1.0
-    expected, error = differences(lambda change: analyses.values(name, value + change), size)
-    scale = np.maximum(np.maximum(abs(expected), abs(given)), FLOOR / AGREE * abs(at) / size)
+    expected, error = differences(lambda change: analyses.values(name, value + change)[known], size)
+    scale = np.maximum(np.maximum(abs(expected), abs(given)), FLOOR / AGREE * abs(at[known]) / size)
     scale += dust / AGREE / min(size, 1.0)
     for found, reference, bound, of in zip(given, expected, error, scale, strict=True):
         what = f"d/d {name}: {found:.12g}, differences {reference:.12g} +- {bound:.1e}"

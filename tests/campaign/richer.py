@@ -528,10 +528,18 @@ def loop(seed: int) -> RichMechanism:
 
 def machine(seed: int) -> RichMechanism:
     """Two loops with constraints of all kinds; none starts near a dead point, where accelerations have no bounds."""
-    return next(m for k in itertools.count() if _is_calm(m := _machine((seed, k))))
+    return next(m for k in itertools.count() if (m := _machine((seed, k))) and _is_calm(m))
 
 
-def _machine(seed: tuple[int, int]) -> RichMechanism:
+def _machine(seed: tuple[int, int]) -> RichMechanism | None:
+    """One, or None where the velocities that two loops are given contradict each other."""
+    try:
+        return _two_loops(seed)
+    except ModelError:
+        return None
+
+
+def _two_loops(seed: tuple[int, int]) -> RichMechanism:
     m = _one_loop(seed)
     body = m.add_body(m.pick(m.data["bodies"]), m.pick(("spherical", "universal")))
     _close(m, m.add_body(body, m.pick(("spherical", "cylindrical", "universal"))))
