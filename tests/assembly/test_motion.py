@@ -55,6 +55,22 @@ def test_given_derivatives_are_met_and_quintic_between(tmp_path):
         assert np.allclose(ours[:, 0], theirs, atol=1e-11)
 
 
+def test_scatter_that_decides_accelerations_is_warned_of(tmp_path):
+    def warnings(values, derivatives="spline"):
+        time = np.linspace(0, 1, 101)
+        table = {"time": time, "a.angle": values, "a.angle.velocity": values, "a.angle.acceleration": values}
+        motion = f"laws: {{b.angle: {{type: constant, value: 1}}}}, table: {{file: x.h5, derivatives: {derivatives}}}"
+        model = spec.load(write(tmp_path, MODEL.replace("MOTION", motion)))
+        return build(model, read_table=lambda path: table).warnings
+
+    smooth, noise = np.sin(8 * np.linspace(0, 1, 101)), np.random.default_rng(0).normal(0, 1e-3, 101)
+    assert warnings(smooth) == []
+    assert warnings(smooth + 0.1 * noise) == []  # adds 2.4 rad/s^2 to 64
+    (text,) = warnings(smooth + noise)
+    assert text.startswith("rows of a.angle in x.h5 scatter by about 0.00093, or")
+    assert warnings(smooth + noise, "table") == []  # which says itself what accelerations are
+
+
 def test_motion_varies_with_parameters(tmp_path):
     motion = "all: {type: harmonic, amplitude: A, frequency: 1}, laws: {b.angle: {type: constant, value: 1}}"
     trajectory = Trajectory(_problem(tmp_path, motion, sensitivity="ddm"))

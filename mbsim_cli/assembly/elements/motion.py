@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.assembly.elements.laws import LawTable
+from mbsim_cli.assembly.elements.roughness import scatter
 from mbsim_cli.assembly.parameters.tables import Tables
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.codes import EULER_PARAMETERS
@@ -41,6 +42,8 @@ class MotionTable:
         for name in sorted(set(self._spec.laws) - set(names)):
             self._system.issue(f"{PATH}.laws.{name}", f"there is no coordinate {name!r}", suggest(name, names))
         time, table = self._read([names[i] for i in from_table], duration)
+        if self._spec.table is not None and self._spec.table.derivatives == "spline":
+            self._warn_of_scatter([names[i] for i in from_table], time, table[0])
         return Prescribed(
             law=np.array(law, dtype=np.int64),
             sign=np.array([float(column.sign) for _, column in self._system.coordinates]),
@@ -95,6 +98,19 @@ class MotionTable:
         if not whole or not read:
             return time, np.zeros((1, len(time), 0))
         return time, np.array([np.column_stack(row) for row in read])
+
+    def _warn_of_scatter(self, names: list[str], time: np.ndarray, table: np.ndarray) -> None:
+        """Warn of columns whose accelerations are those of noise; ``table`` has none of them where it is at fault."""
+        found = {
+            name: scatter(time, values) for name, values in zip(names, table.T, strict=False)
+        }  # none of a faulty one
+        rough = [name for name, size in found.items() if size > 0.0]
+        if rough:
+            worst, more = rough[0], f" and {len(rough) - 1} more" if len(rough) > 1 else ""
+            self._system.warnings.append(
+                f"rows of {worst}{more} in {self._spec.table.file} scatter by about {found[worst]:.2g}, or lie too far "
+                "apart: accelerations are those of the scatter; smooth a measured motion before"
+            )
 
     def _factors(self, names: list[str]) -> np.ndarray:
         """Indices in theta of the factors on coordinates of the table."""

@@ -131,7 +131,8 @@ def _children(node: ast.expr, vectors: bool, repeated: bool) -> list[ast.expr]:
             return entries
         case ast.Attribute(value=value, attr=name) if vectors:
             if name not in COMPONENTS and part_of(node) is None:
-                raise ExpressionError(f"a vector has no component {name!r}", column(node), "write .x, .y or .z")
+                hint = "write .x, .y or .z; a torque of several is read by a sensor of type torque"
+                raise ExpressionError(f"a vector has no component {name!r}", column(node), hint)
             return [value]
         case ast.Tuple():
             raise ExpressionError("a number is wanted here, not several", column(node), "decimals stand behind a point")

@@ -45,8 +45,8 @@ def width(node: ast.expr, widths: Mapping[str, int]) -> int:
             for entry in entries:
                 _expect(1, entry, widths)
             return 3
-        case ast.Attribute(value=value):
-            _expect(3, value, widths)
+        case ast.Attribute(value=value, attr=name):
+            _expect_components(name, value, widths)
     return 1
 
 
@@ -85,3 +85,12 @@ def _expect(wanted: int, node: ast.expr, widths: Mapping[str, int]) -> None:
     if width(node, widths) != wanted:
         wish = {1: "a number", 3: "a vector"}.get(wanted, "a vector of the same length")
         raise ExpressionError(f"{wish} is wanted here", column(node))
+
+
+def _expect_components(name: str, node: ast.expr, widths: Mapping[str, int]) -> None:
+    wide = width(node, widths)
+    if wide == 1:
+        raise ExpressionError(f"a number has no component {name!r}", column(node))
+    if wide != 3:
+        hint = "a sensor of type torque reads that of one coordinate"
+        raise ExpressionError(f"torques of {wide} coordinates have no component {name!r}", column(node), hint)

@@ -57,13 +57,16 @@ class UnknownReactions:
         """Objectives that read what is not determined."""
         return [objective.name for objective in self._objectives if self._unknown.any() and self._reads(objective)]
 
-    def _reads(self, objective: Any) -> bool:
+    def _reads(self, objective: Any) -> list[str]:
+        """Components that an objective reads and that are not determined."""
         if objective.operands:
-            return any(self._reads(operand) for operand in objective.operands)
-        return any(
-            self._unknown[objective.sensors[name]][list(read)].any()
+            return list(dict.fromkeys(one for operand in objective.operands for one in self._reads(operand)))
+        return [
+            f"{name}.{self._components[name][k]}"
             for name, read in objective.integrand.components.items()
-        )
+            for k in read
+            if self._unknown[objective.sensors[name]][k]
+        ]
 
     @property
     def warnings(self) -> list[str]:
@@ -73,8 +76,12 @@ class UnknownReactions:
             return []
         return [
             f"redundant constraints leave {_listed(found)} undetermined{self._because}; {REMEDY}",
-            *(f"objective {name} reads undetermined reactions, and is no number" for name in self.objectives),
+            *(self._of_objective(objective) for objective in self._objectives if self._reads(objective)),
         ]
+
+    def _of_objective(self, objective: Any) -> str:
+        read = f"objective {objective.name} reads {_listed(self._reads(objective))}, and is no number"
+        return f"{read}; components that are determined can be read alone, as R.force.x"
 
 
 def _listed(names: Sequence[str]) -> str:
