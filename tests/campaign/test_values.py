@@ -59,6 +59,12 @@ def test_values_at_rest(family):
     assert found
 
 
+def test_equilibria_close_loops_as_they_stood():
+    """On the edge of what an angle can be, closing a step went through to where a planar joint's axes are opposed."""
+    with pytest.raises(AnalysisError, match="no static equilibrium was found"):
+        check("rich machine", 1, AT_REST[0])
+
+
 @pytest.mark.slow
 def test_values_of_given_motions():
     """Reactions hold the torques that a motion takes; Euler parameters and motions have none here."""

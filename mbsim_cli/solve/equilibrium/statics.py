@@ -141,7 +141,7 @@ class Statics:
         for _ in range(MAX_HALVINGS):
             self._tries += 1
             self.state.z[:], self.state.lam[:] = origin + share * change, multipliers
-            if self._close():
+            if self._close() and self._is_near(origin + share * change, share * change):
                 left = self._balance()
                 ahead = left @ change
                 if ahead <= OVERSHOT * slope:
@@ -151,6 +151,10 @@ class Statics:
                 share *= 0.5
         self.state.z[:], self.state.lam[:] = origin, multipliers
         return force, 0.0
+
+    def _is_near(self, aim: np.ndarray, change: np.ndarray) -> bool:
+        """Whether the constraints were closed nearer to the aim of a step than it is long: beyond, in another way."""
+        return bool(np.abs(self.state.z - aim).max() <= np.abs(change).max())
 
     def _fail(self, force: np.ndarray, iterations: int) -> NoReturn:
         worst = int(np.argmax(np.abs(force)))
