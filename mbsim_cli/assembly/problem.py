@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.assembly.densities import DensityField, density_fields, moved_by_fields
-from mbsim_cli.assembly.elements.driving_laws import check_driving_laws
+from mbsim_cli.assembly.elements.law_kinks import check_driving_laws, kinks_within_steps
 from mbsim_cli.assembly.elements.laws import check_start
 from mbsim_cli.assembly.elements.sensors import Contact
 from mbsim_cli.assembly.info import describe
@@ -129,7 +129,7 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
         topology=system.topology,
         joints=system.joints,
         dropped=[identity.name for identity in packed.identities],
-        warnings=[*_doubts(packing), *moved_starts(declared, closing, packed.stated)],
+        warnings=[*_doubts(packing, declared), *moved_starts(declared, closing, packed.stated)],
         equations=equations,
         closing=closing,
         theta=system.theta,
@@ -199,11 +199,13 @@ def _started(problem: Problem, equations: Equations, closing: Closing, fields: S
     )
 
 
-def _doubts(packing: Packing) -> list[str]:
+def _doubts(packing: Packing, declared: Problem) -> list[str]:
     """What is out of the ordinary before the loops are closed."""
     of_bodies = [f"body {body.name!r}: {text}" for body in packing.system.elastic for text in body.sid.warnings]
     stated = packing.model_file, packing.options
-    return [*of_bodies, *rounded_interval(*stated), *sharper_tolerance(*stated), *packing.system.warnings]
+    within_steps = packing.options.analysis == "forward_dynamics" and not packing.options.open_tree
+    kinks = kinks_within_steps(declared, packing.model_file) if within_steps else []
+    return [*of_bodies, *rounded_interval(*stated), *sharper_tolerance(*stated), *kinks, *packing.system.warnings]
 
 
 def _parameters(model_file: Any, method: str, wanted: Sequence[str] | None) -> list[ParameterValue]:

@@ -144,3 +144,17 @@ def test_leaps_at_one_instant_that_parameters_part():
     build(model(BLEND, drives=True, also=BLEND), Settings(), None)
     build(model(BLEND, drives=True, also=late, parameters={"c": A + 1e-9}), Settings(), None)
     build(model(BLEND, drives=True, also=WINDOW | {"law": PULSE | {"power": 3}}), Settings(), None)
+
+
+@pytest.mark.parametrize(
+    ("law", "drives", "told"), [(RAMP, False, True), (WINDOW, False, False), (WINDOW, True, True), (BLEND, True, True)]
+)
+def test_derivatives_across_kinks_are_warned_of(law, drives, told):
+    """Steps of ALI3-P go across; a force whose slope is continuous leaves them of second order."""
+    by = {"sensitivity": {"method": "ddm", "parameters": "all"}}
+    within = {"formulation": "ali3p-rtdyn1", **by}
+    warnings = [w for w in build(model(law, drives=drives, **within), Settings(), None).warnings if "smooth" in w]
+    kinks = [f"within a step, at {t} s, an instant that depends on {name}:" for t, name in ((A, "a"), (B, "b"))]
+    assert [any(kink in w for w in warnings) for kink in kinks] == [told, told]
+    assert not build(model(law, drives=drives, **within), Settings(), ["h"]).warnings
+    assert not build(model(law, drives=drives, **by), Settings(), None).warnings

@@ -1,10 +1,12 @@
-"""Laws that drive coordinates of open trees: their rates must not jump on the way.
+"""What integrators make of laws of time that are not smooth.
 
-A jump of a rate is an impulse, which moves what is not driven too; formulations of open trees take the rates that laws
-prescribe and integrate all others, so that they would leave it out.
+A jump of the rate of a law that drives a coordinate is an impulse, which moves what is not driven too. Formulations of
+open trees take the rates that laws prescribe and integrate all others, so that they would leave it out. Steps of others
+go across the instants at which slopes change: derivatives by these are off by a share of a step.
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -28,8 +30,7 @@ def check_driving_laws(problem: Problem, issue: Callable[..., None]) -> None:
     for law in driving:
         for group in groups_of(kinks_of_law(laws, theta, moved, law), end):
             before, behind = _rates(laws, theta.tolist(), law, group, end)
-            size = max(1.0, abs(before[0]), abs(behind[0]))
-            if abs(before[0] - behind[0]) > JUMP * size:
+            if _jumps(before, behind):
                 message = f"the rate of the law jumps from {before[0]:.6g} to {behind[0]:.6g} at {group[0].time:.6g} s"
                 hint = "formulations of open trees know no impulses; make it smooth, or use formulation: ali3p-rtdyn1"
                 issue(problem.names.laws[law], message, hint)
@@ -43,6 +44,27 @@ def check_driving_laws(problem: Problem, issue: Callable[..., None]) -> None:
             issue(problem.names.laws[by_kink[group[0]]], message, "let them leap a little apart, or use ali3p-rtdyn1")
 
 
+def kinks_within_steps(problem: Problem, model_file: Any) -> list[str]:
+    """Warnings about instants at which laws are not smooth, that parameters move and steps go across."""
+    model, names, end, warnings = problem.model, np.array(problem.names.parameters), problem.options.end, []
+    moved, theta = np.array(problem.theta_rho.any(axis=1)), problem.theta.tolist()
+    driving = set(model.constraints.law.tolist())
+    for law in dict.fromkeys([*model.forces.law[:, 0].tolist(), *driving]):
+        for group in groups_of(kinks_of_law(model.laws, problem.theta, moved, law), end):
+            by = names[problem.theta_rho[[kink.number for kink in group]].any(axis=0)]
+            sides = _rates(model.laws, theta, law, group, end)
+            if by.size and (_jumps(*sides) or (law in driving and _leaps(*sides))):
+                when = f"at {group[0].time:.6g} s, an instant that depends on {', '.join(by)}"
+                message = (
+                    f"the law is not smooth within a step, {when}: derivatives by it are off by a share of the step"
+                )
+                hint = (
+                    "no estimate sees that; take short steps or smooth laws, or for open trees formulation: recursive"
+                )
+                warnings.append(str(model_file.issue(problem.names.laws[law], message, hint)))
+    return warnings
+
+
 def _rates(laws: Laws, theta: Sequence[float], law: int, group: Sequence[Kink], end: float) -> np.ndarray:
     """Rates of a law on both sides of a kink (2, 5): there, at two instants nearby, and at two farther away."""
     away = end * np.array([0.0, ASIDE, 2.0 * ASIDE, FAR, FAR + ASIDE])
@@ -50,6 +72,11 @@ def _rates(laws: Laws, theta: Sequence[float], law: int, group: Sequence[Kink], 
     least = 1e-14 * end
     sides = (first - least - away, last + least + away)
     return np.array([[law_at(laws, theta, law, t + 1e-30j).imag / 1e-30 for t in side] for side in sides])
+
+
+def _jumps(before: np.ndarray, behind: np.ndarray) -> bool:
+    """Whether such rates differ."""
+    return bool(abs(before[0] - behind[0]) > JUMP * max(1.0, abs(before[0]), abs(behind[0])))
 
 
 def _leaps(before: np.ndarray, behind: np.ndarray) -> bool:
