@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algebra.panel_solve import PIVOTS
-from mbsim_cli.kernels.algorithms.elimination.constrained_solve import Columns, Factor
+from mbsim_cli.kernels.algorithms.elimination.constrained_solve import BY_PENALTY, Columns, Factor
 from mbsim_cli.kernels.algorithms.elimination.panels import Panels, tree_panels
 from mbsim_cli.kernels.algorithms.elimination.sparsity import Sparsity, lists, sparsity
 from mbsim_cli.kernels.algorithms.equations.constraints import LINE_SIZE
@@ -41,7 +41,7 @@ from mbsim_cli.kernels.compiler.simd import WIDTH, padded, zeros
 from mbsim_cli.kernels.drivers.linearise import Linearisation
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import SensitivityWork, Work
-from mbsim_cli.kernels.integrators.ali3p import Control, Equations, State
+from mbsim_cli.kernels.integrators.ali3p import BY_UPDATES, HARDER, HARDEST, Control, Equations, State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, OfProjections, Sensitivity
 from mbsim_cli.kernels.integrators.multiplier_range import Range
 from mbsim_cli.kernels.integrators.predictor import ADDED, TERMS, Past
@@ -101,17 +101,18 @@ def is_natural(model: Model) -> bool:
 def control(options: Options, *, redundant: bool, deforms: bool = False) -> Control:
     """Numbers of the integrator from the user's options; whether bodies deform counts for the motion alone."""
     ratio = options.penalty * PENALTY_RATIO
+    alone = (options.natural or deforms) and ratio >= STIFF  # Newton's corrections, without updates of multipliers
     return Control(
         float(options.step),
         options.formulation == "ali3p-rtdyn0",
         float(options.motion_tolerance),
         float(options.gradient_tolerance),
         int(options.max_iterations),
-        ratio,
+        max(ratio, min(HARDER * ratio, HARDEST)) if alone and options.natural else ratio,
         ratio * options.weighting,
         options.projection == "mass",
         bool(redundant),
-        1.0 if (options.natural or deforms) and ratio >= STIFF else 1e-3,
+        BY_PENALTY if alone else BY_UPDATES,
         MANY_COORDINATES if options.natural else 1.0,
     )
 
@@ -240,6 +241,7 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS, least: np.
         past(n, m, dtype),
         np.zeros((2, n), dtype),
         np.zeros(n, dtype),
+        state(model, dtype),
         Range(zeros((n, padded(n)), dtype), np.zeros(max(1, n), np.int64)),
         turning,
         watch(model, structure, rows),

@@ -50,6 +50,7 @@ class Work(NamedTuple):
     past: tuple  # predictor.Past
     corrections: np.ndarray  # (2, n)
     expected: np.ndarray  # (n,) accelerations
+    kept: tuple  # State before a correction
     reach: tuple  # multiplier_range.Range
     turns: tuple  # Turns
     watch: tuple  # for singular positions
@@ -144,8 +145,9 @@ def make_step(model, theta, control, step, scale, fresh, missed, contraction, di
     error, solved = 0.0, False
     while not solved:
         status, more, scale, before, size, first = newton(
-            model, theta, t, control, scale, leaves, foreseen, state, kin, comp, eq, work.tangent, work.column, fresh
-        )
+            model, theta, t, control, scale, leaves, foreseen, state, work.kept, kin, comp, eq, work.tangent,
+            work.column, fresh,
+        )  # fmt: skip
         total, solved, fresh, leaves, foreseen = total + more, True, True, np.inf, np.inf
         if status == Status.OK and loose:
             # free multipliers act on nothing, but would as J turns: evaluate without them what is varied

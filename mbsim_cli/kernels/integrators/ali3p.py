@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.kernels.algebra.whole import copy_to
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import BY_PENALTY, factor_penalised, solve_constrained
 from mbsim_cli.kernels.algorithms.elimination.structures import keep_rows
 from mbsim_cli.kernels.algorithms.equations.motion_forces import is_tyre
@@ -71,7 +72,7 @@ def factor_tangent(ratio, eq, factor):
 
 
 @merged
-def newton(model, theta, t, control, scale, missed, contraction, state, kin, comp, eq, factor, columns, fresh):
+def newton(model, theta, t, control, scale, missed, contraction, state, kept, kin, comp, eq, factor, columns, fresh):
     """Iterate to the motion at t; return status, iterations, new scale, sizes of the last two corrections, ``first``.
 
     The last is the first correction as ``missed_by``, 0 where nobody asks by a ``contraction``.
@@ -79,12 +80,13 @@ def newton(model, theta, t, control, scale, missed, contraction, state, kin, com
     ``scale`` is the largest acceleration so far, in the norm of the tangent's diagonal: what the tolerance
     is relative to. ``fresh`` says that ``factor`` holds a usable tangent. A correction that would be the last one if
     it shrank by ``contraction``, or a first one that is foreseen to be ``missed``, is left to the caller, who has a
-    tangent of its own: its size is then LEFT.
+    tangent of its own: its size is then LEFT. ``kept`` (State) is work, for friction of tyres.
     """
     h = control.h
     previous, unit, share, saturates = np.inf, 0.0, 1.0, has_tyres(model.forces)
     tolerance, ratio = control.correction_tolerance, control.ratio
     least = IMAGINARY if np.iscomplexobj(state.z) else 1  # corrections before one may be the last
+    judged = False  # whether the tangent that a correction is by judges the iterate that it leads to
     first, doubted = 0.0, np.inf  # the latter is the size at which corrections by an old tangent have just stalled
     for iteration in range(control.max_iterations):
         evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
@@ -103,14 +105,24 @@ def newton(model, theta, t, control, scale, missed, contraction, state, kin, com
         put_residual(h, eq, columns, 0)
         solve_constrained(factor, tolerance, columns)
         size, acceleration, floor = size_of_correction(h, state, factor, columns, 0)
-        scale = max(scale, acceleration)
+        reached = max(scale, acceleration)
         if not np.isfinite(size):
             return Status.NOT_FINITE, iteration, scale, previous, size, first
+        close = size <= max(ROUND_OFF * reached, AMPLIFIED * floor)
+        if saturates and not close:
+            if size > previous:
+                # beyond the bend of friction corrections swing: back to the iterate before, or half way to it
+                share = go_back(judged, share, kept, state)
+                fresh, previous, judged = judged, (previous if judged else np.inf), True
+                continue
+            if judged and not formed and size > STALE * previous:
+                fresh, previous = False, np.inf  # the iterate serves, and goes on by a tangent of its own
+                continue
+        scale = reached
         enough = control.tolerance * scale + control.amplified * floor
         unit = unit_of_left(control, scale, floor)
         if iteration == 0 and contraction < np.inf:
             first = missed_by(control, scale, size, floor, state, factor, columns, 0)
-        close = size <= max(ROUND_OFF * scale, AMPLIFIED * floor)
         stalled = close and share == 1.0 and size > STALLED * previous
         # behind a singular position an old tangent pushes the lost combination the wrong way: that stalls, too
         settled = stalled and formed
@@ -118,13 +130,9 @@ def newton(model, theta, t, control, scale, missed, contraction, state, kin, com
             return Status.OK, iteration + 1, scale, previous, doubted, first
         # a first correction, by an old tangent, does not tell how well it solves: near singular positions that misleads
         done = iteration >= least and (size <= enough or settled)
-        if done or close or not saturates:
-            share = 1.0
-        elif size > previous:
-            # beyond the bend of friction full corrections swing ever wider, and those of an old tangent lead astray
-            share = 0.5 * share if formed else 0.0
-        else:
-            share = min(1.0, 1.5 * share)
+        share = 1.0 if done or close else min(1.0, REGAINED * share)
+        if saturates and not done:
+            keep_iterate(state, kept)
         apply_correction(h, share, state, columns, 0)
         if done:
             if size > enough:  # too large for the state evaluated last to serve
@@ -167,6 +175,7 @@ BY_UPDATES = 1e-3  # tolerance of a correction whose constraints the penalty alo
 HARDER = 1e3  # by which its ratio is raised then
 HARDEST = 1e9  # ratio: digits that elimination loses are mended by updates
 STALLED = 0.5  # contraction above which a correction no longer shrinks
+REGAINED = 4.0  # by which the share of corrections that is taken grows again
 BLOWN_UP = 10.0  # ratio of a new tangent's correction to one that stalled, above which it only amplifies round-off
 ROUND_OFF = 1e-6  # relative size below which that is round-off, and no failure
 AMPLIFIED = 1e6  # how much larger than its floor round-off may be near a singular configuration
@@ -208,6 +217,28 @@ def missed_by(control, scale, size, floor, state, factor, columns, k):
         load += softness * state.lam[r].real * state.lam[r].real
     of_multipliers = np.sqrt(push) / unit_of_left(control, max(scale, np.sqrt(load)), floor)
     return max(size / unit_of_left(control, scale, floor), of_multipliers)
+
+
+@kernel
+def keep_iterate(state, kept):
+    """Copy what corrections change."""
+    copy_to(state.z, kept.z)
+    copy_to(state.zd, kept.zd)
+    copy_to(state.zdd, kept.zdd)
+    copy_to(state.lam, kept.lam)
+
+
+@kernel
+def go_back(half, share, kept, state):
+    """Go back to the iterate before, by ``half`` only half way; return the share of the correction to take next."""
+    part = 0.5 if half else 1.0
+    for c in range(state.z.size):
+        state.z[c] += part * (kept.z[c] - state.z[c])
+        state.zd[c] += part * (kept.zd[c] - state.zd[c])
+        state.zdd[c] += part * (kept.zdd[c] - state.zdd[c])
+    for r in range(state.lam.size):
+        state.lam[r] += part * (kept.lam[r] - state.lam[r])
+    return 0.5 * share if half else 1.0
 
 
 @kernel
