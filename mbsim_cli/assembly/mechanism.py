@@ -12,11 +12,10 @@ from mbsim_cli.assembly.position.equations import OF_COORDINATES
 from mbsim_cli.assembly.position.vanishing import left_open
 from mbsim_cli.assembly.tree.joints import CUT_EQUATIONS, joint_frames, kind_of
 from mbsim_cli.assembly.tree.kinematics import Poses
-from mbsim_cli.assembly.tree.mass import mass_matrix, momenta
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.codes import Column
 from mbsim_cli.model.coordinates import kinds
-from mbsim_cli.model.layout import NONE, FlexibleTree
+from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Problem
 
 DENSE = 150  # coordinates up to which combinations of them are searched for missing inertia
@@ -175,29 +174,18 @@ def _is_stated(system: System, joint: str) -> bool:
     return bool(getattr(initial, "independent", None))
 
 
-def inertia_of_coordinates(problem: Problem, closing: Closing) -> tuple[np.ndarray, ...]:
-    """``momenta`` of all columns; the other two of coordinates alone; and the columns (n,) that these are."""
-    tree = problem.model.tree
-    momentum, *of_columns = momenta(tree, problem.theta, closing.at)
-    used = tree.column if isinstance(tree, FlexibleTree) else np.arange(len(tree.column_kind))
-    diagonal, scale = (array[used] for array in of_columns)
-    return momentum, diagonal, scale, used
-
-
 def _without_inertia(problem: Problem, closing: Closing) -> Iterator[str]:
     """Coordinates that can change without any mass moving and without any constraint noticing."""
     tree, names = problem.model.tree, problem.names.coordinates
-    momentum, diagonal, scale, used = inertia_of_coordinates(problem, closing)
-    elastic, n = kinds(tree) == Column.ELASTIC, len(names)
-    has = (diagonal > ROUND_OFF * scale) | elastic
+    inertia, elastic, n = closing.inertia, kinds(tree) == Column.ELASTIC, len(names)
+    has = (inertia.diagonal > ROUND_OFF * inertia.scale) | elastic
     if n > DENSE:
         yield from (names[i] for i in np.flatnonzero(~has & ~closing.noticed))
         return
     if not n:
         return
-    roots = np.sqrt(np.where(has & ~elastic, diagonal, 1.0))
-    inertia = mass_matrix(tree, closing.at, momentum)[np.ix_(used, used)]
-    matrix = np.where(np.outer(has, has), inertia, 0.0) / np.outer(roots, roots)
+    roots = np.sqrt(np.where(has & ~elastic, inertia.diagonal, 1.0))
+    matrix = np.where(np.outer(has, has), inertia.mass, 0.0) / np.outer(roots, roots)
     matrix[elastic, elastic] = 1.0
     J = closing.J
     values, vectors = np.linalg.eigh(matrix + J.T @ J)

@@ -9,9 +9,9 @@ from math import ceil, log10
 
 import numpy as np
 
-from mbsim_cli.assembly.mechanism import DENSE, inertia_of_coordinates
+from mbsim_cli.assembly.mechanism import DENSE
 from mbsim_cli.assembly.position.closing import Closing
-from mbsim_cli.assembly.tree.mass import mass_matrix
+from mbsim_cli.model.among import all_but
 from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.allocate import PENALTY_RATIO
@@ -26,13 +26,12 @@ SLIGHT = 1e-8  # the same of the largest one, see ``factor_penalised``
 
 def weighed(problem: Problem, closing: Closing, *, stated: bool) -> Problem:
     """The problem with the inertia that its coordinates count for at least, and a penalty, unless that is stated."""
-    momentum, inertia, _, used = inertia_of_coordinates(problem, closing)
-    least, tree, options = least_of_joints(problem.model, problem.theta, inertia), problem.model.tree, problem.options
-    rows = np.setdiff1d(np.arange(len(closing.phi)), closing.redundant)
-    judged = len(used) <= DENSE and not isinstance(tree, FlexibleTree) and not options.open_tree
+    inertia, tree, options = closing.inertia.diagonal, problem.model.tree, problem.options
+    least = least_of_joints(problem.model, problem.theta, inertia)
+    rows = all_but(len(closing.phi), closing.redundant)
+    judged = len(inertia) <= DENSE and not isinstance(tree, FlexibleTree) and not options.open_tree
     if rows.size and judged and not stated:
-        mass = mass_matrix(tree, closing.at, momentum)[np.ix_(used, used)]
-        together = _together(closing.J[rows], mass, np.maximum(inertia, least))
+        together = _together(closing.J[rows], closing.inertia.mass, np.maximum(inertia, least))
         options = replace(options, penalty=_penalty(options.penalty, together))
     return replace(problem, least=least, options=options)
 

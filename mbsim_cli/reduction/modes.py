@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
+from mbsim_cli.model.among import all_but
 from mbsim_cli.reduction import multigrid
 from mbsim_cli.reduction.data import Array
 from mbsim_cli.reduction.lanczos import lowest
@@ -80,7 +81,7 @@ class Response:
         self._system, self._flexibility, self._modes = system, flexibility, modes
         G = np.linalg.cholesky(system.gram) if system.rigid.shape[1] else np.zeros((0, 0))
         rigid = np.linalg.solve(G, system.rigid.T).T
-        left = np.setdiff1d(np.arange(len(modes.squares)), modes.kept)
+        left = all_but(len(modes.squares), modes.kept)
         self._others = np.hstack([modes.shapes[:, left], rigid])
         self._other_squares = np.concatenate([modes.squares[left], np.zeros(rigid.shape[1])])
         self._all = np.hstack([modes.shapes, rigid])

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.model.among import all_but
 from mbsim_cli.reduction.data import Array
 from mbsim_cli.reduction.frames_on_mesh import MeshNode
 from mbsim_cli.reduction.refusal import Refused
@@ -197,7 +198,7 @@ def _null_space(C: Sparse) -> Sparse:
     rows = qr(dense[:, order[:rank]].real.T, mode="r", pivoting=True)[1][:rank]
     by_others = -np.linalg.solve(dense[rows][:, order[:rank]], dense[rows][:, order[rank:]])
     size = C.shape[1]
-    free = np.setdiff1d(np.arange(size), dependent)
+    free = all_but(size, dependent)
     place = np.zeros(size, int)
     place[free] = np.arange(len(free))
     i, j = np.nonzero(np.ones(by_others.shape, bool))

@@ -9,6 +9,7 @@ from mbsim_cli.kernels.drivers.follow import follow_rows
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import Progress, run
 from mbsim_cli.kernels.integrators.ali3p import Control
+from mbsim_cli.model.among import all_but
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.model.problem import WORK, Block, Problem
@@ -51,7 +52,7 @@ class Simulation:
         redundant, deforms = start.redundant.size > 0, isinstance(self.model.tree, FlexibleTree)
         self.control: Control = allocate.control(problem.options, redundant=redundant, deforms=deforms)
         self.state, self.rest = start.state, start.rest
-        independent = np.setdiff1d(np.arange(self.state.lam.size), start.redundant)
+        independent = all_but(self.state.lam.size, start.redundant)
         self.work = allocate.work(self.model, self.theta, independent, problem.least)
         self.work.kin.expected[:] = start.expected
         self.work.turns.value[:] = start.expected[self.work.turns.measure]

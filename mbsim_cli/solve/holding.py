@@ -6,7 +6,7 @@ meets, by a second constraint, all that it moves: weighed by itself the law woul
 
 import numpy as np
 
-from mbsim_cli.model.among import among
+from mbsim_cli.model.among import all_but, among
 from mbsim_cli.model.codes import EULER_PARAMETERS, ROTATIONS, TRANSLATIONS, Column
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.flexible import MASS as OWN_MASS
@@ -42,5 +42,5 @@ def mean_mass(model: Model, theta: np.ndarray) -> float:
     tree = model.tree
     if not isinstance(tree, FlexibleTree):
         return float(theta[tree.theta + MASS].mean())
-    rigid = np.setdiff1d(np.arange(len(tree.theta)), [*tree.flexible, *tree.column_body[tree.node]])
+    rigid = all_but(len(tree.theta), [*tree.flexible, *tree.column_body[tree.node]])
     return float(np.append(theta[tree.theta[rigid] + MASS], theta[tree.block + OWN_MASS]).mean())

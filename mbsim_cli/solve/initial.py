@@ -12,6 +12,7 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
+from mbsim_cli.model.among import all_but
 from mbsim_cli.model.codes import Column
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.layout import NONE, Model
@@ -116,7 +117,7 @@ def _assemble_velocity(start: Instant, free: np.ndarray) -> Split:
     state, eq, sens = start.state, start.work.eq, start.sens
     split = split_of(eq.J, free, np.arange(start.m))
     state.zd[split.columns] -= split.solve(eq.J, eq.phi1)
-    held = np.setdiff1d(np.arange(start.n), split.columns)
+    held = all_but(start.n, split.columns)
     sens.zd[held] = start.d_rates[held]
     start.evaluate()
     sens.zd[split.columns] = -split.solve(eq.J, start.out.dphi[1])
@@ -192,10 +193,10 @@ def place(problem: Problem, theta: np.ndarray | None = None, kind: type[Instant]
     automatic = {index for index, _ in problem.automatic}
     rows = np.array([r for r in range(m) if model.constraints.theta[r] not in automatic], dtype=int)
     position = _assemble_position(start, np.flatnonzero(~problem.independent), rows)
-    held = np.setdiff1d(np.arange(n), position.columns)
+    held = all_but(n, position.columns)
     _vary_position(start, position, held)
     residual = start.work.eq.phi.copy()
-    residual[np.setdiff1d(np.arange(m), rows)] = 0.0
+    residual[all_but(m, rows)] = 0.0
     _fill_automatic(start, problem)
     require_defined(problem, start)
     broken = broken_identities(problem)
@@ -234,7 +235,7 @@ def initial_of(placed: Placed, velocity: Split, held: np.ndarray = NOTHING) -> I
         start.theta,
         start.dtheta,
         velocity.rank,
-        np.setdiff1d(np.arange(start.m), velocity.rows),
+        all_but(start.m, velocity.rows),
         position.columns,
         position.rank - position.columns.size,
         placed.residual,

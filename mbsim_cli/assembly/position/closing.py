@@ -10,6 +10,7 @@ from mbsim_cli.assembly.position.groups import Group, Scaled, groups
 from mbsim_cli.assembly.position.rank import dependent_rows, determined, rank, unit_rows
 from mbsim_cli.assembly.position.search import CLOSED, Found, Search
 from mbsim_cli.assembly.tree.kinematics import Poses
+from mbsim_cli.assembly.tree.mass import Inertia
 from mbsim_cli.model.among import among
 from mbsim_cli.model.codes import ROTATIONS
 from mbsim_cli.model.coordinates import kinds
@@ -46,6 +47,7 @@ class Closing:
     held: np.ndarray  # (n,) bool
     held_velocity: np.ndarray  # (n,) bool
     scales: Scales
+    inertia: Inertia
 
     @property
     def is_closed(self) -> bool:
@@ -128,7 +130,8 @@ def close(equations: Equations, stated: np.ndarray, stated_velocity: np.ndarray,
     for part in parts:
         z[part.columns], phi[part.rows] = part.z, part.phi
         held[part.columns], held_velocity[part.columns] = part.held, part.held_velocity
-    return Closing(parts, z, equations.poses(theta, z), phi, held, held_velocity, scales)
+    at = equations.poses(theta, z)
+    return Closing(parts, z, at, phi, held, held_velocity, scales, Inertia(tree, problem.theta, at))
 
 
 def scaled_group(group: Group, problem: Problem, scales: Scales) -> Scaled:

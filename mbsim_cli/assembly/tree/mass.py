@@ -1,6 +1,7 @@
 """Mass matrix at one configuration, to see whether every motion has inertia."""
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 
@@ -10,6 +11,33 @@ from mbsim_cli.model.flexible import MASS as BODY_MASS
 from mbsim_cli.model.layout import COM, INERTIA, MASS, FlexibleTree, Tree
 
 SYMMETRIC = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])  # places of xx, yy, zz, xy, xz, yz in a tensor
+
+
+class Inertia:
+    """Of the n coordinates at some poses, for all who ask."""
+
+    def __init__(self, tree: Tree, theta: np.ndarray, at: Poses):
+        self._tree, self._theta, self._at = tree, theta, at
+        self._used = tree.column if isinstance(tree, FlexibleTree) else np.arange(len(tree.column_kind))
+
+    @cached_property
+    def _momenta(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return momenta(self._tree, self._theta, self._at)
+
+    @property
+    def diagonal(self) -> np.ndarray:
+        """Diagonal of M (n,)."""
+        return self._momenta[1][self._used]
+
+    @property
+    def scale(self) -> np.ndarray:
+        """Size (n,) of the terms that it is the sum of."""
+        return self._momenta[2][self._used]
+
+    @cached_property
+    def mass(self) -> np.ndarray:
+        """M (n, n); dense, for mechanisms with few coordinates."""
+        return mass_matrix(self._tree, self._at, self._momenta[0])[np.ix_(self._used, self._used)]
 
 
 def momenta(tree: Tree, theta: np.ndarray, at: Poses) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

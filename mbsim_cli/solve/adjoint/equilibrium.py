@@ -6,6 +6,7 @@ The transpose of ``statics``. Derivation: docs/theory/adjoint.md, section 4.
 import numpy as np
 
 from mbsim_cli.kernels.compiler.simd import padded, zeros
+from mbsim_cli.model.among import all_but
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.adjoint.instant_puller import InstantPuller
 from mbsim_cli.solve.adjoint.pulled import Pulled, Seen, each_defined
@@ -30,7 +31,7 @@ def _pull_back(problem: Problem, tape: Tape, count: int, seen: Seen, reacting: b
     z, multipliers = cov.z[0], cov.lam[0]
     if given.z.size:
         z, multipliers = z + given.z[0], multipliers + given.lam[0]
-    others = np.setdiff1d(np.arange(len(z)), found.held)
+    others = all_but(len(z), found.held)
     x = np.linalg.solve(found.tangent.T, -np.concatenate([z[others], multipliers[found.rows]]))
     mu, nu = zeros((1, *z.shape), z.dtype), zeros((1, *multipliers.shape), z.dtype)
     mu[0, others], nu[0, found.rows] = x[: others.size], x[others.size :]

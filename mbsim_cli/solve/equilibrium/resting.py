@@ -9,6 +9,7 @@ from typing import NoReturn
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
+from mbsim_cli.model.among import all_but
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.equilibrium.modes import Modes
 from mbsim_cli.solve.equilibrium.statics import ADVICE, BALANCED, LARGEST_TURN, NEARLY_CLOSED, POLISHING, Statics
@@ -177,7 +178,7 @@ class Resting(Statics):
         return False
 
     def _others(self, held: np.ndarray) -> np.ndarray:
-        return np.setdiff1d(np.arange(self.state.z.size), held)
+        return all_but(self.state.z.size, held)
 
     def tangent(self, others: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Derivative of all equations by coordinates and multipliers, at the state that ``unit`` evaluated last."""
@@ -239,7 +240,7 @@ def settle(problem: Problem, start: Instant, *, vary: bool = True) -> Equilibriu
         start.state.lam[:] = kept_in_range(found.resisting(held), start.state.lam)
     start.sens.z[held] = d_initial[held]
     found.unit.evaluate()
-    tangent = found.tangent(np.setdiff1d(np.arange(start.n), held), rows)
+    tangent = found.tangent(all_but(start.n, held), rows)
     if vary:
         _vary(found, start, tangent, held, rows)
     return Equilibrium(held, rows, modes, iterations, tangent)
@@ -247,7 +248,7 @@ def settle(problem: Problem, start: Instant, *, vary: bool = True) -> Equilibriu
 
 def _vary(found: Resting, start: Instant, tangent: np.ndarray, held: np.ndarray, rows: np.ndarray) -> None:
     """Derivatives of coordinates and multipliers: those of the held coordinates are given."""
-    others = np.setdiff1d(np.arange(start.n), held)
+    others = all_but(start.n, held)
     start.evaluate()
     change = np.linalg.solve(tangent, -np.concatenate([start.out.dG[others], start.out.dphi[0][rows]]))
     start.sens.z[others], start.sens.lam[rows] = change[: others.size], change[others.size :]

@@ -11,6 +11,7 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.compiler.simd import padded
+from mbsim_cli.model.among import all_but
 from mbsim_cli.model.codes import TURNING, Column
 from mbsim_cli.model.coordinates import kinds
 from mbsim_cli.model.flexible import MASS as MASS_OF_FLEXIBLE
@@ -43,7 +44,7 @@ class Statics:
         self.names = problem.names
         self.state, self.eq, self.dtype = start.state, start.work.eq, start.dtype
         self.hold = np.array(sorted(hold), dtype=int)
-        self.free = np.setdiff1d(np.arange(n), self.hold)
+        self.free = all_but(n, self.hold)
         self.turns = np.isin(kinds(start.model.tree), TURNING)
         self.quaternions = np.flatnonzero(kinds(start.model.tree) == Column.EULER_0)
         self.still = Instant(problem, start.theta, np.zeros((size, 0), start.dtype), start)

@@ -8,6 +8,7 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Sensitivity
+from mbsim_cli.model.among import all_but
 from mbsim_cli.model.codes import Sensor
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
@@ -105,7 +106,7 @@ def _accelerated(
         )
     accelerate(at, rows)
     return Initial(
-        at.state, at.sens, theta, dtheta, rows.size, np.setdiff1d(np.arange(m), rows), initial.dependent,
+        at.state, at.sens, theta, dtheta, rows.size, all_but(m, rows), initial.dependent,
         initial.conflict, work.eq.phi.copy(), broken_among(system, initial.broken), NOT_HELD, expected,
         initial.rest,
     )  # fmt: skip
