@@ -138,18 +138,6 @@ def _check_directions(system: System, closing: Closing) -> None:
         )
 
 
-def moved_starts(problem: Problem, closing: Closing, stated: np.ndarray) -> list[str]:
-    """Warnings about a start that is not the declared one: what moved, and among how many closed positions."""
-    first, names = problem.model.tree.initial[0], problem.names
-    declared = problem.theta[first : first + len(closing.z)]
-    which = np.flatnonzero(closing.moved & stated & (np.abs(closing.z - declared) > CLOSED * closing.scales.length))
-    several = f", the nearest of {closing.closures} that were found" if closing.closures > 1 else ""
-    if which.size == 0:
-        return [f"the loops close in several positions: the start is at{several[1:]}"] if several else []
-    changes = ", ".join(f"{names.coordinates[i]} from {declared[i]:.6g} to {closing.z[i]:.6g}" for i in which)
-    return [f"the declared start does not close the loops; it was moved to a closed position{several}: {changes}"]
-
-
 def _check_independence(system: System, problem: Problem, closing: Closing) -> None:
     """Name the declared coordinates of which ``closing.conflict`` are too many."""
     declared = [problem.names.coordinates[i] for i in np.flatnonzero(problem.independent & closing.noticed)]

@@ -26,6 +26,10 @@ _NOT_DIFFERENTIATED = (
     "penalty",
     *_NUMBERS[2:],
 )
+_WITHOUT_TOLERANCE = {
+    "none": "sensitivity takes no gradients (method: none)",
+    "fd": "differences of runs (method: fd) rest on the tolerance of the motion",
+}
 _OF_INVERSE = ("step", "duration", "sensitivity", "output_interval")
 
 
@@ -86,7 +90,13 @@ def _require_countable(duration: float, step: float) -> None:
         )
 
 
-def rounded_interval(model_file: Any, options: Options) -> list[str]:
+def doubtful_settings(model_file: Any, options: Options) -> list[str]:
+    """Warnings of settings that the file states, and that are rounded or have no effect."""
+    kinds = _rounded_interval, _sharper_tolerance, _idle_gradient_tolerance
+    return [warning for kind in kinds for warning in kind(model_file, options)]
+
+
+def _rounded_interval(model_file: Any, options: Options) -> list[str]:
     """A warning where the output interval is no whole number of steps, which results are stored by."""
     stated = getattr(model_file.analysis, "output_interval", None)
     if stated is None:
@@ -99,7 +109,7 @@ def rounded_interval(model_file: Any, options: Options) -> list[str]:
     return [str(model_file.issue("analysis.output_interval", message, every))]
 
 
-def sharper_tolerance(model_file: Any, options: Options) -> list[str]:
+def _sharper_tolerance(model_file: Any, options: Options) -> list[str]:
     """A warning where gradients ask for a motion that is more accurate than the file does."""
     held = options.motion_tolerance
     if "tolerance" not in model_file.analysis.model_fields_set or held >= options.tolerance:
@@ -107,6 +117,16 @@ def sharper_tolerance(model_file: Any, options: Options) -> list[str]:
     message = f"{options.tolerance:g} has no effect: gradients within {options.gradient_tolerance:g} take {held:g}"
     hint = "leave it to runs without gradients, or state a larger gradient_tolerance"
     return [str(model_file.issue("analysis.tolerance", message, hint))]
+
+
+def _idle_gradient_tolerance(model_file: Any, options: Options) -> list[str]:
+    """A warning where the file states how accurate gradients are, and takes none that could be."""
+    analysis = model_file.analysis
+    method, stated = analysis.sensitivity.method, "gradient_tolerance" in analysis.model_fields_set
+    if options.differentiates or method not in _WITHOUT_TOLERANCE or not stated:
+        return []
+    message = f"has no effect: {_WITHOUT_TOLERANCE[method]}"
+    return [str(model_file.issue("analysis.gradient_tolerance", message, "ddm and adjoint keep to it"))]
 
 
 def end_of(model_file: Any, duration: float | None) -> Number | None:

@@ -11,9 +11,10 @@ from mbsim_cli.assembly.elements.law_kinks import check_driving_laws, kinks_with
 from mbsim_cli.assembly.elements.laws import check_start
 from mbsim_cli.assembly.elements.sensors import Contact
 from mbsim_cli.assembly.info import describe
-from mbsim_cli.assembly.mechanism import check_identities, check_mechanism, moved_starts, opposed
+from mbsim_cli.assembly.mechanism import check_identities, check_mechanism, opposed
+from mbsim_cli.assembly.moved_starts import moved_starts
 from mbsim_cli.assembly.objectives import Objective, objectives_of
-from mbsim_cli.assembly.options import check_differentiable, end_of, rounded_interval, sharper_tolerance
+from mbsim_cli.assembly.options import check_differentiable, doubtful_settings, end_of
 from mbsim_cli.assembly.packed import ParameterValue, parameter_values
 from mbsim_cli.assembly.packing import OTHERS, Packing, pack
 from mbsim_cli.assembly.parameters.tables import Reader
@@ -129,7 +130,7 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
         topology=system.topology,
         joints=system.joints,
         dropped=[identity.name for identity in packed.identities],
-        warnings=[*_doubts(packing, declared), *moved_starts(declared, closing, packed.stated)],
+        warnings=[*_doubts(packing, declared), *moved_starts(packing, declared, closing)],
         equations=equations,
         closing=closing,
         theta=system.theta,
@@ -202,10 +203,10 @@ def _started(problem: Problem, equations: Equations, closing: Closing, fields: S
 def _doubts(packing: Packing, declared: Problem) -> list[str]:
     """What is out of the ordinary before the loops are closed."""
     of_bodies = [f"body {body.name!r}: {text}" for body in packing.system.elastic for text in body.sid.warnings]
-    stated = packing.model_file, packing.options
     within_steps = packing.options.analysis == "forward_dynamics" and not packing.options.open_tree
     kinks = kinks_within_steps(declared, packing.model_file) if within_steps else []
-    return [*of_bodies, *rounded_interval(*stated), *sharper_tolerance(*stated), *kinks, *packing.system.warnings]
+    stated = doubtful_settings(packing.model_file, packing.options)
+    return [*of_bodies, *stated, *kinks, *packing.system.warnings]
 
 
 def _parameters(model_file: Any, method: str, wanted: Sequence[str] | None) -> list[ParameterValue]:

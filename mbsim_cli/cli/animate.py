@@ -157,5 +157,5 @@ def _collect(
             show(done)
             signals.poll()
 
-        temporary.write_text(write_collection(filming, target, folder, told))
+        temporary.write_text(write_collection(filming, target, folder, told), "utf-8", "surrogateescape")
     return {"frames": count, "start": float(filming.time[0]), "end": float(filming.time[-1])}

@@ -52,7 +52,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
         return
     stop = Stopped(number)
     with contextlib.suppress(OSError):  # straight to the file: what was interrupted may be a print
-        os.write(2, _last_words.encode())
+        os.write(2, _last_words.encode(errors="backslashreplace"))
         if _as_json:
             os.write(1, ANSWER.format(code=stop.exit_code, word=stop.word).encode())
         else:

@@ -18,6 +18,7 @@ from mbsim_cli.errors import InputOutputError
 from mbsim_cli.files import open_regular
 from mbsim_cli.io import body_mesh
 from mbsim_cli.io.format import FormatError, attribute, naming, require_plain, walk
+from mbsim_cli.io.provenance import storable
 from mbsim_cli.io.quarantine import FATAL, fault_of
 from mbsim_cli.io.reader import looked_at, texts
 from mbsim_cli.reduction.data import OF_NODES, SHAPES, Node, StandardInput, Taylor, shape_of
@@ -36,7 +37,8 @@ def write_sid(path: Path, sid: StandardInput, facts: Mapping[str, str], mesh: Sh
     with h5py.File(path, "w", locking=False) as file:
         created = datetime.now(UTC).isoformat(timespec="seconds")
         origin = {"generator": f"mbsim {mbsim_cli.__version__}", "created": created, "comment": sid.comment}
-        file.attrs.update({"format": FORMAT, "format_version": FORMAT_VERSION, "units": "SI", **origin, **facts})
+        file.attrs.update({"format": FORMAT, "format_version": FORMAT_VERSION, "units": "SI"})
+        file.attrs.update({name: storable(text) for name, text in {**origin, **facts}.items()})
         _write_texts(file, "mode/name", sid.modes or [f"{i + 1}" for i in range(sid.n)])
         file["mode/frequency"] = sid.frequencies()
         file["mode/frequency"].attrs["unit"] = "Hz"

@@ -1,10 +1,13 @@
 """Pictures of results: histories, gradients, animations. The only home of matplotlib, which is an extra."""
 
+import os
+
 from mbsim_cli.errors import UsageError
 
 
 def require_matplotlib() -> None:
     """Raise UsageError where the libraries that draw are not installed."""
+    os.environ.pop("MPLBACKEND", None)  # pictures go to files; a name that matplotlib does not know would end it
     try:
         import matplotlib
         import PIL  # noqa: F401

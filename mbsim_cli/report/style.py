@@ -66,8 +66,8 @@ def unit_label(name: str, unit: str) -> str:
 
 
 def plain(text: str) -> str:
-    """A user's text as it stands: no sign in it begins a formula."""
-    return text.replace("$", r"\$")
+    """A user's text as it stands: no sign in it begins a formula, and names of files need not be UTF-8."""
+    return text.encode("utf-8", "backslashreplace").decode().replace("$", r"\$")
 
 
 def pretty(unit: str) -> str:

@@ -83,6 +83,11 @@ class ModelFile(Sections):
         """Text and positions that the model was read from."""
         return self._source
 
+    @property
+    def is_as_written(self) -> bool:
+        """Whether parameters and constants have the values that the file gives them."""
+        return not self._overrides
+
     @cached_property
     def expressions(self) -> Expressions:
         """Constants and parameters, with overrides in place."""

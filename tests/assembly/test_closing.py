@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
+from mbsim_cli import spec
 from mbsim_cli.assembly import build, problem
 from mbsim_cli.errors import ModelError
 from mbsim_cli.solve.initial import assemble as assemble_start
@@ -96,10 +97,50 @@ def test_a_stretched_four_bar_closes(tmp_path, angle):
 
 def test_of_several_closed_positions_the_nearest_is_taken_and_said(tmp_path):
     up = build(load(tmp_path, four_bar("angle: 1", D="angle: 100 deg")))
-    assert up.closing.z == pytest.approx([1.0, -0.602733, 1.475322], abs=1e-6) and not up.warnings
+    assert up.closing.z == pytest.approx([1.0, -0.602733, 1.475322], abs=1e-6)
+    assert not any("nearest" in warning for warning in up.warnings)
     down = build(load(tmp_path, four_bar("angle: 1", D="angle: 4")))
     assert down.closing.z == pytest.approx([1.0, -1.874444, 4.330686], abs=1e-6)
     assert "nearest of 2" in down.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("joints", "told"),
+    [
+        ({"D": "angle: 100 deg"}, "D.angle from 1.74533 to 1.47532"),
+        ({"D": "angle: 1.4754"}, None),  # as one rounds it
+        ({"B": "angle: -0.5", "C": "angle: 1", "D": "angle: 1.5"}, "B.angle from -0.5 to -0.602733"),
+        ({"C": "angle: 1", "B": "angle: -0.5", "D": "angle: 1.5"}, "C.angle from 1 to 1.07806"),
+        ({"D": "angle: 1.4, independent: false"}, "D.angle from 1.4 to 1.47532"),
+    ],
+)
+@pytest.mark.parametrize("cut", [False, True])
+def test_stated_values_that_others_determine_are_said(tmp_path, joints, told, cut):
+    """Whether the joint is cut or not; a coordinate that the file does not state may go where it likes."""
+    text = four_bar("angle: 1, independent: true", **joints)
+    if cut:
+        text = text.replace("point: D, axis: z", "point: D, axis: z, cut: true")
+    warnings = [warning for warning in build(load(tmp_path, text)).warnings if "determine" in warning]
+    if told is None:
+        assert warnings == []
+    else:
+        (warning,) = warnings
+        assert told in warning and warning.startswith("loops and other") and warning.endswith("of a joint")
+
+
+def test_other_values_carry_what_is_stated_along(tmp_path):
+    """A file's start is rounded for its own lengths; that others move it a little is what they were asked for."""
+    text = "parameters: {rod: 2}\n" + four_bar("angle: 1, independent: true", D="angle: 1.4754", rod="rod")
+    path = tmp_path / "bars.yaml"
+    path.write_text("mbsim: 1\n" + text)
+    for rod, is_said in ((2, False), (2.005, False), (2.3, True)):
+        warnings = build(spec.load(path, {"rod": str(rod)})).warnings
+        assert any("determine D.angle" in warning for warning in warnings) == is_said
+
+
+def test_where_an_equilibrium_is_searched_from_is_a_guess(tmp_path):
+    text = four_bar("angle: 1", D="angle: 100 deg", extra="gravity: [0, -9.81, 0]\nanalysis: {type: equilibrium}\n")
+    assert not any("determine" in warning for warning in build(load(tmp_path, text)).warnings)
 
 
 def test_angles_do_not_gain_full_turns(tmp_path):

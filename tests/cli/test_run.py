@@ -83,6 +83,19 @@ def test_a_tolerance_that_gradients_do_not_leave_is_said(mbsim, variant):
     assert not any("has no effect" in warning for warning in plain + sharper)
 
 
+@pytest.mark.parametrize("method", ["none", "fd"])
+def test_a_tolerance_of_gradients_that_nothing_keeps_to_is_said(mbsim, variant, method):
+    """The file contradicts itself; the command line may ask for what it likes."""
+    path = variant("sensitivity: {method: ddm,", f"gradient_tolerance: 1e-8, sensitivity: {{method: {method},")
+    (warning,) = mbsim("run", path, "--json").json["warnings"]
+    assert ": analysis.gradient_tolerance: has no effect: " in warning and f"(method: {method})" in warning
+    assert mbsim("validate", path, "--json").json["warnings"] == [warning]
+    for options in (("--sensitivity", "ddm"), ("--sensitivity", "adjoint")):
+        assert mbsim("run", path, *options, "--json").json["warnings"] == []
+    both = variant("sensitivity: {", "gradient_tolerance: 1e-8, sensitivity: {")
+    assert mbsim("run", both, "--sensitivity", "none", "--json").json["warnings"] == []
+
+
 def test_an_output_interval_of_no_whole_steps_is_said(mbsim, variant):
     """It is rounded; where a step of the command line is longer, too."""
     path = variant("duration: 0.5", "duration: 0.5, output_interval: 0.015")

@@ -32,6 +32,7 @@ from mbsim_cli.assembly.tree.geometry import Geometry
 from mbsim_cli.assembly.tree.topology import GROUND_NAME
 from mbsim_cli.model.codes import EULER_PARAMETERS, JOINT_COLUMNS, ROTATIONS, TRANSLATIONS, Column, Joint, Measure
 
+Pose = tuple[Vector, Matrix]  # origin of a body, and its axes as columns
 EULER_NAMES = ("e0", "e1", "e2", "e3")
 COORDINATES: dict[Joint, tuple[str, ...]] = {
     Joint.FIXED: (),
@@ -217,7 +218,17 @@ def stated_position(geometry: Geometry, spec: Any, kind: Joint) -> list[Scalar |
 
 def _design_position(geometry: Geometry, spec: Any, kind: Joint) -> tuple[Scalar, ...]:
     """Coordinates that the joint has in the design position of its bodies."""
-    (x, y, z), r = design_frames(geometry, spec, joint_frames(geometry, spec))
+    return _coordinates(kind, *design_frames(geometry, spec, joint_frames(geometry, spec)))
+
+
+def position_at(geometry: Geometry, spec: Any, first: Pose, second: Pose) -> tuple[Scalar, ...]:
+    """Coordinates that the joint has, in declared order, where its two bodies are."""
+    return _coordinates(kind_of(spec), *_between(joint_frames(geometry, spec), first, second))
+
+
+def _coordinates(kind: Joint, place: Vector, r: Matrix) -> tuple[Scalar, ...]:
+    """Coordinates, from place and orientation of the second joint frame in the first."""
+    x, y, z = place
     if kind in (Joint.SPHERICAL, Joint.FLOATING):
         return (*((x, y, z) if kind == Joint.FLOATING else ()), *euler_parameters(r))
     angle = angle_between(r[0][0], r[1][0])
@@ -229,10 +240,15 @@ def _design_position(geometry: Geometry, spec: Any, kind: Joint) -> tuple[Scalar
 
 def design_frames(geometry: Geometry, spec: Any, frames: Frames) -> tuple[Vector, Matrix]:
     """Place and orientation of the joint frame on the second body in that on the first, in the design position."""
-    a, b = spec.bodies
-    turned_a, turned_b = geometry.orientation(a), geometry.orientation(b)
-    at_a = add(geometry.position(a), apply(turned_a, frames.p_a))
-    at_b = add(geometry.position(b), apply(turned_b, frames.p_b))
+    first, second = ((geometry.position(body), geometry.orientation(body)) for body in spec.bodies)
+    return _between(frames, first, second)
+
+
+def _between(frames: Frames, first: Pose, second: Pose) -> tuple[Vector, Matrix]:
+    """The same where the two bodies are."""
+    (place_a, turned_a), (place_b, turned_b) = first, second
+    at_a = add(place_a, apply(turned_a, frames.p_a))
+    at_b = add(place_b, apply(turned_b, frames.p_b))
     axes = product(turned_a, frames.R_a)
     r = product(transpose(axes), product(turned_b, frames.R_b))
     return apply_transposed(axes, subtract(at_b, at_a)), r

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.errors import UsageError
+from mbsim_cli.io.provenance import storable
 from mbsim_cli.io.study_file import StudyTable, Track, Tracks, write_study
 from mbsim_cli.io.target import replaced
 from mbsim_cli.study.sweep.kept import all_kept, kept_cases
@@ -29,7 +30,7 @@ def table_of(ledger: Ledger) -> StudyTable:
         status=ledger.status,
         seconds=ledger.seconds,
         reasons=_reasons(ledger),
-        attributes={"study": plan.study, "model": str(plan.path), "mbsim_version": plan.mbsim_version},
+        attributes={"study": plan.study, "model": storable(str(plan.path)), "mbsim_version": plan.mbsim_version},
         plan=plan.text(),
     )
 

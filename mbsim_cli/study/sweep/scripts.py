@@ -51,7 +51,7 @@ def write_script(kind: str, folder: StudyFolder, target: Path | None, shards: in
     plan = folder.plan()
     text = _job_script(kind, folder.path, script, plan.study, shards, workers, folder.forecasted())
     with replaced(script, is_own=_is_script) as path:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors="surrogateescape")
         path.chmod(0o755)
     return script
 
