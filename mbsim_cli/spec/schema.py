@@ -1,15 +1,45 @@
 """JSON Schema of the model file, for editors; ``schemas/model.schema.json`` is this, written out."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from mbsim_cli.spec.model_file import ModelFile
+from mbsim_cli.spec.repeat.block import SECTIONS, Repetition
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schema() -> dict[str, Any]:
     """Return the JSON Schema of the model file."""
-    return {"$schema": _DRAFT, **_plain(ModelFile.model_json_schema(by_alias=True))}
+    whole = _plain(ModelFile.model_json_schema(by_alias=True))
+    _let_blocks_state_halves(whole)
+    return {"$schema": _DRAFT, **whole}
+
+
+def _let_blocks_state_halves(whole: dict[str, Any]) -> None:
+    """Ask for the keys of an item where it is referred to, but not in blocks: the file, or others, may state them."""
+    definitions = whole["$defs"]
+    required = {f"#/$defs/{name}": entry.pop("required", []) for name, entry in definitions.items()}
+    definitions[Repetition.__name__]["required"] = required.pop(f"#/$defs/{Repetition.__name__}")
+    sections = definitions[Repetition.__name__]["properties"]
+    halves = {id(reference) for name in SECTIONS for reference in _items(sections[name]["additionalProperties"])}
+    for reference in _references(whole):
+        if id(reference) not in halves and required.get(reference["$ref"]):
+            reference["required"] = required[reference["$ref"]]
+
+
+def _items(part: dict[str, Any]) -> list[dict[str, Any]]:
+    """What an entry of a section may be."""
+    return part.get("anyOf", [part])
+
+
+def _references(part: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(part, dict):
+        if "$ref" in part:
+            yield part
+        part = list(part.values())
+    for entry in part if isinstance(part, list) else ():
+        yield from _references(entry)
 
 
 def _plain(part: Any) -> Any:

@@ -18,9 +18,9 @@ bodies:
   rocker: {mass: 1.5, center_of_mass: [0.3, 0, 0], inertia: {xx: 0.01, yy: 0.1, zz: 0.1}}
 joints:
   A: {type: revolute, bodies: [ground, crank], point: A, axis: z, initial: {angle: 1, independent: true}}
-  B: {type: revolute, bodies: [crank, coupler], point: B, axis: z, initial: {angle: -0.4}}
+  B: {type: revolute, bodies: [crank, coupler], point: B, axis: z, initial: {angle: -0.5653}}
   C: {type: revolute, bodies: [coupler, rocker], point: C, axis: z}
-  D: {type: revolute, bodies: [ground, rocker], point: D, axis: z, initial: {angle: 1.9}}
+  D: {type: revolute, bodies: [ground, rocker], point: D, axis: z, initial: {angle: 1.5511}}
 sensors:
   a: {type: reaction, joint: A, axes: joint}
   b: {type: reaction, joint: B}

@@ -56,3 +56,18 @@ def test_it_finds_what_a_schema_can_find():
     for old, new in (("name: example", "nam: e"), ("type: rod,", "type: rood,"), ("derivative: 1", "derivative: 3")):
         with pytest.raises(jsonschema.ValidationError):
             editor().validate(_data(variant(old, new)))
+
+
+def test_a_block_may_state_half_an_item():
+    """The other half stands in the file, in another block, or in what is laid over one instance."""
+    base = _data(VALID)
+    half = {"joints": {"B": {"initial": {"angles": ["i", 0]}}}, "forces": {"spring": {"damping": 3}}}
+    editor().validate(base | {"repeat": {"more": {"for": {"i": [1, 1]}, **half}}})
+    for wrong in (
+        base | half,  # in the file itself they are all there is
+        base | {"repeat": {"more": {"for": {"i": [1, 1]}, "joints": {"B": {"inital": {}}}}}},
+        base | {"repeat": {"more": {"for": {"i": [1, 1]}, "forces": {"spring": {"law": {"value": 2}}}}}},
+        base | {"repeat": {"more": half}},
+    ):
+        with pytest.raises(jsonschema.ValidationError):
+            editor().validate(wrong)
