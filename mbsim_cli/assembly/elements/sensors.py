@@ -16,6 +16,7 @@ from mbsim_cli.model.codes import SENSOR_WIDTH, TYRES, Attitude, Force, Sensor, 
 from mbsim_cli.model.layout import NONE, Sensors
 from mbsim_cli.model.units import RATES, force_on
 
+_COLUMNS = ("kind", "body", "index", "order", "theta")
 COMPONENTS = {1: ("value",), 3: ("x", "y", "z")}  # labels by width
 _POINT_UNITS = {"position": "m", "velocity": "m/s", "acceleration": "m/s^2"}
 _BODY_UNITS = {"angular_velocity": "rad/s", "angular_acceleration": "rad/s^2"}
@@ -27,6 +28,18 @@ _TYRE_UNITS = {
     TyreQuantity.LATERAL_FORCE: "N",
     TyreQuantity.DEFLECTION: "m",
 }
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What kernels are told of a sensor, as ``Sensors`` in ``model/layout.py``, and its unit."""
+
+    kind: Sensor
+    unit: str | tuple[str, ...]
+    body: int = NONE
+    index: int = NONE
+    order: int = 0
+    theta: int = 0
 
 
 @dataclass(frozen=True)
@@ -54,7 +67,7 @@ class SensorTable:
         self.units: list[str | tuple[str, ...]] = []  # one for all components, or one for each
         self.components: list[tuple[str, ...]] = []  # labels
         self.rows: dict[str, slice] = {}
-        self._entries: list[tuple[int, int, int, int, int]] = []
+        self._entries: list[Entry] = []
         self._first = [0]
         self._behind = 0  # row behind those of the table
         self.contacts: list[Contact] = []
@@ -64,8 +77,8 @@ class SensorTable:
 
     def table(self) -> Sensors:
         """The sensors as arrays."""
-        kind, body, index, order, theta = zip(*self._entries, strict=True) if self._entries else ((),) * 5
-        return table(Sensors, kind=kind, body=body, index=index, order=order, theta=theta, first=self._first)
+        columns = {name: [int(getattr(entry, name)) for entry in self._entries] for name in _COLUMNS}
+        return table(Sensors, **columns, first=self._first)
 
     def add(self, name: str, spec: Any) -> None:
         """Add a sensor of the model file."""
@@ -78,17 +91,17 @@ class SensorTable:
         if spec.type == "deformation":
             self._add_deformation(name, spec)
             return
-        kind, body, index, order, theta, unit = self._entry(name, spec)
-        self._append(name, [(int(kind), body, index, order, theta)], SENSOR_WIDTH[kind], unit)
+        entry = self._entry(name, spec)
+        self._append(name, [entry], SENSOR_WIDTH[entry.kind])
 
-    def _append(self, name: str, entries: list[tuple[int, int, int, int, int]], width: int, unit: str) -> None:
-        """A sensor of one entry of a width, or of entries of one number each."""
+    def _append(self, name: str, entries: list[Entry], width: int) -> None:
+        """A sensor of one entry of a width, or of entries of one number each, in one unit."""
         before = self._first[-1]
         for entry in entries:
             self._entries.append(entry)
             self._first.append(self._first[-1] + (width if len(entries) == 1 else 1))
         self.names.append(name)
-        self.units.append(unit)
+        self.units.append(entries[0].unit)
         self.components.append(COMPONENTS[width])
         self.rows[name] = slice(before, self._first[-1])
 
@@ -100,8 +113,8 @@ class SensorTable:
             body, center = split(self._system.model_file.forces[name].center)
             row = self._first[-1]
             point = self._system.theta.add(partial(self._system.geometry.point, body, center))
-            self._entries.append((int(Sensor.TYRE), NONE, number, TyreQuantity.NORMAL_LOAD, 0))
-            self._entries.append((int(Sensor.POSITION), self._system.topology.index[body], NONE, 0, point))
+            self._entries.append(Entry(Sensor.TYRE, "N", index=number, order=TyreQuantity.NORMAL_LOAD))
+            self._entries.append(Entry(Sensor.POSITION, "m", self._system.topology.index[body], theta=point))
             self._first += [row + 1, row + 4]
             self.contacts.append(Contact(name, row, row + 1, self._forces.road(number)))
 
@@ -137,58 +150,68 @@ class SensorTable:
             return spec.coordinates
         return [f"{joint}.{column.coordinate}" for joint, column in self._system.coordinates]
 
-    def _entry(self, name: str, spec: Any) -> tuple[Sensor, int, int, int, int, str]:
-        geometry, index, theta = self._system.geometry, self._system.topology.index, self._system.theta
-        kind, path = spec.type, f"sensors.{name}"
-        if kind in _POINT_UNITS:
-            body, point = split(spec.point)
-            offset = theta.add(lambda: geometry.point(body, point))
-            return Sensor[kind.upper()], index[body], NONE, 0, offset, _POINT_UNITS[kind]
-        if kind == "direction":
-            body, vector = split(spec.vector)
-            return Sensor.DIRECTION, index[body], NONE, 0, theta.add(lambda: geometry.vector(body, vector)), "1"
-        if kind in _BODY_UNITS:
-            return Sensor[kind.upper()], index[spec.body], NONE, 0, 0, _BODY_UNITS[kind]
-        if kind in ("velocity_along", "acceleration_along"):
-            return self._along(spec)
-        if kind in ("roll", "pitch", "yaw"):
-            unit = "rad" + RATES[spec.derivative]
-            return Sensor.ATTITUDE, index[spec.body], Attitude[kind.upper()], spec.derivative, 0, unit
-        if kind == "tyre":
-            quantity = TyreQuantity[spec.quantity.upper()]
-            return Sensor.TYRE, NONE, self._forces.names.index(spec.tyre), quantity, 0, _TYRE_UNITS[quantity]
-        if kind in ("coordinate", "distance", "angle", "displacement"):
-            return self._of_measure(spec, path)
-        if kind == "force":
-            number = self._force_number[spec.force]
-            along = self._forces.kinds[number] == Force.ALONG_MEASURE
-            return Sensor.FORCE if along else Sensor.FORCE_ON_BODY, NONE, number, 0, 0, self._forces.units[number]
-        if kind == "multiplier":
-            number = self._equation(spec.constraint, path)
-            unit = force_on(self._constraint_units[number]) if self._constraint_units else "N"
-            return Sensor.MULTIPLIER, NONE, number, 0, 0, unit
-        if kind == "elastic_coordinate":
-            return self._elastic(spec, path)
-        if kind == "strain_energy":
-            number = [deforming.name for deforming in self._system.elastic].index(spec.body)
-            return Sensor.STRAIN_ENERGY, NONE, number, 0, 0, "J"
-        return Sensor[kind.upper()], NONE, NONE, 0, 0, "J"
+    def _entry(self, name: str, spec: Any) -> Entry:
+        """The one entry of a sensor."""
+        index, path = self._system.topology.index, f"sensors.{name}"
+        match spec.type:
+            case "position" | "velocity" | "acceleration" as kind:
+                return Entry(Sensor[kind.upper()], _POINT_UNITS[kind], *self._at(spec.point))
+            case "direction":
+                return self._direction(spec)
+            case "velocity_along" | "acceleration_along":
+                return self._along(spec)
+            case "angular_velocity" | "angular_acceleration" as kind:
+                return Entry(Sensor[kind.upper()], _BODY_UNITS[kind], index[spec.body])
+            case "roll" | "pitch" | "yaw" as kind:
+                unit = "rad" + RATES[spec.derivative]
+                return Entry(Sensor.ATTITUDE, unit, index[spec.body], Attitude[kind.upper()], spec.derivative)
+            case "coordinate" | "distance" | "angle" | "displacement":
+                return self._of_measure(spec, path)
+            case "tyre":
+                quantity = TyreQuantity[spec.quantity.upper()]
+                return Entry(Sensor.TYRE, _TYRE_UNITS[quantity], index=self._force_number[spec.tyre], order=quantity)
+            case "force":
+                number = self._force_number[spec.force]
+                along = self._forces.kinds[number] == Force.ALONG_MEASURE
+                return Entry(Sensor.FORCE if along else Sensor.FORCE_ON_BODY, self._forces.units[number], index=number)
+            case "multiplier":
+                number = self._equation(spec.constraint, path)
+                unit = force_on(self._constraint_units[number]) if self._constraint_units else "N"
+                return Entry(Sensor.MULTIPLIER, unit, index=number)
+            case "elastic_coordinate":
+                return self._elastic(spec, path)
+            case "strain_energy":
+                number = [deforming.name for deforming in self._system.elastic].index(spec.body)
+                return Entry(Sensor.STRAIN_ENERGY, "J", index=number)
+            case energy:
+                return Entry(Sensor[energy.upper()], "J")
 
-    def _elastic(self, spec: Any, path: str) -> tuple[Sensor, int, int, int, int, str]:
+    def _at(self, reference: str) -> tuple[int, int, int, int]:
+        """Body, no index, no order, and offset of a point, as they stand in an entry."""
+        geometry, (body, point) = self._system.geometry, split(reference)
+        return self._system.topology.index[body], NONE, 0, self._system.theta.add(lambda: geometry.point(body, point))
+
+    def _direction(self, spec: Any) -> Entry:
+        geometry, (body, vector) = self._system.geometry, split(spec.vector)
+        offset = self._system.theta.add(lambda: geometry.vector(body, vector))
+        return Entry(Sensor.DIRECTION, "1", self._system.topology.index[body], theta=offset)
+
+    def _elastic(self, spec: Any, path: str) -> Entry:
         """An elastic coordinate, or a time derivative of it."""
         columns = self._system.elastic_columns(spec.body)
         if spec.number > len(columns):
             message = f"body {spec.body!r} has {len(columns)} elastic coordinates"
             self._system.issue(f"{path}.number", message)
-            return Sensor.COORDINATE, NONE, 0, 0, 0, ""
-        return Sensor.COORDINATE, NONE, columns[spec.number - 1], spec.derivative, 0, "1" + RATES[spec.derivative]
+            return Entry(Sensor.COORDINATE, "", index=0)
+        unit = "1" + RATES[spec.derivative]
+        return Entry(Sensor.COORDINATE, unit, index=columns[spec.number - 1], order=spec.derivative)
 
     def _add_deformation(self, name: str, spec: Any) -> None:
         """Three displacements of a node: weighted sums of elastic coordinates, or columns that their products move."""
         body, node = split(spec.point)
         number = [deforming.name for deforming in self._system.elastic].index(body)
         deforming, columns = self._system.elastic[number], self._system.elastic_columns(body)
-        place, entries = deforming.node(node), []
+        place, entries, unit = deforming.node(node), [], "m" + RATES[spec.derivative]
         assert place is not None  # ``unfold`` has reported it
         bent = self._system.bent_columns(f"{body}:{node}")
         for axis in range(3):
@@ -200,10 +223,10 @@ class SensorTable:
                 measure = self._measures.combination(columns, shapes)
                 row = ShapeRow(deforming, place, axis, self._measures.offset[measure], 1.0)
                 self._system.shape_rows.append(row)
-            entries.append((int(Sensor.MEASURE), NONE, measure, spec.derivative, 0))
-        self._append(name, entries, 3, "m" + RATES[spec.derivative])
+            entries.append(Entry(Sensor.MEASURE, unit, index=measure, order=spec.derivative))
+        self._append(name, entries, 3)
 
-    def _along(self, spec: Any) -> tuple[Sensor, int, int, int, int, str]:
+    def _along(self, spec: Any) -> Entry:
         """Component of a point's velocity or acceleration along a vector."""
         geometry, index = self._system.geometry, self._system.topology.index
         (body, point), (carrier, vector) = split(spec.point), split(spec.vector)
@@ -211,25 +234,26 @@ class SensorTable:
             lambda: (*geometry.point(body, point), *unit_vector(geometry.vector(carrier, vector)))
         )
         order, unit = (1, "m/s") if spec.type == "velocity_along" else (2, "m/s^2")
-        return Sensor.ALONG, index[body], index[carrier], order, offset, unit
+        return Entry(Sensor.ALONG, unit, index[body], index[carrier], order, offset)
 
-    def _of_measure(self, spec: Any, path: str) -> tuple[Sensor, int, int, int, int, str]:
+    def _of_measure(self, spec: Any, path: str) -> Entry:
         """A coordinate, distance or angle, or a time derivative of it."""
-        order = spec.derivative
-        if spec.type == "distance":
-            return Sensor.MEASURE, NONE, self._measures.distance(spec.points), order, 0, "m" + RATES[order]
-        if spec.type == "angle":
-            measure = self._measures.angle(spec.vectors, spec.axis, path)
-            return Sensor.MEASURE, NONE, measure, order, 0, "rad" + RATES[order]
-        if spec.type == "displacement":
-            (carrier, origin), (_, direction) = split(spec.points[0]), split(spec.direction)
-            measure = self._measures.projection(carrier, direction, origin, spec.points[1])
-            return Sensor.MEASURE, NONE, measure, order, 0, "m" + RATES[order]
-        coordinate = self._system.coordinate(spec.coordinate)
-        unit = unit_of(coordinate.name) + RATES[order]
-        if coordinate.column != NONE and coordinate.sign > 0:
-            return Sensor.COORDINATE, NONE, coordinate.column, order, 0, unit
-        return Sensor.MEASURE, NONE, self._measures.coordinate(spec.coordinate, f"{path}.coordinate"), order, 0, unit
+        measures, order = self._measures, spec.derivative
+        match spec.type:
+            case "distance":
+                measure, unit = measures.distance(spec.points), "m"
+            case "angle":
+                measure, unit = measures.angle(spec.vectors, spec.axis, path), "rad"
+            case "displacement":
+                (carrier, origin), (_, direction) = split(spec.points[0]), split(spec.direction)
+                measure, unit = measures.projection(carrier, direction, origin, spec.points[1]), "m"
+            case _:
+                coordinate = self._system.coordinate(spec.coordinate)
+                unit = unit_of(coordinate.name)
+                if coordinate.column != NONE and coordinate.sign > 0:
+                    return Entry(Sensor.COORDINATE, unit + RATES[order], index=coordinate.column, order=order)
+                measure = measures.coordinate(spec.coordinate, f"{path}.coordinate")
+        return Entry(Sensor.MEASURE, unit + RATES[order], index=measure, order=order)
 
     def _equation(self, name: str, path: str) -> int:
         """Number of a constraint equation."""
