@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.assembly.densities import DensityField, density_fields, moved_by_fields
-from mbsim_cli.assembly.elements.law_kinks import check_driving_laws, kinks_within_steps
+from mbsim_cli.assembly.elements.law_kinks import check_driving_laws, unsmooth_laws
 from mbsim_cli.assembly.elements.laws import check_start
 from mbsim_cli.assembly.elements.sensors import Contact
 from mbsim_cli.assembly.info import describe
@@ -203,10 +203,8 @@ def _started(problem: Problem, equations: Equations, closing: Closing, fields: S
 def _doubts(packing: Packing, declared: Problem) -> list[str]:
     """What is out of the ordinary before the loops are closed."""
     of_bodies = [f"body {body.name!r}: {text}" for body in packing.system.elastic for text in body.sid.warnings]
-    within_steps = packing.options.analysis == "forward_dynamics" and not packing.options.open_tree
-    kinks = kinks_within_steps(declared, packing.model_file) if within_steps else []
     stated = doubtful_settings(packing.model_file, packing.options)
-    return [*of_bodies, *stated, *kinks, *packing.system.warnings]
+    return [*of_bodies, *stated, *unsmooth_laws(declared, packing.model_file), *packing.system.warnings]
 
 
 def _parameters(model_file: Any, method: str, wanted: Sequence[str] | None) -> list[ParameterValue]:

@@ -44,24 +44,32 @@ def check_driving_laws(problem: Problem, issue: Callable[..., None]) -> None:
             issue(problem.names.laws[by_kink[group[0]]], message, "let them leap a little apart, or use ali3p-rtdyn1")
 
 
-def kinks_within_steps(problem: Problem, model_file: Any) -> list[str]:
-    """Warnings about instants at which laws are not smooth, that parameters move and steps go across."""
-    model, names, end, warnings = problem.model, np.array(problem.names.parameters), problem.options.end, []
-    moved, theta = np.array(problem.theta_rho.any(axis=1)), problem.theta.tolist()
-    driving = set(model.constraints.law.tolist())
+def unsmooth_laws(problem: Problem, model_file: Any) -> list[str]:
+    """Warnings about instants at which laws are not smooth, where parameters move these and derivatives lack something.
+
+    Steps of ALI3-P go across them, and sums over instants go across what leaps with accelerations.
+    """
+    model, options, names = problem.model, problem.options, np.array(problem.names.parameters)
+    moved, theta, warnings = np.array(problem.theta_rho.any(axis=1)), problem.theta.tolist(), []
+    crossed = options.analysis == "forward_dynamics" and not options.open_tree
+    summed = any(objective.kind in ("integral", "maximum") for objective in model_file.objectives.values())
+    driving = set((model.constraints if problem.prescribed is None else problem.prescribed).law.tolist())
     for law in dict.fromkeys([*model.forces.law[:, 0].tolist(), *driving]):
-        for group in groups_of(kinks_of_law(model.laws, problem.theta, moved, law), end):
+        for group in groups_of(kinks_of_law(model.laws, problem.theta, moved, law), options.end):
             by = names[problem.theta_rho[[kink.number for kink in group]].any(axis=0)]
-            sides = _rates(model.laws, theta, law, group, end)
-            if by.size and (_jumps(*sides) or (law in driving and _leaps(*sides))):
-                when = f"at {group[0].time:.6g} s, an instant that depends on {', '.join(by)}"
-                message = (
-                    f"the law is not smooth within a step, {when}: derivatives by it are off by a share of the step"
-                )
-                hint = (
-                    "no estimate sees that; take short steps or smooth laws, or for open trees formulation: recursive"
-                )
-                warnings.append(str(model_file.issue(problem.names.laws[law], message, hint)))
+            before, behind = _rates(model.laws, theta, law, group, options.end)
+            jumps, leaps = _jumps(before, behind), law in driving and _leaps(before, behind)
+            when = f"at {group[0].time:.6g} s, an instant that depends on {', '.join(by)}"
+            said = []
+            if crossed and (jumps or leaps):
+                lack = "derivatives by it are off by a share of the step, which no estimate sees"
+                remedy = "take short steps or smooth laws, or for open trees formulation: recursive"
+                said.append((f"the law is not smooth within a step, {when}: {lack}", remedy))
+            if summed and leaps:
+                lack = "derivatives by it of integrals and smooth maxima over these, or over forces, lack the leap"
+                said.append((f"accelerations leap {when}: {lack}", "take laws with two continuous derivatives"))
+            if by.size:
+                warnings += [str(model_file.issue(problem.names.laws[law], *each)) for each in said]
     return warnings
 
 
