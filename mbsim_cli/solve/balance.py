@@ -32,10 +32,18 @@ class Balance:
         self._directions = allocate.directions(model, dtheta, dtype)
         self._state, self._work = allocate.state(model, dtype), allocate.work(model, theta, least=problem.least)
         self._extra = allocate.sensitivity_work(model, dtheta.shape[1], dtype)
+        self._names, self._left = problem.names, np.zeros(allocate.sizes(model)[2])
 
     def of(self, record: Record, d_record: SensitivityRecord) -> tuple[Record, SensitivityRecord]:
         """The records with them as accelerations and ``reaction``; those that are there serve as estimates."""
         *found, status = self.until_undetermined(record, d_record)
+        if status[0] == Status.NO_CONVERGENCE:
+            worst = int(self._left.argmax())
+            raise AnalysisError(
+                f"the forces of constraints at t = {record.time[status[1]]:g} s are not found: "
+                f"'{self._names.constraints[worst]}' is open by {self._left[worst]:.1%}; "
+                "try a larger penalty or weighting"
+            )
         require_balance(status, record)
         return found[0], found[1]
 
@@ -47,7 +55,7 @@ class Balance:
         d_found = Balanced(d_record.acceleration.copy(), d_record.reaction.copy())
         status = balance(
             self._model, self._theta, self._control, self._directions, self._state, self._work, self._extra, record,
-            d_record, found, d_found,
+            d_record, found, d_found, self._left,
         )  # fmt: skip
         return (
             record._replace(acceleration=found.zdd, reaction=found.lam),

@@ -35,11 +35,17 @@ class Balanced(NamedTuple):
 
 CLOSE = 1e-6  # of a solution, what may be left at first
 ROUNDS = 3  # of solving for what is left
+SOLVED = 1e-3  # what is left of constraints that are: mostly 1e-30, near singular positions up to 1e-7
+ROUND_OFF = 1e-15  # of positions
+NOTHING = 1e-300
 
 
 @entry
-def balance(model, theta, control, directions, state, work, extra, record, d_record, found, d_found):
-    """Replace estimates in ``found`` and ``d_found`` (Balanced); return a Status, and the row that it belongs to."""
+def balance(model, theta, control, directions, state, work, extra, record, d_record, found, d_found, left):
+    """Replace estimates in ``found`` and ``d_found`` (Balanced); return a Status, and the row that it belongs to.
+
+    ``left`` (m,) receives what is left of each constraint there, as ``share_left`` says.
+    """
     kin, eq, factor, varied = work.kin, work.eq, work.projection, directions.dtheta.shape[1] > 0
     for row in range(record.time.size):
         t = record.time[row]
@@ -51,6 +57,8 @@ def balance(model, theta, control, directions, state, work, extra, record, d_rec
         copy_to(eq.G, work.column.b)
         copy_to(eq.phi2, work.column.e)
         take_solution(factor, work.column, as_column(state.zdd), as_column(state.lam))
+        if share_left(factor, ROUND_OFF / control.h**2, state, work.column.e, left) > SOLVED:
+            return Status.NO_CONVERGENCE.value, row
         if control.redundant:
             factor_range(eq.J, work.reach)
             keep_in_range(eq.J, work.reach, as_column(state.lam), work.column.x, work.column.step)
@@ -94,6 +102,32 @@ def take_solution(factor, columns, x_out, mu_out):
         add_scaled(-1.0, columns.x, x_out)
         add_scaled(-1.0, columns.mu, mu_out)
         _take_forces(factor, columns)
+
+
+@kernel
+def share_left(factor, floor, state, e, left_out):
+    """What e leaves open of each constraint, by what accelerations that are found, or those of forces, make of it.
+
+    Returns the largest of these.
+
+    The equations of motion hold after every update, so that constraints alone tell whether their forces are found.
+    Accelerations of ``floor``, in 1/s^2, count as round-off.
+    """
+    J, lam = factor.J, state.lam
+    for r in range(lam.size):
+        left_out[r] = 0.0
+    for c in range(state.zdd.size):
+        force = 0.0 * state.zdd[c]
+        for r in range(lam.size):
+            force += J[r, c] * lam[r]
+        met = np.abs(state.zdd[c]) + np.abs(force) / factor.weight[c] + floor * (1.0 + np.abs(state.z[c]))
+        for r in range(lam.size):
+            left_out[r] += np.abs(J[r, c]) * met
+    most = 0.0
+    for r in range(lam.size):
+        left_out[r] = np.abs(e[r, 0]) / (left_out[r] + NOTHING)
+        most = max(most, left_out[r])
+    return most
 
 
 @kernel
