@@ -109,6 +109,14 @@ def check_schema(path: Path, *, force: bool) -> Path:
     return _checked(path, force, is_schema, "model.schema.json", "a schema of model files")
 
 
+def check_script(path: Path, is_own: Callable[[Path], bool]) -> Path:
+    """Return the resolved target, or raise where a job script must not or cannot be written."""
+    target = _in_a_folder(path, "job.sh")
+    if target.exists() and not (target.is_file() and is_own(target)):
+        raise InputOutputError(f"{path} exists and is not a job script of mbsim; name another output with -o")
+    return target
+
+
 def check_body(path: Path, *, force: bool, is_own: Callable[[Path], bool], protected: tuple[Path, ...] = ()) -> Path:
     """Return the resolved target, or raise where standard input data must not or cannot be written.
 

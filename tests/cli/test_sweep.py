@@ -176,6 +176,22 @@ def test_sensors_alone_are_kept(mbsim, model, tmp_path):
     assert mbsim("sweep", "extract", "full", "1").code == 0
 
 
+def test_where_the_result_of_a_case_goes(mbsim, model, tmp_path):
+    mbsim("sweep", model, "--grid", "L=1,1.5", "-o", "st", "--keep", "full")
+    (tmp_path / "notes.txt").write_text("mine")
+    for arguments, sentence in (
+        (("-o", "/"), "/ is a folder; name a file, such as /result.h5"),
+        (("-o", "notes.txt"), "notes.txt exists and is not an mbsim result; --force overwrites it"),
+        (("-o", "st/shard-1-of-1.rows", "--force"), "st/shard-1-of-1.rows is a part of the study"),
+        (("-o", "st/plan.json", "--force"), "st/plan.json is a part of the study"),
+    ):
+        done = mbsim("sweep", "extract", "st", "1", *arguments)
+        assert done.code == 5 and sentence in done.err
+    assert mbsim("sweep", "extract", "st", "1", "-o", "notes.txt", "--force").code == 0
+    assert mbsim("sweep", "extract", "st", "1").code == mbsim("sweep", "extract", "st", "1").code == 0
+    assert mbsim("sweep", "status", "st", "--json").json["done"] == 2
+
+
 def test_results_of_cases(mbsim, model, tmp_path):
     mbsim("sweep", model, "--grid", "L=1,1.5", "-o", "st", "--keep", "full")
     assert mbsim("sweep", "extract", "st", "1", "-o", "case.h5").code == 0
@@ -215,7 +231,14 @@ def test_a_script_for_one_machine(mbsim, model, tmp_path):
     subprocess.run(["bash", tmp_path / "go.sh"], env=environment(), check=True)
     assert (opened(tmp_path / "st" / "study.h5").status == 0).all()
     (tmp_path / "mine.sh").write_text("rm -r *")
-    assert mbsim("sweep", "script", "st", "--slurm", "-o", "mine.sh").code == 5
+    for place, sentence in (
+        ("mine.sh", "mine.sh exists and is not a job script of mbsim; name another output with -o"),
+        (".", ". is a folder; name a file, such as job.sh"),
+        ("no/go.sh", "cannot write no/go.sh: there is no folder"),
+    ):
+        done = mbsim("sweep", "script", "st", "--slurm", "-o", place)
+        assert done.code == 5 and sentence in done.err
+    assert mbsim("sweep", "script", "st", "--slurm", "-o", "go.sh").code == 0
 
 
 def test_a_full_disk_ends_it_and_loses_nothing(mbsim, model, tmp_path, full_disk):

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from mbsim_cli.errors import InputOutputError, UsageError
-from mbsim_cli.io.target import is_result, replaced
+from mbsim_cli.io.target import check_target, is_result, replaced
 from mbsim_cli.study.sweep.kept import all_kept
 from mbsim_cli.study.sweep.ledger import ledger_of
 from mbsim_cli.study.sweep.outcomes import DONE
@@ -22,6 +22,9 @@ def extract_result(folder: StudyFolder, case: int, target: Path | None, *, force
     if found is None:
         raise UsageError(f"the study in {folder} has no result of case {case}; mbsim sweep status tells which are done")
     path = target or folder.path / f"case-{case}.h5"
-    with replaced(path, is_own=is_result, force=force) as written:
+    place = check_target(path, force=force)
+    if folder.needs(place):
+        raise InputOutputError(f"{path} is a part of the study; name another output with -o")
+    with replaced(place, is_own=is_result, force=force) as written:
         written.write_bytes(found)
     return path

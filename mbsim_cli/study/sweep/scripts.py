@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mbsim_cli.io.target import replaced
+from mbsim_cli.io.target import check_script, replaced
 from mbsim_cli.study.sweep.study_folder import SCRIPT, StudyFolder
 
 _MARGIN = 1.5  # on the time that a forecast gives
@@ -48,9 +48,9 @@ TEMPLATES = {"slurm": _SLURM, "parallel": _PARALLEL}
 def write_script(kind: str, folder: StudyFolder, target: Path | None, shards: int, workers: int) -> Path:
     """Write a script, by default into the folder, with the time limit that a forecast gives; return its path."""
     script = target or folder.path / SCRIPT
-    plan = folder.plan()
+    plan, place = folder.plan(), check_script(script, _is_script)
     text = _job_script(kind, folder.path, script, plan.study, shards, workers, folder.forecasted())
-    with replaced(script, is_own=_is_script) as path:
+    with replaced(place, is_own=_is_script) as path:
         path.write_text(text, encoding="utf-8", errors="surrogateescape")
         path.chmod(0o755)
     return script
@@ -59,8 +59,8 @@ def write_script(kind: str, folder: StudyFolder, target: Path | None, shards: in
 def _is_script(path: Path) -> bool:
     """Whether a file is a job script of ours."""
     try:
-        return path.read_text(encoding="utf-8").startswith(_FIRST)
-    except (OSError, UnicodeDecodeError):
+        return path.read_text(encoding="utf-8", errors="replace").startswith(_FIRST)
+    except OSError:
         return False
 
 

@@ -43,6 +43,11 @@ class StudyFolder:
         """Whether it holds a plan."""
         return (self.path / PLAN).is_file()
 
+    def needs(self, file: Path) -> bool:
+        """Whether a file is one of those that the study consists of."""
+        own = file.name in (PLAN, SAMPLES) or file.suffix in (ROWS, KEPT)
+        return own and file.parent == self.path.resolve()
+
     @property
     def collected(self) -> Path:
         """The file that all rows are collected in."""
