@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.errors import AnalysisError
+from mbsim_cli.errors import AnalysisError, InputOutputError
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.study.adjoint import rehearse
 from mbsim_cli.study.analyses import ANALYSES
@@ -39,12 +39,17 @@ class Compiled:
 
 
 def compile_kernels(
-    problem: Problem, listener: Listener, theta: np.ndarray | None = None, objectives: Sequence[Any] = ()
+    problem: Problem,
+    listener: Listener,
+    theta: np.ndarray | None = None,
+    objectives: Sequence[Any] = (),
+    *,
+    in_vain: bool = True,
 ) -> Compiled:
     """Load or compile what the analysis needs, by its first step, and tell what is compiled.
 
     Where that step fails the analysis itself does, too, and keeps what is before. ``objectives`` are those that an
-    adjoint is for.
+    adjoint is for. What cannot be kept is compiled ``in_vain``, or raises InputOutputError before it takes minutes.
     """
     start, compiled = perf_counter(), Compiled([])
     from mbsim_cli.kernels.compiler import watch as _watch
@@ -54,6 +59,8 @@ def compile_kernels(
     in_complex = np.iscomplexobj(problem.theta if theta is None else theta)
 
     def begin(name: str) -> None:
+        if not in_vain and (trouble := _watch.STORE.check()[0]):
+            raise InputOutputError(f"compiled kernels cannot be kept: {trouble}; mbsim doctor says more")
         companion.start()
         sentence = NEXT if compiled.names else COMPILING
         compiled.names.append(name)

@@ -87,7 +87,7 @@ def _variant(path: Path, file: Any, settings: Settings, listener: Listener, lane
             raise
         return Variant(str(path), settings.formulation, settings.integrator, method, Compiled([]), one_line(error))
     options = assembled.problem.options
-    compiled = compile_kernels(assembled.problem, listener, objectives=assembled.objectives)
+    compiled = compile_kernels(assembled.problem, listener, objectives=assembled.objectives, in_vain=False)
     alone = without_lanes(assembled.problem) if lanes else ""
     if lanes and not alone:
         start = perf_counter()

@@ -25,7 +25,7 @@ def planned(monkeypatch):
     """Analyses that would be compiled, which takes minutes, with the kernels that are said to be."""
     found = []
 
-    def compile_kernels(problem, listener, objectives):
+    def compile_kernels(problem, listener, objectives, in_vain):
         options = problem.options
         found.append((options.formulation, options.integrator if options.open_tree else None, options.sensitivity))
         return Compiled(["simulate.run"], 0.5)
@@ -159,6 +159,16 @@ def test_kernels_that_cannot_be_kept(mbsim, pendulum, planned, monkeypatch, tmp_
     done = mbsim("compile", pendulum)
     assert done.code == 5 and "cannot be kept" in done.err and "mbsim doctor says more" in done.err
     assert mbsim("compile", pendulum, "--json").json["trouble"]
+
+
+def test_nothing_is_compiled_in_vain(pendulum, tmp_path):
+    """Where kernels cannot be kept the first one that is missing ends the command, which took minutes before."""
+    (tmp_path / "file").write_text("no folder")
+    command = [sys.executable, "-m", "mbsim_cli.cli.app", "compile", str(pendulum)]
+    there = {"MBSIM_CACHE_DIR": str(tmp_path / "file"), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=os.environ | there, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 5 and done.stderr.startswith("mbsim: compiled kernels cannot be kept: "), done.stderr
+    assert done.stderr.count("\n") == 1 and "Traceback" not in done.stderr
 
 
 def test_commands_of_the_page(mbsim, planned, tmp_path):
