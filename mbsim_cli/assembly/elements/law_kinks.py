@@ -23,13 +23,13 @@ LEAP = 1e-4  # of these, that counts as a leap
 
 def check_driving_laws(problem: Problem, issue: Callable[..., None]) -> None:
     """Report laws whose rates jump, and leaps of accelerations at one instant that parameters would part."""
-    laws, theta, end = problem.model.laws, problem.theta, problem.options.end
+    laws, numbers, end = problem.model.laws, problem.theta.tolist(), problem.options.end
     moved = np.array(problem.theta_rho.any(axis=1))
     driving = [law for law in dict.fromkeys(problem.model.constraints.law.tolist()) if law != NONE]
     leaping: list[tuple[Kink, int]] = []
     for law in driving:
-        for group in groups_of(kinks_of_law(laws, theta, moved, law), end):
-            before, behind = _rates(laws, theta.tolist(), law, group, end)
+        for group in groups_of(_edges(problem, moved, law), end):
+            before, behind = _rates(laws, numbers, law, group, end)
             if _jumps(before, behind):
                 message = f"the rate of the law jumps from {before[0]:.6g} to {behind[0]:.6g} at {group[0].time:.6g} s"
                 hint = "formulations of open trees know no impulses; make it smooth, or use formulation: ali3p-rtdyn1"
@@ -55,12 +55,13 @@ def unsmooth_laws(problem: Problem, model_file: Any) -> list[str]:
     summed = any(objective.kind in ("integral", "maximum") for objective in model_file.objectives.values())
     driving = set((model.constraints if problem.prescribed is None else problem.prescribed).law.tolist())
     for law in dict.fromkeys([*model.forces.law[:, 0].tolist(), *driving]):
-        for group in groups_of(kinks_of_law(model.laws, problem.theta, moved, law), options.end):
+        for group in groups_of(_edges(problem, moved, law), options.end):
             by = names[problem.theta_rho[[kink.number for kink in group]].any(axis=0)]
+            if not by.size:
+                continue
             before, behind = _rates(model.laws, theta, law, group, options.end)
             jumps, leaps = _jumps(before, behind), law in driving and _leaps(before, behind)
-            when = f"at {group[0].time:.6g} s, an instant that depends on {', '.join(by)}"
-            said = []
+            when, said = f"at {group[0].time:.6g} s, an instant that depends on {', '.join(by)}", []
             if crossed and (jumps or leaps):
                 lack = "derivatives by it are off by a share of the step, which no estimate sees"
                 remedy = "take short steps or smooth laws, or for open trees formulation: recursive"
@@ -68,9 +69,13 @@ def unsmooth_laws(problem: Problem, model_file: Any) -> list[str]:
             if summed and leaps:
                 lack = "derivatives by it of integrals and smooth maxima over these, or over forces, lack the leap"
                 said.append((f"accelerations leap {when}: {lack}", "take laws with two continuous derivatives"))
-            if by.size:
-                warnings += [str(model_file.issue(problem.names.laws[law], *each)) for each in said]
+            warnings += [str(model_file.issue(problem.names.laws[law], *each)) for each in said]
     return warnings
+
+
+def _edges(problem: Problem, moved: np.ndarray, law: int) -> list[Kink]:
+    """Kinks of a law where it may have fewer than two continuous derivatives."""
+    return [kink for kink in kinks_of_law(problem.model.laws, problem.theta, moved, law) if not kink.smooth]
 
 
 def _rates(laws: Laws, theta: Sequence[float], law: int, group: Sequence[Kink], end: float) -> np.ndarray:

@@ -18,10 +18,11 @@ BESIDE = 8.0 * np.finfo(float).eps  # of a time: what the sum of a time and a st
 
 
 class Kink(NamedTuple):
-    """An instant, and its offset in theta."""
+    """An instant, its offset in theta, and whether two derivatives are continuous there."""
 
     time: float
     number: int
+    smooth: bool
 
 
 def kinks_of(problem: Problem, theta: np.ndarray) -> Kinks:
@@ -65,15 +66,18 @@ def kinks_of_law(laws: Laws, theta: np.ndarray, moved: np.ndarray, law: int) -> 
 
 
 def _of_term(laws: Laws, theta: np.ndarray, moved: np.ndarray, k: int) -> Iterator[Kink]:
-    first, count, window = laws.theta[k], laws.count[k], laws.window[k]
-    numbers = [window, window + 1] if window != NONE else []
+    first, count, window = int(laws.theta[k]), int(laws.count[k]), int(laws.window[k])
+    edges, smooth = [window, window + 1] if window != NONE else [], []
     match Law(laws.kind[k]):
         case Law.SMOOTH_STEP:
-            numbers += [first, first + 1]
+            smooth = [first, first + 1]
         case Law.ONE_SIDED:
-            yield Kink(float(theta[first] + theta[first + 1]), int(first))
-            numbers.append(first)
+            yield Kink(float(theta[first] + theta[first + 1]), first, smooth=True)
+            smooth = [first]
         case Law.SPLINE:  # the outermost breakpoints are of straight lines that go on
-            numbers += [first + j for j in range(1, count - 1) if j in (1, count - 2) or moved[first + j]]
-    for number in numbers:
-        yield Kink(float(theta[number]), int(number))
+            last = first + count - 2
+            edges += [first + 1, last]
+            smooth = (first + 2 + np.flatnonzero(moved[first + 2 : last])).tolist()
+    for numbers, is_smooth in ((edges, False), (smooth, True)):
+        for number in numbers:
+            yield Kink(float(theta[number]), number, is_smooth)
