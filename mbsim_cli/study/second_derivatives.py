@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.assembly.beside import objectives_beside, theta_rho_beside
+from mbsim_cli.assembly.elements.law_kinks import leaping
+from mbsim_cli.errors import UsageError
 from mbsim_cli.study.adjoint import Adjoint
 from mbsim_cli.study.compiling import compile_kernels
 from mbsim_cli.study.diagnostics.reactions import UnknownReactions
@@ -23,10 +25,14 @@ from mbsim_cli.study.verification.differences import derivative, scale_of
 def hessian_vector(assembled: Any, objective: str, direction: np.ndarray, listener: Listener) -> np.ndarray:
     """The Hessian (p, p) of an objective times a direction (p,) of the parameters; the problem is one of an adjoint.
 
-    NaN where a parameter has no derivative, or the direction moves one that has none. Raises AnalysisError.
+    NaN where a parameter has no derivative, or the direction moves one that has none. Raises AnalysisError, and
+    UsageError where the direction moves an instant at which accelerations of an open tree leap: ``stepping.leap`` knows
+    of the first order alone.
     """
     if not direction.any():
         return np.zeros(len(direction))
+    if assembled.problem.options.open_tree:
+        _require_no_leap(assembled.problem, direction)
     problem, objectives = _beside(assembled, direction)
     chosen = [found for found in objectives if found.name == objective]
     compile_kernels(problem, listener, objectives=chosen)
@@ -40,6 +46,15 @@ def hessian_vector(assembled: Any, objective: str, direction: np.ndarray, listen
     value = float(accumulators[objective].value.real)
     require_finite({objective: Gradient(value, found, undefined=dict.fromkeys(lost, ""))}, unknown.objectives)
     return found
+
+
+def _require_no_leap(problem: Any, direction: np.ndarray) -> None:
+    for kink in leaping(problem):
+        if problem.theta_rho[kink.number] @ direction:
+            raise UsageError(
+                f"second derivatives by the instant {kink.time:g} s, at which accelerations leap, are not known; "
+                "take laws with two continuous derivatives, or formulation: ali3p-rtdyn1"
+            )
 
 
 def _beside(assembled: Any, direction: np.ndarray) -> tuple[Any, list[Any]]:

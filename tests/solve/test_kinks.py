@@ -6,6 +6,7 @@ from math import cos
 import numpy as np
 import pytest
 
+import mbsim_cli as mbsim
 from mbsim_cli import spec
 from mbsim_cli.errors import ModelError
 from mbsim_cli.study.assembling import build
@@ -34,7 +35,12 @@ BLEND = {  # constant, then with a constant acceleration, then with the rate tha
 }
 
 
-def model(law, *, drives, also=None, parameters=None, extra=None, sensors=None, **analysis):
+def model(law, **how):
+    """The file of ``data_of``."""
+    return spec.load("m.yaml", texts={"m.yaml": json.dumps(data_of(law, **how))})
+
+
+def data_of(law, *, drives, also=None, parameters=None, extra=None, sensors=None, **analysis):
     """A slider on a slope that a cart carries: the law drives the cart, or is a force on the slider.
 
     ``also`` is a law of the slider on a driven cart.
@@ -68,7 +74,7 @@ def model(law, *, drives, also=None, parameters=None, extra=None, sensors=None, 
         del data["joints"]["way"]["axis"]
         data["forces"] = {"f": {"type": "drive", "coordinate": "slope.displacement", "law": law}}
     data["sensors"] |= sensors or {}
-    return spec.load("m.yaml", texts={"m.yaml": json.dumps(data | (extra or {}))})
+    return data | (extra or {})
 
 
 def ramp(a, b, h):
@@ -173,3 +179,28 @@ def test_integrals_over_what_leaps_are_warned_of():
     assert found.value == pytest.approx(HEIGHT**2 * (B - A), rel=0.05) and abs(found.gradient[0]) < 1e-9
     slider = {"acc": accelerates["acc"] | {"coordinate": "slope.displacement"}}
     assert not build(model(WINDOW, drives=False, extra=integral, sensors=slider, **by), Settings(), None).warnings
+
+
+def test_second_derivatives_by_instants_at_which_laws_change(tmp_path):
+    """Of the way under a ramp; where accelerations leap they are those by other numbers alone."""
+    by = {"sensitivity": {"method": "ddm", "parameters": "all"}}
+    for name, law, drives in (("ramp", RAMP, False), ("blend", BLEND, True)):
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(json.dumps(data_of(law, drives=drives, **by)))
+    given, a, b, h = [A, B, HEIGHT], *np.eye(3)
+    hessian = mbsim.load(tmp_path / "ramp.yaml").hessian(given, "s")
+
+    def slope(direction, moved):
+        return np.array(ramp(*(np.array(given) + moved + 1e-30j * direction))[0]).imag / 1e-30
+
+    step = 1e-4
+    for j, moved in enumerate((a, b, h)):
+        exact = [(slope(d, step * moved) - slope(d, -step * moved)) / (2 * step) for d in (a, b, h)]
+        assert np.allclose(hessian[:, j], exact, atol=1e-6)
+    blend_model = mbsim.load(tmp_path / "blend.yaml")
+    exact = [-cos(SLOPE) * x for x in (A - END, END - B, 0.0)]  # of the derivative by h
+    assert np.allclose(blend_model.hessian_vector(given, h, "s"), exact, atol=1e-8)
+    with pytest.raises(
+        mbsim.UsageError, match=r"second derivatives by the instant 0.031 s, at which accelerations leap"
+    ):
+        blend_model.hessian(given, "s")

@@ -5,13 +5,13 @@ open trees take the rates that laws prescribe and integrate all others, so that 
 go across the instants at which slopes change: derivatives by these are off by a share of a step.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from mbsim_cli.assembly.elements.laws import law_at
-from mbsim_cli.model.layout import NONE, Laws
+from mbsim_cli.model.layout import Laws
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.open_trees.kinks import Kink, groups_of, kinks_of_law
 
@@ -23,25 +23,32 @@ LEAP = 1e-4  # of these, that counts as a leap
 
 def check_driving_laws(problem: Problem, issue: Callable[..., None]) -> None:
     """Report laws whose rates jump, and leaps of accelerations at one instant that parameters would part."""
-    laws, numbers, end = problem.model.laws, problem.theta.tolist(), problem.options.end
-    moved = np.array(problem.theta_rho.any(axis=1))
-    driving = [law for law in dict.fromkeys(problem.model.constraints.law.tolist()) if law != NONE]
-    leaping: list[tuple[Kink, int]] = []
-    for law in driving:
-        for group in groups_of(_edges(problem, moved, law), end):
-            before, behind = _rates(laws, numbers, law, group, end)
-            if _jumps(before, behind):
-                message = f"the rate of the law jumps from {before[0]:.6g} to {behind[0]:.6g} at {group[0].time:.6g} s"
-                hint = "formulations of open trees know no impulses; make it smooth, or use formulation: ali3p-rtdyn1"
-                issue(problem.names.laws[law], message, hint)
-            elif _leaps(before, behind):
-                leaping += [(kink, law) for kink in group]
-    by_kink = dict(leaping)
-    for group in groups_of(list(by_kink), end):
+    for law, group, before, behind in _driving(problem):
+        if _jumps(before, behind):
+            message = f"the rate of the law jumps from {before[0]:.6g} to {behind[0]:.6g} at {group[0].time:.6g} s"
+            hint = "formulations of open trees know no impulses; make it smooth, or use formulation: ali3p-rtdyn1"
+            issue(problem.names.laws[law], message, hint)
+    by_kink = leaping(problem)
+    for group in groups_of(list(by_kink), problem.options.end):
         rows = [problem.theta_rho[kink.number] for kink in group]
         if any((row != rows[0]).any() for row in rows):
             message = f"accelerations leap at {group[0].time:.6g} s by several laws, and parameters move these apart"
             issue(problem.names.laws[by_kink[group[0]]], message, "let them leap a little apart, or use ali3p-rtdyn1")
+
+
+def leaping(problem: Problem) -> dict[Kink, int]:
+    """Instants at which accelerations of driven coordinates leap, and their laws."""
+    found = _driving(problem)
+    return {kink: law for law, group, before, behind in found if _leaps(before, behind) for kink in group}
+
+
+def _driving(problem: Problem) -> Iterator[tuple[int, list[Kink], np.ndarray, np.ndarray]]:
+    """Laws of constraints, their edges, and rates on both sides of these."""
+    laws, numbers, end = problem.model.laws, problem.theta.tolist(), problem.options.end
+    moved = np.array(problem.theta_rho.any(axis=1))
+    for law in dict.fromkeys(problem.model.constraints.law.tolist()):
+        for group in groups_of(_edges(problem, moved, law), end):
+            yield law, group, *_rates(laws, numbers, law, group, end)
 
 
 def unsmooth_laws(problem: Problem, model_file: Any) -> list[str]:
