@@ -3,7 +3,7 @@
 import h5py
 import numpy as np
 
-from mbsim_cli.io.format import FormatError, attribute
+from mbsim_cli.io.plain import FormatError, attribute
 from mbsim_cli.reduction.cells import CELLS
 from mbsim_cli.reduction.shaped_mesh import ShapedMesh
 

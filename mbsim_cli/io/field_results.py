@@ -7,7 +7,7 @@ from typing import NamedTuple
 import h5py
 import numpy as np
 
-from mbsim_cli.io.format import FormatError
+from mbsim_cli.io.plain import FormatError
 from mbsim_cli.io.reader import opened
 from mbsim_cli.io.scales import Scales
 from mbsim_cli.io.skeleton import TEXT, set_unit

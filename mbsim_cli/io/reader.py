@@ -10,7 +10,8 @@ import numpy as np
 
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.files import open_regular
-from mbsim_cli.io.format import FormatError, require_result
+from mbsim_cli.io.format import require_result
+from mbsim_cli.io.plain import FormatError
 from mbsim_cli.io.quarantine import fault_of
 from mbsim_cli.model.units import quotient
 

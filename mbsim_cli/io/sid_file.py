@@ -17,7 +17,7 @@ import mbsim_cli
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.files import open_regular
 from mbsim_cli.io import body_mesh
-from mbsim_cli.io.format import FormatError, attribute, naming, require_plain, walk
+from mbsim_cli.io.plain import FormatError, attribute, naming, require_plain, walk
 from mbsim_cli.io.provenance import storable
 from mbsim_cli.io.quarantine import FATAL, fault_of
 from mbsim_cli.io.reader import looked_at, texts

@@ -12,7 +12,8 @@ import h5py
 
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.files import open_regular
-from mbsim_cli.io.format import FORMAT, FormatError, attribute
+from mbsim_cli.io.format import FORMAT
+from mbsim_cli.io.plain import FormatError, attribute
 from mbsim_cli.io.quarantine import fault_of
 from mbsim_cli.io.temporary import Occupied, create
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import h5py
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.io.format import attribute
+from mbsim_cli.io.plain import attribute
 
 _SAFE = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
