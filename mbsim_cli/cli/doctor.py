@@ -128,8 +128,8 @@ def _problems(found: dict[str, Any]) -> Iterator[str]:
         yield f"numba does not do what the fast compiler needs: {compiler['probe']}; {_REMEDY[False]}"
     if cache["trouble"]:
         yield (
-            f"compiled kernels cannot be kept, so that every run compiles for minutes: {cache['trouble']}; "
-            "or set MBSIM_CACHE_DIR to a folder of your own"
+            "compiled kernels cannot be kept, so that runs compile anew, for minutes, what is not there: "
+            f"{cache['trouble']}; or set MBSIM_CACHE_DIR to a folder of your own"
         )
     elif cache["free_bytes"] is not None and cache["free_bytes"] < _ROOM:
         yield f"only {_size(cache['free_bytes'])} are free where kernels are kept; set MBSIM_CACHE_DIR to another disk"

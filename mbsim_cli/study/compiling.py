@@ -59,8 +59,8 @@ def compile_kernels(
     in_complex = np.iscomplexobj(problem.theta if theta is None else theta)
 
     def begin(name: str) -> None:
-        if not in_vain and (trouble := _watch.STORE.check()[0]):
-            raise InputOutputError(f"compiled kernels cannot be kept: {trouble}; mbsim doctor says more")
+        if not in_vain:
+            require_keeping()
         companion.start()
         sentence = NEXT if compiled.names else COMPILING
         compiled.names.append(name)
@@ -84,6 +84,14 @@ def compile_kernels(
     if compiled.names:
         listener.say(NOT_KEPT.format(_watch.STORE.trouble) if _watch.STORE.trouble else compiled.sentence)
     return compiled
+
+
+def require_keeping() -> None:
+    """Raise InputOutputError where what is compiled cannot be kept."""
+    from mbsim_cli.kernels.compiler.watch import STORE
+
+    if trouble := STORE.check()[0]:
+        raise InputOutputError(f"compiled kernels cannot be kept: {trouble}; mbsim doctor says more")
 
 
 def compile_objectives(objectives: Sequence[Any]) -> None:

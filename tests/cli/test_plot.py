@@ -132,7 +132,7 @@ def test_a_name_that_is_history_and_objective(mbsim, variant):
 def test_advice_is_what_would_help(mbsim, variant):
     variant("objectives: {swing: {integral: angle**2, unit: rad^2 s}}", "objectives: {}", "none.yaml")
     assert mbsim("run", "none.yaml", "--quiet").code == 0
-    refused(mbsim("plot", "none.h5", "--gradient"), "no result holds gradients; their models state no objectives")
+    refused(mbsim("plot", "none.h5", "--gradient"), "no result holds gradients, nor objectives that could have them")
     done = mbsim("plot", "none.h5", "iterations", "--sensitivity", "L")
     refused(done, "no result holds sensitivities of iterations\n")
 

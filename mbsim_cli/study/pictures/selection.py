@@ -110,7 +110,9 @@ class Chooser:
         if required and (missing or not every):
             what = f"the gradient of {missing[0]}" if missing else "gradients"
             stated = any(content.objectives for content in self._contents)
-            raise UsageError(f"no result holds {what}{NO_GRADIENT if stated else '; their models state no objectives'}")
+            raise UsageError(
+                f"no result holds {what}{NO_GRADIENT if stated else ', nor objectives that could have them'}"
+            )
         names = list(objectives) or every
         if len(names) > MOST_BARS and not objectives:
             left_out.append(f"{MOST_BARS} of {len(names)} gradients are drawn; name those you want (--list)")

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.study.analyses.forward_dynamics import at_every_step
+from mbsim_cli.study.compiling import require_keeping
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.plan import Plan
 
@@ -53,15 +54,21 @@ def _loaded(problem: Problem, listener: Listener) -> bool:
 
 
 def compile_lanes(problem: Problem, listener: Listener) -> list[str]:
-    """Load or compile what cases in lanes need, by their first step; names of what had to be compiled."""
-    return _compiled(problem, listener)[0]
+    """Load or compile what cases in lanes need, by their first step; names of what had to be compiled.
+
+    Raises InputOutputError where that cannot be kept.
+    """
+    return _compiled(problem, listener, require_keeping)[0]
 
 
-def _compiled(problem: Problem, listener: Listener) -> tuple[list[str], bool]:
-    """The same names, and whether there was a first step."""
+def _compiled(
+    problem: Problem, listener: Listener, require: Callable[[], None] = lambda: None
+) -> tuple[list[str], bool]:
+    """The same names, and whether there was a first step; ``require`` is called before something is compiled."""
     names: list[str] = []
 
     def begin(name: str) -> None:
+        require()
         names.append(name)
         listener.say(f"compiling {name}, for eight cases at once")
 
