@@ -102,13 +102,15 @@ def control(options: Options, *, redundant: bool, deforms: bool = False) -> Cont
     """Numbers of the integrator from the user's options; whether bodies deform counts for the motion alone."""
     ratio = options.penalty * PENALTY_RATIO
     alone = (options.natural or deforms) and ratio >= STIFF  # Newton's corrections, without updates of multipliers
+    if options.natural and alone:
+        ratio = max(ratio, min(HARDER * ratio, HARDEST))
     return Control(
         float(options.step),
         options.formulation == "ali3p-rtdyn0",
         float(options.motion_tolerance),
         float(options.gradient_tolerance),
         int(options.max_iterations),
-        max(ratio, min(HARDER * ratio, HARDEST)) if alone and options.natural else ratio,
+        ratio,
         ratio * options.weighting,
         options.projection == "mass",
         bool(redundant),

@@ -1,10 +1,12 @@
 """Natural coordinates against joint coordinates: closed models, and an open one, over many steps."""
 
+import runpy
 from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 from mbsim_cli import assembly, spec
 from mbsim_cli.solve.forward import forward
@@ -146,6 +148,34 @@ def test_forty_windows_pass_their_singular_positions():
     energy = np.concatenate([block.energy[:, :2].sum(axis=1) for block in forward(built.problem)])
     assert len(energy) == 3001
     np.testing.assert_allclose(energy, energy[0], rtol=5e-5)
+
+
+def test_gradients_of_windows_behind_their_singular_positions(tmp_path):
+    """Two windows, which move as one crank does; three passages lose several combinations of constraints each."""
+    text = runpy.run_path(str(ROOT / "models/benchmarks/generate_a02.py"))["model"](2, "1e-3", "1e-3")
+    for name, body in (("ma", "vertical_0"), ("mb", "horizontal_1")):
+        text = text.replace(f"{body}: {{shape: {{type: rod, mass: 1", f"{body}: {{shape: {{type: rod, mass: {name}")
+    text = text.replace("\ngravity:", "\nparameters: {ma: 1, mb: 1}\ngravity:").split("objectives:")[0]
+    path = tmp_path / "windows.yaml"
+    path.write_text(
+        f"{text}objectives: {{x: {{final: B0.x}}}}\nanalysis: {{step: 1e-3, duration: 3, output_interval: 1e-3}}\n"
+    )
+    built = assembly.build(spec.load(path), formulation="ali3p-natural", sensitivity="ddm")
+    unsolved = []
+    found = evaluate(built.problem, built.objectives, [lambda block: unsolved.append(block.gradient_error.max())])
+    more, less = (np.array([crank(value, 1), crank(1, value)]) for value in (1 + 1e-4, 1 - 1e-4))
+    np.testing.assert_allclose(found["x"].gradient, (more - less) / 2e-4, rtol=5e-5)
+    assert max(unsolved) < 1e-8
+
+
+def crank(ma, mb):
+    """Where the tip of the windows' verticals is after 3 s, if they are one crank."""
+    inertia, load = (ma + 2) / 3 + mb + 1, (ma + 2) / 2 + mb + 1
+
+    def rates(_, y):
+        return y[1], -9.81 * load * np.cos(y[0]) / inertia
+
+    return np.cos(solve_ivp(rates, (0, 3), (np.pi / 2, -1), "DOP853", rtol=1e-12, atol=1e-12).y[0, -1])
 
 
 HELD = """
