@@ -1,5 +1,6 @@
 """A body by the independent integrals over it: what else a simulation reads follows from identities."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -7,10 +8,14 @@ import numpy as np
 from mbsim_cli.reduction.cross_matrices import tilde
 from mbsim_cli.reduction.damping import Damping
 from mbsim_cli.reduction.data import Array, Node, StandardInput, Taylor
+from mbsim_cli.reduction.identities import EXACT, difference
 
 
 class Integrals(NamedTuple):
-    """Integrals of a body with n shapes; index q of the shape that a coefficient is multiplied by first."""
+    """Integrals of a body with n shapes; index q of the shape that a coefficient is multiplied by first.
+
+    J2 may be -int rho Phi_q~ Phi_l~ as it is, or what counts of it, its symmetric part.
+    """
 
     mass: Array  # ()
     mdCM: Array  # (3)
@@ -26,6 +31,7 @@ class Integrals(NamedTuple):
 
 def body_of(given: Integrals, nodes: tuple[Node, ...], damping: Damping) -> StandardInput:
     """All terms: Gr = J1 - Cr0~ and 2 J2 - Cr1~, Ge = 2 Cr1, Oe = -J1/2 and -J2."""
+    given = _counted(given)
     return StandardInput(
         mass=Taylor(given.mass),
         mdCM=Taylor(given.mdCM, given.Ct),
@@ -46,3 +52,25 @@ def body_of(given: Integrals, nodes: tuple[Node, ...], damping: Damping) -> Stan
 def node_of(name: str, origin: Array, phi: Array, psi: Array) -> Node:
     """A frame at a place (3), displaced and turned by the shapes (n, 3)."""
     return Node(name, Taylor(origin, phi), Taylor(phi), Taylor(psi), Taylor(np.eye(3), tilde(psi)))
+
+
+def impossible(given: Integrals) -> Iterator[tuple[str, str]]:
+    """Terms that no shapes have, with what is wrong."""
+    counted = _counted(given)
+    for term, entries, expected, wrong in (
+        ("J.M1", given.J1, counted.J1, "is not symmetric"),
+        ("J.M2", _symmetric(given.J2), counted.J2, "is another one with the two shapes exchanged"),
+        ("Cr.M1", given.Cr1, counted.Cr1, "is not the opposite with the two shapes exchanged"),
+    ):
+        if (defect := difference(entries, expected)) > EXACT:
+            yield term, f"{term} {wrong}, by {defect:.2g} of the largest entry"
+
+
+def _counted(given: Integrals) -> Integrals:
+    """Those parts of products of shapes that any body has and that move it."""
+    J2, Cr1 = _symmetric(given.J2), given.Cr1
+    return given._replace(J1=_symmetric(given.J1), J2=(J2 + J2.swapaxes(0, 1)) / 2, Cr1=(Cr1 - Cr1.swapaxes(0, 1)) / 2)
+
+
+def _symmetric(matrices: Array) -> Array:
+    return (matrices + matrices.swapaxes(-1, -2)) / 2

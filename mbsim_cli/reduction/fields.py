@@ -6,7 +6,10 @@ import numpy as np
 
 from mbsim_cli.reduction.data import Array
 from mbsim_cli.reduction.mesh import Mesh
+from mbsim_cli.reduction.refusal import Refused
 from mbsim_cli.reduction.structure import Sparse
+
+_NEAR = 1e-9  # difference of two lengths, relative, that round-off makes
 
 
 class Simp(NamedTuple):
@@ -36,16 +39,29 @@ class Simp(NamedTuple):
         return by_stiffness * self.penalty * p ** (self.penalty - 1) + by_mass * slope
 
 
-def filter_of(mesh: Mesh, radius: float) -> Sparse:
-    """Averages over neighbours (ne, ne): weights fall linearly to zero at the radius."""
+def filter_of(mesh: Mesh, radius: Array) -> Sparse:
+    """Averages over neighbours (ne, ne): weights fall linearly to zero at the radius; sizes may be complex.
+
+    Raises Refused where a complex step moves centres across the radius: weights have a kink there.
+    """
     from scipy import sparse
     from scipy.spatial import cKDTree
 
-    tree = cKDTree(mesh.centres.real)
-    near = tree.sparse_distance_matrix(tree, radius, output_type="coo_matrix")
-    weights = sparse.coo_matrix((radius - near.data, (near.row, near.col)), shape=near.shape).tocsr()
-    alone = sparse.identity(len(mesh.cells)) * (radius if radius > 0 else 1.0)
-    weights = weights.multiply(weights > 0).tocsr() if weights.nnz else weights
-    weights.setdiag(0)
-    weights = weights + alone
-    return (sparse.diags(1 / np.asarray(weights.sum(1)).ravel()) @ weights).tocsr()
+    reach, each = np.real(radius), np.arange(len(mesh.cells))
+    one, other = cKDTree(mesh.centres.real).query_pairs(reach * (1 + _NEAR), output_type="ndarray").T
+    distance = np.sqrt(((mesh.centres[one] - mesh.centres[other]) ** 2).sum(1))
+    if _crossing(distance, radius):
+        message = "it is just the distance of some elements, where their weights have no derivative"
+        raise Refused(("radius",), message, "a radius between two distances has one")
+    weights = np.where(distance.real < reach, radius - distance, 0.0)
+    entries = np.concatenate([weights, weights, np.full(len(each), radius)])
+    places = np.concatenate([one, other, each]), np.concatenate([other, one, each])
+    H = sparse.csr_matrix((entries, places), shape=(len(each), len(each)))
+    return (sparse.diags(1 / np.asarray(H.sum(1)).ravel()) @ H).tocsr()
+
+
+def _crossing(distance: Array, radius: Array) -> bool:
+    """Whether a distance that equals the radius does not change as the radius does."""
+    at_radius = distance[np.abs(distance.real - np.real(radius)) <= _NEAR * np.real(radius)]
+    apart = np.abs(np.imag(at_radius) - np.imag(radius))
+    return bool((apart > _NEAR * np.maximum(np.abs(np.imag(at_radius)), np.abs(np.imag(radius)))).any())

@@ -1,11 +1,14 @@
 """Bodies by numbers: the rod of Simeon's slider-crank, and the terms that follow from others."""
 
+import re
+
 import numpy as np
 import pytest
 
 from mbsim_cli import spec
 from mbsim_cli.errors import ModelError
 from mbsim_cli.reduction.by_number import Integrals, body_of
+from mbsim_cli.reduction.cross_matrices import tilde
 from mbsim_cli.reduction.damping import Damping
 from mbsim_cli.reduction.identities import warnings_of
 from mbsim_cli.reduction.reduce import reduced
@@ -30,6 +33,16 @@ def test_what_follows_from_integrals():
             if x is not None:
                 assert x == pytest.approx(y, abs=1e-10 * max(np.abs(x).max(), 1e-3)), path
     assert list(warnings_of(again)) == []
+
+
+def test_products_of_shapes_by_their_definition():
+    """-int rho Phi_q~ Phi_l~ of point masses is not symmetric; its other part is Cr1, which Gr counts once."""
+    Phi = np.random.default_rng(1).normal(size=(5, 4, 3))  # point, shape
+    J2 = -np.einsum("pqij,pljk->qlik", tilde(Phi), tilde(Phi))
+    Cr1 = np.cross(Phi[:, :, None], Phi[:, None]).sum(0)
+    rows, zero = np.zeros((4, 3)), np.zeros((4, 3, 3))
+    given = Integrals(np.array(5.0), np.zeros(3), np.eye(3), zero, J2, rows, rows, Cr1, np.eye(4), np.eye(4))
+    assert pytest.approx(2 * J2, abs=1e-14) == body_of(given, (), Damping()).Gr.M1
 
 
 ROD = """\
@@ -93,3 +106,24 @@ def test_no_damping_is_negative(tmp_path):
     text = rod_text().replace("terms:", "damping: {ratio: -0.01}\n      terms:")
     with pytest.raises(ModelError, match=r"damping\.ratio: must not be negative, is -0\.01"):
         spec.load(write(tmp_path, text))
+
+
+ZERO, SKEW, EVEN = (
+    "[[0, 0, 0], [0, 0, 0], [0, 0, 0]]",
+    "[[0, 1, 0], [0, 0, 0], [0, 0, 0]]",
+    "[[0, 0, 0], [0, 0, 0], [0, 0, 1]]",
+)
+
+
+@pytest.mark.parametrize(
+    ("term", "entries", "sentence"),
+    [
+        ("J", f"M1: [{ZERO}, {SKEW}]", "J.M1: J.M1 is not symmetric, by 0.5 of the largest entry"),
+        ("J", f"M2: [[{ZERO}, {EVEN}], [{ZERO}, {ZERO}]]", "J.M2: J.M2 is another one with the two shapes exchanged"),
+        ("Cr", "M1: [[[0, 0, 1], [0, 0, 0]], [[0, 0, 0], [0, 0, 0]]]", "Cr.M1: Cr.M1 is not the opposite"),
+    ],
+)
+def test_terms_that_no_shapes_have(tmp_path, term, entries, sentence):
+    text = re.sub(rf" {term}: (.*)", rf" {term}: {{M0: \1, {entries}}}", rod_text())
+    with pytest.raises(ModelError, match=re.escape(sentence)):
+        reduce_body(spec.load(write(tmp_path, text)), "rod")

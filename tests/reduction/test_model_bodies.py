@@ -228,6 +228,25 @@ def test_filter_evens_out(tmp_path):
     assert abs(filtered.frequencies()[0] / even.frequencies()[0] - 1) < gap / 2
 
 
+@pytest.mark.parametrize("name", ["L", "r"])
+def test_weights_of_a_filter_follow_sizes_and_its_radius(tmp_path, name):
+    """Against differences of reductions; the determinant does not ask how shapes are mixed."""
+
+    def reduced_at(change, radius=0.13):
+        values = {"L": 0.4, "r": radius} | {name: {"L": 0.4, "r": radius}[name] + change}
+        text = ("{L: 0.4, a: 0.25}", f"{{L: {values['L']!r}, a: 0.25, r: {values['r']!r}}}")
+        body = reduce_body(loaded(tmp_path, *with_field(text, more=", filter: {radius: r}")), "crank")
+        return np.linalg.slogdet(np.linalg.solve(body.Me.M0, body.Ke.M0))[1], body
+
+    body, h = reduced_at(0.0)[1], 1e-5
+    along = body.design[name]
+    found = np.trace(np.linalg.solve(body.Ke.M0, along.Ke.M0)) - np.trace(np.linalg.solve(body.Me.M0, along.Me.M0))
+    assert found == pytest.approx((reduced_at(h)[0] - reduced_at(-h)[0]) / (2 * h), rel=1e-6)
+    # elements that are 0.1 apart
+    with pytest.raises(ModelError, match=r"fields\.rho\.filter\.radius: it is just the distance of some elements"):
+        reduced_at(0.0, radius=0.1)
+
+
 def from_file(tmp_path, values, more):
     """Changes to a density that a file holds."""
     with h5py.File(tmp_path / "rho.h5", "w") as file:

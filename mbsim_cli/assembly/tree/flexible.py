@@ -13,7 +13,7 @@ from mbsim_cli.assembly.parameters.field_values import field_values
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.errors import ModelError
 from mbsim_cli.reduction import beams, fields, matrices, solids
-from mbsim_cli.reduction.by_number import Integrals, body_of, node_of
+from mbsim_cli.reduction.by_number import Integrals, body_of, impossible, node_of
 from mbsim_cli.reduction.damping import Damping
 from mbsim_cli.reduction.data import StandardInput
 from mbsim_cli.reduction.field_gradients import element_gradients
@@ -59,7 +59,7 @@ class FlexibleBodies:
         return placed(self._model_file, name, lambda: self._body(self._model_file.bodies[name].flexible, name))
 
     def by_number(self, name: str) -> StandardInput:
-        """The body of a name that is given by its integrals."""
+        """The body of a name that is given by its integrals; raise ModelError where no shapes have them."""
         spec = self._model_file.bodies[name].flexible
         terms, n = spec.terms, len(spec.terms.Me)
         J = {"M0": terms.J} if isinstance(terms.J, list) else dict(terms.J)
@@ -76,6 +76,8 @@ class FlexibleBodies:
             Me=self._array(terms.Me, (n, n)),
             Ke=self._array(terms.Ke, (n, n)),
         )
+        for term, message in impossible(given):
+            raise ModelError([self._model_file.issue(f"bodies.{name}.flexible.terms.{term}", message)])
         rows = (n, 3)
         nodes = (
             node_of(key, self._array(node.origin, (3,)), self._array(node.phi, rows), self._array(node.psi, rows))
@@ -150,7 +152,7 @@ class FlexibleBodies:
         weights = weights / weights.sum()
         mean = float(weights @ np.real(self.densities(structure.mesh, spec.name)))
         filtering = self._filter(spec.name, structure.mesh)
-        return mean, weights if filtering is None else filtering.T @ weights
+        return mean, weights if filtering is None else filtering.real.T @ weights
 
     def drawn(self, name: str, mesh: Mesh) -> dict[str, np.ndarray]:
         """Numbers of the elements (ne) by name: the field of a body's density, and what its filter makes of it."""
@@ -160,13 +162,14 @@ class FlexibleBodies:
         raw = np.real(field_values(self._model_file, spec.name, mesh, self._numbers, self._read))
         if (filtering := self._filter(spec.name, mesh)) is None:
             return {spec.name: raw}
-        return {spec.name: raw, f"{spec.name}_filtered": filtering @ raw}
+        return {spec.name: raw, f"{spec.name}_filtered": filtering.real @ raw}
 
     def _filter(self, name: str, mesh: Mesh) -> Any:
         spec = self._model_file.fields[name]
-        return (
-            None if spec.filter is None else fields.filter_of(mesh, float(np.real(self._numbers(spec.filter.radius))))
-        )
+        if spec.filter is None:
+            return None
+        radius = self._numbers(spec.filter.radius)
+        return refused_at(self._model_file, f"fields.{name}.filter", lambda: fields.filter_of(mesh, radius))
 
     def by_field(self, name: str, found: Reduced, covector: StandardInput) -> np.ndarray:
         """Derivatives (ne) by the numbers of a body's field, of what has a covector of the body's terms."""
@@ -175,7 +178,7 @@ class FlexibleBodies:
         p = np.real(self.densities(mesh, spec.name))
         gradient = self._law(spec).pull_back(p, *element_gradients(found, covector))
         filtering = self._filter(spec.name, mesh)
-        return gradient if filtering is None else filtering.T @ gradient
+        return gradient if filtering is None else filtering.real.T @ gradient
 
     def _frame(self, spec: Any, sets: dict, nodes: tuple, index: dict[str, int]) -> Frame:
         if isinstance(spec, str):
@@ -261,8 +264,13 @@ def file_at(model_file: Any, place: str, name: str) -> Path:
 
 def placed(model_file: Any, name: str, make: Callable[[], Any]) -> Any:
     """What ``make`` returns; raise ModelError with the place in a body's description where it is refused."""
+    return refused_at(model_file, f"bodies.{name}.flexible", make)
+
+
+def refused_at(model_file: Any, above: str, make: Callable[[], Any]) -> Any:
+    """The same for a description that stands elsewhere."""
     try:
         return make()
     except Refused as refused:
-        path = ".".join(map(str, ("bodies", name, "flexible", *refused.place)))
+        path = ".".join(map(str, (above, *refused.place)))
         raise ModelError([model_file.issue(path, refused.message, refused.hint)]) from refused
