@@ -12,7 +12,9 @@ from mbsim_cli.errors import UsageError
 SUFFIXES = ("gif", "mp4", "pvd")
 SIZES = (64, 4096)  # pixels
 SIZE = "640x480"
-ResultPath = Annotated[Path, typer.Argument(metavar="RESULT.h5", help="Result file.", show_default=False)]
+ResultPath = Annotated[
+    Path, typer.Argument(metavar="RESULT.h5", help="Result file.", show_default=False, readable=False)
+]
 Output = Annotated[
     Path | None,
     typer.Option(
@@ -21,6 +23,7 @@ Output = Annotated[
         metavar="OUT.gif|mp4|pvd",
         help="Moving picture, or meshes for viewers.",
         show_default="RESULT.gif here",
+        readable=False,
     ),
 ]
 Trace = Annotated[

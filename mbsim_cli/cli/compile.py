@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 Models = Annotated[
     list[Path] | None,
     typer.Argument(
-        metavar="[MODEL.yaml...]", help="Model files; with --all small ones stand for any.", show_default=False
+        metavar="[MODEL.yaml...]",
+        help="Model files; with --all small ones stand for any.",
+        show_default=False,
+        readable=False,
     ),
 ]
 Every = Annotated[bool, typer.Option("--all", help="For every formulation and integrator, not only the file's own.")]
@@ -28,6 +31,7 @@ Into = Annotated[
     typer.Option(
         help="Copy them for MBSIM_PROCESSOR's level here: mbsim_cli/prebuilt of a clone is installed with the package.",
         show_default=False,
+        readable=False,
     ),
 ]
 

@@ -12,7 +12,10 @@ from mbsim_cli.errors import UsageError
 ResultPath = Annotated[
     Path,
     typer.Argument(
-        metavar="RESULT.h5|BODY", help="Result, or standard input data (.sid.h5, .SID_FEM).", show_default=False
+        metavar="RESULT.h5|BODY",
+        help="Result, or standard input data (.sid.h5, .SID_FEM).",
+        show_default=False,
+        readable=False,
     ),
 ]
 

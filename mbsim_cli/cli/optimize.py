@@ -33,7 +33,9 @@ Name = Annotated[
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="OUT.h5", help="Result of the best.", show_default="MODEL-NAME.h5"),
+    typer.Option(
+        "-o", "--output", metavar="OUT.h5", help="Result of the best.", show_default="MODEL-NAME.h5", readable=False
+    ),
 ]
 Search = Annotated[Algorithm | None, typer.Option(help="How to search.", show_default="as in the file")]
 Evaluations = Annotated[

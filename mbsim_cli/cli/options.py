@@ -40,8 +40,12 @@ class Method(StrEnum):
     FD = "fd"
 
 
-ModelPath = Annotated[Path, typer.Argument(metavar="MODEL.yaml", help="Model file.", show_default=False)]
-ModelPaths = Annotated[list[Path], typer.Argument(metavar="MODEL.yaml...", help="Model files.", show_default=False)]
+ModelPath = Annotated[
+    Path, typer.Argument(metavar="MODEL.yaml", help="Model file.", show_default=False, readable=False)
+]
+ModelPaths = Annotated[
+    list[Path], typer.Argument(metavar="MODEL.yaml...", help="Model files.", show_default=False, readable=False)
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print results and errors only.")]
 Overrides = Annotated[

@@ -20,7 +20,9 @@ Arguments = Annotated[
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="OUT.png|svg|pdf", help="Picture.", show_default="RESULT.png here"),
+    typer.Option(
+        "-o", "--output", metavar="OUT.png|svg|pdf", help="Picture.", show_default="RESULT.png here", readable=False
+    ),
 ]
 Sensitivity = Annotated[
     str | None,

@@ -16,7 +16,12 @@ BodyName = Annotated[
 Output = Annotated[
     Path | None,
     typer.Option(
-        "-o", "--output", metavar="X.sid.h5|X.SID_FEM|X.vtu", help="File to write.", show_default="BODY.sid.h5 here"
+        "-o",
+        "--output",
+        metavar="X.sid.h5|X.SID_FEM|X.vtu",
+        help="File to write.",
+        show_default="BODY.sid.h5 here",
+        readable=False,
     ),
 ]
 NoDerivatives = Annotated[bool, typer.Option("--no-derivatives", help="Leave out derivatives by parameters.")]

@@ -13,7 +13,8 @@ from mbsim_cli.errors import UsageError
 from mbsim_cli.model.integrators import INTEGRATORS
 
 Output = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="OUT.h5", help="Result file.", show_default="MODEL.h5 here")
+    Path | None,
+    typer.Option("-o", "--output", metavar="OUT.h5", help="Result file.", show_default="MODEL.h5 here", readable=False),
 ]
 Sensitivity = Annotated[
     options.Method | None, typer.Option(help="How to compute gradients.", show_default="as in the file")

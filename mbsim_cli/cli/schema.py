@@ -8,7 +8,9 @@ import typer
 from mbsim_cli.cli import options
 from mbsim_cli.errors import UsageError
 
-Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write here, not to the screen.")]
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write here, not to the screen.", readable=False)
+]
 
 
 def command(output: Output = None, force: options.Force = False) -> None:

@@ -79,7 +79,9 @@ def extract(
     case: Annotated[int, typer.Argument(metavar="CASE", min=0, help="Number of a case.", show_default=False)],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="OUT.h5", help="Result file.", show_default="DIR/case-CASE.h5"),
+        typer.Option(
+            "-o", "--output", metavar="OUT.h5", help="Result file.", show_default="DIR/case-CASE.h5", readable=False
+        ),
     ] = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -98,7 +100,8 @@ def script(
     shards: Annotated[int, typer.Option(metavar="N", min=1, help="Parts of the study.")] = 8,
     jobs: Jobs = 1,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Script.", show_default="DIR/job.sh")
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Script.", show_default="DIR/job.sh", readable=False),
     ] = None,
 ) -> None:
     """Write a job script that computes the study in parts."""

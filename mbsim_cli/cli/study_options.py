@@ -22,7 +22,7 @@ class Gradients(StrEnum):
     DDM = "ddm"
 
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a study.", show_default=False)]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a study.", show_default=False, readable=False)]
 Jobs = Annotated[int, typer.Option("-j", metavar="N", min=0, help="Worker processes; 0: one for each processor.")]
 Part = Annotated[
     str | None,
@@ -46,10 +46,12 @@ Dask = Annotated[
 ]
 Study = Annotated[str | None, typer.Argument(metavar="[STUDY]", help="Study of the file.", show_default="the only one")]
 Output = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="DIR", help="Folder.", show_default="MODEL-STUDY here")
+    Path | None,
+    typer.Option("-o", "--output", metavar="DIR", help="Folder.", show_default="MODEL-STUDY here", readable=False),
 ]
 Csv = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Cases: a row of values each.", show_default="as in the file")
+    Path | None,
+    typer.Option(metavar="FILE", help="Cases: a row of values each.", show_default="as in the file", readable=False),
 ]
 Grid = Annotated[
     list[str] | None,

@@ -64,7 +64,9 @@ app = typer.Typer(
 
 @app.command(DEFAULT, hidden=True, cls=Command)
 def command(
-    model: Annotated[Path, typer.Argument(metavar="MODEL.yaml|DIR", help="Model file, or folder of a study.")],
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL.yaml|DIR", help="Model file, or folder of a study.", readable=False)
+    ],
     study: Study = None,
     output: Output = None,
     jobs: Jobs = 1,

@@ -158,6 +158,8 @@ def _in_a_folder(path: Path, example: str) -> Path:
         raise InputOutputError(f"{path} is a folder; name a file, such as {path / example}")
     if not in_a_folder:
         raise InputOutputError(f"cannot write {path}: there is no folder {target.parent}")
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise InputOutputError(f"cannot write in {target.parent}: it may not be written in")
     return target
 
 

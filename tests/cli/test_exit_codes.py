@@ -1,8 +1,13 @@
 """Every way for a command to end has its exit code, a sentence, and with --json one object."""
 
 import json
+import os
+from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
+
+from mbsim_cli.cli.commands import app
 
 from .conftest import ROOT
 
@@ -240,3 +245,31 @@ def test_a_value_that_is_stated_twice_is_refused(mbsim, pendulum, tmp_path, give
 
 def test_what_may_be_repeated_is(mbsim, pendulum):
     assert mbsim("run", pendulum, "-p", "L=1.1", "-p", "k=3", "--force", "--force", "--json").code == 0
+
+
+def files_of_commands():
+    """What commands say of the files that they are given, with names."""
+    groups = (app, *(group.typer_instance for group in app.registered_groups))
+    for command in (command for group in groups for command in group.registered_commands):
+        for name, hint in get_type_hints(command.callback, include_extras=True).items():
+            kind, *told = get_args(hint) or (None,)
+            if kind is Path or Path in get_args(kind):
+                yield f"{command.callback.__module__}: {name}", told
+
+
+def test_what_reads_a_file_says_that_it_may_not_be_read():
+    """Not the library of the command line, which would call it wrong usage."""
+    found = list(files_of_commands())
+    assert len(found) > 20
+    assert [name for name, told in found if any(entry.readable for entry in told)] == []
+
+
+def test_a_folder_that_may_not_be_written_in(mbsim, pendulum, monkeypatch, tmp_path):
+    """It is told before anything is computed: a search would end with nothing."""
+    pendulum.write_text(
+        pendulum.read_text() + "optimization: {o: {minimize: swing, variables: {L: {from: 0.5, to: 2}}}}\n"
+    )
+    monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK)  # whoever runs the tests may be root
+    done = mbsim("optimize", pendulum, "-o", "best.h5")
+    assert_failed(done, 5, f"cannot write in {tmp_path}: it may not be written in")
+    assert "analysis" not in done.err
