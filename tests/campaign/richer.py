@@ -457,6 +457,55 @@ class Sliding(RichMechanism):
         return made | led if made["type"] == "point_on_plane" else made
 
 
+class Profiled(RichMechanism):
+    """One whose laws of time change at instants that are parameters; rates of those that drive are continuous."""
+
+    def __init__(self, seed: int):
+        super().__init__(seed)
+        self.instants: Data = {}
+
+    def _instant(self, low: float, high: float) -> str:
+        """A new parameter, beside the instants of results, where derivatives of fixed steps have two sides."""
+        name = f"t{len(self.instants)}"
+        self.instants[name] = self.number(low, high) + 2.3e-4
+        return name
+
+    def _ends(self) -> tuple[str, str]:
+        return self._instant(0.01, 0.05), self._instant(0.07, 0.12)
+
+    def _pulse(self, power: int, size: float) -> Data:
+        a, b = self._ends()
+        sine = {"type": "harmonic", "amplitude": self.number(size, 3 * size), "angular_frequency": f"pi/({b} - {a})"}
+        return {"type": "windowed", "start": a, "end": b, "law": sine | {"power": power}}
+
+    def _gentle(self) -> Data:
+        if self.random.random() < 0.5:
+            return self._pulse(int(self.random.integers(2, 4)), 0.02)
+        (a, b), h = self._ends(), f"({self.number(-5, 5)})"
+        rising = [f"{h}*{a}**2/2", f"-{h}*{a}", f"{h}/2"]
+        pieces = [["0"], rising, [f"{h}*({a}**2 - {b}**2)/2", f"{h}*({b} - {a})"]]
+        laws = [{"type": "polynomial", "coefficients": piece} for piece in pieces]
+        return {"type": "piecewise", "breaks": [a, b], "laws": laws}
+
+    def law(self) -> str | Data:
+        """A law of time."""
+        if self.random.random() < 0.4:
+            return self._pulse(1, 1.0)
+        times, n = [*self._ends(), self._instant(0.13, 0.14)], self.number
+        return {"type": "spline", "times": times, "values": [n(-1, 1) for _ in times], "extrapolate": "hold"}
+
+    def _force(self) -> Data:
+        made = super()._force()
+        while any(key in made for key in ("elongation_law", "rate_law")):  # which are laws of other arguments
+            made = super()._force()
+        return made
+
+    def choose_parameters(self, count: int, *, anywhere: bool = False) -> None:
+        """These and those instants."""
+        super().choose_parameters(count, anywhere=anywhere)
+        self.data["parameters"] |= self.instants
+
+
 def matrix_of(orientation: Data) -> np.ndarray:
     """Rotation matrix (3, 3) of an orientation in a file."""
     if "rotation_matrix" in orientation:
@@ -485,6 +534,19 @@ def tree(seed: int) -> RichMechanism:
         law = {"type": "motion", "coordinate": coordinate, "law": m._gentle(), "offset": "auto"}
         m.data["constraints"]["m"] = law
         m.forget(coordinate)
+    return m
+
+
+def profiled(seed: int) -> Profiled:
+    """An open tree that laws with instants drive and push."""
+    m = _tree(seed, Profiled)
+    while not m.coordinates():
+        m.add_body("ground", m.pick(("revolute", "cylindrical")))
+    m.add_forces(2)
+    coordinate = m.pick(m.coordinates())
+    law = {"type": "motion", "coordinate": coordinate, "law": m._gentle(), "offset": "auto"}
+    m.data["constraints"]["m"] = law
+    m.forget(coordinate)
     return m
 
 
@@ -569,7 +631,7 @@ GROWN |= {"rich loop": loop, "rich machine": machine}
 
 def grown(family: str, seed: int) -> RichMechanism:
     """A mechanism of a family with sensors, and numbers only."""
-    m = GROWN[family](seed)
+    m = (GROWN | {"rich profiles": profiled})[family](seed)
     m.observe()
     return m
 
@@ -580,4 +642,4 @@ def _with_parameters(family: str, seed: int, parameters: int = PARAMETERS) -> Da
     return m.data
 
 
-FAMILIES = {family: partial(_with_parameters, family) for family in GROWN}
+FAMILIES = {family: partial(_with_parameters, family) for family in (*GROWN, "rich profiles")}

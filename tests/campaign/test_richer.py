@@ -7,10 +7,13 @@ from tests.campaign.richer import FAMILIES
 
 NATURAL = {"formulation": "ali3p-natural", "tolerance": 1e-13}
 DUST = 3e-9  # of sensors that stay zero: what is left of rates and accelerations at rest
+TREES = {"rich tree": OPEN[:3], "rich profiles": OPEN[1:3]}  # differences see how steps of `rk4` move with kinks
 EACH, TOGETHER = 30, 5
 
 
-@pytest.mark.parametrize(("family", "seed"), [("rich tree", 5), ("rich constraints", 4), ("rich slides", 0)])
+@pytest.mark.parametrize(
+    ("family", "seed"), [("rich tree", 5), ("rich constraints", 4), ("rich slides", 0), ("rich profiles", 1)]
+)
 def test_a_few_adjoints(family, seed):
     counts, wrong = judged(FAMILIES[family], [seed], ALI3P[:1], verdicts_of_adjoint, dust=DUST)
     assert wrong == []
@@ -21,7 +24,7 @@ def test_a_few_adjoints(family, seed):
 @pytest.mark.parametrize("start", range(0, EACH, TOGETHER))
 @pytest.mark.parametrize("family", FAMILIES)
 def test_adjoints(family, start):
-    methods = [*ALI3P, *RESTING, NATURAL, *(OPEN if family == "rich tree" else [])]
+    methods = [*ALI3P, *RESTING, NATURAL, *(OPEN if family in TREES else [])]
     counts, wrong = judged(FAMILIES[family], range(start, start + TOGETHER), methods, verdicts_of_adjoint, dust=DUST)
     print(dict(counts))  # shown by -s
     assert wrong == []
@@ -32,7 +35,7 @@ def test_adjoints(family, start):
 @pytest.mark.parametrize("start", range(0, EACH, TOGETHER))
 @pytest.mark.parametrize("family", FAMILIES)
 def test_differences(family, start):
-    methods = [ALI3P[0], NATURAL, *(OPEN[:3] if family == "rich tree" else [])]
+    methods = [ALI3P[0], NATURAL, *TREES.get(family, [])]
     counts, wrong = judged(FAMILIES[family], range(start, start + TOGETHER), methods, verdicts, dust=DUST)
     print(dict(counts))
     assert wrong == []
