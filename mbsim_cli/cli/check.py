@@ -101,9 +101,9 @@ def _all(models: list[Path], settings: "Settings", seed: int, listener: "Hearing
         for done, path in enumerate(models, 1):
             try:
                 found = verify(path, settings, seed, listener)
-            except (UsageError, InputOutputError):
-                raise
             except MbsimError as error:
+                if len(models) == 1 and isinstance(error, UsageError | InputOutputError):
+                    raise
                 code = code or error.exit_code
                 found = [failed(str(path), one_line(error))]
             if not found:

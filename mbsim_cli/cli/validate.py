@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 
 from mbsim_cli.cli import options
-from mbsim_cli.errors import Issue, ModelError
+from mbsim_cli.errors import InputOutputError, Issue, ModelError
 
 
 def command(
@@ -22,7 +22,14 @@ def command(
 
     limit_threads(None)
     overrides = options.parse_overrides(parameter)
-    judged = [judge(path, overrides) for path in models]
+    judged, unread = [], []
+    for path in models:
+        try:
+            judged.append(judge(path, overrides))
+        except InputOutputError as error:
+            unread.append(str(error))
+    if unread and (json or len(models) == 1):
+        raise InputOutputError("; ".join(unread))
     issues = [issue for found, _ in judged for issue in found]
     warnings = [warning for _, found in judged for warning in found]
     if json:
@@ -36,6 +43,8 @@ def command(
         print_issues(issues)
         for warning in warnings:
             say(f"warning: {warning}", quiet)
+        if unread:
+            raise InputOutputError("; ".join(unread))
         files = f"{len(models)} files" if len(models) > 1 else str(models[0])
         count = f"{len(issues)} error{'s' * (len(issues) != 1)}"
         say(f"{files}: {count}" if issues else f"{files}: valid", quiet)

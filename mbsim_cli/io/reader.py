@@ -39,8 +39,8 @@ def opened(path: Path, known: bool = False) -> Iterator[h5py.File]:
 @contextmanager
 def looked_at(path: Path, check: Callable[[Path], None] | None, complaint: str) -> Iterator[h5py.File]:
     """Open a file from anywhere that passes a ``check``; raise InputOutputError where it does not, or is damaged."""
+    _require_readable(path)
     try:
-        open_regular(path).close()
         if check and (fault := fault_of(path, check)):
             raise FormatError(fault)
         with h5py.File(path, "r", locking="best-effort") as file:
@@ -49,6 +49,16 @@ def looked_at(path: Path, check: Callable[[Path], None] | None, complaint: str) 
         raise InputOutputError(f"there is no file {path}") from error
     except DAMAGED as error:
         raise InputOutputError(f"{path} {complaint}, or is damaged: {reason_of(error)}") from error
+
+
+def _require_readable(path: Path) -> None:
+    """Raise InputOutputError for what cannot be opened, which says nothing of what is in it."""
+    try:
+        open_regular(path).close()
+    except FileNotFoundError as error:
+        raise InputOutputError(f"there is no file {path}") from error
+    except (OSError, ValueError) as error:  # a name with a zero
+        raise InputOutputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
 
 
 def _require_result(path: Path) -> None:

@@ -89,6 +89,14 @@ def test_sensors_between_instants_and_beyond_the_end(mbsim, variant):
     assert done.code == 4 and "ends at 0.3 s" in done.json["checks"][0]["message"]
 
 
+def test_a_file_that_cannot_be_analysed_takes_nothing_from_the_others(mbsim, pendulum):
+    done = mbsim("check", pendulum, "gone.yaml", pendulum, "--json")
+    assert done.code == 5 and [row["passed"] for row in done.json["checks"]] == [True, True, False, True, True]
+    assert "cannot read gone.yaml" in str(done.json["checks"][2])
+    alone = mbsim("check", "gone.yaml", "--json")
+    assert alone.code == 5 and "cannot read gone.yaml" in alone.json["message"]
+
+
 def test_several_files_share_a_table(mbsim, pendulum, variant):
     done = mbsim("check", pendulum, variant("mobility: 1", "mobility: 2"))
     assert done.code == 1 and "4 comparisons in 2 files, 1 failed" in done.err and "FAILED" in done.err

@@ -247,6 +247,13 @@ def test_what_may_be_repeated_is(mbsim, pendulum):
     assert mbsim("run", pendulum, "-p", "L=1.1", "-p", "k=3", "--force", "--force", "--json").code == 0
 
 
+def test_of_several_files_all_are_judged(mbsim, variant):
+    wrong = variant("type: revolute", "type: revolving")
+    done = mbsim("validate", "gone.yaml", wrong, "lost.yaml")
+    assert done.code == 5 and "joints.A.type: unknown type 'revolving'" in done.err
+    assert "cannot read gone.yaml: No such file or directory" in done.err and "cannot read lost.yaml" in done.err
+
+
 def files_of_commands():
     """What commands say of the files that they are given, with names."""
     groups = (app, *(group.typer_instance for group in app.registered_groups))

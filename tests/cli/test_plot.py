@@ -159,8 +159,10 @@ def test_more_than_a_sheet_takes_is_left_out_and_said(mbsim, variant):
 
 def test_files_that_cannot_be(mbsim, fivebar, pendulum, tmp_path):
     (tmp_path / "notes.png").write_text("mine")
+    (tmp_path / "folder.h5").mkdir()
     for arguments, sentence in (
         (("no.h5",), "there is no file"),
+        (("folder.h5",), "cannot read folder.h5: it is a folder"),
         ((fivebar, "-o", "no/a.png"), "there is no folder"),
         ((fivebar, "-o", "notes.png"), "is not a picture; --force overwrites it"),
     ):
