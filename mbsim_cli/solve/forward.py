@@ -214,25 +214,35 @@ class Simulation:
 
     def _judged(self, record: Record, d_record: SensitivityRecord) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """What is to be said of every instant: ``broken``, ``free`` and ``singular`` of ``Block``."""
-        rows = record.time.size
-        broken, free = np.tile(self.broken, (rows, 1)), np.zeros(record.lam.shape, dtype=bool)
-        if self.consistency and rows:
+        broken = np.tile(self.broken, (record.time.size, 1))
+        free = self._judged_by_equations(record, d_record, broken)
+        singular = self._judged_by_passages(record, broken)
+        if self.broken.any():
+            self._stop_varying()
+        return broken, free, singular
+
+    def _judged_by_equations(self, record: Record, d_record: SensitivityRecord, broken: np.ndarray) -> np.ndarray:
+        """``free``, where equations depend on each other; enter in ``broken`` which of them directions break."""
+        free = np.zeros(record.lam.shape, dtype=bool)
+        if self.consistency and record.time.size:
             free[:] = self.consistency.free_multipliers(record, 0)
             if self.p:
                 for row, found in enumerate(self._breaking(self.consistency, record, d_record)[:, : self.p]):
                     self.broken = broken[row] = np.where(self.broken, self.broken, found)
+        return free
+
+    def _judged_by_passages(self, record: Record, broken: np.ndarray) -> np.ndarray:
+        """``singular``, at instants behind singular positions; enter in ``broken`` what has no derivative then."""
         singular = np.zeros(record.lam.shape, dtype=bool)
         self.passed += self._passages.take()
-        while self.passed and rows and self.passed[0].time <= record.time[-1]:
+        while self.passed and record.time.size and self.passed[0].time <= record.time[-1]:
             passage = self.passed.pop(0)
             behind = int(np.searchsorted(record.time, passage.time))
             singular[behind, passage.constraints] = True
             found = np.where(passage.breaks[: self.p], -1 - passage.constraints[0], 0)
             self.broken = np.where(self.broken, self.broken, found)
             broken[behind:] = np.where(broken[behind:], broken[behind:], found)
-        if self.broken.any():
-            self._stop_varying()
-        return broken, free, singular
+        return singular
 
     def _breaking(self, consistency: Consistency, record: Record, d_record: SensitivityRecord) -> np.ndarray:
         """Equations (N, p) that directions break at the instants; multipliers that turn with J are completed."""

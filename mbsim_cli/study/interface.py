@@ -51,8 +51,9 @@ def load(
 
 
 def run(path: str | PathLike[str], **replaced: Any) -> Result:
-    """Read a model and run it: ``load``, and ``Model.run`` with the keyword arguments. Raises what these do."""
-    return Model(path).run(**replaced)
+    """Read a model with values of parameters and constants, and run it, as ``load`` and ``Model.run`` do."""
+    values: dict[str, Any] = dict(values_in(replaced))
+    return Model(path, **values).run(**{name: value for name, value in replaced.items() if name not in values})
 
 
 def check(path: str | PathLike[str], seed: int = 0, listener: Listener = SILENT, **replaced: Any) -> list[Comparison]:

@@ -29,7 +29,7 @@ def push(t, n, L, m, load, alpha):
 @pytest.mark.parametrize("n", [1, 3, 12])
 @pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", NATURAL])
 def test_jack(formulation, n):
-    result = mbsim.load(MODEL, n=n).run(formulation=formulation, duration=TIME / 4)
+    result = mbsim.run(MODEL, n=n, formulation=formulation, duration=TIME / 4)
     assert not [text for text in result.warnings if "converged" in text]
     assert result["push"][:, 0] == pytest.approx(push(result.time, n, **VALUES), rel=1e-9)
     for name, value in VALUES.items():
