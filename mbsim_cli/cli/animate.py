@@ -94,7 +94,7 @@ def command(
     target = check_picture(picture, force=force)
     filming = Filming(Content(result), speed=speed, fps=fps, exaggeration=exaggerate)
     film = filming.film(trace or [], view, follow, pixels, result.stem)
-    report = _shoot(film, target, kind, fps, quiet, force)
+    report = _shoot(film, target, kind, fps, quiet, force) | {"motion": filming.duration}
     _tell(report | {"output": str(picture), "result": str(result)}, json, quiet)
 
 
@@ -105,7 +105,10 @@ def _tell(report: dict[str, Any], json: bool, quiet: bool) -> None:
     if json:
         emit(report)
     else:
-        say(f"{report['output']}: {report['frames']} frames, {report['start']:g} to {report['end']:g} s", quiet)
+        frames = f"{report['frames']} frame{'s' * (report['frames'] != 1)}"
+        say(f"{report['output']}: {frames}, {report['start']:g} to {report['end']:g} s", quiet)
+        if report["frames"] == 1 and report["motion"] > 0:
+            say(f"the motion takes {report['motion']:g} s, less than a frame does; a smaller --speed shows it", quiet)
 
 
 def _pixels(size: str) -> tuple[int, int]:
@@ -161,4 +164,5 @@ def _collect(
             signals.poll()
 
         temporary.write_text(write_collection(filming, target, folder, told), "utf-8", "surrogateescape")
-    return {"frames": count, "start": float(filming.time[0]), "end": float(filming.time[-1])}
+    ends = {"start": float(filming.time[0]), "end": float(filming.time[-1])}
+    return {"frames": count, **ends, "motion": filming.duration}

@@ -82,6 +82,14 @@ def given(values: Mapping[str, Any]) -> str:
     return ", ".join(name for name, value in values.items() if value or (value == 0 and value is not False))
 
 
+def once(names: list[str]) -> list[str]:
+    """The names, of which none may stand twice."""
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"{name!r} is named twice; leave one of them out")
+    return names
+
+
 def parse_overrides(entries: list[str] | None) -> dict[str, str]:
     """Read ``-p NAME=VALUE`` entries, of each name one."""
     overrides: dict[str, str] = {}

@@ -74,6 +74,7 @@ def command(
         _field(arguments, field, output, json, quiet, force)
         return
     results, names = sort_arguments(arguments)
+    options.once(names)
     if list_:
         _refuse("--list", "draws nothing", drawn | {"--output": output, "--force": force, "NAME": names})
     contents = [Content(path) for path in results]
@@ -95,7 +96,7 @@ def _parameters(stated: str | None) -> list[str]:
     names = [] if stated is None else [name.strip() for name in stated.split(",")]
     if not all(names):
         raise UsageError(f"--sensitivity wants PARAM or PARAM,PARAM, not '{stated}'")
-    return names
+    return options.once(names)
 
 
 def _refuse(option: str, does: str, others: dict[str, Any]) -> None:

@@ -41,6 +41,14 @@ def test_frames(animate, tmp_path, arguments, frames, duration):
         assert (image.n_frames, image.info["duration"], image.size) == (frames, duration, (160, 120))
 
 
+def test_a_motion_shorter_than_a_frame_is_said(mbsim, pendulum):
+    assert mbsim("run", pendulum, "--duration", "0.02", "--sensitivity", "none", "--quiet").code == 0
+    film = "animate", "pendulum.h5", "--size", "64x64"
+    done = mbsim(*film)
+    assert "1 frame, 0 to 0 s" in done.err and "the motion takes 0.02 s, less than a frame does" in done.err
+    assert "less than a frame" not in mbsim(*film, "--speed", "0.1").err
+
+
 @pytest.mark.parametrize(
     "arguments",
     [("--view", "xz"), ("--view", "-60,20", "--follow", "bar_23"), ("--trace", "bar_12.P2", "--trace", "bar_A1.P1")],

@@ -103,6 +103,8 @@ def test_list(mbsim, plot, fivebar):
         (("--sensitivity", "L_A2"), ("'L_A2'", "did you mean")),
         (("iterations", "--sensitivity", "L_A1"), ("sensitivities of iterations",)),
         (("-o", "a.jpg"), (".png, .svg, .pdf",)),
+        (("r2", "v2", "r2"), ("'r2' is named twice",)),
+        (("--sensitivity", "L_A1,m_A1, L_A1"), ("'L_A1' is named twice",)),
         (("--label", "a", "--label", "b"), ("--label", "1 times")),
     ],
 )

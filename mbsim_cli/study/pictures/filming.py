@@ -45,6 +45,7 @@ class Filming:
         if list(self.moving.coordinates) != content.coordinates:
             raise InputOutputError(f"{content.path}: its coordinates are not those of the model stored with it")
         start, end = float(content.time[0]), float(content.time[-1])
+        self.duration = end - start
         frames = (end - start) / speed * fps * (1 + 1e-9)
         if not frames < MOST_FRAMES:
             raise UsageError(f"the film would have {frames:.3g} frames; --speed and --fps make it shorter")
