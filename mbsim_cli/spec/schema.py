@@ -1,6 +1,7 @@
 """JSON Schema of the model file, for editors; ``schemas/model.schema.json`` is this, written out."""
 
 from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any
 
 from mbsim_cli.spec.model_file import ModelFile
@@ -12,20 +13,27 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 def schema() -> dict[str, Any]:
     """Return the JSON Schema of the model file."""
     whole = _plain(ModelFile.model_json_schema(by_alias=True))
-    _let_blocks_state_halves(whole)
-    return {"$schema": _DRAFT, **whole}
+    return {"$schema": _DRAFT, **whole, **_with_halves(whole)}
 
 
-def _let_blocks_state_halves(whole: dict[str, Any]) -> None:
-    """Ask for the keys of an item where it is referred to, but not in blocks: the file, or others, may state them."""
+def _with_halves(whole: dict[str, Any]) -> dict[str, Any]:
+    """Let items state a part of their keys in blocks, and where blocks or other files may state the rest.
+
+    The keys of an item are asked for where it is referred to; returns the condition for those of sections.
+    """
     definitions = whole["$defs"]
     required = {f"#/$defs/{name}": entry.pop("required", []) for name, entry in definitions.items()}
-    definitions[Repetition.__name__]["required"] = required.pop(f"#/$defs/{Repetition.__name__}")
-    sections = definitions[Repetition.__name__]["properties"]
-    halves = {id(reference) for name in SECTIONS for reference in _items(sections[name]["additionalProperties"])}
-    for reference in _references(whole):
+    block = definitions[Repetition.__name__]
+    block["required"] = required.pop(f"#/$defs/{Repetition.__name__}")
+    own = {name: deepcopy(whole["properties"][name]["additionalProperties"]) for name in SECTIONS}
+    sections = [place["properties"][name] for name in SECTIONS for place in (block, whole)]
+    halves = {id(reference) for section in sections for reference in _items(section["additionalProperties"])}
+    for reference in _references([whole, own]):
         if id(reference) not in halves and required.get(reference["$ref"]):
             reference["required"] = required[reference["$ref"]]
+    elsewhere = [{"required": [name]} for name in ("include", "repeat")]
+    entire = {name: {"additionalProperties": items} for name, items in own.items()}
+    return {"if": {"anyOf": elsewhere}, "else": {"properties": entire}}
 
 
 def _items(part: dict[str, Any]) -> list[dict[str, Any]]:

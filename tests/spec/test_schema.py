@@ -17,8 +17,9 @@ def _objects(part):
     if isinstance(part, dict):
         if "properties" in part:
             yield part
-        for entry in part.values():
-            yield from _objects(entry)
+        for key, entry in part.items():
+            if key != "else":  # a further condition for what has its description already
+                yield from _objects(entry)
     elif isinstance(part, list):
         for entry in part:
             yield from _objects(entry)
@@ -62,7 +63,10 @@ def test_a_block_may_state_half_an_item():
     """The other half stands in the file, in another block, or in what is laid over one instance."""
     base = _data(VALID)
     half = {"joints": {"B": {"initial": {"angles": ["i", 0]}}}, "forces": {"spring": {"damping": 3}}}
-    editor().validate(base | {"repeat": {"more": {"for": {"i": [1, 1]}, **half}}})
+    block = {"repeat": {"more": {"for": {"i": [1, 1]}, **half}}}
+    editor().validate(base | block)
+    editor().validate({"mbsim": 1, **half} | block)
+    editor().validate({"mbsim": 1, "include": ["base.yaml"], **half})
     for wrong in (
         base | half,  # in the file itself they are all there is
         base | {"repeat": {"more": {"for": {"i": [1, 1]}, "joints": {"B": {"inital": {}}}}}},
