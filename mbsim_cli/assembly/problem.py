@@ -118,7 +118,7 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
     system.stop()
     fields = density_fields(system, packed.tree, packing.options.sensitivity)
     started = _started(replace(declared, broken=broken), equations, closing, fields)
-    started = weighed(started, closing, stated="penalty" in model_file.analysis.model_fields_set)
+    started, soft = weighed(started, closing, stated="penalty" in model_file.analysis.model_fields_set)
     problem = in_natural_coordinates(started) if started.options.natural else started
     end = end_of(model_file, packing.choices.get("duration"))
     return Assembled(
@@ -130,7 +130,7 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
         topology=system.topology,
         joints=system.joints,
         dropped=[identity.name for identity in packed.identities],
-        warnings=[*_doubts(packing, declared), *moved_starts(packing, declared, closing)],
+        warnings=[*_doubts(packing, declared), *moved_starts(packing, declared, closing), *soft],
         equations=equations,
         closing=closing,
         theta=system.theta,

@@ -24,28 +24,34 @@ HARDLY = 1e-10  # part of a coordinate's inertia that stands for none
 SLIGHT = 1e-8  # the same of the largest one, see ``factor_penalised``
 
 
-def weighed(problem: Problem, closing: Closing, *, stated: bool) -> Problem:
-    """The problem with the inertia that its coordinates count for at least, and a penalty, unless that is stated."""
+def weighed(problem: Problem, closing: Closing, *, stated: bool) -> tuple[Problem, list[str]]:
+    """The problem with the inertia that its coordinates count for at least, and a penalty that serves all constraints.
+
+    A ``stated`` penalty stays as it is, with a sentence where it is too small.
+    """
     inertia, tree, options = closing.inertia.diagonal, problem.model.tree, problem.options
     least = least_of_joints(problem.model, problem.theta, inertia)
+    problem = replace(problem, least=least)
     rows = all_but(len(closing.phi), closing.redundant)
-    judged = len(inertia) <= DENSE and not isinstance(tree, FlexibleTree) and not options.open_tree
-    if rows.size and judged and not stated:
-        together = _together(closing.J[rows], closing.inertia.mass, np.maximum(inertia, least))
-        options = replace(options, penalty=_penalty(options.penalty, together))
-    return replace(problem, least=least, options=options)
+    if not rows.size or len(inertia) > DENSE or isinstance(tree, FlexibleTree) or options.open_tree:
+        return problem, []
+    yields = _yields(closing.J[rows], closing.inertia.mass, np.maximum(inertia, least))
+    together = float(np.linalg.eigvalsh(yields)[0])
+    if options.penalty * PENALTY_RATIO * together >= SLOW:
+        return problem, []
+    enough = min(LARGEST, 10.0 ** ceil(log10(QUICK / PENALTY_RATIO / max(together, 1e-30))))
+    if not stated:  # a power of ten, so that neighbouring designs have the same
+        return replace(problem, options=replace(options, penalty=enough)), []
+    softest = rows[np.abs(np.linalg.eigh(yields)[1][:, 0]).argmax()]
+    return problem, [
+        f"a penalty of {options.penalty:g} is too small where light bodies move heavy ones, most of all by "
+        f"{problem.names.constraints[softest]}: gradients of forces may be wrong, or steps fail; leave penalty out, or "
+        f"state {enough:g}"
+    ]
 
 
-def _together(J: np.ndarray, mass: np.ndarray, counted: np.ndarray) -> float:
-    """The least part of what a row's penalty is to its inertia alone, which is left of it to all that rows move."""
+def _yields(J: np.ndarray, mass: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    """J M^-1 J^T, in parts of what each row yields by the inertia that it meets alone: its least eigenvalue counts."""
     counted = np.maximum(counted, SLIGHT * counted.max())
     rows = J / np.sqrt((J * J / counted).sum(axis=1))[:, None]
-    yields = rows @ np.linalg.solve(mass + HARDLY * np.diag(counted), rows.T)
-    return float(np.linalg.eigvalsh(yields)[0])
-
-
-def _penalty(penalty: float, together: float) -> float:
-    """A power of ten, so that neighbouring designs have the same."""
-    if penalty * PENALTY_RATIO * together >= SLOW:
-        return penalty
-    return min(LARGEST, 10.0 ** ceil(log10(QUICK / PENALTY_RATIO / max(together, 1e-30))))
+    return rows @ np.linalg.solve(mass + HARDLY * np.diag(counted), rows.T)

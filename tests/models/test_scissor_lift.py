@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import mbsim_cli as mbsim
+from mbsim_cli.assembly import build
+from mbsim_cli.spec import load
 from tests.marks import NATURAL
 from tests.models.command import ROOT
 
@@ -56,3 +58,14 @@ def test_middle_pin_by_statics():
     left = load * G * (1 - 0.9 / x) + (n - 1) * m * G  # what the next stage carries on its left
     sideways = x / h * (roller + left) - F  # at the upper end of the bar
     assert result["pin.force"][-1, :2] == pytest.approx([F - sideways, m * G - roller + left], rel=1e-9)
+
+
+def test_a_stated_penalty_that_is_too_small_is_warned_of(tmp_path):
+    def warnings(penalty):
+        path = tmp_path / "lift.yaml"
+        path.write_text(MODEL.read_text().replace("step: 0.01,", f"step: 0.01, penalty: {penalty},"))
+        return [text for text in build(load(path)).warnings if "penalty" in text]
+
+    (told,) = warnings("1e9")
+    assert "most of all by " in told and "gradients of forces may be wrong" in told
+    assert warnings(told.split()[-1]) == []
