@@ -42,6 +42,10 @@ def stiffness() -> np.ndarray:
 
 def ours(folder, step: float) -> np.ndarray:
     """Where (3,) the middle of the far end is at last."""
+    return loaded(folder).run(step=step)["end"][-1]
+
+
+def loaded(folder) -> mbsim.Model:
     mmwrite(folder / "M.mtx", coo_matrix(np.diag(np.repeat(MASSES, 3))), symmetry="symmetric")
     mmwrite(folder / "K.mtx", coo_matrix(stiffness()), symmetry="symmetric")
     rows = np.column_stack([np.arange(len(POINTS)), POINTS])
@@ -51,18 +55,19 @@ def ours(folder, step: float) -> np.ndarray:
         "sets": {"root": {"x": 0}, "end": {"x": 0.8}},
         "frame": {"fixed": "root"}, "modes": {"count": MODES}, "nodes": {"end": {"set": "end"}},
     }  # fmt: skip
-    start = {"angular_velocity": SPIN}
+    start = {"angular_velocity": [SPIN[0], SPIN[1], "spin"]}
     model = {
-        "mbsim": 1, "gravity": GRAVITY, "bodies": {"lattice": {"flexible": flexible}},
+        "mbsim": 1, "parameters": {"spin": SPIN[2], "g": GRAVITY[1]}, "gravity": [GRAVITY[0], "g", GRAVITY[2]],
+        "bodies": {"lattice": {"flexible": flexible}},
         "joints": {"ball": {"type": "spherical", "bodies": ["ground", "lattice"], "point": "origin", "initial": start}},
         "sensors": {"end": {"type": "position", "point": "lattice.end"}},
-        "analysis": {"step": step, "duration": DURATION},
+        "objectives": {"height": {"final": "end.y"}}, "analysis": {"step": 2e-4, "duration": DURATION},
     }  # fmt: skip
     (folder / "model.yaml").write_text(json.dumps(model))
-    return mbsim.run(folder / "model.yaml")["end"][-1]
+    return mbsim.load(folder / "model.yaml")
 
 
-def by_hand() -> np.ndarray:
+def by_hand(spin: float = SPIN[2], g: float = GRAVITY[1]) -> np.ndarray:
     """The same from accelerations of all points along all ways in which the body can move, in its own axes."""
     free = slice(3 * HELD, None)
     squares, shapes = eigh(stiffness()[free, free], np.diag(np.repeat(MASSES, 3)[free]))
@@ -75,7 +80,7 @@ def by_hand() -> np.ndarray:
         place, flow = POINTS + modes @ q, modes @ q_t
         turning = np.stack([np.cross(axis, place) for axis in np.eye(3)], axis=2)
         ways = np.concatenate([turning, modes], axis=2)
-        down = Rotation.from_quat(turn).inv().apply(GRAVITY)
+        down = Rotation.from_quat(turn).inv().apply([GRAVITY[0], g, GRAVITY[2]])
         rest = np.cross(w, np.cross(w, place)) + 2.0 * np.cross(w, flow) - down
         inertia = np.einsum("nia,n,nib->ab", ways, MASSES, ways)
         force = -np.einsum("nia,n,ni->a", ways, MASSES, rest)
@@ -84,7 +89,7 @@ def by_hand() -> np.ndarray:
         turn_t = 0.5 * np.append(turn[3] * w + np.cross(turn[:3], w), -turn[:3] @ w)  # (x, y, z, w)
         return np.concatenate([turn_t, w_t, q_t, q_tt])
 
-    start = np.concatenate([[0, 0, 0, 1], SPIN, np.zeros(2 * MODES)])
+    start = np.concatenate([[0, 0, 0, 1], [*SPIN[:2], spin], np.zeros(2 * MODES)])
     turn, _, q, _ = np.split(
         solve_ivp(rates, (0, DURATION), start, "DOP853", rtol=1e-10, atol=1e-12).y[:, -1], np.cumsum([4, 3, MODES])
     )
@@ -96,3 +101,17 @@ def test_swing(tmp_path):
     """Of the second order in the step, two steps give the fourth."""
     coarse, fine = ours(tmp_path, 2e-4), ours(tmp_path, 1e-4)
     assert np.allclose(fine + (fine - coarse) / 3.0, by_hand(), rtol=0, atol=5e-8)
+
+
+@pytest.mark.slow
+def test_gradients(tmp_path):
+    """Of the end's height, against differences of the motion by hand; two steps give the fourth order."""
+    model = loaded(tmp_path)
+    coarse, fine = (model.run(step=step, sensitivity="ddm").objectives["height"] for step in (2e-4, 1e-4))
+    adjoint = model.run(step=1e-4, sensitivity="adjoint").objectives["height"]
+    for name, value in (("spin", SPIN[2]), ("g", GRAVITY[1])):
+        h = 1e-2 * value
+        above, below = (by_hand(**{name: value + change})[1] for change in (h, -h))
+        found = fine.by(name) + (fine.by(name) - coarse.by(name)) / 3.0
+        assert found == pytest.approx((above - below) / (2 * h), rel=1e-4)
+        assert adjoint.by(name) == pytest.approx(fine.by(name), rel=1e-9)
