@@ -41,6 +41,6 @@ def mean_mass(model: Model, theta: np.ndarray) -> float:
     """Mass of a mean body; nodes are none."""
     tree = model.tree
     if not isinstance(tree, FlexibleTree):
-        return float(theta[tree.theta + MASS].mean())
+        return _mean(theta[tree.theta + MASS])
     rigid = all_but(len(tree.theta), [*tree.flexible, *tree.column_body[tree.node]])
-    return float(np.append(theta[tree.theta[rigid] + MASS], theta[tree.block + OWN_MASS]).mean())
+    return _mean(np.append(theta[tree.theta[rigid] + MASS], theta[tree.block + OWN_MASS]))

@@ -1,8 +1,11 @@
 """Bodies with next to no mass that a law drives: they move heavy ones all the same, with the force that it takes."""
 
+import warnings
+
 import numpy as np
 import pytest
 
+from mbsim_cli import assembly, spec
 from mbsim_cli.solve.forward import start
 from tests.assembly.texts import assemble
 from tests.marks import NATURAL
@@ -52,3 +55,10 @@ def test_light_driven_body(tmp_path, formulation, light):
     slopes = (np.array(change) - lifting(block.time)) / ([[30e-6], [0.5e-6]])
     assert pytest.approx(slopes, rel=1e-4, abs=1e-4) == block.d_sensors[:, 2].T
     assert block.iterations.mean() < 3.5
+
+
+def test_a_model_without_bodies_has_no_mean_one():
+    """Numpy warned of that, on the terminal."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert assembly.build(spec.load("m.yaml", texts={"m.yaml": "mbsim: 1\n"})).problem.theta.size
