@@ -1,5 +1,6 @@
 """The histories of a result file, read when they are asked for."""
 
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -7,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.io.reader import column_units, opened, texts
+from mbsim_cli.io.target import check_target, is_result, replaced
 
 
 class Stored(NamedTuple):
@@ -60,3 +62,8 @@ class FileRecord:
                 name: {field: np.asarray(values[()]) for field, values in group.get("gradient_fields", {}).items()}
                 for name, group in file.get("objectives", {}).items()
             }
+
+    def save(self, path: Path, *, force: bool) -> None:
+        """Write a copy; raises InputOutputError."""
+        with replaced(check_target(path, force=force), is_own=is_result, force=force) as written:
+            shutil.copyfile(self._path, written)

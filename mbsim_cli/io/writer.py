@@ -5,80 +5,40 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import repeat
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import h5py
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io import field_results, optimization, packing, skeleton
+from mbsim_cli.io.facts import Findings, ObjectiveResult, Origin
 from mbsim_cli.io.held import Held
-from mbsim_cli.io.layout import inverse_variables, variables
-from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.scales import Scales
 from mbsim_cli.io.sink import Sink
 from mbsim_cli.io.target import NOT_OURS, may_replace
 from mbsim_cli.io.temporary import Occupied, create
 from mbsim_cli.io.thinning import Thinning
-from mbsim_cli.model.names import Names
 from mbsim_cli.model.problem import Block, instants_of
 from mbsim_cli.model.units import quotients
-
-
-class Errors(Protocol):
-    """Estimated errors of a value and of its derivatives."""
-
-    @property
-    def value(self) -> float: ...
-
-    @property
-    def gradient(self) -> np.ndarray: ...  # (p,), or empty where they are not known
-
-
-class ObjectiveResult(NamedTuple):
-    """An objective's value and, with sensitivities, its gradient (p,), and their estimated discretisation errors."""
-
-    name: str
-    value: float
-    unit: str
-    gradient: np.ndarray | None = None
-    method: str = "none"
-    description: str = ""
-    discretisation: Errors | None = None
-    undefined: Mapping[str, str] = MappingProxyType({})  # why there is no derivative, by parameter
-    flags: Sequence[str] = ()  # why the value is only one choice
-    by_fields: Mapping[str, np.ndarray] = MappingProxyType({})  # derivatives (ne,) by the elements of fields
 
 
 class ResultWriter:
     """Streams blocks into a temporary file; ``finish`` gives it its name, ``keep_partial`` one that says what it is.
 
-    ``target`` has passed ``target.check_target`` with the same ``force`` and ``protected`` files; ``sensors`` tells
-    the rows of the record that each sensor fills; every ``every``-th instant is stored, and the last, some
-    ``instants`` in all; ``inverse.torques`` tells blocks of inverse dynamics. Without ``sensitivities`` blocks have no
-    parameter axis, though gradients of objectives may come from elsewhere.
+    ``target`` has passed ``target.check_target`` with the same ``force`` and ``protected`` files.
     """
 
     def __init__(
         self,
         target: Path,
-        names: Names,
-        sensors: Mapping[str, slice],
-        parameters: skeleton.Parameters,
-        provenance: Provenance,
-        every: int = 1,
-        instants: int = skeleton.MOST_ROWS,
-        sensitivities: bool = True,
-        inverse: bool = False,
+        origin: Origin,
         force: bool = False,
         protected: tuple[Path, ...] = (),
     ):
         self.target = target
-        self._parameter_units = names.parameter_units
-        self._label = partial(skeleton.label, names=names, sensors=sensors, parameters=parameters, instants=instants)
-        self._provenance = provenance
-        self._thinning, self._every, self._instants = Thinning(every), every, instants
+        self._origin, self._rows = origin, origin.variables
+        self._thinning = Thinning(origin.every)
         self._stored = self._first = 0  # rows in the file, and those of the first block
         self._repeating: list[bool] = []  # of the variables, as the first block tells
         self.end = 0.0  # latest instant, s
@@ -88,17 +48,17 @@ class ResultWriter:
         self._temporary = create(target)
         self.removed = self._temporary.removed  # what killed runs had left
         self._sink = Sink(self._temporary.handle)
-        self._rows = (inverse_variables if inverse else variables)(names, sensors, sensitivities)
-        self._held = Held(instants)
+        self._held = Held(origin.instants)
         self._variables: list[h5py.Dataset] = []  # of the rows, from the first of them on
 
     @cached_property
     def _scales(self) -> Scales:
         """Axes of the file, which is opened and gets all that does not grow; short runs have ended by then."""
         file = h5py.File(self._sink, "w", track_order=True, **skeleton.CACHE)
-        skeleton.describe(file, self._provenance)
+        skeleton.describe(file, self._origin.provenance)
         scales = Scales(file)
-        self._label(scales, rows=self._rows)
+        origin = self._origin
+        skeleton.label(scales, origin.names, origin.sensors, origin.parameters, self._rows, origin.instants)
         return scales
 
     @property
@@ -113,9 +73,15 @@ class ResultWriter:
             self.end = float(block.time[-1])
             self._last = None if kept else instants_of(block, [-1])  # the solver may write over its block
         with self._failures():
-            if self._every > 1 and not self._repeating:
+            if self._origin.every > 1 and not self._repeating:
                 self._judge(self._columns(block))
-            self._store(block if self._every == 1 else instants_of(block, picked))
+            self._store(block if self._origin.every == 1 else instants_of(block, picked))
+
+    def whole(self, columns: Sequence[np.ndarray]) -> None:
+        """Store time and all variables (N, ...) of a run that is over, those instants that are stored."""
+        with self._failures():
+            self._judge(columns[1:])
+            self._write(columns)
 
     def _columns(self, block: Block) -> list[np.ndarray]:
         return [row.of(block) for row in self._rows]
@@ -151,8 +117,16 @@ class ResultWriter:
     def _grow(self) -> None:
         """Create what grows along time; compressed where it repeats."""
         for row, repeating in zip(self._rows, self._repeating or repeat(False), strict=False):
-            grown = skeleton.growing(self._scales, row, len(self._rows), self._instants, repeating)
+            grown = skeleton.growing(self._scales, row, len(self._rows), self._origin.instants, repeating)
             self._variables.append(grown)
+
+    def findings(self, findings: Findings) -> None:
+        """Store what the run has led to; ``finish`` takes the rest."""
+        self.fields(findings.fields)
+        self.objectives(findings.objectives)
+        if findings.history is not None:
+            self.optimization(findings.history)
+        self.multipliers(findings.multipliers, findings.undetermined, findings.undetermined_sensors)
 
     def objectives(self, results: Sequence[ObjectiveResult]) -> None:
         """Store values and gradients."""
@@ -184,9 +158,8 @@ class ResultWriter:
             stored = group.create_dataset(name, data=np.asarray(values, dtype=float))
             stored.attrs["method"] = result.method
             self._scales.attach(stored, ("parameter",))
-            skeleton.set_units(
-                self._scales, stored, ("parameter",), quotients((result.unit,), self._parameter_units)[0]
-            )
+            units = quotients((result.unit,), self._origin.names.parameter_units)[0]
+            skeleton.set_units(self._scales, stored, ("parameter",), units)
 
     def multipliers(
         self, descriptions: Mapping[str, str], undetermined: Sequence[str], sensors: Mapping[str, str]

@@ -112,7 +112,7 @@ class Model:
         with timing.phase("compile"):
             planned.compile(self._listener)
         outcome = run(planned, timing, self._listener, record.add)
-        record.by_fields = outcome.by_fields
+        record.end(outcome)
         return Result(record, {"model": str(self.path)} | outcome.report)
 
     def value_and_gradient(

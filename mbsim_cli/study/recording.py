@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from mbsim_cli.errors import AnalysisError, InputOutputError
+from mbsim_cli.io.facts import Findings, ObjectiveResult, Origin
 from mbsim_cli.io.field_results import FieldOn
 from mbsim_cli.io.optimization import History
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.skeleton import Parameters
 from mbsim_cli.io.target import check_target
-from mbsim_cli.io.writer import ObjectiveResult, ResultWriter
+from mbsim_cli.io.writer import ResultWriter
 from mbsim_cli.study.assembling import load
 from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.plan import Plan, draft
@@ -70,7 +71,7 @@ def recorded(
     The result has the ``history`` of the optimisation that it comes from.
     """
     with timing.phase("write"):
-        writer = _writer(planned, target, guard, command)
+        writer = ResultWriter(target, origin_of(planned, command), **guard)
     for left in writer.removed:
         listener.say(f"mbsim: removed {left}, which a run that was killed had left")
 
@@ -81,16 +82,11 @@ def recorded(
     try:
         listener.poll()
         outcome = run(planned, timing, listener, write)
-        multipliers, reactions = outcome.watchers.multipliers, outcome.watchers.reactions
+        findings = findings_of(outcome)._replace(history=history)
         with timing.phase("write"):
-            writer.fields(_fields(planned))
-            writer.objectives(_stored(outcome))
-            if history is not None:
-                writer.optimization(history)
-            writer.multipliers(multipliers.descriptions, multipliers.free, multipliers.sensors | reactions.sensors)
-        warnings, resolved = outcome.warnings, outcome.watchers.resolved
+            writer.findings(findings)
         with timing.phase("write"):
-            writer.finish(asdict(timing), warnings, outcome.watchers.health.work, resolved)
+            writer.finish(asdict(timing), findings.warnings, findings.work, findings.discretisation)
     except (Interrupted, AnalysisError) as stop:
         _keep(writer, stop, listener)
         raise
@@ -100,7 +96,8 @@ def recorded(
     return outcome
 
 
-def _writer(planned: Plan, target: Path, guard: dict[str, Any], command: str) -> ResultWriter:
+def origin_of(planned: Plan, command: str) -> Origin:
+    """What the histories of a run are of."""
     problem, source = planned.assembled.problem, planned.model_file.source
     options = problem.options
     provenance = Provenance(
@@ -111,8 +108,7 @@ def _writer(planned: Plan, target: Path, guard: dict[str, Any], command: str) ->
         overrides=planned.settings.overrides,
         options={name: value for name, value in asdict(options).items() if value is not None},
     )
-    return ResultWriter(
-        target,
+    return Origin(
         planned.named.problem.names,
         planned.assembled.sensor_rows,
         Parameters(
@@ -124,7 +120,21 @@ def _writer(planned: Plan, target: Path, guard: dict[str, Any], command: str) ->
         instants=round(options.duration / options.step) // options.output_interval + 2,
         sensitivities=planned.stores_sensitivities,
         inverse=planned.analysis.inverse,
-        **guard,
+    )
+
+
+def findings_of(outcome: Outcome) -> Findings:
+    """What a run has led to, but for an optimisation that it may be of."""
+    multipliers, reactions = outcome.watchers.multipliers, outcome.watchers.reactions
+    return Findings(
+        _stored(outcome),
+        _fields(outcome.plan),
+        multipliers.descriptions,
+        multipliers.free,
+        multipliers.sensors | reactions.sensors,
+        outcome.warnings,
+        outcome.watchers.health.work,
+        outcome.watchers.resolved,
     )
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from html import escape
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -158,6 +160,15 @@ class Result(Mapping[str, np.ndarray]):
     def timing(self) -> dict[str, float]:
         """Seconds that loading, compiling, solving and writing took."""
         return dict(self.report["timing"])
+
+    def save(self, path: str | PathLike[str], *, force: bool = False) -> Path:
+        """Write the result file that ``mbsim run`` writes, and ``open`` reads; return its path.
+
+        It gets its name when it is whole; an earlier result goes then. Another file goes with ``force`` alone, and one
+        of the model never: InputOutputError, as for whatever else keeps it from being written.
+        """
+        self.record.save(Path(path), force=force)
+        return Path(path)
 
     def to_xarray(self) -> "xarray.DataTree":
         """The histories as a tree of labelled arrays, as ``xarray.open_datatree`` reads them from a result file.

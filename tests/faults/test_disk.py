@@ -11,6 +11,7 @@ import h5py
 import numpy as np
 import pytest
 
+from mbsim_cli.io.facts import Origin
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.sink import Sink
 from mbsim_cli.io.skeleton import Parameters
@@ -138,7 +139,7 @@ def test_data_is_safe_before_it_gets_its_name(tmp_path, monkeypatch):
     for name in ("fsync", "link"):
         monkeypatch.setattr(os, name, told(name, getattr(os, name)))
     parameters = Parameters([1.0, 2.0], [(0.5, 3.0)] * 2)
-    run = ResultWriter(tmp_path / "r.h5", fakes.names(), fakes.SENSORS, parameters, Provenance("c", "t"))
+    run = ResultWriter(tmp_path / "r.h5", Origin(fakes.names(), fakes.SENSORS, parameters, Provenance("c", "t")))
     run.append(fakes.block(0, 3))
     run.finish({})
     assert done == ["fsync", "link", "fsync"]

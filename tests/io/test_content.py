@@ -6,10 +6,11 @@ import pytest
 
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io.content import Content
+from mbsim_cli.io.facts import ObjectiveResult, Origin
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.skeleton import Parameters
 from mbsim_cli.io.target import check_picture, is_picture, replaced
-from mbsim_cli.io.writer import ObjectiveResult, ResultWriter
+from mbsim_cli.io.writer import ResultWriter
 
 from . import fakes
 
@@ -25,7 +26,8 @@ PARAMETERS = Parameters([1.0, 2.0], [(0.0, 3.0)] * 2)
 
 
 def write(path, names=None, p=2, **changes):
-    run = ResultWriter(path, names or fakes.names(p=p), fakes.SENSORS, PARAMETERS if p else Parameters(), PROVENANCE)
+    parameters = PARAMETERS if p else Parameters()
+    run = ResultWriter(path, Origin(names or fakes.names(p=p), fakes.SENSORS, parameters, PROVENANCE))
     run.append(fakes.block(0, 9, p=p)._replace(**changes))
     run.objectives([ObjectiveResult("psi", 3.5, "m^2 s", np.array([1.0, -2.0])[:p], "ddm")])
     return Content(run.finish({}))
@@ -100,7 +102,7 @@ def test_the_model_as_it_was_read(content):
 def test_sensors_stand_in_the_order_of_the_model(tmp_path):
     names = fakes.names()
     object.__setattr__(names, "sensors", ("z", "a"))
-    run = ResultWriter(tmp_path / "r.h5", names, {"z": slice(0, 3), "a": slice(3, 4)}, PARAMETERS, PROVENANCE)
+    run = ResultWriter(tmp_path / "r.h5", Origin(names, {"z": slice(0, 3), "a": slice(3, 4)}, PARAMETERS, PROVENANCE))
     run.append(fakes.block(0, 2))
     assert Content(run.finish({})).names("sensor") == ["z", "a"]
 

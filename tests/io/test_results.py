@@ -10,10 +10,11 @@ import xarray
 
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io import reader, target
+from mbsim_cli.io.facts import ObjectiveResult, Origin
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.skeleton import Parameters
 from mbsim_cli.io.target import check_target, is_result
-from mbsim_cli.io.writer import ObjectiveResult, ResultWriter
+from mbsim_cli.io.writer import ResultWriter
 
 from . import fakes
 
@@ -25,7 +26,8 @@ PARAMETERS = Parameters([1.0, 2.0], [(np.nan, np.nan), (0.5, 3.0)])
 
 
 def writer(path, n=2, m=3, p=2, every=1):
-    return ResultWriter(path, fakes.names(n, m, p), fakes.SENSORS, PARAMETERS if p else Parameters(), PROVENANCE, every)
+    parameters = PARAMETERS if p else Parameters()
+    return ResultWriter(path, Origin(fakes.names(n, m, p), fakes.SENSORS, parameters, PROVENANCE, every))
 
 
 @pytest.fixture
@@ -89,9 +91,7 @@ KINDS = (
 def test_a_file_is_hardly_larger_than_its_numbers(tmp_path, count):
     """Chunks are equal, so that the last one is as full as the others."""
     names = fakes.names(2, 3, 2)
-    run = ResultWriter(
-        tmp_path / "r.h5", names, fakes.SENSORS, PARAMETERS, PROVENANCE, instants=count, sensitivities=True
-    )
+    run = ResultWriter(tmp_path / "r.h5", Origin(names, fakes.SENSORS, PARAMETERS, PROVENANCE, instants=count))
     for first in range(0, count, 9000):
         run.append(fakes.block(first, min(9000, count - first)))
     with h5py.File(run.finish({})) as file:
@@ -202,7 +202,7 @@ def same(other, name, ours):
 
 
 def test_more_instants_than_were_expected_are_written_too(tmp_path):
-    run = ResultWriter(tmp_path / "r.h5", fakes.names(), fakes.SENSORS, PARAMETERS, PROVENANCE, instants=7)
+    run = ResultWriter(tmp_path / "r.h5", Origin(fakes.names(), fakes.SENSORS, PARAMETERS, PROVENANCE, instants=7))
     for first in range(0, 20, 4):
         run.append(fakes.block(first, 4))
     with h5py.File(run.finish({})) as file:
