@@ -1,7 +1,6 @@
 """What a result says beside its histories: before their first instant, and after the last."""
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -58,9 +57,9 @@ class ObjectiveResult(NamedTuple):
     method: str = "none"
     description: str = ""
     discretisation: Errors | None = None
-    undefined: Mapping[str, str] = MappingProxyType({})  # why there is no derivative, by parameter
+    undefined: Mapping[str, str] = {}  # why there is no derivative, by parameter
     flags: Sequence[str] = ()  # why the value is only one choice
-    by_fields: Mapping[str, np.ndarray] = MappingProxyType({})  # derivatives (ne,) by the elements of fields
+    by_fields: Mapping[str, np.ndarray] = {}  # derivatives (ne,) by the elements of fields
 
 
 class Findings(NamedTuple):
@@ -68,10 +67,10 @@ class Findings(NamedTuple):
 
     objectives: Sequence[ObjectiveResult]
     fields: Sequence[FieldOn] = ()  # that gradients are taken by
-    multipliers: Mapping[str, str] = MappingProxyType({})  # what each kind of them is
+    multipliers: Mapping[str, str] = {}  # what each kind of them is
     undetermined: Sequence[str] = ()  # equations whose multipliers are one choice of many
-    undetermined_sensors: Mapping[str, str] = MappingProxyType({})  # that read them, with the reason
+    undetermined_sensors: Mapping[str, str] = {}  # that read them, with the reason
     warnings: Sequence[str] = ()
-    work: Mapping[str, int] | None = None  # what an integrator counted in the whole run
-    discretisation: Mapping[str, Any] | None = None  # what is known of the motion's error
+    work: Mapping[str, int] = {}  # what an integrator counted in the whole run
+    discretisation: Mapping[str, Any] = {}  # what is known of the motion's error
     history: History | None = None  # of the optimisation that they are the best design of

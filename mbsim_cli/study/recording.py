@@ -133,7 +133,7 @@ def findings_of(outcome: Outcome) -> Findings:
         multipliers.free,
         multipliers.sensors | reactions.sensors,
         outcome.warnings,
-        outcome.watchers.health.work,
+        dict(outcome.watchers.health.work or {}),
         outcome.watchers.resolved,
     )
 
