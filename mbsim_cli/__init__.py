@@ -1,7 +1,7 @@
 """Sensitivity analysis of multibody systems, from a YAML model file.
 
-``import mbsim_cli as mbsim`` gives ``load``, ``run``, ``check``, ``optimize`` and ``open``, and the errors that they
-raise; what they need is imported when they are first used. See docs/python.md.
+``import mbsim_cli as mbsim`` gives ``load``, ``run``, ``check``, ``optimize``, ``sweep``, ``open`` and ``open_study``,
+and the errors that they raise; what they need is imported when they are first used. See docs/python.md.
 """
 
 TYPE_CHECKING = False  # ``typing`` takes its time, and every command begins here
@@ -14,11 +14,14 @@ if TYPE_CHECKING:
         Model,
         ObjectiveValue,
         Result,
+        Study,
         check,
         load,
         open,
+        open_study,
         optimize,
         run,
+        sweep,
     )
 
 __version__ = "0.1.0"
@@ -33,12 +36,15 @@ __all__ = [
     "ModelError",
     "ObjectiveValue",
     "Result",
+    "Study",
     "UsageError",
     "check",
     "load",
     "open",
+    "open_study",
     "optimize",
     "run",
+    "sweep",
 ]
 
 

@@ -2,6 +2,8 @@
 
 import os
 
+# threads of the numerical libraries, which read these when they are first imported
+VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 _limit: int | None = None  # that a user has set
 
 

@@ -53,8 +53,7 @@ def _versions() -> dict[str, str]:
 
 
 def _threads() -> dict[str, Any]:
-    from mbsim_cli.cli.environment import VARIABLES
-    from mbsim_cli.processors import usable
+    from mbsim_cli.processors import VARIABLES, usable
 
     return {"usable_processors": usable()} | {name: os.environ.get(name, "") for name in VARIABLES}
 

@@ -1,10 +1,9 @@
-"""Threads of the numerical libraries; they read these variables when they are first imported."""
+"""Threads of the numerical libraries."""
 
 import os
 
 from mbsim_cli import processors
-
-VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+from mbsim_cli.processors import VARIABLES
 
 
 def limit_threads(threads: int | None) -> None:

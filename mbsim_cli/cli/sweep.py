@@ -130,13 +130,11 @@ def _planned(
 ) -> "StudyFolder":
     """The folder of a study of a model, with its plan."""
     from mbsim_cli.cli.terminal import Terminal
-    from mbsim_cli.study.sweep.planning import Wanted, plan_study
+    from mbsim_cli.study.assembling import load
+    from mbsim_cli.study.sweep.planning import Wanted, planned
 
-    wanted = Wanted(study, stated, keep and keep.value, settings.method)
-    plan, values = plan_study(model, wanted, settings, shlex.join(["mbsim", *sys.argv[1:]]), Terminal(quiet=True))
-    folder = opened(output or Path("-".join(filter(None, (model.stem, plan.study or "study")))))
-    folder.adopt(plan, values, force=force)
-    return folder
+    wanted, called = Wanted(study, stated, keep and keep.value, settings.method), shlex.join(["mbsim", *sys.argv[1:]])
+    return planned(load(model, settings), wanted, settings, output, called, Terminal(quiet=True), force=force)
 
 
 @app.command(cls=Command)

@@ -113,7 +113,7 @@ def _units(file: h5py.File, name: str, units: Sequence, axes: tuple[str, ...]) -
 
 def _store(file: h5py.File, tracks: Tracks, cases: int) -> None:
     """Store what sensors showed: along the time where all cases have the same instants, else along their number."""
-    longest, common = _instants(track.time for track in tracks.each())
+    longest, common = instants(track.time for track in tracks.each())
     axis = "time" if common else "instant"
     file.create_dataset(axis, data=longest if common else np.arange(len(longest))).make_scale(axis)
     if common:
@@ -133,7 +133,7 @@ def _store(file: h5py.File, tracks: Tracks, cases: int) -> None:
             dataset[track.case, :count] = track.record[:, columns]
 
 
-def _instants(times: Iterable[np.ndarray]) -> tuple[np.ndarray, bool]:
+def instants(times: Iterable[np.ndarray]) -> tuple[np.ndarray, bool]:
     """The longest of some times, and whether all are the same; none but it is held."""
     longest, common = np.zeros(0), True
     for count, time in enumerate(times):

@@ -1,6 +1,6 @@
 """What Python programs call: ``import mbsim_cli as mbsim``. Errors are the exceptions of ``errors``."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from mbsim_cli.study.listener import SILENT, Interrupted, Listener
 from mbsim_cli.study.model import Model
 from mbsim_cli.study.result import ObjectiveValue, Result
 from mbsim_cli.study.settings import Settings
+from mbsim_cli.study.sweep.study import Study
 from mbsim_cli.study.verification.comparison import Comparison
 from mbsim_cli.study.verification.verify import verify
 
@@ -24,11 +25,14 @@ __all__ = [
     "Model",
     "ObjectiveValue",
     "Result",
+    "Study",
     "check",
     "load",
     "open",
+    "open_study",
     "optimize",
     "run",
+    "sweep",
 ]
 
 
@@ -114,6 +118,37 @@ def _settings(replaced: dict[str, Any]) -> Settings:
     """Options of an analysis and values of parameters, as keyword arguments state them."""
     overrides = {name: repr(value) for name, value in values_in(replaced).items()}
     return Settings(overrides=overrides, **options_in(replaced))
+
+
+def sweep(
+    path: str | PathLike[str],
+    study: str | Mapping[str, Any] | None = None,
+    folder: str | PathLike[str] | None = None,
+    *,
+    workers: int = 1,
+    keep: str | None = None,
+    case_timeout: float | None = None,
+    max_failures: int | None = None,
+    force: bool = False,
+    listener: Listener = SILENT,
+    **replaced: Any,
+) -> Study:
+    """Compute a parameter study of a model file, or what is missing of it: ``load``, and ``Model.sweep``."""
+    return Model(path, listener=listener).sweep(
+        study,
+        folder,
+        workers=workers,
+        keep=keep,
+        case_timeout=case_timeout,
+        max_failures=max_failures,
+        force=force,
+        **replaced,
+    )
+
+
+def open_study(folder: str | PathLike[str]) -> Study:
+    """The study in a folder, however far it is; nothing is computed. Raises InputOutputError where there is none."""
+    return Study(folder)
 
 
 def open(path: str | PathLike[str]) -> Result:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,12 +15,15 @@ from mbsim_cli.spec.reading.suggestions import suggest
 from mbsim_cli.study.assembling import load as read
 from mbsim_cli.study.keywords import numbers_of, options_in, values_in
 from mbsim_cli.study.listener import SILENT, Listener
-from mbsim_cli.study.plan import Plan, draft
+from mbsim_cli.study.plan import Plan, draft, moved
 from mbsim_cli.study.record import MemoryRecord
 from mbsim_cli.study.result import Result
 from mbsim_cli.study.run import run
 from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.timing import Timing
+
+if TYPE_CHECKING:
+    from mbsim_cli.study.sweep.study import Study
 
 Values = Sequence[float] | np.ndarray | Mapping[str, float]  # of parameters, in their order or by name
 
@@ -114,6 +117,43 @@ class Model:
         outcome = run(planned, timing, self._listener, record.add)
         record.end(outcome)
         return Result(record, {"model": str(self.path)} | outcome.report)
+
+    def sweep(
+        self,
+        study: str | Mapping[str, Any] | None = None,
+        folder: str | PathLike[str] | None = None,
+        *,
+        workers: int = 1,
+        keep: str | None = None,
+        case_timeout: float | None = None,
+        max_failures: int | None = None,
+        force: bool = False,
+        **replaced: Any,
+    ) -> "Study":
+        """Compute a parameter study, or what is missing of it, as ``mbsim sweep`` does, and return it.
+
+        ``study`` is the name of one that the file states, None for the only one, or a mapping as under ``study`` in a
+        file, with lists or arrays: ``{"zip": {"L_s1": values, "m_A1": others}}``, ``{"sobol": {"parameters": ["L_s1"],
+        "count": 64}}``. Rows are stored in ``folder`` (MODEL-STUDY) as they are computed, and the same call goes on
+        where one ended, whichever way; a folder of another study is refused without ``force``, which clears it.
+
+        There are so many ``workers``: this process, or other ones where they are more than one, 0 for one on each
+        processor. ``keep`` is "objectives", "sensors" or "full". A case that takes more than ``case_timeout`` seconds
+        fails; a case that fails is a row, and more than ``max_failures`` of them raise AnalysisError. Other keyword arguments replace parameters and options of the analysis, as of ``run``.
+        Raises ModelError, UsageError and InputOutputError, and KeyboardInterrupt between two instants of a case.
+        """
+        from mbsim_cli.study.sweep import calling
+
+        way = calling.way_of(workers, case_timeout)
+        values = values_in(replaced)
+        file, settings = self._file, replace(self._settings, **options_in(replaced))
+        if values:
+            file, settings = moved(file, settings, values)
+        if self._by is not None:
+            settings = replace(settings, by=tuple(map(self._keys.__getitem__, self._by)))
+        where = None if folder is None else Path(folder)
+        begun = calling.begun(file, settings, study, where, keep, self._listener, force=force)
+        return calling.computed(begun, way, self._listener, max_failures)
 
     def value_and_gradient(
         self,

@@ -90,16 +90,18 @@ def draft(
 ) -> Draft:
     """Assemble a model that is read, and choose the method where that is automatic.
 
-    Gradients are taken ``by`` parameters, None for those of the file, which have other ``values`` where these are
-    given; raises ModelError where they do not fit. What was assembled ``before`` of the same file saves time.
+    Gradients are taken ``by`` parameters, None for those of the settings, or else of the file, which have other
+    ``values`` where these are given; raises ModelError where they do not fit. What was assembled ``before`` of the same
+    file saves time.
     """
     if values:
-        model_file, settings = _moved(model_file, settings, values, timing)
+        with timing.phase("load"):
+            model_file, settings = moved(model_file, settings, values)
     stated = stated_method(model_file, settings)
     method = "ddm" if stated == AUTO_METHOD else stated
     if settings.all_numbers and method == "none":
         raise UsageError("--all-numbers takes gradients, and --sensitivity none computes none; leave one of them out")
-    wanted = _wanted(method, model_file, settings, by)
+    wanted = _wanted(method, model_file, settings, settings.by if by is None else by)
     with timing.phase("load"):
         named = build(model_file, settings, wanted, before)
     if stated != AUTO_METHOD:
@@ -110,14 +112,12 @@ def draft(
     return Draft(model_file, replace(settings, method=method, memory=None), method, named, wanted, why)
 
 
-def _moved(model_file: Any, settings: Settings, values: Mapping[str, float], timing: Timing) -> tuple[Any, Settings]:
+def moved(model_file: Any, settings: Settings, values: Mapping[str, float]) -> tuple[Any, Settings]:
     """The model at other values of its parameters, and settings that tell of them."""
     from mbsim_cli.spec import with_values
 
-    with timing.phase("load"):
-        moved = with_values(model_file, values)
     texts = {name: repr(float(value)) for name, value in values.items()}
-    return moved, replace(settings, overrides={**settings.overrides, **texts})
+    return with_values(model_file, values), replace(settings, overrides={**settings.overrides, **texts})
 
 
 def _wanted(method: str, model_file: Any, settings: Settings, by: Sequence[str] | None) -> list[str] | None:

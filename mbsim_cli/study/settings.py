@@ -21,6 +21,7 @@ class Settings:
     method: str | None = None
     all_numbers: bool = False  # gradients by every number of the file
     memory: float | None = None  # bytes, of an adjoint
+    by: tuple[str, ...] | None = None  # parameters of gradients; None: those of the file
     without: tuple[str, ...] = ()  # methods whose agreement is not checked
 
     @property

@@ -22,6 +22,7 @@ from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.sweep.cases_file import columns_of
 from mbsim_cli.study.sweep.design import Design, design_of
 from mbsim_cli.study.sweep.identity import content_hash, file_hash, samples_hash
+from mbsim_cli.study.sweep.study_folder import StudyFolder
 from mbsim_cli.study.sweep.study_plan import Column, StudyPlan
 
 OTHERS = {"fd": "differences", "adjoint": "the adjoint"}  # methods that studies do not have
@@ -39,11 +40,34 @@ class Wanted(NamedTuple):
 def plan_study(
     path: Path, wanted: Wanted, settings: Settings, command: str, listener: Listener = SILENT
 ) -> tuple[StudyPlan, np.ndarray]:
+    """The plan of a study of a model file, and the values (N, v) of its cases; raises what ``plan_of`` does."""
+    return plan_of(load(path, settings), wanted, settings, command, listener)
+
+
+def planned(
+    model_file: Any,
+    wanted: Wanted,
+    settings: Settings,
+    folder: Path | None,
+    command: str,
+    listener: Listener,
+    *,
+    force: bool,
+) -> StudyFolder:
+    """The folder of a study, MODEL-STUDY here unless it is named, with its plan; raises what ``adopt`` does, too."""
+    plan, values = plan_of(model_file, wanted, settings, command, listener)
+    found = StudyFolder(folder or Path("-".join(filter(None, (plan.path.stem, plan.study or "study")))))
+    found.adopt(plan, values, force=force)
+    return found
+
+
+def plan_of(
+    model_file: Any, wanted: Wanted, settings: Settings, command: str, listener: Listener
+) -> tuple[StudyPlan, np.ndarray]:
     """The plan and the values (N, v) of its cases; raises ModelError, UsageError and InputOutputError.
 
     The listener is told of doubts about the file.
     """
-    model_file = load(os.path.abspath(path), settings)
     for doubt in doubts_of(model_file):
         listener.warn(f"warning: {doubt}")
     name, study = _study(model_file, wanted)
@@ -51,7 +75,7 @@ def plan_study(
     design = design_of(study, model_file, lambda stated: columns_of(stated, cases, model_file.parameters))
     settings = _settled(model_file, settings, wanted.method or study.sensitivity)
     _require_free(design, settings)
-    assembled = build(model_file, settings, None if settings.method != "none" else [])
+    assembled = build(model_file, settings, settings.by if settings.method != "none" else [])
     keep = wanted.keep or study.keep
     objectives, sensors = _kept(assembled, keep)
     if not (objectives or sensors or keep == "full"):
@@ -89,7 +113,7 @@ def _settled(model_file: Any, settings: Settings, method: str | None) -> Setting
 
 def _content(source: Any, chosen: dict[str, Any]) -> dict[str, Any]:
     """What a case is known by, and what it is read from again: texts and tables, relative to the model's folder."""
-    folder = Path(source.file).parent
+    folder = Path(os.path.abspath(source.file)).parent
     tables = {os.path.relpath(table, folder): file_hash(table) for table in source.tables}
     return {
         "content": content_hash(source.data(), chosen | {"tables": tables}),
@@ -134,7 +158,7 @@ def _stated(model_file: Any, stated: Mapping[str, Any]) -> Any:
     """A study of the command line, judged as one of the file is."""
     from mbsim_cli.spec.rules.studies import study_of
 
-    study, wrong = study_of(model_file, stated)
+    study, wrong = study_of(model_file, in_lists(stated))
     if wrong:
         raise UsageError("; ".join(wrong))
     return study
@@ -174,6 +198,15 @@ def _kept(assembled: Any, keep: str | Sequence[str]) -> tuple[list[Column], list
 def _is_named(shown: str, names: Sequence[str]) -> bool:
     """Whether what is shown, such as the force of a reaction, belongs to a sensor that is named."""
     return shown in names or shown.partition(".")[0] in names
+
+
+def in_lists(stated: Any) -> Any:
+    """What Python programs state, with lists in the place of arrays."""
+    if isinstance(stated, Mapping):
+        return {name: in_lists(entry) for name, entry in stated.items()}
+    if isinstance(stated, list | tuple):
+        return [in_lists(entry) for entry in stated]
+    return stated.tolist() if hasattr(stated, "tolist") else stated
 
 
 def _plain(stated: Any) -> Any:

@@ -1,10 +1,17 @@
-"""Cases by processes of this machine, each of which assembles the model once."""
+"""Cases by processes of this machine, each of which assembles the model once.
 
+They are started as programs of their own, not by ``multiprocessing``, which would run the main script of whoever calls
+once more in each: scripts need no guard, and notebooks and threads may call.
+"""
+
+import os
 import signal
+import subprocess
+import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from math import inf
-from multiprocessing import get_context, resource_tracker
+from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from time import monotonic
 from typing import Any
@@ -12,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError, MbsimError
+from mbsim_cli.processors import VARIABLES
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.sweep.computing import Case, Computed, Evaluator, several, together_of
 from mbsim_cli.study.sweep.outcomes import LOST, TIMEOUT, Row
@@ -22,6 +30,13 @@ STARTS = 3  # that may fail one after another
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)  # its parent ends a worker
 _READY, _SAID, _REFUSED, _COMPUTED, _TOGETHER = "ready", "said", "refused", "computed", "together"
 Start = Callable[[Listener], Evaluator]
+_PROGRAM = """\
+import sys
+sys.path[:] = {path!r}
+from multiprocessing.connection import Connection
+from mbsim_cli.study.sweep.processes import work
+work(Connection({handle}))
+"""
 
 
 class Processes:
@@ -121,16 +136,21 @@ class _Worker:
     """A process and what it has to do."""
 
     def __init__(self, start: Start):
-        context = get_context("spawn")
-        self.connection, there = context.Pipe()
-        self._process = context.Process(target=_work, args=(start, there), daemon=True)
-        resource_tracker.ensure_running()  # else starting the process does, and lets signals through again
+        self.connection, there = Pipe()
+        program = _PROGRAM.format(path=sys.path, handle=there.fileno())
+        environment = {**dict.fromkeys(VARIABLES, "1"), **os.environ}
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _IGNORED)  # until it ignores them, in a moment
         try:
-            self._process.start()
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", program],
+                stdin=subprocess.DEVNULL,
+                pass_fds=[there.fileno()],
+                env=environment,
+            )
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         there.close()
+        _send(self.connection, start)
         self.groups: deque[deque[Case]] = deque()
         self.is_in_group = False  # none of a group of several is computed yet
         self.is_ready = False
@@ -173,24 +193,24 @@ class _Worker:
     @property
     def death(self) -> str:
         """What ended it."""
-        code = self._process.exitcode or 0
+        code = self._process.returncode or 0
         return f"signal {-code}" if code < 0 else f"exit code {code}"
 
     def end(self) -> None:
         """End it, whatever it does: nothing but its answer would be lost."""
         self.connection.close()
-        self._process.join(0.0)
-        if self._process.exitcode is None:
+        if self._process.poll() is None:
             self._process.kill()
-            self._process.join()
+            self._process.wait()
 
 
-def _work(start: Start, connection: Connection) -> None:
-    """What a worker does until its parent is gone."""
+def work(connection: Connection) -> None:
+    """What a worker does until its parent is gone; it is told first how to start."""
     for number in _IGNORED:
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _IGNORED)
     try:
+        start: Start = connection.recv()
         evaluator = start(_Forwarding(connection))
     except MbsimError as error:
         _send(connection, (_REFUSED, (str(error), error.exit_code)))

@@ -53,6 +53,9 @@ def run_study(
         except Interrupted:
             listener.warn(f"mbsim: what was computed is kept in {folder}; the same command goes on")
             raise
+        except KeyboardInterrupt as stop:
+            stop.add_note(f"what was computed is kept in {folder}; the same call goes on")
+            raise
         ledger = ledger_of(folder)
     collected = None if ledger.counts.get(MISSING) else str(collect(folder, ledger))
     return summary_of(ledger) | {

@@ -1,0 +1,205 @@
+"""A parameter study as Python programs see it: arrays over its cases, read from its folder."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from mbsim_cli.errors import UsageError
+from mbsim_cli.io.layout import component_axis
+from mbsim_cli.io.reader import summary
+from mbsim_cli.io.stored import FileRecord
+from mbsim_cli.io.study_file import instants
+from mbsim_cli.model.units import attributes_of, quotient
+from mbsim_cli.spec.reading.suggestions import suggest
+from mbsim_cli.study.result import Result
+from mbsim_cli.study.sweep.collecting import columns_of, table_of
+from mbsim_cli.study.sweep.extracting import extract_result
+from mbsim_cli.study.sweep.kept import all_kept
+from mbsim_cli.study.sweep.ledger import ledger_of
+from mbsim_cli.study.sweep.study_folder import StudyFolder
+from mbsim_cli.study.sweep.study_plan import Column
+from mbsim_cli.study.sweep.summary import summary_of
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+
+class _Histories(NamedTuple):
+    """What sensors showed in N cases, NaN where there is nothing."""
+
+    time: np.ndarray  # (T,) s, or (N, T) where instants differ
+    record: np.ndarray  # (N, T, w), the sensors side by side
+
+
+class Study(Mapping[str, np.ndarray]):
+    """N cases: a mapping from names to arrays, case first.
+
+    ``study["L_s1"]`` are the values (N,) of a parameter that varies, ``study["psi1"]`` an objective (N,), NaN of cases
+    that are not done, ``study["r2"]`` what a sensor showed (N, T, components) where the study keeps it, at the instants
+    ``study["time"]``: (T,) s, or (N, T) where they differ. Raises KeyError for another name.
+
+    ``varied``, ``objectives`` and ``parameters`` (that gradients are taken by) are names, and label the columns of
+    ``design`` (N, v), ``results`` (N, k) and ``gradients`` (N, k, p). ``status`` (N,) is 0 of a case that is done, -1
+    of one that is missing, else the exit code that ``mbsim run`` would have; ``reasons`` (N,) say why a case failed,
+    and what it warned of; ``seconds`` (N,) what it took. ``report`` is what ``mbsim sweep --json`` prints.
+    """
+
+    __eq__ = object.__eq__  # arrays are not compared; a mapping would try
+    __hash__ = object.__hash__
+
+    def __init__(self, folder: str | PathLike[str], report: Mapping[str, Any] | None = None):
+        """Read all that a folder holds; raises InputOutputError where it holds no study."""
+        self.folder = Path(folder)
+        ledger = ledger_of(StudyFolder(self.folder))
+        table, plan = table_of(ledger), ledger.plan
+        self.report = {"folder": str(folder)} | summary_of(ledger) if report is None else report
+        self._table, self._sensors = table, {column.name: column for column in plan.sensors}
+        self.varied, self.objectives = tuple(table.varied), tuple(table.objectives)
+        self.parameters = tuple(table.parameters) if table.objectives else ()
+        self.design, self.results, self.gradients = table.design, table.results, table.gradients
+        self.status, self.seconds, self.reasons = table.status, table.seconds, list(table.reasons)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name in self.varied:
+            return self.design[:, self.varied.index(name)]
+        if name in self.objectives:
+            return self.results[:, self.objectives.index(name)]
+        if name == "time" and self._sensors:
+            return self._histories.time
+        if name in self._sensors:
+            return self._histories.record[:, :, self._columns[name]]
+        hint = suggest(name, list(self))
+        raise KeyError(f"the study has no {name!r}" + (f"; {hint}" if hint else ""))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    @cached_property
+    def _names(self) -> dict[str, None]:
+        """Of all arrays, in their order."""
+        along = ["time", *self._sensors] if self._sensors else []
+        return dict.fromkeys([*self.varied, *self.objectives, *along])
+
+    def unit(self, name: str) -> str:
+        """Unit of a parameter, objective or sensor. Raises KeyError for another name."""
+        units = {"time": "s"} | {column.name: column.unit for column in self._sensors.values()}
+        return {**units, **self._table.objectives, **self._table.varied}[name]
+
+    def sensitivity(self, name: str, parameter: str | None = None) -> np.ndarray:
+        """Derivatives of an objective by a parameter (N,), or by all of ``parameters`` (N, p).
+
+        They are in the unit of the objective over that of the parameter. Raises UsageError where there are none.
+        """
+        if name not in self.objectives:
+            raise UsageError(f"there is no objective {name!r}; there are {', '.join(self.objectives) or 'none'}")
+        derivatives = self.gradients[:, self.objectives.index(name)]
+        if parameter is None:
+            return derivatives
+        if parameter not in self.parameters:
+            known = ", ".join(self.parameters) or "none: sensitivity='ddm' computes them"
+            raise UsageError(f"there is no derivative by {parameter!r}; there are {known}")
+        return derivatives[:, self.parameters.index(parameter)]
+
+    @cached_property
+    def _columns(self) -> dict[str, slice]:
+        """Where each sensor stands among all."""
+        ends = np.cumsum([0, *(len(column.components) for column in self._sensors.values())]).tolist()
+        return dict(zip(self._sensors, map(slice, ends[:-1], ends[1:]), strict=True))
+
+    @cached_property
+    def _histories(self) -> _Histories:
+        folder = StudyFolder(self.folder)
+        tracks = list(all_kept(folder, ledger_of(folder)))
+        longest, common = instants(track.time for track in tracks)
+        cases, width = len(self.design), sum(len(column.components) for column in self._sensors.values())
+        time = np.full((cases, len(longest)), np.nan)
+        record = np.full((cases, len(longest), width), np.nan)
+        for track in tracks:
+            time[track.case, : len(track.time)] = track.time
+            record[track.case, : len(track.time)] = track.record
+        return _Histories(longest if common else time, record)
+
+    def extract(self, case: int, path: str | PathLike[str] | None = None, *, force: bool = False) -> Result:
+        """The result of a case of a study that keeps all (``keep="full"``), written to a file: FOLDER/case-CASE.h5.
+
+        Raises UsageError where none is kept, and InputOutputError.
+        """
+        target = None if path is None else Path(path)
+        written = extract_result(StudyFolder(self.folder), case, target, force=force)
+        return Result(FileRecord(written), summary(written))
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """A row for each case, with the columns of ``mbsim sweep collect --to csv``; UsageError without pandas."""
+        try:
+            import pandas
+        except ImportError:
+            raise UsageError("to_pandas needs the package pandas: pip install pandas") from None
+        return pandas.DataFrame(columns_of(self._table)).set_index("case")
+
+    def to_xarray(self) -> "xarray.DataTree":
+        """A tree of labelled arrays, as ``xarray.open_datatree`` reads them from ``study.h5``.
+
+        Raises UsageError without the package xarray.
+        """
+        try:
+            import xarray
+        except ImportError:
+            raise UsageError("to_xarray needs the package xarray: pip install xarray") from None
+        labels = {"varied": self.varied, "objective": self.objectives, "parameter": self.parameters}
+        coords: dict[str, Any] = {axis: list(names) for axis, names in labels.items() if names}
+        table, coords["case"] = self._table, np.arange(len(self.design))
+        found: dict[str, Any] = {
+            "design": (("case", "varied"), self.design),
+            "design_unit": (("varied",), list(table.varied.values())),
+            "status": (("case",), self.status),
+            "seconds": (("case",), self.seconds, attributes_of("s")),
+            "reason": (("case",), self.reasons),
+        }
+        if self.objectives:
+            found["result"] = ("case", "objective"), self.results
+            found["result_unit"] = ("objective",), list(table.objectives.values())
+        if self.parameters:
+            units = [[quotient(own, by) for by in table.parameters.values()] for own in table.objectives.values()]
+            found["gradient"] = ("case", "objective", "parameter"), self.gradients
+            found["gradient_unit"] = ("objective", "parameter"), units
+        groups = {}
+        if self._sensors:
+            axis = self._time_axis(coords)
+            sensors = {name: self._sensor(column, axis, coords) for name, column in self._sensors.items()}
+            times = {"time": (("case", axis), self["time"], attributes_of("s"))} if axis == "instant" else {}
+            groups["/sensors"] = xarray.Dataset(times | sensors)
+        return xarray.DataTree.from_dict({"/": xarray.Dataset(found, coords), **groups})
+
+    def _time_axis(self, coords: dict[str, Any]) -> str:
+        """Axis of histories, whose labels are added: the time where all cases have the same instants."""
+        time = self["time"]
+        axis = "time" if time.ndim == 1 else "instant"
+        coords[axis] = (axis, time, attributes_of("s")) if time.ndim == 1 else np.arange(time.shape[1])
+        return axis
+
+    def _sensor(self, column: Column, axis: str, coords: dict[str, Any]) -> tuple[Any, ...]:
+        components: Sequence[str] = column.components
+        along = component_axis(column.name, tuple(components))
+        coords[along] = list(components)
+        return ("case", axis, along), self[column.name], attributes_of(column.unit)
+
+    def __repr__(self) -> str:
+        counts = {"done": self.status == 0, "failed": self.status > 0, "missing": self.status < 0}
+        told = [f"{count.sum()} {word}" for word, count in counts.items() if count.any()]
+        lines = [f"<mbsim study in {self.folder}: {len(self.design)} cases, {', '.join(told)}>"]
+        for name in (*self.varied, *self.objectives):
+            values = self[name][np.isfinite(self[name])]
+            if len(values):
+                lines.append(f"  {name}: {values.min():.8g} to {values.max():.8g} {self.unit(name)}".rstrip())
+        return "\n".join(lines)
