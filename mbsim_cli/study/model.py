@@ -138,9 +138,10 @@ class Model:
         where one ended, whichever way; a folder of another study is refused without ``force``, which clears it.
 
         There are so many ``workers``: this process, or other ones where they are more than one, 0 for one on each
-        processor. ``keep`` is "objectives", "sensors" or "full". A case that takes more than ``case_timeout`` seconds
-        fails; a case that fails is a row, and more than ``max_failures`` of them raise AnalysisError. Other keyword arguments replace parameters and options of the analysis, as of ``run``.
-        Raises ModelError, UsageError and InputOutputError, and KeyboardInterrupt between two instants of a case.
+        processor. ``keep`` is "objectives", "sensors" or "full". A case that fails is a row, as is one that takes more
+        than ``case_timeout`` seconds; more than ``max_failures`` of them raise AnalysisError. Other keyword arguments
+        replace parameters and options of the analysis, as of ``run``. Raises ModelError, UsageError and
+        InputOutputError; after Ctrl-C, KeyboardInterrupt where a row is whole.
         """
         from mbsim_cli.study.sweep import calling
 
