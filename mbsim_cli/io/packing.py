@@ -38,7 +38,8 @@ def extend(datasets: Sequence[h5py.Dataset], first: int, columns: Sequence[np.nd
 
 def _packing(dataset: h5py.Dataset, values: np.ndarray, first: int) -> Packing | None:
     """How a column is compressed here; None where it is not, or begins in the midst of a dataset."""
-    return Packing(id(values), dataset.chunks, dataset.dtype) if first == 0 and dataset.compression else None
+    compressed = first == 0 and dataset.id.get_create_plist().get_nfilters()
+    return Packing(id(values), dataset.chunks, dataset.dtype) if compressed else None
 
 
 @contextmanager

@@ -5,6 +5,9 @@ from collections.abc import Sequence
 import h5py
 import numpy as np
 
+from mbsim_cli.io.datasets import Datasets
+
+_REFERENCES = h5py.h5t.py_create(h5py.vlen_dtype(h5py.ref_dtype), logical=True)
 MOST_LISTED = 1000  # datasets that a scale lists; HDF5 copies the list for each, and has room for some 4000
 
 
@@ -12,9 +15,10 @@ class Scales:
     """Dimension scales in the root of a file that is written."""
 
     def __init__(self, file: h5py.File):
-        self.file = file
+        self.file, self.datasets = file, Datasets(file)
         self._scales: dict[str, h5py.Dataset] = {}
         self._listed: dict[str, int] = {}  # datasets that each scale lists
+        self._referring: dict[tuple[str, ...], np.ndarray] = {}
 
     def length(self, name: str) -> int:
         """Number of labels of an axis."""
@@ -39,9 +43,16 @@ class Scales:
                 h5py.h5ds.attach_scale(dataset.id, scale.id, dimension)
                 self._listed[name] += 1
         else:
-            references = np.empty(len(scales), object)
-            references[:] = [np.array([scale.ref], h5py.ref_dtype) for scale in scales]
-            dataset.attrs.create("DIMENSION_LIST", references, dtype=h5py.vlen_dtype(h5py.ref_dtype))
+            space = h5py.h5s.create_simple((len(scales),))
+            h5py.h5a.create(dataset.id, b"DIMENSION_LIST", _REFERENCES, space).write(self._references(tuple(names)))
+
+    def _references(self, names: tuple[str, ...]) -> np.ndarray:
+        """References to scales, as datasets list them."""
+        if names not in self._referring:
+            references = np.empty(len(names), object)
+            references[:] = [np.array([self._scale(name).ref], h5py.ref_dtype) for name in names]
+            self._referring[names] = references.astype(h5py.vlen_dtype(h5py.ref_dtype))
+        return self._referring[names]
 
 
 def attach(dataset: h5py.Dataset, names: Sequence[str]) -> None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import h5py
 import numpy as np
 
+from mbsim_cli.io.datasets import TEXT, set_text
 from mbsim_cli.io.format import FORMAT, FORMAT_VERSION
 from mbsim_cli.io.layout import WITH_RESPECT_TO, Variable, axes
 from mbsim_cli.io.provenance import Provenance, platform_facts, root_attributes, storable
@@ -21,7 +22,6 @@ MOST_CACHED = 512 * CHUNK_BYTES  # of all datasets together: with more of them c
 MOST_ROWS = 16384  # of a chunk
 LEVEL = 1
 COMPRESSION = {"compression": "gzip", "compression_opts": LEVEL}  # what repeats does so as whole numbers: unshuffled
-TEXT = h5py.string_dtype()
 SECONDS = ("step", "duration")  # of the options; all others are plain numbers
 
 
@@ -125,7 +125,8 @@ def note_multipliers(file: h5py.File, descriptions: Mapping[str, str], undetermi
 
 def set_unit(dataset: h5py.Dataset, unit: str) -> None:
     """State a unit."""
-    dataset.attrs.update(attributes_of(unit))
+    for name, text in attributes_of(unit).items():
+        set_text(dataset, name, text)
 
 
 def set_units(scales: Scales, dataset: h5py.Dataset, axes: Sequence[str], units: np.ndarray) -> None:
@@ -136,7 +137,7 @@ def set_units(scales: Scales, dataset: h5py.Dataset, axes: Sequence[str], units:
     set_unit(dataset, in_words(units))
     if units.size > 1:
         changing = [axis for axis, size in zip(axes, units.shape, strict=True) if size > 1]
-        listed = scales.file.create_dataset(f"units{dataset.name}", data=np.squeeze(units), dtype=TEXT)
+        listed = scales.datasets.texts(f"units{dataset.name}", np.squeeze(units))
         scales.attach(listed, changing)
 
 
@@ -163,18 +164,7 @@ def growing(scales: Scales, row: Variable, of: int, instants: int, compressed: b
     widths = tuple(map(scales.length, row.axes))
     chunk_bytes = min(CHUNK_BYTES, MOST_CACHED // of)
     steps = _chunk_of(instants, chunk_bytes // (8 * int(np.prod(widths))))
-    *groups, name = row.path.split("/")
-    parent = scales.file
-    for group in groups:
-        parent = parent[group] if group in parent else parent.create_group(group, track_order=True)
-    dataset = parent.create_dataset(
-        name,
-        (0, *widths),
-        row.dtype,
-        maxshape=(None, *widths),
-        chunks=(steps, *widths),
-        **(COMPRESSION if compressed else {}),
-    )
+    dataset = scales.datasets.growing(row.path, widths, row.dtype, steps, COMPRESSION if compressed else {})
     scales.attach(dataset, ("time", *row.axes))
     set_units(scales, dataset, row.axes, row.unit)
     return dataset
@@ -185,6 +175,9 @@ def extend(dataset: h5py.Dataset, first: int, values: np.ndarray) -> None:
     if len(values):
         content = np.ascontiguousarray(values)
         dataset.id.set_extent((first + len(content), *content.shape[1:]))
+        if first == 0:
+            dataset.id.write(h5py.h5s.ALL, h5py.h5s.ALL, content)
+            return
         place = dataset.id.get_space()
         place.select_hyperslab((first, *(0 for _ in content.shape[1:])), content.shape)
         dataset.id.write(h5py.h5s.create_simple(content.shape), place, content)

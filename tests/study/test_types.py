@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 PROGRAM = """\
+from pathlib import Path
+
 import numpy as np
 
 import mbsim_cli as mbsim
@@ -25,6 +27,12 @@ largest: float = result["r2"].max() + result.objectives["psi1"].by("L_A1")
 value, gradient = model.value_and_gradient([1.0, 2.0], "psi1")
 length: float = value + float(np.linalg.norm(gradient @ model.hessian(gradient, "psi1")))
 passed: list[bool] = [row.passed for row in mbsim.check("fivebar.yaml", seed=1)]
+path: Path = result.save("fivebar.h5", force=True)
+study: mbsim.Study = mbsim.sweep("fivebar.yaml", {"zip": {"L_A1": np.ones(3)}}, path.parent, workers=2, sensitivity="ddm")
+mean: float = model.sweep("springs", keep="sensors")["psi1"].mean() + study.gradients.sum()
+names: tuple[str, ...] = mbsim.open_study("springs").varied + study.objectives
+best = study.extract(int(study.results[:, 0].argmin())).objectives["psi1"].value + study.sensitivity("psi1", "L_A1")[0]
+frame, tree = study.to_pandas(), study.to_xarray()
 warnings: list[str] = mbsim.optimize("fivebar.yaml", "calm", evaluations=3).warnings
 try:
     shapes = {name: values.shape for name, values in mbsim.open("fivebar.h5").items()}
