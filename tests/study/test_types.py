@@ -28,7 +28,7 @@ value, gradient = model.value_and_gradient([1.0, 2.0], "psi1")
 length: float = value + float(np.linalg.norm(gradient @ model.hessian(gradient, "psi1")))
 passed: list[bool] = [row.passed for row in mbsim.check("fivebar.yaml", seed=1)]
 path: Path = result.save("fivebar.h5", force=True)
-study: mbsim.Study = mbsim.sweep("fivebar.yaml", {"zip": {"L_A1": np.ones(3)}}, path.parent, workers=2, sensitivity="ddm")
+study: mbsim.Study = mbsim.sweep("fivebar.yaml", {"zip": {"L_A1": np.ones(3)}}, path.parent, workers=2, step=0.1)
 mean: float = model.sweep("springs", keep="sensors")["psi1"].mean() + study.gradients.sum()
 names: tuple[str, ...] = mbsim.open_study("springs").varied + study.objectives
 best = study.extract(int(study.results[:, 0].argmin())).objectives["psi1"].value + study.sensitivity("psi1", "L_A1")[0]
