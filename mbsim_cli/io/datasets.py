@@ -12,6 +12,7 @@ from h5py import h5a, h5d, h5p, h5s, h5t
 TEXT = h5py.string_dtype()
 _TEXT_TYPE = h5t.py_create(TEXT, logical=True)
 _ONE = h5s.create(h5s.SCALAR)
+_TEXTS = "texts"  # a kind of dataset, in groups that list names as sorted
 
 
 class Datasets:
@@ -40,7 +41,7 @@ class Datasets:
         def first(group: h5py.Group, name: str) -> h5py.Dataset:
             return group.create_dataset(name, entries.shape, TEXT)
 
-        dataset = self._made(path, "texts", first, _TEXT_TYPE, h5s.create_simple(entries.shape))
+        dataset = self._made(path, _TEXTS, first, _TEXT_TYPE, h5s.create_simple(entries.shape))
         dataset.id.write(h5s.ALL, h5s.ALL, entries.astype(TEXT))
         return dataset
 
@@ -53,19 +54,19 @@ class Datasets:
         space: h5s.SpaceID,
     ) -> h5py.Dataset:
         folder, _, name = path.rpartition("/")
-        group = self._group(folder)
+        group = self._group(folder, kind != _TEXTS)
         if kind not in self._kinds or not name.isascii():
             dataset = first(group, name)
             self._kinds[kind] = dataset.id.get_create_plist()
             return dataset
         return h5py.Dataset(h5d.create(group.id, name.encode(), numbers, space, self._kinds[kind]))
 
-    def _group(self, path: str) -> h5py.Group:
-        """A group, made where there is none; it keeps the order of names."""
+    def _group(self, path: str, ordered: bool) -> h5py.Group:
+        """A group, made where there is none; it keeps the order of names if so wanted."""
         if path not in self._groups:
             folder, _, name = path.rpartition("/")
-            parent = self._group(folder)
-            self._groups[path] = parent[name] if name in parent else parent.create_group(name, track_order=True)
+            parent = self._group(folder, ordered=True)
+            self._groups[path] = parent[name] if name in parent else parent.create_group(name, track_order=ordered)
         return self._groups[path]
 
 
