@@ -133,8 +133,12 @@ def sweep(
     listener: Listener = SILENT,
     **replaced: Any,
 ) -> Study:
-    """Compute a parameter study of a model file, or what is missing of it: ``load``, and ``Model.sweep``."""
-    return Model(path, listener=listener).sweep(
+    """Compute a parameter study of a model file, or what is missing of it, as ``load`` and ``Model.sweep`` do.
+
+    Values may be those of constants, too.
+    """
+    values: dict[str, Any] = dict(values_in(replaced))
+    return Model(path, listener=listener, **values).sweep(
         study,
         folder,
         workers=workers,
@@ -142,7 +146,7 @@ def sweep(
         case_timeout=case_timeout,
         max_failures=max_failures,
         force=force,
-        **replaced,
+        **{name: value for name, value in replaced.items() if name not in values},
     )
 
 
