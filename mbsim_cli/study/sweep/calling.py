@@ -6,6 +6,7 @@ from typing import Any
 
 from mbsim_cli.errors import UsageError
 from mbsim_cli.processors import usable
+from mbsim_cli.spec.studies import KINDS
 from mbsim_cli.study.keyboard import Patient
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.settings import Settings
@@ -34,6 +35,8 @@ def begun(
     if settings.all_numbers:
         raise UsageError("a study varies parameters of the file; load the model without all_numbers")
     name, stated = (study, None) if study is None or isinstance(study, str) else (None, dict(study))
+    if stated is not None and stated.keys().isdisjoint(KINDS):
+        raise UsageError(f"a study states its cases under {', '.join(KINDS)}, as {{'zip': {{'NAME': values}}}}")
     if keep not in (None, *KEPT):
         raise UsageError(f"keep wants one of {', '.join(KEPT)}, not {keep!r}; a study that is stated may have names")
     wanted = Wanted(name, stated, keep, settings.method)

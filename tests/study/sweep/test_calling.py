@@ -160,7 +160,8 @@ def test_threads_compute_studies_at_once(path):
     [
         (lambda model: model.sweep("length"), "unknown study 'length'; did you mean 'lengths'"),
         (lambda model: model.sweep({"zip": {"L": [1, 2], "k": np.ones(3)}}), "3 values stand beside the 2 of 'L'"),
-        (lambda model: model.sweep({"zipp": {"L": [1]}}), "zipp"),
+        (lambda model: model.sweep({"L": [1, 2]}), "a study states its cases under grid, zip, list"),
+        (lambda model: model.sweep({"grid": {"L": [1]}, "kep": "full"}), "unknown key 'kep'"),
         (lambda model: model.sweep({"grid": {"L": [np.nan]}}), "finite"),
         (lambda model: model.sweep(workers=-1), "workers wants a whole number"),
         (lambda model: model.sweep(workers=1.5), "workers wants a whole number"),
