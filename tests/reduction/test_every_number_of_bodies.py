@@ -16,7 +16,7 @@ from .reduced import reduce_body
 BASE = BASES["flexible"]
 STEP, CHANGE = 1e-30, 2e-7  # such a small change of a length takes no node out of its set
 OF_FILE = "plate"  # a body that materials and fields are of
-LEAVES = [leaf for leaf in numbers("flexible") if leaf.value and leaf.path[0] != "constants"]
+LEAVES = [leaf for leaf in numbers("flexible") if leaf.value]
 LEAVES = [leaf for leaf in LEAVES if leaf.known_as[0] not in CHOICES_OF_NODES]
 
 
