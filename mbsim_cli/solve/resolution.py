@@ -1,7 +1,8 @@
 """How well fixed steps resolve a motion: what its instants lack to be a solution.
 
 Over four steps coordinates must change by the integral of their rates, which Boole's rule gives to the seventh order
-in the step. What is missing is the error that a method of lower order made there: docs/theory/resolution.md.
+in the step. What is missing is the error that a method of lower order made there, and so it is with the derivatives of
+a motion: docs/theory/resolution.md.
 """
 
 from collections.abc import Sequence
@@ -13,66 +14,124 @@ from mbsim_cli.model.problem import Block, Options, Problem
 WINDOW = 4  # steps
 BOOLE = np.array([7.0, 32.0, 12.0, 32.0, 7.0]) / 90.0  # of the window's length
 SMALL = 1e-3  # of the largest motion of a unit: what moves less is measured by that
-ROUND_OFF = 1e-9  # m or rad: what moves less is at rest
+ROUND_OFF = 1e-9  # m or rad, or of a coordinate over a parameter: what moves less is at rest
 AT_REST = 1e-3  # of the largest squared speed: what is slower tells no time
+FOLLOWED = 0.3  # of how far a coordinate moves: one that is off by more at the end tells no time
 
 
 class Resolution:
-    """Watches the instants of a run with fixed steps, one pass; coordinates stand in n columns."""
+    """Watches the instants of a run with fixed steps, one pass.
 
-    def __init__(self, names: Sequence[str], units: Sequence[str]):
+    The motion and its derivatives by p parameters are 1 + p motions of n coordinates, each with a clock of its own.
+    ``elastic`` are the coordinates of bodies that deform, ``parameters`` values.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        units: Sequence[str],
+        steps: int = 0,
+        elastic: slice = slice(0),
+        parameters: Sequence[float] = (),
+    ):
         self.reason = f"fewer than {WINDOW} steps"  # why there is no estimate
         self._names = names
-        self._alike = [np.flatnonzero([unit == other for other in units]) for unit in dict.fromkeys(units)]
+        rigid = np.ones(len(names), bool)
+        rigid[elastic] = False
+        alike = [np.array([unit == other for other in units], bool) & rigid for unit in dict.fromkeys(units)]
+        self._alike = [(found, SMALL) for found in alike if found.any()]
+        if not rigid.all():
+            self._alike.append((~rigid, 1.0))  # modes that hardly move ring fast
+        values = np.abs(np.asarray(parameters, float))
+        self._parameters = np.where(values > 0.0, values, 1.0)
+        self._expected = steps // WINDOW
         self._waiting: tuple[np.ndarray, ...] = ()  # instants since the last window ended, and its end
-        self._missing = np.zeros(len(names))  # sums over windows
-        self._least, self._most = np.full(len(names), np.inf), np.full(len(names), -np.inf)
-        self._shift = self._fastest = 0.0
         self._windows = 0
 
+    def _begin(self, motions: int, start: float) -> None:
+        """For so many motions: how far they reach, what they miss, how fast they are, by how much they are ahead."""
+        shape, self._start = (len(self._names), motions), start
+        self._least, self._most = np.full(shape, np.inf), np.full(shape, -np.inf)
+        self._missing = np.zeros(shape)  # sums over windows
+        self._fastest, self._shift = np.zeros(motions), np.zeros(motions)
+
     def add(self, block: Block) -> np.ndarray:
-        """Take the next instants in; return by how much time each of them is ahead (B,), s."""
-        rows = (block.time, block.position.real.T, block.velocity.real.T)
+        """Take the next instants in; return by how much time each of them is ahead (1 + p, B), s."""
+        position, velocity = _motions(block.position, block.d_position), _motions(block.velocity, block.d_velocity)
+        rows = (block.time, position, velocity)
+        if not self._waiting:
+            self._begin(position.shape[1], block.time[0])
         waiting = self._waiting or tuple(row[..., :0] for row in rows)
         time, position, velocity = map(_joined, waiting, rows)
         count, known = time.size, time.size - len(block.time)
         windows = max(0, count - 1) // WINDOW
-        shifts = np.full(windows + 1, self._shift)
+        shifts = np.repeat(self._shift[:, None], windows + 1, axis=1)
         if count > known:
-            self._least = np.minimum(self._least, position.min(axis=1))
-            self._most = np.maximum(self._most, position.max(axis=1))
+            self._widen(slice(0, 1), position)
+            self._widen(slice(1, None), position[..., ::WINDOW])  # of derivatives, so many are enough
         if windows:
-            shifts[1:] += np.cumsum(self._watch(windows, time, position, velocity))
-            self._shift = shifts[-1]
+            shifts[:, 1:] += np.cumsum(self._watch(windows, time, position, velocity), axis=1)
+            self._shift = shifts[:, -1].copy()
         begun = windows * WINDOW
-        self._waiting = time[begun:], position[:, begun:], velocity[:, begun:]
-        return np.repeat(shifts, WINDOW)[known:count]
+        self._waiting = time[begun:], position[..., begun:], velocity[..., begun:]
+        return np.repeat(shifts, WINDOW, axis=1)[:, known:count]
+
+    def _widen(self, motions: slice, position: np.ndarray) -> None:
+        """Take in how far motions reach at positions (n, 1 + p, ...)."""
+        reached = position[:, motions]
+        self._least[:, motions] = np.minimum(self._least[:, motions], reached.min(axis=-1))
+        self._most[:, motions] = np.maximum(self._most[:, motions], reached.max(axis=-1))
 
     def _watch(self, windows: int, time: np.ndarray, position: np.ndarray, velocity: np.ndarray) -> np.ndarray:
-        """Add up what windows of (n, ...) instants miss; return the time (W,) that each of them gains."""
+        """Add up what windows of (n, 1 + p, ...) instants miss; return the time (1 + p, W) that each of them gains."""
         end = windows * WINDOW
         length = np.diff(time[: end + 1 : WINDOW])
-        middle = velocity[:, WINDOW // 2 : end : WINDOW]
+        middle = velocity[..., WINDOW // 2 : end : WINDOW]
         rates = middle * BOOLE[2]
         for k in (0, 1):  # the rule is symmetric
             beyond = WINDOW - k
-            rates += BOOLE[k] * (velocity[:, k:end:WINDOW] + velocity[:, beyond : end + beyond : WINDOW])
-        missing = np.diff(position[:, : end + 1 : WINDOW]) - length * rates
-        self._missing += np.abs(missing).sum(axis=1)
+            rates += BOOLE[k] * (velocity[..., k:end:WINDOW] + velocity[..., beyond : end + beyond : WINDOW])
+        missing = np.diff(position[..., : end + 1 : WINDOW]) - length * rates
+        self._missing += np.abs(missing).sum(axis=-1)
         self._windows += windows
-        weight = self.sizes**-2
-        speed = weight @ (middle * middle)
-        self._fastest = max(self._fastest, float(speed.max(initial=0.0)))
-        along = weight @ (missing * middle)
-        return along / np.maximum(speed, AT_REST * self._fastest + np.finfo(float).tiny)
+        return self._gained(missing, middle, time[end] - self._start)
+
+    def _gained(self, missing: np.ndarray, rates: np.ndarray, elapsed: float) -> np.ndarray:
+        """Time (1 + p, W) that motions gain which miss so much (n, 1 + p, W) at these rates.
+
+        What moves is as fast, at times, as the way so far in the time so far; derivatives at rest go with the motion.
+        """
+        weights = np.sqrt(self._weights)[..., None]
+        rates, missing = weights * rates, weights * missing
+        speed, along = np.einsum("nkw,nkw->kw", rates, rates), np.einsum("nkw,nkw->kw", rates, missing)
+        self._fastest = np.maximum(self._fastest, speed.max(axis=1, initial=0.0))
+        least = AT_REST * np.maximum(self._fastest, max(self._fastest[0], elapsed**-2))[:, None]
+        along[1:] -= (gained := along[:1] / np.maximum(speed[:1], least[:1])) * speed[1:]
+        return np.concatenate([gained, gained + along[1:] / np.maximum(speed[1:], least[1:])])
+
+    @property
+    def _weights(self) -> np.ndarray:
+        """How much each coordinate counts where time is told (n, 1 + p): those do not whose phase will be lost."""
+        sizes = self._sizes
+        lost = self._missing / sizes * max(1.0, self._expected / self._windows)
+        lost = np.maximum(lost, lost[:, :1])
+        return np.exp((lost.min(axis=0, initial=np.inf) - lost) / FOLLOWED) / sizes**2
+
+    @property
+    def _sizes(self) -> np.ndarray:
+        """How far each coordinate has moved (n, 1 + p), no less than a part of what others of its kind have."""
+        moved = self._most - self._least
+        moved[:, 0] = np.maximum(moved[:, 0], ROUND_OFF)
+        for alike, part in self._alike:
+            moved[alike] = np.maximum(moved[alike], part * moved[alike].max(axis=0))
+        p = moved.shape[1] - 1
+        moved[:, 1:] = np.maximum(moved[:, 1:], ROUND_OFF * moved[:, :1] / self._parameters[:p])
+        return moved
 
     @property
     def sizes(self) -> np.ndarray:
-        """How far each coordinate has moved (n,), no less than a small part of what others of its unit have."""
-        moved = np.maximum(self._most - self._least, ROUND_OFF)
-        for alike in self._alike:
-            moved[alike] = np.maximum(moved[alike], SMALL * moved[alike].max())
-        return moved
+        """How far each coordinate has moved (n,), as errors are measured by it."""
+        return self._sizes[:, 0]
 
     @property
     def enough(self) -> bool:
@@ -84,14 +143,21 @@ class Resolution:
         """Largest estimated error of a coordinate, relative to how far it moves, and which; NaN without an estimate."""
         if not self.enough:
             return float("nan"), None
-        relative = self._missing / self.sizes
+        relative = self._missing[:, 0] / self.sizes
         worst = int(np.argmax(relative)) if relative.size else None
         return (0.0, None) if worst is None else (float(relative[worst]), self._names[worst])
+
+
+def _motions(one: np.ndarray, derivatives: np.ndarray) -> np.ndarray:
+    """Rows (B, n) and their derivatives (B, n, p) as (n, 1 + p, B)."""
+    return np.concatenate([one.real.T[:, None], derivatives.real.transpose(1, 2, 0)], axis=1)
 
 
 def _joined(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     """Rows of instants behind those before them, coordinate by coordinate: long rows are fast."""
     known = before.shape[-1]
+    if not known:
+        return after
     found = np.empty((*after.shape[:-1], known + after.shape[-1]))
     found[..., :known], found[..., known:] = before, after
     return found
@@ -108,11 +174,11 @@ class NoSteps:
 
     def add(self, block: Block) -> np.ndarray | None:
         """No instant is ahead, or nobody knows."""
-        return np.zeros(len(block.time)) if self._exact else None
+        return np.zeros((1, len(block.time))) if self._exact else None
 
 
-def resolution_of(problem: Problem) -> Resolution | NoSteps:
-    """What watches the instants of an analysis."""
+def resolution_of(problem: Problem, parameters: Sequence[float]) -> Resolution | NoSteps:
+    """What watches the instants of an analysis, of which ``parameters`` have these values."""
     options = problem.options
     if options.analysis == "inverse_dynamics":
         return NoSteps("the motion is given")
@@ -120,7 +186,14 @@ def resolution_of(problem: Problem) -> Resolution | NoSteps:
         return NoSteps("an equilibrium takes no steps")
     if options.adaptive:
         return NoSteps(f"{options.integrator} keeps {_controlled(options)}", exact=False)
-    return Resolution(problem.names.coordinates, problem.names.coordinate_units)
+    names, steps = problem.names, round(options.duration / options.step)
+    return Resolution(names.coordinates, names.coordinate_units, steps, elastic_of(problem), parameters)
+
+
+def elastic_of(problem: Problem) -> slice:
+    """The coordinates of bodies that deform, the last ones."""
+    n, columns = len(problem.names.coordinates), getattr(problem.model.tree, "elastic", np.zeros(1, int))
+    return slice(n - int(columns[-1] - columns[0]), n)
 
 
 def _controlled(options: Options) -> str:

@@ -120,7 +120,7 @@ class _Search:
     def _done(self, step: float, listener: Listener) -> dict[str, Any] | None:
         """Uncertainties of a run with this step, if they are small enough."""
         problem = _with_step(self.assembled.problem, step)
-        resolution = resolution_of(problem)
+        resolution = resolution_of(problem, self.assembled.parameters)
         results = self._run(problem, resolution, listener)
         if not any(np.isfinite(result.uncertainty.value) for result in results.values()):
             return self._followed(resolution)

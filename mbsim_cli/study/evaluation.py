@@ -61,11 +61,11 @@ def solved(problem: Problem, theta: np.ndarray | None, tape: Any = None) -> Iter
     return analysis.blocks(problem, theta) if tape is None else analysis.taped(problem, tape)
 
 
-def resolution_of(problem: Problem) -> Any:
-    """What watches how well the steps of an analysis resolve its motion."""
+def resolution_of(problem: Problem, parameters: Sequence[Any]) -> Any:
+    """What watches how well the steps of an analysis resolve its motion, and its derivatives by ``parameters``."""
     from mbsim_cli.solve import resolution
 
-    return resolution.resolution_of(problem)
+    return resolution.resolution_of(problem, [parameter.value for parameter in parameters])
 
 
 def evaluate(

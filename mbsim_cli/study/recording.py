@@ -14,6 +14,7 @@ from mbsim_cli.io.skeleton import Parameters
 from mbsim_cli.io.target import check_target
 from mbsim_cli.io.writer import ResultWriter
 from mbsim_cli.study.assembling import load
+from mbsim_cli.study.diagnostics.discretisation import told_of
 from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.plan import Plan, draft
 from mbsim_cli.study.run import Outcome, run
@@ -148,7 +149,7 @@ def _stored(outcome: Outcome) -> Sequence[ObjectiveResult]:
             r.gradient,
             method,
             o.description,
-            r.uncertainty,
+            told_of(r, outcome.plan.parameters),
             r.undefined,
             outcome.flags(o),
             outcome.by_fields.get(o.name, {}),

@@ -19,7 +19,9 @@ class Watchers:
         assembled = plan.assembled
         problem, objectives = assembled.problem, assembled.objectives
         self._plan = plan
-        self.resolution = resolution_of(problem)  # consumed by the evaluation, which needs what it returns
+        self.resolution = resolution_of(
+            problem, assembled.parameters
+        )  # consumed by the evaluation, which needs what it returns
         self.health = plan.analysis.diagnostics(problem, objectives)
         self.multipliers = MultiplierHealth(problem, objectives)
         self._contact = ContactHealth(problem, assembled.contacts)

@@ -143,6 +143,35 @@ def test_an_adaptive_run_claims_no_more_than_the_errors_of_quadrature(mbsim, pen
         assert "the error of each step of the motion within the tolerance" in told and "included" not in told
 
 
+STEADY = """\
+mbsim: 1
+gravity: [0, -9.81, 0]
+parameters: {a: {value: 0, unit: rad}, m: 1, L: 1}
+bodies: {rod: {shape: {type: rod, length: L, mass: m}}}
+joints: {hinge: {type: revolute, bodies: [ground, rod], point: origin, axis: z, initial: {angle: a - pi/2}}}
+sensors: {q: {type: coordinate, coordinate: hinge.angle}}
+objectives: {end: {final: q, unit: rad}, way: {integral: q, unit: rad s}}
+analysis: {step: 1e-2, duration: 1, sensitivity: {method: ddm}}
+"""
+
+
+def test_gradients_of_a_motion_at_rest_are_off_by_their_own_motion(mbsim, written):
+    """A pendulum hangs; by its angle it swings, cos wt and sin wt / w, and by its mass and length it does not move."""
+    done = mbsim("run", written(STEADY), "--json").json["objectives"]
+    w = np.sqrt(1.5 * 9.81)
+    for name, exact in (("end", np.cos(w)), ("way", np.sin(w) / w)):
+        true = abs(done[name]["gradient"]["a"] - exact)
+        told = done[name]["discretisation"]["gradient"]
+        assert true > 1e-5 and true / 3.0 < told["a"] < 3.0 * true
+        assert told["m"] is None and told["L"] is None  # round-off
+
+
+def test_an_energy_of_zero_is_off_by_what_it_wanders(mbsim):
+    pendulum = ROOT / "models/benchmarks/a01_pendulum.yaml"
+    done = mbsim("run", pendulum, "--step", "1e-2", "--duration", "3", "--json").json["objectives"]["energy"]
+    assert abs(done["value"]) < 3.0 * done["discretisation"]["value"] < 1e2 * abs(done["value"])
+
+
 SHIPPED = {  # step, duration, factor between estimate and truth
     "fivebar": (4e-3, 2.0, 3.0),
     "benchmarks/slider_crank_sundials": (1e-2, 5.0, 3.0),

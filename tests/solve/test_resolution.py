@@ -5,22 +5,27 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from mbsim_cli.solve.resolution import NoSteps, Resolution
+from mbsim_cli.solve.resolution import NoSteps, Resolution, elastic_of
+from mbsim_cli.study.assembling import build, load
+from mbsim_cli.study.settings import Settings
+from tests.models.buggy import MODELS
 
 
-def rows(time, position, velocity):
-    shape = (len(time), -1)
-    return SimpleNamespace(time=time, position=position.reshape(shape), velocity=velocity.reshape(shape))
+def rows(time, *motion):
+    """A block of coordinates and rates, and of their derivatives where there are any."""
+    z, v = (each.reshape(len(time), -1) for each in motion[:2])
+    d_z, d_v = (each.reshape(*z.shape, -1) for each in motion[2:] or np.zeros((2, *z.shape, 0)))
+    return SimpleNamespace(time=time, position=z, velocity=v, d_position=d_z, d_velocity=d_v)
 
 
-def watch(time, position, velocity, sizes=None, units=("rad",)):
-    """Resolution of a motion that arrives in blocks, and the shift of every instant."""
-    resolution, first, shifts = Resolution(tuple(f"q{k}" for k in range(len(units))), units), 0, []
+def watch(time, *motion, sizes=None, units=("rad",), **others):
+    """Resolution of a motion that arrives in blocks, and the shifts (1 + p, B) of every instant."""
+    resolution, first, shifts = Resolution(tuple(f"q{k}" for k in range(len(units))), units, **others), 0, []
     for size in sizes or (len(time),):
         block = slice(first, first + size)
-        shifts.append(resolution.add(rows(time[block], position[block], velocity[block])))
+        shifts.append(resolution.add(rows(time[block], *(each[block] for each in motion))))
         first += size
-    return resolution, np.concatenate(shifts)
+    return resolution, np.concatenate(shifts, axis=1)
 
 
 def oscillation(w, h, count):
@@ -37,7 +42,7 @@ def test_an_oscillation_is_late_by_as_much_as_it_is(h):
     error, name = resolution.worst
     true = np.abs(z - np.cos(10.0 * time)).max() / np.ptp(z)
     assert name == "q0" and true / 3.0 < error < 3.0 * true
-    assert shift[-1] == pytest.approx(2.0 * np.arctan(5.0 * h) / (10.0 * h) * time[-1] - time[-1], rel=0.1)
+    assert shift[0, -1] == pytest.approx(2.0 * np.arctan(5.0 * h) / (10.0 * h) * time[-1] - time[-1], rel=0.1)
 
 
 @pytest.mark.parametrize("periods", [1.0, 5.0, 5.5, 400.0])
@@ -62,8 +67,53 @@ def test_blocks_may_be_of_any_size():
     units = ("rad", "m", "rad")
     whole, _ = watch(time, z, v, units=units)
     for sizes in ((1,) * 103, (1, 50, 52), (50, 3, 3, 3, 4, 40)):
-        again, shift = watch(time, z, v, sizes, units)
-        assert again.worst == (pytest.approx(whole.worst[0]), whole.worst[1]) and shift.shape == (103,)
+        again, shift = watch(time, z, v, sizes=sizes, units=units)
+        assert again.worst == (pytest.approx(whole.worst[0]), whole.worst[1]) and shift.shape == (1, 103)
+
+
+@pytest.mark.parametrize("steady", [0.0, 1.0])
+def test_derivatives_of_a_steady_motion_have_a_clock_of_their_own(steady):
+    """The motion is exact, its derivative swings and is late."""
+    h = 1e-2
+    time, d_z, d_v = oscillation(10.0, h, 300)
+    motion = steady * time, np.full_like(time, steady)
+    _, (of_motion, of_derivative) = watch(time, *motion, d_z, d_v, parameters=[1.0])
+    assert np.abs(of_motion).max() < 1e-12
+    assert of_derivative[-1] == pytest.approx(2.0 * np.arctan(5.0 * h) / (10.0 * h) * time[-1] - time[-1], rel=0.1)
+
+
+def test_derivatives_that_are_round_off_go_with_the_motion():
+    time, z, v = oscillation(10.0, 1e-2, 300)
+    noise = np.random.default_rng(2).normal(size=(2, len(time))) * 1e-16
+    _, (of_motion, of_derivative) = watch(time, z, v, *noise, parameters=[3.0])
+    np.testing.assert_allclose(of_derivative, of_motion, atol=1e-4 * np.abs(of_motion[-1]))
+
+
+def test_a_coordinate_that_loses_its_phase_tells_no_time():
+    """It rings beside a motion that steps follow; alone it is the motion."""
+    time, z, v = oscillation(1.0, 1e-2, 600)
+    _, ring, rate = oscillation(250.0, 1e-2, 600)
+    both = np.stack([z, 1e-2 * ring], axis=1), np.stack([v, 1e-2 * rate], axis=1)
+    alone = watch(time, z, v)[1][0, -1]
+    assert watch(time, *both, units=("rad", "rad"))[1][0, -1] == pytest.approx(alone, rel=1e-2)
+    assert abs(watch(time, ring, rate)[1][0, -1]) > 1e3 * abs(alone)
+
+
+def test_modes_of_a_body_that_deforms_are_measured_by_the_largest():
+    time, z, v = oscillation(1.0, 1e-2, 600)
+    _, ring, rate = oscillation(30.0, 1e-2, 600)
+    both = np.stack([z, 1e-3 * ring], axis=1), np.stack([v, 1e-3 * rate], axis=1)
+    together, apart = (watch(time, *both, units=("1", "1"), elastic=modes) for modes in (slice(0, 2), slice(0)))
+    assert together[0].worst[0] < 1e-2 < apart[0].worst[0]
+    assert abs(together[1][0, -1]) < 0.1 * abs(apart[1][0, -1])
+
+
+@pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural"])
+def test_the_modes_of_a_body_are_known(formulation):
+    settings = Settings(formulation=formulation)
+    assembled = build(load(MODELS / "flexible" / "slider_crank.yaml", settings), settings, None)
+    names = assembled.problem.names.coordinates
+    assert names[elastic_of(assembled.problem)] == tuple(f"crank.q{k}" for k in range(1, 7))
 
 
 def test_too_few_steps_tell_nothing():

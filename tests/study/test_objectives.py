@@ -1,5 +1,7 @@
 """Objectives: values, exact gradients, and the same answer however the instants arrive."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -112,7 +114,7 @@ def uncertainties(objectives, step, shift=None):
         for each in accumulators:
             for rows in (slice(0, 7), slice(7, 18), slice(18, None)):
                 block = Block(**empty | {"time": time[rows], "sensors": sensors[rows], "d_sensors": derivatives[rows]})
-                each.add(block, None if shift is None else shift(time[rows]))
+                each.add(block, None if shift is None else np.atleast_2d(shift(time[rows])))
         values.append([np.append(a.value, a.gradient) for a in accumulators])
         estimated.append([np.append(a.uncertainty.value, a.uncertainty.gradient) for a in accumulators])
     return np.array(estimated[0]), np.abs(np.array(values[0]) - np.array(values[1]))
@@ -153,7 +155,7 @@ def spike(tmp_path, count, off, sizes=(None,)):
     for size in sizes:
         rows = slice(start, None if size is None else start + size)
         values = {"time": time[rows], "sensors": value[rows, None], "d_sensors": slopes[rows, None]}
-        adding.add(Block(**dict.fromkeys(Block._fields) | values), np.zeros_like(time[rows]))
+        adding.add(Block(**dict.fromkeys(Block._fields) | values), np.zeros((1, len(time[rows]))))
         start += size or 0
     return adding
 
@@ -181,7 +183,7 @@ def test_what_is_largest_at_an_end_has_no_peak_beside_it(tmp_path):
         adding, time = accumulator(objective, 2), np.linspace(0.0, 2.0, 11)
         slopes = np.ones((11, 1, 2)) * time[:, None, None]
         values = {"time": time, "sensors": sign * time[:, None], "d_sensors": slopes}
-        adding.add(Block(**dict.fromkeys(Block._fields) | values), np.zeros(11))
+        adding.add(Block(**dict.fromkeys(Block._fields) | values), np.zeros((1, 11)))
         assert adding.uncertainty.value < 1e-3 and np.all(adding.uncertainty.gradient < 1e-12)
 
 
@@ -195,6 +197,33 @@ def test_a_motion_ahead_of_time_moves_objectives(assembled):
     ahead = [np.trapezoid(np.gradient(f, time) * 1e-3 * time, time) for f in (area, peak)]
     expected = [ahead[0], np.gradient(end, time)[-1] * 2e-3, ahead[1] / np.trapezoid(peak, time) / 3.5]
     np.testing.assert_allclose(by_both[:3, 0], np.abs(expected), rtol=0.02)
+
+
+def test_derivatives_are_ahead_by_times_of_their_own(assembled):
+    """The motion is exact; the derivative by a is ahead by 1e-3 t, that by b is not."""
+    late = uncertainties(assembled.objectives, 1e-3, lambda time: np.stack([0 * time, 1e-3 * time, 0 * time]))[0]
+    none = uncertainties(assembled.objectives, 1e-3, np.zeros_like)[0]
+    time = np.linspace(0.0, 2.0, 2001)
+    by_a = signals(time, np.array([0.7 + 1e-30j, 1.4])).imag / 1e-30
+    r, q = signals(time, [0.7, 1.4])[:, 1], signals(time, [0.7, 1.4])[:, 3]
+    slope = by_a[:, 1] * q + r * by_a[:, 3] + 1.0  # of the value at the end
+    np.testing.assert_allclose(late[1], [0.0, abs(np.gradient(slope, time)[-1]) * 2e-3, 0.0], rtol=0.02, atol=1e-12)
+    np.testing.assert_allclose(late[:, [0, 2]], none[:, [0, 2]])
+    assert late[0, 1] > none[0, 1]
+
+
+def test_what_is_continued_to_an_end_between_instants_is_not_exact(assembled):
+    end, errors = replace(assembled.objectives[1], end=2.01), []
+    for h in (0.1, 0.05):
+        adding, time = accumulator(end, 2), np.arange(0.0, 2.0 + 1e-9, h)
+        sensors = signals(time, np.array([0.7, 1.4]))
+        values = {"time": time, "sensors": sensors, "d_sensors": np.zeros((*sensors.shape, 2))}
+        adding.add(Block(**dict.fromkeys(Block._fields) | values), np.zeros((1, len(time))))
+        r, q = signals(np.array([2.01]), [0.7, 1.4])[0, [1, 3]]
+        true = abs(adding.value - (r * q + 0.7))
+        assert 1e-9 < true < adding.uncertainty.value < 1e2 * true
+        errors.append(adding.uncertainty.value)
+    assert errors[1] < 0.1 * errors[0]
 
 
 def test_what_is_not_known_of_a_motion_is_not_zero(assembled):
@@ -214,10 +243,17 @@ def test_only_constants_wander():
     assert not other.of_constants.any()
 
 
+def test_a_constant_of_zero_is_known_by_what_it_is_made_of():
+    """As the energy of a pendulum that starts upright."""
+    spread = Spread(0)
+    spread.add(1e-5 * np.sin(np.linspace(0.0, 9.0, 50))[None], scale=10.0)
+    assert spread.of_constants[0] == pytest.approx(2e-5, rel=0.01)
+
+
 def test_what_wanders_once_is_no_constant_any_more():
     spread = Spread(1)
     spread.add(np.array([[1.0, 1.0 + 1e-5], [2.0, 2.0 + 1e-6]]))
     assert np.allclose(spread.of_constants, [1e-5, 1e-6])
     spread.add(np.array([[1.0, 1.1], [2.0, 2.0]]))
-    spread.add(np.array([[1e3, -1e3], [9.0, 2.0]]))
+    spread.add(np.array([[1e3, -1e3], [9.0, 2.0]]), scale=1e9)
     assert not spread.of_constants.any()

@@ -27,10 +27,18 @@ def in_words(motion: Mapping[str, Any]) -> str:
 
 def of_objective(result: Any, parameters: Sequence[Any]) -> dict[str, Any]:
     """Errors of a value and its derivatives, in their units and relative to them."""
-    found = result.uncertainty
-    relative = found.relative(result.value, result.gradient, values_of(parameters))
-    entry = _entry(np.append(found.value, found.gradient), parameters)
-    return entry | {"relative": _entry(relative, parameters)}
+    told, relative = told_of(result, parameters), relative_of(result, parameters)
+    return _entry(np.append(told.value, told.gradient), parameters) | {"relative": _entry(relative, parameters)}
+
+
+def told_of(result: Any, parameters: Sequence[Any]) -> Any:
+    """What is told of the errors of a value and its derivatives, in their units."""
+    return result.uncertainty.told(result.value, result.gradient, values_of(parameters))
+
+
+def relative_of(result: Any, parameters: Sequence[Any]) -> np.ndarray:
+    """Errors (1 + p,) relative to a value and its derivatives."""
+    return result.uncertainty.relative(result.value, result.gradient, values_of(parameters))
 
 
 def values_of(parameters: Sequence[Any]) -> np.ndarray:
@@ -56,7 +64,7 @@ def warnings(resolution: Any, results: Mapping[str, Any], parameters: Sequence[A
     if error > LIMIT:
         found.append(_of_motion(error, coordinate, options))
     for name, result in results.items():
-        relative = np.nan_to_num(result.uncertainty.relative(result.value, result.gradient, values_of(parameters)))
+        relative = np.nan_to_num(relative_of(result, parameters))
         worst = int(np.argmax(relative))
         if relative[worst] > LIMIT:
             what = name_of(name, worst, parameters)

@@ -28,10 +28,10 @@ class Final(Stream):
 
     @property
     def errors(self):
-        """By the motion; there is no quadrature."""
-        ahead = np.nan if self.course.ahead is None else self.course.ahead
-        errors = np.abs(weighed(self.rest.rate, self._tail) * ahead)
-        return Uncertainty.of(errors, self._sizes).plus(self.drift)
+        """By the motion, and by what is continued to the end; there is no quadrature."""
+        ahead = np.array([np.nan]) if self.course.ahead is None else self.course.ahead
+        errors = np.abs(weighed(self.rest.rate, self._tail) * (ahead if len(ahead) == 1 + self.p else ahead[:1]))
+        return Uncertainty.of(errors, self._sizes).plus(self.drift + self.beyond(lambda rest: rest.value))
 
     @property
     def value(self):

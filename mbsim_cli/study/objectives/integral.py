@@ -25,8 +25,8 @@ class Integral(Stream):
 
     @property
     def errors(self):
-        drift = self.extent * self.drift
-        return self._integrals.uncertainty(self.course.intervals).plus(drift)
+        others = self.extent * self.drift + self.beyond(lambda rest: rest.integral)
+        return self._integrals.uncertainty(self.course.intervals).plus(others)
 
     @property
     def extent(self):

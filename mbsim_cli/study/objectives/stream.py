@@ -1,13 +1,14 @@
 """What accumulators of all objectives along time share: their signals, joined block to block, and the end of a run."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.model.problem import Block
-from mbsim_cli.study.objectives.continuation import Continuation, continuation
-from mbsim_cli.study.objectives.course import Course, Instants
+from mbsim_cli.study.objectives.continuation import Continuation, continuation, weighed
+from mbsim_cli.study.objectives.course import INSTANTS, Course, Instants
 from mbsim_cli.study.objectives.integrand import Scale, integrand_of
 from mbsim_cli.study.objectives.uncertainty import Spread, Uncertainty
 
@@ -27,15 +28,15 @@ class Stream:
         self._scale = Scale(objective)
 
     def add(self, block: Block, shift: np.ndarray | None = None) -> None:
-        """Take the next instants in; ``shift`` (B,) is by how much time their motion is ahead, None if not known."""
+        """Take the next instants in; ``shift`` (1 + p, B) as of ``Course.instants``."""
         self._rest = None
         instants = self.course.instants(block.time, shift)
         signal = integrand_of(self.objective, block)
         rows = np.concatenate([self._tail, signal.rows], axis=1)
         self._tail = rows[:, rows.shape[1] - len(self.course.last) :].copy()
         rows = rows[:, rows.shape[1] - len(instants.time) :]
-        self._spread.add(rows)
         self._scale.add(block, signal)
+        self._spread.add(rows, self._scale.value)
         self.take(instants, rows)
 
     def take(self, instants: Instants, rows: np.ndarray) -> None:
@@ -45,7 +46,14 @@ class Stream:
     @property
     def drift(self) -> np.ndarray:
         """Errors (1 + p,) of constants of a motion that has any: what is ahead of time does not change them."""
-        return self._spread.of_constants if self.course.ahead else np.zeros(1 + self.p)
+        return self._spread.of_constants if np.any(self.course.ahead) else np.zeros(1 + self.p)
+
+    def beyond(self, of: Callable[[Continuation], np.ndarray]) -> np.ndarray:
+        """Errors (1 + p,) of what signals are continued by: what one instant fewer would change."""
+        if len(self.course.last) < INSTANTS:
+            return np.zeros(1 + self.p)
+        by_fewer = weighed(of(continuation(self.course.last[1:], self.end)), self._tail[:, 1:])
+        return np.abs(weighed(of(self.rest), self._tail) - by_fewer)
 
     @property
     def uncertainty(self) -> Uncertainty:

@@ -31,15 +31,30 @@ class Uncertainty(NamedTuple):
 
     def sizes(self, value: float, gradient: np.ndarray, parameters: np.ndarray) -> np.ndarray:
         """What errors (1 + p,) are relative to: value and derivatives by ``parameters`` (p,), unless they cancel."""
-        p = len(self.gradient)
-        sizes = np.maximum(np.abs(np.append(value, gradient[:p])), CANCELS * np.append(self.size, self.gradient_size))
-        of_parameters = np.where(parameters[:p] == 0.0, 1.0, np.abs(parameters[:p]))
-        sizes[1:] = np.maximum(sizes[1:], NOUGHT * sizes[0] / of_parameters)
-        return np.maximum(sizes, ROUND_OFF * self.scale / np.append(1.0, of_parameters))
+        return np.maximum(self._shown(value, gradient), self._noughts(value, parameters))
+
+    def _shown(self, value: float, gradient: np.ndarray) -> np.ndarray:
+        """Sizes (1 + p,) of the numbers, or of what they are left of."""
+        numbers = np.append(value, gradient[: len(self.gradient)])
+        return np.maximum(np.abs(numbers), CANCELS * np.append(self.size, self.gradient_size))
+
+    def _noughts(self, value: float, parameters: np.ndarray) -> np.ndarray:
+        """Below what (1 + p,) a value and derivatives are zero but for round-off."""
+        of_parameters = np.where(parameters == 0.0, 1.0, np.abs(parameters))[: len(self.gradient)]
+        size = max(abs(value), CANCELS * self.size)
+        noughts = np.append(0.0, NOUGHT * max(size, ROUND_OFF * self.scale) / of_parameters)
+        return np.maximum(noughts, ROUND_OFF * self.scale / np.append(1.0, of_parameters))
+
+    def told(self, value: float, gradient: np.ndarray, parameters: np.ndarray) -> "Uncertainty":
+        """The same without an estimate of what is zero but for round-off, which none counts."""
+        found = np.append(self.value, self.gradient)
+        found[self._shown(value, gradient) < self._noughts(value, parameters)] = np.nan
+        return self._replace(value=found[0], gradient=found[1:])
 
     def relative(self, value: float, gradient: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-        """Errors (1 + p,) relative to the value and the derivatives by ``parameters`` (p,)."""
-        found, size = np.append(self.value, self.gradient), self.sizes(value, gradient, parameters)
+        """Errors (1 + p,) relative to the value and the derivatives by ``parameters`` (p,); as ``told``."""
+        told, size = self.told(value, gradient, parameters), self.sizes(value, gradient, parameters)
+        found = np.append(told.value, told.gradient)
         return np.divide(found, size, out=np.where(np.isnan(found), np.nan, 0.0), where=size > 0.0)
 
     def plus(self, errors: np.ndarray) -> "Uncertainty":
@@ -61,12 +76,14 @@ class Spread:
 
     def __init__(self, p: int):
         self._least, self._most = np.full(1 + p, np.inf), np.full(1 + p, -np.inf)
+        self._scale = np.zeros(1 + p)
         self._wanders = False  # for certain, and so for ever
 
-    def add(self, rows: np.ndarray) -> None:
-        """Take rows (1 + p, B) in."""
+    def add(self, rows: np.ndarray, scale: float = 0.0) -> None:
+        """Take rows (1 + p, B) in; ``scale`` is how large the signal would be if nothing cancelled in it."""
         if self._wanders:
             return
+        self._scale[0] = scale
         self._widen(slice(0, 1), rows.real)
         if self.of_constants[0] > 0.0 or self._least[0] == self._most[0]:  # derivatives of others are not constant
             self._widen(slice(1, None), rows.real)
@@ -80,7 +97,7 @@ class Spread:
     @property
     def of_constants(self) -> np.ndarray:
         """How far (1 + p,) the constants of a motion wander, known by their looks; zero for what is none."""
-        size = np.maximum(np.abs(self._least), np.abs(self._most))
+        size = np.maximum(np.maximum(np.abs(self._least), np.abs(self._most)), self._scale)
         with np.errstate(invalid="ignore"):  # infinite numbers are no constants
             spread = self._most - self._least
         constant = spread <= CONSTANT * size
@@ -94,14 +111,14 @@ class Integrals:
     """
 
     def __init__(self, p: int):
-        self._sums: np.ndarray = np.zeros((3, 1 + p))  # as ``Instants.weights``
+        self._sums: np.ndarray = np.zeros((3, 1 + p))  # integrals, their errors by quadrature and by motion
         self._sizes = np.zeros(1 + p)
         self._length = 0.0  # of the last interval
         self._ends = np.zeros((1 + p, 0))  # rows of the last three instants
 
     def add(self, instants: Instants, rows: np.ndarray, shrink: float = 1.0) -> None:
         """Take connected instants in; what was added so far shrinks."""
-        self._sums = shrink * self._sums + instants.weights @ rows.T
+        self._sums = shrink * self._sums + np.vstack([instants.weights @ rows.T, instants.errors_by_motion(rows)])
         self._sizes = shrink * self._sizes + np.abs(rows) @ instants.weights[0]
         self._length = instants.time[-1] - instants.time[-2:][0]
         self._ends = np.concatenate([shrink * self._ends[:, :-1], rows[:, -3:]], axis=1)[:, -3:]
