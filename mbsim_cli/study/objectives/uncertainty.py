@@ -97,9 +97,10 @@ class Spread:
     @property
     def of_constants(self) -> np.ndarray:
         """How far (1 + p,) the constants of a motion wander, known by their looks; zero for what is none."""
-        size = np.maximum(np.maximum(np.abs(self._least), np.abs(self._most)), self._scale)
         with np.errstate(invalid="ignore"):  # infinite numbers are no constants
             spread = self._most - self._least
+        size = np.maximum(np.abs(self._least), np.abs(self._most))
+        size = np.maximum(size, np.where(spread > NOUGHT * self._scale, self._scale, 0.0))  # else it is at rest
         constant = spread <= CONSTANT * size
         return np.where(constant & constant[0], spread, 0.0)
 
