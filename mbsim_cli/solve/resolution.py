@@ -45,7 +45,7 @@ class Resolution:
         values = np.abs(np.asarray(parameters, float))
         self._parameters = np.where(values > 0.0, values, 1.0)
         self._expected = steps // WINDOW
-        self._waiting: tuple[np.ndarray, ...] = ()  # instants since the last window ended, and its end
+        self._waiting: list[np.ndarray] = []  # instants since the last window ended, and its end
         self._windows = 0
 
     def _begin(self, motions: int, start: float) -> None:
@@ -57,44 +57,40 @@ class Resolution:
 
     def add(self, block: Block) -> np.ndarray:
         """Take the next instants in; return by how much time each of them is ahead (1 + p, B), s."""
-        position, velocity = _motions(block.position, block.d_position), _motions(block.velocity, block.d_velocity)
-        rows = (block.time, position, velocity)
+        rates = block.velocity[..., None], block.d_velocity
+        rows = [block.time, *(one.real for one in (block.position[..., None], block.d_position, *rates))]
         if not self._waiting:
-            self._begin(position.shape[1], block.time[0])
-        waiting = self._waiting or tuple(row[..., :0] for row in rows)
-        time, position, velocity = map(_joined, waiting, rows)
+            self._begin(1 + block.d_position.shape[2], block.time[0])
+        waiting = self._waiting or [row[:0] for row in rows]
+        time, *rows = map(_joined, waiting, rows)
         count, known = time.size, time.size - len(block.time)
         windows = max(0, count - 1) // WINDOW
         shifts = np.repeat(self._shift[:, None], windows + 1, axis=1)
         if count > known:
-            self._widen(slice(0, 1), position)
-            self._widen(slice(1, None), position[..., ::WINDOW])  # of derivatives, so many are enough
+            self._widen(slice(0, 1), _along(rows[0]))
         if windows:
-            shifts[:, 1:] += np.cumsum(self._watch(windows, time, position, velocity), axis=1)
+            shifts[:, 1:] += np.cumsum(self._watch(windows, time, *rows), axis=1)
             self._shift = shifts[:, -1].copy()
         begun = windows * WINDOW
-        self._waiting = time[begun:], position[..., begun:], velocity[..., begun:]
+        self._waiting = [row[begun:].copy() for row in (time, *rows)]  # the memory of blocks is used again
         return np.repeat(shifts, WINDOW, axis=1)[:, known:count]
 
     def _widen(self, motions: slice, position: np.ndarray) -> None:
         """Take in how far motions reach at positions (n, 1 + p, ...)."""
-        reached = position[:, motions]
-        self._least[:, motions] = np.minimum(self._least[:, motions], reached.min(axis=-1))
-        self._most[:, motions] = np.maximum(self._most[:, motions], reached.max(axis=-1))
+        self._least[:, motions] = np.minimum(self._least[:, motions], position.min(axis=-1))
+        self._most[:, motions] = np.maximum(self._most[:, motions], position.max(axis=-1))
 
-    def _watch(self, windows: int, time: np.ndarray, position: np.ndarray, velocity: np.ndarray) -> np.ndarray:
-        """Add up what windows of (n, 1 + p, ...) instants miss; return the time (1 + p, W) that each of them gains."""
-        end = windows * WINDOW
-        length = np.diff(time[: end + 1 : WINDOW])
-        middle = velocity[..., WINDOW // 2 : end : WINDOW]
-        rates = middle * BOOLE[2]
-        for k in (0, 1):  # the rule is symmetric
-            beyond = WINDOW - k
-            rates += BOOLE[k] * (velocity[..., k:end:WINDOW] + velocity[..., beyond : end + beyond : WINDOW])
-        missing = np.diff(position[..., : end + 1 : WINDOW]) - length * rates
+    def _watch(self, windows: int, time: np.ndarray, *rows: np.ndarray) -> np.ndarray:
+        """Add up what windows of instants miss; return the time (1 + p, W) that each of them gains."""
+        ends = slice(0, windows * WINDOW + 1, WINDOW)
+        position = np.concatenate([_along(one[ends]) for one in rows[:2]], axis=1)
+        rates = zip(*(_in_windows(windows, one) for one in rows[2:]), strict=True)
+        change, middle = (np.concatenate(pair, axis=1) for pair in rates)
+        self._widen(slice(1, None), position[:, 1:])  # of derivatives, so many instants are enough
+        missing = np.diff(position) - np.diff(time[ends]) * change
         self._missing += np.abs(missing).sum(axis=-1)
         self._windows += windows
-        return self._gained(missing, middle, time[end] - self._start)
+        return self._gained(missing, middle, time[ends][-1] - self._start)
 
     def _gained(self, missing: np.ndarray, rates: np.ndarray, elapsed: float) -> np.ndarray:
         """Time (1 + p, W) that motions gain which miss so much (n, 1 + p, W) at these rates.
@@ -148,19 +144,22 @@ class Resolution:
         return (0.0, None) if worst is None else (float(relative[worst]), self._names[worst])
 
 
-def _motions(one: np.ndarray, derivatives: np.ndarray) -> np.ndarray:
-    """Rows (B, n) and their derivatives (B, n, p) as (n, 1 + p, B)."""
-    return np.concatenate([one.real.T[:, None], derivatives.real.transpose(1, 2, 0)], axis=1)
-
-
 def _joined(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Rows of instants behind those before them, coordinate by coordinate: long rows are fast."""
-    known = before.shape[-1]
-    if not known:
-        return after
-    found = np.empty((*after.shape[:-1], known + after.shape[-1]))
-    found[..., :known], found[..., known:] = before, after
-    return found
+    """Instants behind those before them."""
+    return np.concatenate([before, after]) if len(before) else after
+
+
+def _along(rows: np.ndarray) -> np.ndarray:
+    """Instants (B, n, k) as (n, k, B): long rows are fast."""
+    return np.ascontiguousarray(rows.transpose(1, 2, 0))
+
+
+def _in_windows(windows: int, velocity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean rates of windows of instants (B, n, k) by Boole's rule, and those in their middle (n, k, W)."""
+    end, shape = windows * WINDOW, velocity.shape[1:]
+    begun = velocity[:end].reshape(windows, WINDOW, -1)
+    mean = BOOLE[:WINDOW] @ begun + BOOLE[WINDOW] * velocity[WINDOW : end + 1 : WINDOW].reshape(windows, -1)
+    return _along(mean.reshape(windows, *shape)), _along(begun[:, WINDOW // 2].reshape(windows, *shape))
 
 
 class NoSteps:
