@@ -6,6 +6,7 @@ import numpy as np
 
 from mbsim_cli.reduction.cells import tabulated
 from mbsim_cli.reduction.data import Array
+from mbsim_cli.reduction.locking import too_stiff
 from mbsim_cli.reduction.mesh import Mesh
 from mbsim_cli.reduction.refusal import Refused
 from mbsim_cli.reduction.structure import Structure, gathered
@@ -49,8 +50,10 @@ def solid(mesh: Mesh, E, nu, density, thickness=1.0) -> Structure:
     stiffness = np.einsum("egic,egacjb->eiajb", gradients, strained, optimize=True).reshape(-1, d * k, d * k)
     mass = density * np.einsum("gi,gj,eg->eij", shape, shape, volumes)
     dofs = (d * mesh.cells[:, :, None] + np.arange(d)).reshape(len(mesh.cells), -1)
-    by_stress = ByStress(C, gradients, volumes)
-    return Structure(mesh, d, dofs, stiffness, mesh.points, mesh.cells, mass, planar=d == 2, geometric=by_stress)
+    return Structure(
+        mesh, d, dofs, stiffness, mesh.points, mesh.cells, mass,
+        planar=d == 2, geometric=ByStress(C, gradients, volumes), warnings=tuple(too_stiff(mesh, nu)),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
