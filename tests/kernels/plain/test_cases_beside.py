@@ -120,15 +120,15 @@ def test_calls_that_pause_behind_each_step(monkeypatch):
 
 
 def test_branches_part_some_evaluations():
-    """A force that begins earlier in one of the cases."""
+    """A force that begins in one of the cases, whose step ends there, and not in the other."""
     builder = ball_and_arm()
-    law = builder.law(Law.POLYNOMIAL, window=(0.0, 1.0))
+    law = builder.law(Law.POLYNOMIAL, window=(0.0, 2.0))
     builder.applied(Force.POINT_FORCE, 1, Axes.BODY, law)
     problems = cases_of(builder, 2, 1, step=0.02)
-    for problem, begins in zip(problems, (0.005, 0.015), strict=True):
+    for problem, begins in zip(problems, (0.005, 1.0), strict=True):
         problem.theta[builder.laws[law][3]] = begins
     sentences, parted = assert_beside(problems)
-    assert sentences == [""] * 2 and parted == 2 / 5  # the two stages between
+    assert sentences == [""] * 2 and parted == 6 / 11  # two where it begins, four in the step behind
 
 
 def test_a_case_that_fails_says_what_it_says_alone_and_stops_no_other():
