@@ -41,7 +41,9 @@ def workers_of(parent: int) -> list[int]:
     """Processes that compute for another one."""
     try:
         children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-        return [int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+        return [
+            int(child) for child in children if b"processes import work" in Path(f"/proc/{child}/cmdline").read_bytes()
+        ]
     except OSError:
         return []
 

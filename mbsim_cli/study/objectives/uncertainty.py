@@ -9,6 +9,7 @@ from mbsim_cli.study.objectives.course import Instants
 CANCELS = 1e-2  # of what is added up: a number that cancels to less is measured by that
 CONSTANT = 1e-3  # of its size: what wanders less is constant but for errors
 ROUND_OFF = 1e-12  # of what an integrand is made of: a number below is zero
+AT_REST = 2e-10  # of the same: what wanders less is at rest
 NOUGHT = 1e-9  # of a value over a parameter: a derivative below is round-off
 
 
@@ -100,7 +101,7 @@ class Spread:
         with np.errstate(invalid="ignore"):  # infinite numbers are no constants
             spread = self._most - self._least
         size = np.maximum(np.abs(self._least), np.abs(self._most))
-        size = np.maximum(size, np.where(spread > NOUGHT * self._scale, self._scale, 0.0))  # else it is at rest
+        size = np.maximum(size, np.where(spread > AT_REST * self._scale, self._scale, 0.0))  # else it is at rest
         constant = spread <= CONSTANT * size
         return np.where(constant & constant[0], spread, 0.0)
 
