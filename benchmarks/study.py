@@ -34,7 +34,7 @@ ROWS: dict[str, tuple] = {
     "own": ("the same at the values of cases, mean", "s"),
     "one_case": ("a case, one worker (wall time over cases)", "s"),
     "case_over_own": ("  over 1.1 times the bare loops of cases and 3 ms", "", 1.0),
-    "case_over_file": ("  over 1.1 times that of the file's values and 3 ms, which take fewer iterations", ""),
+    "case_over_file": ("  over 1.1 times that of the file's values and 3 ms, which take fewer iterations", "", 1.0),
     "two_over_one": ("cases a second, two workers over one", "", 1.8, None, True),
     "efficiency": ("solving over processors times wall time, two workers", "", 0.93, None, True),
     "forecast": ("forecast for two workers", "s"),
