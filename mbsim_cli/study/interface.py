@@ -56,8 +56,15 @@ def load(
 
 def run(path: str | PathLike[str], **replaced: Any) -> Result:
     """Read a model with values of parameters and constants, and run it, as ``load`` and ``Model.run`` do."""
+    model, options = _loaded(path, replaced, SILENT)
+    return model.run(**options)
+
+
+def _loaded(path: str | PathLike[str], replaced: dict[str, Any], listener: Listener) -> tuple[Model, dict[str, Any]]:
+    """The model with the values among keyword arguments, and those that are options of the analysis."""
     values: dict[str, Any] = dict(values_in(replaced))
-    return Model(path, **values).run(**{name: value for name, value in replaced.items() if name not in values})
+    options = {name: value for name, value in replaced.items() if name not in values}
+    return Model(path, listener=listener, **values), options
 
 
 def check(path: str | PathLike[str], seed: int = 0, listener: Listener = SILENT, **replaced: Any) -> list[Comparison]:
@@ -137,8 +144,8 @@ def sweep(
 
     Values may be those of constants, too.
     """
-    values: dict[str, Any] = dict(values_in(replaced))
-    return Model(path, listener=listener, **values).sweep(
+    model, options = _loaded(path, replaced, listener)
+    return model.sweep(
         study,
         folder,
         workers=workers,
@@ -146,7 +153,7 @@ def sweep(
         case_timeout=case_timeout,
         max_failures=max_failures,
         force=force,
-        **{name: value for name, value in replaced.items() if name not in values},
+        **options,
     )
 
 

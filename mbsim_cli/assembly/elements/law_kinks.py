@@ -5,7 +5,7 @@ open trees take the rates that laws prescribe and integrate all others, so that 
 go across the instants at which slopes change: derivatives by these are off by a share of a step.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from mbsim_cli.model.layout import Laws
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.open_trees.kinks import Kink, groups_of, kinks_of_law
 
+Edge = tuple[int, list[Kink], np.ndarray, np.ndarray]  # of a law: kinks, and rates on both sides
 JUMP = 1e-6  # of a rate, that counts as one
 ASIDE = 1e-6  # of the duration: between instants whose rates tell an acceleration
 FAR = 1e-2  # of the duration: how far around a kink accelerations tell how large they are
@@ -23,12 +24,13 @@ LEAP = 1e-4  # of these, that counts as a leap
 
 def check_driving_laws(problem: Problem, issue: Callable[..., None]) -> None:
     """Report laws whose rates jump, and leaps of accelerations at one instant that parameters would part."""
-    for law, group, before, behind in _driving(problem):
+    driving = list(_driving(problem))
+    for law, group, before, behind in driving:
         if _jumps(before, behind):
             message = f"the rate of the law jumps from {before[0]:.6g} to {behind[0]:.6g} at {group[0].time:.6g} s"
             hint = "formulations of open trees know no impulses; make it smooth, or use formulation: ali3p-rtdyn1"
             issue(problem.names.laws[law], message, hint)
-    by_kink = leaping(problem)
+    by_kink = _leaping(driving)
     for group in groups_of(list(by_kink), problem.options.end):
         rows = [problem.theta_rho[kink.number] for kink in group]
         if any((row != rows[0]).any() for row in rows):
@@ -38,11 +40,14 @@ def check_driving_laws(problem: Problem, issue: Callable[..., None]) -> None:
 
 def leaping(problem: Problem) -> dict[Kink, int]:
     """Instants at which accelerations of driven coordinates leap, and their laws."""
-    found = _driving(problem)
-    return {kink: law for law, group, before, behind in found if _leaps(before, behind) for kink in group}
+    return _leaping(_driving(problem))
 
 
-def _driving(problem: Problem) -> Iterator[tuple[int, list[Kink], np.ndarray, np.ndarray]]:
+def _leaping(driving: Iterable[Edge]) -> dict[Kink, int]:
+    return {kink: law for law, group, before, behind in driving if _leaps(before, behind) for kink in group}
+
+
+def _driving(problem: Problem) -> Iterator[Edge]:
     """Laws of constraints, their edges, and rates on both sides of these."""
     laws, numbers, end = problem.model.laws, problem.theta.tolist(), problem.options.end
     moved = np.array(problem.theta_rho.any(axis=1))

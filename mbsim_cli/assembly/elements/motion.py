@@ -101,14 +101,12 @@ class MotionTable:
 
     def _warn_of_scatter(self, names: list[str], time: np.ndarray, table: np.ndarray) -> None:
         """Warn of columns whose accelerations are those of noise; ``table`` has none of them where it is at fault."""
-        found = {
-            name: scatter(time, values) for name, values in zip(names, table.T, strict=False)
-        }  # none of a faulty one
+        found = {name: scatter(time, values) for name, values in zip(names, table.T, strict=False)}
         rough = [name for name, size in found.items() if size > 0.0]
         if rough:
-            worst, more = rough[0], f" and {len(rough) - 1} more" if len(rough) > 1 else ""
+            first, more = rough[0], f" and {len(rough) - 1} more" if len(rough) > 1 else ""
             self._system.warnings.append(
-                f"rows of {worst}{more} in {self._spec.table.file} scatter by about {found[worst]:.2g}, or lie too far "
+                f"rows of {first}{more} in {self._spec.table.file} scatter by about {found[first]:.2g}, or lie too far "
                 "apart: accelerations are those of the scatter; smooth a measured motion before"
             )
 

@@ -48,14 +48,17 @@ class Uncertainty(NamedTuple):
 
     def told(self, value: float, gradient: np.ndarray, parameters: np.ndarray) -> "Uncertainty":
         """The same without an estimate of what is zero but for round-off, which none counts."""
-        found = np.append(self.value, self.gradient)
-        found[self._shown(value, gradient) < self._noughts(value, parameters)] = np.nan
+        found = self._unless(self._shown(value, gradient) < self._noughts(value, parameters))
         return self._replace(value=found[0], gradient=found[1:])
+
+    def _unless(self, nought: np.ndarray) -> np.ndarray:
+        """All errors (1 + p,), NaN of what is zero but for round-off."""
+        return np.where(nought, np.nan, np.append(self.value, self.gradient))
 
     def relative(self, value: float, gradient: np.ndarray, parameters: np.ndarray) -> np.ndarray:
         """Errors (1 + p,) relative to the value and the derivatives by ``parameters`` (p,); as ``told``."""
-        told, size = self.told(value, gradient, parameters), self.sizes(value, gradient, parameters)
-        found = np.append(told.value, told.gradient)
+        shown, noughts = self._shown(value, gradient), self._noughts(value, parameters)
+        found, size = self._unless(shown < noughts), np.maximum(shown, noughts)
         return np.divide(found, size, out=np.where(np.isnan(found), np.nan, 0.0), where=size > 0.0)
 
     def plus(self, errors: np.ndarray) -> "Uncertainty":
