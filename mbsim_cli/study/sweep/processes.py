@@ -43,7 +43,8 @@ class Processes:
     """So many workers; ``start`` runs in each of them, and what it returns computes cases.
 
     A worker that dies, or takes more than ``timeout`` seconds for a case, is replaced. Where a clock runs for each case
-    they are computed one by one, and so are those of a group that a worker died of.
+    they are computed one by one, and so are those of a group that a worker died of. The clock that counts is the
+    worker's own, as this process may be busy while answers wait for it.
     """
 
     def __init__(self, start: Start, count: int, listener: Listener, timeout: float | None = None):
@@ -62,7 +63,7 @@ class Processes:
                 for worker in [worker for worker in self._team if worker.connection in ready]:
                     yield from self._heard(worker, waiting)
                 for worker in [worker for worker in self._team if worker.is_late(self._timeout)]:
-                    yield _lost(worker.next_case(), TIMEOUT, f"took more than {self._timeout:g} s")
+                    yield self._late(worker)
                     self._dismiss(worker, waiting)
                 self._listener.poll()
         finally:
@@ -109,8 +110,15 @@ class Processes:
         worker.begin()
         self._failed_starts = 0
         if message == _COMPUTED:
+            computed, seconds = content
+            if self._timeout is not None and seconds > self._timeout:
+                yield self._late(worker)
+                return
             worker.next_case()
-            yield content
+            yield computed
+
+    def _late(self, worker: "_Worker") -> Computed:
+        return _lost(worker.next_case(), TIMEOUT, f"took more than {self._timeout:g} s")
 
     def _died(self, worker: "_Worker", waiting: deque[Case]) -> Iterator[Computed]:
         """A case that was begun is lost with its worker; one that only waited is not."""
@@ -154,7 +162,7 @@ class _Worker:
         self.groups: deque[deque[Case]] = deque()
         self.is_in_group = False  # none of a group of several is computed yet
         self.is_ready = False
-        self._begun = monotonic()
+        self._begun = monotonic()  # the case in hand, or later
 
     @property
     def cases(self) -> list[Case]:
@@ -163,6 +171,8 @@ class _Worker:
 
     def give(self, group: list[Case]) -> None:
         """Send cases; where the process is dead, the next look at its connection tells."""
+        if not self.groups:
+            self._begun = monotonic()
         self.groups.append(deque(group))
         self.is_in_group = self.is_in_group or (len(self.groups) == 1 and len(group) > 1)
         _send(self.connection, group)
@@ -181,8 +191,8 @@ class _Worker:
         self.is_ready, self._begun = True, monotonic()
 
     def is_late(self, timeout: float | None) -> bool:
-        """Whether the case in hand takes too long."""
-        return self.time_left(timeout) <= 0.0
+        """Whether the case in hand takes too long; an answer that waits to be heard does not."""
+        return self.time_left(timeout) <= 0.0 and not self.connection.poll()
 
     def time_left(self, timeout: float | None) -> float:
         """Seconds that the case in hand may still take, none if it took too long."""
@@ -221,10 +231,18 @@ def work(connection: Connection) -> None:
             group = connection.recv()
         except (EOFError, OSError):
             return
-        going_on = all(_send(connection, (_COMPUTED, found)) for found in several(evaluator, group))
+        going_on = all(_send(connection, (_COMPUTED, found)) for found in _timed(several(evaluator, group)))
         if together_of(evaluator) != together:
             together = together_of(evaluator)
             going_on = going_on and _send(connection, (_TOGETHER, together))
+
+
+def _timed(computed: Iterator[Computed]) -> Iterator[tuple[Computed, float]]:
+    """What is computed, each with the seconds that it took."""
+    begun = monotonic()
+    for found in computed:
+        yield found, monotonic() - begun
+        begun = monotonic()
 
 
 def _send(connection: Connection, message: Any) -> bool:

@@ -1,12 +1,14 @@
 """Worker processes: the same bits as in one process, and none of what can befall a worker ends the study."""
 
 from collections import deque
+from time import sleep
 
 import numpy as np
 import pytest
 
 from mbsim_cli.errors import InputOutputError, MbsimError
 from mbsim_cli.study.listener import SILENT
+from mbsim_cli.study.sweep import processes
 from mbsim_cli.study.sweep.in_process import InProcess
 from mbsim_cli.study.sweep.outcomes import DONE, LOST, TIMEOUT
 from mbsim_cli.study.sweep.processes import Processes
@@ -35,10 +37,10 @@ def test_two_workers_one_dead_and_one_late():
     values = values_of(30)
     values[11, 1], values[17, 1] = DIES, HANGS
     cases = cases_of(values)
-    found = computed(Processes(start, 2, SILENT, timeout=0.5), cases)
+    found = computed(Processes(start, 2, SILENT, timeout=2.0), cases)
     assert [row.status for row, _ in found] == [{11: LOST, 17: TIMEOUT}.get(i, DONE) for i in range(30)]
     assert found[11][0].remarks == {"failure": "its worker died (signal 9)"}
-    assert found[17][0].remarks == {"failure": "took more than 0.5 s"}
+    assert found[17][0].remarks == {"failure": "took more than 2 s"}
     whole = [case for case in cases if case.number not in (11, 17)]
     for row, kept in computed(InProcess(evaluate), whole):
         other, other_kept = found[row.case]
@@ -53,6 +55,28 @@ def test_a_case_that_is_a_little_late():
     assert row.status == TIMEOUT
 
 
+def test_the_clock_of_a_case_starts_with_the_case(monkeypatch):
+    """However long its worker had nothing to do before."""
+    worker = processes._Worker(start)
+    time = iter([0.0, 10.0, 11.0, 15.5])  # it is ready, has a case, and is looked at twice
+    monkeypatch.setattr(processes, "monotonic", lambda: next(time))
+    worker.begin()
+    worker.give(cases_of(values_of(1)))
+    assert [worker.time_left(5.0), worker.time_left(5.0)] == [4.0, 0.0]
+    worker.end()
+
+
+def test_nobody_listens_for_a_while():
+    """Cases that were computed meanwhile are not late, and one that was slow is, though its answer is there."""
+    values = values_of(4)
+    values[2, 1] = SLOW
+    statuses = {}
+    for row, _ in Processes(start, 1, SILENT, timeout=0.4).compute(deque(cases_of(values))):
+        statuses[row.case] = row.status
+        sleep(0.5)
+    assert statuses == {0: DONE, 1: DONE, 2: TIMEOUT, 3: DONE}
+
+
 def test_cases_that_are_computed_together():
     """Of a group that a worker dies of each case is tried alone, and where a clock runs there are no groups."""
     values = values_of(40)
@@ -62,7 +86,7 @@ def test_cases_that_are_computed_together():
     assert workers.together == 8
     assert [row.status for row, _ in found] == [LOST if i == 21 else DONE for i in range(40)]
     values[21, 1] = HANGS
-    workers = Processes(start_grouped, 1, SILENT, timeout=0.3)
+    workers = Processes(start_grouped, 1, SILENT, timeout=1.0)
     found = computed(workers, cases_of(values)[18:24])
     assert workers.together == 1 and [row.status for row, _ in found] == [DONE] * 3 + [TIMEOUT] + [DONE] * 2
 
