@@ -185,8 +185,17 @@ def resolution_of(problem: Problem, parameters: Sequence[float]) -> Resolution |
         return NoSteps("an equilibrium takes no steps")
     if options.adaptive:
         return NoSteps(f"{options.integrator} keeps {_controlled(options)}", exact=False)
+    if loses_energy(problem):
+        return NoSteps("projection: identity leaves errors of first order, which --step auto tells", exact=False)
     names, steps = problem.names, round(options.duration / options.step)
     return Resolution(names.coordinates, names.coordinate_units, steps, elastic_of(problem), parameters)
+
+
+def loses_energy(problem: Problem) -> bool:
+    """Whether steps leave velocities errors of first order, which agree with the positions that follow from them."""
+    options = problem.options
+    projected = not options.open_tree and (options.natural or len(problem.names.constraints) > 0)
+    return projected and options.projection == "identity"
 
 
 def elastic_of(problem: Problem) -> slice:

@@ -12,6 +12,7 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError, UsageError
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve.resolution import loses_energy
 from mbsim_cli.study.assembling import build
 from mbsim_cli.study.compiling import compile_kernels
 from mbsim_cli.study.diagnostics import discretisation
@@ -32,6 +33,7 @@ class Halving:
 
     step: float
     accuracy: float
+    judged_by: str  # what keeps to it
     error: float  # largest relative error
     runs: int
     compiling: float  # s, before
@@ -44,8 +46,7 @@ class Halving:
 
     def tell(self, listener: Listener) -> None:
         """Say it to people."""
-        what = "objectives and gradients" if self.uncertainties else "the motion"
-        listener.say(f"step of {self.step:g} s chosen by {self.runs} runs: {what} within {self.error:.1e}")
+        listener.say(f"step of {self.step:g} s chosen by {self.runs} runs: {self.judged_by} within {self.error:.1e}")
 
     def judged(self, results: Mapping[str, Gradient]) -> dict[str, Gradient]:
         """Results with the errors that halving told in place of those estimated in one run."""
@@ -90,6 +91,9 @@ class _Search:
         self._before: dict[str, Gradient] | None = None
         self._differences: dict[str, np.ndarray] = {}
         self._error, self._worst = np.inf, ""
+        adaptive = assembled.problem.options.adaptive  # a tolerance decides on the motion, the step on sums over it
+        self._judged_by = f"{'quadrature of ' if adaptive else ''}objectives and gradients"
+        self._fastest = SLOWEST if loses_energy(assembled.problem) else FASTEST
         self._begun = True  # the last run got beyond its start, in which the step has no part
 
     def halve(self, listener: Listener) -> Halving:
@@ -107,7 +111,7 @@ class _Search:
                     raise
                 continue
             if done is not None:
-                return Halving(step, self.accuracy, self._error, runs, 0.0, done)
+                return Halving(step, self.accuracy, self._judged_by, self._error, runs, 0.0, done)
         raise failure or self._missed(step)
 
     def _missed(self, step: float) -> AnalysisError:
@@ -122,7 +126,7 @@ class _Search:
         problem = _with_step(self.assembled.problem, step)
         resolution = resolution_of(problem, self.assembled.parameters)
         results = self._run(problem, resolution, listener)
-        if not any(np.isfinite(result.uncertainty.value) for result in results.values()):
+        if not any(map(self._counts, results.values())):
             return self._followed(resolution)
         before, self._before = self._before, results
         if before is None:
@@ -143,6 +147,7 @@ class _Search:
         """Without objectives that depend on the step the motion's own estimate counts."""
         if not np.isfinite(resolution.worst[0]):
             raise UsageError(f"an automatic step needs an integral or maximum to judge by: {resolution.reason}")
+        self._judged_by = "the motion"
         self._error, self._worst = resolution.worst[0], f"the motion of {resolution.worst[1]}"
         return {} if self._error <= self.accuracy else None
 
@@ -153,11 +158,20 @@ class _Search:
         largest, self._worst = self._largest(differences, sizes)
         earlier = self._largest(self._differences, sizes)[0] if self._differences else np.inf
         self._differences = differences
-        share = 1.0 / (np.clip(earlier / largest, SLOWEST, FASTEST) - 1.0) if largest > 0.0 else 1.0
+        share = 1.0 / (np.clip(earlier / largest, SLOWEST, self._fastest) - 1.0) if largest > 0.0 else 1.0
         self._error = share * largest
-        if self._error > self.accuracy or earlier / (FASTEST - 1.0) > BEFORE * self.accuracy:
+        if self._error > self.accuracy or earlier / (self._fastest - 1.0) > BEFORE * self.accuracy:
             return None
-        return {name: _known(result, share * np.abs(differences[name])) for name, result in results.items()}
+        return {name: self._known(result, share * np.abs(differences[name])) for name, result in results.items()}
+
+    def _counts(self, result: Gradient) -> bool:
+        """Whether the step has a part in an objective: it has none in the end of a motion that a tolerance controls."""
+        return not self.assembled.problem.options.adaptive or bool(np.isfinite(result.uncertainty.value))
+
+    def _known(self, result: Gradient, errors: np.ndarray) -> Any:
+        """Uncertainty with these errors; of what steps have no part in it stays unknown."""
+        found = result.uncertainty
+        return found._replace(value=errors[0], gradient=errors[1:]) if self._counts(result) else found
 
     def _sizes(self, result: Gradient) -> np.ndarray:
         """What errors are relative to (1 + p,): the numbers, unless they cancel or are round-off."""
@@ -170,12 +184,6 @@ class _Search:
         worst = max(relative, key=lambda name: relative[name].max())
         index = int(np.argmax(relative[worst]))
         return float(relative[worst][index]), discretisation.name_of(worst, index, self.assembled.parameters)
-
-
-def _known(result: Gradient, errors: np.ndarray) -> Any:
-    """Uncertainty with these errors; what steps have no part in, as the end of a controlled motion, stays unknown."""
-    found = result.uncertainty
-    return found._replace(value=errors[0], gradient=errors[1:]) if np.isfinite(found.value) else found
 
 
 def _numbers(result: Gradient) -> np.ndarray:

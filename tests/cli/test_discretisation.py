@@ -96,6 +96,18 @@ def test_a_fast_spin_is_off_by_its_phase(mbsim, written):
     assert abs(end["value"] - np.cos(100.0)) == pytest.approx(end["discretisation"]["value"], rel=0.5)
 
 
+def test_projections_by_the_identity_hide_what_they_lose(mbsim, written):
+    """Velocities lose energy, and positions follow them: errors that no instant shows are not told to be small."""
+    text = (ROOT / "models/fivebar.yaml").read_text()
+    loop = written(text.replace("  step: 1e-3\n", "  step: 1e-3\n  projection: identity\n", 1))
+    assert "identity" in loop.read_text()
+    done = mbsim("run", loop, "--duration", "0.5", "--json").json
+    assert done["discretisation"]["motion"] is None and "identity" in done["discretisation"]["reason"]
+    assert "quadrature over instants alone" in mbsim("run", loop, "--duration", "0.5").err
+    tree = mbsim("run", written(SLOPE.replace("step: 1e-2", "step: 1e-2, projection: identity")), "--json").json
+    assert tree["discretisation"]["motion"] > 0.0  # nothing is projected
+
+
 def test_a_long_step_of_a_pendulum_is_warned_of_and_a_short_one_is_not(mbsim, pendulum):
     long = mbsim("run", pendulum, "--step", "0.1", "--duration", "5", "--json").json
     assert "leave the motion of A.angle an estimated error of" in " ".join(long["warnings"])

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from mbsim_cli.study import automatic_step
+from tests.cli.conftest import ROOT
 from tests.cli.test_discretisation import BALL
 
 AUTO = ("step: 1e-2, duration: 0.5", "step: auto, accuracy: 1e-3, duration: 0.5")
@@ -92,6 +93,23 @@ def test_without_objectives_the_motion_counts(mbsim, variant):
     assert done["discretisation"]["motion"] == done["discretisation"]["error"] <= 1e-3
     adaptive = mbsim("run", path, "--step", "auto", "--formulation", "recursive")
     assert adaptive.code == 2 and "needs an integral or maximum" in adaptive.err
+
+
+def test_a_tolerance_controls_the_motion_and_the_step_what_is_summed_over_it(mbsim, pendulum):
+    done = mbsim("run", pendulum, "--step", "auto", "--accuracy", "1e-3", "--formulation", "recursive")
+    assert "runs: quadrature of objectives and gradients within" in done.err
+
+
+def test_runs_tell_the_errors_that_one_run_does_not(mbsim, tmp_path):
+    """Of the end of a motion that projections by the identity slow down."""
+    path, options = tmp_path / "fivebar.yaml", ("--duration", "0.5", "--json")
+    text = (ROOT / "models/fivebar.yaml").read_text().replace("psi1: {integral:", "psi1: {final:")
+    path.write_text(text)
+    exact = mbsim("run", path, *options).json["objectives"]["psi1"]["value"]
+    path.write_text(text.replace("  step: 1e-3\n", "  step: auto\n  accuracy: 2e-3\n  projection: identity\n", 1))
+    found = mbsim("run", path, "--sensitivity", "none", *options).json["objectives"]["psi1"]
+    told = found["discretisation"]["value"]
+    assert 0.5 * told < abs(found["value"] - exact) < 2.0 * told
 
 
 def test_no_first_step_is_longer_than_the_output_interval(mbsim, variant):
