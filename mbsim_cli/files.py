@@ -2,8 +2,13 @@
 
 import os
 import stat
+from collections.abc import Callable
+from errno import EINVAL, ELOOP, EMFILE, ENAMETOOLONG, ENFILE, ENOENT, ENOTDIR, ENXIO
 from pathlib import Path
 from typing import BinaryIO
+
+NO_HANDLES = (EMFILE, ENFILE)  # all that this process, or the machine, may have are in use
+_NO_FILE = (EINVAL, ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, ENXIO)
 
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
@@ -13,4 +18,15 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     if stat.S_ISREG(mode):
         return open(handle, "rb")
     os.close(handle)
-    raise OSError(22, "it is a folder" if stat.S_ISDIR(mode) else "it is a pipe or a device, not a file")
+    raise OSError(EINVAL, "it is a folder" if stat.S_ISDIR(mode) else "it is a pipe or a device, not a file")
+
+
+def judged(path: Path, look: Callable[[BinaryIO], bool]) -> bool:
+    """What a look into a file says, and False where there is none; raise OSError where the system does not let it be read."""
+    try:
+        with open_regular(path) as file:
+            return look(file)
+    except OSError as error:
+        if error.errno in _NO_FILE:
+            return False
+        raise

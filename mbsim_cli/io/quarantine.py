@@ -8,6 +8,8 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
+from mbsim_cli.files import NO_HANDLES
+
 PATIENCE = 30.0  # seconds without any work, and one more for each MB: a busy machine must not make a file hang
 PROCESSOR = 6  # seconds of the processor, and one more for each MB
 MEMORY = 400_000_000  # bytes, and so many more for each one of the file: damaged sizes ask for any number
@@ -25,6 +27,7 @@ def fault_of(path: Path, look: Callable[[Path], object]) -> str:
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
+        os.close(read)  # so that there is a handle to look with, where handles are few
         _look(path, look, write, PROCESSOR + int(more), MEMORY + MEMORY_EACH * size)
     os.close(write)
     told, work = b"", None
@@ -51,14 +54,43 @@ def _work_of(child: int) -> list[str] | None:
 
 
 def _death_of(child: int) -> str:
-    """What ended it too early, or nothing."""
+    """What ended it too early, or nothing; raise OSError where it could not look."""
     status = os.waitpid(child, 0)[1]
+    if (number := os.waitstatus_to_exitcode(status)) in NO_HANDLES:
+        raise OSError(number, os.strerror(number))
     late = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU
     return HANGS if late else CRASHED if status else ""
 
 
 def _look(path: Path, look: Callable[[Path], object], write: int, seconds: int, memory: int) -> None:
     """What the child does; it never returns."""
+    status = 1
+    try:
+        _confine(seconds, memory)
+        told = _told_by(look, path)
+        os.write(write, told[:4000].encode(errors="replace"))
+        status = 0
+    except OSError as error:
+        status = error.errno or status
+    finally:
+        os._exit(status)
+
+
+def _told_by(look: Callable[[Path], object], path: Path) -> str:
+    """What a look raises, or nothing; OSError of the system goes on."""
+    try:
+        look(path)
+    except MemoryError:
+        return GREEDY
+    except BaseException as error:
+        if getattr(error, "errno", None) in NO_HANDLES:
+            raise
+        return " ".join(str(error).split()) or type(error).__name__
+    return ""
+
+
+def _confine(seconds: int, memory: int) -> None:
+    """Leave a process what a look may take, and nobody to save it from signals."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
@@ -67,17 +99,6 @@ def _look(path: Path, look: Callable[[Path], object], write: int, seconds: int, 
     if (used := _memory()) is not None:
         _limit(resource.RLIMIT_DATA, used + memory)
     faulthandler.disable()
-    told = ""
-    try:
-        look(path)
-    except MemoryError:
-        told = GREEDY
-    except BaseException as error:
-        told = " ".join(str(error).split()) or type(error).__name__
-    try:
-        os.write(write, told[:4000].encode(errors="replace"))
-    finally:
-        os._exit(0)
 
 
 def _limit(what: int, most: int) -> None:

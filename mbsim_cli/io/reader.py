@@ -1,5 +1,6 @@
 """Reads what a result holds, for ``mbsim inspect``; its parts serve other readers."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +10,7 @@ import h5py
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.files import open_regular
+from mbsim_cli.files import NO_HANDLES, open_regular
 from mbsim_cli.io.format import require_result
 from mbsim_cli.io.plain import FormatError
 from mbsim_cli.io.quarantine import fault_of
@@ -48,6 +49,8 @@ def looked_at(path: Path, check: Callable[[Path], None] | None, complaint: str) 
     except FileNotFoundError as error:
         raise InputOutputError(f"there is no file {path}") from error
     except DAMAGED as error:
+        if getattr(error, "errno", None) in NO_HANDLES:
+            raise InputOutputError(f"cannot read {path}: {os.strerror(error.errno)}") from error
         raise InputOutputError(f"{path} {complaint}, or is damaged: {reason_of(error)}") from error
 
 

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import BinaryIO
 
 import h5py
 
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.files import open_regular
+from mbsim_cli.files import judged
 from mbsim_cli.io.format import FORMAT
 from mbsim_cli.io.plain import FormatError, attribute
 from mbsim_cli.io.quarantine import fault_of
@@ -31,13 +32,14 @@ def is_result(path: Path) -> bool:
 
 def is_of_format(path: Path, kind: str) -> bool:
     """Whether the file is of a format of ours in HDF5; a file that stays as it was is looked at once."""
-    try:
-        with open_regular(path) as file:
-            found = os.fstat(file.fileno())
-            state = found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
-            return file.read(8) == HDF5 and not _fault_of(path, kind, state)
-    except OSError:
-        return False
+
+
+    def look(file: BinaryIO) -> bool:
+        found = os.fstat(file.fileno())
+        state = found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+        return file.read(8) == HDF5 and not _fault_of(path, kind, state)
+
+    return judged(path, look)
 
 
 @lru_cache(maxsize=64)
@@ -54,18 +56,18 @@ def _require_format(kind: str, path: Path) -> None:
 
 def is_picture(path: Path) -> bool:
     """Whether the file is a picture of a kind that mbsim draws."""
-    try:
-        with open_regular(path) as file:
-            return _PICTURES.match(file.read(512)) is not None
-    except OSError:
-        return False
+    return judged(path, lambda file: _PICTURES.match(file.read(512)) is not None)
 
 
 def is_schema(path: Path) -> bool:
     """Whether the file is a JSON Schema of the model file, of any version."""
+    return judged(path, _holds_schema)
+
+
+def _holds_schema(file: BinaryIO) -> bool:
     try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        found = json.load(file)
+    except (ValueError, RecursionError):
         return False
     return isinstance(found, dict) and "$schema" in found and found.get("required") == ["mbsim"]
 
@@ -93,11 +95,7 @@ def check_picture(path: Path, *, force: bool) -> Path:
 
 def is_vtk(path: Path) -> bool:
     """Whether a file is a mesh for viewers, or a collection of such."""
-    try:
-        with open_regular(path) as file:
-            return b"<VTKFile" in file.read(512)
-    except OSError:
-        return False
+    return judged(path, lambda file: b"<VTKFile" in file.read(512))
 
 
 def check_collection(path: Path, *, force: bool) -> Path:

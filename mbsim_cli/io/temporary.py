@@ -145,7 +145,9 @@ def _is_complete(path: Path) -> bool:
     try:
         with h5py.File(path, "r", locking=False) as file:
             return attribute(file, "status") == "complete"
-    except (OSError, RuntimeError, KeyError, TypeError, ValueError):
+    except OSError as error:
+        return error.errno is not None  # the system does not show it, so it may be
+    except (RuntimeError, KeyError, TypeError, ValueError):
         return False
 
 

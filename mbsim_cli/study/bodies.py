@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mbsim_cli.errors import UsageError
-from mbsim_cli.files import open_regular
+from mbsim_cli.files import judged
 from mbsim_cli.io import sid_file
 from mbsim_cli.io.target import HDF5, is_vtk
 from mbsim_cli.reduction.data import StandardInput
@@ -34,12 +34,8 @@ def metres(unit: str) -> float:
 
 def is_body(path: Path) -> bool:
     """Whether a file holds a flexible body rather than a result; what is no HDF5 file is judged by its name."""
-    try:
-        with open_regular(path) as file:
-            if file.read(8) == HDF5:
-                return sid_file.is_sid(path)
-    except OSError:
-        pass
+    if judged(path, lambda file: file.read(8) == HDF5):
+        return sid_file.is_sid(path)
     return path.suffix.lower() == ASCII
 
 

@@ -153,3 +153,36 @@ def test_lengths_that_overflow(process, tmp_path):
     assert "1e308" in (tmp_path / "far.yaml").read_text()
     done = process("info", "far.yaml")
     assert done.code == 3 and "Warning" not in done.err and "far.yaml:" in done.err
+
+
+FEW_HANDLES = """\
+import os, pathlib, resource, sys
+from mbsim_cli.errors import InputOutputError
+from mbsim_cli.io import reader, target
+path, first, hard = pathlib.Path(sys.argv[1]), os.dup(0), resource.getrlimit(resource.RLIMIT_NOFILE)
+os.close(first)
+for look in (target.is_result, reader.summary):
+    for more in range(8):
+        target._fault_of.cache_clear()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (first + more, hard[1]))
+        try:
+            said = "yes" if look(path) else "no"
+        except (OSError, InputOutputError) as error:
+            refused = isinstance(error, OSError) or str(error).startswith("cannot read")
+            said = "refused" if refused and "Too many open files" in str(error) else str(error)
+        resource.setrlimit(resource.RLIMIT_NOFILE, hard)
+        os.write(1, f"{said}\\n".encode())
+"""
+
+
+def test_where_handles_run_out_a_result_is_still_one(fivebar, tmp_path):
+    """It was said to be none, and the process that looks at it went on as a second program."""
+    import subprocess
+    import sys
+
+    from tests.cli.conftest import environment
+
+    called = [sys.executable, "-c", FEW_HANDLES, fivebar]
+    said = subprocess.run(called, env=environment(), capture_output=True, text=True, timeout=300).stdout.split("\n")
+    assert said.pop() == "" and len(said) == 16 and set(said) == {"refused", "yes"}, said
+    assert said[7] == said[15] == "yes", said

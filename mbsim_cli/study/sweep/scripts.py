@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mbsim_cli.files import judged
 from mbsim_cli.io.target import check_script, replaced
 from mbsim_cli.study.sweep.study_folder import SCRIPT, StudyFolder
 
 _MARGIN = 1.5  # on the time that a forecast gives
 _SHORTEST = 600  # s that a job asks for at least
 
-_FIRST = "#!/usr/bin/env bash\n# Computes the study in "
+_FIRST = b"#!/usr/bin/env bash\n# Computes the study in "
 _SLURM = """\
 #!/usr/bin/env bash
 # Computes the study in {folder}: sbatch {script}
@@ -58,10 +59,7 @@ def write_script(kind: str, folder: StudyFolder, target: Path | None, shards: in
 
 def _is_script(path: Path) -> bool:
     """Whether a file is a job script of ours."""
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").startswith(_FIRST)
-    except OSError:
-        return False
+    return judged(path, lambda file: file.read(len(_FIRST)) == _FIRST)
 
 
 def _job_script(
