@@ -97,7 +97,10 @@ def script(
     folder: Folder,
     slurm: Annotated[bool, typer.Option("--slurm", help="An array of SLURM tasks.")] = False,
     parallel: Annotated[bool, typer.Option("--parallel", help="Processes side by side on one machine.")] = False,
-    shards: Annotated[int, typer.Option(metavar="N", min=1, help="Parts of the study.")] = 8,
+    shards: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Parts of the study.", show_default="8, or as many as there are cases"),
+    ] = None,
     jobs: Jobs = 1,
     output: Annotated[
         Path | None,
@@ -111,8 +114,12 @@ def script(
     from mbsim_cli.study.sweep.scripts import write_script
 
     where = opened(folder)
-    written = write_script("slurm" if slurm else "parallel", where, output, shards, jobs)
+    cases = where.plan().cases
+    if shards is not None and shards > cases:
+        raise UsageError(f"--shards {shards} leaves some without a case, as there are {cases}")
+    parts = shards or min(8, cases)
+    written = write_script("slurm" if slurm else "parallel", where, output, parts, jobs)
     say(
-        f"{written}: {shards} shards of {where.plan().cases} cases; start it with "
+        f"{written}: {parts} shards of {cases} cases; start it with "
         f"{'sbatch' if slurm else 'bash'} {shlex.quote(str(written))}"
     )

@@ -32,7 +32,7 @@ Part = Annotated[
 ]
 Retry = Annotated[
     int | None,
-    typer.Option(metavar="K", min=0, help="Times that a case whose worker died is tried again.", show_default="1"),
+    typer.Option(metavar="K", min=0, help="Times that a case is tried again that the machine fails.", show_default="1"),
 ]
 Timeout = Annotated[
     float | None, typer.Option("--case-timeout", metavar="S", help="Seconds that a case may take.", show_default="any")

@@ -12,7 +12,7 @@ from mbsim_cli.spec.expressions.syntax import parse
 from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.suggestions import suggest
-from mbsim_cli.spec.rules import OF_NAMES, OF_NUMBERS, RULES
+from mbsim_cli.spec.rules import OF_ITS_USE, OF_NAMES, OF_NUMBERS, RULES
 
 Rule = Callable[[Review], None]
 
@@ -36,7 +36,7 @@ def with_values(model: ModelFile, values: Mapping[str, float | str]) -> ModelFil
     """The same model where parameters have these values, or expressions, as after ``load`` with overrides.
 
     Where every number is a parameter, paths name them too. Constants are not moved: they may say how often something
-    is repeated. Raises ModelError with all issues that the values cause, UsageError for names that are no parameters
+    is repeated. Checks, studies and optimisations of the file stay as they are. Raises ModelError with all issues that the values cause, UsageError for names that are no parameters
     and numbers that are not finite.
     """
     moved = model.model_copy()
@@ -47,7 +47,7 @@ def with_values(model: ModelFile, values: Mapping[str, float | str]) -> ModelFil
     holding = frozenset() if model._judged is None else model._judged.holding(moved)
     review, read = Review(moved, moved.source, set()), dict[Rule, set[str]]()
     for rule in RULES:
-        if rule not in OF_NAMES and rule not in holding:
+        if rule not in OF_NAMES | OF_ITS_USE | holding:
             review.read = read[rule] = set()
             rule(review)
     if review.issues:

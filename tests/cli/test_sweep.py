@@ -225,6 +225,14 @@ def test_job_scripts_compute_all_shards(mbsim, model, tmp_path):
 
 
 @pytest.mark.slow
+def test_no_shard_of_a_script_is_without_cases(mbsim, model, tmp_path):
+    mbsim("sweep", model, "odd", "-o", "st", "--shard", "4/4")
+    refused = mbsim("sweep", "script", "st", "--slurm", "--shards", "5")
+    assert refused.code == 2 and "--shards 5 leaves some without a case, as there are 4" in refused.err
+    assert "4 shards of 4 cases" in mbsim("sweep", "script", "st", "--slurm").err
+    assert "--array=1-4\n" in (tmp_path / "st" / "job.sh").read_text()
+
+
 def test_a_script_for_one_machine(mbsim, model, tmp_path):
     mbsim("sweep", model, "corners", "-o", "st", "--dry-run")
     assert mbsim("sweep", "script", "st", "--parallel", "--shards", "2", "-o", "go.sh").code == 0
@@ -329,6 +337,7 @@ def test_lanes_change_no_bit(mbsim, model, tmp_path, monkeypatch):
         (["m.yaml", "--grid", "L=1:2:3:lag"], 2, "grid.L.scale: must be 'linear' or 'log', not 'lag'"),
         (["m.yaml", "--grid", "L=1:2:1"], 2, "grid.L.count: must be at least 2"),
         (["m.yaml", "--grid", "L=1,2", "--grid", "L=3"], 2, "--grid states L twice; list all its values in one"),
+        (["m.yaml", "--grid", "L=1,2,1.0"], 2, "grid.L[2]: 1 stands twice, and would make equal cases"),
         (["m.yaml", "--csv", "twice.csv"], 5, "two of its columns have the name 'L'"),
         (["still.yaml", "kept", "--keep", "objectives"], 2, "--keep objectives keeps nothing: the model has no"),
         (["still.yaml", "--grid", "L=1,2"], 2, "there are no objectives that a study could keep"),
@@ -350,6 +359,13 @@ def test_what_no_study_can_be_made_of(mbsim, model, tmp_path, arguments, code, s
     (tmp_path / "still.yaml").write_text(WITHOUT_OBJECTIVES + "study: {kept: {grid: {L: [1, 2]}, keep: sensors}}\n")
     done = mbsim("sweep", *arguments)
     assert done.code == code and sentence in done.err
+
+
+def test_cases_beyond_the_bounds_of_the_file_are_counted(mbsim, variant):
+    model = variant("k: {value: 2.0,", "k: {value: 2.0, bounds: [1, 3],")
+    done = mbsim("sweep", model, "--grid", "k=0.5,1,3,4,5", "--grid", "L=1,2", "-o", "a", "--sensitivity", "none")
+    assert done.code == 0 and "warning: in 6 of 10 cases 'k' lies outside of its bounds 1 and 3" in done.err
+    assert "bounds" not in mbsim("sweep", model, "--grid", "k=1,3", "-o", "b", "--sensitivity", "none").err
 
 
 def test_a_file_of_cases_that_is_a_text(mbsim, variant):

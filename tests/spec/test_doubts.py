@@ -51,6 +51,13 @@ def test_degrees_that_replace_the_value_of_a_parameter(tmp_path):
     assert not any("parameters" in doubt for doubt in doubts_of(spec.load(write(tmp_path, ARM), {"tilt": "20 deg"})))
 
 
+@pytest.mark.parametrize(("value", "beyond"), [("2.5", True), ("2", False), ("1", False), ("0.999", True)])
+def test_values_beyond_the_bounds_of_the_file(tmp_path, value, beyond):
+    doubt = f"6:14: parameters.L.value: {value}, which stands for it, lies outside the bounds 1 and 2"
+    found = [doubt.partition("yaml:")[2] for doubt in doubts_of(spec.load(write(tmp_path, VALID), {"L": value}))]
+    assert (doubt in found) == beyond and len(found) == len(UNUSED) + beyond
+
+
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [

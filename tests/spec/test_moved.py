@@ -76,6 +76,21 @@ def test_what_is_said_is_what_a_file_with_these_values_is_told(path):
         assert (sorted(found.splitlines()) if isinstance(found, str) else found) == loaded, values
 
 
+USES = """
+study: {s: {grid: {m: {from: m, to: 3, count: 2}, k: [k, 9]}}}
+optimization: {o: {minimize: peak, variables: {m: {from: 1.5, to: 2.5}}}}
+checks: {c: {objective: peak, value: 1, relative_tolerance: m - 2}}
+"""
+
+
+def test_what_is_done_with_a_model_is_not_judged_by_its_cases(path):
+    """The last case of this study was invalid, since it would have left a study of one value."""
+    path.write_text(path.read_text() + USES.lstrip())
+    model = spec.load(path)
+    for m in (1.2, 3.0):
+        assert with_values(model, {"m": m}).expressions.scope()["m"] == m
+
+
 def test_rules_that_read_nothing_else_are_not_asked_again(path, monkeypatch):
     """Without them the next values are judged in a third of the time."""
     from mbsim_cli.spec import moved

@@ -76,6 +76,8 @@ def _axes(review: Review, kind: str, axes: Mapping[str, Any]) -> Iterator[Fault]
             yield from range_of(review, (kind, name), axis)
         elif not axis:
             yield Fault((kind, name), "needs one value at least")
+        elif kind == "grid":
+            yield from _twice(review, (kind, name), axis)
     first = next(iter(lengths))
     if kind == "zip":
         for name, length in lengths.items():
@@ -90,6 +92,16 @@ def _axes(review: Review, kind: str, axes: Mapping[str, Any]) -> Iterator[Fault]
         yield Fault(
             (kind,), f"{cases:.3g} cases are more than {MOST_CASES:.0e}", "a sobol fills space with fewer", True
         )
+
+
+def _twice(review: Review, path: Path, axis: list[Number]) -> Iterator[Fault]:
+    """Values of a grid that would make equal cases."""
+    seen: set[float] = set()
+    for index, number in enumerate(axis):
+        if (value := review.value(number)) in seen:
+            yield Fault((*path, index), f"{value:g} stands twice, and would make equal cases")
+        elif value is not None:
+            seen.add(value)
 
 
 def _cloud(review: Review, kind: str, cloud: Cloud) -> Iterator[Fault]:

@@ -75,6 +75,7 @@ def plan_of(
     design = design_of(study, model_file, lambda stated: columns_of(stated, cases, model_file.parameters))
     settings = _settled(model_file, settings, wanted.method or study.sensitivity)
     _require_free(design, settings)
+    _warn_of_bounds(design, model_file, listener)
     assembled = build(model_file, settings, settings.by if settings.method != "none" else [])
     keep = wanted.keep or study.keep
     objectives, sensors = _kept(assembled, keep)
@@ -174,6 +175,16 @@ def _require_free(design: Design, settings: Settings) -> None:
     for name in design.names:
         if name in settings.overrides:
             raise UsageError(f"-p {name} has no effect: {name!r} varies in the study")
+
+
+def _warn_of_bounds(design: Design, model_file: Any, listener: Listener) -> None:
+    """Say how many cases have values beyond what the file allows itself."""
+    for name, values in zip(design.names, design.values.T, strict=True):
+        if (bounds := model_file.parameters[name].bounds) is not None:
+            low, high = (model_file.expressions.value(bound).real for bound in bounds)
+            if (beyond := int(((values < low) | (values > high)).sum())):
+                cases = f"{beyond} of {len(values)} cases"
+                listener.warn(f"warning: in {cases} {name!r} lies outside of its bounds {low:g} and {high:g}")
 
 
 def _kept(assembled: Any, keep: str | Sequence[str]) -> tuple[list[Column], list[Column]]:
