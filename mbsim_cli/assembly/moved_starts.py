@@ -9,7 +9,7 @@ import numpy as np
 from mbsim_cli.assembly.packing import Packing
 from mbsim_cli.assembly.parameters.vectors import IDENTITY, ZERO
 from mbsim_cli.assembly.position.closing import CLOSED, Closing
-from mbsim_cli.assembly.tree.joints import Pose, kind_of, position_at, stated_position
+from mbsim_cli.assembly.tree.joints import Pose, is_guess, kind_of, position_at, stated_position
 from mbsim_cli.assembly.tree.kinematics import Poses
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.layout import GROUND
@@ -34,7 +34,7 @@ class _Change(NamedTuple):
 
 def moved_starts(packing: Packing, problem: Problem, closing: Closing) -> list[str]:
     """Warnings about a start that is not the declared one: what moved, and among how many closed positions."""
-    first, stated = problem.model.tree.initial[0], packing.packed.stated
+    first, stated = problem.model.tree.initial[0], packing.packed.stated & ~_guessed(packing.system)
     declared = problem.theta[first : first + len(closing.z)]
     columns = zip(problem.names.coordinates, declared, closing.z, closing.scales.columns, strict=True)
     of_tree = [_Change(name, float(start), float(end), float(unit)) for name, start, end, unit in columns]
@@ -47,10 +47,15 @@ def moved_starts(packing: Packing, problem: Problem, closing: Closing) -> list[s
     wanted = [change for change, is_stated in zip(of_tree, stated, strict=True) if is_stated]
     wanted += _of_cut_joints(packing.system, closing)
     bound = ROUNDED if packing.model_file.is_as_written else CARRIED
-    if (off := [change for change in wanted if change.exceeds(bound)]) and not _is_guess(problem):
-        keeps = "independent: true in initial keeps the values of a joint"
+    if (off := [change for change in wanted if change.exceeds(bound)]) and not _begins_a_search(problem):
+        keeps = "independent: true in initial keeps those of a joint, and false says that they are a guess"
         found.append(f"loops and other stated values determine {_told(off)}; {keeps}")
     return found
+
+
+def _guessed(system: System) -> np.ndarray:
+    """Mask (n,) of the coordinates of joints that may start anywhere."""
+    return np.array([is_guess(system.joints.get(joint)) for joint, _ in system.coordinates], dtype=bool)
 
 
 def _of_cut_joints(system: System, closing: Closing) -> Iterator[_Change]:
@@ -58,6 +63,8 @@ def _of_cut_joints(system: System, closing: Closing) -> Iterator[_Change]:
     geometry, index = system.geometry, system.topology.index
     for name in system.topology.cut:
         joint = system.joints[name]
+        if is_guess(joint):
+            continue
         stated = stated_position(geometry, joint, kind_of(joint))
         first, second = (_pose(closing.at, index[body]) for body in joint.bodies)
         found = position_at(geometry, joint, first, second)
@@ -74,7 +81,7 @@ def _pose(at: Poses, body: int) -> Pose:
     return (ZERO, IDENTITY) if body == GROUND else (at.r[body], at.R[body])
 
 
-def _is_guess(problem: Problem) -> bool:
+def _begins_a_search(problem: Problem) -> bool:
     """Whether the start is but where an equilibrium is searched from."""
     return problem.options.analysis == "equilibrium" or problem.options.start == "equilibrium"
 

@@ -1,6 +1,5 @@
 """Reads what a result holds, for ``mbsim inspect``; its parts serve other readers."""
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,8 +48,8 @@ def looked_at(path: Path, check: Callable[[Path], None] | None, complaint: str) 
     except FileNotFoundError as error:
         raise InputOutputError(f"there is no file {path}") from error
     except DAMAGED as error:
-        if getattr(error, "errno", None) in NO_HANDLES:
-            raise InputOutputError(f"cannot read {path}: {os.strerror(error.errno)}") from error
+        if isinstance(error, OSError) and error.errno in NO_HANDLES:
+            raise InputOutputError(f"cannot read {path}: Too many open files") from error
         raise InputOutputError(f"{path} {complaint}, or is damaged: {reason_of(error)}") from error
 
 

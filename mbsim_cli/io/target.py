@@ -33,7 +33,6 @@ def is_result(path: Path) -> bool:
 def is_of_format(path: Path, kind: str) -> bool:
     """Whether the file is of a format of ours in HDF5; a file that stays as it was is looked at once."""
 
-
     def look(file: BinaryIO) -> bool:
         found = os.fstat(file.fileno())
         state = found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns

@@ -14,7 +14,8 @@ _EULER = ("e0", "e1", "e2", "e3")
 
 class _Initial(Spec):
     independent: by_kind(true_or_false=bool, list=list[str]) | None = field(
-        "Whether the declared position and velocity are kept when loops are assembled; or the coordinates that are.",
+        "Whether the declared position and velocity are kept when loops are assembled, or, by false, are a guess that "
+        "may move without a word; or the coordinates that are kept.",
         True,
         ["angle"],
         default=None,

@@ -283,6 +283,11 @@ def independent(spec: Any) -> set[str]:
     return set(COORDINATES[kind_of(spec)]) if declared is True else set(declared)
 
 
+def is_guess(spec: Any) -> bool:
+    """Whether the file says that a joint may start elsewhere than it states."""
+    return getattr(getattr(spec, "initial", None), "independent", None) is False
+
+
 _OF_POSITION = {
     "angle": ("angle",),
     "displacement": ("displacement",),

@@ -22,7 +22,13 @@ _OF_ITS_USE = ("checks", "study", "optimization")  # sections of what is done wi
 
 def doubts_of(model: ModelFile) -> list[str]:
     """Sentences with their places."""
-    of_values = (*_angles(model), *_no_angles(model), *_beyond_bounds(model), *doubtful_sizes(model), *doubtful_forces(model))
+    of_values = (
+        *_angles(model),
+        *_no_angles(model),
+        *_beyond_bounds(model),
+        *doubtful_sizes(model),
+        *doubtful_forces(model),
+    )
     values = (model.source.issue(*doubt) for doubt in of_values)
     of_names = (*_still(model), *_unread(model), *_unused(model))
     return [*map(str, values), *(str(model.source.issue(*doubt, key=True)) for doubt in of_names)]
@@ -70,14 +76,14 @@ def _limits_an_angle(place: Place) -> bool:
     return place.unit == "m or rad" and ".angle" in (place.holder.get("coordinate") or "")
 
 
-def _beyond_bounds(model: ModelFile) -> Iterator[tuple[Path, str]]:
+def _beyond_bounds(model: ModelFile) -> Iterator[tuple[Path, str, None]]:
     """Values in place of the file's, which may go beyond what the file allows itself."""
     for name, parameter in model.parameters.items():
         if name in model._overrides and parameter.bounds is not None:
             value, *bounds = (model.expressions.value(n).real for n in (model.definitions[name], *parameter.bounds))
             if not bounds[0] <= value <= bounds[1]:
                 message = f"{value:g}, which stands for it, lies outside the bounds {bounds[0]:g} and {bounds[1]:g}"
-                yield ("parameters", name, "value"), message
+                yield ("parameters", name, "value"), message, None
 
 
 def _still(model: ModelFile) -> Iterator[tuple[Path, str, str]]:

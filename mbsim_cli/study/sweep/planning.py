@@ -182,7 +182,7 @@ def _warn_of_bounds(design: Design, model_file: Any, listener: Listener) -> None
     for name, values in zip(design.names, design.values.T, strict=True):
         if (bounds := model_file.parameters[name].bounds) is not None:
             low, high = (model_file.expressions.value(bound).real for bound in bounds)
-            if (beyond := int(((values < low) | (values > high)).sum())):
+            if beyond := int(((values < low) | (values > high)).sum()):
                 cases = f"{beyond} of {len(values)} cases"
                 listener.warn(f"warning: in {cases} {name!r} lies outside of its bounds {low:g} and {high:g}")
 
