@@ -1,16 +1,22 @@
 """Main effects: how much of an objective's variance each parameter explains by itself.
 
-First-order sensitivity indices, estimated from whatever cases there are: the variance, over layers of a parameter, of
-the mean in a layer, less what chance alone gives (epsilon squared of Kelley, 1935).
+First-order sensitivity indices, estimated from whatever cases there are: least squares fit a sum of functions of one
+parameter each, straight between some of its values. The share of one is its covariance with the results over their
+variance (Li et al., J. Phys. Chem. A 114, 2010), less what chance gives a function of so many numbers: as much as the
+sum leaves of each case (as in epsilon squared of Kelley, 1935). Of all combinations of some values the shares are
+those of the means over all cases with one value, and no estimates.
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
-MOST_LAYERS = 64
+MOST_SEGMENTS = 24
 FEWEST = 16  # cases that say anything
 TOGETHER = 0.9  # rank correlation of two parameters above which nobody can tell which of them it was
+AT_ONCE = 4096  # cases whose functions are in memory
+SMALLEST = 1e-10  # eigenvalue, relative to the largest, of functions that differ
 
 
 def main_effects(values: np.ndarray, results: np.ndarray) -> np.ndarray:
@@ -20,9 +26,12 @@ def main_effects(values: np.ndarray, results: np.ndarray) -> np.ndarray:
     """
     known = np.isfinite(results)
     values, results = values[known], results[known]
+    shares = np.full(values.shape[1], np.nan)
     if len(results) < FEWEST or not np.ptp(results) > 0.0:
-        return np.full(values.shape[1], np.nan)
-    shares = np.array([_share(_layers(column), results) for column in values.T])
+        return shares
+    varies = np.ptp(values, axis=0) > 0.0
+    if varies.any():
+        shares[varies] = _shares(values[:, varies], (results - results.mean()) / np.ptp(results))
     return np.where(_companions(values) < 0, shares, np.nan)
 
 
@@ -53,22 +62,57 @@ def _companions(values: np.ndarray) -> np.ndarray:
     return np.where(alike.max(axis=1, initial=0.0) > TOGETHER, alike.argmax(axis=1), -1)
 
 
-def _layers(column: np.ndarray) -> np.ndarray:
-    """Number of the layer (N,) that each case is in: a value of a grid, or a part of the range with as many cases."""
-    levels, layer = np.unique(column, return_inverse=True)
-    count = max(2, min(MOST_LAYERS, round(np.sqrt(len(column) / 2))))
-    if len(levels) <= max(count, len(column) // 4):
-        return layer
-    return np.argsort(np.argsort(column, kind="stable"), kind="stable") * count // len(column)
+def _shares(values: np.ndarray, results: np.ndarray) -> np.ndarray:
+    """Shares of parameters that all vary: together, or one by one where cases are too few for that."""
+    levels = [np.unique(column, return_inverse=True)[1] for column in values.T]
+    if _complete(levels):
+        between = [np.sum(np.bincount(level, results) ** 2 / np.bincount(level)) for level in levels]
+        return np.array(between) / np.sum(results**2)
+    together = [[level] for level in levels] if 2 * len(levels) > len(results) else [levels]
+    return np.concatenate([_fitted(some, results) for some in together])
 
 
-def _share(layer: np.ndarray, results: np.ndarray) -> float:
-    count = np.bincount(layer)
-    layers, cases = len(count), len(results)
-    if layers < 2 or layers >= cases:
-        return np.nan
-    scaled = (results - results.mean()) / np.ptp(results)
-    total = np.sum(scaled**2)
-    between = np.sum(np.bincount(layer, scaled) ** 2 / count)
-    chance = (layers - 1) / (cases - layers) * (total - between)
-    return float(np.clip((between - chance) / total, 0.0, 1.0))
+def _complete(levels: Sequence[np.ndarray]) -> bool:
+    """Whether the cases are all combinations of the parameters' values, each once, so that chance is in no mean."""
+    counts = [int(level.max()) + 1 for level in levels]
+    cases = len(levels[0]) if levels else 0
+    return math.prod(counts) == cases and len(np.unique(np.ravel_multi_index(levels, counts))) == cases
+
+
+def _fitted(levels: Sequence[np.ndarray], results: np.ndarray) -> np.ndarray:
+    places = [_place(level, len(results) // (2 * len(levels))) for level in levels]
+    ends = np.cumsum([int(place.max()) for place in places])
+    gram, moments = _sums(places, results)
+    inverse = np.linalg.pinv(gram, rcond=SMALLEST, hermitian=True)
+    explained = moments * (inverse @ moments)
+    taken = np.einsum("ij,ji->i", inverse, gram)  # numbers that the fit has chosen, one for each function that differs
+    total = np.sum(results**2)
+    chance = max(total - explained.sum(), 0.0) / (len(results) - 1.0 - taken.sum())
+    shares = np.add.reduceat(explained - chance * taken, np.concatenate([[0], ends[:-1]])) / total
+    return np.clip(shares, 0.0, 1.0)
+
+
+def _place(level: np.ndarray, most: int) -> np.ndarray:
+    """Where each case is (N,), counted in segments: from one value to the next, or of as many values each."""
+    last = segments = int(level.max())
+    if last > most:
+        segments = max(1, min(most, MOST_SEGMENTS, round(np.sqrt(len(level) / 2))))
+    return level * segments / last
+
+
+def _sums(places: Sequence[np.ndarray], results: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Covariances, times the number of cases, of the functions with each other and with the results of mean zero."""
+    size = sum(int(place.max()) for place in places)
+    gram, moments, sums = np.zeros((size, size)), np.zeros(size), np.zeros(size)
+    for first in range(0, len(results), AT_ONCE):
+        rows = slice(first, first + AT_ONCE)
+        functions = np.hstack([_tents(place[rows], int(place.max())) for place in places])
+        gram += functions.T @ functions
+        moments += functions.T @ results[rows]
+        sums += functions.sum(axis=0)
+    return gram - np.outer(sums, sums) / len(results), moments
+
+
+def _tents(place: np.ndarray, segments: int) -> np.ndarray:
+    """Functions (N, segments) that are 1 at the end of one segment and go straight to 0 at both its neighbours."""
+    return np.maximum(1.0 - np.abs(place[:, None] - np.arange(1, segments + 1)), 0.0)

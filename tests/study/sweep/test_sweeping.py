@@ -134,6 +134,39 @@ def test_main_effects_are_shares_of_the_variance():
     np.testing.assert_allclose(shares, [0.3139, 0.4424, 0.0], atol=0.02)
 
 
+def test_main_effects_of_all_combinations_are_those_of_their_means():
+    a, b = np.meshgrid(np.arange(4.0), np.arange(4.0), indexing="ij")
+    values = np.column_stack([a.ravel(), b.ravel()])
+    np.testing.assert_allclose(main_effects(values, a.ravel() + b.ravel()), [0.5, 0.5], rtol=1e-12)
+    # of a b: mean over b is 1.5 a, variances 1.25 of a, and 3.5^2 - 1.5^4 of the product
+    np.testing.assert_allclose(
+        main_effects(values, a.ravel() * b.ravel()), 1.5**2 * 1.25 / (3.5**2 - 1.5**4), rtol=1e-12
+    )
+    alone = np.linspace(0.0, 8.0, 17)[:, None]
+    assert main_effects(alone, np.where(alone[:, 0] < 3.3, 1.0 + alone[:, 0], -1.0)) == pytest.approx(1.0)
+    a, b = np.meshgrid(np.arange(5.0), np.arange(4.0), indexing="ij")
+    values, failed = np.column_stack([a.ravel(), b.ravel()]), np.append((a + b).ravel()[:-1], np.nan)
+    np.testing.assert_allclose(main_effects(values, failed), [0.6, 0.4], atol=0.05)  # of what is left, an estimate
+
+
+def test_main_effects_take_what_other_parameters_do_for_no_chance():
+    points = sobol(3, 64, 3).T
+    np.testing.assert_allclose(
+        main_effects(points.T, points[0] + 2 * points[1] + 3 * points[2]), np.array([1, 4, 9]) / 14, atol=0.01
+    )
+    np.testing.assert_allclose(main_effects(points.T, (2 * points[0] - 1) ** 2), [1.0, 0.0, 0.0], atol=0.01)
+    # parameters that are correlated by 0.8, of a difference: cov(a, a - b) = 0.2 of a variance of 0.4
+    a, b = np.random.default_rng(2).multivariate_normal([0.0, 0.0], [[1.0, 0.8], [0.8, 1.0]], 4000).T
+    np.testing.assert_allclose(main_effects(np.column_stack([a, b]), a - b), [0.5, 0.5], atol=0.03)
+
+
+def test_main_effects_of_nearly_as_many_parameters_as_cases():
+    values = np.random.default_rng(0).random((20, 15))
+    shares = main_effects(values, values[:, 0])
+    assert shares[0] > 0.9
+    assert np.all(shares[1:] < 0.5)
+
+
 def test_main_effects_of_parameters_that_vary_together_or_not():
     a = np.linspace(1.0, 2.0, 40)
     values = np.column_stack([a, 5.0 - a**2, np.full(40, 3.0), np.random.default_rng(1).random(40)])
