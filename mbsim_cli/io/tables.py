@@ -2,7 +2,7 @@
 
 import csv
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
 from json import dumps
 from pathlib import Path
@@ -24,7 +24,28 @@ _DELIMITERS = (";", "\t", "|")  # that a file of commas would not hold
 _RATES = {"position": "", "velocity": ".velocity", "acceleration": ".acceleration"}
 
 
-def read_table(path: Path, delimiter: str = ",") -> dict[str, np.ndarray]:
+class Columns(Mapping[str, np.ndarray]):
+    """Columns (K,) by name; one that holds texts is no error until it is taken."""
+
+    def __init__(self, names: Iterable[str], numbers: Mapping[str, np.ndarray], faults: Mapping[str, str]):
+        self._names, self._numbers, self._faults = tuple(names), numbers, faults
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name in self._faults:
+            raise InputOutputError(self._faults[name])
+        return self._numbers[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def read_table(path: Path, delimiter: str = ",") -> Mapping[str, np.ndarray]:
     """Return the columns (K,) of a table by name; raise InputOutputError where there is none.
 
     Of CSV files; a blank as ``delimiter`` stands for any number of blanks and tabs.
@@ -61,7 +82,7 @@ def read_numbers(path: Path, dataset: str) -> np.ndarray:
         raise InputOutputError(f"cannot read {path}: {reason_of(error)}") from error
 
 
-def _csv(path: Path, delimiter: str) -> dict[str, np.ndarray]:
+def _csv(path: Path, delimiter: str) -> Mapping[str, np.ndarray]:
     """Numbers below one line of names; lines that begin with # before it are skipped."""
     with path.open(newline="", encoding="utf-8-sig") as stream:
         comments = sum(1 for _ in takewhile(lambda line: line.startswith("#"), stream))
@@ -79,19 +100,33 @@ def _csv(path: Path, delimiter: str) -> dict[str, np.ndarray]:
                 stated = f"a model file states delimiter: {dumps(other)} beside it"
                 raise ValueError(f"its first line is one name with {other!r} in it; {stated}")
         try:
-            numbers = _numbers(stream, delimiter)
-        except ValueError as error:
-            raise ValueError(_fault(path, names, delimiter, comments + 1) or str(error)) from None
-    if numbers.size and numbers.shape[1] != len(names):
-        raise ValueError(_fault(path, names, delimiter, comments + 1))
-    return dict(zip(names, numbers.T.reshape(len(names), -1), strict=True))
+            numbers = _numbers(stream, delimiter, len(names))
+        except ValueError:
+            return _some(path, names, delimiter, comments + 1)
+    return dict(zip(names, numbers, strict=True))
 
 
-def _numbers(stream: TextIO, delimiter: str) -> np.ndarray:
+def _some(path: Path, names: list[str], delimiter: str, above: int) -> Columns:
+    """The columns of a file of which some hold what is no number; ``above`` lines precede them."""
+    faults = _faults(path, names, delimiter, above)
+    good = [place for place, name in enumerate(names) if name not in faults]
+    with path.open(newline="", encoding="utf-8-sig") as stream:
+        for _ in range(above):
+            next(stream)
+        numbers = _numbers(stream, delimiter, len(good), good) if good else np.empty((0, 0))
+    sentences = {name: f"cannot read {path}: {fault}" for name, fault in faults.items()}
+    return Columns(names, dict(zip((names[place] for place in good), numbers, strict=True)), sentences)
+
+
+def _numbers(stream: TextIO, delimiter: str, count: int, columns: list[int] | None = None) -> np.ndarray:
+    """All columns (count, K), or some of them; ValueError where what stands there is not so many numbers."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # no rows: the caller has a sentence for that
         between, quote = (None, None) if delimiter == " " else (delimiter, '"')
-        return np.loadtxt(stream, ndmin=2, comments=None, delimiter=between, quotechar=quote)
+        rows = np.loadtxt(stream, ndmin=2, comments=None, delimiter=between, quotechar=quote, usecols=columns)
+    if rows.size and rows.shape[1] != count:
+        raise ValueError
+    return rows.T.reshape(count, -1)
 
 
 def _names(stream: TextIO, delimiter: str) -> list[str]:
@@ -106,8 +141,9 @@ def _cells(lines: Iterable[str], delimiter: str) -> list[str]:
     return [cell.strip() for cell in next(csv.reader(lines, delimiter=delimiter, skipinitialspace=True), [])]
 
 
-def _fault(path: Path, names: list[str], delimiter: str, above: int) -> str:
-    """What is wrong with the first line that is no row of numbers, of those below ``above``; empty where all are."""
+def _faults(path: Path, names: list[str], delimiter: str, above: int) -> dict[str, str]:
+    """The first cell that is no number of every column that has one; ValueError for a line of more or fewer columns."""
+    faults: dict[str, str] = {}
     with path.open(newline="", encoding="utf-8-sig") as stream:
         for count, line in enumerate(stream, start=1):
             if count <= above or not line.strip():
@@ -115,13 +151,13 @@ def _fault(path: Path, names: list[str], delimiter: str, above: int) -> str:
             cells = line.split() if delimiter == " " else _cells([line], delimiter)
             if len(cells) != len(names):
                 hint = "; decimals stand behind a point" if delimiter == "," and len(cells) == 2 * len(names) else ""
-                return f"{len(names)} names stand over {len(cells)} columns in line {count}{hint}"
+                raise ValueError(f"{len(names)} names stand over {len(cells)} columns in line {count}{hint}")
             for name, cell in zip(names, cells, strict=True):
-                if not _is_number(cell):
+                if name not in faults and not _is_number(cell):
                     hint = "; decimals stand behind a point" if _is_number(cell.replace(",", ".")) else ""
                     what = f"holds {cell!r}, which is not a number" if cell else "is empty"
-                    return f"column {name!r} {what}, in line {count}{hint}"
-    return ""
+                    faults[name] = f"column {name!r} {what}, in line {count}{hint}"
+    return faults
 
 
 def _is_number(text: str) -> bool:

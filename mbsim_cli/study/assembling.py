@@ -86,7 +86,7 @@ def _standard_input(model_file: Any, name: str, numbers: Any) -> Any:
     return standard_input(model_file, name, numbers)
 
 
-def _read_table(path: Path, delimiter: str = ",") -> dict[str, np.ndarray]:
+def _read_table(path: Path, delimiter: str = ",") -> Mapping[str, np.ndarray]:
     from mbsim_cli.io.tables import read_table
 
     return read_table(path, delimiter)

@@ -48,13 +48,26 @@ def test_other_delimiters(tmp_path, delimiter, text):
 def test_faults_of_csv(tmp_path, text, expected):
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(InputOutputError, match=expected):
-        read_table(tmp_path / "a.csv")
+        read_table(tmp_path / "a.csv")["a"]
+
+
+def test_columns_of_texts_matter_to_those_who_take_them(tmp_path):
+    (tmp_path / "a.csv").write_text('# cases\nname;t;"made by"\nfirst;1;anna\n"a;b";2;\n\nthird;3e2;bert\n')
+    columns = read_table(tmp_path / "a.csv", ";")
+    assert list(columns) == ["name", "t", "made by"]
+    assert "name" in columns
+    assert columns["t"].tolist() == [1, 2, 300]
+    assert columns.get("u") is None
+    with pytest.raises(InputOutputError, match="column 'name' holds 'first', which is not a number, in line 3"):
+        columns["name"]
+    (tmp_path / "a.csv").write_text("a,b\nx,y\n")
+    assert list(read_table(tmp_path / "a.csv")) == ["a", "b"]
 
 
 def test_decimal_commas(tmp_path):
     (tmp_path / "a.csv").write_text("t;a\n0,5;1\n")
     with pytest.raises(InputOutputError, match="column 't' holds '0,5', which is not a number, in line 2; decimals"):
-        read_table(tmp_path / "a.csv", ";")
+        read_table(tmp_path / "a.csv", ";")["t"]
 
 
 def test_names_in_quotes_behind_blanks(tmp_path):

@@ -56,8 +56,12 @@ class Tables:
     def column(self, table: Any, path: str, quantity: str, suffix: str = "") -> np.ndarray:
         """Values of a quantity as they stand; one zero where there are none, or what is no number among them."""
         known, name = self.columns(table, path), table.column(quantity) + suffix
-        values = known.get(name)
         place = f"{path}.columns.{quantity}"
+        try:
+            values = known.get(name)
+        except InputOutputError as error:
+            self._issue(place, str(error))
+            return np.zeros(1)
         if values is None:
             if known:
                 hint = suggest(name, list(known)) or f"columns: {', '.join(list(known)[:6])}"

@@ -65,7 +65,7 @@ def test_a_latin_hypercube_has_a_point_in_each_layer(design):
 
 
 def test_cases_of_a_file(design, tmp_path):
-    (tmp_path / "c.csv").write_text("length;k\n1000;3\n2000;0.1\n")
+    (tmp_path / "c.csv").write_text("length;by;k\n1000;anna;3\n2000;bert;0.1\n")
     text = "study: {s: {csv: {file: c.csv, delimiter: ';', columns: {L: length, k: k}, scale: {L: 1e-3}}}}"
     names, values = design(text)
     assert (names, values.tolist()) == (("L", "k"), [[1, 3], [2, 0.1]])
