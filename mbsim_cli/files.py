@@ -22,7 +22,7 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def judged(path: Path, look: Callable[[BinaryIO], bool]) -> bool:
-    """What a look into a file says, and False where there is none; raise OSError where the system does not let it be read."""
+    """What a look into a file says, False where there is none; raise OSError where the system does not show it."""
     try:
         with open_regular(path) as file:
             return look(file)

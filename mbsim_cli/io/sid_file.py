@@ -15,7 +15,6 @@ import numpy as np
 
 import mbsim_cli
 from mbsim_cli.errors import InputOutputError
-from mbsim_cli.files import open_regular
 from mbsim_cli.io import body_mesh
 from mbsim_cli.io.plain import FormatError, attribute, naming, require_plain, walk
 from mbsim_cli.io.provenance import storable

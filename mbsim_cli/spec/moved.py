@@ -36,8 +36,8 @@ def with_values(model: ModelFile, values: Mapping[str, float | str]) -> ModelFil
     """The same model where parameters have these values, or expressions, as after ``load`` with overrides.
 
     Where every number is a parameter, paths name them too. Constants are not moved: they may say how often something
-    is repeated. Checks, studies and optimisations of the file stay as they are. Raises ModelError with all issues that the values cause, UsageError for names that are no parameters
-    and numbers that are not finite.
+    is repeated. Checks, studies and optimisations of the file are not judged again. Raises ModelError with all issues
+    that the values cause, UsageError for names that are no parameters and numbers that are not finite.
     """
     moved = model.model_copy()
     moved.__dict__.pop("expressions", None)  # cached for the values before
