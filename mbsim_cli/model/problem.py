@@ -88,6 +88,11 @@ class Prescribed:
     extrapolate: str = "none"  # hold | linear: what the table gives beyond its times
     torque_rows: tuple[tuple[int, float], ...] = ()  # (coordinate, sign) of each row that torque sensors fill
 
+    @property
+    def splined(self) -> bool:
+        """Whether a table gives positions alone, of any coordinate."""
+        return self.table.shape[0] == 1 and self.table.shape[2] > 0
+
 
 @dataclass(frozen=True)
 class Reacting:

@@ -11,6 +11,7 @@ import numpy as np
 
 from mbsim_cli.model.problem import Block, Options, Problem
 
+GIVEN = "the motion is given"
 WINDOW = 4  # steps
 BOOLE = np.array([7.0, 32.0, 12.0, 32.0, 7.0]) / 90.0  # of the window's length
 SMALL = 1e-3  # of the largest motion of a unit: what moves less is measured by that
@@ -180,7 +181,10 @@ def resolution_of(problem: Problem, parameters: Sequence[float]) -> Resolution |
     """What watches the instants of an analysis, of which ``parameters`` have these values."""
     options = problem.options
     if options.analysis == "inverse_dynamics":
-        return NoSteps("the motion is given")
+        assert problem.prescribed is not None
+        if problem.prescribed.splined:
+            return NoSteps("the motion is a spline through rows of a table", exact=False)
+        return NoSteps(GIVEN)
     if options.analysis == "equilibrium":
         return NoSteps("an equilibrium takes no steps")
     if options.adaptive:

@@ -65,10 +65,30 @@ def test_scatter_that_decides_accelerations_is_warned_of(tmp_path):
 
     smooth, noise = np.sin(8 * np.linspace(0, 1, 101)), np.random.default_rng(0).normal(0, 1e-3, 101)
     assert warnings(smooth) == []
-    assert warnings(smooth + 0.1 * noise) == []  # adds 2.4 rad/s^2 to 64
+    (text,) = warnings(smooth + 0.1 * noise)  # up to 16 rad/s^2 of 64
+    assert text.startswith("rows of a.angle in x.h5 leave accelerations an estimated error of 5.6 %, ")
     (text,) = warnings(smooth + noise)
     assert text.startswith("rows of a.angle in x.h5 scatter by about 0.00093, or")
     assert warnings(smooth + noise, "table") == []  # which says itself what accelerations are
+
+
+@pytest.mark.parametrize(
+    ("rows", "beside", "told"), [(11, 0, True), (12, 0, True), (13, 3, False), (21, 0, True), (51, 0, False)]
+)
+def test_rows_that_lie_too_far_apart_are_warned_of(rows, beside, told, tmp_path):
+    """By as much as their spline is off: at its ends ten times as much as elsewhere."""
+    time = 1.0 / (rows - 1) * np.arange(-beside, rows + beside)
+    table = {"time": time, "a.angle": np.sin(3 * time + 0.4), "b.angle": 0.1 + 0.3 * time}
+    model = spec.load(write(tmp_path, MODEL.replace("MOTION", "table: {file: x.h5}")))
+    assembled = build(model, read_table=lambda path: table)
+    instants = np.linspace(0.0, 1.0, 501)
+    off = Trajectory(assembled.problem).at(instants).acceleration[:, 0] + 9.0 * np.sin(3 * instants + 0.4)
+    true = np.abs(off).max() / 9.0
+    assert bool(assembled.warnings) == told == (true > 7.5e-3)
+    if told:
+        (text,) = assembled.warnings
+        assert text.startswith("rows of a.angle in x.h5 leave accelerations an estimated error of ")
+        assert true < 1e-2 * float(text.partition(" of ")[2].partition(" error of ")[2].partition(" %")[0]) < 2.5 * true
 
 
 def test_motion_varies_with_parameters(tmp_path):

@@ -138,6 +138,20 @@ def test_a_spline_through_samples_comes_near_the_law(arm):
         assert abs(file["torque"][5:-5] - exact[5:-5]).max() < 2e-3 * abs(exact).max()
 
 
+def test_the_end_of_a_motion_between_rows_is_not_said_to_be_exact(arm, capsys):
+    time = np.linspace(0.0, 0.5, 26)
+    rows = np.column_stack([time, *[np.sin(6.0 * time)] * 3])
+    np.savetxt("walk.csv", rows, delimiter=",", header="time,slide.displacement,turn.angle,swing.angle", comments="")
+    law = (ARM + INVERSE).replace('{integral: "dot(tau, tau)", unit: N^2 m^2 s}', "{final: lift}")
+    table = law.replace("all: {type: harmonic, amplitude: amplitude, frequency: 1.5}", "table: {file: walk.csv}")
+    for motion, told in ((law, 0.0), (table, None)):
+        arm.write_text(motion)
+        assert call(["run", "arm.yaml", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["objectives"]["effort"]["discretisation"]["value"] == told
+        assert call(["run", "arm.yaml"]) == 0
+        assert ("of quadrature over instants alone" in capsys.readouterr().err) == (told is None)
+
+
 def test_faults_have_their_exit_codes(arm, capsys):
     arm.write_text(ARM + INVERSE + "constraints: {rope: {type: distance, points: [ground.origin, swing.tip]}}\n")
     assert call(["run", "arm.yaml"]) == 3

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.assembly.elements.laws import LawTable
-from mbsim_cli.assembly.elements.roughness import scatter
+from mbsim_cli.assembly.elements.roughness import accelerations_left, scatter
 from mbsim_cli.assembly.parameters.tables import Tables
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.codes import EULER_PARAMETERS
@@ -16,6 +16,8 @@ from mbsim_cli.spec.reading.suggestions import suggest
 
 PATH = "analysis.motion"
 TABLE = f"{PATH}.table"
+LEFT = 1e-2  # of accelerations: an estimated error that is warned of
+SMALL = 1e-3  # of the largest acceleration of a table: what is accelerated less is measured by that
 _SUFFIXES = ("", ".velocity", ".acceleration")
 
 
@@ -43,7 +45,7 @@ class MotionTable:
             self._system.issue(f"{PATH}.laws.{name}", f"there is no coordinate {name!r}", suggest(name, names))
         time, table = self._read([names[i] for i in from_table], duration)
         if self._spec.table is not None and self._spec.table.derivatives == "spline":
-            self._warn_of_scatter([names[i] for i in from_table], time, table[0])
+            self._warn_of_rows([names[i] for i in from_table], time, table[0], duration)
         return Prescribed(
             law=np.array(law, dtype=np.int64),
             sign=np.array([float(column.sign) for _, column in self._system.coordinates]),
@@ -99,16 +101,27 @@ class MotionTable:
             return time, np.zeros((1, len(time), 0))
         return time, np.array([np.column_stack(row) for row in read])
 
-    def _warn_of_scatter(self, names: list[str], time: np.ndarray, table: np.ndarray) -> None:
-        """Warn of columns whose accelerations are those of noise; ``table`` has none of them where it is at fault."""
-        found = {name: scatter(time, values) for name, values in zip(names, table.T, strict=False)}
-        rough = [name for name, size in found.items() if size > 0.0]
-        if rough:
-            first, more = rough[0], f" and {len(rough) - 1} more" if len(rough) > 1 else ""
-            self._system.warnings.append(
-                f"rows of {first}{more} in {self._spec.table.file} scatter by about {found[first]:.2g}, or lie too far "
-                "apart: accelerations are those of the scatter; smooth a measured motion before"
+    def _warn_of_rows(self, names: list[str], time: np.ndarray, table: np.ndarray, duration: float) -> None:
+        """Warn of columns whose accelerations rows do not tell; ``table`` has none of them where it is at fault."""
+        columns = dict(zip(names, table.T, strict=False))
+        found = {name: scatter(time, values) for name, values in columns.items()}
+        if rough := [name for name, size in found.items() if size > 0.0]:
+            scattered = f"scatter by about {found[rough[0]]:.2g}, or lie too far apart"
+            self._warn_of(
+                rough, f"{scattered}: accelerations are those of the scatter; smooth a measured motion before"
             )
+        left = {name: accelerations_left(time, columns[name], duration) for name in columns if name not in rough}
+        least = SMALL * max((size for _, size in left.values()), default=0.0)
+        errors = {name: error / max(size, least) for name, (error, size) in left.items() if error > LEFT * size}
+        if coarse := sorted((name for name in errors if errors[name] > LEFT), key=errors.__getitem__, reverse=True):
+            estimated = f"leave accelerations an estimated error of {100 * errors[coarse[0]]:.2g} %"
+            helps = "as they lie too far apart or scatter; rows before and behind the analysis help at its ends"
+            self._warn_of(coarse, f"{estimated}, {helps}")
+
+    def _warn_of(self, names: list[str], what: str) -> None:
+        """A warning that begins with the first of some columns."""
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        self._system.warnings.append(f"rows of {names[0]}{more} in {self._spec.table.file} {what}")
 
     def _factors(self, names: list[str]) -> np.ndarray:
         """Indices in theta of the factors on coordinates of the table."""

@@ -1,9 +1,11 @@
-"""Rows of a measured motion that scatter: their second derivatives are those of the noise."""
+"""How well rows of a measured motion tell its second derivatives: they may scatter, or lie too far apart."""
 
 import numpy as np
 
 EVEN = 1e-2  # by how much steps of time may differ, relative
 FEW = 8  # rows below which nothing is said
+ROUND_OFF = 1e-12  # of values: smaller differences are none
+WHOLE = 1e-9  # by how much a row may lie behind the end, relative
 
 
 def scatter(time: np.ndarray, values: np.ndarray) -> float:
@@ -17,4 +19,23 @@ def scatter(time: np.ndarray, values: np.ndarray) -> float:
     if len(values) < FEW or np.ptp(steps) > EVEN * steps.mean():
         return 0.0
     second, fourth = (float(np.sqrt(np.mean(np.diff(values, k) ** 2))) for k in (2, 4))
-    return fourth / np.sqrt(70.0) if fourth > second else 0.0
+    return fourth / np.sqrt(70.0) if fourth > max(second, ROUND_OFF * np.abs(values).max()) else 0.0
+
+
+def accelerations_left(time: np.ndarray, values: np.ndarray, duration: float) -> tuple[float, float]:
+    """Largest error that rows (N,) leave second derivatives of their spline until the duration; the largest of these.
+
+    Those of cubic splines are off by the square of the rows' distance, at their ends by some ten times as much: splines
+    through every other row are off by four times that.
+    """
+    if len(values) < FEW:
+        return 0.0, 0.0
+    from scipy.interpolate import CubicSpline  # slow to import, and laws need none
+
+    met, error = (time >= 0.0) & (time <= duration * (1.0 + WHOLE)), 0.0
+    second = CubicSpline(time, values)(time, 2)
+    for first in {0, (len(time) - 1) % 2}:  # so that both ends are met
+        coarse = CubicSpline(time[first::2], values[first::2])(time[first::2], 2)
+        error = max(error, float(np.abs(coarse - second[first::2])[met[first::2]].max(initial=0.0)) / 3.0)
+    at_rest = ROUND_OFF * float(np.abs(values).max()) / float(np.diff(time).min()) ** 2
+    return error, max(at_rest, float(np.abs(second[met]).max(initial=0.0)))

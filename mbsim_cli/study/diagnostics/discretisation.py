@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.model.problem import Options
+from mbsim_cli.solve.resolution import GIVEN
 
 LIMIT = 1e-2  # relative error that is warned of
 LOST = 1.0  # relative error beyond which a motion is not followed at all
@@ -123,6 +124,6 @@ def line(report: Mapping[str, Any]) -> str:
         parts.append("gradients at most {:.1e} ({})".format(*max(gradients)))
     if not parts:
         return ""
-    if report["analysis"] == "forward_dynamics" and motion["reason"]:
+    if motion["reason"] not in (None, GIVEN):
         return f"estimated relative errors of quadrature over instants alone: {', '.join(parts)}; {motion['reason']}"
     return f"estimated relative discretisation errors: {', '.join(parts)}"
