@@ -120,6 +120,17 @@ def problem(functions, start, low, high, limits, most):
     return Designs(variables, "f", 1.0, limits, analyse, most, 1e-6)
 
 
+@pytest.mark.parametrize("equal", [False, True])
+def test_a_design_that_gains_by_what_it_is_beyond_a_limit_is_not_better(equal):
+    """Springs a and b of least a + b that sag by 58.86/a + 39.24/b = 0.1: each is its root times the sum of roots by 0.1."""
+    springs = {"f": lambda x: x.sum(), "sag": lambda x: 58.86 / x[0] + 39.24 / x[1]}
+    designs = problem(springs, [900, 200], 10.0, 5000.0, [Limit("sag", 0.1, 1.0, equal)], 50)
+    assert search("slsqp", designs) == ""
+    roots = np.sqrt([58.86, 39.24])
+    assert designs.best.values == pytest.approx(10 * roots * roots.sum(), rel=1e-5)
+    assert designs.best.optimality.residual <= 1e-6
+
+
 def test_moving_asymptotes_on_the_beam_of_five_boxes():
     """Svanberg (1987), section 5: weight 1.340 for (6.016, 5.309, 4.494, 3.502, 2.153)."""
     weights = np.array([61, 37, 19, 7, 1])

@@ -85,9 +85,13 @@ class Designs:
 
     @property
     def best(self) -> Trial:
-        """The best design so far: the one that ends the search, unless another is clearly better."""
+        """The best design so far: the one that ends the search, unless another is clearly better.
+
+        What another gains because it is a little beyond a limit is not better.
+        """
         last, best = self.trials[-1], min(self.trials, key=lambda trial: trial.rank)
-        return last if self._optimal(last) and last.cost <= best.cost + FEASIBLE else best
+        gained = np.abs(last.optimality.multipliers) @ best.beyond
+        return last if self._optimal(last) and last.cost <= best.cost + gained + FEASIBLE else best
 
     @property
     def missed(self) -> Limit:
