@@ -122,7 +122,7 @@ def problem(functions, start, low, high, limits, most):
 
 @pytest.mark.parametrize("equal", [False, True])
 def test_a_design_that_gains_by_what_it_is_beyond_a_limit_is_not_better(equal):
-    """Springs a and b of least a + b that sag by 58.86/a + 39.24/b = 0.1: each is its root times the sum of roots by 0.1."""
+    """Springs of least a + b that sag by 58.86/a + 39.24/b = 0.1: each its root times the sum of both by 0.1."""
     springs = {"f": lambda x: x.sum(), "sag": lambda x: 58.86 / x[0] + 39.24 / x[1]}
     designs = problem(springs, [900, 200], 10.0, 5000.0, [Limit("sag", 0.1, 1.0, equal)], 50)
     assert search("slsqp", designs) == ""
