@@ -7,6 +7,7 @@ from typing import Any
 
 from mbsim_cli.assembly.parameters.numbers import Numbers
 from mbsim_cli.assembly.tree.system import System
+from mbsim_cli.caller import either
 from mbsim_cli.errors import UsageError
 from mbsim_cli.model.integrators import MOST_STEPS
 from mbsim_cli.model.problem import OPEN_TREES, Options
@@ -145,7 +146,8 @@ def check_differentiable(system: System, parameters: Sequence[str], **overrides:
         for parameter in parameters:
             if numbers.depends(setting, parameter):
                 message = f"{name} depends on the parameter {parameter!r}, and no gradient by {name} is computed"
-                hint = f"state {name} by constants, which -p sets too, or leave {parameter!r} out of the sensitivity"
+                constants = f"constants, which {either('-p', 'mbsim.load')} sets too"
+                hint = f"state {name} by {constants}, or leave {parameter!r} out of the sensitivity"
                 system.issue(f"analysis.{name}", message, hint)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from typer import BadParameter, Exit
 
+from mbsim_cli.caller import at_a_shell
 from mbsim_cli.cli import signals
 from mbsim_cli.cli.output import emit, flush
 from mbsim_cli.cli.streams import visible
@@ -46,7 +47,8 @@ def _run(arguments: Sequence[str], as_json: bool) -> int:
     from mbsim_cli.cli.commands import app
 
     try:
-        return app(list(arguments), standalone_mode=False, prog_name="mbsim") or 0
+        with at_a_shell():
+            return app(list(arguments), standalone_mode=False, prog_name="mbsim") or 0
     except signals.Stopped as stop:
         return _fail(str(stop), stop.exit_code, as_json, stop)
     except Exit as end:

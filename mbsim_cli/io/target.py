@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 import h5py
 
+from mbsim_cli.caller import either, flag
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.files import judged
 from mbsim_cli.io.format import FORMAT
@@ -20,9 +21,18 @@ from mbsim_cli.io.temporary import Occupied, create
 
 HDF5 = b"\x89HDF\r\n\x1a\n"
 RESULT_SUFFIXES = (".h5", ".hdf5")
-NOT_OURS = "only --force replaces it"
 # PNG, PDF, GIF, SVG, MP4
 _PICTURES = re.compile(rb"\x89PNG|%PDF|GIF8|\s*<(\?xml.{0,300}<!DOCTYPE svg|svg)|....ftyp", re.DOTALL)
+
+
+def elsewhere() -> str:
+    """What to do where an output must not be written."""
+    return either("name another output with -o", "name another file")
+
+
+def only_by_force() -> str:
+    """What to do where a file is not ours to replace."""
+    return f"only {flag('force')} replaces it"
 
 
 def is_result(path: Path) -> bool:
@@ -80,9 +90,9 @@ def check_target(path: Path, *, force: bool, protected: tuple[Path, ...] = ()) -
     if target.exists():
         _check_regular(path, target, "result")
         if _is_one_of(target, protected[:1]):
-            raise InputOutputError(f"{path} is the model itself; name another output with -o")
+            raise InputOutputError(f"{path} is the model itself; {elsewhere()}")
         if _is_one_of(target, protected):
-            raise InputOutputError(f"{path} is a file that the model reads; name another output with -o")
+            raise InputOutputError(f"{path} is a file that the model reads; {elsewhere()}")
         _check_kind(path, target, force, is_result, "an mbsim result")
     return target
 
@@ -111,7 +121,7 @@ def check_script(path: Path, is_own: Callable[[Path], bool]) -> Path:
     """Return the resolved target, or raise where a job script must not or cannot be written."""
     target = _in_a_folder(path, "job.sh")
     if target.exists() and not (target.is_file() and is_own(target)):
-        raise InputOutputError(f"{path} exists and is not a job script of mbsim; name another output with -o")
+        raise InputOutputError(f"{path} exists and is not a job script of mbsim; {elsewhere()}")
     return target
 
 
@@ -122,7 +132,7 @@ def check_body(path: Path, *, force: bool, is_own: Callable[[Path], bool], prote
     """
     target = _checked(path, force, is_own, "body.sid.h5", "a flexible body")
     if target.exists() and _is_one_of(target, protected):
-        raise InputOutputError(f"{path} is a file that the model reads; name another output with -o")
+        raise InputOutputError(f"{path} is a file that the model reads; {elsewhere()}")
     return target
 
 
@@ -167,7 +177,7 @@ def _check_regular(path: Path, target: Path, what: str) -> None:
 
 def _check_kind(path: Path, target: Path, force: bool, is_own: Callable[[Path], bool], what: str) -> None:
     if not force and not is_own(target):
-        raise InputOutputError(f"{path} exists and is not {what}; --force overwrites it")
+        raise InputOutputError(f"{path} exists and is not {what}; {flag('force')} overwrites it")
 
 
 @contextmanager
@@ -179,7 +189,7 @@ def replaced(target: Path, *, is_own: Callable[[Path], bool] = is_picture, force
         temporary.sync()
         temporary.publish(target, partial(may_replace, force=force, is_own=is_own))
     except Occupied as error:
-        raise InputOutputError(f"{target} has appeared meanwhile, and {NOT_OURS}") from error
+        raise InputOutputError(f"{target} has appeared meanwhile, and {only_by_force()}") from error
     except OSError as error:
         raise InputOutputError(f"cannot write {target}: {error.strerror or error}") from error
     finally:

@@ -16,7 +16,7 @@ from mbsim_cli.io.facts import Findings, ObjectiveResult, Origin
 from mbsim_cli.io.held import Held
 from mbsim_cli.io.scales import Scales
 from mbsim_cli.io.sink import Sink
-from mbsim_cli.io.target import NOT_OURS, may_replace
+from mbsim_cli.io.target import may_replace, only_by_force
 from mbsim_cli.io.temporary import Occupied, create
 from mbsim_cli.io.thinning import Thinning
 from mbsim_cli.model.problem import Block, instants_of
@@ -208,7 +208,7 @@ class ResultWriter:
         try:
             return self._temporary.publish(self.target, partial(self._may_go, force=self._force))
         except Occupied:
-            reason = f"{self.target} has appeared meanwhile, and {NOT_OURS}"
+            reason = f"{self.target} has appeared meanwhile, and {only_by_force()}"
         except OSError as error:
             reason = f"cannot write {self.target}: {error.strerror or error}"
         kept = self._temporary.keep("complete", self._may_go)

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from mbsim_cli.caller import option
 from mbsim_cli.errors import UsageError
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.solve.adjoint.pulled import columns_of
 from mbsim_cli.study.analyses import ANALYSES
 from mbsim_cli.study.objectives import accumulators
 from mbsim_cli.study.objectives.integrand import by_few, explicit_parameters
-
-INSTEAD = "use --sensitivity ddm"
 
 
 def require_adjoint(problem: Problem) -> None:
@@ -23,7 +22,7 @@ def require_adjoint(problem: Problem) -> None:
     options = problem.options
     lacking = without_adjoint(options.formulation, options.integrator, options.error_control)
     if lacking:
-        raise UsageError(f"{lacking} has no adjoint: {WITH_ADJOINT}; {INSTEAD}")
+        raise UsageError(f"{lacking} has no adjoint: {WITH_ADJOINT}; use {option('sensitivity', 'ddm')}")
 
 
 def reads_reactions(problem: Problem, objectives: Sequence[Any]) -> bool:

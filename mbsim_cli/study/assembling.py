@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mbsim_cli.caller import either, option
 from mbsim_cli.errors import UsageError
 from mbsim_cli.model.problem import OPEN_TREES
 from mbsim_cli.study.analyses import ANALYSES
@@ -40,7 +41,7 @@ def build(model_file: Any, settings: Settings, parameters: Sequence[str] | None,
     formulation = settings.formulation or getattr(model_file.analysis, "formulation", model_file.analysis.type)
     if settings.integrator and formulation not in OPEN_TREES:
         raise UsageError(
-            f"--integrator is for open trees ({', '.join(OPEN_TREES)}); {formulation} has none to choose from"
+            f"{option('integrator')} is for open trees ({', '.join(OPEN_TREES)}); {formulation} has none to choose from"
         )
     stated = stated_method(model_file, settings)
     own = "adjoint" if stated == "adjoint" else "ddm"
@@ -51,8 +52,8 @@ def build(model_file: Any, settings: Settings, parameters: Sequence[str] | None,
     )  # fmt: skip
     options = assembled.problem.options
     if settings.memory is not None and stated not in ("adjoint", AUTO):
-        hint = "add --sensitivity adjoint (mbsim check: --method adjoint), or leave it out"
-        raise UsageError(f"--memory is for what an adjoint keeps of a run; {hint}")
+        adjoint = option("sensitivity", "adjoint") + either(" (mbsim check: --method adjoint)", "")
+        raise UsageError(f"{option('memory')} is for what an adjoint keeps of a run; add {adjoint}, or leave it out")
     if options.sensitivity == "adjoint":
         from mbsim_cli.study.adjoint import require_adjoint
 
@@ -60,9 +61,8 @@ def build(model_file: Any, settings: Settings, parameters: Sequence[str] | None,
     if (settings.step or settings.duration) and options.step > options.duration * (1 + 1e-9):
         raise UsageError(f"the step {options.step:g} s is longer than the duration {options.duration:g} s")
     if settings.tolerance and options.open_tree and not options.adaptive:
-        raise UsageError(
-            f"--tolerance is for adaptive integrators; {options.integrator} takes fixed steps, which --step sets"
-        )
+        what = f"{option('tolerance')} is for adaptive integrators; {options.integrator} takes fixed steps"
+        raise UsageError(f"{what}, which {option('step')} sets")
     return assembled
 
 
@@ -77,7 +77,7 @@ def _require_applicable(kind: str, settings: Settings) -> None:
     """Raise UsageError for an option that the kind of analysis has no use for."""
     for name in ANALYSES[kind].without:
         if getattr(settings, name) is not None:
-            raise UsageError(f"--{name} means nothing to an analysis of type {kind}; leave it out")
+            raise UsageError(f"{option(name)} means nothing to an analysis of type {kind}; leave it out")
 
 
 def _standard_input(model_file: Any, name: str, numbers: Any) -> Any:

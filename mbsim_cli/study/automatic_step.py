@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mbsim_cli.caller import option
 from mbsim_cli.errors import AnalysisError, UsageError
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.resolution import loses_energy
@@ -57,7 +58,8 @@ def is_automatic(model_file: Any, settings: Settings) -> bool:
     """Whether the step is to be chosen; raises UsageError for an accuracy that nothing keeps to."""
     automatic = (settings.step or getattr(model_file.analysis, "step", None)) == AUTO
     if settings.accuracy is not None and not automatic:
-        raise UsageError("--accuracy is what --step auto keeps to; a step that is given has none")
+        kept = f"{option('accuracy')} is what {option('step', 'auto')} keeps to"
+        raise UsageError(f"{kept}; a step that is given has none")
     return automatic
 
 

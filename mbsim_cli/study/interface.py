@@ -8,6 +8,7 @@ from typing import Any
 from mbsim_cli.errors import UsageError
 from mbsim_cli.io.reader import summary
 from mbsim_cli.io.stored import FileRecord
+from mbsim_cli.study.keyboard import Patient
 from mbsim_cli.study.keywords import options_in, values_in
 from mbsim_cli.study.listener import SILENT, Interrupted, Listener
 from mbsim_cli.study.model import Model
@@ -98,7 +99,8 @@ def optimize(
     Returns the result of the best design, which is written to ``output`` (MODEL-NAME.h5) with all designs that were
     tried; its ``report["optimization"]`` is what ``--json`` prints. ``algorithm`` (auto, slsqp or mma) and
     ``evaluations`` replace those of the file, other keyword arguments parameters and options of the analysis, as in
-    ``Model.run``. Raises AnalysisError where no design keeps to the limits; the one that comes nearest is written.
+    ``Model.run``. Raises AnalysisError where no design keeps to the limits; the one that comes nearest is written. At
+    Ctrl-C the best one so far is written before KeyboardInterrupt is raised.
     """
     from mbsim_cli.study.optimizing.methods import ALGORITHMS
     from mbsim_cli.study.optimizing.optimize import optimize as search
@@ -115,7 +117,7 @@ def optimize(
         evaluations=evaluations,
         algorithm=algorithm,
         command="mbsim_cli.optimize",
-        listener=listener,
+        listener=Patient(listener),
         force=force,
     )
     return Result(FileRecord(Path(report["output"])), report)

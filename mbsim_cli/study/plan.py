@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mbsim_cli.caller import flag, option
 from mbsim_cli.errors import UsageError
 from mbsim_cli.study.analyses import ANALYSES, Analysis
 from mbsim_cli.study.assembling import build, by_adjoint, stated_method
@@ -100,7 +101,8 @@ def draft(
     stated = stated_method(model_file, settings)
     method = "ddm" if stated == AUTO_METHOD else stated
     if settings.all_numbers and method == "none":
-        raise UsageError("--all-numbers takes gradients, and --sensitivity none computes none; leave one of them out")
+        every, no_method = flag("all_numbers"), option("sensitivity", "none")
+        raise UsageError(f"{every} takes gradients, and {no_method} computes none; leave one of them out")
     wanted = _wanted(method, model_file, settings, settings.by if by is None else by)
     with timing.phase("load"):
         named = build(model_file, settings, wanted, before)

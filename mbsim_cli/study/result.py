@@ -51,8 +51,9 @@ class ObjectiveValue(NamedTuple):
 class Result(Mapping[str, np.ndarray]):
     """A mapping from names of histories to arrays, time first; and all else that a result file tells.
 
-    ``result["r2"]`` is a sensor (N, k), ``result["coordinates/velocity"]`` any variable by its path in result files,
-    ``result["r2.y"]`` (N,) a column, by the names that ``mbsim plot`` takes. Raises KeyError for another name.
+    ``result["r2"]`` is a sensor (N, k), or (N,) of one number, ``result["r2.y"]`` (N,) a column, by the names that
+    ``mbsim plot`` takes, and ``result["sensors/r2"]`` any variable by its path in result files, in its shape there:
+    (N, 1) of one number. Raises KeyError for another name.
     ``report`` is what ``mbsim run --json`` prints, of a file that was opened what ``mbsim inspect --json`` does.
     """
 
@@ -81,7 +82,7 @@ class Result(Mapping[str, np.ndarray]):
         """A history or a column of one; raises KeyError."""
         place = self._place(name)
         if isinstance(place, str):
-            return self.record.variable(place)
+            return _as_named(name, place, self.record.variable(place))
         return _column(self.record.variable(place.path), place)
 
     def _place(self, name: str) -> str | Column:
@@ -137,7 +138,8 @@ class Result(Mapping[str, np.ndarray]):
         if path not in self.record.paths:
             raise UsageError(f"there are no derivatives of {name!r} along time; {ALONG_TIME}")
         whole = self.record.variable(path)
-        derivatives = whole.values if isinstance(place, str) else _column(whole, place).values
+        found = _as_named(name, place, whole) if isinstance(place, str) else _column(whole, place)
+        derivatives = found.values
         if parameter is None:
             return derivatives
         known = list(self.record.axes["parameter"])
@@ -212,6 +214,12 @@ class Result(Mapping[str, np.ndarray]):
         )
         warnings = "".join(f"<p>warning: {escape(warning)}</p>" for warning in self.warnings)
         return f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>{warnings}"
+
+
+def _as_named(name: str, path: str, whole: Stored) -> Stored:
+    """A variable, or derivatives of it; by its name a sensor of one number is that number, by its path a column."""
+    single = path == f"sensors/{name}" and whole.values.shape[1] == 1
+    return _column(whole, Column(path, 0)) if single else whole
 
 
 def _column(whole: Stored, column: Column) -> Stored:

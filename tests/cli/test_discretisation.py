@@ -82,7 +82,7 @@ def test_a_number_that_its_error_hides_may_be_zero():
     told = discretisation.warnings(SimpleNamespace(worst=(0.0, None)), {"far": result}, [], None)
     assert told == [
         "objective far is 1.0e-17 with an estimated discretisation error of 3.0e-17, so that it may be zero; "
-        "try a shorter step, or --step auto if it should not be"
+        "try a shorter step, or step: auto if it should not be"
     ]
 
 

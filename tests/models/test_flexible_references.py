@@ -74,7 +74,7 @@ def test_strain_and_the_pin_along_time(crank):
     reference, results = crank
     for sensor, factor, name, bound in (("U", 2, "strain", 1e-6), ("u", 1, "pin", 1e-5)):
         coarse, fine = (
-            result[sensor][np.searchsorted(result.time, np.array(reference["times"]) - step / 2)]
+            result[f"sensors/{sensor}"][np.searchsorted(result.time, np.array(reference["times"]) - step / 2)]
             for step, result in zip(STEPS, results, strict=True)
         )
         expected = np.array(reference[name]).reshape(len(fine), -1)

@@ -33,11 +33,11 @@ def push(t, n, L, m, load, alpha):
 def test_jack(formulation, n):
     result = mbsim.run(MODEL, n=n, formulation=formulation, duration=TIME / 4)
     assert not [text for text in result.warnings if "converged" in text]
-    assert result["push.value"] == pytest.approx(push(result.time, n, **VALUES), rel=1e-9)
+    assert result["push"] == pytest.approx(push(result.time, n, **VALUES), rel=1e-9)
     for name, value in VALUES.items():
         h = 1e-30
         slope = push(result.time, n, **VALUES | {name: value + 1j * h}).imag / h
-        assert result.sensitivity("push.value", name) == pytest.approx(slope, rel=1e-7, abs=1e-7 * np.abs(slope).max())
+        assert result.sensitivity("push", name) == pytest.approx(slope, rel=1e-7, abs=1e-7 * np.abs(slope).max())
 
 
 def test_work_lifts_the_weight():
@@ -51,7 +51,7 @@ def test_middle_pin_by_statics():
     """Moments about the middle of the lowest bar from the roller, where the lift has come to rest."""
     n, (L, m, load, _) = 3, VALUES.values()
     result = mbsim.run(MODEL, sensitivity="none")
-    x, F = result["x.value"][-1], result["push.value"][-1]
+    x, F = result["x"][-1], result["push"][-1]
     h = np.sqrt(L**2 - x**2)
     assert pytest.approx(n * (load + n * m) * G * x / h, rel=1e-10) == F
     roller = load * G * 0.9 / x + n * m * G  # moments about the left end

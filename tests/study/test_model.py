@@ -101,7 +101,7 @@ def test_other_values_are_judged_as_the_file_is(model):
         (lambda m: m.value_and_gradient([1.0]), r"rho has shape \(1,\), not \(2,\): L, k"),
         (lambda m: m.value_and_gradient(None, "other"), "unknown objective 'other': the model has swing"),
         (lambda m: m.run(sensitivity="none").objectives["swing"].by("L"), "no derivative by 'L'"),
-        (lambda m: m.run(step=0.1, accuracy=1e-3), "what --step auto keeps to"),
+        (lambda m: m.run(step=0.1, accuracy=1e-3), "accuracy is what step='auto' keeps to"),
         (lambda m: m.run(sensitivity="dmm"), "sensitivity 'dmm' is unknown; did you mean 'ddm'"),
         (lambda m: m.run(formulation="recursiv"), "formulation 'recursiv' is unknown; did you mean 'recursive'"),
         (lambda m: m.run(integrator="euler"), "integrator 'euler' is unknown; known: dop853, esdirk, rk4"),
@@ -165,18 +165,28 @@ def test_columns_have_names_units_and_derivatives(tmp_path):
         number = stored.index("-B.x")
         assert found["B.x"].tolist() == (-found["coordinates/position"][:, number]).tolist()
         assert found["B.x"][0] == 1.0 and abs(found["B.y.velocity"][-1]) > 4.0
-        assert found["angle.value"].tolist() == found["A.angle"].tolist() == found["angle"][:, 0].tolist()
+        assert found["angle.value"].tolist() == found["A.angle"].tolist() == found["angle"].tolist()
         names = ("B.x", "B.x.velocity", "A.angle.acceleration", "angle.value")
         assert [found.unit(name) for name in names] == ["m", "m/s", "rad/s^2", "rad"]
         assert sorted(found.unit("coordinates/position").split(", ")) == ["m", "rad"]
         assert all(found.labels(name) == {} and name in found for name in names)
         assert found.sensitivity("B.x", "L")[0] == 1.0 and found.sensitivity("B.x").shape[1] == 2
-        assert np.array_equal(found.sensitivity("angle", "k"), found["sensitivity/sensors/angle"][:, :, 1])
-        assert np.array_equal(found.sensitivity("angle.value"), found.sensitivity("angle")[:, 0])
+        assert np.array_equal(found.sensitivity("angle", "k"), found["sensitivity/sensors/angle"][:, 0, 1])
+        assert np.array_equal(found.sensitivity("angle.value"), found.sensitivity("angle"))
         with pytest.raises(UsageError, match="no derivative by 'l'; there are L, k"):
             found.sensitivity("angle", "l")
         with pytest.raises(UsageError, match="no derivatives of 'kinetic_energy' along time"):
             found.sensitivity("kinetic_energy")
+
+
+def test_one_number_is_one_along_time_and_has_the_shape_of_the_file_by_its_path(model):
+    found = model.run()
+    n, p = len(found.time), len(model.differentiated)
+    assert found["angle"].shape == found["A.angle"].shape == found["kinetic_energy"].shape == (n,)
+    assert found["sensors/angle"].shape == (n, 1) and found.labels("angle") == {}
+    assert found.sensitivity("angle").shape == (n, p) and found.sensitivity("sensors/angle").shape == (n, 1, p)
+    assert found.sensitivity("angle", "L").shape == (n,) and found.unit("angle") == found.unit("sensors/angle") == "rad"
+    assert {found[path].shape for path in found if path.startswith("sensors/")} == {(n, 1)}
 
 
 def test_a_search_begins_where_the_file_does_and_keeps_to_its_bounds(path, tmp_path):

@@ -1,5 +1,8 @@
 """Optimisation: conditions of optima that are known, searches on formulas, and a mechanism whose optimum is known."""
 
+import os
+import signal
+from contextlib import contextmanager
 from pathlib import Path
 
 import h5py
@@ -247,6 +250,44 @@ def test_an_interruption_leaves_the_best_design(tmp_path):
         assert file["optimization"].attrs["ended"] == "interrupted"
         psi3 = file["optimization/objectives"][:, 2]
         assert file["objectives/psi3/value"][()] == psi3[file["optimization"].attrs["best"] - 1]
+
+
+class Pressing(Listener):
+    """Presses Ctrl-C when a design was tried."""
+
+    def __init__(self, count):
+        self.at = count
+
+    @contextmanager
+    def progress(self, title, total):
+        yield lambda done: os.kill(os.getpid(), signal.SIGINT) if (title, done) == ("optimizing", self.at) else None
+
+
+def test_control_c_in_a_program_leaves_the_best_design(tmp_path):
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt) as stop:
+            mbsim.optimize(FIVEBAR, "calm", tmp_path / "out.h5", step=5e-3, listener=Pressing(2))
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert stop.value.__notes__ == [f"the best of 2 designs is kept in {tmp_path / 'out.h5'}"]
+    with h5py.File(tmp_path / "out.h5") as file:
+        assert file["optimization"].attrs["ended"] == "interrupted" and len(file["optimization/values"]) == 2
+    assert [entry.name for entry in tmp_path.iterdir()] == ["out.h5"]
+
+
+def test_an_interruption_without_words_is_no_optimum(tmp_path):
+    class Wordless(Impatient):
+        def poll(self):
+            if self.left == 0:
+                self.left = -1
+                raise Interrupted
+
+    with pytest.raises(Interrupted):
+        calm(tmp_path, Wordless(2))
+    with h5py.File(tmp_path / "out.h5") as file:
+        assert file["optimization"].attrs["ended"] == "interrupted"
 
 
 def test_what_cannot_be_met_is_said(tmp_path):

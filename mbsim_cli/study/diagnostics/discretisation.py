@@ -87,7 +87,7 @@ def _of_number(result: Any, index: int, relative: float) -> str:
     )
 
 
-ADVICE = "try a shorter step, or --step auto"
+ADVICE = "try a shorter step, or step: auto"
 
 
 def _of_motion(error: float, coordinate: str | None, options: Options) -> str:
@@ -98,7 +98,7 @@ def _of_motion(error: float, coordinate: str | None, options: Options) -> str:
     step = 0.8 * options.step * (LIMIT / error) ** (1 / order)
     return (
         f"steps of {options.step:g} s leave the motion of {coordinate} an estimated error of {_percent(error)}; "
-        f"try a step of {step:.1g} s, or --step auto"
+        f"try a step of {step:.1g} s, or step: auto"
     )
 
 

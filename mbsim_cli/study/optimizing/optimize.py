@@ -21,6 +21,8 @@ from mbsim_cli.study.recording import guard_of, recorded
 from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.timing import Timing
 
+Stop = Interrupted | KeyboardInterrupt
+
 
 class Task(NamedTuple):
     """An optimisation that a model file states, before anything is assembled."""
@@ -107,7 +109,7 @@ def _task(path: Path, name: str | None, settings: Settings) -> Task:
     return Task(name, given, file, settings, variables, limits_of(file, given))
 
 
-def _searched(method: str, designs: Designs, timing: Timing, listener: Listener) -> tuple[str, Interrupted | None]:
+def _searched(method: str, designs: Designs, timing: Timing, listener: Listener) -> tuple[str, Stop | None]:
     """Why the search ended, nothing where it found an optimum; and what interrupted it."""
     best: list[Any] = [None]
     with timing.phase("solve"), listener.progress("optimizing", designs.most) as show:
@@ -121,15 +123,17 @@ def _searched(method: str, designs: Designs, timing: Timing, listener: Listener)
         designs.told = tell
         try:
             return search(method, designs), None
-        except Interrupted as stop:
-            return str(stop), stop
+        except (Interrupted, KeyboardInterrupt) as stop:
+            return str(stop) or "interrupted", stop
 
 
-def _leave(designs: Designs, stop: Interrupted | None, output: Path, listener: Listener) -> None:
+def _leave(designs: Designs, stop: Stop | None, output: Path, listener: Listener) -> None:
     """Raise what ended an optimisation too early, or that no design keeps to the limits; the result is written."""
     trial = designs.best
     if stop is not None:
-        listener.warn(f"mbsim: the best of {len(designs.trials)} designs is kept in {output}")
+        sentence = f"the best of {len(designs.trials)} designs is kept in {output}"
+        listener.warn(f"mbsim: {sentence}")
+        stop.add_note(sentence)
         stop.__dict__["kept"] = str(output)
         raise stop
     if trial.violation > FEASIBLE:

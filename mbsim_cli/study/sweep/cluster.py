@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mbsim_cli.caller import option
 from mbsim_cli.errors import InputOutputError, UsageError
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.sweep.computing import Case, Computed, Evaluator
@@ -80,5 +81,6 @@ def _library() -> Any:
     try:
         import distributed
     except ImportError:
-        raise UsageError("--dask needs the package distributed; in a clone of mbsim: pip install '.[dask]'") from None
+        needed = "the package distributed; in a clone of mbsim: pip install '.[dask]'"
+        raise UsageError(f"{option('dask')} needs {needed}") from None
     return distributed

@@ -14,6 +14,7 @@ from pathlib import Path
 from time import monotonic
 from typing import BinaryIO, NamedTuple
 
+from mbsim_cli.caller import option
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.files import open_regular
 
@@ -206,7 +207,7 @@ class Appender:
 
     def _occupied(self) -> InputOutputError:
         message = f"another process is computing the same cases: it appends to {self._path}"
-        return InputOutputError(f"{message}; wait for it, or give each its --shard")
+        return InputOutputError(f"{message}; wait for it, or give each its {option('shard')}")
 
     def _failure(self, error: OSError) -> InputOutputError:
         return InputOutputError(f"cannot write {self._path}: {error.strerror or error}")

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import mbsim_cli
+from mbsim_cli.caller import either, option
 from mbsim_cli.errors import UsageError
 from mbsim_cli.io.provenance import platform_facts, storable
 from mbsim_cli.model.units import in_words
@@ -80,7 +81,7 @@ def plan_of(
     keep = wanted.keep or study.keep
     objectives, sensors = _kept(assembled, keep)
     if not (objectives or sensors or keep == "full"):
-        raise UsageError(f"--keep {keep} keeps nothing: the model has no {keep}")
+        raise UsageError(f"{option('keep', str(keep))} keeps nothing: the model has no {keep}")
     plan = StudyPlan(
         study=name,
         sampler={"kind": study.kind, "stated": _plain(study.stated(study.kind))},
@@ -105,10 +106,11 @@ def _settled(model_file: Any, settings: Settings, method: str | None) -> Setting
     stated = method or stated_method(model_file, settings)
     settings = replace(settings, method="ddm" if stated == AUTO else stated)
     if is_automatic(model_file, settings):
-        raise UsageError("a study takes one step for all cases; give --step, which mbsim run --step auto finds")
+        found = either("mbsim run --step auto", "run(step='auto')")
+        raise UsageError(f"a study takes one step for all cases; give {option('step')}, which {found} finds")
     if settings.method in OTHERS:
         other = OTHERS[settings.method]
-        raise UsageError(f"a study differentiates by ddm, not by {other}; give --sensitivity ddm or none")
+        raise UsageError(f"a study differentiates by ddm, not by {other}; give {option('sensitivity', 'ddm', 'none')}")
     return settings
 
 
@@ -139,14 +141,16 @@ def _study(model_file: Any, wanted: Wanted) -> tuple[str, Any]:
     studies = model_file.study
     if wanted.stated is not None:
         if wanted.name is not None:
-            raise UsageError("a study of the file has its own cases; leave out its name, or --csv and --grid")
+            others = either("--csv and --grid", "those stated")
+            raise UsageError(f"a study of the file has its own cases; leave out its name, or {others}")
         return "", _stated(model_file, {**wanted.stated, **({"keep": wanted.keep} if wanted.keep else {})})
     known = ", ".join(studies)
     if wanted.name is None:
         if len(studies) == 1:
             return next(iter(studies.items()))
+        ad_hoc = either("give --grid or --csv", "state its cases: {'grid': {'NAME': values}}")
         what = f"the model states several studies: name one of {known}" if studies else "the model states no study"
-        raise UsageError(what + ("" if studies else "; add a section study, or give --grid or --csv"))
+        raise UsageError(what + ("" if studies else f"; add a section study, or {ad_hoc}"))
     if wanted.name not in studies:
         from mbsim_cli.spec.reading.suggestions import suggest
 
@@ -174,7 +178,8 @@ def _chosen(settings: Settings) -> dict[str, Any]:
 def _require_free(design: Design, settings: Settings) -> None:
     for name in design.names:
         if name in settings.overrides:
-            raise UsageError(f"-p {name} has no effect: {name!r} varies in the study")
+            stated = either(f"-p {name}", f"a value of {name}")
+            raise UsageError(f"{stated} has no effect: {name!r} varies in the study")
 
 
 def _warn_of_bounds(design: Design, model_file: Any, listener: Listener) -> None:

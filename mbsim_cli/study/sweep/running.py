@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import Any
 
 import mbsim_cli
+from mbsim_cli.caller import either, flag
 from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.sweep.collecting import collect
 from mbsim_cli.study.sweep.computing import Case, Workers
@@ -51,7 +52,7 @@ def run_study(
             tally = sweep(folder, cases, shard, workers, limits, listener, keeps=ledger.plan.keeps)
             together = workers.together
         except Interrupted:
-            listener.warn(f"mbsim: what was computed is kept in {folder}; the same command goes on")
+            listener.warn(f"mbsim: what was computed is kept in {folder}; the same {either('command', 'call')} goes on")
             raise
         except KeyboardInterrupt as stop:
             stop.add_note(f"what was computed is kept in {folder}; the same call goes on")
@@ -74,7 +75,7 @@ def _warn_of_versions(ledger: Ledger, listener: Listener) -> None:
     planned, own = ledger.plan.mbsim_version, mbsim_cli.__version__
     if planned != own and ledger.counts.get(DONE):
         sentence = f"mbsim {planned} planned the study and this is mbsim {own}: rows of both may differ in their last"
-        listener.warn(f"warning: {sentence} digits; --force begins anew")
+        listener.warn(f"warning: {sentence} digits; {flag('force')} begins anew")
 
 
 def workers_of(ledger: Ledger, cases: Sequence[Case] | deque[Case], way: Way, listener: Listener) -> Workers:

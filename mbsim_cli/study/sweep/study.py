@@ -40,8 +40,8 @@ class Study(Mapping[str, np.ndarray]):
     """N cases: a mapping from names to arrays, case first.
 
     ``study["L_s1"]`` are the values (N,) of a parameter that varies, ``study["psi1"]`` an objective (N,), NaN of cases
-    that are not done, ``study["r2"]`` what a sensor showed (N, T, components) where the study keeps it, at the instants
-    ``study["time"]``: (T,) s, or (N, T) where they differ. Raises KeyError for another name.
+    that are not done, ``study["r2"]`` what a sensor showed (N, T, components), or (N, T) of one number, where the study
+    keeps it, at the instants ``study["time"]``: (T,) s, or (N, T) where they differ. Raises KeyError for another name.
 
     ``varied``, ``objectives`` and ``parameters`` (that gradients are taken by) are names, and label the columns of
     ``design`` (N, v), ``results`` (N, k) and ``gradients`` (N, k, p). ``status`` (N,) is 0 of a case that is done, -1
@@ -72,7 +72,8 @@ class Study(Mapping[str, np.ndarray]):
         if name == "time" and self._sensors:
             return self._histories.time
         if name in self._sensors:
-            return self._histories.record[:, :, self._columns[name]]
+            shown = self._shown(name)
+            return shown[:, :, 0] if shown.shape[2] == 1 else shown
         hint = suggest(name, list(self))
         raise KeyError(f"the study has no {name!r}" + (f"; {hint}" if hint else ""))
 
@@ -116,6 +117,10 @@ class Study(Mapping[str, np.ndarray]):
         """Where each sensor stands among all."""
         ends = np.cumsum([0, *(len(column.components) for column in self._sensors.values())]).tolist()
         return dict(zip(self._sensors, map(slice, ends[:-1], ends[1:]), strict=True))
+
+    def _shown(self, name: str) -> np.ndarray:
+        """What a sensor showed (N, T, components)."""
+        return self._histories.record[:, :, self._columns[name]]
 
     @cached_property
     def _histories(self) -> _Histories:
@@ -192,7 +197,7 @@ class Study(Mapping[str, np.ndarray]):
         components: Sequence[str] = column.components
         along = component_axis(column.name, tuple(components))
         coords[along] = list(components)
-        return ("case", axis, along), self[column.name], attributes_of(column.unit)
+        return ("case", axis, along), self._shown(column.name), attributes_of(column.unit)
 
     def __repr__(self) -> str:
         counts = {"done": self.status == 0, "failed": self.status > 0, "missing": self.status < 0}

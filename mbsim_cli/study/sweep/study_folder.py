@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from mbsim_cli.caller import either, flag
 from mbsim_cli.errors import InputOutputError, UsageError
 from mbsim_cli.io.target import replaced
 from mbsim_cli.study.sweep.identity import samples_hash
@@ -83,7 +84,8 @@ class StudyFolder:
         try:
             return read_plan(path.read_text(encoding="utf-8"), path)
         except FileNotFoundError:
-            raise InputOutputError(f"{self} holds no study; mbsim sweep MODEL.yaml -o {self} begins one") from None
+            begins = either(f"mbsim sweep MODEL.yaml -o {self}", f"model.sweep(folder={str(self)!r})")
+            raise InputOutputError(f"{self} holds no study; {begins} begins one") from None
         except (OSError, UnicodeDecodeError) as error:
             raise InputOutputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
 
@@ -159,7 +161,8 @@ class StudyFolder:
 
     @property
     def _advice(self) -> str:
-        return f"name another folder, go on as planned by mbsim sweep {self}, or begin anew by --force"
+        as_planned = either(f"mbsim sweep {self}", f"mbsim.open_study({str(self)!r}).compute()")
+        return f"name another folder, go on as planned by {as_planned}, or begin anew by {flag('force')}"
 
     def _store_samples(self, values: np.ndarray) -> None:
         with replaced(self.path / SAMPLES, force=True) as path, path.open("wb") as file:

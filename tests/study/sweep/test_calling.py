@@ -45,6 +45,7 @@ def test_rows_are_those_of_the_command_and_either_goes_on_with_the_other(path, w
     for name in found:
         assert np.array_equal(found[name], stored[name]) and found.unit(name) == stored.unit(name)
     assert mbsim.sweep("m.yaml", None, "other", keep="sensors", step=0.02).report["computed"] == 0
+    assert found["angle"].shape == (6, len(found["time"])) and found.to_xarray()["sensors/angle"].shape[2] == 1
     assert call([*command, "-o", "m-lengths"]) == 0
     assert mbsim.open_study("m-lengths").report["done"] == 6
 
