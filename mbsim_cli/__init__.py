@@ -9,10 +9,12 @@ if TYPE_CHECKING:
     from mbsim_cli.errors import AnalysisError, InputOutputError, MbsimError, ModelError, UsageError
     from mbsim_cli.study.interface import (
         Comparison,
+        Forecast,
         Interrupted,
         Listener,
         Model,
         ObjectiveValue,
+        Residuals,
         Result,
         Study,
         check,
@@ -28,6 +30,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AnalysisError",
     "Comparison",
+    "Forecast",
     "InputOutputError",
     "Interrupted",
     "Listener",
@@ -35,6 +38,7 @@ __all__ = [
     "Model",
     "ModelError",
     "ObjectiveValue",
+    "Residuals",
     "Result",
     "Study",
     "UsageError",

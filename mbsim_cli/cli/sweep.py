@@ -188,7 +188,8 @@ def _forecast(folder: "StudyFolder", shard: str | None, way: "Way", json: bool, 
     from mbsim_cli.study.sweep.running import forecast_study
     from mbsim_cli.study.sweep.shards import shard_of
 
-    report = forecast_study(folder, shard_of(shard, os.environ), way, Terminal(quiet), begun)
+    found = forecast_study(folder, shard_of(shard, os.environ), way, Terminal(quiet), begun)
+    report = {"folder": str(folder), "study": folder.plan().study} | found.report
     if json:
         from mbsim_cli.cli.output import emit
 

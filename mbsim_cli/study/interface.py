@@ -12,8 +12,10 @@ from mbsim_cli.study.keyboard import Patient
 from mbsim_cli.study.keywords import options_in, values_in
 from mbsim_cli.study.listener import SILENT, Interrupted, Listener
 from mbsim_cli.study.model import Model
+from mbsim_cli.study.residuals import Residuals
 from mbsim_cli.study.result import ObjectiveValue, Result
 from mbsim_cli.study.settings import Settings
+from mbsim_cli.study.sweep.forecast import Forecast
 from mbsim_cli.study.sweep.study import Study
 from mbsim_cli.study.verification.comparison import Comparison
 from mbsim_cli.study.verification.verify import verify
@@ -21,10 +23,12 @@ from mbsim_cli.study.verification.verify import verify
 CHECKED = ("ddm", "adjoint")  # whose gradients differences judge
 __all__ = [
     "Comparison",
+    "Forecast",
     "Interrupted",
     "Listener",
     "Model",
     "ObjectiveValue",
+    "Residuals",
     "Result",
     "Study",
     "check",

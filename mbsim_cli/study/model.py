@@ -17,6 +17,7 @@ from mbsim_cli.study.keywords import numbers_of, options_in, values_in
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.plan import Plan, draft, moved
 from mbsim_cli.study.record import MemoryRecord
+from mbsim_cli.study.residuals import Residuals
 from mbsim_cli.study.result import Result
 from mbsim_cli.study.run import run
 from mbsim_cli.study.settings import Settings
@@ -24,6 +25,7 @@ from mbsim_cli.study.timing import Timing
 
 if TYPE_CHECKING:
     from mbsim_cli.study.sweep.study import Study
+    from mbsim_cli.study.sweep.study_folder import StudyFolder
 
 Values = Sequence[float] | np.ndarray | Mapping[str, float]  # of parameters, in their order or by name
 
@@ -144,8 +146,39 @@ class Model:
         InputOutputError; after Ctrl-C, KeyboardInterrupt where a row is whole.
         """
         from mbsim_cli.study.sweep import calling
+        from mbsim_cli.study.sweep.study import Study
 
-        way = calling.way_of(workers, case_timeout)
+        work = calling.work_of(workers, case_timeout=case_timeout, max_failures=max_failures)
+        planned = self._planned(study, folder, keep, force, replaced)
+        return Study(planned.path, calling.computed(planned, work, self._listener))
+
+    def plan(
+        self,
+        study: str | Mapping[str, Any] | None = None,
+        folder: str | PathLike[str] | None = None,
+        *,
+        keep: str | None = None,
+        force: bool = False,
+        **replaced: Any,
+    ) -> "Study":
+        """Plan a parameter study and compute none of its cases: ``Study.forecast`` and ``Study.compute`` go on.
+
+        Arguments, and what is raised, are those of ``sweep``.
+        """
+        from mbsim_cli.study.sweep.study import Study
+
+        return Study(self._planned(study, folder, keep, force, replaced).path)
+
+    def _planned(
+        self,
+        study: str | Mapping[str, Any] | None,
+        folder: str | PathLike[str] | None,
+        keep: str | None,
+        force: bool,
+        replaced: Mapping[str, Any],
+    ) -> "StudyFolder":
+        from mbsim_cli.study.sweep import calling
+
         values = values_in(replaced)
         file, settings = self._file, replace(self._settings, **options_in(replaced))
         if values:
@@ -153,8 +186,7 @@ class Model:
         if self._by is not None:
             settings = replace(settings, by=tuple(map(self._keys.__getitem__, self._by)))
         where = None if folder is None else Path(folder)
-        begun = calling.begun(file, settings, study, where, keep, self._listener, force=force)
-        return calling.computed(begun, way, self._listener, max_failures)
+        return calling.begun(file, settings, study, where, keep, self._listener, force=force)
 
     def value_and_gradient(
         self,
@@ -174,6 +206,17 @@ class Model:
             raise UsageError("a gradient takes a method; sensitivity 'none' has none")
         found = run(planned, timing, self._listener).results[name]
         return float(found.value), np.asarray(found.gradient, dtype=float)
+
+    def residuals(
+        self, measured: Mapping[str, Any], *, scales: Mapping[str, float] | None = None, **replaced: Any
+    ) -> Residuals:
+        """What keeps histories from measurements, and its Jacobian, as ``scipy.optimize.least_squares`` wants them.
+
+        ``measured`` has values by the names of histories, in their shapes and units, at the instants of the run, NaN
+        where nothing was measured. Residuals are over ``scales`` by name, in the same units, 1 without. Keyword
+        arguments as of ``run``, which is called for values and Jacobian once. Raises UsageError.
+        """
+        return Residuals(self, measured, scales, replaced)
 
     def hessian_vector(
         self,

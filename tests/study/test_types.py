@@ -30,6 +30,11 @@ passed: list[bool] = [row.passed for row in mbsim.check("fivebar.yaml", seed=1)]
 path: Path = result.save("fivebar.h5", force=True)
 study: mbsim.Study = mbsim.sweep("fivebar.yaml", {"zip": {"L_A1": np.ones(3)}}, path.parent, workers=2, step=0.1)
 mean: float = model.sweep("springs", keep="sensors")["psi1"].mean() + study.gradients.sum()
+planned = model.plan({"grid": {"L_s1": [2.2, 2.3]}}, "large", keep="full", force=True, step=0.1)
+foretold: mbsim.Forecast = planned.forecast(workers=2, shard=(1, 4))
+hours: float = planned.compute(shard=(1, 4), failed=True, retry=2).seconds.sum() + foretold.seconds + foretold.between[1]
+residuals: mbsim.Residuals = model.residuals({"r2": result["r2"]}, scales={"r2": 1e-3}, duration=0.1)
+least: float = residuals(model.rho).max() + residuals.jacobian([2.2, 1.4]).min()
 names: tuple[str, ...] = mbsim.open_study("springs").varied + study.objectives
 best = study.extract(int(study.results[:, 0].argmin())).objectives["psi1"].value + study.sensitivity("psi1", "L_A1")[0]
 frame, tree = study.to_pandas(), study.to_xarray()

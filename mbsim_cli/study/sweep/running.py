@@ -13,7 +13,7 @@ from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.sweep.collecting import collect
 from mbsim_cli.study.sweep.computing import Case, Workers
 from mbsim_cli.study.sweep.evaluating import CaseEvaluator
-from mbsim_cli.study.sweep.forecast import NOTHING, forecast
+from mbsim_cli.study.sweep.forecast import NOTHING, Forecast, forecast
 from mbsim_cli.study.sweep.in_process import InProcess
 from mbsim_cli.study.sweep.ledger import MISSING, Ledger, ledger_of
 from mbsim_cli.study.sweep.outcomes import DONE
@@ -95,7 +95,7 @@ def workers_of(ledger: Ledger, cases: Sequence[Case] | deque[Case], way: Way, li
 
 def forecast_study(
     folder: StudyFolder, shard: Shard, way: Way, listener: Listener, begun: float | None = None
-) -> dict[str, Any]:
+) -> Forecast:
     """Compute a few cases of what is missing, if any is, and say what all of them will take; no row of them is kept.
 
     The program may have ``begun`` earlier, by ``perf_counter``: that time counts as well.
@@ -103,11 +103,10 @@ def forecast_study(
     ledger = ledger_of(folder)
     check_tables(ledger.plan)
     cases = cases_of(ledger, shard, failed=False)
-    named = {"folder": str(folder), "study": ledger.plan.study}
     if not cases:
-        return named | NOTHING.report
+        return NOTHING
     begun = perf_counter() if begun is None else begun
     team = workers_of(ledger, cases, way, listener)
     found = forecast(ledger.plan, cases, team, min(way.workers, len(cases)), begun, listener)
     folder.foretell(found.report)
-    return named | found.report
+    return found

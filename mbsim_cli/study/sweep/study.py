@@ -15,11 +15,15 @@ from mbsim_cli.io.stored import FileRecord
 from mbsim_cli.io.study_file import instants
 from mbsim_cli.model.units import attributes_of, quotient
 from mbsim_cli.spec.reading.suggestions import suggest
+from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.result import Result
+from mbsim_cli.study.sweep import calling
 from mbsim_cli.study.sweep.collecting import columns_of, table_of
 from mbsim_cli.study.sweep.extracting import extract_result
+from mbsim_cli.study.sweep.forecast import Forecast
 from mbsim_cli.study.sweep.kept import all_kept
 from mbsim_cli.study.sweep.ledger import ledger_of
+from mbsim_cli.study.sweep.running import forecast_study
 from mbsim_cli.study.sweep.study_folder import StudyFolder
 from mbsim_cli.study.sweep.study_plan import Column
 from mbsim_cli.study.sweep.summary import summary_of
@@ -134,6 +138,53 @@ class Study(Mapping[str, np.ndarray]):
             time[track.case, : len(track.time)] = track.time
             record[track.case, : len(track.time)] = track.record
         return _Histories(longest if common else time, record)
+
+    def forecast(
+        self,
+        workers: int = 1,
+        *,
+        shard: tuple[int, int] | None = None,
+        case_timeout: float | None = None,
+        listener: Listener = SILENT,
+    ) -> Forecast:
+        """What the cases that are missing will take, told by a few of them, of which no row is kept.
+
+        Arguments as of ``compute``. Raises UsageError and InputOutputError.
+        """
+        work = calling.work_of(workers, shard=shard, case_timeout=case_timeout)
+        return forecast_study(StudyFolder(self.folder), work.shard, work.way, listener)
+
+    def compute(
+        self,
+        workers: int = 1,
+        *,
+        failed: bool = False,
+        shard: tuple[int, int] | None = None,
+        dask: Any = None,
+        case_timeout: float | None = None,
+        max_failures: int | None = None,
+        retry: int = 1,
+        listener: Listener = SILENT,
+    ) -> "Study":
+        """Compute what is missing, and once more what ``failed`` if so wanted; return the study with all rows.
+
+        There are so many ``workers``: this process, or other ones where they are more than one, 0 for one on each
+        processor; or those of a ``dask`` cluster, by the address of its scheduler or a client. A ``shard`` (I, N) is
+        every N-th case from the I-th, for processes that share the folder. A case that takes more than ``case_timeout``
+        seconds has failed; one whose worker died is tried again ``retry`` times at once; more than ``max_failures``
+        that failed raise AnalysisError. Raises UsageError and InputOutputError; after Ctrl-C, KeyboardInterrupt
+        where a row is whole.
+        """
+        work = calling.work_of(
+            workers,
+            shard=shard,
+            dask=dask,
+            case_timeout=case_timeout,
+            max_failures=max_failures,
+            retry=retry,
+            failed=failed,
+        )
+        return Study(self.folder, calling.computed(StudyFolder(self.folder), work, listener))
 
     def extract(self, case: int, path: str | PathLike[str] | None = None, *, force: bool = False) -> Result:
         """The result of a case of a study that keeps all (``keep="full"``), written to a file: FOLDER/case-CASE.h5.

@@ -116,6 +116,44 @@ def test_results_of_cases(path):
     assert result.objectives["swing"].value == study["swing"][1] == mbsim.run(path, L=1.1).objectives["swing"].value
 
 
+def test_a_study_is_planned_foretold_and_computed_in_parts(path):
+    model = mbsim.load(path)
+    planned = model.plan(folder="s", keep="sensors", step=0.05)
+    assert planned.report["missing"] == 6 and (planned.status == -1).all() and np.isnan(planned["swing"]).all()
+    foretold = planned.forecast()
+    assert foretold.cases == foretold.pilots == 6 and foretold.workers == 1
+    low, high = foretold.between
+    assert 0.0 < low <= foretold.seconds <= high and foretold.bytes > 0 and foretold.processor_hours > 0.0
+    assert mbsim.open_study("s").report["missing"] == 6  # no row of a pilot is kept
+    first = planned.compute(shard=(1, 2))
+    assert first.status.tolist() == [0, -1] * 3 and planned.report["missing"] == 6
+    second = mbsim.open_study("s").compute(2, shard=(2, 2))
+    assert second.report["done"] == 6 and (path.parent / "s" / "study.h5").is_file()
+    whole = model.sweep(folder="t", keep="sensors", step=0.05)
+    assert np.array_equal(second.results, whole.results) and np.array_equal(second["angle"], whole["angle"])
+    assert second.forecast().cases == 0 and second.compute().report["computed"] == 0
+
+
+def test_what_failed_is_computed_again_if_so_wanted(path):
+    study = mbsim.sweep(path, {"list": [{"L": 1.0}, {"L": -1.0}]}, "s", step=0.05)
+    assert study.compute().report["computed"] == 0
+    again = study.compute(failed=True)
+    assert again.report["computed"] == 1 and again.status.tolist() == [0, 3]
+    with pytest.raises(mbsim.AnalysisError, match="a case failed, and the study was to end then"):
+        study.compute(failed=True, max_failures=0)
+
+
+def test_a_cluster_computes_what_is_missing(path):
+    distributed = pytest.importorskip("distributed")
+    planned = mbsim.load(path).plan(LENGTHS, "s", step=0.05)
+    here = {"processes": False, "n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.LocalCluster(**here) as cluster, distributed.Client(cluster) as client:
+        study = planned.compute(dask=client)
+        assert planned.compute(dask=client.scheduler.address).report["computed"] == 0
+        assert client.status == "running"
+    assert np.array_equal(study.results, mbsim.sweep(path, LENGTHS, "t", step=0.05).results)
+
+
 SCRIPT = """\
 import mbsim_cli as mbsim
 
@@ -167,6 +205,7 @@ def test_threads_compute_studies_at_once(path):
         (lambda model: model.sweep(workers=-1), "workers wants a whole number"),
         (lambda model: model.sweep(workers=1.5), "workers wants a whole number"),
         (lambda model: model.sweep(case_timeout=0), "case_timeout wants a positive number"),
+        (lambda model: model.sweep(max_failures=-1), "max_failures wants a whole number, not -1"),
         (lambda model: model.sweep(keep="all"), "keep wants one of objectives, sensors, full"),
         (lambda model: model.sweep(sensitivity="adjoint"), "a study differentiates by ddm"),
         (lambda model: model.sweep(step="auto"), "one step for all cases"),
@@ -182,9 +221,29 @@ def test_studies_that_make_no_sense(path, call, sentence):
     assert not list(path.parent.glob("*/"))
 
 
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"shard": (0, 2)}, r"shard wants \(I, N\) with I from 1 to N, not \(0, 2\)"),
+        ({"shard": (3, 2)}, r"not \(3, 2\)"),
+        ({"shard": "1/2"}, r"not '1/2'"),
+        ({"shard": 2}, "not 2"),
+        ({"retry": 1.5}, "retry wants a whole number, not 1.5"),
+        ({"dask": "tcp://127.0.0.1:1", "workers": 2}, "leave them out beside dask"),
+        ({"dask": "tcp://127.0.0.1:1", "case_timeout": 2}, "leave them out beside dask"),
+    ],
+)
+def test_cases_cannot_be_computed_so(path, given, sentence):
+    planned = mbsim.load(path).plan(folder="s")
+    with pytest.raises(mbsim.UsageError, match=sentence):
+        planned.compute(**given)
+
+
 def test_a_folder_of_another_study_is_refused_unless_it_may_go(path):
     mbsim.sweep(path, LENGTHS, "s", step=0.05)
-    with pytest.raises(mbsim.UsageError, match="has changed since the study in s was planned"):
+    with pytest.raises(
+        mbsim.UsageError, match=r"in s was planned; .* mbsim.open_study\('s'\).compute\(\), or .* force=True"
+    ):
         mbsim.sweep(path, LENGTHS, "s", step=0.1)
     assert mbsim.sweep(path, LENGTHS, "s", step=0.1, force=True).report["computed"] == 5
     with pytest.raises(mbsim.InputOutputError, match="holds no study"):

@@ -95,7 +95,7 @@ def test_each_case_counts_once(folder):
 
 
 def test_what_holds_no_study(folder, tmp_path):
-    with pytest.raises(InputOutputError, match=r"holds no study; mbsim sweep MODEL\.yaml -o"):
+    with pytest.raises(InputOutputError, match=r"holds no study; model\.sweep\(folder="):
         folder.plan()
     folder.adopt(plan_of(3), values_of(3), force=False)
     for name, damage in (("samples.npy", b"no"), ("plan.json", b"{}"), ("plan.json", b"\xff")):

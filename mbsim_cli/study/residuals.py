@@ -1,0 +1,88 @@
+"""What keeps a model from measurements, as least squares want it: values, and their Jacobian from the same run."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from mbsim_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from mbsim_cli.study.model import Model
+    from mbsim_cli.study.result import Result
+
+METHOD = "ddm"  # which differentiates histories
+
+
+class _Found(NamedTuple):
+    """What a run at some values gave."""
+
+    rho: bytes
+    values: np.ndarray  # (m,)
+    jacobian: np.ndarray  # (m, p)
+
+
+class Residuals:
+    """Histories of a model minus measurements, as functions of ``rho`` (p,), its parameters ``differentiated``.
+
+    ``residuals(rho)`` (m,) are those of all histories, one behind the other, without what was not measured (NaN), each
+    over its scale; ``residuals.jacobian(rho)`` (m, p) their derivatives. Both come from one run: what is asked for at
+    the values that were asked for last is at hand. Raise what ``Model.run`` does.
+    """
+
+    def __init__(
+        self,
+        model: "Model",
+        measured: Mapping[str, Any],
+        scales: Mapping[str, float] | None,
+        options: Mapping[str, Any],
+    ):
+        """As ``Model.residuals``; raises UsageError."""
+        if options.get("sensitivity", METHOD) != METHOD:
+            raise UsageError(f"derivatives along time are those of sensitivity={METHOD!r}; leave sensitivity out")
+        self.model = model
+        self._measured = {name: np.array(values, dtype=float) for name, values in measured.items()}
+        self._scales = _scales(self._measured, scales or {})
+        self._options = {**options, "sensitivity": METHOD}
+        self._last: _Found | None = None
+
+    def __call__(self, rho: Sequence[float] | np.ndarray) -> np.ndarray:
+        """What is left (m,), over the scales."""
+        return self._at(rho).values.copy()
+
+    def jacobian(self, rho: Sequence[float] | np.ndarray) -> np.ndarray:
+        """Its derivatives (m, p) by the parameters of the model."""
+        return self._at(rho).jacobian.copy()
+
+    def __repr__(self) -> str:
+        return f"<mbsim residuals: {', '.join(self._measured)} by {', '.join(self.model.differentiated)}>"
+
+    def _at(self, rho: Sequence[float] | np.ndarray) -> _Found:
+        place, last = np.array(rho, dtype=float), self._last
+        if last is None or last.rho != place.tobytes():
+            result = self.model.run(place, **self._options)
+            parts = [self._of(result, name) for name in self._measured]
+            values, jacobians = (np.concatenate(found) for found in zip(*parts, strict=True))
+            self._last = last = _Found(place.tobytes(), values, jacobians)
+        return last
+
+    def _of(self, result: "Result", name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals of a history and their derivatives, where it was measured."""
+        computed, measured, scale = result[name], self._measured[name], self._scales[name]
+        if computed.shape != measured.shape:
+            raise UsageError(f"{name!r} has shape {computed.shape}, and what was measured {measured.shape}")
+        known = ~np.isnan(measured)
+        return (computed - measured)[known] / scale, result.sensitivity(name)[known] / scale
+
+
+def _scales(measured: Mapping[str, np.ndarray], stated: Mapping[str, float]) -> dict[str, float]:
+    """The scale of each history; raises UsageError."""
+    if not measured:
+        raise UsageError("residuals want what was measured, as {'NAME': values}")
+    if others := ", ".join(stated.keys() - measured.keys()):
+        raise UsageError(f"there is a scale of {others}, which was not measured")
+    found = {name: float(stated.get(name, 1.0)) for name in measured}
+    for name, scale in found.items():
+        if not 0.0 < scale < np.inf:
+            raise UsageError(f"the scale of {name!r} wants to be positive and finite, not {scale!r}")
+    return found
