@@ -190,7 +190,7 @@ def resolution_of(problem: Problem, parameters: Sequence[float]) -> Resolution |
     if options.adaptive:
         return NoSteps(f"{options.integrator} keeps {_controlled(options)}", exact=False)
     if loses_energy(problem):
-        return NoSteps("projection: identity leaves errors of first order, which --step auto tells", exact=False)
+        return NoSteps("projection: identity leaves errors of first order, which step: auto tells", exact=False)
     names, steps = problem.names, round(options.duration / options.step)
     return Resolution(names.coordinates, names.coordinate_units, steps, elastic_of(problem), parameters)
 
