@@ -32,7 +32,8 @@ study: mbsim.Study = mbsim.sweep("fivebar.yaml", {"zip": {"L_A1": np.ones(3)}}, 
 mean: float = model.sweep("springs", keep="sensors")["psi1"].mean() + study.gradients.sum()
 planned = model.plan({"grid": {"L_s1": [2.2, 2.3]}}, "large", keep="full", force=True, step=0.1)
 foretold: mbsim.Forecast = planned.forecast(workers=2, shard=(1, 4))
-hours: float = planned.compute(shard=(1, 4), failed=True, retry=2).seconds.sum() + foretold.seconds + foretold.between[1]
+rows = planned.compute(shard=(1, 4), failed=True, retry=2)
+hours: float = rows.seconds.sum() + foretold.seconds + foretold.between[1]
 residuals: mbsim.Residuals = model.residuals({"r2": result["r2"]}, scales={"r2": 1e-3}, duration=0.1)
 least: float = residuals(model.rho).max() + residuals.jacobian([2.2, 1.4]).min()
 names: tuple[str, ...] = mbsim.open_study("springs").varied + study.objectives
