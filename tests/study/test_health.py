@@ -1,10 +1,15 @@
 """Warnings are given where the diagnostics are bad, and only there."""
 
 import numpy as np
+import pytest
 
 from mbsim_cli.model.problem import Options
+from mbsim_cli.study.analyses.forward_dynamics import keeps_energy
+from mbsim_cli.study.assembling import build, load
 from mbsim_cli.study.diagnostics.health import Health
+from mbsim_cli.study.settings import Settings
 from tests.io import fakes
+from tests.models.command import ROOT
 
 
 def blocks(sizes=(6, 5), **changed):
@@ -44,6 +49,22 @@ def test_each_trouble_is_said():
     }
     for field, (values, sentence) in troubles.items():
         assert [sentence in warning for warning in watch(**{field: values}).warnings] == [True], field
+
+
+def test_energy_that_equations_do_not_keep_is_not_blamed_on_the_step():
+    health = Health(Options(), fakes.names(), kept=False)
+    for block in blocks(energy=lambda b: np.stack([1 - np.cos(b.time), b.time, b.time], axis=1)):
+        health.add(block)
+    (warning,) = health.warnings
+    assert "keep it to the first order" in warning and "shorter step" not in warning
+
+
+@pytest.mark.parametrize(("stiffening", "keeps"), [("[rotation, acceleration]", False), ("[]", True)])
+def test_equations_of_bodies_that_inertia_stiffens_do_not_keep_energy(tmp_path, stiffening, keeps):
+    text = (ROOT / "models/flexible/spin_up.yaml").read_text().replace("[rotation, acceleration]", stiffening)
+    path = tmp_path / "spin_up.yaml"
+    path.write_text(text)
+    assert keeps_energy(build(load(path, Settings()), Settings(), None).problem) == keeps
 
 
 def test_constraints_that_contradict_each_other_are_said_with_the_time():

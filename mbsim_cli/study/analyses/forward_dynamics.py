@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.study.analyses.analysis import Analysis
 from mbsim_cli.study.diagnostics.health import Health
@@ -48,8 +49,16 @@ class ForwardDynamics(Analysis):
     def diagnostics(self, problem: Problem, objectives: Sequence[Any]) -> Health:
         """Drift, energy, iterations; where it starts at an equilibrium, whether that is stable."""
         if problem.options.start == "equilibrium":
-            return HealthFromRest(problem.options, problem.names)
-        return Health(problem.options, problem.names)
+            return HealthFromRest(problem.options, problem.names, keeps_energy(problem))
+        return Health(problem.options, problem.names, keeps_energy(problem))
+
+
+def keeps_energy(problem: Problem) -> bool:
+    """Whether the equations of motion do: of bodies whose terms have all identities, which loads of inertia change.
+
+    Derivation: docs/theory/flexible_bodies.md, sections 2 and 5.
+    """
+    return bool((getattr(problem.model.tree, "deviation", np.zeros(0)) == NONE).all())
 
 
 def at_every_step(problem: Problem) -> Problem:

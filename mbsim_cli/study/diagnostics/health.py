@@ -12,14 +12,18 @@ VIOLATED = 1e-3  # m or 1: more than a long step leaves
 ENERGY = 1e-2  # of the energy that moves
 AT_REST = 1e-9  # of the energy that is stored: less than that does not move
 SHOWN = 4  # constraints of a singular position
+OF_FIRST_ORDER = (
+    "bodies that rotation or acceleration stiffens, or whose data are not consistent, keep it to the first order in "
+    "how far they bend, at any step"
+)
 UNITS = ("position", "velocity", "acceleration")
 
 
 class Health:
     """Largest and mean diagnostics of a run, one pass."""
 
-    def __init__(self, options: Options, names: Names):
-        self._options, self._names = options, names
+    def __init__(self, options: Options, names: Names, kept: bool = True):
+        self._options, self._names, self._kept = options, names, kept  # whether the equations keep energy
         self._singular: list[tuple[float, np.ndarray]] = []  # instants behind singular positions, and constraints there
         self._instants = 0
         self._iterations = self._most = 0
@@ -114,7 +118,7 @@ class Health:
         if report["energy_imbalance"] > ENERGY:
             advice = "a tighter tolerance, or a shorter step between instants" if options.adaptive else "a shorter step"
             imbalance = f"{report['energy_imbalance']:.1%} of the energy that moves"
-            found.append(f"energy and work differ by {imbalance}; try {advice}")
+            found.append(f"energy and work differ by {imbalance}; {f'try {advice}' if self._kept else OF_FIRST_ORDER}")
         if not options.open_tree and report["iterations"]["mean"] > 0.5 * options.max_iterations:
             found.append(f"steps take {report['iterations']['mean']:.1f} iterations on average; try a shorter step")
         if self._gradient_error > 100 * options.gradient_tolerance:
