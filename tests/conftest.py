@@ -4,8 +4,10 @@ import contextlib
 import os
 import resource
 import signal
+import sys
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from mbsim_cli.kernels.compiler import companion, watch
 from mbsim_cli.kernels.compiler.choice import COMPILER
@@ -25,6 +27,10 @@ if WORKER and COMPILER == "linking":
     if int(WORKER.removeprefix("gw")) % 2:
         companion._take_calls_backwards()
 
+# Properties are tried on the same examples each time, however long one takes.
+settings.register_profile("mbsim", deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+settings.load_profile("mbsim")
+
 NEEDS_NO_KERNELS = ("kernels/test_without_compiler", "spec/", "io/", "report/", "reduction/")
 
 
@@ -43,8 +49,11 @@ def pytest_collection_modifyitems(config, items):
 
 
 @pytest.fixture
-def full_disk():
-    """Within, files of this process end at a size: the system refuses to write more, as on a full disk."""
+def full_disk(monkeypatch):
+    """Within, files of this process end at a size: the system refuses to write more, as on a full disk.
+
+    Modules that are first imported there leave no bytecode, of which Python would keep the beginning for all others.
+    """
 
     @contextlib.contextmanager
     def limited(size):
@@ -52,7 +61,9 @@ def full_disk():
         handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
         try:
-            yield
+            with monkeypatch.context() as within:
+                within.setattr(sys, "dont_write_bytecode", True)
+                yield
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
             signal.signal(signal.SIGXFSZ, handler)

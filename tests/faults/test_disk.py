@@ -1,11 +1,13 @@
 """Full disks: a sentence, exit code 5 and one JSON object; no half file, no crash, and no finished result lost."""
 
+import contextlib
 import errno
 import itertools
 import json
 import os
 import resource
 import subprocess
+import sys
 
 import h5py
 import numpy as np
@@ -46,7 +48,7 @@ def test_a_process_ends_in_good_order(variant, tmp_path):
     done = subprocess.run(
         [*COMMAND, "run", str(model), "--json"],
         cwd=tmp_path,
-        env=environment(),
+        env=environment(PYTHONDONTWRITEBYTECODE="1"),
         capture_output=True,
         text=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000)),
@@ -78,6 +80,16 @@ def test_a_small_file_system(mbsim, variant, small_disk):
     assert (small_disk / "r.h5").read_bytes() == before and len(list(small_disk.iterdir())) == 1
 
 
+def test_no_half_bytecode_is_left_for_other_tests(tmp_path, monkeypatch, full_disk):
+    """All processes that import such a module later would fail."""
+    (tmp_path / "first_imported_here.py").write_text(f"LONG = {'a' * 5000!r}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    with full_disk(1000):
+        import first_imported_here
+    assert len(first_imported_here.LONG) == 5000 and not list(tmp_path.rglob("*.pyc"))
+
+
 def test_pictures_and_schemas_too(mbsim, tmp_path, full_disk):
     (tmp_path / "s.json").write_text("mine")
     with full_disk(1000):
@@ -86,23 +98,21 @@ def test_pictures_and_schemas_too(mbsim, tmp_path, full_disk):
     assert (tmp_path / "s.json").read_text() == "mine" and len(list(tmp_path.iterdir())) == 1
 
 
-def test_an_interrupted_run_on_a_full_disk_ends_as_interrupted(mbsim, pendulum, tmp_path, monkeypatch):
+def test_an_interrupted_run_on_a_full_disk_ends_as_interrupted(mbsim, pendulum, tmp_path, monkeypatch, full_disk):
     from mbsim_cli.cli import signals
     from mbsim_cli.cli.terminal import Terminal
 
     polls = itertools.count()
+    with contextlib.ExitStack() as later:
 
-    def stopped(self):
-        if next(polls) == 0:  # before anything is computed
-            return
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
-        raise signals.Stopped(15)
+        def stopped(self):
+            if next(polls) == 0:  # before anything is computed
+                return
+            later.enter_context(full_disk(1000))
+            raise signals.Stopped(15)
 
-    monkeypatch.setattr(Terminal, "poll", stopped)
-    try:
+        monkeypatch.setattr(Terminal, "poll", stopped)
         done = mbsim("run", pendulum)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
     assert done.code == 143 and "cannot write" in done.err and len(list(tmp_path.iterdir())) == 1
 
 
