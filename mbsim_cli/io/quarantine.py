@@ -8,9 +8,11 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
+from mbsim_cli.errors import InputOutputError, MbsimError
 from mbsim_cli.files import NO_HANDLES
 
 PATIENCE = 30.0  # seconds without any work, and one more for each MB: a busy machine must not make a file hang
+ASLEEP = "S?"  # states of a process that may wait forever: others wait for a processor or a disk, or were stopped
 PROCESSOR = 6  # seconds of the processor, and one more for each MB
 MEMORY = 400_000_000  # bytes, and so many more for each one of the file: damaged sizes ask for any number
 MEMORY_EACH = 10
@@ -18,10 +20,20 @@ CRASHED = "HDF5 crashes on it"
 GREEDY = "it asks for more memory than any file of its size needs"
 HANGS = "HDF5 does not come to an end with it"
 FATAL = (CRASHED, GREEDY, HANGS)  # whatever one looks for
+_CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP, signal.SIGSYS)
+
+
+class Unjudged(MbsimError):
+    """Somebody has ended a look at a file, as the system does where memory is short: nothing is known of the file."""
+
+    exit_code = InputOutputError.exit_code
 
 
 def fault_of(path: Path, look: Callable[[Path], object]) -> str:
-    """Call ``look`` in a child process; return what its exception says, or nothing where it returns."""
+    """Call ``look`` in a child process; return what its exception says, or nothing where it returns.
+
+    Raises Unjudged where somebody ends the child.
+    """
     size = path.stat().st_size
     more = size / 1e6
     read, write = os.pipe()
@@ -34,32 +46,39 @@ def fault_of(path: Path, look: Callable[[Path], object]) -> str:
     try:
         while True:
             if not select.select([read], [], [], PATIENCE + more)[0]:
-                before, work = work, _work_of(child)
-                if work == before:
+                state, spent = _seen(child)
+                before, work = work, (spent if state in ASLEEP else None)
+                if work is not None and work == before:
                     os.kill(child, signal.SIGKILL)
                     os.waitpid(child, 0)
                     return HANGS
             elif part := os.read(read, 65536):
                 told += part
             else:
-                return _death_of(child) or told.decode(errors="replace")
+                return _death_of(child, path) or told.decode(errors="replace")
     finally:
         os.close(read)
 
 
-def _work_of(child: int) -> list[str] | None:
-    """Processor time of a process, where the system tells."""
+def _seen(child: int) -> tuple[str, list[str]]:
+    """State of a process and its processor time, where the system tells."""
     stat = Path(f"/proc/{child}/stat")
-    return stat.read_text().rpartition(")")[2].split()[11:13] if stat.exists() else None
+    if not stat.exists():
+        return "?", []
+    state, *numbers = stat.read_text().rpartition(")")[2].split()
+    return state, numbers[10:12]
 
 
-def _death_of(child: int) -> str:
+def _death_of(child: int, path: Path) -> str:
     """What ended it too early, or nothing; raise OSError where it could not look."""
-    status = os.waitpid(child, 0)[1]
-    if (number := os.waitstatus_to_exitcode(status)) in NO_HANDLES:
-        raise OSError(number, os.strerror(number))
-    late = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU
-    return HANGS if late else CRASHED if status else ""
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code in NO_HANDLES:
+        raise OSError(code, os.strerror(code))
+    if code == -signal.SIGXCPU:
+        return HANGS
+    if code < 0 and -code not in _CRASHES:
+        raise Unjudged(f"cannot tell what {path} is: the process that looked at it was ended by signal {-code}")
+    return CRASHED if code else ""
 
 
 def _look(path: Path, look: Callable[[Path], object], write: int, seconds: int, memory: int) -> None:

@@ -16,7 +16,7 @@ from mbsim_cli.errors import InputOutputError
 from mbsim_cli.files import judged
 from mbsim_cli.io.format import FORMAT
 from mbsim_cli.io.plain import FormatError, attribute
-from mbsim_cli.io.quarantine import fault_of
+from mbsim_cli.io.quarantine import Unjudged, fault_of
 from mbsim_cli.io.temporary import Occupied, create
 
 HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -147,8 +147,14 @@ def _checked(path: Path, force: bool, is_own: Callable[[Path], bool], example: s
 def may_replace(
     path: Path, *, force: bool = False, is_own: Callable[[Path], bool] = is_result, protected: tuple[Path, ...] = ()
 ) -> bool:
-    """Whether what stands at a path may go: one of our own kind, or with ``force`` any file that is not protected."""
-    return path.is_file() and not _is_one_of(path, protected) and (force or is_own(path))
+    """Whether what stands at a path may go: one of our own kind, or with ``force`` any file that is not protected.
+
+    What nobody can tell the kind of stays.
+    """
+    try:
+        return path.is_file() and not _is_one_of(path, protected) and (force or is_own(path))
+    except Unjudged:
+        return False
 
 
 def _is_one_of(target: Path, others: tuple[Path, ...]) -> bool:
