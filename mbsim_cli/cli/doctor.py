@@ -67,7 +67,7 @@ def _compiler(probe: bool) -> dict[str, Any]:
         "tested": choice.is_tested(),
         "tested_range": f"numba {_dotted(choice.FROM)} to below {_dotted(choice.UNTIL)}",
         "processor": choice.processor(),
-        "probe": (choice.probe() or "passed") if probe else None,
+        "probe": (choice.probe()[0] or "passed") if probe else None,
     }
 
 

@@ -111,10 +111,10 @@ def test_a_slow_compiler(mbsim, cache, monkeypatch, compiler, reason, sentence):
 
 
 def test_a_probe_that_fails(mbsim, cache, monkeypatch):
-    monkeypatch.setattr(choice, "probe", lambda: "ImportError: no passes")
+    monkeypatch.setattr(choice, "probe", lambda: ("ImportError: no passes", True))
     done = mbsim("doctor", "--probe", "--json")
     assert done.code == 1 and "ImportError: no passes" in done.json["problems"][0]
-    monkeypatch.setattr(choice, "probe", lambda: "")
+    monkeypatch.setattr(choice, "probe", lambda: ("", True))
     assert mbsim("doctor", "--probe", "--json").json["compiler"]["probe"] == "passed"
 
 

@@ -51,7 +51,7 @@ def test_the_tested_range_is_the_packages_own():
 def test_an_unknown_version_of_numba_is_probed_once(compiling, monkeypatch, fault, chosen):
     probes = []
     monkeypatch.setattr(choice, "is_tested", lambda: False)
-    monkeypatch.setattr(choice, "probe", lambda: probes.append(True) or fault)
+    monkeypatch.setattr(choice, "probe", lambda: probes.append(True) or (fault, True))
     for _ in range(2):
         compiler, reason = choice._choose("")
         assert compiler == chosen and fault in reason
@@ -60,15 +60,33 @@ def test_an_unknown_version_of_numba_is_probed_once(compiling, monkeypatch, faul
 
 def test_a_probe_tells_what_is_wrong(monkeypatch):
     monkeypatch.setattr(choice, "_PROBE", [sys.executable, "-c", "raise ImportError('no such pass')"])
-    assert choice.probe() == "ImportError: no such pass"
+    assert choice.probe() == ("ImportError: no such pass", True)
     monkeypatch.setattr(choice, "_PROBE", [sys.executable, "-c", "import os; os.abort()"])
-    assert choice.probe() == "exit code -6"
-    monkeypatch.setattr(choice, "_PROBE", [str(ROOT / "no such program")])
-    assert "No such file" in choice.probe()
+    assert choice.probe() == ("exit code -6", True)
+
+
+@pytest.mark.parametrize(
+    ("program", "sentence"),
+    [
+        (["no such program"], "No such file"),
+        ([sys.executable, "-c", "import time; time.sleep(600)"], "timed out after"),
+        ([sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"], "exit code -9"),
+    ],
+)
+def test_a_probe_that_comes_to_no_end_is_tried_again(compiling, monkeypatch, program, sentence):
+    """A machine that stalls says nothing of a version of numba."""
+    monkeypatch.setattr(choice, "is_tested", lambda: False)
+    with monkeypatch.context() as now:
+        now.setattr(choice, "_PATIENCE", 0.5 if "timed out" in sentence else 300.0)
+        now.setattr(choice, "_PROBE", program)
+        compiler, reason = choice._choose("")
+        assert compiler == "plain" and sentence in reason
+    monkeypatch.setattr(choice, "probe", lambda: ("", True))
+    assert choice._choose("") == ("linking", "")
 
 
 def test_the_linking_compiler_passes_the_probe():
-    assert choice.probe() == ""
+    assert choice.probe() == ("", True)
 
 
 @pytest.mark.parametrize("variables", [{"MBSIM_COMPILER": "plain"}, {"NUMBA_DISABLE_JIT": "1"}])

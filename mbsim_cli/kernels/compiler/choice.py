@@ -8,6 +8,7 @@ numba that the tests have not run with has to pass a probe first, in a process o
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from tempfile import TemporaryDirectory
@@ -22,6 +23,7 @@ __all__ = ["COMPILER", "FROM", "REASON", "UNTIL", "is_tested", "probe", "process
 FROM, UNTIL = (0, 62), (0, 69)  # versions of numba that the tests have run with
 _PROBE = [sys.executable, "-m", "mbsim_cli.kernels.compiler.probe"]
 _PATIENCE = 300.0  # seconds
+_ENDED_BY_OTHERS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGXCPU)
 
 
 def is_tested(found: str = "") -> bool:
@@ -29,15 +31,21 @@ def is_tested(found: str = "") -> bool:
     return FROM <= tuple(map(int, re.findall(r"\d+", found or version("numba"))[:2])) < UNTIL
 
 
-def probe() -> str:
-    """Compile, keep and load an entry by the linking compiler in another process; what is wrong, or nothing."""
+def probe() -> tuple[str, bool]:
+    """Compile, keep and load an entry by the linking compiler in another process; what is wrong, or nothing.
+
+    Also whether that was said of numba, and not of a machine at a bad moment.
+    """
     try:
         with TemporaryDirectory() as empty:
             environment = environment_of_child(MBSIM_COMPILER="linking", MBSIM_CACHE_DIR=empty)
             done = subprocess.run(_PROBE, env=environment, capture_output=True, text=True, timeout=_PATIENCE)
     except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+        return str(error), False
+    if done.returncode == 0:
+        return "", True
+    told = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+    return told[-1], -done.returncode not in _ENDED_BY_OTHERS
 
 
 def processor() -> str:
@@ -50,10 +58,12 @@ def processor() -> str:
 def _remembered_probe() -> str:
     store = open_store("probe")
     known = store.get(b"probe")
-    if known is None:
-        known = probe().encode()
-        store.put(b"probe", known)
-    return known.decode()
+    if known is not None:
+        return known.decode()
+    fault, is_lasting = probe()
+    if is_lasting:
+        store.put(b"probe", fault.encode())
+    return fault
 
 
 def _choose(wanted: str) -> tuple[str, str]:
