@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, reject, settings
+from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
 from mbsim_cli.errors import AnalysisError
@@ -39,7 +39,7 @@ def check_gradients(family, seed, file):
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30)
 @given(family=st.sampled_from(list(FAMILIES)), seed=st.integers(0, 10**9))
 def test_direct_adjoint_and_complex_step(file, family, seed):
     check_gradients(family, seed, file)
@@ -64,7 +64,7 @@ def check_balances(seed, file, step=2e-4, steps=25):
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**9))
 def test_momentum_and_energy_are_kept(file, seed):
     check_balances(seed, file)
@@ -91,7 +91,7 @@ def check_open_tree(seed, file):
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**9))
 def test_open_trees_by_articulated_bodies(file, seed):
     check_open_tree(seed, file)

@@ -12,16 +12,17 @@ import pytest
 
 from .conftest import COMMAND, ROOT, environment, ordinary_signals
 
+PATIENCE = 600  # seconds, of a machine that has other things to do
+
 
 def stop(arguments, folder, number, started=lambda: True, **extra):
     """Start the tool, send it a signal once it has ``started``, and return its process with what it printed."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "preexec_fn": ordinary_signals}
     run = subprocess.Popen([*COMMAND, *arguments], cwd=folder, env=environment(**extra), **pipes)
-    limit = time.monotonic() + 120
-    while not started() and run.poll() is None and time.monotonic() < limit:
+    while not started() and run.poll() is None:
         time.sleep(0.02)
     run.send_signal(number)
-    out, err = run.communicate(timeout=60)
+    out, err = run.communicate(timeout=PATIENCE)
     return run, out, err
 
 
@@ -77,7 +78,7 @@ main()
 @pytest.mark.parametrize(("module", "code"), [("signals", -signal.SIGINT), ("outcome", 130)])
 def test_an_interruption_within_the_first_imports_is_quiet(module, code):
     command = [sys.executable, "-c", FIRST_IMPORT.format(module=module)]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True)
     assert done.returncode == code and "Traceback" not in done.stderr
 
 
@@ -116,7 +117,7 @@ def test_an_optimisation_keeps_its_best_design(tmp_path, number, code):
         assert line, told
         told += [line] if line.startswith("analysis ") else []
     run.send_signal(number)
-    _, err = run.communicate(timeout=120)
+    _, err = run.communicate(timeout=PATIENCE)
     assert run.returncode == code and "Traceback" not in err, err
     assert re.search(r"the best of \d+ designs is kept in calm\.h5", err)
     assert [path.name for path in tmp_path.iterdir()] == ["calm.h5"]

@@ -245,13 +245,17 @@ def test_what_killed_processes_left_is_removed(tmp_path):
 
 
 def test_one_makes_an_entry_and_the_others_wait(tmp_path):
-    made, waited = [], []
+    made, waited, others = [], [], threading.Semaphore(0)
+
+    def wait():
+        waited.append(True)
+        others.release()
 
     def run():
         mine = store(tmp_path)
-        with mine.turn(b"key", lambda: waited.append(True)):
+        with mine.turn(b"key", wait):
             if mine.get(b"key") is None:
-                time.sleep(0.3)
+                assert all(others.acquire(timeout=60) for _ in range(3))
                 mine.put(b"key", b"x")
                 made.append(True)
 

@@ -1,13 +1,13 @@
 """Runs that come to no end: what was computed is kept, be it the start alone, and interruption does not wait."""
 
-import signal
-import time
+import itertools
 
 import h5py
 import numpy as np
 import pytest
 
-from tests.cli.test_interruption import stop
+from mbsim_cli.cli import signals
+from mbsim_cli.cli.terminal import Terminal
 
 BLOW = """\
 mbsim: 1
@@ -55,12 +55,15 @@ def test_however_long_a_run_steps_are_limited(mbsim, tmp_path):
     assert_start_is_kept(tmp_path / "m.h5.partial", "angle")
 
 
-def test_interruption_does_not_wait_for_the_next_instant(tmp_path):
-    (tmp_path / "m.yaml").write_text(STIFF.replace("MOST", "1000000000"))
+def test_interruption_does_not_wait_for_the_next_instant(mbsim, tmp_path, monkeypatch):
+    (tmp_path / "m.yaml").write_text(STIFF.replace("MOST", "100000"))
+    polls = itertools.count()
 
-    def on_its_way():
-        return any(time.time() - path.stat().st_mtime > 1.0 for path in tmp_path.glob(".m.h5.*.tmp"))
+    def terminated(self):
+        if next(polls) == 9:  # two are before the first step, and the next instant is never reached
+            raise signals.Stopped(15)
 
-    run, _, err = stop(["run", "m.yaml"], tmp_path, signal.SIGTERM, on_its_way)
-    assert run.returncode == 143, err
+    monkeypatch.setattr(Terminal, "poll", terminated)
+    done = mbsim("run", "m.yaml")
+    assert done.code == 143 and next(polls) == 10, done.err
     assert_start_is_kept(tmp_path / "m.h5.partial", "angle")

@@ -10,7 +10,7 @@ import h5py
 import pytest
 
 from tests.cli.conftest import COMMAND, environment, ordinary_signals
-from tests.cli.test_interruption import long_run, stop
+from tests.cli.test_interruption import PATIENCE, long_run, stop
 
 __all__ = ["long_run"]
 POLITE = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129, signal.SIGQUIT: 131, signal.SIGUSR1: 138}
@@ -69,7 +69,7 @@ def test_a_hundred_kills(mbsim, pendulum, tmp_path, record_property):
         run = subprocess.Popen([*COMMAND, "run", "m.yaml", "-o", "r.h5"], cwd=tmp_path, env=environment(), **pipes)
         time.sleep(choose.uniform(0.0, whole))
         run.send_signal(number)
-        err = run.communicate(timeout=60)[1]
+        err = run.communicate(timeout=PATIENCE)[1]
         assert run.returncode in (0, -number, POLITE.get(number)) and "Traceback" not in err, err
         new = (tmp_path / "r.h5").read_bytes() != old
         for name in ["r.h5"] * new + ["r.h5.partial"] * (tmp_path / "r.h5.partial").exists():

@@ -15,12 +15,11 @@ from mbsim_cli.study.sweep.ledger import ledger_of
 from mbsim_cli.study.sweep.outcomes import DONE
 from mbsim_cli.study.sweep.study_folder import StudyFolder
 from tests.cli.conftest import COMMAND, PENDULUM, environment
+from tests.cli.test_interruption import PATIENCE
 
 STUDY = "study: {s: {sobol: {parameters: {L: {from: 0.5, to: 2}, k: {from: 1, to: 9}}, count: 60}, keep: sensors}}\n"
 CASES = 60
-KILLS = 100
 ENDS = (0, -signal.SIGKILL, 128 + signal.SIGTERM, -signal.SIGTERM)  # the last before it has taken signals over
-EVERY = 30  # seconds at most that one round waits
 
 
 @pytest.fixture(scope="module")
@@ -72,17 +71,17 @@ def disturbed(model: Path, folder: Path, chance: random.Random, most: int) -> Co
             text=True,
         )
         if befell.total() < most:
-            rows, ready = folder / "shard-1-of-1.rows", time.monotonic() + EVERY
+            rows = folder / "shard-1-of-1.rows"
             before = rows.stat().st_size if rows.exists() else 0
             early = chance.random() < 0.2  # while it starts
-            while not early and run.poll() is None and time.monotonic() < ready:
+            while not early and run.poll() is None:
                 if rows.exists() and rows.stat().st_size > before:
                     break
                 time.sleep(0.005)
             time.sleep(chance.random() * 0.2)
             if run.poll() is None:
                 befell[strike(run, chance.choice(["kill", "worker", "terminate"]), chance)] += 1
-        _, said = run.communicate(timeout=120)
+        _, said = run.communicate(timeout=PATIENCE)
         assert run.returncode in ENDS and "Traceback" not in said, said
         if run.returncode == 0:
             return befell
@@ -98,18 +97,13 @@ def assert_the_same(folder: Path, undisturbed) -> None:
             assert found[name].dtype == expected[name].dtype and (found[name][:] == expected[name][:]).all(), name
 
 
-def test_a_study_that_is_killed(undisturbed, tmp_path):
-    befell = disturbed(undisturbed[0], tmp_path / "st", random.Random(1), 1)
-    assert_the_same(tmp_path / "st", undisturbed)
-    assert befell.total() == 1
-
-
-@pytest.mark.slow
-def test_a_hundred_kills(undisturbed, tmp_path, record_property):
+@pytest.mark.parametrize("kills", [1, pytest.param(100, marks=pytest.mark.slow)])
+def test_studies_that_are_killed(undisturbed, tmp_path, record_property, kills):
+    """One that was done before it could be killed does not count."""
     chance, befell, studies = random.Random(7), Counter(), 0
-    while befell.total() < KILLS:
+    while befell.total() < kills:
         folder = tmp_path / f"st{studies}"
-        befell += disturbed(undisturbed[0], folder, chance, KILLS - befell.total())
+        befell += disturbed(undisturbed[0], folder, chance, kills - befell.total())
         assert_the_same(folder, undisturbed)
         studies += 1
     record_property("counts", f"studies killed: {dict(befell)} in {studies} studies")
@@ -129,7 +123,7 @@ def test_two_shards_at_once(undisturbed, tmp_path):
         for i in (1, 2)
     ]
     for run in runs:
-        _, said = run.communicate(timeout=120)
+        _, said = run.communicate(timeout=PATIENCE)
         assert run.returncode == 0, said
     assert_the_same(tmp_path / "st", undisturbed)
     assert len(list((tmp_path / "st").iterdir())) == 2 * 2 + 3
@@ -142,11 +136,10 @@ def test_what_a_terminal_or_a_scheduler_sends_to_all(undisturbed, tmp_path, numb
     words = [*COMMAND, *sweep(undisturbed[0], "st", "-j", "2")]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     run = subprocess.Popen(words, cwd=tmp_path, env=environment(), start_new_session=True, **pipes)
-    limit = time.monotonic() + EVERY
-    while not workers_of(run.pid) and run.poll() is None and time.monotonic() < limit:
+    while not workers_of(run.pid) and run.poll() is None:
         time.sleep(0.01)
     time.sleep(0.3)
     os.killpg(run.pid, number)
-    _, said = run.communicate(timeout=60)
+    _, said = run.communicate(timeout=PATIENCE)
     assert run.returncode == code and "Traceback" not in said, said
     assert "what was computed is kept in st; the same command goes on" in said

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mbsim_cli.model.codes import Axes, Force, Joint, Measure
@@ -13,7 +13,7 @@ from tests.kernels.mechanisms import PAIRS, any_measure, branches, loop
 from tests.kernels.models import Builder
 from tests.kernels.textbook import mass_matrix, measure_gradient, measure_of, residual
 
-FEW = settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=15)
 joints = st.lists(st.sampled_from(list(Joint)), min_size=1, max_size=5)
 seeds = st.integers(0, 10**6)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mbsim_cli.model.codes import Axes, Force, Joint, Measure, Sensor
@@ -14,7 +14,7 @@ from tests.kernels.differentiate import simulate
 from tests.kernels.mechanisms import everything, four_bar, loop
 from tests.kernels.models import Builder
 
-FEW = settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=6)
 
 
 def with_step(problem, step, **options):

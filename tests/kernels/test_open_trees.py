@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
@@ -20,7 +20,7 @@ from tests.kernels.models import Builder
 DENSE = ("conventional", "partial_recursive")  # form the mass matrix
 # compiled for complex numbers too, which takes minutes; tests/kernels/plain runs some of the same without compiling
 COMPARED = [pytest.param(name, marks=pytest.mark.slow) for name in DENSE]
-FEW = settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=15)
 joints = st.lists(st.sampled_from(list(Joint)), min_size=1, max_size=6)
 seeds = st.integers(0, 10**6)
 TIME = 0.05

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mbsim_cli import spec
@@ -52,7 +52,7 @@ def mutated(draw):
     return text
 
 
-@settings(max_examples=300, deadline=10_000, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300)
 @given(text=mutated())
 def test_mutated_files_are_valid_or_refused(tmp_path, text):
     path = tmp_path / "model.yaml"

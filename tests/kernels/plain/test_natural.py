@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mbsim_cli import assembly, spec
@@ -132,7 +132,7 @@ def test_more_random_mechanisms(family, seed):
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30)
 @given(family=st.sampled_from(["open_tree", "spatial_loop", "planar_loop"]), seed=st.integers(0, 10**9))
 def test_any_mechanism_moves_as_in_the_semi_recursive_system(family, seed):
     check_order(mechanism(family, seed), 4e-3, 3)

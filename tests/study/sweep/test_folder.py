@@ -3,7 +3,7 @@
 import subprocess
 import sys
 from dataclasses import replace
-from time import process_time
+from functools import partial
 
 import h5py
 import numpy as np
@@ -21,6 +21,7 @@ from mbsim_cli.study.sweep.study_folder import StudyFolder
 from mbsim_cli.study.sweep.study_plan import Column
 from tests.cli.conftest import environment
 from tests.study.sweep.fakes import cases_of, plan_of, row_of, values_of
+from tests.work import calls_of
 
 
 @pytest.fixture
@@ -203,16 +204,19 @@ def test_no_plan_is_left_beside_the_samples_of_another(folder, monkeypatch):
     assert not folder.is_planned
 
 
-@pytest.mark.parametrize("count", [5_000, pytest.param(100_000, marks=pytest.mark.slow)])
-def test_many_cases_are_quick(folder, count):
-    """Two seconds for 100 000, on a machine of its own."""
-    values = values_of(count)
-    folder.adopt(plan_of(count), values, force=False)
-    numbers = row_of(cases_of(values[:1])[0]).numbers
-    append(folder, (replace(row_of(case), numbers=numbers) for case in cases_of(values)))
-    begun = process_time()
-    ledger = ledger_of(folder)
-    assert process_time() - begun < 0.1 + 2e-5 * count and ledger.counts == {DONE: count}
+def test_work_grows_with_cases(tmp_path):
+    """A hundred thousand of them take two seconds."""
+
+    def folder_of(count):
+        folder, values = StudyFolder(tmp_path / str(count)), values_of(count)
+        folder.adopt(plan_of(count), values, force=False)
+        append(folder, map(row_of, cases_of(values)))
+        return folder
+
+    folders = [folder_of(count) for count in (1_000, 2_000)]
+    assert ledger_of(folders[-1]).counts == {DONE: 2_000}
+    few, more = (calls_of(partial(ledger_of, folder)) for folder in folders)
+    assert more < 2.05 * few and more < 50 * 2_000
 
 
 COLLECT = """
