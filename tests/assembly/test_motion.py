@@ -56,10 +56,9 @@ def test_given_derivatives_are_met_and_quintic_between(tmp_path):
 
 
 def test_scatter_that_decides_accelerations_is_warned_of(tmp_path):
-    def warnings(values, derivatives="spline"):
-        time = np.linspace(0, 1, 101)
-        table = {"time": time, "a.angle": values, "a.angle.velocity": values, "a.angle.acceleration": values}
-        motion = f"laws: {{b.angle: {{type: constant, value: 1}}}}, table: {{file: x.h5, derivatives: {derivatives}}}"
+    def warnings(values):
+        table = {"time": np.linspace(0, 1, 101), "a.angle": values}
+        motion = "laws: {b.angle: {type: constant, value: 1}}, table: {file: x.h5}"
         model = spec.load(write(tmp_path, MODEL.replace("MOTION", motion)))
         return build(model, read_table=lambda path: table).warnings
 
@@ -69,7 +68,25 @@ def test_scatter_that_decides_accelerations_is_warned_of(tmp_path):
     assert text.startswith("rows of a.angle in x.h5 leave accelerations an estimated error of 5.6 %, ")
     (text,) = warnings(smooth + noise)
     assert text.startswith("rows of a.angle in x.h5 scatter by about 0.00093, or")
-    assert warnings(smooth + noise, "table") == []  # which says itself what accelerations are
+
+
+@pytest.mark.parametrize(
+    ("factors", "said"),
+    [
+        ((1, 1, 1), []),
+        ((180 / np.pi, 1, 1), ["rows of a.angle in x.h5 hold velocities that their positions contradict by 98%: look"]),
+        ((1, 1, -1), ["rows of a.angle in x.h5 hold accelerations that their velocities contradict by 200%: look"]),
+        ((0, 0, 0), []),
+    ],
+)
+def test_rates_that_are_none_of_their_column_are_warned_of(factors, said, tmp_path):
+    time = np.linspace(0, 1, 41)
+    rows = np.sin(8 * time), 8 * np.cos(8 * time), -64 * np.sin(8 * time)
+    names = "a.angle", "a.angle.velocity", "a.angle.acceleration"
+    table = {"time": time} | {name: factor * row for name, factor, row in zip(names, factors, rows, strict=True)}
+    motion = "laws: {b.angle: {type: constant, value: 1}}, table: {file: x.h5, derivatives: table}"
+    found = build(spec.load(write(tmp_path, MODEL.replace("MOTION", motion))), read_table=lambda path: table).warnings
+    assert [text.partition(" at units")[0] for text in found] == said
 
 
 @pytest.mark.parametrize(

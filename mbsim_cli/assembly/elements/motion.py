@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.assembly.elements.laws import LawTable
-from mbsim_cli.assembly.elements.roughness import accelerations_left, scatter
+from mbsim_cli.assembly.elements.roughness import accelerations_left, contradiction, scatter
 from mbsim_cli.assembly.parameters.tables import Tables
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.codes import EULER_PARAMETERS
@@ -17,6 +17,7 @@ from mbsim_cli.spec.reading.suggestions import suggest
 PATH = "analysis.motion"
 TABLE = f"{PATH}.table"
 LEFT = 1e-2  # of accelerations: an estimated error that is warned of
+CONTRADICTS = 2e-2  # relative difference of changes from what rates say
 SMALL = 1e-3  # of the largest acceleration of a table: what is accelerated less is measured by that
 _SUFFIXES = ("", ".velocity", ".acceleration")
 
@@ -44,8 +45,11 @@ class MotionTable:
         for name in sorted(set(self._spec.laws) - set(names)):
             self._system.issue(f"{PATH}.laws.{name}", f"there is no coordinate {name!r}", suggest(name, names))
         time, table = self._read([names[i] for i in from_table], duration)
-        if self._spec.table is not None and self._spec.table.derivatives == "spline":
-            self._warn_of_rows([names[i] for i in from_table], time, table[0], duration)
+        tabled = [names[i] for i in from_table]
+        if len(table) > 1:
+            self._warn_of_contradictions(tabled, time, table)
+        else:
+            self._warn_of_rows(tabled, time, table[0], duration)
         return Prescribed(
             law=np.array(law, dtype=np.int64),
             sign=np.array([float(column.sign) for _, column in self._system.coordinates]),
@@ -117,6 +121,14 @@ class MotionTable:
             estimated = f"leave accelerations an estimated error of {100 * errors[coarse[0]]:.2g} %"
             helps = "as they lie too far apart or scatter; rows before and behind the analysis help at its ends"
             self._warn_of(coarse, f"{estimated}, {helps}")
+
+    def _warn_of_contradictions(self, names: list[str], time: np.ndarray, table: np.ndarray) -> None:
+        """Warn of columns whose rates are not those of the columns that they belong to."""
+        found = {name: contradiction(time, table[:, :, k]) for k, name in enumerate(names)}
+        for k, (rates, of) in enumerate((("velocities", "positions"), ("accelerations", "velocities"))):
+            if wrong := [name for name, off in found.items() if off[k] > CONTRADICTS]:
+                why = "look at units, columns and signs; or rows lie too far apart"
+                self._warn_of(wrong, f"hold {rates} that their {of} contradict by {found[wrong[0]][k]:.0%}: {why}")
 
     def _warn_of(self, names: list[str], what: str) -> None:
         """A warning that begins with the first of some columns."""

@@ -1,4 +1,4 @@
-"""How well rows of a measured motion tell its second derivatives: they may scatter, or lie too far apart."""
+"""How well rows of a measured motion tell its second derivatives: they may scatter, lie too far apart, contradict."""
 
 import numpy as np
 
@@ -39,3 +39,23 @@ def accelerations_left(time: np.ndarray, values: np.ndarray, duration: float) ->
         error = max(error, float(np.abs(coarse - second[first::2])[met[first::2]].max(initial=0.0)) / 3.0)
     at_rest = ROUND_OFF * float(np.abs(values).max()) / float(np.diff(time).min()) ** 2
     return error, max(at_rest, float(np.abs(second[met]).max(initial=0.0)))
+
+
+def contradiction(time: np.ndarray, rows: np.ndarray) -> tuple[float, float]:
+    """By how much positions and velocities (3, N) change otherwise than velocities and accelerations say, relative.
+
+    By Hermite's rule (h^5 q5 / 720) and, over two rows, Simpson's (h^5 q6 / 90), in the mean square.
+    """
+    steps = np.diff(time)
+    if len(time) < FEW or np.ptp(steps) > EVEN * steps.mean():
+        return 0.0, 0.0
+    h, (q, v, a) = steps.mean(), rows
+    ways = h * (v[:-1] + v[1:]) / 2.0 + h**2 * (a[:-1] - a[1:]) / 12.0
+    gains = h * (a[:-2] + 4.0 * a[1:-1] + a[2:]) / 3.0
+    return _unlike(np.diff(q), ways, np.abs(q).max()), _unlike(v[2:] - v[:-2], gains, np.abs(v).max())
+
+
+def _unlike(changes: np.ndarray, told: np.ndarray, size: float) -> float:
+    """Relative difference of changes from what is told of them, in the mean square; none of round-off."""
+    off, whole = (float(np.sqrt(np.mean(each**2))) for each in (changes - told, changes))
+    return off / max(whole, ROUND_OFF**0.5 * size, np.finfo(float).tiny)
