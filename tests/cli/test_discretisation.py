@@ -86,6 +86,46 @@ def test_a_number_that_its_error_hides_may_be_zero():
     ]
 
 
+DAMPED = """
+mbsim: 1
+name: Two masses on a stiff damper, which a spring drives at the start
+gravity: [0, 0, 0]
+parameters: {x: {value: 0.1, unit: m}}
+bodies: {a: {mass: 1}, b: {mass: 3}}
+joints:
+  a: {type: prismatic, bodies: [ground, a], point: origin, axis: x, initial: {displacement: x}}
+  b: {type: prismatic, bodies: [ground, b], point: origin, axis: x}
+forces:
+  s: {type: spring_damper, points: [a.origin, b.origin], stiffness: 1e6, damping: 1e5, natural_length: 0.3}
+  g: {type: spring_damper, coordinate: b.displacement, stiffness: 100, natural_length: 0}
+sensors: {b: {type: coordinate, coordinate: b.displacement}}
+objectives: {last: {final: b, unit: m}}
+analysis: {formulation: recursive, step: 1e-3, duration: 0.5, sensitivity: {method: ddm, parameters: all}}
+"""
+
+
+@pytest.mark.parametrize("sensitivity", ["ddm", "adjoint"])
+def test_derivatives_that_round_off_has_made_are_warned_of(mbsim, written, sensitivity):
+    """By a tolerance near round-off steps are longer than derivatives stand: 1e62, while the motion is right."""
+    path = written(DAMPED)
+    done = mbsim("run", path, "--sensitivity", sensitivity, "--tolerance", "5e-13", "--json").json
+    found = done["objectives"]["last"]
+    assert found["value"] == pytest.approx(0.020345528, rel=1e-7)
+    assert found["gradient"]["x"] == pytest.approx(-0.10172764, rel=1e-6) or "round-off" in done["warnings"][-1]
+    assert abs(mbsim("run", path, "--json").json["objectives"]["last"]["gradient"]["x"]) < 1.0
+
+
+def test_a_derivative_is_useless_where_round_off_of_its_parameter_changes_all():
+    quiet, nothing = SimpleNamespace(worst=(0.0, None)), Uncertainty(0.0, np.zeros(0), 2.0, np.zeros(0))
+
+    def told(value, slope):
+        result = SimpleNamespace(uncertainty=nothing, value=value, gradient=np.array([1.0, slope]))
+        return discretisation.warnings(quiet, {"far": result}, [SimpleNamespace(name=n, value=0.1) for n in "ab"], None)
+
+    assert told(3.0, 1e12) == told(0.0, 1.0) == told(1e3, 1e15) == []
+    assert [line.startswith("d far / d b is 1.0e+15, so that round-off") for line in told(3.0, 1e15)] == [True]
+
+
 def test_a_fast_spin_is_off_by_its_phase(mbsim, written):
     """Trapezoidal phase of w / 2: 2 atan(w h / 4) a step; the estimate is of that size."""
     for step, true in ((1e-3, 0.47), (1e-4, 5.1e-3)):

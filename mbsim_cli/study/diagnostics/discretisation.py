@@ -10,6 +10,7 @@ from mbsim_cli.solve.resolution import GIVEN
 
 LIMIT = 1e-2  # relative error that is warned of
 LOST = 1.0  # relative error beyond which a motion is not followed at all
+USELESS = 1e12  # of an objective's size, and of its unit: a change that a parameter's round-off would make
 
 
 def of_motion(resolution: Any) -> dict[str, Any]:
@@ -70,7 +71,21 @@ def warnings(resolution: Any, results: Mapping[str, Any], parameters: Sequence[A
         if relative[worst] > LIMIT:
             what = name_of(name, worst, parameters)
             found.append(f"{what} {_of_number(result, worst, relative[worst])}")
+        found += _of_useless(name, result, parameters)
     return found
+
+
+def _of_useless(name: str, result: Any, parameters: Sequence[Any]) -> list[str]:
+    """A sentence where a derivative is so large that it tells nothing; other estimates do not know errors that grew."""
+    values = values_of(parameters)[: len(result.gradient)]
+    changes = np.abs(result.gradient[: len(values)] * values)
+    worst = int(np.argmax(changes)) if len(changes) else 0
+    if not len(changes) or changes[worst] <= USELESS * max(1.0, abs(result.value), result.uncertainty.size):
+        return []
+    return [
+        f"{name_of(name, worst + 1, parameters)} is {result.gradient[worst]:.1e}, so that round-off alone would change "
+        f"{name}: the motion is chaotic, or steps let round-off grow, as adaptive ones may where the tolerance is close"
+    ]
 
 
 def _of_number(result: Any, index: int, relative: float) -> str:
