@@ -41,7 +41,7 @@ from mbsim_cli.kernels.compiler.simd import WIDTH, padded, zeros
 from mbsim_cli.kernels.drivers.linearise import Linearisation
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import SensitivityWork, Work
-from mbsim_cli.kernels.integrators.ali3p import BY_UPDATES, HARDER, HARDEST, Control, Equations, State
+from mbsim_cli.kernels.integrators.ali3p import BY_UPDATES, HARDER, HARDEST, WHOLE, Control, Equations, State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, OfProjections, Sensitivity
 from mbsim_cli.kernels.integrators.multiplier_range import Range
 from mbsim_cli.kernels.integrators.predictor import ADDED, TERMS, Past
@@ -106,6 +106,7 @@ def control(options: Options, *, redundant: bool, deforms: bool = False) -> Cont
         ratio = max(ratio, min(HARDER * ratio, HARDEST))
     return Control(
         float(options.step),
+        WHOLE,
         options.formulation == "ali3p-rtdyn0",
         float(options.motion_tolerance),
         float(options.gradient_tolerance),

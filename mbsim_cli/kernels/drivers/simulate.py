@@ -20,6 +20,7 @@ from mbsim_cli.kernels.integrators.ali3p import (
     LEFT,
     SETTLED,
     TURNED,
+    end_of_step,
     factor_tangent,
     newton,
     project,
@@ -106,9 +107,8 @@ def run(
             done, fresh = step - first - 1, False
             break
         if step % interval == 0:
-            write_row(
-                step * control.h, count, error, control.mass_projection, state, sens, work.eq, record, d_record, row
-            )
+            t = end_of_step(control, step)
+            write_row(t, count, error, control.mass_projection, state, sens, work.eq, record, d_record, row)
             if record.expected.shape[1] > 0:
                 copy_to(kin.expected, record.expected[row])
             if record.corrections.shape[1] > 0:
@@ -131,8 +131,8 @@ def make_step(model, theta, control, step, scale, fresh, missed, contraction, di
     """
     kin, eq, comp = work.kin, work.eq, work.comp
     varies = sens.z.shape[1] > 0
-    t, total, status = step * control.h, 0, Status.OK
-    expect_angles(control.h, work.turns, kin)
+    t, total, status = end_of_step(control, step), 0, Status.OK
+    expect_angles(control.h.real, work.turns, kin)
     turn = predict(
         model, control.h, state, work.corrections[1], work.tangent.weight, work.tangent.alpha, work.past, work.expected
     )
@@ -189,7 +189,7 @@ def _project_step(model, theta, control, step, directions, state, sens, work, ex
 
     Returns status and error of the sensitivities.
     """
-    kin, comp, eq, projection, t = work.kin, work.comp, work.eq, work.projection, step * control.h
+    kin, comp, eq, projection, t = work.kin, work.comp, work.eq, work.projection, end_of_step(control, step)
     varies, error = sens.z.shape[1] > 0, 0.0
     if control.redundant:
         factor_range(eq.J, work.reach)
@@ -201,7 +201,7 @@ def _project_step(model, theta, control, step, directions, state, sens, work, ex
     if status == Status.OK and control.redundant:
         keep(as_column(state.sigma), eq.J, work.reach, work.column)
         keep(as_column(state.kappa), eq.J, work.reach, work.column)
-    watch_for_passage(step, control.h, eq.J, projection.sparsity, projection.weight, state, work.watch)
+    watch_for_passage(step, control.h.real, eq.J, projection.sparsity, projection.weight, state, work.watch)
     if status == Status.OK and varies:
         error = vary_projections(
             model, theta, t, control, directions, work.corrections, state, sens, kin, comp, eq, projection,

@@ -45,7 +45,8 @@ class Equations(NamedTuple):
 class Control(NamedTuple):
     """Choices of the integrator, all plain numbers."""
 
-    h: float
+    h: float  # complex where the run is and a piece of a step ends at an instant that a number moves
+    until: float  # end of a step that is such a piece, else WHOLE
     at_center: bool  # RTdyn0
     tolerance: float
     gradient_tolerance: float
@@ -56,6 +57,15 @@ class Control(NamedTuple):
     redundant: bool
     correction_tolerance: float  # of the solution for a correction of Newton's, relative
     amplified: float  # how much larger than its floor round-off of corrections is
+
+
+WHOLE = -1.0
+
+
+@kernel
+def end_of_step(control, step):
+    """Time at which step number ``step`` ends, or its piece."""
+    return step * control.h.real if control.until == WHOLE else control.until
 
 
 @merged
@@ -194,7 +204,7 @@ def size_of_correction(h, state, factor, columns, k):
         corrected = state.zdd[c].real - x.real
         acceleration += w * corrected * corrected
         floor += w * (factor.extent[c] + state.z[c].real * state.z[c].real)
-    return np.sqrt(size), np.sqrt(acceleration), 4e-16 / (h * h) * np.sqrt(floor)
+    return np.sqrt(size), np.sqrt(acceleration), 4e-16 / (h.real * h.real) * np.sqrt(floor)
 
 
 @kernel
