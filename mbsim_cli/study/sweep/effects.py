@@ -27,11 +27,11 @@ def main_effects(values: np.ndarray, results: np.ndarray) -> np.ndarray:
     known = np.isfinite(results)
     values, results = values[known], results[known]
     shares = np.full(values.shape[1], np.nan)
-    if len(results) < FEWEST or not np.ptp(results) > 0.0:
+    if _why_none(values, results):
         return shares
     varies = np.ptp(values, axis=0) > 0.0
     if varies.any():
-        shares[varies] = _shares(values[:, varies], (results - results.mean()) / np.ptp(results))
+        shares[varies] = _shares(_levels(values[:, varies]), (results - results.mean()) / np.ptp(results))
     return np.where(_companions(values) < 0, shares, np.nan)
 
 
@@ -39,9 +39,8 @@ def unknown_effects(names: Sequence[str], values: np.ndarray, results: np.ndarra
     """Why the main effects of some parameters are NaN."""
     known = np.isfinite(results)
     values, results = values[known], results[known]
-    if len(results) < FEWEST or not np.ptp(results) > 0.0:
-        few = f"fewer than {FEWEST} cases tell none"
-        return dict.fromkeys(names, few if len(results) < FEWEST else "all cases have the same value")
+    if none := _why_none(values, results):
+        return dict.fromkeys(names, none)
     reasons = {}
     for name, column, other in zip(names, values.T, _companions(values), strict=True):
         if not np.ptp(column) > 0.0:
@@ -51,9 +50,21 @@ def unknown_effects(names: Sequence[str], values: np.ndarray, results: np.ndarra
     return reasons
 
 
+def _why_none(values: np.ndarray, results: np.ndarray) -> str:
+    """Why there are no main effects at all, or nothing."""
+    if len(results) < FEWEST and not _complete(_levels(values)):
+        return f"fewer than {FEWEST} cases tell none"
+    return "" if len(results) and np.ptp(results) > 0.0 else "all cases have the same value"
+
+
+def _levels(values: np.ndarray) -> list[np.ndarray]:
+    """Number of each value (N,) among those of its parameter."""
+    return [np.unique(column, return_inverse=True)[1] for column in values.T]
+
+
 def _companions(values: np.ndarray) -> np.ndarray:
     """Number of another parameter that varies together with each (v,), or -1."""
-    order = np.array([np.unique(column, return_inverse=True)[1] for column in values.T], float)
+    order = np.array(_levels(values), float)
     order -= order.mean(axis=1, keepdims=True)
     sizes = np.linalg.norm(order, axis=1)
     order /= np.where(sizes > 0.0, sizes, 1.0)[:, None]
@@ -62,9 +73,8 @@ def _companions(values: np.ndarray) -> np.ndarray:
     return np.where(alike.max(axis=1, initial=0.0) > TOGETHER, alike.argmax(axis=1), -1)
 
 
-def _shares(values: np.ndarray, results: np.ndarray) -> np.ndarray:
+def _shares(levels: Sequence[np.ndarray], results: np.ndarray) -> np.ndarray:
     """Shares of parameters that all vary: together, or one by one where cases are too few for that."""
-    levels = [np.unique(column, return_inverse=True)[1] for column in values.T]
     if _complete(levels):
         between = [np.sum(np.bincount(level, results) ** 2 / np.bincount(level)) for level in levels]
         return np.array(between) / np.sum(results**2)
@@ -74,9 +84,9 @@ def _shares(values: np.ndarray, results: np.ndarray) -> np.ndarray:
 
 def _complete(levels: Sequence[np.ndarray]) -> bool:
     """Whether the cases are all combinations of the parameters' values, each once, so that chance is in no mean."""
-    counts = [int(level.max()) + 1 for level in levels]
     cases = len(levels[0]) if levels else 0
-    return math.prod(counts) == cases and len(np.unique(np.ravel_multi_index(levels, counts))) == cases
+    counts = [int(level.max()) + 1 for level in levels if cases]
+    return cases > 0 and math.prod(counts) == cases and len(np.unique(np.ravel_multi_index(levels, counts))) == cases
 
 
 def _fitted(levels: Sequence[np.ndarray], results: np.ndarray) -> np.ndarray:

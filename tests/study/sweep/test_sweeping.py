@@ -142,6 +142,9 @@ def test_main_effects_of_all_combinations_are_those_of_their_means():
     np.testing.assert_allclose(
         main_effects(values, a.ravel() * b.ravel()), 1.5**2 * 1.25 / (3.5**2 - 1.5**4), rtol=1e-12
     )
+    few = values[[0, 1, 4, 5]]  # two values of each
+    np.testing.assert_allclose(main_effects(few, few @ [1.0, 3.0]), [0.1, 0.9], rtol=1e-12)
+    assert unknown_effects("ab", few, few @ [1.0, 3.0]) == {}
     alone = np.linspace(0.0, 8.0, 17)[:, None]
     assert main_effects(alone, np.where(alone[:, 0] < 3.3, 1.0 + alone[:, 0], -1.0)) == pytest.approx(1.0)
     a, b = np.meshgrid(np.arange(5.0), np.arange(4.0), indexing="ij")
@@ -180,10 +183,10 @@ def test_main_effects_of_a_grid_and_of_too_little():
     values = np.column_stack([a.ravel(), b.ravel()])
     shares = main_effects(values, 2 * a.ravel() + 7.0)
     np.testing.assert_allclose(shares, [1.0, 0.0], atol=1e-12)
-    assert np.isnan(main_effects(values[:5], a.ravel()[:5])).all()
+    assert np.isnan(main_effects(values[:7], a.ravel()[:7])).all()
     assert np.isnan(main_effects(values, np.ones(24))).all()
     few, same = "fewer than 16 cases tell none", "all cases have the same value"
-    assert unknown_effects("ab", values[:5], a.ravel()[:5]) == {"a": few, "b": few}
+    assert unknown_effects("ab", values[:7], a.ravel()[:7]) == {"a": few, "b": few}
     assert unknown_effects("ab", values, np.ones(24)) == {"a": same, "b": same}
     assert unknown_effects("ab", values, a.ravel()) == {}
     noise = np.where(np.arange(24) % 5 == 0, np.nan, a.ravel())
