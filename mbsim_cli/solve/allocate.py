@@ -254,7 +254,7 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS, least: np.
 def past(n: int, m: int, dtype: type) -> Past:
     """Allocate Past: nothing has been yet."""
     differences = (np.zeros((k, terms + 1), dtype) for k in (n, m) for terms in (TERMS, ADDED))
-    return Past(*differences, np.zeros(TERMS + 1), np.zeros(m), np.zeros(n, dtype), np.zeros(m, dtype))
+    return Past(*differences, *np.zeros((2, TERMS + 1)), np.zeros(m), np.zeros(n, dtype), np.zeros(m, dtype))
 
 
 def sensitivity_work(model: Model, p: int, dtype: type) -> SensitivityWork:

@@ -1,6 +1,7 @@
 """Forward dynamics with direct sensitivities, one block of instants at a time: ALI3-P here, open trees beside."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,7 +12,7 @@ from mbsim_cli.kernels.drivers.simulate import Progress, run
 from mbsim_cli.kernels.integrators.ali3p import Control
 from mbsim_cli.model.among import all_but
 from mbsim_cli.model.codes import Status
-from mbsim_cli.model.layout import FlexibleTree
+from mbsim_cli.model.layout import FlexibleTree, Model
 from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
@@ -20,6 +21,7 @@ from mbsim_cli.solve.balance import Balance, is_balanced
 from mbsim_cli.solve.blocks import BrokenOff, Reader, block_of, first_rows, other_rows
 from mbsim_cli.solve.consistency import Consistency
 from mbsim_cli.solve.driving_power import driving_power
+from mbsim_cli.solve.faults.bending import Failed, why_not_converged
 from mbsim_cli.solve.faults.failure import Diagnosis
 from mbsim_cli.solve.faults.singular_positions import Passage, Passages
 from mbsim_cli.solve.faults.status import sentence
@@ -268,7 +270,23 @@ class Simulation:
             found = self._contradiction(time) or diagnosis.sentence(status, self.started, self.rank, self.reached)
             if found is not None:
                 return found
-        return sentence(status, time, self.problem, self.state.zdd, self.work.eq.phi)
+        return self._sentence(status, time)
+
+    def _sentence(self, status: Status, time: float) -> str:
+        """What is seen of the iteration that failed, where the position is not to blame."""
+        found = None
+        if status == Status.NO_CONVERGENCE and self.dtype is np.float64:
+            work, column = self.work, self.work.column
+            last = column.x[:, 0], column.mu[:, 0], work.tangent.weight, work.past.zdd
+            failed = Failed(time, self.control.h, self.state, *last)
+            found = why_not_converged(failed, self.problem, self.theta, self._bare)
+        return found or sentence(status, time, self.problem, self.state.zdd, self.work.eq.phi)
+
+    def _bare(self, model: Model) -> Instant | Standing:
+        """An instant of the ``model``, without directions, to be looked at by itself."""
+        at = Instant(replace(self.problem, model=model), self.theta, np.zeros((self.theta.size, 0)))
+        at.work.kin.expected[:] = self.work.kin.expected
+        return at
 
     def _contradiction(self, time: float) -> str | None:
         """Constraints that contradict each other in the step that fails, as a sentence."""
@@ -293,8 +311,10 @@ class NaturalSimulation(Simulation):
 
     def _failure(self) -> str:
         time, status = (self.step + 1) * self.control.h, Status(self.progress.status)
-        found = self._contradiction(time)
-        return found or sentence(status, time, self.problem, self.state.zdd, self.work.eq.phi)
+        return self._contradiction(time) or self._sentence(status, time)
+
+    def _bare(self, model: Model) -> Instant | Standing:
+        return Standing(model, self.theta, np.zeros((self.theta.size, 0)), self.work.kin.expected)
 
 
 def start(

@@ -14,7 +14,8 @@ from mbsim_cli.kernels.algorithms.elimination.structures import keep_rows
 from mbsim_cli.kernels.algorithms.equations.motion_forces import is_tyre
 from mbsim_cli.kernels.algorithms.systems.contract import evaluate, mass, move, rates, speeds, tangent
 from mbsim_cli.kernels.compiler.jit import kernel, merged
-from mbsim_cli.model.codes import Status
+from mbsim_cli.model.codes import Force, Status
+from mbsim_cli.model.layout import NONE
 
 
 class State(NamedTuple):
@@ -93,12 +94,15 @@ def newton(model, theta, t, control, scale, missed, contraction, state, kept, ki
     tangent of its own: its size is then LEFT. ``kept`` (State) is work, for friction of tyres.
     """
     h = control.h
-    previous, unit, share, saturates = np.inf, 0.0, 1.0, has_tyres(model.forces)
+    previous, unit, share, bends = np.inf, 0.0, 1.0, have_bends(model.forces)
     tolerance, ratio = control.correction_tolerance, control.ratio
     least = IMAGINARY if np.iscomplexobj(state.z) else 1  # corrections before one may be the last
     judged = False  # whether the tangent that a correction is by judges the iterate that it leads to
     first, doubted = 0.0, np.inf  # the latter is the size at which corrections by an old tangent have just stalled
-    for iteration in range(control.max_iterations):
+    left = control.max_iterations  # corrections that may still be taken; going back is none
+    for iteration in range(RETREATS * control.max_iterations):
+        if left == 0:
+            break
         evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
         if iteration == 0:
             is_last = missed <= FEW
@@ -116,11 +120,11 @@ def newton(model, theta, t, control, scale, missed, contraction, state, kept, ki
         solve_constrained(factor, tolerance, columns)
         size, acceleration, floor = size_of_correction(h, state, factor, columns, 0)
         reached = max(scale, acceleration)
-        if not np.isfinite(size):
+        if not np.isfinite(size) and (iteration == 0 or not bends):
             return Status.NOT_FINITE, iteration, scale, previous, size, first
         close = size <= max(ROUND_OFF * reached, AMPLIFIED * floor)
-        if saturates and not close:
-            if size > previous:
+        if bends and not close:
+            if not size <= previous:
                 # beyond the bend of friction corrections swing: back to the iterate before, or half way to it
                 share = go_back(judged, share, kept, state)
                 fresh, previous, judged = judged, (previous if judged else np.inf), True
@@ -128,6 +132,7 @@ def newton(model, theta, t, control, scale, missed, contraction, state, kept, ki
             if judged and not formed and size > STALE * previous:
                 fresh, previous = False, np.inf  # the iterate serves, and goes on by a tangent of its own
                 continue
+        left -= 1
         scale = reached
         enough = control.tolerance * scale + control.amplified * floor
         unit = unit_of_left(control, scale, floor)
@@ -141,7 +146,7 @@ def newton(model, theta, t, control, scale, missed, contraction, state, kept, ki
         # a first correction, by an old tangent, does not tell how well it solves: near singular positions that misleads
         done = iteration >= least and (size <= enough or settled)
         share = 1.0 if done or close else min(1.0, REGAINED * share)
-        if saturates and not done:
+        if bends and not done:
             keep_iterate(state, kept)
         apply_correction(h, share, state, columns, 0)
         if done:
@@ -169,11 +174,12 @@ def put_residual(h, eq, columns, k):
 
 
 @kernel
-def has_tyres(forces):
-    """Whether friction of tyres is among the forces."""
+def have_bends(forces):
+    """Whether friction of tyres is among the forces, or a law of a measure or its rate: a stop, dry friction."""
     found = False
     for f in range(forces.kind.size):
-        found = found or is_tyre(forces.kind[f])
+        of_measure = forces.kind[f] == Force.ALONG_MEASURE and (forces.law[f, 1] != NONE or forces.law[f, 2] != NONE)
+        found = found or of_measure or is_tyre(forces.kind[f])
     return found
 
 
@@ -184,6 +190,7 @@ STALE = 0.1  # contraction above which an old tangent is formed anew
 BY_UPDATES = 1e-3  # tolerance of a correction whose constraints the penalty alone does not meet
 HARDER = 1e3  # by which its ratio is raised then
 HARDEST = 1e9  # ratio: digits that elimination loses are mended by updates
+RETREATS = 3  # iterations for each that may be taken, with those that are taken back
 STALLED = 0.5  # contraction above which a correction no longer shrinks
 REGAINED = 4.0  # by which the share of corrections that is taken grows again
 BLOWN_UP = 10.0  # ratio of a new tangent's correction to one that stalled, above which it only amplifies round-off

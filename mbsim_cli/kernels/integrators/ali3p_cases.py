@@ -18,7 +18,7 @@ from mbsim_cli.kernels.integrators.ali3p import (
     ROUND_OFF,
     STALE,
     STALLED,
-    has_tyres,
+    have_bends,
     put_residual,
     size_of_correction,
 )
@@ -67,17 +67,17 @@ def correct_cases(model, control, iteration, state, work, judgement):
     solve_constrained(work.tangent, control.correction_tolerance, work.column)
     found = judgement.found
     found[0], found[1], found[2] = size_of_correction(control.h, state, work.tangent, work.column, 0)
-    saturates = has_tyres(model.forces)
+    bends = have_bends(model.forces)
     for k in range(judgement.stands.size):
         if judgement.stands[k] == GOING:
-            _judge(k, control, iteration, saturates, judgement)
+            _judge(k, control, iteration, bends, judgement)
     going = those(judgement, GOING)
     if going != 0:
         apply_corrections(control.h, going, state, work.column)
 
 
 @kernel
-def _judge(k, control, iteration, saturates, judgement):
+def _judge(k, control, iteration, bends, judgement):
     """Whether case k is at its end, goes on, or is to make the step alone."""
     size, acceleration, floor = judgement.sizes[0, k], judgement.sizes[1, k], judgement.sizes[2, k]
     previous = judgement.previous[k]
@@ -87,7 +87,7 @@ def _judge(k, control, iteration, saturates, judgement):
     judgement.previous[k] = size
     close = size <= max(ROUND_OFF * scale, AMPLIFIED * floor)
     stalls = close and size > STALLED * previous
-    grows = saturates and not close and size > previous
+    grows = bends and not close and size > previous
     if not np.isfinite(size):
         judgement.stands[k] = ODD
     elif iteration > 0 and size <= control.tolerance * scale + control.amplified * floor:

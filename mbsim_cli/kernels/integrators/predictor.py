@@ -2,7 +2,8 @@
 
 D_0 + D_1 + ... of their backward differences lies on a polynomial through as many values, and the first difference left
 out is about what that misses. Of all orders the one is taken that misses least: a high one where the motion is smooth,
-up to where round-off blows up, a low one behind a jump. Derivation: docs/theory/ali3p.md.
+up to where round-off blows up, a low one behind a jump. Stiff tyres ring from step to step, for the trapezoidal rule
+damps nothing: beside ringing the first difference left out changes its sign. Derivation: docs/theory/ali3p.md.
 """
 
 from typing import NamedTuple
@@ -22,6 +23,7 @@ class Past(NamedTuple):
     pull: np.ndarray  # (m, TERMS + 1) multipliers of projected accelerations
     kappa: np.ndarray  # (m, ADDED + 1) those of the projection
     share: np.ndarray  # (TERMS + 1,) work, as what follows
+    rung: np.ndarray  # (TERMS + 1,)
     softness: np.ndarray  # (m,)
     less: np.ndarray  # (n,)
     less_pull: np.ndarray  # (m,)
@@ -30,6 +32,8 @@ class Past(NamedTuple):
 TERMS = 7  # of accelerations and of multipliers, at most
 ADDED = 4  # of what projections add: it is small, and round-off of accelerations is most of its differences
 RISK = 2.0  # by which the square of a difference counts more for each order: high ones go far astray behind a jump
+RINGS = 3.5  # ratio of the squares of the second and the first difference beyond which values ring, when it is four
+RUNG = 0.01  # of the square that polynomials miss, the most that they may miss beside ringing
 NOTHING = 1e-300
 
 
@@ -48,17 +52,17 @@ def predict(model, h, state, added, weight, alpha, past, expected):
     for c in range(state.z.size):
         _take_in(state.zdd[c], past.zdd, c)
         _take_in(added[c], past.added, c)
-    _extrapolate(past.zdd, weight, 1, past.share, expected)
+    _extrapolate(past.zdd, weight, 1, past.share, past.rung, expected)
     turn = foresee(model, h, state, past.zdd, expected)
-    _extrapolate(past.added, weight, 0, past.share, past.less)
+    _extrapolate(past.added, weight, 0, past.share, past.rung, past.less)
     for c in range(state.z.size):
         ahead = expected[c] - past.less[c]
         mean = 0.5 * (state.zdd[c] + ahead)
         state.zdd[c] = expected[c] = ahead
         state.z[c] += h * state.zd[c] + 0.5 * h * h * mean
         state.zd[c] += h * mean
-    _extrapolate(past.pull, past.softness, 1, past.share, state.lam)
-    _extrapolate(past.kappa, past.softness, 0, past.share, past.less_pull)
+    _extrapolate(past.pull, past.softness, 1, past.share, past.rung, state.lam)
+    _extrapolate(past.kappa, past.softness, 0, past.share, past.rung, past.less_pull)
     for r in range(alpha.size):
         state.lam[r] -= past.less_pull[r]
     return turn
@@ -74,10 +78,14 @@ def _take_in(now, differences, c):
 
 
 @kernel
-def _extrapolate(differences, weight, least, share, out):
+def _extrapolate(differences, weight, least, share, rung, out):
     """The next values, by ``least`` terms at least."""
     _sizes(differences, weight, share)
-    _choose(least, differences.shape[1], share)
+    ringing = below(RINGS * share[1], share[2])
+    best = _choose(least, differences.shape[1], share)
+    if ringing:
+        _sizes_beside_ringing(differences, weight, rung)
+        _take_ringing(ringing, least, differences.shape[1] - 1, RUNG * best, rung, share)
     for c in range(out.size):
         total = share[0] * differences[c, 0]
         for k in range(1, differences.shape[1] - 1):
@@ -97,8 +105,32 @@ def _sizes(differences, weight, out):
 
 
 @kernel
+def _sizes_beside_ringing(differences, weight, out):
+    """Squares of what k terms miss beside ringing, 2 D_k - D_(k+1)."""
+    for k in range(differences.shape[1]):
+        out[k] = 0.0
+    for c in range(weight.size):
+        for k in range(differences.shape[1] - 1):
+            x = 2.0 * differences[c, k].real - differences[c, k + 1].real
+            out[k] += weight[c] * x * x
+
+
+@kernel
+def _take_ringing(ringing, least, count, enough, rung, share):
+    """Where terms miss less than ``enough`` beside ringing take these, and the next one with the other sign."""
+    ringing &= below(_choose(least, count, rung), enough)
+    before = 0.0 * share[0] + 1.0
+    for k in range(count):
+        share[k] = either(ringing, 2.0 * rung[k] - before, share[k])
+        before = rung[k]
+
+
+@kernel
 def _choose(least, count, share):
-    """In the place of sizes, of which ``count`` are given: 1 for terms that are taken, 0 for others; no branch."""
+    """In the place of sizes, of which ``count`` are given: 1 for terms that are taken, 0 for others; no branch.
+
+    Returns the least of the sizes.
+    """
     best, risk = share[least], 1.0
     for k in range(least, count):
         share[k] *= risk
@@ -110,3 +142,4 @@ def _choose(least, count, share):
         share[k] = either(is_taken, one, 0.0 * one)
         if k >= least:
             is_taken |= at_most(size, best)
+    return best

@@ -13,7 +13,7 @@ def predictions(values, least=1, most=TERMS):
     for row, now in enumerate(values):
         for c, value in enumerate(now):
             _take_in(value, differences, c)
-        _extrapolate(differences, np.array([2.0, 0.5]), least, np.zeros(TERMS + 1), out[row])
+        _extrapolate(differences, np.array([2.0, 0.5]), least, *np.zeros((2, TERMS + 1)), out[row])
     return out
 
 
@@ -44,7 +44,13 @@ def test_behind_a_jump_the_last_value_is_expected():
     assert found[20 + TERMS :].max() < 1e-9
 
 
+def test_ringing_from_step_to_step_is_expected():
+    smooth, rings = np.cos(0.05 * T + [0.0, 1.0]), [10.0, -3.0] * (-1.0) ** T
+    found = errors(smooth + rings)[TERMS:]
+    assert found.max() < 1e-6, "polynomials would miss by 20"
+
+
 def test_nothing_is_expected_of_round_off():
-    values = np.random.default_rng(0).choice([-1.0, 1.0], size=(40, 2))
+    values = np.random.default_rng(0).normal(size=(40, 2))
     taken = predictions(values, least=0, most=ADDED)
     assert np.median(np.abs(taken).max(axis=1)) == 0.0

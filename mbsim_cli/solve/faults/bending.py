@@ -1,0 +1,110 @@
+"""Why Newton's iteration did not converge: the force that bends most on its way, and a motion too fast for the step.
+
+Newton ends where forces are nearly linear between its iterates. What a force is off its tangent there is its bend.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.kernels.algorithms.equations.motion_forces import is_tyre
+from mbsim_cli.kernels.elements.tyre import kept_contact
+from mbsim_cli.kernels.integrators.ali3p import State
+from mbsim_cli.model.layout import FRICTION, Forces, Model
+from mbsim_cli.model.names import Names
+from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve.instant import Instant
+from mbsim_cli.solve.natural.standing import Standing
+
+SHORT = 1e-5  # part of the way between two iterates along which tangents are taken
+FLAT = 0.1  # sine between a wheel's axis and the road's normal
+RINGS = 3.5  # ratio of squares of second and first differences: four where accelerations change their sign
+FAST = 0.2  # change of accelerations in a step, of their size
+
+Stand = Callable[[Model], Instant | Standing]
+
+
+class Failed(NamedTuple):
+    """A step that Newton did not end."""
+
+    time: float
+    step: float
+    state: State  # the last iterate
+    correction: np.ndarray  # (n,) the last one, that led to it
+    push: np.ndarray  # (m,) the same of multipliers
+    weight: np.ndarray  # (n,) what coordinates count for
+    past: np.ndarray  # (n, k) backward differences of accelerations up to the step before
+
+
+def why_not_converged(failed: Failed, problem: Problem, theta: np.ndarray, stand: Stand) -> str | None:
+    """A sentence on what was too much for Newton's iteration, or None where nothing is to be seen."""
+    if not all(np.isfinite(part).all() for part in (*failed.state[:4], failed.correction, failed.push)):
+        return None
+    found = [_too_fast(failed, problem.names), _bent(failed, problem, theta, stand)]
+    causes = "; ".join(cause for cause in found if cause)
+    return causes and f"the Newton iteration did not converge at t = {failed.time:.6g} s: {causes}; try a smaller step"
+
+
+def _too_fast(failed: Failed, names: Names) -> str | None:
+    """How accelerations changed in the last steps, where that was much."""
+    size, first, second = np.sqrt((failed.weight[:, None] * failed.past[:, :3] ** 2).sum(axis=0))
+    if first <= FAST * size:
+        return None
+    c = int(np.argmax(failed.weight * failed.past[:, 1] ** 2))
+    now, unit = failed.past[c, 0], f"{names.coordinate_units[c]}/s^2"
+    change = f"that of '{names.coordinates[c]}' from {now - failed.past[c, 1]:.3g} to {now:.3g} {unit} in the last one"
+    if second**2 > RINGS * first**2:
+        return f"accelerations ring from step to step of {failed.step:g} s, {change}, as stiff forces let them"
+    return f"the motion is too fast for a step of {failed.step:g} s: accelerations change much, {change}"
+
+
+def _bent(failed: Failed, problem: Problem, theta: np.ndarray, stand: Stand) -> str:
+    """What bends most: a force, or inertia and constraints by a coordinate."""
+    model, forces = problem.model, problem.model.forces
+
+    def with_forces(first: int, end: int) -> _Way:
+        return _Way(failed, stand(model._replace(forces=Forces(*(array[first:end] for array in forces)))))
+
+    def size(force: np.ndarray) -> float:
+        return float((force * force / failed.weight).sum())
+
+    without = with_forces(0, 0).bend
+    ways = [with_forces(f, f + 1) for f in range(forces.kind.size)]
+    bends = [size(way.bend - without) for way in ways]
+    if max(bends, default=0.0) <= size(without):
+        c = int(np.argmax(without * without / failed.weight))
+        return f"what bends most between its iterates is the motion itself, in '{problem.names.coordinates[c]}'"
+    f = int(np.argmax(bends))
+    how = _tyre(ways[f].contact, theta[forces.theta[f] + FRICTION].real) if is_tyre(forces.kind[f]) else ""
+    return f"the force of '{problem.names.forces[f]}' bends most between its iterates{how}"
+
+
+class _Way:
+    """From the last iterate but one to the last: what forces are off their tangent at its end."""
+
+    def __init__(self, failed: Failed, at: Instant | Standing) -> None:
+        self._failed, self._at = failed, at
+        begin, near = self._forces(1.0), self._forces(1.0 - SHORT)
+        self.bend = self._forces(0.0) - begin - (near - begin) / SHORT
+        self.contact = at.work.kin.contacts[:1].real.ravel()  # of a tyre, at the end
+
+    def _forces(self, back: float) -> np.ndarray:
+        """Forces (n,), some part of the way back from the last iterate."""
+        failed, state = self._failed, self._at.state
+        h, x = failed.step, back * failed.correction
+        state.z[:] = failed.state.z.real + 0.25 * h * h * x
+        state.zd[:] = failed.state.zd.real + 0.5 * h * x
+        state.zdd[:] = failed.state.zdd.real + x
+        state.lam[:] = failed.state.lam.real + back * failed.push
+        self._at.evaluate(failed.time)
+        return self._at.work.eq.G.real.copy()
+
+
+def _tyre(numbers: np.ndarray, friction: float) -> str:
+    """How a tyre stands on the road, by its contact."""
+    contact = kept_contact(numbers)
+    if contact.length * FLAT > 1.0:
+        return f", whose wheel lies flat on the road ({np.degrees(np.arcsin(1.0 / contact.length)):.1f} degrees)"
+    asked, bound = np.hypot(contact.f_x, contact.f_y), friction * contact.normal_load
+    return f", whose slips ask for {asked / bound:.2g} times its friction" if asked > bound > 0.0 else ""
