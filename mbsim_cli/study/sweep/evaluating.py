@@ -41,14 +41,15 @@ class _Planned:
 class CaseEvaluator:
     """Reads and assembles the model once; a call computes one case and raises nothing that a case can cause.
 
-    ``together`` is how many ``several`` computes in less time than one by one.
+    ``together`` is how many ``several`` computes in less time than one by one, where cases are not to be taken
+    ``one_by_one``.
     """
 
-    def __init__(self, plan: StudyPlan, listener: Listener):
+    def __init__(self, plan: StudyPlan, listener: Listener, *, one_by_one: bool = False):
         self._plan, self._listener, self._people = plan, Asking(listener), listener
         self._base = base_of(plan, listener)
         self.together = 1
-        self._may_have_lanes = not lanes.without_lanes(self._base.assembled.problem)
+        self._may_have_lanes = not (one_by_one or lanes.without_lanes(self._base.assembled.problem))
 
     def __call__(self, case: Case) -> Computed:
         start = perf_counter()

@@ -80,7 +80,8 @@ def _warn_of_versions(ledger: Ledger, listener: Listener) -> None:
 
 def workers_of(ledger: Ledger, cases: Sequence[Case] | deque[Case], way: Way, listener: Listener) -> Workers:
     """Who computes the cases: this process where one worker is enough and no clock can stop it."""
-    start = partial(CaseEvaluator, ledger.plan)
+    # the loop for several cases would be compiled in the time of the first one, whose clock runs
+    start = partial(CaseEvaluator, ledger.plan, one_by_one=way.timeout is not None or way.cluster is not None)
     if way.cluster is not None:
         from mbsim_cli.study.sweep.cluster import Cluster
 

@@ -9,6 +9,7 @@ import pytest
 from mbsim_cli.study.diagnostics import discretisation
 from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.settings import Settings
+from mbsim_cli.study.sweep import evaluating
 from mbsim_cli.study.sweep.computing import Case
 from mbsim_cli.study.sweep.evaluating import CaseEvaluator
 from mbsim_cli.study.sweep.outcomes import DONE, INVALID, UNREADABLE
@@ -123,3 +124,15 @@ def test_what_the_system_refuses_is_no_defect_of_mbsim(stated, tmp_path, monkeyp
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
     row = row_of(CaseEvaluator(study, SILENT), values, 0)
     assert row.status == UNREADABLE and "No such file or directory" in row.remarks["failure"]
+
+
+def test_who_takes_cases_one_by_one_makes_no_loop_for_several(stated, monkeypatch):
+    """Which is compiled after the first case, and in its time where a clock runs."""
+    stating = {"list": [{"root": 1.0}], "sensitivity": "none", "keep": ["psi1"]}
+    study, values = plan_study(stated / "model.yaml", Wanted(None, stating), Settings(), "")
+    asked = []
+    monkeypatch.setattr(evaluating.lanes, "lanes_for", lambda *given: asked.append(given) or 8)
+    for one_by_one, together in ((True, 1), (False, 8)):
+        evaluator = CaseEvaluator(study, SILENT, one_by_one=one_by_one)
+        assert row_of(evaluator, values, 0).status == DONE
+        assert evaluator.together == together and len(asked) == (not one_by_one)
