@@ -117,7 +117,7 @@ def test_gradients_by_settings_of_the_solver_are_refused(tmp_path, setting, name
         build(model_file, Settings(), None)
     assert [issue.path for issue in caught.value.issues] == [f"analysis.{name}"]
     assert f"{name} depends on the parameter 'T', and no gradient by {name} is computed" in str(caught.value)
-    assert "-p" in str(caught.value.issues[0].hint)
+    assert "mbsim.load sets too" in str(caught.value.issues[0].hint)
     assert build(model_file, Settings(), ["m", "s"]).problem.names.parameters == ("m", "s")
 
 

@@ -128,7 +128,7 @@ def test_pictures_are_known_by_their_content(tmp_path, name, start):
 def test_other_files_are_not_overwritten(tmp_path, content):
     path = tmp_path / "a.png"
     path.write_bytes(content)
-    with pytest.raises(InputOutputError, match="not a picture; --force"):
+    with pytest.raises(InputOutputError, match="not a picture; force=True"):
         check_picture(path, force=False)
     assert check_picture(path, force=True) == path
 

@@ -221,7 +221,7 @@ def test_a_result_may_be_overwritten_and_nothing_else(tmp_path, result):
     h5py.File(foreign, "w").close()
     assert check_target(result, force=False) == result
     for path in (other, foreign):
-        with pytest.raises(InputOutputError, match="not an mbsim result; --force"):
+        with pytest.raises(InputOutputError, match="not an mbsim result; force=True"):
             check_target(path, force=False)
         assert check_target(path, force=True) == path
 
