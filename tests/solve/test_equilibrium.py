@@ -329,6 +329,21 @@ def test_what_rests_somewhere_else_than_at_its_start_has_no_equilibrium_there(tm
     assert expected in str(error.value)
 
 
+def test_a_force_on_what_is_soft_beside_something_stiff_is_no_round_off(tmp_path):
+    """A stiffness of 1e13 N/m leaves forces of ten newtons undecided, but not on what moves without it."""
+    springs = """
+bodies: {stiff: {mass: 2}, soft: {mass: 1}}
+joints:
+  a: {type: prismatic, bodies: [ground, stiff], point: origin, axis: z}
+  b: {type: prismatic, bodies: [stiff, soft], point: origin, axis: z}
+forces:
+  one: {type: spring_damper, coordinate: a.displacement, stiffness: 1e13, natural_length: 0}
+  two: {type: spring_damper, coordinate: b.displacement, stiffness: 1, natural_length: 0}
+"""
+    with pytest.raises(AnalysisError, match=r"b\.displacement stays unbalanced by 9\.81 N"):
+        next(equilibrium(build(tmp_path, HEAD + springs + REST).problem))
+
+
 @pytest.mark.parametrize("formulation", ["recursive", "conventional"])
 def test_open_trees_start_there_too(tmp_path, formulation):
     start = f"analysis: {{start: equilibrium, formulation: {formulation}, step: 0.1, sensitivity: {{method: ddm}}}}\n"

@@ -140,9 +140,9 @@ class Resting(Statics):
     def _driven(self, held: np.ndarray) -> np.ndarray:
         """Those of the ``held`` coordinates that nothing holds, and a force acts on, the worst one last."""
         left = np.abs(self._left())
-        stiffness, size = np.abs(self.stiffness).max(initial=0.0), 1.0 + np.abs(self.state.z).max(initial=0.0)
+        stiffness, size = np.abs(self.stiffness).max(axis=1, initial=0.0), 1.0 + np.abs(self.state.z).max(initial=0.0)
         order = held[np.argsort(left[held], kind="stable")]
-        return order[left[order] > BALANCED * self.load + OF_STIFFNESS * stiffness * size]
+        return order[left[order] > BALANCED * self.load + OF_STIFFNESS * stiffness[order] * size]
 
     def polish(self, held: np.ndarray, rows: np.ndarray) -> bool:
         """Newton on all equations for the other coordinates and the multipliers; whether it converged.
