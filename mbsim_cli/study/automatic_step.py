@@ -93,9 +93,11 @@ class _Search:
         self._before: dict[str, Gradient] | None = None
         self._differences: dict[str, np.ndarray] = {}
         self._error, self._worst = np.inf, ""
-        adaptive = assembled.problem.options.adaptive  # a tolerance decides on the motion, the step on sums over it
-        self._judged_by = f"{'quadrature of ' if adaptive else ''}objectives and gradients"
-        self._fastest = SLOWEST if loses_energy(assembled.problem) else FASTEST
+        problem = assembled.problem
+        # a tolerance, or a table, decides on the motion; the step on sums over it
+        self._sums_alone = problem.options.adaptive or (problem.prescribed is not None and problem.prescribed.splined)
+        self._judged_by = f"{'quadrature of ' if self._sums_alone else ''}objectives and gradients"
+        self._fastest = SLOWEST if loses_energy(problem) else FASTEST
         self._begun = True  # the last run got beyond its start, in which the step has no part
 
     def halve(self, listener: Listener) -> Halving:
@@ -167,8 +169,8 @@ class _Search:
         return {name: self._known(result, share * np.abs(differences[name])) for name, result in results.items()}
 
     def _counts(self, result: Gradient) -> bool:
-        """Whether the step has a part in an objective: it has none in the end of a motion that a tolerance controls."""
-        return not self.assembled.problem.options.adaptive or bool(np.isfinite(result.uncertainty.value))
+        """Whether the step has a part in an objective."""
+        return not self._sums_alone or bool(np.isfinite(result.uncertainty.value))
 
     def _known(self, result: Gradient, errors: np.ndarray) -> Any:
         """Uncertainty with these errors; of what steps have no part in it stays unknown."""

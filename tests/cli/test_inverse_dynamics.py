@@ -150,6 +150,10 @@ def test_the_end_of_a_motion_between_rows_is_not_said_to_be_exact(arm, capsys):
         assert json.loads(capsys.readouterr().out)["objectives"]["effort"]["discretisation"]["value"] == told
         assert call(["run", "arm.yaml"]) == 0
         assert ("of quadrature over instants alone" in capsys.readouterr().err) == (told is None)
+    assert call(["run", "arm.yaml", "--step", "auto", "--accuracy", "1e-2", "--json"]) == 0
+    seen = capsys.readouterr()
+    assert json.loads(seen.out)["objectives"]["effort"]["discretisation"]["value"] is None
+    assert "quadrature of objectives and gradients within" in seen.err
 
 
 def test_faults_have_their_exit_codes(arm, capsys):
