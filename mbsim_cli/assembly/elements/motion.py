@@ -114,9 +114,10 @@ class MotionTable:
             self._warn_of(
                 rough, f"{scattered}: accelerations are those of the scatter; smooth a measured motion before"
             )
-        left = {name: accelerations_left(time, columns[name], duration) for name in columns if name not in rough}
-        least = SMALL * max((size for _, size in left.values()), default=0.0)
-        errors = {name: error / max(size, least) for name, (error, size) in left.items() if error > LEFT * size}
+        smooth = [name for name in columns if name not in rough]
+        left, sizes = accelerations_left(time, table[:, [name not in rough for name in columns]], duration)
+        sizes = np.maximum(sizes, SMALL * sizes.max(initial=0.0))
+        errors = {name: error / size for name, error, size in zip(smooth, left, sizes, strict=True) if error > 0.0}
         if coarse := sorted((name for name in errors if errors[name] > LEFT), key=errors.__getitem__, reverse=True):
             estimated = f"leave accelerations an estimated error of {100 * errors[coarse[0]]:.2g} %"
             helps = "as they lie too far apart or scatter; rows before and behind the analysis help at its ends"

@@ -3,6 +3,7 @@
 import numpy as np
 
 EVEN = 1e-2  # by how much steps of time may differ, relative
+AT_ONCE = 100_000  # numbers whose splines are found together
 FEW = 8  # rows below which nothing is said
 ROUND_OFF = 1e-12  # of values: smaller differences are none
 WHOLE = 1e-9  # by how much a row may lie behind the end, relative
@@ -22,23 +23,29 @@ def scatter(time: np.ndarray, values: np.ndarray) -> float:
     return fourth / np.sqrt(70.0) if fourth > max(second, ROUND_OFF * np.abs(values).max()) else 0.0
 
 
-def accelerations_left(time: np.ndarray, values: np.ndarray, duration: float) -> tuple[float, float]:
-    """Largest error that rows (N,) leave second derivatives of their spline until the duration; the largest of these.
+def accelerations_left(time: np.ndarray, columns: np.ndarray, duration: float) -> np.ndarray:
+    """Errors of second derivatives that rows (N, k) leave until the duration, and sizes of these: the largest (2, k).
 
     Those of cubic splines are off by the square of the rows' distance, at their ends by some ten times as much: splines
     through every other row are off by four times that.
     """
-    if len(values) < FEW:
-        return 0.0, 0.0
+    if len(columns) < FEW:
+        return np.zeros((2, columns.shape[1]))
+    many = max(1, AT_ONCE // len(columns))
+    found = [_left(time, columns[:, first : first + many], duration) for first in range(0, columns.shape[1], many)]
+    return np.concatenate([np.zeros((2, 0)), *found], axis=1)
+
+
+def _left(time: np.ndarray, columns: np.ndarray, duration: float) -> np.ndarray:
     from scipy.interpolate import CubicSpline  # slow to import, and laws need none
 
-    met, error = (time >= 0.0) & (time <= duration * (1.0 + WHOLE)), 0.0
-    second = CubicSpline(time, values)(time, 2)
+    met, error = (time >= 0.0) & (time <= duration * (1.0 + WHOLE)), np.zeros(columns.shape[1])
+    second = CubicSpline(time, columns)(time, 2)
     for first in {0, (len(time) - 1) % 2}:  # so that both ends are met
-        coarse = CubicSpline(time[first::2], values[first::2])(time[first::2], 2)
-        error = max(error, float(np.abs(coarse - second[first::2])[met[first::2]].max(initial=0.0)) / 3.0)
-    at_rest = ROUND_OFF * float(np.abs(values).max()) / float(np.diff(time).min()) ** 2
-    return error, max(at_rest, float(np.abs(second[met]).max(initial=0.0)))
+        coarse = CubicSpline(time[first::2], columns[first::2])(time[first::2], 2)
+        error = np.maximum(error, np.abs(coarse - second[first::2])[met[first::2]].max(axis=0, initial=0.0) / 3.0)
+    at_rest = ROUND_OFF * np.abs(columns).max(axis=0) / np.diff(time).min() ** 2
+    return np.stack([error, np.maximum(at_rest, np.abs(second[met]).max(axis=0, initial=0.0))])
 
 
 def contradiction(time: np.ndarray, rows: np.ndarray) -> tuple[float, float]:
