@@ -63,6 +63,7 @@ objectives:
   across: {final: "dot(v, [cos(a), sin(a), 0])", unit: m/s}
   far: {integral: "dot(v, [cos(a), sin(a), 0])", unit: m}
   both: {expression: 2*across + far}
+  square: {integral: "dot(v, [cos(a), sin(a), 0])**2"}
 analysis: {step: 1e-2, duration: 1, sensitivity: {method: ddm, parameters: [L]}}
 """
 
@@ -74,6 +75,11 @@ def test_round_off_of_zero_is_not_blamed_on_the_step(mbsim, written, sensitivity
     assert all(abs(one["value"]) < 1e-15 for one in done["objectives"].values())
     assert done["warnings"] == []
     assert mbsim("run", written(SLOPE), "--sensitivity", sensitivity, "--step", "auto", "--json").json["warnings"] == []
+
+
+def test_round_off_of_zero_passes_its_check(mbsim, written):
+    """Of the square differences of whole analyses tell 1e-30, too."""
+    assert mbsim("check", written(SLOPE)).code == 0
 
 
 def test_a_number_that_its_error_hides_may_be_zero():

@@ -10,6 +10,8 @@ from mbsim_cli.assembly.objectives import Objective
 from mbsim_cli.model.problem import Block
 from mbsim_cli.spec.expressions.integrand import Linearised
 
+APART = 1e-12  # of the largest that a sensor shows: what its round-off is below
+
 
 class Signal(NamedTuple):
     """An integrand at B instants."""
@@ -54,10 +56,15 @@ class Scale:
         self._objective = objective
         self._largest: dict[str, float] = {}
         self._by_sensor: Mapping[str, np.ndarray] = {}
+        self._last: tuple[dict[str, np.ndarray], np.ndarray] = {}, np.zeros(0)  # what sensors show, and when
 
     def add(self, block: Block, signal: Signal) -> None:
         """Take the next instants in."""
         self._by_sensor = signal.by_sensor
+        self._last = (
+            {name: block.sensors[-1:, self._objective.sensors[name]] for name in signal.by_sensor},
+            block.time[-1:],
+        )
         for name in signal.by_sensor:
             sizes = np.abs(block.sensors[:, self._objective.sensors[name]].real)
             self._largest[name] = np.fmax.reduce(sizes, axis=None, initial=self._largest.get(name, 0.0))
@@ -65,7 +72,19 @@ class Scale:
     @property
     def value(self) -> float:
         """Zero where it is not known."""
-        found = sum(np.abs(partial).sum() * self._largest[name] for name, partial in self._by_sensor.items())
+        return self._of(self._by_sensor)
+
+    @property
+    def beside(self) -> float:
+        """The same a little beside what sensors show: squares have round-off and no derivative where they vanish."""
+        shown, time = self._last
+        moved = {name: values + APART * self._largest[name] for name, values in shown.items()}
+        return max(
+            self.value, self._of(_last(self._objective.integrand.linearised(moved, time, self._objective.values)))
+        )
+
+    def _of(self, by_sensor: Mapping[str, np.ndarray]) -> float:
+        found = sum(np.abs(partial).sum() * self._largest[name] for name, partial in by_sensor.items())
         return float(found) if np.isfinite(found) else 0.0
 
 

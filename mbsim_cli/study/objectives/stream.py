@@ -10,7 +10,7 @@ from mbsim_cli.model.problem import Block
 from mbsim_cli.study.objectives.continuation import Continuation, continuation, weighed
 from mbsim_cli.study.objectives.course import INSTANTS, Course, Instants
 from mbsim_cli.study.objectives.integrand import Scale, integrand_of
-from mbsim_cli.study.objectives.uncertainty import Spread, Uncertainty
+from mbsim_cli.study.objectives.uncertainty import NOUGHT, Spread, Uncertainty
 
 
 class Stream:
@@ -44,6 +44,11 @@ class Stream:
         raise NotImplementedError
 
     @property
+    def value(self) -> Any:
+        """The objective, so far."""
+        raise NotImplementedError
+
+    @property
     def drift(self) -> np.ndarray:
         """Errors (1 + p,) of constants of a motion that has any: what is ahead of time does not change them."""
         return self._spread.of_constants if np.any(self.course.ahead) else np.zeros(1 + self.p)
@@ -58,7 +63,10 @@ class Stream:
     @property
     def uncertainty(self) -> Uncertainty:
         """Estimated discretisation error; without the motion's share where that is not known."""
-        return self.errors._replace(scale=self.extent * self._scale.value)
+        errors, scale = self.errors, self.extent * self._scale.value
+        if max(abs(self.value), errors.size) <= NOUGHT * scale or not scale:
+            scale = self.extent * self._scale.beside
+        return errors._replace(scale=scale)
 
     @property
     def errors(self) -> Uncertainty:

@@ -9,6 +9,7 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError, ModelError
 from mbsim_cli.study.changed import values_at
 from mbsim_cli.study.evaluation import Gradient
+from mbsim_cli.study.objectives.uncertainty import ROUND_OFF
 from mbsim_cli.study.verification.analysed import Analysed
 from mbsim_cli.study.verification.comparison import Comparison, compare
 from mbsim_cli.study.verification.differences import FIRST, LUCKY, Difference, derivative, scale_of
@@ -63,7 +64,7 @@ def along_direction(
             gradient @ direction,
             reference,
             NUMERICAL_TOLERANCE,
-            min(uncertain, UNCERTAIN * scale),
+            min(uncertain, UNCERTAIN * scale) + dust_of(result),
             scale,
             model=str(analysed.path),
             name="numerical derivative",
@@ -93,6 +94,11 @@ def _numerical(
         return found
 
     return derivative(changed, 1.0, ENOUGH), chords
+
+
+def dust_of(result: Gradient) -> float:
+    """What round-off makes of an objective that vanishes, and of its changes by parameters."""
+    return ROUND_OFF * result.uncertainty.scale if result.uncertainty else 0.0
 
 
 def size_of(result: Gradient) -> float:
