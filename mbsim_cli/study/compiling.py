@@ -61,10 +61,10 @@ def compile_kernels(
     def begin(name: str) -> None:
         if not in_vain:
             require_keeping()
-        companion.start()
         sentence = NEXT if compiled.names else COMPILING
         compiled.names.append(name)
         listener.say(sentence.format(name, " for complex numbers" if in_complex else ""))
+        companion.start()
 
     options = problem.options
     few = replace(options, duration=options.step, max_steps=min(options.max_steps, ENOUGH))

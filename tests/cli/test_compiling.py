@@ -8,6 +8,7 @@ import pytest
 from mbsim_cli.cli.terminal import Terminal
 from mbsim_cli.kernels.compiler import watch
 from mbsim_cli.kernels.compiler.choice import COMPILER
+from mbsim_cli.kernels.compiler.companion import Companion
 from mbsim_cli.kernels.compiler.folder import open_store
 from mbsim_cli.kernels.compiler.jit import entry
 from mbsim_cli.study import compiling
@@ -65,6 +66,14 @@ def test_names_and_number(compiled):
     assert second == "compiling test_compiling.decrease"
     assert re.fullmatch(r"compiled 2 kernels in \d+ s: test_compiling.increase, test_compiling.decrease", last)
     assert compiled() == ([], [])
+
+
+def test_what_takes_long_is_told_before_it_begins(compiled, monkeypatch, capsys):
+    """The second process is part of it."""
+    told = []
+    monkeypatch.setattr(Companion, "start", lambda self: told.append(capsys.readouterr().err))
+    compiled()
+    assert "test_compiling.increase" in told[0] and "test_compiling.decrease" in told[1]
 
 
 def test_complex_numbers(compiled):

@@ -48,8 +48,7 @@ class Cluster:
                     begun[self._client.submit(_computed, self._started, case, pure=False)] = case
                 for future in self._finished(list(begun)):
                     if future.done():  # or else its worker died before it was fetched, and Dask computes it again
-                        case = begun.pop(future)
-                        yield _lost(case, future) if future.status in GIVEN_UP else future.result()
+                        yield _fetched(begun.pop(future), future)
                 self._listener.poll()
         finally:
             self._client.cancel(list(begun))
@@ -71,9 +70,21 @@ def _computed(started: bytes, case: Case) -> Computed:
     return _known.evaluator(case)
 
 
-def _lost(case: Case, future: Any) -> Computed:
+def _fetched(case: Case, future: Any) -> Computed:
+    """What a worker computed; Dask may give a case up while it is fetched, too."""
+    if future.status in GIVEN_UP:
+        return _lost(case, future.status, future.exception())
+    try:
+        return future.result()
+    except OSError:  # the scheduler is gone
+        raise
+    except Exception as error:
+        return _lost(case, type(error).__name__, error)
+
+
+def _lost(case: Case, status: str, reason: Any) -> Computed:
     """A case that no worker survived, or that none could begin."""
-    sentence = f"the cluster gave it up ({future.status}: {future.exception()})"
+    sentence = f"the cluster gave it up ({status}: {reason})"
     return Computed(Row(case.number, case.identity, LOST, 0.0, np.zeros(0), {"failure": " ".join(sentence.split())}))
 
 

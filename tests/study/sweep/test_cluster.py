@@ -16,9 +16,10 @@ from mbsim_cli.study.listener import SILENT
 from mbsim_cli.study.settings import Settings
 from mbsim_cli.study.sweep.evaluating import CaseEvaluator
 from mbsim_cli.study.sweep.in_process import InProcess
+from mbsim_cli.study.sweep.outcomes import LOST
 from mbsim_cli.study.sweep.planning import Wanted, plan_study
 from tests.cli.conftest import PENDULUM, ROOT, environment
-from tests.study.sweep.fakes import cases_of
+from tests.study.sweep.fakes import cases_of, values_of
 
 pytest.importorskip("distributed")
 CASES = 200
@@ -111,3 +112,22 @@ def test_no_cluster(monkeypatch):
     monkeypatch.setattr(module, "PATIENCE", 0.5)
     with pytest.raises(InputOutputError, match=r"no Dask cluster answers at 127\.0\.0\.1:1"):
         module.Cluster("127.0.0.1:1", CaseEvaluator, SILENT)
+
+
+@pytest.mark.parametrize("while_it_is_fetched", [False, True])
+def test_a_case_that_dask_gives_up_is_lost_alone(while_it_is_fetched):
+    """At any moment: workers that compute it again may die of it, too."""
+    from mbsim_cli.study.sweep.cluster import _fetched
+
+    class Future:
+        status = "finished" if while_it_is_fetched else "error"
+
+        def result(self):
+            raise self.exception()
+
+        def exception(self):
+            return RuntimeError("its workers died of it")
+
+    (case,) = cases_of(values_of(1))
+    row = _fetched(case, Future()).row
+    assert row.status == LOST and row.identity == case.identity and "died of it" in row.remarks["failure"]
