@@ -165,6 +165,7 @@ class Block(NamedTuple):
     singular: np.ndarray  # (B, m) bool: constraints that lost their rank in a position passed since the instant before
     undetermined: np.ndarray  # (B, width) bool: reactions that redundant constraints leave open, which are NaN
     rest: np.ndarray  # (B,) solve.equilibrium.resting.Equilibrium of an instant that a motion starts from, else None
+    lost: np.ndarray  # (B,) why forces of constraints are not found at an instant, and are NaN as sensors, else None
 
 
 def instants_of(block: Any, picked: slice | list[int]) -> Any:

@@ -4,6 +4,8 @@ A step of ALI3-P has solved its equations before velocities were projected. What
 that the equations of motion give at the positions and velocities of an instant. Derivation: docs/theory/reactions.md.
 """
 
+from typing import Any
+
 import numpy as np
 
 from mbsim_cli.errors import AnalysisError
@@ -12,6 +14,9 @@ from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
+from mbsim_cli.solve.blocks import other_rows
+
+NOT_DETERMINED = "are not determined by the motion: read none"
 
 
 def is_balanced(problem: Problem, reacting: bool) -> bool:
@@ -33,40 +38,57 @@ class Balance:
         self._state, self._work = allocate.state(model, dtype), allocate.work(model, theta, least=problem.least)
         self._extra = allocate.sensitivity_work(model, dtheta.shape[1], dtype)
         self._names, self._left = problem.names, np.zeros(allocate.sizes(model)[2])
+        self.lost: dict[float, str] = {}  # why they are not found, by the time
 
-    def of(self, record: Record, d_record: SensitivityRecord) -> tuple[Record, SensitivityRecord]:
-        """The records with them as accelerations and ``reaction``; those that are there serve as estimates."""
-        *found, status = self.until_undetermined(record, d_record)
-        if status[0] == Status.NO_CONVERGENCE:
-            worst = int(self._left.argmax())
-            raise AnalysisError(
-                f"the forces of constraints at t = {record.time[status[1]]:g} s are not found: "
-                f"'{self._names.constraints[worst]}' is open by {self._left[worst]:.1%}; "
-                "try a larger penalty or weighting"
-            )
-        require_balance(status, record)
-        return found[0], found[1]
+    def of(self, record: Record, d_record: SensitivityRecord) -> tuple[Record, SensitivityRecord, np.ndarray]:
+        """The records with them as accelerations and ``reaction``; those that are there serve as estimates.
 
-    def until_undetermined(
-        self, record: Record, d_record: SensitivityRecord
-    ) -> tuple[Record, SensitivityRecord, tuple[int, int]]:
-        """The same up to the row of the status, whose motion does not determine them."""
-        found = Balanced(record.acceleration.copy(), record.reaction.copy())
-        d_found = Balanced(d_record.acceleration.copy(), d_record.reaction.copy())
-        status = balance(
+        Also where (N,) they are not found: there the estimates stay, and ``lost`` tells why.
+        """
+        found, d_found = _estimates(record), _estimates(d_record)
+        lost, first = np.zeros(record.time.size, bool), 0
+        while first < lost.size:
+            rest = (other_rows(group, first) for group in (record, d_record, found, d_found))
+            status, row = self._find(*rest)
+            if status == Status.OK:
+                break
+            first += row
+            lost[first] = True
+            self.lost[float(record.time[first].real)] = self._reason(status)
+            first += 1
+        return _with(record, found), _with(d_record, d_found), lost
+
+    def until_undetermined(self, record: Record, d_record: SensitivityRecord) -> tuple[Record, tuple[int, int]]:
+        """The record up to the row of the status, whose motion does not determine them."""
+        found, d_found = _estimates(record), _estimates(d_record)
+        status = self._find(record, d_record, found, d_found)
+        return _with(record, found), status
+
+    def _find(self, record: Record, d_record: SensitivityRecord, found: Balanced, d_found: Balanced) -> tuple[int, int]:
+        """Find them up to the row of the status."""
+        return balance(
             self._model, self._theta, self._control, self._directions, self._state, self._work, self._extra, record,
             d_record, found, d_found, self._left,
         )  # fmt: skip
-        return (
-            record._replace(acceleration=found.zdd, reaction=found.lam),
-            d_record._replace(acceleration=d_found.zdd, reaction=d_found.lam),
-            status,
-        )
+
+    def _reason(self, status: int) -> str:
+        if status == Status.NO_CONVERGENCE:
+            worst = int(self._left.argmax())
+            gap = f"'{self._names.constraints[worst]}' is open by {self._left[worst]:.1%}"
+            return f"are not found: {gap}; try a larger penalty or weighting"
+        return NOT_DETERMINED
 
 
 def require_balance(status: tuple[int, int], record: Record) -> None:
+    """Raise AnalysisError where covectors of forces that were found cannot be pulled back."""
     found, row = status
     if Status(found) != Status.OK:
-        raise AnalysisError(
-            f"the motion at t = {record.time[row]:g} s does not determine forces of constraints: read none"
-        )
+        raise AnalysisError(f"the forces of constraints at t = {record.time[row]:g} s {NOT_DETERMINED}")
+
+
+def _estimates(record: Any) -> Balanced:
+    return Balanced(record.acceleration.copy(), record.reaction.copy())
+
+
+def _with(record: Any, found: Balanced) -> Any:
+    return record._replace(acceleration=found.zdd, reaction=found.lam)

@@ -1,5 +1,6 @@
 """Blocks of stored instants from the rows that kernels have filled."""
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,6 +12,10 @@ from mbsim_cli.model.problem import Block
 
 class Reader(Protocol):
     """What reads reactions of stored instants."""
+
+    @property
+    def lost(self) -> Mapping[float, str]:
+        """Why forces are not found, by the time."""
 
     def read(self, record: Record, d_record: SensitivityRecord) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Reactions (N, width) of the rows of a record, their derivatives (N, width, p), and which are undetermined."""
@@ -26,10 +31,11 @@ def block_of(
     broken: np.ndarray | None = None,
     free: np.ndarray | None = None,
     singular: np.ndarray | None = None,
+    lost: Mapping[float, str] | None = None,
 ) -> Block:
     """A block; directions beyond the p parameters are left out, and derivatives in ``broken`` directions are NaN.
 
-    Reactions stand behind the other sensors.
+    Reactions stand behind the other sensors. ``lost`` says why forces of constraints are not found, by the time.
     """
     sensors, d_sensors, undetermined = with_reactions(record, d_record, reader)
     varied = [array[..., :p] for array in (*d_record[:4], d_sensors)]
@@ -41,8 +47,12 @@ def block_of(
         for array in varied:
             if array.shape[2]:  # else an adjoint run, whose derivatives come in the end
                 np.copyto(array, np.nan, where=broken[:, None, :] != 0)
-    at_rest = np.full(rows, None)
-    return Block(*record[:7], sensors, *varied, *diagnostics, broken, free, singular, undetermined, at_rest)
+    at_rest, reasons = np.full((2, rows), None)
+    if lost or (reader and reader.lost):
+        known = {**(lost or {}), **(reader.lost if reader else {})}
+        reasons[:] = [known.get(t) for t in record.time.real.tolist()]
+        undetermined |= np.isnan(sensors) & (reasons != None)[:, None]  # noqa: E711, instant by instant
+    return Block(*record[:7], sensors, *varied, *diagnostics, broken, free, singular, undetermined, at_rest, reasons)
 
 
 def with_reactions(

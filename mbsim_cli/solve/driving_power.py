@@ -35,7 +35,7 @@ class DrivingPower:
     def _determined(self, record: Record) -> int:
         """Write the energies of the first rows, up to one that does not determine forces; return how many they are."""
         none = allocate.sensitivity_record(self._model, record.time.size, 0, self._theta.dtype.type)
-        balanced, _, (found, row) = self._balance.until_undetermined(record, none)
+        balanced, (found, row) = self._balance.until_undetermined(record, none)
         rows = record.time.size if Status(found) == Status.OK else row
         shown = record._replace(reaction=balanced.reaction, sensors=np.empty_like(record.sensors))
         first, nothing = first_rows(shown, rows), first_rows(none, rows)

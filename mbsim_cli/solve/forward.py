@@ -1,11 +1,13 @@
 """Forward dynamics with direct sensitivities, one block of instants at a time: ALI3-P here, open trees beside."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
+from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.drivers.follow import follow_rows
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import Progress, run
@@ -70,7 +72,7 @@ class Simulation:
         self.directions = allocate.directions(self.model, dtheta, self.dtype)
         self.extra = allocate.sensitivity_work(self.model, dtheta.shape[1], self.dtype)
         self.multipliers = allocate.multiplier_sensors(self.model)
-        self.balance = None
+        self.balance, self._forceless = None, 0.0  # instants, all so far, at which its forces are not found
         if is_balanced(problem, problem.reacting is not None):
             self.balance = Balance(problem, self.theta, dtheta, redundant=redundant)
         self.reactions = self._reader(dtheta)
@@ -134,7 +136,8 @@ class Simulation:
         record, d_record = first_rows(record, rows), first_rows(d_record, rows)
         work = np.zeros((rows, len(WORK)), np.int64)
         judged = self._judged(record, d_record)
-        block = block_of(record, d_record, self.p, record.iterations, work, self.reactions, *judged)
+        lost = self.balance.lost if self.balance else None
+        block = block_of(record, d_record, self.p, record.iterations, work, self.reactions, *judged, lost)
         block.rest[:filled] = self.rest
         if self.tape is not None:
             self.tape.take(record)
@@ -144,7 +147,14 @@ class Simulation:
             raise BrokenOff(contradicted[1], block)
         if self.progress.status != Status.OK:
             raise BrokenOff(self._failure(), block)
+        self._require_forces(block)
         return block
+
+    def _require_forces(self, block: Block) -> None:
+        """Raise AnalysisError where forces of constraints that sensors read have been found at no instant."""
+        self._forceless += len(block.lost) if all(block.lost) else -math.inf
+        if self._forceless > 1:
+            raise AnalysisError(f"the forces of constraints at t = {block.time[0]:g} s {block.lost[0]}")
 
     def _contradicted(self, record: Record) -> tuple[int, str] | None:
         """The first instant at which constraints contradict each other, with a sentence."""
@@ -179,9 +189,11 @@ class Simulation:
         """Let sensors show multipliers of the motion in the rows of a record."""
         assert self.balance
         columns, equations = self.multipliers
-        for part, found in zip((record, d_record), self.balance.of(record, d_record), strict=True):
+        *balanced, lost = self.balance.of(record, d_record)
+        for part, found in zip((record, d_record), balanced, strict=True):
             part.reaction[:] = found.reaction
             part.sensors[:, columns] = found.reaction[:, equations]
+            part.sensors[np.ix_(lost, columns)] = np.nan
 
     def _step_between_checkpoints(self, tape: Tape, steps: int, record: Record, d_record: SensitivityRecord) -> None:
         """The same, one row a step, with checkpoints on the way."""

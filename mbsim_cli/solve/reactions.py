@@ -1,5 +1,7 @@
 """Reactions of stored instants, with their sensitivities; those that constraints leave undetermined are not numbers."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from mbsim_cli.kernels.compiler.simd import zeros
@@ -40,10 +42,16 @@ class ReactionReader:
         self.dQ = zeros((n, p), dtype)
         self.undetermined = Undetermined(self)
 
+    @property
+    def lost(self) -> Mapping[float, str]:
+        """Why forces are not found, by the time."""
+        return self.balance.lost if self.balance else {}
+
     def read(self, record: Record, d_record: SensitivityRecord) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Reactions (N, width) of the rows of a record, their derivatives (N, width, p), and which are undetermined."""
+        lost = np.zeros(len(record.time), bool)
         if self.balance:
-            record, d_record = self.balance.of(record, d_record)
+            record, d_record, lost = self.balance.of(record, d_record)
         rows, p = len(record.time), self.dQ.shape[1]
         shape, dtype = (rows, self.reacting.width), self.theta.dtype
         out, d_out = np.empty(shape, dtype), zeros((*shape, p), dtype)
@@ -53,7 +61,7 @@ class ReactionReader:
             self.model, self.theta, self.reactions, self.at_center, self.directions, self.work, self.twists, self.dQ,
             record, d_record, multiplier, d_multiplier, out, d_out,
         )  # fmt: skip
-        unknown = self.undetermined.at(record.time, record.position.real)
+        unknown = self.undetermined.at(record.time, record.position.real) | lost[:, None]
         nothing = np.array(complex(np.nan, np.nan)).astype(dtype) if np.iscomplexobj(out) else np.nan
         out[unknown], d_out[unknown] = nothing, nothing
         return out, d_out, unknown

@@ -209,7 +209,8 @@ def record(width: int, p: int) -> Block:
     empty = {name: np.zeros(INSTANTS) for name in Block._fields}
     sensors, d_sensors = random.uniform(0.1, 1, (INSTANTS, width)), random.uniform(0.1, 1, (INSTANTS, width, p))
     given = {"time": np.linspace(0, 0.2, INSTANTS), "sensors": sensors, "d_sensors": d_sensors}
-    return Block(**empty | given | {"undetermined": np.zeros(sensors.shape, bool), "rest": np.full(INSTANTS, None)})
+    nothing = dict.fromkeys(("rest", "lost"), np.full(INSTANTS, None))
+    return Block(**empty | given | nothing | {"undetermined": np.zeros(sensors.shape, bool)})
 
 
 def differ(a: Any, b: Any) -> bool:

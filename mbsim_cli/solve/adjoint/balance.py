@@ -21,10 +21,11 @@ class BalancePuller:
         self._work, self._pulling = work_of(self._model, theta, p, problem.least)
         self.theta = self._pulling.cov.theta
 
-    def of(self, record: Record) -> Record:
+    def of(self, record: Record) -> tuple[Record, np.ndarray]:
         """See ``Balance.of``."""
         nothing = allocate.sensitivity_record(self._model, len(record.time), 0, self._theta.dtype.type)
-        return self._balance.of(record, nothing)[0]
+        balanced, _, lost = self._balance.of(record, nothing)
+        return balanced, lost
 
     def pull_back(self, record: Record, hat: MotionCovectors) -> MotionCovectors:
         """Covectors of positions and velocities in place of those of a record of ``of``."""

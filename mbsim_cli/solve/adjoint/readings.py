@@ -29,6 +29,7 @@ class Readings:
         self._reactions = _puller_of(problem, initial, p) if reacting else None
         multipliers, turning = allocate.multiplier_sensors(model)[0].size > 0, initial.redundant.size > 0
         self._balance = self._multipliers = None
+        self._forces = allocate.multiplier_sensors(model)[0]
         if is_balanced(problem, reacting):
             self._balance = BalancePuller(problem, theta, p, redundant=turning)
         if multipliers and (turning or self._balance):
@@ -38,9 +39,12 @@ class Readings:
     def of(self, first: int, record: Record) -> tuple[np.ndarray, MotionCovectors]:
         """Covectors of the sensors (B, width, p) at the rows of a record, and of the motion, of B rows or none."""
         reactions, given = self._reactions, self._nothing
+        lost = np.zeros(len(record.time), bool)
         if self._balance:
-            record = self._balance.of(record)
+            record, lost = self._balance.of(record)
         shown, unknown = reactions.show(record) if reactions else (record, np.zeros(record.sensors.shape, bool))
+        unknown[np.ix_(lost, self._forces)] = True
+        unknown[lost, self._width :] = True
         hat = self._seen(first, shown)
         self.undefined |= np.isnan(hat).any(axis=(0, 1)) | (hat[unknown] != 0.0).any(axis=0)
         hat[:, :, self.undefined] = 0.0  # they are no numbers, and what is left unsolved of them is none

@@ -4,6 +4,7 @@ The coordinates of the joints are read off the bodies. With them the equations o
 reactions as of its own motion. Derivation: docs/theory/reactions.md, section 7.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -31,6 +32,11 @@ class NaturalReactions:
         self._reader = ReactionReader(tree, reacting, theta, dtheta, balance)
         self._joints = JointReader(self._system, theta, dtheta)
         _, self._n, self._m = allocate.sizes(tree.model)
+
+    @property
+    def lost(self) -> Mapping[float, str]:
+        """Why forces are not found, by the time."""
+        return self._reader.lost
 
     def read(self, record: Record, d_record: SensitivityRecord) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Reactions (N, width) of the rows of a record, their derivatives (N, width, p), and which are undetermined."""

@@ -79,6 +79,7 @@ def _of_useless(name: str, result: Any, parameters: Sequence[Any]) -> list[str]:
     """A sentence where a derivative is so large that it tells nothing; other estimates do not know errors that grew."""
     values = values_of(parameters)[: len(result.gradient)]
     changes = np.abs(result.gradient[: len(values)] * values)
+    changes[np.isnan(changes)] = 0.0  # what is no number has a reason of its own
     worst = int(np.argmax(changes)) if len(changes) else 0
     if not len(changes) or changes[worst] <= USELESS * max(1.0, abs(result.value), result.uncertainty.size):
         return []

@@ -1,4 +1,4 @@
-"""Reactions that redundant constraints leave undetermined: which components, why, and which objectives read them."""
+"""Reactions that are no numbers, undetermined or not found: which components, why, and which objectives read them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,21 +25,27 @@ class UnknownReactions:
         self._objectives, self._rows, self._redundant = objectives, rows or {}, redundant
         self._components = dict(zip(problem.names.sensors, problem.names.sensor_components, strict=True))
         self._unknown: np.ndarray = np.zeros(0, bool)
+        self._lost = Lost(self._components, self._rows)
 
     def add(self, block: Block | InverseBlock) -> None:
         """Take the next instants in."""
-        if self._wanted and len(block.time):
-            found = np.logical_or.reduce(block.undetermined, axis=0)
+        undetermined = block.undetermined
+        if isinstance(block, Block) and any(block.lost):
+            self._lost.add(block)
+            undetermined = undetermined[block.lost == None]  # noqa: E711, instant by instant
+        if self._wanted and len(undetermined):
+            found = np.logical_or.reduce(undetermined, axis=0)
             self._unknown = found | self._unknown if self._unknown.size else found
 
     @property
     def sensors(self) -> dict[str, str]:
         """Why components of sensors are not determined, by sensor."""
-        return {
+        undetermined = {
             name: f"{_listed(found)} not determined{self._because}; no number is shown"
             for name in self._rows
             if (found := self._components_of(name))
         }
+        return self._lost.sensors | undetermined
 
     def _components_of(self, name: str) -> list[str]:
         """Components of a sensor that are not determined, as they are called in sentences."""
@@ -55,7 +61,11 @@ class UnknownReactions:
     @property
     def objectives(self) -> list[str]:
         """Objectives that read what is not determined."""
-        return [objective.name for objective in self._objectives if self._unknown.any() and self._reads(objective)]
+        return [
+            objective.name
+            for objective in self._objectives
+            if (self._unknown.any() and self._reads(objective)) or self._lost.is_read_by(objective)
+        ]
 
     def _reads(self, objective: Any) -> list[str]:
         """Components that an objective reads and that are not determined."""
@@ -73,8 +83,9 @@ class UnknownReactions:
         """Sentences on components and objectives that are no numbers."""
         found = [component for name in self._rows for component in self._components_of(name)]
         if not found:
-            return []
+            return self._lost.warnings
         return [
+            *self._lost.warnings,
             f"redundant constraints leave {_listed(found)} undetermined{self._because}; {REMEDY}",
             *(self._of_objective(objective) for objective in self._objectives if self._reads(objective)),
         ]
@@ -82,6 +93,47 @@ class UnknownReactions:
     def _of_objective(self, objective: Any) -> str:
         read = f"objective {objective.name} reads {_listed(self._reads(objective))}, and is no number"
         return f"{read}; components that are determined can be read alone, as R.force.x"
+
+
+class Lost:
+    """Watches for instants at which forces of constraints are not found, and sensors of them are no numbers."""
+
+    def __init__(self, components: Mapping[str, Sequence[str]], rows: Mapping[str, slice]) -> None:
+        self._components, self._rows = components, rows
+        self._count, self._first = 0, ""
+        self._columns: np.ndarray = np.zeros(0, bool)
+
+    def add(self, block: Block) -> None:
+        """Take instants in, some of which are such."""
+        where = np.flatnonzero(block.lost)
+        found = np.logical_or.reduce(block.undetermined[where], axis=0)
+        self._first = self._first or f"first at t = {block.time[where[0]]:g} s, where they {block.lost[where[0]]}"
+        self._columns = found | self._columns if self._count else found
+        self._count += len(where)
+
+    @property
+    def sensors(self) -> dict[str, str]:
+        """Why sensors are no numbers at some instants, by sensor."""
+        return dict.fromkeys((name for name, rows in self._rows.items() if self._reads(rows)), self._sentence)
+
+    def is_read_by(self, objective: Any) -> bool:
+        """Whether an objective reads sensors that are no numbers at some instants."""
+        if objective.operands:
+            return any(map(self.is_read_by, objective.operands))
+        return any(self._reads(objective.sensors[name]) for name in objective.integrand.components)
+
+    def _reads(self, rows: slice) -> bool:
+        return self._count > 0 and bool(self._columns[rows].any())
+
+    @property
+    def _sentence(self) -> str:
+        return f"forces of constraints are no numbers at {self._count} instant{'s' * (self._count > 1)}, {self._first}"
+
+    @property
+    def warnings(self) -> list[str]:
+        """A sentence, where there are such instants."""
+        read = f"({_listed(list(self.sensors))}), nor is what reads them then"
+        return [f"{self._sentence} {read}"] if self._count else []
 
 
 def _listed(names: Sequence[str]) -> str:
