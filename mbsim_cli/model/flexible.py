@@ -14,12 +14,15 @@ second   ``OWN_MODE_ROWS`` rows: mdCM of order 1 (3), Gr (9, by rows), Oe (6); t
 ======== ===============================================================================================
 """
 
+import numpy as np
+
 MASS, MDCM, J0, MODES = 0, 1, 4, 10
 KSIGMA, CT, CR0, J1, MODE_ROWS = 0, 1, 4, 7, 13
 J2, CR1, ME, KE, DE, PAIR_ROWS = 0, 6, 9, 10, 11, 12
 MDCM1, GR0, OE0, OWN_MODE_ROWS = 0, 3, 12, 18
 CT1, CR1_EVEN, GR1, GE, OE1, OWN_PAIR_ROWS = 0, 3, 6, 15, 18, 24
 LEFT_OVER = 8
+ROUND_OFF = 1e-10  # of the largest entry: what files with twelve digits leave of an identity
 
 
 def block_size(n: int) -> int:
@@ -30,3 +33,11 @@ def block_size(n: int) -> int:
 def deviation_size(n: int) -> int:
     """Numbers of the second block."""
     return n * (OWN_MODE_ROWS + n * OWN_PAIR_ROWS) + LEFT_OVER
+
+
+def is_consistent(theta: np.ndarray, first: int, second: int, n: int) -> bool:
+    """Whether all that is left beside the identities is how points move by products of coordinates: Ct1 and Cr1."""
+    end = second + n * OWN_MODE_ROWS
+    pairs = theta[end : second + deviation_size(n) - LEFT_OVER].reshape(n, OWN_PAIR_ROWS, n)
+    left = max(np.abs(theta[second:end]).max(), np.abs(pairs[:, CR1_EVEN + 3 :]).max())
+    return bool(left <= ROUND_OFF * np.abs(theta[first : first + MODES + n * MODE_ROWS]).max())

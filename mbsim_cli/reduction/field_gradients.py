@@ -71,7 +71,7 @@ def _by_stresses(found: Reduced, given: Mapping[str, Taylor], total: _Total) -> 
     for loads in unit_loads(body.stiffening, structure, body.nodes):
         F = held.load(loads.forces)
         x = solver.static(F)
-        hat = loads.pull_back(given[loads.path].M1)
+        hat = loads.pull_back(given)
         by_factor, by_u, own = structure.geometric.pull_back(structure, held.expand(x), shapes, hat)
         by_x = held.load(by_u)
         y = solver.static(by_x)

@@ -42,6 +42,11 @@ def _linear_terms(sid: StandardInput) -> Iterator[str]:
     for what, a, b in (("Ct = d mdCM/dq", sid.Ct.M0, first), ("Oe = -dJ/dq / 2", sid.Oe.M0, -inertia / 2)):
         if (defect := difference(a, b)) > EXACT:
             yield f"{what} fails by {defect:.2g} of the largest entry"
+    if sid.Ct.M1 is not None and (defect := difference(sid.Ct.M1, sid.Ct.M1.swapaxes(0, 1))) > EXACT:
+        yield (
+            f"Ct of first order changes by {defect:.2g} of its largest entry where two shapes are exchanged, which "
+            "moves no body; half of each counts"
+        )
 
 
 def _places(sid: StandardInput) -> Iterator[str]:

@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from mbsim_cli.model.flexible import LEFT_OVER, MODES
+from mbsim_cli.model.flexible import LEFT_OVER, MODES, ROUND_OFF
 from mbsim_cli.reduction.cross_matrices import tilde, untilde
 from mbsim_cli.reduction.data import Array, StandardInput, Taylor, shape_of
 
-ROUND_OFF = 1e-10  # of a term's largest entry: what files with twelve digits leave of an identity
 _ROWS, _COLUMNS = np.array([0, 1, 2, 0, 0, 1]), np.array([0, 1, 2, 1, 2, 2])
 
 
@@ -81,7 +80,7 @@ def _left(sid: StandardInput) -> dict[str, Array]:
         "mdCM1": given["mdCM1"] - given["Ct0"],
         "Gr0": given["Gr0"] - given["J1"] + tilde(given["Cr0"]),
         "Oe0": given["Oe0"] + given["J1"] / 2,
-        "Ct1": given["Ct1"],
+        "Ct1": _even(given["Ct1"]),
         "Cr1": _even(given["Cr1"]),
         "Gr1": given["Gr1"] - 2 * _even(given["J2"]) + tilde(given["Cr1"]),
         "Ge": given["Ge"] - 2 * _odd(given["Cr1"]),
@@ -97,7 +96,7 @@ def _add_left(found: dict[str, Array], n: int, second: Array) -> None:
     found["mdCM1"], found["Ct0"] = mdCM1, found["Ct0"] - mdCM1
     found["Gr0"], found["Oe0"], found["J1"] = Gr0, Oe0, found["J1"] - Gr0 + Oe0 / 2
     found["Cr0"] = found["Cr0"] + 2 * untilde(Gr0)
-    found["Ct1"], found["Gr1"], found["Ge0"], found["Oe1"] = Ct1, Gr1, Ge, Oe1
+    found["Ct1"], found["Gr1"], found["Ge0"], found["Oe1"] = _even(Ct1), Gr1, Ge, Oe1
     found["J2"] = found["J2"] + _even(Oe1 - 2 * Gr1)
     found["Cr1"] = found["Cr1"] + _even(Cr1) + 2 * untilde(Gr1) - 2 * _odd(Ge)
 

@@ -1,14 +1,16 @@
 """Geometric stiffening: stiffness by the stresses that unit loads cause, as terms of first order in q.
 
-K0 (s, n, n) of loads is the modes' work on their stresses. All terms take it with a minus sign: loads of inertia oppose
-accelerations, and those at nodes stand on the other side of the equations of motion.
+K0 (s, n, n) of loads is the modes' work on their stresses, and less the work of the loads along what points move by
+products of coordinates. Terms take it with a minus sign: loads of inertia oppose accelerations, and those at nodes
+stand on the other side of the equations of motion. J and Gr follow the points (docs/theory/flexible_bodies.md, 5).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.reduction.cross_matrices import tilde, untilde
 from mbsim_cli.reduction.data import Array, StandardInput, Taylor
 from mbsim_cli.reduction.frames_on_mesh import MeshNode
 from mbsim_cli.reduction.restriction import Restriction
@@ -31,13 +33,25 @@ class UnitLoads(NamedTuple):
     forces: Array
     accelerations: Array | None = None  # of the carriers (m, 3, s), where the forces are their mass times these
 
-    def share(self, K0: Array) -> Array:
-        """Coefficients of first order by the stiffness (s, n, n) of the loads."""
-        return -(_by_tensor(K0) if self.path == "Oe" else K0.transpose(2, 1, 0))
+    def shares(self, K0: Array) -> dict[str, Taylor]:
+        """What terms have from the stiffness (s, n, n) of the loads, by their paths."""
+        if self.path == "Oe":
+            J2 = _by_tensor(K0)
+            return {"Oe": Taylor(None, -J2), "J": Taylor(None, None, J2), "Gr": Taylor(None, 2 * J2)}
+        first = -K0.transpose(2, 1, 0)
+        if self.path == "Cr":
+            return {"Cr": Taylor(None, first), "Gr": Taylor(None, -tilde(first))}
+        return {self.path: Taylor(None, first)}
 
-    def pull_back(self, first: Array) -> Array:
-        """Transpose of ``share``."""
-        return -(_of_tensor(first) if self.path == "Oe" else first.transpose(2, 1, 0))
+    def pull_back(self, given: Mapping[str, Taylor]) -> Array:
+        """Transpose of ``shares``."""
+        hat: Array = given[self.path].M1
+        by_rate: Array = given["Gr"].M1
+        if self.path == "Oe":
+            return _of_tensor(given["J"].M2 + 2 * by_rate - hat)
+        if self.path == "Cr":
+            hat = hat - 2 * untilde(by_rate)
+        return -hat.transpose(2, 1, 0)
 
 
 def stiffened(
@@ -50,11 +64,11 @@ def stiffened(
     nodes: Sequence[MeshNode],
 ) -> StandardInput:
     """The body with stiffening; ``shapes`` (ndof, n) are its modes."""
-    given, terms = dict(sid.items()), {}
+    terms = dict(sid.items())
     for loads in unit_loads(which, structure, nodes):
         stressed = held.expand(solver.static(held.load(loads.forces)))
-        share = loads.share(structure.geometric.stiffness(structure, stressed, shapes))
-        terms[loads.path] = _added(given[loads.path], share)
+        for path, share in loads.shares(structure.geometric.stiffness(structure, stressed, shapes)).items():
+            terms[path] = _added(terms[path], share)
     return sid.with_terms(terms)
 
 
@@ -74,8 +88,8 @@ def _of_inertia(path: str, structure: Structure, accelerations: Array) -> UnitLo
     return UnitLoads(path, structure.inertia_loads(accelerations), accelerations)
 
 
-def _added(term: Taylor, first: Array) -> Taylor:
-    return term._replace(M1=first if term.M1 is None else term.M1 + first)
+def _added(term: Taylor, share: Taylor) -> Taylor:
+    return Taylor(*(a if b is None else b if a is None else a + b for a, b in zip(term, share, strict=True)))
 
 
 _PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))

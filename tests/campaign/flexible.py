@@ -269,9 +269,6 @@ def flexible_flier(seed: int, file: Any) -> Data:
     for name, body in m.data["bodies"].items():
         if "flexible" in body:
             body["flexible"]["damping"] = {"beta": 0.0}
-            kept = [what for what in body["flexible"].pop("stiffening", []) if what == "b"]
-            if kept:  # by inertia it is an effect of second order, without the others of that order
-                body["flexible"]["stiffening"] = kept
             if body["flexible"].get("frame") == "free":
                 body["flexible"]["frame"] = {"fixed": "a"}
         else:

@@ -35,7 +35,7 @@ def histories(data: generator.Data, step: float, steps: int) -> tuple[np.ndarray
         for i, row in enumerate(rows):
             r, v, w, R = row[:3], row[3:6], row[6:9], row[9:18].reshape(3, 3).T  # R: columns are the body's axes
             q, qd = row[18 : 18 + n], row[18 + n :]
-            p = mass * v + np.cross(w, R @ md(q)) + R @ (Ct.T @ qd)
+            p = mass * v + np.cross(w, R @ md(q)) + R @ (Ct(q).T @ qd)
             P[i] += p
             L[i] += np.cross(r, p) + R @ (np.cross(md(q), R.T @ v) + J(q) @ (R.T @ w) + Cr(q).T @ qd)
     return P, L, found["energy"][:, :2].sum(axis=1)
@@ -46,7 +46,7 @@ def _integrals(model: Any, name: str, body: generator.Data) -> tuple:
     if "flexible" not in body:
         c, I = np.array(body["center_of_mass"]), body["inertia"]
         J0 = np.diag([I["xx"], I["yy"], I["zz"]]) + body["mass"] * (c @ c * np.eye(3) - np.outer(c, c))
-        return 0, body["mass"], lambda q: body["mass"] * c, lambda q: J0, np.zeros((0, 3)), lambda q: np.zeros((0, 3))
+        return 0, body["mass"], lambda q: body["mass"] * c, lambda q: J0, *2 * (lambda q: np.zeros((0, 3)),)
     sid = standard_input(model, name, Numbers(model.expressions)).sid
 
     def first(term: Any, q: np.ndarray) -> np.ndarray:
@@ -56,4 +56,8 @@ def _integrals(model: Any, name: str, body: generator.Data) -> tuple:
         second = 0.0 if sid.J.M2 is None else np.einsum("i,j,ijab->ab", q, q, sid.J.M2)
         return first(sid.J, q) + second
 
-    return sid.n, float(sid.mass.M0), lambda q: first(sid.mdCM, q), inertia, sid.Ct.M0, lambda q: first(sid.Cr, q)
+    def moment(q: np.ndarray) -> np.ndarray:
+        second = 0.0 if sid.Ct.M1 is None else np.einsum("q,l,qla->a", q, q, sid.Ct.M1) / 2
+        return first(sid.mdCM, q) + second
+
+    return sid.n, float(sid.mass.M0), moment, inertia, lambda q: first(sid.Ct, q), lambda q: first(sid.Cr, q)

@@ -63,7 +63,8 @@ def anything(n: int) -> StandardInput:
     names = ("mass", "mdCM", "J", "Ct", "Cr", "Me", "Gr", "Ge", "Oe", "ksigma", "Ke", "De")
     sid = StandardInput(**{name: term(name, orders.get(name, 1)) for name in names})
     J = Taylor(*(entries + entries.swapaxes(-1, -2) for entries in sid.J))
-    return replace(sid, J=J._replace(M2=J.M2 + J.M2.swapaxes(0, 1)))
+    Ct1 = sid.Ct.M1 + sid.Ct.M1.swapaxes(0, 1)
+    return replace(sid, J=J._replace(M2=J.M2 + J.M2.swapaxes(0, 1)), Ct=sid.Ct._replace(M1=Ct1))
 
 
 def packed(sid: StandardInput) -> tuple[Tree, np.ndarray]:

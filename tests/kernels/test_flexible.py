@@ -25,7 +25,7 @@ from mbsim_cli.kernels.elements.flexible_variation import vary_flexible
 from mbsim_cli.reduction.data import dot
 from mbsim_cli.reduction.packing import deviates, deviations, entries, sid_of
 from tests.kernels.flexible import BODIES, State, body, coordinates, packed, random_state, work
-from tests.reduction.test_values import mass_matrix, velocity_terms
+from tests.reduction.test_values import first_moment, mass_matrix, velocity_terms
 
 
 class Forces:
@@ -209,15 +209,16 @@ def test_energies_by_the_terms(name):
     angular, linear = momentum(tree, theta, 0, tuple(state.w), tuple(state.a), *elastic)
     assert np.array([*linear, *angular]) == pytest.approx(moved[:6], rel=1e-12)
     mass, h = flexible_moment(tree, theta, 0, elastic[0])
-    assert (mass, *h) == pytest.approx((float(sid.mass.M0), *(sid.mdCM.M0 + state.q @ sid.mdCM.M1)), rel=1e-12)
+    assert (mass, *h) == pytest.approx((float(sid.mass.M0), *first_moment(sid, state.q)), rel=1e-12)
     strain = sid.ksigma.M0 @ state.q + state.q @ sid.Ke.M0 @ state.q / 2
     assert flexible_strain(tree, theta, 0, elastic[0]) == pytest.approx(strain, rel=1e-12)
     assert flexible_power_lost(tree, theta, 0, elastic[1]) == pytest.approx(-state.qd @ sid.De.M0 @ state.qd, rel=1e-12)
 
 
-def test_energy_grows_by_the_power_of_the_forces():
-    """Of a body whose terms belong to one mass distribution; ``alpha`` and a - w x v are the rates of w and v."""
-    sid = body("solid")
+@pytest.mark.parametrize("name", ["solid", "stiffened"])
+def test_energy_grows_by_the_power_of_the_forces(name):
+    """Of bodies whose terms belong to one mass distribution; ``alpha`` and a - w x v are the rates of w and v."""
+    sid = body(name)
     state, v, (tree, theta) = random_state(sid), np.array([0.4, -1.3, 0.8]), packed(sid)
     now = State(state.w, state.alpha, v, state.q, state.qd, state.qdd)
     rate = State(state.alpha, 0 * v, state.a - np.cross(state.w, v), state.qd, state.qdd, 0 * state.q)

@@ -163,20 +163,34 @@ def series(term, q):
     return value if term.M2 is None else value + np.einsum("l,k,lk...->...", q, q, term.M2)
 
 
+def first_moment(sid, q):
+    """mdCM, whose second order is half of what Ct has of the first."""
+    return series(sid.mdCM, q) + bilinear(sid.Ct, q, q) / 2
+
+
+def bilinear(term, x, y):
+    """Products (3,) of coordinates with the first order of Ct or Cr."""
+    return np.zeros(3) if term.M1 is None else np.einsum("qla,q,l->a", term.M1, x, y)
+
+
 def mass_matrix(sid, q):
-    md, J, Ct, Cr = (series(term, q) for term in (sid.mdCM, sid.J, sid.Ct, sid.Cr))
+    md = first_moment(sid, q)
+    J, Ct, Cr = (series(term, q) for term in (sid.J, sid.Ct, sid.Cr))
     return np.block([[sid.mass.M0 * np.eye(3), tilde(md).T, Ct.T], [tilde(md), J, Cr.T], [Ct, Cr, sid.Me.M0]])
 
 
 def velocity_terms(sid, q, qd, v, w):
-    md, J, Ct = (series(term, q) for term in (sid.mdCM, sid.J, sid.Ct))
+    md, J, Ct = first_moment(sid, q), series(sid.J, q), series(sid.Ct, q)
     Gr = np.tensordot(qd, series(sid.Gr, q), 1)
     Ge = np.tensordot(qd, sid.Ge.M0, 1)
     Oe = np.einsum("lab,a,b->l", series(sid.Oe, q), w, w)
     return np.concatenate(
         [
-            sid.mass.M0 * np.cross(w, v) + 2 * np.cross(w, Ct.T @ qd) + np.cross(w, np.cross(w, md)),
-            np.cross(md, np.cross(w, v)) + Gr @ w + np.cross(w, J @ w),
+            sid.mass.M0 * np.cross(w, v)
+            + 2 * np.cross(w, Ct.T @ qd)
+            + np.cross(w, np.cross(w, md))
+            + bilinear(sid.Ct, qd, qd),
+            np.cross(md, np.cross(w, v)) + Gr @ w + np.cross(w, J @ w) + bilinear(sid.Cr, qd, qd),
             Ct @ np.cross(w, v) + Ge @ w + Oe,
         ]
     )

@@ -22,6 +22,7 @@ from mbsim_cli.kernels.elements.flexible_work import (
     CT,
     GR,
     ROW,
+    SQUARE,
     G,
     H,
     J,
@@ -60,12 +61,12 @@ def flexible_force(tree, theta, f, w, alpha, a, z, zd, zdd, el, stiff, G_out):
     _sum_modes(tree, theta, f, z, zd, el)
     if tree.deviation[f] != NONE:
         deviate_frame(tree, theta, f, z, zd, el)
-    turned, moved = scale3(0.0, w), scale3(0.0, w)  # by q''
+    frame = el.frame[f]
+    turned, moved = load3(frame, SQUARE), load3(frame, SQUARE + 3)  # and by q''
     for l in range(n):
         G_out[c + l] += el.now[f, ROW, l]
         turned = axpy3(zdd[c + l], rows3(el.now, f, CR, l), turned)
         moved = axpy3(zdd[c + l], rows3(el.now, f, CT, l), moved)
-    frame = el.frame[f]
     gyral, moving = rotate(load9(frame, GR), w), load3(frame, P)
     return wrench_of(frame[M], load3(frame, H), six_of(frame, J), gyral, moving, turned, moved, w, alpha, a)
 

@@ -105,7 +105,8 @@ def _kinetic(tree, numbers, f, k, w, v, z, zd):
             found = found + z[c + l] * dot3(arm, along3(numbers, own_mode_row(d, n, MDCM1) + l, n, k))
             for j in range(n):
                 p, both = own_pair_row(d, n, j, 0) + l, zd[c + l] * z[c + j]
-                found = found + both * dot3(v, along3(numbers, p + n * CT1, n, k))
+                moved = axpy3(both, v, scale3(0.5 * z[c + l] * z[c + j], arm))
+                found = found + dot3(moved, along3(numbers, p + n * CT1, n, k))
                 found = found + both * dot3(w, along3(numbers, p + n * CR1_EVEN, n, k))
     return found
 
@@ -134,7 +135,8 @@ def _pull_numbers(tree, f, k, hat, w, v, z, zd, theta_out):
             add3_along(theta_out, own_mode_row(d, n, MDCM1) + l, n, k, scale3(x, arm))
             for j in range(n):
                 p = own_pair_row(d, n, j, 0) + l
-                add3_along(theta_out, p + n * CT1, n, k, scale3(rate * z[c + j], v_hat))
+                moved = axpy3(rate * z[c + j], v_hat, scale3(0.5 * x * z[c + j], arm))
+                add3_along(theta_out, p + n * CT1, n, k, moved)
                 add3_along(theta_out, p + n * CR1_EVEN, n, k, scale3(rate * z[c + j], w_hat))
 
 
@@ -156,7 +158,8 @@ def _kinetic_slopes(tree, theta, f, l, w, v, z, zd):
         by_q = by_q + dot3(arm, mode3(theta, own_mode_row(d, n, MDCM1) + l, n))
         for j in range(n):
             p, back = own_pair_row(d, n, j, 0) + l, own_pair_row(d, n, l, 0) + j
-            by_q = by_q + zd[c + j] * dot3(v, mode3(theta, back + n * CT1, n))
+            moved = axpy3(zd[c + j], v, scale3(z[c + j], arm))
+            by_q = by_q + dot3(moved, mode3(theta, back + n * CT1, n))
             by_q = by_q + zd[c + j] * dot3(w, mode3(theta, back + n * CR1_EVEN, n))
             by_rate = by_rate + z[c + j] * dot3(v, mode3(theta, p + n * CT1, n))
             by_rate = by_rate + z[c + j] * dot3(w, mode3(theta, p + n * CR1_EVEN, n))
@@ -194,8 +197,19 @@ def flexible_moment(tree, theta, f, z):
     for l in range(n):
         h = axpy3(z[c + l], mode3(theta, mode_row(o, n, CT) + l, n), h)
         if d != NONE:
-            h = axpy3(z[c + l], mode3(theta, own_mode_row(d, n, MDCM1) + l, n), h)
+            h = axpy3(z[c + l], _own_moment(tree, as_column(theta), f, 0, l, 0.5, z), h)
     return theta[o + MASS], h
+
+
+@inlined
+def _own_moment(tree, numbers, f, k, l, share, z):
+    """What mdCM has beside Ct_l by q_l: of order 1, and a share of what moves Ct_l."""
+    n, c, _ = modes_of(tree, f)
+    d = tree.deviation[f]
+    found = along3(numbers, own_mode_row(d, n, MDCM1) + l, n, k)
+    for j in range(n):
+        found = axpy3(share * z[c + j], along3(numbers, own_pair_row(d, n, j, CT1) + l, n, k), found)
+    return found
 
 
 @kernel
@@ -207,13 +221,13 @@ def vary_flexible_moment(tree, theta, dtheta, touched, f, k, z, dz):
     for l in range(n):
         h = axpy3(at(dz, c + l, k), mode3(theta, mode_row(o, n, CT) + l, n), h)
         if d != NONE:
-            h = axpy3(at(dz, c + l, k), mode3(theta, own_mode_row(d, n, MDCM1) + l, n), h)
+            h = axpy3(at(dz, c + l, k), _own_moment(tree, as_column(theta), f, 0, l, 1.0, z), h)
     if touched:
         m, h = at(dtheta, o + MASS, k), add3(h, load3_of(dtheta, o + MDCM, k))
         for l in range(n):
             h = axpy3(z[c + l], along3(dtheta, mode_row(o, n, CT) + l, n, k), h)
             if d != NONE:
-                h = axpy3(z[c + l], along3(dtheta, own_mode_row(d, n, MDCM1) + l, n, k), h)
+                h = axpy3(z[c + l], _own_moment(tree, dtheta, f, k, l, 0.5, z), h)
     return m, h
 
 
@@ -229,9 +243,11 @@ def pull_flexible_moment(tree, theta, f, k, m_hat, h_hat, z, z_out, theta_out):
         add_to(z_out, c + l, k, dot3(mode3(theta, p, n), h_hat))
         add3_along(theta_out, p, n, k, scale3(z[c + l], h_hat))
         if d != NONE:
-            p = own_mode_row(d, n, MDCM1) + l
-            add_to(z_out, c + l, k, dot3(mode3(theta, p, n), h_hat))
-            add3_along(theta_out, p, n, k, scale3(z[c + l], h_hat))
+            add_to(z_out, c + l, k, dot3(_own_moment(tree, as_column(theta), f, 0, l, 1.0, z), h_hat))
+            add3_along(theta_out, own_mode_row(d, n, MDCM1) + l, n, k, scale3(z[c + l], h_hat))
+            for j in range(n):
+                p = own_pair_row(d, n, j, CT1) + l
+                add3_along(theta_out, p, n, k, scale3(0.5 * z[c + l] * z[c + j], h_hat))
 
 
 @kernel

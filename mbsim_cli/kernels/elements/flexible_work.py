@@ -13,25 +13,26 @@ from mbsim_cli.kernels.compiler.simd import add_to, at, block, padded, put, zero
 from mbsim_cli.model.flexible import MODE_ROWS, MODES, OWN_MODE_ROWS, OWN_PAIR_ROWS, PAIR_ROWS
 
 # rows of ``Elastic.now``
-G, CR, CT, X, ROW, OWN_GR, OWN_OE, OWN_GE, NOW = 0, 6, 9, 12, 15, 16, 25, 31, 34
+G, CR, CT, X, ROW, OWN_GR, OWN_OE, OWN_GE, CR_RATE, CT_RATE, NOW = 0, 6, 9, 12, 15, 16, 25, 31, 34, 37, 40
 # rows of ``Elastic.change``
 BY_Q, BY_RATE, BY_SPEED, CHANGES = 0, 6, 12, 15
 # numbers of ``Elastic.frame``
-M, H, J, GR, P, FRAME = 0, 1, 4, 10, 19, 22
+M, H, J, GR, P, SQUARE, FRAME = 0, 1, 4, 10, 19, 22, 28
 
 
 class Elastic(NamedTuple):
     """Work of nf flexible bodies with at most N modes (``padded``), in axes of the bodies' frames.
 
     ``now``: half the derivative of J by a coordinate (6), Cr (3) and Ct (3) as the body is bent, the sum of q'_j Cr1_j
-    (3), the elastic row of the force, what Gr (9, by rows), Oe (6) and Ge q' (3) deviate by. ``frame``: mass, mdCM (3),
-    J (6), Gr(q') (9), Ct^T q' (3).
+    (3), the elastic row of the force, what Gr (9, by rows), Oe (6) and Ge q' (3) deviate by, the rates
+    of Cr (3) and Ct (3) as far as these deviate. ``frame``: mass, mdCM (3), J (6), Gr(q') (9), Ct^T q' (3), (moment,
+    force) by squares of q' (6).
     ``change``: derivatives of (moment, force) by a coordinate (6) and its rate (6), of a row by w (3). ``by_q`` and
     ``by_rate``: of row l, in lane l, by coordinate j and its rate.
     """
 
-    now: np.ndarray  # (nf, 34, N)
-    frame: np.ndarray  # (nf, 22)
+    now: np.ndarray  # (nf, 40, N)
+    frame: np.ndarray  # (nf, 28)
     change: np.ndarray  # (nf, 15, N)
     by_q: np.ndarray  # (nf, N, N)
     by_rate: np.ndarray  # (nf, N, N)

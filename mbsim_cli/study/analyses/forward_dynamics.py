@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mbsim_cli.model.flexible import is_consistent
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.study.analyses.analysis import Analysis
@@ -54,11 +55,15 @@ class ForwardDynamics(Analysis):
 
 
 def keeps_energy(problem: Problem) -> bool:
-    """Whether the equations of motion do: of bodies whose terms have all identities, which loads of inertia change.
+    """Whether the equations of motion do: of bodies whose terms have all identities but those of bodies that stiffen.
 
     Derivation: docs/theory/flexible_bodies.md, sections 2 and 5.
     """
-    return bool((getattr(problem.model.tree, "deviation", np.zeros(0)) == NONE).all())
+    tree: Any = problem.model.tree
+    if not hasattr(tree, "deviation"):
+        return True
+    bodies = zip(tree.block, tree.deviation, np.diff(tree.elastic), strict=True)
+    return all(second == NONE or is_consistent(problem.theta, first, second, int(n)) for first, second, n in bodies)
 
 
 def at_every_step(problem: Problem) -> Problem:

@@ -12,10 +12,7 @@ VIOLATED = 1e-3  # m or 1: more than a long step leaves
 ENERGY = 1e-2  # of the energy that moves
 AT_REST = 1e-9  # of the energy that is stored: less than that does not move
 SHOWN = 4  # constraints of a singular position
-OF_FIRST_ORDER = (
-    "bodies that rotation or acceleration stiffens, or whose data are not consistent, keep it to the first order in "
-    "how far they bend, at any step"
-)
+INCONSISTENT = "bodies that deform, whose data contradict each other, do not keep it at any step"
 UNITS = ("position", "velocity", "acceleration")
 
 
@@ -118,7 +115,7 @@ class Health:
         if report["energy_imbalance"] > ENERGY:
             advice = "a tighter tolerance, or a shorter step between instants" if options.adaptive else "a shorter step"
             imbalance = f"{report['energy_imbalance']:.1%} of the energy that moves"
-            found.append(f"energy and work differ by {imbalance}; {f'try {advice}' if self._kept else OF_FIRST_ORDER}")
+            found.append(f"energy and work differ by {imbalance}; {f'try {advice}' if self._kept else INCONSISTENT}")
         if not options.open_tree and report["iterations"]["mean"] > 0.5 * options.max_iterations:
             found.append(f"steps take {report['iterations']['mean']:.1f} iterations on average; try a shorter step")
         if self._gradient_error > 100 * options.gradient_tolerance:
