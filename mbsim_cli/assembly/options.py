@@ -1,6 +1,6 @@
 """Options of an analysis from the model file and from what a caller sets before it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from math import ceil
 from typing import Any
@@ -91,10 +91,10 @@ def _require_countable(duration: float, step: float) -> None:
         )
 
 
-def doubtful_settings(model_file: Any, options: Options) -> list[str]:
-    """Warnings of settings that the file states, and that are rounded or have no effect."""
-    kinds = _rounded_interval, _sharper_tolerance, _idle_gradient_tolerance
-    return [warning for kind in kinds for warning in kind(model_file, options)]
+def doubtful_settings(model_file: Any, options: Options, choices: Mapping[str, Any]) -> list[str]:
+    """Warnings of settings that the file states, or ``choices`` in their place, and that are rounded or have no effect."""
+    of_tolerance = _sharper_tolerance(model_file, options, choices.get("tolerance") is not None)
+    return [*_rounded_interval(model_file, options), *of_tolerance, *_idle_gradient_tolerance(model_file, options)]
 
 
 def _rounded_interval(model_file: Any, options: Options) -> list[str]:
@@ -110,14 +110,14 @@ def _rounded_interval(model_file: Any, options: Options) -> list[str]:
     return [str(model_file.issue("analysis.output_interval", message, every))]
 
 
-def _sharper_tolerance(model_file: Any, options: Options) -> list[str]:
-    """A warning where gradients ask for a motion that is more accurate than the file does."""
-    held = options.motion_tolerance
-    if "tolerance" not in model_file.analysis.model_fields_set or held >= options.tolerance:
+def _sharper_tolerance(model_file: Any, options: Options, is_chosen: bool) -> list[str]:
+    """A warning where gradients ask for a motion that is more accurate than the file does, or who chose another."""
+    held, is_stated = options.motion_tolerance, "tolerance" in model_file.analysis.model_fields_set
+    if not (is_stated or is_chosen) or held >= options.tolerance:
         return []
     message = f"{options.tolerance:g} has no effect: gradients within {options.gradient_tolerance:g} take {held:g}"
     hint = "leave it to runs without gradients, or state a larger gradient_tolerance"
-    return [str(model_file.issue("analysis.tolerance", message, hint))]
+    return [f"tolerance {message}; {hint}" if is_chosen else str(model_file.issue("analysis.tolerance", message, hint))]
 
 
 def _idle_gradient_tolerance(model_file: Any, options: Options) -> list[str]:

@@ -78,6 +78,8 @@ def test_a_tolerance_that_gradients_do_not_leave_is_said(mbsim, variant):
     warnings = mbsim("run", path, "--json").json["warnings"]
     said = "analysis.tolerance: 1e-09 has no effect: gradients within 1e-08 take 1e-10; leave it"
     assert any(said in warning for warning in warnings)
+    (chosen,) = mbsim("run", path, "--tolerance", "1e-6", "--json").json["warnings"]
+    assert chosen.startswith("tolerance 1e-06 has no effect: gradients within 1e-08 take 1e-10; leave it")
     plain = mbsim("run", path, "--sensitivity", "none", "--json").json["warnings"]
     sharper = mbsim("run", variant("duration: 0.5", "duration: 0.5, tolerance: 1e-13"), "--json").json["warnings"]
     assert not any("has no effect" in warning for warning in plain + sharper)
