@@ -106,7 +106,7 @@ def command(
             raise UsageError(f"--dry-run reckons with this machine and a few good cases; leave {given} out")
     if model.is_dir():
         own = (study, output, stated, keep, sensitivity, parameter, formulation, integrator, tolerance, step, duration)
-        if any(own) or force:
+        if any(value is not None for value in own) or force:
             raise UsageError(NOT_STARTED.format(model))
         folder = opened(model)
     else:

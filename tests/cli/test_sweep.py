@@ -145,7 +145,8 @@ def test_cases_of_the_command_line(mbsim, pendulum, tmp_path):
     forecast = mbsim("sweep", pendulum, *grid, "-o", "b", "--dry-run", "--json").json
     assert forecast["cases"] == 6 and forecast["pilots"] == 6 and forecast["seconds"] > 0
     assert mbsim("sweep", "status", "b", "--json").json["missing"] == 6
-    assert mbsim("sweep", "b", "--sensitivity", "none").code == 2  # it is planned
+    for option, value in (("--sensitivity", "none"), ("--duration", "0"), ("--step", "")):  # it is planned
+        assert mbsim("sweep", "b", option, value).code == 2
     assert mbsim("sweep", "b", "--json").json["done"] == 6
     foreseen = mbsim("sweep", "b", "--dry-run", "--json")
     assert foreseen.code == 0 and foreseen.json["cases"] == foreseen.json["seconds"] == 0
