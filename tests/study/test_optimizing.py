@@ -308,6 +308,15 @@ def test_what_cannot_be_met_is_said(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "given",
+    ["variables: [L_s1], constraints: {psi2: {at_most: 2*m_A1}}", "variables: {L_s1: {from: 0.9*L_s1, to: 1.1*L_s1}}"],
+)
+def test_limits_and_ranges_may_be_formulas_of_what_stays(tmp_path, given):
+    """And a range of its own start."""
+    spec.load(write(tmp_path, f"mbsim: 1\ninclude: [{FIVEBAR}]\noptimization: {{x: {{minimize: psi1, {given}}}}}\n"))
+
+
+@pytest.mark.parametrize(
     ("given", "sentence"),
     [
         ("{minimize: psi9}", "minimize: unknown objective 'psi9'; did you mean"),
@@ -323,6 +332,14 @@ def test_what_cannot_be_met_is_said(tmp_path):
         ("{minimize: psi1, constraints: {psi2: {at_most: 1, equals: 2}}}", "give at_most, at_least or both; or equals"),
         ("{minimize: psi1, constraints: {psi2: {at_least: 2, at_most: 1}}}", "2 is more than at_most, 1"),
         ("{minimize: psi1, constraints: {psi2: {equals: 2}}, algorithm: mma}", "mma keeps no equalities"),
+        (
+            "{minimize: psi1, constraints: {psi2: {at_most: 2*L_s1}}}",
+            "2*L_s1 is read at the start alone, and would not",
+        ),
+        (
+            "{minimize: psi1, variables: {L_s1: {from: L_s2/2, to: 3}, L_s2: {from: 1.9, to: 2.5}}}",
+            "L_s2/2 is read at the start alone, and would not follow L_s2",
+        ),
         ("{minimize: psi1, tolerance: 0}", "must be greater than zero, is 0"),
     ],
 )

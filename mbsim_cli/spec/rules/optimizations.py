@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
+from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.optimizations import Limit, Optimization
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.rules.studies import Fault, bounded, known_parameters, range_of
+from mbsim_cli.spec.studies import Range
 
 
 def check(review: Review) -> None:
@@ -22,7 +24,7 @@ def _faults(review: Review, given: Optimization) -> Iterator[Fault]:
     yield from _objective(review, (key,), given.objective)
     for name, limit in given.constraints.items():
         yield from _objective(review, ("constraints", name), name, key=True)
-        yield from _limit(review, ("constraints", name), limit)
+        yield from _limit(review, given, ("constraints", name), limit)
         if limit.equals is not None and given.algorithm == "mma":
             yield Fault(("constraints", name, "equals"), "mma keeps no equalities", "slsqp does", True)
     yield from _fields(review, given)
@@ -38,10 +40,29 @@ def _objective(review: Review, path: Path, name: str, key: bool = False) -> Iter
         yield Fault(path, f"unknown objective {name!r}", review.suggest(name, known), key)
 
 
-def _limit(review: Review, path: Path, limit: Limit) -> Iterator[Fault]:
+def _limit(review: Review, given: Optimization, path: Path, limit: Limit) -> Iterator[Fault]:
     low, high = review.value(limit.at_least), review.value(limit.at_most)
     if low is not None and high is not None and low > high:
         yield Fault((*path, "at_least"), f"{low:g} is more than at_most, {high:g}")
+    for key in ("at_least", "at_most", "equals"):
+        yield from _at_rest(review, (*path, key), getattr(limit, key), _varied(review, given))
+
+
+def _varied(review: Review, given: Optimization) -> set[str]:
+    """Parameters that vary."""
+    if given.varied == "all":
+        return {name for name, parameter in review.model.parameters.items() if _is_free(review, parameter)}
+    return set(given.varied)
+
+
+def _at_rest(review: Review, path: Path, number: Number | None, varied: set[str]) -> Iterator[Fault]:
+    """A number that the search leaves as it is, for it is read at the start alone."""
+    if number is None or number.literal is not None or review.value(number) is None:
+        return
+    if moving := varied.intersection(review.model.expressions.gradient(number)):
+        named = ", ".join(sorted(moving))
+        hint = "an objective may have it in its formula, and a number as its limit"
+        yield Fault(path, f"{number.text} is read at the start alone, and would not follow {named}", hint)
 
 
 def _fields(review: Review, given: Optimization) -> Iterator[Fault]:
@@ -62,9 +83,21 @@ def _fields(review: Review, given: Optimization) -> Iterator[Fault]:
     for name, limit in given.volume.items():
         if name not in given.fields:
             yield Fault(("volume", name), f"{name!r} is not among the fields that vary", None, True)
-        yield from _limit(review, ("volume", name), limit)
-        if limit.equals is not None and given.algorithm != "slsqp":
+        yield from _limit(review, given, ("volume", name), limit)
+        yield from _within_bounds(review, name, limit)
+        if limit.equals is not None and given.algorithm == "mma":
             yield Fault(("volume", name, "equals"), "mma keeps no equalities", "at_most does", True)
+
+
+def _within_bounds(review: Review, name: str, limit: Limit) -> Iterator[Fault]:
+    """A limit on a mean lies between the bounds of what it is the mean of: others hold always, or never."""
+    field = review.model.fields.get(name)
+    bounds = review.vector(field.bounds) if field is not None and review.intact("fields", name) else None
+    for key in ("at_least", "at_most", "equals"):
+        value = review.value(getattr(limit, key))
+        if bounds is not None and value is not None and not bounds[0] <= value <= bounds[1]:
+            message = f"no mean comes to {value:g}: {name!r} lies between {bounds[0]:g} and {bounds[1]:g}"
+            yield Fault(("volume", name, key), message)
 
 
 def _bodies_of(review: Review, field: str) -> list[str]:
@@ -97,8 +130,15 @@ def _variables(review: Review, given: Optimization) -> Iterator[Fault]:
         elif listed:
             yield from bounded(review, path, name)
         else:
-            yield from range_of(review, path, stated[name])
-            yield from _start(review, path, name, stated[name])
+            yield from _range(review, given, path, name, stated[name])
+
+
+def _range(review: Review, given: Optimization, path: Path, name: str, stated: Range) -> Iterator[Fault]:
+    others = _varied(review, given) - {name}
+    yield from range_of(review, path, stated)
+    yield from _at_rest(review, (*path, "from"), stated.from_, others)
+    yield from _at_rest(review, (*path, "to"), stated.to, others)
+    yield from _start(review, path, name, stated)
 
 
 def _is_free(review: Review, has_bounds: Any) -> bool:
@@ -109,7 +149,7 @@ def _is_free(review: Review, has_bounds: Any) -> bool:
     return ends is None or ends[0] != ends[1]
 
 
-def _start(review: Review, path: Path, name: str, stated) -> Iterator[Fault]:
+def _start(review: Review, path: Path, name: str, stated: Range) -> Iterator[Fault]:
     """The range holds the value that the search begins with, and lies within the parameter's own bounds."""
     low, high = review.value(stated.from_), review.value(stated.to)
     value = review.value(review.model.parameters[name].value)

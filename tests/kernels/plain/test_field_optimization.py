@@ -118,7 +118,10 @@ def test_viewers_see_the_motion_with_the_field_and_its_gradients(found, tmp_path
     [
         ("fields: [p]\n", "fields: [q]\n", "unknown field 'q'"),
         ("volume: {p", "volume: {q", "'q' is not among the fields that vary"),
-        ("at_most: 0.5", "equals: 0.5", "mma keeps no equalities"),
+        ("volume: {p: {at_most: 0.5}}", "algorithm: mma\n    volume: {p: {equals: 0.5}}", "mma keeps no equalities"),
+        ("at_most: 0.5", "at_most: 0.05", "no mean comes to 0.05: 'p' lies between 0.1 and 1"),
+        ("at_most: 0.5", "at_most: 1.5", "no mean comes to 1.5: 'p' lies between 0.1 and 1"),
+        ("at_most: 0.5", "at_most: 50*thickness", "would not follow thickness; an objective may have it"),
         (", bounds: [0.1, 1]", "", "field 'p' has no bounds"),
         ("      density: {field: p}\n", "", "gives the densities of 0 bodies"),
     ],
@@ -130,6 +133,12 @@ def test_what_is_refused(model, tmp_path, old, new, sentence):
     with pytest.raises(ModelError) as error:
         spec.load(path)
     assert any(sentence in str(issue) for issue in error.value.issues), error.value.issues
+
+
+def test_auto_keeps_equalities_of_few_elements(model, tmp_path):
+    path = tmp_path / "crank.yaml"
+    path.write_text(model.read_text().replace("at_most: 0.5", "equals: 0.5"))
+    assert spec.load(path).optimization["softest"].volume["p"].equals.literal == 0.5
 
 
 def test_gradients_by_fields_are_those_of_the_adjoint(model):
