@@ -92,7 +92,7 @@ def _require_countable(duration: float, step: float) -> None:
 
 
 def doubtful_settings(model_file: Any, options: Options, choices: Mapping[str, Any]) -> list[str]:
-    """Warnings of settings that the file states, or ``choices`` in their place, and that are rounded or have no effect."""
+    """Warnings of settings, stated in the file or chosen instead, that are rounded or have no effect."""
     of_tolerance = _sharper_tolerance(model_file, options, choices.get("tolerance") is not None)
     return [*_rounded_interval(model_file, options), *of_tolerance, *_idle_gradient_tolerance(model_file, options)]
 
