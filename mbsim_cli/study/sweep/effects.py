@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-MOST_SEGMENTS = 24
+MOST_SEGMENTS = 24  # of a parameter
+MOST_FUNCTIONS = 96  # that are fitted together
 FEWEST = 16  # cases that say anything
 TOGETHER = 0.9  # rank correlation of two parameters above which nobody can tell which of them it was
 AT_ONCE = 4096  # cases whose functions are in memory
@@ -74,11 +75,12 @@ def _companions(values: np.ndarray) -> np.ndarray:
 
 
 def _shares(levels: Sequence[np.ndarray], results: np.ndarray) -> np.ndarray:
-    """Shares of parameters that all vary: together, or one by one where cases are too few for that."""
+    """Shares of parameters that all vary: together, or one by one where they are too many for that."""
     if _complete(levels):
         between = [np.sum(np.bincount(level, results) ** 2 / np.bincount(level)) for level in levels]
         return np.array(between) / np.sum(results**2)
-    together = [[level] for level in levels] if 2 * len(levels) > len(results) else [levels]
+    many = 2 * len(levels) > min(len(results), MOST_FUNCTIONS)
+    together = [[level] for level in levels] if many else [levels]
     return np.concatenate([_fitted(some, results) for some in together])
 
 
@@ -90,7 +92,8 @@ def _complete(levels: Sequence[np.ndarray]) -> bool:
 
 
 def _fitted(levels: Sequence[np.ndarray], results: np.ndarray) -> np.ndarray:
-    places = [_place(level, len(results) // (2 * len(levels))) for level in levels]
+    most = min(len(results) // 2, MOST_FUNCTIONS) // len(levels)
+    places = [_place(level, most) for level in levels]
     ends = np.cumsum([int(place.max()) for place in places])
     gram, moments = _sums(places, results)
     inverse = np.linalg.pinv(gram, rcond=SMALLEST, hermitian=True)

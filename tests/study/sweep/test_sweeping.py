@@ -163,11 +163,12 @@ def test_main_effects_take_what_other_parameters_do_for_no_chance():
     np.testing.assert_allclose(main_effects(np.column_stack([a, b]), a - b), [0.5, 0.5], atol=0.03)
 
 
-def test_main_effects_of_nearly_as_many_parameters_as_cases():
-    values = np.random.default_rng(0).random((20, 15))
-    shares = main_effects(values, values[:, 0])
+@pytest.mark.parametrize(("cases", "parameters", "chance"), [(20, 15, 0.5), (1000, 40, 0.05), (1000, 60, 0.05)])
+def test_main_effects_of_many_parameters(cases, parameters, chance):
+    values = np.random.default_rng(0).random((cases, parameters))
+    shares = main_effects(values, np.sin(values[:, 0]))
     assert shares[0] > 0.9
-    assert np.all(shares[1:] < 0.5)
+    assert np.all(shares[1:] < chance)
 
 
 def test_main_effects_of_parameters_that_vary_together_or_not():
