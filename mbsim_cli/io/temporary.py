@@ -53,6 +53,7 @@ class Temporary:
 
     def publish(self, target: Path, replaceable: Callable[[Path], bool]) -> Path:
         """Give the file the target's name; raises OSError, and Occupied where something stands that must not go."""
+        _share(self.handle)
         try:
             os.link(self.path, target)  # as a move that replaces nothing
             self.path.unlink()
@@ -113,6 +114,12 @@ def _lock(handle: int) -> bool | None:
         return False
     except OSError:
         return None
+
+
+def _share(handle: int) -> None:
+    """Let others read: HDF5 opens no file that its writer has locked for itself. Nobody takes it for abandoned yet."""
+    with contextlib.suppress(OSError):
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
 def _is_at(handle: int, path: Path) -> bool:

@@ -14,6 +14,7 @@ from mbsim_cli.io.facts import ObjectiveResult, Origin
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.skeleton import Parameters
 from mbsim_cli.io.target import check_target, is_result
+from mbsim_cli.io.temporary import Temporary, _lock
 from mbsim_cli.io.writer import ResultWriter
 
 from . import fakes
@@ -142,6 +143,25 @@ def test_only_the_temporary_name_exists_while_writing(tmp_path):
     assert not target.exists() and len(list(tmp_path.iterdir())) == 1
     run.finish({})
     assert [path.name for path in tmp_path.iterdir()] == ["r.h5"]
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_whoever_sees_the_final_name_can_read_the_file(tmp_path, result, monkeypatch, there):
+    """Before its writer is done with it, too: it holds a lock by which others know that nobody has abandoned it."""
+    honest, seen = Temporary._close, []
+    if not there:
+        result.unlink()
+
+    def close(temporary):
+        with h5py.File(result) as file, result.open("rb") as other:
+            seen.append((file.attrs["status"], is_result(result), _lock(other.fileno())))
+        honest(temporary)
+
+    monkeypatch.setattr(Temporary, "_close", close)
+    run = writer(result)
+    run.append(fakes.block(0, 3))
+    run.finish({})
+    assert seen == [("complete", True, False)]
 
 
 def test_an_unfinished_result_is_kept_under_its_own_name(tmp_path):
