@@ -6,6 +6,7 @@ import resource
 import select
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from mbsim_cli.errors import InputOutputError, MbsimError
@@ -21,6 +22,7 @@ GREEDY = "it asks for more memory than any file of its size needs"
 HANGS = "HDF5 does not come to an end with it"
 FATAL = (CRASHED, GREEDY, HANGS)  # whatever one looks for
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP, signal.SIGSYS)
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)
 
 
 class Unjudged(MbsimError):
@@ -37,20 +39,26 @@ def fault_of(path: Path, look: Callable[[Path], object]) -> str:
     size = path.stat().st_size
     more = size / 1e6
     read, write = os.pipe()
-    child = os.fork()
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)  # Ctrl-C must not raise in a child that is the caller yet
+    try:
+        child = os.fork()
+    except OSError:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        os.close(read)
+        os.close(write)
+        raise
     if child == 0:
         os.close(read)  # so that there is a handle to look with, where handles are few
         _look(path, look, write, PROCESSOR + int(more), MEMORY + MEMORY_EACH * size)
-    os.close(write)
     told, work = b"", None
     try:
+        os.close(write)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         while True:
             if not select.select([read], [], [], PATIENCE + more)[0]:
                 state, spent = _seen(child)
                 before, work = work, (spent if state in ASLEEP else None)
                 if work is not None and work == before:
-                    os.kill(child, signal.SIGKILL)
-                    os.waitpid(child, 0)
                     return HANGS
             elif part := os.read(read, 65536):
                 told += part
@@ -58,6 +66,15 @@ def fault_of(path: Path, look: Callable[[Path], object]) -> str:
                 return _death_of(child, path) or told.decode(errors="replace")
     finally:
         os.close(read)
+        _end(child)
+
+
+def _end(child: int) -> None:
+    """Leave no process behind, whatever ended the look."""
+    with suppress(ChildProcessError):  # it has ended, and was asked why
+        if os.waitpid(child, os.WNOHANG)[0] == 0:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
 
 
 def _seen(child: int) -> tuple[str, list[str]]:
@@ -110,9 +127,10 @@ def _told_by(look: Callable[[Path], object], path: Path) -> str:
 
 def _confine(seconds: int, memory: int) -> None:
     """Leave a process what a look may take, and nobody to save it from signals."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1):
+    for number in _ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _limit(resource.RLIMIT_CPU, seconds)
     if (used := _memory()) is not None:

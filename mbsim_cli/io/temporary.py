@@ -86,6 +86,8 @@ class Temporary:
             self._close()
 
     def _close(self) -> None:
+        with contextlib.suppress(OSError):  # a process that was forked meanwhile has the handle, too
+            fcntl.flock(self.handle, fcntl.LOCK_UN)
         os.close(self.handle)
         self.handle = -1
 

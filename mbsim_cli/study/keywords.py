@@ -28,6 +28,9 @@ def values_in(replaced: Mapping[str, Any]) -> dict[str, float]:
 
 def numbers_of(values: Mapping[str, Any]) -> dict[str, float]:
     """Values of parameters by name; raise UsageError for what is no number."""
+    for name in values:
+        if not isinstance(name, str):
+            raise UsageError(f"parameters go by their names, not by {name!r}")
     return {name: _value(name, value) for name, value in values.items()}
 
 

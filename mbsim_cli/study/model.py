@@ -267,7 +267,11 @@ class Model:
     def _known(self, by: Sequence[str]) -> tuple[str, ...]:
         """Names of parameters, each once; raises UsageError for others."""
         known = self._keys
+        if isinstance(by, str):
+            raise UsageError(f"by wants a list of names, as [{by!r}]")
         for name in by:
+            if not isinstance(name, str):
+                raise UsageError(f"by wants names of parameters, not {name!r}")
             if name not in known:
                 hint = suggest(name, known)
                 raise UsageError(f"by: unknown parameter {name!r}" + (f"; {hint}" if hint else ""))

@@ -202,6 +202,8 @@ class Appender:
 
     def _give_up(self) -> None:
         if self._handle >= 0:
+            with suppress(OSError):  # a process that was forked meanwhile has the handle, too
+                fcntl.flock(self._handle, fcntl.LOCK_UN)
             os.close(self._handle)
             self._handle = -1
 
