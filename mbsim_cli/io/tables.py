@@ -53,6 +53,8 @@ def read_table(path: Path, delimiter: str = ",") -> Mapping[str, np.ndarray]:
     try:
         open_regular(path).close()
         return _hdf5(path) if path.suffix.lower() in HDF5_SUFFIXES else _csv(path, delimiter)
+    except UnicodeDecodeError as error:
+        raise InputOutputError(f"cannot read {path}: it is no text in UTF-8; save it as such") from error
     except (*DAMAGED, csv.Error) as error:
         reason = getattr(error, "strerror", None) or reason_of(error)
         raise InputOutputError(f"cannot read {path}: {reason}") from error
@@ -165,7 +167,7 @@ def _is_number(text: str) -> bool:
         float(text)
     except ValueError:
         return False
-    return "_" not in text  # which only Python reads
+    return text.isascii() and "_" not in text  # other digits and _ only Python reads
 
 
 def _hdf5(path: Path) -> dict[str, np.ndarray]:

@@ -40,6 +40,7 @@ def test_other_delimiters(tmp_path, delimiter, text):
         ("", "it is empty"),
         ("t,a\n0,1\n1,\n", "column 'a' is empty, in line 3"),
         ("t,a\n0,1\n\n1,x\n", "column 'a' holds 'x', which is not a number, in line 4"),
+        ("t,a\n0,\u0661\n", "column 'a' holds '\u0661', which is not a number, in line 2"),
         ("# of 2026\nt,a\n0,1,2\n1,2,3\n", "2 names stand over 3 columns in line 3"),
         ("t,a\n0,1\n1\n", "2 names stand over 1 columns in line 3"),
         ("t,a\n0,0,1,5\n", "2 names stand over 4 columns in line 2; decimals stand behind a point"),
@@ -49,6 +50,13 @@ def test_faults_of_csv(tmp_path, text, expected):
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(InputOutputError, match=expected):
         read_table(tmp_path / "a.csv")["a"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
+def test_other_alphabets(tmp_path, encoding):
+    (tmp_path / "a.csv").write_text("t,gr\u00f6\u00dfe\n0,1\n", encoding)
+    with pytest.raises(InputOutputError, match="it is no text in UTF-8; save it as such"):
+        read_table(tmp_path / "a.csv")
 
 
 def test_columns_of_texts_matter_to_those_who_take_them(tmp_path):
