@@ -35,6 +35,14 @@ def test_errors_point_into_the_file_that_holds_them(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("version", ["2", "[1]"])
+def test_a_file_of_another_version_is_no_part_of_this_one(tmp_path, version):
+    text = "mbsim: 1\ninclude: [base.yaml]\n"
+    (issue,) = issues_of(tmp_path, text, base=VALID.replace("mbsim: 1", f"mbsim: {version}"))
+    assert issue.startswith("base.yaml:1:8: mbsim: is not the version of ") and issue.endswith("includes this file")
+    assert issues_of(tmp_path, text, base=VALID) == []
+
+
 def test_what_cannot_be_included(tmp_path):
     assert issues_of(tmp_path, VALID + "include: [none.yaml]\n") == [
         "model.yaml:47:11: include: cannot read 'none.yaml': No such file or directory"

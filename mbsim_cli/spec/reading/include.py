@@ -96,8 +96,16 @@ class _Reader:
         entries = root.value["include"].value
         for entry in entries if isinstance(entries, list) else []:
             if isinstance(entry.value, str) and (included := self._included(entry, file, above)) is not None:
+                self._require_version(included, root)
                 merged = merge(merged, included)
         return merge(merged, root)
+
+    def _require_version(self, included: Node, root: Node) -> None:
+        """Report an included file of another version of the format, which the file that includes it would hide."""
+        own, other = root.value.get("mbsim"), included.value.get("mbsim")
+        if own is not None and other is not None and other.value != own.value:
+            message = f"is not the version of {root.file}, which includes this file"
+            self._report(other.file, NodeError(message, other.line, other.column, path="mbsim"))
 
     def _included(self, entry: Node, file: str, above: tuple[str, ...]) -> Node | None:
         target = os.path.normpath(os.path.join(os.path.dirname(file), entry.value))
