@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mbsim_cli.study.diagnostics import discretisation, smooth
+from mbsim_cli.study.diagnostics.bending import BendingHealth
 from mbsim_cli.study.diagnostics.contact import ContactHealth
 from mbsim_cli.study.diagnostics.finite import FiniteHealth
 from mbsim_cli.study.diagnostics.multipliers import MultiplierHealth
@@ -13,7 +14,7 @@ from mbsim_cli.study.plan import Plan
 
 
 class Watchers:
-    """Health of the analysis, tyres, reactions, numbers that are none, multipliers, and how well steps resolve it."""
+    """Health of the analysis, bodies that deform, tyres, reactions, multipliers, and how well steps resolve it."""
 
     def __init__(self, plan: Plan):
         assembled = plan.assembled
@@ -24,13 +25,14 @@ class Watchers:
         )  # consumed by the evaluation, which needs what it returns
         self.health = plan.analysis.diagnostics(problem, objectives)
         self.multipliers = MultiplierHealth(problem, objectives)
+        self._bending = BendingHealth(problem)
         self._contact = ContactHealth(problem, assembled.contacts)
         self.reactions = UnknownReactions(problem, objectives, assembled.sensor_rows, assembled.overdetermined)
         self._finite = FiniteHealth(assembled.sensor_rows)
 
     def add(self, block: Any) -> None:
         """Take the next instants in."""
-        for watcher in (self.health, self._contact, self.reactions, self._finite, self.multipliers):
+        for watcher in (self.health, self._bending, self._contact, self.reactions, self._finite, self.multipliers):
             watcher.add(block)
 
     def warnings(self, results: Mapping[str, Gradient]) -> list[str]:
@@ -39,6 +41,7 @@ class Watchers:
         return [
             *plan.assembled.warnings,
             *self.health.warnings,
+            *self._bending.warnings,
             *self._contact.warnings,
             *self.reactions.warnings,
             *self.multipliers.warnings,

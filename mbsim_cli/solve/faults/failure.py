@@ -1,9 +1,11 @@
 """Why a closed mechanism could not go on: it locks, its position is singular, or nothing resists a coordinate."""
 
+from typing import Any
+
 import numpy as np
 
 from mbsim_cli.model.codes import Status
-from mbsim_cli.model.layout import NONE
+from mbsim_cli.model.layout import NONE, FlexibleTree
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve.faults.independence import Scales, independence, scales_at
@@ -29,7 +31,8 @@ class Diagnosis:
         scaled = reached / self.scales.columns
         try:
             near = least_squares(self._at, scaled)
-            return self._locked(near) or self._singular(start, rank, (near, scaled)) or self._without_inertia(status)
+            found = self._locked(near) or self._singular(start, rank, (near, scaled))
+            return found or self._negative_inertia() or self._without_inertia(status)
         except np.linalg.LinAlgError:  # a motion that ran away beyond finite numbers tells nothing of positions
             return None
 
@@ -81,6 +84,26 @@ class Diagnosis:
         self._at(x)
         values, u, _ = independence(self.instant.work.eq.J, scales)
         return float(values[rank - 1]), u[:, rank - 1]
+
+    def _negative_inertia(self) -> str | None:
+        """Name the body that deforms whose shapes have less mass left than its stiffening takes from them."""
+        tree: Any = self.problem.model.tree
+        if not hasattr(tree, "deviation") or (tree.deviation == NONE).all():
+            return None
+        M = self.instant.out.M
+        roots = np.sqrt(np.maximum(np.diag(M), np.finfo(float).tiny))
+        values, vectors = np.linalg.eigh(M / np.outer(roots, roots))
+        if not values[0] < -NOTHING:
+            return None
+        columns = tree.column if isinstance(tree, FlexibleTree) else np.arange(len(M))
+        first = np.searchsorted(columns, tree.elastic)
+        shares = np.add.reduceat(vectors[:, 0] ** 2, first[:-1])
+        name = self.problem.names.bodies[tree.flexible[int(np.argmax(shares))]]
+        return (
+            f"the inertia of {name!r} is negative before t = {self.time:.6g} s: its shapes together nearly move it as "
+            "a whole, and `stiffening` by acceleration takes more than they have; a shorter step does not help, fewer "
+            "modes or a frame on a chord do"
+        )
 
     def _without_inertia(self, status: Status) -> str | None:
         """Name the coordinate that neither mass nor constraints resist, where equations are singular for that."""
