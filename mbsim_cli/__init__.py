@@ -1,7 +1,17 @@
 """Sensitivity analysis of multibody systems, from a YAML model file.
 
-``import mbsim_cli as mbsim`` gives ``load``, ``run``, ``check``, ``optimize``, ``sweep``, ``open`` and ``open_study``,
-and the errors that they raise; what they need is imported when they are first used. See docs/python.md.
+    import mbsim_cli as mbsim
+
+    model = mbsim.load("model.yaml")     # a Model, which runs at any values of its parameters
+    result = model.run(L=1.2)            # a Result: histories by name, objectives with gradients
+    value, gradient = model.value_and_gradient([1.2, 0.5])
+
+``load`` gives a Model; ``run`` and ``open`` (of a result file) give a Result, as ``optimize`` does, of the best design;
+``sweep`` and ``open_study`` give a Study of many cases, ``check`` rows of Comparison. ``Model.residuals`` is for least
+squares.
+
+All that goes wrong is an MbsimError: ModelError (``issues`` with line and column), AnalysisError, UsageError or
+InputOutputError. Numbers have the units of the file, SI where it says nothing. See docs/python.md.
 """
 
 TYPE_CHECKING = False  # ``typing`` takes its time, and every command begins here

@@ -60,7 +60,10 @@ def load(
 
 
 def run(path: str | PathLike[str], **replaced: Any) -> Result:
-    """Read a model with values of parameters and constants, and run it, as ``load`` and ``Model.run`` do."""
+    """Read a model with values of parameters and constants, and run it, as ``load`` and ``Model.run`` do.
+
+    Raises ModelError, AnalysisError, UsageError and InputOutputError.
+    """
     model, options = _loaded(path, replaced, SILENT)
     return model.run(**options)
 

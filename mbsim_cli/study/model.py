@@ -238,7 +238,10 @@ class Model:
         objective: str | None = None,
         **replaced: Any,
     ) -> np.ndarray:
-        """The Hessian (p, p) of an objective by ``differentiated``: p products with unit directions."""
+        """The Hessian (p, p) of an objective by ``differentiated``: p products with unit directions.
+
+        Arguments, and what is raised, are those of ``hessian_vector``.
+        """
         return self._hessian_columns(rho, np.eye(len(self.differentiated)), objective, replaced)
 
     def _hessian_columns(

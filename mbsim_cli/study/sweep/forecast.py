@@ -28,8 +28,9 @@ GOLDEN = (5.0**0.5 - 1.0) / 2.0
 
 @dataclass(frozen=True)
 class Forecast:
-    """Times in seconds; ``start_seconds`` go by before the first cases begin.
+    """What so many ``cases`` will take, told by ``pilots`` of them, with so many ``workers``; times in seconds.
 
+    ``seconds`` go by, ``start_seconds`` of them before the first cases begin; a case takes a worker ``case_seconds``.
     ``spread`` is how far the mean time of a case may be off, relative, as the times of the pilots scatter.
     """
 

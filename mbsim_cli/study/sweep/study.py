@@ -96,6 +96,10 @@ class Study(Mapping[str, np.ndarray]):
         along = ["time", *self._sensors] if self._sensors else []
         return dict.fromkeys([*self.varied, *self.objectives, *along])
 
+    def _ipython_key_completions_(self) -> list[str]:
+        """What notebooks offer behind ``study[``."""
+        return list(self)
+
     def unit(self, name: str) -> str:
         """Unit of a parameter, objective or sensor. Raises KeyError for another name."""
         units = {"time": "s"} | {column.name: column.unit for column in self._sensors.values()}

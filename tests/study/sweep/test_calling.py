@@ -63,6 +63,7 @@ def test_what_a_study_tells(path):
     assert repr(study).splitlines()[:2] == ["<mbsim study in s: 5 cases, 5 done>", "  L: 0.8 to 1.2 m"]
     sent = pickle.loads(pickle.dumps(study))
     assert repr(sent) == repr(study) and sent != study and {sent, study}
+    assert study._ipython_key_completions_() == ["L", "k", "swing"]
     with pytest.raises(KeyError, match="did you mean 'swing'"):
         study["swign"]
     with pytest.raises(mbsim.UsageError, match="no derivative by 'm'; there are L, k"):
