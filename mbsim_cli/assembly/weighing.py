@@ -9,7 +9,6 @@ from math import ceil, log10
 
 import numpy as np
 
-from mbsim_cli.assembly.mechanism import DENSE
 from mbsim_cli.assembly.position.closing import Closing
 from mbsim_cli.model.among import all_but
 from mbsim_cli.model.layout import FlexibleTree
@@ -33,7 +32,7 @@ def weighed(problem: Problem, closing: Closing, *, stated: bool) -> tuple[Proble
     least = least_of_joints(problem.model, problem.theta, inertia)
     problem = replace(problem, least=least)
     rows = all_but(len(closing.phi), closing.redundant)
-    if not rows.size or len(inertia) > DENSE or isinstance(tree, FlexibleTree) or options.open_tree:
+    if not rows.size or isinstance(tree, FlexibleTree) or options.open_tree:
         return problem, []
     yields = _yields(closing.J[rows], closing.inertia.mass, np.maximum(inertia, least))
     together = float(np.linalg.eigvalsh(yields)[0])
@@ -42,6 +41,8 @@ def weighed(problem: Problem, closing: Closing, *, stated: bool) -> tuple[Proble
     enough = min(LARGEST, 10.0 ** ceil(log10(QUICK / PENALTY_RATIO / max(together, 1e-30))))
     if not stated:  # a power of ten, so that neighbouring designs have the same
         return replace(problem, options=replace(options, penalty=enough)), []
+    if options.penalty >= enough:
+        return problem, []
     softest = rows[np.abs(np.linalg.eigh(yields)[1][:, 0]).argmax()]
     return problem, [
         f"a penalty of {options.penalty:g} is too small where light bodies move heavy ones, most of all by "

@@ -40,6 +40,19 @@ def test_jack(formulation, n):
         assert result.sensitivity("push", name) == pytest.approx(slope, rel=1e-7, abs=1e-7 * np.abs(slope).max())
 
 
+def test_jack_of_a_tall_lift():
+    """162 coordinates; the roller carries all stages by a lever each, so that the penalty must be large."""
+    result = mbsim.run(MODEL, n=80, duration=0.1, sensitivity="none")
+    assert result["push"] == pytest.approx(push(result.time, 80, **VALUES), rel=1e-8)
+
+
+def test_a_penalty_that_is_too_small_is_named(tmp_path):
+    file = tmp_path / "lift.yaml"
+    file.write_text(MODEL.read_text().replace("step: 0.01,", "step: 0.01, penalty: 1e9,"))
+    with pytest.raises(mbsim.errors.AnalysisError, match=r"least of all 'middle\d+\.[xy]', for the penalty is too small"):
+        mbsim.run(file, n=30, duration=0.1, sensitivity="none")
+
+
 def test_work_lifts_the_weight():
     work = mbsim.run(MODEL).objectives["work"]
     start, end = (np.sqrt(4.0 - x**2) for x in (2 * np.cos(VALUES["alpha"]), 2 * np.cos(VALUES["alpha"]) - TRAVEL))

@@ -36,7 +36,7 @@ class Inertia:
 
     @cached_property
     def mass(self) -> np.ndarray:
-        """M (n, n); dense, for mechanisms with few coordinates."""
+        """M (n, n), dense."""
         return mass_matrix(self._tree, self._at, self._momenta[0])[np.ix_(self._used, self._used)]
 
 

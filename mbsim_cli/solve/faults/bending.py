@@ -20,6 +20,8 @@ from mbsim_cli.solve.natural.standing import Standing
 SHORT = 1e-5  # part of the way between two iterates along which tangents are taken
 FLAT = 0.1  # sine between a wheel's axis and the road's normal
 RINGS = 3.5  # ratio of squares of second and first differences: four where accelerations change their sign
+SOFT = 0.5  # part of what constraints are open by that a correction leaves
+SLIGHT = 1e-3  # part of a correction that is round-off of constraints
 FAST = 0.2  # change of accelerations in a step, of their size
 
 Stand = Callable[[Model], Instant | Standing]
@@ -35,15 +37,30 @@ class Failed(NamedTuple):
     push: np.ndarray  # (m,) the same of multipliers
     weight: np.ndarray  # (n,) what coordinates count for
     past: np.ndarray  # (n, k) backward differences of accelerations up to the step before
+    gaps: np.ndarray  # (m,) of constraints that the correction was to close, by the inertia that they meet
+    open: np.ndarray  # (m,) what it leaves of them
 
 
 def why_not_converged(failed: Failed, problem: Problem, theta: np.ndarray, stand: Stand) -> str | None:
     """A sentence on what was too much for Newton's iteration, or None where nothing is to be seen."""
     if not all(np.isfinite(part).all() for part in (*failed.state[:4], failed.correction, failed.push)):
         return None
-    found = [_too_fast(failed, problem.names), _bent(failed, problem, theta, stand)]
+    softest = _softest(failed, problem.names)
+    if softest:
+        found, advice = [softest], "state a larger one, or none"
+    else:
+        found, advice = [_too_fast(failed, problem.names), _bent(failed, problem, theta, stand)], "try a smaller step"
     causes = "; ".join(cause for cause in found if cause)
-    return causes and f"the Newton iteration did not converge at t = {failed.time:.6g} s: {causes}; try a smaller step"
+    return f"the Newton iteration did not converge at t = {failed.time:.6g} s: {causes}; {advice}"
+
+
+def _softest(failed: Failed, names: Names) -> str | None:
+    """The constraint that the correction has closed least, where it has closed none by much."""
+    left, move = np.linalg.norm(failed.open), np.sqrt((failed.weight * failed.correction**2).sum())
+    if left <= max(SOFT * np.linalg.norm(failed.gaps), SLIGHT * move):
+        return None
+    softest = names.constraints[int(np.argmax(np.abs(failed.open)))]
+    return f"corrections do not close constraints, least of all '{softest}', for the penalty is too small"
 
 
 def _too_fast(failed: Failed, names: Names) -> str | None:
