@@ -102,5 +102,5 @@ def test_multipliers_beside_reactions(tmp_path):
 
 def test_memory_means_nothing_where_nothing_is_kept():
     for model in ("benchmarks/trailer_at_rest.yaml", "robots/ur5.yaml"):
-        with pytest.raises(UsageError, match="--memory means nothing to an analysis of type"):
+        with pytest.raises(UsageError, match="memory means nothing to an analysis of type"):
             mbsim.load(MODELS / model).run(sensitivity="adjoint", memory=1e6)
