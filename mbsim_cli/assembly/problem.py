@@ -202,7 +202,7 @@ def _started(problem: Problem, equations: Equations, closing: Closing, fields: S
 
 def _doubts(packing: Packing, declared: Problem) -> list[str]:
     """What is out of the ordinary before the loops are closed."""
-    of_bodies = [f"body {body.name!r}: {text}" for body in packing.system.elastic for text in body.sid.warnings]
+    of_bodies = [f"body {body.name!r}: {text}" for body in packing.system.elastic for text in body.doubts]
     stated = doubtful_settings(packing.model_file, packing.options, packing.choices)
     return [*of_bodies, *stated, *unsmooth_laws(declared, packing.model_file), *packing.system.warnings]
 

@@ -24,6 +24,15 @@ def in_modes(sid: StandardInput, along: StandardInput) -> StandardInput:
     return combined(along, tangent(turned(replace(sid, design={}), np.eye(sid.n) + 1j * STEP * C), STEP))
 
 
+def parted(sid: StandardInput, along: StandardInput) -> list[tuple[int, int]]:
+    """Pairs of modes, counted from 0, whose frequencies are equal and become others along a change."""
+    squares, size = np.diag(sid.Ke.M0), np.abs(along.Ke.M0).max(initial=0.0)
+    moved = along.Ke.M0 - squares[:, None] * along.Me.M0
+    rates = np.diag(moved)
+    apart = np.maximum(np.abs(moved), np.abs(rates[:, None] - rates)) > EQUAL * size
+    return [(int(i), int(j)) for i, j in np.argwhere(~_apart(squares) & apart) if i < j]
+
+
 def of_span(sid: StandardInput, covector: StandardInput) -> StandardInput:
     """The transpose: a covector of derivatives in the coordinates of modes as one of those that hold the span."""
     by_turn = _by_turn(sid, covector)
@@ -40,10 +49,14 @@ def _turns(sid: StandardInput) -> tuple[Array, Array]:
     dMe + C + C^T vanishes, and dKe + Ke C + C^T Ke off its diagonal; of two equal frequencies C is symmetric instead.
     """
     squares = np.diag(sid.Ke.M0)
-    gap = squares[:, None] - squares
-    apart = np.abs(gap) > EQUAL * np.maximum(squares[:, None], squares)
-    gap = np.where(apart, gap, 1.0)
+    apart = _apart(squares)
+    gap = np.where(apart, squares[:, None] - squares, 1.0)
     return np.where(apart, squares / gap, -0.5), np.where(apart, -1.0 / gap, 0.0)
+
+
+def _apart(squares: Array) -> Array:
+    """Which pairs of modes (n, n) have frequencies of their own."""
+    return np.abs(squares[:, None] - squares) > EQUAL * np.maximum(squares[:, None], squares)
 
 
 def _by_turn(sid: StandardInput, covector: StandardInput) -> Array:

@@ -52,3 +52,17 @@ def test_gradients_where_frequencies_cross(tmp_path, method):
     coarse, fine = ((values(h) - values(-h)) / (2 * h) for h in (CHANGE, CHANGE / 2))
     assert found[:, 0] == pytest.approx((4 * fine - coarse) / 3, rel=1e-6)
     assert (np.abs(found) > 0).all()
+
+
+@pytest.mark.parametrize(("width", "by", "warned"), [(SQUARE, "width", 1), (SQUARE, "E", 0), (0.021, "width", 0)])
+def test_a_single_coordinate_of_an_equal_pair_has_no_derivative(tmp_path, width, by, warned):
+    """By what parts the pair, modes jump where they are equal."""
+    text = MODEL.replace("METHOD", "ddm").replace("objectives:\n", SINGLE + "objectives:\n")
+    (tmp_path / "beam.yaml").write_text(
+        text.replace("[width, E]", f"[{by}]").replace("duration: 0.2", "duration: 1e-3")
+    )
+    told = mbsim.load(tmp_path / "beam.yaml", width=width).run().report["warnings"]
+    assert sum("'width' parts modes whose frequencies are equal: q2, of which" in text for text in told) == warned
+
+
+SINGLE = "  second: {type: elastic_coordinate, body: beam, number: 2}\n"

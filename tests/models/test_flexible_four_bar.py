@@ -167,6 +167,7 @@ def ours(folder, step, formulation="ali3p-rtdyn1", method="ddm"):
     def pin(a, b, point, **initial):
         return {"type": "revolute", "bodies": [a, b], "point": point, "axis": "z", **initial}
 
+    turning = {"angle": ANGLE, "angular_velocity": SPEED, "independent": True}
     model = {
         "mbsim": 1, "gravity": [0, -WEIGHT, 0], "vectors": {"z": {"all": [0, 0, 1]}}, "parameters": NUMBERS,
         "points": {
@@ -176,7 +177,7 @@ def ours(folder, step, formulation="ali3p-rtdyn1", method="ddm"):
         "materials": {"soft": {"youngs_modulus": "E", "poisson_ratio": 0.3, "density": RHO}},
         "bodies": {"crank": bar(CRANK), "rocker": bar(ROCKER), "coupler": {"flexible": coupler}},
         "joints": {
-            "O": pin("ground", "crank", "origin", initial={"angle": ANGLE, "angular_velocity": SPEED, "independent": True}),
+            "O": pin("ground", "crank", "origin", initial=turning),
             "A": pin("crank", "coupler", ["A", "origin"], initial={"angle": 0.26}),
             "B": pin("rocker", "coupler", ["B", "end"]),
             "D": pin("ground", "rocker", "D", initial={"angle": 2.02}),

@@ -13,7 +13,7 @@ from mbsim_cli.errors import ModelError, UsageError
 from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS, Column
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.reduction.data import Node, StandardInput, Taylor
-from mbsim_cli.reduction.modal_coordinates import in_modes, of_span
+from mbsim_cli.reduction.modal_coordinates import in_modes, of_span, parted
 from mbsim_cli.reduction.shaped_mesh import ShapedMesh
 
 Along = Callable[[], StandardInput]  # derivatives along the parameter that numbers are stepped along
@@ -61,6 +61,8 @@ class ElasticBody:
         self._read = frozenset(read)
         self._moved: tuple[str | None, StandardInput] = None, self.sid
         self.initial = _initial(model_file, self)
+        self._single = _single(model_file, self)
+        self.parted: dict[str, set[int]] = {}  # by parameters: modes of equal frequencies that they give others
 
     @property
     def n(self) -> int:
@@ -90,13 +92,23 @@ class ElasticBody:
 
     def _along(self) -> StandardInput:
         found = self._supplied.along()
-        return in_modes(self.sid, found) if self._supplied.modal else found
+        if not self._supplied.modal:
+            return found
+        for pair in parted(self.sid, found):
+            self.parted.setdefault(str(self._numbers.parameter), set()).update(pair)
+        return in_modes(self.sid, found)
 
     def by_density(self, covector: StandardInput) -> np.ndarray:
         """Derivatives by the densities (ne,) that the body has, from a covector of all terms."""
         pull_back = self._supplied.by_density
         assert pull_back is not None
         return pull_back(of_span(self.sid, covector) if self._supplied.modal else covector)
+
+    @property
+    def doubts(self) -> list[str]:
+        """What is doubtful of its data, and of single coordinates without a derivative that the file speaks of."""
+        parted = ((name, sorted(modes & self._single)) for name, modes in self.parted.items())
+        return [*self.sid.warnings, *(_parting(name, modes) for name, modes in parted if modes)]
 
     def start(self) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
         """Initial elastic coordinates and their rates."""
@@ -141,6 +153,21 @@ def _initial(model_file: Any, body: ElasticBody) -> tuple[Sequence[Any], Sequenc
             raise ModelError([model_file.issue(place, message)])
         found.append(given if given is not None else [Number(0.0)] * body.n)
     return found[0], found[1]
+
+
+def _single(model_file: Any, body: ElasticBody) -> set[int]:
+    """Coordinates, from 0, that sensors show by themselves, or that start elsewhere than at zero."""
+    sensors = [sensor for sensor in model_file.sensors.values() if sensor.type == "elastic_coordinate"]
+    shown = {sensor.number - 1 for sensor in sensors if sensor.body == body.name}
+    return shown | {k for given in body.initial for k, number in enumerate(given) if number.literal != 0.0}
+
+
+def _parting(parameter: str, modes: Sequence[int]) -> str:
+    names = " and ".join(f"q{k + 1}" for k in modes)
+    return (
+        f"{parameter!r} parts modes whose frequencies are equal: {names}, of which the file speaks, have no derivative "
+        "by it, and what gradients tell of them by themselves is one choice of many"
+    )
 
 
 @dataclass(frozen=True)
