@@ -7,7 +7,7 @@ from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.judging.review import Review
 from mbsim_cli.spec.optimizations import Limit, Optimization
 from mbsim_cli.spec.reading.messages import Path
-from mbsim_cli.spec.rules.studies import Fault, bounded, known_parameters, range_of
+from mbsim_cli.spec.rules.studies import Fault, bounded, changed_in, known_parameters, range_of
 from mbsim_cli.spec.studies import Range
 
 
@@ -57,12 +57,9 @@ def _varied(review: Review, given: Optimization) -> set[str]:
 
 def _at_rest(review: Review, path: Path, number: Number | None, varied: set[str]) -> Iterator[Fault]:
     """A number that the search leaves as it is, for it is read at the start alone."""
-    if number is None or number.literal is not None or review.value(number) is None:
-        return
-    if moving := varied.intersection(review.model.expressions.gradient(number)):
-        named = ", ".join(sorted(moving))
+    if number is not None and (moving := changed_in(review, number, varied)):
         hint = "an objective may have it in its formula, and a number as its limit"
-        yield Fault(path, f"{number.text} is read at the start alone, and would not follow {named}", hint)
+        yield Fault(path, f"{number.text} is read at the start alone, and would not follow {moving}", hint)
 
 
 def _fields(review: Review, given: Optimization) -> Iterator[Fault]:

@@ -42,6 +42,7 @@ def faults(review: Review, study: Study) -> Iterator[Fault]:
     elif study.kind == "list":
         for index, case in enumerate(stated):
             yield from known_parameters(review, ("list", index), case)
+            yield from _by_the_file(review, ("list", index), case)
         if not any(stated):
             yield Fault(("list",), "no case changes a parameter", "mbsim run computes the file's own values", True)
     elif study.kind == "csv":
@@ -66,6 +67,21 @@ def known_parameters(review: Review, path: Path, names: Any, key: bool = True) -
             yield Fault(place, f"{name!r} is a constant, and studies vary parameters", "make it a parameter", key)
         else:
             yield Fault(place, f"unknown parameter {name!r}", review.suggest(name, known), key)
+
+
+def _by_the_file(review: Review, path: Path, case: Mapping[str, Any]) -> Iterator[Fault]:
+    """Values of a case that are formulas of others that it changes too."""
+    for name, number in case.items():
+        if moving := changed_in(review, number, set(case) - {name}):
+            message = f"{number.text} has the file's value of {moving}, which this case changes too"
+            yield Fault((*path, name), message, "state the number")
+
+
+def changed_in(review: Review, number: Number | None, changing: set[str]) -> str:
+    """Names of those parameters among some that a number has the value by."""
+    if number is None or number.literal is not None or review.value(number) is None:
+        return ""
+    return ", ".join(sorted(changing.intersection(review.model.expressions.gradient(number))))
 
 
 def _axes(review: Review, kind: str, axes: Mapping[str, Any]) -> Iterator[Fault]:
