@@ -12,7 +12,7 @@ VIOLATED = 1e-3  # m or 1: more than a long step leaves
 ENERGY = 1e-2  # of the energy that moves
 AT_REST = 1e-9  # of the energy that is stored: less than that does not move
 SHOWN = 4  # constraints of a singular position
-INCONSISTENT = "bodies that deform, whose data contradict each other, do not keep it at any step"
+INCONSISTENT = "bodies that deform, whose data do not fit together to the second order, keep it at no step"
 UNITS = ("position", "velocity", "acceleration")
 
 
