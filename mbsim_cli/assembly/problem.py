@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.assembly.densities import DensityField, density_fields, moved_by_fields
-from mbsim_cli.assembly.elements.law_kinks import check_driving_laws, unsmooth_laws
+from mbsim_cli.assembly.elements.law_kinks import check_driving_laws, has_kinks, stops_of, unsmooth_laws
 from mbsim_cli.assembly.elements.laws import check_start
 from mbsim_cli.assembly.elements.sensors import Contact
 from mbsim_cli.assembly.info import describe
@@ -161,10 +161,21 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
         reacting=packed.reacting,
     )
     check_start(problem, system.issue)
-    if problem.options.open_tree and problem.options.analysis == "forward_dynamics":
-        check_driving_laws(problem, system.issue)
+    if problem.options.analysis == "forward_dynamics":
+        if problem.options.open_tree:
+            check_driving_laws(problem, system.issue)
+        elif has_kinks(problem):
+            problem = replace(problem, stops=stops_of(problem, _by_all(packing, problem, wanted)))
     system.stop()
     return problem
+
+
+def _by_all(packing: Packing, problem: Problem, wanted: Sequence[str]) -> np.ndarray:
+    """Derivatives of laws by all parameters of the file: runs without gradients take the same steps as those with."""
+    every, laws = list(packing.model_file.parameters), problem.model.laws
+    if every == list(wanted):
+        return problem.theta_rho
+    return packing.system.theta.jacobian(every, {*laws.theta.tolist(), *laws.window.tolist()})
 
 
 def _closed(packing: Packing, equations: Equations) -> Closing:

@@ -135,6 +135,7 @@ class Problem:
     system: Any = None  # solve.natural.system.NaturalSystem of natural coordinates: ``names`` are its own
     moved: np.ndarray | None = None  # (len(theta), w) d theta / d numbers that fields move, of an adjoint by fields
     broken: tuple[tuple[int, int], ...] = ()  # (parameter, equation it breaks that no coordinate has a part in)
+    stops: tuple[tuple[int, ...], ...] = ()  # offsets in theta of what times are sums of that steps of ALI3-P end at
     ahead: Any = None  # solve.lanes.open_trees.RunAhead: this run, where it was made beside others already
 
 

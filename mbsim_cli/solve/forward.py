@@ -10,7 +10,7 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.drivers.follow import follow_rows
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
-from mbsim_cli.kernels.drivers.simulate import Progress, run
+from mbsim_cli.kernels.drivers.simulate import Progress
 from mbsim_cli.kernels.integrators.ali3p import Control
 from mbsim_cli.model.among import all_but
 from mbsim_cli.model.codes import Status
@@ -34,9 +34,11 @@ from mbsim_cli.solve.natural.reactions import NaturalReactions
 from mbsim_cli.solve.natural.standing import Standing
 from mbsim_cli.solve.natural.start import start_of
 from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
+from mbsim_cli.solve.pieces import Loop, Pieces
 from mbsim_cli.solve.reactions import reader_of
 from mbsim_cli.solve.reused_memory import ReusedMemory
 from mbsim_cli.solve.steps_at_once import steps_at_once
+from mbsim_cli.solve.stops import pieces_of, stopping
 from mbsim_cli.solve.tape import Checkpoint, Tape
 
 BLOCK_NUMBERS = 750_000  # numbers of sensitivities held at once, 6 MB: whoever reads a block begins with cold caches
@@ -54,7 +56,8 @@ class Simulation:
         self.tape, self._memory = tape, ReusedMemory()
         self.dtype = self.theta.dtype.type
         redundant, deforms = start.redundant.size > 0, isinstance(self.model.tree, FlexibleTree)
-        self.control: Control = allocate.control(problem.options, redundant=redundant, deforms=deforms)
+        control = allocate.control(problem.options, redundant=redundant, deforms=deforms)
+        self.control: Control = stopping(control, problem, self.theta)
         self.state, self.rest = start.state, start.rest
         independent = all_but(self.state.lam.size, start.redundant)
         self.work = allocate.work(self.model, self.theta, independent, problem.least)
@@ -71,6 +74,13 @@ class Simulation:
         self.sens = start.sensitivity if wanted else allocate.sensitivity(self.model, 0, self.dtype)
         self.directions = allocate.directions(self.model, dtheta, self.dtype)
         self.extra = allocate.sensitivity_work(self.model, dtheta.shape[1], self.dtype)
+        self._loop = Loop(
+            self.model, self.theta, self.control, self.directions, self.state, self.sens, self.work, self.extra
+        )
+        pieces = pieces_of(problem, self.theta)
+        self._pieces = Pieces(problem, self._loop, pieces, keeps=tape is not None) if pieces else None
+        if tape is not None and self._pieces:
+            tape.pieces = self._pieces.made
         self.multipliers = allocate.multiplier_sensors(self.model)
         self.balance, self._forceless = None, 0.0  # instants, all so far, at which its forces are not found
         if is_balanced(problem, problem.reacting is not None):
@@ -179,11 +189,10 @@ class Simulation:
 
     def _made(self, steps: int, filled: int, record: Record, d_record: SensitivityRecord) -> Progress:
         """Where the steps end."""
-        progress = run(
-            self.model, self.theta, self.control, self.step, steps, self.problem.options.output_interval,
-            self.progress, self.directions, self.state, self.sens, self.work, self.extra, filled, record, d_record,
-        )  # fmt: skip
-        return Progress(*progress)
+        made_by = self._pieces or self._loop
+        return made_by.run(
+            self.step, steps, self.problem.options.output_interval, self.progress, filled, record, d_record
+        )
 
     def _read_multipliers(self, record: Record, d_record: SensitivityRecord) -> None:
         """Let sensors show multipliers of the motion in the rows of a record."""

@@ -79,6 +79,7 @@ class Tape:
         self._times: list[np.ndarray] = []
         self._marked = 0  # parts whose instants are on their way
         self._run: Any = None
+        self.pieces: dict[int, list[Any]] = {}  # ``pieces.Made`` of steps that were made in pieces, by their number
         self.foreseen = True  # that each instant takes one step
         self._used = 0  # bytes, where this is not foreseen
 

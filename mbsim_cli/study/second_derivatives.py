@@ -50,7 +50,7 @@ def hessian_vector(assembled: Any, objective: str, direction: np.ndarray, listen
 
 def _require_no_leap(problem: Any, direction: np.ndarray) -> None:
     for kink in leaping(problem):
-        if problem.theta_rho[kink.number] @ direction:
+        if problem.theta_rho[kink.numbers[0]] @ direction:
             raise UsageError(
                 f"second derivatives by the instant {kink.time:g} s, at which accelerations leap, are not known; "
                 "take laws with two continuous derivatives, or formulation: ali3p-rtdyn1"

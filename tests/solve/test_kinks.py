@@ -153,18 +153,24 @@ def test_leaps_at_one_instant_that_parameters_part():
     build(model(BLEND, drives=True, also=WINDOW | {"law": PULSE | {"power": 3}}), Settings(), None)
 
 
-@pytest.mark.parametrize(
-    ("law", "drives", "told"), [(RAMP, False, True), (WINDOW, False, False), (WINDOW, True, True), (BLEND, True, True)]
-)
-def test_derivatives_across_kinks_are_warned_of(law, drives, told):
-    """Steps of ALI3-P go across; a force whose slope is continuous leaves them of second order."""
-    by = {"sensitivity": {"method": "ddm", "parameters": "all"}}
-    within = {"formulation": "ali3p-rtdyn1", **by}
-    warnings = build(model(law, drives=drives, **within), Settings(), None).warnings
-    kinks = [f"within a step, at {t} s, an instant that depends on {name}:" for t, name in ((A, "a"), (B, "b"))]
-    assert [any(kink in w for w in warnings) for kink in kinks] == [told, told]
-    assert not build(model(law, drives=drives, **within), Settings(), ["h"]).warnings
-    assert not build(model(law, drives=drives, **by), Settings(), None).warnings
+@pytest.mark.parametrize(("law", "drives", "told"), [(RAMP, False, False), (BLEND, True, False), (RAMP, True, True)])
+def test_rates_that_jump_are_warned_of(law, drives, told):
+    """Steps of ALI3-P end where slopes of forces and accelerations of drives change, but spread an impulse."""
+    by = {"formulation": "ali3p-rtdyn1", "sensitivity": {"method": "ddm", "parameters": "all"}}
+    warnings = build(model(law, drives=drives, **by), Settings(), None).warnings
+    jumps = [
+        f"the rate of the law jumps at {t} s, an instant that depends on {name}:" for t, name in ((A, "a"), (B, "b"))
+    ]
+    assert [any(jump in w for w in warnings) for jump in jumps] == [told, told] and len(warnings) == 2 * told
+    assert not build(model(law, drives=drives, **by), Settings(), ["h"]).warnings
+
+
+def test_leaps_that_parameters_part_are_warned_of():
+    late = json.loads(json.dumps(BLEND).replace('"a"', '"c"').replace("*a", "*c"))
+    by = {"formulation": "ali3p-rtdyn1", "sensitivity": {"method": "ddm", "parameters": "all"}}
+    warnings = build(model(BLEND, drives=True, also=late, parameters={"c": A}, **by), Settings(), None).warnings
+    assert sum("accelerations leap by several laws at 0.031 s" in w for w in warnings) == 2
+    assert not build(model(BLEND, drives=True, also=late, parameters={"c": A + 1e-9}, **by), Settings(), None).warnings
 
 
 def test_integrals_over_what_leaps_are_warned_of():

@@ -78,7 +78,7 @@ class ForceTable:
         if natural == "auto":
             self.automatic.append((offset + NATURAL_VALUE, measure))
         laws = tuple(
-            self._laws.number(getattr(spec, key, None), f"forces.{name}.{key}")
+            self._laws.number(getattr(spec, key, None), f"forces.{name}.{key}", of_time=key == "law")
             for key in ("law", "elongation_law", "rate_law")
         )
         self._append(name, unit, (Force.ALONG_MEASURE, measure, NONE, Axes.GLOBAL, laws, offset))

@@ -1,8 +1,8 @@
 """What integrators make of laws of time that are not smooth.
 
 A jump of the rate of a law that drives a coordinate is an impulse, which moves what is not driven too. Formulations of
-open trees take the rates that laws prescribe and integrate all others, so that they would leave it out. Steps of others
-go across the instants at which slopes change: derivatives by these are off by a share of a step.
+open trees take the rates that laws prescribe and integrate all others, so that they would leave it out; steps of ALI3-P
+spread it. Where slopes or accelerations change, at instants that parameters move, steps of ALI3-P end.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,11 +31,9 @@ def check_driving_laws(problem: Problem, issue: Callable[..., None]) -> None:
             hint = "formulations of open trees know no impulses; make it smooth, or use formulation: ali3p-rtdyn1"
             issue(problem.names.laws[law], message, hint)
     by_kink = _leaping(driving)
-    for group in groups_of(list(by_kink), problem.options.end):
-        rows = [problem.theta_rho[kink.number] for kink in group]
-        if any((row != rows[0]).any() for row in rows):
-            message = f"accelerations leap at {group[0].time:.6g} s by several laws, and parameters move these apart"
-            issue(problem.names.laws[by_kink[group[0]]], message, "let them leap a little apart, or use ali3p-rtdyn1")
+    for group in _parted(by_kink, problem.options.end, problem.theta_rho):
+        message = f"accelerations leap at {group[0].time:.6g} s by several laws, and parameters move these apart"
+        issue(problem.names.laws[by_kink[group[0]]], message, "let them leap a little apart")
 
 
 def leaping(problem: Problem) -> dict[Kink, int]:
@@ -47,42 +45,92 @@ def _leaping(driving: Iterable[Edge]) -> dict[Kink, int]:
     return {kink: law for law, group, before, behind in driving if _leaps(before, behind) for kink in group}
 
 
-def _driving(problem: Problem) -> Iterator[Edge]:
-    """Laws of constraints, their edges, and rates on both sides of these."""
+def _driving(problem: Problem, driving: np.ndarray | None = None) -> Iterator[Edge]:
+    """Laws that drive coordinates, those of constraints if no others, their edges, and rates on both sides of these."""
+    driving = problem.model.constraints.law if driving is None else driving
     laws, numbers, end = problem.model.laws, problem.theta.tolist(), problem.options.end
     moved = np.array(problem.theta_rho.any(axis=1))
-    for law in dict.fromkeys(problem.model.constraints.law.tolist()):
+    for law in dict.fromkeys(driving.tolist()):
         for group in groups_of(_edges(problem, moved, law), end):
             yield law, group, *_rates(laws, numbers, law, group, end)
+
+
+def has_kinks(problem: Problem) -> bool:
+    """Whether any law of time may change on the way: most models have none."""
+    laws, everywhere = problem.model.laws, np.full(len(problem.theta), True)
+    of_time = {*problem.model.forces.law[:, 0].tolist(), *problem.model.constraints.law.tolist()}
+    return any(kinks_of_law(laws, problem.theta, everywhere, law) for law in of_time)
+
+
+def stops_of(problem: Problem, by_all: np.ndarray) -> tuple[tuple[int, ...], ...]:
+    """Offsets in theta of what instants are sums of at which laws change and steps of ALI3-P end.
+
+    They are those that numbers of the file move: ``by_all`` (len(theta), q) are derivatives by its parameters. Forces
+    that are continuous with two derivatives leave steps of second order as they are. Where the rate of a driving law
+    jumps, or several accelerations leap that parameters part, steps go across.
+    """
+    model, moved, found = problem.model, np.array(by_all.any(axis=1)), dict[tuple[float, bytes], tuple[int, ...]]()
+    of_forces, driving = (
+        {kink for law in laws.tolist() for kink in kinks_of_law(model.laws, problem.theta, moved, law)}
+        for laws in (model.forces.law[:, 0], model.constraints.law)
+    )
+    stopping = {kink for kink in of_forces if not kink.smooth} | driving
+    for kink in sorted(stopping - _crossed(problem, by_all)):
+        row = by_all[list(kink.numbers)].sum(axis=0)
+        if row.any():
+            found.setdefault((kink.time, row.tobytes()), kink.numbers)
+    return tuple(found.values())
+
+
+def _crossed(problem: Problem, by: np.ndarray) -> set[Kink]:
+    """Kinks of driving laws that steps of ALI3-P go across."""
+    driving = list(_driving(problem))
+    jumping = {kink for _, group, before, behind in driving if _jumps(before, behind) for kink in group}
+    return jumping.union(*_parted(_leaping(driving), problem.options.end, by))
+
+
+def _parted(leaping: Iterable[Kink], end: float, by: np.ndarray) -> Iterator[list[Kink]]:
+    """Kinks at one instant, at all of which accelerations leap, that parameters move apart."""
+    for group in groups_of(list(leaping), end):
+        rows = [by[kink.numbers[0]] for kink in group]
+        if any((row != rows[0]).any() for row in rows):
+            yield group
 
 
 def unsmooth_laws(problem: Problem, model_file: Any) -> list[str]:
     """Warnings about instants at which laws are not smooth, where parameters move these and derivatives lack something.
 
-    Steps of ALI3-P go across them, and sums over instants go across what leaps with accelerations.
+    Steps of ALI3-P go across some of them, and sums over instants go across what leaps with accelerations.
     """
-    model, options, names = problem.model, problem.options, np.array(problem.names.parameters)
-    moved, theta, warnings = np.array(problem.theta_rho.any(axis=1)), problem.theta.tolist(), []
-    crossed = options.analysis == "forward_dynamics" and not options.open_tree
+    model, options = problem.model, problem.options
+    stepped = options.analysis == "forward_dynamics" and not options.open_tree
     summed = any(objective.kind in ("integral", "maximum") for objective in model_file.objectives.values())
-    driving = set((model.constraints if problem.prescribed is None else problem.prescribed).law.tolist())
-    for law in dict.fromkeys([*model.forces.law[:, 0].tolist(), *driving]):
-        for group in groups_of(_edges(problem, moved, law), options.end):
-            by = names[problem.theta_rho[[kink.number for kink in group]].any(axis=0)]
-            if not by.size:
-                continue
-            before, behind = _rates(model.laws, theta, law, group, options.end)
-            jumps, leaps = _jumps(before, behind), law in driving and _leaps(before, behind)
-            when, said = f"at {group[0].time:.6g} s, an instant that depends on {', '.join(by)}", []
-            if crossed and (jumps or leaps):
-                lack = "derivatives by it are off by a share of the step, which no estimate sees"
-                remedy = "take short steps or smooth laws, or for open trees formulation: recursive"
-                said.append((f"the law is not smooth within a step, {when}: {lack}", remedy))
-            if summed and leaps:
-                lack = "derivatives by it of integrals and smooth maxima over these, or over forces, lack the leap"
-                said.append((f"accelerations leap {when}: {lack}", "take laws with two continuous derivatives"))
-            warnings += [str(model_file.issue(problem.names.laws[law], *each)) for each in said]
+    driving = model.constraints if problem.prescribed is None else problem.prescribed
+    edges, warnings = list(_driving(problem, driving.law)), []
+    leaping = _leaping(edges)
+    apart = {kink for group in _parted(leaping, options.end, problem.theta_rho) for kink in group} if stepped else set()
+    for law, group, before, behind in edges:
+        said, when = [], _moved_instant(problem, group)
+        if not when:
+            continue
+        if stepped and _jumps(before, behind):
+            lack = "steps spread its impulse, and derivatives by it are wrong, however short they are"
+            said.append((f"the rate of the law jumps {when}: {lack}", "make the law smooth"))
+        if not apart.isdisjoint(group):
+            lack = "derivatives by it are wrong where parameters move these apart, however short steps are"
+            said.append((f"accelerations leap by several laws {when}: {lack}", "let them leap a little apart"))
+        if summed and leaping.keys() & group:
+            lack = "derivatives by it of integrals and smooth maxima over these, or over forces, lack the leap"
+            said.append((f"accelerations leap {when}: {lack}", "take laws with two continuous derivatives"))
+        warnings += [str(model_file.issue(problem.names.laws[law], *each)) for each in said]
     return warnings
+
+
+def _moved_instant(problem: Problem, group: Sequence[Kink]) -> str:
+    """When that is and on what it depends, or nothing where it depends on no parameter."""
+    rows = problem.theta_rho[[kink.numbers[0] for kink in group]]
+    by = np.array(problem.names.parameters)[rows.any(axis=0)]
+    return f"at {group[0].time:.6g} s, an instant that depends on {', '.join(by)}" if by.size else ""
 
 
 def _edges(problem: Problem, moved: np.ndarray, law: int) -> list[Kink]:

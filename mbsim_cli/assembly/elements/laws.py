@@ -64,17 +64,22 @@ class LawTable:
         self._system = system
         self.names: list[str] = []
         self._rows: list[tuple[int, int, int, int, int]] = []
-        self._first: dict[str, int] = {}
+        self._first: dict[tuple[str, bool], int] = {}
 
-    def number(self, law: Any, path: str) -> int:
-        """Number of a law given by name, inline, or not at all (NONE)."""
+    def number(self, law: Any, path: str, *, of_time: bool = True) -> int:
+        """Number of a law given by name, inline, or not at all (NONE).
+
+        One that is also of something else than time has numbers of its own there: those of time may be moved with it.
+        """
         if law is None:
             return NONE
         law, path = self._resolved(law, path)
-        if path not in self._first:
-            self.add(path, self._terms(law, path))
-            self._system.settle(partial(self._check_continuity, path, law), by_theta=True)
-        return self._first[path]
+        key = path, of_time
+        if key not in self._first:
+            self._first[key] = self.add(path, self._terms(law, path))
+            if (path, not of_time) not in self._first:
+                self._system.settle(partial(self._check_continuity, path, law, self._first[key]), by_theta=True)
+        return self._first[key]
 
     def add(self, path: str, terms: Sequence[Term]) -> int:
         """Add the sum of terms under a path of the file; return its number."""
@@ -84,7 +89,6 @@ class LawTable:
             following = start + k if k < len(terms) else NONE
             self._rows.append((int(term.kind), theta.add(term.block), term.count, window, following))
             self.names.append(path)
-        self._first[path] = start
         return start
 
     def table(self) -> Laws:
@@ -138,15 +142,15 @@ class LawTable:
             for part in law.laws:
                 yield from self._breaks(self._resolved(part, "")[0])
 
-    def _check_continuity(self, path: str, law: Any, system: System) -> None:
+    def _check_continuity(self, path: str, law: Any, first: int, system: System) -> None:
         """Record an issue where a law that is made of others jumps."""
         breaks = list(self._breaks(law))
         if not breaks:
             return
         laws, theta = self.table(), system.theta.values().tolist()
         for place in breaks:
-            before = law_at(laws, theta, self._first[path], place - _BESIDE * max(1.0, abs(place)))
-            behind = law_at(laws, theta, self._first[path], place)
+            before = law_at(laws, theta, first, place - _BESIDE * max(1.0, abs(place)))
+            behind = law_at(laws, theta, first, place)
             if abs(behind - before) > _JUMP * max(1.0, abs(before), abs(behind)):
                 message = f"the law is not continuous: it jumps from {before:g} to {behind:g} at {place:g}"
                 system.issue(path, message, "laws must meet where one takes over, and be zero at a window's ends")

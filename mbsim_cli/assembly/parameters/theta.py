@@ -4,7 +4,7 @@ A block's function reads the model file's numbers, so evaluating it under a comp
 only blocks that read a number which depends on the parameter are evaluated for it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from copy import copy
 from typing import Any
 
@@ -57,8 +57,8 @@ class Theta:
             values = np.concatenate([np.asarray(function(), dtype=float) for _, function, _ in self._blocks])
             return values, self.jacobian(parameters)
 
-    def jacobian(self, parameters: Sequence[str]) -> np.ndarray:
-        """d theta / d rho (size, p)."""
+    def jacobian(self, parameters: Sequence[str], blocks: Container[int] | None = None) -> np.ndarray:
+        """d theta / d rho (size, p), if need be of blocks at some offsets alone."""
         by_parameter = np.zeros((len(self._values), len(parameters)))
         readers: dict[Any, list[int]] = {}  # blocks by the numbers that they read
         for place, (_, _, read) in enumerate(self._blocks if parameters else ()):
@@ -69,6 +69,8 @@ class Theta:
                 stepped = self.numbers.step_along(parameter)
                 for place in sorted({place for number in stepped for place in readers.get(number, ())}):
                     offset, function, _ = self._blocks[place]
+                    if blocks is not None and offset not in blocks:
+                        continue
                     block = np.asarray(function(), dtype=complex)
                     by_parameter[offset : offset + len(block), k] = block.imag / STEP
         finally:

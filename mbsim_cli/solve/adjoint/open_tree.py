@@ -23,7 +23,7 @@ from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import MEASURE_SIZE, FlexibleTree, Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
-from mbsim_cli.solve.adjoint.whole_run import without_solution
+from mbsim_cli.solve.adjoint.steps import without_solution
 from mbsim_cli.solve.open_trees.kinks import kinks_of
 from mbsim_cli.solve.open_trees.methods import stages_kept, tableau
 

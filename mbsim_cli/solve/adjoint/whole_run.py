@@ -3,23 +3,24 @@
 Derivation: docs/theory/adjoint.md.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.algorithms.motion.covectors import Covectors
 from mbsim_cli.kernels.drivers.pull_back_reactions import MotionCovectors
 from mbsim_cli.kernels.drivers.record import Record, Stretch
-from mbsim_cli.kernels.drivers.sweep_back import sweep_back
-from mbsim_cli.model.codes import Status
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.adjoint.allocate import work_of
+from mbsim_cli.solve.adjoint.pieces import PieceSweep
 from mbsim_cli.solve.adjoint.pulled import Pulled, Seen, columns_of, each_defined
 from mbsim_cli.solve.adjoint.readings import Readings
+from mbsim_cli.solve.adjoint.steps import StepsBack
+from mbsim_cli.solve.pieces import Made
+from mbsim_cli.solve.stops import stopping
 from mbsim_cli.solve.tape import Began, Tape
 
 
@@ -43,7 +44,7 @@ def _sweep(problem: Problem, tape: Tape, count: int, seen: Seen, between: Callab
     assert initial is not None
     if problem.options.natural:
         problem = replace(problem, model=problem.system.model)
-    sweep = _sweep_of(problem, initial, columns_of(problem, count))
+    sweep = _sweep_of(problem, tape, columns_of(problem, count))
     readings, worst = Readings(problem, initial, count, seen, reacting), 0.0
     for first, record in tape.backwards():
         hat, given = readings.of(first, record.rows if isinstance(record, Stretch) else record)
@@ -58,42 +59,46 @@ def _sweep(problem: Problem, tape: Tape, count: int, seen: Seen, between: Callab
     return Pulled(gradient, worst, readings.undefined[:count])
 
 
-def _sweep_of(problem: Problem, initial: Began, p: int) -> Any:
+def _sweep_of(problem: Problem, tape: Tape, p: int) -> Any:
     """What goes back through a run with p columns."""
+    initial = tape.initial
+    assert initial is not None
     if problem.options.open_tree:
         from mbsim_cli.solve.adjoint.open_tree import StepSweep
 
         return StepSweep(problem, initial.theta, p)
-    return LoopSweep(problem, initial, p)
+    return LoopSweep(problem, initial, p, tape.pieces)
 
 
 class LoopSweep:
     """Covectors of p columns on their way back to the start, through steps of ALI3-P."""
 
-    def __init__(self, problem: Problem, initial: Began, p: int) -> None:
-        self._model, self._theta = problem.model, initial.theta
-        self._control = allocate.control(problem.options, redundant=initial.redundant.size > 0)
-        self._work, self._pulling = work_of(self._model, self._theta, p, problem.least)
+    def __init__(self, problem: Problem, initial: Began, p: int, pieces: Mapping[int, Sequence[Made]]) -> None:
+        theta, control = initial.theta, allocate.control(problem.options, redundant=initial.redundant.size > 0)
+        work, pulling = work_of(problem.model, theta, p, problem.least)
+        self._steps = StepsBack(problem.model, theta, stopping(control, problem, theta), work, pulling)
+        self._pieces, self._sweep = pieces, PieceSweep(self._steps, problem.options.step)
 
     def back(self, first: int, record: Record, hat: np.ndarray, given: MotionCovectors) -> float:
         """Go back through a record with covectors of its sensors; return the size of what was left unsolved."""
-        status, row, error = sweep_back(
-            self._model, self._theta, self._control, 1 if first == 0 else 0, record, hat, given, self._work,
-            self._pulling,
-        )  # fmt: skip
-        if Status(status) != Status.OK:
-            raise without_solution(record.time[row])
-        return error
+        end, worst = len(record.time), 0.0
+        for step in sorted((s for s in self._pieces if max(first, 1) <= s < first + end), reverse=True):
+            row = step - first
+            behind = self._steps.sweep(0, *_rows(row + 1, end, record, hat, given))
+            within = self._sweep.back(self._pieces[step], *_rows(row, row + 1, record, hat, given))
+            end, worst = row, max(worst, behind, within)
+        return max(worst, self._steps.sweep(1 if first == 0 else 0, *_rows(0, end, record, hat, given)))
 
     @property
     def found(self) -> Covectors:
         """Covectors of what the run has been pulled back to, and of theta."""
-        return self._pulling.cov
+        return self._steps.pulling.cov
 
 
-def without_solution(time: float) -> AnalysisError:
-    """What is said where a system that a step solves has become singular."""
-    return AnalysisError(f"the adjoint of the step to t = {time:g} s cannot be found: its matrix is singular")
+def _rows(first: int, end: int, record: Record, hat: np.ndarray, given: MotionCovectors) -> Any:
+    """Some of the rows of all three; ``given`` may have none."""
+    part = slice(first, end)
+    return Record(*(array[part] for array in record)), hat[part], MotionCovectors(*(array[part] for array in given))
 
 
 def _by_parameters(problem: Problem, initial: Began, cov: Covectors, count: int) -> np.ndarray:

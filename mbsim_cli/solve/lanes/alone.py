@@ -21,4 +21,6 @@ def why_alone(problem: Problem) -> str:
         return "natural coordinates have none"
     if isinstance(problem.model.tree, FlexibleTree):
         return "bodies that deform have none"
+    if problem.stops:
+        return "steps that end where laws change, at times that parameters move, have none"
     return f"{options.integrator} has none" if options.implicit else ""

@@ -18,10 +18,10 @@ BESIDE = 8.0 * np.finfo(float).eps  # of a time: what the sum of a time and a st
 
 
 class Kink(NamedTuple):
-    """An instant, its offset in theta, and whether two derivatives are continuous there."""
+    """An instant, the offsets in theta of what it is the sum of, and whether two derivatives are continuous there."""
 
     time: float
-    number: int
+    numbers: tuple[int, ...]
     smooth: bool
 
 
@@ -38,15 +38,21 @@ def kinks_of(problem: Problem, theta: np.ndarray) -> Kinks:
         row = options.step * round(last / options.step)
         time = last if options.adaptive or abs(row - last) > near else row
         leaps = next((kink for kink in group if kink in driving), group[0])  # forces do not
-        rows.append((time, first - BESIDE * first, last, leaps.number))
+        rows.append((time, first - BESIDE * first, last, leaps.numbers[0]))
     time, before, behind, number = np.array(rows, float).reshape(-1, 4).T.copy()
     return Kinks(time, before, behind, number.astype(np.int64))
 
 
 def groups_of(kinks: Sequence[Kink], end: float) -> list[list[Kink]]:
     """Kinks within a run to ``end`` in their order, together where no more than round-off is between them."""
-    near, groups = MEETS * end, list[list[Kink]]()
-    for kink in sorted(kink for kink in kinks if near < kink.time < end - near):
+    near = MEETS * end
+    return together([kink for kink in kinks if near < kink.time < end - near], near)
+
+
+def together(kinks: Sequence[Kink], near: float) -> list[list[Kink]]:
+    """Kinks in their order, together where they are no farther apart than ``near``."""
+    groups = list[list[Kink]]()
+    for kink in sorted(kinks):
         if groups and kink.time - groups[-1][-1].time <= near:
             groups[-1].append(kink)
         else:
@@ -72,7 +78,7 @@ def _of_term(laws: Laws, theta: np.ndarray, moved: np.ndarray, k: int) -> Iterat
         case Law.SMOOTH_STEP:
             smooth = [first, first + 1]
         case Law.ONE_SIDED:
-            yield Kink(float(theta[first] + theta[first + 1]), first, smooth=True)
+            yield Kink(float((theta[first] + theta[first + 1]).real), (first, first + 1), smooth=True)
             smooth = [first]
         case Law.SPLINE:  # the outermost breakpoints are of straight lines that go on
             last = first + count - 2
@@ -80,4 +86,4 @@ def _of_term(laws: Laws, theta: np.ndarray, moved: np.ndarray, k: int) -> Iterat
             smooth = (first + 2 + np.flatnonzero(moved[first + 2 : last])).tolist()
     for numbers, is_smooth in ((edges, False), (smooth, True)):
         for number in numbers:
-            yield Kink(float(theta[number]), number, is_smooth)
+            yield Kink(float(theta[number].real), (int(number),), is_smooth)

@@ -1,0 +1,223 @@
+"""Steps of ALI3-P that are made in pieces, which end where laws of time change: see ``stops``.
+
+A piece is a step of another length. One so short that accelerations cannot be told from positions takes those that the
+equations of motion give, at its beginning and at its end.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from mbsim_cli.errors import AnalysisError
+from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
+from mbsim_cli.kernels.drivers.simulate import Progress, SensitivityWork, Work, run
+from mbsim_cli.kernels.integrators.ali3p import Control, State
+from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, Sensitivity
+from mbsim_cli.model.codes import Status
+from mbsim_cli.model.layout import Model
+from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve import allocate
+from mbsim_cli.solve.balance import Balance
+from mbsim_cli.solve.blocks import first_rows, other_rows
+from mbsim_cli.solve.stops import Later, Piece, later
+
+
+@dataclass(frozen=True)
+class Loop:
+    """The compiled loop and what it goes on from."""
+
+    model: Model
+    theta: np.ndarray
+    control: Control
+    directions: Directions
+    state: State
+    sens: Sensitivity
+    work: Work
+    extra: SensitivityWork
+
+    def run(
+        self, first: int, steps: int, interval: int, progress: Progress, filled: int, record: Record,
+        d_record: SensitivityRecord,
+    ) -> Progress:  # fmt: skip
+        """Steps behind the step ``first``, see ``simulate.run``."""
+        return Progress(
+            *run(
+                self.model, self.theta, self.control, first, steps, interval, progress, self.directions, self.state,
+                self.sens, self.work, self.extra, filled, record, d_record,
+            )
+        )  # fmt: skip
+
+
+class Rates(NamedTuple):
+    """Velocities and accelerations, or their derivatives."""
+
+    zd: np.ndarray
+    zdd: np.ndarray
+
+
+class Made(NamedTuple):
+    """A piece that was made, for the way back."""
+
+    piece: Piece
+    begun: Rates
+    end: Record  # one row
+    stage: Record | None  # of one that is short
+
+
+class Pieces:
+    """Makes steps, some of them in pieces; ``made`` are those of each such step, where they are kept."""
+
+    def __init__(self, problem: Problem, loop: Loop, pieces: Mapping[int, Sequence[Piece]], *, keeps: bool) -> None:
+        self._problem, self._loop, self._pieces, self._keeps = problem, loop, pieces, keeps
+        self._later: Later = later(problem.model)
+        self._p = loop.sens.z.shape[1]
+        self.made: dict[int, list[Made]] = {}
+
+    def run(
+        self, first: int, steps: int, interval: int, progress: Progress, filled: int, record: Record,
+        d_record: SensitivityRecord,
+    ) -> Progress:  # fmt: skip
+        """As ``Loop.run``."""
+        at, end, now, row, total = first, first + steps, progress, 0, 0
+        for step in [*sorted(step for step in self._pieces if first < step <= end), end + 1]:
+            rows = (other_rows(part, row) for part in (record, d_record))
+            now = self._loop.run(at, step - 1 - at, interval, now, filled if at == first else 0, *rows)
+            at, total = at + now.steps, total + now.iterations
+            if now.status == Status.OK and step <= end:
+                row = filled + at // interval - first // interval
+                now = self._make(step, interval, now, *(other_rows(part, row) for part in (record, d_record)))
+                at, total = at + now.steps, total + now.iterations
+            if now.status != Status.OK:
+                break
+            row = filled + at // interval - first // interval
+        return now._replace(steps=at - first, iterations=total)
+
+    def _make(
+        self, step: int, interval: int, progress: Progress, record: Record, d_record: SensitivityRecord
+    ) -> Progress:
+        """Make a step in pieces; its end goes to the first row of the records if it is an instant of the results."""
+        made, now, total, pieces = list[Made](), progress, 0, self._pieces[step]
+        for piece in pieces:
+            shown = piece is pieces[-1] and step % interval == 0
+            rows = (first_rows(record, 1), first_rows(d_record, 1)) if shown else self._room()
+            begun, stage = Rates(self._loop.state.zd.copy(), self._loop.state.zdd.copy()), None
+            now = Progress(int(Status.OK), 1, progress.scale, False, np.inf, np.inf, 0)
+            if piece.is_short(self._problem.options.step):
+                stage = self._glide(piece, *rows)
+                if shown:
+                    self._loop.run(step, 0, 1, now, 1, *rows)
+            else:
+                now = self._step(step, piece, now, *rows)
+                total += now.iterations
+            if now.status != Status.OK:
+                break
+            made.append(Made(piece, begun, rows[0], stage))
+        self._begin_anew()
+        if self._keeps:
+            self.made[step] = made
+        return Progress(now.status, now.steps, progress.scale, False, np.inf, np.inf, total)
+
+    def _room(self) -> tuple[Record, SensitivityRecord]:
+        model, dtype = self._loop.model, self._loop.theta.dtype.type
+        return (
+            allocate.record(model, 1, dtype, corrections=self._keeps),
+            allocate.sensitivity_record(model, 1, self._p, dtype),
+        )
+
+    def _begin_anew(self) -> None:
+        """Let steps before, which were of another length or had other laws, tell nothing of the next one."""
+        state, past, work = self._loop.state, self._loop.work.past, self._loop.work
+        now = state.zdd, work.corrections[1], state.lam + state.kappa, state.kappa
+        for differences, value in zip((past.zdd, past.added, past.pull, past.kappa), now, strict=True):
+            differences[:], differences[:, 0] = 0.0, value
+
+    def _at(self, piece: Piece, loop: Loop) -> Loop:
+        """The loop for a piece, its laws as late as its end is."""
+        late, d_late = piece.end.late(loop.theta), piece.end.varied(loop.directions.dtheta)
+        theta = self._later.at(late, loop.theta)
+        dtheta = self._later.varied(late, loop.directions.dtheta)
+        if d_late.any():
+            dtheta = dtheta + np.outer(self._later.rate(theta), d_late)
+        directions = loop.directions
+        if dtheta is not directions.dtheta:
+            directions = allocate.directions(loop.model, dtheta, theta.dtype.type)
+        return replace(loop, theta=theta, directions=directions, control=piece.control(loop.control, loop.theta))
+
+    def _step(
+        self, step: int, piece: Piece, progress: Progress, record: Record, d_record: SensitivityRecord
+    ) -> Progress:
+        """A piece that is a step of its own length."""
+        loop = self._loop
+        self._begin_anew()
+        d_length = piece.varied(loop.directions.dtheta)
+        if d_length.any():
+            # a longer step is one from where a shorter one has gone on from: its end has to be known for that
+            kept = [(array, array.copy()) for array in _changed(loop)]
+            made = self._at(piece, self._still()).run(step - 1, 1, 1, progress, 0, *self._nothing())
+            if made.status != Status.OK:
+                return made
+            reached = loop.state.zdd - loop.work.corrections[1]
+            for array, before in kept:
+                array[...] = before
+            loop.sens.z[:] += np.outer(loop.state.zd, d_length)
+            loop.sens.zd[:] += np.outer(0.5 * (loop.state.zdd + reached), d_length)
+            self._begin_anew()
+        return self._at(piece, loop).run(step - 1, 1, 1, progress, 0, record, d_record)
+
+    def _still(self) -> Loop:
+        """The loop of the motion alone."""
+        loop, dtype = self._loop, self._loop.theta.dtype.type
+        none = allocate.directions(loop.model, loop.directions.dtheta[:, :0], dtype)
+        return replace(
+            loop, directions=none, sens=allocate.sensitivity(loop.model, 0, dtype),
+            extra=allocate.sensitivity_work(loop.model, 0, dtype),
+        )  # fmt: skip
+
+    def _nothing(self) -> tuple[Record, SensitivityRecord]:
+        return self._room()[0], allocate.sensitivity_record(self._loop.model, 1, 0, self._loop.theta.dtype.type)
+
+    def _glide(self, piece: Piece, record: Record, d_record: SensitivityRecord) -> Record:
+        """A piece that is too short for that, by Heun's method; fills the row, and returns one of its first stage."""
+        loop = self._at(piece, self._loop)
+        state, sens = loop.state, loop.sens
+        length, d_length = loop.control.h, piece.varied(self._loop.directions.dtheta)
+        square, ahead = 0.5 * length * length, state.zd + length * state.zdd
+        sens.z[:] += length * sens.zd + square * sens.zdd + np.outer(ahead, d_length)
+        state.z[:] += length * state.zd + square * state.zdd
+        begun = Rates(state.zd.copy(), state.zdd.copy()), Rates(sens.zd.copy(), sens.zdd.copy())
+        state.zd[:], sens.zd[:] = ahead, sens.zd + length * sens.zdd + np.outer(state.zdd, d_length)
+        first, d_first = self._room()
+        self._accelerate(piece.end.before if piece.end.numbers else piece.end.time, loop, first, d_first)
+        mean = 0.5 * (begun[0].zdd + state.zdd)
+        state.zd[:] = begun[0].zd + length * mean
+        sens.zd[:] = begun[1].zd + 0.5 * length * (begun[1].zdd + sens.zdd) + np.outer(mean, d_length)
+        self._accelerate(piece.end.time, loop, record, d_record)
+        loop.work.corrections[:] = 0.0
+        return first
+
+    def _accelerate(self, time: float, loop: Loop, record: Record, d_record: SensitivityRecord) -> None:
+        """Fill a row, and find accelerations that the equations of motion give there."""
+        state, sens = loop.state, loop.sens
+        record.time[0], record.iterations[0], record.drift[0], d_record.error[0] = time, 0, 0.0, 0.0
+        record.sigma[0], record.kappa[0], record.corrections[0] = 0.0, 0.0, 0.0
+        record.expected[0] = loop.work.kin.expected[: record.expected.shape[1]]
+        for part, row in ((state, record), (sens, d_record)):
+            row.position[0], row.velocity[0], row.acceleration[0] = part.z, part.zd, part.zdd
+            row.reaction[0] = part.lam + part.kappa
+        balance = Balance(self._problem, loop.theta, loop.directions.dtheta, redundant=loop.control.redundant)
+        *balanced, lost = balance.of(record, d_record)
+        if lost.any():
+            raise AnalysisError(f"the accelerations at t = {time:g} s, where a law changes, {balance.lost[time]}")
+        for part, row, found in zip((state, sens), (record, d_record), balanced, strict=True):
+            part.zdd[:], part.lam[:], part.sigma[:], part.kappa[:] = found.acceleration[0], found.reaction[0], 0.0, 0.0
+            row.acceleration[0], row.lam[0], row.reaction[0] = part.zdd, part.lam, part.lam
+
+
+def _changed(loop: Loop) -> list[np.ndarray]:
+    """What a step of the motion leaves to the next one."""
+    work = loop.work
+    watched = [array for array in work.watch if array.flags.writeable]
+    turns = work.turns.value, work.turns.rate, work.turns.time, work.kin.expected
+    return [*loop.state, work.corrections, *turns, *watched]
