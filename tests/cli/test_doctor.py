@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections import namedtuple
+from pathlib import Path
 
 import pytest
 
@@ -46,6 +47,21 @@ def test_a_healthy_place(mbsim, cache):
     watch.STORE.put(b"mbsim_cli.kernels.drivers.simulate_cases.simulate_cases hash", b"x")
     assert mbsim("doctor", "--json").json["cache"]["lanes"] == ["ALI3-P"]
     assert "without gradients: ALI3-P" in mbsim("doctor").err
+
+
+def test_unfinished_files_that_vanish_meanwhile_hide_no_others(mbsim, cache, monkeypatch):
+    """Where another process compiles."""
+    honest, unfinished = Path.lstat, cache / watch.STORE.name / "run.1.tmp"
+    unfinished.touch()
+
+    def lstat(path):
+        if path == unfinished:
+            path.unlink(missing_ok=True)
+        return honest(path)
+
+    monkeypatch.setattr(Path, "lstat", lstat)
+    kept = mbsim("doctor", "--json").json["cache"]
+    assert [entry["name"] for entry in kept["entries"]] == ["linearise.linearise", "simulate.run"]
 
 
 def writable_by_others(folder, monkeypatch):

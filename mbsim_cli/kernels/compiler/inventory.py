@@ -1,5 +1,9 @@
 """What the folder of compiled kernels holds, read without running any of it."""
 
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,14 +50,23 @@ def folders() -> list[Kept]:
 def bytes_of_parts() -> int:
     """Size of all kernels that entries are linked of."""
     try:
-        return sum(path.lstat().st_size for path in Path(folder_of_user(), PARTS).rglob("*") if not path.is_dir())
+        return sum(found.st_size for _, found in _files(Path(folder_of_user(), PARTS)))
     except OSError:
         return 0
 
 
+def _files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """All files of a folder but those that vanish meanwhile, as unfinished ones of a process that compiles do."""
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):
+            found = path.lstat()
+            if not stat.S_ISDIR(found.st_mode):
+                yield path, found
+
+
 def _kept(folder: Path) -> Kept | None:
     try:
-        files = [(path, path.lstat()) for path in folder.rglob("*") if not path.is_dir()]
+        files = list(_files(folder))
         newest = max((found.st_mtime for _, found in files), default=folder.stat().st_mtime)
     except OSError:
         return None
