@@ -17,7 +17,8 @@ AT_THE_END = "  phi2: {final: phi2, unit: rad}", "  torque: {final: torque}\n  p
 def test_motions_of_both_methods_are_one(tmp_path, step):
     """Those of the direct method and of the adjoint, which take other numbers of iterations.
 
-    Where all coordinates counted for 1 m, values differed by 3e-9 and derivatives of the torque by 5e-8.
+    Where all coordinates counted for 1 m, values differed by 3e-9 and derivatives of the torque by 5e-8. Beside each
+    other at 2.4, 2.5 and 2.6 us, round-off of 4000 steps leaves 1e-10 and 3e-9.
     """
     text = (ROOT / "models/flexible/simeon.yaml").read_text()
     assert text.count(AT_THE_END[0]) == 1
@@ -32,8 +33,8 @@ def test_motions_of_both_methods_are_one(tmp_path, step):
         found.append(evaluate(built.problem, built.objectives))
     for name in ("torque", "q1", "q4"):
         direct, adjoint = (each[name] for each in found)
-        assert direct.value == pytest.approx(adjoint.value, rel=2e-10)
-        np.testing.assert_allclose(direct.gradient, adjoint.gradient, rtol=2e-9)
+        assert direct.value == pytest.approx(adjoint.value, rel=5e-10)
+        np.testing.assert_allclose(direct.gradient, adjoint.gradient, rtol=6e-9)
 
 
 @pytest.mark.parametrize(("model", "leaves"), [("fivebar", True), ("flexible/rotating_beam", False)])
