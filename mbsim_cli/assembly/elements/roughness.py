@@ -17,7 +17,7 @@ def scatter(time: np.ndarray, values: np.ndarray) -> float:
     differences that there are; so they are of motions with less than 6 rows in a period.
     """
     steps = np.diff(time)
-    if len(values) < FEW or np.ptp(steps) > EVEN * steps.mean():
+    if not _judged(steps):
         return 0.0
     second, fourth = (float(np.sqrt(np.mean(np.diff(values, k) ** 2))) for k in (2, 4))
     return fourth / np.sqrt(70.0) if fourth > max(second, ROUND_OFF * np.abs(values).max()) else 0.0
@@ -54,12 +54,17 @@ def contradiction(time: np.ndarray, rows: np.ndarray) -> tuple[float, float]:
     By Hermite's rule (h^5 q5 / 720) and, over two rows, Simpson's (h^5 q6 / 90), in the mean square.
     """
     steps = np.diff(time)
-    if len(time) < FEW or np.ptp(steps) > EVEN * steps.mean():
+    if not _judged(steps):
         return 0.0, 0.0
     h, (q, v, a) = steps.mean(), rows
     ways = h * (v[:-1] + v[1:]) / 2.0 + h**2 * (a[:-1] - a[1:]) / 12.0
     gains = h * (a[:-2] + 4.0 * a[1:-1] + a[2:]) / 3.0
     return _unlike(np.diff(q), ways, np.abs(q).max()), _unlike(v[2:] - v[:-2], gains, np.abs(v).max())
+
+
+def _judged(steps: np.ndarray) -> bool:
+    """Whether there are rows enough, at even steps (N - 1,), for differences that tell derivatives."""
+    return len(steps) + 1 >= FEW and not np.ptp(steps) > EVEN * steps.mean()
 
 
 def _unlike(changes: np.ndarray, told: np.ndarray, size: float) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 from mbsim_cli.kernels.algorithms.equations.motion_forces import is_tyre
 from mbsim_cli.kernels.elements.tyre import kept_contact
 from mbsim_cli.kernels.integrators.ali3p import State
+from mbsim_cli.kernels.integrators.predictor import RINGS
 from mbsim_cli.model.layout import FRICTION, Forces, Model
 from mbsim_cli.model.names import Names
 from mbsim_cli.model.problem import Problem
@@ -19,7 +20,6 @@ from mbsim_cli.solve.natural.standing import Standing
 
 SHORT = 1e-5  # part of the way between two iterates along which tangents are taken
 FLAT = 0.1  # sine between a wheel's axis and the road's normal
-RINGS = 3.5  # ratio of squares of second and first differences: four where accelerations change their sign
 SOFT = 0.5  # part of what constraints are open by that a correction leaves
 SLIGHT = 1e-3  # part of a correction that is round-off of constraints
 FAST = 0.2  # change of accelerations in a step, of their size
