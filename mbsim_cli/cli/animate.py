@@ -45,8 +45,8 @@ Exaggerate = Annotated[
     float | None,
     typer.Option(metavar="FACTOR", help="Draw deformations of meshes so many times larger.", show_default="1"),
 ]
-Speed = Annotated[float, typer.Option(help="Seconds of motion in a second of the picture.")]
-Fps = Annotated[float, typer.Option(min=1, max=100, help="Frames in a second of the picture.")]
+Speed = Annotated[float, typer.Option(metavar="X", help="Seconds of motion in a second of the picture.")]
+Fps = Annotated[float, typer.Option(metavar="N", min=1, max=100, help="Frames in a second of the picture.")]
 Size = Annotated[str | None, typer.Option(metavar="WxH", help="Pixels.", show_default=SIZE)]
 
 
@@ -100,13 +100,13 @@ def command(
 
 def _tell(report: dict[str, Any], json: bool, quiet: bool) -> None:
     """Print what was drawn."""
-    from mbsim_cli.cli.output import emit, say
+    from mbsim_cli.cli.output import emit, say, tell
 
     if json:
         emit(report)
     else:
         frames = f"{report['frames']} frame{'s' * (report['frames'] != 1)}"
-        say(f"{report['output']}: {frames}, {report['start']:g} to {report['end']:g} s", quiet)
+        tell(f"{report['output']}: {frames}, {report['start']:g} to {report['end']:g} s", quiet)
         if report["frames"] == 1 and report["motion"] > 0:
             say(f"the motion takes {report['motion']:g} s, less than a frame does; a smaller --speed shows it", quiet)
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mbsim_cli.cli.output import console, emit, plain_table, say
+from mbsim_cli.cli.output import emit, plain_table, say, show_table, tell
 
 
 def show(found: dict[str, Any], json: bool) -> None:
@@ -10,9 +10,9 @@ def show(found: dict[str, Any], json: bool) -> None:
     if json:
         emit(found)
         return
-    say(f"{found['file']}: {found['kind']}, {_count(found, 'mode')}, {_count(found, 'node')}")
+    tell(f"{found['file']}: {found['kind']}, {_count(found, 'mode')}, {_count(found, 'node')}")
     for place, text in found.get("descriptions", {}).items():
-        say(f"{place}: {text}" if place else text)
+        tell(f"{place}: {text}" if place else text)
     facts = {
         "comment": found["comment"] or "none",
         "mass": f"{found['mass']:.10g} kg",
@@ -21,11 +21,11 @@ def show(found: dict[str, Any], json: bool) -> None:
         "design": ", ".join(found["design"]) or "no derivatives",
     }
     for name, text in facts.items():
-        say(f"  {name:<15} {text}")
+        tell(f"  {name:<15} {text}")
     rows = [(str(i), m["name"], f"{m['frequency']:.8g}", _ratio(m["damping"])) for i, m in enumerate(found["modes"], 1)]
-    console().print(plain_table(("mode", "name", "frequency [Hz]", "damping ratio"), rows))
+    show_table(plain_table(("mode", "name", "frequency [Hz]", "damping ratio"), rows))
     if found["nodes"]:
-        console().print(plain_table(("node", "position [m]"), [(n, _numbers(x)) for n, x in found["nodes"].items()]))
+        show_table(plain_table(("node", "position [m]"), [(n, _numbers(x)) for n, x in found["nodes"].items()]))
     for warning in found["warnings"]:
         say(f"warning: {warning}")
 

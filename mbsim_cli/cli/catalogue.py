@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mbsim_cli.cli.output import console, plain_table, say
+from mbsim_cli.cli.output import plain_table, show_table, tell
 from mbsim_cli.io.content import Content
 
 
@@ -32,7 +32,7 @@ def print_catalogue(results: Mapping[str, dict[str, Any]]) -> None:
     """Print catalogues for people."""
     for path, found in results.items():
         torques = "; sensitivities of torques by coordinates and their rates too" * bool(found["coordinates"])
-        say(f"{path}: gradients {_words(found['gradients'])}; parameters {_words(found['parameters'])}{torques}")
+        tell(f"{path}: gradients {_words(found['gradients'])}; parameters {_words(found['parameters'])}{torques}")
         rows = [
             (
                 name,
@@ -43,7 +43,7 @@ def print_catalogue(results: Mapping[str, dict[str, Any]]) -> None:
             )
             for name, entry in found["histories"].items()
         ]
-        console().print(plain_table(("name", "kind", "unit", "components", "sensitivity"), rows))
+        show_table(plain_table(("name", "kind", "unit", "components", "sensitivity"), rows))
 
 
 def _words(names: list[str]) -> str:

@@ -117,7 +117,7 @@ def _print(rows: "list[Comparison]", files: int, warnings: list[str]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from mbsim_cli.cli.output import console, say
+    from mbsim_cli.cli.output import say, show_table, tell
 
     for warning in warnings:
         say(f"warning: {warning}")
@@ -138,9 +138,9 @@ def _print(rows: "list[Comparison]", files: int, warnings: list[str]) -> None:
         table.add_row(Path(row.model).name if new else "", row.name, row.message or quantity, *numbers, verdict)
         before = row.model
     if rows:
-        console().print(table)
+        show_table(table)
     failures = sum(not row.passed for row in rows)
-    say(f"{len(rows)} comparisons in {files} file{'s' * (files != 1)}, {failures or 'none'} failed")
+    tell(f"{len(rows)} comparisons in {files} file{'s' * (files != 1)}, {failures or 'none'} failed")
 
 
 def _short(value: float | list[float] | None) -> str:

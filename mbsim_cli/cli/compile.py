@@ -29,6 +29,7 @@ Lanes = Annotated[
 Into = Annotated[
     Path | None,
     typer.Option(
+        metavar="DIR",
         help="Copy them for MBSIM_PROCESSOR's level here: mbsim_cli/prebuilt of a clone is installed with the package.",
         show_default=False,
         readable=False,
@@ -97,19 +98,19 @@ def _report(variants: Sequence["Variant"], named: bool) -> dict[str, Any]:
 
 
 def _print(report: dict[str, Any], quiet: bool, lanes: bool) -> None:
-    from mbsim_cli.cli.output import say
+    from mbsim_cli.cli.output import say, tell
 
     for model, reason in {(entry["model"], entry["refused"]): None for entry in report["refused"]}:
         left_out = dict.fromkeys(entry["formulation"] for entry in report["refused"] if entry["model"] == model)
-        say(f"{model}: not for {', '.join(left_out)}: {reason}", quiet)
+        tell(f"{model}: not for {', '.join(left_out)}: {reason}", quiet)
     if lanes:
         for model, reason in dict.fromkeys((entry["model"], entry["alone"]) for entry in report["analyses"]):
             if reason:
-                say(f"{model}: no loop for eight cases of a study: {reason}", quiet)
+                tell(f"{model}: no loop for eight cases of a study: {reason}", quiet)
     if report["trouble"]:
         say(f"compiled kernels cannot be kept: {report['trouble']}; mbsim doctor says more")
         return
     analyses = f"{len(report['analyses'])} analyses"
     found = "all kernels were there already" if not report["count"] else f"{report['count']} kernels compiled"
     places = " and ".join(report[name] for name in ("cache", "into") if name in report)
-    say(f"{analyses}, {found} ({report['seconds']:.0f} s); they are kept in {places}")
+    tell(f"{analyses}, {found} ({report['seconds']:.0f} s); they are kept in {places}")

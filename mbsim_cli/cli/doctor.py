@@ -159,28 +159,28 @@ def _size(count: int) -> str:
 
 
 def _print(report: dict[str, Any]) -> None:
-    from mbsim_cli.cli.output import console, plain_table, say
+    from mbsim_cli.cli.output import plain_table, show_table, tell
 
     compiler, cache, threads = report["compiler"], report["cache"], dict(report["threads"])
-    say(", ".join(f"{name} {version}" for name, version in report["versions"].items()))
-    say(f"compiler: {compiler['name']}, for {compiler['processor']}; tested with {compiler['tested_range']}")
-    say(f"threads: {threads.pop('usable_processors')} processors, {', '.join(f'{n}={v}' for n, v in threads.items())}")
+    tell(", ".join(f"{name} {version}" for name, version in report["versions"].items()))
+    tell(f"compiler: {compiler['name']}, for {compiler['processor']}; tested with {compiler['tested_range']}")
+    tell(f"threads: {threads.pop('usable_processors')} processors, {', '.join(f'{n}={v}' for n, v in threads.items())}")
     sizes = f"{_size(cache['bytes'])}, and {_size(cache['bytes_of_parts'])} of what they are linked of"
-    say(f"cache: {cache['folder']}, {len(cache['entries'])} kernels, {sizes}")
+    tell(f"cache: {cache['folder']}, {len(cache['entries'])} kernels, {sizes}")
     loops = " and ".join(cache["lanes"]) or "nothing yet, mbsim compile --lanes makes them"
-    say(f"loops for eight cases of a study without gradients: {loops}")
+    tell(f"loops for eight cases of a study without gradients: {loops}")
     if cache["prebuilt"]:
-        say(f"with the package: {len(cache['prebuilt'])} kernels for {cache['prebuilt_for']}")
+        tell(f"with the package: {len(cache['prebuilt'])} kernels for {cache['prebuilt_for']}")
     rows = [(entry["name"], _size(entry["bytes"])) for entry in cache["entries"]]
     rows += [
         (f"{folder['folder']} (other versions, {folder['entries']} kernels)", _size(folder["bytes"]))
         for folder in cache["stale"]
     ]
     if rows:
-        console().print(plain_table(("kept", "size"), rows))
+        show_table(plain_table(("kept", "size"), rows))
     for problem in report["problems"]:
-        say(f"problem: {problem}")
+        tell(f"problem: {problem}")
     for hint in report["hints"]:
-        say(f"hint: {hint}")
+        tell(f"hint: {hint}")
     if not report["problems"]:
-        say("nothing is wrong")
+        tell("nothing is wrong")

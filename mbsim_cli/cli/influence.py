@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
-from mbsim_cli.cli.output import console, plain_table, say
+from mbsim_cli.cli.output import plain_table, show_table, tell
 
 
 def print_influence(report: Mapping[str, Any], top: int) -> None:
@@ -21,13 +21,13 @@ def print_influence(report: Mapping[str, Any], top: int) -> None:
         else ""
     )
     shown = f"{min(top, len(entries))} of {len(entries)} numbers"
-    say(f"what 1 % of each number changes{of_zeros}; {shown}, largest effects first:")
-    console().print(plain_table(("number", "its value", *titles), rows))
+    tell(f"what 1 % of each number changes{of_zeros}; {shown}, largest effects first:")
+    show_table(plain_table(("number", "its value", *titles), rows))
     undefined = {name: why for o in objectives.values() for name, why in o["undefined"].items()}
     if undefined:
         name, why = next(iter(undefined.items()))
         others = f" and {len(undefined) - 1} more (--json lists them)" if len(undefined) > 1 else ""
-        say(f"no derivative by {name}{others}: {why}")
+        tell(f"no derivative by {name}{others}: {why}")
 
 
 def _size(entry: Mapping[str, Any]) -> str:

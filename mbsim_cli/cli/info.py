@@ -33,29 +33,28 @@ def command(
 
 
 def _print(report: dict[str, Any]) -> None:
-    from mbsim_cli.cli.output import console, plain_table, say
+    from mbsim_cli.cli.output import plain_table, say, show_table, tell
 
-    out = console()
-    say(f"{report['model']}: {report['name']}" if report["name"] else report["model"])
+    tell(f"{report['model']}: {report['name']}" if report["name"] else report["model"])
     for place, text in report["descriptions"].items():
-        say(f"{place}: {text}" if place else text)
-    say(_counts(report))
+        tell(f"{place}: {text}" if place else text)
+    tell(_counts(report))
     joints = {joint["name"]: joint for joint in report["joints"]}
-    out.print(plain_table(("", "body", "parent", "joint", "type", "coordinates"), _tree(report, joints)))
+    show_table(plain_table(("", "body", "parent", "joint", "type", "coordinates"), _tree(report, joints)))
     for loop in report["loops"]:
-        say(f"loop {' - '.join(loop['joints'])}, closed by cut joint {loop['cut']} ({joints[loop['cut']]['type']})")
+        tell(f"loop {' - '.join(loop['joints'])}, closed by cut joint {loop['cut']} ({joints[loop['cut']]['type']})")
     for title, names in _lists(report).items():
-        say(f"{title}: {', '.join(names) or 'none'}")
+        tell(f"{title}: {', '.join(names) or 'none'}")
     if report["natural_coordinates"]:
-        out.print(plain_table(("natural coordinate", "of"), _natural(report["natural_coordinates"]["coordinates"])))
+        show_table(plain_table(("natural coordinate", "of"), _natural(report["natural_coordinates"]["coordinates"])))
         for origin, names in _by_origin(report["natural_coordinates"]["constraints"]).items():
-            say(f"equations of {origin}: {', '.join(names)}")
+            tell(f"equations of {origin}: {', '.join(names)}")
     for warning in report["warnings"]:
         say(f"warning: {warning}")
     for matrix in ("joint_parent", "branch_parent", "joint_branch"):
-        say(f"{matrix.replace('_', '-')}: {' '.join(f'({a}, {b})' for a, b in report[matrix])}")
+        tell(f"{matrix.replace('_', '-')}: {' '.join(f'({a}, {b})' for a, b in report[matrix])}")
     if report["parameters"]:
-        out.print(
+        show_table(
             plain_table(("parameter", "value", "unit", "bounds", "used in"), map(_parameter, report["parameters"]))
         )
 

@@ -50,10 +50,10 @@ def command(result: ResultPath, length_unit: LengthUnit = "m", json: options.Jso
 
 
 def _print(found: dict[str, Any]) -> None:
-    from mbsim_cli.cli.output import console, plain_table, print_objectives, say
+    from mbsim_cli.cli.output import plain_table, print_objectives, show_table, tell
     from mbsim_cli.study.diagnostics.discretisation import in_words
 
-    say(f"{found['file']}: mbsim result, {found['status']}, {found['bytes'] / 1e6:.1f} MB")
+    tell(f"{found['file']}: mbsim result, {found['status']}, {found['bytes'] / 1e6:.1f} MB")
     facts = {
         "created": f"{found['created']} by mbsim {found['mbsim_version']}",
         "command": found["command"],
@@ -67,7 +67,7 @@ def _print(found: dict[str, Any]) -> None:
         "warnings": "; ".join(found["warnings"]) or "none",
     }
     for name, text in filter(itemgetter(1), facts.items()):
-        say(f"  {name:<13} {text}")
+        tell(f"  {name:<13} {text}")
     if found["objectives"]:
         print_objectives(found["objectives"], found["parameters"])
     rows = [
@@ -75,4 +75,4 @@ def _print(found: dict[str, Any]) -> None:
         for name, d in found["datasets"].items()
         if not name.startswith("units/")  # the column tells them
     ]
-    console().print(plain_table(("dataset", "shape", "axes", "unit"), rows))
+    show_table(plain_table(("dataset", "shape", "axes", "unit"), rows))

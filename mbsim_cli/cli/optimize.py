@@ -103,7 +103,7 @@ def command(
 
 
 def _print(report: dict[str, Any], quiet: bool) -> None:
-    from mbsim_cli.cli.output import console, plain_table, say
+    from mbsim_cli.cli.output import plain_table, say, show_table, tell
 
     for warning in report["warnings"]:
         say(f"warning: {warning}")
@@ -114,23 +114,23 @@ def _print(report: dict[str, Any], quiet: bool) -> None:
         for name, v in found["variables"].items()
     ]
     if rows:
-        console().print(plain_table(titles, rows))
+        show_table(plain_table(titles, rows))
     for name, field in found["fields"].items():
         span = f"mean {field['start']:.4g} to {field['mean']:.4g}, now {field['least']:.4g} to {field['largest']:.4g}"
-        say(f"field {name} of {field['elements']} elements: {span}")
+        tell(f"field {name} of {field['elements']} elements: {span}")
     if found["constraints"]:
         titles = ("constraint", "limit", "start", "optimum", "unit", "change of the optimum by 1 of the limit")
         rows = [
             (c["objective"], c["limit"], _number(c["start"]), _number(c["value"]), c["unit"], _effect(c))
             for c in found["constraints"]
         ]
-        console().print(plain_table(titles, rows))
+        show_table(plain_table(titles, rows))
     wanted = "minimized" if "minimized" in found else "maximized"
     unit = f" {found['unit']}" if found["unit"] else ""
-    say(f"{found[wanted]} {wanted}: {_number(found['start'])} to {_number(found['value'])}{unit}")
+    tell(f"{found[wanted]} {wanted}: {_number(found['start'])} to {_number(found['value'])}{unit}")
     timing = report["timing"]
     spent = f"{found['method']}, {found['analyses']} analyses, optimality {found['optimality']:.1e}"
-    say(f"{report['output']}: {spent} (load {timing['load']:.2f} s, solve {timing['solve']:.2f} s)", quiet)
+    tell(f"{report['output']}: {spent} (load {timing['load']:.2f} s, solve {timing['solve']:.2f} s)", quiet)
 
 
 def _number(value: float) -> str:

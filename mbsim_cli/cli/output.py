@@ -1,5 +1,6 @@
-"""What goes to people (standard error, through rich) and to programs (standard output, one JSON object)."""
+"""Output of commands: results and JSON on standard output; progress, warnings and errors on standard error."""
 
+import io
 import json
 import math
 import re
@@ -24,8 +25,37 @@ def emit(report: Any) -> None:
 
 
 def show(text: str) -> None:
-    """Keep a text for standard output until the command has ended: what can go wrong there is one place's business."""
+    """Keep a text for standard output until the command has ended, so that one place handles faults of writing."""
     _pending.append(text)
+
+
+def tell(sentence: str, quiet: bool = False) -> None:
+    """Print a line of a result on standard output, with control characters written out."""
+    if not quiet:
+        show(visible(sentence) + "\n")
+
+
+def show_table(table: "Table") -> None:
+    """Print a table on standard output, as wide as the terminal."""
+    from rich.console import Console
+
+    terminal, page = sys.stdout.isatty(), _Page(getattr(sys.stdout, "encoding", None) or "utf-8")
+    width = None if terminal else WIDE
+    Console(file=page, force_terminal=terminal, highlight=False, markup=False, width=width).print(table)
+    show(page.getvalue())
+
+
+class _Page(io.StringIO):
+    """A text whose letters are those of standard output: rich draws tables of ASCII where it has no others."""
+
+    def __init__(self, encoding: str):
+        super().__init__()
+        self._encoding = encoding
+
+    @property
+    def encoding(self) -> str:
+        """Name of the encoding."""
+        return self._encoding
 
 
 def flush() -> None:
@@ -62,7 +92,7 @@ def console() -> "Console":
 
 
 def say(sentence: str, quiet: bool = False) -> None:
-    """Print a line for people, as it stands."""
+    """Print a line on standard error: progress, or a warning."""
     if not quiet:
         print(visible(sentence), file=sys.stderr)
 
@@ -107,9 +137,9 @@ def print_objectives(objectives: Mapping[str, Mapping[str, Any]], parameters: Ma
     """Print the table, and below it why numbers are NaN, or only one choice."""
     from mbsim_cli.study.diagnostics.undefined import footnotes
 
-    console().print(_objectives_table(objectives, parameters))
+    show_table(_objectives_table(objectives, parameters))
     for line in footnotes(objectives):
-        say(line)
+        tell(line)
 
 
 def _number(value: float, flags: Sequence[str] | None) -> str:

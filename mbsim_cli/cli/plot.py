@@ -12,7 +12,7 @@ SUFFIXES = ("png", "svg", "pdf")
 Arguments = Annotated[
     list[str],
     typer.Argument(
-        metavar="RESULT.h5|NAME",
+        metavar="RESULT.h5... [NAME...]",
         help="Results (they end in .h5), then names of sensors, components (SENSOR.x), coordinates "
         "(JOINT.coordinate[.velocity|.acceleration|.torque]) and objectives; all sensors and gradients without.",
         show_default=False,
@@ -42,7 +42,8 @@ Field = Annotated[
     ),
 ]
 Labels = Annotated[
-    list[str] | None, typer.Option("--label", help="Name of a result; repeat for each.", show_default="its file")
+    list[str] | None,
+    typer.Option("--label", metavar="TEXT", help="Name of a result; repeat for each.", show_default="its file"),
 ]
 List = Annotated[bool, typer.Option("--list", help="List what can be drawn.")]
 
@@ -63,7 +64,7 @@ def command(
 
     Several results are laid over each other.
     """
-    from mbsim_cli.cli.output import emit, say
+    from mbsim_cli.cli.output import emit, say, tell
     from mbsim_cli.io.content import Content
     from mbsim_cli.study.pictures.selection import labels_of, sort_arguments
 
@@ -88,7 +89,7 @@ def command(
         return
     for sentence in report["left_out"]:
         say(sentence, quiet)
-    say(f"{report['output']}: {', '.join([*report['histories'], *report['gradients']])}", quiet)
+    tell(f"{report['output']}: {', '.join([*report['histories'], *report['gradients']])}", quiet)
 
 
 def _parameters(stated: str | None) -> list[str]:
@@ -143,7 +144,7 @@ def _draw(
 def _field(arguments: list[str], name: str, output: Path | None, json: bool, quiet: bool, force: bool) -> None:
     """Draw the numbers of a body's elements."""
     from mbsim_cli.cli import signals
-    from mbsim_cli.cli.output import emit, say
+    from mbsim_cli.cli.output import emit, tell
     from mbsim_cli.io.target import check_picture, replaced
     from mbsim_cli.report import require_matplotlib
     from mbsim_cli.study.pictures.fields import field_of
@@ -166,7 +167,7 @@ def _field(arguments: list[str], name: str, output: Path | None, json: bool, qui
     if json:
         emit(report)
     else:
-        say(f"{picture}: {name} of {len(found.values)} elements, {least:.4g} to {most:.4g}", quiet)
+        tell(f"{picture}: {name} of {len(found.values)} elements, {least:.4g} to {most:.4g}", quiet)
 
 
 def _list(contents: list[Any], json: bool) -> None:

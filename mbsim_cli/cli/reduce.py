@@ -46,7 +46,7 @@ def command(
     limit_threads(None)
     from mbsim_cli.cli import signals
     from mbsim_cli.cli.body import show
-    from mbsim_cli.cli.output import say
+    from mbsim_cli.cli.output import tell
     from mbsim_cli.io.target import check_body, replaced
     from mbsim_cli.study import bodies, reducing
     from mbsim_cli.study.assembling import load
@@ -67,4 +67,4 @@ def command(
     if json or not quiet:
         show(found, json)
     if text := kind.said(sid):
-        say(f"{chosen}: {text}", quiet)
+        tell(f"{chosen}: {text}", quiet)

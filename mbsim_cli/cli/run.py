@@ -20,6 +20,8 @@ Sensitivity = Annotated[
     options.Method | None, typer.Option(help="How to compute gradients.", show_default="as in the file")
 ]
 
+MOST_ROWS = 30  # of the table of sensors
+
 Top = Annotated[
     int | None,
     typer.Option(metavar="N", min=1, help="Numbers that the table of --all-numbers shows.", show_default="20"),
@@ -78,7 +80,7 @@ def command(
 
 
 def _print(report: dict[str, Any], quiet: bool, top: int) -> None:
-    from mbsim_cli.cli.output import print_objectives, say
+    from mbsim_cli.cli.output import print_objectives, say, tell
     from mbsim_cli.study.diagnostics import discretisation
 
     for warning in report["warnings"]:
@@ -89,11 +91,28 @@ def _print(report: dict[str, Any], quiet: bool, top: int) -> None:
         print_influence(report, top)
     elif report["objectives"]:
         print_objectives(report["objectives"], report["parameters"])
+    elif report.get("extremes"):
+        _print_extremes(report["extremes"])
     if estimates := discretisation.line(report):
-        say(estimates, quiet)
+        tell(estimates, quiet)
     timing = report["timing"]
     spent = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in timing.items())
-    say(f"{report['output']}: {_method(report)} ({spent})", quiet)
+    tell(f"{report['output']}: {_method(report)} ({spent})", quiet)
+
+
+def _print_extremes(extremes: dict[str, dict[str, Any]]) -> None:
+    """Least and largest values of sensors, without components that are zero in the whole run."""
+    from mbsim_cli.cli.output import plain_table, show_table, tell
+
+    rows = []
+    for name, e in extremes.items():
+        if e["least"] or e["largest"]:
+            numbers = (f"{e[key]:.8g}" for key in ("least", "least_at", "largest", "largest_at"))
+            rows.append((f"{name} [{e['unit']}]" if e["unit"] not in ("", "1") else name, *numbers))
+    if rows:
+        show_table(plain_table(("sensor", "least", "at [s]", "largest", "at [s]"), rows[:MOST_ROWS]))
+    if len(rows) > MOST_ROWS:
+        tell(f"and {len(rows) - MOST_ROWS} more; --json lists all")
 
 
 def _method(report: dict[str, Any]) -> str:

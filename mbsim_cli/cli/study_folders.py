@@ -87,10 +87,10 @@ def extract(
     quiet: options.Quiet = False,
 ) -> None:
     """Write the result file of a case, of a study that keeps all."""
-    from mbsim_cli.cli.output import say
+    from mbsim_cli.cli.output import tell
     from mbsim_cli.study.sweep.extracting import extract_result
 
-    say(str(extract_result(opened(folder), case, output, force=force)), quiet)
+    tell(str(extract_result(opened(folder), case, output, force=force)), quiet)
 
 
 def script(
@@ -110,7 +110,7 @@ def script(
     """Write a job script that computes the study in parts."""
     if slurm == parallel:
         raise UsageError("give one of --slurm and --parallel")
-    from mbsim_cli.cli.output import say
+    from mbsim_cli.cli.output import tell
     from mbsim_cli.study.sweep.scripts import write_script
 
     where = opened(folder)
@@ -119,7 +119,7 @@ def script(
         raise UsageError(f"--shards {shards} leaves some without a case, as there are {cases}")
     parts = shards or min(8, cases)
     written = write_script("slurm" if slurm else "parallel", where, output, parts, jobs)
-    say(
+    tell(
         f"{written}: {parts} shards of {cases} cases; start it with "
         f"{'sbatch' if slurm else 'bash'} {shlex.quote(str(written))}"
     )

@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mbsim_cli.cli.output import console, plain_table, say
+from mbsim_cli.cli.output import plain_table, say, show_table, tell
 
 SHOWN = 5  # failures, and parameters of the largest main effects
 
 
 def print_status(report: Mapping[str, Any]) -> None:
     """How far a study is."""
-    say(f"{report['folder']}: {_counts(report)}")
+    tell(f"{report['folder']}: {_counts(report)}")
     _print_losses(report)
     _print_failures(report["failures"], report["folder"])
 
@@ -18,20 +18,20 @@ def print_status(report: Mapping[str, Any]) -> None:
 def print_forecast(report: Mapping[str, Any]) -> None:
     """What a study will take."""
     if not report["cases"]:
-        say(f"{report['folder']}: none of the cases asked for is missing; nothing is left to compute")
+        tell(f"{report['folder']}: none of the cases asked for is missing; nothing is left to compute")
         return
     cases = f"{report['cases']} cases of {_time(report['case_seconds'])} each, told by {report['pilots']} of them"
-    say(f"{report['folder']}: {cases}")
+    tell(f"{report['folder']}: {cases}")
     spent = f"{report['processor_hours']:.3g} hours of processors, {_time(report['seconds'])} with {report['workers']}"
     low, high = map(_time, report["seconds_between"])
     likely = f" ({low} to {high} if the machine keeps its pace)" if low != high else ""
-    say(f"{spent} worker{'s' * (report['workers'] != 1)}{likely}, {_size(report['bytes'])}")
+    tell(f"{spent} worker{'s' * (report['workers'] != 1)}{likely}, {_size(report['bytes'])}")
 
 
 def print_collected(report: Mapping[str, Any], quiet: bool) -> None:
     """What was written of a study, and what it lacks."""
     _print_losses(report)
-    say(f"{', '.join(report['written'])}: {_counts(report)}", quiet)
+    tell(f"{', '.join(report['written'])}: {_counts(report)}", quiet)
 
 
 def print_summary(report: Mapping[str, Any], quiet: bool) -> None:
@@ -44,9 +44,9 @@ def print_summary(report: Mapping[str, Any], quiet: bool) -> None:
     if not report["missing"] and any(entry["lowest"] for entry in report["objectives"].values()):
         titles = ("objective", "lowest", "case", "mean", "highest", "case", "main effects")
         rows = [_row(name, entry) for name, entry in report["objectives"].items() if entry["lowest"]]
-        console().print(plain_table(titles, rows))
+        show_table(plain_table(titles, rows))
     _print_failures(report["failures"], report["folder"])
-    say(f"{report['folder']}: {_counts(report)}{_speed(report)}", quiet)
+    tell(f"{report['folder']}: {_counts(report)}{_speed(report)}", quiet)
 
 
 def _row(name: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
@@ -91,10 +91,10 @@ def _print_losses(report: Mapping[str, Any]) -> None:
 
 def _print_failures(failures: Any, folder: str) -> None:
     for failure in failures[:SHOWN]:
-        say(f"case {failure['case']}: {failure['reason']}")
-        say(f"  {failure['command']}")
+        tell(f"case {failure['case']}: {failure['reason']}")
+        tell(f"  {failure['command']}")
     if len(failures) > SHOWN:
-        say(f"and {len(failures) - SHOWN} more; mbsim sweep status {folder} --json lists all")
+        tell(f"and {len(failures) - SHOWN} more; mbsim sweep status {folder} --json lists all")
 
 
 def _time(seconds: float) -> str:

@@ -38,7 +38,7 @@ def command(
         emit({"valid": not issues, "errors": [issue.as_dict() for issue in issues], "warnings": warnings})
     else:
         from mbsim_cli.cli.issues import print_issues
-        from mbsim_cli.cli.output import say
+        from mbsim_cli.cli.output import say, tell
 
         print_issues(issues)
         for warning in warnings:
@@ -47,7 +47,7 @@ def command(
             raise InputOutputError("; ".join(unread))
         files = f"{len(models)} files" if len(models) > 1 else str(models[0])
         count = f"{len(issues)} error{'s' * (len(issues) != 1)}"
-        say(f"{files}: {count}" if issues else f"{files}: valid", quiet)
+        tell(f"{files}: {count}" if issues else f"{files}: valid", quiet)
     raise typer.Exit(ModelError.exit_code if issues else 0)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from mbsim_cli.assembly.packed import parameter_values
 from mbsim_cli.errors import UsageError
 from mbsim_cli.model.layout import FlexibleTree
-from mbsim_cli.spec.reading.suggestions import suggest
+from mbsim_cli.spec.reading.suggestions import Named, suggest
 from mbsim_cli.study.assembling import load as read
 from mbsim_cli.study.keywords import numbers_of, options_in, values_in
 from mbsim_cli.study.listener import SILENT, Listener
@@ -77,7 +77,8 @@ class Model:
     def parameters(self) -> dict[str, float]:
         """Values of all parameters by name, in the units of the file."""
         scope = self._file.expressions.scope()
-        return {self._file.parameter_label(name): float(scope[name].real) for name in self._file.parameters}
+        label = self._file.parameter_label
+        return Named("parameter", {label(name): float(scope[name].real) for name in self._file.parameters})
 
     @property
     def differentiated(self) -> tuple[str, ...]:

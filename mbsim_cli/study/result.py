@@ -13,7 +13,7 @@ from mbsim_cli.errors import UsageError
 from mbsim_cli.io.columns import Column, columns, derivatives_of
 from mbsim_cli.io.stored import Stored
 from mbsim_cli.model.units import attributes_of, derivative_by
-from mbsim_cli.spec.reading.suggestions import suggest
+from mbsim_cli.spec.reading.suggestions import Named, unknown
 from mbsim_cli.study.record import Record
 
 if TYPE_CHECKING:
@@ -92,8 +92,8 @@ class Result(Mapping[str, np.ndarray]):
                 return section + name
         if column := self._columns.get(name) or self._component(name):
             return column
-        hint = suggest(name, [*self._columns, *(path.rpartition("/")[2] for path in self.record.paths)])
-        raise KeyError(f"no history {name!r}" + (f"; {hint}" if hint else ""))
+        known = [*self._columns, *(path.rpartition("/")[2] for path in self.record.paths)]
+        raise KeyError(unknown("history", name, known))
 
     @cached_property
     def _columns(self) -> dict[str, Column]:
@@ -149,9 +149,9 @@ class Result(Mapping[str, np.ndarray]):
 
     @property
     def objectives(self) -> dict[str, ObjectiveValue]:
-        """Objectives by name."""
-        by_fields = self.record.by_fields
-        return {name: _objective(entry, by_fields.get(name, {})) for name, entry in self.report["objectives"].items()}
+        """Objectives by name; raises KeyError for another one."""
+        by_fields, found = self.record.by_fields, self.report["objectives"]
+        return Named("objective", ((name, _objective(o, by_fields.get(name, {}))) for name, o in found.items()))
 
     @property
     def warnings(self) -> list[str]:

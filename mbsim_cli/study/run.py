@@ -68,6 +68,8 @@ class Outcome:
             "discretisation": watchers.resolved,
             "warnings": self.warnings,
         }
+        if watchers.extremes:
+            report["extremes"] = watchers.extremes.report
         if plan.method == "fd":
             report["difference_steps"] = self.steps
         if plan.settings.all_numbers:

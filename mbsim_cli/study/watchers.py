@@ -6,6 +6,7 @@ from typing import Any
 from mbsim_cli.study.diagnostics import discretisation, smooth
 from mbsim_cli.study.diagnostics.bending import BendingHealth
 from mbsim_cli.study.diagnostics.contact import ContactHealth
+from mbsim_cli.study.diagnostics.extremes import Extremes
 from mbsim_cli.study.diagnostics.finite import FiniteHealth
 from mbsim_cli.study.diagnostics.multipliers import MultiplierHealth
 from mbsim_cli.study.diagnostics.reactions import UnknownReactions
@@ -29,11 +30,14 @@ class Watchers:
         self._contact = ContactHealth(problem, assembled.contacts)
         self.reactions = UnknownReactions(problem, objectives, assembled.sensor_rows, assembled.overdetermined)
         self._finite = FiniteHealth(assembled.sensor_rows)
+        self.extremes = None if objectives else Extremes(problem.names, assembled.sensor_rows)
 
     def add(self, block: Any) -> None:
         """Take the next instants in."""
         for watcher in (self.health, self._bending, self._contact, self.reactions, self._finite, self.multipliers):
             watcher.add(block)
+        if self.extremes:
+            self.extremes.add(block)
 
     def warnings(self, results: Mapping[str, Gradient]) -> list[str]:
         """Sentences of all."""

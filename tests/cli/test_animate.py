@@ -45,7 +45,7 @@ def test_a_motion_shorter_than_a_frame_is_said(mbsim, pendulum):
     assert mbsim("run", pendulum, "--duration", "0.02", "--sensitivity", "none", "--quiet").code == 0
     film = "animate", "pendulum.h5", "--size", "64x64"
     done = mbsim(*film)
-    assert "1 frame, 0 to 0 s" in done.err and "the motion takes 0.02 s, less than a frame does" in done.err
+    assert "1 frame, 0 to 0 s" in done.out and "the motion takes 0.02 s, less than a frame does" in done.err
     assert "less than a frame" not in mbsim(*film, "--speed", "0.1").err
 
 

@@ -99,7 +99,7 @@ def test_a_file_that_cannot_be_analysed_takes_nothing_from_the_others(mbsim, pen
 
 def test_several_files_share_a_table(mbsim, pendulum, variant):
     done = mbsim("check", pendulum, variant("mobility: 1", "mobility: 2"))
-    assert done.code == 1 and "4 comparisons in 2 files, 1 failed" in done.err and "FAILED" in done.err
+    assert done.code == 1 and "4 comparisons in 2 files, 1 failed" in done.out and "FAILED" in done.out
 
 
 def test_a_file_that_fails_does_not_hide_the_others(mbsim, pendulum, variant):

@@ -59,8 +59,8 @@ def test_runs_find_what_it_compiled(mbsim, pendulum):
     for method in ("none", "ddm", "adjoint"):
         assert "compiling" not in mbsim("run", pendulum, "--sensitivity", method).err
     again = mbsim("compile", pendulum)
-    assert again.code == 0 and not again.out
-    assert "3 analyses, all kernels were there already" in again.err and report["cache"] in again.err
+    assert again.code == 0 and not again.err
+    assert "3 analyses, all kernels were there already" in again.out and report["cache"] in again.out
 
 
 def test_every_formulation_and_integrator(mbsim, pendulum, planned):
@@ -104,19 +104,19 @@ def test_what_has_no_loop_for_eight_cases_is_said(mbsim, pendulum, loops):
     ):
         pendulum.write_text(text.replace("analysis: {", f"analysis: {{{chosen}, "))
         done = mbsim("compile", pendulum, "--lanes")
-        assert done.code == 0 and f"{pendulum}: no loop for eight cases of a study: {reason}" in done.err
+        assert done.code == 0 and f"{pendulum}: no loop for eight cases of a study: {reason}" in done.out
         report = mbsim("compile", pendulum, "--lanes", "--json").json
         assert [entry["alone"] for entry in report["analyses"]] == [reason, "", ""] and not loops
-    assert "eight cases" not in mbsim("compile", pendulum).err
-    assert "eight cases" not in mbsim("compile", pendulum, "--lanes", "--quiet").err
+    assert "eight cases" not in mbsim("compile", pendulum).out
+    assert "eight cases" not in mbsim("compile", pendulum, "--lanes", "--quiet").out
     done = mbsim("compile", ROOT / "models" / "human43.yaml", "--lanes")
-    assert "no loop for eight cases of a study: only forward dynamics has one" in done.err
+    assert "no loop for eight cases of a study: only forward dynamics has one" in done.out
 
 
 def test_what_a_model_does_not_allow_is_said(mbsim, planned):
     done = mbsim("compile", ROOT / "models" / "fivebar.yaml", "--all")
     assert done.code == 0 and {"ali3p-rtdyn0", "ali3p-rtdyn1"} <= {formulation for formulation, *_ in planned}
-    assert "not for recursive, conventional, partial_recursive" in done.err and "form a loop" in done.err
+    assert "not for recursive, conventional, partial_recursive" in done.out and "form a loop" in done.out
 
 
 def test_without_models_small_ones_stand_for_all(mbsim, planned):

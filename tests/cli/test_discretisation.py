@@ -149,7 +149,7 @@ def test_projections_by_the_identity_hide_what_they_lose(mbsim, written):
     assert "identity" in loop.read_text()
     done = mbsim("run", loop, "--duration", "0.5", "--json").json
     assert done["discretisation"]["motion"] is None and "identity" in done["discretisation"]["reason"]
-    assert "quadrature over instants alone" in mbsim("run", loop, "--duration", "0.5").err
+    assert "quadrature over instants alone" in mbsim("run", loop, "--duration", "0.5").out
     tree = mbsim("run", written(SLOPE.replace("step: 1e-2", "step: 1e-2, projection: identity")), "--json").json
     assert tree["discretisation"]["motion"] > 0.0  # nothing is projected
 
@@ -158,7 +158,7 @@ def test_a_long_step_of_a_pendulum_is_warned_of_and_a_short_one_is_not(mbsim, pe
     long = mbsim("run", pendulum, "--step", "0.1", "--duration", "5", "--json").json
     assert "leave the motion of A.angle an estimated error of" in " ".join(long["warnings"])
     done = mbsim("run", pendulum)
-    assert "warning" not in done.err and "estimated relative discretisation errors: motion" in done.err
+    assert "warning" not in done.err and "estimated relative discretisation errors: motion" in done.out
 
 
 def test_estimates_stand_in_json_file_and_inspection(mbsim, pendulum):
@@ -174,7 +174,7 @@ def test_estimates_stand_in_json_file_and_inspection(mbsim, pendulum):
         assert file["meta/discretisation/worst"][()] == b"A.angle"
     found = mbsim("inspect", "pendulum.h5", "--json").json
     assert found["objectives"]["swing"]["discretisation"]["gradient"] == swing["gradient"]
-    assert "A.angle" in mbsim("inspect", "pendulum.h5").err
+    assert "A.angle" in mbsim("inspect", "pendulum.h5").out
 
 
 def test_what_is_not_estimated_is_null_with_its_reason(mbsim, variant):
@@ -191,13 +191,13 @@ def test_what_is_not_estimated_is_null_with_its_reason(mbsim, variant):
 
 
 def test_an_adaptive_run_claims_no_more_than_the_errors_of_quadrature(mbsim, pendulum, variant):
-    told = mbsim("run", pendulum, "--formulation", "recursive").err
+    told = mbsim("run", pendulum, "--formulation", "recursive").out
     assert "estimated relative errors of quadrature over instants alone: swing" in told
     assert "that of its derivatives with error_control: sensitivities (and ddm) only" in told
     controlled = variant("analysis: {", "analysis: {formulation: recursive, error_control: sensitivities, ")
-    assert "the error of each step, derivatives included, within the tolerance" in mbsim("run", controlled).err
+    assert "the error of each step, derivatives included, within the tolerance" in mbsim("run", controlled).out
     for method in ("none", "fd"):  # which have none that steps could be controlled by
-        told = mbsim("run", controlled, "--sensitivity", method).err
+        told = mbsim("run", controlled, "--sensitivity", method).out
         assert "the error of each step of the motion within the tolerance" in told and "included" not in told
 
 

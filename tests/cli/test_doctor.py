@@ -42,11 +42,11 @@ def test_a_healthy_place(mbsim, cache):
     assert [folder["entries"] for folder in kept["stale"]] == [1]
     assert len(report["hints"]) == 1 and "1 folder beside it holds kernels of other versions" in report["hints"][0]
     text = mbsim("doctor")
-    assert text.code == 0 and "simulate.run" in text.err and "nothing is wrong" in text.err and not text.out
-    assert kept["lanes"] == [] and "without gradients: nothing yet" in text.err
+    assert text.code == 0 and "simulate.run" in text.out and "nothing is wrong" in text.out and not text.err
+    assert kept["lanes"] == [] and "without gradients: nothing yet" in text.out
     watch.STORE.put(b"mbsim_cli.kernels.drivers.simulate_cases.simulate_cases hash", b"x")
     assert mbsim("doctor", "--json").json["cache"]["lanes"] == ["ALI3-P"]
-    assert "without gradients: ALI3-P" in mbsim("doctor").err
+    assert "without gradients: ALI3-P" in mbsim("doctor").out
 
 
 def test_unfinished_files_that_vanish_meanwhile_hide_no_others(mbsim, cache, monkeypatch):
@@ -91,7 +91,7 @@ def test_a_cache_that_cannot_be_used(mbsim, cache, monkeypatch, spoil):
     done = mbsim("doctor", "--json")
     (problem,) = done.json["problems"]
     assert done.code == 1 and sentence in problem and "set MBSIM_CACHE_DIR to a folder of your own" in problem
-    assert f"problem: {problem}" in mbsim("doctor").err
+    assert f"problem: {problem}" in mbsim("doctor").out
 
 
 def test_a_cache_that_cannot_be_written(mbsim, cache, full_disk):

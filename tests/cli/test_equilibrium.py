@@ -53,7 +53,7 @@ def test_an_unstable_equilibrium_is_called_so(mbsim, scales):
     scales.write_text(SCALES.replace("170 deg", "0"))
     outcome = mbsim("run", scales)
     assert outcome.code == 0
-    assert "the equilibrium is unstable" in outcome.err and "scales.h5: unstable equilibrium, " in outcome.err
+    assert "the equilibrium is unstable" in outcome.err and "scales.h5: unstable equilibrium, " in outcome.out
     scales.write_text(scales.read_text().replace("type: equilibrium", "start: equilibrium, step: 0.1, duration: 0.1"))
     moving = mbsim("run", scales, "--json").json
     assert any(warning.startswith("the motion starts at an unstable equilibrium: ") for warning in moving["warnings"])

@@ -84,7 +84,7 @@ def test_the_skin_of_a_block():
 def test_meshes_for_viewers(mbsim, model, tmp_path):
     meshio = pytest.importorskip("meshio")
     done = mbsim("reduce", model, "block", "-o", "block.vtu")
-    assert done.code == 0 and "nothing reads it back" in done.err
+    assert done.code == 0 and "nothing reads it back" in done.out
     found = meshio.read(tmp_path / "block.vtu")
     assert found.cell_data["rho"][0].shape == (18,) and found.point_data["shape 1"].shape == (48, 3)
     assert mbsim("reduce", model, "block", "-o", "block.vtu", "-q").code == 0

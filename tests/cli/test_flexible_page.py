@@ -17,7 +17,7 @@ def test_commands_work_one_after_the_other(mbsim, tmp_path):
     done = [mbsim(*shlex.split(command)) for command in commands]
     assert len(commands) == 5 and all(outcome.code == 0 for outcome in done), done
     (shown,) = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
-    assert all(line in done[0].err for line in shown.splitlines())
+    assert all(line in done[0].out for line in shown.splitlines())
 
 
 def test_its_pictures_are_there_and_small():

@@ -27,7 +27,7 @@ def test_commands_of_the_page_work(mbsim, models, tmp_path):
     done = [mbsim(*command) for command in COMMANDS]
     assert len(COMMANDS) >= 3 and [outcome.code for outcome in done] == [0] * len(COMMANDS)
     assert {"fivebar-rest.h5", "calm.h5", "fivebar-calm.h5"} <= {path.name for path in tmp_path.iterdir()}
-    assert "psi1 minimized: " in done[0].err and "at_least 0.5" in done[1].err
+    assert "psi1 minimized: " in done[0].out and "at_least 0.5" in done[1].out
     report = done[2].json
     assert report["sensitivity"] == "adjoint" and report["optimization"]["method"] == "mma"
     assert report["optimization"]["analyses"] == 5 and "the limit of 5 analyses" in report["warnings"][-1]

@@ -2,7 +2,9 @@
 
 import json
 
+import h5py
 import jsonschema
+import pytest
 import yaml
 
 from .conftest import PENDULUM, ROOT
@@ -14,7 +16,7 @@ def test_validate_lists_every_error(mbsim, variant, pendulum):
     assert done.code == 3 and done.json["valid"] is False and len(done.json["errors"]) >= 2
     assert set(done.json["errors"][0]) == {"file", "line", "column", "path", "message", "hint"}
     people = mbsim("validate", path, pendulum)
-    assert people.code == 3 and people.err.count("variant.yaml:9:") >= 2 and "2 files: " in people.err
+    assert people.code == 3 and people.err.count("variant.yaml:9:") >= 2 and "2 files: " in people.out
     assert mbsim("validate", pendulum, "--json").json == {"valid": True, "errors": [], "warnings": []}
 
 
@@ -33,7 +35,7 @@ def test_info(mbsim, pendulum):
     uses = {parameter["name"]: parameter["used_in"] for parameter in report["parameters"]}
     assert uses["k"] == ["forces.spring.stiffness"] and "bodies.rod.shape.length" in uses["L"]
     people = mbsim("info", pendulum)
-    assert people.code == 0 and people.out == "" and "mobility 1" in people.err and "A.angle*" in people.err
+    assert people.code == 0 and people.err == "" and "mobility 1" in people.out and "A.angle*" in people.out
 
 
 def test_info_of_a_body_that_deforms(mbsim):
@@ -41,7 +43,7 @@ def test_info_of_a_body_that_deforms(mbsim):
     joints = {joint["name"]: joint["type"] for joint in mbsim("info", model, "--json").json["joints"]}
     assert joints["crank:pin"] == "node"
     people = mbsim("info", model)
-    assert people.code == 0 and "crank:pin.angle_z" not in people.err and "crank.q6*" in people.err
+    assert people.code == 0 and "crank:pin.angle_z" not in people.out and "crank.q6*" in people.out
 
 
 def test_schema_accepts_the_models(mbsim, tmp_path):
@@ -60,7 +62,7 @@ def test_inspect(mbsim, pendulum):
     assert report["instants"] == 51 and report["status"] == "complete" and report["end"] == 0.5
     assert report["datasets"]["sensitivity/sensors/angle"]["axes"] == ["time", "scalar", "parameter"]
     people = mbsim("inspect", "pendulum.h5")
-    assert people.code == 0 and "d/d L [m]" in people.err and "51 x 1 x 2" in people.err
+    assert people.code == 0 and "d/d L [m]" in people.out and "51 x 1 x 2" in people.out
     assert "units/sensitivity/sensors/angle" in report["datasets"]
     assert "units/" not in people.err and "work" not in people.err
 
@@ -69,3 +71,47 @@ def test_info_tells_driven_coordinates_apart(mbsim, variant):
     driven = "constraints: {m: {type: motion, coordinate: A.angle, law: {type: constant, value: -60 deg}}}\nforces:"
     report = mbsim("info", variant("forces:", driven), "--json").json
     assert (report["mobility"], report["mobility_without_motions"], report["tree_joints"]) == (0, 1, ["A"])
+
+
+def test_results_are_on_standard_output_and_only_warnings_beside_them(mbsim, pendulum):
+    """As programs of every system have it, so that ``mbsim info m.yaml | less`` shows something."""
+    mbsim("run", pendulum)
+    of_model = (["run"], ["check"], ["validate"], ["info"])
+    of_result = (["inspect", "pendulum.h5"], ["plot", "pendulum.h5", "--list"])
+    mbsim("sweep", pendulum, "--grid", "k=1,2", "-o", "st", "--sensitivity", "none")
+    for command in (*([*words, pendulum] for words in of_model), *of_result, ["doctor"]):
+        done, as_json = mbsim(*command), mbsim(*command, "--json")
+        assert done.code == as_json.code == 0 and done.out and not done.err, command
+        assert isinstance(as_json.json, dict) and not as_json.err, command
+    assert "2 done" in mbsim("sweep", "status", "st").out and "2 done" in mbsim("sweep", "collect", "st").out
+
+
+def test_warnings_are_on_standard_error(mbsim, variant):
+    done = mbsim("run", variant("k: {value: 2.0", "unused: {value: 1.0}\n  k: {value: 2.0"))
+    assert done.code == 0 and "nothing reads this parameter" in done.err and "warning" not in done.out
+
+
+COMMANDS = ["run", "check", "validate", "info", "schema", "inspect", "plot", "animate", "reduce", "optimize", "compile"]
+OF_STUDIES = ["run", "retry", "status", "collect", "extract", "script"]
+
+
+@pytest.mark.parametrize("command", [*([name] for name in COMMANDS), *(["sweep", name] for name in OF_STUDIES)])
+def test_help_names_arguments_as_people_read_them(mbsim, command):
+    done = mbsim(*command, "--help")
+    usage, *lines = (line for line in done.out.splitlines() if line)
+    assert done.code == 0 and not set("{}<>") & set(usage) and "[[" not in done.out
+    assert not any(f"<{kind}" in line for line in lines for kind in ("list", "path", "str", "int", "float"))
+    if command[-1] in ("optimize", "info"):
+        assert usage.endswith({"optimize": "MODEL.yaml [NAME]", "info": "MODEL.yaml"}[command[-1]])
+
+
+def test_a_run_without_objectives_shows_the_extremes_of_its_sensors(mbsim, variant):
+    model = variant("objectives: {swing: {integral: angle**2, unit: rad^2 s}}\n", "")
+    found = mbsim("run", model, "--json").json["extremes"]
+    with h5py.File("variant.h5") as file:
+        time, angle = file["time"][:], file["sensors/angle"][:, 0]
+    expected = [angle.min(), time[angle.argmin()], angle.max(), time[angle.argmax()]]
+    assert [found["angle"][key] for key in ("least", "least_at", "largest", "largest_at")] == expected
+    shown = mbsim("run", model).out
+    assert "angle [rad]" in shown and f"{angle.min():.8g}" in shown and f"{angle.max():.8g}" in shown
+    assert "extremes" not in mbsim("run", variant("k: {value: 2.0", "k: {value: 1.0"), "--json").json

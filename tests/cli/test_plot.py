@@ -91,7 +91,7 @@ def test_list(mbsim, plot, fivebar):
     }
     assert found["gradients"] == ["psi1", "psi2", "psi3"] and "L_A1" in found["parameters"]
     words = mbsim("plot", fivebar, "--list")
-    assert words.code == 0 and "A.angle.acceleration" in words.err and not words.out
+    assert words.code == 0 and "A.angle.acceleration" in words.out and not words.err
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_commands_work_one_after_the_other(mbsim, clone):
         arguments += FEWER.get(arguments[0], [])
     done = {command: mbsim(*words[command]) for command in PLAIN}
     assert [(command, done[command].code) for command in PLAIN] == [(c, 0) for c in PLAIN]
-    (ranked,) = (outcome.err for command, outcome in done.items() if "--all-numbers" in command)
+    (ranked,) = (outcome.out for command, outcome in done.items() if "--all-numbers" in command)
     assert_printed(ranked, "what 1 % of each number changes")
 
 
@@ -74,7 +74,7 @@ def test_the_run_of_the_first_command(mbsim, clone):
     run = next(part for command in FRESH for part in command.split(" && ") if "bin/mbsim" in part)
     done = mbsim(*shlex.split(run)[1:])
     assert done.code == 0
-    assert_printed(done.err, "┏")
+    assert_printed(done.out, "┏")
 
 
 def test_continuous_integration_runs_these_very_commands():

@@ -44,7 +44,7 @@ def test_a_body_with_its_derivatives(mbsim, model, tmp_path):
 
 def test_other_values_and_an_ascii_file(mbsim, model, tmp_path):
     done = mbsim("reduce", model, "crank", "-p", "E=8.4e11", "-o", "crank.SID_FEM")
-    assert done.code == 0 and "826.20679" in done.err and "few programs read derivatives" in done.err
+    assert done.code == 0 and "826.20679" in done.out and "few programs read derivatives" in done.out
     again = read_body(tmp_path / "crank.SID_FEM")
     assert again.frequencies()[0] == pytest.approx(2 * 413.103396, rel=1e-8) and again.warnings == ()
     assert list(again.design) == ["E", "rho"]
@@ -58,7 +58,7 @@ def test_other_values_and_an_ascii_file(mbsim, model, tmp_path):
     mesh = mbsim("reduce", model, "crank", "--no-derivatives", "-o", "crank.vtu")  # which has none to leave out
     assert mesh.code == 2 and "leave out --no-derivatives" in mesh.err and not (tmp_path / "crank.vtu").exists()
     plain = mbsim("reduce", model, "crank", "--no-derivatives", "-o", "plain.SID_FEM")
-    assert "without derivatives has no place for inertia of second order" in plain.err
+    assert "without derivatives has no place for inertia of second order" in plain.out
     assert "dm0" not in (tmp_path / "plain.SID_FEM").read_text()
 
 
@@ -76,6 +76,6 @@ def test_a_body_alone_is_reduced_only(mbsim, model, command):
     done = mbsim(command, model)
     assert done.code == 3
     if command == "check":  # in a table, whose cells wrap
-        assert "crank.yaml:6:3" in done.err
+        assert "crank.yaml:6:3" in done.out
     else:
         assert f"{model}:6:3: bodies.crank: body 'crank' is not connected to the ground by joints" in done.err

@@ -80,7 +80,9 @@ finally:
 """
 
 
-@pytest.mark.parametrize("arguments, code", [(["validate", "models/buggy.yaml"], 0), (["run", "nothing.yaml"], 5)])
+@pytest.mark.parametrize(
+    "arguments, code", [(["validate", "models/buggy.yaml", "-q"], 0), (["run", "nothing.yaml"], 5)]
+)
 def test_a_command_ends_at_once_and_collects_no_garbage(arguments, code):
     done = _ending(arguments)
     assert (done.returncode, done.stdout) == (code, "told, 0 collections\n")

@@ -45,7 +45,7 @@ def opened(path):
 
 def test_cases_are_what_single_runs_compute(mbsim, model, tmp_path):
     done = mbsim("sweep", model, "cloud", "-o", "st")
-    assert done.code == 0 and "6 cases: 6 done" in done.err and done.out == ""
+    assert done.code == 0 and "6 cases: 6 done" in done.out and done.err == ""
     data = opened(tmp_path / "st" / "study.h5")
     assert list(data.varied.values) == ["L", "k"] and (data.status == 0).all()
     with h5py.File(tmp_path / "st" / "study.h5") as file:
@@ -62,7 +62,7 @@ def test_cases_are_what_single_runs_compute(mbsim, model, tmp_path):
             np.testing.assert_allclose(file["sensors/angle"][:], angle[case], rtol=1e-10, atol=1e-12)
     assert data.gradient_unit.sel(objective="swing", parameter="k").item() == "rad^2 s/(N m/rad)"
     assert len(list((tmp_path / "st").iterdir())) == 5
-    assert "fewer than 16 cases tell none" in done.err
+    assert "fewer than 16 cases tell none" in done.out
     assert "is the collected study of mbsim sweep" in mbsim("inspect", "st/study.h5").err
 
 
@@ -106,7 +106,7 @@ def test_failures_are_rows_with_commands(mbsim, model, tmp_path):
     assert status["failures"] == report["failures"] and status["missing"] == 0
     assert mbsim("sweep", "retry", "st", "--json").json["computed"] == 2
     people = mbsim("sweep", "status", "st")
-    assert "4 cases: 2 done, 1 model invalid, 1 analysis failed" in people.err and second["command"] in people.err
+    assert "4 cases: 2 done, 1 model invalid, 1 analysis failed" in people.out and second["command"] in people.out
     data = opened(tmp_path / "st" / "study.h5")
     assert data.status.values.tolist() == [0, 3, 4, 0] and np.isnan(data.result.values[1:3]).all()
     assert data.reason.values[2] == second["reason"]
@@ -150,7 +150,7 @@ def test_cases_of_the_command_line(mbsim, pendulum, tmp_path):
     assert mbsim("sweep", "b", "--json").json["done"] == 6
     foreseen = mbsim("sweep", "b", "--dry-run", "--json")
     assert foreseen.code == 0 and foreseen.json["cases"] == foreseen.json["seconds"] == 0
-    assert "nothing is left to compute" in mbsim("sweep", "b", "--dry-run").err
+    assert "nothing is left to compute" in mbsim("sweep", "b", "--dry-run").out
     assert mbsim("sweep", "collect", "b", "--to", "csv").code == 0
     able = find_spec("pandas") is not None and find_spec("pyarrow") is not None
     parquet = mbsim("sweep", "collect", "b", "--to", "parquet")
@@ -268,8 +268,8 @@ def test_what_was_kept_and_is_lost_is_computed_again(mbsim, model, tmp_path):
     before, whole = (tmp_path / "st" / "study.h5").read_bytes(), kept.read_bytes()
     kept.write_bytes(whole[: len(whole) // 2])
     assert mbsim("sweep", "status", "st", "--json").json["missing"] == 3
-    told = mbsim("sweep", "collect", "st").err
-    assert "what was kept of 3 cases is damaged or gone" in told and "6 cases: 3 done, 3 missing" in told
+    done = mbsim("sweep", "collect", "st")
+    assert "what was kept of 3 cases is damaged or gone" in done.err and "6 cases: 3 done, 3 missing" in done.out
     assert mbsim("sweep", "st", "--json").json["computed"] == 3 and kept.stat().st_size == len(whole)
     with h5py.File(io.BytesIO(before)) as first, h5py.File(tmp_path / "st" / "study.h5") as found:
         assert found["sensors/angle"][:].tobytes() == first["sensors/angle"][:].tobytes()

@@ -106,9 +106,9 @@ def test_a_parameter_that_moves_redundant_equations_apart(run, mbsim):
     for history in ("coordinates/position", "sensors/r", "multipliers/lambda"):
         assert np.isnan(result[f"sensitivity/{history}"][..., 0]).all()
         assert np.isfinite(result[f"sensitivity/{history}"][..., 1:]).all()
-    shown = mbsim("inspect", "model.h5").err
+    shown = mbsim("inspect", "model.h5").out
     assert "NaN" in shown and "d/d L1 is NaN: L1 breaks B" in shown
-    printed = mbsim("run", "model.yaml", "-o", "again.h5").err
+    printed = mbsim("run", "model.yaml", "-o", "again.h5").out
     assert "NaN" in printed and "d/d L1 is NaN: L1 breaks B" in printed
 
 
@@ -166,7 +166,7 @@ def test_multipliers_that_the_motion_does_not_determine_are_flagged(run, mbsim):
     assert "undetermined" not in result["sensors/r"].attrs
     stored = [text.decode() for text in result["objectives/load/flags"]]
     assert stored == report["objectives"]["load"]["flags"]
-    assert "load*: sensor f: B3.x" in mbsim("inspect", "model.h5").err
+    assert "load*: sensor f: B3.x" in mbsim("inspect", "model.h5").out
 
 
 @pytest.mark.parametrize("projection", ["mass", "identity"])

@@ -155,7 +155,7 @@ def test_bounds_and_overrides_are_said(mbsim, tmp_path):
     info = mbsim("info", "lift.yaml", "-p", "m=2.5", "--json").json
     assert info["overrides"] == {"m": "2.5"}
     assert [(p["name"], p["value"], p["bounds"]) for p in info["parameters"]] == [("m", 2.5, [1, 3]), ("L", 0.7, None)]
-    assert "1 to 3" in mbsim("info", "lift.yaml").err
+    assert "1 to 3" in mbsim("info", "lift.yaml").out
     run = mbsim("run", "lift.yaml", "-p", "m=2.5", "--json", "--quiet").json
     assert run["overrides"] == {"m": "2.5"}
     assert run["parameters"]["m"] == {"value": 2.5, "unit": "kg", "bounds": [1, 3]}

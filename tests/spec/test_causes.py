@@ -1,5 +1,6 @@
 """The cause comes first, and what follows from it is not reported; numbers and units as people write them."""
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from mbsim_cli import spec
 from mbsim_cli.errors import ModelError
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.units import fault_of
+from mbsim_cli.spec.reading.suggestions import Named, nearest, suggest
 from tests.spec.example import VALID, editor, issues_of, variant, write
 
 FIVEBAR = (Path(__file__).parents[2] / "models/fivebar.yaml").read_text()
@@ -126,3 +128,18 @@ def test_a_tab_is_called_one(tmp_path, text):
     (issue,) = caught.value.issues
     assert (issue.message, issue.hint) == ("a tab stands in the indentation", "indent by blanks")
     assert issue.excerpt[issue.column - 1] == "\t"
+
+
+def test_far_words_are_not_suggested():
+    """A letter or two is a mistake of typing; another word is none."""
+    known = ["description", "damping", "stiffness", "center_of_mass", *(f"name_{k}" for k in range(12))]
+    assert nearest("friction", known) is None and suggest("friction", known) is None
+    assert nearest("stifness", known) == "stiffness" and nearest("center_of_gravity", known) == "center_of_mass"
+    assert nearest("tiffness", known) == "stiffness"
+
+
+def test_a_key_error_says_which_name_may_be_meant():
+    with pytest.raises(KeyError, match="no objective 'psi'; did you mean 'psi1'"):
+        Named("objective", {"psi1": 1.0})["psi"]
+    found = pickle.loads(pickle.dumps(Named("objective", {"psi1": 1.0})))
+    assert found == {"psi1": 1.0} and found.get("psi") is None and "psi" not in found

@@ -1,7 +1,10 @@
 """Did-you-mean: the known name nearest to an unknown one."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
+from typing import Any
+
+ALIKE = 0.75  # similarity of words that begin with different letters; of others 0.6 is enough
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -14,8 +17,13 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     if len(folded) <= 2:
         # one letter of two is much: only names as short are near
         candidates = [candidate for candidate in by_folded if len(candidate) <= len(folded) + 1]
-    found = get_close_matches(folded, candidates, n=1, cutoff=0.6 if len(folded) > 2 else 0.5)
-    return by_folded[found[0]] if found else None
+    found = get_close_matches(folded, candidates, cutoff=0.6 if len(folded) > 2 else 0.5)
+    return next((by_folded[match] for match in found if _is_near(folded, match)), None)
+
+
+def _is_near(name: str, match: str) -> bool:
+    """Few mistakes of typing change the first letter: friction does not stand for description."""
+    return name[0] == match[0] or SequenceMatcher(None, name, match).ratio() >= ALIKE
 
 
 def suggest(name: str, known: Iterable[str]) -> str | None:
@@ -27,3 +35,23 @@ def suggest(name: str, known: Iterable[str]) -> str | None:
     if 0 < len(known) <= 12:
         return "known: " + ", ".join(sorted(known))
     return None
+
+
+class Named(dict[str, Any]):
+    """A dictionary by names whose KeyError says which name may be meant."""
+
+    def __init__(self, kind: str, entries: Any):
+        super().__init__(entries)
+        self._kind = kind
+
+    def __missing__(self, name: str) -> Any:
+        raise KeyError(unknown(self._kind, name, self))
+
+    def __reduce__(self) -> Any:
+        return Named, (self._kind, dict(self))
+
+
+def unknown(kind: str, name: object, known: Iterable[str]) -> str:
+    """The sentence of a KeyError: there is none of the name, and which one may be meant."""
+    hint = suggest(str(name), known)
+    return f"no {kind} {name!r}" + (f"; {hint}" if hint else "")

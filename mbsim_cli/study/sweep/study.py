@@ -14,7 +14,7 @@ from mbsim_cli.io.reader import summary
 from mbsim_cli.io.stored import FileRecord
 from mbsim_cli.io.study_file import instants
 from mbsim_cli.model.units import attributes_of, quotient
-from mbsim_cli.spec.reading.suggestions import suggest
+from mbsim_cli.spec.reading.suggestions import Named, unknown
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.result import Result
 from mbsim_cli.study.sweep import calling
@@ -78,8 +78,7 @@ class Study(Mapping[str, np.ndarray]):
         if name in self._sensors:
             shown = self._shown(name)
             return shown[:, :, 0] if shown.shape[2] == 1 else shown
-        hint = suggest(name, list(self))
-        raise KeyError(f"the study has no {name!r}" + (f"; {hint}" if hint else ""))
+        raise KeyError(unknown("parameter, objective or sensor", name, self))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -103,7 +102,8 @@ class Study(Mapping[str, np.ndarray]):
     def unit(self, name: str) -> str:
         """Unit of a parameter, objective or sensor. Raises KeyError for another name."""
         units = {"time": "s"} | {column.name: column.unit for column in self._sensors.values()}
-        return {**units, **self._table.objectives, **self._table.varied}[name]
+        found = {**units, **self._table.objectives, **self._table.varied}
+        return Named("parameter, objective or sensor", found)[name]
 
     def sensitivity(self, name: str, parameter: str | None = None) -> np.ndarray:
         """Derivatives of an objective by a parameter (N,), or by all of ``parameters`` (N, p).
