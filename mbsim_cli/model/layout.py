@@ -19,9 +19,9 @@ constraint 1: target; the constraint is Phi = measure - target - law(t)
 force    ALONG_MEASURE, 4: stiffness k, damping c, natural value g_0, constant force f_0; the force on the
          rate of the measure g is Q = f_0 + law_t(t) - k (g - g_0) - c g' - law_e(g - g_0) - law_r(g').
          POINT_FORCE, 6: point (3) in body axes, vector (3). TORQUE, 6: three unused, vector (3).
-         The vector is multiplied by law_t(t) where there is one. DRAG, ``DRAG_SIZE``: point (3) in body axes,
-         velocity of the air (3) in global axes, coefficient; TYRE_*, ``TYRE_SIZE``: centre (3) and spin axis (3)
-         in body axes, then the numbers named from ``RADIUS`` on
+         The vector is multiplied by law_t(t) where there is one. DRAG, ``DRAG_SIZE``: point (3) in body axes, three
+         unused, velocity of the air (3) in global axes, coefficient; TYRE_*, ``TYRE_SIZE``: centre (3) and spin
+         axis (3) in body axes, then the numbers named from ``RADIUS`` on
 law      as in ``codes.Law``; SMOOTH_STEP: x_0, x_1, y_0, y_1. HARMONIC, SINE_POWER: offset, amplitude, omega,
          phase. ONE_SIDED: x_0, onset, slope
 window   2: a law holds where start <= x < end
@@ -48,10 +48,11 @@ P_P, R_P, P_C, R_C, MASS, COM, INERTIA = 0, 3, 12, 15, 24, 25, 28
 MEASURE_SIZE = 15
 P_A, P_B, U_A, U_B, N_A = 0, 3, 6, 9, 12
 STARTS_NEAR = P_A  # of ANGLE
-DRAG_SIZE = 7
-AIR, DRAG = 3, 6
+DRAG_SIZE = 10
+AIR, DRAG = 6, 9
 TYRE_SIZE = 16
-AXIS, RADIUS, TYRE_STIFFNESS, TYRE_DAMPING, ONSET = 3, 6, 7, 8, 9  # of the vertical force
+AXIS = 3  # of forces on one body that depend on its motion, behind their point
+RADIUS, TYRE_STIFFNESS, TYRE_DAMPING, ONSET = 6, 7, 8, 9  # of the vertical force
 FRICTION, SLIP_X, SLIP_Y, SHAPE_B, SHAPE_C, SLOW = 10, 11, 12, 13, 14, 15  # of the slip forces
 GROUND = -1
 NONE = -1

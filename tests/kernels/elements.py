@@ -263,8 +263,9 @@ class Elements:
 
     def drag(self, body):
         """Drag at a point of a body; return its number."""
-        entries = [*(f"point.{c}" for c in XYZ), *(f"air.{c}" for c in XYZ), "coefficient"]
-        offset = self.numbers(f"drag {len(self.forces)}", entries, [*self.vector(0.3), *self.vector(0.5), 0.7])
+        entries = [f"{vector}.{c}" for vector in ("point", "unused", "air") for c in XYZ] + ["coefficient"]
+        numbers = [*self.vector(0.3), 0.0, 0.0, 0.0, *self.vector(0.5), 0.7]
+        offset = self.numbers(f"drag {len(self.forces)}", entries, numbers)
         pair = self.pair(GROUND, body)
         self.forces.append((Force.DRAG, NONE, pair, Axes.GLOBAL, (NONE, NONE, NONE), offset))
         return len(self.forces) - 1

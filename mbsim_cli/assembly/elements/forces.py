@@ -131,6 +131,7 @@ class ForceTable:
         offset = self._system.theta.add(
             lambda: (
                 *geometry.point(body, point),
+                *(0.0, 0.0, 0.0),
                 *n.vector(spec.wind),
                 0.5 * n(spec.density) * n(spec.area) * n(spec.coefficient),
             )

@@ -51,6 +51,7 @@ def introduce() -> None:
         extending.overload(function, jit_options=_CALLED_FROM_COMPILED)(chooser)
     while KERNELS:
         named, function, is_inlined = KERNELS.pop()
+        function = getattr(function, "py_func", function)  # a derived one is written now
         if function not in dispatchers:
             dispatcher = dispatchers[function] = (_inlined_kernel if is_inlined else _compiled_kernel)(function)
             dispatcher._cache = KeptKernel(dispatcher)

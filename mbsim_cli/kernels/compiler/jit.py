@@ -4,7 +4,8 @@
 calls that differ in a few real numbers, which stand last. ``kernel`` is called from compiled code
 only; ``inlined`` in inner loops with whole groups of arrays, which it would cost more to pass than the work; ``merged``
 is a few lines that only pass arguments on, put into the caller so that LLVM sees their content once. ``overload`` gives
-a plain function its compiled form, chosen by the types of its arguments. With the compiler off all are plain Python.
+a plain function its compiled form, chosen by the types of its arguments. ``derived`` is a kernel of generated source,
+made when it is compiled. With the compiler off all are plain Python.
 """
 
 from collections.abc import Callable
@@ -14,11 +15,22 @@ from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.kernels.compiler.watch import watch_compilation
 
 if COMPILER == "linking":
-    from mbsim_cli.kernels.compiler.linked import bound, entry, inlined, kernel, merged, overload
+    from mbsim_cli.kernels.compiler.linked import bound, derived, entry, inlined, kernel, merged, overload
 else:
-    from mbsim_cli.kernels.compiler.plain import bound, entry, inlined, kernel, merged, overload
+    from mbsim_cli.kernels.compiler.plain import bound, derived, entry, inlined, kernel, merged, overload
 
-__all__ = ["bound", "entry", "inlined", "kernel", "merged", "overload", "python_of", "types", "watch_compilation"]
+__all__ = [
+    "bound",
+    "derived",
+    "entry",
+    "inlined",
+    "kernel",
+    "merged",
+    "overload",
+    "python_of",
+    "types",
+    "watch_compilation",
+]
 
 
 class _Types:

@@ -1,14 +1,14 @@
 """Decorators of the linking compiler. They only note what there is: numba is loaded when something is compiled."""
 
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import cached_property, update_wrapper
 from typing import Any, ClassVar
 
 from mbsim_cli.kernels.compiler.entry import Bound as bound
 from mbsim_cli.kernels.compiler.entry import Entry
 from mbsim_cli.kernels.compiler.noted import FORMS, KERNELS
 
-__all__ = ["bound", "entry", "inlined", "kernel", "merged", "overload"]
+__all__ = ["bound", "derived", "entry", "inlined", "kernel", "merged", "overload"]
 
 
 def _compiled(*given: Any) -> Any:
@@ -34,6 +34,21 @@ def inlined(function: Callable) -> Callable:
     """The same, put into all callers."""
     KERNELS.append((function, function, True))
     return function
+
+
+class derived:
+    """A kernel, put into all callers, whose source is generated when it is compiled or called as Python."""
+
+    def __init__(self, name: str, make: Callable[[], Callable]):
+        self.__name__, self._make = name, make
+        KERNELS.append((self, self, True))
+
+    @cached_property
+    def py_func(self) -> Callable:
+        return self._make()
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.py_func(*arguments)
 
 
 class merged:

@@ -16,7 +16,7 @@ from numba import extending
 from mbsim_cli.kernels.compiler import cases, simd, views, watch
 from mbsim_cli.kernels.compiler.level import tell_numba
 
-__all__ = ["bound", "entry", "inlined", "kernel", "merged", "overload"]
+__all__ = ["bound", "derived", "entry", "inlined", "kernel", "merged", "overload"]
 
 tell_numba(numba.config)
 _FLAGS = {"error_model": "numpy"}
@@ -26,6 +26,11 @@ warnings.filterwarnings("ignore", message="Cannot cache compiled function")
 kernel = inlined = numba.njit(**_FLAGS)
 bound = partial
 merged = numba.njit(inline="always", **_FLAGS)
+
+
+def derived(name: str, make: Callable[[], Callable]) -> Callable:
+    """A kernel of generated source."""
+    return inlined(make())
 
 
 def overload(function: Callable) -> Callable:

@@ -7,6 +7,7 @@ to.
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to
 from mbsim_cli.kernels.compiler.views import as_column
+from mbsim_cli.kernels.derive.trace import ByHand
 from mbsim_cli.kernels.elements.laws import (
     CONSTANT,
     HARMONIC,
@@ -16,6 +17,8 @@ from mbsim_cli.kernels.elements.laws import (
     SPLINE,
     cubic,
     is_outside,
+    law_value,
+    law_variation,
     power_of_sine,
     quintic,
     smooth_positive,
@@ -30,6 +33,9 @@ def pull_law(laws, theta, law, x, k, f, df, ddf, hat_out):
     while law != NONE:
         pull_term(laws, theta, law, x, k, f, df, ddf, hat_out)
         law = laws.next[law]
+
+
+LAW = ByHand(law_value, 3, law_variation, pull_law)
 
 
 @kernel

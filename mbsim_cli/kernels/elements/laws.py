@@ -8,6 +8,7 @@ import numpy as np
 from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.compiler.simd import at
 from mbsim_cli.kernels.compiler.views import as_column
+from mbsim_cli.kernels.derive.trace import ByHand
 from mbsim_cli.model.codes import Law
 from mbsim_cli.model.layout import NONE
 
@@ -227,6 +228,9 @@ def smooth_positive(s):
     if s.real >= 1.0:
         return s - 0.5, 1.0 + zero, zero, zero
     return s * s * s * (1.0 - 0.5 * s), s * s * (3.0 - 2.0 * s), 6.0 * s * (1.0 - s), 6.0 - 12.0 * s
+
+
+SMOOTH_POSITIVE = ByHand(smooth_positive, 4)
 
 
 @kernel

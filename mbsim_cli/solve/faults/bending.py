@@ -4,15 +4,16 @@ Newton ends where forces are nearly linear between its iterates. What a force is
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algorithms.equations.motion_forces import is_tyre
-from mbsim_cli.kernels.elements.tyre import kept_contact
+from mbsim_cli.kernels.algorithms.equations.motion_forces import is_tyre, seen_by_element, tyre_quantities
+from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
+from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.kernels.integrators.ali3p import State
 from mbsim_cli.kernels.integrators.predictor import RINGS
-from mbsim_cli.model.layout import FRICTION, Forces, Model
+from mbsim_cli.model.layout import FRICTION, SLIP_X, SLIP_Y, Forces, Model
 from mbsim_cli.model.names import Names
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.instant import Instant
@@ -93,7 +94,7 @@ def _bent(failed: Failed, problem: Problem, theta: np.ndarray, stand: Stand) -> 
         c = int(np.argmax(without * without / failed.weight))
         return f"what bends most between its iterates is the motion itself, in '{problem.names.coordinates[c]}'"
     f = int(np.argmax(bends))
-    how = _tyre(ways[f].contact, theta[forces.theta[f] + FRICTION].real) if is_tyre(forces.kind[f]) else ""
+    how = _tyre(ways[f].kin, model, theta.real, f) if is_tyre(forces.kind[f]) else ""
     return f"the force of '{problem.names.forces[f]}' bends most between its iterates{how}"
 
 
@@ -104,7 +105,7 @@ class _Way:
         self._failed, self._at = failed, at
         begin, near = self._forces(1.0), self._forces(1.0 - SHORT)
         self.bend = self._forces(0.0) - begin - (near - begin) / SHORT
-        self.contact = at.work.kin.contacts[:1].real.ravel()  # of a tyre, at the end
+        self.kin = at.work.kin  # at the end
 
     def _forces(self, back: float) -> np.ndarray:
         """Forces (n,), some part of the way back from the last iterate."""
@@ -118,10 +119,15 @@ class _Way:
         return self._at.work.eq.G.real.copy()
 
 
-def _tyre(numbers: np.ndarray, friction: float) -> str:
-    """How a tyre stands on the road, by its contact."""
-    contact = kept_contact(numbers)
-    if contact.length * FLAT > 1.0:
-        return f", whose wheel lies flat on the road ({np.degrees(np.arcsin(1.0 / contact.length)):.1f} degrees)"
-    asked, bound = np.hypot(contact.f_x, contact.f_y), friction * contact.normal_load
+def _tyre(kin: Any, model: Model, theta: np.ndarray, f: int) -> str:
+    """How the tyre of force f stands on the road; ``kin`` is of a model with this force alone."""
+    forces, o = model.forces, model.forces.theta[f]
+    b = model.pairs.b[forces.pair[f]]
+    center, axis, _, _ = seen_by_element(theta, o, *pose_of(kin, b), ((0.0,) * 3,) * 2)
+    _, slope, _ = law_value(model.laws, theta, forces.law[f, 0], center[0].real)
+    sine = np.linalg.norm(np.cross(np.real(axis), (-slope, 0.0, 1.0))) / np.hypot(1.0, slope)
+    if sine < FLAT:
+        return f", whose wheel lies flat on the road ({np.degrees(np.arcsin(sine)):.1f} degrees)"
+    load, slip_x, slip_y, *_ = np.real(tyre_quantities(kin, 0))
+    asked, bound = np.hypot(theta[o + SLIP_X] * slip_x, theta[o + SLIP_Y] * slip_y), theta[o + FRICTION] * load
     return f", whose slips ask for {asked / bound:.2g} times its friction" if asked > bound > 0.0 else ""

@@ -1,15 +1,18 @@
-"""Tyres, drag and attitude: exact derivatives in every regime, and what physics asks of them."""
+"""Tyres, drag and attitude: exact derivatives in every regime, and physical properties."""
+
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from mbsim_cli.kernels.elements.attitude import attitude, attitude_gradients
-from mbsim_cli.kernels.elements.drag import drag_variation, drag_wrench, pull_drag
-from mbsim_cli.kernels.elements.tyre import Change, tyre_contact, tyre_own, tyre_quantity, tyre_variation, tyre_wrench
-from mbsim_cli.kernels.elements.tyre_pull_back import pull_tyre, pull_tyre_own
-from mbsim_cli.model.codes import TYRES, Attitude, Law, TyreQuantity
-from mbsim_cli.model.layout import DRAG_SIZE, NONE, RADIUS, TYRE_SIZE, Laws
+from mbsim_cli.kernels.elements.drag import drag
+from mbsim_cli.kernels.elements.tyre import DERIVATIVES, tyre
+from mbsim_cli.model.codes import TYRES, Attitude, Law
+from mbsim_cli.model.layout import NONE, RADIUS, TYRE_SIZE, Laws
 from tests.kernels.geometry import rotation
+from tests.kernels.plain.test_derived import assert_derivatives
 
 EPS = 1e-30
 R0, K, C, ONSET, MU, B, SHAPE, SLOW = 0.2825, 120000.0, 300.0, 1e-4, 0.9, 8.0, 1.4, 0.1
@@ -57,66 +60,48 @@ def wheel(name):
 
 
 def contact(kind, theta, R, r, w, v):
-    """``tyre_contact`` from arrays."""
-    return tyre_contact(kind, LAWS, theta, 0, 0, tuple(R.ravel()), tuple(r), (tuple(w), tuple(v)))
+    """A tyre, from the pose and motion about the origin of its wheel."""
+    c = r + R @ theta[:3]
+    (_, force), quantities = tyre(
+        kind, LAWS, theta, 0, 0, tuple(c), tuple(R @ theta[3:6]), tuple(v + np.cross(w, c)), tuple(w)
+    )  # fmt: skip
+    return Contact(np.array(force), *quantities)
 
 
-def outputs(found):
-    """Wrench and quantities as one array."""
-    n, f = tyre_wrench(found)
-    return np.array([*n, *f, *(tyre_quantity(found, quantity) for quantity in TyreQuantity)])
+class Contact(NamedTuple):
+    """Force on the wheel, and the quantities of a tyre."""
+
+    force: np.ndarray
+    normal_load: float
+    slip_x: float
+    slip_y: float
+    force_x: float
+    force_y: float
+    deflection: float
+    energy: float
+    power: float
 
 
 @pytest.mark.parametrize("name", STATES)
 @pytest.mark.parametrize("kind", TYRES)
-def test_variation_of_a_tyre(kind, name):
+def test_derivatives_of_a_tyre(kind, name):
     theta = numbers(kind)
     R, r, w, v = wheel(name)
-    rng = np.random.default_rng(1)
-    found = contact(kind, theta, R, r, w, v)
-    for _ in range(20):
-        dr, axial, dw, dv = rng.normal(size=(4, 3))
-        dtheta = rng.normal(size=theta.size) * np.maximum(1e-3, np.abs(theta))
-        dR = np.cross(axial, R.T).T
-        step = 1j * EPS
-        moved = contact(kind, theta + step * dtheta, R + step * dR, r + step * dr, w + step * dw, v + step * dv)
-        exact = outputs(moved).imag / EPS
-        dc = dr + dR @ theta[:3] + R @ dtheta[:3]
-        de = dR @ theta[3:6] + R @ dtheta[3:6]
-        d_rate = dv + np.cross(dw, r + R @ theta[:3]) + np.cross(w, dc)
-        own = tyre_own(kind, LAWS, theta, dtheta[:, None], 0, 0, 0, found)
-        change = tyre_variation(theta, 0, found, own, *(tuple(d) for d in (dc, de, d_rate, dw)))
-        varied = np.array([*change.wrench[0], *change.wrench[1], *(tyre_quantity(change, q) for q in TyreQuantity)])
-        assert np.isfinite(varied).all()
-        assert np.abs(varied - exact).max() <= 1e-11 * np.abs(exact).max()
+    c = r + R @ theta[:3]
+    state = (c, R @ theta[3:6], v + np.cross(w, c), w)
+    assert_derivatives(DERIVATIVES, {"kind": kind, "laws": LAWS, "road": 0}, theta, state)
 
 
-@pytest.mark.parametrize("imaginary", [0.0, 1e-3])
-@pytest.mark.parametrize("name", STATES)
 @pytest.mark.parametrize("kind", TYRES)
-def test_pull_back_of_a_tyre(kind, name, imaginary):
-    """Each output for itself, on each input and number."""
-    theta = numbers(kind) * (1.0 + 1j * imaginary if imaginary else 1.0)
-    R, r, w, v = wheel(name)
-    found = contact(kind, theta, R, r, w + (0.3j * imaginary if imaginary else 0.0), v)
-    numbers_of, inputs = theta.size, 12
-    exact = np.zeros((12, numbers_of + inputs), theta.dtype)
-    for j, direction in enumerate(np.eye(numbers_of + inputs)):
-        dtheta, *moved = np.split(direction, [numbers_of, numbers_of + 3, numbers_of + 6, numbers_of + 9])
-        own = tyre_own(kind, LAWS, theta, dtheta[:, None], 0, 0, 0, found)
-        exact[:, j] = flat(tyre_variation(theta, 0, found, own, *map(tuple, moved)))
-    pulled = np.zeros((numbers_of, 12), theta.dtype)
-    for row, hat in enumerate(np.eye(12)):
-        change = Change((tuple(hat[:3]), tuple(hat[3:6])), *hat[6:])
-        of_wheel, own = pull_tyre(theta, 0, found, change)
-        pull_tyre_own(kind, LAWS, theta, row, 0, 0, found, own, pulled)
-        size = 1e-12 * np.abs(exact[row]).max()
-        np.testing.assert_allclose(np.concatenate([pulled[:, row], *of_wheel]), exact[row], rtol=1e-12, atol=size)
-
-
-def flat(change):
-    """A ``Change`` as one array."""
-    return np.array([*change.wrench[0], *change.wrench[1], *change[1:]])
+def test_energy_of_a_tyre_is_that_of_its_load_at_rest(kind):
+    u = np.linspace(-1e-5, 3e-4, 4001)
+    at_rest = [contact(kind, numbers(kind), np.eye(3), np.array([0.0, 0.0, R0 - x]), *np.zeros((2, 3))) for x in u]
+    work = np.cumsum([0.0, *0.5 * np.diff(u) * np.array([a.normal_load + b.normal_load for a, b in pairwise(at_rest)])])
+    np.testing.assert_allclose([each.energy for each in at_rest], work, atol=1e-6 * work[-1])
+    sinking = contact(
+        kind, numbers(kind), np.eye(3), np.array([0.0, 0.0, R0 - 0.01]), np.zeros(3), np.array([0, 0, -0.2])
+    )
+    assert np.isclose(sinking.power, 0.2 * K * (0.01 - 0.5 * ONSET), rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", TYRES)
@@ -124,7 +109,7 @@ def test_load_of_a_standing_tyre(kind):
     for deflection in (2e-4, 0.01, 0.03):
         found = contact(kind, numbers(kind), np.eye(3), np.array([0.0, 0.0, R0 - deflection]), np.zeros(3), np.zeros(3))
         assert np.isclose(found.normal_load, K * (deflection - 0.5 * ONSET), rtol=1e-12)
-        assert np.allclose(tyre_wrench(found)[1], (0, 0, found.normal_load), atol=1e-12)
+        assert np.allclose(found.force, (0, 0, found.normal_load), atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["lifted", "rebound"])
@@ -133,7 +118,7 @@ def test_a_tyre_never_pulls(kind, name):
     R, r, w, _ = wheel(name)
     found = contact(kind, numbers(kind), R, r, w, np.array([3.0, 0.1, 5.0]) - np.cross(w, r))
     assert found.normal_load == 0.0
-    assert outputs(found)[:6].tolist() == [0.0] * 6
+    assert found.force.tolist() == [0.0] * 3
 
 
 def test_slip_force_is_that_of_the_magic_formula():
@@ -181,24 +166,15 @@ def test_the_spring_of_a_tyre_is_conservative():
     assert abs(work) <= 1e-7 * K * 0.02 * 0.012
 
 
-def test_drag_is_quadratic_and_its_variation_exact():
+def test_drag_is_quadratic():
     rng = np.random.default_rng(2)
-    theta = np.array([0.1, 0.2, 0.3, -4.0, 1.0, 0.0, 0.6])
+    theta = np.array([0.1, 0.2, 0.3, 0.0, 0.0, 0.0, -4.0, 1.0, 0.0, 0.6])
     for scale in (0.0, 1e-4, 30.0):
-        x, rate, dx, d_rate = rng.normal(size=(4, 3))
-        rate = theta[3:6] + scale * rate
-        dtheta = rng.normal(size=DRAG_SIZE)
-        wrench = drag_wrench(theta, 0, tuple(x), tuple(rate))
-        v = rate - theta[3:6]
-        assert np.allclose(wrench[1], -0.6 * np.linalg.norm(v) * v, atol=1e-3 * np.linalg.norm(v))
-        step = 1j * EPS
-        moved = drag_wrench(theta + step * dtheta, 0, tuple(x + step * dx), tuple(rate + step * d_rate))
-        found = drag_variation(theta, dtheta[:, None], 0, 0, tuple(x), tuple(rate), tuple(dx), tuple(d_rate))
-        assert np.allclose(found, np.imag(moved) / EPS, rtol=1e-12, atol=1e-15)
-        hat, pulled = rng.normal(size=(2, 3)), np.zeros((DRAG_SIZE, 1))
-        by_x, by_rate = pull_drag(theta, 0, tuple(x), tuple(rate), 0, tuple(map(tuple, hat)), pulled)
-        on_variation = pulled[:, 0] @ dtheta + dx @ by_x + d_rate @ by_rate
-        assert np.isclose(on_variation, np.sum(hat * found), rtol=1e-12, atol=1e-15)
+        c, v = rng.normal(size=(2, 3))
+        v = scale * v
+        moment, force = drag(theta, 0, tuple(c), tuple(theta[6:9] + v))
+        assert np.allclose(force, -0.6 * np.linalg.norm(v) * v, atol=1e-3 * np.linalg.norm(v))
+        assert np.allclose(moment, np.cross(c, force))
 
 
 @pytest.mark.parametrize("which", Attitude)

@@ -25,20 +25,21 @@ from mbsim_cli.kernels.algorithms.equations.measure_pull_back import (
     pull_coordinate_measure,
     pull_line,
 )
-from mbsim_cli.kernels.algorithms.equations.motion_forces import follows_motion, is_tyre, motion_wrench
+from mbsim_cli.kernels.algorithms.equations.motion_forces import (
+    follows_motion,
+    motion_wrench,
+    no_quantities,
+    pull_motion_force,
+)
 from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import at, block, width
-from mbsim_cli.kernels.elements.drag import pull_drag
 from mbsim_cli.kernels.elements.force_law import measure_force, pull_measure_force
 from mbsim_cli.kernels.elements.law_pull_back import pull_law
 from mbsim_cli.kernels.elements.laws import law_value
-from mbsim_cli.kernels.elements.measure_pull_back import pull_point
-from mbsim_cli.kernels.elements.measures import is_geometric, moved, point_of
-from mbsim_cli.kernels.elements.tyre import kept_contact
-from mbsim_cli.kernels.elements.tyre_pull_back import of_wrench, pull_tyre, pull_tyre_own
+from mbsim_cli.kernels.elements.measures import is_geometric
 from mbsim_cli.model.codes import Axes, Force
-from mbsim_cli.model.layout import AXIS, NONE
+from mbsim_cli.model.layout import NONE
 
 
 @kernel
@@ -126,40 +127,5 @@ def pull_given(model, theta, t, f, k, R, hat, theta_out):
 def _pull_motion_force(model, theta, f, k, kin, virtual, cov_out):
     b = model.pairs.b[model.forces.pair[f]]
     U = motion_at2(virtual.U, b, k)
-    accumulate2(cov_out.P, b, k, -1.0, cross_force(U, motion_wrench(model, theta, f, kin)))
-    hat = scale6(-1.0, U)
-    if is_tyre(model.forces.kind[f]):
-        pull_tyre_along(model, theta, f, k, kin, of_wrench(hat), cov_out)
-    else:
-        pull_drag_along(model, theta, f, k, kin, hat, cov_out)
-
-
-@kernel
-def pull_tyre_along(model, theta, f, k, kin, hat, cov_out):
-    """Add the pull-back of covectors, global axes, of the ``Change`` of the tyre of force f."""
-    forces = model.forces
-    o, b = forces.theta[f], model.pairs.b[forces.pair[f]]
-    R, _ = pose_of(kin, b)
-    contact = kept_contact(kin.contacts[f])
-    wheel, own = pull_tyre(theta, o, contact, hat)
-    P, D, shift = pull_point(contact.center, contact.v, motion_at(kin.V, b), wheel.center, wheel.v)
-    turned = add3(cross3(contact.axis, wheel.axis), cross3(contact.w, wheel.w))
-    accumulate2(cov_out.P, b, k, 1.0, (add3(P[0], turned), P[1]))
-    accumulate2(cov_out.D, b, k, 1.0, (add3(D[0], wheel.w), D[1]))
-    add3_to(cov_out.theta, o, k, unrotate(R, shift))
-    add3_to(cov_out.theta, o + AXIS, k, unrotate(R, wheel.axis))
-    pull_tyre_own(forces.kind[f], model.laws, theta, k, o, forces.law[f, 0], contact, own, cov_out.theta)
-
-
-@kernel
-def pull_drag_along(model, theta, f, k, kin, hat, cov_out):
-    """Add the pull-back of a covector, global axes, of the wrench of a drag."""
-    o, b = model.forces.theta[f], model.pairs.b[model.forces.pair[f]]
-    R, r = pose_of(kin, b)
-    V, x = motion_at(kin.V, b), point_of(R, r, load3(theta, o))
-    rate = moved(V, x)
-    x_hat, rate_hat = pull_drag(theta, o, x, rate, k, hat, cov_out.theta)
-    P, D, shift = pull_point(x, rate, V, x_hat, rate_hat)
-    accumulate2(cov_out.P, b, k, 1.0, P)
-    accumulate2(cov_out.D, b, k, 1.0, D)
-    add3_to(cov_out.theta, o, k, unrotate(R, shift))
+    accumulate2(cov_out.P, b, k, -1.0, cross_force(U, motion_wrench(kin, f)))
+    pull_motion_force(model, theta, f, k, kin, scale6(-1.0, U), no_quantities(0.0 * U[0][0]), cov_out)

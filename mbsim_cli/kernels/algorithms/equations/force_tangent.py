@@ -4,13 +4,12 @@ from mbsim_cli.kernels.algebra.spatial import add6, axpy6, cross_motion, dot6, s
 from mbsim_cli.kernels.algebra.vec3 import cross3, scale3
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_measure, coordinate_rates, coordinate_slope
 from mbsim_cli.kernels.algorithms.equations.forces import applied_variation, applied_wrench, measure_and_rate
-from mbsim_cli.kernels.algorithms.equations.motion_forces import drag_of, vary_drag, vary_tyre
+from mbsim_cli.kernels.algorithms.equations.motion_forces import motion_wrench, vary_motion_wrench
 from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, pose_of
 from mbsim_cli.kernels.algorithms.motion.path_columns import span_rates, span_twists, spread, spread_seen
 from mbsim_cli.kernels.compiler.jit import inlined
 from mbsim_cli.kernels.elements.force_law import measure_force
 from mbsim_cli.kernels.elements.measures import is_geometric, moved, vary_pose
-from mbsim_cli.kernels.elements.tyre import kept_contact, no_own, tyre_wrench
 from mbsim_cli.model.codes import Axes, Force
 
 
@@ -68,28 +67,9 @@ def applied_force_part(model, theta, t, q, f, kin, comp, T_out):
 
 
 @inlined
-def tyre_part(model, theta, q, f, no_eta, kin, comp, T_out):
-    pair, o = model.forces.pair[f], model.forces.theta[f]
-    b = model.pairs.b[pair]
-    R, _ = pose_of(kin, b)
-    V = at_origin(kin.V, kin, b)
-    contact = kept_contact(kin.contacts[f])
-    own, W = no_own(0.0 * contact.gap), tyre_wrench(contact)
+def motion_force_part(model, theta, q, f, kin, comp, T_out):
+    pair, W = model.forces.pair[f], motion_wrench(kin, f)
     for s in range(comp.spans.first[pair], comp.spans.first[pair + 1]):
         _, N = span_twists(comp, q, s)
         _, N1 = span_rates(comp, s)
-        change = vary_tyre(theta, o, contact, own, no_eta, 0, R, V, N, N1)
-        spread(model.pairs, pair, comp, s, N, W, change.wrench, T_out)
-
-
-@inlined
-def drag_part(model, theta, q, f, no_eta, kin, comp, T_out):
-    pair, o = model.forces.pair[f], model.forces.theta[f]
-    b = model.pairs.b[pair]
-    R, r = pose_of(kin, b)
-    V = at_origin(kin.V, kin, b)
-    W = drag_of(model, theta, f, kin)
-    for s in range(comp.spans.first[pair], comp.spans.first[pair + 1]):
-        _, N = span_twists(comp, q, s)
-        _, N1 = span_rates(comp, s)
-        spread(model.pairs, pair, comp, s, N, W, vary_drag(theta, o, no_eta, 0, R, r, V, N, N1), T_out)
+        spread(model.pairs, pair, comp, s, N, W, vary_motion_wrench(model, theta, f, kin, N, N1), T_out)

@@ -8,7 +8,11 @@ from mbsim_cli.kernels.algebra.spatial import add6, axpy6, cross_force, cross_mo
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, load3, load3_of, scale3, sub3
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_measure, coordinate_rates, coordinate_slope
 from mbsim_cli.kernels.algorithms.equations.forces import applied_variation, applied_wrench, measure_and_rate
-from mbsim_cli.kernels.algorithms.equations.motion_forces import drag_of, follows_motion, is_tyre, vary_drag, vary_tyre
+from mbsim_cli.kernels.algorithms.equations.motion_forces import (
+    follows_motion,
+    motion_wrench,
+    vary_motion_wrench_along,
+)
 from mbsim_cli.kernels.algorithms.motion.bodies import (
     apply_between2,
     apply_to_body2,
@@ -22,9 +26,8 @@ from mbsim_cli.kernels.compiler.simd import add_to, at, block, width
 from mbsim_cli.kernels.elements.force_law import measure_force, measure_force_variation
 from mbsim_cli.kernels.elements.laws import law_value, law_variation
 from mbsim_cli.kernels.elements.measures import is_geometric, vary_numbers, vary_pose
-from mbsim_cli.kernels.elements.tyre import kept_contact, no_own, tyre_own, tyre_wrench
 from mbsim_cli.model.codes import Axes, Force, Measure
-from mbsim_cli.model.layout import DRAG_SIZE, MEASURE_SIZE, NONE, TYRE_SIZE
+from mbsim_cli.model.layout import MEASURE_SIZE, NONE
 
 
 @inlined
@@ -56,10 +59,8 @@ def acts_on_bodies(model, f):
 @inlined
 def vary_force_on_bodies(model, theta, dtheta, touch, no_eta, t, f, kin, tw):
     """Add the variation of the force element f to ``tw.F``, from the twists of its bodies against each other."""
-    if is_tyre(model.forces.kind[f]):
-        _vary_tyre(model, theta, dtheta, touch, no_eta, f, kin, tw)
-    elif follows_motion(model.forces.kind[f]):
-        _vary_drag(model, theta, dtheta, touch, no_eta, f, kin, tw)
+    if follows_motion(model.forces.kind[f]):
+        _vary_motion_force(model, theta, dtheta, touch, f, kin, tw)
     elif model.forces.kind[f] == Force.ALONG_MEASURE:
         _vary_along_measure(model, theta, dtheta, touch, t, f, kin, tw)
     else:
@@ -169,42 +170,11 @@ def given_variation(model, theta, dtheta, t, f, k):
 
 
 @inlined
-def _vary_tyre(model, theta, dtheta, touch, no_eta, f, kin, tw):
-    b = model.pairs.b[model.forces.pair[f]]
-    for g in range(0, dtheta.shape[1], width(dtheta)):
-        k, contact = block(dtheta, g), kept_contact(kin.contacts[f])
-        change = vary_tyre_along(model, theta, dtheta, touch, no_eta, f, g, k, contact, kin, tw)
-        _take(tw, kin, b, k, tyre_wrench(contact), change.wrench)
-
-
-@inlined
-def _take(tw, kin, b, k, W, dW):
-    """Take a variation of the wrench W, as body b sees it, from the body."""
-    seen = sub6(dW, cross_force(at_origin2(tw.N, kin, b, k), W))
-    apply_to_body2(tw.F, kin, b, k, -1.0, seen)
-
-
-@inlined
-def vary_tyre_along(model, theta, dtheta, touch, no_eta, f, g, k, contact, kin, tw):
-    """``Change`` of the tyre of force f in direction k, the block at g."""
-    forces = model.forces
-    o, b = forces.theta[f], model.pairs.b[forces.pair[f]]
-    R, _ = pose_of(kin, b)
-    own, eta = no_own(at(no_eta, 0, k)), no_eta
-    if touch.force[f, g]:
-        own = tyre_own(forces.kind[f], model.laws, theta, dtheta, k, o, forces.law[f, 0], contact)
-        eta = dtheta[o : o + TYRE_SIZE]
-    N, N1 = at_origin2(tw.N, kin, b, k), at_origin2(tw.N1, kin, b, k)
-    return vary_tyre(theta, o, contact, own, eta, k, R, at_origin(kin.V, kin, b), N, N1)
-
-
-@inlined
-def _vary_drag(model, theta, dtheta, touch, no_eta, f, kin, tw):
-    o, b = model.forces.theta[f], model.pairs.b[model.forces.pair[f]]
-    R, r = pose_of(kin, b)
-    V, W = at_origin(kin.V, kin, b), drag_of(model, theta, f, kin)
+def _vary_motion_force(model, theta, dtheta, touch, f, kin, tw):
+    """Take the variation of the wrench, as its body sees it, from the body."""
+    b, W = model.pairs.b[model.forces.pair[f]], motion_wrench(kin, f)
     for g in range(0, dtheta.shape[1], width(dtheta)):
         k = block(dtheta, g)
-        eta = dtheta[o : o + DRAG_SIZE] if touch.force[f, g] else no_eta
         N, N1 = at_origin2(tw.N, kin, b, k), at_origin2(tw.N1, kin, b, k)
-        _take(tw, kin, b, k, W, vary_drag(theta, o, eta, k, R, r, V, N, N1))
+        dW = vary_motion_wrench_along(model, theta, dtheta, touch.force[f, g], f, k, kin, N, N1)
+        apply_to_body2(tw.F, kin, b, k, -1.0, sub6(dW, cross_force(N, W)))

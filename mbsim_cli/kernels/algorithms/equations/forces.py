@@ -5,19 +5,12 @@ from mbsim_cli.kernels.algebra.spatial import dot6, motion_at, sub6
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, load3, scale3, sub3
 from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_measure, coordinate_rates, coordinate_slope
-from mbsim_cli.kernels.algorithms.equations.motion_forces import (
-    drag_of,
-    find_contact,
-    follows_motion,
-    is_tyre,
-    motion_wrench,
-)
+from mbsim_cli.kernels.algorithms.equations.motion_forces import find_motion_force, follows_motion, motion_wrench
 from mbsim_cli.kernels.algorithms.motion.bodies import apply_to_body, at_origin, pose_of
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.elements.force_law import measure_force
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.kernels.elements.measures import is_force_line, is_geometric, line, measure_value, point_of, unwrapped
-from mbsim_cli.kernels.elements.tyre import tyre_wrench
 from mbsim_cli.model.codes import Axes, Force
 from mbsim_cli.model.layout import NONE
 
@@ -33,17 +26,14 @@ def clear_wrenches(W, Q):
 def element_forces(model, theta, t, z, zd, kin, W_out, Q_out):
     """Add the forces of all elements to the bodies W (nb + 1, 6) and the coordinates Q (n,).
 
-    Leaves in ``kin`` the contacts of tyres.
+    Leaves in ``kin.kept`` the forces that depend on the motion of their body.
     """
     for f in range(model.forces.kind.size):
         if model.forces.kind[f] == Force.ALONG_MEASURE:
             _force_along_measure(model, theta, t, z, zd, kin, f, W_out, Q_out)
-        elif is_tyre(model.forces.kind[f]):
-            wrench = tyre_wrench(find_contact(model, theta, f, kin))
-            apply_to_body(W_out, kin, model.pairs.b[model.forces.pair[f]], 1.0, wrench)
         elif follows_motion(model.forces.kind[f]):
-            wrench = drag_of(model, theta, f, kin)
-            apply_to_body(W_out, kin, model.pairs.b[model.forces.pair[f]], 1.0, wrench)
+            find_motion_force(model, theta, f, kin)
+            apply_to_body(W_out, kin, model.pairs.b[model.forces.pair[f]], 1.0, motion_wrench(kin, f))
         else:
             wrench, _, _ = applied_wrench(model, theta, t, kin, f)
             apply_to_body(W_out, kin, model.pairs.b[model.forces.pair[f]], 1.0, wrench)
@@ -111,9 +101,9 @@ def is_dead_load(forces, f):
 
 @inlined
 def force_on_body(model, theta, t, f, kin):
-    """Force [N] that an element exerts on its one body, or torque [N m], global axes; of a tyre by ``kin.contacts``."""
+    """Force [N] that an element exerts on its one body, or torque [N m], global axes."""
     if follows_motion(model.forces.kind[f]):
-        return motion_wrench(model, theta, f, kin)[1]
+        return motion_wrench(kin, f)[1]
     _, _, vector = applied_wrench(model, theta, t, kin, f)
     return vector
 

@@ -31,13 +31,12 @@ from mbsim_cli.kernels.algorithms.elimination.spans import before, branch_of, su
 from mbsim_cli.kernels.algorithms.equations.constraints import pull_of, rows_of_pair, vary_pull
 from mbsim_cli.kernels.algorithms.equations.force_tangent import (
     applied_force_part,
-    drag_part,
     measure_force_part,
-    tyre_part,
+    motion_force_part,
 )
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.equations.mass_matrix import inertia_to_parent, own_inertias
-from mbsim_cli.kernels.algorithms.equations.motion_forces import follows_motion, is_tyre
+from mbsim_cli.kernels.algorithms.equations.motion_forces import follows_motion
 from mbsim_cli.kernels.algorithms.equations.rate_matrices import own_rates, rate_at, rate_to_parent
 from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
 from mbsim_cli.kernels.algorithms.motion.kinematics import euler_moment
@@ -71,10 +70,8 @@ def newton_matrix(model, theta, t, beta, gamma, z, zd, lines, multiplier, no_eta
     for f in range(model.forces.kind.size):
         if model.forces.kind[f] == Force.ALONG_MEASURE:
             measure_force_part(model, theta, t, beta, gamma, z, zd, f, kin, comp, T_out)
-        elif is_tyre(model.forces.kind[f]):
-            tyre_part(model, theta, gamma, f, no_eta, kin, comp, T_out)
         elif follows_motion(model.forces.kind[f]):
-            drag_part(model, theta, gamma, f, no_eta, kin, comp, T_out)
+            motion_force_part(model, theta, gamma, f, kin, comp, T_out)
         else:
             applied_force_part(model, theta, t, gamma, f, kin, comp, T_out)
 

@@ -9,7 +9,7 @@ from mbsim_cli.kernels.algebra.spatial import accumulate2, inertia_apply, motion
 from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, dot3, load3, load3_of, scale3
 from mbsim_cli.kernels.algorithms.equations.constraint_pull_back import pull_rates
 from mbsim_cli.kernels.algorithms.equations.constraints import measure_factors, moving_line
-from mbsim_cli.kernels.algorithms.equations.force_pull_back import pull_drag_along, pull_given, pull_tyre_along
+from mbsim_cli.kernels.algorithms.equations.force_pull_back import pull_given
 from mbsim_cli.kernels.algorithms.equations.forces import applied_wrench, is_dead_load
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.equations.measure_pull_back import (
@@ -18,7 +18,13 @@ from mbsim_cli.kernels.algorithms.equations.measure_pull_back import (
     pull_own,
     pull_own_rates,
 )
-from mbsim_cli.kernels.algorithms.equations.motion_forces import follows_motion, is_tyre
+from mbsim_cli.kernels.algorithms.equations.motion_forces import (
+    follows_motion,
+    is_tyre,
+    no_quantities,
+    pull_motion_force,
+    with_quantity,
+)
 from mbsim_cli.kernels.algorithms.equations.sensors import (
     body_sensor,
     center_of_mass,
@@ -46,10 +52,9 @@ from mbsim_cli.kernels.elements.force_law import (
 )
 from mbsim_cli.kernels.elements.measure_pull_back import pull_point, pull_second_of_point
 from mbsim_cli.kernels.elements.measures import is_force_line, is_geometric, line, moved, point_of
-from mbsim_cli.kernels.elements.tyre import deflection_energy, kept_contact
-from mbsim_cli.kernels.elements.tyre_pull_back import no_change, with_force, with_quantity
-from mbsim_cli.model.codes import Axes, Force, Sensor, TyreQuantity
-from mbsim_cli.model.layout import COM, GRAVITY, MASS, ONSET, TYRE_STIFFNESS
+from mbsim_cli.kernels.elements.tyre import ENERGY
+from mbsim_cli.model.codes import Axes, Force, Sensor
+from mbsim_cli.model.layout import COM, GRAVITY, MASS
 
 
 @kernel
@@ -265,7 +270,7 @@ def _pull_force_on_body(model, theta, t, f, k, c, kin, cov_out):
     forces = model.forces
     b = model.pairs.b[forces.pair[f]]
     if follows_motion(forces.kind[f]):
-        pull_drag_along(model, theta, f, k, kin, (scale3(0.0, c), c), cov_out)
+        pull_motion_force(model, theta, f, k, kin, (scale3(0.0, c), c), no_quantities(0.0 * c[0]), cov_out)
     else:
         R, _ = pose_of(kin, b)
         if forces.axes[f] == Axes.BODY:
@@ -277,21 +282,17 @@ def _pull_force_on_body(model, theta, t, f, k, c, kin, cov_out):
 @kernel
 def _pull_tyre_sensors(model, theta, f, k, hat, kin, cov_out):
     """Of all that reads the tyre of force f, at once."""
-    sensors, o = model.sensors, model.forces.theta[f]
-    _, by_deflection, by_stiffness, by_onset = deflection_energy(theta, o, kept_contact(kin.contacts[f]).deflection)
-    change, asked = no_change(0.0 * at(hat, 0, k)), False
+    sensors, zero, asked = model.sensors, 0.0 * at(hat, 0, k), False
+    force, quantities = (zero, zero, zero), no_quantities(zero)
     for s in range(sensors.kind.size):
         first, reads = sensors.first[s], sensors.index[s] == f
         if not is_asked(hat, first, sensors.first[s + 1], k):
             continue
         if sensors.kind[s] == Sensor.TYRE and reads:
-            change, asked = with_quantity(change, sensors.order[s], at(hat, first, k)), True
+            quantities, asked = with_quantity(quantities, sensors.order[s], at(hat, first, k)), True
         elif sensors.kind[s] == Sensor.FORCE_ON_BODY and reads:
-            change, asked = with_force(change, load3_of(hat, first, k)), True
+            force, asked = add3(force, load3_of(hat, first, k)), True
         elif sensors.kind[s] == Sensor.POTENTIAL_ENERGY:
-            c = at(hat, first, k)
-            change, asked = with_quantity(change, TyreQuantity.DEFLECTION, by_deflection * c), True
-            add_to(cov_out.theta, o + TYRE_STIFFNESS, k, by_stiffness * c)
-            add_to(cov_out.theta, o + ONSET, k, by_onset * c)
+            quantities, asked = with_quantity(quantities, ENERGY, at(hat, first, k)), True
     if asked:
-        pull_tyre_along(model, theta, f, k, kin, change, cov_out)
+        pull_motion_force(model, theta, f, k, kin, ((zero, zero, zero), force), quantities, cov_out)

@@ -4,10 +4,15 @@ from mbsim_cli.kernels.algebra.rot3 import rotate
 from mbsim_cli.kernels.algebra.spatial import dot6, inertia_apply, motion_at, motion_at2
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3, load3_of
 from mbsim_cli.kernels.algorithms.equations.constraint_variation import vary_coordinate_measure, vary_measure
-from mbsim_cli.kernels.algorithms.equations.force_variation import given_variation, vary_tyre_along
+from mbsim_cli.kernels.algorithms.equations.force_variation import given_variation
 from mbsim_cli.kernels.algorithms.equations.forces import force_on_body, is_dead_load
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
-from mbsim_cli.kernels.algorithms.equations.motion_forces import follows_motion, is_tyre, vary_drag
+from mbsim_cli.kernels.algorithms.equations.motion_forces import (
+    follows_motion,
+    is_tyre,
+    vary_motion_wrench_along,
+    vary_tyre_along,
+)
 from mbsim_cli.kernels.algorithms.equations.residual_variation import inertia_variation
 from mbsim_cli.kernels.algorithms.equations.sensors import (
     body_sensor,
@@ -35,9 +40,9 @@ from mbsim_cli.kernels.elements.force_law import (
     measure_potential_variation,
 )
 from mbsim_cli.kernels.elements.measures import is_geometric, point_of, vary_direction, vary_point
-from mbsim_cli.kernels.elements.tyre import deflection_energy, kept_contact, tyre_quantity
+from mbsim_cli.kernels.elements.tyre import ENERGY, tyre_quantity
 from mbsim_cli.model.codes import Axes, Force, Sensor
-from mbsim_cli.model.layout import COM, DRAG_SIZE, GRAVITY, MASS, ONSET, TYRE_STIFFNESS
+from mbsim_cli.model.layout import COM, GRAVITY, MASS
 
 
 @kernel
@@ -97,18 +102,19 @@ def _vary_tyre_sensors(model, theta, dtheta, touch, no_eta, kin, tw, out):
     sensors = model.sensors
     for f in range(model.forces.kind.size):
         if is_tyre(model.forces.kind[f]) and is_sensed(sensors, f):
+            b = model.pairs.b[model.forces.pair[f]]
             for g in range(0, out.shape[1], width(out)):
-                k, contact = block(out, g), kept_contact(kin.contacts[f])
-                change = vary_tyre_along(model, theta, dtheta, touch, no_eta, f, g, k, contact, kin, tw)
-                energy = _vary_deflection_energy(model.forces, theta, dtheta, f, k, contact, change)
+                k = block(out, g)
+                N, N1 = at_origin2(tw.N, kin, b, k), at_origin2(tw.N1, kin, b, k)
+                wrench, quantities = vary_tyre_along(model, theta, dtheta, f, k, kin, N, N1)
                 for s in range(sensors.kind.size):
                     first, read = sensors.first[s], sensors.index[s] == f
                     if sensors.kind[s] == Sensor.TYRE and read:
-                        put(out, first, k, tyre_quantity(change, sensors.order[s]))
+                        put(out, first, k, tyre_quantity(quantities, sensors.order[s]))
                     elif sensors.kind[s] == Sensor.FORCE_ON_BODY and read:
-                        _put3(out, first, k, change.wrench[1])
+                        _put3(out, first, k, wrench[1])
                     elif sensors.kind[s] == Sensor.POTENTIAL_ENERGY:
-                        add_to(out, first, k, energy)
+                        add_to(out, first, k, quantities[ENERGY])
 
 
 @inlined
@@ -119,23 +125,14 @@ def _put3(out, first, k, value):
 
 
 @inlined
-def _vary_deflection_energy(forces, theta, dtheta, f, k, contact, change):
-    o = forces.theta[f]
-    _, by_deflection, by_stiffness, by_onset = deflection_energy(theta, o, contact.deflection)
-    own = by_stiffness * at(dtheta, o + TYRE_STIFFNESS, k) + by_onset * at(dtheta, o + ONSET, k)
-    return own + by_deflection * change.deflection
-
-
-@inlined
 def _vary_force_on_body(model, theta, dtheta, touch, no_eta, t, f, g, k, kin, tw):
     """Variation of an applied force or torque, or drag, global axes."""
     forces = model.forces
-    o, b = forces.theta[f], model.pairs.b[forces.pair[f]]
-    R, r = pose_of(kin, b)
+    b = model.pairs.b[forces.pair[f]]
+    R, _ = pose_of(kin, b)
     N, N1 = at_origin2(tw.N, kin, b, k), at_origin2(tw.N1, kin, b, k)
     if follows_motion(forces.kind[f]):
-        eta = dtheta[o : o + DRAG_SIZE] if touch.force[f, g] else no_eta
-        return vary_drag(theta, o, eta, k, R, r, at_origin(kin.V, kin, b), N, N1)[1]
+        return vary_motion_wrench_along(model, theta, dtheta, touch.force[f, g], f, k, kin, N, N1)[1]
     given = given_variation(model, theta, dtheta, t, f, k)
     if forces.axes[f] == Axes.BODY:
         return add3(rotate(R, given), cross3(N[0], force_on_body(model, theta, t, f, kin)))

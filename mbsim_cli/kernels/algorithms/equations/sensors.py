@@ -11,7 +11,13 @@ from mbsim_cli.kernels.algorithms.equations.constraints import (
 )
 from mbsim_cli.kernels.algorithms.equations.forces import applied_wrench, force_on_body, is_dead_load, measure_and_rate
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
-from mbsim_cli.kernels.algorithms.equations.motion_forces import find_contact, follows_motion, is_tyre, motion_wrench
+from mbsim_cli.kernels.algorithms.equations.motion_forces import (
+    find_motion_force,
+    follows_motion,
+    is_tyre,
+    motion_wrench,
+    tyre_quantities,
+)
 from mbsim_cli.kernels.algorithms.flexible.elastic_energies import (
     elastic_kinetic,
     elastic_potential,
@@ -24,21 +30,21 @@ from mbsim_cli.kernels.elements.attitude import attitude
 from mbsim_cli.kernels.elements.force_law import force_without_potential, measure_force, measure_potential
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.kernels.elements.measures import is_geometric, moved, point_of
-from mbsim_cli.kernels.elements.tyre import deflection_energy, kept_contact, tyre_quantity
+from mbsim_cli.kernels.elements.tyre import ENERGY, POWER, tyre_quantity
 from mbsim_cli.model.codes import Force, Sensor
 from mbsim_cli.model.layout import COM, GRAVITY, MASS
 
 
 @kernel
 def sense(model, theta, t, z, zd, zdd, multiplier, kin, out):
-    """All sensors, out (width,). Needs V and A of the motion in ``kin``, and leaves there the contacts of tyres."""
+    """All sensors, out (width,). Needs V and A of the motion in ``kin``, and leaves there ``kin.kept``."""
     sensors = model.sensors
     for f in range(model.forces.kind.size):
-        if is_tyre(model.forces.kind[f]):
-            contact = find_contact(model, theta, f, kin)
+        if follows_motion(model.forces.kind[f]):
+            find_motion_force(model, theta, f, kin)
             for s in range(sensors.kind.size):
                 if sensors.kind[s] == Sensor.TYRE and sensors.index[s] == f:
-                    out[sensors.first[s]] = tyre_quantity(contact, sensors.order[s])
+                    out[sensors.first[s]] = tyre_quantity(tyre_quantities(kin, f), sensors.order[s])
     for s in range(sensors.kind.size):
         first = sensors.first[s]
         kind = sensors.kind[s]
@@ -198,15 +204,14 @@ def potential_energy(model, theta, z, kin):
     for i in range(model.tree.parent.size):
         total -= theta[model.tree.theta[i] + MASS] * dot3(g, center_of_mass(model.tree, theta, kin, i))
     for f in range(model.forces.kind.size):
-        o = model.forces.theta[f]
         if model.forces.kind[f] == Force.ALONG_MEASURE:
             value, _ = value_and_rate(model, theta, model.forces.measure[f], z, z, kin)
             stored, _ = measure_potential(model.forces, model.laws, theta, f, value)
             total += stored
         elif is_tyre(model.forces.kind[f]):
-            stored, _, _, _ = deflection_energy(theta, o, kept_contact(kin.contacts[f]).deflection)
-            total += stored
+            total += tyre_quantities(kin, f)[ENERGY]
         elif is_dead_load(model.forces, f):
+            o = model.forces.theta[f]
             R, r = pose_of(kin, model.pairs.b[model.forces.pair[f]])
             total -= dot3(load3(theta, o + 3), point_of(R, r, load3(theta, o)))
     return total + elastic_potential(model, theta, z, kin)
@@ -217,18 +222,14 @@ def other_power(model, theta, t, z, zd, multiplier, kin):
     """Power of all that has no potential: dampers, laws of time, applied and driving forces. Needs ``sense``."""
     total = 0.0 * kin.V[0, 0]
     for f in range(model.forces.kind.size):
-        kind, o = model.forces.kind[f], model.forces.theta[f]
+        kind = model.forces.kind[f]
         if kind == Force.ALONG_MEASURE:
             _, g1 = value_and_rate(model, theta, model.forces.measure[f], z, zd, kin)
             total += force_without_potential(model.forces, model.laws, theta, f, t, g1) * g1
         elif follows_motion(kind):
-            total += dot6(
-                at_origin(kin.V, kin, model.pairs.b[model.forces.pair[f]]), motion_wrench(model, theta, f, kin)
-            )
+            total += dot6(at_origin(kin.V, kin, model.pairs.b[model.forces.pair[f]]), motion_wrench(kin, f))
             if is_tyre(kind):
-                contact = kept_contact(kin.contacts[f])
-                _, load, _, _ = deflection_energy(theta, o, contact.deflection)
-                total += load * (contact.slope * contact.v[0] - contact.v[2])
+                total += tyre_quantities(kin, f)[POWER]
         elif not is_dead_load(model.forces, f):
             wrench, _, _ = applied_wrench(model, theta, t, kin, f)
             total += dot6(at_origin(kin.V, kin, model.pairs.b[model.forces.pair[f]]), wrench)

@@ -32,7 +32,7 @@ class FlexibleKinematics(NamedTuple):
     S1: np.ndarray
     S2: np.ndarray
     inertia: np.ndarray
-    contacts: np.ndarray
+    kept: np.ndarray
     expected: np.ndarray
     elastic: tuple  # elements.flexible_work.Elastic
     motion: tuple  # ColumnMotion

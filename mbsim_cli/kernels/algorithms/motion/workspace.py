@@ -7,7 +7,7 @@ import numpy as np
 from mbsim_cli.kernels.algorithms.elimination.spans import Spans, spans
 from mbsim_cli.kernels.algorithms.elimination.structure import once_a_model
 from mbsim_cli.kernels.compiler.simd import WIDTH, numbers, padded, zeros
-from mbsim_cli.kernels.elements.tyre import CONTACT_SIZE
+from mbsim_cli.kernels.elements.tyre import ROOM
 from mbsim_cli.model.codes import APPLIED, BETWEEN_BODIES, TYRES, Force, Law
 from mbsim_cli.model.layout import BODY_SIZE, DRAG_SIZE, MASS, MEASURE_SIZE, NONE, TYRE_SIZE
 
@@ -33,7 +33,7 @@ class Kinematics(NamedTuple):
     S1: np.ndarray  # (n, 6) their first time derivatives
     S2: np.ndarray  # (n, 6) their second time derivatives
     inertia: np.ndarray  # (nb + 1, 10) mass, first and second moments about ref
-    contacts: np.ndarray  # (nf, 54) of tyres, as ``element_forces`` and ``sense`` leave them
+    kept: np.ndarray  # (nf, ROOM) forces that depend on the motion of their body, as ``find_motion_force`` leaves them
     expected: np.ndarray  # (nm,) value near which an angle between bodies is read, see ``turning``
 
 
@@ -63,8 +63,8 @@ def kinematics(model, dtype=np.float64):
     """Allocate Kinematics."""
     nb, n, z = model.tree.parent.size, model.tree.column_kind.size, np.zeros
     body = [z((nb + 1, k), dtype) for k in (9, 3, 3, 6, 6)]
-    columns, contacts = (z((n, 6), dtype) for _ in range(3)), z((model.forces.kind.size, CONTACT_SIZE), dtype)
-    return Kinematics(*body, *columns, z((nb + 1, 10), dtype), contacts, z(model.measures.kind.size))
+    columns, kept = (z((n, 6), dtype) for _ in range(3)), z((model.forces.kind.size, ROOM), dtype)
+    return Kinematics(*body, *columns, z((nb + 1, 10), dtype), kept, z(model.measures.kind.size))
 
 
 def composite(model, dtype=np.float64):

@@ -34,7 +34,7 @@ class NaturalKinematics(NamedTuple):
     S1: np.ndarray  # (0, 6)
     S2: np.ndarray  # (0, 6)
     inertia: np.ndarray  # (nb + 1, 10)
-    contacts: np.ndarray  # (nf, 54)
+    kept: np.ndarray  # (nf, ROOM)
     expected: np.ndarray  # (nm,)
     pose: np.ndarray  # (nb, 12) r and the columns of R as the coordinates give them
     rate: np.ndarray  # (nb, 12)

@@ -22,7 +22,7 @@ class FlexibleNaturalKinematics(NamedTuple):
     S1: np.ndarray
     S2: np.ndarray
     inertia: np.ndarray
-    contacts: np.ndarray
+    kept: np.ndarray
     expected: np.ndarray
     pose: np.ndarray
     rate: np.ndarray

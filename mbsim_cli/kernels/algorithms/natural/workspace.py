@@ -11,7 +11,7 @@ from mbsim_cli.kernels.algorithms.natural.bodies import POSE, NaturalForces, Nat
 from mbsim_cli.kernels.algorithms.natural.tangent import DIRECTIONS, Seeds
 from mbsim_cli.kernels.algorithms.natural.variation import NaturalTwists
 from mbsim_cli.kernels.compiler.simd import WIDTH, zeros
-from mbsim_cli.kernels.elements.tyre import CONTACT_SIZE
+from mbsim_cli.kernels.elements.tyre import ROOM
 from mbsim_cli.model.layout import GRAVITY, GROUND, MEASURE_SIZE, NONE, FlexibleNatural
 
 NOTHING = np.zeros(0, np.int64)
@@ -22,10 +22,10 @@ def natural_kinematics(model, dtype=np.float64):
     nb = model.tree.theta.size
     body = [np.zeros((nb + 1, k), dtype) for k in (9, 3, 3, 6, 6)]
     columns = [np.zeros((0, 6), dtype) for _ in range(3)]
-    contacts = np.zeros((model.forces.kind.size, CONTACT_SIZE), dtype)
+    kept = np.zeros((model.forces.kind.size, ROOM), dtype)
     poses = [np.zeros((nb, POSE), dtype) for _ in range(3)]
     expected = np.zeros(model.measures.kind.size)
-    return NaturalKinematics(*body, *columns, np.zeros((nb + 1, 10), dtype), contacts, expected, *poses)
+    return NaturalKinematics(*body, *columns, np.zeros((nb + 1, 10), dtype), kept, expected, *poses)
 
 
 def natural_forces(model, theta):

@@ -44,7 +44,7 @@ def joint_forces(model, theta, t, z, zd, multiplier, lines, kin, comp, Q):
     """Leave in comp.F (nb + 1, 6) the forces across tree joints, on the bodies that they carry, about ref of these.
 
     comp.W gets the share of each body alone, Q (n,) the forces on coordinates that act beside the joints. Needs the
-    motion in ``kin``, whose contacts of tyres are found here, and the gradient lines (m, LINE_SIZE).
+    motion in ``kin``, whose forces by motion are found here, and the gradient lines (m, LINE_SIZE).
     """
     act_on_bodies(model, theta, t, z, zd, multiplier, lines, kin, comp, Q)
     cross_joints(model.tree, kin, comp)

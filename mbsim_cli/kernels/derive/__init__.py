@@ -1,0 +1,1 @@
+"""Derivatives of elements, generated from the source of their values."""

@@ -1,0 +1,113 @@
+"""Generated derivatives of elements: against the complex step of the value, transposes against variations."""
+
+import importlib
+import pkgutil
+
+import numpy as np
+import pytest
+
+from mbsim_cli.kernels import elements
+from mbsim_cli.kernels.derive.trace import branching
+from mbsim_cli.kernels.derive.write import Derivatives, leaves, slopes_of
+from mbsim_cli.model.codes import TYRES, Law
+from mbsim_cli.model.layout import NONE, TYRE_SIZE, Laws
+
+STEP = 1e-30
+ROAD = Laws(*(np.array([entry]) for entry in (int(Law.POLYNOMIAL), TYRE_SIZE, 3, NONE, NONE)))
+TYRE = (0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.3, 40.0, 2.0, 0.04, 0.8, 5.0, 4.0, 3.0, 1.4, 0.5, 0.02, 0.1, -0.3)
+WHEEL = np.array([[0.1, -0.2, 0.29], [0.1, 0.9, 0.2], [2.0, 0.3, -0.1], [0.1, 7.0, 0.4]])
+SAMPLES = {  # arguments that never vary, theta, inputs
+    "drag": [({}, np.arange(1.0, 11.0), np.array([[0.1, 0.2, 0.3], [4.0, -1.0, 2.0]]))],
+    "tyre": [({"kind": kind, "laws": ROAD, "road": 0}, np.array(TYRE), WHEEL) for kind in TYRES],
+}
+
+
+def generated():
+    """All values whose derivatives are generated."""
+    modules = (
+        importlib.import_module(f"{elements.__name__}.{m.name}") for m in pkgutil.iter_modules(elements.__path__)
+    )
+    found = {id(x): x for module in modules for x in vars(module).values() if isinstance(x, Derivatives)}
+    return {each.function.__name__: each for each in found.values()}
+
+
+@pytest.mark.parametrize("name", generated())
+def test_derivatives_of_every_element(name):
+    for passive, theta, state in SAMPLES[name]:
+        assert_derivatives(generated()[name], passive, theta, state)
+
+
+def assert_derivatives(made, passive, theta, state):
+    """Variation, pull-back, and both from what is put aside, of a value at block 0 of theta."""
+    named = {**passive, made.numbers[0]: theta, made.numbers[1]: 0}
+    state = np.array(state)
+    names = list(made.inputs)
+
+    def given(theta, state, without=()):
+        inputs = dict(zip(names, map(tuple, state), strict=True))
+        everything = {**named, **inputs, made.numbers[0]: theta}
+        return [everything[name] for name in made.arguments if name not in without]
+
+    kept = np.zeros(made.room or 64)
+    made.keep(*given(theta, state), kept)
+    value = np.array(list(leaves(made.function(*given(theta, state)))))
+    np.testing.assert_allclose(kept[: value.size], value, rtol=1e-12, atol=1e-12)
+    aside = [*given(theta, state, names), kept]
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        dtheta, d_state = rng.normal(size=theta.size) * np.maximum(1e-3, np.abs(theta)), rng.normal(size=state.shape)
+        moved = made.function(*given(theta + 1j * STEP * dtheta, state + 1j * STEP * d_state))
+        exact = np.imag(list(leaves(moved))) / STEP
+        held = np.imag(list(leaves(made.function(*given(theta + 0j, state + 1j * STEP * d_state))))) / STEP
+        directions = [tuple(each) for each in d_state]
+        for found, wanted in (
+            (made.vary(*given(theta, state), dtheta[:, None], 0, *directions), exact),
+            (made.vary_kept(*aside, dtheta[:, None], 0, *directions), exact),
+            (made.vary_fixed(*given(theta, state), *directions), held),
+            (made.vary_fixed_kept(*aside, *directions), held),
+        ):
+            size = np.abs(wanted).max()
+            np.testing.assert_allclose(list(leaves(found)), wanted, rtol=1e-9, atol=1e-11 * size)
+        numbers = rng.normal(size=exact.size)
+        hat = shaped(made.result, iter(numbers))
+        for pull, arguments in ((made.pull, given(theta, state)), (made.pull_kept, aside)):
+            hat_out = np.zeros((theta.size, 1))
+            covectors = pull(*arguments, hat, 0, hat_out)
+            pulled = np.array(list(leaves(covectors))).reshape(state.shape)
+            total = (pulled * d_state).sum() + hat_out[:, 0] @ dtheta
+            assert np.isclose(total, numbers @ exact, rtol=1e-9, atol=1e-11 * np.abs(numbers * exact).max())
+
+
+def shaped(structure, numbers):
+    """Nested tuples of numbers, as a value returns them."""
+    if isinstance(structure, tuple):
+        return tuple(shaped(each, numbers) for each in structure)
+    return next(numbers)
+
+
+@branching("side")
+def bent(side, x, y):
+    """Different on each side of an edge, and zero beyond another."""
+    if side == 1 and x.real > 2.0:
+        return 0.0 * x
+    if x.real <= y.real:
+        return x * x * y
+    return np.sqrt(x / y) - y**3
+
+
+@pytest.mark.parametrize(
+    ("side", "x", "y"), [(0, 1.0, 2.0), (0, 3.0, 2.0), (1, 3.0, 2.0), (1, 1.5, 0.5), (0, 2.0, 2.0)]
+)
+def test_slopes_of_a_function_that_branches(side, x, y):
+    value, by_x, by_y = slopes_of(bent)(side, x, y)
+    assert np.isclose(value, bent(side, x, y))
+    assert np.isclose(by_x, np.imag(bent(side, x + 1j * STEP, y)) / STEP)
+    assert np.isclose(by_y, np.imag(bent(side, x, y + 1j * STEP)) / STEP)
+
+
+def test_a_branch_on_what_varies_is_refused_with_advice():
+    def jump(theta, o, x):
+        return x if x.real > 0.0 else -x
+
+    with pytest.raises(TypeError, match=r"jump: a branch on what may vary \(v0 > 0.0\): mark"):
+        _ = Derivatives(jump, {"x": 1}, ("theta", "o")).texts
