@@ -58,7 +58,7 @@ PARTS = (
 def repeated(part, count, model, theta, t, control, directions, state, sens, work, extra):
     """Call one part of a step many times."""
     kin, eq, comp, tw, columns = work.kin, work.eq, work.comp, extra.twists, extra.columns
-    dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
+    dtheta, touch = directions.dtheta, directions.touch
     for _ in range(count):
         if part == 0:
             position_kinematics(model.tree, theta, state.z, control.at_center, kin)
@@ -83,7 +83,6 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
                 state.zd,
                 eq.lines,
                 state.lam,
-                eq.no_eta,
                 kin,
                 comp,
                 work.tangent.T,
@@ -101,9 +100,7 @@ def repeated(part, count, model, theta, t, control, directions, state, sens, wor
             clear_forces(tw, columns.b)
             vary_constraint_forces(model, theta, dtheta, touch, eq.lines, state.lam, sens.z, kin, tw, columns.b)
         elif part == 10:
-            vary_element_forces(
-                model, theta, dtheta, touch, no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, columns.b
-            )
+            vary_element_forces(model, theta, dtheta, touch, t, state.z, state.zd, sens.z, sens.zd, kin, tw, columns.b)
         elif part == 11:
             vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, columns.b)
         elif part == 12:

@@ -50,7 +50,6 @@ from mbsim_cli.model.among import among
 from mbsim_cli.model.codes import TURNING, Measure, Sensor
 from mbsim_cli.model.coordinates import are_elastic, kinds
 from mbsim_cli.model.layout import (
-    MEASURE_SIZE,
     NATURAL,
     STARTS_NEAR,
     FlexibleNatural,
@@ -138,7 +137,7 @@ def equations(model: Model, dtype: type) -> Equations:
     def z(*shape: int) -> np.ndarray:
         return np.zeros(shape, dtype)
 
-    return Equations(jacobian(m, n, dtype), z(m, LINE_SIZE), z(m, 12), z(m), z(m), z(m), z(n), z(n), z(MEASURE_SIZE, 1))
+    return Equations(jacobian(m, n, dtype), z(m, LINE_SIZE), z(m, 12), z(m), z(m), z(m), z(n), z(n))
 
 
 def jacobian(m: int, n: int, dtype: type) -> np.ndarray:
@@ -298,7 +297,6 @@ def directions(model: Model, dtheta: np.ndarray, dtype: type) -> Directions:
         np.ascontiguousarray(dtheta, dtype),
         TOUCH[type(model.tree)](model, dtheta),
         np.zeros((2, n), dtype),
-        zeros((MEASURE_SIZE, p), dtype),
         p - 1 if leaves else -1,
     )
 

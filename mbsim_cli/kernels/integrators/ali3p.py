@@ -40,7 +40,6 @@ class Equations(NamedTuple):
     phi2: np.ndarray  # (m,)
     G: np.ndarray  # (n,)
     Q: np.ndarray  # (n,)
-    no_eta: np.ndarray  # (15, 1) zeros
 
 
 class Control(NamedTuple):

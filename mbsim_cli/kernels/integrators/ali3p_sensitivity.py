@@ -47,7 +47,6 @@ class Directions(NamedTuple):
     dtheta: np.ndarray  # (len(theta), p), p ``simd.padded``
     touch: tuple  # workspace.Touch
     still: np.ndarray  # (2, n) zeros
-    no_eta: np.ndarray  # (15, p) zeros
     free: int  # the last column, if nothing varies in it, or -1
 
 

@@ -58,7 +58,6 @@ class StageEquations(NamedTuple):
     columns: np.ndarray  # (n, p) the same of sensitivities
     no_lines: np.ndarray  # (m, LINE_SIZE) zeros: constraints of open trees are none between bodies
     no_lambda: np.ndarray  # (m,) zeros
-    no_eta: np.ndarray  # (15, 1) zeros
 
 
 NEAR = 0.1  # relative change of g up to which a tangent is kept

@@ -39,7 +39,6 @@ class StageTangent(NamedTuple):
     weight: np.ndarray  # (k,) of norm equations in T
     no_lines: np.ndarray  # (m, LINE_SIZE) zeros
     no_lambda: np.ndarray  # (m,) zeros
-    no_eta: np.ndarray  # (15, 1) zeros
 
 
 @kernel

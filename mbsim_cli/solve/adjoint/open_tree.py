@@ -20,7 +20,7 @@ from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau
 from mbsim_cli.kernels.integrators.esdirk_adjoint import StageTangent
 from mbsim_cli.kernels.integrators.runge_kutta_adjoint import StepCovectors, StepWork
 from mbsim_cli.model.codes import Status
-from mbsim_cli.model.layout import MEASURE_SIZE, FlexibleTree, Model
+from mbsim_cli.model.layout import FlexibleTree, Model
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.adjoint.steps import without_solution
@@ -92,5 +92,5 @@ def _tangent(model: Model, implicit: bool, dtype: type) -> StageTangent:
     n, m = (n, m) if implicit else (0, 0)
     return StageTangent(
         zeros((n, padded(n)), dtype), np.zeros(n, np.int64), np.zeros(open_tree(model).euler.size),
-        zeros((m, LINE_SIZE), dtype), np.zeros(m, dtype), np.zeros((MEASURE_SIZE, 1), dtype),
+        zeros((m, LINE_SIZE), dtype), np.zeros(m, dtype),
     )  # fmt: skip

@@ -17,7 +17,6 @@ from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau, NewtonControl,
 from mbsim_cli.kernels.integrators.runge_kutta import Carry, Stages, Tableau
 from mbsim_cli.kernels.integrators.step_control import ErrorControl
 from mbsim_cli.model.integrators import INTEGRATORS
-from mbsim_cli.model.layout import MEASURE_SIZE
 from mbsim_cli.model.problem import WORK, Options, Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.open_trees.kinks import kinks_of
@@ -124,7 +123,6 @@ def implicit_work(model: Any, theta: np.ndarray, stages: int, p: int, kinks: Kin
     equations = StageEquations(
         kin, comp, allocate.twists_of(model, p, dtype), zeros((n, padded(n)), dtype), np.zeros(n, np.int64),
         np.zeros(1), np.zeros(open_tree(model).euler.size), z(n), z(n), z(n, 1), z(n, p), z(m, LINE_SIZE), z(m),
-        z(MEASURE_SIZE, 1),
     )  # fmt: skip
     return ImplicitWork(
         _clock(),

@@ -198,7 +198,7 @@ def velocities_agree(at):
 
 def sensors_agree(at):
     d_sensors, hat = np.zeros((at.sensors.size, at.sens.z.shape[1]), at.dtype), at.random(at.sensors.size)
-    numbers = at.varied.dtheta, at.varied.touch, at.varied.no_eta
+    numbers = at.varied.dtheta, at.varied.touch
     vary_sensors(at.model, at.theta, *numbers, *at.motion, at.sens, at.kin, at.twists, d_sensors)
     pull_seen(at.model, at.theta, *at.motion, at.kin, at.comp, at.virtual, at.padded(hat), at.cov)
     at.take(hat.T @ d_sensors)

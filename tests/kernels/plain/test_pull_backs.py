@@ -48,7 +48,7 @@ def forces_agree(at):
     model, theta, state, tw = at.model, at.theta, at.state, at.twists
     dG = np.zeros_like(at.sens.z)
     clear_forces(tw, dG)
-    numbers = at.varied.dtheta, at.varied.touch, at.varied.no_eta
+    numbers = at.varied.dtheta, at.varied.touch
     motion = TIME, state.z, state.zd
     vary_element_forces(model, theta, *numbers, *motion, at.sens.z, at.sens.zd, at.kin, tw, dG)
     pull_element_forces(model, theta, *motion, at.kin, at.virtual, at.cov)
@@ -97,7 +97,7 @@ def sensors_agree(at):
     model, theta, state = at.model, at.theta, at.state
     d_sensors = np.zeros((at.sensors.size, at.sens.z.shape[1]), at.dtype)
     motion = TIME, state.z, state.zd, state.zdd
-    numbers = at.varied.dtheta, at.varied.touch, at.varied.no_eta
+    numbers = at.varied.dtheta, at.varied.touch
     vary_sensors(model, theta, *numbers, *motion, at.sens, at.kin, at.twists, d_sensors)
     hat = at.random(at.sensors.size)
     pull_sensors(model, theta, *motion, at.kin, at.padded(hat), at.cov)
@@ -126,7 +126,7 @@ def test_residual(build, imaginary):
     vary_constraints(model, theta, *numbers, lines, TIME, state.z, sens.z, at.kin, tw, d_phi)
     vary_constraint_forces(model, theta, *numbers, lines, state.lam, sens.z, at.kin, tw, dG)
     motion = TIME, state.z, state.zd
-    vary_element_forces(model, theta, *numbers, at.varied.no_eta, *motion, sens.z, sens.zd, at.kin, tw, dG)
+    vary_element_forces(model, theta, *numbers, *motion, sens.z, sens.zd, at.kin, tw, dG)
     vary_bodies(model.tree, theta, *numbers, state.z, sens.z, at.kin, at.comp, tw, dG)
     pull_residual(at, nu)
     at.take(at.virtual.mu[:, :SCALARS].T @ dG + nu.T @ d_phi, summed=True)

@@ -58,7 +58,7 @@ from mbsim_cli.model.layout import NONE
 
 
 @kernel
-def newton_matrix(model, theta, t, beta, gamma, z, zd, lines, multiplier, no_eta, kin, comp, T_out):
+def newton_matrix(model, theta, t, beta, gamma, z, zd, lines, multiplier, kin, comp, T_out):
     """T (n, ``padded(n)``); needs ``constraints``, ``element_forces`` and ``residual`` at the state.
 
     Cost O(n d + elements).

@@ -46,16 +46,16 @@ from mbsim_cli.model.layout import COM, GRAVITY, MASS
 
 
 @kernel
-def vary_sensors(model, theta, dtheta, touch, no_eta, t, z, zd, zdd, sens, kin, tw, out):
+def vary_sensors(model, theta, dtheta, touch, t, z, zd, zdd, sens, kin, tw, out):
     """Fill out (width, p) from dz, dzd, dzdd, dlambda in ``sens`` and the twists of the same; needs ``sense``."""
     for s in range(model.sensors.kind.size):
         for g in range(0, out.shape[1], width(out)):
-            _vary_sensor(model, theta, dtheta, touch, no_eta, t, s, g, z, zd, zdd, sens, kin, tw, out)
-    _vary_tyre_sensors(model, theta, dtheta, touch, no_eta, kin, tw, out)
+            _vary_sensor(model, theta, dtheta, touch, t, s, g, z, zd, zdd, sens, kin, tw, out)
+    _vary_tyre_sensors(model, theta, dtheta, touch, kin, tw, out)
 
 
 @inlined
-def _vary_sensor(model, theta, dtheta, touch, no_eta, t, s, g, z, zd, zdd, sens, kin, tw, out):
+def _vary_sensor(model, theta, dtheta, touch, t, s, g, z, zd, zdd, sens, kin, tw, out):
     """Variation of sensor s in the directions from g on; of what reads tyres see ``_vary_tyre_sensors``."""
     sensors, k = model.sensors, block(out, g)
     first, kind = sensors.first[s], sensors.kind[s]
@@ -92,12 +92,12 @@ def _vary_sensor(model, theta, dtheta, touch, no_eta, t, s, g, z, zd, zdd, sens,
     elif kind == Sensor.ATTITUDE:
         put(out, first, k, _vary_attitude(sensors, s, k, kin, tw))
     elif kind == Sensor.FORCE_ON_BODY and not is_tyre(model.forces.kind[sensors.index[s]]):
-        force = _vary_force_on_body(model, theta, dtheta, touch, no_eta, t, sensors.index[s], g, k, kin, tw)
+        force = _vary_force_on_body(model, theta, dtheta, touch, t, sensors.index[s], g, k, kin, tw)
         _put3(out, first, k, force)
 
 
 @inlined
-def _vary_tyre_sensors(model, theta, dtheta, touch, no_eta, kin, tw, out):
+def _vary_tyre_sensors(model, theta, dtheta, touch, kin, tw, out):
     """Variation of what is read of tyres, each of which is varied once, and of the energy that they store."""
     sensors = model.sensors
     for f in range(model.forces.kind.size):
@@ -125,7 +125,7 @@ def _put3(out, first, k, value):
 
 
 @inlined
-def _vary_force_on_body(model, theta, dtheta, touch, no_eta, t, f, g, k, kin, tw):
+def _vary_force_on_body(model, theta, dtheta, touch, t, f, g, k, kin, tw):
     """Variation of an applied force or torque, or drag, global axes."""
     forces = model.forces
     b = model.pairs.b[forces.pair[f]]

@@ -65,7 +65,6 @@ class Seeds(NamedTuple):
     whole_first: np.ndarray  # (n + 1,) into whole, as ``panels.Panels``
     whole: np.ndarray  # blocks of each row of the tangent that hold anything
     dtheta: np.ndarray  # (len(theta), 16) zeros
-    no_eta: np.ndarray  # (15, 16) zeros
     touch: tuple  # of no numbers
     twists: tuple  # zeros, in sixteen directions
 
@@ -97,7 +96,7 @@ def natural_tangent(model, theta, t, beta, gamma, state, lines, kin, W, seeds, T
         if acts_on_bodies(model, f):
             a, b = _bodies_of(model, f)
             _let_move(seeds.twists, b, 1.0)
-            vary_natural_force(model, theta, seeds.dtheta, seeds.touch, seeds.no_eta, t, f, kin, seeds.twists)
+            vary_natural_force(model, theta, seeds.dtheta, seeds.touch, t, f, kin, seeds.twists)
             _pair_part(tree, theta, a, b, kin, seeds, T_out)
         else:
             coordinate_force_part(model, theta, t, beta, gamma, state.z, state.zd, f, T_out)

@@ -31,22 +31,22 @@ from mbsim_cli.model.layout import NONE
 
 
 @kernel
-def vary_natural_forces(model, theta, dtheta, touch, no_eta, t, z, zd, multiplier, lines, dz, dzd, kin, tw, dG_out):
+def vary_natural_forces(model, theta, dtheta, touch, t, z, zd, multiplier, lines, dz, dzd, kin, tw, dG_out):
     """dG (n, p): what forces of elements and constraints vary on coordinates, and ``tw.F`` on bodies as they see it."""
     clear_forces(tw, dG_out)
     vary_natural_pulls(model, theta, dtheta, touch, lines, multiplier, dz, kin, tw, dG_out)
     for f in range(model.forces.kind.size):
         if acts_on_bodies(model, f):
-            vary_natural_force(model, theta, dtheta, touch, no_eta, t, f, kin, tw)
+            vary_natural_force(model, theta, dtheta, touch, t, f, kin, tw)
         else:
             for g in range(0, dz.shape[1], width(dz)):
                 vary_along_coordinates(model, theta, dtheta, t, f, block(dz, g), z, zd, dz, dzd, dG_out)
 
 
 @kernel
-def vary_natural_force(model, theta, dtheta, touch, no_eta, t, f, kin, tw):
+def vary_natural_force(model, theta, dtheta, touch, t, f, kin, tw):
     """See ``vary_force_on_bodies``, which trees have within their loop; here the tangent calls it too."""
-    vary_force_on_bodies(model, theta, dtheta, touch, no_eta, t, f, kin, tw)
+    vary_force_on_bodies(model, theta, dtheta, touch, t, f, kin, tw)
 
 
 @kernel

@@ -12,7 +12,7 @@ from mbsim_cli.kernels.algorithms.natural.tangent import DIRECTIONS, Seeds
 from mbsim_cli.kernels.algorithms.natural.variation import NaturalTwists
 from mbsim_cli.kernels.compiler.simd import WIDTH, zeros
 from mbsim_cli.kernels.elements.tyre import ROOM
-from mbsim_cli.model.layout import GRAVITY, GROUND, MEASURE_SIZE, NONE, FlexibleNatural
+from mbsim_cli.model.layout import GRAVITY, GROUND, NONE, FlexibleNatural
 
 NOTHING = np.zeros(0, np.int64)
 
@@ -129,8 +129,7 @@ def _seeds(model, size, dtype):
     nothing = Touch(*(np.zeros((count, s), bool) for count in _counts(model)))
     structure = natural_sparsity(model)
     whole = structure.whole_first, structure.whole
-    zeros_of_theta, no_eta = zeros((size, s), dtype), zeros((MEASURE_SIZE, s), dtype)
-    return Seeds(*blocks, columns, pull, *whole, zeros_of_theta, no_eta, nothing, twists)
+    return Seeds(*blocks, columns, pull, *whole, zeros((size, s), dtype), nothing, twists)
 
 
 _POSES = ("pose", "rate", "second")

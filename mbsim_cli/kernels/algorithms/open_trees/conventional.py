@@ -38,8 +38,6 @@ from mbsim_cli.kernels.algorithms.open_trees.dense_equations import (
 )
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
-from mbsim_cli.kernels.compiler.simd import zeros
-from mbsim_cli.model.layout import MEASURE_SIZE
 
 
 class Conventional(NamedTuple):
@@ -55,7 +53,6 @@ class Conventional(NamedTuple):
     P: np.ndarray  # (6, n) I J
     dP: np.ndarray  # (6, n) dI J + I dJ
     dS: np.ndarray  # (n, 6) variation of the columns in one direction
-    no_eta: np.ndarray  # (15, p) zeros
 
 
 def conventional(model, theta, p, dtype=np.float64):
@@ -71,7 +68,6 @@ def conventional(model, theta, p, dtype=np.float64):
         np.zeros((nb + 1, 6), dtype),
         *np.zeros((4, 6, n), dtype),
         np.zeros((n, 6), dtype),
-        zeros((MEASURE_SIZE, p), dtype),
     )
 
 
@@ -104,7 +100,7 @@ def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn,
     tree, kin, tw, eq = model.tree, dyn.kin, dyn.tw, dyn.eq
     vary_kinematics(tree, theta, dtheta, touch, kin, dz, dzd, eq.zeros, tw)
     clear_forces(tw, eq.dG)
-    vary_element_forces(model, theta, dtheta, touch, dyn.no_eta, t, z, zd, dz, dzd, kin, tw, eq.dG)
+    vary_element_forces(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw, eq.dG)
     for k in range(dz.shape[1]):
         vary_columns(tree, theta, dtheta, touch, z, dz, k, kin, tw, dyn.dS)
         clear(eq.dM)

@@ -26,7 +26,6 @@ from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.algorithms.systems.contract import compose, evaluate_free, mass, place, shape, vary_free
 from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.compiler.simd import zeros
-from mbsim_cli.model.layout import MEASURE_SIZE
 
 
 class FlexibleOpenTree(NamedTuple):
@@ -38,7 +37,6 @@ class FlexibleOpenTree(NamedTuple):
     tw: tuple
     eq: tuple
     G: np.ndarray  # (n,) residual of the motion
-    no_eta: np.ndarray  # (15, p) zeros
 
 
 class Motion(NamedTuple):
@@ -54,7 +52,6 @@ class Along(NamedTuple):
 
     dtheta: np.ndarray
     touch: tuple
-    no_eta: np.ndarray
 
 
 class Residual(NamedTuple):
@@ -76,7 +73,7 @@ def flexible_open_tree(model, theta, p, dtype=np.float64):
     kin, n = flexible_kinematics(model, dtype), model.tree.column.size
     set_ground(theta, kin)
     work = flexible_composite(model, dtype), flexible_twists(model, p, dtype), dense_equations(n, p, dtype)
-    return FlexibleOpenTree(open_tree(model), kin, *work, np.zeros(n, dtype), zeros((MEASURE_SIZE, p), dtype))
+    return FlexibleOpenTree(open_tree(model), kin, *work, np.zeros(n, dtype))
 
 
 def dense_elimination(model, theta, p, dtype=np.float64):
@@ -111,7 +108,7 @@ def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn,
     """dz'' (n, p) for dz, dzd (n, p) and dtheta (len(theta), p); needs ``accelerate`` at the state. Cost O(p n^2)."""
     eq, motion = dyn.eq, Motion(z, zd, zdd)
     evaluate_free(model, theta, t, False, motion, dyn.kin, dyn.comp, Residual(dyn.G))
-    along, change = Along(dtheta, touch, dyn.no_eta), Motion(dz, dzd, eq.zeros)
+    along, change = Along(dtheta, touch), Motion(dz, dzd, eq.zeros)
     vary_free(model, theta, along, t, motion, change, dyn.kin, dyn.comp, dyn.tw, eq.dG)
     solve_variation(model, theta, dtheta, t, dyn.open_tree, z, zd, zdd, dz, dzd, eq, dzdd_out, d_reaction_out)
 

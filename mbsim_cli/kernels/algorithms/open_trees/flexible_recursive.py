@@ -42,7 +42,7 @@ from mbsim_cli.kernels.algorithms.systems.contract import place, shape
 from mbsim_cli.kernels.algorithms.systems.system_of_flexible_trees import load_free
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width, zeros
-from mbsim_cli.model.layout import MEASURE_SIZE, NONE
+from mbsim_cli.model.layout import NONE
 
 
 class ColumnForces(NamedTuple):
@@ -74,7 +74,6 @@ class FlexibleRecursive(NamedTuple):
     reaction: np.ndarray  # (m,) multipliers of drives
     driven: np.ndarray  # (n, p) variation of driven accelerations
     turned: np.ndarray  # (n, p) what coordinates take of nodes by dE
-    no_eta: np.ndarray  # (15, p) zeros
 
 
 class ArticulatedElimination(NamedTuple):
@@ -102,7 +101,6 @@ def flexible_recursive(model, theta, p, dtype=np.float64):
     return FlexibleRecursive(
         found, kin, loads, flexible_articulated(model, found, dtype), press, press.x[:, 0], tw, varied,
         z(model.constraints.measure.size, dtype), zeros((n, p), dtype), zeros((n, p), dtype),
-        zeros((MEASURE_SIZE, p), dtype),
     )  # fmt: skip
 
 
@@ -167,7 +165,7 @@ def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn,
     )  # fmt: skip
     clear(tw.dG)
     vary_element_forces(
-        model, theta, dtheta, touch, dyn.no_eta, t, motion.z, motion.zd, change.z, change.zd, kin, tw, tw.dG
+        model, theta, dtheta, touch, t, motion.z, motion.zd, change.z, change.zd, kin, tw, tw.dG
     )  # fmt: skip
     slope_bodies(model, theta, motion, kin)
     vary_flexible_forces(model, theta, dtheta, touch, motion, change, kin, tw, tw.dG)

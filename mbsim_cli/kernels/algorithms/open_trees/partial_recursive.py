@@ -29,8 +29,6 @@ from mbsim_cli.kernels.algorithms.open_trees.dense_equations import (
 )
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.jit import kernel
-from mbsim_cli.kernels.compiler.simd import zeros
-from mbsim_cli.model.layout import MEASURE_SIZE
 
 
 class PartialRecursive(NamedTuple):
@@ -43,7 +41,6 @@ class PartialRecursive(NamedTuple):
     eq: tuple
     dS: np.ndarray  # (n, 6) variation of the columns in one direction
     d_inertia: np.ndarray  # (nb + 1, 10) variation of the composite inertias in one direction
-    no_eta: np.ndarray  # (15, p) zeros
 
 
 def partial_recursive(model, theta, p, dtype=np.float64):
@@ -59,7 +56,6 @@ def partial_recursive(model, theta, p, dtype=np.float64):
         dense_equations(n, p, dtype),
         np.zeros((n, 6), dtype),
         np.zeros((nb + 1, 10), dtype),
-        zeros((MEASURE_SIZE, p), dtype),
     )
 
 
@@ -85,7 +81,7 @@ def vary_accelerations(
     tree, kin, tw, eq = model.tree, dyn.kin, dyn.tw, dyn.eq
     vary_kinematics(tree, theta, dtheta, touch, kin, dz, dzd, eq.zeros, tw)
     clear_forces(tw, eq.dG)
-    vary_element_forces(model, theta, dtheta, touch, dyn.no_eta, t, z, zd, dz, dzd, kin, tw, eq.dG)
+    vary_element_forces(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw, eq.dG)
     vary_bodies(tree, theta, dtheta, touch, z, dz, kin, dyn.comp, tw, eq.dG)
     for k in range(dz.shape[1]):
         vary_columns(tree, theta, dtheta, touch, z, dz, k, kin, tw, dyn.dS)

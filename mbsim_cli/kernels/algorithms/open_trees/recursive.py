@@ -37,7 +37,7 @@ from mbsim_cli.kernels.algorithms.open_trees.open_tree import (
 )
 from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.compiler.simd import zeros
-from mbsim_cli.model.layout import MEASURE_SIZE, NONE
+from mbsim_cli.model.layout import NONE
 
 
 class Recursive(NamedTuple):
@@ -53,7 +53,6 @@ class Recursive(NamedTuple):
     dG: np.ndarray  # (n, p) variation of -Q
     reaction: np.ndarray  # (m,) multipliers of drives
     driven: np.ndarray  # (n, p) variation of driven accelerations
-    no_eta: np.ndarray  # (15, p) zeros
 
 
 def recursive(model, theta, p, dtype=np.float64):
@@ -72,7 +71,6 @@ def recursive(model, theta, p, dtype=np.float64):
         zeros((n, p), dtype),
         np.zeros(model.constraints.measure.size, dtype),
         zeros((n, p), dtype),
-        zeros((MEASURE_SIZE, p), dtype),
     )
 
 
@@ -112,7 +110,7 @@ def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn,
     vary_bodies_outward(tree, theta, dtheta, touch, kin, dyn.W, art, dz, dzd, dyn.driven, tw, dyn.x)
     if model.forces.kind.size > 0:
         clear(dyn.dG)
-        vary_element_forces(model, theta, dtheta, touch, dyn.no_eta, t, z, zd, dz, dzd, kin, tw, dyn.dG)
+        vary_element_forces(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw, dyn.dG)
         add_axis_forces(tree, tw.each, z, dz, dyn.Q, dyn.dG, dyn.x)
     eliminate_variations(tree, driver, kin, art, tw, dyn.x)
     vary_axis_accelerations(tree, driver, kin, art, tw, dyn.x)

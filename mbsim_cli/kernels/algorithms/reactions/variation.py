@@ -58,7 +58,7 @@ def vary_actions(model, theta, directions, t, z, zd, multiplier, sens, lines, ki
     """Variation of ``act_on_bodies`` in tw.F, as the bodies see it, and of -Q in dQ (n, p)."""
     dtheta, touch = directions.dtheta, directions.touch
     clear_forces(tw, dQ)
-    vary_element_forces(model, theta, dtheta, touch, directions.no_eta, t, z, zd, sens.z, sens.zd, kin, tw, dQ)
+    vary_element_forces(model, theta, dtheta, touch, t, z, zd, sens.z, sens.zd, kin, tw, dQ)
     vary_constraint_forces(model, theta, dtheta, touch, lines, multiplier, sens.z, kin, tw, dQ)
     _leave_to_joints(model, dtheta, multiplier, sens.z, dQ)
     _by_multipliers(model, theta, z, sens.lam, lines, kin, tw, dQ)

@@ -39,7 +39,7 @@ foresee = _of_system(
 constrain = _of_system("constrain", "Phi, J and the lines of measures; needs ``place``.")
 evaluate = _of_system("evaluate", "Kinematics, constraints and residual G, Phi, J at the state.")
 tangent = _of_system("tangent", "T = M + beta C + gamma K at the state evaluated last.")
-# The same without constraints, of open trees; ``directions`` have dtheta, touch and no_eta
+# The same without constraints, of open trees; ``directions`` have dtheta and touch
 evaluate_free = _of_system("evaluate_free", "Kinematics and residual G at the state.")
 tangent_free = _of_system(
     "tangent_free", "``tangent`` after ``evaluate_free``; ``none`` has zeros in place of constraints."

@@ -117,9 +117,9 @@ def vary_equations(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out):
 
 
 def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, dG_out):
-    dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
+    dtheta, touch = directions.dtheta, directions.touch
     vary_natural_forces(
-        model, theta, dtheta, touch, no_eta, t, state.z, state.zd, state.lam, eq.lines, sens.z, sens.zd, kin, tw,
+        model, theta, dtheta, touch, t, state.z, state.zd, state.lam, eq.lines, sens.z, sens.zd, kin, tw,
         dG_out,
     )  # fmt: skip
     vary_weld_forces(model.tree, theta, dtheta, state.z, state.lam, sens.z, dG_out)

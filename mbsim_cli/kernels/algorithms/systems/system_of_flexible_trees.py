@@ -159,28 +159,28 @@ def _stand(tree, theta, at_center, state, kin):
 
 
 def tangent_free(model, theta, t, beta, gamma, state, none, kin, comp, T_out):
-    _tangent(model, theta, t, beta, gamma, state, none.no_lines, none.no_lambda, none.no_eta, kin, comp, T_out)
+    _tangent(model, theta, t, beta, gamma, state, none.no_lines, none.no_lambda, kin, comp, T_out)
 
 
 @kernel
-def _tangent(model, theta, t, beta, gamma, state, lines, multiplier, no_eta, kin, comp, T_out):
+def _tangent(model, theta, t, beta, gamma, state, lines, multiplier, kin, comp, T_out):
     """Tangent by coordinates; what stands for constraints may be empty."""
     tree, found = model.tree, comp.equations
     if tree.bent.size:
-        _tangent_of_columns(model, theta, t, 1.0, 0.0, lines, multiplier, no_eta, kin, comp, found.T)
+        _tangent_of_columns(model, theta, t, 1.0, 0.0, lines, multiplier, kin, comp, found.T)
         keep_node_columns(tree, kin.rows, found.T, found.rates)
         mass_matrix(tree, kin, comp, found.T)
         add_flexible_mass(model, theta, kin, found.T)
         keep_node_columns(tree, kin.rows, found.T, found.nodes)
-    _tangent_of_columns(model, theta, t, beta, gamma, lines, multiplier, no_eta, kin, comp, found.T)
+    _tangent_of_columns(model, theta, t, beta, gamma, lines, multiplier, kin, comp, found.T)
     matrix_to_coordinates(tree, kin.rows, found.T, T_out)
     add_stiffened_tangent(tree, theta, beta, gamma, state.zd, state.zdd, found, T_out)
 
 
 @inlined
-def _tangent_of_columns(model, theta, t, beta, gamma, lines, multiplier, no_eta, kin, comp, T):
+def _tangent_of_columns(model, theta, t, beta, gamma, lines, multiplier, kin, comp, T):
     motion = kin.motion
-    newton_matrix(model, theta, t, beta, gamma, motion.z, motion.zd, lines, multiplier, no_eta, kin, comp, T)
+    newton_matrix(model, theta, t, beta, gamma, motion.z, motion.zd, lines, multiplier, kin, comp, T)
     add_flexible_tangent(model, theta, beta, gamma, motion, kin, comp, T)
 
 
@@ -197,10 +197,10 @@ def vary_free(model, theta, directions, t, state, sens, kin, comp, tw, dG_out):
 @merged
 def _vary_forces(model, theta, directions, t, state, sens, kin, comp, tw, dG_out):
     """Variation of all forces but those of constraints, summed over subtrees and brought to coordinates."""
-    dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
+    dtheta, touch = directions.dtheta, directions.touch
     motion, change = kin.motion, tw.change
     vary_element_forces(
-        model, theta, dtheta, touch, no_eta, t, motion.z, motion.zd, change.z, change.zd, kin, tw, tw.dG
+        model, theta, dtheta, touch, t, motion.z, motion.zd, change.z, change.zd, kin, tw, tw.dG
     )  # fmt: skip
     vary_flexible_forces(model, theta, dtheta, touch, motion, change, kin, tw, tw.dG)
     vary_bodies(model.tree, theta, dtheta, touch, motion.z, change.z, kin, comp, tw, tw.dG)
@@ -236,7 +236,7 @@ def _pull_to_coordinates(model, theta, state, kin, comp, moved, columns, virtual
 
 
 def tangent(model, theta, t, beta, gamma, state, eq, kin, comp, T_out):
-    _tangent(model, theta, t, beta, gamma, state, eq.lines, state.lam, eq.no_eta, kin, comp, T_out)
+    _tangent(model, theta, t, beta, gamma, state, eq.lines, state.lam, kin, comp, T_out)
 
 
 def compose(model, kin, comp):
@@ -334,7 +334,7 @@ def vary_rates_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_
 def vary_seen(model, theta, directions, t, z, zd, zdd, sens, kin, tw, out):
     motion, change = kin.motion, tw.change
     vary_sensors(
-        model, theta, directions.dtheta, directions.touch, directions.no_eta, t, motion.z, motion.zd, motion.zdd,
+        model, theta, directions.dtheta, directions.touch, t, motion.z, motion.zd, motion.zdd,
         Seen(change.z, change.zd, change.zdd, sens.lam), kin, tw, out,
     )  # fmt: skip
 

@@ -73,7 +73,7 @@ def evaluate(model, theta, t, at_center, state, kin, comp, eq):
 
 def tangent(model, theta, t, beta, gamma, state, eq, kin, comp, T_out):
     newton_matrix(
-        model, theta, t, beta, gamma, state.z, state.zd, eq.lines, state.lam, eq.no_eta, kin, comp, T_out
+        model, theta, t, beta, gamma, state.z, state.zd, eq.lines, state.lam, kin, comp, T_out
     )  # fmt: skip
 
 
@@ -87,15 +87,15 @@ def evaluate_free(model, theta, t, at_center, state, kin, comp, eq):
 
 def tangent_free(model, theta, t, beta, gamma, state, none, kin, comp, T_out):
     newton_matrix(
-        model, theta, t, beta, gamma, state.z, state.zd, none.no_lines, none.no_lambda, none.no_eta, kin, comp, T_out
+        model, theta, t, beta, gamma, state.z, state.zd, none.no_lines, none.no_lambda, kin, comp, T_out
     )  # fmt: skip
 
 
 def vary_free(model, theta, directions, t, state, sens, kin, comp, tw, dG_out):
-    dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
+    dtheta, touch = directions.dtheta, directions.touch
     vary_kinematics(model.tree, theta, dtheta, touch, kin, sens.z, sens.zd, sens.zdd, tw)
     clear_forces(tw, dG_out)
-    vary_element_forces(model, theta, dtheta, touch, no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, dG_out)
+    vary_element_forces(model, theta, dtheta, touch, t, state.z, state.zd, sens.z, sens.zd, kin, tw, dG_out)
     vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, dG_out)
 
 
@@ -147,10 +147,10 @@ def vary_equations(model, theta, dtheta, touch, lines, t, z, dz, kin, tw, out):
 
 
 def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, dG_out):
-    dtheta, touch, no_eta = directions.dtheta, directions.touch, directions.no_eta
+    dtheta, touch = directions.dtheta, directions.touch
     clear_forces(tw, dG_out)
     vary_constraint_forces(model, theta, dtheta, touch, eq.lines, state.lam, sens.z, kin, tw, dG_out)
-    vary_element_forces(model, theta, dtheta, touch, no_eta, t, state.z, state.zd, sens.z, sens.zd, kin, tw, dG_out)
+    vary_element_forces(model, theta, dtheta, touch, t, state.z, state.zd, sens.z, sens.zd, kin, tw, dG_out)
     vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, dG_out)
 
 
@@ -171,7 +171,7 @@ def vary_rates_with_velocity(factor, model, theta, eq, zd, dzd, kin, tw, second_
 
 def vary_seen(model, theta, directions, t, z, zd, zdd, sens, kin, tw, out):
     vary_sensors(
-        model, theta, directions.dtheta, directions.touch, directions.no_eta, t, z, zd, zdd, sens, kin, tw, out
+        model, theta, directions.dtheta, directions.touch, t, z, zd, zdd, sens, kin, tw, out
     )  # fmt: skip
 
 
