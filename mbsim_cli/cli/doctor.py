@@ -12,6 +12,10 @@ from mbsim_cli.cli import options
 Probe = Annotated[
     bool, typer.Option("--probe", help="Compile a small kernel too, in a process of its own: some seconds.")
 ]
+Generated = Annotated[
+    str,
+    typer.Option("--generated", metavar="ELEMENT", help="Print the generated derivatives of a force element."),
+]
 _ROOM = 50_000_000  # bytes that all kernels take
 _LOOPS = {"simulate_cases.simulate_cases": "ALI3-P", "integrate_cases.integrate_cases": "open trees"}
 _REMEDY = {
@@ -20,7 +24,7 @@ _REMEDY = {
 }
 
 
-def command(probe: Probe = False, json: options.Json = False) -> None:
+def command(probe: Probe = False, generated: Generated = "", json: options.Json = False) -> None:
     """Tell whether compiler and cache work, and what would help.
 
     Versions, compiler, threads and the cache of compiled kernels, and what is wrong with them. Exit code 0 where
@@ -29,6 +33,8 @@ def command(probe: Probe = False, json: options.Json = False) -> None:
     from mbsim_cli.cli.environment import limit_threads
 
     limit_threads(None)
+    if generated:
+        return _print_generated(generated, json)
     report = _report(probe)
     if json:
         from mbsim_cli.cli.output import emit
@@ -37,6 +43,23 @@ def command(probe: Probe = False, json: options.Json = False) -> None:
     else:
         _print(report)
     raise typer.Exit(1 if report["problems"] else 0)
+
+
+def _print_generated(name: str, json: bool) -> None:
+    """Source of the kernels that are generated for an element."""
+    from mbsim_cli.errors import UsageError
+    from mbsim_cli.kernels.elements import generated
+
+    known = generated()
+    if name not in known:
+        raise UsageError(f"no element {name!r} has generated derivatives; these have: {', '.join(sorted(known))}")
+    texts = {form.format(name): text for form, text in known[name].texts.items()}
+    if json:
+        from mbsim_cli.cli.output import emit
+
+        emit(texts)
+    else:
+        print("\n\n".join(texts.values()))
 
 
 def _report(probe: bool) -> dict[str, Any]:

@@ -126,6 +126,13 @@ def test_a_slow_compiler(mbsim, cache, monkeypatch, compiler, reason, sentence):
     assert done.code == 1 and sentence in done.json["problems"][0]
 
 
+def test_generated_derivatives_are_printed(mbsim):
+    done = mbsim("doctor", "--generated", "drag")
+    assert "def vary_drag(theta, o, c, v, dtheta, k, d_c, d_v):" in done.out
+    assert set(mbsim("doctor", "--generated", "tyre", "--json").json) >= {"keep_tyre", "pull_tyre_kept"}
+    assert "these have: drag, tyre" in mbsim("doctor", "--generated", "spring").err
+
+
 def test_a_probe_that_fails(mbsim, cache, monkeypatch):
     monkeypatch.setattr(choice, "probe", lambda: ("ImportError: no passes", True))
     done = mbsim("doctor", "--probe", "--json")

@@ -1,1 +1,17 @@
-"""Columns of joints, measures, laws, forces and bodies that deform, each with its variation and pull-back."""
+"""Columns of joints, measures, laws, forces and bodies that deform, each with its variation and pull-back.
+
+Forces on one body have a value alone; ``kernels.derive`` generates the rest.
+"""
+
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+__all__ = ["generated"]
+
+
+def generated() -> dict[str, Any]:
+    """``Derivatives`` of all elements whose derivatives are generated, by the name of their value."""
+    modules = (import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__))
+    found = [each for module in modules if (each := getattr(module, "DERIVATIVES", None)) is not None]
+    return {each.function.__name__: each for each in found}

@@ -1,14 +1,11 @@
 """Generated derivatives of elements: against the complex step of the value, transposes against variations."""
 
-import importlib
-import pkgutil
-
 import numpy as np
 import pytest
 
-from mbsim_cli.kernels import elements
 from mbsim_cli.kernels.derive.trace import branching
 from mbsim_cli.kernels.derive.write import Derivatives, leaves, slopes_of
+from mbsim_cli.kernels.elements import generated
 from mbsim_cli.model.codes import TYRES, Law
 from mbsim_cli.model.layout import NONE, TYRE_SIZE, Laws
 
@@ -20,15 +17,6 @@ SAMPLES = {  # arguments that never vary, theta, inputs
     "drag": [({}, np.arange(1.0, 11.0), np.array([[0.1, 0.2, 0.3], [4.0, -1.0, 2.0]]))],
     "tyre": [({"kind": kind, "laws": ROAD, "road": 0}, np.array(TYRE), WHEEL) for kind in TYRES],
 }
-
-
-def generated():
-    """All values whose derivatives are generated."""
-    modules = (
-        importlib.import_module(f"{elements.__name__}.{m.name}") for m in pkgutil.iter_modules(elements.__path__)
-    )
-    found = {id(x): x for module in modules for x in vars(module).values() if isinstance(x, Derivatives)}
-    return {each.function.__name__: each for each in found.values()}
 
 
 @pytest.mark.parametrize("name", generated())
