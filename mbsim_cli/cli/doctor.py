@@ -163,7 +163,7 @@ def _hints(found: dict[str, Any]) -> Iterator[str]:
     if not (compiler["tested"] or compiler["name"] == "plain"):
         yield f"numba {found['versions']['numba']} is not one of the tested versions, {compiler['tested_range']}"
     if not (cache["entries"] or cache["prebuilt"] or cache["trouble"]):
-        yield "no kernels are compiled yet: the first run takes a minute or two more, or mbsim compile does it now"
+        yield "no kernels are compiled yet: the first run takes one to three minutes more, or mbsim compile does it now"
     if not (cache["locks"] or cache["trouble"]):
         yield "files cannot be locked where kernels are kept: runs that start together each compile the same"
     if cache["stale"]:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from mbsim_cli.cli import signals
 from mbsim_cli.cli.output import say
-from mbsim_cli.cli.progress import bar
+from mbsim_cli.cli.progress import bar, counter
 from mbsim_cli.study.listener import Listener
 
 
@@ -27,6 +27,12 @@ class Terminal(Listener):
     def progress(self, title: str, total: float) -> Iterator[Callable[[float], None]]:
         """Show a bar where a person watches."""
         with bar(title, total, self._quiet) as show:
+            yield show
+
+    @contextmanager
+    def count(self, title: str) -> Iterator[Callable[[int], None]]:
+        """Show a count and the time that went by, where a person watches."""
+        with counter(title, self._quiet) as show:
             yield show
 
     def poll(self) -> None:

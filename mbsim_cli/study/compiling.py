@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -16,10 +16,14 @@ from mbsim_cli.study.analyses import ANALYSES
 from mbsim_cli.study.evaluation import blocks_of
 from mbsim_cli.study.listener import SILENT, Listener
 
-COMPILING = "compiling {}{}, which later runs find in the cache; all that a run needs takes a minute or two"
+COMPILING = (
+    "compiling {}{}, which later runs find in the cache; all that a run needs, some 350 kernels, takes a minute on a "
+    "quiet machine with two cores, and three on a busy one"
+)
 NEXT = "compiling {}{}"
 COMPILED = "compiled {} in {:.0f} s: {}"
 NOT_KEPT = "compiled kernels cannot be kept for later runs: {}"
+READY = "kernels ready:"
 ENOUGH = 100  # steps of an adaptive integrator, after which all that it calls was called
 WAITING = "another run compiles {}; waiting for it"
 
@@ -56,25 +60,34 @@ def compile_kernels(
     from mbsim_cli.kernels.compiler.companion import Companion
 
     companion = Companion(compile_kernels, problem, SILENT, theta, objectives)
+    shown, show, ready = ExitStack(), None, 0  # the count of kernels, from the first that is compiled on
     in_complex = np.iscomplexobj(problem.theta if theta is None else theta)
 
     def begin(name: str) -> None:
+        nonlocal show
         if not in_vain:
             require_keeping()
         sentence = NEXT if compiled.names else COMPILING
         compiled.names.append(name)
         listener.say(sentence.format(name, " for complex numbers" if in_complex else ""))
+        show = show or shown.enter_context(listener.count(READY))
         companion.start()
+
+    def count() -> None:
+        nonlocal ready
+        ready += 1
+        if show:
+            show(ready)
 
     options = problem.options
     few = replace(options, duration=options.step, max_steps=min(options.max_steps, ENOUGH))
     first_step = replace(problem, options=few)
-    watch = _watch.watch_compilation(begin, lambda name: listener.say(WAITING.format(name)))
+    watch = _watch.watch_compilation(begin, lambda name: listener.say(WAITING.format(name)), count)
     tape = None
     if options.sensitivity == "adjoint" and theta is None:
         tape = ANALYSES[options.analysis].tape(replace(problem, options=replace(options, memory=None)))
     try:
-        with watch, suppress(AnalysisError):
+        with shown, watch, suppress(AnalysisError):
             deque(blocks_of(first_step, theta, tape), maxlen=0)
             if tape:
                 rehearse(first_step, objectives, tape)

@@ -25,6 +25,11 @@ class Listener:
         """Follow progress towards ``total``; what this yields is called with the amount that is done."""
         yield lambda done: None
 
+    @contextmanager
+    def count(self, title: str) -> Iterator[Callable[[int], None]]:
+        """Follow work of an amount that is not known; what this yields is called with the amount that is done."""
+        yield lambda done: None
+
     def poll(self) -> None:
         """Raise ``Interrupted`` where the computation is to end; called between blocks, where it can be left."""
 

@@ -1,6 +1,7 @@
 """What is compiled, and what is waited for, is told by name and number."""
 
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
@@ -12,6 +13,7 @@ from mbsim_cli.kernels.compiler.companion import Companion
 from mbsim_cli.kernels.compiler.folder import open_store
 from mbsim_cli.kernels.compiler.jit import entry
 from mbsim_cli.study import compiling
+from mbsim_cli.study.listener import Listener
 
 pytestmark = pytest.mark.skipif(COMPILER != "linking", reason="others cannot tell what they compile")
 
@@ -89,3 +91,23 @@ def test_kernels_that_cannot_be_kept(compiled, full_disk):
 def test_waiting_for_another_run(compiled, monkeypatch):
     monkeypatch.setattr(watch.STORE, "_wait", lambda lock, waiting, patience: not waiting())
     assert "another run compiles test_compiling.increase; waiting for it" in compiled()[1]
+
+
+def test_kernels_that_are_ready_are_counted(compiled):
+    """From the first that is compiled, to whoever follows: a person at a terminal sees it."""
+    counts = []
+
+    class Counting(Listener):
+        @contextmanager
+        def count(self, title):
+            yield counts.append
+
+    def below(problem, theta, tape):
+        watch.ready()
+        first = entry(increase)
+        watch.ready()
+        yield first(1), watch.ready()
+
+    compiling.blocks_of = below  # the fixture puts it back
+    assert compiling.compile_kernels(Problem(Options(0.1, 5.0)), Counting()).names == ["test_compiling.increase"]
+    assert counts[0] == 3 and counts == sorted(set(counts))

@@ -55,12 +55,16 @@ class KeptKernel(NullCache):
         key = self._key(sig)
         content = None if key is None else watch.PARTS_STORE.get(key)
         try:
-            return None if content is None else _rebuilt(content, target)
+            found = None if content is None else _rebuilt(content, target)
         except Exception:  # kept by another version of a library, or in part
             return None
+        if found is not None:
+            watch.ready()
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a compiled form that does not depend on this process."""
+        watch.ready()
         key = self._key(sig)
         if key is not None and data.library not in _keys:
             data.library.ensure_finalized()
