@@ -113,8 +113,12 @@ class Model:
         ``rho`` (p,) are values of the parameters ``differentiated``, or of any by name; keyword arguments replace
         parameters by their names, and options of the analysis. Raises ModelError, AnalysisError or UsageError.
         """
+        return self._recorded(rho, replaced)
+
+    def _recorded(self, rho: Values | None, replaced: Mapping[str, Any], every: int | None = None) -> Result:
+        """The result of a run with every ``every``-th time point, None: as many as the file says."""
         planned, timing = self._plan(rho, replaced)
-        record = MemoryRecord(planned)
+        record = MemoryRecord(planned, every)
         with timing.phase("compile"):
             planned.compile(self._listener)
         outcome = run(planned, timing, self._listener, record.add)
@@ -209,15 +213,22 @@ class Model:
         return float(found.value), np.asarray(found.gradient, dtype=float)
 
     def residuals(
-        self, measured: Mapping[str, Any], *, scales: Mapping[str, float] | None = None, **replaced: Any
+        self,
+        measured: Mapping[str, Any],
+        *,
+        times: Mapping[str, Any] | Sequence[float] | np.ndarray | None = None,
+        scales: Mapping[str, float] | None = None,
+        **replaced: Any,
     ) -> Residuals:
-        """What keeps histories from measurements, and its Jacobian, as ``scipy.optimize.least_squares`` wants them.
+        """Histories minus measurements, and their Jacobian, as ``scipy.optimize.least_squares`` wants them.
 
-        ``measured`` has values by the names of histories, in their shapes and units, at the instants of the run, NaN
-        where nothing was measured. Residuals are over ``scales`` by name, in the same units, 1 without. Keyword
-        arguments as of ``run``, which is called for values and Jacobian once. Raises UsageError.
+        ``measured`` has values by the names of histories, in their shapes and units, NaN where nothing was measured.
+        They were measured at ``times`` (M,), s, one array for all or one by each name: histories are interpolated
+        between the steps of the run. Those without times were measured at its output times. Residuals are over
+        ``scales`` by name, in the same units, 1 without. Keyword arguments as of ``run``, which is called for values
+        and Jacobian once. Raises UsageError.
         """
-        return Residuals(self, measured, scales, replaced)
+        return Residuals(self, measured, times, scales, replaced)
 
     def hessian_vector(
         self,

@@ -71,10 +71,11 @@ class FinishedRecord(_OfRun):
 
 
 class MemoryRecord(_OfRun):
-    """Collects the blocks of a run; every ``output_interval``-th instant is kept, and the last."""
+    """Collects the blocks of a run; every ``every``-th time point is kept, and the last, None: as the file says."""
 
-    def __init__(self, plan: Plan):
-        self._origin = origin = origin_of(plan, COMMAND)
+    def __init__(self, plan: Plan, every: int | None = None):
+        origin = origin_of(plan, COMMAND)
+        self._origin = origin = origin if every is None else origin._replace(every=every)
         self._rows = {row.path: row for row in origin.variables}
         self.paths = ["time", *self._rows]
         self.axes: dict[str, Sequence[str]] = dict(axes(origin.names, origin.sensors))

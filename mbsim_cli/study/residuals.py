@@ -1,4 +1,4 @@
-"""What keeps a model from measurements, as least squares want it: values, and their Jacobian from the same run."""
+"""Differences of a model and measurements for least squares: values, and their Jacobian from the same run."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,14 +26,15 @@ class Residuals:
     """Histories of a model minus measurements, as functions of ``rho`` (p,), its parameters ``differentiated``.
 
     ``residuals(rho)`` (m,) are those of all histories, one behind the other, without what was not measured (NaN), each
-    over its scale; ``residuals.jacobian(rho)`` (m, p) their derivatives. Both come from one run: what is asked for at
-    the values that were asked for last is at hand. Raise what ``Model.run`` does.
+    over its scale; ``residuals.jacobian(rho)`` (m, p) their derivatives. Both come from one run, which is kept until
+    other values are asked for. Raise what ``Model.run`` does.
     """
 
     def __init__(
         self,
         model: "Model",
         measured: Mapping[str, Any],
+        times: Any,
         scales: Mapping[str, float] | None,
         options: Mapping[str, Any],
     ):
@@ -42,6 +43,7 @@ class Residuals:
             raise UsageError(f"derivatives along time are those of sensitivity={METHOD!r}; leave sensitivity out")
         self.model = model
         self._measured = {name: np.array(values, dtype=float) for name, values in measured.items()}
+        self._times = _times(self._measured, times)
         self._scales = _scales(self._measured, scales or {})
         self._options = {**options, "sensitivity": METHOD}
         self._last: _Found | None = None
@@ -60,7 +62,10 @@ class Residuals:
     def _at(self, rho: Sequence[float] | np.ndarray) -> _Found:
         place, last = np.array(rho, dtype=float), self._last
         if last is None or last.rho != place.tobytes():
-            result = self.model.run(place, **self._options)
+            if self._times:  # interpolated between steps, however many the file has stored
+                result = self.model._recorded(place, self._options, every=1)
+            else:
+                result = self.model.run(place, **self._options)
             parts = [self._of(result, name) for name in self._measured]
             values, jacobians = (np.concatenate(found) for found in zip(*parts, strict=True))
             self._last = last = _Found(place.tobytes(), values, jacobians)
@@ -68,11 +73,22 @@ class Residuals:
 
     def _of(self, result: "Result", name: str) -> tuple[np.ndarray, np.ndarray]:
         """Residuals of a history and their derivatives, where it was measured."""
-        computed, measured, scale = result[name], self._measured[name], self._scales[name]
+        measured, scale, times = self._measured[name], self._scales[name], self._times.get(name)
+        computed = result[name] if times is None else result.at(times, name)
         if computed.shape != measured.shape:
-            raise UsageError(f"{name!r} has shape {computed.shape}, and what was measured {measured.shape}")
+            raise UsageError(f"{name!r} has shape {computed.shape}, and its measurements have {measured.shape}")
         known = ~np.isnan(measured)
-        return (computed - measured)[known] / scale, result.sensitivity(name)[known] / scale
+        return (computed - measured)[known] / scale, result.sensitivity(name, times=times)[known] / scale
+
+
+def _times(measured: Mapping[str, np.ndarray], stated: Any) -> dict[str, np.ndarray]:
+    """Times (M,) of each history, none where output times are meant; raises UsageError."""
+    if stated is None:
+        return {}
+    found = stated if isinstance(stated, Mapping) else dict.fromkeys(measured, stated)
+    if different := ", ".join(sorted(found.keys() ^ measured.keys())):
+        raise UsageError(f"times want one array for all that was measured, or one by each name; see {different}")
+    return {name: np.array(times, dtype=float) for name, times in found.items()}
 
 
 def _scales(measured: Mapping[str, np.ndarray], stated: Mapping[str, float]) -> dict[str, float]:

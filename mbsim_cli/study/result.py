@@ -14,6 +14,7 @@ from mbsim_cli.io.columns import Column, columns, derivatives_of
 from mbsim_cli.io.stored import Stored
 from mbsim_cli.model.units import attributes_of, derivative_by
 from mbsim_cli.spec.reading.suggestions import Named, unknown
+from mbsim_cli.study.interpolation import interpolated, rows_of
 from mbsim_cli.study.record import Record
 
 if TYPE_CHECKING:
@@ -81,9 +82,7 @@ class Result(Mapping[str, np.ndarray]):
     def _found(self, name: str) -> Stored:
         """A history or a column of one; raises KeyError."""
         place = self._place(name)
-        if isinstance(place, str):
-            return _as_named(name, place, self.record.variable(place))
-        return _column(self.record.variable(place.path), place)
+        return _as_named(name, place, self.record.variable(_path(place)))
 
     def _place(self, name: str) -> str | Column:
         """A path, or a column: SENSOR.label, or a coordinate or equation as ``mbsim plot`` calls it."""
@@ -120,6 +119,20 @@ class Result(Mapping[str, np.ndarray]):
         """Instants (N,), s."""
         return self["time"]
 
+    def at(self, times: Sequence[float] | np.ndarray, name: str) -> np.ndarray:
+        """A history or column at times (M,) of your own, s: (M, ...), interpolated between the rows of the result.
+
+        Raises KeyError for another name, UsageError for times outside of the run.
+        """
+        place = self._place(name)
+        return _as_named(name, place, self._between(times, rows_of(_path(place)))).values
+
+    def _between(self, times: Any, paths: Sequence[str]) -> Stored:
+        """A variable, or derivatives of it, at other times; ``paths`` are its own and those of its rates."""
+        known = [self.record.variable(path) for path in paths if path in self.record.paths]
+        rows, wanted = self.record.variable("time").values, np.asarray(times, dtype=float)
+        return known[0]._replace(values=interpolated(rows, wanted, [part.values for part in known]))
+
     def unit(self, name: str) -> str:
         """Unit of a history; units where its columns have different ones. Raises KeyError for another name."""
         return self._found(name).unit
@@ -128,18 +141,20 @@ class Result(Mapping[str, np.ndarray]):
         """Labels along the axes of a history, but for time."""
         return {axis: tuple(self.record.axes[axis]) for axis in self._found(name).axes[1:]}
 
-    def sensitivity(self, name: str, parameter: str | None = None) -> np.ndarray:
+    def sensitivity(
+        self, name: str, parameter: str | None = None, *, times: Sequence[float] | np.ndarray | None = None
+    ) -> np.ndarray:
         """Derivatives of a history or column by a parameter, or (..., p) by all that gradients are taken by.
 
-        Raises UsageError where there are none, or none by that parameter, and KeyError for another name.
+        With ``times`` (M,), s, they are those of what ``at`` gives. Raises UsageError where there are none, or none by
+        that parameter, and KeyError for another name.
         """
         place = self._place(name)
-        path = derivatives_of(place if isinstance(place, str) else place.path)
-        if path not in self.record.paths:
+        paths = [derivatives_of(path) for path in rows_of(_path(place)) if path in self.record.paths]
+        if not set(paths) <= set(self.record.paths):
             raise UsageError(f"there are no derivatives of {name!r} along time; {ALONG_TIME}")
-        whole = self.record.variable(path)
-        found = _as_named(name, place, whole) if isinstance(place, str) else _column(whole, place)
-        derivatives = found.values
+        whole = self.record.variable(paths[0]) if times is None else self._between(times, paths)
+        derivatives = _as_named(name, place, whole).values
         if parameter is None:
             return derivatives
         known = list(self.record.axes["parameter"])
@@ -216,10 +231,16 @@ class Result(Mapping[str, np.ndarray]):
         return f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>{warnings}"
 
 
-def _as_named(name: str, path: str, whole: Stored) -> Stored:
+def _path(place: str | Column) -> str:
+    return place if isinstance(place, str) else place.path
+
+
+def _as_named(name: str, place: str | Column, whole: Stored) -> Stored:
     """A variable, or derivatives of it; by its name a sensor of one number is that number, by its path a column."""
-    single = path == f"sensors/{name}" and whole.values.shape[1] == 1
-    return _column(whole, Column(path, 0)) if single else whole
+    if isinstance(place, Column):
+        return _column(whole, place)
+    single = place == f"sensors/{name}" and whole.values.shape[1] == 1
+    return _column(whole, Column(place, 0)) if single else whole
 
 
 def _column(whole: Stored, column: Column) -> Stored:

@@ -7,6 +7,8 @@ import pytest
 from scipy.optimize import approx_fprime, least_squares
 
 import mbsim_cli as mbsim
+from mbsim_cli.study.evaluation import blocks_of
+from mbsim_cli.study.interpolation import interpolated
 from tests.cli.conftest import PENDULUM
 
 TIP = "{angle: {type: coordinate, coordinate: A.angle}, tip: {type: position, point: rod.E}}"
@@ -68,7 +70,7 @@ def test_a_fit_runs_each_trial_once(model):
     ("given", "options", "sentence"),
     [
         ({}, {}, "want what was measured"),
-        ({"angle": np.zeros(3)}, {}, r"'angle' has shape \(51,\), and what was measured \(3,\)"),
+        ({"angle": np.zeros(3)}, {}, r"'angle' has shape \(51,\), and its measurements have \(3,\)"),
         ({"angle": np.zeros(51)}, {"scales": {"tip": 1.0}}, "a scale of tip, which was not measured"),
         ({"angle": np.zeros(51)}, {"scales": {"angle": 0.0}}, "positive and finite, not 0.0"),
         ({"angle": np.zeros(51)}, {"sensitivity": "adjoint"}, "leave sensitivity out"),
@@ -78,3 +80,70 @@ def test_a_fit_runs_each_trial_once(model):
 def test_what_makes_no_residuals(model, given, options, sentence):
     with pytest.raises(mbsim.UsageError, match=sentence):
         model.residuals(given, **options)(model.rho)
+
+
+SMOOTH = ("A.angle", "A.angle.velocity", "A.angle.acceleration", "angle", "tip")
+
+
+def test_between_rows_a_fine_run_is_met(model):
+    """Of sixth order in the distance of rows; velocities of fourth."""
+    exact = {"duration": 0.4, "formulation": "recursive", "integrator": "dop853", "tolerance": 1e-12}
+    found, rows = model.run(step=1e-3, **exact), model.run(step=2e-2, **exact)
+    times = found.time[1:-1]
+    assert len(rows.time) == 21
+    for name in SMOOTH:
+        size = np.abs(found[name]).max()
+        assert np.abs(rows.at(times, name) - found[name][1:-1]).max() < 2e-6 * size, name
+        assert rows.at(rows.time, name) == pytest.approx(rows[name], abs=0.0), name
+
+
+def test_derivatives_between_rows_are_those_of_what_is_computed(model):
+    """The complex step of the whole run, whose rows go by the same map."""
+    times = np.array([0.0, 0.0137, 0.2501, 0.3, 0.49999, 0.5])
+    result = model.run(sensitivity="ddm")
+    planned, _ = model._plan(None, {"sensitivity": "ddm"})
+    problem = planned.assembled.problem
+    for number, name in enumerate(model.differentiated):
+        moved = problem.theta + 1e-30j * problem.theta_rho[:, number]
+        block = MemoryBlocks(blocks_of(problem, moved, None))
+        rows = [part.imag / 1e-30 for part in (block.position, block.velocity, block.acceleration, block.sensors)]
+        angle = interpolated(result.time, times, rows[:3])[:, 0]
+        tip = interpolated(result.time, times, rows[3:])[:, 1:4]
+        assert result.sensitivity("A.angle", name, times=times) == pytest.approx(angle, rel=1e-10, abs=1e-12)
+        assert result.sensitivity("tip", name, times=times) == pytest.approx(tip, rel=1e-10, abs=1e-12)
+
+
+class MemoryBlocks:
+    """Blocks of a run, one behind the other."""
+
+    def __init__(self, blocks):
+        found = list(blocks)
+        for field in ("position", "velocity", "acceleration", "sensors"):
+            setattr(self, field, np.concatenate([np.array(getattr(block, field)) for block in found]))
+
+
+def test_measurements_at_times_of_their_own(model):
+    """Neither on output times nor on steps, by each sensor others; the file stores every tenth step."""
+    text = model.path.read_text().replace(
+        "step: 1e-2, duration: 0.5", "step: 1e-3, duration: 0.5, output_interval: 1e-2"
+    )
+    model.path.write_text(text)
+    model = Counted(model.path)
+    times = {"tip": np.array([0.01234, 0.2, 0.41]), "A.angle.velocity": np.linspace(0.1, 0.49, 8)}
+    truth = model._recorded([0.9, 2.5], {"sensitivity": "none"}, every=1)
+    seen = {name: truth.at(at, name) for name, at in times.items()}
+    seen["tip"][1, 0] = np.nan
+    residuals = model.residuals(seen, times=times, scales={"tip": 1e-2})
+    assert residuals(model.rho).shape == (3 * 3 - 1 + 8,) and residuals.jacobian(model.rho).shape == (16, 2)
+    differences = approx_fprime(model.rho, residuals, 1e-6)
+    assert np.abs(residuals.jacobian(model.rho) - differences).max() < 1e-5 * np.abs(differences).max()
+    found = least_squares(residuals, model.rho, residuals.jacobian, bounds=([0.1, 0.1], [2.0, 5.0]))
+    assert found.x == pytest.approx([0.9, 2.5], rel=1e-6)
+    once = model.residuals({"tip": truth.at([0.3], "tip")}, times=[0.3])
+    assert once([0.9, 2.5]) == pytest.approx(np.zeros(3), abs=1e-14)
+
+
+@pytest.mark.parametrize("times", [[0.6], [-0.1], [np.nan], [[0.1]], {"angle": [0.1]}, {"tip": [0.1], "angle": [0.1]}])
+def test_times_that_a_run_does_not_cover(model, times):
+    with pytest.raises(mbsim.UsageError, match="times want"):
+        model.residuals({"tip": np.zeros((1, 3))}, times=times)(model.rho)
