@@ -1,6 +1,7 @@
 """Settings of all tests."""
 
 import contextlib
+import gc
 import os
 import resource
 import signal
@@ -31,6 +32,7 @@ if WORKER and COMPILER == "linking":
 settings.register_profile("mbsim", deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 settings.load_profile("mbsim")
 
+WITHOUT_COMPILER = "kernels as plain Python; tests/kernels/test_without_compiler.py runs them in other processes"
 NEEDS_NO_KERNELS = ("kernels/test_without_compiler", "spec/", "io/", "report/", "reduction/")
 
 
@@ -46,6 +48,25 @@ def pytest_collection_modifyitems(config, items):
         known = set(ready)
         others = [item for item in items if item not in known]
         items[:] = others[:begun] + ready + others[begun:]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish():
+    """Let workers end quickly and quietly.
+
+    pytest collects garbage once more, which takes seconds where kernels were compiled (a million objects a worker), and
+    execnet interrupts a worker that takes more than five: a traceback of KeyboardInterrupt after all tests have passed.
+    """
+    if WORKER:
+        gc.freeze()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say in one line why hundreds of tests were skipped, which is no loss."""
+    skipped = terminalreporter.stats.get("skipped", ())
+    if count := sum(WITHOUT_COMPILER in str(report.longrepr) for report in skipped):
+        terminalreporter.write_line(f"{count} of the skipped tests: {WITHOUT_COMPILER}")
 
 
 @pytest.fixture

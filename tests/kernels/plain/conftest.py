@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mbsim_cli.kernels.drivers import stepping
+from tests.conftest import WITHOUT_COMPILER
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
 HERE = Path(__file__).parent
@@ -18,7 +19,7 @@ def pytest_collection_modifyitems(items):
     """Skip what stands in this folder while kernels are compiled."""
     for item in items:
         if COMPILED and HERE in item.path.parents:
-            item.add_marker(pytest.mark.skip(reason="single kernels are callable with NUMBA_DISABLE_JIT=1 only"))
+            item.add_marker(pytest.mark.skip(reason=WITHOUT_COMPILER))
 
 
 @pytest.fixture
