@@ -93,7 +93,7 @@ def command(
     require_matplotlib()
     target = check_picture(picture, force=force)
     filming = Filming(Content(result), speed=speed, fps=fps, exaggeration=exaggerate)
-    film = filming.film(trace or [], view, follow, pixels, result.stem)
+    film = filming.film(trace or [], view, follow, pixels, filming.title or result.stem)
     report = _shoot(film, target, kind, fps, quiet, force) | {"motion": filming.duration}
     _tell(report | {"output": str(picture), "result": str(result)}, json, quiet)
 

@@ -1,12 +1,15 @@
 """``mbsim plot``: histories, sensitivities and gradients of results, as a picture."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mbsim_cli.cli import options
-from mbsim_cli.errors import UsageError
+from mbsim_cli.errors import InputOutputError, UsageError
+
+if TYPE_CHECKING:
+    from mbsim_cli.study.pictures.selection import Selection
 
 SUFFIXES = ("png", "svg", "pdf")
 Arguments = Annotated[
@@ -14,7 +17,8 @@ Arguments = Annotated[
     typer.Argument(
         metavar="RESULT.h5... [NAME...]",
         help="Results (they end in .h5), then names of sensors, components (SENSOR.x), coordinates "
-        "(JOINT.coordinate[.velocity|.acceleration|.torque]) and objectives; all sensors and gradients without.",
+        "(JOINT.coordinate[.velocity|.acceleration|.torque]) and objectives; all sensors and gradients without. "
+        "NAME,NAME share their axes.",
         show_default=False,
     ),
 ]
@@ -31,6 +35,10 @@ Sensitivity = Annotated[
         help="Draw derivatives by these parameters; of torques also by coordinates and rates.",
         show_default=False,
     ),
+]
+Over = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Draw histories over this one, instead of time.", show_default=False),
 ]
 Gradient = Annotated[bool, typer.Option("--gradient", help="Draw the gradients of the objectives as bars.")]
 Field = Annotated[
@@ -51,6 +59,7 @@ List = Annotated[bool, typer.Option("--list", help="List what can be drawn.")]
 def command(
     arguments: Arguments,
     output: Output = None,
+    over: Over = None,
     sensitivity: Sensitivity = None,
     gradient: Gradient = False,
     field: Field = None,
@@ -60,16 +69,17 @@ def command(
     quiet: options.Quiet = False,
     force: options.Force = False,
 ) -> None:
-    """Draw histories, sensitivities and gradients of results.
+    """Draw histories, sensitivities and gradients of results, or a study.
 
-    Several results are laid over each other.
+    Several results are laid over each other. Of a study (study.h5) objectives are drawn over the varied parameters.
     """
     from mbsim_cli.cli.output import emit, say, tell
     from mbsim_cli.io.content import Content
-    from mbsim_cli.study.pictures.selection import labels_of, sort_arguments
+    from mbsim_cli.io.study_file import is_study
+    from mbsim_cli.study.pictures.selection import Chooser, labels_of, sort_arguments
 
     parameters = _parameters(sensitivity)
-    drawn = {"--sensitivity": sensitivity, "--gradient": gradient, "--label": label}
+    drawn = {"--over": over, "--sensitivity": sensitivity, "--gradient": gradient, "--label": label}
     if field is not None:
         _refuse("--field", "draws one picture of a mesh", drawn | {"--list": list_})
         _field(arguments, field, output, json, quiet, force)
@@ -78,12 +88,20 @@ def command(
     options.once(names)
     if list_:
         _refuse("--list", "draws nothing", drawn | {"--output": output, "--force": force, "NAME": names})
-    contents = [Content(path) for path in results]
+    try:
+        contents = [Content(path) for path in results]
+    except InputOutputError:
+        if len(results) != 1 or not is_study(results[0]):
+            raise
+        _refuse("a study", "has histories of no case in its file", drawn | {"--over": None, "--list": list_})
+        _study(results[0], names, over, output, json, quiet, force)
+        return
     if list_:
         _list(contents, json)
         return
     picture = output or Path(results[0].stem + ".png")
-    report = _draw(contents, names, parameters, gradient, labels_of(results, label or []), picture, force, bool(label))
+    chosen = Chooser(contents).choose(names, parameters, gradient, over)
+    report = _draw(contents, chosen, labels_of(results, label or []), picture, force, bool(label))
     if json:
         emit(report)
         return
@@ -107,30 +125,25 @@ def _refuse(option: str, does: str, others: dict[str, Any]) -> None:
 
 
 def _draw(
-    contents: list[Any],
-    names: list[str],
-    parameters: list[str],
-    gradient: bool,
-    labels: list[str],
-    output: Path,
-    force: bool,
-    labelled: bool,
+    contents: list[Any], chosen: "Selection", labels: list[str], output: Path, force: bool, labelled: bool
 ) -> dict[str, Any]:
-    """Draw the picture; return what ``--json`` prints. The one result of a picture is named if it is ``labelled``."""
+    """Draw the picture; return what ``--json`` prints.
+
+    Above it stands the label of one result if it is ``labelled``, else the name of the model if all have the same.
+    """
     from mbsim_cli.cli import signals
     from mbsim_cli.io.target import check_picture, replaced
     from mbsim_cli.report import require_matplotlib
-    from mbsim_cli.study.pictures.selection import Chooser
 
     require_matplotlib()
     kind = options.picture_kind(output, SUFFIXES)
     target = check_picture(output, force=force)
-    chosen = Chooser(contents).choose(names, parameters, gradient)
 
     from mbsim_cli.report.sheet import save_sheet
 
     with signals.shield(), replaced(target, force=force) as temporary:
-        title = labels[0] if labelled and len(labels) == 1 else ""
+        name = contents[0].title if len({content.title for content in contents}) == 1 else ""
+        title = labels[0] if labelled and len(labels) == 1 else name
         save_sheet(chosen.panels, chosen.bars, labels, temporary, kind, title)
     return {
         "output": str(output),
@@ -139,6 +152,38 @@ def _draw(
         "gradients": [bars.objective for bars in chosen.bars],
         "left_out": chosen.left_out,
     }
+
+
+def _study(
+    path: Path, names: list[str], over: str | None, output: Path | None, json: bool, quiet: bool, force: bool
+) -> None:
+    """Draw objectives of a collected study over its parameters."""
+    from mbsim_cli.cli import signals
+    from mbsim_cli.cli.output import emit, say, tell
+    from mbsim_cli.io.study_file import read_study
+    from mbsim_cli.io.target import check_picture, replaced
+    from mbsim_cli.report import require_matplotlib
+    from mbsim_cli.study.pictures.selection import study_panels
+
+    require_matplotlib()
+    picture = output or Path(path.stem + ".png")
+    kind = options.picture_kind(picture, SUFFIXES)
+    target, study = check_picture(picture, force=force), read_study(path)
+    rows, left_out = study_panels(study, names, over)
+
+    from mbsim_cli.report.sheet import save_study
+
+    with signals.shield(), replaced(target, force=force) as temporary:
+        save_study(rows, temporary, kind, study.name or path.stem, joined=len(study.varied) == 1)
+    drawn = {"objectives": [row[0].title for row in rows], "over": [panel.across_label[0] for panel in rows[0]]}
+    if json:
+        emit({"output": str(picture), "study": str(path)} | drawn | {"left_out": left_out})
+        return
+    for sentence in left_out:
+        say(sentence, quiet)
+    tell(
+        f"{picture}: {', '.join(drawn['objectives'])} over {', '.join(drawn['over'])}, {len(study.design)} cases", quiet
+    )
 
 
 def _field(arguments: list[str], name: str, output: Path | None, json: bool, quiet: bool, force: bool) -> None:

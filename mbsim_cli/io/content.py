@@ -51,6 +51,8 @@ class Content:
                 name for name, entry in self.entries.items() if entry.kind == "coordinate" and _of_torque(entry) in file
             ]
             self._objectives = objectives_of(file)
+            title = file.attrs.get("title", "")
+            self.title = title if isinstance(title, str) else ""  # name of the model
 
     def names(self, *kinds: str) -> list[str]:
         """Names of all histories, or of those of some kinds."""

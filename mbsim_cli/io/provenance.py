@@ -23,6 +23,7 @@ class Provenance:
     included: Mapping[str, str] = field(default_factory=dict)
     overrides: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, object] = field(default_factory=dict)
+    title: str = ""  # name of the model
 
     @property
     def model_sha256(self) -> str:
@@ -37,7 +38,8 @@ def storable(text: str) -> str:
 
 def root_attributes(provenance: Provenance) -> dict[str, str]:
     """Attributes that identify a result."""
-    return {
+    title = {"title": storable(provenance.title)} if provenance.title else {}
+    return title | {
         "mbsim_version": mbsim_cli.__version__,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": storable(provenance.command),

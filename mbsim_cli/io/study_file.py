@@ -1,4 +1,4 @@
-"""All cases of a study in one HDF5 file, with labelled axes."""
+"""All cases of a study in one HDF5 file, with labelled axes: how it is written, and read to be drawn."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,6 +12,8 @@ import numpy as np
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io.format import STUDY
 from mbsim_cli.io.layout import component_axis
+from mbsim_cli.io.plain import FormatError, attribute, is_text, require_plain
+from mbsim_cli.io.reader import looked_at, texts
 from mbsim_cli.io.scales import attach
 from mbsim_cli.io.sink import Sink
 from mbsim_cli.io.skeleton import TEXT, set_unit
@@ -57,9 +59,9 @@ class Tracks:
 
 def write_study(target: Path, table: StudyTable, tracks: Tracks | None = None) -> None:
     """Write a study, in the place of an earlier one; raises InputOutputError."""
-    if os.path.lexists(target) and not _is_study(target):
+    if os.path.lexists(target) and not is_study(target):
         raise InputOutputError(f"{target} is no collected study, or is damaged; move it away, and collect again")
-    with replaced(target, is_own=_is_study) as path:
+    with replaced(target, is_own=is_study) as path:
         handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         try:
             sink = Sink(handle)
@@ -75,9 +77,61 @@ def write_study(target: Path, table: StudyTable, tracks: Tracks | None = None) -
             os.close(handle)
 
 
-def _is_study(path: Path) -> bool:
+def is_study(path: Path) -> bool:
     """Whether a file is a collected study."""
     return is_of_format(path, STUDY)
+
+
+class StudyContent(NamedTuple):
+    """What can be drawn of N cases: v varied parameters and k objectives, by name with their units."""
+
+    name: str
+    varied: Mapping[str, str]
+    objectives: Mapping[str, str]
+    design: np.ndarray  # (N, v)
+    results: np.ndarray  # (N, k), NaN of cases that are not done
+
+
+def read_study(path: Path) -> StudyContent:
+    """Read a collected study from anywhere; raises InputOutputError."""
+    with looked_at(path, _require_study, "is no collected study") as file:
+        varied, design = _table(file, "varied", "design")
+        objectives, results = _table(file, "objective", "result")
+        name = file.attrs.get("study", "")
+        return StudyContent(name if isinstance(name, str) else "", varied, objectives, design, results)
+
+
+def _require_study(path: Path) -> None:
+    """Raise FormatError where a file lacks what is drawn, or could not be read safely."""
+    with h5py.File(path, "r", locking="best-effort") as file:
+        if attribute(file, "format") != STUDY or attribute(file, "format_version") != VERSION:
+            raise FormatError(f"it is no study of version {VERSION} of the format")
+        count = len(_plain(file, "case", 1))
+        for names, numbers in (("varied", "design"), ("objective", "result")):
+            if names in file or numbers in file:
+                shape = (count, len(_plain(file, names, 1)))
+                if _plain(file, numbers, 2).shape != shape or _plain(file, f"{numbers}_unit", 1).shape != shape[1:]:
+                    raise FormatError(f"{numbers} does not have the shape of its labels")
+        for name, of_text in (("varied", True), ("design", False), ("objective", True), ("result", False)):
+            if name in file and is_text(file[name].dtype) != of_text:
+                raise FormatError(f"{name} holds {'no texts' if of_text else 'no numbers'}")
+
+
+def _plain(file: h5py.File, name: str, dimensions: int) -> h5py.Dataset:
+    """A dataset that can be read safely."""
+    dataset = file.get(name)
+    if not isinstance(dataset, h5py.Dataset) or len(dataset.shape) != dimensions:
+        raise FormatError(f"{name} is missing or of another shape")
+    require_plain(dataset)
+    return dataset
+
+
+def _table(file: h5py.File, names: str, numbers: str) -> tuple[dict[str, str], np.ndarray]:
+    """Names with units, and numbers (N, k)."""
+    if names not in file:
+        return {}, np.zeros((len(file["case"]), 0))
+    found = zip(texts(file[names]), texts(file[f"{numbers}_unit"]), strict=True)
+    return dict(found), np.asarray(file[numbers][()], dtype=float)
 
 
 def _fill(file: h5py.File, table: StudyTable) -> None:

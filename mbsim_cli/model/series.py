@@ -1,5 +1,6 @@
 """What results hand to pictures: histories and gradients, with their names and units."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,22 @@ class Series(NamedTuple):
     def unit(self) -> str:
         """Unit of all components, or units where they differ."""
         return in_words(self.units)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the components among those of other quantities."""
+        return (self.name,) if len(self.components) == 1 else tuple(f"{self.name}.{c}" for c in self.components)
+
+
+def together(parts: Sequence[Series | None]) -> Series | None:
+    """Quantities of one result as the components of one; those that it lacks are left out, None where it has none."""
+    known = [part for part in parts if part is not None]
+    if len(known) < 2:
+        return known[0] if known else None
+    labels = tuple(label for part in known for label in part.labels)
+    units = tuple(unit for part in known for unit in part.units)
+    name = ", ".join(part.name for part in known)
+    return Series(name, units, labels, known[0].time, np.concatenate([part.values for part in known], axis=1))
 
 
 class GradientOf(NamedTuple):

@@ -10,10 +10,29 @@ MOST = 24  # parameters of an objective; more are not told apart
 
 
 class Panel(NamedTuple):
-    """One axes: a quantity as the results have it, None where one does not."""
+    """One axes: a quantity as the results have it, None where one does not; ``over`` another one instead of time."""
 
     title: str
     series: tuple[Series | None, ...]
+    over: tuple[Series | None, ...] = ()
+
+    def across(self, number: int) -> np.ndarray | None:
+        """What lies below the lines of a result (N,); None where it lacks that."""
+        series, over = self.series[number], self.over[number] if self.over else None
+        if self.over:
+            return None if over is None else over.values[:, 0]
+        return None if series is None else series.time
+
+    @property
+    def across_label(self) -> tuple[str, str]:
+        """Name and unit of what lies below the lines."""
+        known = next((over for over in self.over if over is not None), None)
+        return ("time", "s") if known is None else (known.name, known.unit)
+
+    @property
+    def is_path(self) -> bool:
+        """Whether both axes are lengths, so that the lines are paths in space."""
+        return bool(self.over) and all(s.unit == "m" for s in (*self.series, *self.over) if s is not None)
 
 
 class Bars(NamedTuple):

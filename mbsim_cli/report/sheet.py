@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
 from mbsim_cli.report.bars import bars_height, draw_bars
-from mbsim_cli.report.histories import draw_histories, histories_height
+from mbsim_cli.report.histories import clouds_height, draw_clouds, draw_histories, histories_height
 from mbsim_cli.report.panels import Bars, Panel
 from mbsim_cli.report.style import plain, styled
 
@@ -32,6 +32,16 @@ def save_sheet(
             draw_histories(next(parts), panels, labels)
         if bars:
             draw_bars(next(parts), bars, labels)
+        settle(figure)
+        figure.savefig(path, format=suffix, metadata=METADATA[suffix])
+
+
+def save_study(rows: Sequence[Sequence[Panel]], path: Path, suffix: str, title: str, joined: bool) -> None:
+    """Draw objectives (rows) over the parameters of a study (columns) into a file; cases are ``joined`` by lines."""
+    with styled():
+        figure = Figure(figsize=(WIDTH, clouds_height(rows)), layout="constrained")
+        figure.suptitle(plain(title))
+        draw_clouds(figure.add_gridspec()[0], rows, joined)
         settle(figure)
         figure.savefig(path, format=suffix, metadata=METADATA[suffix])
 

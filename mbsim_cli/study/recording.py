@@ -103,6 +103,7 @@ def origin_of(planned: Plan, command: str) -> Origin:
     options = problem.options
     provenance = Provenance(
         command=command,
+        title=planned.model_file.name or "",
         model_text=source.text,
         model_file=source.file,
         included={name: text for name, text in source.texts.items() if name != source.file},

@@ -2,6 +2,7 @@
 
 import sys
 
+import h5py
 import pytest
 
 from mbsim_cli.io.target import is_picture
@@ -46,6 +47,10 @@ def test_without_names_all_sensors_and_gradients(plot, tmp_path):
         (("r2", "--sensitivity", "L_A1, m_A1"), ["∂r2/∂L_A1", "∂r2/∂m_A1"], []),
         (("--sensitivity", "m_A1"), ["∂r2/∂m_A1", "∂v2/∂m_A1", "∂a2/∂m_A1"], []),
         (("r2.y", "B.angle", "--sensitivity", "L_s1"), ["∂r2.y/∂L_s1", "∂B.angle/∂L_s1"], []),
+        (("r2.x,v2.y", "B.angle"), ["r2.x, v2.y", "B.angle"], []),
+        (("r2.x,v2.y", "--sensitivity", "L_s1"), ["∂r2.x/∂L_s1, ∂v2.y/∂L_s1"], []),
+        (("r2.y", "--over", "r2.x"), ["r2.y"], []),
+        (("--over", "A.angle", "A.angle.velocity", "B.angle.velocity"), ["A.angle.velocity", "B.angle.velocity"], []),
     ],
 )
 def test_what_is_named_is_drawn(plot, arguments, histories, gradients):
@@ -106,6 +111,11 @@ def test_list(mbsim, plot, fivebar):
         (("r2", "v2", "r2"), ("'r2' is named twice",)),
         (("--sensitivity", "L_A1,m_A1, L_A1"), ("'L_A1' is named twice",)),
         (("--label", "a", "--label", "b"), ("--label", "1 times")),
+        (("r2.y", "--over", "r2"), ("a history of one number", "r2.x or r2.y or r2.z")),
+        (("r2.y", "--over", "r3"), ("'r3'", "did you mean 'r2'?")),
+        (("psi1", "--over", "r2.x"), ("none is drawn",)),
+        (("r2,psi1",), ("psi1 is an objective",)),
+        (("r2.x,r9.x",), ("'r9.x'",)),
     ],
 )
 def test_wrong_usage(mbsim, fivebar, arguments, words):
@@ -182,3 +192,27 @@ def test_without_the_library_a_sentence(mbsim, fivebar, monkeypatch, command, li
     monkeypatch.setitem(sys.modules, library, None)
     refused(mbsim(command, fivebar), library, "pip install '.[plot]'")
     assert mbsim("plot", fivebar, "--list").code == 0
+
+
+def test_a_study_is_drawn_from_its_file(mbsim, springs, tmp_path):
+    """Its objectives over its varied parameters, whatever the file is called."""
+    (tmp_path / "other.h5").write_bytes((springs / "study.h5").read_bytes())
+    for file in (springs / "study.h5", tmp_path / "other.h5"):
+        report = mbsim("plot", file, "-o", "s.png", "--json").json
+        assert (report["objectives"], report["over"]) == (["psi1", "psi2"], ["L_s1", "L_s2"])
+        assert is_picture(tmp_path / "s.png")
+    one = mbsim("plot", springs / "study.h5", "psi2", "--over", "L_s2")
+    assert one.code == 0 and one.out == "study.png: psi2 over L_s2, 6 cases\n" and is_picture(tmp_path / "study.png")
+    refused(mbsim("plot", springs / "study.h5", "psi3"), "no objective 'psi3'", "did you mean")
+    refused(mbsim("plot", springs / "study.h5", "--over", "L_s3"), "no varied parameter 'L_s3'", "did you mean")
+    refused(mbsim("plot", springs / "study.h5", "--gradient"), "no use for --gradient")
+
+
+def test_a_study_that_is_damaged(mbsim, springs, tmp_path):
+    path = tmp_path / "study.h5"
+    for change in ("design", "objective", "result_unit"):
+        path.write_bytes((springs / "study.h5").read_bytes())
+        with h5py.File(path, "r+") as file:
+            del file[change]
+        done = mbsim("plot", path)
+        assert done.code == 5 and "is missing" in done.err and done.err.count("\n") == 1, done

@@ -8,6 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
+from mbsim_cli.model.series import together
 from mbsim_cli.model.units import quotient
 from mbsim_cli.report.bars import draw_bars
 from mbsim_cli.report.histories import draw_histories
@@ -168,3 +169,21 @@ def test_units_of_derivatives(unit, by, expected):
 
 def test_labels_name_units():
     assert unit_label("a", "m/s^2") == "a [m/s²]" and unit_label("e", "1") == "e"
+
+
+def test_quantities_of_different_names_share_axes():
+    """Each by its name, components of vectors too, and by its unit where units differ."""
+    speed = series([1.0, 2.0, 3.0], unit="m/s", components=("value",))._replace(name="speed")
+    (axes,) = drawn([Panel("r, speed", (together([PLANE._replace(name="r"), speed, None]),))], "a")
+    assert [line.get_label() for line in axes.lines] == ["r.x [m]", "r.y [m]", "speed [m/s]"]
+    assert together([None, speed]) is speed and together([None]) is None
+
+
+def test_one_quantity_over_another():
+    x, y = (series(column, components=("value",)) for column in ([0.0, 1.0, 0.5], [2.0, 3.0, 5.0]))
+    (axes,) = drawn([Panel("y", (y, None), (x._replace(name="x"), x))])
+    path, start = axes.lines
+    assert path.get_xdata().tolist() == [0.0, 1.0, 0.5] and path.get_ydata().tolist() == [2.0, 3.0, 5.0]
+    assert axes.get_xlabel() == "x [m]" and axes.get_aspect() == 1.0 and start.get_xdata().tolist() == [0.0]
+    (axes,) = drawn([Panel("v", (y._replace(units=("m/s",)),), (x,))])
+    assert axes.get_aspect() == "auto"

@@ -30,7 +30,7 @@ class Filming:
         self.path = content.path
         if not len(content.time):
             raise InputOutputError(f"{content.path} holds no instants to draw")
-        model = content.model
+        model, self.title = content.model, content.title
         try:
             file = spec.load(model.file, model.overrides, model.texts)
             if exaggeration is not None and not flexible_bodies(file):

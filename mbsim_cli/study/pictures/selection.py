@@ -1,17 +1,21 @@
 """What a picture shows: the results and names of a command line become panels and bars."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from mbsim_cli.errors import UsageError
 from mbsim_cli.io.content import Content
+from mbsim_cli.io.study_file import StudyContent
 from mbsim_cli.io.target import RESULT_SUFFIXES, is_result
-from mbsim_cli.model.series import Series
+from mbsim_cli.model.series import Series, together
 from mbsim_cli.report.panels import Bars, Panel
 
 MOST_PANELS = 8  # where the command names none
 MOST_BARS = 6
+MOST_COLUMNS = 4  # parameters of a study
 NO_GRADIENT = "; mbsim run --sensitivity ddm computes them"
 
 
@@ -48,6 +52,37 @@ def hint(name: str, known: Iterable[str], otherwise: str = "") -> str:
     return f"; {found}" if found else ""
 
 
+def study_panels(study: StudyContent, names: Sequence[str], over: str | None) -> tuple[list[list[Panel]], list[str]]:
+    """Objectives (rows) of a study over varied parameters (columns), as panels; and what was left out.
+
+    Raises UsageError for other names.
+    """
+    for name, known in (*((name, study.objectives) for name in names), *(((over, study.varied),) if over else ())):
+        if name not in known:
+            kind = "varied parameter" if known is study.varied else "objective"
+            raise UsageError(f"the study has no {kind} {name!r}{hint(name, known)}")
+    rows, columns = list(names) or list(study.objectives), [over] if over else list(study.varied)
+    left_out = [
+        f"{most} of {len(found)} {kind} are drawn; name those you want{how}"
+        for kind, found, most, how in (
+            ("objectives", rows, len(rows) if names else MOST_BARS, ""),
+            ("varied parameters", columns, MOST_COLUMNS, ", one by --over"),
+        )
+        if len(found) > most
+    ]
+    if not (rows and columns):
+        raise UsageError("the study has no objectives over parameters that could be drawn")
+    rows, columns = rows if names else rows[:MOST_BARS], columns[:MOST_COLUMNS]
+    cases = np.arange(len(study.design), dtype=float)
+
+    def series(name: str, units: Mapping[str, str], values: np.ndarray) -> Series:
+        return Series(name, (units[name],), ("value",), cases, values[:, [list(units).index(name)]])
+
+    across = [series(name, study.varied, study.design) for name in columns]
+    up = [series(name, study.objectives, study.results) for name in rows]
+    return [[Panel(one.name, (one,), (other,)) for other in across] for one in up], left_out
+
+
 class Chooser:
     """Finds names in several results laid over each other."""
 
@@ -56,11 +91,21 @@ class Chooser:
         self._parameters = list(dict.fromkeys(name for content in contents for name in content.parameters))
         self._coordinates = list(dict.fromkeys(name for content in contents for name in content.by_coordinates))
 
-    def choose(self, names: Sequence[str], parameters: Sequence[str], gradient: bool) -> Selection:
-        """What the command line asks for; all objectives and all sensors where it names nothing."""
+    def choose(
+        self, names: Sequence[str], parameters: Sequence[str], gradient: bool, over: str | None = None
+    ) -> Selection:
+        """What the command line asks for; all objectives and all sensors where it names nothing.
+
+        Histories that are joined by commas share their axes; ``over`` names one that takes the place of time.
+        """
         chosen = Selection()
         self._check_parameters(parameters)
-        histories, objectives = self._split(names, gradient)
+        groups = [name.split(",") for name in names]
+        histories, objectives = self._split([name for group in groups for name in group], gradient)
+        for group in groups:
+            if len(group) > 1 and (shared := [name for name in group if name in objectives]):
+                raise UsageError(f"{shared[0]} is an objective; histories alone can share their axes")
+        histories = [",".join(group) for group in groups if group[0] in histories]
         wanted = bool(names or gradient or parameters)
         if objectives or gradient or not wanted:
             chosen.bars = self._bars(objectives, required=wanted, left_out=chosen.left_out)
@@ -69,7 +114,10 @@ class Chooser:
         if parameters:
             chosen.panels = [self._sensitivity(n, p) for n in histories for p in parameters]
         else:
-            chosen.panels = [Panel(name, self._series(name)) for name in histories]
+            chosen.panels = [Panel(name.replace(",", ", "), self._series(name)) for name in histories]
+        if over is not None:
+            across = self._across(over, chosen.panels)
+            chosen.panels = [panel._replace(over=across) for panel in chosen.panels]
         if not (chosen.panels or chosen.bars):
             raise UsageError("the results hold nothing to draw by default; --list shows what can be named")
         return chosen
@@ -119,8 +167,22 @@ class Chooser:
             names = names[:MOST_BARS]
         return [Bars(name, tuple(gradients.get(name) for gradients in found)) for name in names]
 
-    def _series(self, name: str) -> tuple[Series | None, ...]:
-        return tuple(_read(content, name) for content in self._contents)
+    def _series(self, names: str, by: str | None = None) -> tuple[Series | None, ...]:
+        """Histories, joined by commas where they share axes, as the results have them; or derivatives of them."""
+        parts = names.split(",")
+        return tuple(together([_read(content, name, by) for name in parts]) for content in self._contents)
+
+    def _across(self, name: str, panels: Sequence[Panel]) -> tuple[Series | None, ...]:
+        """The history that lines are drawn over."""
+        if not panels:
+            raise UsageError("--over is for histories, and none is drawn; name one")
+        self._split([name], gradient=False)
+        found = self._series(name)
+        components = next((series.components for series in found if series is not None), ())
+        if len(components) != 1:
+            several = " or ".join(f"{name}.{component}" for component in components)
+            raise UsageError(f"--over wants a history of one number; {name} is " + (several or "an objective"))
+        return found
 
     def _derived(self, name: str, by: str) -> bool:
         return any((found := _history(c, name)) and c.is_varied(found[0], by) for c in self._contents)
@@ -133,6 +195,13 @@ class Chooser:
                 raise UsageError(f"no result holds sensitivities by {name!r}{near}")
 
     def _sensitivity(self, name: str, parameter: str) -> Panel:
+        for each in name.split(","):
+            self._require_derived(each, parameter)
+        title = ", ".join(f"∂{each}/∂{parameter}" for each in name.split(","))
+        return Panel(title, self._series(name, parameter))
+
+    def _require_derived(self, name: str, parameter: str) -> None:
+        """Raise UsageError where no result has derivatives of a history by a parameter."""
         if not self._derived(name, parameter):
             if parameter in self._parameters:
                 lacking = any(_history(c, name) and not c.parameters for c in self._contents)
@@ -140,7 +209,6 @@ class Chooser:
             raise UsageError(
                 f"torques alone have sensitivities by coordinates, and {name} is none; JOINT.angle.torque is"
             )
-        return Panel(f"∂{name}/∂{parameter}", tuple(_read(content, name, parameter) for content in self._contents))
 
 
 def _history(content: Content, name: str) -> tuple[str, str] | None:
@@ -166,7 +234,7 @@ def _read(content: Content, name: str, parameter: str | None = None) -> Series |
     else:
         return None
     if not found[1]:
-        return series
+        return series._replace(name=name)
     column = series.components.index(found[1])
     units, values = (series.units[column],), series.values[:, [column]]
-    return series._replace(units=units, components=(found[1],), values=values)
+    return series._replace(name=name, units=units, components=(found[1],), values=values)
