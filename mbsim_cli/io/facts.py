@@ -60,6 +60,7 @@ class ObjectiveResult(NamedTuple):
     undefined: Mapping[str, str] = {}  # why there is no derivative, by parameter
     flags: Sequence[str] = ()  # why the value is only one choice
     by_fields: Mapping[str, np.ndarray] = {}  # derivatives (ne,) by the elements of fields
+    off_by_fields: Mapping[str, np.ndarray] = {}  # their estimated discretisation errors
 
 
 class Findings(NamedTuple):

@@ -49,8 +49,8 @@ _NAMED = (
     (r"objectives/[^/]+/flags", _Kind("t", ("",))),
     (r"units/.*", _Kind("t")),
     (r"meta/warnings", _Kind("t", ("",))),
-    (r"meta/model_(file|yaml)|meta/included/.*|meta/discretisation/(worst|reason)", _Kind("t", ())),
-    (r"meta/(timing|work)/[^/]+|meta/discretisation/(motion|accuracy|error|runs)", _Kind("f", ())),
+    (r"meta/model_(file|yaml)|meta/included/.*|meta/discretisation/(worst|reason|gradients)", _Kind("t", ())),
+    (r"meta/(timing|work)/[^/]+|meta/discretisation/(motion|second_step|accuracy|error|runs)", _Kind("f", ())),
     (r"meta/.*", _Kind("s", ())),
 )
 _RULES = tuple((re.compile(pattern), kind) for pattern, kind in _NAMED)

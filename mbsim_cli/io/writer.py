@@ -143,10 +143,12 @@ class ResultWriter:
                 if result.undefined:
                     skeleton.reasons(self._scales, group, result.undefined)
                 self._derivatives(group, "gradient", result, result.gradient)
-                for name, derivatives in result.by_fields.items():
-                    stored = group.create_dataset(f"gradient_fields/{name}", data=derivatives)
-                    self._scales.attach(stored, (field_results.element_axis(name),))
-                    skeleton.set_unit(stored, result.unit)
+                of_elements = {"gradient_fields": result.by_fields, "discretisation_fields": result.off_by_fields}
+                for kind, fields in of_elements.items():
+                    for name, numbers in fields.items():
+                        stored = group.create_dataset(f"{kind}/{name}", data=numbers)
+                        self._scales.attach(stored, (field_results.element_axis(name),))
+                        skeleton.set_unit(stored, result.unit)
                 if result.discretisation is not None:
                     group["discretisation"] = float(result.discretisation.value)
                     skeleton.set_unit(group["discretisation"], result.unit)

@@ -6,7 +6,7 @@ of the difference. Derivation: docs/theory/resolution.md.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from mbsim_cli.solve.resolution import loses_energy
 from mbsim_cli.study.assembling import build
 from mbsim_cli.study.compiling import compile_kernels
 from mbsim_cli.study.diagnostics import discretisation
-from mbsim_cli.study.evaluation import Gradient, evaluate, resolution_of
+from mbsim_cli.study.evaluation import Gradient, by_fields, evaluate, resolution_of
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.settings import AUTO, Settings
 
@@ -39,6 +39,7 @@ class Halving:
     runs: int
     compiling: float  # s, before
     uncertainties: Mapping[str, Any]
+    off_by_fields: Mapping[str, Mapping[str, np.ndarray]]  # errors (ne,) by objective and field
 
     @property
     def report(self) -> dict[str, Any]:
@@ -84,19 +85,31 @@ def _with_step(problem: Problem, step: float) -> Problem:
     return replace(problem, options=replace(problem.options, step=step))
 
 
+class _Run(NamedTuple):
+    results: dict[str, Gradient]
+    by_fields: dict[str, dict[str, np.ndarray]]  # derivatives (ne,) by objective and field
+
+
+class _Errors(NamedTuple):
+    uncertainties: dict[str, Any]
+    by_fields: dict[str, dict[str, np.ndarray]]  # (ne,) by objective and field
+
+
 class _Search:
     """Runs with ever shorter steps."""
 
     def __init__(self, assembled: Any, accuracy: float):
         self.assembled, self.accuracy = assembled, accuracy
         self._parameters = discretisation.values_of(assembled.parameters)
-        self._before: dict[str, Gradient] | None = None
+        self._before: _Run | None = None
         self._differences: dict[str, np.ndarray] = {}
         self._error, self._worst = np.inf, ""
         problem = assembled.problem
         # a tolerance, or a table, decides on the motion; the step on sums over it
         self._sums_alone = problem.options.adaptive or (problem.prescribed is not None and problem.prescribed.splined)
-        self._judged_by = f"{'quadrature of ' if self._sums_alone else ''}objectives and gradients"
+        differentiates = problem.theta_rho.shape[1] > 0 or bool(assembled.fields)
+        numbers = "objectives and gradients" if differentiates else "objectives"
+        self._judged_by = f"{'quadrature of ' if self._sums_alone else ''}{numbers}"
         self._fastest = SLOWEST if loses_energy(problem) else FASTEST
         self._begun = True  # the last run got beyond its start, in which the step has no part
 
@@ -115,27 +128,29 @@ class _Search:
                     raise
                 continue
             if done is not None:
-                return Halving(step, self.accuracy, self._judged_by, self._error, runs, 0.0, done)
+                return Halving(step, self.accuracy, self._judged_by, self._error, runs, 0.0, *done)
         raise failure or self._missed(step)
 
     def _missed(self, step: float) -> AnalysisError:
+        known = np.isfinite(self._error)
+        why = f"the relative error of {self._worst} is still {self._error:.1e}" if known else self._worst
         return AnalysisError(
-            f"no step down to {step:.3g} s keeps to the accuracy {self.accuracy:g}: the relative error of "
-            f"{self._worst} is still {self._error:.1e}; try a larger accuracy or a shorter duration, and look for an "
-            "unstable motion or a number that should be zero"
+            f"no step down to {step:.3g} s keeps to the accuracy {self.accuracy:g}: {why}; try a larger accuracy or a "
+            "shorter duration, and look for an unstable motion or a number that should be zero"
         )
 
-    def _done(self, step: float, listener: Listener) -> dict[str, Any] | None:
-        """Uncertainties of a run with this step, if they are small enough."""
+    def _done(self, step: float, listener: Listener) -> _Errors | None:
+        """Errors of a run with this step, if they are small enough."""
         problem = _with_step(self.assembled.problem, step)
         resolution = resolution_of(problem, self.assembled.parameters)
         results = self._run(problem, resolution, listener)
+        if not resolution.enough:  # sums over output times that miss the motion may agree by luck
+            self._before, self._error, self._worst = None, np.inf, resolution.reason
+            return None
         if not any(map(self._counts, results.values())):
             return self._followed(resolution)
-        before, self._before = self._before, results
-        if before is None:
-            return None
-        return self._compared(before, results)
+        before, self._before = self._before, _Run(results, by_fields(self.assembled.fields, results))
+        return None if before is None else self._compared(before, self._before)
 
     def _run(self, problem: Problem, resolution: Any, listener: Listener) -> dict[str, Gradient]:
         self._begun = False
@@ -147,18 +162,26 @@ class _Search:
 
             return evaluate(problem, self.assembled.objectives, (watch,), resolution, listener)
 
-    def _followed(self, resolution: Any) -> dict[str, Any] | None:
+    def _followed(self, resolution: Any) -> _Errors | None:
         """Without objectives that depend on the step the motion's own estimate counts."""
         if not np.isfinite(resolution.worst[0]):
             raise UsageError(f"an automatic step needs an integral or maximum to judge by: {resolution.reason}")
         self._judged_by = "the motion"
         self._error, self._worst = resolution.worst[0], f"the motion of {resolution.worst[1]}"
-        return {} if self._error <= self.accuracy else None
+        return _Errors({}, {}) if self._error <= self.accuracy else None
 
-    def _compared(self, before: Mapping[str, Gradient], results: Mapping[str, Gradient]) -> dict[str, Any] | None:
-        """Uncertainties from the differences of two runs; None where they, or those before, are too large."""
-        differences = {name: _numbers(result) - _numbers(before[name]) for name, result in results.items()}
+    def _compared(self, before: _Run, run: _Run) -> _Errors | None:
+        """Errors from the differences of two runs; None where they, or those before, are too large."""
+        results = run.results
+        differences = {name: _numbers(result) - _numbers(before.results[name]) for name, result in results.items()}
+        by_fields = {
+            name: {given: numbers - before.by_fields[name][given] for given, numbers in fields.items()}
+            for name, fields in run.by_fields.items()
+        }
         sizes = {name: self._sizes(result) for name, result in results.items()}
+        for name, fields in by_fields.items():  # measured by their norms
+            norms = [[np.linalg.norm(off[given]) for given in fields] for off in (fields, run.by_fields[name])]
+            differences[name], sizes[name] = np.append(differences[name], norms[0]), np.append(sizes[name], norms[1])
         largest, self._worst = self._largest(differences, sizes)
         earlier = self._largest(self._differences, sizes)[0] if self._differences else np.inf
         self._differences = differences
@@ -166,7 +189,11 @@ class _Search:
         self._error = share * largest
         if self._error > self.accuracy or earlier / (self._fastest - 1.0) > BEFORE * self.accuracy:
             return None
-        return {name: self._known(result, share * np.abs(differences[name])) for name, result in results.items()}
+        uncertainties = {
+            name: self._known(result, share * np.abs(differences[name])) for name, result in results.items()
+        }
+        off = {name: {g: share * np.abs(d) for g, d in fields.items()} for name, fields in by_fields.items()}
+        return _Errors(uncertainties, off)
 
     def _counts(self, result: Gradient) -> bool:
         """Whether the step has a part in an objective."""
@@ -174,8 +201,8 @@ class _Search:
 
     def _known(self, result: Gradient, errors: np.ndarray) -> Any:
         """Uncertainty with these errors; of what steps have no part in it stays unknown."""
-        found = result.uncertainty
-        return found._replace(value=errors[0], gradient=errors[1:]) if self._counts(result) else found
+        found, gradient = result.uncertainty, errors[1 : 1 + len(result.gradient)]
+        return found._replace(value=errors[0], gradient=gradient) if self._counts(result) else found
 
     def _sizes(self, result: Gradient) -> np.ndarray:
         """What errors are relative to (1 + p,): the numbers, unless they cancel or are round-off."""
@@ -187,7 +214,8 @@ class _Search:
         relative = {name: np.nan_to_num(np.abs(differences[name]) / sizes[name]) for name in differences}
         worst = max(relative, key=lambda name: relative[name].max())
         index = int(np.argmax(relative[worst]))
-        return float(relative[worst][index]), discretisation.name_of(worst, index, self.assembled.parameters)
+        named = [*self.assembled.parameters, *dict.fromkeys(field.name for field in self.assembled.fields)]
+        return float(relative[worst][index]), discretisation.name_of(worst, index, named)
 
 
 def _numbers(result: Gradient) -> np.ndarray:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mbsim_cli.assembly.densities import DensityField, field_gradients
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.kernels.compiler.arguments import forget
 from mbsim_cli.model.problem import Block, Problem
@@ -93,7 +94,7 @@ def evaluate(
         name: Gradient(
             float(a.value),
             masked(gradients[name], parameters, reasons),
-            _uncertainty(a, resolution, adjoint is None),
+            _uncertainty(a, resolution, len(gradients[name]) if adjoint else None, problem.options.analysis),
             reasons,
             adjoint.error if adjoint else 0.0,
             adjoint.moved.get(name) if adjoint else None,
@@ -105,10 +106,18 @@ def evaluate(
     return results
 
 
-def _uncertainty(found_by: Any, resolution: Any, of_gradient: bool) -> Any:
-    """That of a value and, where its derivatives were seen along time, of them."""
-    found = found_by.uncertainty if of_gradient else found_by.uncertainty.of_value
+def _uncertainty(found_by: Any, resolution: Any, unseen: int | None, analysis: str) -> Any:
+    """That of a value and of its derivatives; those of so many ``unseen`` ones are not known where time passes."""
+    found = found_by.uncertainty
+    if unseen is not None:
+        found = found.with_gradient(np.full(unseen, 0.0 if analysis == "equilibrium" else np.nan))
     return found if resolution is None or resolution.enough else found.unknown()
+
+
+def by_fields(fields: Sequence[DensityField], results: Mapping[str, Gradient]) -> dict[str, dict[str, np.ndarray]]:
+    """Derivatives (ne,) by the elements of fields, by objective and field."""
+    moved = {name: result.moved for name, result in results.items() if fields and result.moved is not None}
+    return {name: field_gradients(fields, hat) for name, hat in moved.items()}
 
 
 def accumulated(

@@ -118,6 +118,7 @@ class Model:
     def _recorded(self, rho: Values | None, replaced: Mapping[str, Any], every: int | None = None) -> Result:
         """The result of a run with every ``every``-th time point, None: as many as the file says."""
         planned, timing = self._plan(rho, replaced)
+        planned = replace(planned, second_run=every is None)  # a fit, which asks for every time point, runs once
         record = MemoryRecord(planned, every)
         with timing.phase("compile"):
             planned.compile(self._listener)
@@ -239,8 +240,8 @@ class Model:
     ) -> np.ndarray:
         """The Hessian of an objective by ``differentiated``, times a direction (p,), as ``minimize`` wants ``hessp``.
 
-        Returns (p,). ``rho`` as of ``run``. One run and its adjoint in complex numbers: UsageError for
-        natural coordinates, bodies that deform and what else has no adjoint.
+        Returns (p,), without an estimate of the discretisation error. ``rho`` as of ``run``. One run and its adjoint in
+        complex numbers: UsageError for natural coordinates, bodies that deform and what else has no adjoint.
         """
         return self._hessian_columns(rho, np.reshape(direction, (-1, 1)), objective, replaced)[:, 0]
 

@@ -27,6 +27,7 @@ class Plan:
     named: Any
     assembled: Any
     halving: Halving | None = None  # how the step was chosen
+    second_run: bool = False  # whether errors that one run does not tell are worth another, ``study.coarse_run``
 
     @property
     def analysis(self) -> Analysis:
@@ -62,8 +63,8 @@ class Draft:
 
     @property
     def _by_method(self) -> list[str] | None:
-        """Parameters that the method itself differentiates by."""
-        return self.wanted if self.method == "ddm" else []
+        """Parameters that runs themselves differentiate by."""
+        return self.wanted if self.method in ("ddm", "adjoint") else []
 
     def plan(self, timing: Timing, listener: Listener) -> Plan:
         """Choose the step where that is automatic, which takes runs, and leave out what differences differentiate."""

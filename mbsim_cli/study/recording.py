@@ -1,7 +1,7 @@
 """A run with its record: the result file is written while the run goes on."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,7 @@ def record(
         drafted = draft(model_file, settings, timing)
         guard = guard_of(model_file, force)
         target = check_target(output, **guard)
-    planned = drafted.plan(timing, listener)
+    planned = replace(drafted.plan(timing, listener), second_run=True)
     with timing.phase("compile"):
         planned.compile(listener)
     with listener.shield():  # from the first byte on, so that no file is left behind
@@ -136,7 +136,7 @@ def findings_of(outcome: Outcome) -> Findings:
         multipliers.sensors | reactions.sensors,
         outcome.warnings,
         dict(outcome.watchers.health.work or {}),
-        outcome.watchers.resolved,
+        outcome.resolved,
     )
 
 
@@ -154,6 +154,7 @@ def _stored(outcome: Outcome) -> Sequence[ObjectiveResult]:
             r.undefined,
             outcome.flags(o),
             outcome.by_fields.get(o.name, {}),
+            outcome.estimates.off_by_fields.get(o.name, {}),
         )
         for o, r in ((o, outcome.results[o.name]) for o in outcome.plan.assembled.objectives)
     ]

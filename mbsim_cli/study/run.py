@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.assembly.densities import field_gradients
 from mbsim_cli.errors import AnalysisError, ModelError, one_line
 from mbsim_cli.model.units import quotient
 from mbsim_cli.spec.judging.doubts import doubts_of
 from mbsim_cli.study.changed import values_at
+from mbsim_cli.study.coarse_run import Estimates, estimated
 from mbsim_cli.study.diagnostics import discretisation
-from mbsim_cli.study.evaluation import Gradient, evaluate
+from mbsim_cli.study.evaluation import Gradient, by_fields, evaluate
 from mbsim_cli.study.influence import influences
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.plan import Plan
@@ -31,7 +31,12 @@ class Outcome:
     results: dict[str, Gradient]
     timing: Timing
     steps: dict[str, Any] = field(default_factory=dict)  # of differences
-    by_fields: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # (ne,) by objective and field
+    estimates: Estimates = field(default_factory=lambda: Estimates({}))
+
+    @cached_property
+    def by_fields(self) -> dict[str, dict[str, np.ndarray]]:
+        """Derivatives (ne,) by the elements of fields, by objective and field."""
+        return by_fields(self.plan.assembled.fields, self.results)
 
     @cached_property
     def _doubts(self) -> list[str]:
@@ -40,7 +45,24 @@ class Outcome:
     @property
     def warnings(self) -> list[str]:
         """Sentences on what is out of the ordinary, in the model and in the run."""
-        return [*self._doubts, *self.watchers.warnings(self.results)]
+        off = discretisation.warnings_of_fields(self._relative_by_fields)
+        return [*self._doubts, *self.watchers.warnings(self.results), *off]
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """What is known of the motion's discretisation error, and where estimates for objectives come from."""
+        told = {"second_step": self.estimates.step, "gradients": self.estimates.reason}
+        return self.watchers.resolved | {key: entry for key, entry in told.items() if entry is not None}
+
+    @property
+    def _relative_by_fields(self) -> dict[str, dict[str, float]]:
+        """Estimated errors of derivatives by fields, relative to their norm, by objective and field."""
+        return {
+            name: {
+                given: discretisation.relative_norm(off, self.by_fields[name][given]) for given, off in fields.items()
+            }
+            for name, fields in self.estimates.off_by_fields.items()
+        }
 
     def flags(self, objective: Any) -> list[str]:
         """Why the value of an objective is only one choice."""
@@ -65,7 +87,7 @@ class Outcome:
             "undetermined_multipliers": watchers.multipliers.free,
             "timing": asdict(self.timing),
             "diagnostics": watchers.health.report,
-            "discretisation": watchers.resolved,
+            "discretisation": self.resolved,
             "warnings": self.warnings,
         }
         if watchers.extremes:
@@ -81,13 +103,16 @@ class Outcome:
         result, unit, parameters = self.results[objective.name], objective.unit, self.plan.parameters
         derivatives = list(zip(parameters, map(float, result.gradient), strict=False))  # none without a method
         largest = {} if result.largest is None else {"largest": result.largest}
+        found = discretisation.of_objective(result, parameters)
+        if fields := self._relative_by_fields.get(objective.name):
+            found["relative"]["fields"] = fields
         return {
             "value": result.value,
             "unit": unit,
             **largest,
             "gradient": {parameter.name: number for parameter, number in derivatives},
             "gradient_units": {parameter.name: quotient(unit, parameter.unit) for parameter, _ in derivatives},
-            "discretisation": discretisation.of_objective(result, parameters),
+            "discretisation": found,
             "undefined": dict(result.undefined),
             "flags": self.flags(objective),
         }
@@ -107,16 +132,12 @@ def run(plan: Plan, timing: Timing, listener: Listener, consumer: Callable[[Any]
         )
     if plan.method == "adjoint":
         watchers.health.gradients_solved(max((result.error for result in results.values()), default=0.0))
-    outcome = Outcome(plan, watchers, results, timing)
-    if fields := plan.assembled.fields:
-        with timing.phase("solve"):
-            moved = {name: result.moved for name, result in results.items() if result.moved is not None}
-            outcome.by_fields = {name: field_gradients(fields, hat) for name, hat in moved.items()}
+    steps: dict[str, Any] = {}
     if plan.method == "fd":
-        outcome.results, outcome.steps = _differences(plan, results, timing, listener)
-    if plan.halving:
-        outcome.results = plan.halving.judged(outcome.results)
-    return outcome
+        results, steps = _differences(plan, results, timing, listener)
+    with timing.phase("estimate"):
+        estimates = estimated(plan, results, watchers.resolution, listener)
+    return Outcome(plan, watchers, estimates.results, timing, steps, estimates)
 
 
 def _differences(

@@ -13,6 +13,7 @@ class Timing:
     load: float = 0.0
     compile: float = 0.0
     solve: float = 0.0
+    estimate: float = 0.0
     write: float = 0.0
 
     _within = 0.0  # seconds of phases inside the one that runs

@@ -25,7 +25,7 @@ def test_json_is_the_contract(report, tmp_path):
         "output": "pendulum.h5",
         "warnings": [],
     }.items() <= report.items()
-    assert list(report["timing"]) == ["load", "compile", "solve", "write"]
+    assert list(report["timing"]) == ["load", "compile", "solve", "estimate", "write"]
     swing = report["objectives"]["swing"]
     assert swing["unit"] == "rad^2 s" and list(swing["gradient"]) == ["L", "k"] and 0 < swing["value"] < 1.1
 

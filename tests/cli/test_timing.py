@@ -9,7 +9,7 @@ from mbsim_cli.cli import run as run_command
 from mbsim_cli.io.writer import ResultWriter
 from mbsim_cli.kernels.compiler.choice import COMPILER
 from mbsim_cli.kernels.compiler.entry import Entry
-from mbsim_cli.study import recording, run
+from mbsim_cli.study import coarse_run, recording, run
 from mbsim_cli.study import timing as _timing
 from mbsim_cli.study.plan import Plan
 from mbsim_cli.study.timing import Timing
@@ -53,13 +53,15 @@ def test_phases_are_the_whole_command(mbsim, pendulum, monkeypatch):
         "load": [(environment, "limit_threads"), (recording, "load"), (recording, "draft")],
         "compile": [(Plan, "compile")],
         "solve": [(run, "evaluate")],
+        "estimate": [(coarse_run, "evaluate")],
         "write": [(ResultWriter, "__init__"), (ResultWriter, "append"), (ResultWriter, "findings")],
     }
-    for seconds, works in zip((1.0, 10.0, 100.0, 1000.0), phases.values(), strict=True):
+    for seconds, works in zip((1.0, 10.0, 100.0, 1e4, 1000.0), phases.values(), strict=True):
         for home, name in works:
             monkeypatch.setattr(home, name, clock.taking(seconds, getattr(home, name)))
     found = mbsim("run", pendulum, "--json", "--quiet").json["timing"]
-    assert found == {"load": 3.0, "compile": 10.0, "solve": 100.0, "write": clock.now - 113.0} and clock.now >= 3113.0
+    spent = {"load": 3.0, "compile": 10.0, "solve": 100.0, "estimate": 1e4}
+    assert found == spent | {"write": clock.now - 10113.0} and clock.now >= 13113.0
 
 
 def test_expressions_are_compiled_before_solving(mbsim, pendulum, monkeypatch):

@@ -1,5 +1,6 @@
 """Estimated discretisation errors of a run: for reports, as a line for people, and as warnings."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -50,7 +51,9 @@ def values_of(parameters: Sequence[Any]) -> np.ndarray:
 
 def name_of(objective: str, index: int, parameters: Sequence[Any]) -> str:
     """An objective, or its derivative by the parameter before ``index``."""
-    return f"d {objective} / d {parameters[index - 1].name}" if index else f"objective {objective}"
+    if not index:
+        return f"objective {objective}"
+    return f"d {objective} / d {getattr(parameters[index - 1], 'name', parameters[index - 1])}"
 
 
 def _entry(numbers: np.ndarray, parameters: Sequence[Any]) -> dict[str, Any]:
@@ -73,6 +76,38 @@ def warnings(resolution: Any, results: Mapping[str, Any], parameters: Sequence[A
             found.append(f"{what} {_of_number(result, worst, relative[worst])}")
         found += _of_useless(name, result, parameters)
     return found
+
+
+def warnings_of_sampling(resolution: Any, objectives: Sequence[Any]) -> list[str]:
+    """A sentence where an adaptive integrator resolves a motion that its output times do not show."""
+    if not getattr(resolution, "unseen", "") or not any(map(_is_sum, objectives)):
+        return []
+    return [
+        f"{resolution.reason}: integrals and maxima over them may be wrong by any amount; try a shorter step between "
+        "them, on which the integrator's own steps do not depend"
+    ]
+
+
+def _is_sum(objective: Any) -> bool:
+    """Whether an objective is a sum over output times."""
+    return objective.kind in ("integral", "maximum") or any(map(_is_sum, objective.operands))
+
+
+def relative_norm(errors: np.ndarray, numbers: np.ndarray) -> float:
+    """Norm of errors (ne,) relative to that of derivatives by the elements of a field; zero where these are."""
+    size = float(np.linalg.norm(numbers))
+    return float(np.linalg.norm(errors)) / size if size else 0.0
+
+
+def warnings_of_fields(relative: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Sentences on derivatives by fields, from relative errors by objective and field."""
+    return [
+        f"derivatives of {name} by the field {given} have an estimated discretisation error of {_percent(error)} of "
+        f"their norm; {ADVICE}"
+        for name, fields in relative.items()
+        for given, error in fields.items()
+        if error > LIMIT
+    ]
 
 
 def _of_useless(name: str, result: Any, parameters: Sequence[Any]) -> list[str]:
@@ -111,11 +146,17 @@ def _of_motion(error: float, coordinate: str | None, options: Options) -> str:
     if error > LOST:
         return f"steps of {options.step:g} s do not follow the motion of {coordinate}; {ADVICE}"
     order = 4 if options.open_tree else 2
-    step = 0.8 * options.step * (LIMIT / error) ** (1 / order)
+    step = _rounded_down(0.8 * options.step * (LIMIT / error) ** (1 / order))
     return (
         f"steps of {options.step:g} s leave the motion of {coordinate} an estimated error of {_percent(error)}; "
-        f"try a step of {step:.1g} s, or step: auto"
+        f"try a step of {step:g} s, or step: auto"
     )
+
+
+def _rounded_down(step: float) -> float:
+    """A step of one digit that is no longer."""
+    unit = 10.0 ** math.floor(math.log10(step))
+    return float(f"{math.floor(step / unit * (1.0 + 1e-12)) * unit:.1g}")
 
 
 def _percent(error: float) -> str:
@@ -138,8 +179,19 @@ def line(report: Mapping[str, Any]) -> str:
     ]
     if gradients:
         parts.append("gradients at most {:.1e} ({})".format(*max(gradients)))
+    parts += [
+        f"d {name} / d {given} {error:.1e} (norm)"
+        for name, entry in found.items()
+        for given, error in entry.get("fields", {}).items()
+    ]
+    reason = motion.get("reason")
+    remarks = [] if reason in (None, GIVEN) else [reason]
+    sums_alone = bool(remarks) and "second_step" not in motion
+    if "second_step" in motion:
+        remarks.append(f"those of objectives by a second run with steps of {motion['second_step']:.6g} s")
+    if "gradients" in motion:
+        remarks.append(f"errors of gradients are not estimated: {motion['gradients']}")
     if not parts:
-        return ""
-    if motion["reason"] not in (None, GIVEN):
-        return f"estimated relative errors of quadrature over instants alone: {', '.join(parts)}; {motion['reason']}"
-    return f"estimated relative discretisation errors: {', '.join(parts)}"
+        return remarks[-1] if "gradients" in motion else ""
+    what = "errors of quadrature over instants alone" if sums_alone else "discretisation errors"
+    return "; ".join([f"estimated relative {what}: {', '.join(parts)}", *remarks])

@@ -65,10 +65,9 @@ class Uncertainty(NamedTuple):
         """The same with further errors (1 + p,)."""
         return self._replace(value=self.value + errors[0], gradient=self.gradient + errors[1:])
 
-    @property
-    def of_value(self) -> "Uncertainty":
-        """The same of the value alone."""
-        return Uncertainty(self.value, np.zeros(0), self.size, np.zeros(0), self.scale)
+    def with_gradient(self, errors: np.ndarray) -> "Uncertainty":
+        """The same with other errors (p,) of derivatives, whose sizes are not known."""
+        return self._replace(gradient=errors, gradient_size=np.zeros(len(errors)))
 
     def unknown(self) -> "Uncertainty":
         """The same without an estimate."""

@@ -86,7 +86,7 @@ def optimize(
         ended, stop = _searched(method, designs, timing, listener)
         if not designs.trials:
             raise stop or AnalysisError(ended)
-        planned = analyses.plan(designs.best.values, timing)
+        planned = replace(analyses.plan(designs.best.values, timing), second_run=True)
         units = {objective.name: objective.unit for objective in planned.assembled.objectives}
         units |= {volume_of(field): "1" for field in designs.variables.fields}
         history = history_of(designs, units, {"name": task.name, "method": method, "ended": ended or "optimal"})
