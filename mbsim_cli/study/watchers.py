@@ -51,6 +51,7 @@ class Watchers:
             *self.multipliers.warnings,
             *self._finite.warnings,
             *smooth.warnings(results, plan.assembled.objectives),
+            *discretisation.warnings_of_sampling(self.resolution, plan.assembled.objectives),
             *discretisation.warnings(self.resolution, results, plan.parameters, options),
         ]
 

@@ -1,7 +1,7 @@
 """Estimated discretisation errors of a run: for reports, as a line for people, and as warnings."""
 
-import math
 from collections.abc import Mapping, Sequence
+from decimal import ROUND_DOWN, Context
 from typing import Any
 
 import numpy as np
@@ -146,17 +146,14 @@ def _of_motion(error: float, coordinate: str | None, options: Options) -> str:
     if error > LOST:
         return f"steps of {options.step:g} s do not follow the motion of {coordinate}; {ADVICE}"
     order = 4 if options.open_tree else 2
-    step = _rounded_down(0.8 * options.step * (LIMIT / error) ** (1 / order))
+    exact = 0.8 * options.step * (LIMIT / error) ** (1 / order)
+    step = float(
+        Context(prec=1, rounding=ROUND_DOWN).create_decimal_from_float(exact)
+    )  # rounded up it may be no shorter
     return (
         f"steps of {options.step:g} s leave the motion of {coordinate} an estimated error of {_percent(error)}; "
         f"try a step of {step:g} s, or step: auto"
     )
-
-
-def _rounded_down(step: float) -> float:
-    """A step of one digit that is no longer."""
-    unit = 10.0 ** math.floor(math.log10(step))
-    return float(f"{math.floor(step / unit * (1.0 + 1e-12)) * unit:.1g}")
 
 
 def _percent(error: float) -> str:

@@ -1,0 +1,191 @@
+"""Errors that one run does not tell: gradients by the adjoint and by fields, bodies that ring; by a second run."""
+
+from types import SimpleNamespace
+
+import h5py
+import numpy as np
+import pytest
+
+import mbsim_cli as mbsim
+from mbsim_cli.study.diagnostics import discretisation
+from tests.cli.conftest import ROOT
+
+FIVEBAR = ROOT / "models" / "fivebar.yaml"
+CRANK = """\
+mbsim: 1
+gravity: [0, -9.81, 0]
+parameters: {E: 6e9, thickness: 0.01}
+materials: {steel: {youngs_modulus: E, poisson_ratio: 0.3, density: 2600}}
+fields: {p: {value: 0.5 + x}}
+vectors: {z: {all: [0, 0, 1]}}
+bodies:
+  crank:
+    flexible:
+      mesh: {type: rectangle, size: [0.4, 0.08], origin: [0, -0.04], thickness: thickness, elements: [6, 2]}
+      material: steel
+      density: {field: p}
+      sets: {hub: {x: 0}, pin: {x: 0.4}}
+      frame: {fixed: hub}
+      modes: {count: 3}
+      nodes: {pin: {set: pin}}
+      damping: {beta: 1e-6}
+joints: {O: {type: revolute, bodies: [ground, crank], point: origin, axis: z, initial: {angle: 0}}}
+laws: {turn: {type: polynomial, coefficients: [0, 0, 0, 0, 15*pi/4, -9*pi/4, 3*pi/8]}}
+constraints: {drive: {type: motion, coordinate: O.angle, law: turn}}
+sensors: {U: {type: strain_energy, body: crank}}
+objectives: {psi: {integral: 2 * U, unit: J s}}
+analysis: {step: 4e-4, duration: 0.4, sensitivity: {method: adjoint, parameters: all, fields: [p]}}
+"""
+
+
+@pytest.fixture
+def crank(tmp_path):
+    path = tmp_path / "crank.yaml"
+    path.write_text(CRANK)
+    return path
+
+
+def by_halves(path, **options):
+    """A result, and a finer one that is exact beside it."""
+    return mbsim.run(path, **options), mbsim.run(path, **options | {"step": options["step"] / 8})
+
+
+def test_gradients_by_parameters_and_fields_are_as_far_off_as_they_say(crank):
+    for step in (4e-4, 2e-4, 1e-4):
+        done, exact = by_halves(crank, step=step)
+        told = done.report["objectives"]["psi"]["discretisation"]
+        found, true = done.objectives["psi"], exact.objectives["psi"]
+        norm = np.linalg.norm(true.by_fields["p"] - found.by_fields["p"]) / np.linalg.norm(true.by_fields["p"])
+        assert norm / 5.0 < told["relative"]["fields"]["p"] < 5.0 * norm
+        off = np.abs(true.gradient - found.gradient)
+        assert np.all((off / 5.0 < list(told["gradient"].values())) & (list(told["gradient"].values()) < 5.0 * off))
+        warned = any("by the field p have an estimated" in warning for warning in done.warnings)
+        assert warned == (told["relative"]["fields"]["p"] > 1e-2)
+
+
+def test_errors_of_derivatives_by_fields_stand_in_the_result(mbsim, crank, tmp_path):
+    done = mbsim("run", crank, "--json").json
+    assert done["discretisation"]["second_step"] == 8e-4
+    told = done["objectives"]["psi"]["discretisation"]["relative"]["fields"]["p"]
+    with h5py.File(tmp_path / "crank.h5") as file:
+        gradient, errors = (
+            file[f"objectives/psi/{kind}/p"][()] for kind in ("gradient_fields", "discretisation_fields")
+        )
+        assert np.linalg.norm(errors) == pytest.approx(told * np.linalg.norm(gradient))
+        assert file["meta/discretisation/second_step"][()] == 8e-4
+    assert "(norm); those of objectives by a second run with steps of 0.0008 s" in mbsim("run", crank).out
+
+
+def test_an_automatic_step_keeps_derivatives_by_fields_within_the_accuracy(crank):
+    done = mbsim.run(crank, step="auto", accuracy=1e-2)
+    exact = mbsim.run(crank, step=done.report["step"] / 4)
+    found, true = (result.objectives["psi"] for result in (done, exact))
+    norm = np.linalg.norm(true.by_fields["p"])
+    assert np.linalg.norm(found.by_fields["p"] - true.by_fields["p"]) < 2e-2 * norm
+    assert np.all(np.abs(found.gradient / true.gradient - 1.0) < 2e-2)
+    assert 0.0 < done.report["objectives"]["psi"]["discretisation"]["relative"]["fields"]["p"] <= 1e-2
+
+
+def test_the_adjoint_warns_where_direct_differentiation_does():
+    for step in (1e-3, 5e-2):
+        done, exact = by_halves(FIVEBAR, step=step, sensitivity="adjoint")
+        told, true = [], []
+        for name, objective in done.objectives.items():
+            entry = done.report["objectives"][name]["discretisation"]["relative"]["gradient"]
+            told += list(entry.values())
+            true += list(np.abs(objective.gradient / exact.objectives[name].gradient - 1.0))
+        assert max(true) / 3.0 < max(told) < 3.0 * max(true)
+        assert any("d psi2 / d x_G_A1 has an estimated" in warning for warning in done.warnings) == (step == 5e-2)
+
+
+def test_a_body_that_rings_is_compared_without_gradients_too(crank):
+    done, exact = by_halves(crank, step=4e-4, sensitivity="none")
+    off = abs(done.objectives["psi"].value - exact.objectives["psi"].value)
+    told = done.report["objectives"]["psi"]["discretisation"]["value"]
+    assert off / 5.0 < told < 5.0 * off and done.report["discretisation"]["second_step"] == 8e-4
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("--formulation", "recursive", "--sensitivity", "adjoint"), "dop853 chooses its steps"),
+        (("--duration", "3e-2", "--sensitivity", "adjoint"), "fewer than 8 steps"),
+        (("--sensitivity", "fd"), "differences between runs of one step"),
+    ],
+)
+def test_gradients_without_an_estimate_are_said_to_have_none(mbsim, pendulum, options, reason):
+    done = mbsim("run", pendulum, "--json", *options).json
+    assert reason in done["discretisation"]["gradients"]
+    assert all(number is None for number in done["objectives"]["swing"]["discretisation"]["gradient"].values())
+    assert f"errors of gradients are not estimated: {reason}" in mbsim("run", pendulum, *options).out
+
+
+def test_searches_and_programs_that_ask_for_a_gradient_run_once(crank, monkeypatch):
+    from mbsim_cli.study import coarse_run
+
+    monkeypatch.setattr(coarse_run, "_compared", None)  # cannot be called
+    _, gradient = mbsim.load(crank).value_and_gradient(sensitivity="adjoint")
+    assert gradient.shape == (2,)
+
+
+ALIAS = """\
+mbsim: 1
+gravity: [0, 0, 0]
+parameters: {f: 10.3}
+bodies: {a: {mass: 1}}
+joints: {J: {type: prismatic, bodies: [ground, a], point: origin, axis: x, initial: {displacement: 0.1}}}
+forces: {S: {type: spring_damper, coordinate: J.displacement, stiffness: (2*pi*f)**2, natural_length: 0}}
+sensors: {x: {type: coordinate, coordinate: J.displacement}}
+objectives: {e: {integral: x**2}, end: {final: x}}
+analysis: {formulation: recursive, step: 0.1, duration: 2, sensitivity: {method: ddm, parameters: all}}
+"""
+
+
+@pytest.mark.parametrize("frequency", [10, 10.3])
+def test_output_times_that_miss_the_motion_tell_no_integral(mbsim, tmp_path, frequency):
+    """20 periods are sampled at as many time points, of which those of 10 Hz all look alike."""
+    (tmp_path / "alias.yaml").write_text(ALIAS)
+    arguments = ("run", "alias.yaml", "--json", "-p", f"f={frequency}")
+    done = mbsim(*arguments).json
+    assert abs(done["objectives"]["e"]["value"] / 0.01 - 1.0) > 0.1
+    told = done["objectives"]["e"]["discretisation"]
+    assert told["value"] is None and told["gradient"] == {"f": None}
+    assert "output times 0.1 s apart do not follow the motion of J.displacement" in " ".join(done["warnings"])
+    fine = mbsim(*arguments, "--step", "1e-2").json
+    w = 2.0 * np.pi * frequency
+    exact = 0.01 * (1.0 + np.sin(4.0 * w) / (4.0 * w))
+    assert fine["objectives"]["e"]["value"] == pytest.approx(exact, rel=1e-2)
+    assert fine["objectives"]["e"]["discretisation"]["relative"]["value"] < 1e-2
+    assert not any("do not follow" in warning for warning in fine["warnings"])
+    chosen = mbsim(*arguments, "--step", "auto", "--accuracy", "1e-2", "--sensitivity", "none").json
+    assert chosen["objectives"]["e"]["value"] == pytest.approx(exact, rel=1e-2)
+
+
+TURN = """\
+mbsim: 1
+gravity: [0, 0, 0]
+parameters: {w: 1}
+bodies: {a: {shape: {type: sphere, radius: 0.1, mass: 1}}}
+joints: {J: {type: revolute, bodies: [ground, a], point: origin, axis: z, initial: {angle: 0.1, angular_velocity: w}}}
+sensors: {x: {type: coordinate, coordinate: J.angle}}
+objectives: {e: {integral: cos(x)**2}}
+analysis: {formulation: recursive, step: 0.1, duration: 2}
+"""
+
+
+@pytest.mark.parametrize(("speed", "missed"), [(5, False), (60, True)])
+def test_a_fast_turn_is_missed_by_sparse_output_times_and_a_slow_one_is_not(mbsim, tmp_path, speed, missed):
+    """Angles of a constant speed are a straight line at any time points; what reads their sines is none."""
+    (tmp_path / "turn.yaml").write_text(TURN)
+    done = mbsim("run", "turn.yaml", "--json", "-p", f"w={speed}").json
+    assert any("do not follow the motion of J.angle" in warning for warning in done["warnings"]) == missed
+
+
+@pytest.mark.parametrize("step", [1e-4, 2e-4, 3e-3])
+@pytest.mark.parametrize("error", [0.0101, 0.0199, 0.05, 0.7])
+def test_a_step_that_is_advised_is_shorter(step, error):
+    found = discretisation.warnings(
+        SimpleNamespace(worst=(error, "A.angle")), {}, [], SimpleNamespace(step=step, open_tree=False)
+    )
+    advised = float(found[0].split("try a step of ")[1].split(" s")[0])
+    assert 0.3 * step * (0.01 / error) ** 0.5 < advised < step
