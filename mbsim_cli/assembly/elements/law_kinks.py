@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.assembly.elements.laws import law_at
+from mbsim_cli.kernels.drivers.stepping import MEETS
 from mbsim_cli.model.layout import Laws
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.open_trees.kinks import Kink, groups_of, kinks_of_law
@@ -20,6 +21,9 @@ JUMP = 1e-6  # of a rate, that counts as one
 ASIDE = 1e-6  # of the duration: between instants whose rates tell an acceleration
 FAR = 1e-2  # of the duration: how far around a kink accelerations tell how large they are
 LEAP = 1e-4  # of these, that counts as a leap
+SLIGHT = 1e-3  # of the largest rate of a law: a jump below this is not warned of
+SMOOTHER = "begin and end such a law with a rate of zero, as smooth_step does, or let it go on by `extrapolate: linear`"
+SAMPLES = 101  # times at which rates of a law tell how large they are
 
 
 def check_driving_laws(problem: Problem, issue: Callable[..., None]) -> None:
@@ -98,7 +102,7 @@ def _parted(leaping: Iterable[Kink], end: float, by: np.ndarray) -> Iterator[lis
 
 
 def unsmooth_laws(problem: Problem, model_file: Any) -> list[str]:
-    """Warnings about instants at which laws are not smooth, where parameters move these and derivatives lack something.
+    """Warnings about rates of driving laws that jump, and about derivatives by instants at which laws are not smooth.
 
     Steps of ALI3-P go across some of them, and sums over instants go across what leaps with accelerations.
     """
@@ -110,20 +114,49 @@ def unsmooth_laws(problem: Problem, model_file: Any) -> list[str]:
     leaping = _leaping(edges)
     apart = {kink for group in _parted(leaping, options.end, problem.theta_rho) for kink in group} if stepped else set()
     for law, group, before, behind in edges:
-        said, when = [], _moved_instant(problem, group)
-        if not when:
-            continue
-        if stepped and _jumps(before, behind):
-            lack = "steps spread its impulse, and derivatives by it are wrong, however short they are"
-            said.append((f"the rate of the law jumps {when}: {lack}", "make the law smooth"))
-        if not apart.isdisjoint(group):
+        when = _moved_instant(problem, group)
+        said = _of_jump(problem, law, group[0].time, before, behind, when)
+        if when and not apart.isdisjoint(group):
             lack = "derivatives by it are wrong where parameters move these apart, however short steps are"
             said.append((f"accelerations leap by several laws {when}: {lack}", "let them leap a little apart"))
-        if summed and leaping.keys() & group:
+        if when and summed and leaping.keys() & group:
             lack = "derivatives by it of integrals and smooth maxima over these, or over forces, lack the leap"
             said.append((f"accelerations leap {when}: {lack}", "take laws with two continuous derivatives"))
         warnings += [str(model_file.issue(problem.names.laws[law], *each)) for each in said]
-    return warnings
+    starts = _starting_in_motion(problem, driving.law)
+    return warnings + [str(model_file.issue(problem.names.laws[law], *sentence)) for law, sentence in starts]
+
+
+def _of_jump(
+    problem: Problem, law: int, time: float, before: np.ndarray, behind: np.ndarray, when: str
+) -> list[tuple[str, str]]:
+    """A sentence and a hint on a rate of a driving law that jumps during a run, ``when`` parameters move it."""
+    options = problem.options
+    if not abs(behind[0] - before[0]) > SLIGHT * _fastest(problem, law) or options.open_tree:
+        return []
+    jump = f"the rate of the law jumps from {before[0]:.4g} to {behind[0]:.4g} {when or f'at {time:.6g} s'}"
+    if options.analysis == "inverse_dynamics":
+        return [(f"{jump}: torques lack its impulse", SMOOTHER)]
+    more = ", and derivatives by this time are wrong, however short they are" if when else ""
+    return [(f"{jump}: steps spread its impulse, so that reactions there grow as steps get shorter{more}", SMOOTHER)]
+
+
+def _starting_in_motion(problem: Problem, driving: np.ndarray) -> Iterator[tuple[int, tuple[str, str]]]:
+    """Driving laws that are at rest before a run, by a window or a table that holds, and not at its start."""
+    moved, near = np.full(len(problem.theta), False), MEETS * problem.options.end
+    for law in dict.fromkeys(driving.tolist() if problem.options.analysis == "forward_dynamics" else ()):
+        if group := [kink for kink in _edges(problem, moved, law) if abs(kink.time) <= near]:
+            before, behind = _rates(problem.model.laws, problem.theta.tolist(), law, group, problem.options.end)
+            if before[0] == 0.0 and abs(behind[0]) > SLIGHT * _fastest(problem, law):
+                start = f"the law begins at 0 s with a rate of {behind[0]:.4g}, behind a rest"
+                yield law, (f"{start}: the mechanism starts in motion, and the impulse before is left out", SMOOTHER)
+
+
+def _fastest(problem: Problem, law: int) -> float:
+    """Largest rate of a law during a run."""
+    times, theta = np.linspace(0.0, problem.options.end, SAMPLES), problem.theta.tolist()
+    rates = [law_at(problem.model.laws, theta, law, t + 1e-30j).imag / 1e-30 for t in times]
+    return float(np.nanmax(np.abs(rates), initial=0.0))
 
 
 def _moved_instant(problem: Problem, group: Sequence[Kink]) -> str:
