@@ -133,14 +133,16 @@ def _print(rows: "list[Comparison]", files: int, warnings: list[str]) -> None:
         quantity = f"d {row.objective} / d {row.parameter}" if row.parameter else row.objective or ""
         numbers = [_short(row.computed), _short(row.reference), _size(row.relative_error), _size(row.tolerance)]
         verdict = Text("passed", "green") if row.passed else Text("FAILED", "bold red")
+        verdict = verdict if row.decided else Text("undecided", "yellow")
         if new and before is not None:
             table.add_section()
         table.add_row(Path(row.model).name if new else "", row.name, row.message or quantity, *numbers, verdict)
         before = row.model
     if rows:
         show_table(table)
-    failures = sum(not row.passed for row in rows)
-    tell(f"{len(rows)} comparisons in {files} file{'s' * (files != 1)}, {failures or 'none'} failed")
+    failures, open_ones = sum(not row.passed for row in rows), sum(not row.decided for row in rows)
+    more = f", {open_ones} undecided" if open_ones else ""
+    tell(f"{len(rows)} comparisons in {files} file{'s' * (files != 1)}, {failures or 'none'} failed{more}")
 
 
 def _short(value: float | list[float] | None) -> str:

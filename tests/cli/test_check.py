@@ -78,8 +78,18 @@ def test_differences_that_are_uncertain_themselves_say_so(mbsim, pendulum, monke
 
     honest, noise = numerical.values_at, np.random.default_rng(3)
     monkeypatch.setattr(numerical, "values_at", lambda *given: honest(*given) * (1 + 1e-6 * noise.standard_normal()))
-    (row,) = [row for row in mbsim("check", pendulum, "--json").json["checks"] if row["kind"] == "numerical"]
-    assert not row["passed"] and "not decided by differences of analyses, which are uncertain by" in row["message"]
+    done = mbsim("check", pendulum, "--json")
+    (row,) = [row for row in done.json["checks"] if row["kind"] == "numerical"]
+    assert "not decided by differences of analyses, which are uncertain by" in row["message"]
+    assert done.code == 0 and row["passed"] and not row["decided"]  # they show no failure
+    shown = mbsim("check", pendulum)
+    assert "none failed, 1 undecided" in shown.out + shown.err and shown.code == 0
+    monkeypatch.setattr(
+        numerical, "values_at", lambda *given: 1.5 * honest(*given) * (1 + 1e-6 * noise.standard_normal())
+    )
+    done = mbsim("check", pendulum, "--json")
+    (row,) = [row for row in done.json["checks"] if row["kind"] == "numerical"]
+    assert done.code == 1 and not row["passed"] and row["decided"]  # off by more than they are uncertain by
 
 
 def test_sensors_between_instants_and_beyond_the_end(mbsim, variant):

@@ -1,6 +1,6 @@
 """One comparison of a computed number or vector with its reference, and the rule that it passes by."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,8 @@ class Comparison:
     """A row of ``mbsim check``: a number or vector that was computed, and what it should be.
 
     ``relative_error`` and ``tolerance`` are absolute where the reference is zero; a failure has a ``message`` alone.
-    ``source`` says where the reference comes from.
+    ``source`` says where the reference comes from. One that is not ``decided`` has a reference that is too uncertain to
+    show a failure, and passes; its message says how uncertain.
     """
 
     model: str
@@ -26,6 +27,7 @@ class Comparison:
     passed: bool
     source: str | None = None
     message: str | None = None
+    decided: bool = True
 
     def as_dict(self) -> dict[str, Any]:
         """Entry of ``check --json``."""
@@ -50,6 +52,14 @@ def compare(computed: Any, reference: Any, relative: float, absolute: float, sca
         passed=bool(error <= allowed),  # NaN is not
         **{"objective": None, "parameter": None, "source": None, **labels},
     )
+
+
+def unless_undecided(row: Comparison, uncertain: float, scale: float, what: str) -> Comparison:
+    """The row, unless it failed by no more than its reference is ``uncertain`` by."""
+    if row.passed or row.relative_error is None or not row.relative_error * (scale or 1.0) <= uncertain:
+        return row
+    doubt = f"{what}: not decided by differences of analyses, which are uncertain by {uncertain / (scale or 1.0):.1e}"
+    return replace(row, passed=True, decided=False, message=doubt)
 
 
 def failed(model: str, message: str) -> Comparison:

@@ -11,14 +11,13 @@ from mbsim_cli.study.changed import values_at
 from mbsim_cli.study.evaluation import Gradient
 from mbsim_cli.study.objectives.uncertainty import ROUND_OFF
 from mbsim_cli.study.verification.analysed import Analysed
-from mbsim_cli.study.verification.comparison import Comparison, compare
+from mbsim_cli.study.verification.comparison import Comparison, compare, unless_undecided
 from mbsim_cli.study.verification.differences import FIRST, LUCKY, Difference, derivative, scale_of
 
 NUMERICAL_TOLERANCE = 1e-6  # of the derivative's size
 UNCERTAIN = 1e-4  # largest estimated error of the numerical derivative that may excuse a difference
 DIVERGES = 1e-2  # estimated relative error from which differences of analyses tell no derivative
 ENOUGH = 1e-7  # relative error of the numerical derivative that needs no more analyses
-UNDECIDED = "not decided by differences of analyses"
 INSENSITIVE = 1e-4  # of what an objective adds up, and changes by: a derivative below this is compared with that
 
 
@@ -73,10 +72,7 @@ def along_direction(
             parameter=f"direction {seed}",
             source=f"central differences of whole analyses along random direction {seed}, step {numerical.step:.1e}",
         )
-        if not row.passed and abs(gradient @ direction - reference) <= uncertain:
-            doubt = f"d {name} / d direction {seed}: {UNDECIDED}, which are uncertain by {uncertain / scale:.1e}"
-            row = replace(row, message=doubt)
-        yield row
+        yield unless_undecided(row, uncertain, scale, f"d {name} / d direction {seed}")
 
 
 def _numerical(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.model.problem import InverseBlock, Motion, Problem
-from mbsim_cli.study.verification.comparison import Comparison, compare
+from mbsim_cli.study.verification.comparison import Comparison, compare, unless_undecided
 from mbsim_cli.study.verification.differences import LUCKY, derivative, scale_of
 
 TOLERANCE = 1e-7  # of the derivative's size
@@ -37,15 +37,13 @@ def torque_directions(model: str, assembled: Any, seed: int) -> Iterator[Compari
         direction = np.array(random.uniform(-1.0, 1.0, block.position.shape[1]))
         computed = getattr(block, f"by_{kind}") @ direction @ weight
         torques = _along_motion(problem, block, kind, direction)
-        for row, size in _rows(computed, torques, block, weight, time):
-            yield compare(**row, scale=size, parameter=f"{kind} of all coordinates", **labels)
+        yield from _rows(computed, torques, block, weight, time, labels | {"parameter": f"{kind} of all coordinates"})
     if assembled.parameters:
         scales = np.array([scale_of(parameter.value) for parameter in assembled.parameters])
         along: np.ndarray = scales * random.uniform(-1.0, 1.0, len(scales))
         computed = weight @ block.by_parameter @ along
         torques = _along_parameters(assembled, time, along)
-        for row, size in _rows(computed, torques, block, weight, time):
-            yield compare(**row, scale=size, parameter="all parameters", **labels)
+        yield from _rows(computed, torques, block, weight, time, labels | {"parameter": "all parameters"})
 
 
 def _rows(
@@ -54,15 +52,17 @@ def _rows(
     block: InverseBlock,
     weight: np.ndarray,
     time: np.ndarray,
-) -> Iterator[tuple[dict[str, Any], float]]:
-    """Arguments of one comparison an instant, and the size that its error is relative to."""
+    labels: dict[str, Any],
+) -> Iterator[Comparison]:
+    """One comparison a time."""
     numerical = derivative(lambda change: torques(change) @ weight, 1.0)
     for k, at in enumerate(time):
-        size = max(abs(float(numerical.derivative[k])), 1e-3 * float(abs(weight) @ abs(block.torque[k])))
-        absolute = min(LUCKY * float(numerical.error[k]), UNCERTAIN * size)
+        reference, uncertain = float(numerical.derivative[k]), LUCKY * float(numerical.error[k])
+        size = max(abs(reference), 1e-3 * float(abs(weight) @ abs(block.torque[k])))
         source = f"central differences at t = {at:g} s, steps down to {numerical.step:.1e}"
-        row = {"computed": computed[k], "reference": numerical.derivative[k], "relative": TOLERANCE}
-        yield row | {"absolute": absolute, "source": source}, size
+        allowed = min(uncertain, UNCERTAIN * size)
+        row = compare(computed[k], reference, TOLERANCE, allowed, size, source=source, **labels)
+        yield unless_undecided(row, uncertain, size, f"d {row.objective} / d {row.parameter}")
 
 
 def _along_motion(
