@@ -46,6 +46,20 @@ def test_work_grows_with_errors(tmp_path):
     assert more < 2.05 * few and more < 3000 * 250
 
 
+def test_work_grows_with_unknown_names(tmp_path):
+    """Similar names are sought for the first of them only."""
+
+    def refused(count):
+        constants = "".join(f"  c{i}: 2*unknown_{i}\n" for i in range(count))
+        with pytest.raises(spec.ModelError) as caught:
+            spec.load(write(tmp_path, f"{_chain(2)}\nconstants:\n{constants}"))
+        return len(caught.value.issues)
+
+    assert refused(300) == 300
+    few, more = (calls_of(partial(refused, count)) for count in (300, 600))
+    assert more < 2.3 * few
+
+
 def test_no_heavy_library_is_loaded(tmp_path):
     path = write(tmp_path, VALID)
     code = (

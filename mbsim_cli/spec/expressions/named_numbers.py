@@ -12,7 +12,7 @@ from mbsim_cli.spec.expressions.evaluate import BUILT_IN, Scalar, finite_value
 from mbsim_cli.spec.expressions.number import Number
 from mbsim_cli.spec.expressions.ordering import shown, sort
 from mbsim_cli.spec.expressions.syntax import ExpressionError, is_constant, names, parse
-from mbsim_cli.spec.reading.suggestions import suggest
+from mbsim_cli.spec.reading.suggestions import MAX_SUGGESTIONS, suggest
 
 if TYPE_CHECKING:
     from mbsim_cli.spec.expressions.integrand import Integrand
@@ -150,7 +150,7 @@ class Expressions:
         """Raise ExpressionError when an expression reads a name that nothing defines, or that has no value."""
         for name, offset in names(parse(text)).items():
             if name not in self._definitions:
-                hint = suggest(name, self._definitions)
+                hint = suggest(name, self._definitions) if len(self.errors) < MAX_SUGGESTIONS else None
                 raise ExpressionError(f"unknown parameter or constant {name!r}", offset, hint)
             if name in self.errors:
                 raise ExpressionError(f"{name!r} has no value", offset, reported=True)

@@ -11,11 +11,10 @@ from mbsim_cli.spec.judging.prune import Broken
 from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.reading.source import Source
-from mbsim_cli.spec.reading.suggestions import suggest
+from mbsim_cli.spec.reading.suggestions import MAX_SUGGESTIONS, suggest
 
 GROUND = "ground"
 FROM_TABLES = ("bodies", "joints")  # sections that tables add to
-MAX_SUGGESTIONS = 50  # looking for similar names is slow where thousands are wrong
 
 
 class Review:

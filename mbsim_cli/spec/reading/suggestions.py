@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher, get_close_matches
 from typing import Any
 
+MAX_SUGGESTIONS = 50  # looking for similar names is slow where thousands are wrong
 ALIKE = 0.75  # similarity of words that begin with different letters; of others 0.6 is enough
 
 
