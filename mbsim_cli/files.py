@@ -7,13 +7,15 @@ from errno import EINVAL, ELOOP, EMFILE, ENAMETOOLONG, ENFILE, ENOENT, ENOTDIR, 
 from pathlib import Path
 from typing import BinaryIO
 
+from mbsim_cli import system
+
 NO_HANDLES = (EMFILE, ENFILE)  # all that this process, or the machine, may have are in use
 _NO_FILE = (EINVAL, ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, ENXIO)
 
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     """Open a file to read; raise OSError also where it is no regular one."""
-    handle = os.open(Path(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    handle = os.open(Path(path), os.O_RDONLY | system.UNBLOCKED)
     mode = os.fstat(handle).st_mode
     if stat.S_ISREG(mode):
         return open(handle, "rb")

@@ -88,7 +88,7 @@ def _compiler(probe: bool) -> dict[str, Any]:
         "name": choice.COMPILER,
         "reason": choice.REASON,
         "tested": choice.is_tested(),
-        "tested_range": f"numba {_dotted(choice.FROM)} to below {_dotted(choice.UNTIL)}",
+        "tested_range": f"numba {_dotted(choice.FROM)} to below {_dotted(choice.UNTIL)} on {' '.join(choice.MACHINE)}",
         "processor": choice.processor(),
         "probe": (choice.probe()[0] or "passed") if probe else None,
     }
@@ -161,7 +161,7 @@ def _hints(found: dict[str, Any]) -> Iterator[str]:
     """What is not wrong and could be better."""
     compiler, cache, threads = found["compiler"], found["cache"], found["threads"]
     if not (compiler["tested"] or compiler["name"] == "plain"):
-        yield f"numba {found['versions']['numba']} is not one of the tested versions, {compiler['tested_range']}"
+        yield f"numba {found['versions']['numba']} here is not one of the tested versions, {compiler['tested_range']}"
     if not (cache["entries"] or cache["prebuilt"] or cache["trouble"]):
         yield "no kernels are compiled yet: the first run takes one to three minutes more, or mbsim compile does it now"
     if not (cache["locks"] or cache["trouble"]):

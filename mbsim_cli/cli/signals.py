@@ -12,14 +12,10 @@ from collections.abc import Iterator
 from types import FrameType
 
 from mbsim_cli.study.listener import Interrupted
+from mbsim_cli.system import ENDING
 
-WORDS = {
-    signal.SIGINT: "interrupted",
-    signal.SIGTERM: "terminated",
-    signal.SIGHUP: "hung up",
-    signal.SIGQUIT: "quit",
-    signal.SIGUSR1: "asked to end by SIGUSR1",  # as schedulers do before the time limit
-}
+_SAID = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up", "SIGQUIT": "quit"}
+WORDS = {number: _SAID.get(number.name, f"asked to end by {number.name}") for number in ENDING}
 ANSWER = '{{\n  "status": "failed",\n  "exit_code": {code},\n  "message": "{word}",\n  "errors": []\n}}\n'
 _shielded = False
 _pending: int | None = None

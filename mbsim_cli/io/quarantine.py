@@ -2,7 +2,6 @@
 
 import faulthandler
 import os
-import resource
 import select
 import signal
 from collections.abc import Callable
@@ -11,6 +10,12 @@ from pathlib import Path
 
 from mbsim_cli.errors import InputOutputError, MbsimError
 from mbsim_cli.files import NO_HANDLES
+from mbsim_cli.system import ENDING, HAS_FORKS, signals
+
+try:
+    import resource
+except ImportError:  # Windows, where no file is looked at in a child
+    resource = None  # type: ignore[assignment]
 
 PATIENCE = 30.0  # seconds without any work, and one more for each MB: a busy machine must not make a file hang
 ASLEEP = "S?"  # states of a process that may wait forever: others wait for a processor or a disk, or were stopped
@@ -21,8 +26,7 @@ CRASHED = "HDF5 crashes on it"
 GREEDY = "it asks for more memory than any file of its size needs"
 HANGS = "HDF5 does not come to an end with it"
 FATAL = (CRASHED, GREEDY, HANGS)  # whatever one looks for
-_CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP, signal.SIGSYS)
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)
+_CRASHES = signals("SIGSEGV", "SIGBUS", "SIGABRT", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS")
 
 
 class Unjudged(MbsimError):
@@ -34,12 +38,14 @@ class Unjudged(MbsimError):
 def fault_of(path: Path, look: Callable[[Path], object]) -> str:
     """Call ``look`` in a child process; return what its exception says, or nothing where it returns.
 
-    Raises Unjudged where somebody ends the child.
+    Raises Unjudged where somebody ends the child. On a system without forks the look is this process's own.
     """
+    if not HAS_FORKS:
+        return _told_by(look, path)
     size = path.stat().st_size
     more = size / 1e6
     read, write = os.pipe()
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)  # Ctrl-C must not raise in a child that is the caller yet
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # Ctrl-C must not raise in a child that is the caller yet
     try:
         child = os.fork()
     except OSError:
@@ -119,7 +125,8 @@ def _told_by(look: Callable[[Path], object], path: Path) -> str:
     except MemoryError:
         return GREEDY
     except BaseException as error:
-        if getattr(error, "errno", None) in NO_HANDLES:
+        interrupted = not (HAS_FORKS or isinstance(error, Exception))
+        if interrupted or getattr(error, "errno", None) in NO_HANDLES:
             raise
         return " ".join(str(error).split()) or type(error).__name__
     return ""
@@ -127,10 +134,10 @@ def _told_by(look: Callable[[Path], object], path: Path) -> str:
 
 def _confine(seconds: int, memory: int) -> None:
     """Leave a process what a look may take, and nobody to save it from signals."""
-    for number in _ENDING:
+    for number in ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _limit(resource.RLIMIT_CPU, seconds)
     if (used := _memory()) is not None:

@@ -1,7 +1,8 @@
 """The file that HDF5 writes to. HDF5 crashes after a write that failed, so here none does: the fault is kept for us."""
 
-import errno
 import os
+
+from mbsim_cli.system import read_at, write_at
 
 
 class Sink:
@@ -35,7 +36,7 @@ class Sink:
         """Fill a buffer with the next bytes; what is not there reads as zeros."""
         view = memoryview(buffer).cast("B")
         done = 0
-        while done < len(view) and (part := os.pread(self._handle, len(view) - done, self._place + done)):
+        while done < len(view) and (part := read_at(self._handle, len(view) - done, self._place + done)):
             view[done : done + len(part)] = part
             done += len(part)
         view[done:] = bytes(len(view) - done)
@@ -51,7 +52,7 @@ class Sink:
         view = memoryview(content).cast("B")
         if self.error is None:
             try:
-                _write_at(self._handle, view, self._place)
+                write_at(self._handle, view, self._place)
             except OSError as error:
                 self.error = error
         if self.error is not None:
@@ -71,11 +72,3 @@ class Sink:
 
     def flush(self) -> None:
         """Nothing waits."""
-
-
-def _write_at(handle: int, view: memoryview, place: int) -> None:
-    while len(view):
-        done = os.pwrite(handle, view, place)
-        if done == 0:
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        view, place = view[done:], place + done

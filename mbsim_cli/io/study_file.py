@@ -19,6 +19,7 @@ from mbsim_cli.io.sink import Sink
 from mbsim_cli.io.skeleton import TEXT, set_unit
 from mbsim_cli.io.target import is_of_format, replaced
 from mbsim_cli.model.units import quotient
+from mbsim_cli.system import BINARY
 
 VERSION = 1
 _COMPRESSED = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
@@ -62,7 +63,7 @@ def write_study(target: Path, table: StudyTable, tracks: Tracks | None = None) -
     if os.path.lexists(target) and not is_study(target):
         raise InputOutputError(f"{target} is no collected study, or is damaged; move it away, and collect again")
     with replaced(target, is_own=is_study) as path:
-        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        handle = os.open(path, os.O_RDWR | BINARY)
         try:
             sink = Sink(handle)
             with h5py.File(sink, "w", track_order=True) as file:

@@ -6,7 +6,6 @@ and the next run to the same target removes it. Other machines' files are left a
 
 import contextlib
 import errno
-import fcntl
 import os
 import platform
 import re
@@ -19,8 +18,9 @@ import h5py
 
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io.plain import attribute
+from mbsim_cli.system import FOLDER, GUARDED, RENAMES_OPEN_FILES, lock, unlock, user
 
-_SAFE = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_SAFE = os.O_RDWR | GUARDED
 
 
 class Occupied(FileExistsError):
@@ -42,7 +42,7 @@ class Temporary:
                 handle = _create(self.path)
             if handle is None:
                 continue
-            if _lock(handle) is not False and _is_at(handle, self.path):
+            if lock(handle) is not False and _is_at(handle, self.path):
                 self.handle = handle
                 return
             os.close(handle)  # taken for abandoned before it was locked
@@ -53,7 +53,9 @@ class Temporary:
 
     def publish(self, target: Path, replaceable: Callable[[Path], bool]) -> Path:
         """Give the file the target's name; raises OSError, and Occupied where something stands that must not go."""
-        _share(self.handle)
+        lock(self.handle, shared=True)  # others may read: HDF5 opens no file that its writer has locked for itself
+        if not RENAMES_OPEN_FILES:
+            self._close()
         try:
             os.link(self.path, target)  # as a move that replaces nothing
             self.path.unlink()
@@ -86,10 +88,10 @@ class Temporary:
             self._close()
 
     def _close(self) -> None:
-        with contextlib.suppress(OSError):  # a process that was forked meanwhile has the handle, too
-            fcntl.flock(self.handle, fcntl.LOCK_UN)
-        os.close(self.handle)
-        self.handle = -1
+        if self.handle >= 0:
+            unlock(self.handle)
+            os.close(self.handle)
+            self.handle = -1
 
 
 def _create(path: Path) -> int | None:
@@ -107,23 +109,6 @@ def create(target: Path) -> Temporary:
         raise InputOutputError(f"cannot write in {target.parent}: {error.strerror}") from error
 
 
-def _lock(handle: int) -> bool | None:
-    """Lock a file: True; False where another process has it, None where the file system has no locks."""
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
-    except BlockingIOError:
-        return False
-    except OSError:
-        return None
-
-
-def _share(handle: int) -> None:
-    """Let others read: HDF5 opens no file that its writer has locked for itself. Nobody takes it for abandoned yet."""
-    with contextlib.suppress(OSError):
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-
-
 def _is_at(handle: int, path: Path) -> bool:
     try:
         return os.path.samestat(os.fstat(handle), os.lstat(path))
@@ -139,8 +124,8 @@ def _remove_abandoned(path: Path) -> bool:
         return False
     try:
         found = os.fstat(handle)
-        own = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
-        if not own or _lock(handle) is not True or _is_complete(path) or not _is_at(handle, path):
+        own = stat.S_ISREG(found.st_mode) and (user() is None or found.st_uid == user())
+        if not own or lock(handle) is not True or _is_complete(path) or not _is_at(handle, path):
             return False
         path.unlink()
         return True
@@ -163,7 +148,7 @@ def _is_complete(path: Path) -> bool:
 def _sync_folder(folder: Path) -> None:
     """Have a new name survive a crash of the machine, where the file system can."""
     with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        handle = os.open(folder, os.O_RDONLY | FOLDER)
         try:
             os.fsync(handle)
         finally:

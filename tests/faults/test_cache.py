@@ -82,7 +82,13 @@ def pipe(path, root):
     os.mkfifo(path)
 
 
-WAYS = [truncate, empty, flip, foreign, other, link, writable, pipe]
+def folder(path, root):
+    path.unlink()
+    path.mkdir()
+    (path / "file").touch()
+
+
+WAYS = [truncate, empty, flip, foreign, other, link, writable, pipe, folder]
 
 
 @pytest.mark.parametrize("damage", WAYS)

@@ -14,8 +14,9 @@ from mbsim_cli.io.facts import ObjectiveResult, Origin
 from mbsim_cli.io.provenance import Provenance
 from mbsim_cli.io.skeleton import Parameters
 from mbsim_cli.io.target import check_target, is_result
-from mbsim_cli.io.temporary import Temporary, _lock
+from mbsim_cli.io.temporary import Temporary
 from mbsim_cli.io.writer import ResultWriter
+from mbsim_cli.system import lock
 
 from . import fakes
 
@@ -154,7 +155,7 @@ def test_whoever_sees_the_final_name_can_read_the_file(tmp_path, result, monkeyp
 
     def close(temporary):
         with h5py.File(result) as file, result.open("rb") as other:
-            seen.append((file.attrs["status"], is_result(result), _lock(other.fileno())))
+            seen.append((file.attrs["status"], is_result(result), lock(other.fileno())))
         honest(temporary)
 
     monkeypatch.setattr(Temporary, "_close", close)

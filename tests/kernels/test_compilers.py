@@ -43,8 +43,16 @@ def test_versions_of_numba(version, tested):
 
 
 def test_the_tested_range_is_the_packages_own():
-    (bounds,) = re.findall(r'"numba>=([\d.]+),<([\d.]+)"', (ROOT / "pyproject.toml").read_text())
-    assert bounds == tuple(".".join(map(str, version)) for version in (choice.FROM, choice.UNTIL))
+    """A later version is probed, not refused."""
+    (lowest,) = re.findall(r'"numba>=([\d.]+)"', (ROOT / "pyproject.toml").read_text())
+    assert lowest == ".".join(map(str, choice.FROM))
+
+
+@pytest.mark.parametrize("machine", [("Darwin", "arm64"), ("Windows", "AMD64"), ("Linux", "aarch64")])
+def test_other_machines_are_probed(monkeypatch, machine):
+    monkeypatch.setattr(choice.platform, "system", lambda: machine[0])
+    monkeypatch.setattr(choice.platform, "machine", lambda: machine[1])
+    assert not choice.is_tested()
 
 
 @pytest.mark.parametrize("fault, chosen", [("", "linking"), ("ImportError: no passes", "plain")])

@@ -3,32 +3,34 @@
 ``linking`` is numba with the passes of ``linking``, the types of ``reference`` and ``simd_compiled``, and entries
 that are called without it (``entry``): several times faster to compile and to run, on interfaces that may change with
 any version of numba. ``plain`` is numba as its manual describes it. Unless ``MBSIM_COMPILER`` says which, a version of
-numba that the tests have not run with has to pass a probe first, in a process of its own.
+numba or a kind of machine that the tests have not run on has to pass a probe first, in a process of its own.
 """
 
 import os
+import platform
 import re
-import signal
 import subprocess
-import sys
 from tempfile import TemporaryDirectory
 
 from mbsim_cli.errors import UsageError
-from mbsim_cli.kernels.compiler.folder import environment_of_child, open_store
+from mbsim_cli.kernels.compiler.folder import open_store
 from mbsim_cli.kernels.compiler.installed import is_switched_off, version
 from mbsim_cli.kernels.compiler.level import WANTED
+from mbsim_cli.system import isolated, signals
 
-__all__ = ["COMPILER", "FROM", "REASON", "UNTIL", "is_tested", "probe", "processor"]
+__all__ = ["COMPILER", "FROM", "MACHINE", "REASON", "UNTIL", "is_tested", "probe", "processor"]
 
 FROM, UNTIL = (0, 62), (0, 69)  # versions of numba that the tests have run with
-_PROBE = [sys.executable, "-m", "mbsim_cli.kernels.compiler.probe"]
+MACHINE = ("Linux", "x86_64")  # that the tests have run on
+_PROBE = isolated("mbsim_cli.kernels.compiler.probe")
 _PATIENCE = 300.0  # seconds
-_ENDED_BY_OTHERS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGXCPU)
+_ENDED_BY_OTHERS = signals("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGXCPU")
 
 
 def is_tested(found: str = "") -> bool:
-    """Whether a version of numba, the installed one if none is given, is one that the tests have run with."""
-    return FROM <= tuple(map(int, re.findall(r"\d+", found or version("numba"))[:2])) < UNTIL
+    """Whether the tests have run with this version of numba, by default the installed one, on such a machine."""
+    known = FROM <= tuple(map(int, re.findall(r"\d+", found or version("numba"))[:2])) < UNTIL
+    return known and (platform.system(), platform.machine()) == MACHINE
 
 
 def probe() -> tuple[str, bool]:
@@ -38,7 +40,7 @@ def probe() -> tuple[str, bool]:
     """
     try:
         with TemporaryDirectory() as empty:
-            environment = environment_of_child(MBSIM_COMPILER="linking", MBSIM_CACHE_DIR=empty)
+            environment = {**os.environ, "MBSIM_COMPILER": "linking", "MBSIM_CACHE_DIR": empty}
             done = subprocess.run(_PROBE, env=environment, capture_output=True, text=True, timeout=_PATIENCE)
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error), False
@@ -78,7 +80,7 @@ def _choose(wanted: str) -> tuple[str, str]:
         return "linking", ""
     fault = _remembered_probe()
     if fault:
-        return "plain", f"numba {version('numba')} does not pass the probe of what the fast compiler needs: {fault}"
+        return "plain", f"numba {version('numba')} does not pass the probe of the fast compiler: {fault}"
     return "linking", ""
 
 

@@ -19,12 +19,10 @@ import numpy as np
 
 from mbsim_cli.kernels.compiler import watch
 from mbsim_cli.kernels.compiler.choice import COMPILER
-from mbsim_cli.kernels.compiler.folder import environment_of_child
 from mbsim_cli.processors import usable
+from mbsim_cli.system import isolated
 
 __all__ = ["Companion"]
-
-_COMMAND = [sys.executable, "-m", "mbsim_cli.kernels.compiler.companion"]
 
 
 class Companion:
@@ -40,8 +38,7 @@ class Companion:
         with suppress(OSError, pickle.PicklingError, AttributeError, TypeError):  # this one compiles alone
             work = _pickled(self._work)
             self._process = subprocess.Popen(
-                _COMMAND,
-                env=environment_of_child(),
+                isolated(__name__),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -81,10 +78,14 @@ def _read_only(array: np.ndarray) -> np.ndarray:
 
 def main() -> None:
     """Call what the first process asks for; leave with it."""
+    watch.PAIRED = watch.BESIDE = True
     function, arguments = pickle.load(sys.stdin.buffer)
     Thread(target=_leave_with_parent, daemon=True).start()
     _take_calls_backwards()
-    function(*arguments)
+    try:
+        function(*arguments)
+    finally:
+        os._exit(0)  # the interpreter's own end would abort: a thread holds standard input
 
 
 def _leave_with_parent() -> None:
@@ -105,8 +106,3 @@ def _take_calls_backwards() -> None:
             network.constraints.reverse()
 
     ConstraintNetwork.propagate = backwards
-
-
-if __name__ == "__main__":
-    watch.PAIRED = watch.BESIDE = True
-    main()

@@ -12,6 +12,7 @@ import numpy as np
 from mbsim_cli.kernels.compiler.installed import settings, version
 from mbsim_cli.kernels.compiler.level import WANTED
 from mbsim_cli.kernels.compiler.store import Store
+from mbsim_cli.system import user
 
 __all__ = [
     "FOLDER_OF_USER",
@@ -27,8 +28,9 @@ __all__ = [
 
 PACKAGE = Path(__file__).resolve().parents[2]
 _VERSIONS = (version("numba"), version("llvmlite"), np.__version__, sys.implementation.cache_tag)
-# The user's number is part of the name: several users may share a root.
-FOLDER_OF_USER = f"kernels-{os.geteuid()}"
+# The user is part of the name: several users may share a root.
+_USER = user()
+FOLDER_OF_USER = f"kernels-{_USER if _USER is not None else os.environ.get('USERNAME', 'own')}"
 PARTS = "parts"  # beside: kernels that entries are linked of
 
 
@@ -77,9 +79,3 @@ def open_store(compiler: str) -> Store:
 def open_parts(compiler: str) -> Store:
     """The place of kernels that entries are linked of, those of all versions of the sources."""
     return Store(cache_root, FOLDER_OF_USER, PARTS, compiler_hash(compiler))
-
-
-def environment_of_child(**changes: str) -> dict[str, str]:
-    """Environment of a process that runs a module of this package, wherever it lies."""
-    path = os.pathsep.join(filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH"))))
-    return {**os.environ, "PYTHONPATH": path, **changes}

@@ -5,22 +5,24 @@ followed, and a file tells by its hash that it is whole, and by its key that it 
 """
 
 import contextlib
-import fcntl
+import errno
 import hashlib
 import os
 import re
 import secrets
+import shutil
 import stat
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from mbsim_cli import system
 
 MAGIC = b"mbsim kernel 1\n"
 MOST_BYTES = 1 << 30
 PATIENCE = 600.0  # seconds to wait for another process that makes an entry
 STALE = 3600.0  # seconds after which an unfinished file is one of a process that was killed
 _HASH = 32  # bytes
-_SAFE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # of a pipe in a file's place nobody waits for a writer
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -30,7 +32,7 @@ class Store:
     def __init__(self, find_root: Callable[[], Path], *names: str):
         self.trouble = ""
         self.path, self.name = "", names[-1]
-        self._folder: int | None = None
+        self._folder: _Folder | None = None
         self._is_swept = False
         try:
             root = find_root()
@@ -44,9 +46,9 @@ class Store:
         if self._folder is None:
             return None
         try:
-            found = content_of(key, _read_own(file_of(key), self._folder))
+            found = content_of(key, self._folder.read_own(file_of(key)))
             if found is None:  # it takes room, and others would take it for an entry that is there
-                os.unlink(file_of(key), dir_fd=self._folder)
+                self._folder.remove(file_of(key))
             return found
         except OSError:
             return None
@@ -58,7 +60,7 @@ class Store:
         data = MAGIC + hashlib.sha256(key).digest() + hashlib.sha256(content).digest() + content
         try:
             self._sweep()
-            _write_whole(file_of(key), data, self._folder)
+            self._folder.write_whole(file_of(key), data)
         except OSError as error:
             self.trouble = str(error)
 
@@ -68,24 +70,25 @@ class Store:
             return self.trouble, False
         name = f"check.{os.getpid()}.{secrets.token_hex(8)}.tmp"
         try:
-            handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE, 0o600, dir_fd=self._folder)
+            handle = self._folder.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
             try:
                 os.write(handle, MAGIC)
-                return "", _locks(handle)
+                return "", bool(system.lock(handle))
             finally:
                 os.close(handle)
-                os.unlink(name, dir_fd=self._folder)
+                self._folder.remove(name)
         except OSError as error:
             return f"{self.path}: {error.strerror}", False
 
     def _sweep(self) -> None:
         """Remove what killed processes left unfinished, once."""
-        unfinished = [] if self._is_swept else [name for name in os.listdir(self._folder) if name.endswith(".tmp")]
+        folder = self._folder
+        unfinished = [] if self._is_swept else [name for name in folder.names() if name.endswith(".tmp")]
         self._is_swept = True
         for name in unfinished:
             with contextlib.suppress(OSError):
-                if time.time() - os.lstat(name, dir_fd=self._folder).st_mtime > STALE:
-                    os.unlink(name, dir_fd=self._folder)
+                if time.time() - folder.lstat(name).st_mtime > STALE:
+                    folder.remove(name)
 
     @contextlib.contextmanager
     def turn(
@@ -105,40 +108,26 @@ class Store:
 
     def _has(self, key: bytes) -> bool:
         try:
-            os.lstat(file_of(key), dir_fd=self._folder)
+            return stat.S_ISREG(self._folder.lstat(file_of(key)).st_mode)
         except OSError:
             return False
-        return True
 
     def _open_lock(self, key: bytes) -> int | None:
         try:
-            return os.open(file_of(key) + ".lock", os.O_RDWR | os.O_CREAT | _SAFE, 0o600, dir_fd=self._folder)
+            return self._folder.open(file_of(key) + ".lock", os.O_RDWR | os.O_CREAT)
         except OSError:
             return None
 
     def _wait(self, lock: int, waiting: Callable[[], None], patience: float) -> bool:
         end, told = time.monotonic() + patience, patience == 0.0
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return True
-            except BlockingIOError:
-                if time.monotonic() >= end:
-                    return False
-                if not told:
-                    waiting()
-                told = True
-                time.sleep(0.1)
-            except OSError:  # a file system without locks
-                return True
-
-
-def _locks(handle: int) -> bool:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
+        while system.lock(lock) is False:  # None: a file system without locks
+            if time.monotonic() >= end:
+                return False
+            if not told:
+                waiting()
+            told = True
+            time.sleep(0.1)
+        return True
 
 
 def content_of(key: bytes, data: bytes) -> bytes | None:
@@ -159,49 +148,105 @@ def is_entry(path: Path) -> bool:
     return path.suffix not in (".lock", ".tmp", ".nbi")
 
 
-def _private_folder(root: Path, names: tuple[str, ...]) -> int:
-    """Descriptor of the folder root/name/...; those named are this user's alone, and made where they are missing."""
+class _Folder:
+    """Files of a folder by name, reached by its handle where the system can: nobody can exchange it meanwhile."""
+
+    def __init__(self, path: Path, above: "_Folder | None" = None):
+        self._path, self._handle = path, None
+        if system.HAS_HANDLES_OF_FOLDERS:
+            flags = os.O_RDONLY | system.FOLDER
+            self._handle = os.open(path, flags) if above is None else above.open(path.name, flags)
+        elif above is not None and not stat.S_ISDIR(os.lstat(path).st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+
+    def _at(self, name: str) -> str:
+        return name if self._handle is not None else str(self._path / name)
+
+    def open(self, name: str, flags: int) -> int:
+        """Handle of a file, not of what a link leads to."""
+        return os.open(self._at(name), flags | system.GUARDED, 0o600, dir_fd=self._handle)
+
+    def below(self, name: str) -> "_Folder":
+        """A folder in it, this user's alone, made where it is missing."""
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(self._at(name), 0o700, dir_fd=self._handle)
+        return _Folder(self._path / name, self)
+
+    def names(self) -> list[str]:
+        """Names of what is in it."""
+        return os.listdir(self._path if self._handle is None else self._handle)
+
+    def lstat(self, name: str) -> os.stat_result:
+        """What the system knows of a file, or of a link."""
+        return os.lstat(self._at(name), dir_fd=self._handle)
+
+    def remove(self, name: str) -> None:
+        """Remove a file, or a folder with all that is in it."""
+        if stat.S_ISDIR(self.lstat(name).st_mode):
+            shutil.rmtree(self._at(name), ignore_errors=True, dir_fd=self._handle)
+        else:
+            os.unlink(self._at(name), dir_fd=self._handle)
+
+    def fault(self) -> str:
+        """Why the folder cannot be trusted; nothing where it can be."""
+        return _fault(os.lstat(self._path) if self._handle is None else os.fstat(self._handle))
+
+    def close(self) -> None:
+        """Give the handle back."""
+        if self._handle is not None:
+            os.close(self._handle)
+
+    def read_own(self, name: str) -> bytes:
+        """Content of a file of this user's own; raises OSError where it is something else."""
+        handle = self.open(name, os.O_RDONLY)
+        try:
+            found = os.fstat(handle)
+            if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES or _fault(found):
+                raise PermissionError(name)
+            with open(handle, "rb", closefd=False) as file:
+                return file.read()
+        finally:
+            os.close(handle)
+
+    def write_whole(self, name: str, data: bytes) -> None:
+        """Write a file that takes its name when it is whole; what has the name is replaced, folders included."""
+        temporary = f"{name}.{os.getpid()}.{secrets.token_hex(8)}.tmp"
+        handle = self.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        try:
+            with open(handle, "wb") as file:
+                file.write(data)
+            with contextlib.suppress(FileNotFoundError):
+                if stat.S_ISDIR(self.lstat(name).st_mode):
+                    self.remove(name)
+            os.replace(self._at(temporary), self._at(name), src_dir_fd=self._handle, dst_dir_fd=self._handle)
+        except OSError:
+            self.remove(temporary)
+            raise
+
+
+def _private_folder(root: Path, names: tuple[str, ...]) -> _Folder:
+    """The folder root/name/...; those named are this user's alone, and made where they are missing."""
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
-    folder, path = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), root
+    folder, path = _Folder(root), root
     for name in names:
         path /= name
         try:
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(name, 0o700, dir_fd=folder)
-            below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | _SAFE, dir_fd=folder)
+            below = folder.below(name)
         except OSError as error:
             raise type(error)(error.errno, error.strerror, str(path)) from None
         finally:
-            os.close(folder)
+            folder.close()
         folder = below
-        if fault := _fault(os.fstat(folder)):
-            os.close(folder)
+        if fault := folder.fault():
+            folder.close()
             raise PermissionError(f"{path} {fault}")
     return folder
 
 
 def _fault(found: os.stat_result) -> str:
     """What keeps a file or folder from being trusted; nothing where it can be."""
-    if found.st_uid != os.geteuid():
+    if system.user() is None:  # Windows keeps others out of a user's folders by lists of its own
+        return ""
+    if found.st_uid != system.user():
         return "belongs to another user"
     return "can be written by others; chmod 700 it" if found.st_mode & _OTHERS_WRITE else ""
-
-
-def _read_own(name: str, folder: int) -> bytes:
-    with open(os.open(name, os.O_RDONLY | _SAFE, dir_fd=folder), "rb") as file:
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES or _fault(found):
-            raise PermissionError(name)
-        return file.read()
-
-
-def _write_whole(name: str, data: bytes, folder: int) -> None:
-    temporary = f"{name}.{os.getpid()}.{secrets.token_hex(8)}.tmp"
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE, 0o600, dir_fd=folder)
-    try:
-        with open(handle, "wb") as file:
-            file.write(data)
-        os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
-    except OSError:
-        os.unlink(temporary, dir_fd=folder)
-        raise

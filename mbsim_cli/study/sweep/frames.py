@@ -4,7 +4,6 @@ What a killed writer, a full disk or a crash of the machine left unfinished is r
 cuts an unfinished end off before it goes on.
 """
 
-import fcntl
 import os
 import struct
 import zlib
@@ -17,6 +16,7 @@ from typing import BinaryIO, NamedTuple
 from mbsim_cli.caller import option
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.files import open_regular
+from mbsim_cli.system import GUARDED, lock, unlock, write_at
 
 MARK = b"\x93mbs"
 HEAD = struct.Struct("<4sIQ")  # mark, checksum of length and content, length
@@ -136,7 +136,7 @@ class Appender:
         self._handle = -1
         self._synced = monotonic()
         try:
-            self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+            self._handle = os.open(path, os.O_RDWR | os.O_CREAT | GUARDED, 0o666)
             self._lock()
             self._end = max((frame.end for frame in read_frames(path)), default=0)
             os.ftruncate(self._handle, self._end)
@@ -148,12 +148,8 @@ class Appender:
             raise
 
     def _lock(self) -> None:
-        try:
-            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise self._occupied() from None
-        except OSError:
-            pass  # a file system without locks: the size of the file tells later
+        if lock(self._handle) is False:  # None: without locks the size of the file tells later
+            raise self._occupied()
 
     def append(self, content: bytes) -> None:
         """Write a frame; where that fails nothing of it stays. Raises InputOutputError."""
@@ -166,16 +162,13 @@ class Appender:
             raise self._failure(error) from error
 
     def _write(self, view: memoryview) -> None:
-        place = self._end
         try:
-            while len(view):
-                done = os.pwrite(self._handle, view, place)
-                view, place = view[done:], place + done
+            write_at(self._handle, view, self._end)
         except OSError:
             with suppress(OSError):
                 os.ftruncate(self._handle, self._end)
             raise
-        self._end = place
+        self._end += len(view)
 
     def _require_own(self) -> None:
         """Raise OSError where nobody would find what goes on to be written, and InputOutputError where others write."""
@@ -202,8 +195,7 @@ class Appender:
 
     def _give_up(self) -> None:
         if self._handle >= 0:
-            with suppress(OSError):  # a process that was forked meanwhile has the handle, too
-                fcntl.flock(self._handle, fcntl.LOCK_UN)
+            unlock(self._handle)
             os.close(self._handle)
             self._handle = -1
 

@@ -7,7 +7,6 @@ once more in each: scripts need no guard, and notebooks and threads may call.
 import os
 import signal
 import subprocess
-import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from math import inf
@@ -23,20 +22,13 @@ from mbsim_cli.processors import VARIABLES
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.sweep.computing import Case, Computed, Evaluator, several, together_of
 from mbsim_cli.study.sweep.outcomes import LOST, TIMEOUT, Row
+from mbsim_cli.system import ENDING, isolated
 
 TICK = 0.1  # s between two looks at signals and clocks
 AHEAD = 2  # groups of cases that a worker has: one to compute, and one to go on with
 STARTS = 3  # that may fail one after another
-_IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)  # its parent ends a worker
 _READY, _SAID, _REFUSED, _COMPUTED, _TOGETHER = "ready", "said", "refused", "computed", "together"
 Start = Callable[[Listener], Evaluator]
-_PROGRAM = """\
-import sys
-sys.path[:] = {path!r}
-from multiprocessing.connection import Connection
-from mbsim_cli.study.sweep.processes import work
-work(Connection({handle}))
-"""
 
 
 class Processes:
@@ -145,12 +137,11 @@ class _Worker:
 
     def __init__(self, start: Start):
         self.connection, there = Pipe()
-        program = _PROGRAM.format(path=sys.path, handle=there.fileno())
         environment = {**dict.fromkeys(VARIABLES, "1"), **os.environ}
-        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _IGNORED)  # until it ignores them, in a moment
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # until it ignores them, in a moment
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", program],
+                isolated(__name__, "work", there.fileno()),
                 stdin=subprocess.DEVNULL,
                 pass_fds=[there.fileno()],
                 env=environment,
@@ -214,11 +205,12 @@ class _Worker:
             self._process.wait()
 
 
-def work(connection: Connection) -> None:
-    """What a worker does until its parent is gone; it is told first how to start."""
-    for number in _IGNORED:
+def work(handle: int) -> None:
+    """What a worker does until its parent is gone; the connection by its handle tells it first how to start."""
+    connection = Connection(handle)
+    for number in ENDING:  # its parent ends it
         signal.signal(number, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _IGNORED)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
     try:
         start: Start = connection.recv()
         evaluator = start(_Forwarding(connection))

@@ -9,6 +9,7 @@ from typing import Any
 
 import mbsim_cli
 from mbsim_cli.caller import either, flag
+from mbsim_cli.errors import UsageError
 from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.sweep.collecting import collect
 from mbsim_cli.study.sweep.computing import Case, Workers
@@ -22,6 +23,7 @@ from mbsim_cli.study.sweep.shards import Shard
 from mbsim_cli.study.sweep.study_folder import StudyFolder
 from mbsim_cli.study.sweep.summary import summary_of
 from mbsim_cli.study.sweep.sweeping import Limits, Tally, cases_of, sweep
+from mbsim_cli.system import HAS_FORKS
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,9 @@ def workers_of(ledger: Ledger, cases: Sequence[Case] | deque[Case], way: Way, li
     count = min(way.workers, len(cases))
     if count == 1 and way.timeout is None:
         return InProcess(start(listener))
+    if not HAS_FORKS:
+        ways = either("-j and --case-timeout out, or give --dask", "workers and case_timeout out, or give dask")
+        raise UsageError(f"this system has no worker processes; leave {ways}")
     from mbsim_cli.study.sweep.processes import Processes
 
     return Processes(start, count, listener, way.timeout)

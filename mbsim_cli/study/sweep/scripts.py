@@ -1,17 +1,21 @@
 """Job scripts: a study in shards, as an array of SLURM or side by side on one machine."""
 
+import re
 import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mbsim_cli.errors import UsageError
 from mbsim_cli.files import judged
 from mbsim_cli.io.target import check_script, replaced
 from mbsim_cli.study.sweep.study_folder import SCRIPT, StudyFolder
+from mbsim_cli.system import isolated
 
 _MARGIN = 1.5  # on the time that a forecast gives
 _SHORTEST = 600  # s that a job asks for at least
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 _FIRST = b"#!/usr/bin/env bash\n# Computes the study in "
 _SLURM = """\
@@ -67,10 +71,10 @@ def _job_script(
 ) -> str:
     """A script that computes all shards, each with so many workers."""
     words = {
-        "folder": shlex.quote(str(folder.resolve())),
-        "script": shlex.quote(str(script)),
-        "mbsim": program(),
-        "name": shlex.quote(f"mbsim-{name}" if name else "mbsim"),
+        "folder": _word(str(folder.resolve())),
+        "script": _word(str(script)),
+        "mbsim": " ".join(map(_word, program())),
+        "name": _word(f"mbsim-{name}" if name else "mbsim"),
         "shards": shards,
         "workers": workers,
         "time": _time(forecast, shards * workers),
@@ -78,10 +82,17 @@ def _job_script(
     return TEMPLATES[kind].format(**words)
 
 
-def program() -> str:
-    """What starts this very mbsim from a shell."""
+def program() -> list[str]:
+    """Command that starts this very mbsim."""
     beside = Path(sys.executable).with_name("mbsim")
-    return shlex.quote(str(beside)) if beside.is_file() else f"{shlex.quote(sys.executable)} -m mbsim_cli.cli.app"
+    return [str(beside)] if beside.is_file() else isolated("mbsim_cli.cli.app")
+
+
+def _word(text: str) -> str:
+    """A word of a script, quoted; raises UsageError for a line break, which would end the comment that it stands in."""
+    if _CONTROL.search(text):
+        raise UsageError(f"a job script cannot hold {text!r}, which has a line break or another control character")
+    return shlex.quote(text)
 
 
 def _time(forecast: Mapping[str, Any] | None, workers: int) -> str:

@@ -1,7 +1,6 @@
 """The folder of a study: its plan, its samples, and two files of each shard."""
 
 import contextlib
-import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -17,6 +16,7 @@ from mbsim_cli.io.target import replaced
 from mbsim_cli.study.sweep.identity import samples_hash
 from mbsim_cli.study.sweep.shards import Shard
 from mbsim_cli.study.sweep.study_plan import StudyPlan, read_plan
+from mbsim_cli.system import FOLDER, HAS_HANDLES_OF_FOLDERS, lock
 
 PLAN, SAMPLES, COLLECTED, FORECAST, SCRIPT = "plan.json", "samples.npy", "study.h5", "forecast.json", "job.sh"
 ROWS, KEPT = ".rows", ".kept"
@@ -126,10 +126,12 @@ class StudyFolder:
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
         """Keep others from changing the plan meanwhile, where the file system has locks."""
-        handle = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        if not HAS_HANDLES_OF_FOLDERS:
+            yield
+            return
+        handle = os.open(self.path, os.O_RDONLY | FOLDER)
         try:
-            with contextlib.suppress(OSError):
-                fcntl.flock(handle, fcntl.LOCK_EX)
+            lock(handle, waits=True)
             yield
         finally:
             os.close(handle)

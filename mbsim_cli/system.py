@@ -1,0 +1,94 @@
+"""What operating systems do differently: children of Python, locks, users, signals, flags of ``os.open``.
+
+Windows has no locks of ``fcntl``, no users by number, no files relative to the handle of a folder and fewer signals.
+There a lock excludes nobody, and the folders of a user are private by the rights that Windows gives them.
+"""
+
+import contextlib
+import errno
+import os
+import signal
+import sys
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:
+    fcntl = None  # type: ignore[assignment]
+
+_PROGRAM = "import sys; sys.path[:] = {path!a}; from {module} import {function} as program; sys.exit(program({values}))"
+
+
+def _flags(*names: str) -> int:
+    """Flags of ``os.open``; one that the system lacks changes nothing."""
+    return sum(getattr(os, name, 0) for name in names)
+
+
+BINARY = _flags("O_CLOEXEC", "O_BINARY")
+UNBLOCKED = BINARY | _flags("O_NONBLOCK")  # does not wait for the writer of a pipe
+GUARDED = UNBLOCKED | _flags("O_NOFOLLOW")
+FOLDER = BINARY | _flags("O_DIRECTORY")
+HAS_HANDLES_OF_FOLDERS = os.open in os.supports_dir_fd
+RENAMES_OPEN_FILES = os.name != "nt"
+HAS_FORKS = hasattr(os, "fork") and hasattr(signal, "pthread_sigmask")
+
+
+def isolated(module: str, function: str = "main", *values: int) -> list[str]:
+    """Command that calls a function of this package in a Python process of its own.
+
+    The process imports from where this one does, but never from its working directory: somebody else may have put a
+    package there. Environment variables of Python have no effect on it.
+    """
+    package, known = str(Path(__file__).resolve().parents[1]), [path for path in sys.path if os.path.isabs(path)]
+    path = known if package in known else [package, *known]
+    program = _PROGRAM.format(path=path, module=module, function=function, values=", ".join(map(str, values)))
+    return [sys.executable, "-I", "-c", program]
+
+
+def signals(*names: str) -> tuple[signal.Signals, ...]:
+    """Signals of these names that the system has."""
+    return tuple(signal.Signals[name] for name in names if name in signal.Signals.__members__)
+
+
+ENDING = signals("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1")  # schedulers send the last before a time limit
+
+
+def user() -> int | None:
+    """Number of the user that this process acts for, where users have numbers."""
+    return os.geteuid() if hasattr(os, "geteuid") else None
+
+
+def lock(handle: int, *, shared: bool = False, waits: bool = False) -> bool | None:
+    """Lock a file: True; False where another process has it; None where there are no locks."""
+    if fcntl is None:
+        return None
+    try:
+        fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if waits else fcntl.LOCK_NB))
+        return True
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+
+
+def unlock(handle: int) -> None:
+    """Give a lock back, also for processes that were forked meanwhile and have the same handle."""
+    if fcntl is not None:
+        with contextlib.suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_UN)
+
+
+def read_at(handle: int, most: int, place: int) -> bytes:
+    """At most so many bytes from a place of a file on."""
+    os.lseek(handle, place, os.SEEK_SET)
+    return os.read(handle, most)
+
+
+def write_at(handle: int, content: memoryview, place: int) -> None:
+    """Write all of it from a place of a file on; raises OSError."""
+    os.lseek(handle, place, os.SEEK_SET)
+    while len(content):
+        done = os.write(handle, content)
+        if done == 0:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        content = content[done:]
