@@ -7,6 +7,7 @@ import h5py
 import numpy as np
 
 from mbsim_cli.io.columns import IN_COLUMNS, columns, derivatives_of
+from mbsim_cli.io.layout import KINEMATIC
 from mbsim_cli.io.reader import column_units, labels, objectives_of, opened, parameters_of, scalars, texts
 from mbsim_cli.model.series import GradientOf, Series
 from mbsim_cli.model.units import in_words, quotient
@@ -114,10 +115,12 @@ class Content:
             overrides = scalars(file.get("meta/parameters"))
             return StoredModel(name, {name: file["meta/model_yaml"][()].decode()} | included, overrides)
 
-    def motion(self) -> np.ndarray:
-        """Coordinates (N, n) in the order of ``coordinates``, as stored."""
+    def motion(self) -> list[np.ndarray]:
+        """Positions, velocities and accelerations (N, n) in the order of ``coordinates``, as stored."""
+        if not self.coordinates:
+            return [np.zeros((len(self.time), 0))]
         with opened(self.path, known=True) as file:
-            return np.asarray(file["coordinates/position"][()]) if self.coordinates else np.zeros((len(self.time), 0))
+            return [np.asarray(file[f"coordinates/{kind}"][()]) for kind in KINEMATIC]
 
 
 def _of_torque(moved: Entry) -> str:

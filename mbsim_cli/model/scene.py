@@ -10,7 +10,7 @@ import numpy as np
 class Line(NamedTuple):
     """A polyline through points of the scene."""
 
-    kind: str  # body | shape | mesh | spring | rod
+    kind: str  # body | shape | mesh | spring | spiral | rod | slide
     body: int  # whose colour it has; -1 where it connects bodies
     points: tuple[int, ...]
 

@@ -24,7 +24,7 @@ class View(NamedTuple):
 
 
 def view_of(text: str | None, up: tuple[int, int], points: np.ndarray) -> View:
-    """The view that a text names: xy, xz, yz, or AZIMUTH,ELEVATION; without, what suits the points (..., 3)."""
+    """The view that a text names: xy, xz, yz, or AZIMUTH,ELEVATION; else the plane in which points (F, P, 3) move."""
     if text is None:
         return _fitting(up, points)
     if text in PLANES:
@@ -36,11 +36,13 @@ def view_of(text: str | None, up: tuple[int, int], points: np.ndarray) -> View:
 
 
 def _fitting(up: tuple[int, int], points: np.ndarray) -> View:
+    """The plane of the motion, of a mechanism at rest that of its points; the largest where several serve."""
     extents = np.ptp(points.reshape(-1, 3), axis=0)
-    for name, axes in PLANES.items():
-        if extents[3 - sum(axes)] <= FLAT * extents.max():
-            return _plane(name)
-    return _oblique(*OBLIQUE, up)
+    moved = np.ptp(points, axis=0).max(axis=0) if points.ndim == 3 else np.zeros(3)
+    seen = moved if moved.max() > FLAT * extents.max() else extents
+    planes = [name for name, axes in PLANES.items() if seen[3 - sum(axes)] <= FLAT * seen.max()]
+    largest = max(planes, key=lambda name: extents[list(PLANES[name])].sum(), default=None)
+    return _oblique(*OBLIQUE, up) if largest is None else _plane(largest)
 
 
 def _plane(name: str) -> View:

@@ -1,9 +1,10 @@
-"""Moving pictures as files: GIF by Pillow, MP4 by ffmpeg where that is installed."""
+"""Moving pictures as files: GIF by Pillow, MP4 by ffmpeg, of the system or of the package imageio-ffmpeg."""
 
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -34,13 +35,17 @@ def _palette() -> Image.Image:
 
 
 def require_ffmpeg() -> str:
-    """Return the path of ffmpeg; raise where there is none."""
-    found = shutil.which("ffmpeg")
-    if found is None:
-        raise UsageError(
-            "an .mp4 takes ffmpeg, which is not installed; install it, or name an output that ends in .gif"
-        )
-    return found
+    """Return the path of ffmpeg; raise UsageError where there is none."""
+    if found := shutil.which("ffmpeg"):
+        return found
+    with suppress(ImportError, RuntimeError):  # RuntimeError: of a machine that the package has no program for
+        from imageio_ffmpeg import get_ffmpeg_exe
+
+        return str(get_ffmpeg_exe())
+    raise UsageError(
+        "an .mp4 takes ffmpeg, which is not installed; the extra plot brings it: in a clone of mbsim, "
+        "pip install '.[plot]'; or name an output that ends in .gif"
+    )
 
 
 def write_mp4(path: Path, pictures: Iterator[np.ndarray], fps: float) -> None:

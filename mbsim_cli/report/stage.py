@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from matplotlib.path import Path
 
 from mbsim_cli.model.scene import Scene
 from mbsim_cli.report.camera import View
@@ -14,8 +15,15 @@ from mbsim_cli.report.style import COLOURS, FAINT, GREY, INK, plain, styled
 
 DPI = 100
 MARGIN = 0.08  # of the extent, around what is drawn
-WIDTHS = {"body": 2.2, "shape": 1.2, "mesh": 0.8, "spring": 1.0, "rod": 1.4}  # points
+WIDTHS = {"body": 2.2, "shape": 1.2, "mesh": 0.8, "spring": 1.0, "spiral": 1.0, "rod": 1.4, "slide": 1.4}  # points
 COILS, SWING = 9, 0.018  # of a spring; half its width, relative to the height of the picture
+TURNS = 2.25  # of a spiral spring
+# a support: a triangle below its point, the ground and its hatching
+SUPPORT = Path(
+    [(0, 0), (-0.7, -1), (0.7, -1), (0, 0), (-1.1, -1), (1.1, -1)]
+    + [place for k in range(5) for place in ((-0.9 + 0.45 * k, -1), (-1.2 + 0.45 * k, -1.4))],
+    [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, *[Path.MOVETO, Path.LINETO] * 6],
+)
 _AROUND_PLANE, _AROUND = (62, 46, 12, 34), (12, 10, 12, 34)  # pixels left, below, right and above the axes
 GRID_MOST = 60  # lines of the floor each way
 
@@ -28,6 +36,11 @@ class Film(NamedTuple):
     positions: np.ndarray  # (F, P, 3) m
     view: View
     traces: Sequence[int] = ()  # points that leave a trace
+    traced: tuple[np.ndarray, np.ndarray] = (
+        np.zeros(0),
+        np.zeros((0, 0, 3)),
+    )  # times (T,) and places (T, k, 3) of these
+    roads: Sequence[np.ndarray] = ()  # lines (k, 3)
     follow: int | None = None  # point that the camera follows
     size: tuple[int, int] = (640, 480)  # pixels
     title: str = ""
@@ -65,27 +78,31 @@ class _Stage:
             _directions(figure, film)
         self._floor = LineCollection([], colors=FAINT, linewidths=0.7)
         axes.add_collection(self._floor)
+        roads = [film.view.project(line)[:, :2] for line in film.roads]
+        axes.add_collection(LineCollection(roads, colors=GREY, linewidths=0.5))
+        self._trails = film.view.project(film.traced[1])  # (T, k, 3)
         self._traces = [axes.plot([], [], color=_colour(film, k), linewidth=0.9)[0] for k in film.traces]
         self._lines = LineCollection([], capstyle="round", joinstyle="round")
         axes.add_collection(self._lines)
         mark: dict[str, Any] = {"linestyle": "", "zorder": 3}
-        self._ground = axes.plot([], [], marker="^", color=GREY, markersize=7, **mark)[0]
+        support: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": GREY, "markersize": 18}
+        self._ground = axes.plot([], [], marker=SUPPORT, **support, **mark)[0]
         self._joints = axes.plot([], [], marker="o", color="white", markeredgecolor=INK, markersize=4, **mark)[0]
 
     def frame(self, number: int) -> np.ndarray:
         film, seen = self._film, self._seen[number]
         self._look_at(number)
         self._clock.set_text(f"t = {film.time[number]:.2f} s")
-        for line, point in zip(self._traces, film.traces, strict=True):
-            line.set_data(self._seen[: number + 1, point, 0], self._seen[: number + 1, point, 1])
+        until = np.searchsorted(film.traced[0], film.time[number], "right")
+        for line, trail in zip(self._traces, np.moveaxis(self._trails, 1, 0), strict=True):
+            line.set_data(trail[:until, 0], trail[:until, 1])
         # what is nearer is drawn later
         drawn = sorted(film.scene.lines, key=lambda line: seen[list(line.points), 2].mean())
         self._lines.set_segments([self._segment(line, seen) for line in drawn])
         self._lines.set_linewidth([WIDTHS[line.kind] for line in drawn])
         self._lines.set_color([COLOURS[line.body % len(COLOURS)] if line.body >= 0 else GREY for line in drawn])
         ground, joints = list(film.scene.ground), list(film.scene.joints)
-        # the triangle stands below its point
-        self._ground.set_data(seen[ground, 0], seen[ground, 1] - 0.012 * self._height)
+        self._ground.set_data(seen[ground, 0], seen[ground, 1])
         self._joints.set_data(seen[joints, 0], seen[joints, 1])
         self._canvas.draw()
         return np.asarray(self._canvas.buffer_rgba())[:, :, :3].copy()
@@ -96,7 +113,7 @@ class _Stage:
         if film.follow is not None:
             centre = self._seen[number, film.follow, :2]
             low, high = centre + low, centre + high
-            if not film.view.plane:
+            if not (film.view.plane or film.roads):
                 self._floor.set_segments(_floor(film, film.positions[number, film.follow], float(np.max(high - low))))
         middle, (width, height) = 0.5 * (low + high), high - low
         self._height = max(height, width / self._shape)
@@ -105,6 +122,8 @@ class _Stage:
 
     def _segment(self, line: Any, seen: np.ndarray) -> np.ndarray:
         points = seen[list(line.points), :2]
+        if line.kind == "spiral":
+            return points[0] + _spiral(SWING * self._height)
         return _coil(points[0], points[1], SWING * self._height) if line.kind == "spring" else points
 
 
@@ -125,6 +144,9 @@ def _box(film: Film, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if film.follow is not None:
         plane = plane - seen[:, [film.follow], :2]
     low, high = np.nanmin(plane, axis=(0, 1)), np.nanmax(plane, axis=(0, 1))
+    if film.follow is None and film.roads:
+        ends = film.view.project(np.concatenate(film.roads))[:, :2]
+        low, high = np.minimum(low, ends.min(axis=0)), np.maximum(high, ends.max(axis=0))
     margin = MARGIN * max(float((high - low).max()), 1e-3)
     return low - margin, high + margin
 
@@ -139,6 +161,13 @@ def _coil(a: np.ndarray, b: np.ndarray, swing: float) -> np.ndarray:
     places = np.concatenate([[0.0], np.linspace(0.15, 0.85, 2 * COILS), [1.0]])
     sides = np.concatenate([[0.0], np.resize([1.0, -1.0], 2 * COILS), [0.0]])
     return a + places[:, None] * along + sides[:, None] * across
+
+
+def _spiral(radius: float) -> np.ndarray:
+    """A spiral about the origin."""
+    part = np.linspace(0.0, 1.0, 60)[:, None]
+    angle = 2.0 * np.pi * TURNS * part
+    return radius * part * np.concatenate([np.cos(angle), np.sin(angle)], axis=1)
 
 
 def nice(length: float) -> float:

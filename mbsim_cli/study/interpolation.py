@@ -31,6 +31,8 @@ def interpolated(rows: np.ndarray, wanted: np.ndarray, values: Sequence[np.ndarr
 
     Raises UsageError for times outside of the rows, and for NaN.
     """
+    behind = np.append(np.diff(rows) > 0.0, True)  # of rows at the same time the last holds
+    rows, values = rows[behind], [part[behind] for part in values]
     margin = ROUND_OFF * (1.0 + rows[-1] - rows[0])
     if wanted.ndim != 1 or not ((wanted >= rows[0] - margin) & (wanted <= rows[-1] + margin)).all():
         raise UsageError(f"times want to be numbers (M,) from {rows[0]:g} to {rows[-1]:g} s, which the run covers")

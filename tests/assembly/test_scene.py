@@ -249,3 +249,41 @@ def test_what_is_drawn_of_many_cells():
     assert len(edges) == 12 * 12
     middle = brick.points[edges].mean(1)
     assert ((np.isclose(middle, 0) | np.isclose(middle, 1)).sum(1) == 2).all()
+
+
+SLIDERS = """
+points:
+  O: {ground: [0, 0, 0], block: [0, 0, 0], arm: [0, 0, 0]}
+  P: {ground: [1, 0, 0], other: [0, 0, 0]}
+bodies: {block: {mass: 1}, other: {mass: 1}, arm: {mass: 1, inertia: {zz: 1}, center_of_mass: [0.1, 0, 0]}}
+joints:
+  guide: {type: prismatic, bodies: [ground, block], point: O, axis: x}
+  rail: {type: prismatic, bodies: [ground, other], point: P, axis: y}
+  turn: {type: revolute, bodies: [block, arm], point: O, axis: z}
+forces:
+  spring: {type: spring_damper, coordinate: guide.displacement, stiffness: 1, natural_length: 0}
+  torsion: {type: rotational_spring_damper, coordinate: turn.angle, stiffness: 1}
+analysis: {type: forward_dynamics, step: 1e-3, duration: 1}
+"""
+
+
+def test_springs_on_coordinates_and_sliders_are_attached(tmp_path):
+    scene = scene_of(tmp_path, SLIDERS).scene
+    named = {number: name for name, number in scene.names.items()}
+    drawn = [(line.kind, *(named[k] for k in line.points)) for line in scene.lines if line.body < 0]
+    assert drawn == [
+        ("spring", "ground.O", "block.O"),
+        ("spiral", "block.O", "arm.O"),
+        ("slide", "ground.P", "other.P"),
+    ]
+
+
+def test_roads_have_their_heights_and_tyres():
+    moving = moving_scene(spec.load(ROOT / "models/benchmarks/quarter_car.yaml"))
+    (road,) = moving.roads
+    x = np.array([-1.0, 0.0, 0.5, 3.0])
+    assert len(road.centers) == 1 and road.radius > 0.1 and np.isfinite(moving.heights(road, x)).all()
+    buggy = moving_scene(spec.load(ROOT / "models/buggy.yaml"))
+    (track,) = buggy.roads
+    assert len(track.centers) == 4 and np.ptp(buggy.heights(track, np.linspace(0.0, 20.0, 50))) > 1e-3
+    assert not moving_scene(spec.load(ROOT / "models/fivebar.yaml")).roads

@@ -1,6 +1,7 @@
 """``mbsim animate``: as many frames as the time takes, from the result alone."""
 
 import signal
+import sys
 
 import numpy as np
 import pytest
@@ -81,9 +82,9 @@ def test_natural_coordinates_make_the_same_film(fivebar):
     """The result of the five-bar, as a run in natural coordinates would have written it."""
     model, content = spec.load(ROOT / "models/fivebar.yaml"), Content(fivebar)
     moving, system = moving_scene(model), build(model, formulation="ali3p-natural").problem.system
-    wanted, stored = Filming(content, speed=1.0, fps=50.0).positions, content.motion()
+    wanted, stored = Filming(content, speed=1.0, fps=50.0).positions, content.motion()[0]
     content.coordinates = list(system.coordinate_names)
-    content.motion = lambda: np.array([natural_coordinates(moving, system, z) for z in stored])
+    content.motion = lambda: [np.array([natural_coordinates(moving, system, z) for z in stored])]
     np.testing.assert_allclose(Filming(content, speed=1.0, fps=50.0).positions, wanted, atol=1e-6)
     content.coordinates = ["a", "b"]
     with pytest.raises(InputOutputError, match="are not those of the model"):
@@ -110,6 +111,7 @@ def test_wrong_usage(mbsim, fivebar, tmp_path, arguments, word):
 
 def test_without_ffmpeg(mbsim, fivebar, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
     done = mbsim("animate", fivebar, "-o", "a.mp4")
     assert done.code == 2 and "ffmpeg" in done.err and not list(tmp_path.iterdir())
 

@@ -48,3 +48,14 @@ def test_plane_motion_is_seen_in_its_plane(flat, plane):
 def test_other_texts_are_refused(text):
     with pytest.raises(UsageError, match="--view wants"):
         view_of(text, Z_UP, CUBE)
+
+
+def test_solid_bodies_that_move_in_a_plane_are_seen_in_it():
+    """A box is as deep as it is; no point of it leaves its plane. Of a motion along a line the larger side is seen."""
+    turned = np.array([[[np.cos(a), -np.sin(a), 0], [np.sin(a), np.cos(a), 0], [0, 0, 1]] for a in (0.0, 0.4, 1.0)])
+    motion = np.einsum("fij,pj->fpi", turned, CUBE)
+    assert view_of(None, Z_UP, motion).plane == "xy"
+    upwards = CUBE * [0.1, 1.0, 1.0] + np.arange(3.0)[:, None, None] * [0, 0, 1]
+    assert view_of(None, Z_UP, upwards).plane == "yz"
+    assert view_of(None, Z_UP, CUBE[None] + np.zeros((3, 1, 1))).plane == ""
+    assert view_of(None, Z_UP, motion + np.arange(3.0)[:, None, None] * [0, 0, 1e-3]).plane == ""

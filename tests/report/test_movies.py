@@ -3,14 +3,17 @@
 import os
 import shutil
 import stat
+import sys
 import time
+from importlib.util import find_spec
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from PIL import Image, ImageColor
 
 from mbsim_cli.errors import InputOutputError, UsageError
-from mbsim_cli.report.movies import write_gif, write_mp4
+from mbsim_cli.report.movies import require_ffmpeg, write_gif, write_mp4
 from mbsim_cli.report.style import COLOURS
 
 
@@ -36,7 +39,9 @@ def test_gif_is_the_same_every_time(tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="needs ffmpeg")
+@pytest.mark.skipif(
+    not (shutil.which("ffmpeg") or find_spec("imageio_ffmpeg")), reason="needs ffmpeg or imageio-ffmpeg"
+)
 def test_mp4(tmp_path):
     write_mp4(tmp_path / "a.mp4", pictures(), 25)
     assert (tmp_path / "a.mp4").read_bytes()[4:8] == b"ftyp"
@@ -54,6 +59,15 @@ def stand_in(tmp_path, monkeypatch):
         monkeypatch.setenv("PATH", str(program.parent), prepend=":")
 
     return install
+
+
+def test_the_program_of_a_package_serves_where_the_system_has_none(monkeypatch):
+    package = SimpleNamespace(get_ffmpeg_exe=lambda: "/package/ffmpeg")
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", package)
+    assert require_ffmpeg() == "/package/ffmpeg"
+    monkeypatch.setattr(shutil, "which", lambda name: "/system/ffmpeg")
+    assert require_ffmpeg() == "/system/ffmpeg"
 
 
 def test_ffmpeg_gets_every_frame_and_its_size(tmp_path, stand_in):
@@ -90,5 +104,6 @@ def test_ffmpeg_is_ended_when_drawing_is(tmp_path, stand_in):
 
 def test_without_ffmpeg_a_sentence(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)  # as if it were not installed
     with pytest.raises(UsageError, match="takes ffmpeg, which is not installed"):
         write_mp4(tmp_path / "a.mp4", pictures(), 25)

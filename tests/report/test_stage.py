@@ -8,7 +8,7 @@ from matplotlib.colors import to_rgb
 from mbsim_cli.model.scene import Line, Scene
 from mbsim_cli.report.camera import view_of
 from mbsim_cli.report.stage import Film, _coil, frames, nice
-from mbsim_cli.report.style import COLOURS
+from mbsim_cli.report.style import COLOURS, GREY
 
 SQUARE = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], dtype=float)
 
@@ -62,7 +62,8 @@ def test_the_floor_stays_while_the_camera_follows():
 
 
 def test_a_trace_grows():
-    first, _, last = frames(film(traces=[2]))
+    steps = np.linspace(0.0, 2.0, 21)  # finer than frames
+    first, _, last = frames(film(traces=[2], traced=(steps, SQUARE[2] + steps[:, None, None] * [1, 0, 0])))
     (_, corner), _ = extent(first)
     (start, end), _ = extent(last)
     assert start == pytest.approx(corner, abs=3) and end - start == pytest.approx(2 * np.ptp(extent(first)[0]), abs=4)
@@ -95,3 +96,31 @@ def test_settings_do_not_leak_while_frames_are_drawn():
     drawing = frames(film())
     next(drawing)
     assert dict(matplotlib.rcParams) == before
+
+
+def test_a_trace_is_as_smooth_as_its_own_times():
+    """A semicircle between two frames; through frames alone it would be a straight line."""
+    steps = np.linspace(0.0, 2.0, 41)
+    arc = np.stack([2.0 - np.cos(0.5 * np.pi * steps), np.sin(0.5 * np.pi * steps), 0.0 * steps], axis=1)
+    moving = film(traces=[2], traced=(steps, arc[:, None]))
+    *_, straight = frames(moving._replace(traced=(steps[::40], arc[::40, None])))
+    *_, curved = frames(moving)
+    assert (straight != curved).any()
+
+
+def test_roads_are_drawn_where_they_are():
+    road = np.array([[-1.0, -0.5, 0.0], [4.0, -0.5, 0.0]])
+    without, *_ = frames(film())
+    with_road, *_ = frames(film(roads=[road]))
+    columns, rows = extent(with_road, GREY)
+    assert np.ptp(columns) > 4 * np.ptp(extent(with_road)[0]) and np.ptp(rows) > np.ptp(columns) / 10
+    assert (without != with_road).any()
+
+
+@pytest.mark.parametrize("kind", ["spiral", "slide"])
+def test_lines_at_joints(kind):
+    """A spiral about the joint, however far its points are apart; a guide from one to the other."""
+    positions = np.array([[[0, 0, 0], [3, 0, 0], [3, 2, 0], [0, 2, 0]]], dtype=float)
+    pictures = {drawn: next(frames(film(positions, drawn))) for drawn in ("body", kind)}
+    (wide, _), (narrow, _) = (np.ptp(extent(picture), axis=1) for picture in pictures.values())
+    assert narrow < wide / 5 if kind == "spiral" else narrow == pytest.approx(wide, abs=3)

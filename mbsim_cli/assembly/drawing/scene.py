@@ -8,6 +8,8 @@ import numpy as np
 
 from mbsim_cli.assembly.drawing.outline import outline
 from mbsim_cli.assembly.drawing.solids import wheel, wire_frame
+from mbsim_cli.assembly.elements.laws import LawTable, law_at
+from mbsim_cli.assembly.elements.roads import RoadTable
 from mbsim_cli.assembly.tree.bodies import tree_table, with_elastic
 from mbsim_cli.assembly.tree.elastic import ElasticBody, Source
 from mbsim_cli.assembly.tree.geometry import carries, split
@@ -17,13 +19,23 @@ from mbsim_cli.assembly.tree.kinematics import poses
 from mbsim_cli.assembly.tree.pairs import PairTable
 from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.assembly.tree.unfolded_system import unfolded_system
-from mbsim_cli.model.layout import GROUND, FlexibleTree, Tree
+from mbsim_cli.model.layout import GROUND, FlexibleTree, Laws, Tree
 from mbsim_cli.model.scene import Line, Scene
 from mbsim_cli.reduction.shaped_mesh import ShapedMesh
 from mbsim_cli.reduction.skin import drawn_edges
 from mbsim_cli.solve.natural.system import NaturalSystem
 
 SAME = 1e-9  # m: points nearer than this are one
+AT_JOINTS = {"spring_damper": "spring", "rotational_spring_damper": "spiral"}  # forces along a coordinate, as lines
+SLIDERS = ("prismatic", "cylindrical")
+
+
+class RoadBelow(NamedTuple):
+    """A road, and the tyres on it."""
+
+    law: int  # height along x, m
+    centers: tuple[int, ...]  # points of the scene
+    radius: float  # of the largest tyre, m
 
 
 class Deforming(NamedTuple):
@@ -45,6 +57,14 @@ class MovingScene:
     deforming: tuple[Deforming, ...] = ()
     exaggeration: float = 1.0
     meshes: Mapping[str, ShapedMesh] = field(default_factory=dict)  # by body
+    roads: tuple[RoadBelow, ...] = ()
+    laws: Laws | None = None  # of the roads
+
+    def heights(self, road: RoadBelow, x: np.ndarray) -> np.ndarray:
+        """Heights (k,) of a road at places x (k,), m."""
+        assert self.laws is not None
+        theta = self.theta.tolist()
+        return np.array([law_at(self.laws, theta, road.law, place).real for place in x.tolist()])
 
     def deformed(self, body: str, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Global places, as they are drawn, and displacements (N, 3) of the points of a mesh at coordinates z (n,)."""
@@ -114,10 +134,11 @@ def moving_scene(model_file: Any, standard_input: Source | None = None, exaggera
     tree = with_elastic(system, rigid, PairTable(rigid.parent.tolist(), rigid.first_column.tolist()))
     drawing = _Drawing(system)
     scene = drawing.scene()
-    names = system.coordinate_names()
-    return MovingScene(
-        scene, names, tree, system.theta.values(), tuple(drawing.deforming), exaggeration, drawing.meshes
-    )
+    laws = LawTable(system)
+    roads = tuple(drawing.roads(RoadTable(system, laws)))
+    names, theta = system.coordinate_names(), system.theta.values()
+    deforming = tuple(drawing.deforming)
+    return MovingScene(scene, names, tree, theta, deforming, exaggeration, drawing.meshes, roads, laws.table())
 
 
 class _Drawing:
@@ -143,6 +164,7 @@ class _Drawing:
                 if getattr(spec, "points", None) is not None:
                     line = Line(kind, GROUND, tuple(self._named(*split(reference)) for reference in spec.points))
                     self._lines += [line] if line not in self._lines else []
+        self._lines += self._at_joints(model)
         for name in self._index:
             for point, spec in model.points.items():
                 if carries(spec, name):
@@ -165,6 +187,32 @@ class _Drawing:
             ground=ground,
             up=_up(np.array(self._numbers.vector(model.gravity), dtype=float)),
         )
+
+    def roads(self, table: RoadTable) -> Iterator[RoadBelow]:
+        """Roads, each with the centres of its tyres."""
+        found: dict[int, list[Any]] = {}
+        for name, spec in self._system.model_file.forces.items():
+            if spec.type == "tyre":
+                found.setdefault(table.number(spec.road, f"forces.{name}.road"), []).append(spec)
+        for law, tyres in found.items():
+            centers = tuple(self._named(*split(tyre.center)) for tyre in tyres)
+            yield RoadBelow(law, centers, max(float(self._numbers(tyre.radius)) for tyre in tyres))
+
+    def _at_joints(self, model: Any) -> Iterator[Line]:
+        """Springs along coordinates of joints, and guides between the two points of each other slider."""
+        sprung = set()
+        for spec in model.forces.values():
+            joint, kind = (getattr(spec, "coordinate", None) or "").rpartition(".")[0], AT_JOINTS.get(spec.type)
+            if kind and joint in model.joints and joint not in sprung:
+                sprung.add(joint)
+                yield Line(kind, GROUND, self._ends(model.joints[joint]))
+        for name, spec in model.joints.items():
+            if spec.type in SLIDERS and name not in sprung:
+                yield Line("slide", GROUND, self._ends(spec))
+
+    def _ends(self, joint: Any) -> tuple[int, ...]:
+        """Points of a joint on both of its bodies."""
+        return tuple(self._named(*place) for place in zip(joint.bodies, both(joint.point), strict=True))
 
     def _draw(self, number: int, name: str, spec: Any) -> None:
         """Add the lines of a body: its shape, and the outline of its points."""

@@ -10,12 +10,15 @@ import numpy as np
 
 from mbsim_cli.errors import InputOutputError, MbsimError, ModelError, UsageError
 from mbsim_cli.io.content import Content
+from mbsim_cli.study.interpolation import interpolated
 from mbsim_cli.study.pictures.selection import hint
 
 if TYPE_CHECKING:
-    from mbsim_cli.assembly.drawing.scene import MovingScene
+    from mbsim_cli.assembly.drawing.scene import MovingScene, RoadBelow
 
 MOST_FRAMES = 1_000_000
+FINE = 8  # places of a trace for each frame
+ROAD_POINTS = 200
 
 
 class Filming:
@@ -51,11 +54,16 @@ class Filming:
             raise UsageError(f"the film would have {frames:.3g} frames; --speed and --fps make it shorter")
         count = int(np.floor(frames)) + 1
         self.time = start + np.arange(count) * speed / fps
-        stored = content.motion()
-        if not np.isfinite(stored).all():
+        self._rows, self._stored = content.time, content.motion()
+        if not np.isfinite(self._stored[0]).all():
             raise InputOutputError(f"{content.path} holds positions that are not finite numbers, which cannot be drawn")
-        columns = [np.interp(self.time, content.time, column) for column in stored.T]
-        self.z = np.array(columns).T.reshape(count, stored.shape[1])
+        if not all(np.isfinite(rates).all() for rates in self._stored):
+            self._stored = self._stored[:1]
+        self.z = self._coordinates(self.time)
+
+    def _coordinates(self, times: np.ndarray) -> np.ndarray:
+        """Coordinates (F, n), between rows as their rates say."""
+        return interpolated(self._rows, times, self._stored)
 
     @cached_property
     def positions(self) -> np.ndarray:
@@ -76,16 +84,34 @@ class Filming:
         for name in traces:
             if name not in scene.names:
                 raise UsageError(f"--trace: there is no point {name!r}{hint(name, scene.names)}")
+        tracing = [scene.names[name] for name in traces]
+        between = np.linspace(0, len(self.time) - 1, 1 + (len(self.time) - 1) * FINE) if tracing else np.zeros(0)
+        moments = np.interp(between, np.arange(len(self.time)), self.time)
+        paths = [self.moving.positions(z)[tracing] for z in self._coordinates(moments)] if tracing else []
         return Film(
             scene=scene,
             time=self.time,
             positions=self.positions,
             view=view_of(view, scene.up, self.positions),
-            traces=[scene.names[name] for name in traces],
+            traces=tracing,
+            traced=(moments, np.array(paths).reshape(len(moments), len(tracing), 3)),
+            roads=[line for road in self.moving.roads for line in self._road(road)],
             follow=None if follow is None else scene.names[f"{follow}.origin"],
             size=size,
             title=title,
         )
+
+    def _road(self, road: "RoadBelow") -> list[np.ndarray]:
+        """Lines (k, 3) along a road and across it, below the tyres that roll on it and a little further."""
+        low, high = (np.array(end(self.positions[:, road.centers], axis=(0, 1))) for end in (np.min, np.max))
+        x, y = (np.array([low[k] - far * road.radius, high[k] + far * road.radius]) for k, far in ((0, 2.0), (1, 1.0)))
+        along = np.linspace(*x, ROAD_POINTS)
+        across = np.arange(np.ceil(x[0] / road.radius), np.floor(x[1] / road.radius) + 1) * road.radius
+        across = across[:: 1 + len(across) // ROAD_POINTS]
+        ahead = np.stack([along, np.zeros_like(along), self.moving.heights(road, along)], axis=1)
+        lines = [ahead + [0.0, side, 0.0] for side in np.linspace(*y, 5)]
+        heights = self.moving.heights(road, across)
+        return lines + [np.array([[a, side, z] for side in y]) for a, z in zip(across, heights, strict=True)]
 
 
 def _with_stored_fields(file: Any, path: Path) -> Any:
