@@ -3,7 +3,9 @@
 import io
 import json
 import math
+import os
 import re
+import stat
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -36,11 +38,12 @@ def tell(sentence: str, quiet: bool = False) -> None:
 
 
 def show_table(table: "Table") -> None:
-    """Print a table on standard output, as wide as the terminal."""
+    """Print a table on standard output, as wide as the terminal, also where a pager stands between."""
     from rich.console import Console
 
     terminal, page = sys.stdout.isatty(), _Page(getattr(sys.stdout, "encoding", None) or "utf-8")
-    width = None if terminal else WIDE
+    paged = sys.stderr.isatty() and stat.S_ISFIFO(os.fstat(1).st_mode)
+    width = None if terminal or paged else WIDE
     Console(file=page, force_terminal=terminal, highlight=False, markup=False, width=width).print(table)
     show(page.getvalue())
 

@@ -1,4 +1,4 @@
-"""Standard streams as they come: closed, full, of any encoding. What cannot be said to people never ends a command."""
+"""Standard streams as they come: closed, full, of any encoding. Lost warnings are no fault, a lost result is one."""
 
 import contextlib
 import errno

@@ -84,13 +84,18 @@ def extract(
         ),
     ] = None,
     force: options.Force = False,
+    json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Write the result file of a case, of a study that keeps all."""
-    from mbsim_cli.cli.output import tell
+    from mbsim_cli.cli.output import emit, tell
     from mbsim_cli.study.sweep.extracting import extract_result
 
-    tell(str(extract_result(opened(folder), case, output, force=force)), quiet)
+    written = extract_result(opened(folder), case, output, force=force)
+    if json:
+        emit({"folder": str(folder), "case": case, "output": str(written)})
+    else:
+        tell(str(written), quiet)
 
 
 def script(
@@ -106,11 +111,12 @@ def script(
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Script.", show_default="DIR/job.sh", readable=False),
     ] = None,
+    json: options.Json = False,
 ) -> None:
     """Write a job script that computes the study in parts."""
     if slurm == parallel:
         raise UsageError("give one of --slurm and --parallel")
-    from mbsim_cli.cli.output import tell
+    from mbsim_cli.cli.output import emit, tell
     from mbsim_cli.study.sweep.scripts import write_script
 
     where = opened(folder)
@@ -119,7 +125,8 @@ def script(
         raise UsageError(f"--shards {shards} leaves some without a case, as there are {cases}")
     parts = shards or min(8, cases)
     written = write_script("slurm" if slurm else "parallel", where, output, parts, jobs)
-    tell(
-        f"{written}: {parts} shards of {cases} cases; start it with "
-        f"{'sbatch' if slurm else 'bash'} {shlex.quote(str(written))}"
-    )
+    start = f"{'sbatch' if slurm else 'bash'} {shlex.quote(str(written))}"
+    if json:
+        emit({"folder": str(folder), "output": str(written), "shards": parts, "cases": cases, "start": start})
+    else:
+        tell(f"{written}: {parts} shards of {cases} cases; start it with {start}")

@@ -84,6 +84,8 @@ def test_results_are_on_standard_output_and_only_warnings_beside_them(mbsim, pen
         assert done.code == as_json.code == 0 and done.out and not done.err, command
         assert isinstance(as_json.json, dict) and not as_json.err, command
     assert "2 done" in mbsim("sweep", "status", "st").out and "2 done" in mbsim("sweep", "collect", "st").out
+    written = mbsim("sweep", "script", "st", "--parallel", "--json").json
+    assert written["shards"] == written["cases"] == 2 and written["start"] == f"bash {written['output']}"
 
 
 def test_warnings_are_on_standard_error(mbsim, variant):
@@ -115,3 +117,8 @@ def test_a_run_without_objectives_shows_the_extremes_of_its_sensors(mbsim, varia
     shown = mbsim("run", model).out
     assert "angle [rad]" in shown and f"{angle.min():.8g}" in shown and f"{angle.max():.8g}" in shown
     assert "extremes" not in mbsim("run", variant("k: {value: 2.0", "k: {value: 1.0"), "--json").json
+
+
+def test_every_command_but_schema_takes_json(mbsim):
+    for command in (*([name] for name in COMMANDS), ["doctor"], *(["sweep", name] for name in OF_STUDIES)):
+        assert ("--json" in mbsim(*command, "--help").out) == (command != ["schema"]), command
