@@ -69,7 +69,7 @@ def command(
     quiet: options.Quiet = False,
     force: options.Force = False,
 ) -> None:
-    """Draw histories, sensitivities and gradients of results, or a study.
+    """Draw histories and gradients of results, or a study.
 
     Several results are laid over each other. Of a study (study.h5) objectives are drawn over the varied parameters.
     """
