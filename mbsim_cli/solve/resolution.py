@@ -19,6 +19,8 @@ SMALL = 1e-3  # of the largest motion of a unit: what moves less is measured by 
 ROUND_OFF = 1e-9  # m or rad, or of a coordinate over a parameter: what moves less is at rest
 AT_REST = 1e-3  # of the largest squared speed: what is slower tells no time
 UNSEEN = (0.1, 1.0)  # of the range of a coordinate and of its rate: what windows miss of them on average
+COMPARED = 1000  # times at which two runs are compared
+NOTHING = np.zeros(0)
 FOLLOWED = 0.3  # of how far a coordinate moves: one that is off by more at the end tells no time
 
 
@@ -36,6 +38,7 @@ class Resolution:
         steps: int = 0,
         elastic: slice = slice(0),
         parameters: Sequence[float] = (),
+        times: np.ndarray = NOTHING,
     ):
         self.reason = f"fewer than {WINDOW} steps"  # why there is no estimate
         self._names = names
@@ -50,6 +53,8 @@ class Resolution:
         self._expected = steps // WINDOW
         self._waiting: list[np.ndarray] = []  # instants since the last window ended, and its end
         self._windows = 0
+        self.times, self._shown = times, np.full((times.size, len(names)), np.nan)  # for another run to compare with
+        self._compared: np.ndarray | None = None
 
     def _begin(self, motions: int, start: float) -> None:
         """For so many motions: how far they reach, what they miss, how fast they are, by how much they are ahead."""
@@ -67,6 +72,7 @@ class Resolution:
         waiting = self._waiting or [row[:0] for row in rows]
         time, *rows = map(_joined, waiting, rows)
         count, known = time.size, time.size - len(block.time)
+        self._sample(time[max(0, known - 1) :], *(row[max(0, known - 1) :, :, 0] for row in (rows[0], rows[2])))
         windows = max(0, count - 1) // WINDOW
         shifts = np.repeat(self._shift[:, None], windows + 1, axis=1)
         if count > known:
@@ -77,6 +83,28 @@ class Resolution:
         begun = windows * WINDOW
         self._waiting = [row[begun:].copy() for row in (time, *rows)]  # the memory of blocks is used again
         return np.repeat(shifts, WINDOW, axis=1)[:, known:count]
+
+    def _sample(self, time: np.ndarray, position: np.ndarray, velocity: np.ndarray) -> None:
+        """Keep positions at the times of comparison among these, by Hermite's cubics."""
+        first, last = np.searchsorted(self.times, [time[0], time[-1] * (1.0 + ROUND_OFF)], side="right")
+        at = self.times[first:last]
+        if at.size and time.size > 1:
+            k = np.clip(np.searchsorted(time, at) - 1, 0, time.size - 2)
+            h = (time[k + 1] - time[k])[:, None]
+            s, change = (at - time[k])[:, None] / h, position[k + 1] - position[k]
+            bend = (1.0 - s) * (h * velocity[k] - change) + s * (change - h * velocity[k + 1])
+            self._shown[first:last] = position[k] + s * change + s * (1.0 - s) * bend
+
+    def compare(self, other: "Resolution", share: float) -> None:
+        """Take a share of the largest difference from a run at the same times for the error of each coordinate.
+
+        Differences grow no further where phases are lost: there what windows miss tells more.
+        """
+        off = np.abs(self._shown - other._shown)
+        off = off[np.isfinite(off).all(axis=1)]
+        if len(off):
+            far = off.max(axis=0)
+            self._compared = np.where(far > FOLLOWED * self.sizes, np.maximum(far, self._missing[:, 0]), share * far)
 
     def _widen(self, motions: slice, position: np.ndarray) -> None:
         """Take in how far motions reach at positions (n, 1 + p, ...)."""
@@ -142,7 +170,7 @@ class Resolution:
         """Largest estimated error of a coordinate, relative to how far it moves, and which; NaN without an estimate."""
         if not self.enough:
             return float("nan"), None
-        relative = self._missing[:, 0] / self.sizes
+        relative = (self._missing[:, 0] if self._compared is None else self._compared) / self.sizes
         worst = int(np.argmax(relative)) if relative.size else None
         return (0.0, None) if worst is None else (float(relative[worst]), self._names[worst])
 
@@ -242,8 +270,13 @@ class Sampling:
         return f"output times {self._step:g} s apart do not follow the motion of {name}" if name else self._tolerance
 
 
-def resolution_of(problem: Problem, parameters: Sequence[float]) -> Resolution | Sampling | NoSteps:
-    """What watches the instants of an analysis, of which ``parameters`` have these values."""
+def resolution_of(
+    problem: Problem, parameters: Sequence[float], times: np.ndarray | None = None
+) -> Resolution | Sampling | NoSteps:
+    """What watches the instants of an analysis, of which ``parameters`` have these values.
+
+    ``times`` are those of another run that it is to be compared with; else those of a run of half as many steps.
+    """
     options = problem.options
     if options.analysis == "inverse_dynamics":
         assert problem.prescribed is not None
@@ -258,7 +291,11 @@ def resolution_of(problem: Problem, parameters: Sequence[float]) -> Resolution |
     if loses_energy(problem):
         return NoSteps("projection: identity leaves errors of first order, which step: auto tells", exact=False)
     names, steps = problem.names, round(options.duration / options.step)
-    return Resolution(names.coordinates, names.coordinate_units, steps, elastic_of(problem), parameters)
+    if times is None:
+        half = max(1, steps // 2)
+        every = -(-half // COMPARED)
+        times = options.duration / half * np.arange(every, half + 1, every)
+    return Resolution(names.coordinates, names.coordinate_units, steps, elastic_of(problem), parameters, times)
 
 
 def loses_energy(problem: Problem) -> bool:

@@ -5,6 +5,7 @@ time. Derivation: docs/theory/resolution.md, section 4.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,8 +13,9 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.problem import Problem
-from mbsim_cli.solve.resolution import loses_energy
-from mbsim_cli.study.evaluation import Gradient, by_fields, evaluate, resolution_of
+from mbsim_cli.solve.resolution import Resolution, loses_energy
+from mbsim_cli.study.diagnostics.discretisation import LIMIT
+from mbsim_cli.study.evaluation import Gradient, accumulated, by_fields, evaluate, resolution_of
 from mbsim_cli.study.listener import Listener
 from mbsim_cli.study.plan import Plan
 
@@ -41,7 +43,8 @@ def estimated(plan: Plan, results: dict[str, Gradient], resolution: Any, listene
     unseen = _BY_DIFFERENCES if plan.method == "fd" else None
     if plan.halving:
         return Estimates(plan.halving.judged(results), plan.halving.off_by_fields, reason=unseen)
-    if not plan.assembled.objectives or plan.assembled.problem.options.analysis == "equilibrium":
+    alarmed = resolution.worst[0] > LIMIT and plan.second_run
+    if not (plan.assembled.objectives or alarmed) or plan.assembled.problem.options.analysis == "equilibrium":
         return Estimates(results, reason=unseen)
     impossible = _impossible(plan)
     if not impossible:
@@ -71,7 +74,7 @@ def _compared(plan: Plan, results: dict[str, Gradient], resolution: Any, listene
     """Errors by the difference of two runs; raises AnalysisError where the second fails."""
     assembled, fine = plan.assembled, plan.assembled.problem
     coarse = with_twice_the_step(fine)
-    watched = resolution_of(coarse, assembled.parameters)
+    watched = resolution_of(coarse, assembled.parameters, getattr(resolution, "times", None))
     with listener.progress("estimating errors", fine.options.duration) as show:
 
         def watch(block: Any) -> None:
@@ -80,6 +83,8 @@ def _compared(plan: Plan, results: dict[str, Gradient], resolution: Any, listene
 
         others = evaluate(coarse, assembled.objectives, (watch,), watched, listener)
     share = 1.0 / (_fall(fine, coarse, resolution.worst[0], watched.worst[0]) - 1.0)
+    if isinstance(resolution, Resolution):
+        resolution.compare(watched, share)
     found = {name: _with_errors(result, others[name], share) for name, result in results.items()}
     theirs = by_fields(assembled.fields, others)
     off = {
@@ -87,6 +92,22 @@ def _compared(plan: Plan, results: dict[str, Gradient], resolution: Any, listene
         for name, entries in by_fields(assembled.fields, results).items()
     }
     return Estimates(found, off, coarse.options.step)
+
+
+def settle_motion(plan: Plan, resolution: Any) -> None:
+    """Where the errors of a motion add up to an alarm, compare it with a second run, of the motion alone.
+
+    In a damped motion errors are forgotten, and in a stiff one small modes ring: their sum knows of neither.
+    """
+    fine = plan.assembled.problem
+    if not resolution.worst[0] > LIMIT or round(fine.options.duration / fine.options.step) < LEAST:
+        return
+    coarse = with_twice_the_step(fine)
+    alone = replace(coarse, theta_rho=fine.theta_rho[:, :0], options=replace(coarse.options, sensitivity="none"))
+    watched = resolution_of(alone, (), resolution.times)
+    with suppress(AnalysisError):
+        accumulated(alone, (), resolution=watched)
+        resolution.compare(watched, 1.0 / (_fall(fine, coarse, resolution.worst[0], watched.worst[0]) - 1.0))
 
 
 def with_twice_the_step(problem: Problem) -> Problem:

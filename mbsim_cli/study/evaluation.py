@@ -62,11 +62,11 @@ def solved(problem: Problem, theta: np.ndarray | None, tape: Any = None) -> Iter
     return analysis.blocks(problem, theta) if tape is None else analysis.taped(problem, tape)
 
 
-def resolution_of(problem: Problem, parameters: Sequence[Any]) -> Any:
+def resolution_of(problem: Problem, parameters: Sequence[Any], times: np.ndarray | None = None) -> Any:
     """What watches how well the steps of an analysis resolve its motion, and its derivatives by ``parameters``."""
     from mbsim_cli.solve import resolution
 
-    return resolution.resolution_of(problem, [parameter.value for parameter in parameters])
+    return resolution.resolution_of(problem, [parameter.value for parameter in parameters], times)
 
 
 def evaluate(

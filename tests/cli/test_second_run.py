@@ -73,7 +73,7 @@ def test_errors_of_derivatives_by_fields_stand_in_the_result(mbsim, crank, tmp_p
         )
         assert np.linalg.norm(errors) == pytest.approx(told * np.linalg.norm(gradient))
         assert file["meta/discretisation/second_step"][()] == 8e-4
-    assert "(norm); those of objectives by a second run with steps of 0.0008 s" in mbsim("run", crank).out
+    assert "(norm); by a second run with steps of 0.0008 s" in mbsim("run", crank).out
 
 
 def test_an_automatic_step_keeps_derivatives_by_fields_within_the_accuracy(crank):

@@ -45,6 +45,38 @@ def test_an_oscillation_is_late_by_as_much_as_it_is(h):
     assert shift[0, -1] == pytest.approx(2.0 * np.arctan(5.0 * h) / (10.0 * h) * time[-1] - time[-1], rel=0.1)
 
 
+def test_damping_forgets_errors_as_a_second_run_tells():
+    """A damped mass on a shaken base, 300 decay times: what windows miss adds up, errors do not."""
+
+    def shaken(h, times):
+        """Ten periods a decay time, by the trapezoidal rule, beside the steady state."""
+        w, c, count = 10.0, 4.0, round(90.0 / h)
+        a, time = np.array([[0.0, 1.0], [-w * w, -c]]), h * np.arange(count + 1)
+        state, force = np.zeros((count + 1, 2)), np.stack([0 * time, np.sin(7.0 * time)], axis=1)
+        amplitude = np.linalg.solve(7j * np.eye(2) - a, [0.0, 1.0])  # of exp(7 i t)
+        state[0] = amplitude.imag
+        step = np.linalg.inv(np.eye(2) - 0.5 * h * a)
+        for k in range(count):
+            state[k + 1] = step @ ((np.eye(2) + 0.5 * h * a) @ state[k] + 0.5 * h * (force[k] + force[k + 1]))
+        exact = (amplitude[0] * np.exp(7j * time)).imag
+        true = np.abs(state[:, 0] - exact).max() / np.ptp(exact)
+        return watch(time, *state.T, units=("m",), times=times)[0], true
+
+    times = np.arange(1.0, 91.0)
+    (fine, true), (coarse, _) = shaken(1e-2, times), shaken(2e-2, times)
+    assert fine.worst[0] > 30.0 * true and true < 1e-2
+    fine.compare(coarse, 1.0 / 3.0)
+    assert true / 2.0 < fine.worst[0] < 2.0 * true and fine.worst[1] == "q0"
+
+
+def test_a_run_whose_phase_is_lost_is_not_compared():
+    """Two numbers between -1 and 1 differ by no more than two, however often the motion turns."""
+    fine, coarse = (watch(*oscillation(w, 1.0, 100), times=np.arange(1.0, 101.0))[0] for w in (40.0, 80.0))
+    missed = fine.worst[0]
+    fine.compare(coarse, 1.0 / 3.0)
+    assert fine.worst[0] == missed > 2.0
+
+
 @pytest.mark.parametrize("periods", [1.0, 5.0, 5.5, 400.0])
 def test_many_periods_a_step_look_like_no_motion_however_many(periods):
     time, z, v = oscillation(2.0 * np.pi * periods, 1.0, 100)

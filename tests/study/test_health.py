@@ -54,6 +54,17 @@ def test_each_trouble_is_said():
         assert [sentence in warning for warning in watch(**{field: values}).warnings] == [True], field
 
 
+@pytest.mark.parametrize(("speed", "told"), [(1e-24, False), (1e-11, False), (1e-6, True)])
+def test_energies_of_a_mechanism_at_rest_are_not_compared(speed, told):
+    """1e-48 J are round-off where nothing moves, and those of a small mechanism where it does."""
+    still = {
+        "energy": lambda b: speed**2 * np.stack([1 - np.cos(b.time), b.time, b.time], axis=1),
+        "velocity": lambda b: np.full_like(b.velocity, speed),
+    }
+    health = watch(**still)
+    assert bool(health.warnings) is told and (health.report["energy_imbalance"] > 0.0) is told
+
+
 def test_energy_that_equations_do_not_keep_is_not_blamed_on_the_step():
     health = Health(Options(), fakes.names(), kept=False)
     for block in blocks(energy=lambda b: np.stack([1 - np.cos(b.time), b.time, b.time], axis=1)):

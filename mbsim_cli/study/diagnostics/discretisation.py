@@ -185,7 +185,8 @@ def line(report: Mapping[str, Any]) -> str:
     remarks = [] if reason in (None, GIVEN) else [reason]
     sums_alone = bool(remarks) and "second_step" not in motion
     if "second_step" in motion:
-        remarks.append(f"those of objectives by a second run with steps of {motion['second_step']:.6g} s")
+        those = "" if motion["worst"] else "those of objectives "
+        remarks.append(f"{those}by a second run with steps of {motion['second_step']:.6g} s")
     if "gradients" in motion:
         remarks.append(f"errors of gradients are not estimated: {motion['gradients']}")
     if not parts:

@@ -11,6 +11,7 @@ DRIFT = 1e-6  # m or 1: constraints are met to round-off where the solver works
 VIOLATED = 1e-3  # m or 1: more than a long step leaves
 ENERGY = 1e-2  # of the energy that moves
 AT_REST = 1e-9  # of the energy that is stored: less than that does not move
+STILL = 1e-9  # m, rad or 1 in the time of the run: coordinates that move by less do not
 SHOWN = 4  # constraints of a singular position
 INCONSISTENT = "bodies that deform, whose data do not fit together to the second order, keep it at no step"
 UNITS = ("position", "velocity", "acceleration")
@@ -29,7 +30,9 @@ class Health:
         self._violated: float | None = None  # since when constraints are, s
         self._gradient_error = 0.0
         self._work, self._imbalance, self._moved, self._stored = 0.0, 0.0, 0.0, 0.0
+        self._fastest = 0.0  # of all coordinates
         self._start: float | None = None  # energy, J
+        self._begun = 0.0  # s
         self._last = (0.0, 0.0)  # time and power of the latest instant
 
     def add(self, block: Block) -> None:
@@ -59,13 +62,20 @@ class Health:
         mechanical = block.energy[:, 0] + block.energy[:, 1]
         if self._start is None:
             self._start = float(mechanical[0])
-            self._last = (time[0], power[0])
+            self._last, self._begun = (time[0], power[0]), time[0]
         time, power = np.append(self._last[0], time), np.append(self._last[1], power)
         work = self._work + np.cumsum(0.5 * (power[1:] + power[:-1]) * np.diff(time))
         self._imbalance = max(self._imbalance, float(abs(mechanical - self._start - work).max()))
         self._moved = max(self._moved, float(block.energy[:, 0].max()), float(abs(mechanical - self._start).max()))
+        self._fastest = max(self._fastest, float(abs(block.velocity).max(initial=0.0)))
         self._stored = max(self._stored, float(abs(block.energy[:, 1]).max()))
         self._work, self._last = float(work[-1]), (time[-1], power[-1])
+
+    @property
+    def _moves(self) -> bool:
+        """Whether there is a motion whose energy can be compared: round-off has none."""
+        moves = self._fastest * (self._last[0] - self._begun) > STILL
+        return moves and self._moved > AT_REST * self._stored
 
     @property
     def drift(self) -> float:
@@ -94,7 +104,7 @@ class Health:
         return {
             **({"work": self.work} if self.work else {"iterations": iterations}),
             "drift": dict(zip(UNITS, map(float, self._drift), strict=True)),
-            "energy_imbalance": self._imbalance / self._moved if self._moved > AT_REST * self._stored else 0.0,
+            "energy_imbalance": self._imbalance / self._moved if self._moves else 0.0,
             "gradient_error": self._gradient_error,
         }
 

@@ -14,6 +14,7 @@ import numpy as np
 from mbsim_cli.errors import AnalysisError, MbsimError, ModelError, UsageError, one_line
 from mbsim_cli.io.thinning import KeptRows
 from mbsim_cli.spec.judging.doubts import doubts_of_values
+from mbsim_cli.study.coarse_run import settle_motion
 from mbsim_cli.study.listener import SILENT, Asking, Listener
 from mbsim_cli.study.plan import Plan, draft
 from mbsim_cli.study.recording import recorded
@@ -163,6 +164,7 @@ def _numbers(plan: StudyPlan, outcome: Outcome) -> np.ndarray:
 
 def _remarks(plan: StudyPlan, outcome: Outcome) -> dict[str, Any]:
     """What is out of the ordinary, where anything is."""
+    settle_motion(outcome.plan, outcome.watchers.resolution)
     undefined = {name: why for result in outcome.results.values() for name, why in result.undefined.items()}
     warnings = [*doubts_of_values(outcome.plan.model_file), *outcome.watchers.warnings(outcome.results)]
     found = {"warnings": warnings, "undefined": undefined if plan.parameters else {}}
