@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from mbsim_cli import spec
 from mbsim_cli.errors import AnalysisError, InputOutputError, ModelError, UsageError
 from mbsim_cli.study.evaluation import Gradient
 from mbsim_cli.study.listener import Interrupted, Listener
+from mbsim_cli.study.optimizing.analyses import Analyses
 from mbsim_cli.study.optimizing.design import Designs, Limit
 from mbsim_cli.study.optimizing.findings import line_of
 from mbsim_cli.study.optimizing.methods import method_for, search
@@ -21,6 +24,7 @@ from mbsim_cli.study.optimizing.optimality import optimality
 from mbsim_cli.study.optimizing.optimize import optimize
 from mbsim_cli.study.optimizing.variables import Variables
 from mbsim_cli.study.settings import Settings
+from mbsim_cli.study.sweep.frames import framed, read_frames
 from tests.spec.example import write
 
 FIVEBAR = Path(__file__).parents[2] / "models" / "fivebar.yaml"
@@ -271,10 +275,106 @@ def test_control_c_in_a_program_leaves_the_best_design(tmp_path):
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGINT, before)
-    assert stop.value.__notes__ == [f"the best of 2 designs is kept in {tmp_path / 'out.h5'}"]
+    assert stop.value.__notes__ == [
+        f"the best of 2 designs is kept in {tmp_path / 'out.h5'}; the same call goes on with the search"
+    ]
     with h5py.File(tmp_path / "out.h5") as file:
         assert file["optimization"].attrs["ended"] == "interrupted" and len(file["optimization/values"]) == 2
-    assert [entry.name for entry in tmp_path.iterdir()] == ["out.h5"]
+    assert {entry.name for entry in tmp_path.iterdir()} == {"out.h5", "out.h5.designs"}
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from mbsim_cli.study.listener import Listener
+from mbsim_cli.study.optimizing import optimize
+from mbsim_cli.study.settings import Settings
+
+honest, calls = optimize.Analyses.objectives, []
+def objectives(self, values):
+    calls.append(1)
+    if len(calls) == 4:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return honest(self, values)
+optimize.Analyses.objectives = objectives
+given = {"command": "mbsim", "listener": Listener(), "force": False}
+optimize.optimize(Path(sys.argv[1]), "calm", Path(sys.argv[2]), Settings(step=5e-3), **given)
+"""
+
+
+class Noting(Listener):
+    """Keeps what is said."""
+
+    def __init__(self):
+        self.said = []
+
+    def say(self, sentence):
+        self.said.append(sentence)
+
+
+@pytest.fixture
+def killed(tmp_path):
+    """A search that was killed in its fourth analysis; the log that it left."""
+    words = [sys.executable, "-c", KILLED, str(FIVEBAR), str(tmp_path / "out.h5")]
+    done = subprocess.run(words, cwd=FIVEBAR.parents[1], capture_output=True, text=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    log = tmp_path / "out.h5.designs"
+    assert len(list(read_frames(log))) == 4  # one says what the designs are of
+    assert [entry.name for entry in tmp_path.iterdir()] == [log.name]
+    return log
+
+
+def recomputed(tmp_path, monkeypatch, **options):
+    """Analyses that the search needs, sentences, the history of the result, and the number of all analyses."""
+    honest, calls, listener = Analyses.objectives, [], Noting()
+    with monkeypatch.context() as counted:
+        counted.setattr(Analyses, "objectives", lambda self, values: calls.append(1) or honest(self, values))
+        report, output = calm(tmp_path, listener, **options)
+    with h5py.File(output) as file:
+        history = file["optimization/values"][:].tobytes() + file["optimization/objectives"][:].tobytes()
+    assert not (tmp_path / "out.h5.designs").exists()
+    return len(calls), listener.said, history, report["optimization"]["analyses"]
+
+
+def test_a_search_that_was_killed_goes_on(tmp_path, monkeypatch, killed):
+    """To the same result, bit by bit; a frame that is damaged is computed again."""
+    log = killed.read_bytes()
+    calls, said, history, analyses = recomputed(tmp_path, monkeypatch)
+    assert calls == analyses - 3 and said[0] == f"3 designs of an earlier search are read from {killed}"
+    killed.write_bytes(log[:-100] + bytes([log[-100] ^ 1]) + log[-99:])
+    assert recomputed(tmp_path, monkeypatch)[::2] == (analyses - 2, history)
+    killed.write_bytes(log)
+    calls, said, undisturbed, _ = recomputed(tmp_path, monkeypatch, force=True)
+    assert calls == analyses and undisturbed == history and "earlier search" not in said[0]
+
+
+def test_designs_of_another_model_are_not_taken(tmp_path, killed):
+    listener, given = Noting(), {"command": "", "force": False, "evaluations": 2}
+    optimize(FIVEBAR, "calm", tmp_path / "out.h5", Settings(step=6e-3), listener=listener, **given)
+    assert "are of another model, other options or another version of mbsim" in listener.said[0]
+
+
+@pytest.mark.parametrize("content", [b"my own notes", framed(b"of another program")])
+def test_a_file_that_is_no_log_stays(tmp_path, content):
+    other = tmp_path / "out.h5.designs"
+    other.write_bytes(content)
+    with pytest.raises(InputOutputError, match="exists and is not a log of mbsim optimize"):
+        calm(tmp_path, force=True)
+    assert other.read_bytes() == content
+    os.unlink(other)
+    os.mkfifo(other)
+    with pytest.raises(InputOutputError, match="it is a pipe or a device"):
+        calm(tmp_path)
+
+
+def test_frames_of_anybody_are_no_designs(tmp_path, monkeypatch, killed):
+    """Whoever writes a log cannot end the search with an exception."""
+    head, *designs = [frame.content for frame in read_frames(killed)]
+    key, _, numbers = designs[0].split(b"\n", 2)
+    others = [b"", b"\n[]\n", b"\n{}\n" + numbers, b'\n{"a": 1}\n' + numbers, b"\n\xff\n" + numbers]
+    for wrong in [*(key + other for other in others), designs[0][:-8]]:
+        killed.write_bytes(framed(head) + framed(wrong))
+        assert recomputed(tmp_path, monkeypatch, evaluations=2)[0] == 2
 
 
 def test_an_interruption_without_words_is_no_optimum(tmp_path):

@@ -1,18 +1,24 @@
 """An optimisation from its model file to the result of the best design."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from mbsim_cli.caller import either
 from mbsim_cli.errors import AnalysisError, UsageError
 from mbsim_cli.io.target import check_target
 from mbsim_cli.spec.moved import with_adjoint_by
 from mbsim_cli.study.assembling import load
+from mbsim_cli.study.evaluation import Gradient
 from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.optimizing.analyses import Analyses
 from mbsim_cli.study.optimizing.design import FEASIBLE, Designs, Limit
 from mbsim_cli.study.optimizing.findings import doubts_of, history_of, line_of, report_of
+from mbsim_cli.study.optimizing.log import Log, identity_of
 from mbsim_cli.study.optimizing.methods import method_for, search
 from mbsim_cli.study.optimizing.statement import limits_of, method_of_gradients, stated, varied_fields, volume_of
 from mbsim_cli.study.optimizing.variables import Variables, variables_of
@@ -46,12 +52,12 @@ class Task(NamedTuple):
             raise UsageError("mma keeps no equalities; choose slsqp")
         return found
 
-    def designs(self, analyses: Analyses, most: int) -> Designs:
+    def designs(self, analyse: Callable[[np.ndarray], Mapping[str, Gradient]], most: int) -> Designs:
         """Designs by at ``most`` so many analyses, none of them tried yet."""
         tolerance = float(self.file.expressions.value(self.given.tolerance).real)
         sign = 1.0 if self.given.minimize is not None else -1.0
         goal = self.given.objective
-        return Designs(self.variables, goal, sign, self.limits, analyses.objectives, most, tolerance)
+        return Designs(self.variables, goal, sign, self.limits, analyse, most, tolerance)
 
 
 def optimize(
@@ -81,8 +87,11 @@ def optimize(
     with timing.phase("compile"):
         base.compile(listener)
     analyses = Analyses(task.file, base.settings, task.variables, task.by, listener)
-    designs = task.designs(analyses, evaluations or task.given.evaluations)
-    with listener.shield():
+    identity = identity_of(task.file, base.settings, task.variables)
+    kept = target.with_name(f"{target.name}.designs")
+    log = Log(kept, identity, analyses.objectives, listener, force=force)
+    designs = task.designs(log, evaluations or task.given.evaluations)
+    with closing(log), listener.shield():
         ended, stop = _searched(method, designs, timing, listener)
         if not designs.trials:
             raise stop or AnalysisError(ended)
@@ -91,6 +100,8 @@ def optimize(
         units |= {volume_of(field): "1" for field in designs.variables.fields}
         history = history_of(designs, units, {"name": task.name, "method": method, "ended": ended or "optimal"})
         outcome = recorded(planned, target, guard, command, timing, listener, history)
+        if stop is None:
+            log.remove()
     report = {"model": str(path), "output": str(output)} | outcome.report
     report["warnings"] = [*report["warnings"], *doubts_of(designs, ended)]
     report["optimization"] = report_of(designs, history, units)
@@ -131,7 +142,8 @@ def _leave(designs: Designs, stop: Stop | None, output: Path, listener: Listener
     """Raise what ended an optimisation too early, or that no design keeps to the limits; the result is written."""
     trial = designs.best
     if stop is not None:
-        sentence = f"the best of {len(designs.trials)} designs is kept in {output}"
+        goes_on = f"the same {either('command', 'call')} goes on with the search"
+        sentence = f"the best of {len(designs.trials)} designs is kept in {output}; {goes_on}"
         listener.warn(f"mbsim: {sentence}")
         stop.add_note(sentence)
         stop.__dict__["kept"] = str(output)

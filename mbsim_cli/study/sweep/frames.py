@@ -129,10 +129,10 @@ def _next_mark(file: BinaryIO, place: int) -> int | None:
 
 
 class Appender:
-    """Appends frames to a file that no other process may append to meanwhile."""
+    """Appends frames to a file that no other process may append to meanwhile; ``occupied`` says that one does."""
 
-    def __init__(self, path: Path):
-        self._path = path
+    def __init__(self, path: Path, occupied: str = ""):
+        self._path, self._sentence = path, occupied
         self._handle = -1
         self._synced = monotonic()
         try:
@@ -201,7 +201,7 @@ class Appender:
 
     def _occupied(self) -> InputOutputError:
         message = f"another process is computing the same cases: it appends to {self._path}"
-        return InputOutputError(f"{message}; wait for it, or give each its {option('shard')}")
+        return InputOutputError(self._sentence or f"{message}; wait for it, or give each its {option('shard')}")
 
     def _failure(self, error: OSError) -> InputOutputError:
         return InputOutputError(f"cannot write {self._path}: {error.strerror or error}")

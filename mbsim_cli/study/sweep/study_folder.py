@@ -12,6 +12,7 @@ import numpy as np
 
 from mbsim_cli.caller import either, flag
 from mbsim_cli.errors import InputOutputError, UsageError
+from mbsim_cli.files import open_regular
 from mbsim_cli.io.target import replaced
 from mbsim_cli.study.sweep.identity import samples_hash
 from mbsim_cli.study.sweep.shards import Shard
@@ -62,7 +63,7 @@ class StudyFolder:
     def forecasted(self) -> dict[str, Any] | None:
         """What the study is expected to take; None where nobody has tried."""
         try:
-            return json.loads((self.path / FORECAST).read_text(encoding="utf-8"))
+            return json.loads(_text(self.path / FORECAST))
         except (OSError, ValueError):
             return None
 
@@ -82,7 +83,7 @@ class StudyFolder:
         """The plan; raises InputOutputError."""
         path = self.path / PLAN
         try:
-            return read_plan(path.read_text(encoding="utf-8"), path)
+            return read_plan(_text(path), path)
         except FileNotFoundError:
             begins = either(f"mbsim sweep MODEL.yaml -o {self}", f"model.sweep(folder={str(self)!r})")
             raise InputOutputError(f"{self} holds no study; {begins} begins one") from None
@@ -93,7 +94,8 @@ class StudyFolder:
         """Values (N, v) of the varied parameters; raises InputOutputError."""
         path = self.path / SAMPLES
         try:
-            values = np.load(path, allow_pickle=False)
+            with open_regular(path) as file:
+                values = np.load(file, allow_pickle=False)
         except _NO_ARRAY as error:
             reason = getattr(error, "strerror", None) or "it holds no numbers"
             raise InputOutputError(f"cannot read {path}: {reason}; {_RESTORED}") from error
@@ -183,3 +185,9 @@ class StudyFolder:
                 path.unlink(missing_ok=True)
             except OSError as error:
                 raise InputOutputError(f"cannot remove {path}: {error.strerror}") from error
+
+
+def _text(path: Path) -> str:
+    """Content of a file; raises OSError, also where it is a pipe or a device, and UnicodeDecodeError."""
+    with open_regular(path) as file:
+        return file.read().decode()

@@ -1,5 +1,6 @@
 """Folders of studies: which plan goes on, which is refused, and that each case counts once."""
 
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -256,3 +257,18 @@ def test_collecting_is_quick_and_small(folder, count):
     with h5py.File(folder.collected) as file:
         assert file["gradient"].shape == (count, 3, 5) and file["result"][-1, 2] == (count - 1) / 7
         assert file["reason"][10].decode() == remarks["warnings"][0] and not (file["status"][:] != 0).any()
+
+
+@pytest.mark.parametrize("name", ["plan.json", "samples.npy", "forecast.json"])
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_a_pipe_or_a_device_is_no_file_of_a_study(folder, name, kind):
+    """Whatever stands in a folder that somebody sent, nothing waits for it, or reads without an end."""
+    plan = folder.adopt(plan_of(5), values_of(5), force=False)
+    path = folder.path / name
+    path.unlink(missing_ok=True)
+    os.mkfifo(path) if kind == "pipe" else path.symlink_to("/dev/zero")
+    if name == "forecast.json":
+        assert folder.forecasted() is None
+        return
+    with pytest.raises(InputOutputError, match="it is a pipe or a device, not a file"):
+        folder.plan() if name == "plan.json" else folder.values(plan)

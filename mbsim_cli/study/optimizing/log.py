@@ -1,0 +1,120 @@
+"""Analyses of a search on the disk, so that the same command goes on where it was killed.
+
+The file ``OUT.h5.designs`` stands beside the result until that is complete. Its first frame says what the analyses
+depend on; each other frame holds one analysis. A search is deterministic: it asks for the same designs again.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import mbsim_cli
+from mbsim_cli.errors import InputOutputError
+from mbsim_cli.study.evaluation import Gradient
+from mbsim_cli.study.listener import Listener
+from mbsim_cli.study.optimizing.variables import Variables
+from mbsim_cli.study.settings import Settings
+from mbsim_cli.study.sweep.frames import Appender, read_frames
+from mbsim_cli.study.sweep.identity import content_hash, file_hash
+
+_HEAD = b"mbsim designs 1\n"
+Results = Mapping[str, Gradient]
+
+
+def identity_of(model_file: Any, settings: Settings, variables: Variables) -> bytes:
+    """Hash of all that the analyses of designs depend on, beside the values of the variables."""
+    source = model_file.source
+    tables = {str(number): file_hash(table) for number, table in enumerate(source.tables)}
+    varied = [*variables.names, *variables.fields]
+    choices = {"settings": asdict(settings), "tables": tables, "varied": varied, "version": mbsim_cli.__version__}
+    return content_hash(source.data(), choices).encode()
+
+
+class Log:
+    """``analyse`` with a memory on the disk; ``force`` begins anew whatever is there."""
+
+    def __init__(
+        self, path: Path, identity: bytes, analyse: Callable[[np.ndarray], Results], listener: Listener, *, force: bool
+    ):
+        self._path, self._analyse, self._listener = path, analyse, listener
+        self._known = self._read(_HEAD + identity, force)
+        self._file: Appender | None = Appender(path, f"another process optimizes: it writes to {path}")
+        if not self._known:
+            self._append(_HEAD + identity)
+
+    def __call__(self, values: np.ndarray) -> Results:
+        """Objectives with derivatives at values (v,), known or computed and kept; raises what ``analyse`` does."""
+        if (known := self._known.get(_key(values))) is not None and (found := _decoded(known, len(values))):
+            return found
+        results = self._analyse(values)
+        self._append(_encoded(values, results))
+        return results
+
+    def _read(self, head: bytes, force: bool) -> dict[bytes, bytes]:
+        """Contents of the frames by the values that they are of, nothing where there are none of this search."""
+        if not self._path.exists():
+            return {}
+        frames = [frame.content for frame in read_frames(self._path)]
+        if self._path.stat().st_size and not (frames and frames[0].startswith(_HEAD)):
+            raise InputOutputError(f"{self._path} exists and is not a log of mbsim optimize; move it away")
+        if force or not frames or frames[0] != head:
+            if not force and frames:
+                other = "are of another model, other options or another version of mbsim"
+                self._listener.say(f"designs in {self._path} {other}: the search begins anew")
+            self._path.unlink()
+            return {}
+        if len(frames) > 1:
+            self._listener.say(f"{len(frames) - 1} designs of an earlier search are read from {self._path}")
+        return {content.partition(b"\n")[0]: content for content in frames}
+
+    def _append(self, content: bytes) -> None:
+        """Keep an analysis; a disk that is full ends the log, and not the search."""
+        if self._file is None:
+            return
+        try:
+            self._file.append(content)
+        except InputOutputError as error:
+            self._listener.warn(f"warning: designs are not kept any more: {error}")
+            self.close()
+
+    def close(self) -> None:
+        """Write no more."""
+        if self._file is not None:
+            file, self._file = self._file, None
+            with suppress(InputOutputError):
+                file.close()
+
+    def remove(self) -> None:
+        """The search has come to its end, and its result is complete."""
+        self.close()
+        self._path.unlink(missing_ok=True)
+
+
+def _key(values: np.ndarray) -> bytes:
+    return np.ascontiguousarray(values, "<f8").tobytes().hex().encode()
+
+
+def _encoded(values: np.ndarray, results: Results) -> bytes:
+    """A line of the values, a line of names and sentences, and of each objective its value and derivatives (v,)."""
+    names = json.dumps({name: dict(result.undefined) for name, result in results.items()}).encode()
+    numbers = np.array([[result.value, *result.gradient] for result in results.values()], "<f8")
+    return b"\n".join([_key(values), names, numbers.tobytes()])
+
+
+def _decoded(content: bytes, variables: int) -> Results | None:
+    """Results that a frame holds, None where somebody else has written it."""
+    try:
+        _, names, numbers = content.split(b"\n", 2)
+        undefined: dict[str, dict[str, str]] = json.loads(names)
+        rows = np.frombuffer(numbers, "<f8").reshape(len(undefined), 1 + variables)
+        return {
+            name: Gradient(float(row[0]), row[1:].copy(), undefined=dict(why))
+            for (name, why), row in zip(undefined.items(), rows, strict=True)
+        }
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return None
