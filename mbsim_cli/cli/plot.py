@@ -93,7 +93,7 @@ def command(
     except InputOutputError:
         if len(results) != 1 or not is_study(results[0]):
             raise
-        _refuse("a study", "has histories of no case in its file", drawn | {"--over": None, "--list": list_})
+        _refuse("a study", "is drawn as objectives over parameters", drawn | {"--over": None, "--list": list_})
         _study(results[0], names, over, output, json, quiet, force)
         return
     if list_:

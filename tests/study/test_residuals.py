@@ -85,7 +85,7 @@ def test_what_makes_no_residuals(model, given, options, sentence):
 SMOOTH = ("A.angle", "A.angle.velocity", "A.angle.acceleration", "angle", "tip")
 
 
-def test_between_rows_a_fine_run_is_met(model):
+def test_between_rows_a_fine_run_is_met(model, tmp_path):
     """Of sixth order in the distance of rows; velocities of fourth."""
     exact = {"duration": 0.4, "formulation": "recursive", "integrator": "dop853", "tolerance": 1e-12}
     found, rows = model.run(step=1e-3, **exact), model.run(step=2e-2, **exact)
@@ -95,6 +95,8 @@ def test_between_rows_a_fine_run_is_met(model):
         size = np.abs(found[name]).max()
         assert np.abs(rows.at(times, name) - found[name][1:-1]).max() < 2e-6 * size, name
         assert rows.at(rows.time, name) == pytest.approx(rows[name], abs=0.0), name
+    stored = mbsim.open(rows.save(tmp_path / "rows.h5"))
+    assert stored.at(times, "tip") == pytest.approx(rows.at(times, "tip"), abs=0.0)
 
 
 def test_derivatives_between_rows_are_those_of_what_is_computed(model):
