@@ -13,10 +13,13 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from mbsim_cli.study.assembling import build, load  # noqa: E402
+from mbsim_cli.study.assembling import load  # noqa: E402
 from mbsim_cli.study.diagnostics.discretisation import values_of  # noqa: E402
-from mbsim_cli.study.evaluation import evaluate, resolution_of  # noqa: E402
+from mbsim_cli.study.listener import SILENT  # noqa: E402
+from mbsim_cli.study.plan import draft  # noqa: E402
+from mbsim_cli.study.run import run  # noqa: E402
 from mbsim_cli.study.settings import Settings  # noqa: E402
+from mbsim_cli.study.timing import Timing  # noqa: E402
 
 PAGE = ROOT / "docs" / "theory" / "resolution.md"
 RUNS = [  # file of models/, step or None for its own
@@ -36,27 +39,26 @@ FIXED = {"chain": {"formulation": "recursive", "integrator": "rk4"}}  # of those
 Pair = tuple[float, float] | None  # largest estimated and true relative errors
 
 
-def solve(model_file: Any, settings: Settings) -> tuple[Any, Any, dict[str, Any], np.ndarray]:
-    """Assembled problem, resolution, objectives, and positions (N, n) of one run with its gradients."""
-    assembled, positions = build(model_file, settings, None), []
-    resolution = resolution_of(assembled.problem, assembled.parameters)
-    take = (lambda block: positions.append(block.position),)
-    results = evaluate(assembled.problem, assembled.objectives, take, resolution)
-    return assembled, resolution, results, np.concatenate(positions)
+def solve(model_file: Any, settings: Settings, second: bool) -> tuple[Any, np.ndarray]:
+    """Outcome and positions (N, n) of one run with its gradients, with or without a second one that tells errors."""
+    timing, positions = Timing(), []
+    plan = replace(draft(model_file, settings, timing).plan(timing, SILENT), second_run=second)
+    outcome = run(plan, timing, SILENT, lambda block: positions.append(block.position.copy()))
+    return outcome, np.concatenate(positions)
 
 
 def judged(model_file: Any, settings: Settings) -> tuple[float, list[Pair]]:
     """The step, and the errors of motion, objectives, gradients; None where nothing is told."""
-    assembled, resolution, results, coarse = solve(model_file, settings)
-    problem, parameters = assembled.problem, values_of(assembled.parameters)
-    h, order = problem.options.step, 4 if problem.options.open_tree else 2
-    _, _, halved, fine = solve(model_file, replace(settings, step=h / 2))
+    outcome, coarse = solve(model_file, settings, True)
+    options, parameters = outcome.plan.assembled.problem.options, values_of(outcome.plan.parameters)
+    resolution, h, order = outcome.watchers.resolution, options.step, 4 if options.open_tree else 2
+    halved, fine = solve(model_file, replace(settings, step=h / 2), False)
     fine = fine[: 2 * len(coarse) : 2]  # their ends may differ where the duration is no whole number of steps
     off = np.abs(coarse[: len(fine)] - fine).max(axis=0) / (1 - 2.0**-order)
     pairs: list[Pair] = [(resolution.worst[0], (off / resolution.sizes).max())]
     relative = []  # (2, 1 + p) of each objective
-    for key, result in results.items():
-        numbers = [np.append(r.value, r.gradient) for r in (result, halved[key])]
+    for key, result in outcome.results.items():
+        numbers = [np.append(r.value, r.gradient) for r in (result, halved.results[key])]
         given = result.uncertainty
         told = given.relative(result.value, result.gradient, parameters)
         with np.errstate(invalid="ignore"):
