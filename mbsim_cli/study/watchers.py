@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mbsim_cli.study.diagnostics import discretisation, smooth
-from mbsim_cli.study.diagnostics.bending import BendingHealth
+from mbsim_cli.study.diagnostics.bending import BendingHealth, StiffeningHealth
 from mbsim_cli.study.diagnostics.contact import ContactHealth
 from mbsim_cli.study.diagnostics.extremes import Extremes
 from mbsim_cli.study.diagnostics.finite import FiniteHealth
@@ -27,6 +27,7 @@ class Watchers:
         self.health = plan.analysis.diagnostics(problem, objectives)
         self.multipliers = MultiplierHealth(problem, objectives)
         self._bending = BendingHealth(problem)
+        self._stiffening = StiffeningHealth(problem)
         self._contact = ContactHealth(problem, assembled.contacts)
         self.reactions = UnknownReactions(problem, objectives, assembled.sensor_rows, assembled.overdetermined)
         self._finite = FiniteHealth(assembled.sensor_rows)
@@ -34,7 +35,9 @@ class Watchers:
 
     def add(self, block: Any) -> None:
         """Take the next instants in."""
-        for watcher in (self.health, self._bending, self._contact, self.reactions, self._finite, self.multipliers):
+        for watcher in (
+            self.health, self._bending, self._stiffening, self._contact, self.reactions, self._finite, self.multipliers,
+        ):  # fmt: skip
             watcher.add(block)
         if self.extremes:
             self.extremes.add(block)
@@ -46,6 +49,7 @@ class Watchers:
             *plan.assembled.warnings,
             *self.health.warnings,
             *self._bending.warnings,
+            *self._stiffening.warnings,
             *self._contact.warnings,
             *self.reactions.warnings,
             *self.multipliers.warnings,

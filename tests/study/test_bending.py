@@ -14,3 +14,33 @@ def test_a_beam_that_spins_up(tmp_path, formulation, stiffening, warned):
     result = mbsim.run(tmp_path / "spin_up.yaml", formulation=formulation, sensitivity="none")
     found = [text for text in result.report["warnings"] if "'beam' deforms by more than a tenth of its size" in text]
     assert len(found) == warned and all("first at t = 7.08 s" in text for text in found)
+
+
+def turning(tmp_path, *changes):
+    """Warnings of a spin-up of 2 s after changes of its text."""
+    text = (ROOT / "models/flexible/spin_up.yaml").read_text()
+    for before, after in (("duration: 15", "duration: 2"), ("T: 15", "T: 2"), *changes):
+        assert before in text
+        text = text.replace(before, after)
+    path = tmp_path / "turning.yaml"
+    path.write_text(text[: text.index("\nchecks:")])
+    found = mbsim.run(path, sensitivity="none").report["warnings"]
+    return [w for w in found if "centrifugal stresses" in w]
+
+
+WITHOUT = ("stiffening: [rotation, acceleration]", "stiffening: []")
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ([WITHOUT], True),
+        ([WITHOUT, ("value: 6, unit: rad/s", "value: 0.02, unit: rad/s")], False),
+        ([("[rotation, acceleration]", "[acceleration]")], True),
+        ([("[rotation, acceleration]", "[rotation]")], False),
+        ([WITHOUT, ("E: {value: 2.8e7", "E: {value: 2.8e10")], False),  # stiff for its speed
+    ],
+)
+def test_centrifugal_stresses_that_are_left_out_are_warned_of_where_they_matter(tmp_path, changes, told):
+    found = turning(tmp_path, *changes)
+    assert len(found) == told and all("body 'beam'" in w and "add rotation to its `stiffening`" in w for w in found)
