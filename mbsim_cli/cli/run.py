@@ -107,7 +107,7 @@ def _print_extremes(extremes: dict[str, dict[str, Any]]) -> None:
     rows = []
     for name, e in extremes.items():
         if e["least"] or e["largest"]:
-            numbers = (f"{e[key]:.8g}" for key in ("least", "least_at", "largest", "largest_at"))
+            numbers = (f"{e[key]:.8g}".replace("nan", "NaN") for key in ("least", "least_at", "largest", "largest_at"))
             rows.append((f"{name} [{e['unit']}]" if e["unit"] not in ("", "1") else name, *numbers))
     if rows:
         show_table(plain_table(("sensor", "least", "at [s]", "largest", "at [s]"), rows[:MOST_ROWS]))

@@ -44,5 +44,7 @@ class Extremes:
         return found
 
     def _entry(self, column: int, unit: str) -> dict[str, Any]:
-        (least, largest), (when, then) = self._values[:, column].tolist(), self._times[:, column].tolist()
+        """Extremes of a component; NaN where it is never a number."""
+        values = np.where(np.isnan(self._times), np.nan, self._values)
+        (least, largest), (when, then) = values[:, column].tolist(), self._times[:, column].tolist()
         return {"unit": unit, "least": least, "least_at": when, "largest": largest, "largest_at": then}
