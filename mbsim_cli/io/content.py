@@ -8,6 +8,7 @@ import numpy as np
 
 from mbsim_cli.io.columns import IN_COLUMNS, columns, derivatives_of
 from mbsim_cli.io.layout import KINEMATIC
+from mbsim_cli.io.plain import attribute
 from mbsim_cli.io.reader import column_units, labels, objectives_of, opened, parameters_of, scalars, texts
 from mbsim_cli.model.series import GradientOf, Series
 from mbsim_cli.model.units import in_words, quotient
@@ -52,8 +53,7 @@ class Content:
                 name for name, entry in self.entries.items() if entry.kind == "coordinate" and _of_torque(entry) in file
             ]
             self._objectives = objectives_of(file)
-            title = file.attrs.get("title", "")
-            self.title = title if isinstance(title, str) else ""  # name of the model
+            self.title = str(attribute(file, "title") or "")  # name of the model
 
     def names(self, *kinds: str) -> list[str]:
         """Names of all histories, or of those of some kinds."""

@@ -12,7 +12,7 @@ import numpy as np
 from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io.format import STUDY
 from mbsim_cli.io.layout import component_axis
-from mbsim_cli.io.plain import FormatError, attribute, is_text, require_plain
+from mbsim_cli.io.plain import FormatError, attribute, is_text, require_plain, walk
 from mbsim_cli.io.reader import looked_at, texts
 from mbsim_cli.io.scales import attach
 from mbsim_cli.io.sink import Sink
@@ -98,8 +98,7 @@ def read_study(path: Path) -> StudyContent:
     with looked_at(path, _require_study, "is no collected study") as file:
         varied, design = _table(file, "varied", "design")
         objectives, results = _table(file, "objective", "result")
-        name = file.attrs.get("study", "")
-        return StudyContent(name if isinstance(name, str) else "", varied, objectives, design, results)
+        return StudyContent(str(attribute(file, "study") or ""), varied, objectives, design, results)
 
 
 def _require_study(path: Path) -> None:
@@ -107,21 +106,22 @@ def _require_study(path: Path) -> None:
     with h5py.File(path, "r", locking="best-effort") as file:
         if attribute(file, "format") != STUDY or attribute(file, "format_version") != VERSION:
             raise FormatError(f"it is no study of version {VERSION} of the format")
-        count = len(_plain(file, "case", 1))
+        found = dict(walk(file))  # without links to other files
+        count = len(_plain(found, "case", 1))
         for names, numbers in (("varied", "design"), ("objective", "result")):
-            if names in file or numbers in file:
-                shape = (count, len(_plain(file, names, 1)))
-                if _plain(file, numbers, 2).shape != shape or _plain(file, f"{numbers}_unit", 1).shape != shape[1:]:
+            if names in found or numbers in found:
+                shape = (count, len(_plain(found, names, 1)))
+                if _plain(found, numbers, 2).shape != shape or _plain(found, f"{numbers}_unit", 1).shape != shape[1:]:
                     raise FormatError(f"{numbers} does not have the shape of its labels")
         for name, of_text in (("varied", True), ("design", False), ("objective", True), ("result", False)):
-            if name in file and is_text(file[name].dtype) != of_text:
+            if name in found and is_text(found[name].dtype) != of_text:
                 raise FormatError(f"{name} holds {'no texts' if of_text else 'no numbers'}")
 
 
-def _plain(file: h5py.File, name: str, dimensions: int) -> h5py.Dataset:
+def _plain(found: Mapping[str, h5py.Dataset], name: str, dimensions: int) -> h5py.Dataset:
     """A dataset that can be read safely."""
-    dataset = file.get(name)
-    if not isinstance(dataset, h5py.Dataset) or len(dataset.shape) != dimensions:
+    dataset = found.get(name)
+    if dataset is None or dataset.shape is None or len(dataset.shape) != dimensions:
         raise FormatError(f"{name} is missing or of another shape")
     require_plain(dataset)
     return dataset

@@ -216,3 +216,7 @@ def test_a_study_that_is_damaged(mbsim, springs, tmp_path):
             del file[change]
         done = mbsim("plot", path)
         assert done.code == 5 and "is missing" in done.err and done.err.count("\n") == 1, done
+    with h5py.File(path, "r+") as file:
+        file["result_unit"] = h5py.ExternalLink(str(springs / "study.h5"), "result_unit")
+    done = mbsim("plot", path)
+    assert done.code == 5 and done.err.count("\n") == 1, done
