@@ -70,7 +70,7 @@ _ALIKE = ("value", "gradient")  # of objectives: all have them, or none
 def require_result(file: h5py.File) -> None:
     """Raise FormatError where the file is no result, or one that cannot be read as the format says."""
     if (kind := attribute(file, "format")) != FORMAT:
-        known = "the collected study of mbsim sweep, which xarray and h5py read"
+        known = "the collected study of mbsim sweep, which mbsim plot, xarray and h5py read"
         raise FormatError(f"it is {known if kind == STUDY else 'an HDF5 file of another kind'}")
     version = attribute(file, "format_version")
     if version != FORMAT_VERSION:
