@@ -110,7 +110,7 @@ def _print(report: dict[str, Any], quiet: bool) -> None:
     found = report["optimization"]
     titles = ("variable", "start", "optimum", "range", "unit", "held by")
     rows = [
-        (name, _number(v["start"]), _number(v["value"]), _span(v["bounds"]), v["unit"], v["held_by"])
+        (name, _number(v["start"]), _number(v["value"]), _span(v["bounds"]), v["unit"], _held(v))
         for name, v in found["variables"].items()
     ]
     if rows:
@@ -131,6 +131,11 @@ def _print(report: dict[str, Any], quiet: bool) -> None:
     timing = report["timing"]
     spent = f"{found['method']}, {found['analyses']} analyses, optimality {found['optimality']:.1e}"
     tell(f"{report['output']}: {spent} (load {timing['load']:.2f} s, solve {timing['solve']:.2f} s)", quiet)
+
+
+def _held(variable: dict[str, Any]) -> str:
+    """The end of its range that holds a variable, in brackets one that it is at though its derivative leads away."""
+    return variable["held_by"] or (f"({variable['at']})" if variable["at"] else "")
 
 
 def _number(value: float) -> str:

@@ -93,7 +93,7 @@ class OneSided(_Law):
 
     type: Literal["one_sided"] = field("A straight line on one side, zero on the other.", "one_sided")
     side: Literal["above", "below"] = field("Where it is not zero.", "below", default="above")
-    start: Number = field("Where it begins.", 0.05)
+    start: Number = field("Where it begins; the line itself is zero half an onset farther.", 0.05)
     slope: Number = field("Slope of the line.", 2e5)
     onset: Number = field("Length over which the slope grows.", 0.005)
 

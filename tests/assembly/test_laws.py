@@ -72,3 +72,23 @@ def test_the_spline_is_natural_and_meets_its_table():
     for x in np.linspace(-0.2, 1.8, 21):
         for order, found in enumerate(law_value(laws, theta, 0, x)):
             assert found == pytest.approx(float(reference(x, order)), abs=1e-13)
+
+
+@pytest.mark.parametrize("x", [-0.02, -0.0101, -0.004, 0.0, 0.0099, 0.013, 0.02])
+def test_a_one_sided_law_is_a_line_that_begins_half_an_onset_farther(x):
+    """As the page on the model file states, with dry friction that has no bias."""
+    start, onset, slope = 0.3, 0.1, 7.0
+    laws = Laws(*(np.array([entry], dtype=np.int64) for entry in (Law.ONE_SIDED, 0, 3, NONE, NONE)))
+    above, below = [start, onset, slope], [start, -onset, slope]
+    assert law_at(laws, above, 0, start + onset + abs(x)) == pytest.approx(slope * (onset / 2 + abs(x)))
+    assert law_at(laws, below, 0, start - onset - abs(x)) == pytest.approx(-slope * (onset / 2 + abs(x)))
+    s = 0.3
+    assert law_at(laws, above, 0, start + s * onset) == pytest.approx(slope * onset * (s**3 - s**4 / 2))
+    force, slow = 60.0, 0.01
+    rises, falls = ([at - slow / 4, slow / 2, k * force / slow] for at, k in ((-slow, 1.0), (slow, -1.0)))
+
+    def dry(rate):
+        return -force + law_at(laws, rises, 0, rate) + law_at(laws, falls, 0, rate)
+
+    assert dry(x) == pytest.approx(-dry(-x)) and abs(dry(x)) <= force + 1e-9
+    assert dry(0.02) == pytest.approx(force)

@@ -1,6 +1,7 @@
 """Optimisation: conditions of optima that are known, searches on formulas, and a mechanism whose optimum is known."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,8 +18,8 @@ from mbsim_cli.errors import AnalysisError, InputOutputError, ModelError, UsageE
 from mbsim_cli.study.evaluation import Gradient
 from mbsim_cli.study.listener import Interrupted, Listener
 from mbsim_cli.study.optimizing.analyses import Analyses
-from mbsim_cli.study.optimizing.design import Designs, Limit
-from mbsim_cli.study.optimizing.findings import line_of
+from mbsim_cli.study.optimizing.design import Designs, Enough, Limit
+from mbsim_cli.study.optimizing.findings import doubts_of, history_of, line_of, report_of
 from mbsim_cli.study.optimizing.methods import method_for, search
 from mbsim_cli.study.optimizing.optimality import optimality
 from mbsim_cli.study.optimizing.optimize import optimize
@@ -177,6 +178,37 @@ def test_a_limit_that_is_linear_is_used_up_at_once(linear, most):
 def test_ends():
     assert "the limit of 3 analyses" in search("slsqp", formula(3))
     assert (method_for("auto", 3), method_for("auto", 300), method_for("mma", 3)) == ("slsqp", "mma", "mma")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_search_without_progress_ends_and_says_why(method):
+    """A noisy derivative leads out of a range that holds the optimum; values do not follow."""
+    names, ends = ("a", "b"), (np.zeros(2), np.ones(2))
+    variables = Variables(names, ("", ""), np.array([0.8, 0.9]), *ends, np.zeros(2, bool))
+
+    def analyse(values):
+        a, b = values
+        return {"f": Gradient(1.0 + (a - 0.4) ** 2 + b, np.array([2 * (a - 0.4), 1.0 if b > 1e-3 else -0.2]))}
+
+    designs = Designs(variables, "f", 1.0, [], analyse, 500, 1e-9)
+    ended = search(method, designs)
+    assert designs.best.values[1] < 0.01
+    assert ended and "successfully" not in ended and len(designs.trials) < 160
+    (told,) = doubts_of(designs, ended)
+    assert re.match(r"the optimality conditions hold to \S+ \([ab]\), not to 1e-09: .*", told)
+    report = report_of(designs, history_of(designs, {"f": ""}, {}), {"f": ""})
+    assert report["variables"]["b"]["at"] == "lower" and report["variables"]["b"]["held_by"] == ""
+
+
+def test_a_search_that_stalls_ends(monkeypatch):
+    """Values that fall by less and less, whatever the derivatives say."""
+    names, ends = ("a",), (np.zeros(1), np.ones(1))
+    variables = Variables(names, ("",), np.array([0.8]), *ends, np.zeros(1, bool))
+    designs = Designs(variables, "f", 1.0, [], lambda v: {"f": Gradient(1 + 1e-8 * v[0], np.array([1.0]))}, 500, 1e-9)
+    with pytest.raises(Enough, match="the last 20 analyses gained less than 1e-05 of f"):
+        for u in np.linspace(0.8, 0.1, 400):
+            designs.at(np.array([u]))
+    assert len(designs.trials) == 21
 
 
 def calm(tmp_path, listener=None, name="calm", **options):

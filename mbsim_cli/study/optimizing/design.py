@@ -13,6 +13,7 @@ from mbsim_cli.study.optimizing.variables import Variables
 
 FEASIBLE = 1e-6  # excess over a limit, scaled, that counts as none
 KEPT = 4  # designs whose derivatives are kept
+PROGRESS = 1e-5  # of the best value, that counts as such; so does an optimality that is halved
 FAILED = 10.0  # times the largest value so far: what a design counts for whose analysis fails
 
 
@@ -80,6 +81,7 @@ class Designs:
     most: int
     tolerance: float
     told: Callable[["Designs"], None] = lambda designs: None
+    patience: int = 20  # analyses that may pass without progress
     trials: list[Trial] = field(default_factory=list)
     _scales: Any = None
 
@@ -112,7 +114,21 @@ class Designs:
         self.told(self)
         if self._optimal(trial):
             raise Enough("")
+        if self._stalls:
+            raise Enough(f"the last {self.patience} analyses gained less than {PROGRESS:g} of {self.objective}")
         return trial
+
+    @property
+    def _stalls(self) -> bool:
+        """Whether the last designs are hardly better than those before, nor nearer to an optimum."""
+        before, last = self.trials[: -self.patience], self.trials[-self.patience :]
+        if not before:
+            return False
+        old, new = (min(trials, key=lambda trial: trial.rank) for trials in (before, last))
+        (failed, over, cost), (fails, beyond, costs) = old.rank, new.rank
+        better = beyond < over or (beyond == over and cost - costs > PROGRESS * abs(cost))
+        nearest, near = (min(trial.optimality.residual for trial in trials) for trials in (before, last))
+        return not (fails < failed or (fails == failed and better) or near < 0.5 * nearest)
 
     def _forget(self) -> None:
         """Keep derivatives of the latest designs and the best only: of fields they are many."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from mbsim_cli.io.optimization import History
 from mbsim_cli.study.optimizing.design import FEASIBLE, Designs
+from mbsim_cli.study.optimizing.optimality import ACTIVE
 
 
 def line_of(designs: Designs) -> str:
@@ -27,8 +28,11 @@ def doubts_of(designs: Designs, ended: str) -> list[str]:
     """What a reader should know of a search that ``ended`` before an optimum."""
     if not ended:
         return []
-    residual = designs.best.optimality.residual
-    return [f"the optimality conditions hold to {residual:.1e}, not to {designs.tolerance:g}: {ended}"]
+    best, variables = designs.best, designs.variables
+    worst = best.optimality.worst
+    place = variables.names[worst] if worst < len(variables.names) else "an element of a field"
+    told = f"the optimality conditions hold to {best.optimality.residual:.1e} ({place}), not to {designs.tolerance:g}"
+    return [f"{told}: {ended}"]
 
 
 def history_of(designs: Designs, units: Mapping[str, str], facts: Mapping[str, str]) -> History:
@@ -68,13 +72,14 @@ def report_of(designs: Designs, history: History, units: Mapping[str, str]) -> d
 
 
 def _variable(designs: Designs, i: int) -> dict[str, Any]:
-    """The i-th parameter, and the end of its range that holds it."""
-    variables, held = designs.variables, designs.best.optimality.of_ranges[i]
+    """The i-th parameter, the end of its range that it is at, and the one that holds it: it gains nothing there."""
+    variables, held, u = designs.variables, designs.best.optimality.of_ranges[i], designs.best.u[i]
     return {
         "start": float(variables.start[i]),
         "value": float(designs.best.values[i]),
         "bounds": [float(variables.low[i]), float(variables.high[i])],
         "unit": variables.units[i],
+        "at": "lower" if u < ACTIVE else "upper" if u > 1.0 - ACTIVE else "",
         "held_by": "" if held == 0 else "upper" if held > 0 else "lower",
     }
 

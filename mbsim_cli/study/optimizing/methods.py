@@ -8,6 +8,13 @@ from mbsim_cli.study.optimizing.design import Designs, Enough
 
 ALGORITHMS = ("auto", "slsqp", "mma")
 MANY = 100  # variables above which a dense approximation of the Hessian does not pay
+PATIENCE = {"slsqp": 20, "mma": 100}  # analyses that may pass without progress: mma follows valleys by small steps
+NO_BETTER = "the search found no better design"
+WHY = {  # by the status of SLSQP
+    0: "its steps change nothing but round-off",
+    4: "near the best one the limits contradict each other",
+    8: "along its last step the objective does not follow its derivatives",
+}
 PRECISION = 1e-15  # relative change that ends a search which nothing else ends
 
 
@@ -18,6 +25,7 @@ def method_for(stated: str, variables: int) -> str:
 
 def search(method: str, designs: Designs) -> str:
     """Try designs until one is optimal; return why the search ended otherwise, or nothing."""
+    designs.patience = PATIENCE[method]
     searches: dict[str, Callable[[Designs], str]] = {"slsqp": _slsqp, "mma": moving_asymptotes.search}
     try:
         return searches[method](designs)
@@ -49,4 +57,5 @@ def _slsqp(designs: Designs) -> str:
         method="SLSQP",
         options={"maxiter": designs.most, "ftol": PRECISION},
     )
-    return f"the search found no better design ({' '.join(str(found.message).split()).rstrip('.').lower()})"
+    why = WHY.get(found.status, " ".join(str(found.message).split()).rstrip(".").lower())
+    return f"{NO_BETTER}: {why}"

@@ -41,7 +41,8 @@ def search(designs: Designs) -> str:
         for _ in range(INNER):
             found = designs.at(near.optimum())
             gaps = _values(found) - near.values(found.u)
-            if _good(trial, found, near) or (gaps <= 1e-12 + 1e-9 * np.abs(_values(found))).all():
+            still = np.abs(found.u - trial.u).max() < STILL
+            if still or _good(trial, found, near) or (gaps <= 1e-12 + 1e-9 * np.abs(_values(found))).all():
                 break
             near = near.with_slopes_of(found).above(found)
         caution, shared = near.caution, near.shared

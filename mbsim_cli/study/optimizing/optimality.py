@@ -13,6 +13,7 @@ class Optimality(NamedTuple):
     residual: float
     multipliers: np.ndarray
     of_ranges: np.ndarray
+    worst: int = 0  # variable of the residual
 
 
 def optimality(
@@ -40,4 +41,5 @@ def optimality(
     of_ranges[lower] -= parts[2]
     of_ranges[upper] += parts[3]
     left = gradient + (columns @ found if len(found) else 0.0)
-    return Optimality(float(np.abs(left).max(initial=0.0)), multipliers, of_ranges)
+    worst = int(np.abs(left).argmax()) if v else 0
+    return Optimality(float(np.abs(left).max(initial=0.0)), multipliers, of_ranges, worst)
