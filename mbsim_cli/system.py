@@ -1,4 +1,4 @@
-"""What operating systems do differently: children of Python, locks, users, signals, flags of ``os.open``.
+"""What systems do differently: children of Python, forks, locks, users, signals, flags of ``os.open``.
 
 Windows has no locks of ``fcntl``, no users by number, no files relative to the handle of a folder and fewer signals.
 There a lock excludes nobody, and the folders of a user are private by the rights that Windows gives them.
@@ -10,6 +10,9 @@ import os
 import signal
 import sys
 from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 try:
     import fcntl
@@ -92,3 +95,48 @@ def write_at(handle: int, content: memoryview, place: int) -> None:
         if done == 0:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
         content = content[done:]
+
+
+if TYPE_CHECKING or sys.version_info >= (3, 12):
+    from functools import cached_property as cached_property
+else:
+    import functools
+
+    class cached_property(functools.cached_property):
+        """As that of Python 3.12: the one of 3.11 holds a lock, which a child of a fork may find held for ever."""
+
+        def __get__(self, instance: Any, owner: type | None = None) -> Any:
+            if instance is None:
+                return self
+            known = instance.__dict__
+            if self.attrname not in known:
+                known[self.attrname] = self.func(instance)
+            return known[self.attrname]
+
+
+_waited_for: WeakSet[Any] = WeakSet()
+_forking, _held = Lock(), list[Any]()
+_PATIENCE = 10.0  # s
+
+
+def waited_for(lock: Any) -> Any:
+    """The lock; a fork waits for it, so that a child finds it free, and whole what it guards."""
+    _waited_for.add(lock)
+    return lock
+
+
+def _before_fork() -> None:
+    _forking.acquire()
+    for lock in list(_waited_for):
+        if lock.acquire(timeout=_PATIENCE):  # a thread that holds it may itself wait to fork
+            _held.append(lock)
+
+
+def _after_fork() -> None:
+    while _held:
+        _held.pop().release()
+    _forking.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

@@ -1,7 +1,7 @@
 """All tables of a model."""
 
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -28,6 +28,7 @@ from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.model.layout import Model, freeze
 from mbsim_cli.model.names import Names
 from mbsim_cli.model.problem import Options
+from mbsim_cli.system import cached_property
 
 
 class ParameterValue(NamedTuple):

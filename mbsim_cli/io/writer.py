@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from mbsim_cli.io.temporary import Occupied, create
 from mbsim_cli.io.thinning import Thinning
 from mbsim_cli.model.problem import Block, instants_of
 from mbsim_cli.model.units import quotients
+from mbsim_cli.system import cached_property
 
 
 class ResultWriter:

@@ -1,7 +1,6 @@
 """From a meshed body to its standard input data."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from mbsim_cli.reduction.solving import Changed, Solved, Solver
 from mbsim_cli.reduction.stiffening import Stiffening, stiffened
 from mbsim_cli.reduction.structure import Structure
 from mbsim_cli.reduction.system import system_of
+from mbsim_cli.system import cached_property
 
 DEPENDENT = 1e-10  # share of a static shape that the modes do not have already, by its mass
 NO_STIFFENING, NO_DAMPING = Stiffening(), Damping()

@@ -5,7 +5,6 @@ derivatives, by direct differentiation with that factor.
 """
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from mbsim_cli.reduction.data import Array
 from mbsim_cli.reduction.modes import Modes, Response, changed_shapes, lowest_modes
 from mbsim_cli.reduction.system import Flexibility, System
+from mbsim_cli.system import cached_property
 
 
 class Solver(Protocol):

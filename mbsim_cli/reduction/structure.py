@@ -5,13 +5,13 @@ of a beam and its section. Numbers may be complex.
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
 from mbsim_cli.reduction.data import Array
 from mbsim_cli.reduction.mesh import Mesh
+from mbsim_cli.system import cached_property
 
 Sparse = Any  # a matrix of scipy.sparse
 

@@ -3,7 +3,6 @@
 # mypy: disable-error-code="valid-type"
 # fields are typed by calls that build what pydantic reads
 
-from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Discriminator, PrivateAttr, Tag
@@ -23,6 +22,7 @@ from mbsim_cli.spec.repeat.block import Repetition
 from mbsim_cli.spec.sections import Sections
 from mbsim_cli.spec.studies import Study
 from mbsim_cli.spec.walking import walk
+from mbsim_cli.system import cached_property
 
 
 def _analysis_type(value: Any) -> str:
@@ -42,7 +42,10 @@ AnyAnalysis = Annotated[
 class ModelFile(Sections):
     """A multibody model with its parameters, objectives, analysis and reference values."""
 
-    model_config = ConfigDict(json_schema_extra={"patternProperties": {"^x-": {}}})  # read by nobody: see ``causes``
+    model_config = ConfigDict(
+        json_schema_extra={"patternProperties": {"^x-": {}}},  # read by nobody: see ``causes``
+        ignored_types=(cached_property,),
+    )
 
     mbsim: whole_number(Literal[1]) = field("Version of the format.", 1)
     name: str = field("Name of the model.", "Five-bar linkage", default="")

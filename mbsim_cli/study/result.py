@@ -1,7 +1,6 @@
 """What a run found, as Python programs see it: objectives with gradients, histories, warnings."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from html import escape
 from os import PathLike
 from pathlib import Path
@@ -16,6 +15,7 @@ from mbsim_cli.model.units import attributes_of, derivative_by
 from mbsim_cli.spec.reading.suggestions import Named, unknown
 from mbsim_cli.study.interpolation import interpolated, rows_of
 from mbsim_cli.study.record import Record
+from mbsim_cli.system import cached_property
 
 if TYPE_CHECKING:
     import xarray

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from mbsim_cli.study.plan import Plan
 from mbsim_cli.study.timing import Timing
 from mbsim_cli.study.verification.differences import derivative, scale_of
 from mbsim_cli.study.watchers import Watchers
+from mbsim_cli.system import cached_property
 
 
 @dataclass

@@ -6,6 +6,7 @@ from threading import RLock
 from typing import Any
 
 from mbsim_cli.assembly.parameters.vectors import Scalar
+from mbsim_cli.system import waited_for
 
 STEP = 1e-30  # of a complex step; its square vanishes beside any value, so the derivative is exact
 
@@ -25,7 +26,7 @@ class Numbers:
         self.read: set[Any] = set()
         self.parameter: str | None = None  # that is stepped along
         self.elsewhere = False  # whether another environment gives the numbers
-        self.lock = RLock()
+        self.lock = waited_for(RLock())
 
     def __call__(self, number: Any) -> Scalar:
         """Value of a number, complex where it depends on the parameter that is stepped along."""

@@ -7,7 +7,6 @@ All is analytic in theta and the coordinates.
 import cmath
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +19,7 @@ from mbsim_cli.model.codes import Measure
 from mbsim_cli.model.coordinates import motion_of_columns
 from mbsim_cli.model.layout import NONE, FlexibleTree
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.system import cached_property
 
 # plain numbers: members of an enumeration are slow to look up
 COORDINATES, EULER_NORM, ANGLE = map(int, (Measure.COORDINATES, Measure.EULER_NORM, Measure.ANGLE))

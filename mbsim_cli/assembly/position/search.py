@@ -8,7 +8,6 @@ from around it, farther and farther off.
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from mbsim_cli.assembly.position.nearest import Nearest
 from mbsim_cli.assembly.position.newton import newton
 from mbsim_cli.assembly.position.rank import determined, rank
 from mbsim_cli.solve.least_squares import least_squares
+from mbsim_cli.system import cached_property
 
 CLOSED = 1e-9  # lengths in the mechanism's unit (``model.scales``), or rad
 CHOICES = 3

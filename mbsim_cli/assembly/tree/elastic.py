@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from mbsim_cli.model.layout import NONE
 from mbsim_cli.reduction.data import Node, StandardInput, Taylor
 from mbsim_cli.reduction.modal_coordinates import in_modes, of_span, parted
 from mbsim_cli.reduction.shaped_mesh import ShapedMesh
+from mbsim_cli.system import cached_property
 
 Along = Callable[[], StandardInput]  # derivatives along the parameter that numbers are stepped along
 ByDensity = Callable[[StandardInput], np.ndarray]  # from a covector of all terms to derivatives by densities (ne,)

@@ -1,7 +1,6 @@
 """Mass matrix at one configuration, to see whether every motion has inertia."""
 
 from collections.abc import Iterator
-from functools import cached_property
 
 import numpy as np
 
@@ -9,6 +8,7 @@ from mbsim_cli.assembly.tree.kinematics import Poses
 from mbsim_cli.model.flexible import J0, MDCM
 from mbsim_cli.model.flexible import MASS as BODY_MASS
 from mbsim_cli.model.layout import COM, INERTIA, MASS, FlexibleTree, Tree
+from mbsim_cli.system import cached_property
 
 SYMMETRIC = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])  # places of xx, yy, zz, xy, xz, yz in a tensor
 

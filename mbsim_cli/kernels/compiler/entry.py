@@ -20,6 +20,7 @@ from mbsim_cli.kernels.compiler.arguments import description, layout, taken_apar
 from mbsim_cli.kernels.compiler.image import Image, Object, load
 from mbsim_cli.kernels.compiler.level import processor
 from mbsim_cli.kernels.compiler.prebuilt import level, prebuilt
+from mbsim_cli.system import waited_for
 
 __all__ = ["Bound", "Code", "Entry", "Form"]
 
@@ -83,7 +84,7 @@ class Entry:
         update_wrapper(self, function)
         self.py_func, self._compile = function, compile
         self._forms: dict[tuple, Form] = {}
-        self._lock = Lock()
+        self._lock = waited_for(Lock())
 
     def __reduce__(self) -> str:
         """Pickled by its name, as functions are."""

@@ -6,7 +6,6 @@ it does not depend smoothly on that parameter. Derivation: docs/theory/singular_
 """
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from mbsim_cli.kernels.integrators.singular_passage import Watch
 from mbsim_cli.solve.faults.independence import Scales, independence, scales_at
 from mbsim_cli.solve.instant import Instant
 from mbsim_cli.solve.natural.standing import Standing
+from mbsim_cli.system import cached_property
 
 BISECTIONS = 40
 VANISHED = 0.02  # share of its size behind the passage, below which a singular value counts as zero

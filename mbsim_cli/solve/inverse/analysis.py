@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cached_property
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from mbsim_cli.solve.instant import Instant
 from mbsim_cli.solve.inverse.motion import MotionVariation, Trajectory
 from mbsim_cli.solve.inverse.torques import InverseDynamics
 from mbsim_cli.solve.reactions import reader_of
+from mbsim_cli.system import cached_property
 
 BLOCK_NUMBERS = 500_000  # numbers of derivatives held at once, about 4 MB: they stay in cache, and touch little memory
 

@@ -5,7 +5,6 @@ springs go through the kernels of the equations of motion, one instant after ano
 """
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ from mbsim_cli.model.memory import together
 from mbsim_cli.model.problem import Motion, Problem, Torques
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.inverse.engines import General, Lanes, cut, runs_in_lanes
+from mbsim_cli.system import cached_property
 
 BLOCK_NUMBERS = 400_000  # numbers of derivatives held at once, about 3 MB: they stay in cache
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from mbsim_cli.solve.natural.numbers import numbers_of
 from mbsim_cli.solve.natural.order import eliminated_last
 from mbsim_cli.solve.natural.plan import Plan
 from mbsim_cli.solve.natural.tables import NOTHING, model_of
+from mbsim_cli.system import cached_property
 
 MOST = 16  # coordinates of a body, at most: four points and vectors, and mixed ones
 

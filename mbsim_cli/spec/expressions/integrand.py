@@ -1,7 +1,6 @@
 """``Integrand``: an objective's expression as a vectorised function with exact partial derivatives."""
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 from mbsim_cli.spec.expressions.compiling import compiled_formula
 from mbsim_cli.spec.expressions.syntax import names, parse
 from mbsim_cli.spec.expressions.widths import check_formula
+from mbsim_cli.system import cached_property
 
 if TYPE_CHECKING:
     from mbsim_cli.spec.expressions.named_numbers import Expressions

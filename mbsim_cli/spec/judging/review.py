@@ -1,7 +1,6 @@
 """``Review``: what every rule needs to judge a model, and where it reports to."""
 
 from collections.abc import Iterable
-from functools import cached_property
 from typing import Any
 
 from mbsim_cli.errors import Issue
@@ -12,6 +11,7 @@ from mbsim_cli.spec.model_file import ModelFile
 from mbsim_cli.spec.reading.messages import Path
 from mbsim_cli.spec.reading.source import Source
 from mbsim_cli.spec.reading.suggestions import MAX_SUGGESTIONS, suggest
+from mbsim_cli.system import cached_property
 
 GROUND = "ground"
 FROM_TABLES = ("bodies", "joints")  # sections that tables add to

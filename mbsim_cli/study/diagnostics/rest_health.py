@@ -1,7 +1,6 @@
 """Diagnostics of a static equilibrium."""
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -9,6 +8,7 @@ import numpy as np
 
 from mbsim_cli.model.problem import Block, Problem
 from mbsim_cli.study.diagnostics.health import Health
+from mbsim_cli.system import cached_property
 
 UNSTABLE = "the smallest disturbance drives the mechanism away from it"
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from mbsim_cli.errors import InputOutputError, MbsimError, ModelError, UsageErro
 from mbsim_cli.io.content import Content
 from mbsim_cli.study.interpolation import interpolated
 from mbsim_cli.study.pictures.selection import hint
+from mbsim_cli.system import cached_property
 
 if TYPE_CHECKING:
     from mbsim_cli.assembly.drawing.scene import MovingScene, RoadBelow

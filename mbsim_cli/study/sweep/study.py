@@ -1,7 +1,6 @@
 """A parameter study as Python programs see it: arrays over its cases, read from its folder."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,6 +26,7 @@ from mbsim_cli.study.sweep.running import forecast_study
 from mbsim_cli.study.sweep.study_folder import StudyFolder
 from mbsim_cli.study.sweep.study_plan import Column
 from mbsim_cli.study.sweep.summary import summary_of
+from mbsim_cli.system import cached_property
 
 if TYPE_CHECKING:
     import pandas
