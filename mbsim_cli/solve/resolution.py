@@ -161,6 +161,11 @@ class Resolution:
         return self._sizes[:, 0]
 
     @property
+    def still(self) -> bool:
+        """Whether nothing moves but by round-off."""
+        return self.enough and bool((self.sizes <= ROUND_OFF).all())
+
+    @property
     def enough(self) -> bool:
         """Whether there have been steps to judge by."""
         return self._windows > 0

@@ -265,3 +265,50 @@ def test_constants_of_a_motion_are_off_by_what_they_wander(mbsim):
     for name in ("momentum_x", "momentum_z", "rotation"):
         true = abs(done[name]["value"] - exact[name]["value"])
         assert 0.0 < true < 5.0 * done[name]["discretisation"]["value"] < 1e-2 * abs(exact[name]["value"])
+
+
+HANGING = """\
+mbsim: 1
+parameters: {L: 1, m: 3}
+points: {O: {ground: [0, 0, 0], rod: [0, 0, 0]}, P: {rod: [L, 0, 0], other: [0, 0, 0]}}
+bodies:
+  rod: {shape: {type: rod, length: L, mass: m}}
+  other: {shape: {type: rod, length: L, mass: m}}
+gravity: [0, -9.81, 0]
+joints:
+  A: {type: revolute, bodies: [ground, rod], point: O, axis: z, initial: {angle: -90 deg}}
+  B: {type: revolute, bodies: [rod, other], point: P, axis: z}
+sensors:
+  rate: {type: coordinate, coordinate: A.angle, derivative: 1}
+  v: {type: velocity, point: rod.P}
+  T: {type: kinetic_energy}
+objectives:
+  swing: {integral: rate**2}
+  way: {final: v.x}
+  energy: {integral: T}
+  most: {maximum: abs(rate), sharpness: 100}
+  up: {maximum: v.y, sharpness: 100}
+analysis: {step: 1e-1, duration: 2, sensitivity: {method: ddm, parameters: all}}
+"""
+
+
+@pytest.mark.parametrize("sensitivity", ["ddm", "adjoint", "none"])
+def test_a_mechanism_at_rest_raises_no_alarm(mbsim, written, sensitivity):
+    """It hangs straight down, but for round-off of its angle: values of 1e-15 are uncertain by as much."""
+    done = mbsim("run", written(HANGING), "--sensitivity", sensitivity, "--json").json
+    assert 0.0 < abs(done["objectives"]["way"]["value"]) < 1e-12 and done["warnings"] == []
+    swung = mbsim("run", written(HANGING.replace("-90 deg", "-60 deg")), "--sensitivity", sensitivity, "--json").json
+    assert swung["warnings"]  # steps that are far too long
+
+
+@pytest.mark.parametrize(
+    ("bounds", "derivative", "told"),
+    [(None, 5e-4, True), ((-1.0, 2.0), 5e-4, False), ((0.4, 0.6), 5e-4, False), ((-1.0, 2.0), 0.5, True)],
+)
+def test_a_derivative_that_vanishes_at_an_optimum_raises_no_alarm(bounds, derivative, told):
+    """Off by 40 %: by its parameter the value changes by a thousandth of it over the whole range, or by far more."""
+    found = Uncertainty(0.0, np.array([0.4 * derivative]), 0.0, np.zeros(1))
+    result = SimpleNamespace(uncertainty=found, value=2.0, gradient=np.array([derivative]))
+    parameter = SimpleNamespace(name="k", value=0.5, bounds=bounds)
+    warnings = discretisation.warnings(SimpleNamespace(worst=(0.0, None)), {"f": result}, [parameter], None)
+    assert bool(warnings) is told

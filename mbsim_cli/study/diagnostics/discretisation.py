@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.model.problem import Options
-from mbsim_cli.solve.resolution import GIVEN
+from mbsim_cli.solve.resolution import GIVEN, ROUND_OFF
 
 LIMIT = 1e-2  # relative error that is warned of
 LOST = 1.0  # relative error beyond which a motion is not followed at all
@@ -41,7 +41,13 @@ def told_of(result: Any, parameters: Sequence[Any]) -> Any:
 
 def relative_of(result: Any, parameters: Sequence[Any]) -> np.ndarray:
     """Errors (1 + p,) relative to a value and its derivatives."""
-    return result.uncertainty.relative(result.value, result.gradient, values_of(parameters))
+    return result.uncertainty.relative(result.value, result.gradient, values_of(parameters), _ranges_of(parameters))
+
+
+def _ranges_of(parameters: Sequence[Any]) -> np.ndarray:
+    """Lengths (p,) of the ranges of parameters; zero without bounds."""
+    bounds = (getattr(parameter, "bounds", None) or (0.0, 0.0) for parameter in parameters)
+    return np.array([high - low for low, high in bounds], float)
 
 
 def values_of(parameters: Sequence[Any]) -> np.ndarray:
@@ -70,6 +76,9 @@ def warnings(resolution: Any, results: Mapping[str, Any], parameters: Sequence[A
         found.append(_of_motion(error, coordinate, options))
     for name, result in results.items():
         relative = np.nan_to_num(relative_of(result, parameters))
+        if getattr(resolution, "still", False):
+            changes = np.append(1.0, np.abs(values_of(parameters)))[: len(relative)]
+            relative[np.abs(np.append(result.value, result.gradient))[: len(relative)] * changes < ROUND_OFF] = 0.0
         worst = int(np.argmax(relative))
         if relative[worst] > LIMIT:
             what = name_of(name, worst, parameters)

@@ -5,6 +5,7 @@ from typing import Any
 
 FAR = 0.1  # relative
 SHARP = 80.0  # over the largest value: a sharpness that misses 5 % of one that stands for a fiftieth of the time
+NOTHING = 1e-9  # of what the sharpness tells apart: values below are round-off of zero
 MORE = 3.0  # times what there is, for peaks that are narrower
 
 
@@ -16,9 +17,10 @@ def warnings(results: Mapping[str, Any], objectives: Sequence[Any]) -> list[str]
         if result.largest is None:
             continue
         missed, size = result.largest - result.value, max(abs(result.largest), abs(result.value))
-        if not missed > FAR * size:
+        sharpness = complex(objective.sharpness).real
+        if not missed > max(FAR * size, NOTHING / sharpness):
             continue
-        sharper = max(SHARP / size, MORE * complex(objective.sharpness).real)
+        sharper = max(SHARP / size, MORE * sharpness)
         value, largest = (f"{number:.4g} {objective.unit}".rstrip() for number in (result.value, result.largest))
         found.append(
             f"objective {objective.name} is a smooth maximum, {value}, of what is {largest} at most; "

@@ -7,6 +7,9 @@ import numpy as np
 from mbsim_cli.study.objectives.course import Instants
 
 CANCELS = 1e-2  # of what is added up: a number that cancels to less is measured by that
+INSENSITIVE = (
+    0.1  # of a value: a derivative that changes it by less over the range of its parameter is measured by that
+)
 CONSTANT = 1e-3  # of its size: what wanders less is constant but for errors
 ROUND_OFF = 1e-12  # of what an integrand is made of: a number below is zero
 AT_REST = 2e-10  # of the same: what wanders less is at rest
@@ -55,10 +58,19 @@ class Uncertainty(NamedTuple):
         """All errors (1 + p,), NaN of what is zero but for round-off."""
         return np.where(nought, np.nan, np.append(self.value, self.gradient))
 
-    def relative(self, value: float, gradient: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-        """Errors (1 + p,) relative to the value and the derivatives by ``parameters`` (p,); as ``told``."""
+    def relative(
+        self, value: float, gradient: np.ndarray, parameters: np.ndarray, ranges: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Errors (1 + p,) relative to the value and the derivatives by ``parameters`` (p,); as ``told``.
+
+        A derivative by which the value hardly changes over the range of its parameter, zero where there is none, is
+        measured by a part of the value over that range: at an optimum it vanishes, and its error does not.
+        """
         shown, noughts = self._shown(value, gradient), self._noughts(value, parameters)
         found, size = self._unless(shown < noughts), np.maximum(shown, noughts)
+        if ranges is not None:
+            ranges, least = ranges[: len(self.gradient)], INSENSITIVE * max(abs(value), CANCELS * self.size)
+            size[1:] = np.maximum(size[1:], np.divide(least, ranges, out=np.zeros(len(ranges)), where=ranges > 0.0))
         return np.divide(found, size, out=np.where(np.isnan(found), np.nan, 0.0), where=size > 0.0)
 
     def plus(self, errors: np.ndarray) -> "Uncertainty":
