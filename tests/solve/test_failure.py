@@ -7,6 +7,7 @@ import h5py
 import numpy as np
 import pytest
 
+import mbsim_cli
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.codes import Status
 from mbsim_cli.solve.blocks import BrokenOff
@@ -14,7 +15,7 @@ from mbsim_cli.solve.faults.failure import Diagnosis
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.solve.initial import assemble as assemble_start
 from tests.assembly.texts import assemble
-from tests.cli.conftest import mbsim  # noqa: F401, a fixture
+from tests.cli.conftest import PENDULUM, mbsim  # noqa: F401, a fixture
 
 DRIVEN = """
 gravity: [0, -9.81, 0]
@@ -157,3 +158,16 @@ def test_what_is_singular_does_not_depend_on_units(tmp_path):
         sentence = diagnosis.sentence(Status.SINGULAR, start.state.z, start.rank, np.zeros(3) + 1e-4)
         said.append(re.sub(r"\(to .*?e-1\d of", "(to nothing of", sentence))
     assert said[0] == said[1] and "singular position" in said[0]
+
+
+@pytest.mark.parametrize("spring", ["stiffness: 1e20, damping: 0.1", "stiffness: 2, damping: -1e6"])
+def test_a_pace_without_hope_ends_early(tmp_path, spring):
+    """Half a second would take 1e10 steps, of which ten million are allowed."""
+    text = PENDULUM.replace("stiffness: k, damping: 0.1", spring).partition("checks:")[0]
+    open_tree = "type: forward_dynamics, formulation: recursive, integrator: dop853, tolerance: 1e-6"
+    (tmp_path / "m.yaml").write_text(text.replace("type: forward_dynamics", open_tree))
+    with pytest.raises(
+        AnalysisError, match=r"^3\d\d \d{3} steps have come to .* more than 100 times the 10 000 000"
+    ) as caught:
+        mbsim_cli.load(tmp_path / "m.yaml").run(sensitivity="none")
+    assert "the error is largest in 'A.angle'" in str(caught.value)

@@ -16,6 +16,8 @@ _ADVICE = {
     Status.NOT_FINITE: "try a smaller step, and look for a zero length or an overflowing law at that time",
 }
 
+HOPELESS = 100  # times max_steps that a run would take at its pace
+
 
 def sentence(status: Status, time: float, problem: Problem, zdd: np.ndarray, phi: np.ndarray) -> str:
     """Describe a failure at ``time`` by the accelerations (n,) and constraints (m,) of the last iterate."""
@@ -30,7 +32,7 @@ def sentence(status: Status, time: float, problem: Problem, zdd: np.ndarray, phi
     return f"{_CAUSES[status]} at t = {time:.6g} s{where}; {_ADVICE[status]}"
 
 
-def step_sentence(status: Status, time: float, problem: Problem, size: float, coordinate: int) -> str:
+def step_sentence(status: Status, time: float, problem: Problem, size: float, coordinate: int, tried: int) -> str:
     """Describe an integration that cannot go on from ``time``; the last step that was tried had about some ``size``."""
     stiff = "" if problem.options.implicit else "integrator: esdirk if the model is stiff, "
     names = problem.names.coordinates
@@ -38,7 +40,12 @@ def step_sentence(status: Status, time: float, problem: Problem, size: float, co
     advice = f"look for a jump in a force or law at that time, or try {stiff}a larger tolerance"
     if status == Status.STEP_TOO_SMALL:
         return f"no step is short enough for the tolerance at t = {time:.6g} s, not even {size:.1e} s{where}; {advice}"
-    most = f"{problem.options.max_steps:,}".replace(",", " ")
+    most, so_far = (f"{count:,}".replace(",", " ") for count in (problem.options.max_steps, tried))
+    if tried < problem.options.max_steps:
+        return (
+            f"{so_far} steps have come to t = {time:.6g} s, the last ones of {size:.1e} s: at this pace the run takes "
+            f"more than {HOPELESS} times the {most} steps that max_steps allows{where}; {advice}"
+        )
     return (
         f"all {most} steps that max_steps allows were tried before t = {time:.6g} s, the last ones of {size:.1e} s"
         f"{where}; {advice} or more max_steps"

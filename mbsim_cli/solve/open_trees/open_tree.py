@@ -15,13 +15,13 @@ from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.drivers.follow import follow_rows
 from mbsim_cli.kernels.drivers.observe import observe
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord, Steps, Stretch
-from mbsim_cli.kernels.drivers.stepping import BEFORE_START, SIZE, TIME
+from mbsim_cli.kernels.drivers.stepping import BEFORE_START, SIZE, TIME, TRIED
 from mbsim_cli.model.codes import Status
 from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.blocks import BrokenOff, block_of, first_rows, other_rows
-from mbsim_cli.solve.faults.status import sentence, step_sentence
+from mbsim_cli.solve.faults.status import HOPELESS, sentence, step_sentence
 from mbsim_cli.solve.faults.undefined_elements import undefined_at
 from mbsim_cli.solve.open_trees.integration import hardest, integration
 from mbsim_cli.solve.open_trees.methods import stages_kept
@@ -38,6 +38,8 @@ FLEXIBLE = {
     "conventional": flexible_open_tree,
     "partial_recursive": flexible_open_tree,
 }
+
+JUDGED = 300_000  # steps that a run may try before its pace is looked at
 
 
 class OpenTreeSimulation:
@@ -106,6 +108,8 @@ class OpenTreeSimulation:
             if self.tape is not None:
                 self._keep(self.tape, Stretch(record, self._steps_taken()))
             return block
+        if status == Status.PAUSED and self._is_hopeless():
+            status = Status.TOO_MANY_STEPS
         if status == Status.PAUSED:
             self.unfinished = record, d_record, work
         rows = 0 if self.unfinished else np.count_nonzero(record.time)
@@ -113,6 +117,12 @@ class OpenTreeSimulation:
         if self.unfinished:
             return block
         raise BrokenOff(self._failure(Status(status)), block)
+
+    def _is_hopeless(self) -> bool:
+        """Whether many steps have come so little far that the run would take many times all that are allowed."""
+        clock, options = self.work.clock, self.problem.options
+        wanted = clock[TRIED] * options.duration
+        return bool(clock[TRIED] >= JUDGED and wanted > HOPELESS * options.max_steps * max(clock[TIME], 0.0))
 
     def _keep(self, tape: Tape, stretch: Stretch) -> None:
         """Hand the next instants to the tape."""
@@ -196,7 +206,7 @@ class OpenTreeSimulation:
                 return undefined
         if status in (Status.STEP_TOO_SMALL, Status.TOO_MANY_STEPS):
             worst = hardest(self.control, self.tableau, self.state, self.work.stages)
-            return step_sentence(status, time, self.problem, float(clock[SIZE]), worst)
+            return step_sentence(status, time, self.problem, float(clock[SIZE]), worst, int(clock[TRIED]))
         return sentence(status, time, self.problem, self.state.zdd, np.zeros(0))
 
     def _block(self, record: Any, d_record: Any, work: np.ndarray) -> Block:
