@@ -93,7 +93,7 @@ def _require_countable(duration: float, step: float) -> None:
 
 def doubtful_settings(model_file: Any, options: Options, choices: Mapping[str, Any]) -> list[str]:
     """Warnings of settings, stated in the file or chosen instead, that are rounded or have no effect."""
-    of_tolerance = _sharper_tolerance(model_file, options, choices.get("tolerance") is not None)
+    of_tolerance = _loose_tolerance(model_file, options, choices.get("tolerance") is not None)
     return [*_rounded_interval(model_file, options), *of_tolerance, *_idle_gradient_tolerance(model_file, options)]
 
 
@@ -110,13 +110,13 @@ def _rounded_interval(model_file: Any, options: Options) -> list[str]:
     return [str(model_file.issue("analysis.output_interval", message, every))]
 
 
-def _sharper_tolerance(model_file: Any, options: Options, is_chosen: bool) -> list[str]:
-    """A warning where gradients ask for a motion that is more accurate than the file does, or who chose another."""
-    held, is_stated = options.motion_tolerance, "tolerance" in model_file.analysis.model_fields_set
-    if not (is_stated or is_chosen) or held >= options.tolerance:
+def _loose_tolerance(model_file: Any, options: Options, is_chosen: bool) -> list[str]:
+    """A warning where gradients are asked to be more accurate than the motion that they are gradients of."""
+    held, wanted = options.tolerance, options.gradient_tolerance
+    if options.open_tree or not options.differentiates or held <= wanted:
         return []
-    message = f"{options.tolerance:g} has no effect: gradients within {options.gradient_tolerance:g} take {held:g}"
-    hint = "leave it to runs without gradients, or state a larger gradient_tolerance"
+    message = f"{held:g} keeps gradients from their tolerance of {wanted:g}: they are as accurate as the motion"
+    hint = "state a smaller tolerance, or a larger gradient_tolerance"
     return [f"tolerance {message}; {hint}" if is_chosen else str(model_file.issue("analysis.tolerance", message, hint))]
 
 
@@ -124,7 +124,7 @@ def _idle_gradient_tolerance(model_file: Any, options: Options) -> list[str]:
     """A warning where the file states how accurate gradients are, and takes none that could be."""
     analysis = model_file.analysis
     method, stated = analysis.sensitivity.method, "gradient_tolerance" in analysis.model_fields_set
-    if options.differentiates or method not in _WITHOUT_TOLERANCE or not stated:
+    if options.differentiates or options.implicit or method not in _WITHOUT_TOLERANCE or not stated:
         return []
     message = f"has no effect: {_WITHOUT_TOLERANCE[method]}"
     return [str(model_file.issue("analysis.gradient_tolerance", message, "ddm and adjoint keep to it"))]

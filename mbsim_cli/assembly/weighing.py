@@ -16,8 +16,8 @@ from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.allocate import PENALTY_RATIO
 from mbsim_cli.solve.holding import least_of_joints
 
-SLOW = 30.0  # by which an update of multipliers shrinks what it shrinks least, below which the penalty is raised
-QUICK = 1e3  # what it is raised for, as positions change
+SLOW = 30.0  # by which an update of multipliers shrinks what it shrinks least; below it a stated penalty is warned of
+QUICK = 1e3  # below which another penalty is raised, as positions change
 LARGEST = 1e14
 HARDLY = 1e-10  # part of a coordinate's inertia that stands for none
 SLIGHT = 1e-8  # the same of the largest one, see ``factor_penalised``
@@ -36,7 +36,7 @@ def weighed(problem: Problem, closing: Closing, *, stated: bool) -> tuple[Proble
         return problem, []
     yields = _yields(closing.J[rows], closing.inertia.mass, np.maximum(inertia, least))
     together = float(np.linalg.eigvalsh(yields)[0])
-    if options.penalty * PENALTY_RATIO * together >= SLOW:
+    if options.penalty * PENALTY_RATIO * together >= (SLOW if stated else QUICK):
         return problem, []
     enough = min(LARGEST, 10.0 ** ceil(log10(QUICK / PENALTY_RATIO / max(together, 1e-30))))
     if not stated:  # a power of ten, so that neighbouring designs have the same

@@ -11,7 +11,6 @@ from mbsim_cli.model.names import Names
 
 WORK = ("steps", "rejected", "evaluations", "jacobians", "factorisations")  # what an integrator counts
 OPEN_TREES = ("recursive", "conventional", "partial_recursive")  # formulations without constraints
-MOTION_FOR_GRADIENT = 1e-2  # accelerations must be this much more accurate than gradients are asked to be
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Options:
     tolerance: float = 1e-10  # of the motion, relative: last Newton correction, or local error of an open tree
     gradient_tolerance: float = 1e-10  # of the sensitivities, relative
     max_iterations: int = 20
-    penalty: float = 1e9  # at 1 kg and 1 ms, see docs/theory/ali3p.md
+    penalty: float = 1e11  # at 1 kg and 1 ms, see docs/theory/ali3p.md
     weighting: float = 1.0  # of the projections' penalty
     projection: str = "mass"  # mass | identity
     integrator: str = DEFAULT_INTEGRATOR  # of open trees
@@ -46,13 +45,6 @@ class Options:
     def differentiates(self) -> bool:
         """Whether the solver itself gives derivatives."""
         return self.sensitivity in ("ddm", "adjoint")
-
-    @property
-    def motion_tolerance(self) -> float:
-        """Relative tolerance that the motion is computed to: derivatives of ALI3-P rest on its accelerations."""
-        if self.open_tree or not self.differentiates:
-            return self.tolerance
-        return min(self.tolerance, MOTION_FOR_GRADIENT * self.gradient_tolerance)
 
     @property
     def end(self) -> float:

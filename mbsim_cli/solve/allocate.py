@@ -41,7 +41,7 @@ from mbsim_cli.kernels.compiler.simd import WIDTH, padded, zeros
 from mbsim_cli.kernels.drivers.linearise import Linearisation
 from mbsim_cli.kernels.drivers.record import Record, SensitivityRecord
 from mbsim_cli.kernels.drivers.simulate import SensitivityWork, Work
-from mbsim_cli.kernels.integrators.ali3p import BY_UPDATES, HARDER, HARDEST, WHOLE, Control, Equations, State
+from mbsim_cli.kernels.integrators.ali3p import BY_UPDATES, HARDEST, WHOLE, Control, Equations, State
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import Directions, OfProjections, Sensitivity
 from mbsim_cli.kernels.integrators.multiplier_range import Range
 from mbsim_cli.kernels.integrators.predictor import ADDED, TERMS, Past
@@ -61,7 +61,8 @@ from mbsim_cli.model.layout import (
 from mbsim_cli.model.problem import Options
 
 NO_ROWS = np.zeros(0, np.int64)
-STIFF = 1e3  # penalty ratio beyond which Newton's corrections need no multiplier updates, where they cost much
+STIFF = 1e3  # penalty ratio beyond which Newton's corrections need no multiplier updates
+OF_POINTS = 10.0  # by which that of natural coordinates is larger then
 MANY_COORDINATES = 16.0  # by how much round-off grows where a body's pose follows from many coordinates
 STRUCTURE = {Tree: sparsity, FlexibleTree: tree_panels} | dict.fromkeys(NATURAL, natural_sparsity)
 KINEMATICS = {
@@ -97,17 +98,17 @@ def is_natural(model: Model) -> bool:
     return isinstance(model.tree, NATURAL)
 
 
-def control(options: Options, *, redundant: bool, deforms: bool = False) -> Control:
-    """Numbers of the integrator from the user's options; whether bodies deform counts for the motion alone."""
+def control(options: Options, *, redundant: bool) -> Control:
+    """Numbers of the integrator from the user's options."""
     ratio = options.penalty * PENALTY_RATIO
-    alone = (options.natural or deforms) and ratio >= STIFF  # Newton's corrections, without updates of multipliers
+    alone = ratio >= STIFF
     if options.natural and alone:
-        ratio = max(ratio, min(HARDER * ratio, HARDEST))
+        ratio = max(ratio, min(OF_POINTS * ratio, HARDEST))
     return Control(
         float(options.step),
         WHOLE,
         options.formulation == "ali3p-rtdyn0",
-        float(options.motion_tolerance),
+        float(options.tolerance),
         float(options.gradient_tolerance),
         int(options.max_iterations),
         ratio,
@@ -154,6 +155,13 @@ def factor(n: int, m: int, structure: Sparsity | Panels, dtype: type) -> Factor:
     eliminated = np.zeros(count, dtype), np.zeros(count, dtype), np.zeros(pivots, dtype)
     lu, pivot = zeros((n, padded(n)), dtype), np.zeros(max(1, n), np.int64)
     return Factor(*matrices, np.zeros(m), np.zeros(n), np.zeros(n), np.ones(n), structure, *eliminated, lu, pivot)
+
+
+def another(tangent: Factor) -> Factor:
+    """Allocate a Factor for the same equations."""
+    m, n = tangent.J.shape
+    found = factor(n, m, tangent.sparsity, tangent.T.dtype.type)._replace(least=tangent.least, extent=tangent.extent)
+    return found._replace(J=tangent.J) if isinstance(tangent.sparsity, Panels) else found
 
 
 def columns(n: int, m: int, p: int, dtype: type) -> Columns:
@@ -256,13 +264,14 @@ def past(n: int, m: int, dtype: type) -> Past:
     return Past(*differences, *np.zeros((2, TERMS + 1)), np.zeros(m), np.zeros(n, dtype), np.zeros(m, dtype))
 
 
-def sensitivity_work(model: Model, p: int, dtype: type) -> SensitivityWork:
-    """Allocate the work of sensitivities in p directions."""
+def sensitivity_work(model: Model, p: int, tangent: Factor) -> SensitivityWork:
+    """Allocate the work of sensitivities in p directions, by their ``tangent``."""
+    dtype = tangent.T.dtype.type
     nb, n, m = sizes(model)
     systems = OfProjections(*(resting(nb, n, m, p, dtype) for _ in range(2)))
     common = columns(n, m, p, dtype)
     projections = OfProjections(*(common._replace(b=system.dG, e=system.dphi) for system in systems))
-    return SensitivityWork(common, twists_of(model, p, dtype), systems, projections)
+    return SensitivityWork(tangent, common, twists_of(model, p, dtype), systems, projections)
 
 
 def twists_of(model: Model, p: int, dtype: type) -> Twists:
@@ -290,14 +299,11 @@ def padded_directions(theta_rho: np.ndarray, dtype: type) -> np.ndarray:
 
 def directions(model: Model, dtheta: np.ndarray, dtype: type) -> Directions:
     """Directions of differentiation from dtheta (len(theta), p), p ``simd.padded``."""
-    (_, n, _), p = sizes(model), dtheta.shape[1]
-    # round-off of coordinates of 1 m, which corrections of the motion are measured by, is much to elastic ones
-    leaves = p > 0 and not dtheta[:, -1].any() and not are_elastic(model.tree).any()
+    n = sizes(model)[1]
     return Directions(
         np.ascontiguousarray(dtheta, dtype),
         TOUCH[type(model.tree)](model, dtheta),
         np.zeros((2, n), dtype),
-        p - 1 if leaves else -1,
     )
 
 

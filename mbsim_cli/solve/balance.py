@@ -36,7 +36,7 @@ class Balance:
         self._control = allocate.control(problem.options, redundant=redundant)
         self._directions = allocate.directions(model, dtheta, dtype)
         self._state, self._work = allocate.state(model, dtype), allocate.work(model, theta, least=problem.least)
-        self._extra = allocate.sensitivity_work(model, dtheta.shape[1], dtype)
+        self._extra = allocate.sensitivity_work(model, dtheta.shape[1], self._work.tangent)
         self._names, self._left = problem.names, np.zeros(allocate.sizes(model)[2])
         self.lost: dict[float, str] = {}  # why they are not found, by the time
 

@@ -14,7 +14,7 @@ from mbsim_cli.kernels.drivers.simulate import Progress
 from mbsim_cli.kernels.integrators.ali3p import Control
 from mbsim_cli.model.among import all_but
 from mbsim_cli.model.codes import Status
-from mbsim_cli.model.layout import FlexibleTree, Model
+from mbsim_cli.model.layout import Model
 from mbsim_cli.model.problem import WORK, Block, Problem
 from mbsim_cli.model.scales import scales_of
 from mbsim_cli.solve import allocate
@@ -55,8 +55,8 @@ class Simulation:
         self.problem, self.model, self.theta = problem, problem.model, start.theta
         self.tape, self._memory = tape, ReusedMemory()
         self.dtype = self.theta.dtype.type
-        redundant, deforms = start.redundant.size > 0, isinstance(self.model.tree, FlexibleTree)
-        control = allocate.control(problem.options, redundant=redundant, deforms=deforms)
+        redundant = start.redundant.size > 0
+        control = allocate.control(problem.options, redundant=redundant)
         self.control: Control = stopping(control, problem, self.theta)
         self.state, self.rest = start.state, start.rest
         independent = all_but(self.state.lam.size, start.redundant)
@@ -64,7 +64,7 @@ class Simulation:
         self.work.kin.expected[:] = start.expected
         self.work.turns.value[:] = start.expected[self.work.turns.measure]
         self.work.past.zdd[:, 0], self.work.past.pull[:, 0] = self.state.zdd, self.state.lam
-        self.progress = Progress(int(Status.OK), 0, 0.0, False, np.inf, np.inf, 0)
+        self.progress = Progress(int(Status.OK), 0, 0.0, False, 0)
         self.step = 0
         self.rank, self.started = start.rank, self.state.z.copy()
         self.reached = self.started  # (n,) at the latest stored instant
@@ -73,7 +73,8 @@ class Simulation:
         self.p = problem.theta_rho.shape[1] if problem.options.differentiates else 0
         self.sens = start.sensitivity if wanted else allocate.sensitivity(self.model, 0, self.dtype)
         self.directions = allocate.directions(self.model, dtheta, self.dtype)
-        self.extra = allocate.sensitivity_work(self.model, dtheta.shape[1], self.dtype)
+        tangent = allocate.another(self.work.tangent) if wanted else self.work.tangent
+        self.extra = allocate.sensitivity_work(self.model, dtheta.shape[1], tangent)
         self._loop = Loop(
             self.model, self.theta, self.control, self.directions, self.state, self.sens, self.work, self.extra
         )

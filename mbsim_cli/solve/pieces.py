@@ -103,7 +103,7 @@ class Pieces:
             shown = piece is pieces[-1] and step % interval == 0
             rows = (first_rows(record, 1), first_rows(d_record, 1)) if shown else self._room()
             begun, stage = Rates(self._loop.state.zd.copy(), self._loop.state.zdd.copy()), None
-            now = Progress(int(Status.OK), 1, progress.scale, False, np.inf, np.inf, 0)
+            now = Progress(int(Status.OK), 1, progress.scale, False, 0)
             if piece.is_short(self._problem.options.step):
                 stage = self._glide(piece, *rows)
                 if shown:
@@ -117,7 +117,7 @@ class Pieces:
         self._begin_anew()
         if self._keeps:
             self.made[step] = made
-        return Progress(now.status, now.steps, progress.scale, False, np.inf, np.inf, total)
+        return Progress(now.status, now.steps, progress.scale, False, total)
 
     def _room(self) -> tuple[Record, SensitivityRecord]:
         model, dtype = self._loop.model, self._loop.theta.dtype.type
@@ -172,7 +172,7 @@ class Pieces:
         none = allocate.directions(loop.model, loop.directions.dtheta[:, :0], dtype)
         return replace(
             loop, directions=none, sens=allocate.sensitivity(loop.model, 0, dtype),
-            extra=allocate.sensitivity_work(loop.model, 0, dtype),
+            extra=allocate.sensitivity_work(loop.model, 0, loop.work.tangent),
         )  # fmt: skip
 
     def _nothing(self) -> tuple[Record, SensitivityRecord]:

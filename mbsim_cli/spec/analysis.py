@@ -89,9 +89,7 @@ class Analysis(Spec):
     duration: Number = field("Duration [s].", 5.0, default=Number(1.0))
     output_interval: Number | None = field("Time between stored instants [s]; default the step.", 0.01, default=None)
     tolerance: Number = field(
-        "Relative tolerance of the motion; of ali3p with gradients at most a hundredth of gradient_tolerance.",
-        1e-10,
-        default=Number(1e-10),
+        "Relative tolerance of the motion, whether gradients are wanted or not.", 1e-10, default=Number(1e-10)
     )
     absolute_tolerance: Number | None = field(
         "Absolute tolerance of an adaptive integrator; default the value of tolerance.", 1e-10, default=None
@@ -112,9 +110,9 @@ class Analysis(Spec):
     gradient_tolerance: Number = field("Relative tolerance of the gradients.", 1e-10, default=Number(1e-10))
     max_iterations: int = field("Newton iterations of an implicit step at most.", 20, default=20, ge=1, le=1000)
     penalty: Number = field(
-        "Penalty factor at 1 kg and 1 ms; default 1e9, more where light bodies move heavy ones.",
-        1e9,
-        default=Number(1e9),
+        "Penalty factor at 1 kg and 1 ms; default 1e11, more where light bodies move heavy ones.",
+        1e11,
+        default=Number(1e11),
     )
     weighting: Number = field("Factor on the penalty of the projections.", 1.0, default=Number(1.0))
     projection: Literal["mass", "identity"] = field("Metric of the projections.", "mass", default="mass")

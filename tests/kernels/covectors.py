@@ -81,7 +81,7 @@ class Pulled:
         for rows in self.sens:
             rows[:] = self.rng.normal(size=rows.shape)
         self.varied = allocate.directions(model, allocate.padded_directions(dtheta, self.dtype), self.dtype)
-        self.twists = allocate.sensitivity_work(model, p, self.dtype).twists
+        self.twists = allocate.twists_of(model, p, self.dtype)
         dtheta, touch = self.varied.dtheta, self.varied.touch
         vary_kinematics(model.tree, self.theta, dtheta, touch, self.kin, *self.sens[:3], self.twists)
 

@@ -28,7 +28,7 @@ class Instant:
         for stored, given in zip(sens, d_state, strict=False):
             stored[:, :wanted] = given
         work = allocate.work(model, theta)
-        twists = allocate.sensitivity_work(model, p, dtype).twists
+        twists = allocate.twists_of(model, p, dtype)
         out = allocate.linearisation(model, p, dtype)
         varied = allocate.directions(model, allocate.padded_directions(np.array(dtheta).T, dtype), dtype)
         linearise(model, theta, *factors, at_center, varied, state, sens, work.kin, work.comp, work.eq, twists, out, t)

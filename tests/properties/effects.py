@@ -189,7 +189,7 @@ def controls(problem: Problem) -> Any:
     if not options.open_tree:
         return (*common, allocate.control(options, redundant=False))
     method, varies = tableau(options.integrator), options.sensitivity == "ddm"
-    implicit = newton_control(options, varies=varies, stepped=False) if options.integrator == "esdirk" else None
+    implicit = newton_control(options, stepped=False) if options.integrator == "esdirk" else None
     return (*common, options.step, method, error_control(options, varies=varies), implicit)
 
 

@@ -226,11 +226,13 @@ def _stages(model, theta, t, h, tableau, newton, directions, tree, state, sens, 
         at, g = t + tableau.c[i] * h, h * tableau.a[i, i]
         form_stage(h, tableau.a[i], i, state, sens, work.carry, stages, probe, d_probe)
         start_stage(model, theta, at, g, tableau.ahead[i], i, tree, stages.zdd, probe)
-        status = solve_stage(model, theta, at, g, newton, tree, varies, probe, work.equations, work.counters)
+        status = solve_stage(model, theta, at, g, newton, tree, probe, work.equations, work.counters)
+        if varies and status == Status.OK:
+            status = vary_stage(
+                model, theta, at, g, directions, tree, probe, d_probe, work.equations, work.counters
+            )  # fmt: skip
         if status != Status.OK:
             break
-        if varies:
-            vary_stage(model, theta, at, g, directions, tree, probe, d_probe, work.equations)
         keep_stage(i, probe, d_probe, stages)
     return status
 

@@ -16,23 +16,8 @@ from mbsim_cli.kernels.compiler.views import as_column
 from mbsim_cli.kernels.drivers.observe import observe_rows
 from mbsim_cli.kernels.drivers.record import write_instant
 from mbsim_cli.kernels.drivers.stepping import is_finite
-from mbsim_cli.kernels.integrators.ali3p import (
-    LEFT,
-    SETTLED,
-    TURNED,
-    end_of_step,
-    factor_tangent,
-    newton,
-    project,
-    trapezoidal_tangent,
-)
-from mbsim_cli.kernels.integrators.ali3p_sensitivity import (
-    correct_sensitivities,
-    predict_sensitivities,
-    take_left_correction,
-    vary_motion,
-    vary_projections,
-)
+from mbsim_cli.kernels.integrators.ali3p import TURNED, end_of_step, newton, project
+from mbsim_cli.kernels.integrators.ali3p_sensitivity import predict_sensitivities, vary_motion, vary_projections
 from mbsim_cli.kernels.integrators.multiplier_range import factor_range, keep_in_range
 from mbsim_cli.kernels.integrators.predictor import predict
 from mbsim_cli.kernels.integrators.singular_passage import watch_for_passage
@@ -60,6 +45,7 @@ class Work(NamedTuple):
 class SensitivityWork(NamedTuple):
     """Work arrays of the sensitivities."""
 
+    tangent: tuple  # Factor: Newton keeps its own
     columns: tuple
     twists: tuple
     resting: tuple  # OfProjections
@@ -73,15 +59,10 @@ class Progress(NamedTuple):
     steps: int
     scale: float
     fresh: bool
-    missed: float  # what first corrections are, see ``ali3p.missed_by``, the most of late
-    contraction: float  # by which last corrections shrink, the worst of late
     iterations: int
 
 
 ROWS_IN_CACHE = 64  # that sensors are evaluated for at once
-REMEMBERED = 0.9  # of a step's contraction, in the next one: it changes with what the mechanism meets
-FORGETS = 0.5  # the same of first corrections, which are MUCH at most
-MUCH = 1e6
 
 
 @entry
@@ -95,11 +76,11 @@ def run(
     Returns the fields of ``Progress`` as a plain tuple: making a named one calls Python, where a pending signal
     could strike.
     """
-    scale, fresh, contraction, row, total = progress.scale, progress.fresh, progress.contraction, filled, 0
-    kin, seen, status, done, missed = work.kin, 0, Status.OK, steps, progress.missed
+    scale, fresh, row, total = progress.scale, progress.fresh, filled, 0
+    kin, seen, status, done = work.kin, 0, Status.OK, steps
     for step in range(first + 1, first + steps + 1):
-        status, count, error, scale, missed, contraction = make_step(
-            model, theta, control, step, scale, fresh, missed, contraction, directions, state, sens, work, extra
+        status, count, error, scale = make_step(
+            model, theta, control, step, scale, fresh, directions, state, sens, work, extra
         )
         fresh = True
         total += count
@@ -120,59 +101,35 @@ def run(
                 )
                 seen = row
     observe_rows(model, theta, control.at_center, directions, kin, extra.twists, record, d_record, seen, row)
-    return status.value, done, scale, fresh, missed, contraction, total
+    return status.value, done, scale, fresh, total
 
 
 @kernel
-def make_step(model, theta, control, step, scale, fresh, missed, contraction, directions, state, sens, work, extra):
-    """Step number ``step``; returns status, iterations, error of sensitivities, the new scale, missed and contraction.
+def make_step(model, theta, control, step, scale, fresh, directions, state, sens, work, extra):
+    """Step number ``step``; returns status, iterations, error of sensitivities, and the new scale.
 
-    ``fresh`` to ``contraction`` are those of ``Progress``; behind a step that is made the tangent is fresh.
+    ``fresh`` and ``scale`` are those of ``Progress``; behind a step that is made the tangent is fresh. The motion
+    is the same, bit for bit, in whatever directions it is varied: what varies it writes nothing that the motion reads.
     """
-    kin, eq, comp = work.kin, work.eq, work.comp
-    varies = sens.z.shape[1] > 0
-    t, total, status = end_of_step(control, step), 0, Status.OK
+    kin, eq, comp, t = work.kin, work.eq, work.comp, end_of_step(control, step)
+    varies, error = sens.z.shape[1] > 0, 0.0
     expect_angles(control.h.real, work.turns, kin)
     turn = predict(
         model, control.h, state, work.corrections[1], work.tangent.weight, work.tangent.alpha, work.past, work.expected
     )
-    fresh = fresh and turn <= TURNED
-    if varies:
+    status, count, scale = newton(
+        model, theta, t, control, scale, state, work.kept, kin, comp, eq, work.tangent, work.column,
+        fresh and turn <= TURNED,
+    )  # fmt: skip
+    if status == Status.OK and control.redundant:
+        # free multipliers act on nothing, but would as J turns
+        factor_range(eq.J, work.reach)
+        keep(as_column(state.lam), eq.J, work.reach, work.column)
+    if status == Status.OK and varies:
         predict_sensitivities(control.h, sens)
-    loose, spare = varies and control.redundant, varies and directions.free >= 0
-    leaves, foreseen = missed if spare and not np.iscomplexobj(state.z) else np.inf, contraction if spare else np.inf
-    missed, contraction = FORGETS * min(missed, MUCH), REMEMBERED * min(contraction, 1.0)
-    error, solved = 0.0, False
-    while not solved:
-        status, more, scale, before, size, first = newton(
-            model, theta, t, control, scale, leaves, foreseen, state, work.kept, kin, comp, eq, work.tangent,
-            work.column, fresh,
-        )  # fmt: skip
-        total, solved, fresh, leaves, foreseen = total + more, True, True, np.inf, np.inf
-        if status == Status.OK and loose:
-            # free multipliers act on nothing, but would as J turns: evaluate without them what is varied
-            factor_range(eq.J, work.reach)
-            keep(as_column(state.lam), eq.J, work.reach, work.column)
-            loose, solved, leaves = False, False, SETTLED
-        elif status == Status.OK and varies:
-            # the last correction is far below the accuracy of the gradient: the state evaluated last serves
-            trapezoidal_tangent(model, theta, t, control.h, state, eq, kin, comp, work.tangent)
-            left = size == LEFT and spare
-            if factor_tangent(control.ratio, eq, work.tangent):
-                error = vary_motion(
-                    model, theta, t, control, directions, left, state, sens, kin, comp, eq, work.tangent,
-                    extra.columns, extra.twists,
-                )  # fmt: skip
-                if left:
-                    size, scale, first, solved = take_left_correction(
-                        control, scale, before == np.inf, directions.free, state, work.tangent, extra.columns
-                    )
-                    loose, spare = control.redundant, False  # larger than foreseen: Newton goes on to its end
-                if solved:
-                    correct_sensitivities(control.h, extra.columns, sens)
-            else:
-                status = Status.SINGULAR
-        missed, contraction = max(missed, first), max(contraction, size / before)
+        status, error = vary_motion(
+            model, theta, t, control, directions, state, sens, kin, comp, eq, extra.tangent, extra.columns, extra.twists
+        )
     if status == Status.OK and state.lam.size > 0:
         status, projected = _project_step(model, theta, control, step, directions, state, sens, work, extra)
         error = max(error, projected)
@@ -180,7 +137,7 @@ def make_step(model, theta, control, step, scale, fresh, missed, contraction, di
         status = Status.NOT_FINITE
     if status == Status.OK:
         follow_angles(model, theta, kin, work.turns)
-    return status, total, error, scale, missed, contraction
+    return status, count, error, scale
 
 
 @inlined
@@ -191,10 +148,6 @@ def _project_step(model, theta, control, step, directions, state, sens, work, ex
     """
     kin, comp, eq, projection, t = work.kin, work.comp, work.eq, work.projection, end_of_step(control, step)
     varies, error = sens.z.shape[1] > 0, 0.0
-    if control.redundant:
-        factor_range(eq.J, work.reach)
-        keep(as_column(state.lam), eq.J, work.reach, work.column)
-        keep(sens.lam, eq.J, work.reach, extra.columns)
     if not varies:  # the tangent has just found those of the same state
         compose(model, kin, comp)
     status = project(model, theta, t, control, state, kin, comp, eq, projection, work.column, work.corrections)
@@ -208,6 +161,7 @@ def _project_step(model, theta, control, step, directions, state, sens, work, ex
             extra.projections, extra.twists, extra.resting,
         )  # fmt: skip
         if control.redundant:
+            keep(sens.lam, eq.J, work.reach, extra.columns)
             keep(sens.sigma, eq.J, work.reach, extra.columns)
             keep(sens.kappa, eq.J, work.reach, extra.columns)
     return status, error

@@ -204,9 +204,9 @@ def _finish(model, control, step, k, case, numbers, judgement, leader, counts):
             _copy_tangent(case.formed, case.work.tangent)
         return _take_in(model, control, step, k, case, numbers, leader)
     counts[1] += 1
-    status, count, _, scale, _, _ = make_step(
-        model, case.theta, control, step, judgement.scale[k], judgement.began[k] != 0, np.inf, np.inf,
-        case.directions, case.state, case.sens, case.work, case.extra,
+    status, count, _, scale = make_step(
+        model, case.theta, control, step, judgement.scale[k], judgement.began[k] != 0, case.directions, case.state,
+        case.sens, case.work, case.extra,
     )  # fmt: skip
     judgement.count[k] = count
     _note(k, leader, scale, judgement.scale)

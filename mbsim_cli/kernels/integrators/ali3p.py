@@ -82,45 +82,37 @@ def factor_tangent(ratio, eq, factor):
 
 
 @merged
-def newton(model, theta, t, control, scale, missed, contraction, state, kept, kin, comp, eq, factor, columns, fresh):
-    """Iterate to the motion at t; return status, iterations, new scale, sizes of the last two corrections, ``first``.
-
-    The last is the first correction as ``missed_by``, 0 where nobody asks by a ``contraction``.
+def newton(model, theta, t, control, scale, state, kept, kin, comp, eq, factor, columns, fresh):
+    """Iterate to the motion at t; return status, iterations and the new scale.
 
     ``scale`` is the largest acceleration so far, in the norm of the tangent's diagonal: what the tolerance
-    is relative to. ``fresh`` says that ``factor`` holds a usable tangent. A correction that would be the last one if
-    it shrank by ``contraction``, or a first one that is foreseen to be ``missed``, is left to the caller, who has a
-    tangent of its own: its size is then LEFT. ``kept`` (State) is work, for friction of tyres.
+    is relative to. ``fresh`` says that ``factor`` holds a usable tangent. What ``evaluate`` has found is of positions
+    that differ from those of the state by round-off, and of the accelerations before the last correction.
+    ``kept`` (State) is work, for friction of tyres.
     """
     h = control.h
-    previous, unit, share, bends = np.inf, 0.0, 1.0, have_bends(model.forces)
+    previous, share, bends = np.inf, 1.0, have_bends(model.forces)
     tolerance, ratio = control.correction_tolerance, control.ratio
     least = IMAGINARY if np.iscomplexobj(state.z) else 1  # corrections before one may be the last
     judged = False  # whether the tangent that a correction is by judges the iterate that it leads to
-    first, doubted = 0.0, np.inf  # the latter is the size at which corrections by an old tangent have just stalled
+    doubted = np.inf  # the size at which corrections by an old tangent have just stalled
     left = control.max_iterations  # corrections that may still be taken; going back is none
     for iteration in range(RETREATS * control.max_iterations):
         if left == 0:
             break
         evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
-        if iteration == 0:
-            is_last = missed <= FEW
-        else:
-            is_last = iteration >= least and contraction * previous <= FEW * unit and share == 1.0
-        if is_last:
-            return Status.OK, iteration + 1, scale, previous, LEFT, first
         formed = not fresh
         if formed:
             trapezoidal_tangent(model, theta, t, h, state, eq, kin, comp, factor)
             if not factor_tangent(ratio, eq, factor):
-                return Status.SINGULAR, iteration, scale, previous, previous, first
+                return Status.SINGULAR, iteration, scale
             fresh = True
         put_residual(h, eq, columns, 0)
         solve_constrained(factor, tolerance, columns)
         size, acceleration, floor = size_of_correction(h, state, factor, columns, 0)
         reached = max(scale, acceleration)
         if not np.isfinite(size) and (iteration == 0 or not bends):
-            return Status.NOT_FINITE, iteration, scale, previous, size, first
+            return Status.NOT_FINITE, iteration, scale
         close = size <= max(ROUND_OFF * reached, AMPLIFIED * floor)
         if bends and not close:
             if not size <= previous:
@@ -133,25 +125,22 @@ def newton(model, theta, t, control, scale, missed, contraction, state, kept, ki
                 continue
         left -= 1
         scale = reached
-        enough = control.tolerance * scale + control.amplified * floor
-        unit = unit_of_left(control, scale, floor)
-        if iteration == 0 and contraction < np.inf:
-            first = missed_by(control, scale, size, floor, state, factor, columns, 0)
         stalled = close and share == 1.0 and size > STALLED * previous
         # behind a singular position an old tangent pushes the lost combination the wrong way: that stalls, too
         settled = stalled and formed
         if doubted < np.inf and (not close or size > BLOWN_UP * doubted):
-            return Status.OK, iteration + 1, scale, previous, doubted, first
+            return Status.OK, iteration + 1, scale
         # a first correction, by an old tangent, does not tell how well it solves: near singular positions that misleads
-        done = iteration >= least and (size <= enough or settled)
+        enough = is_enough(control, scale, size, previous, floor)
+        done = iteration >= least and (enough or settled)
         share = 1.0 if done or close else min(1.0, REGAINED * share)
         if bends and not done:
             keep_iterate(state, kept)
         apply_correction(h, share, state, columns, 0)
         if done:
-            if size > enough:  # too large for the state evaluated last to serve
+            if not enough:  # too large for the positions evaluated last to serve
                 evaluate(model, theta, t, control.at_center, state, kin, comp, eq)
-            return Status.OK, iteration + 1, scale, previous, size, first
+            return Status.OK, iteration + 1, scale
         doubted = np.inf
         if stalled and iteration > 0:
             doubted, fresh = size, False
@@ -160,7 +149,17 @@ def newton(model, theta, t, control, scale, missed, contraction, state, kept, ki
             if formed and control.correction_tolerance >= BY_PENALTY:  # too soft near a singular position
                 tolerance, ratio = BY_UPDATES, max(ratio, min(HARDER * ratio, HARDEST))
         previous = size
-    return Status.NO_CONVERGENCE, control.max_iterations, scale, previous, previous, first
+    return Status.NO_CONVERGENCE, control.max_iterations, scale
+
+
+@kernel
+def is_enough(control, scale, size, previous, floor):
+    """Whether a correction of this ``size`` is the last one, by itself or by the ``previous`` one."""
+    tiny = MARGIN * control.tolerance * scale
+    if size <= tiny + control.amplified * floor:
+        return True
+    # what it leaves, if it contracts as it did, is as small; positions that were evaluated before it serve
+    return size <= SHIFT * floor and size * size <= (tiny + floor) * previous and previous < np.inf
 
 
 @kernel
@@ -182,7 +181,6 @@ def have_bends(forces):
     return found
 
 
-NOTHING = 1e-300
 IMAGINARY = 6  # corrections after which imaginary parts, whose sizes nobody sees, have caught up with the real ones
 TURNED = 0.1  # angle that vectors turn by in a step above which an old tangent is formed anew
 STALE = 0.1  # contraction above which an old tangent is formed anew
@@ -195,9 +193,8 @@ REGAINED = 4.0  # by which the share of corrections that is taken grows again
 BLOWN_UP = 10.0  # ratio of a new tangent's correction to one that stalled, above which it only amplifies round-off
 ROUND_OFF = 1e-6  # relative size below which that is round-off, and no failure
 AMPLIFIED = 1e6  # how much larger than its floor round-off may be near a singular configuration
-LEFT = -1.0  # size of a correction that was
-FEW = 3.0  # units of ``unit_of_left`` that a correction may be foreseen to be, and be left
-SETTLED = 0.0  # what an iteration misses that has ended: the state is only evaluated, and nothing corrected
+SHIFT = 10.0  # floors that a correction may be, and positions evaluated before it serve: they move by 1e-15
+MARGIN = 1e-2  # of the tolerance, that corrections are below: gradients lose digits
 
 
 @kernel
@@ -211,28 +208,6 @@ def size_of_correction(h, state, factor, columns, k):
         acceleration += w * corrected * corrected
         floor += w * (factor.extent[c] + state.z[c].real * state.z[c].real)
     return np.sqrt(size), np.sqrt(acceleration), 4e-16 / (h.real * h.real) * np.sqrt(floor)
-
-
-@kernel
-def unit_of_left(control, scale, floor):
-    """What corrections are measured by that are left to the sensitivities, which err by about as much before them.
-
-    It is the round-off of few coordinates, though Newton's may be ``amplified``: what the predictor misses is often of
-    one sign in many steps, and does not cancel out in gradients as round-off does.
-    """
-    return 0.1 * control.gradient_tolerance * scale + floor + NOTHING
-
-
-@kernel
-def missed_by(control, scale, size, floor, state, factor, columns, k):
-    """The correction in column k in such units, or that of multipliers by what they accelerate, the larger of both."""
-    push, load = 0.0, 0.0
-    for r in range(state.lam.size):
-        softness = control.ratio / (factor.alpha[r] + NOTHING)
-        push += softness * columns.mu[r, k].real * columns.mu[r, k].real
-        load += softness * state.lam[r].real * state.lam[r].real
-    of_multipliers = np.sqrt(push) / unit_of_left(control, max(scale, np.sqrt(load)), floor)
-    return max(size / unit_of_left(control, scale, floor), of_multipliers)
 
 
 @kernel
@@ -273,8 +248,8 @@ def apply_correction(h, share, state, columns, k):
 def project(model, theta, t, control, state, kin, comp, eq, factor, columns, corrections_out):
     """Mass-orthogonal projection of velocities and accelerations, equations (10), (11).
 
-    Needs ``systems.compose`` at the state, and ``eq.J`` for ``factor.J``. Leaves in ``kin`` the projected motion and
-    in ``factor`` the projection matrix; ``corrections_out`` (2, n) receives z' - z'* and z'' - z''*.
+    Needs ``systems.compose`` at the state, and ``eq.J`` for ``factor.J``. Leaves in ``kin`` the projected velocities
+    and in ``factor`` the projection matrix; ``corrections_out`` (2, n) receives z' - z'* and z'' - z''*.
     """
     n, m = state.z.size, state.lam.size
     if control.mass_projection:
@@ -292,7 +267,6 @@ def project(model, theta, t, control, state, kin, comp, eq, factor, columns, cor
     _project_rate(eq.phi2, state.zdd, state.kappa, factor, columns, corrections_out[1])
     for r in range(m):
         eq.phi2[r] = -columns.rest[r, 0]
-    move(model, theta, state.z, state.zd, state.zdd, kin)
     return Status.OK
 
 

@@ -19,6 +19,7 @@ from mbsim_cli.kernels.integrators.ali3p import (
     STALE,
     STALLED,
     have_bends,
+    is_enough,
     put_residual,
     size_of_correction,
 )
@@ -90,7 +91,7 @@ def _judge(k, control, iteration, bends, judgement):
     grows = bends and not close and size > previous
     if not np.isfinite(size):
         judgement.stands[k] = ODD
-    elif iteration > 0 and size <= control.tolerance * scale + control.amplified * floor:
+    elif iteration > 0 and is_enough(control, scale, size, previous, floor):
         judgement.stands[k] = ENDED
     elif stalls or grows or iteration + 1 == control.max_iterations:
         judgement.stands[k] = ODD

@@ -13,6 +13,8 @@ from mbsim_cli.kernels.algorithms.elimination.constrained_solve import solve_cha
 from mbsim_cli.kernels.algorithms.equations.constraints import move_lines
 from mbsim_cli.kernels.algorithms.equations.resting_variation import Load
 from mbsim_cli.kernels.algorithms.systems.contract import (
+    load,
+    move,
     vary_at_rest,
     vary_bodies_of,
     vary_equations,
@@ -21,13 +23,8 @@ from mbsim_cli.kernels.algorithms.systems.contract import (
     vary_residual,
 )
 from mbsim_cli.kernels.compiler.jit import kernel, merged
-from mbsim_cli.kernels.integrators.ali3p import (
-    apply_correction,
-    missed_by,
-    put_residual,
-    size_of_correction,
-    unit_of_left,
-)
+from mbsim_cli.kernels.integrators.ali3p import factor_tangent, trapezoidal_tangent
+from mbsim_cli.model.codes import Status
 
 
 class Sensitivity(NamedTuple):
@@ -47,7 +44,6 @@ class Directions(NamedTuple):
     dtheta: np.ndarray  # (len(theta), p), p ``simd.padded``
     touch: tuple  # workspace.Touch
     still: np.ndarray  # (2, n) zeros
-    free: int  # the last column, if nothing varies in it, or -1
 
 
 class OfProjections(NamedTuple):
@@ -66,48 +62,28 @@ def predict_sensitivities(h, sens):
 
 
 @merged
-def vary_motion(model, theta, t, control, directions, left, state, sens, kin, comp, eq, factor, columns, tw):
-    """Solve for what z'' of the sensitivities has too much at the state evaluated last, with its factorised tangent.
+def vary_motion(model, theta, t, control, directions, state, sens, kin, comp, eq, factor, columns, tw):
+    """Take away what z'' of the sensitivities has too much at the state that Newton has ended with.
 
-    Where Newton has ``left`` a correction of the motion, that goes as column ``directions.free``.
+    The tangent there goes to ``factor``. Returns a Status and the relative size of the last correction.
     """
-    dtheta, touch = directions.dtheta, directions.touch
+    dtheta, touch, h = directions.dtheta, directions.touch, control.h
+    load(model, theta, t, state, kin, comp, eq)
+    trapezoidal_tangent(model, theta, t, h, state, eq, kin, comp, factor)
+    if not factor_tangent(control.ratio, eq, factor):
+        return Status.SINGULAR, 1.0
     vary_bodies_of(
         model, theta, dtheta, touch, state.z, state.zd, state.zdd, kin, sens.z, sens.zd, sens.zdd, tw
     )  # fmt: skip
     vary_equations(model, theta, dtheta, touch, eq.lines, t, state.z, sens.z, kin, tw, columns.e)
-    scale(4.0 / (control.h * control.h), columns.e)
+    scale(4.0 / (h * h), columns.e)
     vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, columns.b)
-    if left:
-        put_residual(control.h, eq, columns, directions.free)
-    return solve_change(factor, control.ratio, control.gradient_tolerance, sens.zdd, columns)
-
-
-@kernel
-def take_left_correction(control, scale, first, k, state, factor, columns):
-    """Correct the motion by column k, which is cleared; whether it was the ``first`` one matters to multipliers.
-
-    Returns size, the new scale, ``missed_by``, and whether it was the last one.
-    """
-    size, acceleration, floor = size_of_correction(control.h, state, factor, columns, k)
-    scale = max(scale, acceleration)
-    missed = missed_by(control, scale, size, floor, state, factor, columns, k)
-    apply_correction(control.h, 1.0, state, columns, k)
-    columns.x[:, k] = 0.0
-    columns.mu[:, k] = 0.0
-    return size, scale, missed, (missed if first else size / unit_of_left(control, scale, floor)) <= MANY
-
-
-MANY = 10.0  # units of ``unit_of_left`` that a correction may turn out to be, and be the last one
-
-
-@kernel
-def correct_sensitivities(h, columns, sens):
-    """Take away what ``vary_motion`` has found."""
+    error = solve_change(factor, control.ratio, control.gradient_tolerance, sens.zdd, columns)
     add_scaled(-0.25 * h * h, columns.x, sens.z)
     add_scaled(-0.5 * h, columns.x, sens.zd)
     add_scaled(-1.0, columns.x, sens.zdd)
     scaled(-1.0, columns.mu, sens.lam)
+    return Status.OK, error
 
 
 @merged
@@ -119,6 +95,7 @@ def vary_projections(
     The identity in place of M does not vary, as if there were no corrections. Phi'' is varied with the velocities
     before their projection, and then with what that changes. ``columns`` of both solutions have ``resting`` for b, e.
     """
+    move(model, theta, state.z, state.zd, state.zdd, kin)
     dtheta, touch = directions.dtheta, directions.touch
     x = corrections if control.mass_projection else directions.still
     vary_bodies_of(

@@ -48,8 +48,10 @@ class StageEquations(NamedTuple):
     kin: tuple
     comp: tuple
     twists: tuple
-    T: np.ndarray  # (n, padded(n)) tangent, factorised
+    T: np.ndarray  # (n, padded(n)) tangent that Newton goes by, factorised
     pivot: np.ndarray  # (n,)
+    exact: np.ndarray  # (n, padded(n)) that of sensitivities, at the solution
+    exact_pivot: np.ndarray  # (n,)
     shift: np.ndarray  # (1,) g of that tangent, 0 where there is none
     weight: np.ndarray  # (k,) of norm equations in T
     G: np.ndarray  # (n,)
@@ -87,37 +89,44 @@ def _move(g, state):
 
 
 @merged
-def solve_stage(model, theta, t, g, control, tree, exact, state, eq, counters):
-    """Iterate from the guess in ``state`` to the stage; ``exact`` leaves residual and tangent at the solution."""
+def solve_stage(model, theta, t, g, control, tree, state, eq, counters):
+    """Iterate from the guess in ``state`` to the stage."""
     fresh = np.abs(g - eq.shift[0]) <= NEAR * g
-    previous, solved, count = np.inf, False, 0
-    while True:
-        evaluate_free(model, theta, t, True, state, eq.kin, eq.comp, eq)
-        counters[EVALUATIONS] += 1
-        if not np.isfinite(sum_of(as_column(eq.G))):
+    previous = np.inf
+    for _ in range(control.max_iterations):
+        if not _evaluate(model, theta, t, state, eq, counters):
             return Status.NOT_FINITE
-        if solved or not fresh:
-            tangent_free(model, theta, t, g, g * g, state, eq, eq.kin, eq.comp, eq.T)
-            close_tangent(tree, g, state, eq.G, eq.T, eq.weight)
-            counters[JACOBIANS] += 1
-            counters[FACTORISATIONS] += 1
+        if not fresh:
             eq.shift[0] = 0.0
-            if not lu_factor(eq.T, eq.pivot):
+            if not _factor_tangent(model, theta, t, g, tree, state, eq, counters, eq.T, eq.pivot):
                 return Status.SINGULAR
-            eq.shift[0], fresh = g, True
-        if solved:
-            return Status.OK
-        if count == control.max_iterations:
-            return Status.NO_CONVERGENCE
+            eq.shift[0] = g
         close_residual(tree, state, eq.G, eq.weight, eq.b)
         lu_solve(eq.T, eq.pivot, eq.b)
         size, floor = _correct(g, control, eq.b, state)
-        count += 1
-        solved = size <= 1.0 + floor or (size > STALLED * previous and size <= control.loose)
-        if solved and not exact:
+        if size <= 1.0 + floor or (size > STALLED * previous and size <= control.loose):
             return Status.OK
         fresh = size <= STALE * previous
         previous = size
+    return Status.NO_CONVERGENCE
+
+
+@kernel
+def _evaluate(model, theta, t, state, eq, counters):
+    """Residual at the state; returns whether it is finite."""
+    evaluate_free(model, theta, t, True, state, eq.kin, eq.comp, eq)
+    counters[EVALUATIONS] += 1
+    return np.isfinite(sum_of(as_column(eq.G)))
+
+
+@kernel
+def _factor_tangent(model, theta, t, g, tree, state, eq, counters, T_out, pivot_out):
+    """Factorise the tangent at the state that was evaluated last; returns whether it is regular."""
+    tangent_free(model, theta, t, g, g * g, state, eq, eq.kin, eq.comp, T_out)
+    close_tangent(tree, g, state, eq.G, T_out, eq.weight)
+    counters[JACOBIANS] += 1
+    counters[FACTORISATIONS] += 1
+    return lu_factor(T_out, pivot_out)
 
 
 @kernel
@@ -138,9 +147,13 @@ def _correct(g, control, x, state):
 
 
 @merged
-def vary_stage(model, theta, t, g, directions, tree, state, sens, eq):
-    """Turn variations of zhat, vhat in ``sens`` into those of the stage just solved with its exact tangent."""
+def vary_stage(model, theta, t, g, directions, tree, state, sens, eq, counters):
+    """Turn variations of zhat, vhat in ``sens`` into those of the stage just solved; returns a Status."""
     dtheta, b = directions.dtheta, eq.columns
+    if not _evaluate(model, theta, t, state, eq, counters):
+        return Status.NOT_FINITE
+    if not _factor_tangent(model, theta, t, g, tree, state, eq, counters, eq.exact, eq.exact_pivot):
+        return Status.SINGULAR
     for c in range(sens.z.shape[0]):
         for k in range(sens.z.shape[1]):
             sens.zdd[c, k] = 0.0
@@ -149,10 +162,11 @@ def vary_stage(model, theta, t, g, directions, tree, state, sens, eq):
     vary_driven_acceleration(model, theta, dtheta, t, tree, state.zdd, sens.zdd)
     vary_free(model, theta, directions, t, state, sens, eq.kin, eq.comp, eq.twists, b)
     close_variation(tree, state, eq.G, eq.weight, sens.z, sens.zd, sens.zdd, b)
-    lu_solve(eq.T, eq.pivot, b)
+    lu_solve(eq.exact, eq.exact_pivot, b)
     for c in range(sens.z.shape[0]):
         if tree.driver[c] == NONE:
             for k in range(sens.z.shape[1]):
                 sens.zdd[c, k] = b[c, k]
                 sens.zd[c, k] += g * b[c, k]
                 sens.z[c, k] += g * g * b[c, k]
+    return Status.OK

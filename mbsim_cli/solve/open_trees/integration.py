@@ -41,7 +41,7 @@ def integration(problem: Problem, theta: np.ndarray, p: int, *, varies: bool, at
     options, model, dtype, kinks = problem.options, problem.model, theta.dtype.type, kinks_of(problem, theta)
     method, control = tableau(options.integrator), error_control(options, varies=varies, at_once=at_once)
     if isinstance(method, ImplicitTableau):
-        newton = newton_control(options, varies=varies, stepped=np.iscomplexobj(theta))
+        newton = newton_control(options, stepped=np.iscomplexobj(theta))
         implicit = ImplicitControl(control, newton)
         return Integration(integrate_implicit, method, implicit, implicit_work(model, theta, method.c.size, p, kinks))
     return Integration(integrate, method, control, integration_work(model, method, p, dtype, kinks))
@@ -94,16 +94,13 @@ def hardest(
     return int(np.argmax(np.nan_to_num(np.hypot(*parts), nan=np.inf)))
 
 
-def newton_control(options: Options, *, varies: bool, stepped: bool) -> NewtonControl:
-    """When a stage of an implicit method is solved; a gradient asks for two digits more than its own tolerance.
+def newton_control(options: Options, *, stepped: bool) -> NewtonControl:
+    """When a stage of an implicit method is solved: to two digits more than gradients are asked for, if not sooner.
 
     ``stepped`` asks for all digits: under a complex step the imaginary part converges one correction after the real.
     """
-    share, largest = STAGE, max(options.tolerance, options.absolute_tolerance)
-    if stepped:
-        share = min(share, ALL_DIGITS / largest)
-    elif varies:
-        share = min(share, 1e-2 * options.gradient_tolerance / largest)
+    needed = ALL_DIGITS if stepped else 1e-2 * options.gradient_tolerance
+    share = min(STAGE, needed / max(options.tolerance, options.absolute_tolerance))
     return NewtonControl(
         share * options.tolerance, share * options.absolute_tolerance, STALLED / share, int(options.max_iterations)
     )
@@ -120,9 +117,13 @@ def implicit_work(model: Any, theta: np.ndarray, stages: int, p: int, kinks: Kin
     tree = type(model.tree)
     kin, comp = (make[tree](model, dtype) for make in (allocate.KINEMATICS, allocate.COMPOSITE))
     set_ground(theta, kin)
+
+    def square() -> tuple[np.ndarray, np.ndarray]:
+        return zeros((n, padded(n)), dtype), np.zeros(n, np.int64)
+
     equations = StageEquations(
-        kin, comp, allocate.twists_of(model, p, dtype), zeros((n, padded(n)), dtype), np.zeros(n, np.int64),
-        np.zeros(1), np.zeros(open_tree(model).euler.size), z(n), z(n), z(n, 1), z(n, p), z(m, LINE_SIZE), z(m),
+        kin, comp, allocate.twists_of(model, p, dtype), *square(), *square(), np.zeros(1),
+        np.zeros(open_tree(model).euler.size), z(n), z(n), z(n, 1), z(n, p), z(m, LINE_SIZE), z(m),
     )  # fmt: skip
     return ImplicitWork(
         _clock(),

@@ -134,7 +134,7 @@ class Natural:
         self.sens = allocate.sensitivity(self.model, padded(8), self.dtype)
         for rows in self.sens:
             rows[:] = self.rng.normal(size=rows.shape)
-        self.twists = allocate.sensitivity_work(self.model, padded(8), self.dtype).twists
+        self.twists = allocate.twists_of(self.model, padded(8), self.dtype)
         dtheta, touch = self.varied.dtheta, self.varied.touch
         vary_bodies_of(
             self.model, self.theta, dtheta, touch, *self.state[:3], self.kin, *self.sens[:3], self.twists

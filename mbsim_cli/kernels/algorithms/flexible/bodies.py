@@ -98,7 +98,7 @@ def shape_bodies(model, theta, z, kin):
 
 
 @kernel
-def flexible_forces(model, theta, state, kin, comp, G_out):
+def flexible_forces(model, theta, z, zd, zdd, kin, comp, G_out):
     """Take what moves the bodies from their frames, in ``comp.W``, and add it to the rows G (n,) of their coordinates.
 
     To be called before the sum over subtrees.
@@ -107,7 +107,7 @@ def flexible_forces(model, theta, state, kin, comp, G_out):
     for f in range(tree.flexible.size):
         R, r, w, _, alpha, a = frame_of(tree, kin, f)
         wrench = flexible_force(
-            tree, theta, f, w, alpha, a, state.z, state.zd, state.zdd, kin.elastic, True, G_out
+            tree, theta, f, w, alpha, a, z, zd, zdd, kin.elastic, True, G_out
         )  # fmt: skip
         push = scale6(-1.0, to_origin(R, r, wrench))
         store(comp.push, f, push)

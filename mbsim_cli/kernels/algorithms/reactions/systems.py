@@ -33,7 +33,7 @@ def _rigid_forces(model, theta, t, z, zd, multiplier, kin, comp, eq):
 def _forces(model, theta, t, z, zd, multiplier, kin, comp, eq):
     motion, found = kin.motion, comp.equations
     act_on_bodies(model, theta, t, motion.z, motion.zd, multiplier, eq.lines, kin, comp, found.Q)
-    flexible_forces(model, theta, motion, kin, comp, found.G)
+    flexible_forces(model, theta, motion.z, motion.zd, motion.zdd, kin, comp, found.G)
     cross_joints(model.tree, kin, comp)
 
 

@@ -14,6 +14,7 @@ from mbsim_cli.kernels.algorithms.systems import (
     system_of_points,
     system_of_trees,
 )
+from mbsim_cli.kernels.compiler.jit import inlined
 from mbsim_cli.model.layout import FlexibleNatural, FlexibleTree, Natural, Tree
 
 SYSTEMS: dict[type, ModuleType] = {
@@ -37,7 +38,7 @@ foresee = _of_system(
     "foresee", "Turn ``expected`` accelerations (n,) and their differences with vectors; returns the largest angle."
 )
 constrain = _of_system("constrain", "Phi, J and the lines of measures; needs ``place``.")
-evaluate = _of_system("evaluate", "Kinematics, constraints and residual G, Phi, J at the state.")
+load = _of_system("load", "``move``, forces and the residual G of the state; needs ``place`` and ``constrain``.")
 tangent = _of_system("tangent", "T = M + beta C + gamma K at the state evaluated last.")
 # The same without constraints, of open trees; ``directions`` have dtheta and touch
 evaluate_free = _of_system("evaluate_free", "Kinematics and residual G at the state.")
@@ -72,3 +73,11 @@ pull_at_rest = _of_system(
     "pull_at_rest", "The pull-back of mu . (M x + Phi_z^T multiplier) at fixed x and multiplier; moves ``kin``."
 )
 pull_residual = _of_system("pull_residual", "The pull-back of mu . G + nu . Phi; needs ``evaluate``.")
+
+
+@inlined
+def evaluate(model, theta, t, at_center, state, kin, comp, eq):
+    """Kinematics, constraints and residual G, Phi, J at the state."""
+    place(model, theta, state.z, at_center, kin)
+    constrain(model, theta, t, state.z, kin, eq)
+    load(model, theta, t, state, kin, comp, eq)

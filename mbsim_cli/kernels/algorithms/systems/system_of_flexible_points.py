@@ -82,14 +82,12 @@ def constrain(model, theta, t, z, kin, eq):
     weld_nodes(model, theta, z, eq.phi, eq.J)
 
 
-def evaluate(model, theta, t, at_center, state, kin, comp, eq):
-    place(model, theta, state.z, at_center, kin)
+def load(model, theta, t, state, kin, comp, eq):
     move(model, theta, state.z, state.zd, state.zdd, kin)
-    constrain(model, theta, t, state.z, kin, eq)
     natural_forces(model, theta, t, state.z, state.zd, state.lam, eq.lines, kin, comp.W, eq.Q)
     hold_welds(model.tree, theta, state.z, state.lam, eq.Q)
     clear(comp.rows)
-    flexible_forces(model, theta, state, kin, comp, comp.rows)
+    flexible_forces(model, theta, kin.z, state.zd, state.zdd, kin, comp, comp.rows)
     natural_residual(model, theta, state.zdd, state.lam, kin, comp.W, eq.Q, eq.G)
     add_scaled(1.0, comp.rows, eq.G)
 

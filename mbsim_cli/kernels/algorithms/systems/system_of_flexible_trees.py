@@ -106,6 +106,7 @@ def shape(model, theta, kin):
     shape_bodies(model, theta, kin.motion.z, kin)
 
 
+@inlined
 def move(model, theta, z, zd, zdd, kin):
     move_columns(model.tree, theta, kin.rows, zd, zdd, kin.motion)
     motion_kinematics(model.tree, theta, kin.motion.z, kin.motion.zd, kin.motion.zdd, kin)
@@ -116,18 +117,16 @@ def constrain(model, theta, t, z, kin, eq):
     jacobian_to_coordinates(model.tree, kin.rows, kin.J, eq.J)
 
 
-def evaluate(model, theta, t, at_center, state, kin, comp, eq):
+def load(model, theta, t, state, kin, comp, eq):
     tree, motion, found = model.tree, kin.motion, comp.equations
-    _stand(tree, theta, at_center, state, kin)
-    constraints(model, theta, t, motion.z, kin, eq.phi, kin.J, eq.lines)
+    move(model, theta, state.z, state.zd, state.zdd, kin)
     clear_wrenches(comp.W, found.Q)
     element_forces(model, theta, t, motion.z, motion.zd, kin, comp.W, found.Q)
     constraint_forces(model, theta, motion.z, kin, state.lam, eq.lines, comp.W, found.Q)
     start_elastic_rows(tree, found.Q, found.G)
-    flexible_forces(model, theta, motion, kin, comp, found.G)
+    flexible_forces(model, theta, motion.z, motion.zd, motion.zdd, kin, comp, found.G)
     residual(tree, kin, comp, found.Q, found.G)
     rows_to_coordinates(tree, kin.rows, found.G, eq.G)
-    jacobian_to_coordinates(tree, kin.rows, kin.J, eq.J)
 
 
 def evaluate_free(model, theta, t, at_center, state, kin, comp, eq):
@@ -145,7 +144,7 @@ def load_free(model, theta, t, at_center, state, kin, comp):
     clear_wrenches(comp.W, found.Q)
     element_forces(model, theta, t, motion.z, motion.zd, kin, comp.W, found.Q)
     start_elastic_rows(tree, found.Q, found.G)
-    flexible_forces(model, theta, motion, kin, comp, found.G)
+    flexible_forces(model, theta, motion.z, motion.zd, motion.zdd, kin, comp, found.G)
 
 
 @inlined

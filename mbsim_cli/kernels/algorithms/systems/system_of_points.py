@@ -70,10 +70,8 @@ def constrain(model, theta, t, z, kin, eq):
     natural_constraints(model, theta, t, z, kin, eq.phi, eq.J, eq.lines)
 
 
-def evaluate(model, theta, t, at_center, state, kin, comp, eq):
-    place(model, theta, state.z, at_center, kin)
+def load(model, theta, t, state, kin, comp, eq):
     move(model, theta, state.z, state.zd, state.zdd, kin)
-    constrain(model, theta, t, state.z, kin, eq)
     natural_forces(model, theta, t, state.z, state.zd, state.lam, eq.lines, kin, comp.W, eq.Q)
     natural_residual(model, theta, state.zdd, state.lam, kin, comp.W, eq.Q, eq.G)
 

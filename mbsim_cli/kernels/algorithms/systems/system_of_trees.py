@@ -61,10 +61,8 @@ def constrain(model, theta, t, z, kin, eq):
     constraints(model, theta, t, z, kin, eq.phi, eq.J, eq.lines)
 
 
-def evaluate(model, theta, t, at_center, state, kin, comp, eq):
-    position_kinematics(model.tree, theta, state.z, at_center, kin)
+def load(model, theta, t, state, kin, comp, eq):
     motion_kinematics(model.tree, theta, state.z, state.zd, state.zdd, kin)
-    constraints(model, theta, t, state.z, kin, eq.phi, eq.J, eq.lines)
     clear_wrenches(comp.W, eq.Q)
     element_forces(model, theta, t, state.z, state.zd, kin, comp.W, eq.Q)
     constraint_forces(model, theta, state.z, kin, state.lam, eq.lines, comp.W, eq.Q)

@@ -1,0 +1,71 @@
+"""The motion of a run is the same, bit for bit, whatever gradients are wanted."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mbsim_cli import assembly, spec
+from mbsim_cli.solve.forward import forward
+from mbsim_cli.solve.tape import Tape
+from mbsim_cli.study.reducing import standard_input
+
+MODELS = Path(__file__).parents[2] / "models"
+MOTION = ("time", "position", "velocity", "acceleration", "lambda_", "sigma", "kappa", "sensors", "drift", "energy")
+# steps of each: some with redundant constraints, tyres, light links, quasi-static loads
+LOOPS = {
+    "fivebar": 60, "buggy_lane_change": 40, "scissor_lift": 30, "excavator": 30, "robots/stewart": 25,
+    "robots/delta": 25, "robots/parallel": 30, "benchmarks/a04_bricard": 40, "benchmarks/andrews_squeezer": 60,
+    "benchmarks/whipple_bicycle": 40, "benchmarks/slider_crank_sundials": 40,
+}  # fmt: skip
+OTHERS = [  # families of systems and integrators that have kernels of their own
+    ("fivebar", 40, {"formulation": "ali3p-natural"}),
+    ("double_pendulum", 40, {"integrator": "dop853"}),
+    ("double_pendulum", 40, {"integrator": "esdirk"}),
+    pytest.param("flexible/slider_crank", 30, {}, marks=pytest.mark.slow),
+    pytest.param("flexible/slider_crank", 30, {"formulation": "ali3p-natural"}, marks=pytest.mark.slow),
+    pytest.param("flexible/pendulum_open_tree", 20, {}, marks=pytest.mark.slow),
+]
+
+
+def problem_of(name, steps, **options):
+    """The first steps of a model."""
+    problem = assembly.build(spec.load(MODELS / f"{name}.yaml", {}), standard_input=standard_input, **options).problem
+    return replace(problem, options=replace(problem.options, duration=steps * problem.options.step, output_interval=1))
+
+
+def motion_of(problem, method, count=1):
+    """Arrays of a run; by ddm in so many directions, those of the problem repeated."""
+    own = problem.theta_rho if problem.theta_rho.shape[1] else np.eye(problem.theta.size, 1)
+    directions = np.ascontiguousarray(np.resize(own.T, (count, problem.theta.size)).T)
+    options = replace(problem.options, sensitivity=method)
+    tape = Tape() if method == "adjoint" else None
+    blocks = list(forward(replace(problem, theta_rho=directions, options=options), tape=tape))
+    return [np.concatenate([getattr(block, name) for block in blocks]) for name in MOTION]
+
+
+def assert_one_motion(problem, counts):
+    alone = motion_of(problem, "none")
+    assert np.ptp(alone[1], axis=0).any()
+    for method, count in [("adjoint", 1), *(("ddm", count) for count in counts)]:
+        for name, expected, found in zip(MOTION, alone, motion_of(problem, method, count), strict=True):
+            assert np.array_equal(expected, found, equal_nan=True), f"{name} by {method} in {count} directions"
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_one_motion_of_loops(name):
+    assert_one_motion(problem_of(name, LOOPS[name]), range(1, 18))
+
+
+@pytest.mark.parametrize(("name", "steps", "options"), OTHERS)
+def test_one_motion_of_other_systems(name, steps, options):
+    assert_one_motion(problem_of(name, steps, **options), (1, 5, 8, 17))
+
+
+def test_a_looser_tolerance_holds_for_all_methods():
+    problem = problem_of("fivebar", 40)
+    loose = replace(problem, options=replace(problem.options, tolerance=1e-4, step=5e-3, duration=0.2))
+    assert_one_motion(loose, (1, 8))
+    sharp = replace(loose, options=replace(loose.options, tolerance=1e-10))
+    assert not np.array_equal(motion_of(loose, "ddm")[1], motion_of(sharp, "ddm")[1])
