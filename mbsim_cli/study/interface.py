@@ -9,7 +9,7 @@ from mbsim_cli.errors import UsageError
 from mbsim_cli.io.reader import summary
 from mbsim_cli.io.stored import FileRecord
 from mbsim_cli.study.keyboard import Patient
-from mbsim_cli.study.keywords import options_in, values_in
+from mbsim_cli.study.keywords import OPTIONS, PARAMETERS, options_in, require_distinct, values_in
 from mbsim_cli.study.listener import SILENT, Interrupted, Listener
 from mbsim_cli.study.model import Model
 from mbsim_cli.study.residuals import Residuals
@@ -47,16 +47,17 @@ def load(
     by: Sequence[str] | None = None,
     all_numbers: bool = False,
     listener: Listener = SILENT,
+    parameters: Mapping[str, float] | None = None,
     **values: float,
 ) -> Model:
-    """Read and validate a model file; ``values`` replace its parameters, and constants.
+    """Read and validate a model file; ``values``, and ``parameters`` by name, replace its parameters, and constants.
 
     Gradients are taken ``by`` these parameters, in this order, None for those that the file says. With ``all_numbers``
     every number of the file is a parameter. The ``listener`` is told of compilation and progress, and may end a run.
     Raises ModelError with all that is wrong, InputOutputError where the file cannot be read, and
     UsageError for a name that it does not have.
     """
-    return Model(path, by=by, all_numbers=all_numbers, listener=listener, **values)
+    return Model(path, by=by, all_numbers=all_numbers, listener=listener, parameters=parameters, **values)
 
 
 def run(path: str | PathLike[str], **replaced: Any) -> Result:
@@ -70,9 +71,9 @@ def run(path: str | PathLike[str], **replaced: Any) -> Result:
 
 def _loaded(path: str | PathLike[str], replaced: dict[str, Any], listener: Listener) -> tuple[Model, dict[str, Any]]:
     """The model with the values among keyword arguments, and those that are options of the analysis."""
-    values: dict[str, Any] = dict(values_in(replaced))
-    options = {name: value for name, value in replaced.items() if name not in values}
-    return Model(path, listener=listener, **values), options
+    model = Model(path, listener=listener, parameters=values_in(replaced))
+    require_distinct(replaced, model.parameters)
+    return model, {PARAMETERS: {}} | {name: value for name, value in replaced.items() if name in OPTIONS}
 
 
 def check(path: str | PathLike[str], seed: int = 0, listener: Listener = SILENT, **replaced: Any) -> list[Comparison]:
@@ -82,7 +83,7 @@ def check(path: str | PathLike[str], seed: int = 0, listener: Listener = SILENT,
     fails is a row too. ``seed`` chooses the direction. Keyword arguments replace parameters and options of the
     analysis, as in ``Model.run``. Raises ModelError, InputOutputError and UsageError.
     """
-    settings = _settings({"sensitivity": "ddm"} | replaced)
+    settings = _settings(path, replaced, sensitivity="ddm")
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise UsageError(f"seed wants a whole number, 0 at least, not {seed!r}")
     if settings.method not in CHECKED:
@@ -120,7 +121,7 @@ def optimize(
         Path(path),
         name,
         None if output is None else Path(output),
-        _settings(replaced),
+        _settings(path, replaced),
         evaluations=evaluations,
         algorithm=algorithm,
         command="mbsim_cli.optimize",
@@ -130,10 +131,13 @@ def optimize(
     return Result(FileRecord(Path(report["output"])), report)
 
 
-def _settings(replaced: dict[str, Any]) -> Settings:
-    """Options of an analysis and values of parameters, as keyword arguments state them."""
-    overrides = {name: repr(value) for name, value in values_in(replaced).items()}
-    return Settings(overrides=overrides, **options_in(replaced))
+def _settings(path: str | PathLike[str], replaced: dict[str, Any], **defaults: Any) -> Settings:
+    """Options of an analysis and values of parameters, as keyword arguments state them, of the model at a path."""
+    values = values_in(replaced)
+    if options_in(replaced) and PARAMETERS not in replaced:
+        require_distinct(replaced, Model(path, parameters=values).parameters)
+    overrides = {name: repr(value) for name, value in values.items()}
+    return Settings(overrides=overrides, **options_in(defaults | replaced))
 
 
 def sweep(

@@ -1,6 +1,6 @@
 """Keyword arguments of the library: options of the analysis and values of parameters, judged as those of commands."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from math import inf
 from typing import Any
 
@@ -13,6 +13,22 @@ from mbsim_cli.study.settings import AUTO
 _CHOICES = {"sensitivity": METHODS, "formulation": FORMULATIONS, "integrator": tuple(INTEGRATORS)}
 _SIZES = {"tolerance": "", "step": " of seconds", "duration": " of seconds", "memory": " of bytes", "accuracy": ""}
 OPTIONS = (*_CHOICES, *_SIZES)
+PARAMETERS = "parameters"  # the keyword that takes values by name, whatever the names are
+
+
+def require_distinct(replaced: Mapping[str, Any], names: Collection[str]) -> None:
+    """Raise UsageError for an option among keyword arguments that is one of the ``names`` of parameters, too.
+
+    With ``parameters`` beside it, it is the option.
+    """
+    if PARAMETERS in replaced:
+        return
+    for name in OPTIONS:
+        if replaced.get(name) is not None and name in names:
+            raise UsageError(
+                f"{name!r} is an option and a parameter of the file; parameters={{{name!r}: ...}} sets the parameter, "
+                f"and {name}=... beside parameters={{}} is the option"
+            )
 
 
 def options_in(replaced: Mapping[str, Any]) -> dict[str, Any]:
@@ -23,7 +39,13 @@ def options_in(replaced: Mapping[str, Any]) -> dict[str, Any]:
 
 def values_in(replaced: Mapping[str, Any]) -> dict[str, float]:
     """Values of parameters among keyword arguments; raise UsageError for what is no number."""
-    return numbers_of({name: value for name, value in replaced.items() if name not in OPTIONS})
+    stated = {} if replaced.get(PARAMETERS) is None else replaced[PARAMETERS]
+    if not isinstance(stated, Mapping):
+        raise UsageError(f"parameters wants a mapping of names to numbers, not {stated!r}")
+    others = {name: value for name, value in replaced.items() if name not in (*OPTIONS, PARAMETERS)}
+    if twice := sorted(map(str, others.keys() & stated.keys())):
+        raise UsageError(f"the value of {', '.join(twice)} is given twice, in parameters and as a keyword argument")
+    return numbers_of({**others, **stated})
 
 
 def numbers_of(values: Mapping[str, Any]) -> dict[str, float]:

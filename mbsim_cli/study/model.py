@@ -13,7 +13,7 @@ from mbsim_cli.errors import UsageError
 from mbsim_cli.model.layout import FlexibleTree
 from mbsim_cli.spec.reading.suggestions import Named, suggest
 from mbsim_cli.study.assembling import load as read
-from mbsim_cli.study.keywords import numbers_of, options_in, values_in
+from mbsim_cli.study.keywords import numbers_of, options_in, require_distinct, values_in
 from mbsim_cli.study.listener import SILENT, Listener
 from mbsim_cli.study.plan import Plan, draft, moved
 from mbsim_cli.study.record import MemoryRecord
@@ -35,7 +35,8 @@ class Model:
 
     Keyword arguments that replace options of the analysis are those of ``mbsim run``: ``sensitivity`` (none, ddm,
     adjoint, auto or fd), ``formulation``, ``integrator``, ``tolerance``, ``step`` (s, or "auto"), ``accuracy``,
-    ``duration`` (s), ``memory`` (bytes).
+    ``duration`` (s), ``memory`` (bytes). Other keyword arguments are values of parameters, as are all names in
+    ``parameters``, a mapping: it takes names that are options, too.
     """
 
     def __init__(
@@ -45,16 +46,18 @@ class Model:
         by: Sequence[str] | None = None,
         all_numbers: bool = False,
         listener: Listener = SILENT,
+        parameters: Mapping[str, float] | None = None,
         **values: float,
     ):
-        """Read a file; ``values`` replace parameters, or constants, as ``-p`` does.
+        """Read a file; ``values``, and ``parameters`` by name, replace parameters, or constants, as ``-p`` does.
 
         Gradients are taken ``by`` these parameters, None for those that the file says. With ``all_numbers`` every
         number of the file is a parameter, named by its path, as ``points.P1.rod.x``.
         """
         self.path = Path(path)
         self._listener = listener
-        overrides = {name: repr(value) for name, value in numbers_of(values).items()}
+        given = numbers_of({**values, **(parameters or {})})
+        overrides = {name: repr(value) for name, value in given.items()}
         self._settings = Settings(overrides=overrides, all_numbers=all_numbers)
         self._file = read(self.path, self._settings)
         self._by = None if by is None else self._known(by)
@@ -113,6 +116,7 @@ class Model:
         ``rho`` (p,) are values of the parameters ``differentiated``, or of any by name; keyword arguments replace
         parameters by their names, and options of the analysis. Raises ModelError, AnalysisError or UsageError.
         """
+        require_distinct(replaced, self.parameters)
         return self._recorded(rho, replaced)
 
     def _recorded(self, rho: Values | None, replaced: Mapping[str, Any], every: int | None = None) -> Result:
@@ -185,6 +189,7 @@ class Model:
     ) -> "StudyFolder":
         from mbsim_cli.study.sweep import calling
 
+        require_distinct(replaced, self.parameters)
         values = values_in(replaced)
         file, settings = self._file, replace(self._settings, **options_in(replaced))
         if values:
@@ -206,6 +211,7 @@ class Model:
         Histories are not kept. The method is ddm unless ``sensitivity`` says otherwise; the gradient is in the unit of
         the objective over those of the parameters. Raises what ``run`` does.
         """
+        require_distinct(replaced, self.parameters)
         name = self._chosen(objective)
         planned, timing = self._plan(rho, {"sensitivity": "ddm", **replaced})
         if planned.method == "none":
@@ -229,6 +235,7 @@ class Model:
         ``scales`` by name, in the same units, 1 without. Keyword arguments as of ``run``, which is called for values
         and Jacobian once. Raises UsageError.
         """
+        require_distinct(replaced, self.parameters)
         return Residuals(self, measured, times, scales, replaced)
 
     def hessian_vector(
@@ -262,6 +269,7 @@ class Model:
     ) -> np.ndarray:
         from mbsim_cli.study.second_derivatives import hessian_vector
 
+        require_distinct(replaced, self.parameters)
         name, p = self._chosen(objective), len(self.differentiated)
         if len(directions) != p or not np.isfinite(directions).all():
             raise UsageError(f"a direction is {p} finite numbers: {', '.join(self.differentiated)}")

@@ -65,7 +65,7 @@ class Residuals:
             if self._times:  # interpolated between steps, however many the file has stored
                 result = self.model._recorded(place, self._options, every=1)
             else:
-                result = self.model.run(place, **self._options)
+                result = self.model._recorded(place, self._options)
             parts = [self._of(result, name) for name in self._measured]
             values, jacobians = (np.concatenate(found) for found in zip(*parts, strict=True))
             self._last = last = _Found(place.tobytes(), values, jacobians)

@@ -296,3 +296,32 @@ def test_nothing_is_imported_before_it_is_used():
     code = "import sys, mbsim_cli as mbsim; mbsim.__version__; print('numpy' in sys.modules, 'pydantic' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False False\n"
+
+
+def test_a_parameter_named_like_an_option_goes_into_a_mapping(model, tmp_path):
+    """What could be the parameter or the option is neither."""
+    file = tmp_path / "named.yaml"
+    file.write_text(PENDULUM.replace("  k: {", "  duration: {").replace("stiffness: k", "stiffness: duration"))
+    named, expected = mbsim.load(file), model.run(k=3.0).objectives["swing"].value
+    assert mbsim.load(file, duration=3.0).parameters["duration"] == 3.0
+    assert mbsim.load(file, parameters={"duration": 3.0}).parameters["duration"] == 3.0
+    given = {"parameters": {"duration": 3.0}}
+    assert named.run(**given).objectives["swing"].value == expected
+    assert mbsim.run(file, **given).objectives["swing"].value == expected
+    assert named.value_and_gradient(**given)[0] == expected
+    shorter = model.run(k=3.0, duration=0.4).objectives["swing"].value
+    assert named.run(**given, duration=0.4).objectives["swing"].value == shorter != expected
+    assert mbsim.run(file, **given, duration=0.4).objectives["swing"].value == shorter
+    calls = (
+        named.run, named.value_and_gradient, named.hessian, named.sweep, named.plan,
+        lambda **options: named.residuals({"angle": np.zeros(51)}, **options),
+        *(lambda call=call, **options: call(file, **options) for call in (mbsim.run, mbsim.check, mbsim.sweep)),
+        lambda **options: mbsim.optimize(file, **options),
+    )  # fmt: skip
+    for call in calls:
+        with pytest.raises(UsageError, match=r"'duration' is an option and a parameter.*parameters=\{'duration'"):
+            call(duration=0.4)
+    with pytest.raises(UsageError, match="L is given twice, in parameters and as a keyword"):
+        named.run(L=1.0, parameters={"L": 1.0})
+    with pytest.raises(UsageError, match="parameters wants a mapping"):
+        named.run(parameters=3.0)
