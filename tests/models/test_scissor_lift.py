@@ -48,7 +48,7 @@ def test_jack_of_a_tall_lift():
 
 def test_a_penalty_that_is_too_small_is_named(tmp_path):
     file = tmp_path / "lift.yaml"
-    file.write_text(MODEL.read_text().replace("step: 0.01,", "step: 0.01, penalty: 1e9,"))
+    file.write_text(MODEL.read_text().replace("step: 0.01,", "step: 0.01, penalty: 1e7,"))
     with pytest.raises(mbsim.errors.AnalysisError, match=r"of all 'middle\d+\.[xy]', for the penalty is too small"):
         mbsim.run(file, n=30, duration=0.1, sensitivity="none")
 
