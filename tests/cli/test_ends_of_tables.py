@@ -158,3 +158,33 @@ def test_a_table_of_motion_goes_on(tmp_path, extrapolate):
     path.write_text(path.read_text().replace(table, "{file: walk.csv}"))
     with pytest.raises(ModelError, match=r"the table covers 0 s to 0.02 s, the analysis 0 s to 0.04 s"):
         build(load(path, Settings()), Settings(), None)
+
+
+SLOW_START = """
+mbsim: 1
+gravity: [0, 0, -9.81]
+bodies: {plate: {}, a: {mass: 40}}
+joints:
+  plate: {type: prismatic, bodies: [ground, plate], point: origin, axis: z}
+  a: {type: prismatic, bodies: [plate, a], point: origin, axis: z, initial: {displacement: 0.3}}
+laws: {road: {type: spline, times: [0, 0.002, 0.004, 0.006, 1], values: [0, 3e-10, 3e-9, 1e-8, 0.01]}}
+constraints: {road: {type: motion, coordinate: plate.displacement, law: road}}
+forces:
+  s: {type: spring_damper, coordinate: a.displacement, stiffness: 22000, damping: 100, natural_length: 0.3}
+sensors: {q: {type: coordinate, coordinate: a.displacement}}
+analysis: {type: forward_dynamics, formulation: recursive, start: equilibrium, step: 1e-3, duration: 1}
+"""
+
+
+def test_the_trial_of_the_first_step_stays_within_the_run(mbsim, tmp_path):
+    """From rest, rates alone allow trial steps beyond the table, which ends with the run."""
+    path, found = tmp_path / "m.yaml", {}
+    path.write_text(SLOW_START)
+    for integrator in ("rk4", "dop853", "esdirk"):
+        out = tmp_path / f"{integrator}.h5"
+        done = mbsim("run", path, "--integrator", integrator, "-o", out)
+        assert done.code == 0, done.err
+        with h5py.File(out) as file:
+            found[integrator] = file["sensors/q"][()]
+    for integrator in ("dop853", "esdirk"):
+        np.testing.assert_allclose(found[integrator], found["rk4"], atol=1e-7)

@@ -146,7 +146,7 @@ def form_probe(step, times, end, tableau, control, open_tree, state, sens, work,
         copy_state(state, sens, probe, d_probe)
         put_on_manifold(open_tree, probe, d_probe)
     elif control.adaptive and clock[SIZE] == 0.0:
-        what, at = GUESS, t + guess(control, state, probe)
+        what, at = GUESS, t + guess(control, clock, end, state, probe)
     else:
         what = STAGE
         if stage == 0:

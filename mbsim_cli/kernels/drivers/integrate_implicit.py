@@ -121,7 +121,7 @@ def integrate_implicit(
             copy_state(state, sens, probe, d_probe)
             put_on_manifold(dyn.open_tree, probe, d_probe)
         elif adaptive and clock[SIZE] == 0.0:
-            what, at = GUESS, t + guess(control.error, state, probe)
+            what, at = GUESS, t + guess(control.error, clock, end, state, probe)
         else:
             what, h = STEP, next_step(clock, step, end, adaptive, kinks)
             if not h > smallest_step(t, end):

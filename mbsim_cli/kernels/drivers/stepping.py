@@ -129,11 +129,14 @@ def leap(theta, dtheta, number, behind, state, sens):
 
 
 @merged
-def guess(control, state, probe):
-    """A short explicit Euler step into ``probe``, which tells how fast rates change; return its length."""
+def guess(control, clock, end, state, probe):
+    """A short explicit Euler step into ``probe``, which shows how fast rates change; return its length.
+
+    It stays within the run and the longest step: near rest the rates alone allow any length, and tables end.
+    """
     first = size_of(control, state.z, state.z) + size_of(control, state.zd, state.zd)
     rate = size_of(control, state.zd, state.z) + size_of(control, state.zdd, state.zd)
-    h = trial_step_of(first, rate)
+    h = min(trial_step_of(first, rate), LONGEST * end, end - clock[TIME])
     for c in range(state.z.size):
         probe.z[c] = state.z[c] + h * state.zd[c]
         probe.zd[c] = state.zd[c] + h * state.zdd[c]
