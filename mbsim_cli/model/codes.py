@@ -89,11 +89,14 @@ class Force(IntEnum):
     DRAG = 3  # at a point of a body, against its velocity through the air, quadratic
     TYRE_MAGIC_FORMULA = 4  # between a wheel and the road, see docs/theory/tyres.md; slip forces by the Magic Formula
     TYRE_LINEAR = 5  # the same; slip forces linear up to friction
+    SPHERE_ON_PLANE = 6  # contact of a sphere of the second body with a plane of the first
+    SPHERE_ON_SPHERE = 7  # or with a sphere of the first
 
 
 APPLIED = (Force.POINT_FORCE, Force.TORQUE)
 TYRES = (Force.TYRE_MAGIC_FORMULA, Force.TYRE_LINEAR)
-FOLLOWING_MOTION = (Force.DRAG, *TYRES)  # of the one body that they act on
+CONTACTS = (Force.SPHERE_ON_PLANE, Force.SPHERE_ON_SPHERE)
+FOLLOWING_MOTION = (Force.DRAG, *TYRES, *CONTACTS)  # of a body against another, or against the ground
 
 
 class TyreQuantity(IntEnum):
@@ -105,6 +108,15 @@ class TyreQuantity(IntEnum):
     LONGITUDINAL_FORCE = 3
     LATERAL_FORCE = 4
     DEFLECTION = 5
+
+
+class ContactQuantity(IntEnum):
+    """Scalars of a contact that sensors read, at the places of those of tyres."""
+
+    NORMAL_FORCE = 0
+    SLIDING_SPEED = 1
+    FRICTION = 3
+    PENETRATION = 5
 
 
 class Attitude(IntEnum):

@@ -21,7 +21,8 @@ force    ALONG_MEASURE, 4: stiffness k, damping c, natural value g_0, constant f
          POINT_FORCE, 6: point (3) in body axes, vector (3). TORQUE, 6: three unused, vector (3).
          The vector is multiplied by law_t(t) where there is one. DRAG, ``DRAG_SIZE``: point (3) in body axes, three
          unused, velocity of the air (3) in global axes, coefficient; TYRE_*, ``TYRE_SIZE``: centre (3) and spin
-         axis (3) in body axes, then the numbers named from ``RADIUS`` on
+         axis (3) in body axes, then the numbers named from ``RADIUS`` on; contacts, ``CONTACT_SIZE``: centre (3), three
+         unused, point (3) and normal (3) in axes of the first body, then the numbers named from ``SPHERE_RADIUS`` on
 law      as in ``codes.Law``; SMOOTH_STEP: x_0, x_1, y_0, y_1. HARMONIC, SINE_POWER: offset, amplitude, omega,
          phase. ONE_SIDED: x_0, onset, slope
 window   2: a law holds where start <= x < end
@@ -54,6 +55,9 @@ TYRE_SIZE = 16
 AXIS = 3  # of forces on one body that depend on its motion, behind their point
 RADIUS, TYRE_STIFFNESS, TYRE_DAMPING, ONSET = 6, 7, 8, 9  # of the vertical force
 FRICTION, SLIP_X, SLIP_Y, SHAPE_B, SHAPE_C, SLOW = 10, 11, 12, 13, 14, 15  # of the slip forces
+CONTACT_SIZE = 20
+P_OTHER, N_OTHER = 6, 9  # of contacts: point and normal on the first body
+SPHERE_RADIUS, OTHER_RADIUS, SPHERE_STIFFNESS, EXPONENT, DISSIPATION, DYNAMIC, STATIC, STRIBECK = range(12, 20)
 GROUND = -1
 NONE = -1
 

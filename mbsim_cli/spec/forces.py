@@ -8,12 +8,13 @@ from typing import Literal
 from pydantic import model_validator
 
 from mbsim_cli.spec.base import Pair, Spec, Vector, by_type, description, field, fixed_list, require_one
+from mbsim_cli.spec.constraints import Plane
 from mbsim_cli.spec.expressions.number import AutoNumber, Number
 from mbsim_cli.spec.laws import LawOrName
 from mbsim_cli.spec.roads import RoadOrName
 
 _ZERO = Number(0.0)
-ON_ONE_BODY = ("force", "torque", "drag", "tyre")  # forces that are vectors; all others have one value
+ON_ONE_BODY = ("force", "torque", "drag", "tyre", "contact")  # forces that are vectors; all others have one value
 SOURCES = {  # numbers that make up what an element exerts: of each type any will do
     "spring_damper": ("stiffness", "damping", "force"),
     "rotational_spring_damper": ("stiffness", "damping", "torque"),
@@ -28,6 +29,7 @@ ADDED_LAWS = {  # laws that are added to these; that of a force or torque multip
     "drive": ("law",),
 }
 _POINTS = ["chassis.S", "arm.S"]
+PLANE = {"point": "ground.origin", "normal": "ground.z"}
 
 
 class _Force(Spec):
@@ -187,6 +189,48 @@ class Tyre(_Force):
     slow_speed: Number = field("Rolling speed below which slips are damped [m/s].", 0.1, default=Number(0.1))
 
 
+class Restitution(Spec):
+    """Dissipation that gives a coefficient of restitution at a speed of impact."""
+
+    value: Number = field("Coefficient of restitution, between 0 and 1.", 0.7)
+    speed: Number = field("Speed of impact that it holds for [m/s].", 2.0)
+    law: Literal["exact", "flores", "lankarani_nikravesh", "hunt_crossley"] = field(
+        "The relation between them: exact for an impact of two free bodies, or a published approximation.",
+        "flores",
+        default="exact",
+    )
+
+
+class Contact(_Force):
+    """Contact of a sphere with a plane or another sphere, F = stiffness d^exponent (1 + dissipation d')."""
+
+    type: Literal["contact"] = field("A sphere that touches a plane or another sphere.", "contact")
+    center: str | None = field("Centre of the sphere, body.point; with plane.", "ball.origin", default=None)
+    radius: Number | None = field("Radius of the sphere [m]; 0 for a point.", 0.1, default=None)
+    plane: Plane | None = field("The plane; its normal points out of the material.", PLANE, default=None)
+    points: Pair | None = field("Centres of two spheres, instead of a plane.", ["cup.C", "ball.origin"], default=None)
+    radii: fixed_list(Number, 2) | None = field("Their radii [m].", [0.2, 0.1], default=None)
+    stiffness: Number = field("Stiffness [N/m^exponent].", 1e6)
+    exponent: Number = field("Exponent of the penetration; 1.5 by Hertz.", 1.5, default=Number(1.5))
+    dissipation: Number = field("Dissipation [s/m].", 0.3, default=_ZERO)
+    restitution: Restitution | None = field(
+        "Dissipation by a coefficient of restitution.", {"value": 0.7, "speed": 2}, default=None
+    )
+    friction: Number = field("Coefficient of dynamic friction.", 0.3, default=_ZERO)
+    static_friction: Number | None = field("Of static friction; left out: the dynamic one.", 0.4, default=None)
+    friction_speed: Number = field("Sliding speed at which friction is largest [m/s].", 1e-3, default=Number(1e-3))
+
+    @model_validator(mode="after")
+    def _complete(self) -> "Contact":
+        with_plane = (self.center is not None, self.radius is not None, self.plane is not None)
+        with_sphere = (self.points is not None, self.radii is not None)
+        whole = (all(with_plane) and not any(with_sphere)) or (all(with_sphere) and not any(with_plane))
+        require_one("center, radius and plane, or points and radii", not whole)
+        both = self.restitution is not None and "dissipation" in self.model_fields_set
+        require_one("dissipation or restitution, not both", both)
+        return self
+
+
 Force = by_type(
     SpringDamper,
     RotationalSpringDamper,
@@ -198,4 +242,5 @@ Force = by_type(
     AntiRollBar,
     Drag,
     Tyre,
+    Contact,
 )

@@ -97,7 +97,7 @@ class AngleSensor(_Differentiated):
 
 
 class ForceSensor(_Sensor):
-    """Value of a force element [N or N m]; of force, torque, drag and tyre the vector on the body, global axes."""
+    """Value of a force element [N or N m]; a vector on the second body, global axes, of those at points of bodies."""
 
     type: Literal["force"] = field("Value of a force element.", "force")
     force: str = field("Name of the force.", "spring1")
@@ -267,6 +267,16 @@ class TyreSensor(_Sensor):
     ] = field("What is read.", "normal_load")
 
 
+class ContactSensor(_Sensor):
+    """A quantity of a contact: forces [N], sliding speed [m/s] or penetration [m]."""
+
+    type: Literal["contact"] = field("A quantity of a contact.", "contact")
+    contact: str = field("Name of the contact under forces.", "floor")
+    quantity: Literal["normal_force", "friction", "sliding_speed", "penetration"] = field(
+        "The quantity; a negative penetration is the gap.", "normal_force"
+    )
+
+
 Sensor = by_type(
     Position,
     Velocity,
@@ -294,4 +304,5 @@ Sensor = by_type(
     Pitch,
     Yaw,
     TyreSensor,
+    ContactSensor,
 )

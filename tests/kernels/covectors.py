@@ -9,8 +9,8 @@ from mbsim_cli.kernels.algorithms.motion.covectors import covectors, virtual
 from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.integrators.ali3p import evaluate
-from mbsim_cli.model.codes import TYRES, Axes, Force, Measure
-from mbsim_cli.model.layout import COM, INERTIA, N_A, NONE, P_A, P_B, P_C, P_P, R_C, R_P, U_A, U_B
+from mbsim_cli.model.codes import CONTACTS, FOLLOWING_MOTION, TYRES, Axes, Force, Measure
+from mbsim_cli.model.layout import COM, INERTIA, N_A, N_OTHER, NONE, P_A, P_B, P_C, P_OTHER, P_P, R_C, R_P, U_A, U_B
 from mbsim_cli.solve import allocate
 from tests.kernels.geometry import skew
 from tests.kernels.instant import random_state
@@ -133,11 +133,14 @@ def of_axes(model, theta, body, turn, shift):
         points += [model.measures.theta[m] + k for k, own in ((P_A, a), (P_B, b)) if own and has_points(model, m)]
         directions += [model.measures.theta[m] + k for k, own in ((U_A, a), (U_B, b), (N_A, a)) if own]
     for f in np.flatnonzero(model.forces.kind != Force.ALONG_MEASURE):
+        kind = model.forces.kind[f]
         if model.pairs.b[model.forces.pair[f]] == body:
             points.append(model.forces.theta[f])
-            kind = model.forces.kind[f]
-            if kind in TYRES or (kind != Force.DRAG and model.forces.axes[f] == Axes.BODY):
+            if kind in TYRES or (kind not in FOLLOWING_MOTION and model.forces.axes[f] == Axes.BODY):
                 directions.append(model.forces.theta[f] + 3)
+        elif kind in CONTACTS and model.pairs.a[model.forces.pair[f]] == body:
+            points.append(model.forces.theta[f] + P_OTHER)
+            directions.append(model.forces.theta[f] + N_OTHER)
     for at in points:
         found[at : at + 3] += np.cross(turn, theta[at : at + 3]) + shift
     for at in directions:

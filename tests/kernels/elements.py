@@ -270,6 +270,25 @@ class Elements:
         self.forces.append((Force.DRAG, NONE, pair, Axes.GLOBAL, (NONE, NONE, NONE), offset))
         return len(self.forces) - 1
 
+    def contact(self, kind, first, second, penetration=0.05):
+        """A sphere of the second body in contact with a plane or sphere of the first; return its number."""
+        (Ra, ra), (Rb, rb) = self.pose(first), self.pose(second)
+        center, other = self.vector(0.2), self.vector(0.2)
+        d = rb + Rb @ center - ra - Ra @ other
+        normal = self.unit()
+        gap = normal @ Ra.T @ d if kind == Force.SPHERE_ON_PLANE else np.linalg.norm(d)
+        if kind == Force.SPHERE_ON_PLANE and gap < 0.0:
+            normal, gap = -normal, -gap
+        radius = 0.1 if kind == Force.SPHERE_ON_SPHERE else 0.0
+        numbers = [gap + penetration - radius, radius, 40.0, 1.7, 0.2, 0.5, 0.7, 0.3]
+        entries = [f"{vector}.{c}" for vector in ("center", "unused", "point", "normal") for c in XYZ]
+        entries += ["radius", "other_radius", "stiffness", "exponent", "dissipation", "dynamic", "static", "stribeck"]
+        offset = self.numbers(
+            f"{kind.name.lower()} {len(self.forces)}", entries, [*center, 0.0, 0.0, 0.0, *other, *normal, *numbers]
+        )
+        self.forces.append((kind, NONE, self.pair(first, second), Axes.GLOBAL, (NONE, NONE, NONE), offset))
+        return len(self.forces) - 1
+
     def law_at(self, k, x):
         """Value of a law without windows, from the kernel's twin in the assembly."""
         columns = [np.array(column) for column in zip(*self.laws, strict=True)]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mbsim_cli.model.codes import TYRES, Attitude, Axes, Force, Joint, Law, Measure, Sensor, TyreQuantity
+from mbsim_cli.model.codes import CONTACTS, TYRES, Attitude, Axes, Force, Joint, Law, Measure, Sensor, TyreQuantity
 from mbsim_cli.model.layout import GROUND, NONE
 from tests.kernels.models import Builder
 
@@ -51,6 +51,7 @@ def everything(seed=7):
     builder.drag(4)
     for k, kind in enumerate(TYRES):
         builder.tyre(kind, 2 + 2 * k, builder.sum((Law.POLYNOMIAL, None), (Law.HARMONIC, (-9.0, 9.0))))
+    all_contacts(builder)
     builder.every_sensor()
     return builder
 
@@ -82,6 +83,14 @@ def on_single_bodies(builder, laws):
     builder.drag(4)
     for k, kind in enumerate(TYRES):
         builder.tyre(kind, 2 + 2 * k, laws[1])
+    all_contacts(builder)
+
+
+def all_contacts(builder):
+    """Contacts of every kind, between two bodies and with the ground."""
+    for kind in CONTACTS:
+        builder.contact(kind, 1, 4)
+        builder.contact(kind, GROUND, 3)
 
 
 def any_measure(builder, kind, a, b):
@@ -116,7 +125,7 @@ def places_of_sensors(builder, kind):
         Sensor.POTENTIAL_ENERGY: [(NONE, NONE, 0)],
         Sensor.ALONG: [(k, (k + 2) % 5, order) for k in range(5) for order in range(3)],
         Sensor.ATTITUDE: [(k, angle, order) for k in range(5) for angle in Attitude for order in range(2)],
-        Sensor.TYRE: [(NONE, k, quantity) for k in builder.tyres() for quantity in TyreQuantity],
+        Sensor.TYRE: [(NONE, k, quantity) for k in builder.with_quantities() for quantity in TyreQuantity],
     }
     return places.get(kind, [(body, NONE, 0) for body in range(len(builder.bodies))])
 

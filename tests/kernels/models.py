@@ -2,7 +2,18 @@
 
 import numpy as np
 
-from mbsim_cli.model.codes import JOINT_COLUMNS, SENSOR_WIDTH, TYRES, Attitude, Column, Force, Law, Sensor, TyreQuantity
+from mbsim_cli.model.codes import (
+    CONTACTS,
+    JOINT_COLUMNS,
+    SENSOR_WIDTH,
+    TYRES,
+    Attitude,
+    Column,
+    Force,
+    Law,
+    Sensor,
+    TyreQuantity,
+)
 from mbsim_cli.model.layout import (
     NONE,
     R_C,
@@ -27,9 +38,9 @@ from tests.kernels.textbook_laws import spline_numbers
 class Builder(Elements):
     """Makes a problem of the elements that it has collected."""
 
-    def tyres(self):
-        """Numbers of the tyres."""
-        return [k for k, force in enumerate(self.forces) if force[0] in TYRES]
+    def with_quantities(self):
+        """Numbers of tyres and contacts."""
+        return [k for k, force in enumerate(self.forces) if force[0] in (*TYRES, *CONTACTS)]
 
     def sensor_of_force(self, k):
         """Kind of the sensor that reads a force."""
@@ -54,7 +65,7 @@ class Builder(Elements):
         self.sensor(Sensor.ALONG, last, 0, 2)
         for angle in Attitude:
             self.sensor(Sensor.ATTITUDE, last, angle, 1)
-        for k in self.tyres():
+        for k in self.with_quantities():
             self.sensor(Sensor.TYRE, index=k, order=TyreQuantity.NORMAL_LOAD)
 
     def model(self, initial):

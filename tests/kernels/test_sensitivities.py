@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mbsim_cli.model.codes import APPLIED, SENSOR_WIDTH, TYRES, Axes, Force, Joint, Law, Measure, Sensor
+from mbsim_cli.model.codes import APPLIED, CONTACTS, SENSOR_WIDTH, TYRES, Axes, Force, Joint, Law, Measure, Sensor
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Options
 from tests.kernels.differentiate import assert_agree
@@ -140,14 +140,15 @@ def test_every_force(kind, axes):
         builder.drag(4)
     elif kind in TYRES:
         builder.tyre(kind, 4, builder.law(Law.POLYNOMIAL))
+    elif kind in CONTACTS:
+        builder.contact(kind, 2, 4)
     else:
         assert kind in APPLIED
         builder.applied(kind, 4, axes)
     builder.every_sensor()
     problem = builder.problem(**configuration(kind + 4 * axes))
-    assert_agree(
-        problem, by_block(builder) | chosen(builder, "force", "point_force", "torque", "drag", "tyre"), steps=5
-    )
+    own = chosen(builder, "force", "point_force", "torque", "drag", "tyre", "sphere")
+    assert_agree(problem, by_block(builder) | own, steps=5)
 
 
 @pytest.mark.parametrize("kind", Sensor, ids=lambda kind: kind.name.lower())

@@ -1,72 +1,132 @@
-"""Events of tyres are found at the instants of a run, and only where there are any."""
+"""Contacts against closed forms: rest, restitution, slip to roll, momentum; gradients by three methods."""
 
-from dataclasses import dataclass
-from types import SimpleNamespace
+import re
 
 import numpy as np
+import pytest
 
-from mbsim_cli.assembly.elements.sensors import Contact
-from mbsim_cli.model.codes import Law
-from mbsim_cli.model.layout import NONE, Laws
-from mbsim_cli.study.diagnostics.contact import ContactHealth, features
+import mbsim_cli as mbsim
 
-THETA = np.array([5.5, 5.52, 0.0, -0.01, 9.0, 0.5, 0.1, 12.0, 12.5, 0.0, 0.05, 6.3, -75.0])
-LAWS = Laws(
-    np.array([Law.SMOOTH_STEP, Law.ONE_SIDED, Law.SINE_POWER]),
-    np.array([0, 4, 9]),
-    np.array([4, 3, 3]),
-    np.array([NONE, NONE, 7]),
-    np.array([1, 2, NONE]),
-)
-PROBLEM = SimpleNamespace(model=SimpleNamespace(laws=LAWS), theta=THETA)
-
-
-@dataclass
-class Instants:
-    """What the watch reads of a block."""
-
-    time: np.ndarray
-    sensors: np.ndarray
-
-
-def watch(x, load, step=1e-3, blocks=3):
-    """Warnings of a tyre at places x with these loads."""
-    health = ContactHealth(PROBLEM, [Contact("front", 0, 1, 0)])
-    time = step * np.arange(len(x))
-    for rows in np.array_split(np.arange(len(x)), blocks):
-        health.add(Instants(time[rows], np.column_stack([load, x])[rows]))
-    return health.warnings
-
-
-def test_features_of_a_road():
-    assert features(PROBLEM, 0).tolist() == [[5.5, 5.52], [9.0, 9.5], [12.0, 12.5]]
+SPHERE = "shape: {type: sphere, radius: 0.1, mass: 0.5}"
+BALL = f"""\
+mbsim: 1
+gravity: [0, 0, -9.81]
+parameters: {{h: 0.3, e: 0.7, mu: 0.3, v0: 1.0, K: 1e6}}
+bodies: {{ball: {{{SPHERE}}}}}
+joints:
+  free: {{type: floating, bodies: [ground, ball], initial: {{position: [0, 0, h], velocity: [v0, 0, 0]}}}}
+forces:
+  floor:
+    type: contact
+    center: ball.origin
+    radius: 0.1
+    plane: {{point: ground.origin, normal: ground.z}}
+    stiffness: K
+    restitution: {{value: e, speed: 1.98090888}}
+    friction: mu
+    friction_speed: 0.01
+sensors:
+  r: {{type: position, point: ball.origin}}
+  v: {{type: velocity, point: ball.origin}}
+  w: {{type: angular_velocity, body: ball}}
+  d: {{type: contact, contact: floor, quantity: penetration}}
+  F: {{type: contact, contact: floor, quantity: normal_force}}
+  friction: {{type: contact, contact: floor, quantity: friction}}
+  sliding: {{type: contact, contact: floor, quantity: sliding_speed}}
+  on_ball: {{type: force, force: floor}}
+objectives: {{x: {{final: r.x}}, z: {{final: r.z}}, push: {{integral: F*friction}}}}
+analysis: {{formulation: recursive, integrator: dop853, tolerance: 1e-10, step: 1e-3, duration: 0.3}}
+"""
 
 
-def test_a_resolved_road_has_no_events():
-    x = 5.0 + 3e-3 * np.arange(400)
-    assert watch(x, np.full(400, 0.01)) == []
+def run(folder, text, **settings):
+    path = folder / "ball.yaml"
+    path.write_text(text)
+    return mbsim.run(path, **({"sensitivity": "none"} | settings))
 
 
-def test_a_step_shorter_than_the_steps_is_named():
-    x = 5.0 + 0.008 * np.arange(100)  # 2.5 steps
-    (sentence,) = watch(x, np.full(100, 0.01))
-    assert "tyre front passes its road between x = 5.5 m and 5.52 m in 2.5 steps, at t = 0.063 s" in sentence
+@pytest.mark.parametrize("e", [0.05, 0.3, 0.7, 0.95])
+def test_restitution_is_exact_for_stiff_contacts(tmp_path, e):
+    speed = np.sqrt(2 * 9.81 * 0.2)
+    found = run(tmp_path, BALL, e=e, K=1e9, mu=0.0, duration=0.22)
+    rebound = found["v"][-1, 2] + 9.81 * (0.22 - speed / 9.81)
+    assert np.isclose(rebound, e * speed, atol=3e-3)
+    assert (found["on_ball"][:, 2] >= 0.0).all()
 
 
-def test_an_edge_between_two_instants_is_found():
-    x = 5.49 + 0.05 * np.arange(4)
-    (sentence,) = watch(x, np.full(4, 0.01))
-    assert "in 0.4 steps" in sentence
+def test_a_ball_at_rest_presses_with_its_weight(tmp_path):
+    text = BALL.replace("type: floating", "type: prismatic, point: origin, axis: z").replace(
+        "initial: {position: [0, 0, h], velocity: [v0, 0, 0]}", "initial: {displacement: 0.1}"
+    )
+    found = run(tmp_path, text.replace("duration: 0.3}", "duration: 0.01, start: equilibrium}"))
+    assert np.isclose(found["d"][0], (0.5 * 9.81 / 1e6) ** (2 / 3), rtol=1e-9)
+    assert np.isclose(found["F"][0], 0.5 * 9.81, rtol=1e-9)
 
 
-def test_lift_off_and_landing_are_named_over_the_ends_of_blocks():
-    for landing in range(3, 11):
-        load = np.full(12, 500.0)
-        load[2:landing] = 0.0
-        (sentence,) = watch(np.zeros(12), load)
-        assert "tyre front leaves or meets the road 2 times, first at t = 0.002 s" in sentence
+def test_slip_to_roll(tmp_path):
+    """A sphere rolls from t = 2 v0/(7 mu g) on, with 5/7 of its speed."""
+    found = run(tmp_path, BALL, h=0.1 - (0.5 * 9.81 / 1e9) ** (2 / 3), K=1e9, mu=0.2, duration=0.3)
+    rolls = found.time > 2.0 / (7 * 0.2 * 9.81) + 0.02
+    np.testing.assert_allclose(found["v"][rolls, 0], 5 / 7, rtol=1e-3)
+    np.testing.assert_allclose(found["w"][rolls, 1] * 0.1, 5 / 7, rtol=2e-3)
+    slides = found["sliding"] > 0.05
+    np.testing.assert_allclose(found["friction"][slides], 0.2 * found["F"][slides], rtol=1e-6)
 
 
-def test_a_lifted_wheel_passes_a_step_unnoticed():
-    x = 5.4 + 0.05 * np.arange(8)
-    assert watch(x, np.full(8, -0.01)) == []
+TWO = f"""\
+mbsim: 1
+gravity: [0, 0, 0]
+parameters: {{y: 0.05, mu: 0.3, chi: 0.2}}
+bodies: {{a: {{{SPHERE}}}, b: {{shape: {{type: sphere, radius: 0.2, mass: 1.5}}}}}}
+joints:
+  A: {{type: floating, bodies: [ground, a], initial: {{velocity: [2, 0, 0], angular_velocity: [0, 0, 5]}}}}
+  B: {{type: floating, bodies: [ground, b], initial: {{position: [0.35, y, 0]}}}}
+forces:
+  hit:
+    type: contact
+    points: [b.origin, a.origin]
+    radii: [0.2, 0.1]
+    stiffness: 1e6
+    dissipation: chi
+    friction: mu
+    friction_speed: 0.05
+sensors:
+  va: {{type: velocity, point: a.origin}}
+  vb: {{type: velocity, point: b.origin}}
+  ra: {{type: position, point: a.origin}}
+  rb: {{type: position, point: b.origin}}
+  wa: {{type: angular_velocity, body: a}}
+  wb: {{type: angular_velocity, body: b}}
+  T: {{type: kinetic_energy}}
+  V: {{type: potential_energy}}
+objectives: {{x: {{final: ra.x}}, spin: {{final: wb.z}}}}
+analysis: {{formulation: recursive, integrator: dop853, tolerance: 1e-11, step: 1e-3, duration: 0.1}}
+"""
+
+
+def test_colliding_spheres_keep_momentum_and_lose_energy(tmp_path):
+    found = run(tmp_path, TWO)
+    momentum = 0.5 * found["va"] + 1.5 * found["vb"]
+    np.testing.assert_allclose(momentum, np.tile([1.0, 0.0, 0.0], (len(momentum), 1)), atol=1e-12)
+    spin = 0.4 * 0.5 * 0.01 * found["wa"] + 0.4 * 1.5 * 0.04 * found["wb"]
+    whole = spin + np.cross(found["ra"], 0.5 * found["va"]) + np.cross(found["rb"], 1.5 * found["vb"])
+    np.testing.assert_allclose(whole, np.tile(whole[0], (len(whole), 1)), atol=1e-12)
+    energy = found["T"] + found["V"]
+    assert (np.diff(energy) <= 1e-9).all() and energy[-1] < 0.98 * energy[0]
+
+
+def test_elastic_spheres_keep_energy(tmp_path):
+    energy = (found := run(tmp_path, TWO, mu=0.0, chi=0.0))["T"] + found["V"]
+    np.testing.assert_allclose(energy, energy[0], rtol=1e-8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("formulation", ["recursive", "ali3p-rtdyn1", "ali3p-natural"])
+@pytest.mark.parametrize("text", [BALL, TWO], ids=["plane", "spheres"])
+def test_gradients_agree(tmp_path, text, formulation):
+    fixed = "recursive, integrator: rk4" if formulation == "recursive" else formulation
+    text = re.sub(r"recursive, integrator: dop853, tolerance: [\de-]+, step: 1e-3", f"{fixed}, step: 5e-5", text)
+    text = re.sub("duration: .*}", "duration: 0.21}" if "plane:" in text else "duration: 0.04}", text)
+    path = tmp_path / "contact.yaml"
+    path.write_text(text + "checks: {gradients: {agreement: [complex_step, adjoint]}}\n")
+    assert mbsim.check(path).passed

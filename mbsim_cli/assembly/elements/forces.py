@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from mbsim_cli.assembly.elements.laws import LawTable, Term
 from mbsim_cli.assembly.elements.measures import MeasureTable
 from mbsim_cli.assembly.elements.roads import RoadTable
@@ -58,6 +60,8 @@ class ForceTable:
             self._add_tyre(name, spec)
         elif spec.type == "drag":
             self._add_drag(name, spec)
+        elif spec.type == "contact":
+            self._add_contact(name, spec)
         elif spec.type == "bump_stop":
             self._add_bump_stop(name, spec)
         elif spec.type == "anti_roll_bar":
@@ -155,6 +159,41 @@ class ForceTable:
         kind = Force.TYRE_MAGIC_FORMULA if magic else Force.TYRE_LINEAR
         self._append(name, "N", (kind, NONE, self._on(body), Axes.GLOBAL, laws, offset))
 
+    def _add_contact(self, name: str, spec: Any) -> None:
+        """A sphere of the second body against a plane or sphere of the first."""
+        on_plane = spec.plane is not None
+        (first, other), (second, center) = map(split, (spec.plane.point, spec.center) if on_plane else spec.points)
+        geometry, n = self._system.geometry, self._numbers
+
+        def block() -> tuple[Scalar, ...]:
+            normal = unit(geometry.vector(first, split(spec.plane.normal)[1])) if on_plane else (0.0, 0.0, 0.0)
+            radii = (n(spec.radius), 0.0) if on_plane else tuple(n.vector(spec.radii))[::-1]
+            static = spec.friction if spec.static_friction is None else spec.static_friction
+            places = (*geometry.point(second, center), 0.0, 0.0, 0.0, *geometry.point(first, other), *normal)
+            law = (n(spec.stiffness), n(spec.exponent), self._dissipation(spec))
+            return (*places, *radii, *law, n(spec.friction), n(static), n(spec.friction_speed))
+
+        offset = self._system.theta.add(block)
+        pair = self._measures.pairs.number(self._system.topology.index[first], self._system.topology.index[second])
+        kind = Force.SPHERE_ON_PLANE if on_plane else Force.SPHERE_ON_SPHERE
+        self._append(name, "N", (kind, NONE, pair, Axes.GLOBAL, (NONE, NONE, NONE), offset))
+
+    def _dissipation(self, spec: Any) -> Scalar:
+        """chi of F = K d^e (1 + chi d'), also by a restitution e at a speed of impact; docs/theory/contact.md."""
+        if spec.restitution is None:
+            return self._numbers(spec.dissipation)
+        e, speed = self._numbers(spec.restitution.value), self._numbers(spec.restitution.speed)
+        match spec.restitution.law:
+            case "hunt_crossley":
+                factor = 1.5 * (1.0 - e)
+            case "lankarani_nikravesh":
+                factor = 0.75 * (1.0 - e * e)
+            case "flores":
+                factor = 1.6 * (1.0 - e) / e
+            case _:
+                factor = _exact_dissipation(e)
+        return factor / speed
+
     def _on(self, body: str) -> int:
         """Pair of the ground and a body."""
         return self._measures.pairs.number(GROUND, self._system.topology.index[body])
@@ -173,3 +212,22 @@ class ForceTable:
         self.names.append(name)
         self.units.append(unit)
         self._rows.append(row)
+
+
+def _exact_dissipation(e: Scalar) -> Scalar:
+    """x = chi v of an impact at speed v with restitution e: ln((1 + x) / (1 - e x)) = (1 + e) x, x > 0."""
+    from scipy.optimize import brentq
+
+    real = e.real
+    if real >= 1.0 - 1e-6:
+        return 1.5 * (1.0 - e)  # its tangent there
+
+    def open_by(x: Scalar, e: Scalar) -> Scalar:
+        return np.log((1.0 + x) / (1.0 - e * x)) - (1.0 + e) * x
+
+    most = (1.0 - 1e-15) / real
+    if open_by(most, real) < 0.0:
+        return 1.0 / e  # to round-off
+    x = brentq(open_by, 0.5 * (1.0 - real), most, (real,), xtol=1e-15)
+    slope = 1.0 / (1.0 + x) + real / (1.0 - real * x) - (1.0 + real)
+    return x - open_by(x, e) / slope

@@ -12,7 +12,7 @@ from mbsim_cli.assembly.parameters.vectors import unit as unit_vector
 from mbsim_cli.assembly.tree.elastic import ElasticBody, ShapeRow
 from mbsim_cli.assembly.tree.geometry import split
 from mbsim_cli.assembly.tree.system import System, unit_of
-from mbsim_cli.model.codes import SENSOR_WIDTH, TYRES, Attitude, Force, Sensor, TyreQuantity
+from mbsim_cli.model.codes import SENSOR_WIDTH, TYRES, Attitude, ContactQuantity, Force, Sensor, TyreQuantity
 from mbsim_cli.model.layout import NONE, Sensors
 from mbsim_cli.model.units import RATES, force_on
 
@@ -20,6 +20,12 @@ _COLUMNS = ("kind", "body", "index", "order", "theta")
 COMPONENTS = {1: ("value",), 3: ("x", "y", "z")}  # labels by width
 _POINT_UNITS = {"position": "m", "velocity": "m/s", "acceleration": "m/s^2"}
 _BODY_UNITS = {"angular_velocity": "rad/s", "angular_acceleration": "rad/s^2"}
+_CONTACT_UNITS = {
+    ContactQuantity.NORMAL_FORCE: "N",
+    ContactQuantity.SLIDING_SPEED: "m/s",
+    ContactQuantity.FRICTION: "N",
+    ContactQuantity.PENETRATION: "m",
+}
 _TYRE_UNITS = {
     TyreQuantity.NORMAL_LOAD: "N",
     TyreQuantity.LONGITUDINAL_SLIP: "1",
@@ -170,6 +176,9 @@ class SensorTable:
             case "tyre":
                 quantity = TyreQuantity[spec.quantity.upper()]
                 return Entry(Sensor.TYRE, _TYRE_UNITS[quantity], index=self._force_number[spec.tyre], order=quantity)
+            case "contact":
+                number, quantity = self._force_number[spec.contact], ContactQuantity[spec.quantity.upper()]
+                return Entry(Sensor.TYRE, _CONTACT_UNITS[quantity], index=number, order=quantity)
             case "force":
                 number = self._force_number[spec.force]
                 along = self._forces.kinds[number] == Force.ALONG_MEASURE

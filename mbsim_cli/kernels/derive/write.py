@@ -8,6 +8,7 @@ it at once. ``keep`` finds the value and the slopes once for all directions and 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -92,14 +93,16 @@ class Values:
 class Kept(Values):
     """Reads operations from where ``keep`` has put them, and notes which are read."""
 
-    def __init__(self, graph: Graph, names: dict[int, str], slots: dict[int, int]):
+    def __init__(self, graph: Graph, names: dict[int, str], slots: dict[int, int], free: Iterator[int]):
         super().__init__(graph, names)
-        self.slots = slots
+        self.slots, self.free = slots, free
 
     def _written(self, index: int, lines: Lines, depth: int) -> str:
         if self.graph.operations[index].kind == "constant":
             return repr(self.graph.operations[index].detail)
-        return f"kept[{self.slots.setdefault(index, len(self.slots))}]"
+        if index not in self.slots:
+            self.slots[index] = next(self.free)
+        return f"kept[{self.slots[index]}]"
 
 
 # Functions that branch --------------------------------------------------------------------------------------------
@@ -189,16 +192,15 @@ class Derivatives:
     def texts(self) -> dict[str, str]:
         """Source of all kernels, by the form of their names."""
         result = [each.index for each in leaves(self.result)]
-        slots = {index: k for k, index in enumerate(dict.fromkeys(result))}
-        if len(slots) < len(result):
-            raise ValueError(f"{self.function.__name__} returns a number twice")
+        slots = {index: result.index(index) for index in result}
+        free = count(len(result))
         texts = {
             "vary_{}": self._vary("vary_{}", self._values(), True),
             "vary_{}_fixed": self._vary("vary_{}_fixed", self._values(), False),
             "pull_{}": self._pull("pull_{}", self._values()),
-            "vary_{}_kept": self._vary("vary_{}_kept", self._kept(slots), True),
-            "vary_{}_fixed_kept": self._vary("vary_{}_fixed_kept", self._kept(slots), False),
-            "pull_{}_kept": self._pull("pull_{}_kept", self._kept(slots)),
+            "vary_{}_kept": self._vary("vary_{}_kept", self._kept(slots, free), True),
+            "vary_{}_fixed_kept": self._vary("vary_{}_fixed_kept", self._kept(slots, free), False),
+            "pull_{}_kept": self._pull("pull_{}_kept", self._kept(slots, free)),
         }
         texts["keep_{}"] = self._keep(slots)
         return texts
@@ -217,7 +219,12 @@ class Derivatives:
     @cached_property
     def result(self) -> Any:
         """What the value returns, as symbols."""
-        return runnable(self.function, self.rules)(*map(self._given, self.arguments))
+        return self._symbols(runnable(self.function, self.rules)(*map(self._given, self.arguments)))
+
+    def _symbols(self, found: Any) -> Any:
+        if isinstance(found, tuple):
+            return tuple(map(self._symbols, found))
+        return found if isinstance(found, Symbol) else self.graph.constant(found)
 
     def _given(self, name: str) -> Any:
         if name in self.inputs:
@@ -269,8 +276,8 @@ class Derivatives:
             given = [*(name for name in given if name not in self.inputs), "kept"]
         return f"{form.format(self.function.__name__)}({', '.join([*given, *more])})"
 
-    def _kept(self, slots: dict[int, int]) -> Kept:
-        return Kept(self.graph, self._values().names, slots)
+    def _kept(self, slots: dict[int, int], free: Iterator[int]) -> Kept:
+        return Kept(self.graph, self._values().names, slots, free)
 
     def _values(self) -> Values:
         numbers = {k: each for k, each in enumerate(self.graph.operations) if each.kind == "number"}
@@ -281,10 +288,12 @@ class Derivatives:
 
     def _keep(self, slots: dict[int, int]) -> str:
         """Source of what puts values aside."""
-        if len(slots) > self.room > 0:
-            raise ValueError(f"{self.function.__name__} puts {len(slots)} numbers aside, and has room for {self.room}")
+        result = [(each.index, k) for k, each in enumerate(leaves(self.result))]
+        rows = dict.fromkeys([*result, *slots.items()])
+        if len(rows) > self.room > 0:
+            raise ValueError(f"{self.function.__name__} puts {len(rows)} numbers aside, and has room for {self.room}")
         values, lines = self._values(), Lines()
-        for index, k in slots.items():
+        for index, k in rows:
             lines(f"kept_out[{k}] = {values.name(index, lines)}")
         return lines.function(self._head("keep_{}", "kept_out"))
 

@@ -12,6 +12,8 @@ __all__ = ["generated"]
 
 def generated() -> dict[str, Any]:
     """``Derivatives`` of all elements whose derivatives are generated, by the name of their value."""
-    modules = (import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__))
-    found = [each for module in modules if (each := getattr(module, "DERIVATIVES", None)) is not None]
+    from mbsim_cli.kernels.derive.write import Derivatives
+
+    modules = [import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__)]
+    found = [each for module in modules for each in vars(module).values() if isinstance(each, Derivatives)]
     return {each.function.__name__: each for each in found}

@@ -11,7 +11,7 @@ import numpy as np
 from mbsim_cli.kernels.algebra.whole import copy_to
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import BY_PENALTY, factor_penalised, solve_constrained
 from mbsim_cli.kernels.algorithms.elimination.structures import keep_rows
-from mbsim_cli.kernels.algorithms.equations.motion_forces import is_tyre
+from mbsim_cli.kernels.algorithms.equations.motion_forces import has_quantities
 from mbsim_cli.kernels.algorithms.systems.contract import evaluate, mass, move, rates, speeds, tangent
 from mbsim_cli.kernels.compiler.jit import kernel, merged
 from mbsim_cli.model.codes import Force, Status
@@ -173,11 +173,11 @@ def put_residual(h, eq, columns, k):
 
 @kernel
 def have_bends(forces):
-    """Whether friction of tyres is among the forces, or a law of a measure or its rate: a stop, dry friction."""
+    """Whether tyres or contacts are among the forces, or a law of a measure or its rate: a stop, dry friction."""
     found = False
     for f in range(forces.kind.size):
         of_measure = forces.kind[f] == Force.ALONG_MEASURE and (forces.law[f, 1] != NONE or forces.law[f, 2] != NONE)
-        found = found or of_measure or is_tyre(forces.kind[f])
+        found = found or of_measure or has_quantities(forces.kind[f])
     return found
 
 

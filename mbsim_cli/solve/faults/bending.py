@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algorithms.equations.motion_forces import is_tyre, seen_by_element, tyre_quantities
+from mbsim_cli.kernels.algorithms.equations.motion_forces import is_tyre, quantities_of, seen_by_element
 from mbsim_cli.kernels.algorithms.motion.bodies import pose_of
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.kernels.integrators.ali3p import State
@@ -122,12 +122,12 @@ class _Way:
 def _tyre(kin: Any, model: Model, theta: np.ndarray, f: int) -> str:
     """How the tyre of force f stands on the road; ``kin`` is of a model with this force alone."""
     forces, o = model.forces, model.forces.theta[f]
-    b = model.pairs.b[forces.pair[f]]
-    center, axis, _, _ = seen_by_element(theta, o, *pose_of(kin, b), ((0.0,) * 3,) * 2)
-    _, slope, _ = law_value(model.laws, theta, forces.law[f, 0], center[0].real)
-    sine = np.linalg.norm(np.cross(np.real(axis), (-slope, 0.0, 1.0))) / np.hypot(1.0, slope)
+    a, b = (pose_of(kin, bodies[forces.pair[f]]) for bodies in (model.pairs.a, model.pairs.b))
+    wheel = seen_by_element(forces.kind[f], theta, o, *a, *b, ((0.0,) * 3,) * 2)
+    _, slope, _ = law_value(model.laws, theta, forces.law[f, 0], wheel.c[0].real)
+    sine = np.linalg.norm(np.cross(np.real(wheel.e), (-slope, 0.0, 1.0))) / np.hypot(1.0, slope)
     if sine < FLAT:
         return f", whose wheel lies flat on the road ({np.degrees(np.arcsin(sine)):.1f} degrees)"
-    load, slip_x, slip_y, *_ = np.real(tyre_quantities(kin, 0))
+    load, slip_x, slip_y, *_ = np.real(quantities_of(kin, 0))
     asked, bound = np.hypot(theta[o + SLIP_X] * slip_x, theta[o + SLIP_Y] * slip_y), theta[o + FRICTION] * load
     return f", whose slips ask for {asked / bound:.2g} times its friction" if asked > bound > 0.0 else ""

@@ -114,12 +114,19 @@ class Lookup:
 
     def tyre(self, path: Path, name: str) -> None:
         """Check that a tyre exists."""
+        self._force_of_type(path, name, "tyre")
+
+    def contact(self, path: Path, name: str) -> None:
+        """Check that a contact exists."""
+        self._force_of_type(path, name, "contact")
+
+    def _force_of_type(self, path: Path, name: str, wanted: str) -> None:
         review = self.review
-        if name in review.model.forces and review.model.forces[name].type != "tyre":
+        if name in review.model.forces and review.model.forces[name].type != wanted:
             kind = review.model.forces[name].type
-            review.report(path, f"force {name!r} is no tyre but of type {kind!r}", "name a force of type tyre")
+            review.report(path, f"force {name!r} is no {wanted} but of type {kind!r}", f"name a force of type {wanted}")
         else:
-            review.known(path, name, "forces", "tyre")
+            review.known(path, name, "forces", wanted)
 
     def constraint(self, path: Path, text: str) -> None:
         """Check that a constraint or joint exists, with or without the equation behind a dot."""

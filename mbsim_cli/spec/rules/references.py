@@ -23,6 +23,7 @@ _FIELDS: tuple[tuple[str, Callable[[Lookup, Path, str], None]], ...] = (
     ("direction", Lookup.vector_of_body),
     ("road", Lookup.road),
     ("tyre", Lookup.tyre),
+    ("contact", Lookup.contact),
     ("law", Lookup.law),
     ("elongation_law", Lookup.law),
     ("rate_law", Lookup.law),

@@ -41,6 +41,10 @@ def _bodies(review: Review, path: Path, item: Any) -> None:
             _same_body(review, (*path, key), given.point, getattr(given, side))
     if item.type == "tyre" and path[0] == "forces":
         _same_body(review, (*path, "axis"), item.center, item.axis)
+    if item.type == "contact" and path[0] == "forces" and item.plane is not None:
+        body = item.center.partition(".")[0]
+        if body == item.plane.point.partition(".")[0]:
+            review.report((*path, "plane"), f"sphere and plane are both on {body!r}")
     if item.type == "displacement":
         _same_body(review, (*path, "direction"), item.points[0], item.direction)
 

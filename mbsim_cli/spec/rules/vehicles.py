@@ -15,10 +15,12 @@ _POSITIVE = {
     "bumps": ("length",),
     "tyre": ("radius", "stiffness", "onset", "friction", "slow_speed"),
     "bump_stop": ("stiffness", "onset"),
+    "contact": ("stiffness", "friction_speed"),
     "magic_formula": ("B", "C"),
     "linear": ("longitudinal_stiffness", "lateral_stiffness"),
 }
-_NOT_NEGATIVE = {"tyre": ("damping",), "drag": ("area", "coefficient", "density")}
+_CONTACT = ("radius", "dissipation", "friction", "static_friction")
+_NOT_NEGATIVE = {"tyre": ("damping",), "drag": ("area", "coefficient", "density"), "contact": _CONTACT}
 
 
 def check(review: Review) -> None:
@@ -32,6 +34,8 @@ def check(review: Review) -> None:
             _sizes(review, ("forces", name, "slip"), force.slip)
             if force.road is not None and not isinstance(force.road, str):
                 _road(review, ("forces", name, "road"), force.road)
+        elif force.type == "contact":
+            _contact(review, ("forces", name), force)
         elif force.type == "bump_stop":
             low, high = review.value(force.minimum), review.value(force.maximum)
             if low is not None and high is not None and high <= low:
@@ -39,6 +43,21 @@ def check(review: Review) -> None:
     reads = {name: road.roads for name, road in review.model.roads.items() if isinstance(road, RoadSum)}
     for cycle in sort(reads)[1]:
         review.report(("roads", cycle[0]), f"the road is made of itself: {shown(cycle)}")
+
+
+def _contact(review: Review, path: Path, force: Any) -> None:
+    if (exponent := review.value(force.exponent)) is not None and exponent < 1.0:
+        message = f"must be at least 1, is {exponent:g}"
+        review.report((*path, "exponent"), message, "a smaller one has no derivative where contact begins")
+    for index, radius in enumerate(force.radii or ()):
+        if (value := review.value(radius)) is not None and value < 0:
+            review.report((*path, "radii", index), f"must not be negative, is {value:g}")
+    if force.restitution is not None:
+        value, speed = review.value(force.restitution.value), review.value(force.restitution.speed)
+        if value is not None and not 0.0 < value <= 1.0:
+            review.report((*path, "restitution", "value"), f"must be above 0 and at most 1, is {value:g}")
+        if speed is not None and speed <= 0.0:
+            review.report((*path, "restitution", "speed"), f"must be greater than zero, is {speed:g}")
 
 
 def _upright(review: Review, path: Path) -> None:
@@ -73,6 +92,7 @@ def _sizes(review: Review, path: Path, item: Any) -> None:
         if value is not None and value <= 0:
             review.report((*path, key), f"must be greater than zero, is {value:g}")
     for key in _NOT_NEGATIVE.get(item.type, ()):
-        value = review.value(getattr(item, key))
+        given = getattr(item, key)
+        value = None if given is None else review.value(given)
         if value is not None and value < 0:
             review.report((*path, key), f"must not be negative, is {value:g}")

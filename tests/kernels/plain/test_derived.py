@@ -13,8 +13,12 @@ STEP = 1e-30
 ROAD = Laws(*(np.array([entry]) for entry in (int(Law.POLYNOMIAL), TYRE_SIZE, 3, NONE, NONE)))
 TYRE = (0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.3, 40.0, 2.0, 0.04, 0.8, 5.0, 4.0, 3.0, 1.4, 0.5, 0.02, 0.1, -0.3)
 WHEEL = np.array([[0.1, -0.2, 0.29], [0.1, 0.9, 0.2], [2.0, 0.3, -0.1], [0.1, 7.0, 0.4]])
+CONTACT = np.array([*np.zeros(12), 0.3, 0.2, 50.0, 1.6, 0.3, 0.4, 0.5, 0.2])
+SPHERES = np.array([[0.1, -0.2, 0.29], [0.4, 0.9, -0.2], [2.0, 0.3, -0.1], [0.1, 0.2, 0.1], [0.6, 0.0, 0.8]])
 SAMPLES = {  # arguments that never vary, theta, inputs
     "drag": [({}, np.arange(1.0, 11.0), np.array([[0.1, 0.2, 0.3], [4.0, -1.0, 2.0]]))],
+    "sphere_on_plane": [({}, CONTACT, SPHERES), ({}, CONTACT, SPHERES + [[0.0], [9.0], [0.0], [0.0], [0.0]])],
+    "sphere_on_sphere": [({}, CONTACT, SPHERES[:4])],
     "tyre": [({"kind": kind, "laws": ROAD, "road": 0}, np.array(TYRE), WHEEL) for kind in TYRES],
 }
 

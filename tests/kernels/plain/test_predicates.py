@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mbsim_cli
-from mbsim_cli.kernels.algorithms.equations.motion_forces import follows_motion, is_tyre
+from mbsim_cli.kernels.algorithms.equations.motion_forces import follows_motion, has_quantities, is_tyre
 from mbsim_cli.kernels.algorithms.equations.sensors import reads_motion, sense
 from mbsim_cli.kernels.algorithms.motion.workspace import FORCE_SIZES
 from mbsim_cli.kernels.elements.columns import is_euler, is_translation
@@ -18,6 +18,7 @@ from mbsim_cli.kernels.elements.measures import is_force_line, is_geometric
 from mbsim_cli.model.codes import (
     APPLIED,
     BETWEEN_BODIES,
+    CONTACTS,
     EULER_PARAMETERS,
     FOLLOWING_MOTION,
     OF_COORDINATES,
@@ -62,6 +63,7 @@ def test_measures():
 
 def test_forces():
     assert holding(is_tyre, Force) == set(TYRES)
+    assert holding(has_quantities, Force) == {*TYRES, *CONTACTS}
     assert holding(follows_motion, Force) == set(FOLLOWING_MOTION)
     assert sorted((Force.ALONG_MEASURE, *APPLIED, *FOLLOWING_MOTION)) == sorted(Force) == sorted(FORCE_SIZES)
 

@@ -22,7 +22,7 @@ from mbsim_cli.kernels.algorithms.elimination.structures import (
     update_multipliers,
 )
 from mbsim_cli.kernels.compiler.cases import EVERY, at_most, below, either
-from mbsim_cli.kernels.compiler.jit import kernel, overload
+from mbsim_cli.kernels.compiler.jit import kernel, overload, python_of
 from mbsim_cli.kernels.compiler.simd import at, block, largest, put, squares, total, width
 
 SPARSE = -1  # first pivot of a factorisation along the structure
@@ -167,7 +167,7 @@ def _kind_of_refinement(columns):
 
 @overload(_refine_any)
 def _refine_compiled(factor, tolerance, whole, size, columns, c):
-    return _refine_cases if "kept" in getattr(columns, "group", columns).fields else _refine
+    return python_of(_refine_cases if "kept" in getattr(columns, "group", columns).fields else _refine)
 
 
 @kernel

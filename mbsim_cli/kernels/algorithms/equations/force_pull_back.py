@@ -26,6 +26,7 @@ from mbsim_cli.kernels.algorithms.equations.measure_pull_back import (
     pull_line,
 )
 from mbsim_cli.kernels.algorithms.equations.motion_forces import (
+    bodies_of,
     follows_motion,
     motion_wrench,
     no_quantities,
@@ -125,7 +126,7 @@ def pull_given(model, theta, t, f, k, R, hat, theta_out):
 
 @kernel
 def _pull_motion_force(model, theta, f, k, kin, virtual, cov_out):
-    b = model.pairs.b[model.forces.pair[f]]
-    U = motion_at2(virtual.U, b, k)
-    accumulate2(cov_out.P, b, k, -1.0, cross_force(U, motion_wrench(kin, f)))
-    pull_motion_force(model, theta, f, k, kin, scale6(-1.0, U), no_quantities(0.0 * U[0][0]), cov_out)
+    a, b = bodies_of(model, f)
+    Ua, Ub = motion_at2(virtual.U, a, k), motion_at2(virtual.U, b, k)
+    between(cov_out.P, a, b, k, -1.0, cross_force(Ub, motion_wrench(kin, f)))
+    pull_motion_force(model, theta, f, k, kin, sub6(Ua, Ub), no_quantities(0.0 * Ub[0][0]), cov_out)

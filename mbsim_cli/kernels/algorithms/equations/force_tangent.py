@@ -70,6 +70,7 @@ def applied_force_part(model, theta, t, q, f, kin, comp, T_out):
 def motion_force_part(model, theta, q, f, kin, comp, T_out):
     pair, W = model.forces.pair[f], motion_wrench(kin, f)
     for s in range(comp.spans.first[pair], comp.spans.first[pair + 1]):
-        _, N = span_twists(comp, q, s)
-        _, N1 = span_rates(comp, s)
-        spread(model.pairs, pair, comp, s, N, W, vary_motion_wrench(model, theta, f, kin, N, N1), T_out)
+        Na, Nb = span_twists(comp, q, s)
+        Na1, Nb1 = span_rates(comp, s)
+        dW = vary_motion_wrench(model, theta, f, kin, sub6(Nb, Na), sub6(Nb1, Na1))
+        spread_seen(model.pairs, pair, comp, s, add6(Na, Nb), W, dW, T_out)

@@ -9,6 +9,7 @@ from mbsim_cli.kernels.algebra.vec3 import add3, cross3, load3, load3_of, scale3
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_measure, coordinate_rates, coordinate_slope
 from mbsim_cli.kernels.algorithms.equations.forces import applied_variation, applied_wrench, measure_and_rate
 from mbsim_cli.kernels.algorithms.equations.motion_forces import (
+    bodies_of,
     follows_motion,
     motion_wrench,
     vary_motion_wrench_along,
@@ -17,7 +18,6 @@ from mbsim_cli.kernels.algorithms.motion.bodies import (
     apply_between2,
     apply_to_body2,
     at_origin,
-    at_origin2,
     between2,
     pose_of,
 )
@@ -171,10 +171,9 @@ def given_variation(model, theta, dtheta, t, f, k):
 
 @inlined
 def _vary_motion_force(model, theta, dtheta, touch, f, kin, tw):
-    """Take the variation of the wrench, as its body sees it, from the body."""
-    b, W = model.pairs.b[model.forces.pair[f]], motion_wrench(kin, f)
+    (a, b), W = bodies_of(model, f), motion_wrench(kin, f)
     for g in range(0, dtheta.shape[1], width(dtheta)):
         k = block(dtheta, g)
-        N, N1 = at_origin2(tw.N, kin, b, k), at_origin2(tw.N1, kin, b, k)
+        N, N1 = between2(tw.N, kin, a, b, k), between2(tw.N1, kin, a, b, k)
         dW = vary_motion_wrench_along(model, theta, dtheta, touch.force[f, g], f, k, kin, N, N1)
-        apply_to_body2(tw.F, kin, b, k, -1.0, sub6(dW, cross_force(N, W)))
+        apply_between2(tw.F, kin, a, b, k, -1.0, dW, cross_force(N, W))

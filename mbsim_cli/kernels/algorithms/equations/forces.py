@@ -5,7 +5,12 @@ from mbsim_cli.kernels.algebra.spatial import dot6, motion_at, sub6
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, load3, scale3, sub3
 from mbsim_cli.kernels.algebra.whole import clear
 from mbsim_cli.kernels.algorithms.equations.constraints import coordinate_measure, coordinate_rates, coordinate_slope
-from mbsim_cli.kernels.algorithms.equations.motion_forces import find_motion_force, follows_motion, motion_wrench
+from mbsim_cli.kernels.algorithms.equations.motion_forces import (
+    bodies_of,
+    find_motion_force,
+    follows_motion,
+    motion_wrench,
+)
 from mbsim_cli.kernels.algorithms.motion.bodies import apply_to_body, at_origin, pose_of
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.elements.force_law import measure_force
@@ -26,14 +31,16 @@ def clear_wrenches(W, Q):
 def element_forces(model, theta, t, z, zd, kin, W_out, Q_out):
     """Add the forces of all elements to the bodies W (nb + 1, 6) and the coordinates Q (n,).
 
-    Leaves in ``kin.kept`` the forces that depend on the motion of their body.
+    Leaves in ``kin.kept`` the forces that depend on the motion of their bodies.
     """
     for f in range(model.forces.kind.size):
         if model.forces.kind[f] == Force.ALONG_MEASURE:
             _force_along_measure(model, theta, t, z, zd, kin, f, W_out, Q_out)
         elif follows_motion(model.forces.kind[f]):
             find_motion_force(model, theta, f, kin)
-            apply_to_body(W_out, kin, model.pairs.b[model.forces.pair[f]], 1.0, motion_wrench(kin, f))
+            a, b = bodies_of(model, f)
+            apply_to_body(W_out, kin, b, 1.0, motion_wrench(kin, f))
+            apply_to_body(W_out, kin, a, -1.0, motion_wrench(kin, f))
         else:
             wrench, _, _ = applied_wrench(model, theta, t, kin, f)
             apply_to_body(W_out, kin, model.pairs.b[model.forces.pair[f]], 1.0, wrench)
@@ -101,7 +108,7 @@ def is_dead_load(forces, f):
 
 @inlined
 def force_on_body(model, theta, t, f, kin):
-    """Force [N] that an element exerts on its one body, or torque [N m], global axes."""
+    """Force [N] that an element exerts on its second body, or torque [N m], global axes."""
     if follows_motion(model.forces.kind[f]):
         return motion_wrench(kin, f)[1]
     _, _, vector = applied_wrench(model, theta, t, kin, f)

@@ -10,7 +10,7 @@ from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, dot3, load3, l
 from mbsim_cli.kernels.algorithms.equations.constraint_pull_back import pull_rates
 from mbsim_cli.kernels.algorithms.equations.constraints import measure_factors, moving_line
 from mbsim_cli.kernels.algorithms.equations.force_pull_back import pull_given
-from mbsim_cli.kernels.algorithms.equations.forces import applied_wrench, is_dead_load
+from mbsim_cli.kernels.algorithms.equations.forces import applied_wrench, force_on_body, is_dead_load
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.equations.measure_pull_back import (
     between,
@@ -19,8 +19,9 @@ from mbsim_cli.kernels.algorithms.equations.measure_pull_back import (
     pull_own_rates,
 )
 from mbsim_cli.kernels.algorithms.equations.motion_forces import (
+    bodies_of,
     follows_motion,
-    is_tyre,
+    has_quantities,
     no_quantities,
     pull_motion_force,
     with_quantity,
@@ -91,12 +92,12 @@ def pull_sensors(model, theta, t, z, zd, zdd, kin, hat, cov_out):
                 pull_elastic_strain(model, theta, index, k, c, z, cov_out)
             elif kind == Sensor.ATTITUDE:
                 _pull_attitude(sensors, s, k, c, kin, cov_out)
-            elif kind == Sensor.FORCE_ON_BODY and not is_tyre(model.forces.kind[index]):
+            elif kind == Sensor.FORCE_ON_BODY and not has_quantities(model.forces.kind[index]):
                 _pull_force_on_body(model, theta, t, index, k, load3_of(hat, first, k), kin, cov_out)
     for f in range(model.forces.kind.size):
-        if is_tyre(model.forces.kind[f]) and is_sensed(sensors, f):
+        if has_quantities(model.forces.kind[f]) and is_sensed(sensors, f):
             for g in range(0, cov_out.each.size, width(cov_out.each)):
-                _pull_tyre_sensors(model, theta, f, block(cov_out.each, g), hat, kin, cov_out)
+                _pull_quantities(model, theta, t, f, block(cov_out.each, g), hat, kin, cov_out)
 
 
 @inlined
@@ -221,7 +222,7 @@ def _pull_kinetic_energy(tree, theta, k, c, kin, cov_out):
 
 @kernel
 def _pull_potential_energy(model, theta, k, c, z, zd, zdd, kin, cov_out):
-    """But for tyres."""
+    """Without that of tyres and contacts."""
     tree, forces, gravity = model.tree, model.forces, load3(theta, GRAVITY)
     for i in range(tree.parent.size):
         o, x = tree.theta[i], center_of_mass(tree, theta, kin, i)
@@ -280,8 +281,8 @@ def _pull_force_on_body(model, theta, t, f, k, c, kin, cov_out):
 
 
 @kernel
-def _pull_tyre_sensors(model, theta, f, k, hat, kin, cov_out):
-    """Of all that reads the tyre of force f, at once."""
+def _pull_quantities(model, theta, t, f, k, hat, kin, cov_out):
+    """Of all sensors of the tyre or contact of force f, at once."""
     sensors, zero, asked = model.sensors, 0.0 * at(hat, 0, k), False
     force, quantities = (zero, zero, zero), no_quantities(zero)
     for s in range(sensors.kind.size):
@@ -295,4 +296,6 @@ def _pull_tyre_sensors(model, theta, f, k, hat, kin, cov_out):
         elif sensors.kind[s] == Sensor.POTENTIAL_ENERGY:
             quantities, asked = with_quantity(quantities, ENERGY, at(hat, first, k)), True
     if asked:
+        a, _ = bodies_of(model, f)
+        accumulate2(cov_out.P, a, k, 1.0, _turn(cross3(force_on_body(model, theta, t, f, kin), force)))
         pull_motion_force(model, theta, f, k, kin, ((zero, zero, zero), force), quantities, cov_out)

@@ -8,10 +8,11 @@ from mbsim_cli.kernels.algorithms.equations.force_variation import given_variati
 from mbsim_cli.kernels.algorithms.equations.forces import force_on_body, is_dead_load
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.equations.motion_forces import (
+    bodies_of,
     follows_motion,
-    is_tyre,
+    has_quantities,
     vary_motion_wrench_along,
-    vary_tyre_along,
+    vary_with_quantities,
 )
 from mbsim_cli.kernels.algorithms.equations.residual_variation import inertia_variation
 from mbsim_cli.kernels.algorithms.equations.sensors import (
@@ -28,7 +29,7 @@ from mbsim_cli.kernels.algorithms.flexible.elastic_energies import (
     vary_elastic_potential,
     vary_elastic_strain,
 )
-from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, at_origin2, pose_of
+from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, at_origin2, between2, pose_of
 from mbsim_cli.kernels.algorithms.motion.variation import vary_acceleration, vary_velocity
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.compiler.simd import add_to, at, block, put, width
@@ -51,12 +52,12 @@ def vary_sensors(model, theta, dtheta, touch, t, z, zd, zdd, sens, kin, tw, out)
     for s in range(model.sensors.kind.size):
         for g in range(0, out.shape[1], width(out)):
             _vary_sensor(model, theta, dtheta, touch, t, s, g, z, zd, zdd, sens, kin, tw, out)
-    _vary_tyre_sensors(model, theta, dtheta, touch, kin, tw, out)
+    _vary_quantities(model, theta, dtheta, t, kin, tw, out)
 
 
 @inlined
 def _vary_sensor(model, theta, dtheta, touch, t, s, g, z, zd, zdd, sens, kin, tw, out):
-    """Variation of sensor s in the directions from g on; of what reads tyres see ``_vary_tyre_sensors``."""
+    """Variation of sensor s in the directions from g on; of tyres and contacts see ``_vary_quantities``."""
     sensors, k = model.sensors, block(out, g)
     first, kind = sensors.first[s], sensors.kind[s]
     if reads_motion(kind):
@@ -91,28 +92,29 @@ def _vary_sensor(model, theta, dtheta, touch, t, s, g, z, zd, zdd, sens, kin, tw
         put(out, first, k, value)
     elif kind == Sensor.ATTITUDE:
         put(out, first, k, _vary_attitude(sensors, s, k, kin, tw))
-    elif kind == Sensor.FORCE_ON_BODY and not is_tyre(model.forces.kind[sensors.index[s]]):
+    elif kind == Sensor.FORCE_ON_BODY and not has_quantities(model.forces.kind[sensors.index[s]]):
         force = _vary_force_on_body(model, theta, dtheta, touch, t, sensors.index[s], g, k, kin, tw)
         _put3(out, first, k, force)
 
 
 @inlined
-def _vary_tyre_sensors(model, theta, dtheta, touch, kin, tw, out):
-    """Variation of what is read of tyres, each of which is varied once, and of the energy that they store."""
+def _vary_quantities(model, theta, dtheta, t, kin, tw, out):
+    """Variation of sensors of tyres and contacts, each of which is varied once, and of the energy that they store."""
     sensors = model.sensors
     for f in range(model.forces.kind.size):
-        if is_tyre(model.forces.kind[f]) and is_sensed(sensors, f):
-            b = model.pairs.b[model.forces.pair[f]]
+        if has_quantities(model.forces.kind[f]) and is_sensed(sensors, f):
+            a, b = bodies_of(model, f)
             for g in range(0, out.shape[1], width(out)):
                 k = block(out, g)
-                N, N1 = at_origin2(tw.N, kin, b, k), at_origin2(tw.N1, kin, b, k)
-                wrench, quantities = vary_tyre_along(model, theta, dtheta, f, k, kin, N, N1)
+                N, N1 = between2(tw.N, kin, a, b, k), between2(tw.N1, kin, a, b, k)
+                wrench, quantities = vary_with_quantities(model, theta, dtheta, f, k, kin, N, N1)
+                turned = cross3(motion_at2(tw.N, a, k)[0], force_on_body(model, theta, t, f, kin))
                 for s in range(sensors.kind.size):
                     first, read = sensors.first[s], sensors.index[s] == f
                     if sensors.kind[s] == Sensor.TYRE and read:
                         put(out, first, k, tyre_quantity(quantities, sensors.order[s]))
                     elif sensors.kind[s] == Sensor.FORCE_ON_BODY and read:
-                        _put3(out, first, k, wrench[1])
+                        _put3(out, first, k, add3(wrench[1], turned))
                     elif sensors.kind[s] == Sensor.POTENTIAL_ENERGY:
                         add_to(out, first, k, quantities[ENERGY])
 
@@ -128,9 +130,9 @@ def _put3(out, first, k, value):
 def _vary_force_on_body(model, theta, dtheta, touch, t, f, g, k, kin, tw):
     """Variation of an applied force or torque, or drag, global axes."""
     forces = model.forces
-    b = model.pairs.b[forces.pair[f]]
+    a, b = bodies_of(model, f)
     R, _ = pose_of(kin, b)
-    N, N1 = at_origin2(tw.N, kin, b, k), at_origin2(tw.N1, kin, b, k)
+    N, N1 = between2(tw.N, kin, a, b, k), between2(tw.N1, kin, a, b, k)
     if follows_motion(forces.kind[f]):
         return vary_motion_wrench_along(model, theta, dtheta, touch.force[f, g], f, k, kin, N, N1)[1]
     given = given_variation(model, theta, dtheta, t, f, k)

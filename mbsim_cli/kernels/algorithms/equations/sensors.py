@@ -1,7 +1,7 @@
 """Sensor values at an instant, and the energy balance."""
 
 from mbsim_cli.kernels.algebra.rot3 import rotate, row9
-from mbsim_cli.kernels.algebra.spatial import dot6, inertia_apply, motion_at
+from mbsim_cli.kernels.algebra.spatial import dot6, inertia_apply, motion_at, sub6
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3, row3
 from mbsim_cli.kernels.algorithms.equations.constraints import (
     coordinate_measure,
@@ -12,11 +12,12 @@ from mbsim_cli.kernels.algorithms.equations.constraints import (
 from mbsim_cli.kernels.algorithms.equations.forces import applied_wrench, force_on_body, is_dead_load, measure_and_rate
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.equations.motion_forces import (
+    bodies_of,
     find_motion_force,
     follows_motion,
-    is_tyre,
+    has_quantities,
     motion_wrench,
-    tyre_quantities,
+    quantities_of,
 )
 from mbsim_cli.kernels.algorithms.flexible.elastic_energies import (
     elastic_kinetic,
@@ -44,7 +45,7 @@ def sense(model, theta, t, z, zd, zdd, multiplier, kin, out):
             find_motion_force(model, theta, f, kin)
             for s in range(sensors.kind.size):
                 if sensors.kind[s] == Sensor.TYRE and sensors.index[s] == f:
-                    out[sensors.first[s]] = tyre_quantity(tyre_quantities(kin, f), sensors.order[s])
+                    out[sensors.first[s]] = tyre_quantity(quantities_of(kin, f), sensors.order[s])
     for s in range(sensors.kind.size):
         first = sensors.first[s]
         kind = sensors.kind[s]
@@ -208,8 +209,8 @@ def potential_energy(model, theta, z, kin):
             value, _ = value_and_rate(model, theta, model.forces.measure[f], z, z, kin)
             stored, _ = measure_potential(model.forces, model.laws, theta, f, value)
             total += stored
-        elif is_tyre(model.forces.kind[f]):
-            total += tyre_quantities(kin, f)[ENERGY]
+        elif has_quantities(model.forces.kind[f]):
+            total += quantities_of(kin, f)[ENERGY]
         elif is_dead_load(model.forces, f):
             o = model.forces.theta[f]
             R, r = pose_of(kin, model.pairs.b[model.forces.pair[f]])
@@ -227,9 +228,10 @@ def other_power(model, theta, t, z, zd, multiplier, kin):
             _, g1 = value_and_rate(model, theta, model.forces.measure[f], z, zd, kin)
             total += force_without_potential(model.forces, model.laws, theta, f, t, g1) * g1
         elif follows_motion(kind):
-            total += dot6(at_origin(kin.V, kin, model.pairs.b[model.forces.pair[f]]), motion_wrench(kin, f))
-            if is_tyre(kind):
-                total += tyre_quantities(kin, f)[POWER]
+            a, b = bodies_of(model, f)
+            total += dot6(sub6(at_origin(kin.V, kin, b), at_origin(kin.V, kin, a)), motion_wrench(kin, f))
+            if has_quantities(kind):
+                total += quantities_of(kin, f)[POWER]
         elif not is_dead_load(model.forces, f):
             wrench, _, _ = applied_wrench(model, theta, t, kin, f)
             total += dot6(at_origin(kin.V, kin, model.pairs.b[model.forces.pair[f]]), wrench)
