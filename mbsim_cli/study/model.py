@@ -119,10 +119,15 @@ class Model:
         require_distinct(replaced, self.parameters)
         return self._recorded(rho, replaced)
 
-    def _recorded(self, rho: Values | None, replaced: Mapping[str, Any], every: int | None = None) -> Result:
-        """The result of a run with every ``every``-th time point, None: as many as the file says."""
+    def _recorded(
+        self, rho: Values | None, replaced: Mapping[str, Any], every: int | None = None, second_run: bool = True
+    ) -> Result:
+        """The result of a run with every ``every``-th time point, None: as many as the file says.
+
+        Its errors are estimated by a second run, or not.
+        """
         planned, timing = self._plan(rho, replaced)
-        planned = replace(planned, second_run=every is None)  # a fit, which asks for every time point, runs once
+        planned = replace(planned, second_run=second_run)
         record = MemoryRecord(planned, every)
         with timing.phase("compile"):
             planned.compile(self._listener)

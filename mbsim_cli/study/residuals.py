@@ -62,10 +62,8 @@ class Residuals:
     def _at(self, rho: Sequence[float] | np.ndarray) -> _Found:
         place, last = np.array(rho, dtype=float), self._last
         if last is None or last.rho != place.tobytes():
-            if self._times:  # interpolated between steps, however many the file has stored
-                result = self.model._recorded(place, self._options, every=1)
-            else:
-                result = self.model._recorded(place, self._options)
+            every = 1 if self._times else None  # interpolated between steps, however many the file has stored
+            result = self.model._recorded(place, self._options, every, second_run=False)
             parts = [self._of(result, name) for name in self._measured]
             values, jacobians = (np.concatenate(found) for found in zip(*parts, strict=True))
             self._last = last = _Found(place.tobytes(), values, jacobians)

@@ -130,7 +130,7 @@ def test_generated_derivatives_are_printed(mbsim):
     done = mbsim("doctor", "--generated", "drag")
     assert "def vary_drag(theta, o, c, v, dtheta, k, d_c, d_v):" in done.out
     assert set(mbsim("doctor", "--generated", "tyre", "--json").json) >= {"keep_tyre", "pull_tyre_kept"}
-    assert "these have: drag, tyre" in mbsim("doctor", "--generated", "spring").err
+    assert "these have: drag, sphere_on_plane, sphere_on_sphere, tyre" in mbsim("doctor", "--generated", "spring").err
 
 
 def test_a_probe_that_fails(mbsim, cache, monkeypatch):

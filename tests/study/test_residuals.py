@@ -22,9 +22,9 @@ class Counted(mbsim.Model):
 
     runs = 0
 
-    def run(self, *values, **options):
+    def _recorded(self, *values, **options):
         self.runs += 1
-        return super().run(*values, **options)
+        return super()._recorded(*values, **options)
 
 
 @pytest.fixture

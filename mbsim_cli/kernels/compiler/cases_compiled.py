@@ -162,6 +162,8 @@ def _instruction(function: Any, name: str) -> None:
 
 _lane_by_lane(np.sin, 1)
 _lane_by_lane(np.cos, 1)
+_lane_by_lane(np.exp, 1)
+_lane_by_lane(np.log, 1)
 _lane_by_lane(np.arctan2, 2)
 _instruction(np.sqrt, "sqrt")
 _instruction(np.abs, "fabs")
