@@ -131,7 +131,7 @@ def newton(model, theta, t, control, scale, state, kept, kin, comp, eq, factor, 
         if doubted < np.inf and (not close or size > BLOWN_UP * doubted):
             return Status.OK, iteration + 1, scale
         # a first correction, by an old tangent, does not tell how well it solves: near singular positions that misleads
-        enough = is_enough(control, scale, size, previous, floor)
+        enough = is_enough(control, bends, scale, size, previous, floor)
         done = iteration >= least and (enough or settled)
         share = 1.0 if done or close else min(1.0, REGAINED * share)
         if bends and not done:
@@ -153,13 +153,14 @@ def newton(model, theta, t, control, scale, state, kept, kin, comp, eq, factor, 
 
 
 @kernel
-def is_enough(control, scale, size, previous, floor):
+def is_enough(control, bends, scale, size, previous, floor):
     """Whether a correction of this ``size`` is the last one, by itself or by the ``previous`` one."""
     tiny = MARGIN * control.tolerance * scale
     if size <= tiny + control.amplified * floor:
         return True
     # what it leaves, if it contracts as it did, is as small; positions that were evaluated before it serve
-    return size <= SHIFT * floor and size * size <= (tiny + floor) * previous and previous < np.inf
+    shift = 1.0 if bends else SHIFT  # sliding friction may amplify what is left
+    return size <= shift * floor and size * size <= (tiny + floor) * previous and previous < np.inf
 
 
 @kernel

@@ -91,7 +91,7 @@ def _judge(k, control, iteration, bends, judgement):
     grows = bends and not close and size > previous
     if not np.isfinite(size):
         judgement.stands[k] = ODD
-    elif iteration > 0 and is_enough(control, scale, size, previous, floor):
+    elif iteration > 0 and is_enough(control, bends, scale, size, previous, floor):
         judgement.stands[k] = ENDED
     elif stalls or grows or iteration + 1 == control.max_iterations:
         judgement.stands[k] = ODD
