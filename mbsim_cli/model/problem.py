@@ -34,6 +34,7 @@ class Options:
     absolute_tolerance: float = 1e-10  # of the local error of an open tree
     max_steps: int = 10_000_000  # that an adaptive integrator of an open tree may try
     memory: float | None = None  # bytes that the instants kept for an adjoint may take; None for as many as usual
+    onset_steps: float = 8.0  # in which a force begins, at least: longer ones are divided
     error_control: str = "motion"  # motion | sensitivities: what the tolerances of an open tree hold for
 
     @property

@@ -59,10 +59,12 @@ from mbsim_cli.model.layout import (
     Tree,
 )
 from mbsim_cli.model.problem import Options
+from mbsim_cli.solve.onsets import onsets_of, room_for
 
 NO_ROWS = np.zeros(0, np.int64)
 STIFF = 1e3  # penalty ratio beyond which Newton's corrections need no multiplier updates
 OF_POINTS = 10.0  # by which that of natural coordinates is larger then
+SHORTEST = 2.0**-18  # part of a step that it is divided to where a force begins
 MANY_COORDINATES = 16.0  # by how much round-off grows where a body's pose follows from many coordinates
 STRUCTURE = {Tree: sparsity, FlexibleTree: tree_panels} | dict.fromkeys(NATURAL, natural_sparsity)
 KINEMATICS = {
@@ -116,6 +118,7 @@ def control(options: Options, *, redundant: bool) -> Control:
         options.projection == "mass",
         bool(redundant),
         BY_PENALTY if alone else BY_UPDATES,
+        SHORTEST * options.step,
         MANY_COORDINATES if options.natural else 1.0,
     )
 
@@ -233,7 +236,7 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS, least: np.
     Coordinates count for a ``least`` inertia (n,), as in ``Problem``: natural ones know their own.
     """
     _, n, m = sizes(model)
-    dtype, natural = theta.dtype.type, is_natural(model)
+    dtype, natural, onsets = theta.dtype.type, is_natural(model), onsets_of(model, theta)
     kin, comp, eq, turning = work_at_instant(model, theta)
     structure = STRUCTURE[type(model.tree)](model)
     packs = {"J": eq.J} if isinstance(structure, Panels) else {}
@@ -255,6 +258,9 @@ def work(model: Model, theta: np.ndarray, rows: np.ndarray = NO_ROWS, least: np.
         Range(zeros((n, padded(n)), dtype), np.zeros(max(1, n), np.int64)),
         turning,
         watch(model, structure, rows),
+        onsets,
+        room_for(onsets, dtype),
+        state(model, dtype),
     )
 
 

@@ -61,6 +61,7 @@ class Simulation:
         self.state, self.rest = start.state, start.rest
         independent = all_but(self.state.lam.size, start.redundant)
         self.work = allocate.work(self.model, self.theta, independent, problem.least)
+        self.work.onsets.steps[0] = problem.options.onset_steps
         self.work.kin.expected[:] = start.expected
         self.work.turns.value[:] = start.expected[self.work.turns.measure]
         self.work.past.zdd[:, 0], self.work.past.pull[:, 0] = self.state.zdd, self.state.lam
@@ -79,7 +80,8 @@ class Simulation:
             self.model, self.theta, self.control, self.directions, self.state, self.sens, self.work, self.extra
         )
         pieces = pieces_of(problem, self.theta)
-        self._pieces = Pieces(problem, self._loop, pieces, keeps=tape is not None) if pieces else None
+        divided = pieces or self.work.onsets.force.size
+        self._pieces = Pieces(problem, self._loop, pieces, keeps=tape is not None) if divided else None
         if tape is not None and self._pieces:
             tape.pieces = self._pieces.made
         self.multipliers = allocate.multiplier_sensors(self.model)
@@ -221,7 +223,7 @@ class Simulation:
         factor = [array for array in work.tangent if isinstance(array, np.ndarray)]
         past = (*work.past[:4], work.corrections)
         turns = (work.turns.value, work.turns.rate, work.turns.time, work.kin.expected)
-        return [*self.state, *past, *factor, *turns]
+        return [*self.state, *past, *factor, *turns, *work.onsets[-3:]]
 
     def checkpoint(self) -> Checkpoint:
         """Where the run stands, and all that it goes on from."""

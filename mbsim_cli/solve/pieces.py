@@ -1,4 +1,4 @@
-"""Steps of ALI3-P that are made in pieces, which end where laws of time change: see ``stops``.
+"""Steps of ALI3-P that are made in pieces, which end where laws of time change (``stops``) or where forces begin.
 
 A piece is a step of another length. One so short that accelerations cannot be told from positions takes those that the
 equations of motion give, at its beginning and at its end.
@@ -21,7 +21,7 @@ from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve import allocate
 from mbsim_cli.solve.balance import Balance
 from mbsim_cli.solve.blocks import first_rows, other_rows
-from mbsim_cli.solve.stops import Later, Piece, later
+from mbsim_cli.solve.stops import Bound, Later, Piece, later
 
 
 @dataclass(frozen=True)
@@ -80,27 +80,44 @@ class Pieces:
         d_record: SensitivityRecord,
     ) -> Progress:  # fmt: skip
         """As ``Loop.run``."""
-        at, end, now, row, total = first, first + steps, progress, 0, 0
-        for step in [*sorted(step for step in self._pieces if first < step <= end), end + 1]:
-            rows = (other_rows(part, row) for part in (record, d_record))
-            now = self._loop.run(at, step - 1 - at, interval, now, filled if at == first else 0, *rows)
+        at, end, now, total = first, first + steps, progress, 0
+        stops = sorted((step for step in self._pieces if first < step <= end), reverse=True)
+        rows, new = (record, d_record), filled
+        while at < end and now.status == Status.OK:
+            step = stops[-1] if stops else end + 1
+            now = self._loop.run(at, step - 1 - at, interval, now, new, *rows)
             at, total = at + now.steps, total + now.iterations
-            if now.status == Status.OK and step <= end:
-                row = filled + at // interval - first // interval
-                now = self._make(step, interval, now, *(other_rows(part, row) for part in (record, d_record)))
+            if now.status == Status.PASSED or (now.status == Status.OK and step <= end):
+                rows = self._behind(at, first, interval, filled, record, d_record)
+                now = self._make(at + 1, interval, now, *rows)
                 at, total = at + now.steps, total + now.iterations
-            if now.status != Status.OK:
-                break
-            row = filled + at // interval - first // interval
+            rows, new = self._behind(at, first, interval, filled, record, d_record), 0
+            if stops and stops[-1] == at:
+                stops.pop()
+        if not steps:
+            now = self._loop.run(first, 0, interval, now, filled, record, d_record)
         return now._replace(steps=at - first, iterations=total)
+
+    @staticmethod
+    def _behind(
+        at: int, first: int, interval: int, filled: int, record: Record, d_record: SensitivityRecord
+    ) -> tuple[Record, SensitivityRecord]:
+        """The rows of the instants behind the step ``at``."""
+        row = filled + at // interval - first // interval
+        return other_rows(record, row), other_rows(d_record, row)
 
     def _make(
         self, step: int, interval: int, progress: Progress, record: Record, d_record: SensitivityRecord
     ) -> Progress:
-        """Make a step in pieces; its end goes to the first row of the records if it is an instant of the results."""
-        made, now, total, pieces = list[Made](), progress, 0, self._pieces[step]
-        for piece in pieces:
-            shown = piece is pieces[-1] and step % interval == 0
+        """Make a step in pieces; its end goes to the first row of the records if it is an instant of the results.
+
+        A piece that passes an onset is made as two; so is the step itself where no law changes within it.
+        """
+        h, made, now, total = self._problem.options.step, list[Made](), progress, 0
+        left = list(reversed(self._pieces.get(step) or Piece(Bound((step - 1) * h), Bound(step * h)).halves))
+        while left:
+            piece = left.pop()
+            shown = not left and step % interval == 0
             rows = (first_rows(record, 1), first_rows(d_record, 1)) if shown else self._room()
             begun, stage = Rates(self._loop.state.zd.copy(), self._loop.state.zdd.copy()), None
             now = Progress(int(Status.OK), 1, progress.scale, False, 0)
@@ -111,6 +128,9 @@ class Pieces:
             else:
                 now = self._step(step, piece, now, *rows)
                 total += now.iterations
+            if now.status == Status.PASSED:
+                left += reversed(piece.halves)
+                continue
             if now.status != Status.OK:
                 break
             made.append(Made(piece, begun, rows[0], stage))

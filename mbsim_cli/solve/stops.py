@@ -42,7 +42,17 @@ class Piece(NamedTuple):
 
     def is_short(self, step: float) -> bool:
         """Whether it is too short for accelerations that its end has by its position."""
-        return self.end.time - self.begin.time < SHORT * step
+        return self._at_law and self.end.time - self.begin.time < SHORT * step
+
+    @property
+    def _at_law(self) -> bool:
+        return bool(self.begin.numbers or self.end.numbers)
+
+    @property
+    def halves(self) -> tuple["Piece", "Piece"]:
+        """The same as two pieces."""
+        middle = Bound(0.5 * (self.begin.time + self.end.time))
+        return Piece(self.begin, middle), Piece(middle, self.end)
 
     def length(self, theta: np.ndarray) -> complex | float:
         """Its length, complex where theta is."""
@@ -56,7 +66,9 @@ class Piece(NamedTuple):
     def control(self, control: Control, theta: np.ndarray) -> Control:
         """What a step of this length is made by: projected accelerations behind a stop are those of forces there."""
         inert = control.mass_projection or bool(self.end.numbers)
-        return control._replace(h=self.length(theta), until=self.end.time, mass_projection=inert)
+        length = self.length(theta)
+        h = length if isinstance(control.h, complex) else length.real
+        return control._replace(h=h, until=self.end.time, mass_projection=inert)
 
 
 SHORT = 1e-3  # of a step

@@ -111,12 +111,12 @@ def settle_motion(plan: Plan, resolution: Any) -> None:
 
 
 def with_twice_the_step(problem: Problem) -> Problem:
-    """The problem with half as many steps; they end where the run does."""
+    """The problem with half as many steps, also where forces begin; they end where the run does."""
     options = problem.options
     steps = options.duration / options.step
     ends = abs(steps - round(steps)) < WHOLE * steps
     step = options.duration / (round(steps) // 2) if ends else 2.0 * options.step
-    return replace(problem, options=replace(options, step=step))
+    return replace(problem, options=replace(options, step=step, onset_steps=0.5 * options.onset_steps))
 
 
 def _fall(fine: Problem, coarse: Problem, error: float, other: float) -> float:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.kernels.algorithms.equations.onsets import find_arguments, follow_arguments
 from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel, merged
 from mbsim_cli.kernels.drivers.record import are_full, write_instant, write_step
 from mbsim_cli.kernels.drivers.stepping import (
@@ -21,8 +22,10 @@ from mbsim_cli.kernels.drivers.stepping import (
     TIME,
     TRIED,
     count_step,
+    divides,
     end_of_step,
     first_step,
+    grow,
     guess,
     is_finite,
     leap,
@@ -70,6 +73,8 @@ class IntegrationWork(NamedTuple):
     carry: tuple
     owed: tuple  # Carry of a trial
     dense: tuple
+    onsets: tuple  # Onsets
+    reached: np.ndarray  # (k, 2) their arguments, and rates, at the probe
 
 
 @entry
@@ -100,6 +105,8 @@ def integrate(
         )
         if status == EVALUATE:
             regular = evaluate_state(model, theta, work.course[AT], directions, dyn, work.probe, work.d_probe)
+            if regular and work.onsets.force.size > 0:
+                find_arguments(model, theta, work.onsets, work.probe, dyn.kin, work.reached)
             if work.course[WHAT] == LEAP:
                 number = work.kinks.number[next_kink(work.clock)]
                 leap(theta, directions.dtheta, number, work.probe, state, sens)
@@ -184,6 +191,7 @@ def take_in(regular, step, times, end, tableau, control, state, sens, work, step
         write_step(max(t, 0.0), at, 0.0, s + 1, s, state, stages, probe, steps)
         copy_state(probe, d_probe, state, sens)
         keep_stage(0, state, sens, stages)
+        follow_arguments(work.reached, work.onsets)
         clock[TIME], clock[PASSED] = max(t, 0.0), clock[PASSED] + course[LEAPT]
         course[LEAPT] = 0.0
     elif what == LEAP:
@@ -215,6 +223,14 @@ def take_in(regular, step, times, end, tableau, control, state, sens, work, step
                 counters[REJECTED_STEPS] += 1
                 stage = -1
                 course[REJECTED] = 1.0
+        if accepted and stage == s:
+            if divides(h, t, end, work.onsets, work.reached):
+                clock[SIZE] = 0.5 * h
+                counters[REJECTED_STEPS] += 1
+                accepted, stage = False, -1
+                course[REJECTED] = 1.0
+            else:
+                follow_arguments(work.reached, work.onsets)
         stage += 1
         inside = control.adaptive and times[row] < t + h - near
         if accepted and not (inside and stage < tableau.c.size):
@@ -223,6 +239,8 @@ def take_in(regular, step, times, end, tableau, control, state, sens, work, step
             write_step(t, reached, h, stage, s, state, stages, work.trial, steps)
             _accept(state, sens, work)
             move_clock(reached, clock, work.kinks)
+            if not control.adaptive:
+                grow(step, clock)
             stage = 0
             course[REJECTED] = 0.0
             if not is_finite(state, sens):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.kernels.algorithms.equations.onsets import find_arguments
 from mbsim_cli.kernels.algorithms.open_trees.formulations import accelerate
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import drive
 from mbsim_cli.kernels.compiler.jit import entry, kernel
@@ -53,6 +54,7 @@ class Probes(NamedTuple):
     zd: np.ndarray  # (n,)
     zdd: np.ndarray  # (n,)
     lam: np.ndarray  # (m,)
+    reached: np.ndarray  # (k, 2) arguments of onsets, and their rates
 
 
 @entry
@@ -76,6 +78,7 @@ def integrate_cases(model, theta, step, end, tableau, control, dyn, cases, probe
         counts[0] += 1
         try:
             regular = _accelerate(model, theta, dyn, probes)
+            find_arguments(model, theta, cases.a.work.onsets, probes, dyn.kin, probes.reached)
         except Exception:
             together = False
             counts[1] += 1
@@ -83,7 +86,7 @@ def integrate_cases(model, theta, step, end, tableau, control, dyn, cases, probe
             if statuses[k] == EVALUATE:
                 case = case_of(cases, k)
                 if together:
-                    _scatter(k, case.work.probe, lanes)
+                    _scatter(k, case.work.probe, case.work.reached, lanes)
                 else:
                     regular = _accelerate_alone(model, case)
                 statuses[k] = take_in(
@@ -139,12 +142,17 @@ def _accelerate(model, theta, dyn, probes):
 @kernel
 def _accelerate_alone(model, case):
     probe, t = case.work.probe, case.work.course[AT]
-    return evaluate_state(model, case.theta, t, case.directions, case.dyn, probe, case.work.d_probe)
+    regular = evaluate_state(model, case.theta, t, case.directions, case.dyn, probe, case.work.d_probe)
+    if regular:
+        find_arguments(model, case.theta, case.work.onsets, probe, case.dyn.kin, case.work.reached)
+    return regular
 
 
 @kernel
-def _scatter(k, probe, lanes):
+def _scatter(k, probe, reached, lanes):
     """Give case k what stands in its lane."""
+    for j in range(reached.shape[0]):
+        reached[j, 0], reached[j, 1] = lanes.reached[j, 0, k], lanes.reached[j, 1, k]
     for c in range(probe.z.size):
         probe.z[c], probe.zd[c], probe.zdd[c] = lanes.z[c, k], lanes.zd[c, k], lanes.zdd[c, k]
     for r in range(probe.lam.size):

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algebra.whole import copy_to
+from mbsim_cli.kernels.algorithms.equations.onsets import find_arguments, follow_arguments
 from mbsim_cli.kernels.compiler.jit import entry, merged
 from mbsim_cli.kernels.drivers.record import are_full, write_instant, write_step
 from mbsim_cli.kernels.drivers.stepping import (
@@ -20,8 +21,10 @@ from mbsim_cli.kernels.drivers.stepping import (
     TIME,
     TRIED,
     count_step,
+    divides,
     end_of_step,
     first_step,
+    grow,
     guess,
     is_finite,
     leap,
@@ -65,6 +68,8 @@ class ImplicitWork(NamedTuple):
     carry: tuple
     owed: tuple  # Carry of a trial
     equations: tuple  # StageEquations
+    onsets: tuple  # Onsets
+    reached: np.ndarray  # (k, 2) their arguments, and rates, at the probe
 
 
 class ImplicitControl(NamedTuple):
@@ -144,6 +149,8 @@ def integrate_implicit(
 
         regular = evaluate_state(model, theta, at, directions, dyn, probe, d_probe)
         counters[EVALUATIONS] += 1
+        if regular and work.onsets.force.size > 0:
+            find_arguments(model, theta, work.onsets, probe, dyn.kin, work.reached)
 
         if not regular:
             if what != STEP or not adaptive:
@@ -151,6 +158,7 @@ def integrate_implicit(
             rejected = _reject(control.error, h, np.inf, work)
         elif what == START:
             _take_start(at, s, state, sens, work, steps)
+            follow_arguments(work.reached, work.onsets)
             clock[PASSED] += 1.0 if leapt else 0.0
             leapt = False
         elif what == LEAP:
@@ -162,9 +170,15 @@ def integrate_implicit(
             row += 1
         elif what == GUESS:
             clock[SIZE] = first_step(control.error, at - t, state, probe)
+        elif divides(h, t, end, work.onsets, work.reached):
+            rejected, clock[SIZE] = True, 0.5 * h
+            counters[REJECTED] += 1
         else:
+            follow_arguments(work.reached, work.onsets)
             if adaptive:
                 clock[SIZE] = next_size(h, factor_of(error, control.error.exponent, rejected), at, clock, kinks)
+            else:
+                grow(step, clock)
             _take_step(t, at, h, s, state, sens, work, steps)
             rejected = False
             if not is_finite(state, sens):

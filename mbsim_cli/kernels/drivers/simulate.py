@@ -9,14 +9,15 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algebra.whole import add_scaled, copy_to
+from mbsim_cli.kernels.algorithms.equations.onsets import find_arguments, follow_arguments, passes_onset
 from mbsim_cli.kernels.algorithms.equations.turning import expect_angles, follow_angles
-from mbsim_cli.kernels.algorithms.systems.contract import compose
+from mbsim_cli.kernels.algorithms.systems.contract import compose, move, place
 from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel
 from mbsim_cli.kernels.compiler.views import as_column
 from mbsim_cli.kernels.drivers.observe import observe_rows
 from mbsim_cli.kernels.drivers.record import write_instant
 from mbsim_cli.kernels.drivers.stepping import is_finite
-from mbsim_cli.kernels.integrators.ali3p import TURNED, end_of_step, newton, project
+from mbsim_cli.kernels.integrators.ali3p import TURNED, end_of_step, keep_iterate, newton, project
 from mbsim_cli.kernels.integrators.ali3p_sensitivity import predict_sensitivities, vary_motion, vary_projections
 from mbsim_cli.kernels.integrators.multiplier_range import factor_range, keep_in_range
 from mbsim_cli.kernels.integrators.predictor import predict
@@ -40,6 +41,9 @@ class Work(NamedTuple):
     reach: tuple  # multiplier_range.Range
     turns: tuple  # Turns
     watch: tuple  # for singular positions
+    onsets: tuple  # Onsets
+    reached: np.ndarray  # (k, 2) arguments of onsets, and their rates, at the end of a step
+    begun: tuple  # State before a step
 
 
 class SensitivityWork(NamedTuple):
@@ -78,6 +82,11 @@ def run(
     """
     scale, fresh, row, total = progress.scale, progress.fresh, filled, 0
     kin, seen, status, done = work.kin, 0, Status.OK, steps
+    if filled > 0 and work.onsets.force.size > 0:
+        place(model, theta, state.z, control.at_center, kin)
+        move(model, theta, state.z, state.zd, state.zdd, kin)
+        find_arguments(model, theta, work.onsets, state, kin, work.reached)
+        follow_arguments(work.reached, work.onsets)
     for step in range(first + 1, first + steps + 1):
         status, count, error, scale = make_step(
             model, theta, control, step, scale, fresh, directions, state, sens, work, extra
@@ -112,7 +121,9 @@ def make_step(model, theta, control, step, scale, fresh, directions, state, sens
     is the same, bit for bit, in whatever directions it is varied: what varies it writes nothing that the motion reads.
     """
     kin, eq, comp, t = work.kin, work.eq, work.comp, end_of_step(control, step)
-    varies, error = sens.z.shape[1] > 0, 0.0
+    varies, error, begins = sens.z.shape[1] > 0, 0.0, work.onsets.force.size > 0
+    if begins:
+        keep_iterate(state, work.begun)
     expect_angles(control.h.real, work.turns, kin)
     turn = predict(
         model, control.h, state, work.corrections[1], work.tangent.weight, work.tangent.alpha, work.past, work.expected
@@ -121,6 +132,12 @@ def make_step(model, theta, control, step, scale, fresh, directions, state, sens
         model, theta, t, control, scale, state, work.kept, kin, comp, eq, work.tangent, work.column,
         fresh and turn <= TURNED,
     )  # fmt: skip
+    if status == Status.OK and begins:
+        find_arguments(model, theta, work.onsets, state, kin, work.reached)
+        if control.h.real > control.shortest and passes_onset(work.onsets, work.reached):
+            keep_iterate(work.begun, state)
+            return Status.PASSED, count, 0.0, scale
+        follow_arguments(work.reached, work.onsets)
     if status == Status.OK and control.redundant:
         # free multipliers act on nothing, but would as J turns
         factor_range(eq.J, work.reach)

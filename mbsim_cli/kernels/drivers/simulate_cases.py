@@ -11,6 +11,7 @@ import numpy as np
 
 from mbsim_cli.kernels.algebra.whole import copy_to
 from mbsim_cli.kernels.algorithms.elimination.constrained_solve import SPARSE
+from mbsim_cli.kernels.algorithms.equations.onsets import find_arguments, follow_arguments, passes_onset
 from mbsim_cli.kernels.algorithms.equations.turning import expect_angles, follow_angles
 from mbsim_cli.kernels.algorithms.systems.contract import compose, evaluate
 from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel
@@ -80,6 +81,7 @@ class Numbers(NamedTuple):
     expected: np.ndarray
     angle: np.ndarray
     angle_rate: np.ndarray
+    reached: np.ndarray
     phi: np.ndarray
     phi1: np.ndarray
     phi2: np.ndarray
@@ -155,6 +157,7 @@ def _step_together(model, theta, control, step, state, work, cases, numbers, jud
     ended = those(judgement, ENDED)
     if ended == 0:
         return
+    find_arguments(model, theta, work.onsets, state, kin, work.reached)
     apply_corrections(control.h, ended, state, work.column)
     if state.lam.size > 0:
         compose(model, kin, comp)
@@ -199,6 +202,10 @@ def _finish(model, control, step, k, case, numbers, judgement, leader, counts):
     """End the step of case k, in its own arrays; return its status."""
     counts[0] += 1
     if judgement.stands[k] == ENDED:
+        take(k, numbers.reached, case.work.reached)
+        if passes_onset(case.work.onsets, case.work.reached):
+            return Status.PASSED
+        follow_arguments(case.work.reached, case.work.onsets)
         _note(k, leader, judgement.trial[k], judgement.scale)
         if judgement.formed[k] != 0:
             _copy_tangent(case.formed, case.work.tangent)

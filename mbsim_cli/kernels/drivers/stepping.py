@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.kernels.algorithms.equations.onsets import passes_onset
 from mbsim_cli.kernels.compiler.jit import kernel, merged
 from mbsim_cli.kernels.compiler.views import as_column
 from mbsim_cli.kernels.integrators.step_control import initial_step, size_of, sum_of, trial_step_of
@@ -18,6 +19,7 @@ TIME, BEGIN, SIZE, TRIED, PASSED = range(5)
 CLOCK = 5
 BEFORE_START = -1.0  # the time then
 SMALLEST = 1e-14  # step, relative to the time
+DIVISIBLE = 1e3  # smallest steps that a step may be, and is divided where a force begins
 EARLY = 1e-10  # times before this share of the duration count as that
 LONGEST = 0.05  # step, relative to the duration: a short pulse after a rest should not be stepped over
 MEETS = 1e-12  # how near, relative to the duration, the end of a step is to a row's time
@@ -53,13 +55,29 @@ def next_step(clock, step, end, adaptive, kinks):
     if adaptive:
         size = min(clock[SIZE], LONGEST * end)
         return stop - t if t + 1.01 * size >= stop else size
-    if kinks.time.size == 0:
+    size = clock[SIZE]
+    if kinks.time.size == 0 and size == 0.0:
         return step
     near = MEETS * end
     passed = np.floor((t + near) / step)
     if stop <= step * (passed + 1.0) + near:
-        return stop - t
-    return step if t - step * passed <= near else step * (passed + 1.0) - t
+        whole = stop - t
+    else:
+        whole = step if t - step * passed <= near else step * (passed + 1.0) - t
+    return size if 0.0 < 1.01 * size < whole else whole
+
+
+@kernel
+def divides(h, t, end, onsets, reached):
+    """Whether a step of length h from t that passes an onset can be divided."""
+    return onsets.force.size > 0 and h > DIVISIBLE * smallest_step(t, end) and passes_onset(onsets, reached)
+
+
+@kernel
+def grow(step, clock):
+    """Let the next part of a step of fixed length be longer than the one that was made."""
+    if clock[SIZE] > 0.0:
+        clock[SIZE] = 0.0 if 2.0 * clock[SIZE] >= step else 2.0 * clock[SIZE]
 
 
 @kernel
@@ -89,7 +107,8 @@ def end_of_step(clock, h, step, end, adaptive, kinks):
     if i < kinks.time.size and reached > kinks.before[i] - smallest_step(reached, end):
         return kinks.before[i]
     if not adaptive:
-        return step * np.round(reached / step)
+        row = step * np.round(reached / step)
+        return row if np.abs(reached - row) <= MEETS * end else reached
     return end if reached > end - MEETS * end else reached
 
 

@@ -56,6 +56,7 @@ class Control(NamedTuple):
     mass_projection: bool  # else identity
     redundant: bool
     correction_tolerance: float  # of the solution for a correction of Newton's, relative
+    shortest: float  # length that steps are divided to where a force begins within them
     amplified: float  # how much larger than its floor round-off of corrections is
 
 

@@ -220,7 +220,7 @@ class _Lanes:
 def _of_cases(work: Work) -> Work:
     """Work of all lanes; its factors have pivots of their own, and stay along their structure."""
     parts = {name: widened(getattr(work, name)) for name in ("kin", "comp", "eq", "past", "turns")}
-    arrays = {name: widened(getattr(work, name)) for name in ("corrections", "expected")}
+    arrays = {name: widened(getattr(work, name)) for name in ("corrections", "expected", "reached")}
     kept = Solution(work.column.x, work.column.mu, work.column.rest)
     pivot = np.full(work.tangent.pivot.size, SPARSE)
     return work._replace(
@@ -237,7 +237,7 @@ def _numbers_of(state: Any, work: Work) -> Numbers:
     past, eq, turns = work.past, work.eq, work.turns
     own = (
         *state, past.zdd, past.added, past.pull, past.kappa, work.corrections, work.kin.expected, turns.value,
-        turns.rate, eq.phi, eq.phi1, eq.phi2, eq.J, work.projection.weight,
+        turns.rate, work.reached, eq.phi, eq.phi1, eq.phi2, eq.J, work.projection.weight,
     )  # fmt: skip
     tangent = (getattr(work.tangent, name) for name in Tangent._fields)
     return Numbers(*map(lanes_of, own), Tangent(*map(lanes_of, tangent)))

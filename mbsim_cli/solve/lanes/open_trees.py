@@ -116,7 +116,7 @@ class _Lanes:
         first = runs[0]
         probe = first.work.probe
         self.theta, self.dyn = widened(first.theta), widened(first.dyn)
-        self.probes = widened(Probes(np.zeros(1), probe.z, probe.zd, probe.zdd, probe.lam))
+        self.probes = widened(Probes(np.zeros(1), probe.z, probe.zd, probe.zdd, probe.lam, first.work.reached))
         self.numbers = Probes(*map(lanes_of, self.probes))
         for k, run in enumerate(runs[1:], 1):
             self.follow(k, run)

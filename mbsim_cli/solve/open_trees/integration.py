@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algorithms.equations.constraints import LINE_SIZE
+from mbsim_cli.kernels.algorithms.equations.onsets import Onsets
 from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.simd import padded, zeros
@@ -19,6 +20,7 @@ from mbsim_cli.kernels.integrators.step_control import ErrorControl
 from mbsim_cli.model.integrators import INTEGRATORS
 from mbsim_cli.model.problem import WORK, Options, Problem
 from mbsim_cli.solve import allocate
+from mbsim_cli.solve.onsets import onsets_of, room_for
 from mbsim_cli.solve.open_trees.kinks import kinks_of
 from mbsim_cli.solve.open_trees.methods import tableau
 
@@ -38,13 +40,15 @@ class Integration(NamedTuple):
 
 def integration(problem: Problem, theta: np.ndarray, p: int, *, varies: bool, at_once: float) -> Integration:
     """Prepare the integrator of the options for p directions; it pauses after trying some ``at_once`` steps."""
-    options, model, dtype, kinks = problem.options, problem.model, theta.dtype.type, kinks_of(problem, theta)
+    options, model, kinks = problem.options, problem.model, kinks_of(problem, theta)
     method, control = tableau(options.integrator), error_control(options, varies=varies, at_once=at_once)
     if isinstance(method, ImplicitTableau):
         newton = newton_control(options, stepped=np.iscomplexobj(theta))
         implicit = ImplicitControl(control, newton)
-        return Integration(integrate_implicit, method, implicit, implicit_work(model, theta, method.c.size, p, kinks))
-    return Integration(integrate, method, control, integration_work(model, method, p, dtype, kinks))
+        return Integration(
+            integrate_implicit, method, implicit, implicit_work(model, theta, method.c.size, p, kinks, options)
+        )
+    return Integration(integrate, method, control, integration_work(model, theta, method, p, kinks, options))
 
 
 def error_control(options: Options, *, varies: bool, at_once: float = np.inf) -> ErrorControl:
@@ -61,9 +65,11 @@ def error_control(options: Options, *, varies: bool, at_once: float = np.inf) ->
     )
 
 
-def integration_work(model: Any, method: Tableau, p: int, dtype: type, kinks: Kinks) -> IntegrationWork:
+def integration_work(
+    model: Any, theta: np.ndarray, method: Tableau, p: int, kinks: Kinks, options: Options
+) -> IntegrationWork:
     """Allocate the work of an integration."""
-    (_, n, _), stages = allocate.sizes(model), method.c.size
+    (_, n, _), stages, dtype = allocate.sizes(model), method.c.size, theta.dtype.type
     terms = TERMS if method.dense.size else 0
 
     def z(*shape: int) -> np.ndarray:
@@ -77,6 +83,7 @@ def integration_work(model: Any, method: Tableau, p: int, dtype: type, kinks: Ki
         *_motions(2, model, p, dtype),
         *_of_steps(stages, n, p, dtype),
         Dense(z(n), z(n), z(n, p), z(n, p), z(terms, n), z(terms, n), z(terms, n, p), z(terms, n, p)),
+        *_of_onsets(model, theta, options),
     )
 
 
@@ -106,7 +113,7 @@ def newton_control(options: Options, *, stepped: bool) -> NewtonControl:
     )
 
 
-def implicit_work(model: Any, theta: np.ndarray, stages: int, p: int, kinks: Kinks) -> ImplicitWork:
+def implicit_work(model: Any, theta: np.ndarray, stages: int, p: int, kinks: Kinks, options: Options) -> ImplicitWork:
     """Allocate the work of an implicit integration."""
     dtype = theta.dtype.type
     _, n, m = allocate.sizes(model)
@@ -132,7 +139,14 @@ def implicit_work(model: Any, theta: np.ndarray, stages: int, p: int, kinks: Kin
         *_motions(3, model, p, dtype),
         *_of_steps(stages, n, p, dtype),
         equations,
+        *_of_onsets(model, theta, options),
     )
+
+
+def _of_onsets(model: Any, theta: np.ndarray, options: Options) -> tuple[Onsets, np.ndarray]:
+    """Onsets, and room for their arguments."""
+    onsets = onsets_of(model, theta, options.onset_steps)
+    return onsets, room_for(onsets, theta.dtype)
 
 
 def _clock() -> np.ndarray:

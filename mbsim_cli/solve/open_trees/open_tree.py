@@ -72,7 +72,7 @@ class OpenTreeSimulation:
         self.step = 0
         self.unfinished: tuple[Record, SensitivityRecord, np.ndarray] | None = None
         self.end = problem.options.end
-        self.foreseen = not (problem.options.adaptive or self.work.kinks.time.size)
+        self.foreseen = not (problem.options.adaptive or self.work.kinks.time.size or self.work.onsets.force.size)
         self.earlier = self._room(1)  # the step before those of the next rows
         self.taken: list[Steps] = []  # towards the next rows
         self.before: Checkpoint | None = None  # the next rows

@@ -10,18 +10,21 @@ An element of a new kind is a line in each of the functions that choose by kind.
 
 from typing import NamedTuple
 
+import numpy as np
+
 from mbsim_cli.kernels.algebra.rot3 import rotate, unrotate
 from mbsim_cli.kernels.algebra.spatial import add6, cross_force, cross_motion, sub6
-from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, load3, load3_of, scale3
+from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, dot3, load3, load3_of, scale3, sub3
 from mbsim_cli.kernels.algorithms.equations.measure_pull_back import between
 from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, pose_of
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
 from mbsim_cli.kernels.elements.contact import ON_PLANE, ON_SPHERE
 from mbsim_cli.kernels.elements.drag import keep_drag, pull_drag, vary_drag, vary_drag_fixed
+from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.kernels.elements.measures import moved, point_of
 from mbsim_cli.kernels.elements.tyre import keep_tyre, pull_tyre, vary_tyre, vary_tyre_fixed
 from mbsim_cli.model.codes import Force
-from mbsim_cli.model.layout import AXIS, N_OTHER, P_OTHER
+from mbsim_cli.model.layout import AXIS, N_OTHER, OTHER_RADIUS, P_OTHER, RADIUS, SPHERE_RADIUS
 
 keep_on_plane, keep_on_sphere = ON_PLANE.keep, ON_SPHERE.keep
 vary_on_plane, vary_on_sphere = ON_PLANE.vary_kept, ON_SPHERE.vary_kept
@@ -98,6 +101,25 @@ def find_motion_force(model, theta, f, kin):
         keep_on_plane(theta, o, x.c, x.v, x.w, x.p, x.n, kept)
     else:
         keep_on_sphere(theta, o, x.c, x.v, x.w, x.p, kept)
+
+
+@inlined
+def tyre_deflection(model, theta, f, kin):
+    """How far the road presses a tyre in, negative above the road, and its rate."""
+    o, x = model.forces.theta[f], _seen(model, theta, f, kin)
+    height, slope, _ = law_value(model.laws, theta, model.forces.law[f, 0], x.c[0])
+    return theta[o + RADIUS] - (x.c[2] - height), slope * x.v[0] - x.v[2]
+
+
+@inlined
+def penetration(model, theta, f, kin):
+    """How far a contact's sphere and the other body overlap, negative where they are apart, and its rate."""
+    o, x = model.forces.theta[f], _seen(model, theta, f, kin)
+    d = sub3(x.c, x.p)
+    if model.forces.kind[f] == Force.SPHERE_ON_PLANE:
+        return theta[o + SPHERE_RADIUS] - dot3(x.n, d), -dot3(x.n, x.v)
+    distance = np.sqrt(dot3(d, d))
+    return theta[o + SPHERE_RADIUS] + theta[o + OTHER_RADIUS] - distance, -dot3(d, x.v) / distance
 
 
 @inlined

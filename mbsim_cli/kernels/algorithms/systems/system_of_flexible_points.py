@@ -63,6 +63,7 @@ foresee, move, compose, speeds, vary_bodies_of = (
     points.foresee, points.move, points.compose, points.speeds, points.vary_bodies_of
 )  # fmt: skip
 energies, see, vary_seen, pull_seen = points.energies, points.see, points.vary_seen, points.pull_seen
+measure_and_rate_of = points.measure_and_rate_of
 
 
 @merged

@@ -40,10 +40,10 @@ from mbsim_cli.kernels.algorithms.natural.work_variation import (
     vary_natural_pulls,
     vary_natural_work,
 )
-from mbsim_cli.kernels.algorithms.systems.system_of_trees import energies, see, vary_seen
+from mbsim_cli.kernels.algorithms.systems.system_of_trees import energies, measure_and_rate_of, see, vary_seen
 from mbsim_cli.kernels.compiler.jit import inlined, merged
 
-__all__ = ["energies", "see", "vary_seen"]  # as of trees
+__all__ = ["energies", "measure_and_rate_of", "see", "vary_seen"]  # as of trees
 
 
 @merged

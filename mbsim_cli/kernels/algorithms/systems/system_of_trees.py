@@ -28,6 +28,7 @@ from mbsim_cli.kernels.algorithms.equations.sensors import (
     other_power,
     potential_energy,
     sense,
+    value_and_rate,
 )
 from mbsim_cli.kernels.algorithms.equations.tree_pull_back import (
     clear_bodies,
@@ -134,6 +135,10 @@ def energies(model, theta, t, z, zd, multiplier, kin, out):
 
 def measure(model, theta, m, state, kin):
     return measure_of_order(model, theta, m, 0, state.z, state.zd, state.zdd, kin)
+
+
+def measure_and_rate_of(model, theta, m, state, kin):
+    return value_and_rate(model, theta, m, state.z, state.zd, kin)
 
 
 def vary_bodies_of(model, theta, dtheta, touch, z, zd, zdd, kin, dz, dzd, dzdd, tw):
