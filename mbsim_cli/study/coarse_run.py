@@ -13,6 +13,7 @@ import numpy as np
 
 from mbsim_cli.errors import AnalysisError
 from mbsim_cli.model.problem import Problem
+from mbsim_cli.solve.onsets import begins_within_steps
 from mbsim_cli.solve.resolution import Resolution, loses_energy
 from mbsim_cli.study.diagnostics.discretisation import LIMIT
 from mbsim_cli.study.evaluation import Gradient, accumulated, by_fields, evaluate, resolution_of
@@ -122,10 +123,11 @@ def with_twice_the_step(problem: Problem) -> Problem:
 def _fall(fine: Problem, coarse: Problem, error: float, other: float) -> float:
     """By how much errors fall from the second run to the first: as much as those of the motion, where that is less.
 
-    Steps that do not resolve the motion yet gain less by being halved than the order of the rules promises.
+    Errors of steps that are divided where forces begin fall as the parts happen to lie. Steps that do not resolve the motion yet gain less by being halved than the order of the rules promises.
     """
     ratio = coarse.options.step / fine.options.step
-    most = ratio if loses_energy(fine) else ratio**2
+    first_order = loses_energy(fine) or begins_within_steps(fine)
+    most = ratio if first_order else ratio**2
     observed = other / error if error > 0.0 and np.isfinite(error) and np.isfinite(other) else most
     return float(np.clip(observed, ratio, most))
 

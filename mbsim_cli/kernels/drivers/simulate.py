@@ -132,6 +132,9 @@ def make_step(model, theta, control, step, scale, fresh, directions, state, sens
         model, theta, t, control, scale, state, work.kept, kin, comp, eq, work.tangent, work.column,
         fresh and turn <= TURNED,
     )  # fmt: skip
+    if status != Status.OK and begins and control.h.real > control.shortest:
+        keep_iterate(work.begun, state)
+        return Status.PASSED, count, 0.0, scale
     if status == Status.OK and begins:
         find_arguments(model, theta, work.onsets, state, kin, work.reached)
         if control.h.real > control.shortest and passes_onset(work.onsets, work.reached):

@@ -55,10 +55,7 @@ def next_step(clock, step, end, adaptive, kinks):
     if adaptive:
         size = min(clock[SIZE], LONGEST * end)
         return stop - t if t + 1.01 * size >= stop else size
-    size = clock[SIZE]
-    if kinks.time.size == 0 and size == 0.0:
-        return step
-    near = MEETS * end
+    size, near = clock[SIZE], MEETS * end
     passed = np.floor((t + near) / step)
     if stop <= step * (passed + 1.0) + near:
         whole = stop - t

@@ -58,7 +58,7 @@ class ContactHealth:
                     if len(times) > 1
                     else "leaves or meets the road"
                 )
-                found.append(f"tyre {tyre} {often} at t = {times[0]:.4g} s; {_ONLY_HERE}: compare a shorter step")
+                found.append(f"tyre {tyre} {often} at t = {times[0]:.4g} s")
         for tyre, (steps, time, (start, end)) in self._coarse.items():
             found.append(
                 f"tyre {tyre} passes its road between x = {start:.6g} m and {end:.6g} m in {steps:.2g} steps, at "

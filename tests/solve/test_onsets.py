@@ -1,0 +1,79 @@
+"""Impacts: gradients beside those of fine adaptive integrations, at steps that alone would miss them."""
+
+import numpy as np
+import pytest
+
+import mbsim_cli as mbsim
+
+DROP = """\
+mbsim: 1
+gravity: [0, 0, -9.81]
+parameters: {height: 0.5, k: 5e4, c: 20}
+vectors: {z: {all: [0, 0, 1]}}
+bodies: {ball: {shape: {type: sphere, radius: 0.1, mass: 0.5}}}
+joints:
+  fall: {type: prismatic, bodies: [ground, ball], point: origin, axis: z, initial: {displacement: height}}
+forces:
+  floor: {type: tyre, center: ball.origin, axis: ball.y, road: {type: flat}, radius: 0.1, stiffness: k, damping: c,
+    friction: 0.4, slip: {type: linear, longitudinal_stiffness: 1e3, lateral_stiffness: 1e3}}
+sensors: {r: {type: position, point: ball.origin}}
+objectives: {end: {final: r.z}, mean: {integral: r.z}}
+analysis: {step: 1e-3, duration: 0.5, sensitivity: {method: ddm, parameters: all}}
+"""
+STOP = """\
+mbsim: 1
+gravity: [0, 0, -9.81]
+parameters: {gap: 0.3, k: 2e4, m: 0.7}
+vectors: {z: {all: [0, 0, 1]}}
+bodies: {ball: {mass: m}}
+joints: {fall: {type: prismatic, bodies: [ground, ball], point: origin, axis: z, initial: {displacement: 0}}}
+forces: {stop: {type: bump_stop, coordinate: fall.displacement, minimum: -gap, stiffness: k, onset: 1e-5}}
+sensors: {r: {type: position, point: ball.origin}}
+objectives: {end: {final: r.z}, mean: {integral: r.z}}
+analysis: {step: 5e-3, duration: 0.4, sensitivity: {method: ddm, parameters: all}}
+"""
+FIXED = [
+    {"formulation": "ali3p-rtdyn1"},
+    {"formulation": "ali3p-natural"},
+    {"formulation": "recursive", "integrator": "rk4"},
+]
+EXACT = {"formulation": "recursive", "integrator": "dop853", "tolerance": 1e-12, "sensitivity": "none"}
+
+
+def load(folder, text):
+    path = folder / "model.yaml"
+    path.write_text(text)
+    return mbsim.load(path)
+
+
+def differences(model, name):
+    """Central differences of all objectives, by runs of an adaptive integrator."""
+    value = model.parameters[name]
+    up, down = (model.run(parameters={name: (1 + k) * value}, **EXACT).objectives for k in (1e-4, -1e-4))
+    return {key: (up[key].value - down[key].value) / (2e-4 * value) for key in up}
+
+
+@pytest.mark.parametrize("options", FIXED, ids=lambda options: options["formulation"])
+@pytest.mark.parametrize(("text", "tolerance"), [(DROP, 0.02), (STOP, 0.05)], ids=["tyre", "stop"])
+def test_gradients_pass_impacts(tmp_path, text, tolerance, options):
+    model = load(tmp_path, text)
+    found = model.run(**options).objectives
+    for name in model.parameters:
+        for key, truth in differences(model, name).items():
+            assert np.isclose(found[key].by(name), truth, rtol=tolerance), (key, name)
+
+
+@pytest.mark.parametrize("options", FIXED, ids=lambda options: options["formulation"])
+def test_direct_and_adjoint_gradients_agree_through_impacts(tmp_path, options):
+    model = load(tmp_path, DROP)
+    direct, adjoint = (model.run(sensitivity=method, **options) for method in ("ddm", "adjoint"))
+    assert np.array_equal(direct["r"], adjoint["r"])
+    for key, objective in direct.objectives.items():
+        np.testing.assert_allclose(adjoint.objectives[key].gradient, objective.gradient, rtol=1e-9)
+
+
+def test_estimates_know_of_divided_steps(tmp_path):
+    model = load(tmp_path, DROP)
+    report = model.run().report["objectives"]["end"]
+    truth = differences(model, "height")["end"]
+    assert abs(report["gradient"]["height"] - truth) <= 5 * report["discretisation"]["gradient"]["height"]
