@@ -37,6 +37,7 @@ from mbsim_cli.solve.open_trees.open_tree import OpenTreeSimulation
 from mbsim_cli.solve.pieces import Loop, Pieces
 from mbsim_cli.solve.reactions import reader_of
 from mbsim_cli.solve.reused_memory import ReusedMemory
+from mbsim_cli.solve.sides import mean_of, sides_of
 from mbsim_cli.solve.steps_at_once import steps_at_once
 from mbsim_cli.solve.stops import pieces_of, stopping
 from mbsim_cli.solve.tape import Checkpoint, Tape
@@ -369,6 +370,17 @@ def forward(
     ``theta`` may replace the problem's numbers, also by complex ones. Sensitivities are computed when
     ``problem.options.sensitivity`` is ``ddm``; a ``tape`` keeps what ``adjoint.whole_run`` needs. Raises AnalysisError.
     """
+    sides = sides_of(problem, theta) if tape is None else ()
+    if sides:
+        yield from mean_of(problem, theta, sides, partial(_forward, block_steps=block_steps))
+    else:
+        yield from _forward(problem, theta, block_steps, tape)
+
+
+def _forward(
+    problem: Problem, theta: np.ndarray | None, block_steps: int | None = None, tape: Tape | None = None
+) -> Iterator[Block]:
+    """The same by one run."""
     simulation = start(problem, theta, tape)
     size = block_steps or steps_of_block(problem, 0 if tape else simulation.p)
     try:

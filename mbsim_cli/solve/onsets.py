@@ -5,9 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.kernels.algorithms.equations.onsets import DEFLECTION, ELONGATION, LOAD, PENETRATION, RATE, SLIP, Onsets
+from mbsim_cli.kernels.algorithms.equations.onsets import (
+    DEFLECTION,
+    ELONGATION,
+    LOAD,
+    PENETRATION,
+    RATE,
+    SLIDING,
+    Onsets,
+)
 from mbsim_cli.model.codes import CONTACTS, TYRES, Force, Law
-from mbsim_cli.model.layout import NONE, ONSET, SHAPE_B, STRIBECK, TYRE_STIFFNESS, Laws, Model
+from mbsim_cli.model.layout import NONE, ONSET, STRIBECK, TYRE_STIFFNESS, Laws, Model
 from mbsim_cli.model.problem import Options, Problem
 
 __all__ = ["begins_within_steps", "onsets_of", "room_for"]
@@ -43,11 +51,9 @@ def _onsets(model: Model, theta: np.ndarray) -> Iterator[Onset]:
             stiffness, onset = theta[forces.theta[f] + np.array([TYRE_STIFFNESS, ONSET])].tolist()
             yield f, DEFLECTION, 0.0, onset, 1
             yield f, LOAD, 0.0, stiffness * onset, 0
-            if kind == Force.TYRE_MAGIC_FORMULA:
-                yield f, SLIP, 0.0, float(1.0 / theta[forces.theta[f] + SHAPE_B]), 0
         if kind in CONTACTS:  # whose force begins smoothly
             yield f, PENETRATION, 0.0, np.inf, 1
-            yield f, SLIP, 0.0, float(theta[forces.theta[f] + STRIBECK]), 0
+            yield f, SLIDING, 0.0, float(theta[forces.theta[f] + STRIBECK]), 0
         if kind == Force.ALONG_MEASURE:
             yield from ((f, ELONGATION, *each) for each in _ranges(model.laws, theta, int(forces.law[f, 1])))
             ranges = list(_ranges(model.laws, theta, int(forces.law[f, 2])))

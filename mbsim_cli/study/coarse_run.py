@@ -123,7 +123,8 @@ def with_twice_the_step(problem: Problem) -> Problem:
 def _fall(fine: Problem, coarse: Problem, error: float, other: float) -> float:
     """By how much errors fall from the second run to the first: as much as those of the motion, where that is less.
 
-    Errors of steps that are divided where forces begin fall as the parts happen to lie. Steps that do not resolve the motion yet gain less by being halved than the order of the rules promises.
+    Steps that do not resolve the motion yet gain less by being halved than the order of the rules promises. Errors of
+    steps that are divided where forces begin fall as their parts happen to lie.
     """
     ratio = coarse.options.step / fine.options.step
     first_order = loses_energy(fine) or begins_within_steps(fine)

@@ -6,7 +6,6 @@ import yaml
 from scipy.linalg import expm, logm
 
 from mbsim_cli.assembly import build
-from mbsim_cli.errors import AnalysisError
 from mbsim_cli.solve.forward import forward
 from mbsim_cli.spec import load, with_values
 from tests.models.command import ROOT, run
@@ -75,8 +74,11 @@ def test_falls_over(formulation, tmp_path):
 
 @pytest.mark.parametrize("formulation", ["ali3p-rtdyn1", "ali3p-natural"])
 def test_lies_on_the_road(formulation):
-    """Both wheels lean by 78 degrees, and it turns about their rims: accelerations grow to 5e3 rad/s^2 within 3 ms."""
+    """Both wheels lean by 78 degrees, and it turns about their rims: accelerations grow to 5e3 rad/s^2 within 3 ms.
+
+    Newton does not converge there in steps of 1 ms, which are divided.
+    """
     model = with_values(load(MODEL), {"v": 1.0, "lean": 0.3})
     built = build(model, formulation=formulation, step=1e-3, duration=1.2, sensitivity="none")
-    with pytest.raises(AnalysisError, match=r"t = 1\.06\d s: the motion is too fast for a step of 0.001 s: .*'front_"):
-        list(forward(built.problem))
+    at_end = [block.sensors[-1] for block in forward(built.problem) if len(block.time)][-1]
+    assert at_end[:2] == pytest.approx((-1.251, 3.00), rel=0.12)

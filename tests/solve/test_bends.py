@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from mbsim_cli.errors import AnalysisError
 from mbsim_cli.solve.forward import forward
 from tests.assembly.texts import assemble
 
@@ -54,6 +53,7 @@ def test_dry_friction_and_a_stop(formulation, tmp_path):
 
 @BOTH
 def test_a_stop_that_is_hit_within_far_less_than_a_step(formulation, tmp_path):
+    """Steps in which Newton does not converge are divided."""
     problem = assemble(tmp_path, HARD, formulation=formulation, step=1e-2, duration=2.0).problem
-    with pytest.raises(AnalysisError, match=r"did not converge at t = \S+ s: .*(too fast for a step|bends most)"):
-        at_end(problem)
+    slides = np.concatenate([block.sensors[:, 1] for block in forward(problem)])
+    assert 0.0499 < np.abs(slides).max() < 0.0505

@@ -38,7 +38,7 @@ def kinks_of(problem: Problem, theta: np.ndarray) -> Kinks:
         row = options.step * round(last / options.step)
         time = last if options.adaptive or abs(row - last) > near else row
         leaps = next((kink for kink in group if kink in driving), group[0])  # forces do not
-        rows.append((time, first - BESIDE * first, last, leaps.numbers[0]))
+        rows.append((time, first - BESIDE * first, last + BESIDE * last, leaps.numbers[0]))  # steps begin at zero there
     time, before, behind, number = np.array(rows, float).reshape(-1, 4).T.copy()
     return Kinks(time, before, behind, number.astype(np.int64))
 

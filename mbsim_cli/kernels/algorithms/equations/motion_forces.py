@@ -26,8 +26,6 @@ from mbsim_cli.kernels.elements.tyre import keep_tyre, pull_tyre, vary_tyre, var
 from mbsim_cli.model.codes import Force
 from mbsim_cli.model.layout import AXIS, N_OTHER, OTHER_RADIUS, P_OTHER, RADIUS, SPHERE_RADIUS
 
-TINY = 1e-30  # of squared slips, whose root has a slope
-
 keep_on_plane, keep_on_sphere = ON_PLANE.keep, ON_SPHERE.keep
 vary_on_plane, vary_on_sphere = ON_PLANE.vary_kept, ON_SPHERE.vary_kept
 vary_on_plane_fixed, vary_on_sphere_fixed = ON_PLANE.vary_fixed_kept, ON_SPHERE.vary_fixed_kept
@@ -125,12 +123,10 @@ def penetration(model, theta, f, kin):
 
 
 @inlined
-def slip(model, theta, f, kin):
-    """Size of a tyre's slip, sliding speed of a contact; NaN without load. Needs ``find_motion_force``."""
+def sliding_speed(model, theta, f, kin):
+    """Sliding speed of a contact, NaN where it does not touch. Needs ``find_motion_force``."""
     q = kin.kept[f]
-    if q[6].real == 0.0:
-        return np.nan + 0.0 * q[7]
-    return np.sqrt(q[7] * q[7] + q[8] * q[8] + TINY)
+    return q[7] if q[6].real > 0.0 else np.nan + 0.0 * q[7]
 
 
 @inlined

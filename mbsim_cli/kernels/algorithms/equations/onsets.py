@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algorithms.equations.motion_forces import penetration, slip, tyre_deflection
+from mbsim_cli.kernels.algorithms.equations.motion_forces import penetration, sliding_speed, tyre_deflection
 from mbsim_cli.kernels.algorithms.systems.contract import measure_and_rate_of
 from mbsim_cli.kernels.compiler.jit import kernel
 from mbsim_cli.kernels.elements.force_law import NATURAL
 from mbsim_cli.model.layout import TYRE_DAMPING, TYRE_STIFFNESS
 
-ELONGATION, RATE, DEFLECTION, LOAD, PENETRATION, SLIP = range(6)
+ELONGATION, RATE, DEFLECTION, LOAD, PENETRATION, SLIDING = range(6)
 IMPACT = 2.0  # changes of the rate in as many steps as pass an onset, over the speed of an impact
 
 
@@ -23,8 +23,8 @@ class Onsets(NamedTuple):
     """Onsets of forces, k of them."""
 
     force: np.ndarray  # (k,)
-    argument: np.ndarray  # (k,) ELONGATION or RATE of its measure, DEFLECTION or LOAD of a tyre, PENETRATION;
-    # SLIP of both, NaN where they do not touch
+    argument: np.ndarray  # (k,) ELONGATION or RATE of its measure, DEFLECTION or LOAD of a tyre, PENETRATION
+    # of a contact or its SLIDING speed, NaN where it does not touch
     low: np.ndarray  # (k,)
     high: np.ndarray  # (k,)
     side: np.ndarray  # (k,) 1 where there is contact above ``low``, -1 where below ``high``, else 0
@@ -39,8 +39,8 @@ def find_arguments(model, theta, onsets, state, kin, out):
     """Arguments of all onsets, and their rates where contact is, at the motion in ``kin``; out (k, 2)."""
     for j in range(onsets.force.size):
         f, argument = onsets.force[j], onsets.argument[j]
-        if argument == SLIP:
-            out[j, 0], out[j, 1] = slip(model, theta, f, kin), 0.0 * theta[0]
+        if argument == SLIDING:
+            out[j, 0], out[j, 1] = sliding_speed(model, theta, f, kin), 0.0 * theta[0]
         elif argument == PENETRATION:
             out[j, 0], out[j, 1] = penetration(model, theta, f, kin)
         elif argument >= DEFLECTION:
