@@ -109,7 +109,7 @@ def _answers(found: Reduced, by_shapes: Array) -> Iterator[_Answer]:
     Y = solver.response.solve(basis[:, :count])
     yield _Answer(True, held.expand(Y), held.expand(solver.modes()), solver.found.squares[kept])
     if basis.shape[1] > count:
-        loads, by_x = held.load(found.body.static_loads()), basis[:, count:]
+        loads, by_x = held.load(found.body.static_loads()[:, found.loaded]), basis[:, count:]
         yield from _responses(found, loads, solver.static(loads), by_x, solver.static(by_x))
 
 

@@ -13,7 +13,7 @@ from mbsim_cli.reduction.frames_on_mesh import MeshNode
 from mbsim_cli.reduction.integrals import columns, terms_of
 from mbsim_cli.reduction.modes import signs
 from mbsim_cli.reduction.refusal import Refused
-from mbsim_cli.reduction.restriction import Frame, Restriction, restriction
+from mbsim_cli.reduction.restriction import RANK, Frame, Restriction, restriction
 from mbsim_cli.reduction.solving import Changed, Solved, Solver
 from mbsim_cli.reduction.stiffening import Stiffening, stiffened
 from mbsim_cli.reduction.structure import Structure
@@ -44,7 +44,7 @@ class Body:
         return restriction(self.structure, self.frame, [(nodes, self.nodes[i]) for nodes, i in self.rigid])
 
     def static_loads(self) -> Array:
-        """Unit forces and moments at the nodes that have static shapes (ndof, s)."""
+        """Unit forces and moments at the nodes that have static shapes (ndof, s), also those that the frame takes."""
         planar = self.structure.planar
         forces = (0, 1) if planar else (0, 1, 2)
         moments = (2,) if planar else (0, 1, 2)
@@ -63,6 +63,7 @@ class Reduced:
 
     body: Body
     solver: Solved
+    loaded: Array  # numbers of the static loads that have shapes
     mixing: Array
     shapes: Array
     sid: StandardInput
@@ -71,12 +72,13 @@ class Reduced:
 def reduced(body: Body) -> Reduced:
     """Reduce a real body; raises Refused and AnalysisError."""
     solver = Solved(system_of(body.structure, body.held, body.frame.free), body.modes)
-    basis = _basis(body, solver)
-    mixing, dropped = _mixing(solver, basis, bool(body.static))
+    loaded, dropped = _bent_by(body)
+    basis = _basis(body, solver, loaded)
+    mixing, combined = _mixing(solver, basis, len(loaded) > 0)
     shapes = body.held.expand(basis @ mixing)
     sid = _terms(body, solver, shapes)
-    warnings = (*body.structure.warnings, *_doubts(solver), *dropped)
-    return Reduced(body, solver, mixing, shapes, replace(sid, warnings=warnings))
+    warnings = (*body.structure.warnings, *_doubts(solver), *dropped, *combined)
+    return Reduced(body, solver, loaded, mixing, shapes, replace(sid, warnings=warnings))
 
 
 def derivative(before: Reduced, body: Body, step: float) -> StandardInput:
@@ -87,12 +89,34 @@ def derivative(before: Reduced, body: Body, step: float) -> StandardInput:
 
 def _along(before: Reduced, body: Body, solver: Solver) -> StandardInput:
     """Terms of a changed body, in the basis that a solver gives."""
-    return _terms(body, solver, body.held.expand(_basis(body, solver) @ before.mixing))
+    return _terms(body, solver, body.held.expand(_basis(body, solver, before.loaded) @ before.mixing))
 
 
-def _basis(body: Body, solver: Solver) -> Array:
+def _bent_by(body: Body) -> tuple[Array, list[str]]:
+    """Numbers of the static loads that bend the body, each more than the others do; a sentence on what is left out.
+
+    The frame takes loads at nodes that it holds: such a load is zero but for round-off where the body is free to move,
+    or a multiple of others, and a shape of it would be noise.
+    """
+    from scipy.linalg import qr
+
+    forces = body.static_loads().real
+    if not forces.shape[1]:
+        return np.zeros(0, int), []
+    R, order = qr(body.held.load(forces / np.linalg.norm(forces, axis=0)), mode="r", pivoting=True)
+    diagonal = np.abs(np.diag(R))
+    loaded = np.sort(order[: np.count_nonzero(diagonal > RANK)])
+    lost = forces.shape[1] - len(loaded)
+    nodes = ", ".join(body.nodes[i].name for i in body.static)
+    return loaded, [
+        f"{lost} of the forces and moments of static shapes (at {nodes}) bend nothing of their own, as the frame holds "
+        "the body there, and are left out"
+    ] if lost else []
+
+
+def _basis(body: Body, solver: Solver, loaded: Array) -> Array:
     """Modes and static shapes (r, n)."""
-    loads = body.held.load(body.static_loads())
+    loads = body.held.load(body.static_loads()[:, loaded])
     return np.hstack([solver.modes(), solver.static(loads)]) if loads.shape[1] else solver.modes()
 
 

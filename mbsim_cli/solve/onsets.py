@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mbsim_cli.kernels.algorithms.equations.onsets import (
+from mbsim_cli.kernels.integrators.onsets import (
     DEFLECTION,
     ELONGATION,
     LOAD,

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algorithms.equations.onsets import find_arguments, follow_arguments
 from mbsim_cli.kernels.compiler.jit import entry, inlined, kernel, merged
 from mbsim_cli.kernels.drivers.record import are_full, write_instant, write_step
 from mbsim_cli.kernels.drivers.stepping import (
@@ -38,6 +37,7 @@ from mbsim_cli.kernels.drivers.stepping import (
     write_counters,
 )
 from mbsim_cli.kernels.integrators.dense_output import form_dense, interpolate
+from mbsim_cli.kernels.integrators.onsets import find_arguments, follow_arguments
 from mbsim_cli.kernels.integrators.runge_kutta import (
     copy_state,
     end_step,

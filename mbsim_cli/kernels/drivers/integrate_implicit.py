@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algebra.whole import copy_to
-from mbsim_cli.kernels.algorithms.equations.onsets import find_arguments, follow_arguments
 from mbsim_cli.kernels.compiler.jit import entry, merged
 from mbsim_cli.kernels.drivers.record import are_full, write_instant, write_step
 from mbsim_cli.kernels.drivers.stepping import (
@@ -38,6 +37,7 @@ from mbsim_cli.kernels.drivers.stepping import (
 )
 from mbsim_cli.kernels.integrators.esdirk import solve_stage, start_stage, vary_stage
 from mbsim_cli.kernels.integrators.hermite import interpolate_between
+from mbsim_cli.kernels.integrators.onsets import find_arguments, follow_arguments
 from mbsim_cli.kernels.integrators.runge_kutta import (
     copy_state,
     end_step,

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbsim_cli.kernels.algorithms.equations.onsets import passes_onset
 from mbsim_cli.kernels.compiler.jit import kernel, merged
 from mbsim_cli.kernels.compiler.views import as_column
+from mbsim_cli.kernels.integrators.onsets import passes_onset
 from mbsim_cli.kernels.integrators.step_control import initial_step, size_of, sum_of, trial_step_of
 from mbsim_cli.model.codes import Status
 

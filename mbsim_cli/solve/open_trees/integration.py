@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbsim_cli.kernels.algorithms.equations.constraints import LINE_SIZE
-from mbsim_cli.kernels.algorithms.equations.onsets import Onsets
 from mbsim_cli.kernels.algorithms.motion.kinematics import set_ground
 from mbsim_cli.kernels.algorithms.open_trees.open_tree import open_tree
 from mbsim_cli.kernels.compiler.simd import padded, zeros
@@ -15,6 +14,7 @@ from mbsim_cli.kernels.drivers.integrate_implicit import ImplicitControl, Implic
 from mbsim_cli.kernels.drivers.stepping import BEFORE_START, CLOCK, Kinks
 from mbsim_cli.kernels.integrators.dense_output import TERMS, Dense
 from mbsim_cli.kernels.integrators.esdirk import ImplicitTableau, NewtonControl, StageEquations
+from mbsim_cli.kernels.integrators.onsets import Onsets
 from mbsim_cli.kernels.integrators.runge_kutta import Carry, Stages, Tableau
 from mbsim_cli.kernels.integrators.step_control import ErrorControl
 from mbsim_cli.model.integrators import INTEGRATORS
