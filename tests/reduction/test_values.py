@@ -111,15 +111,28 @@ def test_rotating_plate_of_bricks(speed):
     assert found[2] == pytest.approx(ROTATING[speed][1], rel=3e-4)  # the second one sways in the plane
 
 
-@pytest.mark.parametrize("elements", [10, 25, 200])
-def test_what_is_told_of_elements_that_are_too_long_to_bend(elements):
+@pytest.mark.parametrize(
+    ("elements", "across", "nu"),
+    [(10, 2, 0.0), (25, 2, 0.0), (200, 2, 0.0), (50, 1, 0.3), (100, 1, 0.45), (25, 2, 0.45)],
+)
+def test_what_is_told_of_elements_that_are_too_long_to_bend(elements, across, nu):
     """By its lowest frequency a cantilever is that much too stiff; of short elements nothing is told."""
-    structure = solid(grid([0, -0.01], [1, 0.02], (elements, 2)), 2e11, 0.0, 7800.0)
+    structure = solid(grid([0, -0.01], [1, 0.02], (elements, across)), 2e11, nu, 7800.0)
     sid = reduced(Body(structure, Frame(fixed=at(structure, x=0)), (), modes=(0, 1))).sid
     beam = 3.51602 * np.sqrt(2e11 * 0.02**2 / 12 / 7800)
     factor = (sid.frequencies()[0] * 2 * np.pi / beam) ** 2
     told = [float(warning.split(" times as stiffly")[0].split()[-1]) for warning in structure.warnings]
     assert told == pytest.approx([] if elements == 200 else [factor], rel=0.02)
+
+
+@pytest.mark.parametrize("across", [1, 2])
+def test_what_is_told_of_bricks_that_are_too_long_to_bend(across):
+    structure = solid(grid([0, -0.01, -0.01], [1, 0.02, 0.02], (60, across, across)), 2e11, 0.4, 7800.0)
+    sid = reduced(Body(structure, Frame(fixed=at(structure, x=0)), (), modes=(0, 1, 2))).sid
+    beam = 3.51602 * np.sqrt(2e11 * 0.02**2 / 12 / 7800)
+    factor = (sid.frequencies()[0] * 2 * np.pi / beam) ** 2
+    told = [float(warning.split(" times as stiffly")[0].split()[-1]) for warning in structure.warnings]
+    assert told == pytest.approx([factor], rel=0.05)
 
 
 def test_buckling_of_a_clamped_column():
