@@ -12,8 +12,8 @@ from mbsim_cli.errors import InputOutputError
 from mbsim_cli.files import NO_HANDLES, open_regular
 from mbsim_cli.io.format import require_result
 from mbsim_cli.io.plain import FormatError
-from mbsim_cli.io.quarantine import fault_of
 from mbsim_cli.model.units import quotient
+from mbsim_cli.quarantine import fault_of
 
 
 def summary(path: Path) -> dict[str, Any]:

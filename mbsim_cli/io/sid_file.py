@@ -18,8 +18,8 @@ from mbsim_cli.errors import InputOutputError
 from mbsim_cli.io import body_mesh
 from mbsim_cli.io.plain import FormatError, attribute, naming, require_plain, walk
 from mbsim_cli.io.provenance import storable
-from mbsim_cli.io.quarantine import FATAL, fault_of
 from mbsim_cli.io.reader import looked_at, texts
+from mbsim_cli.quarantine import FATAL, fault_of
 from mbsim_cli.reduction.data import OF_NODES, SHAPES, Node, StandardInput, Taylor, shape_of
 from mbsim_cli.reduction.shaped_mesh import ShapedMesh
 from mbsim_cli.reduction.soundness import faults

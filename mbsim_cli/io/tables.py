@@ -15,8 +15,8 @@ from mbsim_cli.errors import InputOutputError
 from mbsim_cli.files import open_regular
 from mbsim_cli.io.format import FORMAT, require_result
 from mbsim_cli.io.plain import FormatError, attribute, columns_of
-from mbsim_cli.io.quarantine import fault_of
 from mbsim_cli.io.reader import DAMAGED, reason_of
+from mbsim_cli.quarantine import fault_of
 
 HDF5_SUFFIXES = (".h5", ".hdf5", ".hdf")
 MOST_NAMED = 20

@@ -16,8 +16,8 @@ from mbsim_cli.errors import InputOutputError
 from mbsim_cli.files import judged
 from mbsim_cli.io.format import FORMAT
 from mbsim_cli.io.plain import FormatError, attribute
-from mbsim_cli.io.quarantine import Unjudged, fault_of
 from mbsim_cli.io.temporary import Occupied, create
+from mbsim_cli.quarantine import Unjudged, fault_of
 
 HDF5 = b"\x89HDF\r\n\x1a\n"
 RESULT_SUFFIXES = (".h5", ".hdf5")

@@ -21,15 +21,12 @@ def read_matrix(path: Path, labels: Array) -> Sparse:
     try:
         with open_regular(path) as file:
             market = file.read(len(MARKET)) == MARKET
-        matrix = _market(path) if market else _entries(path, labels)
+        matrix = _market(path, len(labels)) if market else _entries(path, labels)
     except FileNotFoundError as error:
         raise InputOutputError(f"there is no file {path}") from error
     except (OSError, ValueError, TypeError, IndexError, OverflowError) as error:
         raise InputOutputError(f"{path} is no matrix: {' '.join(str(error).split())}") from error
-    count = len(labels)
-    if matrix.shape[0] != matrix.shape[1] or matrix.shape[0] not in [k * count for k in PER_NODE]:
-        sizes = " x ".join(map(str, matrix.shape))
-        raise InputOutputError(f"{path} is {sizes}, not 2, 3 or 6 rows for each of {count} nodes")
+    _require_size(path, matrix.shape, len(labels))
     if not np.isfinite(matrix.data).all():
         raise InputOutputError(f"{path} holds numbers that are not finite")
     if np.abs(matrix - matrix.T).max() > SYMMETRIC * np.abs(matrix).max():
@@ -37,10 +34,21 @@ def read_matrix(path: Path, labels: Array) -> Sparse:
     return matrix
 
 
-def _market(path: Path) -> Sparse:
-    from scipy import sparse
-    from scipy.io import mmread
+def _require_size(path: Path, shape: tuple[int, ...], count: int) -> None:
+    if shape[0] != shape[1] or shape[0] not in [k * count for k in PER_NODE]:
+        sizes = " x ".join(map(str, shape))
+        raise InputOutputError(f"{path} is {sizes}, not 2, 3 or 6 rows for each of {count} nodes")
 
+
+def _market(path: Path, count: int) -> Sparse:
+    """What the header says is compared with the nodes and with the file, before there is memory for it."""
+    from scipy import sparse
+    from scipy.io import mminfo, mmread
+
+    rows, columns, entries, layout, *_ = mminfo(path)
+    _require_size(path, (rows, columns), count)
+    if layout == "coordinate" and not 0 <= entries <= path.stat().st_size:
+        raise ValueError(f"its header says {entries} entries, and it has {path.stat().st_size} bytes")
     return sparse.csc_matrix(mmread(path))
 
 
@@ -55,7 +63,10 @@ def _entries(path: Path, labels: Array) -> Sparse:
     unknown = {int(label) for label in rows[:, [0, 2]].ravel()} - set(place)
     if unknown:
         raise ValueError(f"node {min(unknown)} is not among the nodes")
-    per = int(rows[:, [1, 3]].max())
+    directions = rows[:, [1, 3]]
+    if not ((directions >= 1) & (directions <= max(PER_NODE))).all():
+        raise ValueError(f"directions are 1 to {max(PER_NODE)}")
+    per = int(directions.max())
     per = next((k for k in PER_NODE if k >= per), per)
     first, second = (
         np.array([place[int(label)] for label in rows[:, a]]) * per + rows[:, a + 1].astype(int) - 1 for a in (0, 2)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mbsim_cli.errors import InputOutputError, UsageError
+from mbsim_cli.quarantine import fault_of
 from mbsim_cli.reduction.cells import CELLS, SOLID
 from mbsim_cli.reduction.data import Array
 from mbsim_cli.reduction.mesh import Mesh
@@ -22,9 +23,16 @@ def read_mesh(path: Path) -> Mesh:
         raise UsageError("mesh files need meshio: install the extra fem, in a clone by pip install '.[fem]'") from error
     if not path.is_file():
         raise InputOutputError(f"there is no file {path}")
-    try:
+
+    def read(path: Path) -> Any:
         with redirect_stdout(StringIO()):
-            found = meshio.read(path)
+            return meshio.read(path)
+
+    fault = fault_of(path, read)  # readers of some formats go round for ever at the end of a file that was cut off
+    if fault:
+        raise InputOutputError(f"{path} is no mesh that meshio reads: {fault.replace('HDF5', 'meshio')}")
+    try:
+        found = read(path)
     except (Exception, SystemExit) as error:  # of any reader
         raise InputOutputError(f"{path} is no mesh that meshio reads: {' '.join(str(error).split())}") from error
     kinds = sorted(
@@ -36,11 +44,32 @@ def read_mesh(path: Path) -> Mesh:
         raise InputOutputError(
             f"{path} has cells {', '.join(kinds) or 'of no known kind'}; one kind of {known} is wanted"
         )
-    points = np.zeros((len(found.points), 3))
-    points[:, : found.points.shape[1]] = found.points
+    points = _points(path, found)
     cells = np.vstack([block.data for block in found.cells if block.type == kinds[0]]).astype(int)
+    _require_points(path, cells, len(points), "a cell")
+    for name, nodes in _named_nodes(found):
+        _require_points(path, np.asarray(nodes), len(points), f"group {name!r}")
     groups = {name: np.unique(np.concatenate(parts)) for name, parts in _groups(found).items()}
     return _compact(Mesh(points, cells, kinds[0], groups=groups), path)
+
+
+def _points(path: Path, found: Any) -> Array:
+    """Points (n, 3)."""
+    given = np.asarray(found.points, dtype=float)
+    if given.ndim != 2 or given.shape[1] > 3 or not len(given):
+        raise InputOutputError(f"{path} has no points in a plane or in space")
+    if not np.isfinite(given).all():
+        raise InputOutputError(f"{path} has points whose coordinates are not finite")
+    points = np.zeros((len(given), 3))
+    points[:, : given.shape[1]] = given
+    return points
+
+
+def _require_points(path: Path, nodes: Array, count: int, what: str) -> None:
+    """Raise InputOutputError where numbers of points are none."""
+    wrong = nodes[(nodes < 0) | (nodes >= count)] if nodes.size else nodes
+    if wrong.size:
+        raise InputOutputError(f"{path}: {what} has point {int(wrong.flat[0])}, and there are points 0 to {count - 1}")
 
 
 def _groups(found: Any) -> dict[str, list[Array]]:

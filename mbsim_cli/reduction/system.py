@@ -9,7 +9,8 @@ from mbsim_cli.errors import AnalysisError
 from mbsim_cli.reduction import multigrid
 from mbsim_cli.reduction.data import Array
 from mbsim_cli.reduction.ordering import dissected
-from mbsim_cli.reduction.restriction import Restriction
+from mbsim_cli.reduction.refusal import Refused
+from mbsim_cli.reduction.restriction import RANK, Restriction
 from mbsim_cli.reduction.structure import Sparse, Structure
 
 EXACT = 1e-13  # what conjugate gradients reach with a factor
@@ -51,6 +52,11 @@ def system_of(structure: Structure, held: Restriction, free: bool) -> System:
         return held.coordinates(structure.rigid_motions())
 
     rigid = motions() if free else np.zeros((held.count, 0), structure.mesh.points.dtype)
+    if free:
+        size = np.linalg.norm(rigid.real, axis=0)
+        if np.linalg.matrix_rank(rigid.real / np.where(size > 0.0, size, 1.0), RANK) < rigid.shape[1]:
+            message = "a free body turns about the line on which all its nodes lie, and moves none of them"
+            raise Refused(("frame",), message, "give nodes beside the line, or hold the body there")
     node = held.first // structure.per_node
     return System(held.matrix(structure.K), held.matrix(structure.M), rigid, node, structure.mesh.points.real, motions)
 

@@ -308,8 +308,10 @@ def has_position(spec: Any) -> set[str]:
 
 
 def has_velocity(spec: Any) -> set[str]:
-    """Coordinates whose initial rates the file states."""
-    return _stated(spec, _OF_VELOCITY)
+    """Coordinates whose initial rates the file states: where it names independent ones, those of the others follow."""
+    named = getattr(getattr(spec, "initial", None), "independent", None)
+    stated = _stated(spec, _OF_VELOCITY)
+    return stated if named is None or isinstance(named, bool) else stated & set(named)
 
 
 def _stated(spec: Any, coordinates_of: dict[str, tuple[str, ...]]) -> set[str]:
