@@ -160,6 +160,8 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
         hold=held_columns(system),
         reacting=packed.reacting,
     )
+    undefined = {name: why for body in system.elastic for name, why in body.undefined.items() if name in wanted}
+    problem = replace(problem, names=replace(problem.names, undefined=undefined))
     check_start(problem, system.issue)
     if problem.options.analysis == "forward_dynamics":
         if problem.options.open_tree:

@@ -1,6 +1,7 @@
 """Names of everything that stands by number in ``Model``."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Names:
     parameters: tuple[str, ...] = ()
     parameter_units: tuple[str, ...] = ()
     identities: tuple[str, ...] = ()  # equations that hold whatever the coordinates are
+    undefined: Mapping[str, str] = field(default_factory=dict)  # why parameters give no derivative
 
     def equation(self, number: int) -> str:
         """Name of an equation by its number from 1: of the constraints, then of the identities."""

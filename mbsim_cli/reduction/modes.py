@@ -10,13 +10,15 @@ from mbsim_cli.model.among import all_but
 from mbsim_cli.reduction import multigrid
 from mbsim_cli.reduction.data import Array
 from mbsim_cli.reduction.lanczos import lowest
-from mbsim_cli.reduction.refusal import Refused
+from mbsim_cli.reduction.refusal import NoDerivative, Refused
 from mbsim_cli.reduction.system import Flexibility, Sparse, System
 
 DENSE = 300  # unknowns up to which a dense solver is quicker
 GUARD = 2  # modes above those wanted: they tell a gap, and speed the solves of derivatives
 MOST_STEPS = 400  # of conjugate gradients
 EQUAL = 1e-9  # relative gap of squared frequencies that round-off and meshes leave of equal ones
+NEAR = 1e-5  # the same of modes that a small change makes change places
+ALIKE = 1e-4  # relative difference of what a change does to two modes that it leaves near each other
 TIED = 1e-6  # relative difference of entries that round-off leaves of equal ones
 ROUND_OFF = 1e-8  # of what a change could do to a mode
 
@@ -27,6 +29,13 @@ class Modes(NamedTuple):
     squares: Array
     shapes: Array
     kept: Array
+
+    @property
+    def cut(self) -> list[tuple[int, int]]:
+        """Pairs of a mode that is kept and one that is not, of nearly the same frequency."""
+        left = all_but(len(self.squares), self.kept).tolist()
+        near = NEAR * self.squares
+        return [(i, j) for i in self.kept.tolist() for j in left if abs(self.squares[i] - self.squares[j]) < near[i]]
 
 
 def lowest_modes(system: System, flexibility: Flexibility, kept: Sequence[int]) -> Modes:
@@ -93,7 +102,7 @@ class Response:
         return self._beyond(B, kept) + self._others @ self._turns(B, kept)
 
     def _turns(self, B: Array, kept: Array) -> Array:
-        """Shares of the modes that are not kept; raise Refused where one is equal to a kept mode, and mixes with it."""
+        """Shares of the modes that are not kept; raise NoDerivative where one is as good as equal, and mixes."""
         along, gap = self._others.T @ B, self._other_squares[:, None] - kept
         equal = np.abs(gap) <= EQUAL * kept
         if equal.any():
@@ -101,7 +110,7 @@ class Response:
             if (mixed := (equal & (np.abs(along) > ROUND_OFF * possible)).any(0)).any():
                 mode = int(self._modes.kept[np.argmax(mixed)]) + 1
                 message = f"mode {mode} has no derivative: another of its frequency is not kept, and both mix"
-                raise Refused(("modes",), message, "keep both or none")
+                raise NoDerivative(("modes",), message, "keep both or none")
         return np.where(equal, 0.0, along) / np.where(equal, 1.0, gap)
 
     def _load(self, B: Array) -> Array:
@@ -144,6 +153,12 @@ def _products(A: Array, B: Array) -> Array:
 
 
 def changed_shapes(response: Response, modes: Modes, dK: Sparse, dM: Sparse) -> Array:
-    """Derivatives (r, n) of the kept shapes along a change of K and M."""
+    """Derivatives (r, n) of the kept shapes along a change of K and M; raises NoDerivative."""
+    for kept, left in modes.cut:
+        W = modes.shapes[:, [kept, left]]
+        A = W.T @ (dK @ W) - modes.squares[kept] * (W.T @ (dM @ W))
+        if max(abs(A[0, 1]), abs(A[0, 0] - A[1, 1])) > ALIKE * np.abs(A).max():
+            message = f"mode {kept + 1} is kept and mode {left + 1} of the same frequency is not, and this parts them"
+            raise NoDerivative(("modes",), message, "keep both or none")
     V = modes.shapes[:, modes.kept]
     return response.solve((dM @ V) * modes.squares[modes.kept] - dK @ V)

@@ -7,3 +7,7 @@ class Refused(Exception):
     def __init__(self, place: tuple[str | int, ...], message: str, hint: str | None = None):
         super().__init__(message)
         self.place, self.message, self.hint = place, message, hint
+
+
+class NoDerivative(Refused):
+    """The description can be met, but has no derivative along a parameter."""

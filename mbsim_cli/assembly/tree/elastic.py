@@ -13,6 +13,7 @@ from mbsim_cli.model.codes import ROTATIONS, TRANSLATIONS, Column
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.reduction.data import Node, StandardInput, Taylor
 from mbsim_cli.reduction.modal_coordinates import in_modes, of_span, parted
+from mbsim_cli.reduction.refusal import NoDerivative
 from mbsim_cli.reduction.shaped_mesh import ShapedMesh
 from mbsim_cli.system import cached_property
 
@@ -62,6 +63,7 @@ class ElasticBody:
         self._moved: tuple[str | None, StandardInput] = None, self.sid
         self.initial = _initial(model_file, self)
         self._single = _single(model_file, self)
+        self.undefined: dict[str, str] = {}  # by parameters: why there are no derivatives
         self.parted: dict[str, set[int]] = {}  # by parameters: modes of equal frequencies that they give others
 
     @property
@@ -87,8 +89,19 @@ class ElasticBody:
         if not self._numbers.moves(self._read):
             return self.sid
         if self._moved[0] != self._numbers.parameter:
-            self._moved = self._numbers.parameter, self.sid.map(_stepped, self._along())
+            self._moved = self._numbers.parameter, self._stepped()
         return self._moved[1]
+
+    def _stepped(self) -> StandardInput:
+        """The data with a complex step along the parameter; without one where they have no derivative."""
+        try:
+            return self.sid.map(_stepped, self._along())
+        except ModelError as error:
+            if not isinstance(error.__cause__, NoDerivative):
+                raise
+            why = error.__cause__
+            self.undefined[str(self._numbers.parameter)] = f"body {self.name!r}: {why.message}; {why.hint}"
+            return self.sid
 
     def _along(self) -> StandardInput:
         found = self._supplied.along()

@@ -10,11 +10,11 @@ from mbsim_cli.model.problem import Block
 
 
 class UndefinedDirections:
-    """Parameters that nothing can be differentiated by: beside their values the mechanism cannot be assembled."""
+    """Parameters that nothing can be differentiated by, most because the mechanism cannot be assembled beside them."""
 
     def __init__(self, names: Names):
         self._names = names
-        self.reasons: dict[str, str] = {}  # by parameter
+        self.reasons: dict[str, str] = dict(names.undefined)  # by parameter
 
     def add(self, block: Block) -> None:
         """Take the next instants in."""
