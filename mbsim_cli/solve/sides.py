@@ -13,6 +13,7 @@ import numpy as np
 
 from mbsim_cli.kernels.drivers.stepping import MEETS
 from mbsim_cli.model.codes import TYRES
+from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Block, Problem, instants_of
 from mbsim_cli.solve.open_trees.kinks import kinks_of_law
 
@@ -42,16 +43,25 @@ def sides_of(problem: Problem, theta: np.ndarray | None = None) -> tuple[np.ndar
 
 
 def _on_instants(problem: Problem, theta: np.ndarray, moved: np.ndarray) -> set[int]:
-    """Offsets in theta of the first number of each time on an output time that ``moved`` numbers move."""
+    """Offsets in theta of the first number of each time on an output time that ``moved`` numbers move.
+
+    Not those at which a law may jump, at the ends of windows: what is sampled there has no derivative.
+    """
     model, options = problem.model, problem.options
     forces = model.forces.law[~np.isin(model.forces.kind, TYRES), 0]
-    found = set()
+    found, windows = set(), model.laws.window[model.laws.window != NONE]
+    jumping = {*windows.tolist(), *(windows + 1).tolist()}
     for laws, driving in ((forces, False), (model.constraints.law, True)):
         for law in dict.fromkeys(laws.tolist()):
             for kink in kinks_of_law(model.laws, theta.real, moved, law):
                 instant = options.step * round(kink.time / options.step) if np.isfinite(kink.time) else np.inf
                 near = abs(kink.time - instant) <= MEETS * options.end and 0.0 < instant <= options.end
-                if near and (driving or not kink.smooth) and moved[list(kink.numbers)].any():
+                if (
+                    near
+                    and kink.numbers[0] not in jumping
+                    and (driving or not kink.smooth)
+                    and moved[list(kink.numbers)].any()
+                ):
                     found.add(kink.numbers[0])
     return found
 

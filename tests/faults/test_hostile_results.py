@@ -12,8 +12,9 @@ import h5py
 import numpy as np
 import pytest
 
-from mbsim_cli import quarantine, reader, sid_file, tables, target
+from mbsim_cli import quarantine
 from mbsim_cli.errors import InputOutputError
+from mbsim_cli.io import reader, sid_file, tables, target
 from tests.faults import mutations
 
 READERS = (["inspect", "m.h5"], ["plot", "m.h5", "--list"])
