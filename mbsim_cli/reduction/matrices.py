@@ -41,7 +41,7 @@ def _require_size(path: Path, shape: tuple[int, ...], count: int) -> None:
 
 
 def _market(path: Path, count: int) -> Sparse:
-    """What the header says is compared with the nodes and with the file, before there is memory for it."""
+    """Compare the sizes in the header with the nodes and with the file before memory is allocated."""
     from scipy import sparse
     from scipy.io import mminfo, mmread
 

@@ -18,7 +18,7 @@ GUARD = 2  # modes above those wanted: they tell a gap, and speed the solves of 
 MOST_STEPS = 400  # of conjugate gradients
 EQUAL = 1e-9  # relative gap of squared frequencies that round-off and meshes leave of equal ones
 NEAR = 1e-5  # the same of modes that a small change makes change places
-ALIKE = 1e-4  # relative difference of what a change does to two modes that it leaves near each other
+ALIKE = 1e-4  # largest relative difference between the changes of two squared frequencies that stay together
 TIED = 1e-6  # relative difference of entries that round-off leaves of equal ones
 ROUND_OFF = 1e-8  # of what a change could do to a mode
 

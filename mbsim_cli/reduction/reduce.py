@@ -93,10 +93,10 @@ def _along(before: Reduced, body: Body, solver: Solver) -> StandardInput:
 
 
 def _bent_by(body: Body) -> tuple[Array, list[str]]:
-    """Numbers of the static loads that bend the body, each more than the others do; a sentence on what is left out.
+    """Numbers of the independent static loads, and a sentence on those left out.
 
-    The frame takes loads at nodes that it holds: such a load is zero but for round-off where the body is free to move,
-    or a multiple of others, and a shape of it would be noise.
+    The frame takes loads at nodes that it holds. On the free displacements such a load is round-off, or a multiple of
+    other loads, and its static shape would be noise.
     """
     from scipy.linalg import qr
 

@@ -1,8 +1,8 @@
 """Derivatives where a law changes its formula on an output time, and parameters move that time.
 
-What is sampled there has one derivative for a change that comes earlier and another for one that comes later. The mean
-of both is that of central differences, and errs by the square of the step where each errs by the step. The two are
-those of runs whose changes come a little earlier and later; the motion is that of a run without derivatives.
+A sample there has two derivatives: one if the change comes earlier, one if it comes later. Each has an error of first
+order in the step, their mean one of second order, and central differences give the mean. Two runs whose changes come a
+little earlier and later give the derivatives, and a run without derivatives gives the motion.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +15,7 @@ from mbsim_cli.kernels.drivers.stepping import MEETS
 from mbsim_cli.model.codes import TYRES
 from mbsim_cli.model.layout import NONE
 from mbsim_cli.model.problem import Block, Problem, instants_of
-from mbsim_cli.solve.open_trees.kinks import kinks_of_law
+from mbsim_cli.solve.open_trees.kinks import Kink, kinks_of_law
 
 __all__ = ["mean_of", "sides_of"]
 
@@ -43,27 +43,28 @@ def sides_of(problem: Problem, theta: np.ndarray | None = None) -> tuple[np.ndar
 
 
 def _on_instants(problem: Problem, theta: np.ndarray, moved: np.ndarray) -> set[int]:
-    """Offsets in theta of the first number of each time on an output time that ``moved`` numbers move.
+    """Offsets in theta of the numbers of times on output times that ``moved`` numbers move, the first of each sum.
 
-    Not those at which a law may jump, at the ends of windows: what is sampled there has no derivative.
+    A law may jump at the end of a window: samples there have no derivative, and these times are left out. So are those
+    at which a force bends so little that steps do not end there.
     """
-    model, options = problem.model, problem.options
+    model, step, end = problem.model, problem.options.step, problem.options.end
     forces = model.forces.law[~np.isin(model.forces.kind, TYRES), 0]
-    found, windows = set(), model.laws.window[model.laws.window != NONE]
+    windows = model.laws.window[model.laws.window != NONE]
     jumping = {*windows.tolist(), *(windows + 1).tolist()}
-    for laws, driving in ((forces, False), (model.constraints.law, True)):
-        for law in dict.fromkeys(laws.tolist()):
-            for kink in kinks_of_law(model.laws, theta.real, moved, law):
-                instant = options.step * round(kink.time / options.step) if np.isfinite(kink.time) else np.inf
-                near = abs(kink.time - instant) <= MEETS * options.end and 0.0 < instant <= options.end
-                if (
-                    near
-                    and kink.numbers[0] not in jumping
-                    and (driving or not kink.smooth)
-                    and moved[list(kink.numbers)].any()
-                ):
-                    found.add(kink.numbers[0])
-    return found
+
+    def kinks(laws: np.ndarray) -> list[Kink]:
+        return [kink for law in set(laws.tolist()) for kink in kinks_of_law(model.laws, theta.real, moved, law)]
+
+    bending = [*kinks(model.constraints.law), *(kink for kink in kinks(forces) if not kink.smooth)]
+    return {
+        kink.numbers[0]
+        for kink in bending
+        if MEETS * end < kink.time <= end + MEETS * end
+        and abs(kink.time - step * round(kink.time / step)) <= MEETS * end
+        and kink.numbers[0] not in jumping
+        and moved[list(kink.numbers)].any()
+    }
 
 
 def mean_of(problem: Problem, theta: np.ndarray | None, sides: Sequence[np.ndarray], run: Run) -> Iterator[Block]:

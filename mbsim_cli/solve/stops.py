@@ -42,11 +42,8 @@ class Piece(NamedTuple):
 
     def is_short(self, step: float) -> bool:
         """Whether it is too short for accelerations that its end has by its position."""
-        return self._at_law and self.end.time - self.begin.time < SHORT * step
-
-    @property
-    def _at_law(self) -> bool:
-        return bool(self.begin.numbers or self.end.numbers)
+        at_law = bool(self.begin.numbers or self.end.numbers)
+        return at_law and self.end.time - self.begin.time < SHORT * step
 
     @property
     def halves(self) -> tuple["Piece", "Piece"]:

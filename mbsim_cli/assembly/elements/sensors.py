@@ -177,8 +177,8 @@ class SensorTable:
                 quantity = TyreQuantity[spec.quantity.upper()]
                 return Entry(Sensor.TYRE, _TYRE_UNITS[quantity], index=self._force_number[spec.tyre], order=quantity)
             case "contact":
-                number, quantity = self._force_number[spec.contact], ContactQuantity[spec.quantity.upper()]
-                return Entry(Sensor.TYRE, _CONTACT_UNITS[quantity], index=number, order=quantity)
+                number, read = self._force_number[spec.contact], ContactQuantity[spec.quantity.upper()]
+                return Entry(Sensor.TYRE, _CONTACT_UNITS[read], index=number, order=read)
             case "force":
                 number = self._force_number[spec.force]
                 along = self._forces.kinds[number] == Force.ALONG_MEASURE

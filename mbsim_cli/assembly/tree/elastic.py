@@ -89,10 +89,10 @@ class ElasticBody:
         if not self._numbers.moves(self._read):
             return self.sid
         if self._moved[0] != self._numbers.parameter:
-            self._moved = self._numbers.parameter, self._stepped()
+            self._moved = self._numbers.parameter, self._data_along()
         return self._moved[1]
 
-    def _stepped(self) -> StandardInput:
+    def _data_along(self) -> StandardInput:
         """The data with a complex step along the parameter; without one where they have no derivative."""
         try:
             return self.sid.map(_stepped, self._along())

@@ -10,7 +10,7 @@ from mbsim_cli.model.problem import Block
 
 
 class UndefinedDirections:
-    """Parameters that nothing can be differentiated by, most because the mechanism cannot be assembled beside them."""
+    """Parameters without derivatives, with the reasons: often the mechanism cannot be assembled at other values."""
 
     def __init__(self, names: Names):
         self._names = names
