@@ -124,9 +124,9 @@ def _added(body: _Turning, turned: np.ndarray, positions: np.ndarray) -> float:
 
 
 def _unstiffened(problem: Problem) -> Any:
-    """Bodies that deform and have no stiffening by rotation."""
+    """Bodies that deform and have no stiffening by rotation; of a run in joint coordinates, which ``poses`` takes."""
     tree: Any = problem.model.tree
-    if not isinstance(tree, FlexibleTree) or problem.options.analysis != "forward_dynamics":
+    if not isinstance(tree, FlexibleTree) or problem.options.natural or problem.options.analysis != "forward_dynamics":
         return
     place = {name: column for column, name in enumerate(problem.names.coordinates)}
     for f, (o, second) in enumerate(zip(tree.block, tree.deviation, strict=True)):
