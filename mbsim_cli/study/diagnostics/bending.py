@@ -124,7 +124,7 @@ def _added(body: _Turning, turned: np.ndarray, positions: np.ndarray) -> float:
 
 
 def _unstiffened(problem: Problem) -> Any:
-    """Bodies that deform and have no stiffening by rotation; of a run in joint coordinates, which ``poses`` takes."""
+    """Bodies without stiffening by rotation, of runs in joint coordinates: ``poses`` does not take natural ones."""
     tree: Any = problem.model.tree
     if not isinstance(tree, FlexibleTree) or problem.options.natural or problem.options.analysis != "forward_dynamics":
         return
