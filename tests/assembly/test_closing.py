@@ -347,3 +347,62 @@ def test_laws_that_ask_for_different_velocities_at_the_start(tmp_path, second, n
     assert issue.path == f"constraints.{named}" and f"a velocity of {asked}, but from {follows}: no" in issue.message
     still = text.replace("RATE", "2").replace("{step: 0.01, duration: 0.1}", "{type: equilibrium}")
     assert build(load(tmp_path, still)).closing.is_closed
+
+
+def many_stated(p0):
+    """A loop in space with as many stated values as coordinates, but for those of the joint that closes it."""
+    return f"""
+parameters: {{p0: {p0!r}, p1: -0.141848, p2: 0.036675}}
+points:
+  J0a: {{b0: [p0, p1, p2]}}
+  J0b: {{ground: [0.260414, 0.43421, -0.045717]}}
+  J2a: {{b0: [0.059772, 0.13889, -0.277159]}}
+  J2b: {{b2: [-0.027548, -0.186799, -0.204872]}}
+  J3a: {{b2: [0.47037, 0.118411, 0.370416]}}
+  J3b: {{b3: [0.421362, -0.290626, -0.367064]}}
+  J4a: {{b4: [-0.185188, 0.036448, -0.062517]}}
+  J4b: {{b3: [-0.112695, -0.29066, 0.2377]}}
+  C0a: {{ground: [0.14952111013336256, -0.15639858899971304, -0.3739470582140749]}}
+  C0b: {{b4: [0.6355399378608176, -1.4825265607976978, -0.653695121025923]}}
+vectors:
+  J0u: {{b0: [0.330079, 0.455542, 0.608714]}}
+  J0w: {{ground: [-0.734251, 0.530689, 0.973676]}}
+  J0ru: {{b0: [-0.081656, -0.802197, -0.163024]}}
+  J0rw: {{ground: [0.569337, 0.092009, -0.683992]}}
+  J3u: {{b2: [-0.310025, -0.922216, 0.472749]}}
+  J3w: {{b3: [0.869462, 0.020593, -0.918987]}}
+bodies:
+{"".join(f"  {b}: {{mass: 1, inertia: {{xx: 0.1, yy: 0.1, zz: 0.1}}}}{chr(10)}" for b in ("b0", "b2", "b3", "b4"))}
+joints:
+  J0: {{type: universal, bodies: [b0, ground], point: [J0a, J0b], axes: [J0u, J0w], reference: [J0ru, J0rw],
+       initial: {{angles: [0.074357, 0.343061]}}}}
+  J2: {{type: fixed, bodies: [b0, b2], point: [J2a, J2b]}}
+  J3: {{type: cylindrical, bodies: [b2, b3], point: [J3a, J3b], axis: [J3u, J3w],
+       initial: {{angle: 0.924677, displacement: 0.239323}}}}
+  J4: {{type: spherical, bodies: [b4, b3], point: [J4a, J4b],
+       initial: {{orientation: {{axis: [0.548069, 0.132691, -0.477324], angle: -0.603295}}}}}}
+  C0: {{type: spherical, bodies: [ground, b4], point: [C0a, C0b]}}
+{SENSITIVE}"""
+
+
+def test_stated_values_that_just_close_a_loop_are_the_limit_of_those_that_almost_do(tmp_path):
+    """Seven stated values beside four freedoms: the start is continuous in all numbers, and has one derivative."""
+
+    def at(p0):
+        return build(load(tmp_path, many_stated(p0)))
+
+    def start(p0):
+        return assemble_start(at(p0).problem, motion_only=True).state.z.copy()
+
+    exact, size = at(-0.245821), 1e-5
+    first = exact.problem.model.tree.initial[0]
+    stated = exact.packing.packed.stated
+    declared = exact.problem.theta[first : first + stated.size].copy()
+    found = start(-0.245821)
+    assert stated.any() and not stated.all()
+    assert np.abs(found - declared)[stated].max() < 1e-8 and not any("moved" in told for told in exact.warnings)
+    assert np.abs(start(-0.245821 + 1e-8) - found).max() < 1e-7  # was 4.6e-3
+    d_start = assemble_start(exact.problem, motion_only=True).sensitivity.z[:, 0]
+    difference = (start(-0.245821 + size) - start(-0.245821 - size)) / (2 * size)
+    assert d_start == pytest.approx(difference, abs=1e-7)
+    assert np.abs(d_start[stated]).max() > 0.1

@@ -5,7 +5,7 @@ Least weighted distance |W (z - z_0)| under Phi(z) = 0: the multipliers mu and z
     W^2 (z - z_0) + Phi_z^T mu = 0,    Phi = 0,
 
 so that z depends on the declared position and on every number of the model by the implicit function theorem. Second
-derivatives of Phi are complex steps of Phi_z^T mu.
+derivatives of Phi are complex steps of Phi_z^T mu. All is solved for W z, so that weights may differ by powers of ten.
 """
 
 from collections.abc import Sequence
@@ -19,6 +19,7 @@ from mbsim_cli.assembly.position.rank import RANK_TOLERANCE
 
 WALKS, STEPS, HALVINGS, CORRECTIONS, POLISHING = 20, 4, 12, 10, 12
 SOLVED = 1e-13
+REDUNDANT = 1e-14  # singular values, relative, that are but round-off
 NEARBY = 1e-9  # of distances that count as equal
 STANDS = 1e-10  # step, relative, below which the way to the nearest position has ended
 
@@ -53,7 +54,7 @@ class Nearest:
                 return z if self._distance(z) <= farthest * (1.0 + NEARBY) + SOLVED else None
             change = self._solve(z, mu, left)
             z, mu = z.copy(), mu - change[self.loose.size :]
-            z[self.loose] -= change[: self.loose.size]
+            z[self.loose] -= change[: self.loose.size] / self.weights
             left = self._residual(z, mu, self.theta, self.declared)
             if not np.linalg.norm(left) < size:
                 return z if size < NEARBY and self._distance(z) <= farthest * (1.0 + NEARBY) + SOLVED else None
@@ -66,22 +67,23 @@ class Nearest:
         fixed = d_declared.copy()
         fixed[self.loose] = 0.0
         change = self._residual(z + 1j * STEP * fixed, mu, theta, self.declared + 1j * STEP * d_declared).imag / STEP
-        fixed[self.loose] = -self._solve(z, mu, change)[: self.loose.size]
+        fixed[self.loose] = -self._solve(z, mu, change)[: self.loose.size] / self.weights
         return fixed
 
     def _residual(self, z: np.ndarray, mu: np.ndarray, theta: Sequence[Scalar], declared: np.ndarray) -> np.ndarray:
         phi, J = self.equations.at(theta, z)
-        pull = self.weights**2 * (z - declared)[self.loose] + self._part(J).T @ mu
+        pull = self.weights * (z - declared)[self.loose] + (self._part(J) / self.weights).T @ mu
         return np.concatenate([pull, phi[self.rows]])
 
     def _solve(self, z: np.ndarray, mu: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Solution of the equations' linearisation for a right-hand side, multipliers behind the coordinates."""
-        J = self._part(self.equations.at(self.theta, z)[1])
-        H = np.diag(self.weights**2)
+        """Solution of the equations' linearisation, weighted coordinates before multipliers, for a right-hand side."""
+        J = self._part(self.equations.at(self.theta, z)[1]) / self.weights
+        H = np.eye(self.loose.size)
         for k, column in enumerate(self.loose):
             stepped = z.astype(complex)
             stepped[column] += 1j * STEP
-            H[:, k] += (self._part(self.equations.at(self.theta, stepped)[1]).T @ mu).imag / STEP
+            bent = (self._part(self.equations.at(self.theta, stepped)[1]).T @ mu).imag / STEP
+            H[:, k] += bent / (self.weights * self.weights[k])
         whole = np.block([[H, J.T], [J, np.zeros((len(J), len(J)))]])
         return np.linalg.lstsq(whole, right, rcond=RANK_TOLERANCE**2)[0]
 
@@ -90,8 +92,8 @@ class Nearest:
         return J[self.rows][:, self.loose]
 
     def _multipliers(self, z: np.ndarray) -> np.ndarray:
-        J = self._part(self.equations.at(self.theta, z)[1])
-        return np.linalg.lstsq(J.T, -(self.weights**2) * (z - self.declared)[self.loose], rcond=RANK_TOLERANCE)[0]
+        J = self._part(self.equations.at(self.theta, z)[1]) / self.weights
+        return np.linalg.lstsq(J.T, -self.weights * (z - self.declared)[self.loose], rcond=REDUNDANT)[0]
 
     def _walk(self, z: np.ndarray) -> tuple[np.ndarray, bool]:
         """Go along the closed positions towards the declared one; whether the way has ended."""

@@ -1,9 +1,11 @@
 """Search for a position that closes a mechanism's loops, the nearest to the declared one.
 
 Where the coordinates that the declared ones determine close the loops, by Newton's method, nothing else moves. Where
-that fails, all coordinates move that the file does not state, or where that is not enough those that it states, too, as
-little as can be; those declared independent never do. Damped least squares then start from the declared position and
-from around it, farther and farther off.
+that fails, all coordinates move that the file does not state, if they can close the loops whatever the values of the
+others are. Else those that it states move, too, as little as can be. Where there are too many of these for the others
+to close the loops, the others follow: stated values that just close the loops are so the limit of values that almost
+do, and the start has one derivative there. Coordinates declared independent never move. Damped least squares start from
+the declared position and from around it, farther and farther off.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -23,7 +25,8 @@ CHOICES = 3
 FAR = 0.5  # change of a stated coordinate, rad or the mechanism's unit, that makes others worth a look
 AWAY = (0.1, 0.3, 1.0, 3.0)  # how far off searches start, the same
 SEARCHES = 60  # coordinates times searches from each of these distances
-UNSTATED = 0.1  # weight of a coordinate that the file does not state
+UNSTATED = 0.1  # weight of a coordinate that the file does not state, where closed positions are compared
+FOLLOWING = (1e-2, 1e-3, 1e-4, 1e-5)  # the same, one after the other, where the nearest is sought
 CANDIDATES = 4  # nearest ones among the closed positions found, from which to look for still nearer ones
 SAME = 1e-4  # two positions nearer than this are one
 
@@ -79,7 +82,7 @@ class Search:
             return Found(min(tried, key=self._gap), found.dependent, found.weights, 0)
         unstated, closed = self.free & ~self.stated, []
         if unstated.any() and (self.free & self.stated).any():
-            closed = self._moved(unstated, self._loose(unstated))
+            closed = self._moved(unstated, filter(self._is_free_to_close, self._loose(unstated)))
         return self._nearest(closed or self._moved(self.free, anywhere))
 
     def generic(self) -> np.ndarray:
@@ -91,10 +94,15 @@ class Search:
         """From the declared position; coordinates that the file does not state count less."""
         return float(np.linalg.norm(self._weights(self.free) * (z - self.start)))
 
-    def _weights(self, loose: np.ndarray) -> np.ndarray:
+    def _weights(self, loose: np.ndarray, unstated: float = UNSTATED) -> np.ndarray:
         """Of coordinates that may move (l,); alike where none or all of them are stated."""
         stated = self.stated & loose
-        return np.where(loose, np.where(stated | ~stated.any(), 1.0, UNSTATED), 0.0)
+        return np.where(loose, np.where(stated | ~stated.any(), 1.0, unstated), 0.0)
+
+    def _is_free_to_close(self, z: np.ndarray) -> bool:
+        """Whether what the file does not state closes the loops near z whatever it states."""
+        J = self.equations.at(self.theta, z)[1][self.rows]
+        return rank(J[:, self.free & ~self.stated]) == rank(J[:, self.free])
 
     def _gap(self, z: np.ndarray) -> float:
         return float(np.linalg.norm(self.equations.at(self.theta, z)[0][self.rows]))
@@ -181,10 +189,19 @@ class Search:
 
     def _moved(self, loose: np.ndarray, positions: Iterable[np.ndarray]) -> list[Found]:
         """The closed ones of some positions, led to the nearest closed position."""
-        weights, closed = self._weights(loose), sorted(filter(self._closes, positions), key=self.distance)
-        nearest = Nearest(self.equations, self.theta, self.start, weights)
-        near = map(nearest.from_position, closed[:CANDIDATES])
-        return [Found(z, self._dependent(z), weights) for z in filter(self._closes, near)]
+        closed = sorted(filter(self._closes, positions), key=self.distance)
+        near = [self._led(loose, z) for z in closed[:CANDIDATES]]
+        return [Found(z, self._dependent(z), weights) for z, weights in near if self._closes(z)]
+
+    def _led(self, loose: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The nearest closed position from one that is closed, and the weights (l,) for which it is."""
+        weights = self._weights(loose)
+        z = Nearest(self.equations, self.theta, self.start, weights).from_position(z)
+        if (weights == UNSTATED).any() and not self._is_free_to_close(z):
+            for unstated in FOLLOWING:
+                weights = self._weights(loose, unstated)
+                z = Nearest(self.equations, self.theta, self.start, weights).from_position(z)
+        return z, weights
 
     def _dependent(self, z: np.ndarray) -> list[int]:
         return determined(self.equations.at(self.theta, z)[1][self.rows], self.free, self.stated)
