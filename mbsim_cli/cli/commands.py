@@ -8,7 +8,9 @@ from mbsim_cli.cli import (
     check,
     compile,
     doctor,
+    explain,
     info,
+    init,
     inspect,
     optimize,
     plot,
@@ -23,11 +25,16 @@ from mbsim_cli.cli.once import Command
 app = typer.Typer(
     name="mbsim",
     help="Simulate multibody systems described in YAML, and compute gradients with respect to any number in the file.",
-    add_completion=False,
     rich_markup_mode=None,  # plain help: rich would double the time that --help takes
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+WELCOME = """\
+mbsim simulates multibody systems that a YAML file describes, and computes gradients by any number in that file.
+mbsim --help lists the commands; mbsim explain KEY tells what a key of the file means.
+To begin: mbsim init fivebar"""
 
 
 def _version(wanted: bool) -> None:
@@ -36,13 +43,30 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _options(
+    context: typer.Context,
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
 ) -> None:
-    pass
+    if context.invoked_subcommand is None:
+        print(WELCOME)
 
 
-for command in (run, check, validate, info, schema, inspect, plot, animate, reduce, optimize, compile, doctor):
+for command in (
+    init,
+    run,
+    check,
+    validate,
+    info,
+    explain,
+    schema,
+    inspect,
+    plot,
+    animate,
+    reduce,
+    optimize,
+    compile,
+    doctor,
+):
     app.command(command.__name__.rsplit(".", 1)[1], cls=Command)(command.command)
 app.add_typer(sweep.app, name="sweep")

@@ -13,6 +13,8 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """As any command, once all values are known to be stated once."""
+        if ctx.resilient_parsing:  # a line that a shell completes: its last option may wait for its value
+            return super().parse_args(ctx, args[:-1] if args and args[-1].startswith("-") else args)
         _, _, order = self.make_parser(ctx).parse_args(args=list(args))
         valued = (
             p for p in order if p.param_type_name == "option" and not (p.multiple or getattr(p, "is_flag", False))

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mbsim_cli.cli import options
+from mbsim_cli.cli import completion, options
 
 
 class Gradients(StrEnum):
@@ -29,7 +29,13 @@ class Algorithm(StrEnum):
 
 
 Name = Annotated[
-    str | None, typer.Argument(metavar="[NAME]", help="Optimization of the file.", show_default="the only one")
+    str | None,
+    typer.Argument(
+        metavar="[NAME]",
+        help="Optimization of the file.",
+        show_default="the only one",
+        autocompletion=completion.optimizations,
+    ),
 ]
 Output = Annotated[
     Path | None,

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mbsim_cli.cli import completion
 from mbsim_cli.errors import UsageError
 from mbsim_cli.study.settings import AUTO, Settings
 
@@ -50,7 +51,14 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on sta
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print results and errors only.")]
 Overrides = Annotated[
     list[str] | None,
-    typer.Option("-p", metavar="NAME=VALUE", help="Override a parameter; repeat for more.", show_default=False),
+    typer.Option(
+        "-p",
+        "--parameter",
+        metavar="NAME=VALUE",
+        help="Override a parameter; repeat for more.",
+        show_default=False,
+        autocompletion=completion.parameters,
+    ),
 ]
 FormulationOption = Annotated[Formulation | None, typer.Option(help="Formulation.", show_default="as in the file")]
 IntegratorOption = Annotated[

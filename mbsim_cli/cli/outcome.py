@@ -53,8 +53,8 @@ def _run(arguments: Sequence[str], as_json: bool) -> int:
         return _fail(str(stop), stop.exit_code, as_json, stop)
     except Exit as end:
         return end.exit_code
-    except SystemExit:  # typer's own answer to a reader that leaves while it prints help
-        return BROKEN_PIPE
+    except SystemExit as end:  # of typer: words for a shell that completes, or a reader that left while it printed help
+        return BROKEN_PIPE if end.code else 0
     except BrokenPipeError:
         raise
     except USAGE_FAULT as fault:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mbsim_cli.cli import options
+from mbsim_cli.cli import completion, options
 from mbsim_cli.errors import InputOutputError, UsageError
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ Arguments = Annotated[
         "(JOINT.coordinate[.velocity|.acceleration|.torque]) and objectives; all sensors and gradients without. "
         "NAME,NAME share their axes.",
         show_default=False,
+        autocompletion=completion.histories,
     ),
 ]
 Output = Annotated[

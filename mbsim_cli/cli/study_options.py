@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from mbsim_cli.cli import completion
+
 
 class Keep(StrEnum):
     """What is kept of each case."""
@@ -23,7 +25,9 @@ class Gradients(StrEnum):
 
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a study.", show_default=False, readable=False)]
-Jobs = Annotated[int, typer.Option("-j", metavar="N", min=0, help="Worker processes; 0: one for each processor.")]
+Jobs = Annotated[
+    int, typer.Option("-j", "--jobs", metavar="N", min=0, help="Worker processes; 0: one for each processor.")
+]
 Part = Annotated[
     str | None,
     typer.Option(
@@ -44,7 +48,12 @@ FailFast = Annotated[bool, typer.Option("--fail-fast", help="End when a case fai
 Dask = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Compute on a Dask cluster.", show_default="on this machine")
 ]
-Study = Annotated[str | None, typer.Argument(metavar="[STUDY]", help="Study of the file.", show_default="the only one")]
+Study = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[STUDY]", help="Study of the file.", show_default="the only one", autocompletion=completion.studies
+    ),
+]
 Output = Annotated[
     Path | None,
     typer.Option("-o", "--output", metavar="DIR", help="Folder.", show_default="MODEL-STUDY here", readable=False),

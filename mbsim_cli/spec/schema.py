@@ -12,8 +12,13 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 def schema() -> dict[str, Any]:
     """Return the JSON Schema of the model file."""
-    whole = _plain(ModelFile.model_json_schema(by_alias=True))
+    whole = written_out()
     return {"$schema": _DRAFT, **whole, **_with_halves(whole)}
+
+
+def written_out() -> dict[str, Any]:
+    """The schema of a file without blocks and includes, where each item states all the keys that it needs."""
+    return _plain(ModelFile.model_json_schema(by_alias=True))
 
 
 def _with_halves(whole: dict[str, Any]) -> dict[str, Any]:

@@ -27,7 +27,6 @@ def assert_failed_json(done, code, sentence):
 
 
 USAGE = [
-    ([], "Missing command"),
     (["rnu"], "Did you mean 'run'"),
     (["run"], "Missing argument"),
     (["run", "m.yaml", "--stp", "1"], "No such option"),

@@ -1,0 +1,95 @@
+"""``mbsim init``: a model file to begin with, from the templates that are installed with the program."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import mbsim_cli
+from mbsim_cli.cli import options
+from mbsim_cli.errors import InputOutputError, UsageError
+
+TEMPLATES = {
+    "pendulum": "one body on a hinge: the sections of a model file, explained line by line",
+    "fivebar": "a closed loop of five bars with two springs: gradients, a study, an optimisation, checks",
+    "fourbar": "a crank at constant speed that drives a rocker; the torque of its motor",
+    "arm": "a robot arm by a Denavit-Hartenberg table: torques along a motion",
+    "quarter_car": "a sprung mass on a tyre that rolls over a step of the road",
+    "buggy": "a vehicle of 18 bodies with double wishbones, steering and four tyres",
+    "crank": "a slider-crank whose crank is a meshed, flexible body",
+    "study": "a parameter study and an optimisation of a mass on a spring",
+}
+_NEXT = {"study": "mbsim sweep {file} grid -o grid"}  # what to type next; a run for the others
+
+
+def names(incomplete: str = "") -> list[str]:
+    """The templates, for completion at a shell."""
+    return [name for name in TEMPLATES if name.startswith(incomplete)]
+
+
+Name = Annotated[
+    str | None, typer.Argument(metavar="[NAME]", help="Template.", show_default=False, autocompletion=names)
+]
+File = Annotated[
+    Path | None, typer.Argument(metavar="[FILE]", help="Write here, not to NAME.yaml.", show_default=False)
+]
+List = Annotated[bool, typer.Option("--list", help="List the templates; so does no NAME.")]
+Replace = Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")]
+
+
+def command(
+    name: Name = None, file: File = None, listed: List = False, json: options.Json = False, force: Replace = False
+) -> None:
+    """Write a commented model file to begin with.
+
+    It is valid and runs as it stands.
+    """
+    from mbsim_cli.cli.output import emit, plain_table, show_table, tell
+
+    if listed and name is not None:
+        raise UsageError("--list shows all templates; leave out the name or --list")
+    if name is None:
+        if json:
+            emit({"templates": TEMPLATES})
+        else:
+            show_table(plain_table(("template", "what it shows"), TEMPLATES.items()))
+            tell("mbsim init NAME writes NAME.yaml here")
+        return
+    text = template(name)
+    target = file or Path(f"{name}.yaml")
+    _write(target, text, force)
+    then = _NEXT.get(name, "mbsim run {file}").format(file=target)
+    if json:
+        emit({"template": name, "file": str(target), "next": then})
+    else:
+        tell(f"{target}: {TEMPLATES[name]}")
+        tell(f"next: {then}")
+
+
+def template(name: str) -> str:
+    """Text of a template; raises UsageError for an unknown name.
+
+    Models of the project that serve as templates are installed beside the others; in a clone they lie in ``models``.
+    """
+    if name not in TEMPLATES:
+        from mbsim_cli.spec.reading.suggestions import suggest
+
+        hint = suggest(name, TEMPLATES)
+        raise UsageError(f"unknown template {name!r}; {hint or 'mbsim init --list shows them'}")
+    package = Path(mbsim_cli.__file__).parent
+    places = [package / "templates" / f"{name}.yaml", package.parent / "models" / f"{name}.yaml"]
+    path = next((place for place in places if place.is_file()), None)
+    if path is None:
+        raise InputOutputError(f"{places[0]} is missing; install mbsim again")
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith("# yaml-language-server"))  # a path of the clone
+
+
+def _write(target: Path, text: str, force: bool) -> None:
+    try:
+        with open(target, "w" if force else "x", encoding="utf-8") as stream:
+            stream.write(text)
+    except FileExistsError:
+        raise InputOutputError(f"{target} exists; only --force replaces it, or name another file") from None
+    except OSError as error:
+        raise InputOutputError(f"cannot write {target}: {error.strerror}") from None
