@@ -230,7 +230,7 @@ def test_options_that_an_analysis_has_no_use_for_are_refused(mbsim, variant, mod
     [
         (("run", "--step", "1e-2", "--step", "2e-2"), "--step"),
         (("run", "-o", "a.h5", "--output=b.h5"), "--output"),
-        (("sweep", "-j", "1", "-j", "2"), "-j"),
+        (("sweep", "-j", "1", "-j", "2"), "--jobs"),
         (("sweep", "retry", "--shard", "1/2", "--shard", "2/2"), "--shard"),
         (("plot", "--sensitivity", "L", "--sensitivity", "k"), "--sensitivity"),
     ],
