@@ -92,6 +92,13 @@ class InputOutputError(MbsimError):
     exit_code = 5
 
 
+def beyond_numbers(what: str | Exception) -> tuple[str, str]:
+    """Message and hint where numbers of a model are beyond what arithmetic holds, by what came of them."""
+    told = str(what.args[-1] if isinstance(what, Exception) and what.args else what).split(". ")[0].rstrip(".")
+    message = f"numbers are too large, too small or too far apart to compute with ({told})"
+    return message, "look for a wrong power of ten, or state all in units that bring them nearer to 1"
+
+
 def one_line(error: Exception) -> str:
     """One line on why a model could not be analysed."""
     if isinstance(error, ModelError) and len(error.issues) > 1:

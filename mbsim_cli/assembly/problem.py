@@ -25,8 +25,10 @@ from mbsim_cli.assembly.position.equations import Equations
 from mbsim_cli.assembly.position.independence import held_columns, independent_columns
 from mbsim_cli.assembly.position.start import kept_by_constraints, start_from
 from mbsim_cli.assembly.tree.elastic import Source
+from mbsim_cli.assembly.tree.system import System
 from mbsim_cli.assembly.tree.topology import Topology
 from mbsim_cli.assembly.weighing import weighed
+from mbsim_cli.errors import ModelError, beyond_numbers
 from mbsim_cli.model.names import Names
 from mbsim_cli.model.problem import Problem
 from mbsim_cli.solve.natural.system import in_natural_coordinates
@@ -98,12 +100,15 @@ def build(
     """
     asked = {"sensitivity": sensitivity, "sensitivity_parameters": sensitivity_parameters, "read_table": read_table}
     choices = asked | {"standard_input": standard_input} | options
-    if before is not None:
-        with before.packing.renewed(model_file, choices) as renewed:
-            if renewed is not None:
-                return _assembled(renewed, before.packing)
-    packing = pack(model_file, choices)
-    return _assembled(packing, packing)
+    try:
+        if before is not None:
+            with before.packing.renewed(model_file, choices) as renewed:
+                if renewed is not None:
+                    return _assembled(renewed, before.packing)
+        packing = pack(model_file, choices)
+        return _assembled(packing, packing)
+    except (ArithmeticError, np.linalg.LinAlgError) as error:
+        raise ModelError([model_file.issue("bodies", *beyond_numbers(error))]) from error
 
 
 def _assembled(packing: Packing, lasting: Packing) -> Assembled:
@@ -115,6 +120,7 @@ def _assembled(packing: Packing, lasting: Packing) -> Assembled:
     equations = Equations(declared, packed.initial_measures)
     closing = _closed(packing, equations)
     broken = check_identities(system, declared, packed.identities)
+    _require_finite(system, declared, closing)
     system.stop()
     fields = density_fields(system, packed.tree, packing.options.sensitivity)
     started = _started(replace(declared, broken=broken), equations, closing, fields)
@@ -160,7 +166,8 @@ def _declared(packing: Packing, parameters: Sequence[ParameterValue], wanted: Se
         hold=held_columns(system),
         reacting=packed.reacting,
     )
-    undefined = {name: why for body in system.elastic for name, why in body.undefined.items() if name in wanted}
+    found = [packing.numbers.undefined, *(body.undefined for body in system.elastic)]
+    undefined = {name: why for reasons in found for name, why in reasons.items() if name in wanted}
     problem = replace(problem, names=replace(problem.names, undefined=undefined))
     check_start(problem, system.issue)
     if problem.options.analysis == "forward_dynamics":
@@ -197,6 +204,15 @@ def _closed(packing: Packing, equations: Equations) -> Closing:
         if not system.issues and analysis == "forward_dynamics":
             check_laws(system, equations, closing)
     return closing
+
+
+def _require_finite(system: System, problem: Problem, closing: Closing) -> None:
+    """Record an issue where inertia or constraints at the start are no numbers, which no check sees."""
+    if not system.issues and not np.isfinite(closing.inertia.diagonal).all():
+        first = problem.names.coordinates[int(np.argmin(np.isfinite(closing.inertia.diagonal)))]
+        system.issue("bodies", *beyond_numbers(f"the inertia that {first} moves at t = 0 is not finite"))
+    elif not system.issues and not all(np.isfinite(part.J).all() for part in closing.parts):
+        system.issue("bodies", *beyond_numbers("derivatives of constraints at t = 0 are not finite"))
 
 
 def _started(problem: Problem, equations: Equations, closing: Closing, fields: Sequence[DensityField]) -> Problem:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from mbsim_cli.errors import beyond_numbers
 from mbsim_cli.reduction import multigrid
 from mbsim_cli.reduction.cross_matrices import tilde
 from mbsim_cli.reduction.damping import Damping
@@ -71,6 +72,7 @@ class Reduced:
 
 def reduced(body: Body) -> Reduced:
     """Reduce a real body; raises Refused and AnalysisError."""
+    _require_finite(body.structure)
     solver = Solved(system_of(body.structure, body.held, body.frame.free), body.modes)
     loaded, dropped = _bent_by(body)
     basis = _basis(body, solver, loaded)
@@ -79,6 +81,14 @@ def reduced(body: Body) -> Reduced:
     sid = _terms(body, solver, shapes)
     warnings = (*body.structure.warnings, *_doubts(solver), *dropped, *combined)
     return Reduced(body, solver, loaded, mixing, shapes, replace(sid, warnings=warnings))
+
+
+def _require_finite(structure: Structure) -> None:
+    """Raise Refused where elements of numbers that are finite are not."""
+    K, M = (structure.stiffness, structure.mass) if structure.given is None else (m.data for m in structure.given[:2])
+    for what, entries in (("stiffness", K), ("mass", M)):
+        if not np.isfinite(entries).all():
+            raise Refused((), *beyond_numbers(f"{what} of elements is not finite"))
 
 
 def derivative(before: Reduced, body: Body, step: float) -> StandardInput:

@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from math import nan
 from threading import RLock
 from typing import Any
 
 from mbsim_cli.assembly.parameters.vectors import Scalar
+from mbsim_cli.spec.expressions.syntax import ExpressionError
 from mbsim_cli.system import waited_for
 
 STEP = 1e-30  # of a complex step; its square vanishes beside any value, so the derivative is exact
+STEEP, SHORTER = 1e10, 1e-8  # a derivative that is worth a look by a shorter step, and how much shorter
 
 
 class Numbers:
@@ -25,6 +28,7 @@ class Numbers:
         self._indexed = 0  # values that ``_readers`` knows
         self.read: set[Any] = set()
         self.parameter: str | None = None  # that is stepped along
+        self.undefined: dict[str, str] = {}  # by parameters: why formulas have no derivatives
         self.elsewhere = False  # whether another environment gives the numbers
         self.lock = waited_for(RLock())
 
@@ -93,23 +97,45 @@ class Numbers:
         return found
 
     def depending_on(self, parameter: str, by_name: Mapping[str, Sequence[Any]]) -> dict[Any, complex]:
-        """Those of the numbers that depend on a parameter, with their values a complex step away."""
-        moved, affected = {parameter: self._beyond(parameter)}, self._environment.affected(parameter)
-        reading = {number for name in affected for number in by_name.get(name, ())}
-        values = ((number, complex(self._environment.value(number, moved))) for number in reading)
-        return {number: value for number, value in values if value.imag}
+        """Those of the numbers that depend on a parameter, with their values a complex step away.
+
+        Where a formula has no derivative by it, there are none, and ``undefined`` says why.
+        """
+        affected, found = self._environment.affected(parameter), {}
+        self.undefined.pop(parameter, None)
+        for number in {number for name in affected for number in by_name.get(name, ())}:
+            value, fault = self._stepped_along(parameter, number)
+            if fault:
+                where = f"{parameter} = {self._beyond(parameter).real:.6g}"
+                self.undefined[parameter] = f"{number.text} has no derivative by it at {where}: {fault}"
+                return {}
+            if value.imag:
+                found[number] = value
+        return found
+
+    def _stepped_along(self, parameter: str, number: Any) -> tuple[complex, str]:
+        """Value of a number a complex step away, and why it has no derivative there, if it has none."""
+        try:
+            value = complex(self._environment.value(number, {parameter: self._beyond(parameter)}))
+            if abs(value.imag) > STEEP * STEP:  # a root at zero is the steeper the shorter the step
+                shorter = complex(self._environment.value(number, {parameter: self._beyond(parameter, SHORTER)}))
+                if abs(shorter.imag) > 2.0 * SHORTER * abs(value.imag):
+                    return value, "its slope is infinite"
+        except ExpressionError as error:
+            return complex(nan, nan), error.message
+        return value, ""
 
     def depends(self, number: Any, parameter: str) -> bool:
         """Whether a parameter changes a number."""
         return not self._environment.affected(parameter).isdisjoint(self._environment.names_in(number))
 
     def gradient(self, number: Any, parameters: Sequence[str]) -> list[float]:
-        """Derivatives of one number by the given parameters."""
+        """Derivatives of one number by the given parameters, NaN where it has none."""
         if number.literal is not None:
             return [0.0] * len(parameters)
-        steps = ({name: self._beyond(name)} for name in parameters)
-        return [complex(self._environment.value(number, step)).imag / STEP for step in steps]
+        stepped = (self._stepped_along(name, number) for name in parameters)
+        return [nan if fault else value.imag / STEP for value, fault in stepped]
 
-    def _beyond(self, parameter: str) -> Scalar:
+    def _beyond(self, parameter: str, shorter: float = 1.0) -> Scalar:
         """Value of a parameter with a complex step."""
-        return complex(self._environment.scope()[parameter].real, STEP)
+        return complex(self._environment.scope()[parameter].real, shorter * STEP)

@@ -11,7 +11,7 @@ import numpy as np
 
 from mbsim_cli.assembly.parameters.field_values import field_values
 from mbsim_cli.assembly.parameters.numbers import Numbers
-from mbsim_cli.errors import ModelError
+from mbsim_cli.errors import ModelError, beyond_numbers
 from mbsim_cli.reduction import beams, fields, matrices, solids
 from mbsim_cli.reduction.by_number import Integrals, body_of, impossible, node_of
 from mbsim_cli.reduction.damping import Damping
@@ -274,3 +274,5 @@ def refused_at(model_file: Any, above: str, make: Callable[[], Any]) -> Any:
     except Refused as refused:
         path = ".".join(map(str, (above, *refused.place)))
         raise ModelError([model_file.issue(path, refused.message, refused.hint)]) from refused
+    except (ArithmeticError, np.linalg.LinAlgError) as error:
+        raise ModelError([model_file.issue(above, *beyond_numbers(error))]) from error

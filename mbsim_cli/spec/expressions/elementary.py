@@ -22,8 +22,9 @@ class Elementary(NamedTuple):
 
 
 def constant(number: float) -> Elementary:
-    """A number, of no arguments."""
-    return Elementary(lambda: number, _no_argument)
+    """A number, of no arguments; quotients by it may be infinite, which Python's own numbers refuse."""
+    value = np.float64(number)
+    return Elementary(lambda: value, _no_argument)
 
 
 def _no_argument(k, covector, value):

@@ -97,6 +97,10 @@ def _binary(node: ast.expr, op: ast.operator, a: Any, b: Any) -> Any:
 
 
 def _power(node: ast.expr, a: Scalar, b: Scalar) -> Scalar:
+    if isinstance(b, complex) and not isinstance(a, complex) and a <= 0.0:  # by the exponent, which steps
+        if a < 0.0 or b.real <= 0.0:
+            raise ExpressionError(f"{a:g} to a power near {b.real:g} is not a real number", column(node))
+        return 0j
     result = a**b
     if isinstance(result, complex) and not isinstance(a, complex) and not isinstance(b, complex):
         raise ExpressionError(f"{a:g} to the power {b:g} is not a real number", column(node))

@@ -40,7 +40,7 @@ class Program:
         with np.errstate(all="ignore"):
             values = self._values(inputs)
             covectors: list[Any] = [None] * len(values)
-            covectors[self._result] = 1.0
+            covectors[self._result] = np.float64(1.0)
             for place in range(len(values) - 1, self._inputs - 1, -1):
                 operation, operands = self._steps[place - self._inputs]
                 arguments = [values[k] for k in operands]
