@@ -31,7 +31,8 @@ Name = Annotated[
     str | None, typer.Argument(metavar="[NAME]", help="Template.", show_default=False, autocompletion=names)
 ]
 File = Annotated[
-    Path | None, typer.Argument(metavar="[FILE]", help="Write here, not to NAME.yaml.", show_default=False)
+    Path | None,
+    typer.Argument(metavar="[FILE]", help="Write here, not to NAME.yaml.", show_default=False, readable=False),
 ]
 List = Annotated[bool, typer.Option("--list", help="List the templates; so does no NAME.")]
 Replace = Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")]
