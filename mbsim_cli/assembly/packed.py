@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from mbsim_cli.assembly.elements.armatures import armature_table
 from mbsim_cli.assembly.elements.constraints import ConstraintTable
 from mbsim_cli.assembly.elements.forces import ForceTable
 from mbsim_cli.assembly.elements.laws import LawTable
@@ -65,6 +66,7 @@ class Packed:
         tree = tree_table(system)
         self.pairs = PairTable(system.topology.parent, system.first_column)
         self.tree = cast(Any, with_elastic(system, tree, self.pairs))
+        self.armatures = armature_table(system)
         self.measures = MeasureTable(system, self.pairs)
         self.laws = LawTable(system)
         self.constraints = ConstraintTable(system, self.measures, self.laws)
@@ -103,6 +105,7 @@ class Packed:
                 self.forces.table(),
                 self.laws.table(),
                 self.sensors.table(),
+                self.armatures,
             )
         )
         self.reacting = reactions.table(self.model)

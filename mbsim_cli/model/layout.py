@@ -28,6 +28,7 @@ law      as in ``codes.Law``; SMOOTH_STEP: x_0, x_1, y_0, y_1. HARMONIC, SINE_PO
 window   2: a law holds where start <= x < end
 sensor   POSITION, VELOCITY, ACCELERATION: point (3) in body axes; DIRECTION: vector (3) in body axes;
          ALONG: point (3) in body axes, direction (3) in the axes of the body that carries it
+armature 1: inertia that is added to a coordinate
 reaction 12: point (3) in the axes of the body that carries it; rotation matrix (9, by rows) of the axes of
          force and moment, in the axes of the body that carries them
 flexible of a flexible body: ``model.flexible``
@@ -257,6 +258,17 @@ class Reactions(NamedTuple):
     theta: np.ndarray  # (nr,) offset of the block: point (3) in body axes, axes (9, by rows) in body axes
 
 
+class Armatures(NamedTuple):
+    """Inertias that coordinates have of their own, beside those of bodies; those of states hold no energy."""
+
+    coordinate: np.ndarray  # (na,) column
+    theta: np.ndarray  # (na,) offset of the inertia
+    stored: np.ndarray  # (na,) 1 where the rate has kinetic energy, 0 of a state
+
+
+NO_ARMATURES = Armatures(*(np.zeros(0, np.int64) for _ in range(3)))
+
+
 class Model(NamedTuple):
     """A multibody system without its numbers."""
 
@@ -267,6 +279,7 @@ class Model(NamedTuple):
     forces: Forces
     laws: Laws
     sensors: Sensors
+    armatures: Armatures = NO_ARMATURES
 
 
 def freeze(model: Model) -> Model:

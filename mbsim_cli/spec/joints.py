@@ -107,7 +107,16 @@ class Fixed(_AtPoint):
     reference: NameOrPair | None = field("Further vectors that coincide, across the axis.", "x", default=None)
 
 
-class Revolute(_AboutAxis):
+class _Armed(_AboutAxis):
+    armature: Number | None = field(
+        "Inertia that is added to the coordinate [kg m^2 or kg]: of a rotor behind a gear, its own times the ratio "
+        "squared.",
+        "J_rotor*ratio^2",
+        default=None,
+    )
+
+
+class Revolute(_Armed):
     """Rotation about an axis."""
 
     coordinates: ClassVar[tuple[str, ...]] = ("angle",)
@@ -115,7 +124,7 @@ class Revolute(_AboutAxis):
     initial: AngleInitial = field("Start.", {"angle": "-135 deg"}, default_factory=AngleInitial)
 
 
-class Prismatic(_AboutAxis):
+class Prismatic(_Armed):
     """Translation along an axis."""
 
     coordinates: ClassVar[tuple[str, ...]] = ("displacement",)

@@ -59,6 +59,7 @@ class Elements:
         self.bodies, self.pairs = [], []
         self.z, self.zd, self.kinds = [], [], []
         self.measures, self.equations, self.forces, self.laws, self.sensors = [], [], [], [], []
+        self.armatures = []
         self.initial = None
         self.numbers("gravity", XYZ, gravity)
 
@@ -124,6 +125,12 @@ class Elements:
         first = body.first + JOINT_COLUMNS[body.joint].index(Column.EULER_0)
         self.measures.append((Measure.EULER_NORM, NONE, len(self.theta), tuple(range(first, first + 4))))
         self.constraint(len(self.measures) - 1)
+
+    def armature(self, coordinate, stored=1):
+        """An inertia of a coordinate itself."""
+        self.armatures.append(
+            (coordinate, self.numbers("armature", ["inertia"], self.rng.uniform(0.3, 0.9, 1)), stored)
+        )
 
     def pair(self, a, b):
         """Number of the pair (a, b)."""

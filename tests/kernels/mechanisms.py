@@ -52,6 +52,8 @@ def everything(seed=7):
     for k, kind in enumerate(TYRES):
         builder.tyre(kind, 2 + 2 * k, builder.sum((Law.POLYNOMIAL, None), (Law.HARMONIC, (-9.0, 9.0))))
     all_contacts(builder)
+    builder.armature(0)
+    builder.armature(6, 0)
     builder.every_sensor()
     return builder
 
@@ -71,6 +73,8 @@ def everything_open(seed=7):
     on_single_bodies(builder, laws)
     builder.constraint(builder.coordinates((1,)), laws[2])
     builder.constraint(builder.coordinates((len(builder.z) - 1,)), laws[1])
+    for coordinate, stored in ((0, 1), (1, 1), (len(builder.z) - 1, 1), (len(builder.z) - 2, 0)):
+        builder.armature(coordinate, stored)
     builder.every_sensor()
     return builder
 

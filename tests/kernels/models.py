@@ -18,6 +18,7 @@ from mbsim_cli.model.layout import (
     NONE,
     R_C,
     R_P,
+    Armatures,
     Constraints,
     Forces,
     Laws,
@@ -90,6 +91,7 @@ class Builder(Elements):
             ),
             Laws(*table(self.laws, 5)),
             Sensors(*table(self.sensors, 5), offsets(width)),
+            Armatures(*table(self.armatures, 3)),
         )
         return freeze(model)
 

@@ -25,6 +25,8 @@ def random_tree(kinds, seed):
         builder.body(joint, int(builder.rng.integers(GROUND, i)))
     if not builder.z:
         builder.body(Joint.REVOLUTE)
+    for coordinate in range(0, len(builder.z), 3):
+        builder.armature(coordinate)
     return builder
 
 

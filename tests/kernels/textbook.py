@@ -32,14 +32,23 @@ def jacobians(builder, z):
 def mass_matrix(builder, z):
     """Sum of m Jv^T Jv + Jw^T J Jw."""
     masses = [builder.theta[body.theta + MASS] for body in builder.bodies]
-    return sum(m * Jv.T @ Jv + Jw.T @ J @ Jw for m, (_, Jv, Jw, J) in zip(masses, jacobians(builder, z), strict=True))
+    M = sum(m * Jv.T @ Jv + Jw.T @ J @ Jw for m, (_, Jv, Jw, J) in zip(masses, jacobians(builder, z), strict=True))
+    return M + np.diag(armatures(builder, z.size))
+
+
+def armatures(builder, n):
+    """Inertias (n,) of the coordinates themselves."""
+    found = np.zeros(n)
+    for coordinate, offset, _ in builder.armatures:
+        found[coordinate] += builder.theta[offset]
+    return found
 
 
 def inertia_residual(builder, z, zd, zdd):
     """Newton and Euler for every body, projected: J^T (m (a - g)) + J^T (J alpha + w x J w)."""
     dt = 1e-5
     ahead, behind, here = (jacobians(builder, z + s * dt * zd) for s in (1, -1, 0))
-    g, G = np.array(builder.theta[:3]), np.zeros(z.size)
+    g, G = np.array(builder.theta[:3]), armatures(builder, z.size) * zdd
     for body, (_, Jv, Jw, J), (_, Jv1, Jw1, _), (_, Jv0, Jw0, _) in zip(
         builder.bodies, here, ahead, behind, strict=True
     ):

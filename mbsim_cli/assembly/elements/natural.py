@@ -8,6 +8,9 @@ _HINT = "use formulation: ali3p-rtdyn1"
 
 def check_natural(system: System) -> None:
     """Record what a model reads that natural coordinates do not have."""
+    for name, joint in system.joints.items():
+        if getattr(joint, "armature", None) is not None:
+            system.issue(f"joints.{name}.armature", "natural coordinates have no armatures", _HINT)
     for name, spec in system.model_file.sensors.items():
         if spec.type == "coordinate" and spec.coordinate.rpartition(".")[2] in EULER_NAMES:
             message = "natural coordinates have no Euler parameters"

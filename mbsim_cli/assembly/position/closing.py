@@ -131,7 +131,7 @@ def close(equations: Equations, stated: np.ndarray, stated_velocity: np.ndarray,
         z[part.columns], phi[part.rows] = part.z, part.phi
         held[part.columns], held_velocity[part.columns] = part.held, part.held_velocity
     at = equations.poses(theta, z)
-    return Closing(parts, z, at, phi, held, held_velocity, scales, Inertia(tree, problem.theta, at))
+    return Closing(parts, z, at, phi, held, held_velocity, scales, Inertia(problem.model, problem.theta, at))
 
 
 def scaled_group(group: Group, problem: Problem, scales: Scales) -> Scaled:

@@ -7,7 +7,7 @@ import numpy as np
 from mbsim_cli.assembly.tree.kinematics import Poses
 from mbsim_cli.model.flexible import J0, MDCM
 from mbsim_cli.model.flexible import MASS as BODY_MASS
-from mbsim_cli.model.layout import COM, INERTIA, MASS, FlexibleTree, Tree
+from mbsim_cli.model.layout import COM, INERTIA, MASS, FlexibleTree, Model, Tree
 from mbsim_cli.system import cached_property
 
 SYMMETRIC = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])  # places of xx, yy, zz, xy, xz, yz in a tensor
@@ -16,8 +16,11 @@ SYMMETRIC = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])  # places of xx, yy, zz,
 class Inertia:
     """Of the n coordinates at some poses, for all who ask."""
 
-    def __init__(self, tree: Tree, theta: np.ndarray, at: Poses):
+    def __init__(self, model: Model, theta: np.ndarray, at: Poses):
+        tree = model.tree
         self._tree, self._theta, self._at = tree, theta, at
+        self._armature = np.zeros(len(tree.column_kind))
+        np.add.at(self._armature, model.armatures.coordinate, theta[model.armatures.theta].real)
         self._used = tree.column if isinstance(tree, FlexibleTree) else np.arange(len(tree.column_kind))
 
     @cached_property
@@ -27,17 +30,18 @@ class Inertia:
     @property
     def diagonal(self) -> np.ndarray:
         """Diagonal of M (n,)."""
-        return self._momenta[1][self._used]
+        return (self._momenta[1] + self._armature)[self._used]
 
     @property
     def scale(self) -> np.ndarray:
         """Size (n,) of the terms that it is the sum of."""
-        return self._momenta[2][self._used]
+        return (self._momenta[2] + self._armature)[self._used]
 
     @cached_property
     def mass(self) -> np.ndarray:
         """M (n, n), dense."""
-        return mass_matrix(self._tree, self._at, self._momenta[0])[np.ix_(self._used, self._used)]
+        found = mass_matrix(self._tree, self._at, self._momenta[0]) + np.diag(self._armature)
+        return found[np.ix_(self._used, self._used)]
 
 
 def momenta(tree: Tree, theta: np.ndarray, at: Poses) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

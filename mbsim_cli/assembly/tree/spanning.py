@@ -16,7 +16,7 @@ def spanning_tree(model_file: Any) -> Topology:
     def priority(name: str, spec: Any) -> int:
         if spec.cut is False:
             return KEEP
-        if name in needed or independent(spec):
+        if name in needed or independent(spec) or getattr(spec, "armature", None) is not None:
             return NEEDED
         if has_velocity(spec):
             return MOVING

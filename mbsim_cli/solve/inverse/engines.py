@@ -28,8 +28,8 @@ def runs_in_lanes(model: Model, theta: np.ndarray) -> bool:
 
 
 def _only_applied(model: Model) -> bool:
-    """Whether no force depends on the motion."""
-    return bool(among(model.forces.kind, APPLIED).all())
+    """Whether no force depends on the motion, and no coordinate has an inertia of its own."""
+    return bool(among(model.forces.kind, APPLIED).all()) and not model.armatures.coordinate.size
 
 
 def cut(arrays: Any, part: slice) -> Any:

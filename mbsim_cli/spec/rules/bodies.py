@@ -23,6 +23,14 @@ def check(review: Review) -> None:
             _inertia(review, path, name, body)
         if review.intact("bodies", name):
             _complete(review, path, body)
+    _armatures(review)
+
+
+def _armatures(review: Review) -> None:
+    for name, joint in review.model.joints.items():
+        value = review.value(getattr(joint, "armature", None))
+        if value is not None and value < 0:
+            review.report(("joints", name, "armature"), f"the armature is negative: {value:g}")
 
 
 def _mass(review: Review, path: Path, number: Any) -> None:

@@ -7,6 +7,7 @@ reference points.
 from mbsim_cli.kernels.algebra.rot3 import row9, unrotate
 from mbsim_cli.kernels.algebra.spatial import accumulate2, inertia_apply, motion_at, scale6, shift_motion
 from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, dot3, load3, load3_of, scale3
+from mbsim_cli.kernels.algorithms.equations.armatures import pull_armature_kinetic
 from mbsim_cli.kernels.algorithms.equations.constraint_pull_back import pull_rates
 from mbsim_cli.kernels.algorithms.equations.constraints import measure_factors, moving_line
 from mbsim_cli.kernels.algorithms.equations.force_pull_back import pull_given
@@ -84,6 +85,7 @@ def pull_sensors(model, theta, t, z, zd, zdd, kin, hat, cov_out):
                 add_to(cov_out.lam, index, k, c)
             elif kind == Sensor.KINETIC_ENERGY:
                 _pull_kinetic_energy(model.tree, theta, k, c, kin, cov_out)
+                pull_armature_kinetic(model, theta, k, c, zd, cov_out)
                 pull_elastic_kinetic(model, theta, k, c, z, zd, kin, cov_out)
             elif kind == Sensor.POTENTIAL_ENERGY:
                 _pull_potential_energy(model, theta, k, c, z, zd, zdd, kin, cov_out)

@@ -3,6 +3,7 @@
 from mbsim_cli.kernels.algebra.rot3 import rotate
 from mbsim_cli.kernels.algebra.spatial import dot6, inertia_apply, motion_at, motion_at2
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3, load3_of
+from mbsim_cli.kernels.algorithms.equations.armatures import vary_armature_kinetic
 from mbsim_cli.kernels.algorithms.equations.constraint_variation import vary_coordinate_measure, vary_measure
 from mbsim_cli.kernels.algorithms.equations.force_variation import given_variation
 from mbsim_cli.kernels.algorithms.equations.forces import force_on_body, is_dead_load
@@ -81,6 +82,7 @@ def _vary_sensor(model, theta, dtheta, touch, t, s, g, z, zd, zdd, sens, kin, tw
         put(out, first, k, at(sens.lam, sensors.index[s], k))
     elif kind == Sensor.KINETIC_ENERGY:
         value = _vary_kinetic_energy(model.tree, theta, dtheta, touch, g, k, kin, tw)
+        value += vary_armature_kinetic(model, theta, dtheta, k, zd, sens)
         value += vary_elastic_kinetic(model, theta, dtheta, touch, g, k, z, zd, sens, kin, tw)
         put(out, first, k, value)
     elif kind == Sensor.POTENTIAL_ENERGY:

@@ -3,6 +3,7 @@
 from mbsim_cli.kernels.algebra.rot3 import rotate, row9
 from mbsim_cli.kernels.algebra.spatial import dot6, inertia_apply, motion_at, sub6
 from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3, row3
+from mbsim_cli.kernels.algorithms.equations.armatures import armature_kinetic
 from mbsim_cli.kernels.algorithms.equations.constraints import (
     coordinate_measure,
     coordinate_rates,
@@ -188,7 +189,7 @@ def kinetic_energy(model, theta, z, zd, kin):
     for i in range(model.tree.parent.size):
         V = motion_at(kin.V, i)
         total += 0.5 * dot6(V, inertia_apply(inertia_at(kin.inertia, i), V))
-    return total + elastic_kinetic(model, theta, z, zd, kin)
+    return total + armature_kinetic(model, theta, zd) + elastic_kinetic(model, theta, z, zd, kin)
 
 
 @inlined

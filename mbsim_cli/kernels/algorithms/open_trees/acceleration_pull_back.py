@@ -25,6 +25,7 @@ from mbsim_cli.kernels.algebra.spatial import (
 )
 from mbsim_cli.kernels.algebra.whole import clear, copy_to, is_nothing
 from mbsim_cli.kernels.algorithms.by_type import by_type
+from mbsim_cli.kernels.algorithms.equations.armatures import set_armatures
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.motion.covectors import virtual
 from mbsim_cli.kernels.algorithms.motion.kinematics import (
@@ -126,6 +127,7 @@ def pull_accelerations(model, theta, t, state, work, cov):
 @kernel
 def _find_articulated(model, theta, state, work):
     position_kinematics(model.tree, theta, state.z, True, work.elimination.kin)
+    set_armatures(model, theta, work.elimination.art.armature)
     return solve_virtual(
         model.tree, theta, work.open_tree.driver, state.z, work.hat, work.elimination, work.virtual.mu
     )  # fmt: skip
@@ -157,7 +159,7 @@ def pull_drives(model, theta, lam_hat, work):
 def solve_virtual(tree, theta, driver, z, hat, work, mu_out):
     """M mu = -hat on free coordinates, mu = ``work.driven`` on the others; False where nothing resists an axis.
 
-    Needs the poses in ``work.kin``.
+    Needs the poses in ``work.kin``, and the armatures in ``work.art``.
     """
     kin, art, tw = work.kin, work.art, work.twists
     set_axes(tree, theta, kin, art)

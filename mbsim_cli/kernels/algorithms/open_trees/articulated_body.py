@@ -52,16 +52,17 @@ class Articulated(NamedTuple):
     joint_force: np.ndarray  # (nb + 1, 6) force across the joint, on the body, about its ref
     axis: np.ndarray  # (n, 6) S, or the axis of a rotation in place of Euler parameters
     U: np.ndarray  # (n, 6) I^A S
-    D: np.ndarray  # (n,) 1 / (S . U); zero where the coordinate is driven
+    D: np.ndarray  # (n,) 1 / (S . U + a), a the armature; zero where the coordinate is driven
     u: np.ndarray  # (n,) what of the coordinate's own force is left for its acceleration
     x: np.ndarray  # (n,) accelerations along the axes
+    armature: np.ndarray  # (n,) inertias of the coordinates themselves
 
 
 def articulated(nb, n, dtype=np.float64):
     """Allocate Articulated."""
     z = np.zeros
     bodies = [z((nb + 1, k), dtype) for k in (SIZE, 6, 6, 6)]
-    return Articulated(*bodies, z((n, 6), dtype), z((n, 6), dtype), *(z(n, dtype) for _ in range(3)))
+    return Articulated(*bodies, z((n, 6), dtype), z((n, 6), dtype), *(z(n, dtype) for _ in range(4)))
 
 
 @inlined
@@ -119,7 +120,7 @@ def cross_axis(art, i, c):
     S = motion_at(art.axis, c)
     inertia = articulated_at(art.inertia, i)
     U = articulated_apply(inertia, S)
-    resistance = dot6(S, U)
+    resistance = dot6(S, U) + art.armature[c]
     if not resistance.real > SINGULAR * size_along(inertia, S):
         return False
     art.D[c] = 1.0 / resistance

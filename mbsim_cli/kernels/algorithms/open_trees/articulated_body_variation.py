@@ -119,6 +119,21 @@ def add_axis_forces(tree, each, z, dz, Q, dG, x_out):
 
 
 @kernel
+def meet_armatures(model, theta, dtheta, driver, zdd, driven, x_out):
+    """Take from what the axes meet the variation of a z'' of armatures, at fixed z'' where nothing drives them.
+
+    ``driven`` (n, p) are variations of driven accelerations.
+    """
+    for i in range(model.armatures.coordinate.size):
+        c, o = model.armatures.coordinate[i], model.armatures.theta[i]
+        for g in range(0, dtheta.shape[1], width(dtheta)):
+            k = block(dtheta, g)
+            add_to(x_out, c, k, -zdd[c] * at(dtheta, o, k))
+            if driver[c] != NONE:
+                add_to(x_out, c, k, -theta[o] * at(driven, c, k))
+
+
+@kernel
 def eliminate_variations(tree, driver, kin, art, tw, x):
     """Forces through the articulated bodies, from the tips to the ground; x becomes what is left for an axis."""
     for i in range(tree.parent.size - 1, -1, -1):

@@ -21,6 +21,7 @@ from mbsim_cli.kernels.algebra.spatial import (
     sub6,
 )
 from mbsim_cli.kernels.algebra.whole import clear
+from mbsim_cli.kernels.algorithms.equations.armatures import add_armature_mass, vary_armatures_alone
 from mbsim_cli.kernels.algorithms.equations.force_variation import vary_element_forces
 from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, element_forces
 from mbsim_cli.kernels.algorithms.equations.inertia_variation import vary_inertia
@@ -91,6 +92,7 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
             eq.K[c] += dot6(_column(J, c), F)
         _add_congruence(J, P, eq.M)
     _mirror(eq.M)
+    add_armature_mass(model, theta, eq.M)
     return solve_motion(model, theta, t, dyn.open_tree, z, zd, eq, zdd_out, reaction_out)
 
 
@@ -101,6 +103,7 @@ def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn,
     vary_kinematics(tree, theta, dtheta, touch, kin, dz, dzd, eq.zeros, tw)
     clear_forces(tw, eq.dG)
     vary_element_forces(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw, eq.dG)
+    vary_armatures_alone(model, dtheta, zdd, eq.dG)
     for k in range(dz.shape[1]):
         vary_columns(tree, theta, dtheta, touch, z, dz, k, kin, tw, dyn.dS)
         clear(eq.dM)

@@ -65,6 +65,7 @@ class FlexibleArticulated(NamedTuple):
     across: np.ndarray  # (N, 6) work: U of elastic coordinates about a node
     along: np.ndarray  # (N,) work
     joint_force: np.ndarray  # (nb + 1, 6) force across the joint, on the body
+    armature: np.ndarray  # (nc,) inertias of the coordinates themselves
 
 
 class Presses(NamedTuple):
@@ -87,7 +88,7 @@ def flexible_articulated(model, open_tree, dtype=np.float64):
     moved[tree.column_body[tree.node]] = tree.node_body
     node[tree.node] = np.arange(tree.node.size)
     driver[tree.column] = open_tree.driver
-    sizes = (nb + 1, SIZE), (nc, 6), (nc, 6), nc, (nf, N, N), (N, 6), N, (nb + 1, 6)
+    sizes = (nb + 1, SIZE), (nc, 6), (nc, 6), nc, (nf, N, N), (N, 6), N, (nb + 1, 6), nc
     return FlexibleArticulated(own, moved, node, driver, *(np.zeros(size, dtype) for size in sizes))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from mbsim_cli.kernels.algebra.spatial import dot6, motion_at, store2, sub6
 from mbsim_cli.kernels.algebra.whole import clear
+from mbsim_cli.kernels.algorithms.equations.armatures import set_armatures
 from mbsim_cli.kernels.algorithms.equations.force_variation import vary_element_forces
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import body_force
 from mbsim_cli.kernels.algorithms.flexible.bodies import slope_bodies, vary_flexible_forces
@@ -20,6 +21,7 @@ from mbsim_cli.kernels.algorithms.open_trees.acceleration_pull_back import FIND_
 from mbsim_cli.kernels.algorithms.open_trees.articulated_body import add_coordinate_accelerations, axis_forces
 from mbsim_cli.kernels.algorithms.open_trees.articulated_body_variation import (
     add_axis_forces,
+    meet_armatures,
     vary_bodies_outward,
     vary_coordinate_accelerations,
 )
@@ -124,6 +126,7 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
         zdd_out[c] = 0.0
     driven_acceleration(model, theta, t, dyn.open_tree, zdd_out)
     load_free(model, theta, t, True, Motion(z, zd, zdd_out), kin, dyn.loads)
+    set_armatures(model, theta, art.armature)
     if not factor(tree, theta, kin, art):
         return False
     _take_loads(tree, kin, dyn)
@@ -149,6 +152,9 @@ def _take_loads(tree, kin, dyn):
     axis_forces(tree, kin.motion.z, forces.Q, dyn.x)
     for c in range(tree.elastic[0], tree.elastic[tree.flexible.size]):
         dyn.x[c] = -forces.G[c]
+    for c in range(tree.column_kind.size):
+        if dyn.art.driver[c] != NONE:
+            dyn.x[c] -= dyn.art.armature[c] * kin.motion.zdd[c]
 
 
 @kernel
@@ -170,6 +176,7 @@ def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn,
     slope_bodies(model, theta, motion, kin)
     vary_flexible_forces(model, theta, dtheta, touch, motion, change, kin, tw, tw.dG)
     add_axis_forces(tree, tw.each, motion.z, change.z, forces.Q, tw.dG, x)
+    meet_armatures(model, theta, dtheta, driver, motion.zdd, change.zdd, x)
     _vary_nodes(tree, theta, dtheta, z, dz, dyn, x)
     solve(tree, kin, art, dyn.varied)
     vary_coordinate_accelerations(
@@ -206,6 +213,7 @@ def find_virtual(model, theta, state, work):
     kin, art, press, z = own.kin, own.art, own.press, own.kin.motion.z
     place(model, theta, state.z, True, kin)
     shape(model, theta, kin)
+    set_armatures(model, theta, art.armature)
     if not factor(tree, theta, kin, art):
         return False
     clear(press.F)

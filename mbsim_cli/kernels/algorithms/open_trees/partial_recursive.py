@@ -11,6 +11,7 @@ import numpy as np
 
 from mbsim_cli.kernels.algebra.spatial import add6, dot6, inertia_apply, motion_at, motion_at2
 from mbsim_cli.kernels.algebra.whole import clear
+from mbsim_cli.kernels.algorithms.equations.armatures import add_armature_mass, vary_armatures_alone
 from mbsim_cli.kernels.algorithms.equations.force_variation import vary_element_forces
 from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, element_forces
 from mbsim_cli.kernels.algorithms.equations.inertia_variation import store_inertia, vary_inertia
@@ -70,6 +71,7 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
     residual(tree, kin, comp, eq.Q, eq.K)
     composite_inertia(tree, kin, comp)
     mass_matrix(tree, kin, comp, eq.M)
+    add_armature_mass(model, theta, eq.M)
     return solve_motion(model, theta, t, dyn.open_tree, z, zd, eq, zdd_out, reaction_out)
 
 
@@ -83,6 +85,7 @@ def vary_accelerations(
     clear_forces(tw, eq.dG)
     vary_element_forces(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw, eq.dG)
     vary_bodies(tree, theta, dtheta, touch, z, dz, kin, dyn.comp, tw, eq.dG)
+    vary_armatures_alone(model, dtheta, zdd, eq.dG)
     for k in range(dz.shape[1]):
         vary_columns(tree, theta, dtheta, touch, z, dz, k, kin, tw, dyn.dS)
         vary_composites(tree, theta, dtheta, touch, k, kin, tw, dyn.d_inertia)

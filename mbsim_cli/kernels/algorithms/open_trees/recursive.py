@@ -9,6 +9,7 @@ import numpy as np
 
 from mbsim_cli.kernels.algebra.spatial import dot6, motion_at
 from mbsim_cli.kernels.algebra.whole import clear
+from mbsim_cli.kernels.algorithms.equations.armatures import set_armatures
 from mbsim_cli.kernels.algorithms.equations.force_variation import vary_element_forces
 from mbsim_cli.kernels.algorithms.equations.forces import clear_wrenches, element_forces
 from mbsim_cli.kernels.algorithms.motion.kinematics import motion_kinematics, position_kinematics, set_ground
@@ -25,6 +26,7 @@ from mbsim_cli.kernels.algorithms.open_trees.articulated_body import (
 from mbsim_cli.kernels.algorithms.open_trees.articulated_body_variation import (
     add_axis_forces,
     eliminate_variations,
+    meet_armatures,
     vary_axis_accelerations,
     vary_bodies_outward,
     vary_coordinate_accelerations,
@@ -88,6 +90,7 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
     set_axes(tree, theta, kin, art)
     start_bodies(tree, kin, dyn.W, art)
     axis_forces(tree, z, dyn.Q, art.u)
+    set_armatures(model, theta, art.armature)
     if not eliminate(tree, driver, kin, art):
         return False
     accelerate_axes(tree, kin, art)
@@ -95,6 +98,7 @@ def accelerate(model, theta, t, z, zd, dyn, zdd_out, reaction_out):
     for c in range(driver.size):
         if driver[c] != NONE:
             load = dot6(motion_at(art.axis, c), motion_at(art.joint_force, tree.column_body[c])) - dyn.Q[c]
+            load += art.armature[c] * zdd_out[c]
             dyn.reaction[driver[c]] = -load / theta[coefficient_offset(model, driver[c])]
     for r in range(reaction_out.size):
         reaction_out[r] = dyn.reaction[r]
@@ -112,6 +116,7 @@ def vary_accelerations(model, theta, dtheta, touch, t, z, zd, zdd, dz, dzd, dyn,
         clear(dyn.dG)
         vary_element_forces(model, theta, dtheta, touch, t, z, zd, dz, dzd, kin, tw, dyn.dG)
         add_axis_forces(tree, tw.each, z, dz, dyn.Q, dyn.dG, dyn.x)
+    meet_armatures(model, theta, dtheta, driver, zdd, dyn.driven, dyn.x)
     eliminate_variations(tree, driver, kin, art, tw, dyn.x)
     vary_axis_accelerations(tree, driver, kin, art, tw, dyn.x)
     vary_coordinate_accelerations(tree, tw.each, driver, z, zd, zdd, dz, dzd, dyn.driven, dyn.x, dzdd_out)

@@ -8,6 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbsim_cli.kernels.algorithms.equations.armatures import (
+    add_armature_forces,
+    add_armature_mass,
+    pull_armatures,
+    vary_armatures,
+    vary_armatures_alone,
+)
 from mbsim_cli.kernels.algorithms.equations.constraint_pull_back import (
     pull_constraint_rates,
     pull_constraints,
@@ -127,6 +134,7 @@ def load(model, theta, t, state, kin, comp, eq):
     start_elastic_rows(tree, found.Q, found.G)
     flexible_forces(model, theta, motion.z, motion.zd, motion.zdd, kin, comp, found.G)
     residual(tree, kin, comp, found.Q, found.G)
+    add_armature_forces(model, theta, motion.zdd, found.G)
     rows_to_coordinates(tree, kin.rows, found.G, eq.G)
 
 
@@ -134,6 +142,7 @@ def evaluate_free(model, theta, t, at_center, state, kin, comp, eq):
     tree, found = model.tree, comp.equations
     load_free(model, theta, t, at_center, state, kin, comp)
     residual(tree, kin, comp, found.Q, found.G)
+    add_armature_forces(model, theta, kin.motion.zdd, found.G)
     rows_to_coordinates(tree, kin.rows, found.G, eq.G)
 
 
@@ -182,6 +191,7 @@ def _tangent_of_columns(model, theta, t, beta, gamma, lines, multiplier, kin, co
     motion = kin.motion
     newton_matrix(model, theta, t, beta, gamma, motion.z, motion.zd, lines, multiplier, kin, comp, T)
     add_flexible_tangent(model, theta, beta, gamma, motion, kin, comp, T)
+    add_armature_mass(model, theta, T)
 
 
 def vary_free(model, theta, directions, t, state, sens, kin, comp, tw, dG_out):
@@ -204,6 +214,7 @@ def _vary_forces(model, theta, directions, t, state, sens, kin, comp, tw, dG_out
     )  # fmt: skip
     vary_flexible_forces(model, theta, dtheta, touch, motion, change, kin, tw, tw.dG)
     vary_bodies(model.tree, theta, dtheta, touch, motion.z, change.z, kin, comp, tw, tw.dG)
+    vary_armatures(model, theta, dtheta, motion.zdd, change.zdd, tw.dG)
     vary_rows(model.tree, theta, kin.rows, dtheta, state.z, sens.z, comp.equations.G, tw.dG, dG_out)
 
 
@@ -211,6 +222,7 @@ def pull_free(model, theta, t, state, kin, comp, virtual, cov):
     motion = kin.motion
     moved, columns = _pull_bodies(model, theta, motion, True, kin, virtual, cov)
     pull_element_forces(model, theta, t, motion.z, motion.zd, kin, moved, columns)
+    pull_armatures(model, theta, motion.zdd, moved, columns)
     _pull_to_coordinates(model, theta, state, kin, comp, moved, columns, virtual, cov)
 
 
@@ -247,6 +259,7 @@ def mass(model, theta, kin, comp, M_out):
     M = comp.equations.T
     mass_matrix(model.tree, kin, comp, M)
     add_flexible_mass(model, theta, kin, M)
+    add_armature_mass(model, theta, M)
     matrix_to_coordinates(model.tree, kin.rows, M, M_out)
 
 
@@ -313,6 +326,8 @@ def vary_at_rest(model, theta, dtheta, touch, lines, state, dz, kin, comp, tw, l
         Load(y, other_load.multiplier), Resting(rest.A, rest.F, rest.N2, rest.dF, tw.dG, rest.dphi),
         Resting(other.A, other.F, other.N2, other.dF, tw.other_dG, other.dphi),
     )  # fmt: skip
+    vary_armatures_alone(model, dtheta, x, tw.dG)
+    vary_armatures_alone(model, dtheta, y, tw.other_dG)
     forces_of_nodes(tree, kin, rest.F, comp.equations.G)
     vary_rows(tree, theta, kin.rows, dtheta, z, dz, comp.equations.G, tw.dG, rest.dG)
     add_changed_accelerations(tree, theta, dtheta, z, dz, comp.equations.nodes, load.x, rest.dG)
@@ -384,6 +399,7 @@ def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virt
     resting_flexible_forces(model, theta, of_z, of_x, kin, comp)
     residual(tree, kin, comp, found.Q, found.G)
     moved, columns = _pull_bodies(model, theta, ColumnMotion(of_z, comp.zero, of_x), False, kin, virtual, cov)
+    pull_armatures(model, theta, of_x, moved, columns)
     pull_constraints(model, theta, t, of_z, kin, eq.lines, multiplier, moved, no_nu, columns)
     pull_tree(tree, theta, of_z, kin, comp, moved, columns)
     pull_virtual(tree, theta, z, found.G, virtual, cov)
@@ -394,5 +410,6 @@ def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, cov):
     motion = kin.motion
     moved, columns = _pull_bodies(model, theta, motion, True, kin, virtual, cov)
     pull_element_forces(model, theta, t, motion.z, motion.zd, kin, moved, columns)
+    pull_armatures(model, theta, motion.zdd, moved, columns)
     pull_constraints(model, theta, t, motion.z, kin, eq.lines, state.lam, moved, nu, columns)
     _pull_to_coordinates(model, theta, state, kin, comp, moved, columns, virtual, cov)

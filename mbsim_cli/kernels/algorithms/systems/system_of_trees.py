@@ -1,5 +1,12 @@
 """The semi-recursive system: coordinates of the joints of a spanning tree."""
 
+from mbsim_cli.kernels.algorithms.equations.armatures import (
+    add_armature_forces,
+    add_armature_mass,
+    pull_armatures,
+    vary_armatures,
+    vary_armatures_alone,
+)
 from mbsim_cli.kernels.algorithms.equations.constraint_pull_back import (
     pull_constraint_rates,
     pull_constraints,
@@ -68,12 +75,14 @@ def load(model, theta, t, state, kin, comp, eq):
     element_forces(model, theta, t, state.z, state.zd, kin, comp.W, eq.Q)
     constraint_forces(model, theta, state.z, kin, state.lam, eq.lines, comp.W, eq.Q)
     residual(model.tree, kin, comp, eq.Q, eq.G)
+    add_armature_forces(model, theta, state.zdd, eq.G)
 
 
 def tangent(model, theta, t, beta, gamma, state, eq, kin, comp, T_out):
     newton_matrix(
         model, theta, t, beta, gamma, state.z, state.zd, eq.lines, state.lam, kin, comp, T_out
     )  # fmt: skip
+    add_armature_mass(model, theta, T_out)
 
 
 def evaluate_free(model, theta, t, at_center, state, kin, comp, eq):
@@ -82,12 +91,14 @@ def evaluate_free(model, theta, t, at_center, state, kin, comp, eq):
     clear_wrenches(comp.W, eq.Q)
     element_forces(model, theta, t, state.z, state.zd, kin, comp.W, eq.Q)
     residual(model.tree, kin, comp, eq.Q, eq.G)
+    add_armature_forces(model, theta, state.zdd, eq.G)
 
 
 def tangent_free(model, theta, t, beta, gamma, state, none, kin, comp, T_out):
     newton_matrix(
         model, theta, t, beta, gamma, state.z, state.zd, none.no_lines, none.no_lambda, kin, comp, T_out
     )  # fmt: skip
+    add_armature_mass(model, theta, T_out)
 
 
 def vary_free(model, theta, directions, t, state, sens, kin, comp, tw, dG_out):
@@ -96,6 +107,7 @@ def vary_free(model, theta, directions, t, state, sens, kin, comp, tw, dG_out):
     clear_forces(tw, dG_out)
     vary_element_forces(model, theta, dtheta, touch, t, state.z, state.zd, sens.z, sens.zd, kin, tw, dG_out)
     vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, dG_out)
+    vary_armatures(model, theta, dtheta, state.zdd, sens.zdd, dG_out)
 
 
 def pull_free(model, theta, t, state, kin, comp, virtual, cov):
@@ -103,6 +115,7 @@ def pull_free(model, theta, t, state, kin, comp, virtual, cov):
     clear_bodies(cov)
     pull_bodies(model.tree, theta, kin, virtual, cov)
     pull_element_forces(model, theta, t, state.z, state.zd, kin, virtual, cov)
+    pull_armatures(model, theta, state.zdd, virtual, cov)
     pull_tree(model.tree, theta, state.z, kin, comp, virtual, cov)
     pull_gravity(cov)
 
@@ -113,6 +126,7 @@ def compose(model, kin, comp):
 
 def mass(model, theta, kin, comp, M_out):
     mass_matrix(model.tree, kin, comp, M_out)
+    add_armature_mass(model, theta, M_out)
 
 
 def speeds(model, theta, t, J, sparsity, zd, phi1_out):
@@ -155,10 +169,13 @@ def vary_residual(model, theta, directions, t, state, sens, eq, kin, comp, tw, d
     vary_constraint_forces(model, theta, dtheta, touch, eq.lines, state.lam, sens.z, kin, tw, dG_out)
     vary_element_forces(model, theta, dtheta, touch, t, state.z, state.zd, sens.z, sens.zd, kin, tw, dG_out)
     vary_bodies(model.tree, theta, dtheta, touch, state.z, sens.z, kin, comp, tw, dG_out)
+    vary_armatures(model, theta, dtheta, state.zdd, sens.zdd, dG_out)
 
 
 def vary_at_rest(model, theta, dtheta, touch, lines, state, dz, kin, comp, tw, load, other_load, rest, other):
     vary_resting(model, theta, dtheta, touch, lines, state.z, dz, kin, tw, load, other_load, rest, other)
+    vary_armatures_alone(model, dtheta, load.x, rest.dG)
+    vary_armatures_alone(model, dtheta, other_load.x, other.dG)
 
 
 def vary_rates(model, theta, dtheta, touch, eq, t, state, sens, kin, tw, first_out, second_out):
@@ -209,6 +226,7 @@ def pull_at_rest(model, theta, t, z, no_rate, x, multiplier, eq, kin, comp, virt
     virtual_motion(model.tree, kin, virtual)
     clear_bodies(cov)
     pull_bodies(model.tree, theta, kin, virtual, cov)
+    pull_armatures(model, theta, x, virtual, cov)
     pull_constraints(model, theta, t, z, kin, eq.lines, multiplier, virtual, no_nu, cov)
     pull_tree(model.tree, theta, z, kin, comp, virtual, cov)
 
@@ -218,6 +236,7 @@ def pull_residual(model, theta, t, state, eq, kin, comp, virtual, nu, cov):
     clear_bodies(cov)
     pull_bodies(model.tree, theta, kin, virtual, cov)
     pull_element_forces(model, theta, t, state.z, state.zd, kin, virtual, cov)
+    pull_armatures(model, theta, state.zdd, virtual, cov)
     pull_constraints(model, theta, t, state.z, kin, eq.lines, state.lam, virtual, nu, cov)
     pull_tree(model.tree, theta, state.z, kin, comp, virtual, cov)
     pull_gravity(cov)
