@@ -213,7 +213,7 @@ class Forces(NamedTuple):
     kind: np.ndarray  # (nf,) codes.Force
     measure: np.ndarray  # (nf,) for ALONG_MEASURE, else NONE
     pair: np.ndarray  # (nf,) (GROUND, body) for all others, else NONE
-    axes: np.ndarray  # (nf,) codes.Axes
+    axes: np.ndarray  # (nf,) codes.Axes; along a measure NONE where it is the rate of a state, which does no work
     law: np.ndarray  # (nf, 3) laws of time, elongation and rate, or NONE; of a tyre the height of its road
     theta: np.ndarray  # (nf,)
 

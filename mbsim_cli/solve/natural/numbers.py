@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mbsim_cli.model.layout import COM, GRAVITY, INERTIA, MASS, MEASURE_SIZE
+from mbsim_cli.model.layout import COM, GRAVITY, INERTIA, MASS, MEASURE_SIZE, Model
 
 if TYPE_CHECKING:
     from mbsim_cli.solve.natural.system import NaturalSystem
@@ -40,6 +40,7 @@ def numbers_of(system: "NaturalSystem", theta: np.ndarray) -> np.ndarray:
     blocks = [theta, np.zeros((len(theta), 1)), *(row.numbers(theta) for row in system.rows)]
     weight = np.zeros((len(theta), system.plan.size), complex)
     mass = np.zeros((len(theta), system.plan.size, system.plan.size), complex)
+    states = _states(system.problem.model)
     for i, used in enumerate(system.listed):
         pose = fields.poses[i]
         blocks.append(pose[:, :, 0])
@@ -47,12 +48,21 @@ def numbers_of(system: "NaturalSystem", theta: np.ndarray) -> np.ndarray:
         moments = _moments_of(theta, int(system.problem.model.tree.theta[i]))
         maps = pose[:, :, 1 + used].reshape(len(theta), 4, 3, -1)
         mass[:, used[:, None], used] += np.einsum("tjan,tjk,tkam->tnm", maps, moments, maps, optimize=True)
+        if i in states:
+            along = maps[:, 0, 2]  # the body of a state slides along z of the ground
+            mass[:, used[:, None], used] += np.einsum("t,tn,tm->tnm", theta[:, states[i]], along, along)
         gravity = theta[:, GRAVITY : GRAVITY + 3]
         weight[:, used] += np.einsum("tjan,tj,ta->tn", maps, moments[:, :, 0], gravity)
     blocks += [rigid.shape(theta) for rigid in system.plan.rigid]
     mass = mass[:, back][:, :, back]
     rows, columns = system.mass_entries
     return np.concatenate([*blocks, mass[:, rows, columns], weight[:, back]], axis=1)
+
+
+def _states(model: Model) -> dict[int, int]:
+    """Bodies that states slide, with the offsets of their inertia."""
+    of, columns = model.armatures, model.tree.column_body
+    return {int(columns[c]): int(o) for c, o, stored in zip(*of, strict=True) if not stored}
 
 
 def _moments_of(theta: np.ndarray, o: int) -> np.ndarray:

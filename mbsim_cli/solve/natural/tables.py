@@ -7,6 +7,7 @@ import numpy as np
 from mbsim_cli.model.codes import Measure, Sensor
 from mbsim_cli.model.layout import (
     GROUND,
+    NO_ARMATURES,
     NONE,
     Constraints,
     FlexibleNatural,
@@ -38,6 +39,7 @@ def model_of(system: "NaturalSystem") -> Model:
             measures=_whole(measures),
             constraints=_whole(_constraints(system, at)),
             sensors=_sensors(system),
+            armatures=NO_ARMATURES,  # those of states stand in the mass matrix
         )
     )
 

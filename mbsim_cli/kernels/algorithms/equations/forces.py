@@ -101,6 +101,12 @@ def applied_wrench(model, theta, t, kin, f):
 
 
 @inlined
+def does_work(forces, f):
+    """Whether a force along a measure has energy and power: the rate of a state has none."""
+    return forces.kind[f] == Force.ALONG_MEASURE and forces.axes[f] != NONE
+
+
+@inlined
 def is_dead_load(forces, f):
     """Whether the force is constant in global axes, and so has a potential."""
     return forces.kind[f] == Force.POINT_FORCE and forces.axes[f] == Axes.GLOBAL and forces.law[f, 0] == NONE

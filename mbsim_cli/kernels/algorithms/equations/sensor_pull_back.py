@@ -11,7 +11,7 @@ from mbsim_cli.kernels.algorithms.equations.armatures import pull_armature_kinet
 from mbsim_cli.kernels.algorithms.equations.constraint_pull_back import pull_rates
 from mbsim_cli.kernels.algorithms.equations.constraints import measure_factors, moving_line
 from mbsim_cli.kernels.algorithms.equations.force_pull_back import pull_given
-from mbsim_cli.kernels.algorithms.equations.forces import applied_wrench, force_on_body, is_dead_load
+from mbsim_cli.kernels.algorithms.equations.forces import applied_wrench, does_work, force_on_body, is_dead_load
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.equations.measure_pull_back import (
     between,
@@ -55,7 +55,7 @@ from mbsim_cli.kernels.elements.force_law import (
 from mbsim_cli.kernels.elements.measure_pull_back import pull_point, pull_second_of_point
 from mbsim_cli.kernels.elements.measures import is_force_line, is_geometric, line, moved, point_of
 from mbsim_cli.kernels.elements.tyre import ENERGY
-from mbsim_cli.model.codes import Axes, Force, Sensor
+from mbsim_cli.model.codes import Axes, Sensor
 from mbsim_cli.model.layout import COM, GRAVITY, MASS
 
 
@@ -234,7 +234,7 @@ def _pull_potential_energy(model, theta, k, c, z, zd, zdd, kin, cov_out):
         _pull_place(i, o + COM, k, x, scale3(c, scale3(-m, gravity)), kin, cov_out)
     for f in range(forces.kind.size):
         o, m = forces.theta[f], forces.measure[f]
-        if forces.kind[f] == Force.ALONG_MEASURE:
+        if does_work(forces, f):
             g, _ = value_and_rate(model, theta, m, z, zd, kin)
             _, by_g = measure_potential(forces, model.laws, theta, f, g)
             pull_measure(model, theta, m, 0, k, by_g * c, z, zd, zdd, kin, cov_out)

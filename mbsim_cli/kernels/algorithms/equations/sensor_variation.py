@@ -6,7 +6,7 @@ from mbsim_cli.kernels.algebra.vec3 import add3, cross3, dot3, load3, load3_of
 from mbsim_cli.kernels.algorithms.equations.armatures import vary_armature_kinetic
 from mbsim_cli.kernels.algorithms.equations.constraint_variation import vary_coordinate_measure, vary_measure
 from mbsim_cli.kernels.algorithms.equations.force_variation import given_variation
-from mbsim_cli.kernels.algorithms.equations.forces import force_on_body, is_dead_load
+from mbsim_cli.kernels.algorithms.equations.forces import does_work, force_on_body, is_dead_load
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.equations.motion_forces import (
     bodies_of,
@@ -43,7 +43,7 @@ from mbsim_cli.kernels.elements.force_law import (
 )
 from mbsim_cli.kernels.elements.measures import is_geometric, point_of, vary_direction, vary_point
 from mbsim_cli.kernels.elements.tyre import ENERGY, tyre_quantity
-from mbsim_cli.model.codes import Axes, Force, Sensor
+from mbsim_cli.model.codes import Axes, Sensor
 from mbsim_cli.model.layout import COM, GRAVITY, MASS
 
 
@@ -236,7 +236,7 @@ def _vary_potential_energy(model, theta, dtheta, touch, start, k, z, zd, zdd, se
         total -= at(dtheta, o + MASS, k) * dot3(gravity, x) + m * (dot3(d_gravity, x) + dot3(gravity, dx))
     for f in range(model.forces.kind.size):
         o, m = model.forces.theta[f], model.forces.measure[f]
-        if model.forces.kind[f] == Force.ALONG_MEASURE:
+        if does_work(model.forces, f):
             g, _ = value_and_rate(model, theta, m, z, zd, kin)
             _, by_g = measure_potential(model.forces, model.laws, theta, f, g)
             dg = vary_any_measure(model, theta, dtheta, touch, m, start, k, z, zd, zdd, sens, kin, tw, 0)

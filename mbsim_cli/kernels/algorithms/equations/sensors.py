@@ -10,7 +10,13 @@ from mbsim_cli.kernels.algorithms.equations.constraints import (
     measure_factors,
     measure_rates,
 )
-from mbsim_cli.kernels.algorithms.equations.forces import applied_wrench, force_on_body, is_dead_load, measure_and_rate
+from mbsim_cli.kernels.algorithms.equations.forces import (
+    applied_wrench,
+    does_work,
+    force_on_body,
+    is_dead_load,
+    measure_and_rate,
+)
 from mbsim_cli.kernels.algorithms.equations.inverse_dynamics import inertia_at
 from mbsim_cli.kernels.algorithms.equations.motion_forces import (
     bodies_of,
@@ -206,7 +212,7 @@ def potential_energy(model, theta, z, kin):
     for i in range(model.tree.parent.size):
         total -= theta[model.tree.theta[i] + MASS] * dot3(g, center_of_mass(model.tree, theta, kin, i))
     for f in range(model.forces.kind.size):
-        if model.forces.kind[f] == Force.ALONG_MEASURE:
+        if does_work(model.forces, f):
             value, _ = value_and_rate(model, theta, model.forces.measure[f], z, z, kin)
             stored, _ = measure_potential(model.forces, model.laws, theta, f, value)
             total += stored
@@ -225,7 +231,7 @@ def other_power(model, theta, t, z, zd, multiplier, kin):
     total = 0.0 * kin.V[0, 0]
     for f in range(model.forces.kind.size):
         kind = model.forces.kind[f]
-        if kind == Force.ALONG_MEASURE:
+        if does_work(model.forces, f):
             _, g1 = value_and_rate(model, theta, model.forces.measure[f], z, zd, kin)
             total += force_without_potential(model.forces, model.laws, theta, f, t, g1) * g1
         elif follows_motion(kind):
@@ -233,7 +239,7 @@ def other_power(model, theta, t, z, zd, multiplier, kin):
             total += dot6(sub6(at_origin(kin.V, kin, b), at_origin(kin.V, kin, a)), motion_wrench(kin, f))
             if has_quantities(kind):
                 total += quantities_of(kin, f)[POWER]
-        elif not is_dead_load(model.forces, f):
+        elif kind != Force.ALONG_MEASURE and not is_dead_load(model.forces, f):
             wrench, _, _ = applied_wrench(model, theta, t, kin, f)
             total += dot6(at_origin(kin.V, kin, model.pairs.b[model.forces.pair[f]]), wrench)
     for i in range(model.constraints.measure.size):
