@@ -125,7 +125,7 @@ def _uses(problem: Problem, state: State) -> Iterator[Use]:
     for law in timed:
         yield Use(law, "the time", state.time)
     for f, kind in enumerate(model.forces.kind):
-        of_time, of_elongation, of_rate = model.forces.law[f]
+        of_time, of_elongation, of_rate = model.forces.law[f, :3]
         if kind == Force.ALONG_MEASURE and (of_elongation != NONE or of_rate != NONE):
             g, rate = _measured(problem, model.forces.measure[f], state)
             yield Use(of_elongation, f"the elongation of force '{names.forces[f]}'", g - _natural(problem, f))

@@ -91,12 +91,13 @@ class Force(IntEnum):
     TYRE_LINEAR = 5  # the same; slip forces linear up to friction
     SPHERE_ON_PLANE = 6  # contact of a sphere of the second body with a plane of the first
     SPHERE_ON_SPHERE = 7  # or with a sphere of the first
+    BUSHING = 8  # elastic and damping forces in six directions between frames of two bodies
 
 
 APPLIED = (Force.POINT_FORCE, Force.TORQUE)
 TYRES = (Force.TYRE_MAGIC_FORMULA, Force.TYRE_LINEAR)
 CONTACTS = (Force.SPHERE_ON_PLANE, Force.SPHERE_ON_SPHERE)
-FOLLOWING_MOTION = (Force.DRAG, *TYRES, *CONTACTS)  # of a body against another, or against the ground
+FOLLOWING_MOTION = (Force.DRAG, *TYRES, *CONTACTS, Force.BUSHING)  # of a body against another, or against the ground
 
 
 class TyreQuantity(IntEnum):
@@ -117,6 +118,15 @@ class ContactQuantity(IntEnum):
     SLIDING_SPEED = 1
     FRICTION = 3
     PENETRATION = 5
+
+
+class BushingQuantity(IntEnum):
+    """First of three components, along the axes of the first frame, that sensors read of a bushing."""
+
+    FORCE = 0
+    TORQUE = 3
+    DISPLACEMENT = 8
+    ROTATION = 11
 
 
 class Attitude(IntEnum):
@@ -151,7 +161,7 @@ class Sensor(IntEnum):
     POTENTIAL_ENERGY = 11
     ALONG = 12  # position, velocity or acceleration of a point along a direction that a body carries
     ATTITUDE = 13  # roll, pitch or yaw of a body, or its rate
-    TYRE = 14  # a ``TyreQuantity``
+    TYRE = 14  # a ``TyreQuantity``, ``ContactQuantity`` or component of a ``BushingQuantity``
     FORCE_ON_BODY = 15  # vector of an applied force or torque, drag or tyre
     STRAIN_ENERGY = 16  # of a body that deforms
 

@@ -22,7 +22,10 @@ force    ALONG_MEASURE, 4: stiffness k, damping c, natural value g_0, constant f
          The vector is multiplied by law_t(t) where there is one. DRAG, ``DRAG_SIZE``: point (3) in body axes, three
          unused, velocity of the air (3) in global axes, coefficient; TYRE_*, ``TYRE_SIZE``: centre (3) and spin
          axis (3) in body axes, then the numbers named from ``RADIUS`` on; contacts, ``CONTACT_SIZE``: centre (3), three
-         unused, point (3) and normal (3) in axes of the first body, then the numbers named from ``SPHERE_RADIUS`` on
+         unused, point (3) and normal (3) in axes of the first body, then the numbers named from ``SPHERE_RADIUS`` on.
+         BUSHING, ``BUSHING_SIZE``: point (3) and axes (9, one behind the other) in axes of the second body, the same in
+         axes of the first, then unloaded displacement and rotation (6), preload (6), and the upper triangles of
+         stiffness and damping (21 each, by rows)
 law      as in ``codes.Law``; SMOOTH_STEP: x_0, x_1, y_0, y_1. HARMONIC, SINE_POWER: offset, amplitude, omega,
          phase. ONE_SIDED: x_0, onset, slope
 window   2: a law holds where start <= x < end
@@ -59,8 +62,12 @@ FRICTION, SLIP_X, SLIP_Y, SHAPE_B, SHAPE_C, SLOW = 10, 11, 12, 13, 14, 15  # of 
 CONTACT_SIZE = 20
 P_OTHER, N_OTHER = 6, 9  # of contacts: point and normal on the first body
 SPHERE_RADIUS, OTHER_RADIUS, SPHERE_STIFFNESS, EXPONENT, DISSIPATION, DYNAMIC, STATIC, STRIBECK = range(12, 20)
+BUSHING_SIZE = 78
+AXES_B, POINT_A, AXES_A = 3, 12, 15  # of pairs of frames, behind the point on the second body
+UNLOADED, PRELOAD, BUSHING_STIFFNESS, BUSHING_DAMPING = 24, 30, 36, 57  # behind the frames
 GROUND = -1
 NONE = -1
+FORCE_LAWS, BUSHING_LAWS = 9, 3  # columns of ``Forces.law``, and the first of those of directions
 
 
 class Tree(NamedTuple):
@@ -214,7 +221,8 @@ class Forces(NamedTuple):
     measure: np.ndarray  # (nf,) for ALONG_MEASURE, else NONE
     pair: np.ndarray  # (nf,) (GROUND, body) for all others, else NONE
     axes: np.ndarray  # (nf,) codes.Axes; along a measure NONE where it is the rate of a state, which does no work
-    law: np.ndarray  # (nf, 3) laws of time, elongation and rate, or NONE; of a tyre the height of its road
+    law: np.ndarray  # (nf, 9) laws of time, elongation and rate, or NONE; of a tyre the height of its road; of a
+    # bushing, from ``BUSHING_LAWS`` on, those of six directions
     theta: np.ndarray  # (nf,)
 
 

@@ -14,7 +14,14 @@ from mbsim_cli.spec.laws import LawOrName
 from mbsim_cli.spec.roads import RoadOrName
 
 _ZERO = Number(0.0)
-ON_ONE_BODY = ("force", "torque", "drag", "tyre", "contact")  # forces that are vectors; all others have one value
+ON_ONE_BODY = (
+    "force",
+    "torque",
+    "drag",
+    "tyre",
+    "contact",
+    "bushing",
+)  # forces that are vectors; all others have one value
 SOURCES = {  # numbers that make up what an element exerts: of each type any will do
     "spring_damper": ("stiffness", "damping", "force"),
     "rotational_spring_damper": ("stiffness", "damping", "torque"),
@@ -23,10 +30,12 @@ SOURCES = {  # numbers that make up what an element exerts: of each type any wil
     "viscous_friction": ("damping",),
     "drive": ("value",),
     "anti_roll_bar": ("stiffness", "damping"),
+    "bushing": ("stiffness", "stiffness_matrix", "damping", "damping_matrix", "preload"),
 }
 ADDED_LAWS = {  # laws that are added to these; that of a force or torque multiplies it
     **dict.fromkeys(("spring_damper", "rotational_spring_damper"), ("elongation_law", "rate_law", "law")),
     "drive": ("law",),
+    "bushing": ("laws",),
 }
 _POINTS = ["chassis.S", "arm.S"]
 PLANE = {"point": "ground.origin", "normal": "ground.z"}
@@ -231,6 +240,60 @@ class Contact(_Force):
         return self
 
 
+class BushingLaws(Spec):
+    """Laws of a bushing that are added to its stiffness, each of the elongation in its direction."""
+
+    x: LawOrName | None = field("Force along x by the displacement [N].", "rubber", default=None)
+    y: LawOrName | None = field("Force along y by the displacement [N].", "rubber", default=None)
+    z: LawOrName | None = field("Force along z by the displacement [N].", "rubber", default=None)
+    rotation_x: LawOrName | None = field("Torque about x by the rotation [N m].", "twist", default=None)
+    rotation_y: LawOrName | None = field("Torque about y by the rotation [N m].", "twist", default=None)
+    rotation_z: LawOrName | None = field("Torque about z by the rotation [N m].", "twist", default=None)
+
+
+_SIX = fixed_list(Number, 6)
+_SIX_BY_SIX = fixed_list(_SIX, 6)
+_ZEROS = {"default": [0.0] * 6, "validate_default": True}
+_MATRIX = [[1e6 if row == column else 0 for column in range(6)] for row in range(6)]
+
+
+class Bushing(_Force):
+    """Forces in six directions between frames of two bodies: F = preload - K (x - natural) - C x' - laws."""
+
+    type: Literal["bushing"] = field("An elastic mount between two bodies.", "bushing")
+    points: Pair = field("Origins of the two frames, body.point.", ["frame.mount", "engine.mount"])
+    axis: Pair | None = field(
+        "Vectors along the z axes of the two frames; left out: the axes of the first body, and of the second body "
+        "those that are parallel in the design position.",
+        ["frame.z", "engine.z"],
+        default=None,
+    )
+    reference: Pair | None = field(
+        "Vectors that the x axes of the two frames are nearest to.", ["frame.x", "engine.x"], default=None
+    )
+    stiffness: _SIX | None = field(
+        "Stiffness along x, y, z [N/m] and about x, y, z [N m/rad] of the first frame.",
+        [1e6, 1e6, 2e5, 500, 500, 200],
+        default=None,
+    )
+    stiffness_matrix: _SIX_BY_SIX | None = field("A symmetric matrix instead, by rows.", _MATRIX, default=None)
+    damping: _SIX | None = field("Damping in the same order [N s/m, N m s/rad].", [100, 100, 50, 1, 1, 1], default=None)
+    damping_matrix: _SIX_BY_SIX | None = field("A symmetric matrix instead, by rows.", _MATRIX, default=None)
+    natural: _SIX = field(
+        "Displacement [m] and rotation vector [rad] without elastic force.", [0, 0, 0.01, 0, 0, 0], **_ZEROS
+    )
+    preload: _SIX = field("Constant force [N] and torque [N m] on the second body.", [0, 0, -50, 0, 0, 0], **_ZEROS)
+    laws: BushingLaws | None = field("Further forces as laws of the elongations.", {"z": "rubber"}, default=None)
+
+    @model_validator(mode="after")
+    def _complete(self) -> "Bushing":
+        for key in ("stiffness", "damping"):
+            both = getattr(self, key) is not None and getattr(self, f"{key}_matrix") is not None
+            require_one(f"{key} or {key}_matrix, not both", both)
+        require_one("axis with reference", self.reference is not None and self.axis is None)
+        return self
+
+
 Force = by_type(
     SpringDamper,
     RotationalSpringDamper,
@@ -243,4 +306,5 @@ Force = by_type(
     Drag,
     Tyre,
     Contact,
+    Bushing,
 )

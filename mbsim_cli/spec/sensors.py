@@ -277,6 +277,19 @@ class ContactSensor(_Sensor):
     )
 
 
+class BushingSensor(_Sensor):
+    """A quantity of a bushing: force [N], torque [N m], displacement [m] or rotation [rad]."""
+
+    width: ClassVar[int] = 3
+    type: Literal["bushing"] = field("A quantity of a bushing.", "bushing")
+    bushing: str = field("Name of the bushing under forces.", "mount")
+    quantity: Literal["force", "torque", "displacement", "rotation"] = field(
+        "What is read, along the axes of the first frame: of the second body, against the first.",
+        "torque",
+        default="force",
+    )
+
+
 Sensor = by_type(
     Position,
     Velocity,
@@ -305,4 +318,5 @@ Sensor = by_type(
     Yaw,
     TyreSensor,
     ContactSensor,
+    BushingSensor,
 )

@@ -10,7 +10,25 @@ from mbsim_cli.kernels.algorithms.motion.variation import vary_kinematics
 from mbsim_cli.kernels.compiler.simd import padded
 from mbsim_cli.kernels.integrators.ali3p import evaluate
 from mbsim_cli.model.codes import CONTACTS, FOLLOWING_MOTION, TYRES, Axes, Force, Measure
-from mbsim_cli.model.layout import COM, INERTIA, N_A, N_OTHER, NONE, P_A, P_B, P_C, P_OTHER, P_P, R_C, R_P, U_A, U_B
+from mbsim_cli.model.layout import (
+    AXES_A,
+    AXES_B,
+    COM,
+    INERTIA,
+    N_A,
+    N_OTHER,
+    NONE,
+    P_A,
+    P_B,
+    P_C,
+    P_OTHER,
+    P_P,
+    POINT_A,
+    R_C,
+    R_P,
+    U_A,
+    U_B,
+)
 from mbsim_cli.solve import allocate
 from tests.kernels.geometry import skew
 from tests.kernels.instant import random_state
@@ -138,6 +156,11 @@ def of_axes(model, theta, body, turn, shift):
             points.append(model.forces.theta[f])
             if kind in TYRES or (kind not in FOLLOWING_MOTION and model.forces.axes[f] == Axes.BODY):
                 directions.append(model.forces.theta[f] + 3)
+            if kind == Force.BUSHING:
+                directions += [model.forces.theta[f] + AXES_B + 3 * k for k in range(3)]
+        elif kind == Force.BUSHING and model.pairs.a[model.forces.pair[f]] == body:
+            points.append(model.forces.theta[f] + POINT_A)
+            directions += [model.forces.theta[f] + AXES_A + 3 * k for k in range(3)]
         elif kind in CONTACTS and model.pairs.a[model.forces.pair[f]] == body:
             points.append(model.forces.theta[f] + P_OTHER)
             directions.append(model.forces.theta[f] + N_OTHER)

@@ -296,6 +296,25 @@ class Elements:
         self.forces.append((kind, NONE, self.pair(first, second), Axes.GLOBAL, (NONE, NONE, NONE), offset))
         return len(self.forces) - 1
 
+    def bushing(self, first, second, laws=(NONE,) * 6):
+        """A bushing between two bodies, near its natural place; return its number."""
+        (Ra, ra), (Rb, rb) = self.pose(first), self.pose(second)
+        p_b, R_a = self.vector(0.2), self.turn()
+        p_a = Ra.T @ (rb + Rb @ p_b - ra) + self.vector(0.05)
+        R_b = Rb.T @ Ra @ R_a @ rotation(self.unit(), 0.4)
+        half = self.rng.normal(size=(2, 6, 6))
+        upper = np.triu_indices(6)
+        K, C = (scale * (np.eye(6) + 0.1 * each @ each.T) for scale, each in zip((20.0, 0.5), half, strict=True))
+        numbers = [*p_b, *R_b.T.ravel(), *p_a, *R_a.T.ravel(), *self.vector(0.05), *self.vector(0.1)]
+        numbers += [*self.vector(), *self.vector(0.3), *K[upper], *C[upper]]
+        entries = [f"{name}.{c}" for side in "ba" for name in (f"p_{side}", *(f"{x}_{side}" for x in XYZ)) for c in XYZ]
+        entries += [f"{name} {k}" for name in ("natural", "preload") for k in range(6)]
+        entries += [f"{name} {k}" for name in ("K", "C") for k in range(21)]
+        offset = self.numbers(f"bushing {len(self.forces)}", entries, numbers)
+        row = (NONE, NONE, NONE, *laws)
+        self.forces.append((Force.BUSHING, NONE, self.pair(first, second), Axes.GLOBAL, row, offset))
+        return len(self.forces) - 1
+
     def law_at(self, k, x):
         """Value of a law without windows, from the kernel's twin in the assembly."""
         columns = [np.array(column) for column in zip(*self.laws, strict=True)]

@@ -2,7 +2,19 @@
 
 import numpy as np
 
-from mbsim_cli.model.codes import CONTACTS, TYRES, Attitude, Axes, Force, Joint, Law, Measure, Sensor, TyreQuantity
+from mbsim_cli.model.codes import (
+    CONTACTS,
+    TYRES,
+    Attitude,
+    Axes,
+    BushingQuantity,
+    Force,
+    Joint,
+    Law,
+    Measure,
+    Sensor,
+    TyreQuantity,
+)
 from mbsim_cli.model.layout import GROUND, NONE
 from tests.kernels.models import Builder
 
@@ -54,6 +66,7 @@ def everything(seed=7):
     all_contacts(builder)
     builder.armature(0)
     builder.armature(6, 0)
+    all_bushings(builder, laws)
     builder.every_sensor()
     return builder
 
@@ -88,6 +101,7 @@ def on_single_bodies(builder, laws):
     for k, kind in enumerate(TYRES):
         builder.tyre(kind, 2 + 2 * k, laws[1])
     all_contacts(builder)
+    all_bushings(builder, laws)
 
 
 def all_contacts(builder):
@@ -95,6 +109,12 @@ def all_contacts(builder):
     for kind in CONTACTS:
         builder.contact(kind, 1, 4)
         builder.contact(kind, GROUND, 3)
+
+
+def all_bushings(builder, laws):
+    """Bushings between two bodies and with the ground, with every law."""
+    builder.bushing(1, 4, laws[:6])
+    builder.bushing(GROUND, 3, (*laws[6:], *[NONE] * (12 - len(laws))))
 
 
 def any_measure(builder, kind, a, b):
@@ -116,6 +136,13 @@ def with_sensors(*kinds):
     return builder
 
 
+def quantities_of(builder, k):
+    """Quantities of a force that sensors read."""
+    if builder.forces[k][0] == Force.BUSHING:
+        return [first + component for first in BushingQuantity for component in range(3)]
+    return list(TyreQuantity)
+
+
 def places_of_sensors(builder, kind):
     """All (body, index, order) of ``everything`` that sensors of a kind can read."""
     forces = [(NONE, k, 0) for k in range(len(builder.forces)) if builder.sensor_of_force(k) == kind]
@@ -129,7 +156,7 @@ def places_of_sensors(builder, kind):
         Sensor.POTENTIAL_ENERGY: [(NONE, NONE, 0)],
         Sensor.ALONG: [(k, (k + 2) % 5, order) for k in range(5) for order in range(3)],
         Sensor.ATTITUDE: [(k, angle, order) for k in range(5) for angle in Attitude for order in range(2)],
-        Sensor.TYRE: [(NONE, k, quantity) for k in builder.with_quantities() for quantity in TyreQuantity],
+        Sensor.TYRE: [(NONE, k, quantity) for k in builder.with_quantities() for quantity in quantities_of(builder, k)],
     }
     return places.get(kind, [(body, NONE, 0) for body in range(len(builder.bodies))])
 

@@ -15,6 +15,7 @@ from mbsim_cli.model.codes import (
     TyreQuantity,
 )
 from mbsim_cli.model.layout import (
+    FORCE_LAWS,
     NONE,
     R_C,
     R_P,
@@ -41,7 +42,7 @@ class Builder(Elements):
 
     def with_quantities(self):
         """Numbers of tyres and contacts."""
-        return [k for k, force in enumerate(self.forces) if force[0] in (*TYRES, *CONTACTS)]
+        return [k for k, force in enumerate(self.forces) if force[0] in (*TYRES, *CONTACTS, Force.BUSHING)]
 
     def sensor_of_force(self, k):
         """Kind of the sensor that reads a force."""
@@ -87,7 +88,9 @@ class Builder(Elements):
             Measures(*table(self.measures, 4)[:3], offsets(listed), ints(c for row in self.measures for c in row[3])),
             Constraints(*table(self.equations, 3)),
             Forces(
-                *table(self.forces, 4), ints(f[4] for f in self.forces).reshape(-1, 3), ints(f[5] for f in self.forces)
+                *table(self.forces, 4),
+                ints((*f[4], *[NONE] * (FORCE_LAWS - len(f[4]))) for f in self.forces).reshape(-1, FORCE_LAWS),
+                ints(f[5] for f in self.forces),
             ),
             Laws(*table(self.laws, 5)),
             Sensors(*table(self.sensors, 5), offsets(width)),

@@ -142,12 +142,14 @@ def test_every_force(kind, axes):
         builder.tyre(kind, 4, builder.law(Law.POLYNOMIAL))
     elif kind in CONTACTS:
         builder.contact(kind, 2, 4)
+    elif kind == Force.BUSHING:
+        builder.bushing(2, 4)
     else:
         assert kind in APPLIED
         builder.applied(kind, 4, axes)
     builder.every_sensor()
     problem = builder.problem(**configuration(kind + 4 * axes))
-    own = chosen(builder, "force", "point_force", "torque", "drag", "tyre", "sphere")
+    own = chosen(builder, "force", "point_force", "torque", "drag", "tyre", "sphere", "bushing")
     assert_agree(problem, by_block(builder) | own, steps=5)
 
 

@@ -1,5 +1,6 @@
 """Force elements of the model file."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -8,11 +9,12 @@ from mbsim_cli.assembly.elements.laws import LawTable, Term
 from mbsim_cli.assembly.elements.measures import MeasureTable
 from mbsim_cli.assembly.elements.roads import RoadTable
 from mbsim_cli.assembly.parameters.arrays import integers, table
-from mbsim_cli.assembly.parameters.vectors import Scalar, unit
+from mbsim_cli.assembly.parameters.vectors import IDENTITY, Scalar, flat, product, transpose, unit
 from mbsim_cli.assembly.tree.geometry import split
+from mbsim_cli.assembly.tree.joints import joint_frames
 from mbsim_cli.assembly.tree.system import System, unit_of
 from mbsim_cli.model.codes import Axes, Force, Law
-from mbsim_cli.model.layout import GROUND, NONE, Forces
+from mbsim_cli.model.layout import FORCE_LAWS, GROUND, NONE, Forces
 from mbsim_cli.model.units import force_on
 
 NATURAL_VALUE = 2  # place in the block of ALONG_MEASURE
@@ -27,7 +29,7 @@ class ForceTable:
         self._numbers = system.geometry.numbers
         self.names: list[str] = []
         self.units: list[str] = []
-        self._rows: list[tuple[int, int, int, int, tuple[int, int, int], int]] = []
+        self._rows: list[tuple[int, int, int, int, tuple[int, ...], int]] = []
         self.automatic: list[tuple[int, int]] = []
 
     @property
@@ -48,26 +50,13 @@ class ForceTable:
             measure=measure,
             pair=pair,
             axes=axes,
-            law=integers(law).reshape(-1, 3),
+            law=integers([*laws, *[NONE] * (FORCE_LAWS - len(laws))] for laws in law).reshape(-1, FORCE_LAWS),
             theta=theta,
         )
 
     def add(self, name: str, spec: Any) -> None:
         """Add a force of the model file."""
-        if spec.type in ("force", "torque"):
-            self._add_applied(name, spec)
-        elif spec.type == "tyre":
-            self._add_tyre(name, spec)
-        elif spec.type == "drag":
-            self._add_drag(name, spec)
-        elif spec.type == "contact":
-            self._add_contact(name, spec)
-        elif spec.type == "bump_stop":
-            self._add_bump_stop(name, spec)
-        elif spec.type == "anti_roll_bar":
-            self._add_anti_roll_bar(name, spec)
-        else:
-            self._add_along(name, spec)
+        getattr(self, f"_add_{spec.type}", self._add_along)(name, spec)
 
     def _add_along(self, name: str, spec: Any) -> None:
         """A spring, damper or drive along a distance or coordinate."""
@@ -178,6 +167,27 @@ class ForceTable:
         kind = Force.SPHERE_ON_PLANE if on_plane else Force.SPHERE_ON_SPHERE
         self._append(name, "N", (kind, NONE, pair, Axes.GLOBAL, (NONE, NONE, NONE), offset))
 
+    def _add_bushing(self, name: str, spec: Any) -> None:
+        geometry, n = self._system.geometry, self._numbers
+        bodies, points = zip(*map(split, spec.points), strict=True)
+        vectors = {key: [split(each)[1] for each in getattr(spec, key) or ()] or None for key in ("axis", "reference")}
+        joint = SimpleNamespace(type="fixed", bodies=bodies, point=points, **vectors)
+
+        def block() -> tuple[Scalar, ...]:
+            frames = joint_frames(geometry, joint)
+            R_a, R_b = frames.R_a, frames.R_b
+            if spec.axis is None:  # axes of the first body
+                R_a, R_b = IDENTITY, product(R_b, transpose(R_a))
+            stiffness, damping = (_upper(n, spec, key) for key in ("stiffness", "damping"))
+            at_b, at_a = ((*p, *flat(transpose(R))) for p, R in ((frames.p_b, R_b), (frames.p_a, R_a)))
+            return (*at_b, *at_a, *n.vector(spec.natural), *n.vector(spec.preload), *stiffness, *damping)
+
+        laws = [(f"forces.{name}.laws.{key}", law) for key, law in spec.laws or ()]
+        directions = [self._laws.number(law, path, of_time=False) for path, law in laws] or [NONE] * 6
+        pair = self._measures.pairs.number(*(self._system.topology.index[body] for body in bodies))
+        row = (NONE, NONE, NONE, *directions)
+        self._append(name, "N", (Force.BUSHING, NONE, pair, Axes.GLOBAL, row, self._system.theta.add(block)))
+
     def _dissipation(self, spec: Any) -> Scalar:
         """chi of F = K d^e (1 + chi d'), also by a restitution e at a speed of impact; docs/theory/contact.md."""
         if spec.restitution is None:
@@ -198,7 +208,7 @@ class ForceTable:
         """Pair of the ground and a body."""
         return self._measures.pairs.number(GROUND, self._system.topology.index[body])
 
-    def _add_applied(self, name: str, spec: Any) -> None:
+    def _add_force(self, name: str, spec: Any) -> None:
         """A force at a point or a torque on a body."""
         body, point = split(spec.point) if spec.type == "force" else (spec.body, "origin")
         geometry, numbers = self._system.geometry, self._numbers
@@ -208,10 +218,22 @@ class ForceTable:
         kind, unit = (Force.POINT_FORCE, "N") if spec.type == "force" else (Force.TORQUE, "N m")
         self._append(name, unit, (kind, NONE, pair, Axes[spec.axes.upper()], laws, offset))
 
+    _add_torque = _add_force
+
     def _append(self, name: str, unit: str, row: tuple) -> None:
         self.names.append(name)
         self.units.append(unit)
         self._rows.append(row)
+
+
+def _upper(numbers: Any, spec: Any, key: str) -> list[Scalar]:
+    """Upper triangle, by rows, of a stiffness or damping that is diagonal, full or left out."""
+    if (matrix := getattr(spec, f"{key}_matrix")) is not None:
+        return [numbers(matrix[i][j]) for i in range(6) for j in range(i, 6)]
+    diagonal = getattr(spec, key)
+    if diagonal is None:
+        return [0.0] * 21
+    return [numbers(diagonal[i]) if i == j else 0.0 for i in range(6) for j in range(i, 6)]
 
 
 def _exact_dissipation(e: Scalar) -> Scalar:

@@ -12,7 +12,16 @@ from mbsim_cli.assembly.parameters.vectors import unit as unit_vector
 from mbsim_cli.assembly.tree.elastic import ElasticBody, ShapeRow
 from mbsim_cli.assembly.tree.geometry import split
 from mbsim_cli.assembly.tree.system import System, unit_of
-from mbsim_cli.model.codes import SENSOR_WIDTH, TYRES, Attitude, ContactQuantity, Force, Sensor, TyreQuantity
+from mbsim_cli.model.codes import (
+    SENSOR_WIDTH,
+    TYRES,
+    Attitude,
+    BushingQuantity,
+    ContactQuantity,
+    Force,
+    Sensor,
+    TyreQuantity,
+)
 from mbsim_cli.model.layout import NONE, Sensors
 from mbsim_cli.model.units import RATES, force_on
 
@@ -20,6 +29,12 @@ _COLUMNS = ("kind", "body", "index", "order", "theta")
 COMPONENTS = {1: ("value",), 3: ("x", "y", "z")}  # labels by width
 _POINT_UNITS = {"position": "m", "velocity": "m/s", "acceleration": "m/s^2"}
 _BODY_UNITS = {"angular_velocity": "rad/s", "angular_acceleration": "rad/s^2"}
+_BUSHING_UNITS = {
+    BushingQuantity.FORCE: "N",
+    BushingQuantity.TORQUE: "N m",
+    BushingQuantity.DISPLACEMENT: "m",
+    BushingQuantity.ROTATION: "rad",
+}
 _CONTACT_UNITS = {
     ContactQuantity.NORMAL_FORCE: "N",
     ContactQuantity.SLIDING_SPEED: "m/s",
@@ -96,6 +111,9 @@ class SensorTable:
             return
         if spec.type == "deformation":
             self._add_deformation(name, spec)
+            return
+        if spec.type == "bushing":
+            self._add_bushing(name, spec)
             return
         entry = self._entry(name, spec)
         self._append(name, [entry], SENSOR_WIDTH[entry.kind])
@@ -214,6 +232,12 @@ class SensorTable:
             return Entry(Sensor.COORDINATE, "", index=0)
         unit = "1" + RATES[spec.derivative]
         return Entry(Sensor.COORDINATE, unit, index=columns[spec.number - 1], order=spec.derivative)
+
+    def _add_bushing(self, name: str, spec: Any) -> None:
+        """Three components of a quantity of a bushing."""
+        first, number = BushingQuantity[spec.quantity.upper()], self._force_number[spec.bushing]
+        unit = _BUSHING_UNITS[first]
+        self._append(name, [Entry(Sensor.TYRE, unit, index=number, order=first + k) for k in range(3)], 3)
 
     def _add_deformation(self, name: str, spec: Any) -> None:
         """Three displacements of a node: weighted sums of elastic coordinates, or columns that their products move."""

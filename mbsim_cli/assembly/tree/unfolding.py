@@ -18,7 +18,7 @@ from mbsim_cli.reduction.identities import EXACT, difference
 from mbsim_cli.spec.bodies import Body
 
 _POINTS = ("point", "points", "center")
-_VECTORS = ("vector", "vectors", "axis", "direction", "normal")
+_VECTORS = ("vector", "vectors", "axis", "reference", "direction", "normal")
 _SECTIONS = ("constraints", "forces", "sensors")
 _ON_FRAME = ("floating",)  # joints that may hold a frame that no place of the body has
 _ON_CHORD = ("spherical", "floating")  # joints that may hold the first node of a chord, which turns against the frame

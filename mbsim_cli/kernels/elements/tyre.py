@@ -115,7 +115,7 @@ vary_tyre, vary_tyre_fixed = DERIVATIVES.vary_kept, DERIVATIVES.vary_fixed_kept
 
 @inlined
 def tyre_quantity(quantities, which):
-    """One of a tyre's quantities, or of their variations."""
+    """One of an element's quantities, or of their variations."""
     if which == 0:
         return quantities[0]
     if which == 1:
@@ -126,4 +126,16 @@ def tyre_quantity(quantities, which):
         return quantities[3]
     if which == 4:
         return quantities[4]
+    if which == 8:
+        return quantities[8]
+    if which == 9:
+        return quantities[9]
+    if which == 10:
+        return quantities[10]
+    if which == 11:
+        return quantities[11]
+    if which == 12:
+        return quantities[12]
+    if which == 13:
+        return quantities[13]
     return quantities[5]

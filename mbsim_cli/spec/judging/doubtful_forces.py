@@ -68,4 +68,6 @@ def _unread(path: Path, force: Any) -> Iterator[Doubt]:
 
 def _entries(force: Any, key: str) -> list[Number]:
     found = getattr(force, key, None)
-    return found if isinstance(found, list) else [found] if isinstance(found, Number) else []
+    if isinstance(found, list):
+        return [number for entry in found for number in (entry if isinstance(entry, list) else [entry])]
+    return [found] if isinstance(found, Number) else []

@@ -120,6 +120,10 @@ class Lookup:
         """Check that a contact exists."""
         self._force_of_type(path, name, "contact")
 
+    def bushing(self, path: Path, name: str) -> None:
+        """Check that a bushing exists."""
+        self._force_of_type(path, name, "bushing")
+
     def _force_of_type(self, path: Path, name: str, wanted: str) -> None:
         review = self.review
         if name in review.model.forces and review.model.forces[name].type != wanted:

@@ -73,6 +73,9 @@ def _laws(review: Review) -> Iterator[tuple[Path, Any]]:
                 law = getattr(item, place, None)
                 if law is not None and not isinstance(law, str):
                     yield (section, name, place), law
+            for direction, law in getattr(item, "laws", None) or ():
+                if law is not None and not isinstance(law, str):
+                    yield (section, name, "laws", direction), law
 
 
 def _step(review: Review, path: Path, law: SmoothStep) -> None:

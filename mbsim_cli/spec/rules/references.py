@@ -20,10 +20,12 @@ _FIELDS: tuple[tuple[str, Callable[[Lookup, Path, str], None]], ...] = (
     ("force", Lookup.force),
     ("center", Lookup.point_of_body),
     ("axis", Lookup.vector_of_body),
+    ("reference", Lookup.vector_of_body),
     ("direction", Lookup.vector_of_body),
     ("road", Lookup.road),
     ("tyre", Lookup.tyre),
     ("contact", Lookup.contact),
+    ("bushing", Lookup.bushing),
     ("law", Lookup.law),
     ("elongation_law", Lookup.law),
     ("rate_law", Lookup.law),
@@ -129,7 +131,7 @@ class References(Lookup):
             given = getattr(item, key, None)
             if isinstance(given, str):
                 look_up(self, (*path, key), given)
-            elif isinstance(given, list) and key in ("points", "vectors"):
+            elif isinstance(given, list) and key in ("points", "vectors", "axis", "reference"):
                 for index, name in enumerate(given):
                     look_up(self, (*path, key, index), name)
         for key, side in SIDES.items():
@@ -139,5 +141,8 @@ class References(Lookup):
         if isinstance(coordinates := getattr(item, "coordinates", None), list):
             for index, coordinate in enumerate(coordinates):
                 self.coordinate((*path, "coordinates", index), coordinate)
+        for direction, law in getattr(item, "laws", None) or ():
+            if isinstance(law, str):
+                self.law((*path, "laws", direction), law)
         for coordinate in getattr(item, "terms", {}):
             self.coordinate((*path, "terms", coordinate), coordinate, key=True)

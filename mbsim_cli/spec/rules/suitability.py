@@ -45,6 +45,10 @@ def _bodies(review: Review, path: Path, item: Any) -> None:
         body = item.center.partition(".")[0]
         if body == item.plane.point.partition(".")[0]:
             review.report((*path, "plane"), f"sphere and plane are both on {body!r}")
+    if item.type == "bushing" and path[0] == "forces":
+        for key in ("axis", "reference"):
+            for index, vector in enumerate(getattr(item, key) or ()):
+                _same_body(review, (*path, key, index), item.points[index], vector)
     if item.type == "displacement":
         _same_body(review, (*path, "direction"), item.points[0], item.direction)
 

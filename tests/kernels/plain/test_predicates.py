@@ -63,7 +63,7 @@ def test_measures():
 
 def test_forces():
     assert holding(is_tyre, Force) == set(TYRES)
-    assert holding(has_quantities, Force) == {*TYRES, *CONTACTS}
+    assert holding(has_quantities, Force) == {*TYRES, *CONTACTS, Force.BUSHING}
     assert holding(follows_motion, Force) == set(FOLLOWING_MOTION)
     assert sorted((Force.ALONG_MEASURE, *APPLIED, *FOLLOWING_MOTION)) == sorted(Force) == sorted(FORCE_SIZES)
 

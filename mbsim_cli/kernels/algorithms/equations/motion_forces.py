@@ -1,9 +1,10 @@
-"""Forces that depend on the motion of a body against another one or the ground: tyres, drag, contacts.
+"""Forces that depend on the motion of a body against another one or the ground: tyres, drag, contacts, bushings.
 
-The port between bodies and elements. As body a of its pair sees it, an element sees a point c of body b, an axis e
+The ports between bodies and elements. As body a of its pair sees it, an element sees a point c of body b, an axis e
 fixed in b, the velocity v of the point and the angular velocity w of b; contacts also see a point p and a normal n of
-a. It returns a wrench on b about the origin, and quantities that sensors read. ``find_motion_force`` leaves value and
-slopes in ``kin.kept``, from which variations and pull-backs at this state are made. All vectors have global axes.
+a. Elements between two frames see point and three axes on both bodies. All return a wrench on b about the origin, and
+quantities that sensors read. ``find_motion_force`` leaves value and slopes in ``kin.kept``, from which variations and
+pull-backs at this state are made. All vectors have global axes.
 
 An element of a new kind is a line in each of the functions that choose by kind.
 """
@@ -18,18 +19,31 @@ from mbsim_cli.kernels.algebra.vec3 import add3, add3_to, cross3, dot3, load3, l
 from mbsim_cli.kernels.algorithms.equations.measure_pull_back import between
 from mbsim_cli.kernels.algorithms.motion.bodies import at_origin, pose_of
 from mbsim_cli.kernels.compiler.jit import inlined, kernel
+from mbsim_cli.kernels.elements import bushing
 from mbsim_cli.kernels.elements.contact import ON_PLANE, ON_SPHERE
 from mbsim_cli.kernels.elements.drag import keep_drag, pull_drag, vary_drag, vary_drag_fixed
 from mbsim_cli.kernels.elements.laws import law_value
 from mbsim_cli.kernels.elements.measures import moved, point_of
 from mbsim_cli.kernels.elements.tyre import keep_tyre, pull_tyre, vary_tyre, vary_tyre_fixed
 from mbsim_cli.model.codes import Force
-from mbsim_cli.model.layout import AXIS, N_OTHER, OTHER_RADIUS, P_OTHER, RADIUS, SPHERE_RADIUS
+from mbsim_cli.model.layout import (
+    AXES_A,
+    AXES_B,
+    AXIS,
+    N_OTHER,
+    OTHER_RADIUS,
+    P_OTHER,
+    POINT_A,
+    RADIUS,
+    SPHERE_RADIUS,
+)
 
 keep_on_plane, keep_on_sphere = ON_PLANE.keep, ON_SPHERE.keep
 vary_on_plane, vary_on_sphere = ON_PLANE.vary_kept, ON_SPHERE.vary_kept
 vary_on_plane_fixed, vary_on_sphere_fixed = ON_PLANE.vary_fixed_kept, ON_SPHERE.vary_fixed_kept
 pull_on_plane, pull_on_sphere = ON_PLANE.pull_kept, ON_SPHERE.pull_kept
+keep_bushing, pull_bushing = bushing.DERIVATIVES.keep, bushing.DERIVATIVES.pull_kept
+vary_bushing, vary_bushing_fixed = bushing.DERIVATIVES.vary_kept, bushing.DERIVATIVES.vary_fixed_kept
 
 
 class Seen(NamedTuple):
@@ -43,6 +57,21 @@ class Seen(NamedTuple):
     n: tuple
 
 
+class FramePair(NamedTuple):
+    """What an element between two frames sees, or its variation: point and axes on b, its motion, the same on a."""
+
+    c: tuple
+    v: tuple
+    w: tuple
+    p: tuple
+    X: tuple
+    Y: tuple
+    Z: tuple
+    A: tuple
+    B: tuple
+    C: tuple
+
+
 @inlined
 def follows_motion(kind):
     """Whether the force depends on the motion of a body against another one or the ground."""
@@ -52,7 +81,7 @@ def follows_motion(kind):
 @inlined
 def has_quantities(kind):
     """Whether sensors read more of the force than its wrench."""
-    return is_tyre(kind) or kind == Force.SPHERE_ON_PLANE or kind == Force.SPHERE_ON_SPHERE
+    return is_tyre(kind) or kind == Force.SPHERE_ON_PLANE or kind == Force.SPHERE_ON_SPHERE or kind == Force.BUSHING
 
 
 @inlined
@@ -89,9 +118,36 @@ def _seen(model, theta, f, kin):
 
 
 @inlined
+def _frames(model, theta, f, kin):
+    """The frames of an element between two."""
+    a, b = bodies_of(model, f)
+    o = model.forces.theta[f]
+    Ra, ra = pose_of(kin, a)
+    Rb, rb = pose_of(kin, b)
+    V = sub6(at_origin(kin.V, kin, b), at_origin(kin.V, kin, a))
+    c = point_of(Rb, rb, load3(theta, o))
+    return FramePair(
+        c,
+        moved(V, c),
+        V[0],
+        point_of(Ra, ra, load3(theta, o + POINT_A)),
+        rotate(Ra, load3(theta, o + AXES_A)),
+        rotate(Ra, load3(theta, o + AXES_A + 3)),
+        rotate(Ra, load3(theta, o + AXES_A + 6)),
+        rotate(Rb, load3(theta, o + AXES_B)),
+        rotate(Rb, load3(theta, o + AXES_B + 3)),
+        rotate(Rb, load3(theta, o + AXES_B + 6)),
+    )
+
+
+@inlined
 def find_motion_force(model, theta, f, kin):
     """Leave the force f, and its slopes, in ``kin.kept``."""
     kind, law, o = model.forces.kind[f], model.forces.law[f, 0], model.forces.theta[f]
+    if kind == Force.BUSHING:
+        law_of, x = model.forces.law, _frames(model, theta, f, kin)
+        keep_bushing(model.laws, law_of, f, theta, o, x.c, x.v, x.w, x.p, x.X, x.Y, x.Z, x.A, x.B, x.C, kin.kept[f])
+        return
     x, kept = _seen(model, theta, f, kin), kin.kept[f]
     if is_tyre(kind):
         keep_tyre(kind, model.laws, theta, o, law, x.c, x.e, x.v, x.w, kept)
@@ -139,7 +195,15 @@ def motion_wrench(kin, f):
 def quantities_of(kin, f):
     """Quantities of a tyre or contact, as ``find_motion_force`` has left them."""
     q = kin.kept[f]
-    return (q[6], q[7], q[8], q[9], q[10], q[11], q[12], q[13])
+    return (q[6], q[7], q[8], q[9], q[10], q[11], q[12], q[13], q[14], q[15], q[16], q[17], q[18], q[19])
+
+
+@inlined
+def _padded(wrench_and_quantities):
+    """The same with zeros for quantities that only bushings have."""
+    wrench, q = wrench_and_quantities
+    zero = 0.0 * q[0]
+    return wrench, q + (zero, zero, zero, zero, zero, zero)
 
 
 # Variation ------------------------------------------------------------------------------------------------------------
@@ -163,10 +227,58 @@ def _vary_seen(model, theta, f, kin, N, N1, own):
 
 
 @inlined
+def _vary_frames(model, theta, f, kin, N, N1):
+    """Variation of the frames, as a sees b turn and move by N with rate N'; numbers are held."""
+    _, b = bodies_of(model, f)
+    x, still = _frames(model, theta, f, kin), scale3(0.0, N[0])
+    dV, dc = add6(N1, cross_motion(N, at_origin(kin.V, kin, b))), moved(N, x.c)
+    return FramePair(
+        dc,
+        add3(moved(dV, x.c), cross3(x.w, dc)),
+        dV[0],
+        still,
+        still,
+        still,
+        still,
+        cross3(N[0], x.A),
+        cross3(N[0], x.B),
+        cross3(N[0], x.C),
+    )
+
+
+@inlined
+def _own_frames(model, theta, dtheta, f, k, kin, d):
+    """The same with the element's own numbers in direction k, added to ``d``."""
+    a, b = bodies_of(model, f)
+    o = model.forces.theta[f]
+    Ra, _ = pose_of(kin, a)
+    Rb, _ = pose_of(kin, b)
+    dc = rotate(Rb, load3_of(dtheta, o, k))
+    w = sub3(at_origin(kin.V, kin, b)[0], at_origin(kin.V, kin, a)[0])
+    return FramePair(
+        add3(d.c, dc),
+        add3(d.v, cross3(w, dc)),
+        d.w,
+        rotate(Ra, load3_of(dtheta, o + POINT_A, k)),
+        rotate(Ra, load3_of(dtheta, o + AXES_A, k)),
+        rotate(Ra, load3_of(dtheta, o + AXES_A + 3, k)),
+        rotate(Ra, load3_of(dtheta, o + AXES_A + 6, k)),
+        add3(d.A, rotate(Rb, load3_of(dtheta, o + AXES_B, k))),
+        add3(d.B, rotate(Rb, load3_of(dtheta, o + AXES_B + 3, k))),
+        add3(d.C, rotate(Rb, load3_of(dtheta, o + AXES_B + 6, k))),
+    )
+
+
+@inlined
 def vary_motion_wrench(model, theta, f, kin, N, N1):
     """Variation of the wrench, as a sees it, by the twist N of b against a and its rate N'; numbers are held."""
     kind, law, o = model.forces.kind[f], model.forces.law[f, 0], model.forces.theta[f]
     still, kept = scale3(0.0, N[0]), kin.kept[f]
+    if kind == Force.BUSHING:
+        law_of, m = model.forces.law, _vary_frames(model, theta, f, kin, N, N1)
+        return vary_bushing_fixed(
+            model.laws, law_of, f, theta, o, kept, m.c, m.v, m.w, m.p, m.X, m.Y, m.Z, m.A, m.B, m.C
+        )[0]
     d = _vary_seen(model, theta, f, kin, N, N1, Seen(still, still, still, still, still, still))
     if is_tyre(kind):
         return vary_tyre_fixed(kind, model.laws, theta, o, law, kept, d.c, d.e, d.v, d.w)[0]
@@ -190,14 +302,20 @@ def vary_motion_wrench_along(model, theta, dtheta, touched, f, k, kin, N, N1):
 
 @inlined
 def vary_with_quantities(model, theta, dtheta, f, k, kin, N, N1):
-    """Variation of the wrench and of the quantities of a tyre or contact in direction k."""
+    """Variation of the wrench and of the quantities in direction k."""
     kind, law, o = model.forces.kind[f], model.forces.law[f, 0], model.forces.theta[f]
+    if kind == Force.BUSHING:
+        law_of = model.forces.law
+        m = _own_frames(model, theta, dtheta, f, k, kin, _vary_frames(model, theta, f, kin, N, N1))
+        return vary_bushing(
+            model.laws, law_of, f, theta, o, kin.kept[f], dtheta, k, m.c, m.v, m.w, m.p, m.X, m.Y, m.Z, m.A, m.B, m.C
+        )
     d, kept = _vary_seen(model, theta, f, kin, N, N1, _own(model, dtheta, f, k, kin)), kin.kept[f]
     if is_tyre(kind):
-        return vary_tyre(kind, model.laws, theta, o, law, kept, dtheta, k, d.c, d.e, d.v, d.w)
+        return _padded(vary_tyre(kind, model.laws, theta, o, law, kept, dtheta, k, d.c, d.e, d.v, d.w))
     if kind == Force.SPHERE_ON_PLANE:
-        return vary_on_plane(theta, o, kept, dtheta, k, d.c, d.v, d.w, d.p, d.n)
-    return vary_on_sphere(theta, o, kept, dtheta, k, d.c, d.v, d.w, d.p)
+        return _padded(vary_on_plane(theta, o, kept, dtheta, k, d.c, d.v, d.w, d.p, d.n))
+    return _padded(vary_on_sphere(theta, o, kept, dtheta, k, d.c, d.v, d.w, d.p))
 
 
 @inlined
@@ -221,8 +339,11 @@ def _own(model, dtheta, f, k, kin):
 
 @kernel
 def pull_motion_force(model, theta, f, k, kin, hat, quantities_hat, cov_out):
-    """Add the pull-back of covectors of the wrench, as a sees it, and of the quantities (8) of a tyre or contact."""
+    """Add the pull-back of covectors of the wrench, as a sees it, and of the quantities."""
     a, b = bodies_of(model, f)
+    if model.forces.kind[f] == Force.BUSHING:
+        _pull_frames(model, theta, f, k, kin, hat, quantities_hat, cov_out)
+        return
     o, x = model.forces.theta[f], _seen(model, theta, f, kin)
     of = _pull_element(model, theta, f, k, kin, hat, quantities_hat, cov_out.theta)
     H = (add3(cross3(x.c, of.v), of.w), of.v)
@@ -244,7 +365,7 @@ def pull_motion_force(model, theta, f, k, kin, hat, quantities_hat, cov_out):
 def _pull_element(model, theta, f, k, kin, hat, quantities_hat, theta_out):
     """Covectors of what the element sees; adds those of its own numbers."""
     kind, law, o, kept = model.forces.kind[f], model.forces.law[f, 0], model.forces.theta[f], kin.kept[f]
-    hats, none = (hat, quantities_hat), scale3(0.0, hat[0])
+    hats, none = (hat, quantities_hat[:8]), scale3(0.0, hat[0])
     if is_tyre(kind):
         c, e, v, w = pull_tyre(kind, model.laws, theta, o, law, kept, hats, k, theta_out)
         return Seen(c, e, v, w, none, none)
@@ -259,9 +380,32 @@ def _pull_element(model, theta, f, k, kin, hat, quantities_hat, theta_out):
 
 
 @inlined
+def _pull_frames(model, theta, f, k, kin, hat, quantities_hat, cov_out):
+    a, b = bodies_of(model, f)
+    o, x, hats = model.forces.theta[f], _frames(model, theta, f, kin), (hat, quantities_hat)
+    pulled = pull_bushing(model.laws, model.forces.law, f, theta, o, kin.kept[f], hats, k, cov_out.theta)
+    c, v, w, p, X, Y, Z, A, B, C = pulled
+    H = (add3(cross3(x.c, v), w), v)
+    c = add3(c, cross3(v, x.w))
+    turn = add3(add3(cross3(x.c, c), cross3(x.A, A)), add3(cross3(x.B, B), cross3(x.C, C)))
+    between(cov_out.P, a, b, k, 1.0, add6((turn, c), cross_force(at_origin(kin.V, kin, b), H)))
+    between(cov_out.D, a, b, k, 1.0, H)
+    Ra, _ = pose_of(kin, a)
+    Rb, _ = pose_of(kin, b)
+    add3_to(cov_out.theta, o, k, unrotate(Rb, c))
+    add3_to(cov_out.theta, o + AXES_B, k, unrotate(Rb, A))
+    add3_to(cov_out.theta, o + AXES_B + 3, k, unrotate(Rb, B))
+    add3_to(cov_out.theta, o + AXES_B + 6, k, unrotate(Rb, C))
+    add3_to(cov_out.theta, o + POINT_A, k, unrotate(Ra, p))
+    add3_to(cov_out.theta, o + AXES_A, k, unrotate(Ra, X))
+    add3_to(cov_out.theta, o + AXES_A + 3, k, unrotate(Ra, Y))
+    add3_to(cov_out.theta, o + AXES_A + 6, k, unrotate(Ra, Z))
+
+
+@inlined
 def no_quantities(zero):
     """Covectors, all zero, of quantities."""
-    return (zero, zero, zero, zero, zero, zero, zero, zero)
+    return (zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero)
 
 
 @inlined
@@ -273,4 +417,7 @@ def with_quantity(hats, which, c):
         hats[2] + (c if which == 2 else zero), hats[3] + (c if which == 3 else zero),
         hats[4] + (c if which == 4 else zero), hats[5] + (c if which == 5 else zero),
         hats[6] + (c if which == 6 else zero), hats[7] + (c if which == 7 else zero),
+        hats[8] + (c if which == 8 else zero), hats[9] + (c if which == 9 else zero),
+        hats[10] + (c if which == 10 else zero), hats[11] + (c if which == 11 else zero),
+        hats[12] + (c if which == 12 else zero), hats[13] + (c if which == 13 else zero),
     )  # fmt: skip

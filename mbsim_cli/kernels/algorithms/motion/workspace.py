@@ -7,9 +7,9 @@ import numpy as np
 from mbsim_cli.kernels.algorithms.elimination.spans import Spans, spans
 from mbsim_cli.kernels.algorithms.elimination.structure import once_a_model
 from mbsim_cli.kernels.compiler.simd import WIDTH, numbers, padded, zeros
-from mbsim_cli.kernels.elements.tyre import ROOM
+from mbsim_cli.kernels.elements.bushing import ROOM
 from mbsim_cli.model.codes import APPLIED, BETWEEN_BODIES, CONTACTS, TYRES, Force, Law
-from mbsim_cli.model.layout import BODY_SIZE, CONTACT_SIZE, DRAG_SIZE, MASS, MEASURE_SIZE, NONE, TYRE_SIZE
+from mbsim_cli.model.layout import BODY_SIZE, BUSHING_SIZE, CONTACT_SIZE, DRAG_SIZE, MASS, MEASURE_SIZE, NONE, TYRE_SIZE
 
 COLUMN_S, COLUMN_X, COLUMN_Y, COLUMN_UP = 0, 6, 12, 18  # rows of Composite.columns
 OWN_S, OWN_DOWN, OWN_RATE = 0, 6, 12  # numbers in a row of Composite.own
@@ -19,6 +19,7 @@ FORCE_SIZES = {  # of the blocks of theta
     Force.DRAG: DRAG_SIZE,
     **dict.fromkeys(TYRES, TYRE_SIZE),
     **dict.fromkeys(CONTACTS, CONTACT_SIZE),
+    Force.BUSHING: BUSHING_SIZE,
 }
 
 

@@ -115,10 +115,9 @@ def _clear_blocks(seeds, T_out):
 @inlined
 def _bodies_of(model, f):
     """Bodies of a force whose motion against each other changes it; one that is given acts from the ground."""
-    if model.forces.kind[f] == Force.ALONG_MEASURE:
-        pair = model.measures.pair[model.forces.measure[f]]
-        return model.pairs.a[pair], model.pairs.b[pair]
-    return GROUND, model.pairs.b[model.forces.pair[f]]
+    along = model.forces.kind[f] == Force.ALONG_MEASURE
+    pair = model.measures.pair[model.forces.measure[f]] if along else model.forces.pair[f]
+    return model.pairs.a[pair], model.pairs.b[pair]
 
 
 @inlined
