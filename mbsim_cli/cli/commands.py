@@ -9,6 +9,7 @@ from mbsim_cli.cli import (
     compile,
     doctor,
     explain,
+    import_robot,
     info,
     init,
     inspect,
@@ -54,6 +55,7 @@ def _options(
 
 for command in (
     init,
+    import_robot,
     run,
     check,
     validate,
@@ -68,5 +70,6 @@ for command in (
     compile,
     doctor,
 ):
-    app.command(command.__name__.rsplit(".", 1)[1], cls=Command)(command.command)
+    name = getattr(command, "NAME", command.__name__.rsplit(".", 1)[1])
+    app.command(name, cls=Command)(command.command)
 app.add_typer(sweep.app, name="sweep")

@@ -58,7 +58,7 @@ def command(
         return
     text = template(name)
     target = file or Path(f"{name}.yaml")
-    _write(target, text, force)
+    write_new(target, text, force)
     then = _NEXT.get(name, "mbsim run {file}").format(file=target)
     if json:
         emit({"template": name, "file": str(target), "next": then})
@@ -86,7 +86,8 @@ def template(name: str) -> str:
     return "".join(line for line in lines if not line.startswith("# yaml-language-server"))  # a path of the clone
 
 
-def _write(target: Path, text: str, force: bool) -> None:
+def write_new(target: Path, text: str, force: bool) -> None:
+    """Write a model file; raises InputOutputError where one exists, unless ``force`` replaces it."""
     try:
         with open(target, "w" if force else "x", encoding="utf-8") as stream:
             stream.write(text)

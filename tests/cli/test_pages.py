@@ -47,4 +47,5 @@ def test_every_command_of_the_pages_is_run_by_a_test():
         "docs/kernels.md",
         "docs/flexible.md",
         "docs/optimization.md",
+        "docs/import.md",
     }

@@ -1,0 +1,180 @@
+"""Mechanisms in MJCF, compiled by MuJoCo (extra ``import``): defaults, inertias of geometry and includes count."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mbsim_cli.errors import InputOutputError
+from mbsim_cli.exchange.robot import GROUND, Body, Coupling, Joint, Motor, Names, Robot, rotation_of
+
+FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
+CONNECT, WELD, EQUAL_JOINTS = range(3)  # mjtEq
+_KINDS = {SLIDE: "prismatic", HINGE: "revolute"}
+_TO_JOINT = 0  # mjtTrn
+
+
+def read(path: Path) -> Robot:
+    """The mechanism in a file, at its first keyframe or, without one, at its reference position.
+
+    A body with several joints becomes several, the inner ones without mass. Raises InputOutputError where MuJoCo
+    refuses the file.
+    """
+    try:
+        import mujoco
+    except ImportError:
+        raise InputOutputError("MJCF is read by MuJoCo; install the extra: pip install '.[import]'") from None
+    try:
+        model = mujoco.MjModel.from_xml_path(str(path))
+    except ValueError as error:
+        raise InputOutputError(f"{path} cannot be read as MJCF: {' '.join(str(error).split())}") from None
+    return _Reader(mujoco, model, path).robot
+
+
+class _Reader:
+    """Goes through the arrays of a compiled model; bodies and joints by their numbers there."""
+
+    def __init__(self, mujoco: Any, model: Any, path: Path):
+        self._mujoco = mujoco
+        self._model = model
+        name = bytes(model.names).split(b"\0", 1)[0].decode(errors="replace")
+        self.robot = Robot(name or path.stem, path.name, np.array(model.opt.gravity))
+        self._start = np.array(model.key_qpos[0] if model.nkey else model.qpos0)
+        self._bodies, self._joints = Names(), Names()
+        self._body_names = [GROUND] + [
+            self._bodies.add(self._named("BODY", number) or f"body{number}") for number in range(1, model.nbody)
+        ]
+        self._by_joint: dict[int, Joint] = {}
+        for number in range(1, model.nbody):
+            self._add_body(number)
+        self._add_loops()
+        self._add_motors()
+        for number in range(model.nsite):
+            site = Names(joint.name for joint in self.robot.joints).add(self._named("SITE", number) or f"site{number}")
+            body = self._body_names[model.site_bodyid[number]]
+            self.robot.sites.append((site, body, np.array(model.site_pos[number])))
+        self._say_what_is_dropped()
+
+    def _named(self, kind: str, number: int) -> str:
+        return self._mujoco.mj_id2name(self._model, getattr(self._mujoco.mjtObj, f"mjOBJ_{kind}"), number) or ""
+
+    def _add_body(self, number: int) -> None:
+        model, name = self._model, self._body_names[number]
+        turn = rotation_of(model.body_iquat[number])
+        self.robot.bodies.append(
+            Body(
+                name,
+                float(model.body_mass[number]),
+                np.array(model.body_ipos[number]),
+                turn @ np.diag(model.body_inertia[number]) @ turn.T,
+            )
+        )
+        before = self._body_names[model.body_parentid[number]]
+        first, count = model.body_jntadr[number], model.body_jntnum[number]
+        place, pose = np.array(model.body_pos[number]), rotation_of(model.body_quat[number])
+        if count == 0:
+            made = Joint(self._joints.add(name), "fixed", (before, name), np.array([place, np.zeros(3)]), pose)
+            self.robot.joints.append(made)
+            return
+        for at in range(first, first + count):
+            last = at == first + count - 1
+            after = name if last else self._bodies.add(f"{name}_{at - first + 1}")
+            if not last:
+                self.robot.bodies.append(Body(after))
+            self._add_joint(at, (before, after), place, pose)
+            before, place, pose = after, np.zeros(3), np.eye(3)
+
+    def _add_joint(self, at: int, bodies: tuple[str, str], place: np.ndarray, pose: np.ndarray) -> None:
+        model, kind = self._model, int(self._model.jnt_type[at])
+        name = self._joints.add(self._named("JOINT", at) or f"{bodies[1]}_joint")
+        qpos, dof = model.jnt_qposadr[at], model.jnt_dofadr[at]
+        anchor = np.array(model.jnt_pos[at])
+        if kind == FREE:  # stated by the pose in the world, whatever the body's own place is
+            start = self._start[qpos : qpos + 7]
+            made = Joint(name, "floating", bodies, np.array([start[:3], np.zeros(3)]), rotation_of(start[3:]))
+        elif kind == BALL:
+            turn = pose @ rotation_of(self._start[qpos : qpos + 4])
+            made = Joint(name, "spherical", bodies, np.array([place + pose @ anchor, anchor]), turn)
+        else:
+            made = Joint(
+                name,
+                _KINDS[kind],
+                bodies,
+                np.array([place + pose @ anchor, anchor]),
+                pose,
+                np.array(model.jnt_axis[at]),
+            )
+            zero = float(model.qpos0[qpos])
+            made.start = float(self._start[qpos]) - zero
+            if model.jnt_limited[at]:
+                made.limits = (float(model.jnt_range[at, 0]) - zero, float(model.jnt_range[at, 1]) - zero)
+            made.armature = float(model.dof_armature[dof])
+            made.damping = float(np.ravel(model.dof_damping[dof])[0])
+            made.stiffness = float(np.ravel(model.jnt_stiffness[at])[0])
+            made.natural = float(model.qpos_spring[qpos]) - zero
+        self._by_joint[at] = made
+        self.robot.joints.append(made)
+
+    def _add_loops(self) -> None:
+        """Equality constraints: joints that close loops, and couplings of coordinates."""
+        model = self._model
+        for number in range(model.neq):
+            kind, data = int(model.eq_type[number]), model.eq_data[number]
+            label = self._named("EQUALITY", number) or f"equality{number + 1}"
+            if kind in (CONNECT, WELD) and model.eq_objtype[number] == self._mujoco.mjtObj.mjOBJ_BODY:
+                first, second = (self._body_names[ids[number]] for ids in (model.eq_obj1id, model.eq_obj2id))
+                if kind == CONNECT:
+                    places, turn = np.array([data[:3], data[3:6]]), np.eye(3)
+                else:
+                    turn = rotation_of(data[6:10])  # of the second body in the first, where they are welded
+                    places = np.array([data[3:6] + turn @ data[:3], data[:3]])
+                self.robot.joints.append(
+                    Joint(
+                        self._joints.add(label),
+                        "spherical" if kind == CONNECT else "fixed",
+                        (first, second),
+                        places,
+                        turn,
+                        closes=True,
+                    )
+                )
+            elif kind == EQUAL_JOINTS and not np.any(data[2:5]) and self._equal(number, label, data):
+                continue
+            else:
+                self.robot.remarks.append(f"not taken over: equality constraint {label}")
+
+    def _equal(self, number: int, label: str, data: np.ndarray) -> bool:
+        """Add q_1 = data_0 + data_1 q_2, both from their reference; False where a coordinate is none of one joint."""
+        first = self._by_joint.get(int(self._model.eq_obj1id[number]))
+        second = self._by_joint.get(int(self._model.eq_obj2id[number]))
+        if first is None or not first.coordinate or (second is not None and not second.coordinate):
+            return False
+        terms = {first.coordinate: 1.0} | ({second.coordinate: -float(data[1])} if second is not None else {})
+        self.robot.couplings.append(Coupling(self._joints.add(label), terms, float(data[0])))
+        return True
+
+    def _add_motors(self) -> None:
+        model, names = self._model, Names()
+        for number in range(model.nu):
+            label = self._named("ACTUATOR", number) or f"motor{number + 1}"
+            joint = self._by_joint.get(int(model.actuator_trnid[number, 0]))
+            plain = model.actuator_gaintype[number] == 0 and model.actuator_biastype[number] == 0
+            if model.actuator_trntype[number] == _TO_JOINT and joint is not None and joint.coordinate and plain:
+                gear = float(model.actuator_gear[number, 0] * model.actuator_gainprm[number, 0])
+                self.robot.motors.append(Motor(names.add(label), joint.name, gear))
+            else:
+                self.robot.remarks.append(f"not taken over: actuator {label}, which is no plain motor of a joint")
+
+    def _say_what_is_dropped(self) -> None:
+        model, remarks = self._model, self.robot.remarks
+        for at, joint in self._by_joint.items():
+            if not joint.coordinate and model.dof_armature[model.jnt_dofadr[at]]:
+                remarks.append(f"not taken over: armature of {joint.name}")
+        rubbing = [j.name for at, j in self._by_joint.items() if np.any(model.dof_frictionloss[model.jnt_dofadr[at]])]
+        if rubbing:
+            remarks.append(f"not taken over: dry friction of {', '.join(rubbing)}")
+        if model.opt.density or model.opt.viscosity:
+            remarks.append("not taken over: forces of the medium (density, viscosity)")
+        for number, what in ((model.ngeom, "shapes (their masses count) and contacts"), (model.ntendon, "tendons")):
+            if number:
+                remarks.append(f"not taken over: {number} {what}")

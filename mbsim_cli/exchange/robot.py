@@ -1,0 +1,390 @@
+"""A mechanism as any format describes it, and its text as a model file.
+
+Frames are those of the other formats: a body's origin is the frame of the joint that carries it.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mbsim_cli.errors import InputOutputError
+
+GROUND = "ground"
+_AXES = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}
+_COORDINATES = {"revolute": "angle", "prismatic": "displacement"}
+_STOP_WAY = {"revolute": (1e4, 1e-2), "prismatic": (1e5, 1e-3)}  # stiffness and onset of stops, which formats leave out
+
+
+@dataclass
+class Body:
+    """Mass [kg], centre of mass [m] and inertia about it [kg m^2], in the body's axes."""
+
+    name: str
+    mass: float = 0.0
+    center: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
+
+
+@dataclass
+class Joint:
+    """A joint whose point and axes are stated in both bodies; they coincide at zero coordinates.
+
+    ``places`` (2, 3) are the point in the axes of either body [m], ``turn`` (3, 3) the second body's axes in those of
+    the first at zero coordinates, ``axis`` (3) the axis in the second body. ``limits`` [rad or m].
+    """
+
+    name: str
+    kind: str
+    bodies: tuple[str, str]
+    places: np.ndarray
+    turn: np.ndarray = field(default_factory=lambda: np.eye(3))
+    axis: np.ndarray = field(default_factory=lambda: np.array([1.0, 0, 0]))
+    limits: tuple[float, float] | None = None
+    armature: float = 0.0
+    damping: float = 0.0
+    stiffness: float = 0.0
+    natural: float = 0.0  # coordinate where the spring is at rest
+    start: float = 0.0
+    closes: bool = False  # a loop
+
+    @property
+    def coordinate(self) -> str:
+        """Name of its one coordinate; empty where it has none, or several."""
+        part = _COORDINATES.get(self.kind)
+        return f"{self.name}.{part}" if part else ""
+
+
+@dataclass
+class Coupling:
+    """The sum of weighted coordinates that equals ``offset``; coordinates by joint."""
+
+    name: str
+    terms: dict[str, float]
+    offset: float
+
+
+@dataclass
+class Motor:
+    """A generalised force on the coordinate of a joint, ``gear`` times a command [N m or N]."""
+
+    name: str
+    joint: str
+    gear: float
+
+
+@dataclass
+class Robot:
+    """All that a model file takes of another format; ``remarks`` are sentences on the rest."""
+
+    name: str
+    source: str
+    gravity: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
+    bodies: list[Body] = field(default_factory=list)
+    joints: list[Joint] = field(default_factory=list)
+    couplings: list[Coupling] = field(default_factory=list)
+    motors: list[Motor] = field(default_factory=list)
+    sites: list[tuple[str, str, np.ndarray]] = field(default_factory=list)  # name, body, place
+    remarks: list[str] = field(default_factory=list)
+
+
+class Names:
+    """Names of another format, made fit for a model file: each stands once, in letters that references take."""
+
+    def __init__(self, taken: Iterable[str] = ()):
+        self._taken = set(taken)
+        self._made: dict[str, str] = {}
+
+    def add(self, name: str) -> str:
+        """A new name."""
+        plain = re.sub(r"\W", "_", name, flags=re.ASCII) or "unnamed"
+        plain = f"n{plain}" if plain[0].isdigit() or plain[0] == "_" else plain
+        made, number = plain, 2
+        while made in self._taken:
+            made, number = f"{plain}_{number}", number + 1
+        self._taken.add(made)
+        self._made[name] = made
+        return made
+
+    def __getitem__(self, name: str) -> str:
+        return self._made[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._made
+
+
+def rotation_of(quaternion: np.ndarray) -> np.ndarray:
+    """The rotation matrix of a quaternion (w, x, y, z), which need not be of unit length."""
+    w, x, y, z = np.asarray(quaternion, float) / np.linalg.norm(quaternion)
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def give_unphysical_inertias_away(robot: Robot) -> None:
+    """Add mass and inertia of a body that could not exist to the body that it is fixed to, which moves all the same.
+
+    Files of robots often state inertias whose principal moments violate the triangle inequalities; together with what
+    they are fixed to they mostly are possible.
+    """
+    carriers = {joint.bodies[1]: joint for joint in robot.joints if not joint.closes}
+    by_name = {body.name: body for body in robot.bodies}
+    given = []
+    for body in reversed(robot.bodies):  # leaves first, as far as the format lists parents before children
+        joint = carriers.get(body.name)
+        while not _is_physical(body) and joint is not None and joint.kind == "fixed":
+            parent = by_name.get(joint.bodies[0])
+            given.append(f"{body.name} to {joint.bodies[0]}")
+            if parent is not None:
+                _add(body, parent, joint)
+            body.mass, body.center, body.inertia = 0.0, np.zeros(3), np.zeros((3, 3))
+            if parent is None:
+                break
+            body, joint = parent, carriers.get(parent.name)
+    if given:
+        robot.remarks.append(
+            "inertias that no body can have, given to the body that each is fixed to, which moves alike: "
+            + ", ".join(given)
+        )
+    for body in robot.bodies:
+        if not _is_physical(body):
+            robot.remarks.append(f"correct the inertia of {body.name}: no body can have it, and mbsim run refuses it")
+
+
+def _is_physical(body: Body) -> bool:
+    """Whether a model file takes the inertia."""
+    from mbsim_cli.spec.rules.bodies import MEASURED
+
+    moments = np.linalg.eigvalsh(body.inertia)
+    slack = 0.9 * MEASURED * np.abs(body.inertia).max()
+    return bool(body.mass >= 0 and moments[0] >= 0 and moments[0] + moments[1] >= moments[2] - slack)
+
+
+def _add(body: Body, parent: Body, joint: Joint) -> None:
+    """Put a body's mass and inertia on its parent."""
+    center = joint.places[0] + joint.turn @ (body.center - joint.places[1])
+    mass = parent.mass + body.mass
+    common = (parent.mass * parent.center + body.mass * center) / mass if mass else parent.center
+    parent.inertia = (
+        parent.inertia
+        + _of_point(parent.mass, parent.center - common)
+        + joint.turn @ body.inertia @ joint.turn.T
+        + _of_point(body.mass, center - common)
+    )
+    parent.mass, parent.center = mass, common
+
+
+def _of_point(mass: float, place: np.ndarray) -> np.ndarray:
+    """Inertia of a point mass about the origin."""
+    return mass * (place @ place * np.eye(3) - np.outer(place, place))
+
+
+def text_of(robot: Robot) -> str:
+    """The model file, with comments."""
+    return "\n".join(_lines(robot)) + "\n"
+
+
+def _lines(robot: Robot) -> Iterator[str]:
+    if not robot.joints:
+        raise InputOutputError(f"{robot.source} has no joints")
+    yield f"# Imported from {robot.source}. What is not taken over, and what needs your attention, stands at the end."
+    yield "mbsim: 1"
+    yield f"name: {_quoted(robot.name)}"
+    yield f"gravity: {_vector(robot.gravity)}"
+    yield ""
+    yield from _points(robot)
+    yield from _vectors(robot)
+    yield "bodies:"
+    for body in robot.bodies:
+        yield f"  {body.name}: {_mass(body)}"
+    yield ""
+    yield "joints:"
+    for joint in robot.joints:
+        yield f"  {joint.name}: {_joint(joint)}"
+    yield ""
+    if robot.couplings:
+        yield "constraints:"
+        for coupling in robot.couplings:
+            terms = ", ".join(f"{name}: {_number(weight)}" for name, weight in coupling.terms.items())
+            yield f"  {coupling.name}: {{type: coupling, terms: {{{terms}}}, offset: {_number(coupling.offset)}}}"
+        yield ""
+    yield from _forces(robot)
+    yield from _rest(robot)
+
+
+def _points(robot: Robot) -> Iterator[str]:
+    yield "points:                     # in the axes of each body that a point belongs to [m]"
+    for joint in robot.joints:
+        first, second = joint.bodies
+        yield f"  {joint.name}: {{{first}: {_vector(joint.places[0])}, {second}: {_vector(joint.places[1])}}}"
+    for name, body, place in robot.sites:
+        yield f"  {name}: {{{body}: {_vector(place)}}}"
+    yield ""
+
+
+def _vectors(robot: Robot) -> Iterator[str]:
+    """Axes of joints that are no axes of both bodies, and the vectors that coincide at zero coordinates."""
+    rows = []
+    for joint in robot.joints:
+        for name, axis in (("axis", joint.axis), ("zero", _across(joint.axis))):
+            if _needs(joint, name):
+                first, second = joint.bodies
+                rows.append(
+                    f"  {joint.name}_{name}: {{{first}: {_vector(joint.turn @ axis)}, {second}: {_vector(axis)}}}"
+                )
+    if rows:
+        yield "vectors:                    # _axis: of a joint, _zero: coincide at zero coordinates"
+        yield from rows
+        yield ""
+
+
+def _needs(joint: Joint, name: str) -> bool:
+    """Whether the joint needs vectors of its own for its axis, or for its zero."""
+    aligned = np.array_equal(joint.turn, np.eye(3))
+    if joint.kind in ("spherical", "floating"):
+        return False
+    if joint.kind == "fixed":
+        return not aligned
+    return not (aligned and tuple(joint.axis) in _AXES) if name == "axis" else not aligned
+
+
+def _across(axis: np.ndarray) -> np.ndarray:
+    """A unit vector at right angles to an axis."""
+    other = np.eye(3)[np.argmin(np.abs(axis))]
+    across = np.cross(axis, other)
+    return across / np.linalg.norm(across)
+
+
+def _mass(body: Body) -> str:
+    entries = {"mass": _number(body.mass)}
+    if body.mass or body.inertia.any():
+        entries["center_of_mass"] = _vector(body.center)
+        names = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
+        inertia = {name: _number(body.inertia[at]) for name, at in names.items() if body.inertia[at]}
+        if inertia:
+            entries["inertia"] = _mapping(inertia)
+    return _mapping(entries)
+
+
+def _joint(joint: Joint) -> str:
+    entries = {"type": joint.kind, "bodies": f"[{', '.join(joint.bodies)}]", "point": joint.name}
+    if joint.kind not in ("spherical", "floating"):
+        if _needs(joint, "axis"):
+            entries["axis"] = f"{joint.name}_axis"
+        elif joint.kind != "fixed":
+            entries["axis"] = _AXES[tuple(joint.axis)]
+        if _needs(joint, "zero"):
+            entries["reference"] = f"{joint.name}_zero"
+    elif not np.array_equal(joint.turn, np.eye(3)) and not joint.closes:
+        w, *v = _quaternion(joint.turn)
+        entries["initial"] = f"{{orientation: {{euler_parameters: {_vector(np.array([w, *v]))}}}}}"
+    if joint.armature:
+        entries["armature"] = _number(joint.armature)
+    if joint.closes:
+        entries["cut"] = "true"
+    if joint.start and joint.coordinate:
+        entries["initial"] = f"{{{_COORDINATES[joint.kind]}: {_number(joint.start)}}}"
+    return _mapping(entries)
+
+
+def _quaternion(turn: np.ndarray) -> np.ndarray:
+    """Euler parameters (w, x, y, z) of a rotation matrix, w >= 0, by the largest of the four."""
+    trace = np.trace(turn)
+    squares = np.array([trace, *np.diag(turn)])
+    largest = int(np.argmax(squares))
+    skew = np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]])
+    if largest == 0:
+        found = np.array([1 + trace, *skew])
+    else:
+        i = largest - 1
+        found = np.empty(4)
+        found[0] = skew[i]
+        found[1:] = turn[i] + turn[:, i]
+        found[1 + i] = 1 + 2 * turn[i, i] - trace
+    found /= np.linalg.norm(found)
+    return found if found[0] >= 0 else -found
+
+
+def _forces(robot: Robot) -> Iterator[str]:
+    kinds = {joint.name: joint for joint in robot.joints}
+    rows = []
+    for joint in robot.joints:
+        where = joint.coordinate
+        if joint.stiffness:
+            spring, rest = (
+                ("rotational_spring_damper", "natural_angle")
+                if joint.kind == "revolute"
+                else ("spring_damper", "natural_length")
+            )
+            rows.append(
+                f"  {joint.name}_spring: {{type: {spring}, coordinate: {where}, stiffness: {_number(joint.stiffness)}, "
+                f"damping: {_number(joint.damping)}, {rest}: {_number(joint.natural)}}}"
+            )
+        elif joint.damping:
+            rows.append(
+                f"  {joint.name}_damping: {{type: viscous_friction, coordinate: {where}, "
+                f"damping: {_number(joint.damping)}}}"
+            )
+    for motor in robot.motors:
+        where = kinds[motor.joint].coordinate
+        rows.append(
+            f"  {motor.name}: {{type: drive, coordinate: {where}, value: {_number(motor.gear)}*{motor.name}_command}}"
+        )
+    if rows:
+        yield "forces:"
+        yield from rows
+    limited = [joint for joint in robot.joints if joint.limits is not None and joint.coordinate]
+    if limited:
+        yield "# Limits of joints, as stops; the format states no stiffness. Take away the # of those that you need"
+        yield "# (below forces:)."
+        for joint in limited:
+            low, high = joint.limits or (0.0, 0.0)
+            stiffness, onset = _STOP_WAY[joint.kind]
+            yield (
+                f"#  {joint.name}_stop: {{type: bump_stop, coordinate: {joint.coordinate}, minimum: {_number(low)}, "
+                f"maximum: {_number(high)}, stiffness: {_number(stiffness)}, onset: {_number(onset)}}}"
+            )
+    if rows or limited:
+        yield ""
+    if robot.motors:
+        yield "parameters:                 # commands of the motors"
+        for motor in robot.motors:
+            yield f"  {motor.name}_command: {{value: 0}}"
+        yield ""
+
+
+def _rest(robot: Robot) -> Iterator[str]:
+    moving = [joint for joint in robot.joints if joint.coordinate and not joint.closes]
+    if moving:
+        yield "sensors:"
+        for joint in moving[:6]:
+            yield f"  {joint.name}: {{type: coordinate, coordinate: {joint.coordinate}}}"
+        yield ""
+    yield "analysis: {type: forward_dynamics, step: 1e-3, duration: 1}"
+    for sentence in robot.remarks:
+        yield f"# {sentence}"
+
+
+def _mapping(entries: dict[str, str]) -> str:
+    return "{" + ", ".join(f"{name}: {value}" for name, value in entries.items()) + "}"
+
+
+def _vector(numbers: np.ndarray) -> str:
+    return f"[{', '.join(map(_number, numbers))}]"
+
+
+def _number(value: float) -> str:
+    """All digits of a number; whole ones without a point."""
+    value = float(value)
+    if value == int(value) and abs(value) < 1e15:
+        return str(int(value))
+    return repr(value)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,209 @@
+"""``mbsim import``: robots of other formats against their own programs, and against formulas."""
+
+import math
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mbsim_cli
+from mbsim_cli.errors import InputOutputError
+from mbsim_cli.exchange import read
+from mbsim_cli.exchange.robot import text_of
+
+from .conftest import ROOT
+
+ARM = """\
+<?xml version="1.0"?>
+<robot name="two links">
+  <link name="base-link"/>
+  <link name="upper">
+    <inertial><origin xyz="0.2 0 0" rpy="0 0 1.5707963267948966"/><mass value="2"/>
+      <inertia ixx="0.03" iyy="0.01" izz="0.035" ixy="0" ixz="0" iyz="0"/></inertial>
+    <visual><geometry><mesh filename="package://nowhere/a.stl"/></geometry></visual>
+  </link>
+  <link name="lower"><inertial><origin xyz="0 0.1 0"/><mass value="1"/></inertial></link>
+  <link name="tool"><inertial><mass value="0.5"/>
+    <inertia ixx="0.005" iyy="0.002" izz="0.002" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="shoulder" type="revolute">
+    <parent link="base-link"/><child link="upper"/><origin xyz="0 0 1" rpy="0 0 0.3"/><axis xyz="0 -2 0"/>
+    <limit lower="-1" upper="2" effort="10" velocity="1"/><dynamics damping="0.7" friction="0.1"/>
+  </joint>
+  <joint name="elbow" type="continuous">
+    <parent link="upper"/><child link="lower"/><origin xyz="0.4 0 0" rpy="0.5 -0.2 0.1"/><axis xyz="0 0.6 0.8"/>
+    <mimic joint="shoulder" multiplier="-0.5" offset="0.1"/>
+  </joint>
+  <joint name="flange" type="fixed"><parent link="lower"/><child link="tool"/><origin xyz="0 0.3 0"/></joint>
+</robot>
+"""
+
+
+@pytest.fixture
+def arm(tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(ARM)
+    return path
+
+
+def test_urdf_becomes_a_model_that_runs(mbsim, arm):
+    done = mbsim("import", arm, "-o", "arm.yaml")
+    assert done.code == 0 and "arm.yaml: 4 bodies, 4 joints" in done.out, done
+    assert "dry friction of shoulder" in done.err and "1 visual shapes" in done.err
+    assert "tool to lower" in done.err  # its inertia is that of no body
+    assert mbsim("validate", "arm.yaml").code == 0
+    again = mbsim("import", arm, "-o", "arm.yaml")
+    assert again.code == 5 and "exists" in again.err
+    found = mbsim("import", arm, "-o", "arm.yaml", "--json", "--force").json
+    assert (found["bodies"], found["joints"]) == (4, 4) and len(found["remarks"]) == 4
+    assert mbsim("run", "arm.yaml", "--duration", "0.01").code == 0
+
+
+def test_a_floating_base_falls(mbsim, arm):
+    assert mbsim("import", arm, "--base", "floating").code == 0
+    text = Path("arm.yaml").read_text()
+    assert "base: {type: floating, bodies: [ground, base_link], point: base}" in text
+
+
+def test_urdf_places_and_inertias(arm):
+    """Against the format's own definitions: rpy turns about fixed axes, inertias stand in the axes of their origin."""
+    robot = read(arm)
+    shoulder, elbow = robot.joints[1], robot.joints[2]
+    assert np.allclose(shoulder.axis, [0, -1, 0]) and shoulder.limits == (-1, 2) and shoulder.damping == 0.7
+    c, s = math.cos(0.3), math.sin(0.3)
+    assert np.allclose(shoulder.turn, [[c, -s, 0], [s, c, 0], [0, 0, 1]])
+    r, p, y = 0.5, -0.2, 0.1
+    first = [math.cos(y) * math.cos(p), math.sin(y) * math.cos(p), -math.sin(p)]
+    last_row = [-math.sin(p), math.cos(p) * math.sin(r), math.cos(p) * math.cos(r)]
+    assert np.allclose(elbow.turn[:, 0], first) and np.allclose(elbow.turn[2], last_row)
+    upper = next(body for body in robot.bodies if body.name == "upper")
+    assert np.allclose(upper.inertia, np.diag([0.01, 0.03, 0.035]), atol=1e-15)  # a quarter turn about z
+    assert robot.couplings[0].terms == {"elbow.angle": 1.0, "shoulder.angle": 0.5} and robot.couplings[0].offset == 0.1
+    lower = next(body for body in robot.bodies if body.name == "lower")
+    assert lower.mass == 1.5 and np.allclose(lower.center, [0, (0.1 + 0.5 * 0.3) / 1.5, 0])
+    assert np.allclose(np.diag(lower.inertia) - [0.005, 0.002, 0.002], [0.04 / 3, 0, 0.04 / 3])  # m1 m2/(m1 + m2) d^2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("</robot>", "", "cannot be read as XML"),
+        ('type="continuous"', 'type="screw"', "joint elbow: unknown type 'screw'"),
+        ('<parent link="upper"/>', '<parent link="uper"/>', "joint elbow: the parent uper is no link"),
+        ('xyz="0 -2 0"', 'xyz="0 0 0"', "joint shoulder: the axis has no direction"),
+        ('xyz="0 -2 0"', 'xyz="0 -2"', "joint shoulder: xyz wants 3 numbers, not '0 -2'"),
+        ('<mass value="2"/>', '<mass value="heavy"/>', "link upper: value wants 1 numbers, not 'heavy'"),
+        ('<link name="upper">', "<link>", "a link has no name"),
+    ],
+)
+def test_wrong_urdf_is_refused_with_a_sentence(mbsim, arm, old, new, says):
+    arm.write_text(ARM.replace(old, new, 1))
+    done = mbsim("import", arm)
+    assert done.code == 5 and says in done.err, done
+
+
+def test_other_formats_are_refused(mbsim, tmp_path):
+    (tmp_path / "a.txt").write_text("hello")
+    assert mbsim("import", tmp_path / "a.txt").code == 2
+    assert mbsim("import", tmp_path / "missing.urdf").code == 5
+
+
+MJCF = """\
+<mujoco model="mixed">
+  <compiler angle="degree"/>
+  <option gravity="0.3 -0.2 -9.81"/>
+  <default><joint damping="0.2"/></default>
+  <worldbody>
+    <body name="trunk" pos="0.1 0.2 1" euler="10 20 30">
+      <joint name="slide" type="slide" axis="1 2 0" stiffness="30" springref="0.05"/>
+      <joint name="turn" type="hinge" axis="0 1 1" pos="0.1 0 0.05" range="-40 40" armature="0.02" ref="5"/>
+      <geom type="box" size="0.2 0.1 0.05" mass="3" euler="0 40 0" pos="0.05 0 0"/>
+      <body name="leg" pos="0.3 0 0" quat="0.9 0.1 -0.2 0.3">
+        <joint name="hip" axis="0 0 1"/>
+        <geom type="capsule" fromto="0 0 0 0 0.1 -0.4" size="0.04" density="800"/>
+        <body name="foot" pos="0 0.1 -0.4"><geom type="sphere" size="0.06"/><site name="toe" pos="0.1 0 0"/></body>
+      </body>
+    </body>
+    <body name="ball" pos="1 0 1">
+      <joint name="socket" type="ball" pos="0 0 0.2" damping="0"/>
+      <geom type="box" size="0.1 0.2 0.3" pos="0.1 0 0"/>
+    </body>
+    <body name="free" pos="0 2 1"><freejoint name="flight"/><geom type="box" size="0.1 0.2 0.3"/></body>
+  </worldbody>
+  <actuator><motor name="push" joint="hip" gear="4"/><position name="hold" joint="turn" kp="10"/></actuator>
+  <keyframe><key qpos="0.1 0.3 -0.4  0.8 0.2 0.1 -0.4  0 2 1 0.6 0.3 0.2 0.1"/></keyframe>
+</mujoco>
+"""
+
+
+def test_mjcf_accelerates_as_mujoco_does(tmp_path):
+    """Several joints of one body, bodies of geometry, defaults, a keyframe; free and ball joints by their forces."""
+    mujoco = pytest.importorskip("mujoco")
+    path = tmp_path / "mixed.xml"
+    path.write_text(MJCF)
+    model = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_ACTUATION
+    mujoco.mj_forward(model, data)
+    robot = read(path)
+    assert any("hold" in remark for remark in robot.remarks) and [motor.name for motor in robot.motors] == ["push"]
+    target = tmp_path / "mixed.yaml"
+    target.write_text(text_of(robot).replace("step: 1e-3, duration: 1}", "step: 1e-5, duration: 2e-5}"))
+    result = mbsim_cli.run(target)
+    labels = result.labels("coordinates/acceleration")["coordinate"]
+    found = dict(zip(labels, result["coordinates/acceleration"][0], strict=True))
+    for joint, coordinate in (("slide", "slide.displacement"), ("turn", "turn.angle"), ("hip", "hip.angle")):
+        dof = model.jnt_dofadr[mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, joint)]
+        assert found[coordinate] == pytest.approx(data.qacc[dof], rel=1e-9), joint
+    flight = [value for name, value in found.items() if name.startswith("flight.")][:3]
+    assert flight == pytest.approx([0.3, -0.2, -9.81], rel=1e-12)
+
+
+def test_commands_of_the_page_run(mbsim, tmp_path):
+    pytest.importorskip("mujoco")
+    (tmp_path / "robot.urdf").write_text(ARM)
+    (tmp_path / "robot.xml").write_text(LOOP)
+    page = (ROOT / "docs" / "import.md").read_text()
+    commands = re.findall(r"^\$ mbsim (.*)$", page, re.MULTILINE)
+    assert len(commands) == 4
+    for command in commands:
+        done = mbsim(*shlex.split(command))
+        assert done.code == 0, (command, done)
+
+
+LOOP = """\
+<mujoco model="four-bar">
+  <worldbody>
+    <body name="crank" pos="0 0 0"><joint name="a" axis="0 0 1"/>
+      <geom type="capsule" fromto="0 0 0 0.1 0 0" size="0.01"/>
+      <body name="coupler" pos="0.1 0 0"><joint name="b" axis="0 0 1"/>
+        <geom type="capsule" fromto="0 0 0 0.35 0 0" size="0.01"/></body></body>
+    <body name="rocker" pos="0.3 0 0"><joint name="d" axis="0 0 1"/>
+      <geom type="capsule" fromto="0 0 0 0.25 0 0" size="0.01"/></body>
+  </worldbody>
+  <equality><connect name="c" body1="coupler" body2="rocker" anchor="0.35 0 0"/></equality>
+  <keyframe><key qpos="0.2 0.6 1.6"/></keyframe>
+</mujoco>
+"""
+
+
+def test_mjcf_closes_loops(mbsim, tmp_path):
+    """The point of the rocker is where the anchor lies in the reference position."""
+    pytest.importorskip("mujoco")
+    path = tmp_path / "loop.xml"
+    path.write_text(LOOP)
+    robot = read(path)
+    assert np.allclose(robot.joints[-1].places, [[0.35, 0, 0], [0.15, 0, 0]]) and robot.joints[-1].closes
+    done = mbsim("import", path)
+    assert done.code == 0, done
+    assert mbsim("info", "loop.yaml", "--json").json["cut_joints"] == ["c"]
+
+
+def test_broken_mjcf_is_refused(tmp_path):
+    pytest.importorskip("mujoco")
+    path = tmp_path / "loop.xml"
+    path.write_text(LOOP.replace('body2="rocker"', 'body2="roker"'))
+    with pytest.raises(InputOutputError, match="cannot be read as MJCF"):
+        read(path)
